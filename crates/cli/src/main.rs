@@ -1,0 +1,2 @@
+//! clocksmith.
+fn main() {}

@@ -1,0 +1,208 @@
+//! The record of everything that is known about one machine's clocks.
+
+use crate::acpi::{HpetTable, PmTimer};
+use crate::clockdev::{ClockeventDevice, ClocksourceDevice};
+use crate::cmdline::CommandLine;
+use crate::cpu::{CpuList, CpuModel, Flags};
+use crate::cpuid::CpuidDump;
+use crate::environment::Environment;
+use crate::hypervisor::{Cloud, Hypervisor};
+use crate::idle::Idle;
+use crate::kconfig::KernelConfig;
+use crate::log::KernelLog;
+use crate::ntp::NtpState;
+use crate::vdso::VdsoImage;
+use crate::version::Kernel;
+use crate::{Fact, Missing};
+use serde::Serialize;
+
+/// Where a set of facts comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// The machine that runs this program.
+    Live,
+    /// A directory that mirrors a machine's `/proc` and `/sys` (also an unpacked sosreport).
+    Root(String),
+    /// A bundle written by `collect`.
+    Bundle(String),
+    /// A kernel log alone.
+    Log(String),
+    /// Nothing was read: the facts were written by hand (what-if questions, tests).
+    Stated,
+}
+
+/// The processor architecture of the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arch {
+    /// 64-bit x86 kernel.
+    X86_64,
+    /// 32-bit x86 kernel.
+    X86,
+    /// 64-bit Arm.
+    Arm64,
+    /// 32-bit Arm.
+    Arm,
+    /// RISC-V.
+    Riscv,
+    /// IBM Z.
+    S390,
+    /// POWER.
+    Powerpc,
+    /// LoongArch.
+    Loongarch,
+    /// MIPS.
+    Mips,
+    /// SPARC.
+    Sparc,
+}
+
+impl Arch {
+    /// From `uname -m` or the kernel's own directory name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Some(match name.trim() {
+            "x86_64" | "amd64" => Self::X86_64,
+            "x86" | "i386" | "i486" | "i586" | "i686" => Self::X86,
+            "aarch64" | "arm64" => Self::Arm64,
+            name if name.starts_with("arm") => Self::Arm,
+            name if name.starts_with("riscv") => Self::Riscv,
+            name if name.starts_with("s390") => Self::S390,
+            name if name.starts_with("ppc") || name.starts_with("powerpc") => Self::Powerpc,
+            name if name.starts_with("loongarch") => Self::Loongarch,
+            name if name.starts_with("mips") => Self::Mips,
+            name if name.starts_with("sparc") => Self::Sparc,
+            _ => return None,
+        })
+    }
+
+    /// Whether the x86 rules apply.
+    #[must_use]
+    pub fn is_x86(self) -> bool {
+        matches!(self, Self::X86_64 | Self::X86)
+    }
+}
+
+/// The processors.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Cpu {
+    /// Vendor, family, model and name of the first CPU.
+    pub model: Fact<CpuModel>,
+    /// Feature flags that the kernel shows in `/proc/cpuinfo` (of the first CPU).
+    pub flags: Fact<Flags>,
+    /// Flags that differ between CPUs, if any do.
+    pub flag_differences: Vec<String>,
+    /// Number of possible CPUs (hot-plug slots count).
+    pub possible: Fact<u32>,
+    /// CPUs that are online.
+    pub online: Fact<CpuList>,
+    /// Number of logical packages (sockets) that the kernel counts.
+    pub packages: Fact<u32>,
+    /// Number of online NUMA nodes.
+    pub nodes: Fact<u32>,
+}
+
+/// Everything that is known about one machine's clocks.
+#[derive(Clone, Debug, Serialize)]
+pub struct Facts {
+    /// Where these facts come from.
+    pub origin: Origin,
+    /// Processor architecture of the kernel.
+    pub arch: Fact<Arch>,
+    /// Kernel version and builder.
+    pub kernel: Fact<Kernel>,
+    /// Kernel configuration.
+    pub config: Fact<KernelConfig>,
+    /// Kernel command line.
+    pub cmdline: Fact<CommandLine>,
+    /// Processors.
+    pub cpu: Cpu,
+    /// Raw CPUID leaves, per CPU.
+    pub cpuid: Fact<CpuidDump>,
+    /// The clocksource devices of sysfs, in order; `clocksource0` is the one that matters.
+    pub clocksources: Fact<Vec<ClocksourceDevice>>,
+    /// The clockevent devices of sysfs.
+    pub clockevents: Fact<Vec<ClockeventDevice>>,
+    /// The ACPI HPET table; `None` inside means that it is known to be absent.
+    pub hpet: Fact<Option<HpetTable>>,
+    /// The ACPI PM timer; `None` inside means that it is known to be absent.
+    pub pm_timer: Fact<Option<PmTimer>>,
+    /// The FADT's low-power S0 idle flag.
+    pub low_power_idle: Fact<bool>,
+    /// The cpuidle driver and its deepest state.
+    pub idle: Fact<Idle>,
+    /// Whether the tick is one-shot (high resolution or NOHZ); `false` is a periodic tick.
+    pub tick_oneshot: Fact<bool>,
+    /// The hypervisor that this kernel runs under; `None` inside means bare metal.
+    pub hypervisor: Fact<Option<Hypervisor>>,
+    /// The cloud that this machine is rented from, as far as DMI tells.
+    pub cloud: Fact<Cloud>,
+    /// DMI identification: vendor, product, firmware.
+    pub dmi: Fact<String>,
+    /// Container, WSL, gVisor.
+    pub environment: Environment,
+    /// State of the kernel's NTP discipline.
+    pub ntp: Fact<NtpState>,
+    /// The vDSO mapped into this process.
+    pub vdso: Fact<VdsoImage>,
+    /// The kernel log.
+    pub log: Fact<KernelLog>,
+}
+
+impl Facts {
+    /// An empty record: everything is missing because nobody asked.
+    #[must_use]
+    pub fn empty(origin: Origin) -> Self {
+        Self {
+            origin,
+            arch: Fact::default(),
+            kernel: Fact::default(),
+            config: Fact::default(),
+            cmdline: Fact::default(),
+            cpu: Cpu::default(),
+            cpuid: Fact::default(),
+            clocksources: Fact::default(),
+            clockevents: Fact::default(),
+            hpet: Fact::default(),
+            pm_timer: Fact::default(),
+            low_power_idle: Fact::default(),
+            idle: Fact::default(),
+            tick_oneshot: Fact::default(),
+            hypervisor: Fact::default(),
+            cloud: Fact::default(),
+            dmi: Fact::default(),
+            environment: Environment::default(),
+            ntp: Fact::default(),
+            vdso: Fact::default(),
+            log: Fact::default(),
+        }
+    }
+
+    /// The clocksource in use according to sysfs, with its source.
+    #[must_use]
+    pub fn current_clocksource(&self) -> Fact<&str> {
+        match &self.clocksources {
+            Fact::Known { value, source } => match value.first() {
+                Some(device) => Fact::known(
+                    device.current.as_str(),
+                    format!("{source}/clocksource0/current_clocksource"),
+                ),
+                None => Fact::Missing(Missing::new(crate::Why::Absent, source.clone())),
+            },
+            Fact::Missing(missing) => Fact::Missing(missing.clone()),
+        }
+    }
+
+    /// The available clocksources according to sysfs, best first.
+    #[must_use]
+    pub fn available_clocksources(&self) -> Option<&[String]> {
+        self.clocksources.value()?.first().map(|device| device.available.as_slice())
+    }
+
+    /// The parsed kernel log, if there is one.
+    #[must_use]
+    pub fn kernel_log(&self) -> Option<&KernelLog> {
+        self.log.value()
+    }
+}

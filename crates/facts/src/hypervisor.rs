@@ -1,0 +1,173 @@
+//! Which hypervisor this kernel runs under, and what it offers for time.
+
+use serde::Serialize;
+
+/// A hypervisor, as CPUID (or DMI, or the kernel log) names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HypervisorKind {
+    /// KVM: QEMU/KVM, Firecracker, cloud-hypervisor, Nitro, GCE.
+    Kvm,
+    /// Xen, fully virtualised or PVH.
+    XenHvm,
+    /// Xen, paravirtualised.
+    XenPv,
+    /// VMware.
+    Vmware,
+    /// Microsoft Hyper-V, Azure, WSL 2.
+    Hyperv,
+    /// Jailhouse.
+    Jailhouse,
+    /// ACRN.
+    Acrn,
+    /// bhyve.
+    Bhyve,
+    /// QEMU's software emulation: no paravirtual interface at all.
+    Tcg,
+    /// VirtualBox without a paravirtual interface.
+    VirtualBox,
+    /// Parallels.
+    Parallels,
+    /// OpenBSD's vmm.
+    OpenbsdVmm,
+    /// Another one; the kernel has no code for it.
+    Other,
+}
+
+impl HypervisorKind {
+    /// The name that people use.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Kvm => "KVM",
+            Self::XenHvm => "Xen HVM",
+            Self::XenPv => "Xen PV",
+            Self::Vmware => "VMware",
+            Self::Hyperv => "Hyper-V",
+            Self::Jailhouse => "Jailhouse",
+            Self::Acrn => "ACRN",
+            Self::Bhyve => "bhyve",
+            Self::Tcg => "QEMU (software emulation)",
+            Self::VirtualBox => "VirtualBox",
+            Self::Parallels => "Parallels",
+            Self::OpenbsdVmm => "OpenBSD vmm",
+            Self::Other => "an unknown hypervisor",
+        }
+    }
+
+    /// From a CPUID signature (EBX, ECX, EDX of leaf 0x40000000 + n * 0x100), NUL bytes trimmed.
+    #[must_use]
+    pub fn from_signature(signature: &str) -> Option<Self> {
+        Some(match signature.trim_matches(['\0', ' ']) {
+            "KVMKVMKVM" => Self::Kvm,
+            "XenVMMXenVMM" => Self::XenHvm,
+            "VMwareVMware" => Self::Vmware,
+            "Microsoft Hv" => Self::Hyperv,
+            "Jailhouse" => Self::Jailhouse,
+            "ACRNACRNACRN" => Self::Acrn,
+            "bhyve bhyve" => Self::Bhyve,
+            "TCGTCGTCGTCG" => Self::Tcg,
+            "VBoxVBoxVBox" => Self::VirtualBox,
+            "prl hyperv" | "lrpepyh  vr" => Self::Parallels,
+            "OpenBSDVMM58" => Self::OpenbsdVmm,
+            _ => return None,
+        })
+    }
+
+    /// From the name in `Hypervisor detected: NAME`.
+    #[must_use]
+    pub fn from_log_name(name: &str) -> Option<Self> {
+        Some(match name.trim() {
+            "KVM" => Self::Kvm,
+            "Xen HVM" | "Xen" => Self::XenHvm,
+            "Xen PV" => Self::XenPv,
+            "VMware" => Self::Vmware,
+            "Microsoft Hyper-V" | "Microsoft HyperV" => Self::Hyperv,
+            "Jailhouse" => Self::Jailhouse,
+            "ACRN" => Self::Acrn,
+            "Bhyve" => Self::Bhyve,
+            _ => return None,
+        })
+    }
+}
+
+/// The hypervisor that the kernel runs under.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Hypervisor {
+    /// Which one it presents itself as first (the one that Linux would use is a rule of the kernel
+    /// model: several may be presented).
+    pub kind: HypervisorKind,
+    /// All signatures in the order of their CPUID base, with the base leaf.
+    pub signatures: Vec<Signature>,
+    /// Hyper-V: EAX of leaf base+3, the privilege flags (bit 15 is AccessTscInvariant).
+    pub hyperv_privileges: Option<u32>,
+    /// KVM: EAX of leaf base+1, the feature bits (bit 3 and 0 are the clock interfaces).
+    pub kvm_features: Option<u32>,
+    /// Xen: EBX of leaf base+3 sub-leaf 0, the TSC mode (2 is "never emulated").
+    pub xen_tsc_mode: Option<u32>,
+    /// TSC frequency in kHz from leaf 0x40000010, where presented.
+    pub timing_leaf_khz: Option<u32>,
+    /// Xen: this is the initial domain (dom0).
+    pub xen_dom0: bool,
+}
+
+impl Hypervisor {
+    /// A hypervisor of which only the name is known.
+    #[must_use]
+    pub fn named(kind: HypervisorKind) -> Self {
+        Self {
+            kind,
+            signatures: Vec::new(),
+            hyperv_privileges: None,
+            kvm_features: None,
+            xen_tsc_mode: None,
+            timing_leaf_khz: None,
+            xen_dom0: false,
+        }
+    }
+
+    /// Whether that hypervisor's signature is presented at any base, or it is the named one.
+    #[must_use]
+    pub fn presents(&self, kind: HypervisorKind) -> bool {
+        self.kind == kind || self.signatures.iter().any(|s| s.kind == Some(kind))
+    }
+}
+
+/// One CPUID hypervisor signature.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Signature {
+    /// The leaf: 0x40000000 + n * 0x100.
+    pub base: u32,
+    /// Highest leaf (EAX).
+    pub max_leaf: u32,
+    /// The twelve characters, NUL bytes trimmed.
+    pub text: String,
+    /// The hypervisor, if the text is known.
+    pub kind: Option<HypervisorKind>,
+}
+
+/// A cloud or hosting platform.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cloud {
+    /// Amazon EC2 on Xen.
+    Ec2Xen,
+    /// Amazon EC2 on Nitro.
+    Ec2Nitro,
+    /// Microsoft Azure.
+    Azure,
+    /// Google Compute Engine.
+    Gce,
+    /// Oracle Cloud.
+    Oci,
+    /// Alibaba Cloud.
+    Alibaba,
+    /// DigitalOcean.
+    DigitalOcean,
+    /// Hetzner.
+    Hetzner,
+    /// OpenStack (any operator).
+    OpenStack,
+    /// None that DMI names.
+    None,
+}
