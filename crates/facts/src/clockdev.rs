@@ -7,9 +7,9 @@ use serde::Serialize;
 pub struct ClocksourceDevice {
     /// Number N.
     pub index: u32,
-    /// `current_clocksource`.
+    /// `current_clocksource`; empty where the evidence lacks that file.
     pub current: String,
-    /// `available_clocksource`, best first.
+    /// `available_clocksource`, best first; empty where the evidence lacks that file.
     pub available: Vec<String>,
 }
 
@@ -20,4 +20,30 @@ pub struct ClockeventDevice {
     pub name: String,
     /// `current_device`.
     pub device: String,
+}
+
+impl ClocksourceDevice {
+    /// From the directory's name (`clocksource0`) and the text of its two files.
+    #[must_use]
+    pub fn parse(directory: &str, current: &str, available: &str) -> Option<Self> {
+        Some(Self {
+            index: directory.strip_prefix("clocksource")?.parse().ok()?,
+            current: current.trim().to_owned(),
+            available: available.split_ascii_whitespace().map(str::to_owned).collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_is_kept() {
+        let device =
+            ClocksourceDevice::parse("clocksource0", "tsc\n", "tsc hpet acpi_pm \n").unwrap();
+        assert_eq!((device.index, device.current.as_str()), (0, "tsc"));
+        assert_eq!(device.available, ["tsc", "hpet", "acpi_pm"]);
+        assert!(ClocksourceDevice::parse("power", "", "").is_none());
+    }
 }

@@ -1,7 +1,13 @@
-//! Raw CPUID leaves of every CPU.
+//! Raw CPUID leaves of every CPU: the text that `cpuid -r` prints, and what the bits say.
+//!
+//! A processor answers a leaf beyond its highest one with something all the same (Intel repeats the
+//! highest basic leaf, AMD returns zeros), and dump tools record it. So every accessor here checks
+//! the highest leaf first.
 
+use crate::hypervisor::{HypervisorKind, Signature};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// The four registers that one CPUID leaf returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -24,10 +30,334 @@ pub type Leaves = BTreeMap<(u32, u32), Regs>;
 pub struct CpuidDump {
     /// Leaves by CPU number.
     pub cpus: BTreeMap<u32, Leaves>,
+    /// CPUs that could not be asked, with the reason.
+    pub unasked: BTreeMap<u32, String>,
 }
 
 impl Serialize for CpuidDump {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&format_args!("{} CPUs", self.cpus.len()))
+    }
+}
+
+/// Leaf 0x15: the ratio of the TSC to the core crystal clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct TscRatio {
+    /// EAX; never 0.
+    pub denominator: u32,
+    /// EBX; never 0.
+    pub numerator: u32,
+    /// ECX, in Hz, where the processor names it.
+    pub crystal_hz: Option<u32>,
+}
+
+impl TscRatio {
+    /// The TSC frequency in Hz, if the crystal's is named.
+    #[must_use]
+    pub fn tsc_hz(&self) -> Option<u64> {
+        let crystal = u64::from(self.crystal_hz?);
+        Some(crystal * u64::from(self.numerator) / u64::from(self.denominator))
+    }
+}
+
+/// Leaf 0x16: frequencies in MHz; zero means that the processor does not say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct BaseFrequency {
+    /// Base frequency.
+    pub base_mhz: u32,
+    /// Maximum frequency.
+    pub max_mhz: u32,
+    /// Bus (reference) frequency.
+    pub bus_mhz: u32,
+}
+
+/// Something that should be the same on all CPUs and is not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// What: `invariant TSC`, `TSC_ADJUST`, `TSC ratio` ...
+    pub what: &'static str,
+    /// The leaf and register.
+    pub leaf: &'static str,
+    /// CPUs by value; two entries or more.
+    pub values: BTreeMap<u32, Vec<u32>>,
+}
+
+/// What is compared between CPUs: name, place, leaf, register (0 is EAX), mask.
+const COMPARED: [(&str, &str, u32, usize, u32); 12] = [
+    ("family, model, stepping", "0x1 eax", 1, 0, 0x0fff_3fff),
+    ("hypervisor bit", "0x1 ecx[31]", 1, 2, 1 << 31),
+    ("TSC", "0x1 edx[4]", 1, 3, 1 << 4),
+    ("TSC deadline timer", "0x1 ecx[24]", 1, 2, 1 << 24),
+    ("always running APIC timer", "0x6 eax[2]", 6, 0, 1 << 2),
+    ("TSC_ADJUST", "0x7 ebx[1]", 7, 1, 1 << 1),
+    ("TSC ratio denominator", "0x15 eax", 0x15, 0, u32::MAX),
+    ("TSC ratio numerator", "0x15 ebx", 0x15, 1, u32::MAX),
+    ("crystal frequency", "0x15 ecx", 0x15, 2, u32::MAX),
+    ("base frequency", "0x16 eax", 0x16, 0, 0xffff),
+    ("invariant TSC", "0x80000007 edx[8]", 0x8000_0007, 3, 1 << 8),
+    ("hypervisor's highest leaf", "0x40000000 eax", 0x4000_0000, 0, u32::MAX),
+];
+
+impl Regs {
+    /// The register by number: EAX, EBX, ECX, EDX.
+    #[must_use]
+    pub fn by_index(&self, index: usize) -> Option<u32> {
+        [self.eax, self.ebx, self.ecx, self.edx].get(index).copied()
+    }
+}
+
+impl CpuidDump {
+    /// Parses what `cpuid -r` prints (`CPU 0:` and a line for each leaf), also with `-1` (`CPU:`).
+    /// Lines of any other form are passed over.
+    ///
+    /// # Errors
+    /// A text in which no leaf is found.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut dump = Self::default();
+        let mut cpu = 0u32;
+        for line in text.lines().map(str::trim) {
+            if let Some(rest) = line.strip_prefix("CPU") {
+                if let Some((number, note)) = rest.split_once(':') {
+                    // A bare `CPU:` is the next CPU; the first of them is CPU 0.
+                    cpu = match number.trim() {
+                        "" => dump.cpus.keys().next_back().map_or(0, |last| last.saturating_add(1)),
+                        number => number.parse().unwrap_or(cpu),
+                    };
+                    if !note.trim().is_empty() {
+                        dump.unasked.insert(cpu, note.trim().to_owned());
+                    }
+                }
+            } else if let Some((leaf, regs)) = parse_leaf(line) {
+                dump.cpus.entry(cpu).or_default().entry(leaf).or_insert(regs);
+            }
+        }
+        if dump.cpus.is_empty() { Err("no CPUID leaf in the text".to_owned()) } else { Ok(dump) }
+    }
+
+    /// The lowest CPU number, whose leaves are complete.
+    #[must_use]
+    pub fn first(&self) -> Option<u32> {
+        self.cpus.keys().next().copied()
+    }
+
+    /// A leaf of one CPU, if the CPU has that leaf: a leaf beyond the highest one is `None` even
+    /// where the dump contains an answer.
+    #[must_use]
+    pub fn leaf(&self, cpu: u32, leaf: u32, subleaf: u32) -> Option<Regs> {
+        let leaves = self.cpus.get(&cpu)?;
+        let regs = leaves.get(&(leaf, subleaf))?;
+        let base = match leaf {
+            0x4000_0000..=0x4001_ffff => leaf & 0xffff_ff00,
+            _ => leaf & 0xffff_0000,
+        };
+        // Without the leaf that names the highest one, the dump is taken at its word.
+        let Some(head) = leaves.get(&(base, 0)) else { return Some(*regs) };
+        let highest = match base {
+            // Old KVM names 0 as the highest leaf and means base + 1.
+            0x4000_0000..=0x4001_ffff => {
+                signature_at(base, head)?;
+                if head.eax == 0 { base + 1 } else { head.eax }
+            }
+            _ => head.eax,
+        };
+        (leaf <= highest).then_some(*regs)
+    }
+
+    fn of_first(&self, leaf: u32, subleaf: u32) -> Option<Regs> {
+        self.leaf(self.first()?, leaf, subleaf)
+    }
+
+    /// The vendor string (`GenuineIntel`).
+    #[must_use]
+    pub fn vendor(&self) -> Option<String> {
+        let regs = self.of_first(0, 0)?;
+        Some(text_of([regs.ebx, regs.edx, regs.ecx]))
+    }
+
+    /// Family and model as Linux computes them from leaf 1 (base and extended).
+    #[must_use]
+    pub fn family_model(&self) -> Option<(u32, u32)> {
+        let eax = self.of_first(1, 0)?.eax;
+        let (base, extended) = ((eax >> 8) & 0xf, (eax >> 20) & 0xff);
+        let family = if base == 0xf { base + extended } else { base };
+        let model = (eax >> 4) & 0xf;
+        // Source: x86_model() in arch/x86/lib/cpu.c.
+        let model = if family >= 6 { model | ((eax >> 12) & 0xf0) } else { model };
+        Some((family, model))
+    }
+
+    /// The marketing name of leaves 0x80000002 to 0x80000004.
+    #[must_use]
+    pub fn brand(&self) -> Option<String> {
+        let mut name = String::new();
+        for leaf in 0x8000_0002..=0x8000_0004 {
+            let regs = self.of_first(leaf, 0)?;
+            for part in [regs.eax, regs.ebx, regs.ecx, regs.edx] {
+                name.extend(part.to_le_bytes().iter().take_while(|b| **b != 0).map(|b| *b as char));
+            }
+        }
+        Some(name.trim().to_owned())
+    }
+
+    /// Whether the CPU has a TSC (leaf 1 EDX bit 4).
+    #[must_use]
+    pub fn tsc(&self) -> Option<bool> {
+        self.of_first(1, 0).map(|regs| regs.edx & (1 << 4) != 0)
+    }
+
+    /// Whether a hypervisor says that it is there (leaf 1 ECX bit 31).
+    #[must_use]
+    pub fn hypervisor_bit(&self) -> Option<bool> {
+        self.of_first(1, 0).map(|regs| regs.ecx & (1 << 31) != 0)
+    }
+
+    /// Invariant TSC (leaf 0x80000007 EDX bit 8); a CPU without that leaf has none.
+    #[must_use]
+    pub fn invariant_tsc(&self) -> Option<bool> {
+        self.bit(0x8000_0007, 3, 8)
+    }
+
+    /// The TSC_ADJUST register (leaf 7 EBX bit 1); a CPU without that leaf has none.
+    #[must_use]
+    pub fn tsc_adjust(&self) -> Option<bool> {
+        self.bit(7, 1, 1)
+    }
+
+    /// The always running APIC timer (leaf 6 EAX bit 2); a CPU without that leaf has none.
+    #[must_use]
+    pub fn arat(&self) -> Option<bool> {
+        self.bit(6, 0, 2)
+    }
+
+    fn bit(&self, leaf: u32, register: usize, bit: u32) -> Option<bool> {
+        let cpu = self.first()?;
+        match self.leaf(cpu, leaf, 0).and_then(|regs| regs.by_index(register)) {
+            Some(value) => Some(value & (1 << bit) != 0),
+            // Known to be beyond the highest leaf: no such feature. Else the dump is incomplete.
+            None => {
+                let head = self.cpus.get(&cpu)?.get(&(leaf & 0x8000_0000, 0))?;
+                (head.eax < leaf).then_some(false)
+            }
+        }
+    }
+
+    /// The TSC ratio of leaf 0x15, if the CPU gives one.
+    #[must_use]
+    pub fn tsc_ratio(&self) -> Option<TscRatio> {
+        let regs = self.of_first(0x15, 0)?;
+        (regs.eax != 0 && regs.ebx != 0).then_some(TscRatio {
+            denominator: regs.eax,
+            numerator: regs.ebx,
+            crystal_hz: (regs.ecx != 0).then_some(regs.ecx),
+        })
+    }
+
+    /// The frequencies of leaf 0x16, if the CPU gives any.
+    #[must_use]
+    pub fn base_frequency(&self) -> Option<BaseFrequency> {
+        let regs = self.of_first(0x16, 0)?;
+        let low = |value: u32| value & 0xffff;
+        (low(regs.eax) != 0).then_some(BaseFrequency {
+            base_mhz: low(regs.eax),
+            max_mhz: low(regs.ebx),
+            bus_mhz: low(regs.ecx),
+        })
+    }
+
+    /// The hypervisor signatures of the first CPU, at every base, lowest first.
+    #[must_use]
+    pub fn signatures(&self) -> Vec<Signature> {
+        let Some(leaves) = self.first().and_then(|cpu| self.cpus.get(&cpu)) else {
+            return Vec::new();
+        };
+        leaves
+            .range((0x4000_0000, 0)..(0x4001_0100, 0))
+            .filter(|((leaf, subleaf), _)| leaf & 0xff == 0 && *subleaf == 0)
+            .filter_map(|((leaf, _), regs)| signature_at(*leaf, regs))
+            .collect()
+    }
+
+    /// What differs between CPUs and should not (APIC ids and the like are not compared).
+    #[must_use]
+    pub fn differences(&self) -> Vec<Difference> {
+        let mut found = Vec::new();
+        for (what, place, leaf, register, mask) in COMPARED {
+            let mut values: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+            for cpu in self.cpus.keys() {
+                if let Some(value) = self.leaf(*cpu, leaf, 0).and_then(|r| r.by_index(register)) {
+                    values.entry(value & mask).or_default().push(*cpu);
+                }
+            }
+            if values.len() > 1 {
+                found.push(Difference { what, leaf: place, values });
+            }
+        }
+        found
+    }
+}
+
+/// The signature in the registers of a hypervisor base leaf; `None` where the registers are only an
+/// echo of another leaf (no printable text, or a highest leaf elsewhere).
+pub(crate) fn signature_at(base: u32, regs: &Regs) -> Option<Signature> {
+    if regs.eax != 0 && !(base..base.saturating_add(0x1_0000)).contains(&regs.eax) {
+        return None;
+    }
+    let raw: Vec<u8> =
+        [regs.ebx, regs.ecx, regs.edx].iter().flat_map(|part| part.to_le_bytes()).collect();
+    let end = raw.iter().rposition(|byte| *byte != 0)? + 1;
+    let text = std::str::from_utf8(&raw[..end]).ok()?;
+    if !text.bytes().all(|byte| (0x20..0x7f).contains(&byte) || byte == 0)
+        || !text.bytes().any(|byte| byte.is_ascii_alphabetic())
+    {
+        return None;
+    }
+    let text = text.trim_matches('\0').to_owned();
+    let kind = HypervisorKind::from_signature(&text);
+    Some(Signature { base, max_leaf: regs.eax, kind, text })
+}
+
+fn text_of(parts: [u32; 3]) -> String {
+    let bytes: Vec<u8> = parts.iter().flat_map(|part| part.to_le_bytes()).collect();
+    String::from_utf8_lossy(&bytes).trim_matches('\0').to_owned()
+}
+
+/// `0x80000007 0x00: eax=0x00000000 ebx=0x00000000 ecx=0x00000000 edx=0x00000100`
+fn parse_leaf(line: &str) -> Option<((u32, u32), Regs)> {
+    let (place, values) = line.split_once(':')?;
+    let mut place = place.split_ascii_whitespace().map(hex);
+    let (leaf, subleaf) = (place.next()??, place.next().unwrap_or(Some(0))?);
+    let mut registers = values.split_ascii_whitespace();
+    let mut register = |name: &str| hex(registers.next()?.strip_prefix(name)?.strip_prefix('=')?);
+    let regs = Regs {
+        eax: register("eax")?,
+        ebx: register("ebx")?,
+        ecx: register("ecx")?,
+        edx: register("edx")?,
+    };
+    Some(((leaf, subleaf), regs))
+}
+
+fn hex(text: &str) -> Option<u32> {
+    u32::from_str_radix(text.strip_prefix("0x")?, 16).ok()
+}
+
+/// The text that `cpuid -r` prints.
+impl fmt::Display for CpuidDump {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (cpu, leaves) in &self.cpus {
+            writeln!(f, "CPU {cpu}:")?;
+            for ((leaf, subleaf), r) in leaves {
+                writeln!(
+                    f,
+                    "   0x{leaf:08x} 0x{subleaf:02x}: eax=0x{:08x} ebx=0x{:08x} ecx=0x{:08x} \
+                     edx=0x{:08x}",
+                    r.eax, r.ebx, r.ecx, r.edx
+                )?;
+            }
+        }
+        for (cpu, reason) in &self.unasked {
+            writeln!(f, "CPU {cpu}: {}", reason.replace('\n', " ").trim())?;
+        }
+        Ok(())
     }
 }

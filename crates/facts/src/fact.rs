@@ -1,12 +1,12 @@
 //! A value together with where it came from, or the reason why it is not there.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Where a fact was read: `dmesg:112`, `cpuid 0x80000007 edx`, `/proc/cmdline`.
 ///
 /// The text is meant for people; it names the place precisely enough to look it up again.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Source(pub String);
 
@@ -30,7 +30,7 @@ impl From<&str> for Source {
 }
 
 /// Why a fact is missing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Why {
     /// Nobody looked: the kind of evidence at hand cannot contain it.
@@ -58,7 +58,7 @@ impl fmt::Display for Why {
 }
 
 /// A missing fact: why, where it was looked for, and how to get it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missing {
     /// The reason.
     pub why: Why,
@@ -178,7 +178,12 @@ impl<T> Fact<T> {
             Self::Known { .. } => self,
             Self::Missing(first) => match other() {
                 known @ Self::Known { .. } => known,
-                Self::Missing(second) if first.why == Why::NotAsked => Self::Missing(second),
+                Self::Missing(second)
+                    if first.at.is_none()
+                        || (first.why == Why::NotAsked && second.why != Why::NotAsked) =>
+                {
+                    Self::Missing(second)
+                }
                 Self::Missing(_) => Self::Missing(first),
             },
         }
@@ -204,5 +209,8 @@ mod tests {
         assert_eq!(denied.clone().or_else(|| known.clone()), known);
         assert_eq!(Fact::<i32>::default().or_else(|| denied.clone()), denied);
         assert_eq!(denied.clone().or_else(Fact::default), denied);
+        let lacks = |at: &str| Fact::<i32>::Missing(Missing::new(Why::NotAsked, at));
+        assert_eq!(lacks("a").or_else(|| lacks("b")), lacks("a"));
+        assert_eq!(lacks("a").or_else(|| denied.clone()), denied);
     }
 }

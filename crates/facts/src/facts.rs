@@ -184,6 +184,10 @@ impl Facts {
     pub fn current_clocksource(&self) -> Fact<&str> {
         match &self.clocksources {
             Fact::Known { value, source } => match value.first() {
+                Some(device) if device.current.is_empty() => Fact::Missing(Missing::new(
+                    crate::Why::NotAsked,
+                    format!("{source}/clocksource0/current_clocksource"),
+                )),
                 Some(device) => Fact::known(
                     device.current.as_str(),
                     format!("{source}/clocksource0/current_clocksource"),
@@ -197,7 +201,8 @@ impl Facts {
     /// The available clocksources according to sysfs, best first.
     #[must_use]
     pub fn available_clocksources(&self) -> Option<&[String]> {
-        self.clocksources.value()?.first().map(|device| device.available.as_slice())
+        let available = self.clocksources.value()?.first()?.available.as_slice();
+        (!available.is_empty()).then_some(available)
     }
 
     /// The parsed kernel log, if there is one.

@@ -15,8 +15,20 @@ impl KernelConfig {
     #[must_use]
     pub fn parse(text: &str) -> Self {
         const KEPT: [&str; 14] = [
-            "HPET", "PM_TIMER", "TSC", "KVM_GUEST", "PARAVIRT", "XEN", "HYPERV", "HIGH_RES", "NO_HZ",
-            "CLOCKSOURCE", "VDSO", "TIME_VSYSCALL", "HYPERVISOR", "_IDLE",
+            "HPET",
+            "PM_TIMER",
+            "TSC",
+            "KVM_GUEST",
+            "PARAVIRT",
+            "XEN",
+            "HYPERV",
+            "HIGH_RES",
+            "NO_HZ",
+            "CLOCKSOURCE",
+            "VDSO",
+            "TIME_VSYSCALL",
+            "HYPERVISOR",
+            "_IDLE",
         ];
         let options = text
             .lines()

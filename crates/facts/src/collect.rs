@@ -1,1 +1,0 @@
-//! From a tree to facts.

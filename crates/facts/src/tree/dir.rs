@@ -1,0 +1,326 @@
+//! A directory that mirrors a machine's root: a `--root` tree, an unpacked sosreport, or `/` itself.
+//!
+//! A mirror may come from anybody, so nothing in it is trusted: every component is resolved by hand
+//! from the directory's own descriptor, symbolic links are followed as the mirrored machine would
+//! follow them (an absolute target starts at the mirror's root), a `..` that climbs above the root
+//! is refused, and only regular files are opened, without blocking.
+
+use super::{Tree, command_for, components, from_io, is_virtual};
+use crate::{Missing, Why};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::io::Errno;
+use std::collections::VecDeque;
+use std::ffi::{CStr, CString, OsStr};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// Links that one path may go through; the kernel's own limit.
+const MAX_LINKS: u32 = 40;
+
+/// Names that one directory may list (`/sys/devices/system/cpu` has the most).
+const MAX_NAMES: usize = 65_536;
+
+const PROC_MAGIC: u64 = 0x9fa0;
+const SYSFS_MAGIC: u64 = 0x6265_6572;
+
+/// A directory that mirrors a machine's root.
+#[derive(Debug)]
+pub struct DirTree {
+    root: OwnedFd,
+    path: PathBuf,
+    /// `proc` below this root is a kernel's own: what is absent there is absent on the machine.
+    real_proc: bool,
+    /// The same of `sys`.
+    real_sys: bool,
+}
+
+impl DirTree {
+    /// Opens a root directory.
+    ///
+    /// # Errors
+    /// The system's error: it does not exist, is not a directory, may not be opened.
+    pub fn new(root: impl AsRef<Path>) -> io::Result<Self> {
+        let path = root.as_ref().to_path_buf();
+        let root = rustix::fs::open(&path, DIRECTORY, Mode::empty())?;
+        let magic = |name: &str, wanted: u64| {
+            rustix::fs::openat(&root, name, DIRECTORY | OFlags::NOFOLLOW, Mode::empty())
+                .and_then(rustix::fs::fstatfs)
+                // The width of f_type differs between architectures; the magic numbers fit in 32 bits.
+                .is_ok_and(|stat| (stat.f_type as u64) & 0xffff_ffff == wanted)
+        };
+        let (real_proc, real_sys) = (magic("proc", PROC_MAGIC), magic("sys", SYSFS_MAGIC));
+        Ok(Self { root, path, real_proc, real_sys })
+    }
+
+    /// The mirror's own directory.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn missing(&self, path: &str, error: Refused) -> Missing {
+        let at = self.describe(path);
+        match error {
+            Refused::Because(what) => Missing::new(Why::Unreadable(what.to_owned()), at),
+            Refused::System(error) => {
+                let missing = from_io(&error.into(), at);
+                match missing.why {
+                    Why::Absent if !self.is_proof(path) => self.not_mirrored(path),
+                    _ => missing,
+                }
+            }
+        }
+    }
+
+    /// Whether absence below this root proves absence on the machine.
+    fn is_proof(&self, path: &str) -> bool {
+        (self.real_proc && path.starts_with("proc/"))
+            || (self.real_sys && path.starts_with("sys/"))
+            || self.path == Path::new("/")
+    }
+
+    fn not_mirrored(&self, path: &str) -> Missing {
+        let missing = Missing::new(Why::NotAsked, self.describe(path));
+        let root = self.path.display();
+        match command_for(path) {
+            Some(command) => missing.how(format!("{command} > {root}/{path}")),
+            None if is_virtual(path) => missing.how("run `clocksmith collect` on that machine"),
+            None => missing.how(format!("copy /{path} of that machine to {root}/{path}")),
+        }
+    }
+
+    /// Walks to the file or directory that `path` names.
+    fn resolve(&self, path: &str) -> Result<Node, Refused> {
+        let mut todo: VecDeque<CString> = VecDeque::new();
+        push_front(&mut todo, components(path).map_err(Refused::Because)?.iter().copied())?;
+        let mut stack: Vec<OwnedFd> = Vec::new();
+        let mut links = 0;
+        while let Some(name) = todo.pop_front() {
+            if name.as_bytes() == b".." {
+                if stack.pop().is_none() {
+                    return Err(Refused::Because("a link that leads out of the root directory"));
+                }
+                continue;
+            }
+            let here = stack.last().map_or_else(|| self.root.as_fd(), AsFd::as_fd);
+            let stat = rustix::fs::statat(here, &name, AtFlags::SYMLINK_NOFOLLOW)?;
+            match FileType::from_raw_mode(stat.st_mode) {
+                FileType::Symlink => {
+                    links += 1;
+                    if links > MAX_LINKS {
+                        return Err(Refused::Because("too many symbolic links"));
+                    }
+                    let target = rustix::fs::readlinkat(here, &name, Vec::new())?;
+                    let text =
+                        target.to_str().map_err(|_| Refused::Because("a link not in UTF-8"))?;
+                    if text.starts_with('/') {
+                        stack.clear();
+                    }
+                    let parts = text.split('/').filter(|part| !matches!(*part, "" | "."));
+                    push_front(&mut todo, parts.collect::<Vec<_>>().into_iter())?;
+                }
+                FileType::Directory => {
+                    stack.push(open_at(here, &name, DIRECTORY)?);
+                }
+                FileType::RegularFile if todo.is_empty() => {
+                    return regular(open_at(here, &name, FILE)?).map(Node::File);
+                }
+                FileType::RegularFile => return Err(Refused::System(Errno::NOTDIR)),
+                _ => return Err(Refused::Because("it is not a regular file")),
+            }
+        }
+        let directory = match stack.pop() {
+            Some(directory) => directory,
+            None => self.root.try_clone().map_err(|_| Refused::System(Errno::MFILE))?,
+        };
+        Ok(Node::Directory(directory))
+    }
+}
+
+const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::RDONLY).union(OFlags::CLOEXEC);
+/// Never waits for the writer of a FIFO, never becomes the controlling terminal's owner.
+const FILE: OFlags =
+    OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+
+enum Node {
+    File(File),
+    Directory(OwnedFd),
+}
+
+enum Refused {
+    System(Errno),
+    Because(&'static str),
+}
+
+impl From<Errno> for Refused {
+    fn from(error: Errno) -> Self {
+        Self::System(error)
+    }
+}
+
+fn open_at(dir: BorrowedFd<'_>, name: &CStr, flags: OFlags) -> Result<OwnedFd, Errno> {
+    // NOFOLLOW: what was looked at a moment ago may have been replaced by a link.
+    rustix::fs::openat(dir, name, flags | OFlags::NOFOLLOW, Mode::empty())
+}
+
+fn push_front<'a>(
+    todo: &mut VecDeque<CString>,
+    parts: impl DoubleEndedIterator<Item = &'a str>,
+) -> Result<(), Refused> {
+    for part in parts.rev() {
+        todo.push_front(CString::new(part).map_err(|_| Refused::Because("a NUL byte in a path"))?);
+    }
+    if todo.len() > 1024 { Err(Refused::System(Errno::NAMETOOLONG)) } else { Ok(()) }
+}
+
+/// Opens a file by its whole path if it is a regular one, without blocking.
+pub(super) fn open_regular(path: &Path) -> io::Result<File> {
+    match regular(rustix::fs::open(path, FILE, Mode::empty())?) {
+        Ok(file) => Ok(file),
+        Err(Refused::System(error)) => Err(error.into()),
+        Err(Refused::Because(what)) => Err(io::Error::other(what)),
+    }
+}
+
+fn regular(fd: OwnedFd) -> Result<File, Refused> {
+    match FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode) {
+        FileType::RegularFile => Ok(File::from(fd)),
+        _ => Err(Refused::Because("it is not a regular file")),
+    }
+}
+
+/// The names in an open directory, sorted; names that are not UTF-8 are left out (no file that is
+/// wanted has one).
+pub(super) fn names(directory: OwnedFd) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in Dir::new(directory)? {
+        let entry = entry?;
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        if let Some(name) = name.to_str().filter(|name| !matches!(*name, "." | "..")) {
+            if names.len() == MAX_NAMES {
+                return Err(io::Error::other("too many names in one directory"));
+            }
+            names.push(name.to_owned());
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+impl Tree for DirTree {
+    fn describe(&self, path: &str) -> String {
+        self.path.join(path).display().to_string()
+    }
+
+    fn open(&self, path: &str) -> Result<Box<dyn Read + '_>, Missing> {
+        match self.resolve(path) {
+            Ok(Node::File(file)) => Ok(Box::new(file)),
+            Ok(Node::Directory(_)) => {
+                Err(self.missing(path, Refused::Because("it is a directory")))
+            }
+            Err(error) => Err(self.missing(path, error)),
+        }
+    }
+
+    fn list(&self, dir: &str) -> Result<Vec<String>, Missing> {
+        match self.resolve(dir) {
+            Ok(Node::Directory(directory)) => {
+                names(directory).map_err(|error| from_io(&error, self.describe(dir)))
+            }
+            Ok(Node::File(_)) => Err(self.missing(dir, Refused::Because("it is not a directory"))),
+            Err(error) => Err(self.missing(dir, error)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn tree() -> (tempfile::TempDir, DirTree) {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("proc/sub")).unwrap();
+        std::fs::write(dir.path().join("proc/cmdline"), "quiet\n").unwrap();
+        let tree = DirTree::new(dir.path()).unwrap();
+        (dir, tree)
+    }
+
+    #[test]
+    fn files_are_read_and_directories_listed() {
+        let (dir, tree) = tree();
+        assert_eq!(tree.read("proc/cmdline", 100).unwrap(), b"quiet\n");
+        assert_eq!(tree.list("proc").unwrap(), ["cmdline", "sub"]);
+        let source = format!("{}/proc/cmdline", dir.path().display());
+        assert_eq!(tree.describe("proc/cmdline"), source);
+    }
+
+    #[test]
+    fn what_a_mirror_lacks_was_not_asked_and_says_how_to_get_it() {
+        let (dir, tree) = tree();
+        let missing = tree.read("dmesg", 10).unwrap_err();
+        assert_eq!(missing.why, Why::NotAsked);
+        assert_eq!(missing.how.unwrap(), format!("sudo dmesg > {}/dmesg", dir.path().display()));
+        assert!(tree.list("sys").unwrap_err().how.unwrap().contains("copy /sys "));
+        // ENOTDIR is the same as absent.
+        assert_eq!(tree.read("proc/cmdline/x", 10).unwrap_err().why, Why::NotAsked);
+    }
+
+    #[test]
+    fn a_real_proc_proves_absence() {
+        let tree = DirTree::new("/").unwrap();
+        assert_eq!(tree.read("proc/no-such-file", 10).unwrap_err().why, Why::Absent);
+    }
+
+    #[test]
+    fn links_stay_inside() {
+        let (dir, tree) = tree();
+        let root = dir.path();
+        std::fs::write(root.join("inner"), "inside").unwrap();
+        symlink("../../inner", root.join("proc/sub/up")).unwrap();
+        symlink("/inner", root.join("absolute")).unwrap();
+        symlink("../../../../../../etc/passwd", root.join("proc/out")).unwrap();
+        symlink("/etc/passwd", root.join("passwd")).unwrap();
+        symlink("loop", root.join("loop")).unwrap();
+        symlink("proc", root.join("p")).unwrap();
+        assert_eq!(tree.read("proc/sub/up", 10).unwrap(), b"inside");
+        assert_eq!(tree.read("absolute", 10).unwrap(), b"inside");
+        assert_eq!(tree.read("p/cmdline", 10).unwrap(), b"quiet\n");
+        assert_eq!(tree.list("p/sub").unwrap(), ["up"]);
+        let refused = |path| match tree.read(path, 10_000).unwrap_err().why {
+            Why::Unreadable(text) => text,
+            other => panic!("{other:?}"),
+        };
+        assert!(refused("proc/out").contains("leads out"));
+        assert!(refused("loop").contains("too many"));
+        assert!(refused("../etc/passwd").contains("'..'"));
+        assert!(refused("/etc/passwd").contains("absolute"));
+        // The mirrored machine's own /etc/passwd, which this mirror does not have.
+        assert_eq!(tree.read("passwd", 10_000).unwrap_err().why, Why::NotAsked);
+    }
+
+    #[test]
+    fn fifos_and_sockets_are_refused_without_waiting() {
+        let (dir, tree) = tree();
+        let fifo = dir.path().join("dmesg");
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, FileType::Fifo, Mode::from_raw_mode(0o600), 0)
+            .unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(dir.path().join("cpuid")).unwrap();
+        for path in ["dmesg", "cpuid", "proc"] {
+            let why = tree.read(path, 10).unwrap_err().why;
+            assert!(matches!(why, Why::Unreadable(_)), "{path}: {why:?}");
+        }
+        assert!(open_regular(&fifo).is_err());
+        assert!(matches!(tree.list("dmesg").unwrap_err().why, Why::Unreadable(_)));
+    }
+
+    #[test]
+    fn long_files_are_refused() {
+        let (_dir, tree) = tree();
+        assert!(tree.read("proc/cmdline", 6).is_ok());
+        assert!(matches!(tree.read("proc/cmdline", 5).unwrap_err().why, Why::Unreadable(_)));
+    }
+}
