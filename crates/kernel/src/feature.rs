@@ -35,6 +35,10 @@ pub enum Feature {
     UnsynchronizedByPackages,
     /// Constant TSC by Intel model covers every model from family 6 model 0x0e on.
     IntelConstantByModel,
+    /// Constant TSC by Intel model, after the narrowing: Pentium 4 models 3 to 6 are in it.
+    Pentium4Range,
+    /// Hyper-V is detected only with the hypercall and VP index privileges.
+    HypervNeedsHypercall,
     /// The TSC is not watched with constant + nonstop + TSC_ADJUST on at most 2 NUMA nodes.
     UnwatchedNodes2,
     /// The same, 4 nodes.
@@ -146,6 +150,8 @@ static TABLE: &[Row] = &[
     row(Feature::ReliableProtectsTscEarly, v(5, 4)),
     row(Feature::UnsynchronizedByPackages, v(6, 12)),
     span(Feature::IntelConstantByModel, OLDEST, v(6, 15)),
+    row(Feature::Pentium4Range, v(6, 17)),
+    row(Feature::HypervNeedsHypercall, v(5, 16)),
     Row {
         feature: Feature::UnwatchedNodes2,
         since: v(5, 16),

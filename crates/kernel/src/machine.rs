@@ -227,21 +227,27 @@ impl Machine {
     }
 
     /// The parameter `possible CPUs`, after the command line has lowered it (`nosmp`, `nr_cpus=`,
-    /// `possible_cpus=`; `maxcpus=` does not). Source: `prefill_possible_map()` /
+    /// `possible_cpus=`, `nolapic`, `maxcpus=0`; `maxcpus=1` does not). Source: `prefill_possible_map()` /
     /// `topology_apply_cmdline_limits_early()`, all versions.
     #[must_use]
     pub fn effective_possible_cpus(&self) -> u32 {
         let line = &self.cmdline.value;
         let mut n = self.possible_cpus.value.max(1);
-        // An observed count already contains the command line's effect; a smaller limit cannot
-        // raise it, so applying it twice changes nothing.
-        if line.has("nosmp") || line.last("maxcpus") == Some("0") {
+        let limit = |name: &str| {
+            line.number(name).and_then(|n| u32::try_from(n).ok()).filter(|n| *n >= 1)
+        };
+        // A count that was read already contains what the command line did; a count that was
+        // assumed, or another command line, does not.
+        let read = matches!(self.possible_cpus.basis, crate::Basis::Fact(_))
+            && self.cmdline.basis != crate::Basis::WhatIf;
+        if !read && let Some(set) = limit("possible_cpus") {
+            n = set;
+        }
+        if line.has("nosmp") || line.last("maxcpus") == Some("0") || line.has("nolapic") {
             n = 1;
         }
         for name in ["nr_cpus", "possible_cpus"] {
-            if let Some(limit) = line.number(name).and_then(|n| u32::try_from(n).ok())
-                && limit >= 1
-            {
+            if let Some(limit) = limit(name) {
                 n = n.min(limit);
             }
         }

@@ -58,6 +58,35 @@ pub(crate) fn decide(machine: &Machine, out: &mut Expectation) {
     });
 }
 
+/// Whether the vDSO serves CLOCK_MONOTONIC on this kernel when that clocksource is current; `None`
+/// where nothing is known of it.
+#[must_use]
+pub fn serves(machine: &Machine, name: &str) -> Option<bool> {
+    let kernel = &machine.kernel.value;
+    let has_mode = match name {
+        "tsc" | "tsc-early" | "arch_sys_counter" | "riscv_clocksource" | "tod" | "timebase"
+        | "Constant" => true,
+        "kvm-clock" => {
+            Feature::KvmClockVdso.of(kernel)
+                && machine.arch.value != Arch::X86
+                && !machine.cmdline.value.has("no-kvmclock-vsyscall")
+        }
+        "xen" => Feature::XenVdso.of(kernel) && machine.xen_no_vdso.is_none(),
+        "hyperv_clocksource_tsc_page" => Feature::HypervPageVdso.of(kernel),
+        "hpet" => Feature::HpetVdso.of(kernel),
+        _ => return None,
+    };
+    let candidate = Candidate { name: name.to_owned(), rating: 0, hres: true, vdso: has_mode };
+    if machine.cmdline.value.last("vdso") == Some("0") {
+        return Some(false);
+    }
+    // A read of the HPET through the vDSO is a device access all the same.
+    if name == "hpet" {
+        return Some(false);
+    }
+    precise(machine, name, Some(&candidate)).0
+}
+
 fn precise(
     machine: &Machine,
     current: &str,

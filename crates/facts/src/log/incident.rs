@@ -86,6 +86,12 @@ pub enum Reading {
         /// Length of the interval in seconds.
         seconds: f64,
     },
+    /// Both agree, and the interval was longer than half the reference's range: the kernel then takes
+    /// the reference's interval for zero (`clocksource_delta()`, 4.5 and later) and blames the other.
+    ReferenceOverran {
+        /// Length of the interval in seconds.
+        seconds: f64,
+    },
     /// The clocksource jumped by so many seconds (negative: backwards).
     Jumped {
         /// Size of the jump in seconds.
@@ -361,11 +367,32 @@ impl Incident {
         if stuck {
             return Reading::Stuck;
         }
+        if let Some(seconds) = self.overran(rates) {
+            return Reading::ReferenceOverran { seconds };
+        }
         match (wd, cs) {
             (Some(wd), Some(cs)) => compared(wd, cs, period),
             (Some(wd), None) => self.implied(wd, period),
             _ => Reading::Unknown,
         }
+    }
+
+    /// Length of the interval, if the reference went further than half its range and the two raw
+    /// counters agree. `clocksource_delta()` in `kernel/time/timekeeping_internal.h` returns 0 when
+    /// the top bit of the masked difference is set: with the 24-bit PM timer from 2.34 s on.
+    fn overran(&self, rates: &Rates) -> Option<f64> {
+        let (wd, cs) = (self.wd?, self.cs?);
+        let hz = rates.hz(self.watchdog.as_deref()?)?;
+        if wd.mask == 0 || wd.mask > u64::from(u32::MAX) || wd.cycles <= wd.mask >> 1 {
+            return None;
+        }
+        let seconds = hertz(wd.cycles) / hz;
+        let implied = hertz(cs.cycles) / seconds;
+        let agrees = match rates.hz(&self.clocksource) {
+            Some(hz) => (implied / hz - 1.0).abs() < 0.02,
+            None => (0.6e9..=6.5e9).contains(&implied),
+        };
+        agrees.then_some(seconds)
     }
 
     /// Without the TSC's frequency: the rate that the two counters imply, with wraps of the

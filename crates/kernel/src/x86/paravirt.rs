@@ -42,6 +42,17 @@ pub(super) fn effective(machine: &Machine, out: &mut Expectation) -> Option<Hype
         );
         return None;
     }
+    // HV_MSR_HYPERCALL_AVAILABLE is bit 5, HV_MSR_VP_INDEX_AVAILABLE bit 6.
+    let crippled = hypervisor.hyperv_privileges.is_some_and(|flags| flags & 0x60 != 0x60);
+    if kind == HypervisorKind::Hyperv && crippled && Feature::HypervNeedsHypercall.of(kernel) {
+        out.reason(
+            "hyper-v not recognised",
+            "the hypercall or VP index privilege is missing, so the kernel does not take this for \
+             Hyper-V [cpuid 0x40000003 eax bits 5 and 6]",
+            "ms_hyperv_platform() in arch/x86/kernel/cpu/mshyperv.c, since 5.16",
+        );
+        return None;
+    }
     // `nopv` spares the entries that set `ignore_nopv` (Xen PV, PVH, Jailhouse).
     let spared = matches!(kind, HypervisorKind::XenPv | HypervisorKind::Jailhouse);
     if line.has("nopv") && Feature::Nopv.of(kernel) && !spared {

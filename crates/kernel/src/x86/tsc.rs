@@ -117,7 +117,8 @@ impl Trust {
 /// Constant TSC by Intel family and model. `/proc/cpuinfo` already shows the result; this serves
 /// raw CPUID and what-if questions. Source: `early_init_intel()` in
 /// `arch/x86/kernel/cpu/intel.c`: family 15 from model 3, family 6 from model 0x0e, until 6.14;
-/// then only Prescott to Cedar Mill and Yonah to Ivy Bridge.
+/// then only Yonah to Ivy Bridge
+/// (0x0e to 0x3a) and, from 6.17, Prescott to Cedar Mill.
 fn constant_by_model(machine: &Machine) -> bool {
     if machine.vendor.value != CpuVendor::Intel
         || matches!(&machine.constant_tsc.basis, Basis::Fact(s) if s.0.contains("flags"))
@@ -129,7 +130,9 @@ fn constant_by_model(machine: &Machine) -> bool {
     if Feature::IntelConstantByModel.of(&machine.kernel.value) {
         (family == 15 && model >= 3) || (family == 6 && model >= 0x0e)
     } else {
-        (family == 15 && (3..=6).contains(&model))
+        // The Pentium 4 range was empty by mistake in 6.15 and 6.16.
+        let pentium4 = Feature::Pentium4Range.of(&machine.kernel.value);
+        (pentium4 && family == 15 && (3..=6).contains(&model))
             || (family == 6 && (0x0e..=0x3a).contains(&model))
     }
 }
