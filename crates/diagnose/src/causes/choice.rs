@@ -63,7 +63,16 @@ fn command_line(case: &Case<'_>, causes: &mut Causes) {
         );
         return;
     }
-    let Some(current) = case.current_name() else { return };
+    let Some(current) = case.current_name() else {
+        causes.add(
+            CauseId::CmdlineClocksourceOverride,
+            Severity::Info,
+            Confidence::Medium,
+            format!("the command line asks for {wanted}; whether it is in use is not in this evidence"),
+            evidence,
+        );
+        return;
+    };
     if current == wanted {
         let natural = natural_choice(case);
         let harmless = natural.as_deref() == Some(current) || case.slow == Some(false);
@@ -273,12 +282,19 @@ fn paravirtual(case: &Case<'_>, causes: &mut Causes) {
         .or_else(|| case.log().map(tsc_registered));
     let invariant = case.machine.constant_tsc.value && case.machine.nonstop_tsc.value;
     let known = !case.machine.nonstop_tsc.is_assumed();
-    if listed == Some(true) && !overridden(case, current) {
+    let unstable = case.log().is_some_and(|log| log.any(|e| matches!(e, Event::TscUnstable(_))))
+        || matches!(case.expectation.tsc, TscState::Unstable { .. } | TscState::NotPresent);
+    let outranks = listed == Some(true) || (case.facts.available_clocksources().is_none() && !unstable);
+    if outranks && !overridden(case, current) {
         causes.add(
             CauseId::ParavirtClockPreferred,
             severity,
-            Confidence::High,
-            format!("{current} outranks the TSC, which is usable here too"),
+            if listed == Some(true) { Confidence::High } else { Confidence::Medium },
+            if listed == Some(true) {
+                format!("{current} outranks the TSC, which is usable here too")
+            } else {
+                format!("{current} is rated above the TSC; whether the TSC is usable is not shown")
+            },
             evidence.clone(),
         );
     }

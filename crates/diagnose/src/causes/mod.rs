@@ -145,9 +145,11 @@ fn nothing_explains(case: &Case<'_>, causes: &mut Causes) {
         Some(name) => vec![Evidence::new(case.current.source.clone(), format!("current: {name}"))],
         None => Vec::new(),
     };
+    // An excerpt that shows nothing wrong is no reason to worry.
+    let harmless = case.slow.is_none() && !unstable_without_reason && !anything;
     causes.add(
         CauseId::InsufficientEvidence,
-        Severity::Warning,
+        if harmless { Severity::Info } else { Severity::Warning },
         Confidence::High,
         format!("{what}; {settle}"),
         evidence,

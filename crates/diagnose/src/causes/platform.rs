@@ -9,8 +9,23 @@ pub(super) fn find(case: &Case<'_>, causes: &mut Causes) {
     if let Some(log) = case.log() {
         arm(log, causes);
         drift(case, log, causes);
+        backwards(log, causes);
     }
     vdso(case, causes);
+}
+
+/// A paravirtual clock that goes backwards between CPUs.
+fn backwards(log: &KernelLog, causes: &mut Causes) {
+    if let Some((entry, ())) = log.first(|e| matches!(e, Event::TimeWentBackwards).then_some(())) {
+        causes.add(
+            CauseId::ParavirtClockBroken,
+            Severity::Critical,
+            Confidence::High,
+            "the kernel saw its paravirtual clock go backwards: the hypervisor's time differs between \
+             CPUs",
+            vec![Evidence::line(log, entry)],
+        );
+    }
 }
 
 /// Errata whose workaround replaces the counter's read, which disables the vDSO for everybody.

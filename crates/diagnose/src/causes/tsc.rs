@@ -90,6 +90,11 @@ fn reason_to_cause(
             "KVM on this host saw the TSC go backwards: firmware reset it, over suspend or CPU \
              hot-plug",
         ),
+        UnstableReason::RunningSlowly => add(
+            CauseId::TscSkew,
+            loss,
+            "the TSC ran slower than the CPU should: it stops or slows while the CPU is idle",
+        ),
         // The watchdog's own lines say more.
         UnstableReason::Watchdog => {}
         UnstableReason::Other(_) => add(

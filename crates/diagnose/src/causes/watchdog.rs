@@ -195,6 +195,19 @@ fn jumped(
     causes: &mut Causes,
 ) {
     let paravirt = incident.watchdog.as_deref().is_some_and(is_paravirt);
+    if incident.old_style && seconds < 0.0 {
+        causes.add(
+            CauseId::TscSkew,
+            case.loss(),
+            Confidence::Medium,
+            format!(
+                "the TSC fell {} behind its reference: it stands still or slows while the CPU is idle",
+                seconds_text(-seconds)
+            ),
+            evidence,
+        );
+        return;
+    }
     let slept = log.any(|e| matches!(e, Event::Suspend | Event::Resume));
     let cause = if slept {
         " (the machine was suspended and resumed)"
@@ -280,6 +293,12 @@ fn skewed(
     let tight = clocksmith_kernel::feature::Feature::ReadbackRetries.of(&case.machine.kernel.value);
     let version = case.machine.kernel.value.version;
     let narrow_era = tight && version.major == 5 && (14..=15).contains(&version.minor);
+    if let Some((confidence, summary)) = refinement_wrong(case, incident, ppm) {
+        causes.add(CauseId::TscMiscalibrated, loss, confidence, summary, evidence.clone());
+        if confidence == Confidence::High {
+            return;
+        }
+    }
     let early = incident.clocksource == "tsc-early";
     // A calibration error is a steady rate error: the raw counters then agree with a real rate that
     // is not the kernel's.
@@ -323,6 +342,69 @@ fn skewed(
         format!("the TSC ran {amount} away from {reference} in one interval; {tail}"),
         evidence,
     );
+}
+
+/// The watchdog acted within seconds of the refinement of the TSC's frequency. A steady TSC whose
+/// refinement was disturbed looks like this; if the raw counters agree with the frequency detected
+/// first, it is proven.
+fn refinement_wrong(
+    case: &Case<'_>,
+    incident: &Incident,
+    ppm: f64,
+) -> Option<(Confidence, String)> {
+    let log = case.log()?;
+    let (entry, refined) = log.last(|event| match event {
+        Event::Refined { khz } => Some(*khz),
+        _ => None,
+    })?;
+    let soon = match (entry.at, incident.at) {
+        (Some(refined_at), Some(at)) => (0.0..10.0).contains(&(at - refined_at)),
+        _ => true,
+    };
+    if ppm.abs() > 15_000.0 || refined == 0 {
+        return None;
+    }
+    let raw_khz = match (incident.cs, incident.wd) {
+        (Some(cs), Some(wd)) if cs.cycles > 0 => {
+            let seconds = match wd.nsec {
+                #[allow(clippy::cast_precision_loss)]
+                Some(ns) => ns as f64 / 1e9,
+                None => incident.decode(&Rates::of(log)).wd_seconds?,
+            };
+            #[allow(clippy::cast_precision_loss)]
+            let khz = cs.cycles as f64 / seconds / 1e3;
+            Some(khz)
+        }
+        _ => None,
+    };
+    let detected = log.last(|event| match event {
+        Event::Detected { khz, .. } => Some(*khz),
+        _ => None,
+    });
+    #[allow(clippy::cast_precision_loss)]
+    if let (Some(raw), Some((_, detected))) = (raw_khz, detected) {
+        let off = |khz: u64| (raw / khz as f64 - 1.0).abs() * 1e6;
+        if off(detected) < 300.0 && off(refined) > 400.0 {
+            return Some((
+                Confidence::High,
+                format!(
+                    "the counters ran at {:.3} MHz, as first detected, and not at the refined {:.3} MHz: \
+                     the refinement was disturbed, the TSC is steady",
+                    raw / 1e3,
+                    refined as f64 / 1e3
+                ),
+            ));
+        }
+    }
+    soon.then(|| {
+        (
+            Confidence::Medium,
+            format!(
+                "the TSC was found {ppm:.0} ppm off within seconds of the refinement of its frequency: the \
+                 refinement was probably disturbed; another boot that refines to another figure proves it"
+            ),
+        )
+    })
 }
 
 fn other_clock(case: &Case<'_>, log: &KernelLog, incident: &Incident, causes: &mut Causes) {

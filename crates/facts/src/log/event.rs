@@ -32,6 +32,8 @@ pub enum UnstableReason {
     KvmBackwards,
     /// `UV BIOS`: firmware of an SGI/HPE UV says that the TSC is not synchronised.
     UvBios,
+    /// `TSC appears to be running slowly` (up to 2.6.20).
+    RunningSlowly,
     /// Any other text.
     Other(String),
 }
@@ -74,6 +76,7 @@ impl UnstableReason {
             Self::HyperV => "running on Hyper-V",
             Self::KvmBackwards => "KVM discovered backwards TSC",
             Self::UvBios => "UV BIOS",
+            Self::RunningSlowly => "TSC appears to be running slowly",
             Self::Other(text) => text,
         }
     }
@@ -377,6 +380,14 @@ pub enum Event {
     WroteCurrent(String),
     /// CPU feature flags in a transcript.
     ReadFlags(String),
+    /// `Calibrating delay loop...`: `measured` when the kernel had no timer frequency to compute it
+    /// from, which on x86 means that it does not know the TSC's.
+    DelayLoop {
+        /// Measured against the tick, not computed.
+        measured: bool,
+    },
+    /// `Time went backwards`: a paravirtual clock that is not the same on all CPUs.
+    TimeWentBackwards,
     /// gVisor's own boot message: not a Linux kernel.
     Gvisor,
 }

@@ -399,7 +399,10 @@ impl Incident {
     /// reference if it takes them to be plausible.
     fn implied(&self, wd: f64, period: Option<f64>) -> Reading {
         let Some(cs) = self.cs.filter(|d| d.mask != 0) else { return Reading::Unknown };
-        let cycles = hertz(cs.cycles);
+        let cycles = cs.signed();
+        if cycles < 0.0 {
+            return Reading::Jumped { seconds: cycles / 3e9 };
+        }
         if wd <= 0.0 && period.is_none() {
             return Reading::ReferenceStuck;
         }
@@ -439,7 +442,7 @@ fn compared(wd: f64, cs: f64, period: Option<f64>) -> Reading {
             return Reading::ReferenceWrapped { wraps: wraps as u32, seconds: cs };
         }
     }
-    if difference.abs() > 1.0 && difference.abs() > wd {
+    if cs < 0.0 || difference.abs() > 1.0 && difference.abs() > wd {
         return Reading::Jumped { seconds: difference };
     }
     Reading::Skewed { ppm: difference / wd * 1e6 }
@@ -468,8 +471,19 @@ fn old_reading(difference: f64, rates: &Rates) -> Reading {
 fn seconds(delta: Delta, hz: Option<f64>) -> Option<f64> {
     delta.nsec.map(from_ns).or_else(|| {
         (delta.mask != 0).then_some(())?;
-        Some(hertz(delta.cycles) / hz?)
+        Some(delta.signed() / hz?)
     })
+}
+
+impl Delta {
+    /// The cycles as a number: a 64-bit counter that went back has wrapped into the upper half.
+    fn signed(self) -> f64 {
+        #[allow(clippy::cast_possible_wrap)]
+        match self.mask {
+            u64::MAX => from_ns(self.cycles as i64) * 1e9,
+            _ => hertz(self.cycles),
+        }
+    }
 }
 
 #[allow(clippy::cast_precision_loss)]

@@ -79,6 +79,8 @@ struct Scanner {
     banner: Option<String>,
     /// Part of an overlong line: skip to the next newline.
     skipping: bool,
+    /// A shell prompt that prints the log was seen.
+    prompted: bool,
     /// Lines looked at for signs of a kernel log when no event was found.
     sampled: u32,
 }
@@ -93,6 +95,7 @@ impl Scanner {
             last_at: None,
             banner: None,
             skipping: false,
+            prompted: false,
             sampled: 0,
         }
     }
@@ -180,9 +183,13 @@ impl Scanner {
         groups: Groups,
     ) -> usize {
         let raw = text(window, start, end);
-        if groups.separator && (raw.starts_with("-- Boot ") || raw.starts_with("-- Reboot")) {
-            self.new_boot();
-            return end;
+        if groups.separator {
+            if raw.starts_with("-- Boot ") || raw.starts_with("-- Reboot") {
+                self.new_boot();
+                return end;
+            }
+            // The same boot may be printed again behind a prompt.
+            self.prompted |= transcript::is_prompt(&raw);
         }
         if is_comment(&raw) {
             return end;
@@ -206,13 +213,14 @@ impl Scanner {
                 (message, at)
             }
         };
+        let columns = raw.chars().count();
         let continuation = self.prefixed && json.is_none() && strip(&raw).kernel.is_none();
         self.stamp(at);
 
         let mut used_to = end;
         let mut event = parse::parse(message, groups);
         if event.as_ref().is_none_or(parse::may_continue) && json.is_none() {
-            if let Some((joined, to)) = self.with_next_lines(window, message, end, complete, &event) {
+            if let Some((joined, to)) = self.with_next_lines(window, message, end, complete, columns, &event) {
                 event = Some(joined);
                 used_to = to;
             } else if event.is_none() && continuation {
@@ -237,21 +245,31 @@ impl Scanner {
         message: &str,
         end: usize,
         complete: usize,
+        columns: usize,
         alone: &Option<Event>,
     ) -> Option<(Event, usize)> {
         let mut joined = message.to_owned();
+        let mut columns = columns;
         let mut from = end;
         let mut best = None;
         for _ in 0..LOOKAHEAD {
             let (next, next_end) = next_line(window, from, complete)?;
             let Stripped { message: more, kernel, .. } = strip(&next);
             let more = more.trim();
+            let more = more.trim_end_matches('\r');
             let stops = kernel.is_some() || more.is_empty() || is_comment(&next);
             if stops || (!self.prefixed && alone.is_some()) || transcript::is_prompt(&next) {
                 break;
             }
-            joined.push(' ');
-            joined.push_str(more);
+            // A soft line break of quoted-printable mail, and a terminal of 80 columns, cut inside
+            // words; mailers cut at blanks.
+            if joined.ends_with('=') {
+                joined.pop();
+            } else if columns != 80 {
+                joined.push(' ');
+            }
+            columns = next.chars().count();
+            joined.push_str(if joined.ends_with(' ') { more } else { next_message(&next, more) });
             from = next_end;
             let event = parse::parse(&joined, Groups::of(&joined));
             if let Some(event) = event {
@@ -296,7 +314,7 @@ impl Scanner {
     fn stamp(&mut self, at: Option<f64>) {
         let Some(at) = at else { return };
         let restarted = at < 0.5 && self.last_at.is_some_and(|last| last > 5.0);
-        if restarted {
+        if restarted && !self.prompted {
             self.new_boot();
         }
         self.last_at = Some(at);
@@ -357,8 +375,17 @@ fn text(window: &[u8], start: usize, end: usize) -> Cow<'_, str> {
     let line = &window[start.min(end)..end];
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let text = String::from_utf8_lossy(line);
-    if text.contains('\u{1b}') { Cow::Owned(without_escapes(&text)) } else { text }
+    if text.contains('\u{1b}') {
+        Cow::Owned(without_escapes(&text))
+    } else if QUOTED.iter().any(|(code, _)| text.contains(code)) {
+        Cow::Owned(QUOTED.iter().fold(text.into_owned(), |t, (code, c)| t.replace(code, c)))
+    } else {
+        text
+    }
 }
+
+/// What quoted-printable mail writes for the signs that occur in logs (RFC 2045, section 6.7).
+const QUOTED: [(&str, &str); 4] = [("=3D", "="), ("=0A", ""), ("=20", " "), ("=09", "\t")];
 
 /// Takes terminal colour sequences (`ESC [ ... letter`) out.
 fn without_escapes(text: &str) -> String {
@@ -381,6 +408,11 @@ fn without_escapes(text: &str) -> String {
 /// Header lines of a report (`# key: value`) are no kernel messages; `# cat ...` is a root prompt.
 fn is_comment(raw: &str) -> bool {
     raw.trim_start().starts_with('#') && !transcript::is_prompt(raw)
+}
+
+/// The text of a continuation: with its leading blanks where a word was cut, without otherwise.
+fn next_message<'a>(raw: &'a str, trimmed: &'a str) -> &'a str {
+    if raw.starts_with(' ') && !raw.trim_start().starts_with('>') { raw.trim_end() } else { trimmed }
 }
 
 fn next_line(window: &[u8], end: usize, complete: usize) -> Option<(Cow<'_, str>, usize)> {

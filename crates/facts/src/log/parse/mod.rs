@@ -67,6 +67,10 @@ pub(crate) const KEYWORDS: &[(&str, Group)] = &[
     ("pvclock", Group::Platform),
     ("PVCLOCK", Group::Platform),
     ("drift greater", Group::Platform),
+    ("clocksource has been installed", Group::Clocksource),
+    ("Calibrating delay", Group::Platform),
+    ("Time went backwards", Group::Platform),
+    ("dmesg", Group::Separator),
     ("-- Reboot --", Group::Separator),
     ("-- Boot ", Group::Separator),
 ];
@@ -173,11 +177,14 @@ pub(crate) fn thousandths(text: &str) -> Option<u64> {
     }
 }
 
+/// Signs that quote a word, in logs and in the forums where logs are pasted.
+const QUOTES: [char; 4] = ['\'', '"', '*', '`'];
+
 /// A word: up to a blank or one of the closing signs, without quotes.
 pub(crate) fn word(text: &str) -> Option<&str> {
-    let text = text.trim_start().trim_start_matches(['\'', '"']);
+    let text = text.trim_start().trim_start_matches(QUOTES);
     let end = text
-        .find(|c: char| c.is_whitespace() || matches!(c, '\'' | '"' | ',' | ';' | ')' | '('))
+        .find(|c: char| c.is_whitespace() || QUOTES.contains(&c) || ",;()".contains(c))
         .unwrap_or(text.len());
     let word = text[..end].trim_end_matches(['.', ':']);
     (!word.is_empty() && word.len() <= 64).then_some(word)

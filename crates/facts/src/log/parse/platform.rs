@@ -29,6 +29,12 @@ fn identity(m: &str) -> Option<Event> {
     if let Some(rest) = m.strip_prefix("DMI: ") {
         return Some(Event::Dmi(clip(rest, 200)));
     }
+    if let Some(rest) = after(m, "Calibrating delay ") {
+        return Some(Event::DelayLoop { measured: rest.starts_with("loop...") });
+    }
+    if m.contains("Time went backwards") {
+        return Some(Event::TimeWentBackwards);
+    }
     m.contains("Starting gVisor").then_some(Event::Gvisor)
 }
 

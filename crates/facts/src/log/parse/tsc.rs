@@ -11,6 +11,10 @@ fn verdict(m: &str) -> Option<Event> {
     if let Some(reason) = after(m, "Marking TSC unstable due to") {
         return Some(Event::TscUnstable(UnstableReason::parse(reason)));
     }
+    // Up to 2.6.20.
+    if m.contains("TSC appears to be running slowly") {
+        return Some(Event::TscUnstable(UnstableReason::RunningSlowly));
+    }
     if m.contains("marking TSC unstable") && m.contains("detected") {
         return Some(Event::TscUnstable(UnstableReason::Other("DMI quirk".to_owned())));
     }

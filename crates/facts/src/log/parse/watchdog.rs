@@ -20,6 +20,13 @@ fn selection(m: &str) -> Option<Event> {
         let name = word(rest)?;
         return is_name(name).then(|| Event::Switched(name.to_owned()));
     }
+    // Up to 2.6.27.
+    if let Some(rest) = after(m, "Time: ")
+        && rest.contains(" clocksource has been installed")
+    {
+        let name = word(rest)?;
+        return is_name(name).then(|| Event::Switched(name.to_owned()));
+    }
     let rest = after(m, "Override clocksource ")?;
     let name = word(rest)?.to_owned();
     let refusal = if rest.contains("unstable and not HRT") {
@@ -47,8 +54,14 @@ fn registered(m: &str) -> Option<Event> {
         name: name.to_owned(),
         mask: hex(after(rest, "mask: ")?)?,
         max_cycles: hex(after(rest, "max_cycles: ")?)?,
-        max_idle_ns: number(after(rest, "max_idle_ns: ")?).and_then(|n| u64::try_from(n).ok())?,
+        max_idle_ns: nanoseconds(after(rest, "max_idle_ns: ")?)?,
     })
+}
+
+/// `440795202120 ns`: the unit must follow, else the line was garbled.
+fn nanoseconds(text: &str) -> Option<u64> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    text[digits..].trim_start().starts_with("ns").then(|| text[..digits].parse().ok())?
 }
 
 fn demotion(m: &str) -> Option<Event> {
@@ -171,8 +184,28 @@ fn rewritten(m: &str) -> Option<Event> {
     (m.contains("(cycles)") && m.contains(" < CPU")).then_some(Event::WatchdogCpuOrder)
 }
 
+/// Names that stand alone in readings.
+const READINGS: [&str; 10] = [
+    "tsc",
+    "hpet",
+    "acpi_pm",
+    "kvm-clock",
+    "xen",
+    "jiffies",
+    "refined-jiffies",
+    "arch_sys_counter",
+    "hyperv_clocksource_tsc_page",
+    "hyperv_clocksource_msr",
+];
+
 /// `SYSFS current_clocksource=hpet`, `.../current_clocksource:tsc`, `echo tsc > .../current_clocksource`.
 fn transcript(m: &str) -> Option<Event> {
+    // `clocksource: tsc` and nothing else: a script that prints the reading.
+    if let Some(name) = m.strip_prefix("clocksource: ")
+        && READINGS.contains(&name.trim())
+    {
+        return Some(Event::ReadCurrent(name.trim().to_owned()));
+    }
     let at = m.find("_clocksource")?;
     let head = &m[..at];
     let tail = &m[at + 12..];
