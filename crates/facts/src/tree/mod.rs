@@ -10,13 +10,13 @@
 // pub mod bundle;
 pub mod decode;
 pub mod dir;
-// pub mod live;
+pub mod live;
 pub mod memory;
 // pub mod record;
 
 // pub use bundle::{BundleError, BundleTree};
 pub use dir::DirTree;
-// pub use live::LiveTree;
+pub use live::LiveTree;
 pub use memory::MemoryTree;
 
 use crate::{Missing, Why};
