@@ -10,8 +10,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 /// The arguments that make `journalctl` print this boot's kernel messages.
-const JOURNAL_ARGUMENTS: [&str; 7] =
-    ["-k", "-b", "0", "-o", "short-monotonic", "--no-pager", "-q"];
+const JOURNAL_ARGUMENTS: [&str; 7] = ["-k", "-b", "0", "-o", "short-monotonic", "--no-pager", "-q"];
 
 /// Where `journalctl` is; the search path is not asked, since this may run as root.
 const JOURNALCTL: [&str; 3] =
