@@ -156,23 +156,26 @@ impl BundleTree {
     /// # Errors
     /// See [`BundleError`].
     pub fn read(reader: impl Read, name: &str) -> Result<Self, BundleError> {
-        let input_trip = Rc::new(Cell::new(None));
-        let input = Guard::new(reader, MAX_TOTAL + MAX_OVERHEAD, &input_trip);
+        let input = Limit::new(MAX_TOTAL + MAX_OVERHEAD);
+        let reader = Limited { inner: reader, read: 0, limit: Rc::clone(&input) };
         let (compression, content) =
-            decoded(input).map_err(|error| BundleError::Read { name: name.to_owned(), error })?;
-        let output_trip = Rc::new(Cell::new(None));
-        let content = Guard::new(content, MAX_TOTAL + MAX_OVERHEAD, &output_trip);
+            decoded(reader).map_err(|error| BundleError::Read { name: name.to_owned(), error })?;
         if compression != Compression::Plain {
-            // Nothing was read beyond the first buffer yet.
-            input_trip.set(Some(MAX_COMPRESSED));
+            // No more than the first bytes were read yet.
+            input.bytes.set(MAX_COMPRESSED);
         }
+        let output = Limit::new(MAX_TOTAL + MAX_OVERHEAD);
+        let content = Limited { inner: content, read: 0, limit: Rc::clone(&output) };
         let mut files = MemoryTree::new("bundle:");
         let read = read_entries(content, name, &mut files);
-        if output_trip.get() == Some(Guard::<io::Empty>::TRIPPED) {
+        if output.exceeded.get() {
             return Err(BundleError::TotalTooLarge);
         }
-        if input_trip.get() == Some(Guard::<io::Empty>::TRIPPED) {
-            return Err(BundleError::InputTooLarge);
+        if input.exceeded.get() {
+            return Err(match compression {
+                Compression::Plain => BundleError::TotalTooLarge,
+                _ => BundleError::InputTooLarge,
+            });
         }
         read?;
         let manifest = manifest(&files)?;
@@ -213,30 +216,32 @@ impl Tree for BundleTree {
     }
 }
 
-/// A reader that fails beyond a limit, and says so beside the error: decoders wrap and replace the
-/// errors of what they read from.
-struct Guard<R> {
-    inner: R,
-    read: u64,
-    /// The limit; [`Self::TRIPPED`] once it was exceeded.
-    limit: Rc<Cell<Option<u64>>>,
+/// A limit on what is read, and whether it was exceeded. Decoders wrap and replace the errors of
+/// what they read from, so that the error alone does not tell which limit it was.
+struct Limit {
+    bytes: Cell<u64>,
+    exceeded: Cell<bool>,
 }
 
-impl<R: Read> Guard<R> {
-    const TRIPPED: u64 = 0;
-
-    fn new(inner: R, limit: u64, shared: &Rc<Cell<Option<u64>>>) -> Self {
-        shared.set(Some(limit));
-        Self { inner, read: 0, limit: Rc::clone(shared) }
+impl Limit {
+    fn new(bytes: u64) -> Rc<Self> {
+        Rc::new(Self { bytes: Cell::new(bytes), exceeded: Cell::new(false) })
     }
 }
 
-impl<R: Read> Read for Guard<R> {
+/// A reader that fails beyond its limit.
+struct Limited<R> {
+    inner: R,
+    read: u64,
+    limit: Rc<Limit>,
+}
+
+impl<R: Read> Read for Limited<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         self.read += count as u64;
-        if self.limit.get().is_some_and(|limit| self.read > limit) {
-            self.limit.set(Some(Self::TRIPPED));
+        if self.read > self.limit.bytes.get() {
+            self.limit.exceeded.set(true);
             return Err(io::Error::new(io::ErrorKind::InvalidData, "too large"));
         }
         Ok(count)
