@@ -23,7 +23,7 @@ pub mod idle;
 pub mod kconfig;
 pub mod log;
 pub mod ntp;
-// pub mod probe;
+pub mod probe;
 pub mod tick;
 pub mod tree;
 pub mod vdso;

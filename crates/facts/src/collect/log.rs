@@ -31,6 +31,15 @@ const SEARCHED: u64 = 64 << 20;
 /// What the kernel prints first.
 const BANNER: &[u8] = b"Linux version ";
 
+/// Whether a path is one of the places of kernel logs.
+pub(super) fn is_log(path: &str) -> bool {
+    PLACES.iter().any(|place| {
+        path.strip_prefix(place).is_some_and(|rest| {
+            SUFFIXES.contains(&rest) || (*place == JOURNALS && rest.starts_with("/journalctl"))
+        })
+    })
+}
+
 /// The best kernel log: the first one that contains the beginning of this kernel's boot, else the
 /// first one that can be read.
 pub(super) fn read(reader: &Reader<'_>, facts: &Facts) -> Fact<KernelLog> {

@@ -36,13 +36,9 @@ fn kernel(reader: &Reader<'_>, uname: &Fact<String>) -> Fact<Kernel> {
         .try_map(understood)
         .or_else(|| reader.line("proc/sys/kernel/osrelease").try_map(understood))
         .or_else(|| {
-            // `Linux NODE RELEASE #1 SMP ...`: the first word that is a version.
-            uname.clone().try_map(|text| {
-                text.split_ascii_whitespace()
-                    .skip(1)
-                    .find_map(Kernel::parse)
-                    .ok_or("no kernel version in it")
-            })
+            // `Linux NODE RELEASE #1 SMP ...`
+            let release = |text: String| text.split_ascii_whitespace().nth(2).map(str::to_owned);
+            uname.clone().try_map(|text| understood(release(text).unwrap_or_default()))
         })
 }
 

@@ -4,15 +4,18 @@
 //! source and each gap its reason. It does not look into the kernel log: it sets [`Facts::log`], and
 //! whoever wants facts from the log completes them afterwards.
 
+mod bundle;
 mod clock;
 mod log;
 mod machine;
+mod privacy;
 mod virt;
 
 use crate::tree::Tree;
 use crate::{Fact, Facts, Missing, Origin, Why};
 
 pub use crate::tree::decode::open_log;
+pub use bundle::{Summary, paths, write_bundle};
 
 /// Longest small text file that is read, in bytes.
 const SMALL: u64 = 64 << 10;

@@ -1,0 +1,388 @@
+//! Bundles: everything that `why` needs of one machine, in one compressed tar file.
+//!
+//! A bundle comes from somebody else, so reading one assumes the worst: sizes and counts are limited
+//! before memory is spent, only regular files with plain relative names are accepted, and each way
+//! to be wrong has its own error. Nothing is ever unpacked to disk.
+
+use super::decode::{Compression, decoded};
+use super::{MemoryTree, Tree, normal};
+use crate::Missing;
+use serde::{Deserialize, Serialize};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::rc::Rc;
+use tar::EntryType;
+
+/// Entries in one bundle, directories counted.
+pub const MAX_ENTRIES: usize = 4096;
+/// Bytes of one file.
+pub const MAX_FILE: u64 = 64 << 20;
+/// Bytes of all files together.
+pub const MAX_TOTAL: u64 = 256 << 20;
+/// Bytes of a compressed bundle.
+pub const MAX_COMPRESSED: u64 = 64 << 20;
+/// Bytes that headers and padding may add.
+const MAX_OVERHEAD: u64 = 16 << 20;
+/// Bytes of a long name or of extended attributes in the tar format.
+const MAX_EXTENSION: u64 = 64 << 10;
+/// Bytes of the manifest.
+const MAX_MANIFEST: usize = 4 << 20;
+
+/// Name of the manifest.
+pub const MANIFEST: &str = "clocksmith.json";
+/// The manifest's schema.
+pub const SCHEMA: &str = "clocksmith.bundle.v1";
+
+/// Why a file was refused as a bundle.
+#[derive(Debug, thiserror::Error)]
+pub enum BundleError {
+    /// The file cannot be opened or read.
+    #[error("cannot read {name}: {error}")]
+    Read {
+        /// The file.
+        name: String,
+        /// The system's error.
+        error: io::Error,
+    },
+    /// It is no tar file, compressed or not.
+    #[error("{0} is not a bundle: no tar file (.tar, .tar.gz, .tar.xz, .tar.zst)")]
+    NotTar(String),
+    /// It is cut off or damaged.
+    #[error("the bundle is damaged: {0}")]
+    Damaged(String),
+    /// The compressed file is too large.
+    #[error("the file is larger than {MAX_COMPRESSED} bytes")]
+    InputTooLarge,
+    /// It has too many entries.
+    #[error("the bundle has more than {MAX_ENTRIES} entries")]
+    TooManyEntries,
+    /// One file in it is too large.
+    #[error("{name:?} in the bundle is larger than {MAX_FILE} bytes")]
+    FileTooLarge {
+        /// Its name.
+        name: String,
+    },
+    /// All together is too large: a decompression bomb, or no bundle of this program.
+    #[error("the bundle's content is larger than {MAX_TOTAL} bytes")]
+    TotalTooLarge,
+    /// An absolute path, one with `..`, one that is not UTF-8.
+    #[error("{name:?} in the bundle: {what}")]
+    UnsafePath {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// A symbolic or hard link.
+    #[error("{name:?} in the bundle is a link")]
+    Link {
+        /// Its name.
+        name: String,
+    },
+    /// A device, a FIFO, a sparse file.
+    #[error("{name:?} in the bundle is not a regular file")]
+    Special {
+        /// Its name.
+        name: String,
+    },
+    /// Two files of one name.
+    #[error("{name:?} is in the bundle twice")]
+    Duplicate {
+        /// The name.
+        name: String,
+    },
+    /// The manifest cannot be understood.
+    #[error("the bundle's manifest ({MANIFEST}): {0}")]
+    Manifest(String),
+}
+
+/// What a bundle says about itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// The version of the program that wrote it.
+    pub version: String,
+    /// The machine's host name.
+    pub hostname: String,
+    /// When it was written, in UTC (`2026-01-02T03:04:05Z`).
+    pub time: String,
+    /// Where each file was read, for those that are not the file of their name.
+    #[serde(default)]
+    pub sources: BTreeMap<String, String>,
+    /// The directories that were listed.
+    #[serde(default)]
+    pub listings: BTreeMap<String, Vec<String>>,
+    /// What was wanted and could not be read.
+    #[serde(default)]
+    pub missing: Vec<ManifestGap>,
+}
+
+/// Something that was wanted for a bundle and could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ManifestGap {
+    /// The path.
+    pub path: String,
+    /// Why, where, and how to get it.
+    #[serde(flatten)]
+    pub missing: Missing,
+}
+
+/// A bundle in memory.
+#[derive(Clone, Debug)]
+pub struct BundleTree {
+    files: MemoryTree,
+    manifest: Option<Manifest>,
+}
+
+impl BundleTree {
+    /// Opens a bundle file.
+    ///
+    /// # Errors
+    /// See [`BundleError`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, BundleError> {
+        let path = path.as_ref();
+        let name = path.display().to_string();
+        match super::dir::open_regular(path) {
+            Ok(file) => Self::read(file, &name),
+            Err(error) => Err(BundleError::Read { name, error }),
+        }
+    }
+
+    /// Reads a bundle; `name` is used in errors only.
+    ///
+    /// # Errors
+    /// See [`BundleError`].
+    pub fn read(reader: impl Read, name: &str) -> Result<Self, BundleError> {
+        let input = Limit::new(MAX_TOTAL + MAX_OVERHEAD);
+        let reader = Limited { inner: reader, read: 0, limit: Rc::clone(&input) };
+        let (compression, content) =
+            decoded(reader).map_err(|error| BundleError::Read { name: name.to_owned(), error })?;
+        if compression != Compression::Plain {
+            // No more than the first bytes were read yet.
+            input.bytes.set(MAX_COMPRESSED);
+        }
+        let output = Limit::new(MAX_TOTAL + MAX_OVERHEAD);
+        let content = Limited { inner: content, read: 0, limit: Rc::clone(&output) };
+        let mut files = MemoryTree::new("bundle:");
+        let read = read_entries(content, name, &mut files);
+        if output.exceeded.get() {
+            return Err(BundleError::TotalTooLarge);
+        }
+        if input.exceeded.get() {
+            return Err(match compression {
+                Compression::Plain => BundleError::TotalTooLarge,
+                _ => BundleError::InputTooLarge,
+            });
+        }
+        read?;
+        let manifest = manifest(&files)?;
+        if let Some(manifest) = &manifest {
+            for gap in &manifest.missing {
+                files.set_missing(&gap.path, gap.missing.clone());
+            }
+            for (dir, names) in &manifest.listings {
+                files.set_listing(dir, names.clone());
+            }
+        }
+        Ok(Self { files, manifest })
+    }
+
+    /// What the bundle says about itself; a tar file made by hand from a mirrored root has none.
+    #[must_use]
+    pub fn manifest(&self) -> Option<&Manifest> {
+        self.manifest.as_ref()
+    }
+
+    /// Paths and contents, sorted by path, the manifest among them.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.files.files()
+    }
+}
+
+impl Tree for BundleTree {
+    fn describe(&self, path: &str) -> String {
+        self.files.describe(path)
+    }
+
+    fn open(&self, path: &str) -> Result<Box<dyn Read + '_>, Missing> {
+        self.files.open(path)
+    }
+
+    fn list(&self, dir: &str) -> Result<Vec<String>, Missing> {
+        self.files.list(dir)
+    }
+}
+
+/// A limit on what is read, and whether it was exceeded. Decoders wrap and replace the errors of
+/// what they read from, so that the error alone does not tell which limit it was.
+struct Limit {
+    bytes: Cell<u64>,
+    exceeded: Cell<bool>,
+}
+
+impl Limit {
+    fn new(bytes: u64) -> Rc<Self> {
+        Rc::new(Self { bytes: Cell::new(bytes), exceeded: Cell::new(false) })
+    }
+}
+
+/// A reader that fails beyond its limit.
+struct Limited<R> {
+    inner: R,
+    read: u64,
+    limit: Rc<Limit>,
+}
+
+impl<R: Read> Read for Limited<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.read += count as u64;
+        if self.read > self.limit.bytes.get() {
+            self.limit.exceeded.set(true);
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "too large"));
+        }
+        Ok(count)
+    }
+}
+
+fn read_entries(content: impl Read, name: &str, files: &mut MemoryTree) -> Result<(), BundleError> {
+    let not_tar = || BundleError::NotTar(name.to_owned());
+    let damaged = |error: io::Error| BundleError::Damaged(error.to_string());
+    let mut archive = tar::Archive::new(content);
+    let entries = archive.entries().map_err(damaged)?.raw(true);
+    let (mut count, mut total) = (0usize, 0u64);
+    let mut long_name: Option<Vec<u8>> = None;
+    for entry in entries {
+        let mut entry = match entry {
+            Ok(entry) => entry,
+            Err(_) if count == 0 => return Err(not_tar()),
+            Err(error) => return Err(damaged(error)),
+        };
+        count += 1;
+        if count > MAX_ENTRIES {
+            return Err(BundleError::TooManyEntries);
+        }
+        let kind = entry.header().entry_type();
+        let size = entry.header().entry_size().map_err(damaged)?;
+        if let EntryType::GNULongName | EntryType::XHeader | EntryType::XGlobalHeader = kind {
+            let mut extension = Vec::new();
+            if size > MAX_EXTENSION {
+                return Err(BundleError::Damaged("an extended header of absurd size".to_owned()));
+            }
+            entry.read_to_end(&mut extension).map_err(damaged)?;
+            match kind {
+                EntryType::GNULongName => long_name = Some(extension),
+                EntryType::XHeader => long_name = pax_path(&extension)?.or(long_name),
+                _ => {}
+            }
+            continue;
+        }
+        let raw = long_name.take().unwrap_or_else(|| entry.header().path_bytes().into_owned());
+        let raw = raw.strip_suffix(b"\0").unwrap_or(&raw);
+        let path = String::from_utf8(raw.to_vec()).map_err(|_| BundleError::UnsafePath {
+            name: String::from_utf8_lossy(raw).into_owned(),
+            what: "a name that is not UTF-8",
+        })?;
+        match kind {
+            EntryType::Regular | EntryType::Continuous => {}
+            // `./` itself is the one directory without a name.
+            EntryType::Directory if path.split('/').all(|part| matches!(part, "" | ".")) => {
+                continue;
+            }
+            EntryType::Directory => {
+                normal(&path).map_err(|what| BundleError::UnsafePath { name: path, what })?;
+                continue;
+            }
+            EntryType::Symlink | EntryType::Link | EntryType::GNULongLink => {
+                return Err(BundleError::Link { name: path });
+            }
+            _ => return Err(BundleError::Special { name: path }),
+        }
+        let path = match normal(&path) {
+            Ok(path) => path,
+            Err(what) => return Err(BundleError::UnsafePath { name: path, what }),
+        };
+        if size > MAX_FILE {
+            return Err(BundleError::FileTooLarge { name: path });
+        }
+        total += size;
+        if total > MAX_TOTAL {
+            return Err(BundleError::TotalTooLarge);
+        }
+        let mut content = Vec::new();
+        entry.read_to_end(&mut content).map_err(damaged)?;
+        if content.len() as u64 != size {
+            return Err(BundleError::Damaged(format!("{path:?} is cut off")));
+        }
+        if !files.insert(&path, content) {
+            return Err(BundleError::Duplicate { name: path });
+        }
+    }
+    if count == 0 { Err(not_tar()) } else { Ok(()) }
+}
+
+/// The `path` of a pax header. A `size` there would move everything behind it; no file that is small
+/// enough has one.
+fn pax_path(extension: &[u8]) -> Result<Option<Vec<u8>>, BundleError> {
+    let mut path = None;
+    for record in tar::PaxExtensions::new(extension) {
+        let record = record.map_err(|error| BundleError::Damaged(error.to_string()))?;
+        match record.key_bytes() {
+            b"path" => path = Some(record.value_bytes().to_vec()),
+            b"size" => return Err(BundleError::Damaged("a size in a pax header".to_owned())),
+            _ => {}
+        }
+    }
+    Ok(path)
+}
+
+fn manifest(files: &MemoryTree) -> Result<Option<Manifest>, BundleError> {
+    let Some((_, content)) = files.files().find(|(path, _)| *path == MANIFEST) else {
+        return Ok(None);
+    };
+    if content.len() > MAX_MANIFEST {
+        return Err(BundleError::Manifest("it is too long".to_owned()));
+    }
+    let manifest: Manifest = serde_json::from_slice(content)
+        .map_err(|error| BundleError::Manifest(error.to_string()))?;
+    if manifest.schema != SCHEMA {
+        let schema = manifest.schema;
+        return Err(BundleError::Manifest(format!("schema {schema:?} is not {SCHEMA:?}")));
+    }
+    Ok(Some(manifest))
+}
+
+/// Writes a bundle: gzip around tar, the manifest first.
+///
+/// # Errors
+/// The error of `out`, or content beyond the limits that a reader accepts.
+pub fn write<'a>(
+    out: impl Write,
+    manifest: &Manifest,
+    files: impl Iterator<Item = (&'a str, &'a [u8])>,
+    seconds: u64,
+) -> io::Result<()> {
+    let mut archive = tar::Builder::new(flate2::write::GzEncoder::new(out, Default::default()));
+    let (mut count, mut total) = (0usize, 0u64);
+    let mut append = |path: &str, content: &[u8]| {
+        count += 1;
+        total += content.len() as u64;
+        if count > MAX_ENTRIES || content.len() as u64 > MAX_FILE || total > MAX_TOTAL {
+            return Err(io::Error::other(format!("{path:?} does not fit into a bundle")));
+        }
+        let mut header = tar::Header::new_gnu();
+        header.set_size(content.len() as u64);
+        header.set_mode(0o644);
+        header.set_mtime(seconds);
+        header.set_entry_type(EntryType::Regular);
+        archive.append_data(&mut header, path, content)
+    };
+    append(MANIFEST, &serde_json::to_vec_pretty(manifest).map_err(io::Error::other)?)?;
+    for (path, content) in files {
+        append(path, content)?;
+    }
+    archive.into_inner()?.finish()?.flush()
+}

@@ -226,6 +226,17 @@ mod tests {
         }
 
         #[test]
+        fn damaged_streams_end_in_bytes_or_an_error(
+            kind in 0usize..3, seed in any::<u64>(), at in 0usize..400, value in any::<u8>()
+        ) {
+            let content: Vec<u8> = (0..300u64).map(|i| (seed.wrapping_mul(i * i) >> 60) as u8).collect();
+            let mut stream = [gzip(&content), zstd(&content), XZ.to_vec()][kind].clone();
+            let at = at % stream.len();
+            stream[at] = value;
+            let _ = text(&stream[..]);
+        }
+
+        #[test]
         fn content_survives(content in proptest::collection::vec(any::<u8>(), 0..2000)) {
             prop_assert_eq!(text(&gzip(&content)[..]).unwrap(), content.clone());
             prop_assert_eq!(text(&zstd(&content)[..]).unwrap(), content);

@@ -7,16 +7,16 @@
 //!
 //! What must not live here: the meaning of any file.
 
-// pub mod bundle;
+pub mod bundle;
 pub mod decode;
 pub mod dir;
-// pub mod live;
+pub mod live;
 pub mod memory;
-// pub mod record;
+pub mod record;
 
-// pub use bundle::{BundleError, BundleTree};
+pub use bundle::{BundleError, BundleTree};
 pub use dir::DirTree;
-// pub use live::LiveTree;
+pub use live::LiveTree;
 pub use memory::MemoryTree;
 
 use crate::{Missing, Why};

@@ -1,0 +1,171 @@
+//! Writing a bundle.
+
+use super::{collect, privacy};
+use crate::tree::bundle::{self, Manifest, ManifestGap};
+use crate::tree::record::RecordingTree;
+use crate::tree::{Tree, is_virtual};
+use crate::{Fact, Origin};
+use serde::Serialize;
+use std::io::{self, Write};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What a bundle may contain, and what for: every path that [`collect`] asks for. `*` stands for any
+/// text without a slash. Contents are filtered: hardware addresses and the host's name are masked in
+/// logs and in the command line, of logs that programs share the kernel's lines alone are kept, of
+/// `/proc/1/environ` the container's name alone, of `/proc/timer_list` the modes alone. Serial
+/// numbers and UUIDs are never read.
+#[must_use]
+pub fn paths() -> &'static [(&'static str, &'static str)] {
+    &[
+        ("clocksmith.json", "manifest: program version, host name, time, what is missing and why"),
+        ("dmesg*", "kernel log: what the kernel said about its clocks"),
+        ("sos_commands/kernel/dmesg*", "kernel log of a sosreport"),
+        ("sos_commands/logs/journalctl*", "kernel log of a sosreport"),
+        ("var/log/dmesg*", "kernel log, where the ring buffer has lost its beginning"),
+        ("var/log/kern.log*", "kernel log, where the ring buffer has lost its beginning"),
+        ("var/log/messages*", "kernel log, where the ring buffer has lost its beginning"),
+        ("var/log/syslog*", "kernel log, where the ring buffer has lost its beginning"),
+        ("uname", "kernel release and architecture"),
+        ("sos_commands/kernel/uname_-a", "kernel release and architecture"),
+        ("cpuid", "processor: TSC features, hypervisor and its clock interfaces"),
+        ("adjtimex", "state of the kernel's clock discipline"),
+        ("vdso", "functions that read clocks without a system call"),
+        ("namespaces", "whether this is a container"),
+        ("proc/version", "kernel version"),
+        ("proc/sys/kernel/osrelease", "kernel version"),
+        ("proc/cmdline", "kernel parameters"),
+        ("proc/cpuinfo", "processor model, flags, sockets"),
+        ("proc/config.gz", "kernel configuration"),
+        ("boot/config-*", "kernel configuration"),
+        ("lib/modules/*/config", "kernel configuration"),
+        ("usr/lib/modules/*/config", "kernel configuration"),
+        ("proc/timer_list", "tick mode"),
+        ("proc/xen/capabilities", "whether this is Xen's control domain"),
+        ("proc/1/cgroup", "whether this is a container"),
+        ("proc/1/environ", "whether this is a container"),
+        ("run/systemd/container", "whether this is a container"),
+        (".dockerenv", "whether this is a container"),
+        ("run/.containerenv", "whether this is a container"),
+        ("sys/devices/system/clocksource/clocksource*/*_clocksource", "clocksources"),
+        ("sys/devices/system/clockevents/*/current_device", "clock event devices"),
+        ("sys/devices/system/cpu/possible", "processors"),
+        ("sys/devices/system/cpu/online", "processors"),
+        ("sys/devices/system/cpu/cpu*/topology/physical_package_id", "sockets"),
+        ("sys/devices/system/cpu/cpuidle/current_driver", "idle driver"),
+        ("sys/devices/system/cpu/cpu0/cpuidle/state*/*", "idle states"),
+        ("sys/devices/system/node/online", "NUMA nodes"),
+        ("sys/firmware/acpi/tables/HPET", "whether there is an HPET"),
+        ("sys/firmware/acpi/tables/FACP", "whether there is an ACPI PM timer"),
+        ("sys/hypervisor/type", "hypervisor"),
+        ("sys/hypervisor/guest_type", "hypervisor"),
+        ("sys/class/dmi/id/sys_vendor", "hypervisor and cloud"),
+        ("sys/class/dmi/id/product_name", "hypervisor and cloud"),
+        ("sys/class/dmi/id/bios_vendor", "hypervisor and cloud"),
+        ("sys/class/dmi/id/bios_version", "hypervisor and cloud"),
+        ("sys/class/dmi/id/chassis_asset_tag", "two clouds' names; anything else is left out"),
+        ("sys/devices/virtual/dmi/id/*", "the same five, where there is no link to them"),
+        ("dmidecode", "the same five, of a sosreport"),
+    ]
+}
+
+/// What went into a bundle.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    /// Path and size of each file, the manifest not counted.
+    pub files: Vec<(String, u64)>,
+    /// What was wanted and could not be read.
+    pub missing: Vec<ManifestGap>,
+}
+
+/// Collects the facts of a tree, and writes all that they were read from as a bundle. Read back, it
+/// gives the same facts.
+///
+/// # Errors
+/// The error of `out`, or content that does not fit into a bundle.
+pub fn write_bundle(tree: &dyn Tree, out: impl Write) -> io::Result<Summary> {
+    let hostname = hostname(tree);
+    let filter = |path: &str, content| privacy::filter(path, content, &hostname);
+    let recording = RecordingTree::new(tree, &filter);
+    let facts = collect(&recording, Origin::Live);
+    let mut record = recording.into_record();
+
+    // Of several logs that were looked into, the one that was read is enough.
+    let read = facts.log.source();
+    let unused = |path: &str| {
+        super::log::is_log(path)
+            && path != "dmesg"
+            && read.is_none_or(|source| source.0 != tree.describe(path))
+    };
+    record.files.retain(|path, _| !unused(path));
+    record.missing.retain(|path, _| !is_alternative(path));
+
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+    let manifest = Manifest {
+        schema: bundle::SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        hostname,
+        time: utc(now),
+        sources: record
+            .files
+            .keys()
+            .filter(|path| is_virtual(path))
+            .map(|path| (path.clone(), tree.describe(path)))
+            .collect(),
+        listings: record.listings,
+        missing: record
+            .missing
+            .into_iter()
+            .map(|(path, missing)| ManifestGap { path, missing })
+            .collect(),
+    };
+    let files = record.files.iter().map(|(path, content)| (path.as_str(), content.as_slice()));
+    bundle::write(out, &manifest, files, now)?;
+    let files = record.files.iter().map(|(path, content)| (path.clone(), content.len() as u64));
+    Ok(Summary { files: files.collect(), missing: manifest.missing })
+}
+
+/// A place that is only asked after another one, and whose absence tells nobody anything.
+fn is_alternative(path: &str) -> bool {
+    path.starts_with("sos_commands")
+        || matches!(path, "dmidecode")
+        || (path != "dmesg" && super::log::is_log(path))
+}
+
+fn hostname(tree: &dyn Tree) -> String {
+    let line = |path: &str| match tree.read(path, 4096) {
+        Ok(bytes) => Fact::known(String::from_utf8_lossy(&bytes).trim().to_owned(), path),
+        Err(missing) => Fact::Missing(missing),
+    };
+    let found = line("proc/sys/kernel/hostname").or_else(|| line("etc/hostname"));
+    found.value().cloned().unwrap_or_default()
+}
+
+/// `2026-01-02T03:04:05Z`.
+fn utc(seconds: u64) -> String {
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    // Days since 0000-03-01 in eras of 400 years: the leap day is the last day of its year then.
+    let days = days + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let shifted = (5 * day + 2) / 153;
+    let day = day - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = year + era * 400 + u64::from(month <= 2);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates() {
+        assert_eq!(utc(0), "1970-01-01T00:00:00Z");
+        assert_eq!(utc(951_782_399), "2000-02-28T23:59:59Z");
+        assert_eq!(utc(951_782_400), "2000-02-29T00:00:00Z");
+        assert_eq!(utc(1_798_761_599), "2026-12-31T23:59:59Z");
+        assert_eq!(utc(4_107_542_400), "2100-03-01T00:00:00Z");
+    }
+}

@@ -1,0 +1,265 @@
+//! What of a file's content goes into a bundle.
+//!
+//! Only files of [`super::paths`] are read at all. Of these, some say more than is needed: the
+//! filters here keep what concerns clocks, and mask hardware addresses and the host's name.
+
+use super::log::is_log;
+use crate::dmi::{AZURE_TAG, Dmi, ORACLE_TAG};
+use crate::tick;
+use crate::tree::decode::open_log;
+use std::io::Read;
+
+/// Decompressed bytes of a log that are kept.
+const MAX_LOG: u64 = 48 << 20;
+
+/// Words that kernel messages use and that are host names all the same; masking them would destroy
+/// messages.
+const COMMON: [&str; 12] = [
+    "linux",
+    "kernel",
+    "localhost",
+    "debian",
+    "ubuntu",
+    "fedora",
+    "clock",
+    "clocksource",
+    "tsc",
+    "hpet",
+    "timer",
+    "acpi",
+];
+
+/// The content of a file as it goes into a bundle.
+pub(super) fn filter(path: &str, content: Vec<u8>, hostname: &str) -> Vec<u8> {
+    match path {
+        "proc/1/environ" => match crate::environment::container_of_environ(&content) {
+            Some(runtime) => format!("container={runtime}\0").into_bytes(),
+            None => Vec::new(),
+        },
+        "proc/timer_list" => kept_lines(&content, tick::is_mode_line),
+        "proc/1/cgroup" => text(&content, without_identifiers),
+        "proc/cmdline" => text(&content, |line| without_names(line, hostname)),
+        // `Linux NODE RELEASE ...`
+        "uname" | "sos_commands/kernel/uname_-a" => text(&content, |line| {
+            let words = line.split(' ').enumerate();
+            let kept = words.map(|(index, word)| if index == 1 { "-" } else { word });
+            kept.collect::<Vec<_>>().join(" ")
+        }),
+        "dmidecode" => dmidecode(&String::from_utf8_lossy(&content)).into_bytes(),
+        path if path.ends_with("/chassis_asset_tag") => {
+            let tag = String::from_utf8_lossy(&content).trim().to_owned();
+            if tag == AZURE_TAG || tag == ORACLE_TAG { content } else { Vec::new() }
+        }
+        path if is_log(path) => log(path, content, hostname),
+        _ => content,
+    }
+}
+
+fn text(content: &[u8], line: impl Fn(&str) -> String) -> Vec<u8> {
+    let content = String::from_utf8_lossy(content);
+    content.split('\n').map(line).collect::<Vec<_>>().join("\n").into_bytes()
+}
+
+fn kept_lines(content: &[u8], keep: impl Fn(&str) -> bool) -> Vec<u8> {
+    let content = String::from_utf8_lossy(content);
+    let lines = content.lines().filter(|line| keep(line));
+    lines.flat_map(|line| [line, "\n"]).collect::<String>().into_bytes()
+}
+
+/// A log, decompressed. Of logs that programs write into as well, the kernel's lines alone.
+fn log(path: &str, content: Vec<u8>, hostname: &str) -> Vec<u8> {
+    let mut plain = Vec::new();
+    match open_log(content.as_slice()) {
+        // What a damaged file yields before the damage is kept: the reader meets the same.
+        Ok(log) => drop(log.take(MAX_LOG).read_to_end(&mut plain)),
+        Err(_) => return Vec::new(),
+    }
+    let mixed = path.contains("messages") || path.contains("syslog") || path.contains("journalctl");
+    let whole = String::from_utf8_lossy(&plain);
+    let lines = whole.lines().filter(|line| !mixed || line.contains("kernel:"));
+    lines
+        .flat_map(|line| [without_names(line, hostname), "\n".to_owned()])
+        .collect::<String>()
+        .into()
+}
+
+/// The five strings that are read from the output of `dmidecode`.
+fn dmidecode(content: &str) -> String {
+    let dmi = Dmi::from_dmidecode(content);
+    let tag = [AZURE_TAG, ORACLE_TAG].into_iter().find(|tag| dmi.asset_tag == *tag).unwrap_or("");
+    format!(
+        "BIOS Information\n\tVendor: {}\n\tVersion: {}\nSystem Information\n\tManufacturer: {}\n\
+         \tProduct Name: {}\nChassis Information\n\tAsset Tag: {tag}\n",
+        dmi.bios_vendor, dmi.bios_version, dmi.sys_vendor, dmi.product_name
+    )
+}
+
+/// Masks hardware addresses, and the host's name wherever it stands as a word of its own.
+fn without_names(line: &str, hostname: &str) -> String {
+    let mut line = without_addresses(line);
+    // `... NAME kernel: [...`, in a journal or a log file, where the name is another host's perhaps.
+    if let Some(at) = line.find(" kernel: ") {
+        let start = line[..at].rfind(' ').map_or(0, |blank| blank + 1);
+        // A line that begins with the time since boot has a name only behind it.
+        if !line[start..at].ends_with(']') {
+            line.replace_range(start..at, "host");
+        }
+    }
+    let short = hostname.split('.').next().unwrap_or_default();
+    for name in [hostname, short] {
+        let telling = name.len() >= 4 && !COMMON.contains(&name.to_ascii_lowercase().as_str());
+        if telling && name.bytes().any(|byte| byte.is_ascii_alphabetic()) {
+            line = without_word(&line, name);
+        }
+    }
+    line
+}
+
+fn without_word(line: &str, word: &str) -> String {
+    let inside = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
+    let mut out = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = rest.find(word) {
+        let (before, after) = (&rest[..at], &rest[at + word.len()..]);
+        out.push_str(before);
+        let alone = !out.ends_with(inside) && !after.starts_with(inside);
+        out.push_str(if alone { "host" } else { word });
+        rest = after;
+    }
+    out + rest
+}
+
+/// Masks six or more pairs of hexadecimal digits between colons or hyphens.
+fn without_addresses(line: &str) -> String {
+    let bytes = line.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let boundary = at == 0 || !bytes[at - 1].is_ascii_alphanumeric();
+        match boundary.then(|| address_length(&bytes[at..])).flatten() {
+            Some(length) => {
+                let kept = bytes[at..at + length].iter();
+                out.extend(kept.map(|b| if b.is_ascii_hexdigit() { b'x' } else { *b }));
+                at += length;
+            }
+            None => {
+                out.push(bytes[at]);
+                at += 1;
+            }
+        }
+    }
+    // Only ASCII bytes were replaced, by ASCII bytes.
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// The length of the hardware address at the beginning, if there is one.
+fn address_length(bytes: &[u8]) -> Option<usize> {
+    let pair = |at: usize| {
+        bytes.get(at..at + 2).is_some_and(|pair| pair.iter().all(u8::is_ascii_hexdigit))
+    };
+    if !pair(0) {
+        return None;
+    }
+    let separator = *bytes.get(2).filter(|byte| matches!(byte, b':' | b'-'))?;
+    let (mut pairs, mut end) = (1, 2);
+    while bytes.get(end) == Some(&separator) && pair(end + 1) {
+        pairs += 1;
+        end += 3;
+    }
+    let ends = bytes.get(end).is_none_or(|byte| !byte.is_ascii_alphanumeric());
+    (pairs >= 6 && ends).then_some(end)
+}
+
+/// Masks identifiers of containers and pods: twelve or more hexadecimal digits, hyphens, underscores.
+fn without_identifiers(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    for part in line.split_inclusive(|c: char| !(c.is_ascii_hexdigit() || c == '-' || c == '_')) {
+        let run = part.trim_end_matches(|c: char| !(c.is_ascii_hexdigit() || c == '-' || c == '_'));
+        let masked = run.len() >= 12 && run.bytes().any(|byte| byte.is_ascii_digit());
+        out.push_str(if masked { "x" } else { run });
+        out.push_str(&part[run.len()..]);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn filtered(path: &str, content: &str, hostname: &str) -> String {
+        String::from_utf8(filter(path, content.as_bytes().to_vec(), hostname)).unwrap()
+    }
+
+    #[test]
+    fn addresses_are_masked_and_clock_messages_are_not() {
+        let line =
+            "[    1.0] eth0: 52:54:00:12:34:56, irq 5 at 0000:00:1f.2 12:34:56 a0-b1-c2-d3-e4-f5";
+        let masked = filtered("dmesg", line, "");
+        assert!(masked.contains("eth0: xx:xx:xx:xx:xx:xx, irq 5 at 0000:00:1f.2 12:34:56 xx-xx"));
+        let clock = "[    0.1] clocksource: hpet: mask: 0xffffffff max_cycles: 0xffffffff\n";
+        assert_eq!(filtered("dmesg", clock, "hpet"), clock);
+        assert_eq!(
+            filtered("proc/cmdline", "BOOTIF=01-52-54-00-12-34-56\n", ""),
+            "BOOTIF=xx-xx-xx-xx-xx-xx-xx\n"
+        );
+    }
+
+    #[test]
+    fn the_hosts_name_is_masked_as_a_word() {
+        let log = "systemd[1]: Hostname set to <web-01.example.com>.\nxweb-01 web-012 web-01\n";
+        let masked = filtered("dmesg", log, "web-01.example.com");
+        assert_eq!(masked, "systemd[1]: Hostname set to <host>.\nxweb-01 web-012 host\n");
+    }
+
+    #[test]
+    fn shared_logs_keep_the_kernels_lines_only() {
+        let log = "Nov 19 17:15:31 alpha kernel: [    0.000000] Linux version 6.1\n\
+                   Nov 19 17:15:32 alpha sshd[1]: Accepted for root\n";
+        let kept = filtered("var/log/messages", log, "beta");
+        assert_eq!(kept, "Nov 19 17:15:31 host kernel: [    0.000000] Linux version 6.1\n");
+        let journal = "[    0.000000] alpha kernel: Linux version 6.1\n";
+        let kept = filtered("sos_commands/logs/journalctl_--boot", journal, "");
+        assert_eq!(kept, "[    0.000000] host kernel: Linux version 6.1\n");
+    }
+
+    #[test]
+    fn what_says_more_than_needed_is_cut_down() {
+        let environ = "SECRET=1\0container=lxc\0X=2";
+        assert_eq!(filtered("proc/1/environ", environ, ""), "container=lxc\0");
+        assert_eq!(filtered("proc/1/environ", "SECRET=1", ""), "");
+        assert_eq!(
+            filtered("uname", "Linux secret 6.1 #1 SMP x86_64\n", ""),
+            "Linux - 6.1 #1 SMP x86_64\n"
+        );
+        assert_eq!(filtered("sys/class/dmi/id/chassis_asset_tag", "INV-0042\n", ""), "");
+        assert_eq!(filtered("sys/class/dmi/id/chassis_asset_tag", ORACLE_TAG, ""), ORACLE_TAG);
+        let id = "0123456789abcdef0123456789abcdef";
+        assert_eq!(
+            filtered("proc/1/cgroup", &format!("1:cpu:/docker/{id}\n"), ""),
+            "1:cpu:/docker/x\n"
+        );
+        let dmi = "System Information\n\tManufacturer: QEMU\n\tSerial Number: S\n\tUUID: U\n";
+        let kept = filtered("dmidecode", dmi, "");
+        assert!(kept.contains("QEMU") && !kept.contains("Serial") && !kept.contains("UUID"));
+        assert_eq!(
+            filtered("proc/timer_list", "cpu: 0\n  .hres_active    : 1\n", ""),
+            "  .hres_active    : 1\n"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn masking_is_done_once_and_for_all(line in "[a-f0-9:. -]{0,60}|\\PC{0,40}", name in "[a-z.-]{0,8}") {
+            let once = without_names(&line, &name);
+            prop_assert_eq!(without_addresses(&once), once.clone());
+            let _ = without_identifiers(&line);
+        }
+
+        #[test]
+        fn any_content(path in 0usize..6, bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let path = ["proc/1/environ", "proc/timer_list", "proc/1/cgroup", "uname", "dmesg", "dmidecode"][path];
+            filter(path, bytes, "host-name");
+        }
+    }
+}

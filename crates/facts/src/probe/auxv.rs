@@ -1,0 +1,95 @@
+//! The vDSO that the kernel mapped into this process.
+
+use crate::tree::from_io;
+use crate::vdso::VdsoImage;
+use crate::{Missing, Why};
+use object::{Object, ObjectSymbol};
+use std::ops::Range;
+
+/// A vDSO has a few pages; a larger mapping is not one.
+const MAX_SIZE: usize = 1 << 20;
+
+/// Whether there is a vDSO, and the names that it exports.
+///
+/// # Errors
+/// It is mapped, and its symbols cannot be read.
+pub fn vdso() -> Result<VdsoImage, Missing> {
+    const AT: &str = "AT_SYSINFO_EHDR";
+    // SAFETY: getauxval() only reads the auxiliary vector that the kernel gave to this process.
+    let address = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) };
+    let Ok(address) = usize::try_from(address) else {
+        return Err(Missing::new(Why::Absent, AT));
+    };
+    if address == 0 {
+        return Ok(VdsoImage { mapped: false, symbols: Vec::new() });
+    }
+    const MAPS: &str = "/proc/self/maps";
+    let maps = std::fs::read_to_string(MAPS).map_err(|error| from_io(&error, MAPS.to_owned()))?;
+    let unreadable = |what: &str| Missing::new(Why::Unreadable(what.to_owned()), AT);
+    let range = mapping(&maps, address).ok_or_else(|| unreadable("no readable mapping of it"))?;
+    // SAFETY: the kernel lists this range as readable memory of this process. It is the vDSO's own
+    // mapping, which nobody unmaps or writes to, so the bytes stay as they are.
+    let image = unsafe { std::slice::from_raw_parts(address as *const u8, range.end - address) };
+    Ok(VdsoImage { mapped: true, symbols: symbols(image).map_err(|error| unreadable(&error))? })
+}
+
+/// The readable mapping that contains the address.
+fn mapping(maps: &str, address: usize) -> Option<Range<usize>> {
+    maps.lines().find_map(|line| {
+        let mut words = line.split_ascii_whitespace();
+        let (start, end) = words.next()?.split_once('-')?;
+        let start = usize::from_str_radix(start, 16).ok()?;
+        let end = usize::from_str_radix(end, 16).ok()?;
+        let readable = words.next()?.starts_with('r');
+        (readable && (start..end).contains(&address) && end - start <= MAX_SIZE)
+            .then_some(start..end)
+    })
+}
+
+/// The names of the functions that an ELF image exports, sorted.
+fn symbols(image: &[u8]) -> Result<Vec<String>, String> {
+    let file = object::File::parse(image).map_err(|error| error.to_string())?;
+    let mut names: Vec<String> = file
+        .dynamic_symbols()
+        .filter(|symbol| symbol.is_definition())
+        .filter_map(|symbol| Some(symbol.name().ok()?.to_owned()))
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn this_process_has_one_that_reads_the_clock() {
+        let image = vdso().unwrap();
+        if image.mapped {
+            let reads = |name: &String| name.contains("clock_gettime");
+            assert!(image.symbols.iter().any(reads), "{:?}", image.symbols);
+        }
+    }
+
+    #[test]
+    fn mappings() {
+        let maps = "1000-3000 r-xp 00000000 00:00 0 [vdso]\n4000-5000 ---p 0 0 0\nx\n";
+        assert_eq!(mapping(maps, 0x1000), Some(0x1000..0x3000));
+        assert_eq!(mapping(maps, 0x3000), None);
+        assert_eq!(mapping(maps, 0x4000), None);
+    }
+
+    proptest! {
+        #[test]
+        fn damaged_images_end_in_names_or_an_error(
+            at in 0usize..4096, value in any::<u8>(), cut in 0usize..8192
+        ) {
+            let image = std::fs::read("/proc/self/exe").unwrap();
+            let mut image = image[..image.len().min(cut)].to_vec();
+            if let Some(byte) = image.get_mut(at) { *byte = value; }
+            let _ = symbols(&image);
+        }
+    }
+}

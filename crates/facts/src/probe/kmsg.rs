@@ -1,0 +1,115 @@
+//! Records of `/dev/kmsg`, as the lines that `dmesg` prints.
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use std::io;
+
+/// Text that is kept at most (the largest ring buffers have 32 MiB).
+const LIMIT: usize = 64 << 20;
+
+/// Reads the whole ring buffer.
+pub(super) fn read() -> io::Result<String> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let kmsg = rustix::fs::open("/dev/kmsg", flags, Mode::empty())?;
+    let mut text = String::new();
+    // One read returns one record, and 8 KiB is the longest that any kernel writes.
+    let mut buffer = [0u8; 8192];
+    while text.len() < LIMIT {
+        match rustix::io::read(&kmsg, &mut buffer) {
+            Ok(0) | Err(Errno::AGAIN) => break,
+            Ok(length) => push_record(&buffer[..length], &mut text),
+            // The record was overwritten before it was read, or is longer than the buffer: the
+            // next read returns the one after it.
+            Err(Errno::PIPE | Errno::INVAL | Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(text)
+}
+
+/// Appends the lines of one record `PRIORITY,SEQUENCE,MICROSECONDS,FLAGS[,...];TEXT`. Lines behind
+/// the first begin with a blank and hold the device's properties; they are dropped. A record that
+/// contains line breaks becomes several lines with the same time, as `dmesg` shows it.
+fn push_record(record: &[u8], text: &mut String) {
+    use std::fmt::Write;
+    let line = record.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let Some(semicolon) = line.iter().position(|byte| *byte == b';') else { return };
+    let header = String::from_utf8_lossy(&line[..semicolon]);
+    let Some(time) = header.split(',').nth(2).and_then(|time| time.parse::<u64>().ok()) else {
+        return;
+    };
+    let message = unescape(&line[semicolon + 1..]);
+    for part in String::from_utf8_lossy(&message).trim_end_matches('\n').split('\n') {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "[{:5}.{:06}] {part}", time / 1_000_000, time % 1_000_000);
+    }
+}
+
+/// Undoes the kernel's `\xNN`.
+fn unescape(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((byte, after)) = rest.split_first() {
+        let code = (*byte == b'\\')
+            .then(|| after.strip_prefix(b"x")?.get(..2))
+            .flatten()
+            .and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
+        match code {
+            Some(code) => {
+                out.push(code);
+                rest = &after[3..];
+            }
+            None => {
+                out.push(*byte);
+                rest = after;
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn lines(record: &str) -> String {
+        let mut text = String::new();
+        push_record(record.as_bytes(), &mut text);
+        text
+    }
+
+    #[test]
+    fn records_become_lines() {
+        assert_eq!(
+            lines(
+                "6,339,5140900,-,caller=T1;NET: Registered protocol\n SUBSYSTEM=acpi\n DEVICE=+x\n"
+            ),
+            "[    5.140900] NET: Registered protocol\n"
+        );
+        assert_eq!(lines("4,0,123456789012,c;a;b\n"), "[123456.789012] a;b\n");
+        assert_eq!(
+            lines("4,0,0,-;tab\\x09back\\x5cslash \\xzz \\x\n"),
+            "[    0.000000] tab\tback\\slash \\xzz \\x\n"
+        );
+        assert_eq!(lines("4,0,1,-;one\\x0atwo\n"), "[    0.000001] one\n[    0.000001] two\n");
+        for broken in ["", "x", "4,0;x", "4,0,x,-;y"] {
+            assert_eq!(lines(broken), "");
+        }
+    }
+
+    #[test]
+    fn the_ring_buffer_is_read_or_refused() {
+        if let Ok(text) = read() {
+            assert!(text.lines().all(|line| line.starts_with('[')));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_record(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
+            push_record(&bytes, &mut String::new());
+            prop_assert!(unescape(&bytes).len() <= bytes.len());
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Asking the running machine what no file of `/proc` or `/sys` tells.
+//!
+//! Every probe returns the text of a virtual file (see [`crate::tree::VIRTUAL`]), which the same
+//! parsers read that read a mirror, or the reason why there is none. Nothing here changes anything:
+//! no affinity, no clock, no log is left different.
+
+pub mod adjtimex;
+pub mod auxv;
+pub mod cpuid;
+pub mod identity;
+pub mod kernel_log;
+mod kmsg;

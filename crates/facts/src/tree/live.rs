@@ -1,0 +1,127 @@
+//! The running machine.
+
+use super::{Tree, dir, from_io, normal};
+use crate::cpu::CpuList;
+use crate::probe::{self, kernel_log::LiveLog};
+use crate::{Missing, Why};
+use rustix::fs::{Mode, OFlags};
+use std::cell::OnceCell;
+use std::io::{Cursor, Read};
+use std::path::{Path, PathBuf};
+
+/// The running machine: its files, and the answers to what is no file. Each answer is got once, when
+/// it is first asked for.
+#[derive(Debug, Default)]
+pub struct LiveTree {
+    log: OnceCell<Result<LiveLog, Missing>>,
+    cpuid: OnceCell<Result<String, Missing>>,
+}
+
+impl LiveTree {
+    /// The running machine. Nothing is read yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn log(&self) -> Result<&LiveLog, Missing> {
+        self.log.get_or_init(probe::kernel_log::read).as_ref().map_err(Clone::clone)
+    }
+
+    fn cpuid(&self) -> Result<&str, Missing> {
+        let list = |path: &str| {
+            let text = self.read(path, 1 << 16).unwrap_or_default();
+            CpuList::parse(&String::from_utf8_lossy(&text)).unwrap_or_default()
+        };
+        let dump = || {
+            let online = list("sys/devices/system/cpu/online");
+            let isolated = list("sys/devices/system/cpu/isolated");
+            Ok(probe::cpuid::dump(&online, &isolated)?.to_string())
+        };
+        self.cpuid.get_or_init(dump).as_deref().map_err(Clone::clone)
+    }
+
+    /// The answer for a virtual name; `None` for all other names.
+    fn answer(&self, path: &str) -> Option<Result<Box<dyn Read + '_>, Missing>> {
+        let text = |text: Result<String, Missing>| -> Result<Box<dyn Read + '_>, Missing> {
+            text.map(|text| Box::new(Cursor::new(text)) as Box<dyn Read + '_>)
+        };
+        Some(match path {
+            "dmesg" => self.log().map(|log| Box::new(log.text.as_slice()) as Box<dyn Read + '_>),
+            "cpuid" => self.cpuid().map(|text| Box::new(text.as_bytes()) as Box<dyn Read + '_>),
+            "uname" => text(Ok(probe::identity::uname())),
+            "namespaces" => text(probe::identity::namespaces()),
+            "adjtimex" => text(probe::adjtimex::timex().map(|timex| timex.to_string())),
+            "vdso" => text(probe::auxv::vdso().map(|image| image.to_string())),
+            _ => return None,
+        })
+    }
+
+    fn path(&self, path: &str) -> Result<PathBuf, Missing> {
+        match normal(path) {
+            Ok(path) => Ok(Path::new("/").join(path)),
+            Err(what) => Err(Missing::new(Why::Unreadable(what.to_owned()), self.describe(path))),
+        }
+    }
+}
+
+impl Tree for LiveTree {
+    fn describe(&self, path: &str) -> String {
+        match path {
+            "dmesg" => self.log().map_or_else(|_| "/dev/kmsg".to_owned(), |log| log.source.clone()),
+            "cpuid" => probe::cpuid::SOURCE.to_owned(),
+            "uname" => "uname(2)".to_owned(),
+            "adjtimex" => "adjtimex(2)".to_owned(),
+            "vdso" => "AT_SYSINFO_EHDR".to_owned(),
+            "namespaces" => "/proc/self/ns".to_owned(),
+            path => format!("/{path}"),
+        }
+    }
+
+    fn open(&self, path: &str) -> Result<Box<dyn Read + '_>, Missing> {
+        if let Some(answer) = self.answer(path) {
+            return answer;
+        }
+        match dir::open_regular(&self.path(path)?) {
+            Ok(file) => Ok(Box::new(file)),
+            Err(error) => Err(from_io(&error, self.describe(path))),
+        }
+    }
+
+    fn list(&self, dir: &str) -> Result<Vec<String>, Missing> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        rustix::fs::open(self.path(dir)?, flags, Mode::empty())
+            .map_err(Into::into)
+            .and_then(dir::names)
+            .map_err(|error| from_io(&error, self.describe(dir)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_and_answers() {
+        let tree = LiveTree::new();
+        assert_eq!(tree.describe("proc/cmdline"), "/proc/cmdline");
+        assert!(!tree.read("proc/version", 4096).unwrap().is_empty());
+        assert!(tree.list("proc").unwrap().contains(&"version".to_owned()));
+        let missing = tree.read("proc/no-such-file", 10).unwrap_err();
+        assert_eq!(missing.why, Why::Absent);
+        assert!(matches!(tree.read("../etc/passwd", 10).unwrap_err().why, Why::Unreadable(_)));
+        assert!(matches!(tree.read("dev/null", 10).unwrap_err().why, Why::Unreadable(_)));
+        for (name, _) in super::super::VIRTUAL {
+            match tree.read(name, 1 << 26) {
+                Ok(content) => assert!(!content.is_empty(), "{name}"),
+                Err(missing) => assert_ne!(missing.why, Why::NotAsked, "{name}"),
+            }
+        }
+    }
+
+    #[test]
+    fn directories_cannot_be_read_as_files() {
+        assert!(LiveTree::new().read("proc", 10).is_err());
+        assert!(LiveTree::new().list("proc/version").is_err());
+    }
+}

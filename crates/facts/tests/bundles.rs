@@ -1,0 +1,315 @@
+//! Bundles: what is written is what is read, and what hostile ones end in.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use clocksmith_facts::collect::{collect, paths, write_bundle};
+use clocksmith_facts::tree::bundle::{MANIFEST, MAX_ENTRIES, MAX_FILE, SCHEMA};
+use clocksmith_facts::tree::{BundleError, BundleTree, DirTree, LiveTree, Tree};
+use clocksmith_facts::{Facts, Origin};
+use flate2::write::GzEncoder;
+use proptest::prelude::*;
+use std::io::{Read, Write};
+use std::time::Instant;
+use tar::{EntryType, Header};
+
+/// The facts without their sources, which name different places, and without the reasons' details.
+fn values(facts: &Facts) -> serde_json::Value {
+    fn strip(value: &mut serde_json::Value) {
+        match value {
+            serde_json::Value::Object(fields) => {
+                for name in ["source", "at", "how", "origin"] {
+                    fields.remove(name);
+                }
+                fields.values_mut().for_each(strip);
+            }
+            serde_json::Value::Array(items) => items.iter_mut().for_each(strip),
+            _ => {}
+        }
+    }
+    let mut value = serde_json::to_value(facts).unwrap();
+    strip(&mut value);
+    value
+}
+
+fn round_trip(tree: &dyn Tree) -> (BundleTree, Facts) {
+    let mut bytes = Vec::new();
+    let summary = write_bundle(tree, &mut bytes).unwrap();
+    let bundle = BundleTree::read(bytes.as_slice(), "test").unwrap();
+    assert_eq!(summary.files.len() + 1, bundle.files().count());
+    assert_eq!(summary.missing, bundle.manifest().unwrap().missing);
+    let facts = collect(&bundle, Origin::Bundle("test".to_owned()));
+    (bundle, facts)
+}
+
+fn fixture(name: &str) -> DirTree {
+    DirTree::new(format!("{}/tests/fixtures/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+}
+
+#[test]
+fn bundles_of_mirrors_give_the_same_facts() {
+    for name in ["metal", "sosreport", "arm64"] {
+        let tree = fixture(name);
+        let (_, facts) = round_trip(&tree);
+        assert_eq!(values(&facts), values(&collect(&tree, Origin::Live)), "{name}");
+    }
+}
+
+#[test]
+fn a_bundle_of_this_machine_gives_the_same_facts() {
+    let tree = LiveTree::new();
+    let (_, mut facts) = round_trip(&tree);
+    let mut live = collect(&tree, Origin::Live);
+    // The discipline moves on between two readings.
+    assert_eq!(facts.ntp.is_known(), live.ntp.is_known());
+    facts.ntp = Default::default();
+    live.ntp = Default::default();
+    assert_eq!(values(&facts), values(&live));
+}
+
+#[test]
+fn reasons_travel_with_the_bundle() {
+    let mut tree =
+        clocksmith_facts::tree::MemoryTree::new("/").with("proc/version", "Linux version 6.1.0");
+    let denied = clocksmith_facts::Missing::new(clocksmith_facts::Why::Permission, "/dev/kmsg");
+    tree.set_missing("dmesg", denied.clone().how("run as root"));
+    let (bundle, facts) = round_trip(&tree);
+    assert_eq!(facts.log.reason(), Some(&denied.how("run as root")));
+    let manifest = bundle.manifest().unwrap();
+    assert_eq!((manifest.schema.as_str(), manifest.missing.len()), (SCHEMA, 1));
+}
+
+#[test]
+fn nothing_private_goes_in_and_every_path_is_announced() {
+    let allowed = |path: &str| {
+        paths().iter().any(|(pattern, _)| {
+            let (mut patterns, mut parts) = (pattern.split('/'), path.split('/'));
+            loop {
+                match (patterns.next(), parts.next()) {
+                    (None, None) => return true,
+                    (Some(pattern), Some(part)) if matches(pattern, part) => {}
+                    _ => return false,
+                }
+            }
+        })
+    };
+    for name in ["metal", "sosreport", "arm64"] {
+        let (bundle, _) = round_trip(&fixture(name));
+        for (path, content) in bundle.files() {
+            assert!(allowed(path), "{path}");
+            let text = String::from_utf8_lossy(content);
+            for private in ["52:54:00", "Serial", "UUID", "beta", "secret", "sshd"] {
+                assert!(!text.contains(private), "{private} in {path} of {name}");
+            }
+            assert!(path == MANIFEST || !text.contains("alpha"), "{path}");
+        }
+    }
+    let (bundle, _) = round_trip(&LiveTree::new());
+    for (path, _) in bundle.files() {
+        assert!(allowed(path), "{path}");
+    }
+}
+
+fn matches(pattern: &str, part: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == part,
+        Some((start, end)) => {
+            part.len() >= start.len() + end.len() && part.starts_with(start) && part.ends_with(end)
+        }
+    }
+}
+
+fn header(path: &str, size: u64, kind: EntryType) -> Header {
+    let mut header = Header::new_gnu();
+    // Written directly: the setter refuses the names that are tested here.
+    header.as_mut_bytes()[..path.len()].copy_from_slice(path.as_bytes());
+    header.set_size(size);
+    header.set_mode(0o644);
+    header.set_entry_type(kind);
+    header.set_cksum();
+    header
+}
+
+/// A tar file of the entries, with the end mark.
+fn tar(entries: &[(&str, EntryType, &[u8])]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (path, kind, content) in entries {
+        bytes.extend_from_slice(header(path, content.len() as u64, *kind).as_bytes());
+        bytes.extend_from_slice(content);
+        bytes.resize(bytes.len().next_multiple_of(512), 0);
+    }
+    bytes.resize(bytes.len() + 1024, 0);
+    bytes
+}
+
+fn file(path: &'static str) -> (&'static str, EntryType, &'static [u8]) {
+    (path, EntryType::Regular, b"x")
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn refused(bytes: &[u8]) -> BundleError {
+    BundleTree::read(bytes, "test").map(|_| ()).unwrap_err()
+}
+
+#[test]
+fn every_compression_and_no_manifest() {
+    let plain = tar(&[
+        ("./", EntryType::Directory, b""),
+        ("./proc/", EntryType::Directory, b""),
+        ("./proc/version", EntryType::Regular, b"Linux version 6.1.0"),
+    ]);
+    let zstd = ruzstd::encoding::compress_to_vec(
+        plain.as_slice(),
+        ruzstd::encoding::CompressionLevel::Fastest,
+    );
+    for bytes in [plain.clone(), gzip(&plain), zstd] {
+        let tree = BundleTree::read(bytes.as_slice(), "test").unwrap();
+        assert!(tree.manifest().is_none());
+        assert_eq!(tree.read("proc/version", 99).unwrap(), b"Linux version 6.1.0");
+        assert_eq!(tree.describe("proc/version"), "bundle:proc/version");
+    }
+}
+
+#[test]
+fn each_way_to_be_wrong_has_its_error() {
+    let one = |path, kind| tar(&[(path, kind, b"")]);
+    assert!(matches!(refused(b""), BundleError::NotTar(_)));
+    assert!(matches!(refused(b"hello"), BundleError::NotTar(_)));
+    assert!(matches!(refused(&[7; 4096]), BundleError::NotTar(_)));
+    assert!(matches!(refused(&[0; 4096]), BundleError::NotTar(_)));
+    assert!(matches!(refused(&gzip(b"hello")), BundleError::NotTar(_)));
+    for path in ["../x", "a/../../x", "/etc/passwd"] {
+        assert!(matches!(refused(&tar(&[file(path)])), BundleError::UnsafePath { .. }), "{path}");
+        let directory = one(path, EntryType::Directory);
+        assert!(matches!(refused(&directory), BundleError::UnsafePath { .. }), "{path}");
+    }
+    for kind in [EntryType::Symlink, EntryType::Link] {
+        assert!(matches!(refused(&one("a", kind)), BundleError::Link { .. }));
+    }
+    for kind in [EntryType::Char, EntryType::Block, EntryType::Fifo, EntryType::GNUSparse] {
+        assert!(matches!(refused(&one("a", kind)), BundleError::Special { .. }));
+    }
+    for twice in [[file("a"), file("a")], [file("a/b"), file("./a//b")]] {
+        assert!(matches!(refused(&tar(&twice)), BundleError::Duplicate { .. }));
+    }
+    let large = header("a", MAX_FILE + 1, EntryType::Regular);
+    assert!(matches!(refused(large.as_bytes()), BundleError::FileTooLarge { .. }));
+    let whole = tar(&[("a", EntryType::Regular, &[1; 2000])]);
+    assert!(matches!(refused(&whole[..1500]), BundleError::Damaged(_)));
+    assert!(matches!(
+        refused(&gzip(&whole)[..40]),
+        BundleError::Damaged(_) | BundleError::NotTar(_)
+    ));
+    for manifest in
+        [&b"{"[..], br#"{"schema": "other", "version": "", "hostname": "", "time": ""}"#]
+    {
+        let bytes = tar(&[(MANIFEST, EntryType::Regular, manifest)]);
+        assert!(matches!(refused(&bytes), BundleError::Manifest(_)));
+    }
+    let missing = BundleTree::open("/nonexistent").unwrap_err();
+    assert!(matches!(missing, BundleError::Read { .. }));
+    assert!(matches!(BundleTree::open("/dev/zero").unwrap_err(), BundleError::Read { .. }));
+}
+
+#[test]
+fn long_names_are_read_and_checked() {
+    let long = format!("{}x", "a/".repeat(120));
+    let gnu = tar(&[
+        ("././@LongLink", EntryType::GNULongName, format!("{long}\0").as_bytes()),
+        file("short"),
+    ]);
+    assert!(BundleTree::read(gnu.as_slice(), "t").unwrap().read(&long, 9).is_ok());
+    let record = |text: &str| {
+        let length = text.len() + 3;
+        let length = length + length.to_string().len() - 1;
+        format!("{length} {text}\n")
+    };
+    let pax =
+        |text: &str| tar(&[("p", EntryType::XHeader, record(text).as_bytes()), file("short")]);
+    let named = pax("path=b/c");
+    assert!(BundleTree::read(named.as_slice(), "t").unwrap().read("b/c", 9).is_ok());
+    assert!(matches!(refused(&pax("path=../c")), BundleError::UnsafePath { .. }));
+    assert!(matches!(refused(&pax("size=9")), BundleError::Damaged(_)));
+    let huge = header("././@LongLink", 1 << 30, EntryType::GNULongName);
+    assert!(matches!(refused(huge.as_bytes()), BundleError::Damaged(_)));
+}
+
+/// Endless copies of one block, as a compressed bomb yields them.
+struct Endless {
+    block: Vec<u8>,
+    at: usize,
+}
+
+impl Read for Endless {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let rest = &self.block[self.at..];
+        let count = rest.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&rest[..count]);
+        self.at = (self.at + count) % self.block.len();
+        Ok(count)
+    }
+}
+
+#[test]
+fn a_million_files_are_refused_at_once() {
+    let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    for number in 0..20_000 {
+        let header = header(&format!("f{number}"), 0, EntryType::Regular);
+        encoder.write_all(header.as_bytes()).unwrap();
+    }
+    let bytes = encoder.finish().unwrap();
+    let begun = Instant::now();
+    assert!(matches!(refused(&bytes), BundleError::TooManyEntries));
+    // Endless ones as well: the count ends it, not the size.
+    let block = header("d/", 0, EntryType::Directory).as_bytes().to_vec();
+    let endless = BundleTree::read(Endless { block, at: 0 }, "t").map(|_| ());
+    assert!(matches!(endless.unwrap_err(), BundleError::TooManyEntries));
+    assert!(begun.elapsed().as_secs() < 20);
+    let directories = vec![("d/", EntryType::Directory, &b""[..]); MAX_ENTRIES];
+    assert!(BundleTree::read(tar(&directories).as_slice(), "t").is_ok());
+}
+
+#[test]
+fn bombs_end_at_the_limit() {
+    // Four files of the largest size are allowed, a fifth is one too many.
+    let mut content = Vec::new();
+    let mut encoder = GzEncoder::new(&mut content, flate2::Compression::fast());
+    let zeros = vec![0u8; 1 << 20];
+    for number in 0..5 {
+        let header = header(&format!("f{number}"), MAX_FILE, EntryType::Regular);
+        encoder.write_all(header.as_bytes()).unwrap();
+        for _ in 0..MAX_FILE >> 20 {
+            encoder.write_all(&zeros).unwrap();
+        }
+    }
+    encoder.finish().unwrap();
+    assert!(content.len() < 4 << 20);
+    assert!(matches!(refused(&content), BundleError::TotalTooLarge));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn damaged_bundles_end_in_a_bundle_or_an_error(
+        at in 0usize..4000, value in any::<u8>(), cut in 0usize..6000, compressed in any::<bool>()
+    ) {
+        let mut bytes = tar(&[file("proc/version"), ("a", EntryType::Regular, &[3; 900])]);
+        if compressed {
+            bytes = gzip(&bytes);
+        }
+        let at = at % bytes.len();
+        bytes[at] = value;
+        bytes.truncate(cut.max(1));
+        let _ = BundleTree::read(bytes.as_slice(), "test");
+    }
+
+    #[test]
+    fn any_bytes_are_no_bundle(bytes in proptest::collection::vec(any::<u8>(), 0..2000)) {
+        prop_assert!(BundleTree::read(bytes.as_slice(), "test").is_err());
+    }
+}
