@@ -67,10 +67,9 @@ fn from_log(path: &Path) -> Result<Facts> {
         if file.metadata().is_ok_and(|meta| meta.is_dir()) {
             bail!("{} is a directory; --log takes a file, --root a directory", path.display());
         }
-        let name = path.file_name().map_or_else(
-            || path.display().to_string(),
-            |name| name.to_string_lossy().into_owned(),
-        );
+        let name = path
+            .file_name()
+            .map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
         (name, Box::new(file))
     };
     let reader = collect::open_log(reader)

@@ -56,7 +56,10 @@ fn from_log(facts: &Facts, log: &KernelLog) -> Current {
             return Current {
                 name: Some(watchdog),
                 confidence: Confidence::Medium,
-                source: format!("{}: the reference that demoted the TSC is next in rank", log.source(entry)),
+                source: format!(
+                    "{}: the reference that demoted the TSC is next in rank",
+                    log.source(entry)
+                ),
             };
         }
     }
@@ -84,9 +87,9 @@ fn last_demotion(log: &KernelLog) -> Option<(&Entry, Option<String>)> {
         Event::ReadbackDelay { marks: true, .. } => Some(()),
         _ => None,
     })?;
-    let by_watchdog = !log.any(|event| {
-        matches!(event, Event::TscUnstable(reason) if *reason != UnstableReason::Watchdog)
-    });
+    let by_watchdog = !log.any(
+        |event| matches!(event, Event::TscUnstable(reason) if *reason != UnstableReason::Watchdog),
+    );
     let incidents = clocksmith_facts::log::incident::incidents(log);
     let watchdog = incidents.iter().rev().find_map(|incident| incident.watchdog.clone());
     Some((entry, watchdog.filter(|_| by_watchdog)))

@@ -19,9 +19,14 @@ pub(crate) fn headline(
     match verdict {
         Verdict::Ok => match because {
             Some(cause) if cause.severity >= Severity::Warning => {
-                format!("Reading the time is fast here ({name}{cost}), but: {}.", lower(&cause.summary))
+                format!(
+                    "Reading the time is fast here ({name}{cost}), but: {}.",
+                    lower(&cause.summary)
+                )
             }
-            _ => format!("Reading the time is fast here: the clocksource is {name}{cost}. Nothing to fix."),
+            _ => format!(
+                "Reading the time is fast here: the clocksource is {name}{cost}. Nothing to fix."
+            ),
         },
         Verdict::Slow => {
             let why = match because {
@@ -34,7 +39,8 @@ pub(crate) fn headline(
             format!("Reading the time is slow here: {name} is in use{cost}{why}.")
         }
         Verdict::Untrustworthy => {
-            let why = because.map_or_else(String::new, |cause| format!(": {}", lower(&cause.summary)));
+            let why =
+                because.map_or_else(String::new, |cause| format!(": {}", lower(&cause.summary)));
             format!("The time of this machine cannot be trusted ({name}){why}.")
         }
         Verdict::Unknown => match because {

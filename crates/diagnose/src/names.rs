@@ -23,16 +23,56 @@ const fn other(name: &'static str, rating: i32, about: &'static str) -> Name {
 
 /// The clocksources that Linux registers, 2.6.32 to 7.1.
 pub const NAMES: &[Name] = &[
-    x86("tsc", 300, "the CPU's time stamp counter: read without leaving user space, about 10 to 25 ns"),
-    x86("tsc-early", 299, "the TSC before its frequency is refined: serves the first second of a boot (4.16+)"),
-    x86("hpet", 250, "the High Precision Event Timer: a memory-mapped read, about 0.5 us on hardware and more in a virtual machine; a system call since 4.7"),
-    x86("acpi_pm", 200, "the ACPI power management timer, 3.58 MHz and 24 bits: a port read, about 1 us on hardware and much more in a virtual machine; always a system call"),
-    x86("kvm-clock", 400, "KVM's paravirtual clock: a TSC read scaled by a page that the host publishes; fast while the host itself runs on its TSC"),
-    x86("xen", 400, "Xen's paravirtual clock; a system call before 4.15, and on hosts without a stable TSC"),
-    x86("hyperv_clocksource_tsc_page", 250, "Hyper-V's reference TSC page: a scaled TSC read through the vDSO (4.12+); healthy"),
-    x86("hyperv_clocksource_msr", 245, "Hyper-V's reference counter MSR: one exit to the hypervisor for every read"),
-    x86("hyperv_clocksource", 400, "Hyper-V's reference counter MSR under its old name (3.2 to 4.10)"),
-    x86("refined-jiffies", 2, "the timer tick with a refined length: no counter at all; the last resort"),
+    x86(
+        "tsc",
+        300,
+        "the CPU's time stamp counter: read without leaving user space, about 10 to 25 ns",
+    ),
+    x86(
+        "tsc-early",
+        299,
+        "the TSC before its frequency is refined: serves the first second of a boot (4.16+)",
+    ),
+    x86(
+        "hpet",
+        250,
+        "the High Precision Event Timer: a memory-mapped read, about 0.5 us on hardware and more in a virtual machine; a system call since 4.7",
+    ),
+    x86(
+        "acpi_pm",
+        200,
+        "the ACPI power management timer, 3.58 MHz and 24 bits: a port read, about 1 us on hardware and much more in a virtual machine; always a system call",
+    ),
+    x86(
+        "kvm-clock",
+        400,
+        "KVM's paravirtual clock: a TSC read scaled by a page that the host publishes; fast while the host itself runs on its TSC",
+    ),
+    x86(
+        "xen",
+        400,
+        "Xen's paravirtual clock; a system call before 4.15, and on hosts without a stable TSC",
+    ),
+    x86(
+        "hyperv_clocksource_tsc_page",
+        250,
+        "Hyper-V's reference TSC page: a scaled TSC read through the vDSO (4.12+); healthy",
+    ),
+    x86(
+        "hyperv_clocksource_msr",
+        245,
+        "Hyper-V's reference counter MSR: one exit to the hypervisor for every read",
+    ),
+    x86(
+        "hyperv_clocksource",
+        400,
+        "Hyper-V's reference counter MSR under its old name (3.2 to 4.10)",
+    ),
+    x86(
+        "refined-jiffies",
+        2,
+        "the timer tick with a refined length: no counter at all; the last resort",
+    ),
     other("jiffies", 1, "the timer tick: resolution of 1 to 10 ms; the last resort"),
     x86("pit", 110, "the i8253 timer of 32-bit machines with one CPU"),
     x86("sgi_rtc", 299, "the node clock of SGI/HPE UV machines"),
@@ -44,7 +84,11 @@ pub const NAMES: &[Name] = &[
     x86("apbt", 300, "the APB timer of Intel Moorestown (2.6.34 to 2.6.39)"),
     x86("wdtest-jiffies", 1, "a test module's clocksource"),
     x86("wdtest-ktime", 10, "a test module's clocksource"),
-    other("arch_sys_counter", 400, "Arm's architected counter: read by the vDSO unless an erratum workaround traps it"),
+    other(
+        "arch_sys_counter",
+        400,
+        "Arm's architected counter: read by the vDSO unless an erratum workaround traps it",
+    ),
     other("arm_global_timer", 300, "the Cortex-A9 global timer"),
     other("riscv_clocksource", 400, "RISC-V's time counter"),
     other("clint_clocksource", 300, "RISC-V's CLINT counter (machine mode)"),

@@ -124,6 +124,11 @@ pub struct Cpuinfo {
     pub packages: Option<u32>,
     /// The architecture of the kernel that wrote it, as far as the form tells.
     pub arch: Option<Arch>,
+    /// `cpu MHz` of the first processor in kHz; 0 means that the kernel could not find it out.
+    pub khz: Option<u64>,
+    /// `bogomips` of each processor, in units of 1/1000, up to 64 of them. On x86 half of it is the
+    /// TSC's rate in MHz: computed for the first processor, measured for the others.
+    pub bogomips: Vec<u64>,
 }
 
 impl Cpuinfo {
@@ -147,6 +152,8 @@ impl Cpuinfo {
                 }
                 // s390 numbers its blocks `processor 0: version = ...`; the total stands above them.
                 "# processors" => info.processors = value.parse().unwrap_or(info.processors),
+                "cpu MHz" if info.khz.is_none() => info.khz = thousandths(value),
+                "bogomips" if info.bogomips.len() < 64 => info.bogomips.extend(thousandths(value)),
                 "physical id" => {
                     packages.extend(value.parse::<u32>().ok());
                 }
@@ -172,6 +179,13 @@ impl Cpuinfo {
         info.arch = form.arch(&info.flags);
         info
     }
+}
+
+/// `2596.146` in thousandths, rounded; at most 10^12.
+fn thousandths(text: &str) -> Option<u64> {
+    let value = (text.parse::<f64>().ok()? * 1000.0).round();
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    (0.0..=1e12).contains(&value).then_some(value as u64)
 }
 
 /// Flags that are in some of the lines and not in all.

@@ -93,6 +93,10 @@ pub struct Cpu {
     pub flags: Fact<Flags>,
     /// Flags that differ between CPUs, if any do.
     pub flag_differences: Vec<String>,
+    /// Frequency that the kernel shows for the first CPU, in kHz; 0 means that it found none out.
+    pub khz: Fact<u64>,
+    /// TSC rate in kHz that another CPU's delay loop was measured at, where there is one.
+    pub measured_khz: Fact<u64>,
     /// Number of possible CPUs (hot-plug slots count).
     pub possible: Fact<u32>,
     /// CPUs that are online.

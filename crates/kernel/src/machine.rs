@@ -65,6 +65,8 @@ pub struct Machine {
     pub xen_no_vdso: Option<String>,
     /// The host guarantees kvm-clock's stable bit; `None`: only the host knows.
     pub pvclock_stable: Option<bool>,
+    /// The kernel found out no TSC frequency; where that shows.
+    pub no_frequency: Option<String>,
     /// TSC frequency in kHz, where known from anything but the command line.
     pub tsc_khz: Option<u64>,
     /// High-resolution timers or NOHZ are built in.
@@ -115,6 +117,7 @@ impl Machine {
             counter_trapped: None,
             xen_no_vdso: None,
             pvclock_stable: None,
+            no_frequency: None,
             tsc_khz: None,
             oneshot_built: true,
         }
@@ -141,13 +144,17 @@ impl Machine {
             let bit = |value: u32, bit: u32| value >> bit & 1 == 1;
             let invariant = leaf(0x8000_0007).is_some_and(|regs| bit(regs.edx, 8));
             let at = |place: &str| format!("{source} {place}");
-            self.tsc =
-                Input::read(leaf(1).is_some_and(|regs| bit(regs.edx, 4)), at("0x1 edx[4]"));
+            self.tsc = Input::read(leaf(1).is_some_and(|regs| bit(regs.edx, 4)), at("0x1 edx[4]"));
             self.constant_tsc = Input::read(invariant, at("0x80000007 edx[8]"));
             self.nonstop_tsc = Input::read(invariant, at("0x80000007 edx[8]"));
             self.tsc_adjust =
                 Input::read(leaf(7).is_some_and(|regs| bit(regs.ebx, 1)), at("0x7 ebx[1]"));
         }
+        if let Fact::Known { value: 0, source } = &facts.cpu.khz {
+            self.no_frequency = Some(format!("cpu MHz is 0 [{source}]"));
+        }
+        // Half of the measured BogoMIPS is the TSC's rate, to a few percent.
+        self.tsc_khz = facts.cpu.measured_khz.value().copied().filter(|khz| *khz > 100_000);
         if let Fact::Known { value, source } = &facts.cpu.possible {
             self.possible_cpus = Input::read(*value, source.clone());
         } else if let Fact::Known { value, source } = &facts.cpu.online {
@@ -168,7 +175,8 @@ impl Machine {
         self.hypervisor =
             Input::of(&facts.hypervisor, Clone::clone, None, "no sign of a hypervisor");
         self.hpet = Input::of(&facts.hpet, Option::is_some, true, "most PCs describe one");
-        self.pm_timer = Input::of(&facts.pm_timer, Option::is_some, true, "nearly all PCs have one");
+        self.pm_timer =
+            Input::of(&facts.pm_timer, Option::is_some, true, "nearly all PCs have one");
         // A guest without firmware tables at hand: paravirtual clouds mostly hide the HPET.
         if let (Some(hypervisor), true) = (&self.hypervisor.value, self.hpet.is_assumed()) {
             let absent = matches!(hypervisor.kind, HypervisorKind::Hyperv | HypervisorKind::Kvm);
@@ -206,11 +214,18 @@ impl Machine {
                 _ => None,
             })
             .map(|(entry, ())| name(entry));
-        self.tsc_khz = clocksmith_facts::log::incident::tsc_hz(log).map(|(_, hz)| {
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-            let khz = (hz / 1e3) as u64;
-            khz
-        });
+        let measured = self.kernel.value.version >= Version::new(3, 0, 0);
+        if let Some((entry, ())) =
+            log.first(|event| matches!(event, Event::DelayLoop { measured: true }).then_some(()))
+            && measured
+            && self.no_frequency.is_none()
+            && self.tsc.value
+        {
+            self.no_frequency = Some(format!(
+                "the delay loop was measured, not computed from a timer frequency [{}]",
+                name(entry)
+            ));
+        }
         // Only the first reason is printed, so the first one in the log decides.
         let marked = log.first(|event| match event {
             Event::TscUnstable(reason) => Some(reason.clone()),
@@ -233,9 +248,8 @@ impl Machine {
     pub fn effective_possible_cpus(&self) -> u32 {
         let line = &self.cmdline.value;
         let mut n = self.possible_cpus.value.max(1);
-        let limit = |name: &str| {
-            line.number(name).and_then(|n| u32::try_from(n).ok()).filter(|n| *n >= 1)
-        };
+        let limit =
+            |name: &str| line.number(name).and_then(|n| u32::try_from(n).ok()).filter(|n| *n >= 1);
         // A count that was read already contains what the command line did; a count that was
         // assumed, or another command line, does not.
         let read = matches!(self.possible_cpus.basis, crate::Basis::Fact(_))

@@ -27,9 +27,11 @@ pub(crate) fn predict(machine: &Machine, out: &mut Expectation) {
         Arch::Powerpc => {
             ("timebase", 400, "clocksource_init() in arch/powerpc/kernel/time.c, all versions")
         }
-        Arch::Loongarch => {
-            ("Constant", 400, "constant_clocksource_init() in arch/loongarch/kernel/time.c, since 5.19")
-        }
+        Arch::Loongarch => (
+            "Constant",
+            400,
+            "constant_clocksource_init() in arch/loongarch/kernel/time.c, since 5.19",
+        ),
         Arch::Mips | Arch::Sparc => {
             out.undecided.push(
                 "the clocksource of MIPS and SPARC machines depends on the board: read \

@@ -85,7 +85,9 @@ pub(crate) fn select(
     if !overridden && hres_aware && !periodic_forced && !chosen.hres {
         // A source without the flag at the head of the list: it is current while the tick is
         // periodic, and stays so unless another one has already made the tick one-shot.
-        if let Some(early) = sources.iter().find(|s| s.hres && s.order < chosen.order && s.rating > 2) {
+        if let Some(early) =
+            sources.iter().find(|s| s.hres && s.order < chosen.order && s.rating > 2)
+        {
             chosen = early.clone();
         }
     }
@@ -105,7 +107,11 @@ pub(crate) fn select(
                 chosen.name
             )
         };
-        out.reason("periodic tick", because, "tick_check_oneshot_change(), timekeeping_valid_for_hres(), all versions");
+        out.reason(
+            "periodic tick",
+            because,
+            "tick_check_oneshot_change(), timekeeping_valid_for_hres(), all versions",
+        );
     }
     let others: Vec<String> = sources
         .iter()

@@ -41,7 +41,8 @@ pub(crate) fn decide(machine: &Machine, out: &mut Expectation) {
     push("CLOCK_MONOTONIC_COARSE", coarse, coarse_why);
     let generic = Feature::GenericVdso.of(kernel);
     let later = |has: bool| if has { precise } else { Some(false) };
-    let raw_why = if generic { why.as_str() } else { "a system call before 5.3, whatever the clocksource" };
+    let raw_why =
+        if generic { why.as_str() } else { "a system call before 5.3, whatever the clocksource" };
     push("CLOCK_MONOTONIC_RAW", later(generic), raw_why);
     push("CLOCK_BOOTTIME", later(generic), raw_why);
     let tai = Feature::TaiVdso.of(kernel);
@@ -102,10 +103,7 @@ fn precise(
         );
     }
     if machine.arch.value == Arch::X86 && !Feature::Vdso32.of(kernel) {
-        return (
-            Some(false),
-            "32-bit x86 has no clock_gettime in its vDSO before 3.15".to_owned(),
-        );
+        return (Some(false), "32-bit x86 has no clock_gettime in its vDSO before 3.15".to_owned());
     }
     let Some(candidate) = candidate else {
         return (None, format!("nothing is known of the clocksource {current}"));
@@ -122,8 +120,13 @@ fn precise(
     }
     if matches!(current, "kvm-clock" | "xen") {
         return match machine.pvclock_stable {
-            Some(true) => (Some(true), format!("{current} with the host's stable bit is read by the vDSO")),
-            Some(false) => (Some(false), format!("{current} without the host's stable bit falls back to the system call")),
+            Some(true) => {
+                (Some(true), format!("{current} with the host's stable bit is read by the vDSO"))
+            }
+            Some(false) => (
+                Some(false),
+                format!("{current} without the host's stable bit falls back to the system call"),
+            ),
             // The usual case: the host runs on its TSC. Measurement settles it.
             None => (
                 Some(true),

@@ -1,12 +1,12 @@
 //! What-if changes to a machine: `--kernel 6.12`, `--cmdline '+tsc=reliable'`, `--set hpet=no`.
 
 use crate::{Basis, Input, Machine};
+use clocksmith_facts::Arch;
 use clocksmith_facts::cmdline::CommandLine;
 use clocksmith_facts::cpu::CpuVendor;
 use clocksmith_facts::hypervisor::{Hypervisor, HypervisorKind};
 use clocksmith_facts::log::event::UnstableReason;
 use clocksmith_facts::version::Kernel;
-use clocksmith_facts::Arch;
 
 /// A change that cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -28,9 +28,25 @@ pub enum WhatIfError {
 
 /// The facts that `--set` can change.
 pub const KNOWN: &[&str] = &[
-    "arch", "vendor", "tsc", "constant_tsc", "nonstop_tsc", "invtsc", "tsc_adjust", "cpus",
-    "packages", "nodes", "hpet", "pm_timer", "hypervisor", "hyperv_invariant", "xen_tsc_mode",
-    "dom0", "stable_bit", "warp", "tsc_khz",
+    "arch",
+    "vendor",
+    "tsc",
+    "constant_tsc",
+    "nonstop_tsc",
+    "invtsc",
+    "tsc_adjust",
+    "cpus",
+    "packages",
+    "nodes",
+    "hpet",
+    "pm_timer",
+    "hypervisor",
+    "hyperv_invariant",
+    "xen_tsc_mode",
+    "dom0",
+    "stable_bit",
+    "warp",
+    "tsc_khz",
 ];
 
 fn bad(fact: &str, value: &str, expected: &'static str) -> WhatIfError {
@@ -40,8 +56,8 @@ fn bad(fact: &str, value: &str, expected: &'static str) -> WhatIfError {
 impl Machine {
     /// Another kernel version (or a whole release string).
     pub fn set_kernel(&mut self, text: &str) -> Result<(), WhatIfError> {
-        let kernel =
-            Kernel::parse(text).ok_or_else(|| bad("kernel", text, "a version such as 6.12 or 5.10.223"))?;
+        let kernel = Kernel::parse(text)
+            .ok_or_else(|| bad("kernel", text, "a version such as 6.12 or 5.10.223"))?;
         self.kernel = Input::what_if(kernel);
         Ok(())
     }
@@ -105,8 +121,9 @@ impl Machine {
         let number = || value.parse::<u32>().map_err(|_| bad(fact, value, "a number"));
         match fact {
             "arch" => {
-                let arch = Arch::parse(value)
-                    .ok_or_else(|| bad(fact, value, "x86_64, i686, arm64, riscv64, s390x, ppc64le"))?;
+                let arch = Arch::parse(value).ok_or_else(|| {
+                    bad(fact, value, "x86_64, i686, arm64, riscv64, s390x, ppc64le")
+                })?;
                 self.arch = Input::what_if(arch);
             }
             "vendor" => self.vendor = Input::what_if(CpuVendor::parse(value)),

@@ -53,12 +53,15 @@ fn command_line(case: &Case<'_>, causes: &mut Causes) {
     let x86 = case.machine.arch.value.is_x86();
     let foreign = known.is_some_and(|n| n.x86 != x86 && n.name != "jiffies");
     if known.is_none() || foreign {
-        let why = if foreign { "belongs to another architecture" } else { "is registered by no kernel" };
+        let why =
+            if foreign { "belongs to another architecture" } else { "is registered by no kernel" };
         causes.add(
             CauseId::CmdlineClocksourceUnknown,
             Severity::Warning,
             Confidence::High,
-            format!("the command line asks for clocksource={wanted}, which {why}: silently ignored"),
+            format!(
+                "the command line asks for clocksource={wanted}, which {why}: silently ignored"
+            ),
             evidence,
         );
         return;
@@ -68,7 +71,9 @@ fn command_line(case: &Case<'_>, causes: &mut Causes) {
             CauseId::CmdlineClocksourceOverride,
             Severity::Info,
             Confidence::Medium,
-            format!("the command line asks for {wanted}; whether it is in use is not in this evidence"),
+            format!(
+                "the command line asks for {wanted}; whether it is in use is not in this evidence"
+            ),
             evidence,
         );
         return;
@@ -161,9 +166,7 @@ fn ignore(case: &Case<'_>, causes: &mut Causes, word: &str, why: &str) {
 fn refused(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
     for entry in log.all(|e| matches!(e, Event::Override { .. })) {
         let Event::Override { name, refusal } = &entry.event else { continue };
-        if case.current_name() == Some(name.as_str()) {
-            continue;
-        }
+        let served = case.current_name() == Some(name.as_str());
         let summary = match refusal {
             Refusal::Unstable => format!(
                 "a choice of {name} was refused for good: it is unstable, and nothing at run time makes \
@@ -180,7 +183,7 @@ fn refused(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
         };
         causes.add(
             CauseId::OverrideRefused,
-            Severity::Warning,
+            if served { Severity::Info } else { Severity::Warning },
             Confidence::High,
             summary,
             vec![Evidence::line(log, entry)],
@@ -210,7 +213,9 @@ fn switched_by_hand(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
     let switches: Vec<_> = log.all(|e| matches!(e, Event::Switched(_))).collect();
     let Some(last) = switches.last() else { return };
     let Event::Switched(to) = &last.event else { return };
-    let Some(previous) = switches.len().checked_sub(2).and_then(|i| switches.get(i)) else { return };
+    let Some(previous) = switches.len().checked_sub(2).and_then(|i| switches.get(i)) else {
+        return;
+    };
     let Event::Switched(from) = &previous.event else { return };
     let demoted_between = log.all(|e| {
         matches!(
@@ -225,7 +230,8 @@ fn switched_by_hand(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
                 | Event::ReadbackDelay { marks: true, .. }
         )
     });
-    let demoted = demoted_between.into_iter().any(|e| e.line > previous.line && e.line < last.line + 12);
+    let demoted =
+        demoted_between.into_iter().any(|e| e.line > previous.line && e.line < last.line + 12);
     let late = last.at.is_none_or(|at| at > 10.0);
     if rating(to) < rating(from) && !demoted && late && from != "tsc-early" {
         causes.add(
@@ -284,7 +290,8 @@ fn paravirtual(case: &Case<'_>, causes: &mut Causes) {
     let known = !case.machine.nonstop_tsc.is_assumed();
     let unstable = case.log().is_some_and(|log| log.any(|e| matches!(e, Event::TscUnstable(_))))
         || matches!(case.expectation.tsc, TscState::Unstable { .. } | TscState::NotPresent);
-    let outranks = listed == Some(true) || (case.facts.available_clocksources().is_none() && !unstable);
+    let outranks =
+        listed == Some(true) || (case.facts.available_clocksources().is_none() && !unstable);
     if outranks && !overridden(case, current) {
         causes.add(
             CauseId::ParavirtClockPreferred,
@@ -298,8 +305,8 @@ fn paravirtual(case: &Case<'_>, causes: &mut Causes) {
             evidence.clone(),
         );
     }
-    let kvm_rule = Feature::KvmClockYields.of(&case.machine.kernel.value)
-        && !case.machine.kernel.is_assumed();
+    let kvm_rule =
+        Feature::KvmClockYields.of(&case.machine.kernel.value) && !case.machine.kernel.is_assumed();
     let withheld = match current {
         "kvm-clock" if known => !invariant,
         // From 5.1 on an invariant TSC makes kvm-clock step back, so its presence is the proof.
@@ -313,7 +320,11 @@ fn paravirtual(case: &Case<'_>, causes: &mut Causes) {
             if known { Confidence::High } else { Confidence::Medium },
             format!(
                 "the hypervisor exposes no invariant TSC to this guest, so {current} serves{}",
-                if slow { "" } else { "; it is as good as a TSC as long as its reads stay in user space" }
+                if slow {
+                    ""
+                } else {
+                    "; it is as good as a TSC as long as its reads stay in user space"
+                }
             ),
             evidence,
         );
@@ -339,17 +350,23 @@ fn only_choice(case: &Case<'_>, causes: &mut Causes) {
             list.iter().all(|name| name == current || name.contains("jiffies"))
         }
         _ => case.log().is_some_and(|log| {
-            log.from_boot && !log.any(|event| match event {
-                Event::Registered { name, .. } => {
-                    name != current && !name.contains("jiffies") && !name.starts_with("tsc")
-                }
-                _ => false,
-            }) && log.any(|event| matches!(event, Event::Registered { .. }))
+            log.from_boot
+                && !log.any(|event| match event {
+                    Event::Registered { name, .. } => {
+                        name != current && !name.contains("jiffies") && !name.starts_with("tsc")
+                    }
+                    _ => false,
+                })
+                && log.any(|event| matches!(event, Event::Registered { .. }))
         }),
     };
     if alone {
         let guest = case.in_guest();
-        let what = if guest { "the hypervisor offers no HPET and no paravirtual clock" } else { "no HPET is described" };
+        let what = if guest {
+            "the hypervisor offers no HPET and no paravirtual clock"
+        } else {
+            "no HPET is described"
+        };
         let unexplained = !causes.0.iter().any(|c| c.severity >= Severity::Warning);
         causes.add(
             CauseId::OnlyChoice,

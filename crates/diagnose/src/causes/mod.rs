@@ -138,7 +138,9 @@ fn nothing_explains(case: &Case<'_>, causes: &mut Causes) {
     };
     let what = match (case.current_name(), case.slow) {
         (Some(name), Some(true)) => format!("nothing in this evidence says why {name} is in use"),
-        (Some(name), _) => format!("the TSC was found unstable while {name} is in use, and no line says why"),
+        (Some(name), _) => {
+            format!("the TSC was found unstable while {name} is in use, and no line says why")
+        }
         (None, _) => "this evidence does not say which clocksource is in use, or why".to_owned(),
     };
     let evidence = match case.current_name() {

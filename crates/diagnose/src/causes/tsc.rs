@@ -76,7 +76,8 @@ fn reason_to_cause(
              interface answered",
         ),
         UnstableReason::HyperV => {
-            let healthy = case.current_name().is_none_or(|name| name == "hyperv_clocksource_tsc_page");
+            let healthy =
+                case.current_name().is_none_or(|name| name == "hyperv_clocksource_tsc_page");
             add(
                 CauseId::InvariantTscWithheld,
                 if healthy { Severity::Info } else { loss },
@@ -270,6 +271,7 @@ fn from_model(case: &Case<'_>, causes: &mut Causes) {
                 UnstableReason::BootParameterNotsc => (CauseId::CmdlineNotsc, false),
                 UnstableReason::BootParameter => (CauseId::CmdlineTscUnstable, false),
                 UnstableReason::Watchdog => (CauseId::TscMiscalibrated, false),
+                UnstableReason::NoFrequency => (CauseId::NoTsc, false),
                 _ => return,
             };
             let because = case

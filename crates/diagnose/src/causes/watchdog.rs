@@ -104,7 +104,11 @@ fn blame(
         Reading::ReferenceWrapped { wraps, seconds } => add(
             fault,
             loss,
-            if rates.tsc.is_some() || incident.old_style { Confidence::High } else { Confidence::Medium },
+            if rates.tsc.is_some() || incident.old_style {
+                Confidence::High
+            } else {
+                Confidence::Medium
+            },
             format!(
                 "both clocks agree on {} once {reference} is taken to have wrapped {wraps} time(s): \
                  nobody looked for that long (a stopped virtual CPU, interrupts off), the TSC is \
@@ -253,11 +257,8 @@ fn skewed(
 ) {
     let reference = incident.watchdog.as_deref().unwrap_or("its reference");
     let loss = case.loss();
-    let amount = if ppm.abs() >= 10_000.0 {
-        format!("{:.1} %", ppm / 1e4)
-    } else {
-        format!("{ppm:.0} ppm")
-    };
+    let amount =
+        if ppm.abs() >= 10_000.0 { format!("{:.1} %", ppm / 1e4) } else { format!("{ppm:.0} ppm") };
     let size = ppm.abs();
     if reference.contains("jiffies") {
         causes.add(
@@ -278,14 +279,18 @@ fn skewed(
             CauseId::TscSkew,
             loss,
             Confidence::Medium,
-            format!("{summary}: after a move to a host with another TSC frequency, the TSC is at fault"),
+            format!(
+                "{summary}: after a move to a host with another TSC frequency, the TSC is at fault"
+            ),
             evidence.clone(),
         );
         causes.add(
             CauseId::ParavirtClockBroken,
             loss,
             Confidence::Low,
-            format!("{summary}: or the hypervisor's scale is wrong; chronyc tracking would settle it"),
+            format!(
+                "{summary}: or the hypervisor's scale is wrong; chronyc tracking would settle it"
+            ),
             evidence,
         );
         return;
@@ -293,6 +298,28 @@ fn skewed(
     let tight = clocksmith_kernel::feature::Feature::ReadbackRetries.of(&case.machine.kernel.value);
     let version = case.machine.kernel.value.version;
     let narrow_era = tight && version.major == 5 && (14..=15).contains(&version.minor);
+    // The watchdog's timer does not fire early: an interval that the reference counts as clearly
+    // shorter than half a second, while the TSC counts more, convicts the reference.
+    let decoded = incident.decode(rates);
+    if let (Some(wd), Some(cs)) = (decoded.wd_seconds, decoded.cs_seconds)
+        && !incident.old_style
+        && wd < 0.45
+        && cs > 0.49
+    {
+        causes.add(
+            CauseId::WatchdogAtFault,
+            loss,
+            Confidence::High,
+            format!(
+                "{reference} counted {} for an interval that cannot be shorter than half a second; the \
+                 TSC counted {}: the reference lost time",
+                seconds_text(wd),
+                seconds_text(cs)
+            ),
+            evidence,
+        );
+        return;
+    }
     if let Some((confidence, summary)) = refinement_wrong(case, incident, ppm) {
         causes.add(CauseId::TscMiscalibrated, loss, confidence, summary, evidence.clone());
         if confidence == Confidence::High {

@@ -34,7 +34,9 @@ pub(super) fn remove(case: &Case<'_>, word: &str) -> Vec<String> {
             vec![format!("grubby --update-kernel=ALL --remove-args='{word}'")]
         }
         Vendor::Debian | Vendor::Ubuntu => vec![
-            format!("grep -rn '{word}' /etc/default/grub /etc/default/grub.d   # and take it out there"),
+            format!(
+                "grep -rn '{word}' /etc/default/grub /etc/default/grub.d   # and take it out there"
+            ),
             "update-grub".to_owned(),
         ],
         Vendor::Suse => vec![
@@ -42,7 +44,9 @@ pub(super) fn remove(case: &Case<'_>, word: &str) -> Vec<String> {
             "grub2-mkconfig -o /boot/grub2/grub.cfg".to_owned(),
         ],
         Vendor::Unknown => {
-            vec![format!("take off the kernel command line, with this system's boot loader: {word}")]
+            vec![format!(
+                "take off the kernel command line, with this system's boot loader: {word}"
+            )]
         }
     }
 }

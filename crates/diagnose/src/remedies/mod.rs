@@ -183,7 +183,8 @@ fn command_line(plan: &mut Plan<'_>) {
                 "grep -rs clocksource /etc/systemd /etc/tuned /etc/rc.local /etc/tmpfiles.d \
                  /etc/cron* # who writes it"
                     .to_owned(),
-                "echo > /sys/devices/system/clocksource/clocksource0/current_clocksource".to_owned(),
+                "echo > /sys/devices/system/clocksource/clocksource0/current_clocksource"
+                    .to_owned(),
             ],
         );
     }
@@ -193,10 +194,8 @@ fn watchdog(plan: &mut Plan<'_>) {
     let case = plan.case;
     let kernel = &case.machine.kernel.value;
     use CauseId as C;
-    let demoted = plan
-        .causes
-        .iter()
-        .any(|c| c.id == C::WatchdogAtFault && c.severity >= Severity::Warning);
+    let demoted =
+        plan.causes.iter().any(|c| c.id == C::WatchdogAtFault && c.severity >= Severity::Warning);
     if !demoted {
         return;
     }
@@ -210,7 +209,11 @@ fn watchdog(plan: &mut Plan<'_>) {
     if innocent && !against {
         let known = !case.machine.kernel.is_assumed();
         if !known || Feature::TscNowatchdog.of(kernel) {
-            plan.advise("tsc-nowatchdog", &[C::WatchdogAtFault], commands::add(case, "tsc=nowatchdog"));
+            plan.advise(
+                "tsc-nowatchdog",
+                &[C::WatchdogAtFault],
+                commands::add(case, "tsc=nowatchdog"),
+            );
         } else if kind(case) != Some(HypervisorKind::Hyperv) {
             plan.advise("tsc-reliable", &[C::WatchdogAtFault], commands::add(case, "tsc=reliable"));
         }
@@ -316,7 +319,8 @@ fn hardware(plan: &mut Plan<'_>) {
     if plan.has(C::NoTsc) && !case.machine.tsc.is_assumed() && case.machine.tsc.value {
         plan.advise("early-khz", &[C::NoTsc], commands::add(case, "tsc_early_khz=KHZ"));
     }
-    let xen_old = case.current_name() == Some("xen") && !Feature::XenVdso.of(&case.machine.kernel.value);
+    let xen_old =
+        case.current_name() == Some("xen") && !Feature::XenVdso.of(&case.machine.kernel.value);
     let kvm_old = plan.has(C::ParavirtClockPreferred)
         && case.current_name() == Some("kvm-clock")
         && !Feature::KvmClockYields.of(&case.machine.kernel.value);

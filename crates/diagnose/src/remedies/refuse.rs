@@ -10,9 +10,16 @@ pub(super) fn refuse(plan: &mut Plan<'_>) {
     if !advised && let Some((because, causes)) = against_reliable(plan) {
         plan.refuse("tsc-reliable", &causes, &because);
     }
-    let unstable = [C::TscWarp, C::TscSkew, C::TscJump, C::WatchdogAtFault, C::TscHaltsInIdle, C::TscUnsynchronized]
-        .into_iter()
-        .any(|id| plan.has(id));
+    let unstable = [
+        C::TscWarp,
+        C::TscSkew,
+        C::TscJump,
+        C::WatchdogAtFault,
+        C::TscHaltsInIdle,
+        C::TscUnsynchronized,
+    ]
+    .into_iter()
+    .any(|id| plan.has(id));
     let listed = plan
         .case
         .facts
@@ -48,7 +55,10 @@ fn against_reliable(plan: &Plan<'_>) -> Option<(String, Vec<C>)> {
             found(&[C::TscFrequencyChanges]),
         )
     } else if plan.has(C::TscJump) {
-        (format!("the TSC was seen to jump; {danger}, and the next jump goes into the time"), found(&[C::TscJump]))
+        (
+            format!("the TSC was seen to jump; {danger}, and the next jump goes into the time"),
+            found(&[C::TscJump]),
+        )
     } else if plan.has(C::TscUnsynchronized) {
         (
             "nothing promises that the TSCs of these CPUs run alike, and nothing has tested it; where \
@@ -58,18 +68,20 @@ fn against_reliable(plan: &Plan<'_>) -> Option<(String, Vec<C>)> {
         )
     } else if plan.has(C::TscMiscalibrated) {
         (
-            format!("the TSC's frequency is wrong; {danger}, and the clock keeps running at the wrong rate"),
+            format!(
+                "the TSC's frequency is wrong; {danger}, and the clock keeps running at the wrong rate"
+            ),
             found(&[C::TscMiscalibrated]),
         )
     } else if plan.likely(C::TscSkew) {
         (format!("the TSC itself is the likely culprit; {danger}"), found(&[C::TscSkew]))
     } else if plan.has(C::TscAdjustChanged)
-        && plan.causes.iter().any(|c| c.id == C::TscAdjustChanged && c.severity > crate::Severity::Info)
+        && plan
+            .causes
+            .iter()
+            .any(|c| c.id == C::TscAdjustChanged && c.severity > crate::Severity::Info)
     {
-        (
-            format!("firmware writes the TSC after boot; {danger}"),
-            found(&[C::TscAdjustChanged]),
-        )
+        (format!("firmware writes the TSC after boot; {danger}"), found(&[C::TscAdjustChanged]))
     } else if plan.has(C::InvariantTscWithheld) {
         let hyperv = super::kind(plan.case) == Some(HypervisorKind::Hyperv);
         let because = if hyperv {
@@ -82,7 +94,8 @@ fn against_reliable(plan: &Plan<'_>) -> Option<(String, Vec<C>)> {
         (because.to_owned(), found(&[C::InvariantTscWithheld]))
     } else if plan.has(C::CmdlineNotsc) || plan.has(C::CmdlineTscUnstable) {
         (
-            "the command line disables the TSC; as long as it does, the parameter has no effect".to_owned(),
+            "the command line disables the TSC; as long as it does, the parameter has no effect"
+                .to_owned(),
             found(&[C::CmdlineNotsc, C::CmdlineTscUnstable]),
         )
     } else if plan.has(C::ParavirtClockBroken) {

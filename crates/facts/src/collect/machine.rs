@@ -119,6 +119,11 @@ fn cpus(reader: &Reader<'_>, facts: &mut Facts, cpuinfo: Fact<Cpuinfo>) {
     });
     cpu.flag_differences = cpuinfo.value().map(|info| info.differing.clone()).unwrap_or_default();
     cpu.packages = packages(reader, &cpuinfo, cpu.online.value());
+    cpu.khz = cpuinfo.clone().try_map(|info| info.khz.ok_or("no 'cpu MHz' in it"));
+    // The second processor's delay loop is measured, the first one's is computed from the TSC.
+    cpu.measured_khz = cpuinfo.clone().try_map(|info| {
+        info.bogomips.get(1).map(|bogomips| bogomips / 2).ok_or("one processor only")
+    });
     let x86 = facts.arch.value().is_none_or(|arch| arch.is_x86());
     cpu.model = if x86 {
         let shown = cpuinfo.clone().try_map(|info| info.model.ok_or("it names no x86 processor"));

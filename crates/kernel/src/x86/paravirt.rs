@@ -58,7 +58,11 @@ pub(super) fn effective(machine: &Machine, out: &mut Expectation) -> Option<Hype
     if line.has("nopv") && Feature::Nopv.of(kernel) && !spared {
         out.reason(
             "nopv",
-            format!("nopv turns paravirtual support for {} off{}", kind.name(), machine.cmdline.cite()),
+            format!(
+                "nopv turns paravirtual support for {} off{}",
+                kind.name(),
+                machine.cmdline.cite()
+            ),
             "detect_hypervisor_vendor() in arch/x86/kernel/cpu/hypervisor.c, since 5.3",
         );
         return None;
@@ -69,13 +73,17 @@ pub(super) fn effective(machine: &Machine, out: &mut Expectation) -> Option<Hype
     out.reason(
         "hypervisor",
         format!("the kernel runs under {}{}", kind.name(), machine.hypervisor.cite()),
-        format!("detect_hypervisor_vendor(); several presented: {}", Feature::HypervisorPriority.versions()),
+        format!(
+            "detect_hypervisor_vendor(); several presented: {}",
+            Feature::HypervisorPriority.versions()
+        ),
     );
     Some(kind)
 }
 
 fn choose(hypervisor: &Hypervisor, kernel: &clocksmith_facts::version::Kernel) -> HypervisorKind {
-    let known: Vec<_> = hypervisor.signatures.iter().filter_map(|s| Some((s.base, s.kind?))).collect();
+    let known: Vec<_> =
+        hypervisor.signatures.iter().filter_map(|s| Some((s.base, s.kind?))).collect();
     if hypervisor.kind == HypervisorKind::XenPv || known.len() < 2 {
         return hypervisor.kind;
     }
@@ -120,7 +128,11 @@ fn kvm(machine: &Machine, hypervisor: &Hypervisor, out: &mut Expectation) -> Opt
     }
     // KVM_FEATURE_CLOCKSOURCE is bit 0, KVM_FEATURE_CLOCKSOURCE2 bit 3.
     if hypervisor.kvm_features.is_some_and(|features| features & 0b1001 == 0) {
-        out.reason("no kvm-clock", "the hypervisor does not offer kvm-clock [cpuid base+1 eax bits 0 and 3]", SOURCE);
+        out.reason(
+            "no kvm-clock",
+            "the hypervisor does not offer kvm-clock [cpuid base+1 eax bits 0 and 3]",
+            SOURCE,
+        );
         return None;
     }
     let yields = Feature::KvmClockYields.of(kernel) && invariant(machine);
@@ -141,7 +153,10 @@ fn kvm(machine: &Machine, hypervisor: &Hypervisor, out: &mut Expectation) -> Opt
     out.reason(
         "kvm-clock rating",
         because,
-        format!("kvmclock_init() in arch/x86/kernel/kvmclock.c, yields to tsc {}", Feature::KvmClockYields.versions()),
+        format!(
+            "kvmclock_init() in arch/x86/kernel/kvmclock.c, yields to tsc {}",
+            Feature::KvmClockYields.versions()
+        ),
     );
     let vdso = Feature::KvmClockVdso.of(kernel)
         && machine.arch.value == clocksmith_facts::Arch::X86_64
@@ -160,9 +175,8 @@ fn xen(
         return None;
     }
     // XEN_CPUID_TSC_MODE_NEVER_EMULATE is 2.
-    let safe = Feature::XenSafeTsc.of(kernel)
-        && invariant(machine)
-        && hypervisor.xen_tsc_mode == Some(2);
+    let safe =
+        Feature::XenSafeTsc.of(kernel) && invariant(machine) && hypervisor.xen_tsc_mode == Some(2);
     let rating = if hypervisor.xen_dom0 && Feature::XenDom0Rating.of(kernel) {
         275
     } else if safe {

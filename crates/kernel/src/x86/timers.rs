@@ -52,9 +52,8 @@ pub(super) fn acpi_pm(machine: &Machine, out: &mut Expectation) -> Option<i32> {
         "init_acpi_pm_clocksource() in drivers/clocksource/acpi_pm.c, all versions";
     let line = &machine.cmdline.value;
     // `pmtmr=HEX` is a port, read as hexadecimal with or without 0x; 0 disables the timer.
-    let port = line
-        .last("pmtmr")
-        .and_then(|v| u64::from_str_radix(v.trim_start_matches("0x"), 16).ok());
+    let port =
+        line.last("pmtmr").and_then(|v| u64::from_str_radix(v.trim_start_matches("0x"), 16).ok());
     let pv = machine.hypervisor.value.as_ref().is_some_and(|h| h.kind == HypervisorKind::XenPv);
     let mut no = |because: String| {
         out.reason("no acpi_pm", because, SOURCE);

@@ -156,13 +156,15 @@ fn unstable(
     if let Some(seen) = &machine.observed
         && stands(machine, &seen.reason, trust, watched)
     {
-        let because =
-            format!("the kernel marked the TSC unstable: \"{}\" [{}]", seen.reason.text(), seen.source);
+        let because = format!(
+            "the kernel marked the TSC unstable: \"{}\" [{}]",
+            seen.reason.text(),
+            seen.source
+        );
         return marked(&seen.reason, because, "mark_tsc_unstable() in arch/x86/kernel/tsc.c", true);
     }
     if is(kind, HypervisorKind::Hyperv) && Feature::HypervPage.of(kernel) {
-        let granted =
-            machine.hypervisor.value.as_ref().is_some_and(|h| tsc_invariant(machine, h));
+        let granted = machine.hypervisor.value.as_ref().is_some_and(|h| tsc_invariant(machine, h));
         if !granted {
             return marked(
                 &UnstableReason::HyperV,
@@ -190,6 +192,18 @@ fn unstable(
             &UnstableReason::BootParameter,
             format!("tsc=unstable on the command line{}", machine.cmdline.cite()),
             "tsc_setup() in arch/x86/kernel/tsc.c, since 4.13",
+            false,
+        );
+    }
+    if let Some(shows) = &machine.no_frequency
+        && !(asked_what_if(machine) && line.has("tsc_early_khz"))
+        && machine.observed.is_none()
+    {
+        return marked(
+            &UnstableReason::NoFrequency,
+            format!("the kernel found out no TSC frequency: {shows}"),
+            "tsc_init() in arch/x86/kernel/tsc.c; cpu_khz in /proc/cpuinfo, lpj_fine in \
+             calibrate_delay()",
             false,
         );
     }
@@ -230,7 +244,8 @@ fn stands(machine: &Machine, reason: &UnstableReason, trust: &Trust, watched: bo
                 || (Feature::TscEarly.of(kernel) && !Feature::ReliableProtectsTscEarly.of(kernel))
         }
         UnstableReason::HaltsInIdle => {
-            let shallow = |name: &str, deepest: u64| line.number(name).is_some_and(|n| n <= deepest);
+            let shallow =
+                |name: &str, deepest: u64| line.number(name).is_some_and(|n| n <= deepest);
             let avoided = line.last("idle") == Some("poll")
                 || shallow("processor.max_cstate", 1)
                 || shallow("intel_idle.max_cstate", 1);
@@ -274,9 +289,8 @@ fn unsynchronized(machine: &Machine, trust: &Trust) -> Option<String> {
         (n > 1).then(|| format!("{head}, and there are {n} packages{}", machine.packages.cite()))
     } else {
         let n = machine.effective_possible_cpus();
-        (n > 1).then(|| {
-            format!("{head}, and {n} CPUs are possible{}", machine.possible_cpus.cite())
-        })
+        (n > 1)
+            .then(|| format!("{head}, and {n} CPUs are possible{}", machine.possible_cpus.cite()))
     }
 }
 

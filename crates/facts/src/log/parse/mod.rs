@@ -186,7 +186,7 @@ pub(crate) fn word(text: &str) -> Option<&str> {
     let end = text
         .find(|c: char| c.is_whitespace() || QUOTES.contains(&c) || ",;()".contains(c))
         .unwrap_or(text.len());
-    let word = text[..end].trim_end_matches(['.', ':']);
+    let word = text[..end].trim_end_matches(['.', ':', '=']);
     (!word.is_empty() && word.len() <= 64).then_some(word)
 }
 
