@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use clocksmith_facts::log::KernelLog;
-use clocksmith_facts::tree::DirTree;
+use clocksmith_facts::tree::{BundleTree, DirTree, LiveTree};
 use clocksmith_facts::{Facts, Origin, collect, log};
 use std::fs::File;
 use std::io::{Read, stdin};
@@ -30,8 +30,10 @@ pub(crate) fn facts(from: From<'_>) -> Result<Facts> {
     }
     let mut facts = if let Some(dir) = from.root {
         from_root(dir)?
+    } else if let Some(path) = from.bundle {
+        from_bundle(path)?
     } else {
-        bail!("live facts are not there yet")
+        collect::collect(&LiveTree::new(), Origin::Live)
     };
     log::complete(&mut facts);
     Ok(facts)
@@ -56,6 +58,12 @@ fn from_root(dir: &Path) -> Result<Facts> {
         );
     }
     Ok(facts)
+}
+
+fn from_bundle(path: &Path) -> Result<Facts> {
+    let tree = BundleTree::open(path)
+        .with_context(|| format!("cannot read {} as a bundle", path.display()))?;
+    Ok(collect::collect(&tree, Origin::Bundle(path.display().to_string())))
 }
 
 fn from_log(path: &Path) -> Result<Facts> {

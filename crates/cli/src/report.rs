@@ -13,63 +13,63 @@ pub(crate) struct WhyReport {
     /// Always `clocksmith.why.v1`.
     schema: &'static str,
     /// The answer in one word.
-    verdict: Verdict,
+    pub(crate) verdict: Verdict,
     /// How sure the verdict is.
-    confidence: Confidence,
+    pub(crate) confidence: Confidence,
     /// The answer in one sentence.
-    headline: String,
+    pub(crate) headline: String,
     /// What is in use.
-    clocksource: Clocksource,
+    pub(crate) clocksource: Clocksource,
     /// What the model of this kernel expects.
-    expected: Expected,
+    pub(crate) expected: Expected,
     /// What reads cost, where measured.
-    reads: Vec<Read>,
+    pub(crate) reads: Vec<Read>,
     /// Cost of one raw counter read in nanoseconds, where measured.
-    counter_ns: Option<f64>,
+    pub(crate) counter_ns: Option<f64>,
     /// Causes, gravest first.
-    causes: Vec<Cause>,
+    pub(crate) causes: Vec<Cause>,
     /// Remedies in order of preference; refused ones last.
-    remedies: Vec<Remedy>,
+    pub(crate) remedies: Vec<Remedy>,
     /// Facts that are missing.
-    missing: Vec<MissingFact>,
+    pub(crate) missing: Vec<MissingFact>,
     /// Where the machine and the model differ.
-    differences: Vec<String>,
+    pub(crate) differences: Vec<String>,
     /// The machine in short.
-    machine: MachineReport,
+    pub(crate) machine: MachineReport,
 }
 
 /// The clocksource in use.
 #[derive(Serialize, JsonSchema, Debug)]
-struct Clocksource {
+pub(crate) struct Clocksource {
     /// Name, or null where the evidence does not say.
-    current: Option<String>,
+    pub(crate) current: Option<String>,
     /// As sysfs lists them, best first; null where the evidence does not say.
-    available: Option<Vec<String>>,
+    pub(crate) available: Option<Vec<String>>,
     /// Where the name was read, or how it was concluded.
-    source: String,
+    pub(crate) source: String,
 }
 
 /// What the model expects.
 #[derive(Serialize, JsonSchema, Debug)]
-struct Expected {
-    current: Option<String>,
-    available: Option<Vec<String>>,
-    vdso: Option<bool>,
+pub(crate) struct Expected {
+    pub(crate) current: Option<String>,
+    pub(crate) available: Option<Vec<String>>,
+    pub(crate) vdso: Option<bool>,
 }
 
 /// The machine in short.
 #[derive(Serialize, JsonSchema, Debug)]
-struct MachineReport {
+pub(crate) struct MachineReport {
     /// Kernel release.
-    kernel: Option<String>,
+    pub(crate) kernel: Option<String>,
     /// Kernel architecture.
-    arch: Option<String>,
+    pub(crate) arch: Option<String>,
     /// Hypervisor, `none` on bare metal, null where unknown.
-    hypervisor: Option<String>,
+    pub(crate) hypervisor: Option<String>,
     /// Processor.
-    cpu: Option<String>,
+    pub(crate) cpu: Option<String>,
     /// Boots in the kernel log; the last one is reported.
-    boots_in_log: Option<u32>,
+    pub(crate) boots_in_log: Option<u32>,
 }
 
 impl WhyReport {
@@ -189,6 +189,59 @@ impl PredictReport {
                 .map(|a| AssumedReport { fact: a.fact, value: a.value, why: a.why })
                 .collect(),
             undecided: e.undecided,
+        }
+    }
+}
+
+/// `collect --json`.
+#[derive(Serialize, JsonSchema, Debug)]
+pub(crate) struct CollectReport {
+    /// Always `clocksmith.collect.v1`.
+    schema: &'static str,
+    /// The file that was written.
+    pub(crate) file: String,
+    /// Its size in bytes.
+    pub(crate) bytes: u64,
+    /// What went in.
+    pub(crate) files: Vec<CollectedFile>,
+    /// What was wanted and could not be read.
+    pub(crate) missing: Vec<MissingFact>,
+}
+
+/// A file of a bundle.
+#[derive(Serialize, JsonSchema, Debug)]
+pub(crate) struct CollectedFile {
+    /// Path inside the bundle.
+    pub(crate) path: String,
+    /// Size in bytes.
+    pub(crate) bytes: u64,
+}
+
+impl CollectReport {
+    /// Builds the document.
+    pub(crate) fn new(
+        path: &std::path::Path,
+        bytes: u64,
+        summary: &clocksmith_facts::collect::bundle::Summary,
+    ) -> Self {
+        Self {
+            schema: "clocksmith.collect.v1",
+            file: path.display().to_string(),
+            bytes,
+            files: summary
+                .files
+                .iter()
+                .map(|(path, bytes)| CollectedFile { path: path.clone(), bytes: *bytes })
+                .collect(),
+            missing: summary
+                .missing
+                .iter()
+                .map(|gap| MissingFact {
+                    fact: gap.path.clone(),
+                    why: gap.missing.why.to_string(),
+                    how: gap.missing.how.clone(),
+                })
+                .collect(),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! One file a verb: gather, ask the crates below, render.
 
+mod collect;
 mod predict;
 mod why;
 
@@ -13,6 +14,7 @@ pub(crate) fn run(args: Args) -> Result<Code> {
         None => why::run(&args.common, &args.why),
         Some(Verb::Why(why)) => why::run(&args.common, &why),
         Some(Verb::Predict(predict)) => predict::run(&args.common, &predict),
-        Some(Verb::Explain(_)) | Some(Verb::Collect(_)) => anyhow::bail!("not there yet"),
+        Some(Verb::Collect(collect)) => collect::run(&args.common, &collect),
+        Some(Verb::Explain(_)) => anyhow::bail!("not there yet"),
     }
 }

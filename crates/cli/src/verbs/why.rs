@@ -6,8 +6,9 @@ use crate::gather::{self, From};
 use crate::render;
 use crate::report::WhyReport;
 use anyhow::Result;
-use clocksmith_diagnose::{Verdict, diagnose};
+use clocksmith_diagnose::{Path, Read, Verdict, diagnose};
 use clocksmith_kernel::{Machine, predict};
+use clocksmith_measure::{LightMeasurement, light};
 
 pub(crate) fn run(common: &Common, why: &Why) -> Result<Code> {
     let from = From {
@@ -18,15 +19,39 @@ pub(crate) fn run(common: &Common, why: &Why) -> Result<Code> {
     let facts = gather::facts(from)?;
     let machine = Machine::of(&facts);
     let expectation = predict(&machine);
-    let diagnosis = diagnose(&facts, &machine, &expectation, Vec::new());
+    // Only the machine that runs this program can be measured.
+    let measured =
+        (from.is_live() && !why.no_measure).then(|| light(clocksmith_measure::light::BUDGET));
+    let reads = measured.as_ref().map(reads).unwrap_or_default();
+    let counter_ns = measured.as_ref().and_then(|m| m.counter.ns);
+    let diagnosis = diagnose(&facts, &machine, &expectation, reads);
     let code = match diagnosis.verdict {
         Verdict::Unknown => Code::Undetermined,
         _ => Code::Done,
     };
+    let report = WhyReport::new(&facts, &expectation, diagnosis, counter_ns);
     if common.json {
-        render::json(&WhyReport::new(&facts, &expectation, diagnosis, None))?;
+        render::json(&report)?;
     } else {
-        println!("{}", diagnosis.headline);
+        render::why::print(common, &report, &expectation)?;
     }
     Ok(code)
+}
+
+/// The measurement in the words of the report.
+fn reads(measurement: &LightMeasurement) -> Vec<Read> {
+    measurement
+        .clocks
+        .iter()
+        .map(|cost| Read {
+            clock: cost.clock.name().to_owned(),
+            path: match cost.path {
+                clocksmith_measure::Path::Vdso => Path::Vdso,
+                clocksmith_measure::Path::Syscall => Path::Syscall,
+                clocksmith_measure::Path::Unknown => Path::Unknown,
+            },
+            ns: cost.ns,
+            syscall_ns: cost.syscall_ns,
+        })
+        .collect()
 }

@@ -1,0 +1,35 @@
+//! `collect` as text.
+
+use super::{text, wrap};
+use crate::args::Common;
+use crate::report::CollectReport;
+use anyhow::Result;
+
+/// Prints what was written, and what could not be read.
+pub(crate) fn print(common: &Common, report: &CollectReport) -> Result<()> {
+    let mut out = format!(
+        "Wrote {} ({} files, {} KiB).\n",
+        report.file,
+        report.files.len(),
+        report.bytes.div_ceil(1024)
+    );
+    if !common.quiet {
+        out.push_str(&wrap(
+            "It holds the kernel log, CPUID, and clock-related files of /proc and /sys; no serial \
+             numbers. The list: clocksmith collect --list",
+            "",
+            "",
+        ));
+        let wanted = report.missing.iter().filter(|gap| gap.how.is_some());
+        for gap in wanted {
+            let how = gap.how.as_deref().unwrap_or_default();
+            out.push_str(&wrap(&format!("{}: {}; {how}", gap.fact, gap.why), "  missing ", "    "));
+        }
+        out.push_str(&wrap(
+            &format!("Read it with: clocksmith why --bundle {}", report.file),
+            "",
+            "  ",
+        ));
+    }
+    text(&out)
+}

@@ -1,0 +1,208 @@
+//! `why` as text: one sentence, the chain of reasons with evidence, the costs, what to do.
+
+use super::{Style, text, wrap};
+use crate::args::Common;
+use crate::report::WhyReport;
+use anyhow::Result;
+use clocksmith_diagnose::{Cause, Path, Remedy, Severity, Verdict};
+use clocksmith_kernel::Expectation;
+
+/// Causes that are shown without `-v`.
+const CAUSES: usize = 4;
+/// Lines of evidence for each cause without `-v`.
+const EVIDENCE: usize = 2;
+
+/// Prints the diagnosis.
+pub(crate) fn print(common: &Common, report: &WhyReport, expectation: &Expectation) -> Result<()> {
+    let style = Style::of(common);
+    let mut out = String::new();
+    headline(&mut out, report, style);
+    if !common.quiet {
+        state(&mut out, report);
+        because(&mut out, report, expectation, common, style);
+        costs(&mut out, report);
+        remedies(&mut out, report, common, style);
+        missing(&mut out, report, common);
+    }
+    text(&out)
+}
+
+fn headline(out: &mut String, report: &WhyReport, style: Style) {
+    let sentence = wrap(&report.headline, "", "");
+    out.push_str(&match report.verdict {
+        Verdict::Ok => style.green(&sentence),
+        Verdict::Slow => style.yellow(&sentence),
+        Verdict::Untrustworthy => style.red(&sentence),
+        Verdict::Unknown => style.bold(&sentence),
+    });
+}
+
+fn state(out: &mut String, report: &WhyReport) {
+    let row = |out: &mut String, name: &str, value: &str| {
+        out.push_str(&wrap(value, &format!("  {name:<12}"), "              "));
+    };
+    out.push('\n');
+    let clock = &report.clocksource;
+    let current = clock.current.as_deref().unwrap_or("not known");
+    row(out, "in use", &format!("{current}  [{}]", clock.source));
+    if let Some(available) = &clock.available {
+        row(out, "available", &available.join(" "));
+    }
+    if report.clocksource.current != report.expected.current
+        && let Some(expected) = &report.expected.current
+        && clock.current.is_some()
+    {
+        row(out, "expected", &format!("{expected} (by the rules of this kernel)"));
+    }
+    let machine = &report.machine;
+    let parts: Vec<&str> = [&machine.kernel, &machine.arch, &machine.cpu]
+        .into_iter()
+        .filter_map(Option::as_deref)
+        .filter(|part| !part.is_empty())
+        .collect();
+    if !parts.is_empty() {
+        row(out, "machine", &parts.join(", "));
+    }
+    if let Some(hypervisor) = &machine.hypervisor {
+        row(out, "hypervisor", hypervisor);
+    }
+    if let Some(boots) = machine.boots_in_log.filter(|n| *n > 1) {
+        row(out, "log", &format!("holds {boots} boots; this is about the last one"));
+    }
+}
+
+fn because(
+    out: &mut String,
+    report: &WhyReport,
+    expectation: &Expectation,
+    common: &Common,
+    style: Style,
+) {
+    let healthy = report.verdict == Verdict::Ok
+        && report.causes.iter().all(|cause| cause.severity == Severity::Info);
+    if !report.causes.is_empty() {
+        out.push_str(&format!("\n{}\n", style.bold(if healthy { "Worth knowing" } else { "Why" })));
+        let limit = if common.verbose { usize::MAX } else { CAUSES };
+        for cause in report.causes.iter().take(limit) {
+            show_cause(out, cause, common, style);
+        }
+        if report.causes.len() > limit {
+            let more = report.causes.len() - limit;
+            out.push_str(&format!("  ... and {more} more: -v shows all\n"));
+        }
+    }
+    for difference in &report.differences {
+        out.push_str(&wrap(difference, "  ~ ", "    "));
+    }
+    // The chain of rules is the answer to "why" when nothing went wrong, and detail otherwise.
+    if common.verbose || (healthy && report.causes.is_empty()) {
+        out.push_str(&format!("\n{}\n", style.bold("How Linux decided")));
+        for reason in &expectation.reasons {
+            out.push_str(&wrap(&reason.because, "  - ", "    "));
+            if common.verbose {
+                out.push_str(&style.dim(&wrap(&reason.source, "      ", "      ")));
+            }
+        }
+        for item in &expectation.assumed {
+            let line = format!("assumed {} = {}: {}", item.fact, item.value, item.why);
+            out.push_str(&wrap(&line, "  - ", "    "));
+        }
+    }
+}
+
+fn show_cause(out: &mut String, cause: &Cause, common: &Common, style: Style) {
+    use clocksmith_diagnose::Confidence;
+    let sure = match cause.confidence {
+        Confidence::High => "",
+        Confidence::Medium => " (likely)",
+        Confidence::Low => " (possible)",
+    };
+    let name = format!("{}{sure}", cause.id.name());
+    let name = match cause.severity {
+        Severity::Critical => style.red(&name),
+        Severity::Warning => style.yellow(&name),
+        Severity::Info => name,
+    };
+    out.push_str(&format!("  {name}\n"));
+    out.push_str(&wrap(&cause.summary, "    ", "    "));
+    let limit = if common.verbose { usize::MAX } else { EVIDENCE };
+    for evidence in cause.evidence.iter().take(limit) {
+        let line = format!("{}: {}", evidence.source, evidence.text);
+        out.push_str(&style.dim(&wrap(&line, "      ", "        ")));
+    }
+}
+
+fn costs(out: &mut String, report: &WhyReport) {
+    if report.reads.is_empty() {
+        return;
+    }
+    out.push_str("\n  clock                        a read   by system call   path\n");
+    for read in &report.reads {
+        let path = match read.path {
+            Path::Vdso => "user space (vDSO)",
+            Path::Syscall => "system call",
+            Path::Unknown => "not clear",
+        };
+        out.push_str(&format!(
+            "  {:<24} {:>10}       {:>10}   {path}\n",
+            read.clock,
+            duration(read.ns),
+            duration(read.syscall_ns)
+        ));
+    }
+    if let Some(ns) = report.counter_ns {
+        out.push_str(&format!("  {:<24} {:>10}\n", "raw counter", duration(Some(ns))));
+    }
+}
+
+fn duration(ns: Option<f64>) -> String {
+    match ns {
+        None => "-".to_owned(),
+        Some(ns) if ns < 1000.0 => format!("{ns:.1} ns"),
+        Some(ns) => format!("{:.2} us", ns / 1000.0),
+    }
+}
+
+fn remedies(out: &mut String, report: &WhyReport, common: &Common, style: Style) {
+    let (refused, advised): (Vec<&Remedy>, Vec<&Remedy>) =
+        report.remedies.iter().partition(|r| r.refused_because.is_some());
+    if !advised.is_empty() {
+        out.push_str(&format!("\n{}\n", style.bold("What to do, best first")));
+    }
+    for (index, remedy) in advised.iter().enumerate() {
+        let layer = format!("{:?}", remedy.layer).to_lowercase();
+        out.push_str(&wrap(
+            &format!("{} [{layer}]", remedy.summary),
+            &format!("  {}. ", index + 1),
+            "     ",
+        ));
+        for command in &remedy.commands {
+            // Commands are for copying: never wrapped.
+            out.push_str(&format!("       {command}\n"));
+        }
+        out.push_str(&wrap(&remedy.risk, "     risk: ", "       "));
+        if common.verbose {
+            out.push_str(&style.dim(&wrap(&remedy.source, "     source: ", "       ")));
+        }
+    }
+    if !refused.is_empty() && report.verdict != Verdict::Ok {
+        out.push_str(&format!("\n{}\n", style.bold("What not to do")));
+        for remedy in refused {
+            let because = remedy.refused_because.as_deref().unwrap_or_default();
+            out.push_str(&wrap(&format!("{}: {because}", remedy.id), "  x ", "    "));
+        }
+    }
+}
+
+fn missing(out: &mut String, report: &WhyReport, common: &Common) {
+    let useful: Vec<_> =
+        report.missing.iter().filter(|m| m.how.is_some() || common.verbose).collect();
+    if useful.is_empty() {
+        return;
+    }
+    out.push_str("\nNot seen\n");
+    for item in useful {
+        let how = item.how.as_deref().map_or_else(String::new, |how| format!("; {how}"));
+        out.push_str(&wrap(&format!("{}: {}{how}", item.fact, item.why), "  - ", "    "));
+    }
+}
