@@ -1,2 +1,28 @@
-//! clocksmith.
-fn main() {}
+//! The program: verbs, where facts come from, rendering. Thin: whatever can be wrong about time is
+//! decided in the crates below.
+
+mod args;
+mod exit;
+mod gather;
+mod render;
+mod report;
+mod verbs;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args = args::Args::parse();
+    let style = render::Style::of(&args.common);
+    match verbs::run(args) {
+        Ok(code) => code.into(),
+        Err(error) => {
+            // A reader that has gone away (`clocksmith why | head`) is no error of ours.
+            if exit::is_broken_pipe(&error) {
+                return ExitCode::SUCCESS;
+            }
+            eprintln!("{}", render::error(&error, style));
+            exit::Code::of(&error).into()
+        }
+    }
+}

@@ -1,1 +1,19 @@
-//! Placeholder.
+//! Diagnosis: from facts and the kernel model's expectation to a verdict, causes and remedies.
+//!
+//! What lives here: [`cause`] ids (public, stable), the rules that find them ([`causes`]), the cited
+//! advice table ([`remedies`]) and the words of [`explain`]. Pure: no I/O, no clock, no environment.
+//! What must not live here: kernel rules (`clocksmith-kernel`), parsing (`clocksmith-facts`),
+//! rendering (`clocksmith-cli`).
+
+pub mod cause;
+pub mod causes;
+pub mod current;
+pub mod diagnosis;
+pub mod explain;
+mod headline;
+pub mod names;
+pub mod remedies;
+
+pub use cause::{Cause, CauseId, Confidence, Evidence, Severity};
+pub use diagnosis::{Diagnosis, Path, Read, Verdict, diagnose};
+pub use remedies::Remedy;

@@ -1,1 +1,23 @@
-//! Placeholder.
+//! A model of Linux: which clocksources a kernel registers, which it selects, and which clock ids its
+//! vDSO serves, with the chain of rules that decides it.
+//!
+//! What lives here: rules, each with its kernel function and the versions in which it holds
+//! ([`feature`] has the versions in one table). [`Machine`] is the input: facts, or assumptions where
+//! facts are missing, or what-if changes. [`predict`] is pure: no I/O, no clock, no environment.
+//! What must not live here: reading anything, blame, advice.
+
+pub mod expectation;
+pub mod feature;
+pub mod input;
+pub mod machine;
+mod other;
+pub mod predict;
+mod select;
+pub mod vdso;
+pub mod whatif;
+mod x86;
+
+pub use expectation::{Assumed, Expectation, Reason};
+pub use input::{Basis, Input};
+pub use machine::Machine;
+pub use predict::predict;

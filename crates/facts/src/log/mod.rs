@@ -1,13 +1,64 @@
-//! The kernel log: events with their lines.
+//! The kernel log: which events concern clocks, and on which line each stands.
+//!
+//! What lives here: the prefixes of every log format ([`prefix`]), the messages of every kernel era
+//! from 2.6.32 to 7.x ([`parse`]), a streaming scan for logs of any size ([`scan`]), and the
+//! arithmetic that turns the watchdog's figures into seconds ([`incident`]). A new kernel message
+//! goes into `parse/`. What must not live here: what a message *means* for the choice of a
+//! clocksource (`clocksmith-kernel`), or who is to blame (`clocksmith-diagnose`).
 
+mod complete;
+mod encoding;
+pub mod event;
+pub mod incident;
+mod journal;
+mod parse;
+mod prefix;
+mod scan;
+mod store;
+mod transcript;
+
+pub use complete::complete;
+pub use event::Event;
 use serde::Serialize;
 use std::io::Read;
 
+/// One event, with the line it stands on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Entry {
+    /// Line number in the input, from 1.
+    pub line: u64,
+    /// Seconds since boot, where the line has a printk time stamp.
+    pub at: Option<f64>,
+    /// The line as it stands, cut to 400 characters.
+    pub text: String,
+    /// What it says.
+    pub event: Event,
+}
+
 /// A kernel log, reduced to what concerns clocks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct KernelLog {}
+pub struct KernelLog {
+    /// Name of the log as evidence cites it (`dmesg`, or a file name).
+    pub name: String,
+    /// Number of lines in the input.
+    pub lines: u64,
+    /// Number of boots in the input; the entries are those of the last.
+    pub boots: u32,
+    /// Whether the log reaches back to the beginning of that boot.
+    pub from_boot: bool,
+    /// Time stamp of the first and of the last line that was looked at, in seconds since boot.
+    pub first_at: Option<f64>,
+    /// See `first_at`.
+    pub last_at: Option<f64>,
+    /// Whether anything in it looks like a kernel message.
+    pub looks_like_kernel: bool,
+    /// The events, in the order of their lines.
+    pub entries: Vec<Entry>,
+    /// Repetitions that were left out to bound memory.
+    pub omitted: u64,
+}
 
-/// Why a text could not be read as a kernel log.
+/// Why a text cannot be read as a kernel log.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// Reading failed.
@@ -18,11 +69,62 @@ pub enum LogError {
         /// The system's error.
         error: std::io::Error,
     },
+    /// UTF-16 text.
+    #[error("{name} is UTF-16 text; convert it first: iconv -f UTF-16 -t UTF-8 {name} > log.txt")]
+    Utf16 {
+        /// What was read.
+        name: String,
+    },
+    /// Not text.
+    #[error(
+        "{name} is no text (too many control characters); give a kernel log as text, or packed \
+         with gzip, xz or zstd"
+    )]
+    Binary {
+        /// What was read.
+        name: String,
+    },
+    /// A fault of this program.
+    #[error("internal: {0}")]
+    Internal(&'static str),
 }
 
 impl KernelLog {
-    /// Scans a log.
-    pub fn scan(_reader: impl Read, _name: &str) -> Result<Self, LogError> {
-        Ok(Self {})
+    /// Scans a log of any size in bounded memory. `name` is how evidence cites it.
+    pub fn scan(reader: impl Read, name: &str) -> Result<Self, LogError> {
+        scan::scan(reader, name)
+    }
+
+    /// The source of an entry, as evidence cites it: `dmesg:112`.
+    #[must_use]
+    pub fn source(&self, entry: &Entry) -> crate::Source {
+        crate::Source(format!("{}:{}", self.name, entry.line))
+    }
+
+    /// The first entry for which `f` returns something.
+    pub fn first<T>(&self, mut f: impl FnMut(&Event) -> Option<T>) -> Option<(&Entry, T)> {
+        self.entries.iter().find_map(|entry| f(&entry.event).map(|value| (entry, value)))
+    }
+
+    /// The last entry for which `f` returns something.
+    pub fn last<T>(&self, mut f: impl FnMut(&Event) -> Option<T>) -> Option<(&Entry, T)> {
+        self.entries.iter().rev().find_map(|entry| f(&entry.event).map(|value| (entry, value)))
+    }
+
+    /// All entries for which `f` holds.
+    pub fn all<'a>(&'a self, f: impl Fn(&Event) -> bool + 'a) -> impl Iterator<Item = &'a Entry> {
+        self.entries.iter().filter(move |entry| f(&entry.event))
+    }
+
+    /// Whether any entry matches.
+    pub fn any(&self, f: impl Fn(&Event) -> bool) -> bool {
+        self.entries.iter().any(|entry| f(&entry.event))
+    }
+
+    /// The event that one message states (a pasted line, with or without its prefix).
+    #[must_use]
+    pub fn message(line: &str) -> Option<Event> {
+        let message = prefix::strip(line).message;
+        parse::parse(message, parse::Groups::of(message))
     }
 }

@@ -1,0 +1,115 @@
+//! The command line of the program. One definition: help, man pages and completions come from it.
+
+use clap::{Args as ClapArgs, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Why is this the clock, what does a read cost, and can it be trusted?
+#[derive(Parser, Debug)]
+#[command(name = "clocksmith", version, about, long_about = LONG, max_term_width = 80)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(flatten)]
+    pub(crate) why: Why,
+    #[command(subcommand)]
+    pub(crate) verb: Option<Verb>,
+}
+
+const LONG: &str = "Explains which clocksource this machine (or another one, from its files or its \
+kernel log) uses, why, what a read of the time costs, and what can be done about it.\n\nWithout a verb \
+it does `why`. Exit codes: 0 done, 1 done and the answer is bad, 2 wrong usage or unusable input, 3 \
+could not be determined.";
+
+/// Options of every verb.
+#[derive(ClapArgs, Debug, Clone, Default)]
+pub(crate) struct Common {
+    /// Print one JSON document instead of text
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Less: the answer only
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+    /// More: every fact, every rule
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
+    /// No colour, also on a terminal
+    #[arg(long, global = true)]
+    pub(crate) no_color: bool,
+    /// Read facts from a mirror of a machine's /proc and /sys (also a sosreport)
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) root: Option<PathBuf>,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Verb {
+    /// Why this clocksource is in use, what a read costs, what to do
+    Why(Why),
+    /// What Linux would choose if something were different
+    Predict(Predict),
+    /// Explain a clocksource, a cause, a kernel parameter or a kernel message
+    Explain(Explain),
+    /// Put everything that `why` needs into one file, to send to somebody
+    Collect(Collect),
+}
+
+/// Options of `why`.
+#[derive(ClapArgs, Debug, Clone, Default)]
+pub(crate) struct Why {
+    /// Read a kernel log alone; `-` is standard input (plain, gzip, xz or zstd)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["root", "bundle"])]
+    pub(crate) log: Option<PathBuf>,
+    /// Read a bundle that `collect` wrote
+    #[arg(long, value_name = "FILE", conflicts_with = "root")]
+    pub(crate) bundle: Option<PathBuf>,
+    /// Do not measure the cost of a read
+    #[arg(long)]
+    pub(crate) no_measure: bool,
+}
+
+/// Options of `predict`.
+#[derive(ClapArgs, Debug, Clone, Default)]
+pub(crate) struct Predict {
+    /// Start from a bundle that `collect` wrote
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["root", "log"])]
+    pub(crate) bundle: Option<PathBuf>,
+    /// Start from a kernel log alone; `-` is standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "root")]
+    pub(crate) log: Option<PathBuf>,
+    /// Start from nothing: every fact that is not set is assumed
+    #[arg(long, conflicts_with_all = ["root", "log", "bundle"])]
+    pub(crate) blank: bool,
+    /// Another kernel version, such as 6.12 or a whole release string
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) kernel: Option<String>,
+    /// Another command line; a leading + adds words, a leading - takes words away
+    #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
+    pub(crate) cmdline: Vec<String>,
+    /// Another number of possible CPUs
+    #[arg(long, value_name = "N")]
+    pub(crate) cpus: Option<u32>,
+    /// Another hypervisor: none, kvm, xen, xen-pv, vmware, hyperv, virtualbox, tcg, bhyve
+    #[arg(long, value_name = "NAME")]
+    pub(crate) hypervisor: Option<String>,
+    /// Set a fact of the model, such as hpet=no or invtsc=yes
+    #[arg(long, value_name = "FACT=VALUE")]
+    pub(crate) set: Vec<String>,
+}
+
+/// Options of `explain`.
+#[derive(ClapArgs, Debug, Clone, Default)]
+pub(crate) struct Explain {
+    /// A word, or a whole kernel message in quotes
+    #[arg(required = true, value_name = "WORD|MESSAGE")]
+    pub(crate) words: Vec<String>,
+}
+
+/// Options of `collect`.
+#[derive(ClapArgs, Debug, Clone, Default)]
+pub(crate) struct Collect {
+    /// The file to write; `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Only list what would go in
+    #[arg(long)]
+    pub(crate) list: bool,
+}

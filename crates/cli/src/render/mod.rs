@@ -1,0 +1,113 @@
+//! What people see: text in 80 columns, colour only on a terminal, or one JSON document.
+
+pub(crate) mod predict;
+
+use crate::args::Common;
+use anyhow::Result;
+use serde::Serialize;
+use std::io::{IsTerminal, Write, stdout};
+
+/// Width of the text.
+pub(crate) const WIDTH: usize = 80;
+
+/// Whether to use colour.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Style {
+    colour: bool,
+}
+
+impl Style {
+    /// Colour only on a terminal, and only if nothing forbids it.
+    pub(crate) fn of(common: &Common) -> Self {
+        let forbidden = common.no_color
+            || common.json
+            || std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty())
+            || std::env::var_os("TERM").is_some_and(|v| v == "dumb");
+        Self { colour: !forbidden && stdout().is_terminal() }
+    }
+
+    fn paint(self, code: &str, text: &str) -> String {
+        if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
+    /// A heading.
+    pub(crate) fn bold(self, text: &str) -> String {
+        self.paint("1", text)
+    }
+
+    /// Something less important.
+    pub(crate) fn dim(self, text: &str) -> String {
+        self.paint("2", text)
+    }
+
+    /// Good.
+    pub(crate) fn green(self, text: &str) -> String {
+        self.paint("32", text)
+    }
+
+    /// Look here.
+    pub(crate) fn yellow(self, text: &str) -> String {
+        self.paint("33", text)
+    }
+
+    /// Bad.
+    pub(crate) fn red(self, text: &str) -> String {
+        self.paint("31", text)
+    }
+}
+
+/// An error, with its chain of causes, on one or more lines.
+pub(crate) fn error(error: &anyhow::Error, _style: Style) -> String {
+    let mut text = format!("clocksmith: {error}");
+    for cause in error.chain().skip(1) {
+        let cause = cause.to_string();
+        if !text.contains(&cause) {
+            text.push_str(": ");
+            text.push_str(&cause);
+        }
+    }
+    text
+}
+
+/// Prints one JSON document.
+pub(crate) fn json<T: Serialize>(document: &T) -> Result<()> {
+    let mut out = stdout().lock();
+    serde_json::to_writer_pretty(&mut out, document).map_err(std::io::Error::from)?;
+    out.write_all(b"\n")?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Prints text.
+pub(crate) fn text(text: &str) -> Result<()> {
+    let mut out = stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Wraps a paragraph: the first line behind `first`, the others behind `rest`. Words longer than the
+/// line are left whole.
+pub(crate) fn wrap(text: &str, first: &str, rest: &str) -> String {
+    let mut out = String::from(first);
+    let mut column = first.chars().count();
+    let mut empty = true;
+    for word in text.split_whitespace() {
+        let len = word.chars().count();
+        if !empty && column + 1 + len > WIDTH {
+            out.push('\n');
+            out.push_str(rest);
+            column = rest.chars().count();
+            empty = true;
+        }
+        if !empty {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += len;
+        empty = false;
+    }
+    out.push('\n');
+    out
+}

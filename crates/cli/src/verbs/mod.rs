@@ -1,0 +1,18 @@
+//! One file a verb: gather, ask the crates below, render.
+
+mod predict;
+mod why;
+
+use crate::args::{Args, Verb};
+use crate::exit::Code;
+use anyhow::Result;
+
+/// Runs the verb that was asked for; without one, `why`.
+pub(crate) fn run(args: Args) -> Result<Code> {
+    match args.verb {
+        None => why::run(&args.common, &args.why),
+        Some(Verb::Why(why)) => why::run(&args.common, &why),
+        Some(Verb::Predict(predict)) => predict::run(&args.common, &predict),
+        Some(Verb::Explain(_)) | Some(Verb::Collect(_)) => anyhow::bail!("not there yet"),
+    }
+}

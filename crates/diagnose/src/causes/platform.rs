@@ -1,0 +1,122 @@
+//! Causes outside the choice of a clocksource: trapped counters on Arm, a vDSO that is not used,
+//! programs that report drift.
+
+use super::{Case, Causes};
+use crate::cause::{CauseId, Confidence, Evidence, Severity};
+use clocksmith_facts::log::{Event, KernelLog};
+
+pub(super) fn find(case: &Case<'_>, causes: &mut Causes) {
+    if let Some(log) = case.log() {
+        arm(log, causes);
+        drift(case, log, causes);
+        backwards(log, causes);
+    }
+    vdso(case, causes);
+}
+
+/// A paravirtual clock that goes backwards between CPUs.
+fn backwards(log: &KernelLog, causes: &mut Causes) {
+    if let Some((entry, ())) = log.first(|e| matches!(e, Event::TimeWentBackwards).then_some(())) {
+        causes.add(
+            CauseId::ParavirtClockBroken,
+            Severity::Critical,
+            Confidence::High,
+            "the kernel saw its paravirtual clock go backwards: the hypervisor's time differs between \
+             CPUs",
+            vec![Evidence::line(log, entry)],
+        );
+    }
+}
+
+/// Errata whose workaround replaces the counter's read, which disables the vDSO for everybody.
+/// Source: `arch_timer_enable_workaround()` in `drivers/clocksource/arm_arch_timer.c`: the entries of
+/// `ool_workarounds[]` that set `read_cntvct_el0`. The kernel prints Freescale's number as a005858.
+const TRAPPED: [&str; 5] = ["858921", "a008585", "a005858", "161010101", "UNKNOWN1"];
+/// Errata that cost only 32-bit programs the vDSO (`disable_compat_vdso`).
+const TRAPPED_COMPAT: [&str; 1] = ["1418040"];
+
+fn arm(log: &KernelLog, causes: &mut Causes) {
+    let mut evidence = Vec::new();
+    let mut everybody = false;
+    let mut compat = false;
+    for entry in log.all(|e| matches!(e, Event::ArchTimerErratum(_) | Event::CounterTrapped)) {
+        match &entry.event {
+            Event::ArchTimerErratum(text) => {
+                let all = TRAPPED.iter().any(|id| text.contains(id));
+                let only32 = TRAPPED_COMPAT.iter().any(|id| text.contains(id));
+                everybody |= all;
+                compat |= only32;
+                if !all && !only32 {
+                    continue;
+                }
+            }
+            _ => everybody |= !compat,
+        }
+        if evidence.len() < 4 {
+            evidence.push(Evidence::line(log, entry));
+        }
+    }
+    if everybody {
+        causes.add(
+            CauseId::CounterTrapped,
+            Severity::Warning,
+            Confidence::High,
+            "a hardware erratum makes the kernel trap reads of the counter, so the vDSO is off and every \
+             clock read is a system call",
+            evidence,
+        );
+    } else if compat {
+        causes.add(
+            CauseId::CounterTrappedCompat,
+            Severity::Info,
+            Confidence::High,
+            "a hardware erratum takes the vDSO from 32-bit programs; 64-bit programs are not affected",
+            evidence,
+        );
+    }
+}
+
+/// A program found the clock wrong against a reference: the rate is off.
+fn drift(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
+    if causes.has(CauseId::TscMiscalibrated) || !case.tsc_is_current() {
+        return;
+    }
+    if let Some((entry, ())) = log.first(|e| matches!(e, Event::DriftReport(_)).then_some(())) {
+        causes.add(
+            CauseId::TscMiscalibrated,
+            Severity::Critical,
+            Confidence::Medium,
+            "a program reports that the clock drifts against its reference while the TSC keeps time: the \
+             frequency that the kernel uses is wrong",
+            vec![Evidence::line(log, entry)],
+        );
+    }
+}
+
+fn vdso(case: &Case<'_>, causes: &mut Causes) {
+    if !case.vdso_bypassed {
+        return;
+    }
+    let Some(current) = case.current_name() else { return };
+    let pvclock = matches!(current, "kvm-clock" | "xen");
+    let mapped = case.facts.vdso.value().is_none_or(|v| v.mapped);
+    let summary = if !mapped {
+        "this process has no vDSO (vdso=0, gVisor, an emulator or a tracer), so every read is a system \
+         call"
+            .to_owned()
+    } else if pvclock {
+        format!(
+            "{current} is read by system call: the host does not set the stable bit, because its own \
+             clocksource is not the TSC"
+        )
+    } else {
+        format!("{current} has a vDSO mode, and reads are system calls all the same")
+    };
+    causes.add(
+        CauseId::VdsoBypassed,
+        Severity::Warning,
+        if mapped && !pvclock { Confidence::Medium } else { Confidence::High },
+        summary,
+        vec![Evidence::new("measurement", "a read costs as much as the system call")],
+    );
+}

@@ -1,0 +1,209 @@
+//! The verdict, and everything that goes with it.
+
+use crate::causes::{self, Case};
+use crate::current::{self, Current};
+use crate::remedies::{self, Remedy};
+use crate::{Cause, Confidence, Severity, headline, names};
+use clocksmith_facts::{Fact, Facts, Missing};
+use clocksmith_kernel::{Expectation, Machine};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The answer in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Time is read fast, and nothing speaks against it.
+    Ok,
+    /// Every read of the time is a system call, and usually a slow device access.
+    Slow,
+    /// Time may be wrong or go backwards.
+    Untrustworthy,
+    /// The evidence does not say.
+    Unknown,
+}
+
+/// How a clock read was served, by behaviour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Path {
+    /// In user space.
+    Vdso,
+    /// By a system call.
+    Syscall,
+    /// Not measured, or not clear.
+    Unknown,
+}
+
+/// The cost of one clock.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Read {
+    /// `CLOCK_MONOTONIC` and so on.
+    pub clock: String,
+    /// How it was served.
+    pub path: Path,
+    /// Nanoseconds a read (median), where measured.
+    pub ns: Option<f64>,
+    /// Nanoseconds of the same read by a plain system call.
+    pub syscall_ns: Option<f64>,
+}
+
+/// A fact that is missing and would help.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct MissingFact {
+    /// Name of the fact.
+    pub fact: String,
+    /// Why it is missing.
+    pub why: String,
+    /// How to get it.
+    pub how: Option<String>,
+}
+
+/// The whole answer.
+#[derive(Clone, Debug)]
+pub struct Diagnosis {
+    /// In one word.
+    pub verdict: Verdict,
+    /// How sure the verdict is.
+    pub confidence: Confidence,
+    /// In one sentence.
+    pub headline: String,
+    /// The clocksource in use.
+    pub current: Current,
+    /// The clocksources that sysfs lists, where known.
+    pub available: Option<Vec<String>>,
+    /// What was measured.
+    pub reads: Vec<Read>,
+    /// Causes, gravest first.
+    pub causes: Vec<Cause>,
+    /// Remedies in order of preference; refused ones last.
+    pub remedies: Vec<Remedy>,
+    /// Facts that are missing.
+    pub missing: Vec<MissingFact>,
+    /// Where the machine and the model differ.
+    pub differences: Vec<String>,
+}
+
+/// Diagnoses a machine.
+#[must_use]
+pub fn diagnose(
+    facts: &Facts,
+    machine: &Machine,
+    expectation: &Expectation,
+    reads: Vec<Read>,
+) -> Diagnosis {
+    let current = current::current(facts);
+    let nature = current.name.as_deref().and_then(|name| vdso_by_nature(machine, name));
+    let measured = reads.iter().find(|r| r.clock == "CLOCK_MONOTONIC").map(|r| r.path);
+    let slow = match measured {
+        Some(Path::Vdso) => Some(false),
+        Some(Path::Syscall) => Some(true),
+        _ => nature.map(|vdso| !vdso),
+    };
+    let case = Case {
+        facts,
+        machine,
+        expectation,
+        current: &current,
+        slow,
+        vdso_bypassed: measured == Some(Path::Syscall) && nature == Some(true),
+    };
+    let causes = causes::find(&case);
+    let (verdict, confidence) = verdict(&case, &causes, measured.is_some());
+    let remedies = remedies::choose(&case, &causes, verdict);
+    let headline = headline::headline(&case, &causes, verdict, &reads);
+    let differences = differences(facts, &current, expectation);
+    Diagnosis {
+        verdict,
+        confidence,
+        headline,
+        available: facts.available_clocksources().filter(|l| !l.is_empty()).map(<[String]>::to_vec),
+        missing: missing(facts),
+        current,
+        reads,
+        causes,
+        remedies,
+        differences,
+    }
+}
+
+/// Whether the vDSO serves a clocksource on this kernel, by the model.
+fn vdso_by_nature(machine: &Machine, name: &str) -> Option<bool> {
+    if names::is_slow_by_nature(name) && name != "hpet" {
+        return Some(false);
+    }
+    clocksmith_kernel::vdso::serves(machine, name)
+}
+
+fn verdict(case: &Case<'_>, causes: &[Cause], measured: bool) -> (Verdict, Confidence) {
+    if causes.iter().any(|c| c.severity == Severity::Critical) {
+        let confidence = causes
+            .iter()
+            .filter(|c| c.severity == Severity::Critical)
+            .map(|c| c.confidence)
+            .max()
+            .unwrap_or(Confidence::Low);
+        return (Verdict::Untrustworthy, confidence);
+    }
+    let base = if measured { Confidence::High } else { case.current.confidence };
+    match case.slow {
+        Some(true) => (Verdict::Slow, base),
+        Some(false) => (Verdict::Ok, base),
+        None => (Verdict::Unknown, Confidence::Low),
+    }
+}
+
+/// What the model expects and the machine does not show.
+fn differences(facts: &Facts, current: &Current, expectation: &Expectation) -> Vec<String> {
+    let mut out = Vec::new();
+    let read = facts.clocksources.is_known();
+    if let (Some(real), Some(expected)) = (&current.name, &expectation.current)
+        && real != expected
+        && (read || expectation.assumed.is_empty())
+    {
+        out.push(format!("in use is {real}; the model of this kernel expects {expected}"));
+    }
+    if let (Some(real), Some(expected)) = (facts.available_clocksources(), &expectation.available)
+        && !real.is_empty()
+        && real != expected.as_slice()
+        && expectation.assumed.is_empty()
+    {
+        out.push(format!(
+            "available is \"{}\"; the model of this kernel expects \"{}\" (distributions backport: what \
+             the machine shows holds)",
+            real.join(" "),
+            expected.join(" ")
+        ));
+    }
+    out
+}
+
+fn missing(facts: &Facts) -> Vec<MissingFact> {
+    let mut out = Vec::new();
+    fn note<T>(out: &mut Vec<MissingFact>, name: &str, fact: &Fact<T>) {
+        if let Fact::Missing(Missing { why, how, at }) = fact
+            && *why != clocksmith_facts::Why::NotApplicable
+        {
+            let place = at.as_ref().map_or_else(String::new, |at| format!(" ({at})"));
+            out.push(MissingFact {
+                fact: name.to_owned(),
+                why: format!("{why}{place}"),
+                how: how.clone(),
+            });
+        }
+    }
+    note(&mut out, "clocksource in sysfs", &facts.clocksources);
+    note(&mut out, "kernel log", &facts.log);
+    note(&mut out, "kernel version", &facts.kernel);
+    note(&mut out, "command line", &facts.cmdline);
+    if facts.arch.value().is_none_or(|arch| arch.is_x86()) {
+        note(&mut out, "CPUID", &facts.cpuid);
+        note(&mut out, "CPU flags", &facts.cpu.flags);
+        note(&mut out, "HPET table", &facts.hpet);
+        note(&mut out, "PM timer", &facts.pm_timer);
+        note(&mut out, "idle states", &facts.idle);
+    }
+    note(&mut out, "hypervisor", &facts.hypervisor);
+    note(&mut out, "possible CPUs", &facts.cpu.possible);
+    out
+}

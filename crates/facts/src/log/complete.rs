@@ -1,0 +1,327 @@
+//! Fills the gaps of a fact record from the kernel log.
+
+use super::event::Event;
+use super::{Entry, KernelLog};
+use crate::acpi::{HpetTable, PmTimer};
+use crate::clockdev::ClocksourceDevice;
+use crate::cmdline::CommandLine;
+use crate::cpu::{CpuModel, CpuVendor, Flags};
+use crate::hypervisor::{Hypervisor, HypervisorKind};
+use crate::version::Kernel;
+use crate::{Arch, Fact, Facts, Missing, Why};
+
+/// Fills every fact that is still missing and that the log tells. Facts read elsewhere are kept:
+/// they are nearer to the machine.
+pub fn complete(facts: &mut Facts) {
+    let Fact::Known { value: log, .. } = std::mem::take(&mut facts.log) else { return };
+    identity(facts, &log);
+    processors(facts, &log);
+    timers(facts, &log);
+    hypervisor(facts, &log);
+    readings(facts, &log);
+    let name = log.name.clone();
+    facts.log = Fact::known(log, name);
+}
+
+fn set<T>(slot: &mut Fact<T>, log: &KernelLog, found: Option<(&Entry, T)>) {
+    if !slot.is_known()
+        && let Some((entry, value)) = found
+    {
+        *slot = Fact::known(value, log.source(entry));
+    }
+}
+
+fn identity(facts: &mut Facts, log: &KernelLog) {
+    let banner = |event: &Event| match event {
+        Event::Banner(text) => Kernel::parse(text),
+        _ => None,
+    };
+    set(&mut facts.kernel, log, log.last(banner));
+    if !facts.kernel.is_known() {
+        // `BOOT_IMAGE=/boot/vmlinuz-4.9.0-6-amd64` names the release when the banner is cut off.
+        let image = |event: &Event| match event {
+            Event::CommandLine(text) => kernel_of_boot_image(text),
+            _ => None,
+        };
+        set(&mut facts.kernel, log, log.last(image));
+    }
+    let line = |event: &Event| match event {
+        Event::CommandLine(text) => Some(CommandLine::parse(text)),
+        _ => None,
+    };
+    set(&mut facts.cmdline, log, log.last(line));
+    let dmi = |event: &Event| match event {
+        Event::Dmi(text) => Some(text.clone()),
+        _ => None,
+    };
+    set(&mut facts.dmi, log, log.last(dmi));
+    set(&mut facts.arch, log, log.first(|event| arch_of(event, facts.kernel.value())));
+    let gvisor = log.first(|event| matches!(event, Event::Gvisor).then_some(true));
+    set(&mut facts.environment.gvisor, log, gvisor);
+}
+
+fn kernel_of_boot_image(line: &str) -> Option<Kernel> {
+    let line = CommandLine::parse(line);
+    let image = line.last("BOOT_IMAGE")?;
+    let file = image.rsplit('/').next()?;
+    let at = file.find("vmlinuz-")?;
+    Kernel::parse(&file[at + 8..])
+}
+
+/// The architecture that a message can only come from.
+fn arch_of(event: &Event, kernel: Option<&Kernel>) -> Option<Arch> {
+    match event {
+        Event::ArchTimer { .. } | Event::ArchTimerErratum(_) | Event::CounterTrapped => {
+            Some(Arch::Arm64)
+        }
+        Event::TscUnstable(_)
+        | Event::Detected { .. }
+        | Event::Refined { .. }
+        | Event::Calibration(_)
+        | Event::Warp { .. }
+        | Event::TscAdjust(_)
+        | Event::HypervPrivileges(_)
+        | Event::KvmClock
+        | Event::PmTimer(_)
+        | Event::HpetTable { .. }
+        | Event::P0Mismatch => Some(match kernel {
+            Some(kernel) if kernel.is_i686() => Arch::X86,
+            _ => Arch::X86_64,
+        }),
+        Event::Registered { name, .. } | Event::Switched(name) | Event::ReadCurrent(name) => {
+            arch_of_name(name)
+        }
+        Event::WatchdogMarked { name, .. }
+        | Event::WatchdogOld { name, .. }
+        | Event::WatchdogSkewed { name, .. } => arch_of_name(name),
+        Event::Banner(text) => ["aarch64", "arm64", "riscv64", "s390x", "ppc64", "x86_64", "amd64"]
+            .iter()
+            .find(|tag| text.contains(*tag))
+            .and_then(|tag| Arch::parse(tag)),
+        _ => None,
+    }
+}
+
+/// The architecture that a clocksource name can only belong to.
+fn arch_of_name(name: &str) -> Option<Arch> {
+    Some(match name {
+        "tsc" | "tsc-early" | "hpet" | "acpi_pm" | "kvm-clock" | "xen" => Arch::X86_64,
+        _ if name.starts_with("hyperv_clocksource") => Arch::X86_64,
+        "arch_sys_counter" => Arch::Arm64,
+        "riscv_clocksource" => Arch::Riscv,
+        "timebase" => Arch::Powerpc,
+        "tod" => Arch::S390,
+        _ => return None,
+    })
+}
+
+fn processors(facts: &mut Facts, log: &KernelLog) {
+    let possible = |event: &Event| match event {
+        Event::PossibleCpus(n) => Some(*n),
+        _ => None,
+    };
+    set(&mut facts.cpu.possible, log, log.last(possible));
+    let packages = |event: &Event| match event {
+        Event::Packages(n) => Some(*n),
+        _ => None,
+    };
+    // The kernel's own count is what its rule uses; topology read from sysfs or cpuinfo is not.
+    if let Some((entry, n)) = log.last(packages) {
+        facts.cpu.packages = Fact::known(n, log.source(entry));
+    }
+    let model = |event: &Event| match event {
+        Event::CpuModel { name, family, model } => Some(CpuModel {
+            vendor: vendor_of_name(name),
+            family: *family,
+            model: *model,
+            name: name.clone(),
+        }),
+        _ => None,
+    };
+    set(&mut facts.cpu.model, log, log.last(model));
+    let flags = |event: &Event| match event {
+        Event::ReadFlags(text) => Some(Flags::parse(text)),
+        _ => None,
+    };
+    // A list of a few flags in a transcript was filtered by somebody: absence proves nothing.
+    if let Some((entry, flags)) = log.last(flags)
+        && !facts.cpu.flags.is_known()
+        && flags.0.len() > 20
+    {
+        facts.cpu.flags = Fact::known(flags, log.source(entry));
+    }
+}
+
+fn vendor_of_name(name: &str) -> CpuVendor {
+    if name.contains("Intel") {
+        CpuVendor::Intel
+    } else if name.contains("AMD") {
+        CpuVendor::Amd
+    } else if name.contains("Hygon") {
+        CpuVendor::Hygon
+    } else if name.contains("ZHAOXIN") || name.contains("KaiXian") {
+        CpuVendor::Zhaoxin
+    } else if name.contains("VIA") || name.contains("Centaur") {
+        CpuVendor::Centaur
+    } else {
+        CpuVendor::OtherX86
+    }
+}
+
+fn timers(facts: &mut Facts, log: &KernelLog) {
+    let counter = log.last(|event| match event {
+        Event::HpetCounter { hz } => Some(*hz),
+        _ => None,
+    });
+    let table = log.last(|event| match event {
+        Event::HpetTable { base } => Some(*base),
+        _ => None,
+    });
+    let registered = |wanted: &'static str| {
+        log.last(move |event| match event {
+            Event::Registered { name, .. } | Event::Switched(name) if name == wanted => Some(()),
+            _ => None,
+        })
+    };
+    if let Fact::Known { value: Some(known), .. } = &mut facts.hpet {
+        known.hz = known.hz.or(counter.map(|(_, hz)| hz));
+    }
+    let hz = counter.map(|(_, hz)| hz);
+    let found = table
+        .map(|(entry, base)| (entry, Some(HpetTable { base, hz })))
+        .or_else(|| counter.map(|(entry, hz)| (entry, Some(HpetTable { base: None, hz: Some(hz) }))))
+        .or_else(|| registered("hpet").map(|(entry, ())| (entry, Some(HpetTable { base: None, hz }))));
+    set(&mut facts.hpet, log, found);
+    let port = log.last(|event| match event {
+        Event::PmTimer(port) => Some(Some(PmTimer { port: *port, bits32: None })),
+        _ => None,
+    });
+    let port = port.or_else(|| {
+        registered("acpi_pm").map(|(entry, ())| (entry, Some(PmTimer { port: 0, bits32: None })))
+    });
+    set(&mut facts.pm_timer, log, port);
+    // A log that reaches back to the first line and past ACPI's own lines would show them.
+    let conclusive = log.from_boot && log.any(|e| matches!(e, Event::PossibleCpus(_)));
+    if conclusive {
+        let source = format!("{}: no such line in a log from the beginning of the boot", log.name);
+        if !facts.hpet.is_known() {
+            facts.hpet = Fact::known(None, source.clone());
+        }
+        if !facts.pm_timer.is_known() {
+            facts.pm_timer = Fact::known(None, source);
+        }
+    }
+    set(&mut facts.tick_oneshot, log, log.first(|e| matches!(e, Event::TickOneshot).then_some(true)));
+}
+
+fn hypervisor(facts: &mut Facts, log: &KernelLog) {
+    let privileges = log.last(|event| match event {
+        Event::HypervPrivileges(flags) => Some(*flags),
+        _ => None,
+    });
+    if !facts.hypervisor.is_known() {
+        let kind = |event: &Event| match event {
+            Event::Hypervisor(kind) => Some(*kind),
+            Event::KvmClock => Some(HypervisorKind::Kvm),
+            Event::VmwareTscKhz(_) => Some(HypervisorKind::Vmware),
+            Event::HypervPrivileges(_) | Event::TscUnstable(super::event::UnstableReason::HyperV) => {
+                Some(HypervisorKind::Hyperv)
+            }
+            Event::Registered { name, .. } | Event::Switched(name) => match name.as_str() {
+                "kvm-clock" => Some(HypervisorKind::Kvm),
+                "xen" => Some(HypervisorKind::XenHvm),
+                name if name.starts_with("hyperv_") => Some(HypervisorKind::Hyperv),
+                _ => None,
+            },
+            Event::Paravirt(name) if name.starts_with("Xen") => Some(HypervisorKind::XenPv),
+            Event::Dmi(text) => kind_of_dmi(text),
+            _ => None,
+        };
+        if let Some((entry, kind)) = log.first(kind) {
+            facts.hypervisor = Fact::known(Some(Hypervisor::named(kind)), log.source(entry));
+        } else if let Some((entry, ())) = log.first(|event| match event {
+            Event::Paravirt(name) if name == "bare hardware" => Some(()),
+            _ => None,
+        }) && log.from_boot
+        {
+            // Says only that no hypervisor with a paravirtual interface is there.
+            facts.hypervisor = Fact::known(None, log.source(entry));
+        }
+    }
+    if let (Fact::Known { value: Some(found), .. }, Some((_, flags))) =
+        (&mut facts.hypervisor, privileges)
+        && found.presents(HypervisorKind::Hyperv)
+    {
+        found.hyperv_privileges = found.hyperv_privileges.or(Some(flags));
+    }
+}
+
+/// Hypervisors that DMI names and the kernel has no code for.
+fn kind_of_dmi(text: &str) -> Option<HypervisorKind> {
+    Some(if text.contains("VirtualBox") {
+        HypervisorKind::VirtualBox
+    } else if text.contains("VMware") {
+        HypervisorKind::Vmware
+    } else if text.contains("BHYVE") {
+        HypervisorKind::Bhyve
+    } else if text.contains("Parallels") {
+        HypervisorKind::Parallels
+    } else if text.contains("Xen HVM domU") {
+        HypervisorKind::XenHvm
+    } else {
+        return None;
+    })
+}
+
+/// Readings of sysfs in a transcript stand in for sysfs.
+fn readings(facts: &mut Facts, log: &KernelLog) {
+    if facts.clocksources.is_known() {
+        return;
+    }
+    let current = log.last(|event| match event {
+        Event::ReadCurrent(name) => Some(name.clone()),
+        _ => None,
+    });
+    let available = log.last(|event| match event {
+        Event::ReadAvailable(names) => Some(names.clone()),
+        _ => None,
+    });
+    let Some((entry, current)) = current else { return };
+    // A switch behind the reading makes it history.
+    let later = log.last(|event| match event {
+        Event::Switched(name) => Some(name.clone()),
+        _ => None,
+    });
+    let current = match later {
+        Some((switch, name)) if switch.line > entry.line => name,
+        _ => current,
+    };
+    let device = ClocksourceDevice {
+        index: 0,
+        current,
+        available: available.map(|(_, names)| names).unwrap_or_default(),
+    };
+    facts.clocksources = Fact::known(vec![device], log.source(entry));
+}
+
+/// A record of facts from a log alone.
+impl Facts {
+    /// Facts that a kernel log alone gives.
+    #[must_use]
+    pub fn from_log(log: KernelLog) -> Self {
+        let mut facts = Self::empty(crate::Origin::Log(log.name.clone()));
+        let name = log.name.clone();
+        facts.log = Fact::known(log, name);
+        complete(&mut facts);
+        let absent = || {
+            Missing { why: Why::NotAsked, at: None, how: None }
+                .how("collect the whole machine: sudo clocksmith collect")
+        };
+        for slot in [&mut facts.clocksources] {
+            if !slot.is_known() {
+                *slot = Fact::Missing(absent());
+            }
+        }
+        facts
+    }
+}

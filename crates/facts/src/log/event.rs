@@ -1,0 +1,400 @@
+//! What a kernel log line says about clocks.
+
+use crate::hypervisor::HypervisorKind;
+use serde::Serialize;
+
+/// Why the kernel marked the TSC unstable: the argument of `mark_tsc_unstable()`.
+///
+/// Source: the callers of `mark_tsc_unstable()` in `arch/x86`, `drivers/acpi`, `drivers/idle` and
+/// `drivers/cpufreq`, 2.6.32 to 7.1.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnstableReason {
+    /// `TSCs unsynchronized`: not even tested.
+    Unsynchronized,
+    /// `check_tsc_sync_source failed`: the warp test between CPUs failed.
+    SyncFailed,
+    /// `could not calculate TSC khz`.
+    NoFrequency,
+    /// `cpufreq changes` (also `... on SMP`).
+    CpufreqChanges,
+    /// `boot parameter`: `tsc=unstable`.
+    BootParameter,
+    /// `boot parameter notsc`.
+    BootParameterNotsc,
+    /// `clocksource watchdog`.
+    Watchdog,
+    /// `TSC halts in idle`, `TSC halts in idle states deeper than C2`, `TSC halt in AMD C1E`.
+    HaltsInIdle,
+    /// `running on Hyper-V`.
+    HyperV,
+    /// `KVM discovered backwards TSC`: on a KVM host, after resume or CPU hot-plug.
+    KvmBackwards,
+    /// `UV BIOS`: firmware of an SGI/HPE UV says that the TSC is not synchronised.
+    UvBios,
+    /// `TSC appears to be running slowly` (up to 2.6.20).
+    RunningSlowly,
+    /// Any other text.
+    Other(String),
+}
+
+impl UnstableReason {
+    /// From the text after `Marking TSC unstable due to`.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        let text = text.trim().trim_start_matches(':').trim().trim_end_matches('.');
+        match text {
+            "TSCs unsynchronized" => Self::Unsynchronized,
+            "check_tsc_sync_source failed" => Self::SyncFailed,
+            "could not calculate TSC khz" => Self::NoFrequency,
+            "boot parameter" => Self::BootParameter,
+            "boot parameter notsc" => Self::BootParameterNotsc,
+            "clocksource watchdog" => Self::Watchdog,
+            "running on Hyper-V" => Self::HyperV,
+            "KVM discovered backwards TSC" => Self::KvmBackwards,
+            "UV BIOS" => Self::UvBios,
+            _ if text.starts_with("cpufreq changes") => Self::CpufreqChanges,
+            _ if text.starts_with("TSC halts in idle") || text.starts_with("TSC halt in") => {
+                Self::HaltsInIdle
+            }
+            _ => Self::Other(text.chars().take(120).collect()),
+        }
+    }
+
+    /// The kernel's own words.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Unsynchronized => "TSCs unsynchronized",
+            Self::SyncFailed => "check_tsc_sync_source failed",
+            Self::NoFrequency => "could not calculate TSC khz",
+            Self::CpufreqChanges => "cpufreq changes",
+            Self::BootParameter => "boot parameter",
+            Self::BootParameterNotsc => "boot parameter notsc",
+            Self::Watchdog => "clocksource watchdog",
+            Self::HaltsInIdle => "TSC halts in idle",
+            Self::HyperV => "running on Hyper-V",
+            Self::KvmBackwards => "KVM discovered backwards TSC",
+            Self::UvBios => "UV BIOS",
+            Self::RunningSlowly => "TSC appears to be running slowly",
+            Self::Other(text) => text,
+        }
+    }
+}
+
+/// Why an override was not taken at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Refusal {
+    /// 4.9+: `is unstable and not HRT compatible`: refused for good.
+    Unstable,
+    /// up to 4.8: `is not HRT compatible`: refused for good.
+    NotHres,
+    /// 4.9+: `is not currently HRT compatible - deferring`: kept until verified.
+    Deferred,
+}
+
+/// Which of the two clocks a watchdog detail line is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// The reference.
+    Watchdog,
+    /// The clocksource under test.
+    Clocksource,
+}
+
+/// How the TSC frequency was calibrated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Calibration {
+    /// `Fast TSC calibration using PIT`.
+    FastPit,
+    /// `Fast TSC calibration failed`: a slower method follows.
+    FastPitFailed,
+    /// `Unable to calibrate against PIT`.
+    NoPit,
+    /// `No reference (HPET/PMTIMER) available`.
+    NoReference,
+    /// `HPET/PMTIMER calibration failed`.
+    ReferenceFailed,
+    /// `using HPET reference calibration` or `PIT calibration matches HPET`.
+    Hpet,
+    /// `using PMTIMER reference calibration` or `PIT calibration matches PMTIMER`.
+    PmTimer,
+    /// `Using PIT calibration value`.
+    Pit,
+    /// `PIT calibration deviates from ...`.
+    Deviates,
+}
+
+/// What firmware or the kernel did to the TSC_ADJUST register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TscAdjust {
+    /// `TSC ADJUST: CPU0: N force to 0`: firmware left a value; the kernel cleared it.
+    Forced,
+    /// `TSC ADJUST differs: CPUn a --> b. Restoring`: somebody wrote it later; the kernel restored it.
+    Restored,
+    /// `TSC ADJUST differs within socket(s)`: repaired at boot.
+    DiffersInSocket,
+    /// `TSC ADJUST compensate: ...`: adjusted for a warp between packages.
+    Compensated,
+    /// Another message about the register.
+    Other,
+}
+
+/// One message of the kernel (or one reading in a transcript) that concerns clocks.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Event {
+    /// `Linux version ...`, without those two words.
+    Banner(String),
+    /// `Command line: ...` or `Kernel command line: ...`.
+    CommandLine(String),
+    /// `Hypervisor detected: NAME`.
+    Hypervisor(HypervisorKind),
+    /// `Booting paravirtualized kernel on NAME`.
+    Paravirt(String),
+    /// `DMI: ...`.
+    Dmi(String),
+    /// Hyper-V's `privilege flags low 0x...` (older: `features 0x...`).
+    HypervPrivileges(u32),
+    /// VMware's `TSC freq read from hypervisor`, in kHz.
+    VmwareTscKhz(u64),
+    /// `kvm-clock: Using msrs ...`.
+    KvmClock,
+    /// A Xen message about its clock that disables the vDSO or the pv timer.
+    XenClockNotice(String),
+    /// `Allowing N CPUs`, possible CPUs with hot-plug slots.
+    PossibleCpus(u32),
+    /// `Max logical packages: N`.
+    Packages(u32),
+    /// `CPU0: NAME (family: 0x.., model: 0x.., ...)`.
+    CpuModel {
+        /// Marketing name.
+        name: String,
+        /// Family as Linux shows it.
+        family: u32,
+        /// Model as Linux shows it.
+        model: u32,
+    },
+    /// `ACPI: PM-Timer IO Port: 0x608`.
+    PmTimer(u64),
+    /// `PMTMR IOPort override: 0x... -> 0x...`; 0 disables it.
+    PmTimerOverride(u64),
+    /// The PM timer failed its start-up check and was not registered.
+    PmTimerBad,
+    /// The chipset has the PM timer bug: rating 120 and triple reads.
+    PmTimerChipsetBug,
+    /// `ACPI: HPET id: 0x... base: 0x...`, or the table's own `ACPI: HPET ...` line.
+    HpetTable {
+        /// Physical base address, where the line gives it.
+        base: Option<u64>,
+    },
+    /// `hpet0: N comparators, 64-bit X MHz counter`.
+    HpetCounter {
+        /// Counter frequency in Hz.
+        hz: u64,
+    },
+    /// The HPET was disabled by the kernel; the text says why.
+    HpetDisabled(String),
+    /// `clocksource: NAME: mask: ... max_cycles: ..., max_idle_ns: N ns` (4.1+): registered, which
+    /// does not mean eligible.
+    Registered {
+        /// Name.
+        name: String,
+        /// Counter mask.
+        mask: u64,
+        /// Cycles that can be converted without overflow.
+        max_cycles: u64,
+        /// Longest idle time in nanoseconds.
+        max_idle_ns: u64,
+    },
+    /// `Switched to clocksource NAME` (up to 3.10: `Switching to`).
+    Switched(String),
+    /// An override was refused or deferred.
+    Override {
+        /// Name that was asked for.
+        name: String,
+        /// What the kernel said.
+        refusal: Refusal,
+    },
+    /// `Switched to high resolution mode` or `NOHz mode`: the tick is one-shot.
+    TickOneshot,
+    /// `Detected N MHz processor` (or `TSC`), in kHz.
+    Detected {
+        /// Frequency in kHz.
+        khz: u64,
+        /// The line says `TSC`, not `processor`.
+        tsc: bool,
+    },
+    /// `Refined TSC clocksource calibration: N MHz`, in kHz.
+    Refined {
+        /// Frequency in kHz.
+        khz: u64,
+    },
+    /// How calibration went.
+    Calibration(Calibration),
+    /// `TSC freq calibrated by CPUID/MSR differs from what is calibrated by HW timer`.
+    RecalibrationDiffers,
+    /// `Marking TSC unstable due to ...`.
+    TscUnstable(UnstableReason),
+    /// `TSC found unstable after boot, most likely due to broken BIOS`: a generic guess.
+    FoundUnstableAfterBoot,
+    /// `sched_clock: Marking unstable`.
+    SchedClockUnstable,
+    /// `Measured N cycles TSC warp between CPUs, turning off TSC clock`.
+    Warp {
+        /// Size of the warp in TSC cycles.
+        cycles: i64,
+    },
+    /// `TSC warped randomly between CPUs`.
+    WarpRandom,
+    /// `Skipped synchronization checks as TSC is reliable.`
+    SyncSkipped,
+    /// A message about TSC_ADJUST.
+    TscAdjust(TscAdjust),
+    /// `notsc` was ignored: the kernel cannot do without a TSC.
+    NotscIgnored,
+    /// `TSC doesn't count with P0 frequency!`: harmless, usual in virtual machines.
+    P0Mismatch,
+    /// `Marking clocksource 'NAME' as unstable because the skew is too large` (4.1 to 7.0).
+    WatchdogMarked {
+        /// The clocksource that was demoted.
+        name: String,
+        /// CPU on which the check ran (4.7+).
+        cpu: Option<u32>,
+    },
+    /// `Clocksource NAME unstable (delta = N ns)` (up to 4.0).
+    WatchdogOld {
+        /// The clocksource that was demoted.
+        name: String,
+        /// Its interval minus the reference's, in nanoseconds.
+        delta_ns: i64,
+    },
+    /// `Marking clocksource NAME unstable due to frequency skew | inter CPU skew` (7.1+).
+    WatchdogVerdict {
+        /// The clocksource that was demoted.
+        name: String,
+        /// `inter CPU skew`, else `frequency skew`.
+        inter_cpu: bool,
+    },
+    /// `Watchdog NAME interval: N ns` / `Clocksource NAME interval: N ns` (7.1+).
+    WatchdogInterval {
+        /// Which clock.
+        role: Role,
+        /// Its name.
+        name: String,
+        /// Length of the interval in nanoseconds.
+        ns: u64,
+    },
+    /// `CPU3 123 < CPU0 456 (cycles)` (7.1+): counters read in order came back out of order.
+    WatchdogCpuOrder,
+    /// `'NAME' wd_now: ... wd_last: ... mask: ...` and the same with `cs_`.
+    WatchdogDetail {
+        /// Which clock.
+        role: Role,
+        /// Its name.
+        name: String,
+        /// Interval in nanoseconds (5.14+).
+        nsec: Option<i64>,
+        /// Counter at the end of the interval.
+        now: u64,
+        /// Counter at its beginning.
+        last: u64,
+        /// Counter mask.
+        mask: u64,
+    },
+    /// `Clocksource 'NAME' skewed N ns (M ms) over watchdog 'W' interval of K ns` (6.3 to 7.0).
+    WatchdogSkewed {
+        /// The clocksource under test.
+        name: String,
+        /// Its interval minus the reference's, in nanoseconds.
+        skew_ns: i64,
+        /// The reference.
+        watchdog: String,
+        /// Interval by the reference, in nanoseconds.
+        interval_ns: i64,
+    },
+    /// `'hpet' (not 'tsc') is current clocksource` (5.14+); `None`: `No current clocksource`.
+    WatchdogCurrent(Option<String>),
+    /// A read-back of the reference (or of the clocksource) took too long.
+    ReadbackDelay {
+        /// The clock whose read-back was slow.
+        name: String,
+        /// Delay in nanoseconds, where readable.
+        delay_ns: Option<u64>,
+        /// Whether the line says that the clocksource is being demoted for it.
+        marks: bool,
+    },
+    /// `clock-skew test skipped!`.
+    SkewTestSkipped,
+    /// `NAME retried N times before success`.
+    WatchdogRetried,
+    /// `Long readout interval, skipping watchdog check: cs_nsec: N wd_nsec: N`.
+    LongReadout {
+        /// Interval by the clocksource, in nanoseconds.
+        cs_nsec: i64,
+        /// Interval by the reference, in nanoseconds.
+        wd_nsec: i64,
+    },
+    /// `Checking clocksource tsc synchronization from CPU ...`.
+    CrossCheck,
+    /// `CPUs N ahead of | behind CPU m for clocksource NAME`.
+    CrossCheckSkew {
+        /// `ahead of`, else `behind`.
+        ahead: bool,
+        /// The CPU list, as printed.
+        cpus: String,
+    },
+    /// 7.1+: `Watchdog remote CPU N read timed out` (informational).
+    RemoteTimeout,
+    /// 7.1+: `Watchdog NAME read timed out. Readout sequence took: N ns`.
+    WatchdogReadTimeout {
+        /// Duration in nanoseconds.
+        ns: Option<u64>,
+    },
+    /// `arch_timer: cp15 timer(s) running at N MHz (virt|phys)`.
+    ArchTimer {
+        /// Counter frequency in Hz.
+        hz: u64,
+    },
+    /// `arch_timer: Enabling local|global workaround for TEXT`.
+    ArchTimerErratum(String),
+    /// `arch_timer: CPUn: Trapping CNTVCT access`.
+    CounterTrapped,
+    /// The system was suspended.
+    Suspend,
+    /// The system came back from suspend.
+    Resume,
+    /// A KVM host (or guest) message that its TSC cannot be relied upon.
+    KvmTscUnreliable(String),
+    /// A program complains that the system clock drifts against a reference.
+    DriftReport(String),
+    /// A reading of `current_clocksource` in a transcript.
+    ReadCurrent(String),
+    /// A reading of `available_clocksource` in a transcript.
+    ReadAvailable(Vec<String>),
+    /// Somebody wrote a name to `current_clocksource` in a transcript.
+    WroteCurrent(String),
+    /// CPU feature flags in a transcript.
+    ReadFlags(String),
+    /// `Calibrating delay loop...`: `measured` when the kernel had no timer frequency to compute it
+    /// from, which on x86 means that it does not know the TSC's.
+    DelayLoop {
+        /// Measured against the tick, not computed.
+        measured: bool,
+    },
+    /// `Time went backwards`: a paravirtual clock that is not the same on all CPUs.
+    TimeWentBackwards,
+    /// gVisor's own boot message: not a Linux kernel.
+    Gvisor,
+}
+
+impl Event {
+    /// A small number for each kind of event, used to bound how many of a kind are kept.
+    pub(crate) fn kind(&self) -> std::mem::Discriminant<Self> {
+        std::mem::discriminant(self)
+    }
+}

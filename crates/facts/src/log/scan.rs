@@ -1,0 +1,441 @@
+//! Streaming scan of a log of any size: finds the lines that have a keyword, takes their prefix off,
+//! joins what a mailer wrapped, parses, and keeps a bounded number of events of the last boot.
+//!
+//! Speed comes from looking at lines without a keyword only as bytes (a vectorised search for all
+//! keywords at once); memory is one window plus the kept events.
+
+use super::event::Event;
+use super::parse::{self, Groups, KEYWORDS};
+use super::prefix::{Stripped, strip};
+use super::store::Store;
+use super::{KernelLog, LogError, encoding, transcript};
+use aho_corasick::packed::{Config, MatchKind, Searcher};
+use std::borrow::Cow;
+use std::io::Read;
+
+/// Bytes looked at together. Longer lines are cut.
+const WINDOW: usize = 1 << 20;
+/// Lines behind a hit that may be its wrapped continuation.
+const LOOKAHEAD: usize = 3;
+/// Bytes of one line that are looked at.
+const LINE_LIMIT: usize = 16 << 10;
+
+/// Scans a whole log.
+pub(super) fn scan(mut reader: impl Read, name: &str) -> Result<KernelLog, LogError> {
+    let searcher = searcher()?;
+    let mut scanner = Scanner::new(name);
+    let mut window = vec![0u8; WINDOW];
+    let mut filled = 0;
+    let mut first = true;
+    loop {
+        let got = fill(&mut reader, &mut window[filled..], name)?;
+        filled += got;
+        let end_of_file = filled < window.len();
+        if first {
+            first = false;
+            encoding::check(&window[..filled], name)?;
+        }
+        let used = scanner.window(&searcher, &window[..filled], end_of_file);
+        window.copy_within(used..filled, 0);
+        filled -= used;
+        if end_of_file {
+            break;
+        }
+    }
+    scanner.finish()
+}
+
+fn searcher() -> Result<Searcher, LogError> {
+    Config::new()
+        .match_kind(MatchKind::LeftmostFirst)
+        .builder()
+        .extend(KEYWORDS.iter().map(|(keyword, _)| keyword))
+        .build()
+        .ok_or(LogError::Internal("the keyword searcher cannot be built on this processor"))
+}
+
+/// Reads until the buffer is full or the input ends.
+fn fill(reader: &mut impl Read, buffer: &mut [u8], name: &str) -> Result<usize, LogError> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match reader.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(n) => filled += n,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(LogError::Read { name: name.to_owned(), error }),
+        }
+    }
+    Ok(filled)
+}
+
+struct Scanner {
+    log: KernelLog,
+    store: Store,
+    /// Number of the line that starts at the beginning of the window, from 1.
+    line: u64,
+    /// Whether lines of this log have a kernel prefix, so that one without is a continuation.
+    prefixed: bool,
+    last_at: Option<f64>,
+    banner: Option<String>,
+    /// Part of an overlong line: skip to the next newline.
+    skipping: bool,
+    /// A shell prompt that prints the log was seen.
+    prompted: bool,
+    /// Lines looked at for signs of a kernel log when no event was found.
+    sampled: u32,
+}
+
+impl Scanner {
+    fn new(name: &str) -> Self {
+        Self {
+            log: KernelLog { name: name.to_owned(), boots: 1, ..KernelLog::default() },
+            store: Store::default(),
+            line: 1,
+            prefixed: false,
+            last_at: None,
+            banner: None,
+            skipping: false,
+            prompted: false,
+            sampled: 0,
+        }
+    }
+
+    /// Works through one window and returns how many bytes of it are done with.
+    fn window(&mut self, searcher: &Searcher, window: &[u8], end_of_file: bool) -> usize {
+        let mut at = 0;
+        if self.skipping {
+            match memchr::memchr(b'\n', window) {
+                Some(newline) => {
+                    at = newline + 1;
+                    self.line += 1;
+                    self.skipping = false;
+                }
+                None => return window.len(),
+            }
+        }
+        let complete = if end_of_file {
+            window.len()
+        } else {
+            match memchr::memrchr(b'\n', &window[at..]) {
+                Some(newline) => at + newline + 1,
+                None => {
+                    self.skipping = true;
+                    return window.len();
+                }
+            }
+        };
+        self.sample(&window[at..complete]);
+        // `counted` is the start of line number `self.line`.
+        let mut counted = at;
+        while let Some(hit) = searcher.find_in(window, (at..complete).into()) {
+            let start = memchr::memrchr(b'\n', &window[at..hit.start()]).map_or(at, |n| at + n + 1);
+            let end = memchr::memchr(b'\n', &window[hit.end()..complete])
+                .map_or(complete, |n| hit.end() + n);
+            // Too close to the end of the window to see a continuation: look again with more.
+            if !end_of_file && newlines_within(&window[end..complete], LOOKAHEAD + 1) <= LOOKAHEAD {
+                let keep = previous_line(window, counted, start);
+                if keep > 0 {
+                    self.line += count_lines(&window[counted..keep]);
+                    return keep;
+                }
+            }
+            self.line += count_lines(&window[counted..start]);
+            counted = start;
+            let mut groups = Groups::default();
+            groups.add(KEYWORDS[hit.pattern().as_usize()].1);
+            let mut from = hit.end();
+            while let Some(more) = searcher.find_in(window, (from..end).into()) {
+                groups.add(KEYWORDS[more.pattern().as_usize()].1);
+                from = more.end();
+            }
+            let used_to = self.line_at(window, start, end, complete, groups);
+            at = used_to.max(end).min(complete);
+        }
+        self.line += count_lines(&window[counted..complete]);
+        complete
+    }
+
+    /// Takes note of whether this looks like a kernel log at all, from the first lines.
+    fn sample(&mut self, region: &[u8]) {
+        if self.sampled > 400 || self.log.looks_like_kernel {
+            return;
+        }
+        for line in region.split(|b| *b == b'\n') {
+            self.sampled += 1;
+            if self.sampled > 400 {
+                return;
+            }
+            let text = String::from_utf8_lossy(&line[..line.len().min(LINE_LIMIT)]);
+            if strip(&text).kernel == Some(true) {
+                self.log.looks_like_kernel = true;
+                return;
+            }
+        }
+    }
+
+    /// Handles the line `start..end`; returns the offset up to which text was used.
+    fn line_at(
+        &mut self,
+        window: &[u8],
+        start: usize,
+        end: usize,
+        complete: usize,
+        groups: Groups,
+    ) -> usize {
+        let raw = text(window, start, end);
+        if groups.separator {
+            if raw.starts_with("-- Boot ") || raw.starts_with("-- Reboot") {
+                self.new_boot();
+                return end;
+            }
+            // The same boot may be printed again behind a prompt.
+            self.prompted |= transcript::is_prompt(&raw);
+        }
+        if is_comment(&raw) {
+            return end;
+        }
+        let json = raw.starts_with('{').then(|| super::journal::message(&raw)).flatten();
+        let (message, at) = match &json {
+            Some(entry) if !entry.kernel => return end,
+            Some(entry) => {
+                let inner = strip(&entry.message);
+                self.log.looks_like_kernel = true;
+                (inner.message, inner.at.or(entry.at))
+            }
+            None => {
+                let Stripped { message, at, kernel } = strip(&raw);
+                if kernel == Some(false) {
+                    return end;
+                }
+                if kernel == Some(true) {
+                    self.prefixed = true;
+                }
+                (message, at)
+            }
+        };
+        let columns = raw.chars().count();
+        let continuation = self.prefixed && json.is_none() && strip(&raw).kernel.is_none();
+        self.stamp(at);
+
+        let mut used_to = end;
+        let mut event = parse::parse(message, groups);
+        if event.as_ref().is_none_or(parse::may_continue) && json.is_none() {
+            if let Some((joined, to)) = self.with_next_lines(window, message, end, complete, columns, &event) {
+                event = Some(joined);
+                used_to = to;
+            } else if event.is_none() && continuation {
+                event = self.with_previous_line(window, start, message, groups);
+            }
+        }
+        let event = event.or_else(|| {
+            let (event, to) = transcript::reading(&raw, || next_line(window, end, complete))?;
+            used_to = used_to.max(to);
+            Some(event)
+        });
+        if let Some(event) = event {
+            self.keep(event, &raw, at);
+        }
+        used_to
+    }
+
+    /// The message joined with the lines behind it that have no prefix of their own.
+    fn with_next_lines(
+        &self,
+        window: &[u8],
+        message: &str,
+        end: usize,
+        complete: usize,
+        columns: usize,
+        alone: &Option<Event>,
+    ) -> Option<(Event, usize)> {
+        let mut joined = message.to_owned();
+        let mut columns = columns;
+        let mut from = end;
+        let mut best = None;
+        for _ in 0..LOOKAHEAD {
+            let (next, next_end) = next_line(window, from, complete)?;
+            let Stripped { message: more, kernel, .. } = strip(&next);
+            let more = more.trim();
+            let more = more.trim_end_matches('\r');
+            let stops = kernel.is_some() || more.is_empty() || is_comment(&next);
+            if stops || (!self.prefixed && alone.is_some()) || transcript::is_prompt(&next) {
+                break;
+            }
+            // A soft line break of quoted-printable mail, and a terminal of 80 columns, cut inside
+            // words; mailers cut at blanks.
+            if joined.ends_with('=') {
+                joined.pop();
+            } else if columns != 80 {
+                joined.push(' ');
+            }
+            columns = next.chars().count();
+            joined.push_str(if joined.ends_with(' ') { more } else { next_message(&next, more) });
+            from = next_end;
+            let event = parse::parse(&joined, Groups::of(&joined));
+            if let Some(event) = event {
+                let better = match alone {
+                    None => true,
+                    Some(Event::TscUnstable(_)) => !parse::may_continue(&event),
+                    Some(_) => true,
+                };
+                if better {
+                    let done = !parse::may_continue(&event);
+                    best = Some((event, from));
+                    if done {
+                        break;
+                    }
+                }
+            }
+        }
+        best
+    }
+
+    /// The line in front, if it has a prefix and this one does not: a mailer wrapped before the
+    /// keyword.
+    fn with_previous_line(
+        &self,
+        window: &[u8],
+        start: usize,
+        message: &str,
+        groups: Groups,
+    ) -> Option<Event> {
+        let previous_end = start.checked_sub(1)?;
+        let previous_start =
+            memchr::memrchr(b'\n', &window[..previous_end]).map_or(0, |newline| newline + 1);
+        let previous = text(window, previous_start, previous_end);
+        let stripped = strip(&previous);
+        if stripped.kernel != Some(true) || is_comment(&previous) {
+            return None;
+        }
+        parse::parse(&format!("{} {}", stripped.message, message.trim()), groups)
+    }
+
+    /// Follows the time stamps; a jump back to the very beginning is a new boot.
+    fn stamp(&mut self, at: Option<f64>) {
+        let Some(at) = at else { return };
+        let restarted = at < 0.5 && self.last_at.is_some_and(|last| last > 5.0);
+        if restarted && !self.prompted {
+            self.new_boot();
+        }
+        self.last_at = Some(at);
+        self.log.last_at = Some(at);
+        if self.log.first_at.is_none() {
+            self.log.first_at = Some(at);
+        }
+    }
+
+    fn new_boot(&mut self) {
+        if self.store.is_empty() && self.banner.is_none() {
+            return;
+        }
+        self.log.boots = self.log.boots.saturating_add(1);
+        self.store.clear();
+        self.banner = None;
+        self.last_at = None;
+        self.log.first_at = None;
+        self.log.last_at = None;
+        self.log.from_boot = false;
+    }
+
+    fn keep(&mut self, event: Event, raw: &str, at: Option<f64>) {
+        if let Event::Banner(banner) = &event {
+            // Consoles print the first lines twice: the same banner before anything settled is the
+            // same boot.
+            let doubled = self.banner.as_deref() == Some(banner) && !self.store.has_switched();
+            if self.banner.is_some() && doubled {
+                self.store.clear();
+            } else if self.banner.is_some() || !self.store.is_empty() && self.store.has_switched() {
+                self.new_boot();
+                self.last_at = at;
+                self.log.first_at = at;
+                self.log.last_at = at;
+            }
+            self.banner = Some(banner.clone());
+            self.log.from_boot = true;
+        }
+        self.log.looks_like_kernel = true;
+        self.store.add(self.line, at, raw, event);
+    }
+
+    fn finish(mut self) -> Result<KernelLog, LogError> {
+        self.log.lines = self.line.saturating_sub(1);
+        let (entries, omitted) = self.store.into_entries();
+        self.log.entries = entries;
+        self.log.omitted = omitted;
+        if self.log.first_at.is_some_and(|at| at < 0.01) {
+            self.log.from_boot = true;
+        }
+        Ok(self.log)
+    }
+}
+
+/// A line as text, cut to a bounded length; wrong UTF-8 is replaced.
+fn text(window: &[u8], start: usize, end: usize) -> Cow<'_, str> {
+    let end = end.min(start + LINE_LIMIT).min(window.len());
+    let line = &window[start.min(end)..end];
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let text = String::from_utf8_lossy(line);
+    if text.contains('\u{1b}') {
+        Cow::Owned(without_escapes(&text))
+    } else if QUOTED.iter().any(|(code, _)| text.contains(code)) {
+        Cow::Owned(QUOTED.iter().fold(text.into_owned(), |t, (code, c)| t.replace(code, c)))
+    } else {
+        text
+    }
+}
+
+/// What quoted-printable mail writes for the signs that occur in logs (RFC 2045, section 6.7).
+const QUOTED: [(&str, &str); 4] = [("=3D", "="), ("=0A", ""), ("=20", " "), ("=09", "\t")];
+
+/// Takes terminal colour sequences (`ESC [ ... letter`) out.
+fn without_escapes(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        if c != '\u{1b}' {
+            out.push(c);
+        } else if chars.next() == Some('[') {
+            for c in chars.by_ref() {
+                if c.is_ascii_alphabetic() {
+                    break;
+                }
+            }
+        }
+    }
+    out
+}
+
+/// Header lines of a report (`# key: value`) are no kernel messages; `# cat ...` is a root prompt.
+fn is_comment(raw: &str) -> bool {
+    raw.trim_start().starts_with('#') && !transcript::is_prompt(raw)
+}
+
+/// The text of a continuation: with its leading blanks where a word was cut, without otherwise.
+fn next_message<'a>(raw: &'a str, trimmed: &'a str) -> &'a str {
+    if raw.starts_with(' ') && !raw.trim_start().starts_with('>') { raw.trim_end() } else { trimmed }
+}
+
+fn next_line(window: &[u8], end: usize, complete: usize) -> Option<(Cow<'_, str>, usize)> {
+    let start = end + 1;
+    if start >= complete {
+        return None;
+    }
+    let stop = memchr::memchr(b'\n', &window[start..complete]).map_or(complete, |n| start + n);
+    Some((text(window, start, stop), stop))
+}
+
+/// Start of the line before the one at `start`, not before `floor`.
+fn previous_line(window: &[u8], floor: usize, start: usize) -> usize {
+    if start <= floor {
+        return start;
+    }
+    memchr::memrchr(b'\n', &window[floor..start - 1]).map_or(floor, |n| floor + n + 1)
+}
+
+fn count_lines(bytes: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', bytes).count() as u64
+}
+
+fn newlines_within(bytes: &[u8], limit: usize) -> usize {
+    memchr::memchr_iter(b'\n', bytes).take(limit).count()
+}

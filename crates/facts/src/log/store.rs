@@ -1,0 +1,68 @@
+//! A bounded store of events: the first and the last of each kind, and how many were left out.
+
+use super::Entry;
+use super::event::Event;
+use std::collections::{HashMap, VecDeque};
+
+/// Events of one kind that are kept from the beginning, and from the end.
+const KEPT: usize = 64;
+/// Characters of a line that are kept as evidence.
+const TEXT_LIMIT: usize = 400;
+
+#[derive(Default)]
+struct Kind {
+    first: Vec<Entry>,
+    last: VecDeque<Entry>,
+    omitted: u64,
+}
+
+/// The kept events of one boot.
+#[derive(Default)]
+pub(super) struct Store {
+    kinds: HashMap<std::mem::Discriminant<Event>, Kind>,
+    switched: bool,
+}
+
+impl Store {
+    pub(super) fn add(&mut self, line: u64, at: Option<f64>, raw: &str, event: Event) {
+        self.switched |= matches!(event, Event::Switched(_));
+        let kind = self.kinds.entry(event.kind()).or_default();
+        let text: String = raw.trim().chars().take(TEXT_LIMIT).collect();
+        let entry = Entry { line, at, text, event };
+        if kind.first.len() < KEPT {
+            kind.first.push(entry);
+            return;
+        }
+        kind.last.push_back(entry);
+        if kind.last.len() > KEPT {
+            kind.last.pop_front();
+            kind.omitted += 1;
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.kinds.clear();
+        self.switched = false;
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.kinds.is_empty()
+    }
+
+    pub(super) fn has_switched(&self) -> bool {
+        self.switched
+    }
+
+    /// All kept events in the order of their lines, and the number left out.
+    pub(super) fn into_entries(self) -> (Vec<Entry>, u64) {
+        let mut omitted = 0;
+        let mut entries = Vec::new();
+        for kind in self.kinds.into_values() {
+            omitted += kind.omitted;
+            entries.extend(kind.first);
+            entries.extend(kind.last);
+        }
+        entries.sort_by_key(|entry| entry.line);
+        (entries, omitted)
+    }
+}

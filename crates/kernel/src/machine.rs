@@ -1,0 +1,290 @@
+//! The model's input: one machine, with what each value rests on.
+
+use crate::{Assumed, Input};
+use clocksmith_facts::cmdline::CommandLine;
+use clocksmith_facts::cpu::CpuVendor;
+use clocksmith_facts::hypervisor::{Hypervisor, HypervisorKind};
+use clocksmith_facts::log::Event;
+use clocksmith_facts::log::event::UnstableReason;
+use clocksmith_facts::version::{Kernel, Vendor, Version};
+use clocksmith_facts::{Arch, Fact, Facts};
+
+/// Something that was seen to happen on this machine and cannot be derived from static facts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Observed {
+    /// The kernel's reason for marking the TSC unstable.
+    pub reason: UnstableReason,
+    /// Where it says so.
+    pub source: String,
+}
+
+/// One machine, as the model sees it.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// Architecture of the kernel.
+    pub arch: Input<Arch>,
+    /// Kernel version.
+    pub kernel: Input<Kernel>,
+    /// Command line.
+    pub cmdline: Input<CommandLine>,
+    /// CPU vendor.
+    pub vendor: Input<CpuVendor>,
+    /// CPU family and model, where known.
+    pub model: Option<(u32, u32)>,
+    /// The CPU has a TSC (`tsc` flag).
+    pub tsc: Input<bool>,
+    /// `constant_tsc`, before any hypervisor code forces it.
+    pub constant_tsc: Input<bool>,
+    /// `nonstop_tsc`.
+    pub nonstop_tsc: Input<bool>,
+    /// `tsc_adjust`.
+    pub tsc_adjust: Input<bool>,
+    /// `tsc_reliable` as the kernel shows it (it is synthetic).
+    pub tsc_reliable_flag: bool,
+    /// Number of possible CPUs, before the command line lowers it.
+    pub possible_cpus: Input<u32>,
+    /// Logical packages.
+    pub packages: Input<u32>,
+    /// NUMA nodes.
+    pub nodes: Input<u32>,
+    /// The hypervisor; `None` is bare metal.
+    pub hypervisor: Input<Option<Hypervisor>>,
+    /// A usable HPET is described by firmware.
+    pub hpet: Input<bool>,
+    /// The kernel disabled the HPET itself; where it says so.
+    pub hpet_disabled: Option<String>,
+    /// A PM timer is described by firmware.
+    pub pm_timer: Input<bool>,
+    /// The chipset has the PM timer bug.
+    pub pm_timer_bug: bool,
+    /// The TSC was seen to be marked unstable for a reason that static facts cannot tell.
+    pub observed: Option<Observed>,
+    /// Arm: the counter is trapped by an erratum workaround; where the log says so.
+    pub counter_trapped: Option<String>,
+    /// A message that Xen's clock has no vDSO mode; where.
+    pub xen_no_vdso: Option<String>,
+    /// The host guarantees kvm-clock's stable bit; `None`: only the host knows.
+    pub pvclock_stable: Option<bool>,
+    /// TSC frequency in kHz, where known from anything but the command line.
+    pub tsc_khz: Option<u64>,
+    /// High-resolution timers or NOHZ are built in.
+    pub oneshot_built: bool,
+}
+
+impl Machine {
+    /// The machine that a record of facts describes.
+    #[must_use]
+    pub fn of(facts: &Facts) -> Self {
+        let arch = Input::of(&facts.arch, |a| *a, Arch::X86_64, "the most common one");
+        let kernel = Input::of(&facts.kernel, Clone::clone, recent(), "a recent kernel");
+        let cmdline = Input::of(
+            &facts.cmdline,
+            Clone::clone,
+            CommandLine::default(),
+            "no parameter that concerns clocks",
+        );
+        let mut machine = Self::plain(arch, kernel, cmdline);
+        machine.cpu(facts);
+        machine.platform(facts);
+        machine.observe(facts);
+        machine
+    }
+
+    /// A machine of which only these are known.
+    fn plain(arch: Input<Arch>, kernel: Input<Kernel>, cmdline: Input<CommandLine>) -> Self {
+        Self {
+            arch,
+            kernel,
+            cmdline,
+            vendor: Input::assumed(CpuVendor::Intel, "the most common one"),
+            model: None,
+            tsc: Input::assumed(true, "every x86 processor since 1993 has one"),
+            constant_tsc: Input::assumed(true, "processors since about 2008 have it"),
+            nonstop_tsc: Input::assumed(true, "processors since about 2008 have it"),
+            tsc_adjust: Input::assumed(true, "processors since about 2013 have it"),
+            tsc_reliable_flag: false,
+            possible_cpus: Input::assumed(2, "more than one is usual"),
+            packages: Input::assumed(1, "one package is usual"),
+            nodes: Input::assumed(1, "one node is usual"),
+            hypervisor: Input::assumed(None, "no sign of a hypervisor"),
+            hpet: Input::assumed(true, "most PCs describe one"),
+            hpet_disabled: None,
+            pm_timer: Input::assumed(true, "nearly all PCs have one"),
+            pm_timer_bug: false,
+            observed: None,
+            counter_trapped: None,
+            xen_no_vdso: None,
+            pvclock_stable: None,
+            tsc_khz: None,
+            oneshot_built: true,
+        }
+    }
+
+    fn cpu(&mut self, facts: &Facts) {
+        if let Fact::Known { value: model, source } = &facts.cpu.model {
+            self.vendor = Input::read(model.vendor, source.clone());
+            self.model = Some((model.family, model.model));
+        }
+        if let Fact::Known { value: flags, source } = &facts.cpu.flags {
+            let flag = |name: &str| Input::read(flags.has(name), format!("{source} flags"));
+            self.tsc = flag("tsc");
+            self.constant_tsc = flag("constant_tsc");
+            self.nonstop_tsc = flag("nonstop_tsc");
+            self.tsc_adjust = flag("tsc_adjust");
+            self.tsc_reliable_flag = flags.has("tsc_reliable");
+        } else if let Fact::Known { value: dump, source } = &facts.cpuid
+            && dump.cpus.values().next().is_some_and(|leaves| !leaves.is_empty())
+        {
+            let leaf = |eax: u32| {
+                dump.cpus.values().next().and_then(|leaves| leaves.get(&(eax, 0))).copied()
+            };
+            let bit = |value: u32, bit: u32| value >> bit & 1 == 1;
+            let invariant = leaf(0x8000_0007).is_some_and(|regs| bit(regs.edx, 8));
+            let at = |place: &str| format!("{source} {place}");
+            self.tsc =
+                Input::read(leaf(1).is_some_and(|regs| bit(regs.edx, 4)), at("0x1 edx[4]"));
+            self.constant_tsc = Input::read(invariant, at("0x80000007 edx[8]"));
+            self.nonstop_tsc = Input::read(invariant, at("0x80000007 edx[8]"));
+            self.tsc_adjust =
+                Input::read(leaf(7).is_some_and(|regs| bit(regs.ebx, 1)), at("0x7 ebx[1]"));
+        }
+        if let Fact::Known { value, source } = &facts.cpu.possible {
+            self.possible_cpus = Input::read(*value, source.clone());
+        } else if let Fact::Known { value, source } = &facts.cpu.online {
+            self.possible_cpus = Input::assumed(
+                value.count().max(1),
+                format!("as many as are online [{source}]; hot-plug slots would count too"),
+            );
+        }
+        if let Fact::Known { value, source } = &facts.cpu.packages {
+            self.packages = Input::read((*value).max(1), source.clone());
+        }
+        if let Fact::Known { value, source } = &facts.cpu.nodes {
+            self.nodes = Input::read((*value).max(1), source.clone());
+        }
+    }
+
+    fn platform(&mut self, facts: &Facts) {
+        self.hypervisor =
+            Input::of(&facts.hypervisor, Clone::clone, None, "no sign of a hypervisor");
+        self.hpet = Input::of(&facts.hpet, Option::is_some, true, "most PCs describe one");
+        self.pm_timer = Input::of(&facts.pm_timer, Option::is_some, true, "nearly all PCs have one");
+        // A guest without firmware tables at hand: paravirtual clouds mostly hide the HPET.
+        if let (Some(hypervisor), true) = (&self.hypervisor.value, self.hpet.is_assumed()) {
+            let absent = matches!(hypervisor.kind, HypervisorKind::Hyperv | HypervisorKind::Kvm);
+            if absent {
+                self.hpet = Input::assumed(false, "most clouds on this hypervisor hide it");
+            }
+        }
+        if let Some(config) = facts.config.value()
+            && !config.is_empty()
+        {
+            self.oneshot_built = config.enabled("HIGH_RES_TIMERS")
+                || config.enabled("NO_HZ_COMMON")
+                || config.enabled("NO_HZ");
+        }
+    }
+
+    fn observe(&mut self, facts: &Facts) {
+        let Some(log) = facts.kernel_log() else { return };
+        let name = |entry| log.source(entry).0;
+        if let Some((entry, text)) = log.last(|event| match event {
+            Event::HpetDisabled(text) => Some(text.clone()),
+            _ => None,
+        }) {
+            self.hpet_disabled = Some(format!("{text} [{}]", name(entry)));
+        }
+        self.pm_timer_bug = log.any(|e| matches!(e, Event::PmTimerChipsetBug));
+        if let Some((entry, ())) = log.last(|e| matches!(e, Event::PmTimerBad).then_some(())) {
+            self.pm_timer = Input::read(false, log.source(entry));
+        }
+        self.counter_trapped =
+            log.first(|e| matches!(e, Event::CounterTrapped).then_some(())).map(|(e, ())| name(e));
+        self.xen_no_vdso = log
+            .first(|event| match event {
+                Event::XenClockNotice(text) if text.contains("PVCLOCK") => Some(()),
+                _ => None,
+            })
+            .map(|(entry, ())| name(entry));
+        self.tsc_khz = clocksmith_facts::log::incident::tsc_hz(log).map(|(_, hz)| {
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+            let khz = (hz / 1e3) as u64;
+            khz
+        });
+        // Only the first reason is printed, so the first one in the log decides.
+        let marked = log.first(|event| match event {
+            Event::TscUnstable(reason) => Some(reason.clone()),
+            Event::WatchdogMarked { name, .. }
+            | Event::WatchdogOld { name, .. }
+            | Event::WatchdogVerdict { name, .. }
+                if name.starts_with("tsc") =>
+            {
+                Some(UnstableReason::Watchdog)
+            }
+            _ => None,
+        });
+        self.observed = marked.map(|(entry, reason)| Observed { reason, source: name(entry) });
+    }
+
+    /// The parameter `possible CPUs`, after the command line has lowered it (`nosmp`, `nr_cpus=`,
+    /// `possible_cpus=`, `nolapic`, `maxcpus=0`; `maxcpus=1` does not). Source: `prefill_possible_map()` /
+    /// `topology_apply_cmdline_limits_early()`, all versions.
+    #[must_use]
+    pub fn effective_possible_cpus(&self) -> u32 {
+        let line = &self.cmdline.value;
+        let mut n = self.possible_cpus.value.max(1);
+        let limit = |name: &str| {
+            line.number(name).and_then(|n| u32::try_from(n).ok()).filter(|n| *n >= 1)
+        };
+        // A count that was read already contains what the command line did; a count that was
+        // assumed, or another command line, does not.
+        let read = matches!(self.possible_cpus.basis, crate::Basis::Fact(_))
+            && self.cmdline.basis != crate::Basis::WhatIf;
+        if !read && let Some(set) = limit("possible_cpus") {
+            n = set;
+        }
+        if line.has("nosmp") || line.last("maxcpus") == Some("0") || line.has("nolapic") {
+            n = 1;
+        }
+        for name in ["nr_cpus", "possible_cpus"] {
+            if let Some(limit) = limit(name) {
+                n = n.min(limit);
+            }
+        }
+        n
+    }
+
+    /// What was assumed, for the answer.
+    #[must_use]
+    pub fn assumptions(&self) -> Vec<Assumed> {
+        let mut all = Vec::new();
+        fn note<T>(all: &mut Vec<Assumed>, name: &str, input: &Input<T>, value: String) {
+            if let crate::Basis::Assumed(why) = &input.basis {
+                all.push(Assumed { fact: name.to_owned(), value, why: why.clone() });
+            }
+        }
+        note(&mut all, "architecture", &self.arch, format!("{:?}", self.arch.value));
+        note(&mut all, "kernel version", &self.kernel, self.kernel.value.version.to_string());
+        note(&mut all, "command line", &self.cmdline, self.cmdline.value.text());
+        if !self.arch.value.is_x86() {
+            return all;
+        }
+        note(&mut all, "CPU vendor", &self.vendor, format!("{:?}", self.vendor.value));
+        note(&mut all, "tsc", &self.tsc, self.tsc.value.to_string());
+        note(&mut all, "constant_tsc", &self.constant_tsc, self.constant_tsc.value.to_string());
+        note(&mut all, "nonstop_tsc", &self.nonstop_tsc, self.nonstop_tsc.value.to_string());
+        note(&mut all, "tsc_adjust", &self.tsc_adjust, self.tsc_adjust.value.to_string());
+        note(&mut all, "possible CPUs", &self.possible_cpus, self.possible_cpus.value.to_string());
+        note(&mut all, "packages", &self.packages, self.packages.value.to_string());
+        note(&mut all, "NUMA nodes", &self.nodes, self.nodes.value.to_string());
+        let hypervisor = self.hypervisor.value.as_ref().map_or("none", |h| h.kind.name());
+        note(&mut all, "hypervisor", &self.hypervisor, hypervisor.to_owned());
+        note(&mut all, "HPET", &self.hpet, self.hpet.value.to_string());
+        note(&mut all, "PM timer", &self.pm_timer, self.pm_timer.value.to_string());
+        all
+    }
+}
+
+fn recent() -> Kernel {
+    Kernel { version: Version::new(6, 12, 0), release: "6.12".to_owned(), vendor: Vendor::Unknown }
+}

@@ -1,0 +1,53 @@
+//! Architectures other than x86: one architected counter each, and no choice to speak of.
+
+use crate::feature::Feature;
+use crate::select::{Registered, select};
+use crate::{Expectation, Machine};
+use clocksmith_facts::Arch;
+
+pub(crate) fn predict(machine: &Machine, out: &mut Expectation) {
+    let kernel = &machine.kernel.value;
+    let (name, rating, source) = match machine.arch.value {
+        Arch::Arm64 | Arch::Arm => (
+            "arch_sys_counter",
+            400,
+            "arch_counter_register() in drivers/clocksource/arm_arch_timer.c, since 3.5",
+        ),
+        Arch::Riscv if Feature::RiscvRating400.of(kernel) => (
+            "riscv_clocksource",
+            400,
+            "riscv_timer_init_dt() in drivers/clocksource/timer-riscv.c, since 6.3",
+        ),
+        Arch::Riscv => (
+            "riscv_clocksource",
+            300,
+            "riscv_timer_init_dt() in drivers/clocksource/timer-riscv.c, until 6.2",
+        ),
+        Arch::S390 => ("tod", 400, "time_init() in arch/s390/kernel/time.c, all versions"),
+        Arch::Powerpc => {
+            ("timebase", 400, "clocksource_init() in arch/powerpc/kernel/time.c, all versions")
+        }
+        Arch::Loongarch => {
+            ("Constant", 400, "constant_clocksource_init() in arch/loongarch/kernel/time.c, since 5.19")
+        }
+        Arch::Mips | Arch::Sparc => {
+            out.undecided.push(
+                "the clocksource of MIPS and SPARC machines depends on the board: read \
+                 /sys/devices/system/clocksource/clocksource0/available_clocksource"
+                    .to_owned(),
+            );
+            return;
+        }
+        Arch::X86 | Arch::X86_64 => return,
+    };
+    out.reason(
+        "architected counter",
+        format!("{name} (rating {rating}) is the counter of this architecture"),
+        source,
+    );
+    let sources = vec![
+        Registered::new(name, rating, true, true, 0),
+        Registered::new("jiffies", 1, false, false, 4),
+    ];
+    select(machine, sources, None, out);
+}

@@ -1,0 +1,138 @@
+//! Which clock ids are served without a system call.
+
+use crate::expectation::{Candidate, Reason};
+use crate::feature::Feature;
+use crate::{Expectation, Machine};
+use clocksmith_facts::Arch;
+use serde::Serialize;
+
+/// Whether one clock id is served by the vDSO.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct VdsoClock {
+    /// `CLOCK_MONOTONIC` and so on.
+    pub clock: String,
+    /// Served without a system call; `None`: only the host or the process decides.
+    pub vdso: Option<bool>,
+    /// Why.
+    pub why: String,
+}
+
+/// Fills `vdso` and `clocks`.
+pub(crate) fn decide(machine: &Machine, out: &mut Expectation) {
+    let Some(current) = out.current.clone() else { return };
+    let kernel = &machine.kernel.value;
+    let line = &machine.cmdline.value;
+    let candidate = out.candidates.iter().find(|c| c.name == current);
+    let (precise, why) = precise(machine, &current, candidate);
+    let off = line.last("vdso") == Some("0") && machine.arch.value == Arch::X86_64;
+    let (precise, why) = if off {
+        (Some(false), format!("vdso=0 on the command line{}", machine.cmdline.cite()))
+    } else {
+        (precise, why)
+    };
+    let coarse = if off { Some(false) } else { Some(true) };
+    let mut push = |clock: &str, vdso: Option<bool>, why: &str| {
+        out.clocks.push(VdsoClock { clock: clock.to_owned(), vdso, why: why.to_owned() });
+    };
+    push("CLOCK_REALTIME", precise, &why);
+    push("CLOCK_MONOTONIC", precise, &why);
+    let coarse_why = if off { why.as_str() } else { "the last tick: no counter is read" };
+    push("CLOCK_REALTIME_COARSE", coarse, coarse_why);
+    push("CLOCK_MONOTONIC_COARSE", coarse, coarse_why);
+    let generic = Feature::GenericVdso.of(kernel);
+    let later = |has: bool| if has { precise } else { Some(false) };
+    let raw_why = if generic { why.as_str() } else { "a system call before 5.3, whatever the clocksource" };
+    push("CLOCK_MONOTONIC_RAW", later(generic), raw_why);
+    push("CLOCK_BOOTTIME", later(generic), raw_why);
+    let tai = Feature::TaiVdso.of(kernel);
+    let tai_why = if tai { why.as_str() } else { "a system call before 4.20" };
+    push("CLOCK_TAI", later(tai), tai_why);
+    let never = "always a system call: it reads the scheduler's accounting";
+    push("CLOCK_PROCESS_CPUTIME_ID", Some(false), never);
+    push("CLOCK_THREAD_CPUTIME_ID", Some(false), never);
+    out.vdso = precise;
+    out.reasons.push(Reason {
+        rule: "vdso".to_owned(),
+        because: why,
+        source: "clocksource.vdso_clock_mode (5.7+), archdata.vclock_mode (3.1 to 5.6)".to_owned(),
+    });
+}
+
+/// Whether the vDSO serves CLOCK_MONOTONIC on this kernel when that clocksource is current; `None`
+/// where nothing is known of it.
+#[must_use]
+pub fn serves(machine: &Machine, name: &str) -> Option<bool> {
+    let kernel = &machine.kernel.value;
+    let has_mode = match name {
+        "tsc" | "tsc-early" | "arch_sys_counter" | "riscv_clocksource" | "tod" | "timebase"
+        | "Constant" => true,
+        "kvm-clock" => {
+            Feature::KvmClockVdso.of(kernel)
+                && machine.arch.value != Arch::X86
+                && !machine.cmdline.value.has("no-kvmclock-vsyscall")
+        }
+        "xen" => Feature::XenVdso.of(kernel) && machine.xen_no_vdso.is_none(),
+        "hyperv_clocksource_tsc_page" => Feature::HypervPageVdso.of(kernel),
+        "hpet" => Feature::HpetVdso.of(kernel),
+        _ => return None,
+    };
+    let candidate = Candidate { name: name.to_owned(), rating: 0, hres: true, vdso: has_mode };
+    if machine.cmdline.value.last("vdso") == Some("0") {
+        return Some(false);
+    }
+    // A read of the HPET through the vDSO is a device access all the same.
+    if name == "hpet" {
+        return Some(false);
+    }
+    precise(machine, name, Some(&candidate)).0
+}
+
+fn precise(
+    machine: &Machine,
+    current: &str,
+    candidate: Option<&Candidate>,
+) -> (Option<bool>, String) {
+    let kernel = &machine.kernel.value;
+    if let Some(source) = &machine.counter_trapped
+        && matches!(machine.arch.value, Arch::Arm64 | Arch::Arm)
+    {
+        return (
+            Some(false),
+            format!("an erratum workaround traps the counter, so the vDSO is off [{source}]"),
+        );
+    }
+    if machine.arch.value == Arch::X86 && !Feature::Vdso32.of(kernel) {
+        return (
+            Some(false),
+            "32-bit x86 has no clock_gettime in its vDSO before 3.15".to_owned(),
+        );
+    }
+    let Some(candidate) = candidate else {
+        return (None, format!("nothing is known of the clocksource {current}"));
+    };
+    if !candidate.vdso {
+        let why = match current {
+            "xen" => match &machine.xen_no_vdso {
+                Some(source) => format!("xen: the vDSO mode is refused on this host [{source}]"),
+                None => "xen has a vDSO mode only since 4.15".to_owned(),
+            },
+            _ => format!("{current} has no vDSO mode: every read is a system call"),
+        };
+        return (Some(false), why);
+    }
+    if matches!(current, "kvm-clock" | "xen") {
+        return match machine.pvclock_stable {
+            Some(true) => (Some(true), format!("{current} with the host's stable bit is read by the vDSO")),
+            Some(false) => (Some(false), format!("{current} without the host's stable bit falls back to the system call")),
+            // The usual case: the host runs on its TSC. Measurement settles it.
+            None => (
+                Some(true),
+                format!(
+                    "{current} is read by the vDSO as long as the host sets the stable bit (its own \
+                     clocksource is the TSC); only a measurement shows it"
+                ),
+            ),
+        };
+    }
+    (Some(true), format!("{current} is read by the vDSO"))
+}

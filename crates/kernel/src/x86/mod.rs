@@ -1,0 +1,94 @@
+//! x86: which clocksources register, in the order of the calls at boot.
+//!
+//! One file a subject: the TSC's trustworthiness ([`tsc`]), paravirtual clocks ([`paravirt`]), the
+//! platform timers ([`timers`]).
+
+mod paravirt;
+mod timers;
+mod tsc;
+
+use crate::expectation::TscState;
+use crate::feature::Feature;
+use crate::select::{Registered, select};
+use crate::{Expectation, Machine};
+use clocksmith_facts::Arch;
+use clocksmith_facts::hypervisor::HypervisorKind;
+
+/// Places in the order of registration at boot: the calls of `setup_arch()`, `late_time_init()` and
+/// the initcalls. Decides between equal ratings.
+mod order {
+    pub(super) const PARAVIRT: u8 = 0;
+    pub(super) const REFINED_JIFFIES: u8 = 1;
+    pub(super) const HPET: u8 = 2;
+    pub(super) const JIFFIES: u8 = 4;
+    pub(super) const ACPI_PM: u8 = 5;
+    pub(super) const TSC: u8 = 6;
+    pub(super) const PIT: u8 = 3;
+}
+
+pub(crate) fn predict(machine: &Machine, out: &mut Expectation) {
+    let kernel = &machine.kernel.value;
+    let hypervisor = paravirt::effective(machine, out);
+    let mut sources = vec![Registered::new("jiffies", 1, false, false, order::JIFFIES)];
+    if Feature::RefinedJiffies.of(kernel) {
+        sources.push(Registered::new("refined-jiffies", 2, false, false, order::REFINED_JIFFIES));
+    }
+    sources.extend(paravirt::clocks(machine, hypervisor, out));
+    let hpet = timers::hpet(machine, out);
+    if hpet {
+        let vdso = Feature::HpetVdso.of(kernel);
+        sources.push(Registered::new("hpet", 250, true, vdso, order::HPET));
+    }
+    if let Some(rating) = timers::acpi_pm(machine, out) {
+        sources.push(Registered::new("acpi_pm", rating, true, false, order::ACPI_PM));
+    }
+    if machine.arch.value == Arch::X86 && machine.effective_possible_cpus() == 1 && !hpet {
+        sources.push(Registered::new("pit", 110, false, false, order::PIT));
+        out.reason(
+            "pit on 32-bit",
+            "a 32-bit kernel on one CPU without an HPET registers the PIT, which is not continuous",
+            "init_pit_clocksource() in arch/x86/kernel/i8253.c, all versions",
+        );
+    }
+
+    let verdict = tsc::judge(machine, hypervisor, &sources, out);
+    out.tsc = verdict.state.clone();
+    let mut refused = None;
+    match &verdict.state {
+        TscState::Usable { watched } => {
+            let hres = tsc::valid_for_hres(machine, *watched, &sources);
+            if !hres {
+                out.reason(
+                    "tsc never verified",
+                    "the watchdog verifies the TSC only against a continuous reference, and there \
+                     is none (no HPET, no PM timer, no paravirtual clock)",
+                    "clocksource_watchdog() in kernel/time/clocksource.c; the flag is preset from \
+                     4.16 until 7.0",
+                );
+            }
+            // 4.8 and older forget a choice that is not yet verified when it registers.
+            let wants_tsc = machine.cmdline.value.clocksource_override().as_deref() == Some("tsc");
+            let fast_rival = sources.iter().any(|s| s.rating > 300);
+            if wants_tsc && fast_rival && *watched && !Feature::OverrideDeferred.of(kernel) {
+                refused = Some(
+                    "tsc is not yet verified by the watchdog when it registers, and kernels up to \
+                     4.8 then forget the choice (\"Override clocksource tsc is not HRT compatible\")"
+                        .to_owned(),
+                );
+            }
+            sources.push(Registered::new("tsc", 300, hres, true, order::TSC));
+        }
+        TscState::Unstable { reason, .. }
+            if !Feature::TscEarly.of(kernel) && reason != "could not calculate TSC khz" =>
+        {
+            sources.push(Registered::new("tsc", 0, false, false, order::TSC));
+        }
+        _ => {}
+    }
+    select(machine, sources, refused, out);
+}
+
+/// Whether the kernel runs under a hypervisor that it has code for, of this kind.
+pub(crate) fn is(hypervisor: Option<HypervisorKind>, kind: HypervisorKind) -> bool {
+    hypervisor == Some(kind)
+}
