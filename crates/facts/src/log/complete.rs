@@ -189,8 +189,12 @@ fn timers(facts: &mut Facts, log: &KernelLog) {
     let hz = counter.map(|(_, hz)| hz);
     let found = table
         .map(|(entry, base)| (entry, Some(HpetTable { base, hz })))
-        .or_else(|| counter.map(|(entry, hz)| (entry, Some(HpetTable { base: None, hz: Some(hz) }))))
-        .or_else(|| registered("hpet").map(|(entry, ())| (entry, Some(HpetTable { base: None, hz }))));
+        .or_else(|| {
+            counter.map(|(entry, hz)| (entry, Some(HpetTable { base: None, hz: Some(hz) })))
+        })
+        .or_else(|| {
+            registered("hpet").map(|(entry, ())| (entry, Some(HpetTable { base: None, hz })))
+        });
     set(&mut facts.hpet, log, found);
     let port = log.last(|event| match event {
         Event::PmTimer(port) => Some(Some(PmTimer { port: *port, bits32: None })),
@@ -211,7 +215,11 @@ fn timers(facts: &mut Facts, log: &KernelLog) {
             facts.pm_timer = Fact::known(None, source);
         }
     }
-    set(&mut facts.tick_oneshot, log, log.first(|e| matches!(e, Event::TickOneshot).then_some(true)));
+    set(
+        &mut facts.tick_oneshot,
+        log,
+        log.first(|e| matches!(e, Event::TickOneshot).then_some(true)),
+    );
 }
 
 fn hypervisor(facts: &mut Facts, log: &KernelLog) {
@@ -224,7 +232,8 @@ fn hypervisor(facts: &mut Facts, log: &KernelLog) {
             Event::Hypervisor(kind) => Some(*kind),
             Event::KvmClock => Some(HypervisorKind::Kvm),
             Event::VmwareTscKhz(_) => Some(HypervisorKind::Vmware),
-            Event::HypervPrivileges(_) | Event::TscUnstable(super::event::UnstableReason::HyperV) => {
+            Event::HypervPrivileges(_)
+            | Event::TscUnstable(super::event::UnstableReason::HyperV) => {
                 Some(HypervisorKind::Hyperv)
             }
             Event::Registered { name, .. } | Event::Switched(name) => match name.as_str() {

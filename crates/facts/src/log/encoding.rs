@@ -9,10 +9,7 @@ pub(super) fn check(window: &[u8], name: &str) -> Result<(), LogError> {
     if head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]) || alternates(head) {
         return Err(LogError::Utf16 { name: name() });
     }
-    let strange = head
-        .iter()
-        .filter(|b| matches!(b, 0..=8 | 11 | 14..=26 | 28..=31 | 127))
-        .count();
+    let strange = head.iter().filter(|b| matches!(b, 0..=8 | 11 | 14..=26 | 28..=31 | 127)).count();
     // A log may hold a few control characters (a crash leaves NUL bytes in /var/log files).
     if head.len() >= 16 && strange * 10 > head.len() {
         return Err(LogError::Binary { name: name() });

@@ -200,7 +200,9 @@ pub fn tsc_hz(log: &KernelLog) -> Option<(&Entry, f64)> {
     })
     .or_else(|| {
         log.last(|event| match event {
-            Event::Detected { khz, tsc: true } | Event::VmwareTscKhz(khz) => Some(hertz(*khz) * 1e3),
+            Event::Detected { khz, tsc: true } | Event::VmwareTscKhz(khz) => {
+                Some(hertz(*khz) * 1e3)
+            }
             _ => None,
         })
     })
@@ -221,7 +223,8 @@ pub fn incidents(log: &KernelLog) -> Vec<Incident> {
         if let Some(mut new) = opens(entry) {
             // A skew line that follows its own verdict is a detail, not another incident.
             let detail = matches!(entry.event, Event::WatchdogSkewed { .. })
-                && open(&mut all, log, entry).is_some_and(|i| i.clocksource == new.clocksource && i.skew_ns.is_none());
+                && open(&mut all, log, entry)
+                    .is_some_and(|i| i.clocksource == new.clocksource && i.skew_ns.is_none());
             if !detail {
                 new.entries.push(index);
                 all.push(new);
@@ -341,13 +344,14 @@ impl Incident {
             .cs
             .and_then(|delta| seconds(delta, rates.hz(&self.clocksource)))
             .or_else(|| Some(wd_seconds? + from_ns(self.skew_ns?)));
-        let period = wd_hz.zip(self.wd).and_then(|(hz, wd)| wrap_period(wd.mask, hz)).or_else(|| {
-            match wd_name {
-                "acpi_pm" => wrap_period(0xff_ffff, ACPI_PM_HZ),
-                "hpet" => wrap_period(0xffff_ffff, rates.hpet),
-                _ => None,
-            }
-        });
+        let period =
+            wd_hz.zip(self.wd).and_then(|(hz, wd)| wrap_period(wd.mask, hz)).or_else(|| {
+                match wd_name {
+                    "acpi_pm" => wrap_period(0xff_ffff, ACPI_PM_HZ),
+                    "hpet" => wrap_period(0xffff_ffff, rates.hpet),
+                    _ => None,
+                }
+            });
         let reading = self.reading(wd_seconds, cs_seconds, period, rates);
         Decoded { wd_seconds, cs_seconds, reading }
     }
@@ -363,7 +367,10 @@ impl Incident {
             return self.skew_ns.map_or(Reading::Unknown, |ns| old_reading(from_ns(ns), rates));
         }
         let stuck = self.cs.is_some_and(|d| d.mask != 0 && d.cycles == 0)
-            || self.skew_ns.zip(self.interval_ns).is_some_and(|(skew, len)| len > 0 && skew == -len);
+            || self
+                .skew_ns
+                .zip(self.interval_ns)
+                .is_some_and(|(skew, len)| len > 0 && skew == -len);
         if stuck {
             return Reading::Stuck;
         }
@@ -549,7 +556,9 @@ mod tests {
     fn old_deltas() {
         let rates = Rates { tsc: None, hpet: HPET_HZ };
         assert!(matches!(old_reading(4.6869, &rates), Reading::ReferenceWrapped { wraps: 1, .. }));
-        assert!(matches!(old_reading(-0.1316, &rates), Reading::Skewed { ppm } if ppm < -200_000.0));
+        assert!(
+            matches!(old_reading(-0.1316, &rates), Reading::Skewed { ppm } if ppm < -200_000.0)
+        );
         assert!(matches!(old_reading(-8.59, &rates), Reading::Jumped { .. }));
     }
 

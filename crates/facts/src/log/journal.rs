@@ -42,6 +42,7 @@ pub(super) fn message(line: &str) -> Option<Message> {
         (None, None) => true,
     };
     #[allow(clippy::cast_precision_loss)]
-    let at = record.source_monotonic.and_then(|us| us.parse::<u64>().ok()).map(|us| us as f64 / 1e6);
+    let at =
+        record.source_monotonic.and_then(|us| us.parse::<u64>().ok()).map(|us| us as f64 / 1e6);
     Some(Message { message, at, kernel })
 }

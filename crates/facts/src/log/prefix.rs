@@ -231,7 +231,12 @@ mod tests {
         check(&format!("[    1.510663] [    C3] {m}\r"), m, Some(1.510663), Some(true));
         check(&format!("[Wed Dec 22 08:37:21 2021] {m}"), m, None, Some(true));
         check(&format!("Sep 11 07:03:06 kernel: {m}"), m, None, Some(true));
-        check(&format!("Sep 11 07:03:06 web-1 kernel: [ 9.123456] {m}"), m, Some(9.123456), Some(true));
+        check(
+            &format!("Sep 11 07:03:06 web-1 kernel: [ 9.123456] {m}"),
+            m,
+            Some(9.123456),
+            Some(true),
+        );
         check(&format!("Sep  1 07:03:06.123456 web-1 kernel: {m}"), m, None, Some(true));
         check(&format!("2025-06-03T16:08:54.123456+02:00 web kernel: {m}"), m, None, Some(true));
         check(&format!("2025-06-03 16:08:54 [    0.250000] {m}"), m, Some(0.25), Some(true));

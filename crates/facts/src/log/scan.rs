@@ -220,7 +220,9 @@ impl Scanner {
         let mut used_to = end;
         let mut event = parse::parse(message, groups);
         if event.as_ref().is_none_or(parse::may_continue) && json.is_none() {
-            if let Some((joined, to)) = self.with_next_lines(window, message, end, complete, columns, &event) {
+            if let Some((joined, to)) =
+                self.with_next_lines(window, message, end, complete, columns, &event)
+            {
                 event = Some(joined);
                 used_to = to;
             } else if event.is_none() && continuation {
@@ -412,7 +414,11 @@ fn is_comment(raw: &str) -> bool {
 
 /// The text of a continuation: with its leading blanks where a word was cut, without otherwise.
 fn next_message<'a>(raw: &'a str, trimmed: &'a str) -> &'a str {
-    if raw.starts_with(' ') && !raw.trim_start().starts_with('>') { raw.trim_end() } else { trimmed }
+    if raw.starts_with(' ') && !raw.trim_start().starts_with('>') {
+        raw.trim_end()
+    } else {
+        trimmed
+    }
 }
 
 fn next_line(window: &[u8], end: usize, complete: usize) -> Option<(Cow<'_, str>, usize)> {

@@ -17,8 +17,17 @@ pub(super) fn is_prompt(line: &str) -> bool {
         }
     };
     const COMMANDS: [&str; 11] = [
-        "cat ", "echo ", "dmesg", "sudo ", "grep ", "head ", "journalctl", "uname", "more ",
-        "bpftrace ", "tee ",
+        "cat ",
+        "echo ",
+        "dmesg",
+        "sudo ",
+        "grep ",
+        "head ",
+        "journalctl",
+        "uname",
+        "more ",
+        "bpftrace ",
+        "tee ",
     ];
     COMMANDS.iter().any(|name| command.starts_with(name))
 }
@@ -50,9 +59,7 @@ pub(super) fn reading<'a>(
     }
     let event = match names.into_iter().next() {
         Some(name) if current => Event::ReadCurrent(name),
-        Some(_) => {
-            Event::ReadAvailable(line.split_whitespace().map(str::to_owned).collect())
-        }
+        Some(_) => Event::ReadAvailable(line.split_whitespace().map(str::to_owned).collect()),
         None => return None,
     };
     Some((event, end))

@@ -20,9 +20,10 @@ fn identity(m: &str) -> Option<Event> {
         return plausible.then(|| Event::Banner(clip(rest, 512)));
     }
     for key in ["Kernel command line: ", "Command line: "] {
-        if let Some(rest) = m.strip_prefix(key).or_else(|| {
-            after(m, key).filter(|_| m.find(key).is_some_and(|at| at < 40))
-        }) {
+        if let Some(rest) = m
+            .strip_prefix(key)
+            .or_else(|| after(m, key).filter(|_| m.find(key).is_some_and(|at| at < 40)))
+        {
             return Some(Event::CommandLine(clip(rest, 4096)));
         }
     }

@@ -87,13 +87,17 @@ fn calibration(m: &str) -> Option<Calibration> {
         Calibration::NoReference
     } else if m.contains("HPET/PMTIMER calibration failed") {
         Calibration::ReferenceFailed
-    } else if m.contains("using HPET reference calibration") || m.contains("PIT calibration matches HPET") {
+    } else if m.contains("using HPET reference calibration")
+        || m.contains("PIT calibration matches HPET")
+    {
         Calibration::Hpet
-    } else if m.contains("using PMTIMER reference") || m.contains("PIT calibration matches PMTIMER") {
+    } else if m.contains("using PMTIMER reference") || m.contains("PIT calibration matches PMTIMER")
+    {
         Calibration::PmTimer
     } else if m.contains("PIT calibration deviates") {
         Calibration::Deviates
-    } else if m.contains("Using PIT calibration value") || m.contains("using PIT calibration value") {
+    } else if m.contains("Using PIT calibration value") || m.contains("using PIT calibration value")
+    {
         Calibration::Pit
     } else {
         return None;
@@ -113,9 +117,10 @@ fn other(m: &str) -> Option<Event> {
     if kvm {
         return Some(Event::KvmTscUnreliable(m.chars().take(200).collect()));
     }
-    if let Some(flags) = m.strip_prefix("CPUFLAGS ").or_else(|| {
-        m.strip_prefix("flags").and_then(|rest| rest.trim_start().strip_prefix(':'))
-    }) {
+    if let Some(flags) = m
+        .strip_prefix("CPUFLAGS ")
+        .or_else(|| m.strip_prefix("flags").and_then(|rest| rest.trim_start().strip_prefix(':')))
+    {
         return Some(Event::ReadFlags(flags.trim().chars().take(4000).collect()));
     }
     None

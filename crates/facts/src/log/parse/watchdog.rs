@@ -16,7 +16,9 @@ pub(super) fn parse(m: &str) -> Option<Event> {
 }
 
 fn selection(m: &str) -> Option<Event> {
-    if let Some(rest) = after(m, "Switched to clocksource ").or_else(|| after(m, "Switching to clocksource ")) {
+    if let Some(rest) =
+        after(m, "Switched to clocksource ").or_else(|| after(m, "Switching to clocksource "))
+    {
         let name = word(rest)?;
         return is_name(name).then(|| Event::Switched(name.to_owned()));
     }
@@ -45,7 +47,8 @@ fn selection(m: &str) -> Option<Event> {
 fn registered(m: &str) -> Option<Event> {
     let mask_at = m.find(": mask: ")?;
     let head = m[..mask_at].trim();
-    let name = head.strip_prefix("clocksource:").or_else(|| head.strip_prefix("clocksource"))?.trim();
+    let name =
+        head.strip_prefix("clocksource:").or_else(|| head.strip_prefix("clocksource"))?.trim();
     if !is_name(name) {
         return None;
     }
@@ -69,7 +72,9 @@ fn demotion(m: &str) -> Option<Event> {
         if let Some(name) = between(rest, "'", "'") {
             return Some(Event::WatchdogMarked {
                 name: name.to_owned(),
-                cpu: after(m, "watchdog on CPU").and_then(number).and_then(|n| u32::try_from(n).ok()),
+                cpu: after(m, "watchdog on CPU")
+                    .and_then(number)
+                    .and_then(|n| u32::try_from(n).ok()),
             });
         }
         let name = word(rest)?.to_owned();
@@ -79,7 +84,10 @@ fn demotion(m: &str) -> Option<Event> {
     }
     if let Some(rest) = after(m, "Clocksource ") {
         if let Some(delta) = after(rest, "unstable (delta = ") {
-            return Some(Event::WatchdogOld { name: word(rest)?.to_owned(), delta_ns: number(delta)? });
+            return Some(Event::WatchdogOld {
+                name: word(rest)?.to_owned(),
+                delta_ns: number(delta)?,
+            });
         }
         if let Some(skew) = after(rest, " skewed ") {
             return Some(Event::WatchdogSkewed {
@@ -144,7 +152,8 @@ fn readback(m: &str) -> Option<Event> {
     let digits = delay.bytes().take_while(u8::is_ascii_digit).count();
     let unit = delay[digits..].trim_start();
     let delay_ns = if unit.starts_with("ns") { delay[..digits].parse().ok() } else { None };
-    let marks = m.contains("marking") || (delay_ns.is_none() && head.contains(first) && !head.contains("wd-wd"));
+    let marks = m.contains("marking")
+        || (delay_ns.is_none() && head.contains(first) && !head.contains("wd-wd"));
     Some(Event::ReadbackDelay { name: name.to_owned(), delay_ns, marks })
 }
 
