@@ -12,12 +12,13 @@ use std::io::{Read, Write};
 use std::time::Instant;
 use tar::{EntryType, Header};
 
-/// The facts without their sources, which name different places, and without the reasons' details.
+/// The facts without their sources, which name different places, without the reasons' details, and
+/// without the text of log lines, in which names are masked.
 fn values(facts: &Facts) -> serde_json::Value {
     fn strip(value: &mut serde_json::Value) {
         match value {
             serde_json::Value::Object(fields) => {
-                for name in ["source", "at", "how", "origin"] {
+                for name in ["source", "at", "how", "origin", "text"] {
                     fields.remove(name);
                 }
                 fields.values_mut().for_each(strip);
@@ -28,6 +29,10 @@ fn values(facts: &Facts) -> serde_json::Value {
     }
     let mut value = serde_json::to_value(facts).unwrap();
     strip(&mut value);
+    // The log's name is its place.
+    if let Some(log) = value.pointer_mut("/log/known/value").and_then(|log| log.as_object_mut()) {
+        log.remove("name");
+    }
     value
 }
 

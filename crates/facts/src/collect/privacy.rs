@@ -76,11 +76,16 @@ fn log(path: &str, content: Vec<u8>, hostname: &str) -> Vec<u8> {
     }
     let mixed = path.contains("messages") || path.contains("syslog") || path.contains("journalctl");
     let whole = String::from_utf8_lossy(&plain);
-    let lines = whole.lines().filter(|line| !mixed || line.contains("kernel:"));
-    lines
-        .flat_map(|line| [without_names(line, hostname), "\n".to_owned()])
-        .collect::<String>()
-        .into()
+    // A line that is left out stays as an empty one: lines are cited by their number.
+    let kept = |line| {
+        if mixed && !is_kernels(line) { String::new() } else { without_names(line, hostname) }
+    };
+    whole.lines().flat_map(|line| [kept(line), "\n".to_owned()]).collect::<String>().into()
+}
+
+/// Whether a line of a shared log is the kernel's.
+fn is_kernels(line: &str) -> bool {
+    line.contains(" kernel:")
 }
 
 /// The five strings that are read from the output of `dmidecode`.
@@ -217,7 +222,7 @@ mod tests {
         let log = "Nov 19 17:15:31 alpha kernel: [    0.000000] Linux version 6.1\n\
                    Nov 19 17:15:32 alpha sshd[1]: Accepted for root\n";
         let kept = filtered("var/log/messages", log, "beta");
-        assert_eq!(kept, "Nov 19 17:15:31 host kernel: [    0.000000] Linux version 6.1\n");
+        assert_eq!(kept, "Nov 19 17:15:31 host kernel: [    0.000000] Linux version 6.1\n\n");
         let journal = "[    0.000000] alpha kernel: Linux version 6.1\n";
         let kept = filtered("sos_commands/logs/journalctl_--boot", journal, "");
         assert_eq!(kept, "[    0.000000] host kernel: Linux version 6.1\n");

@@ -4,6 +4,7 @@ use super::{LARGE, Reader, SMALL};
 use crate::dmi::Dmi;
 use crate::environment::{self, Environment};
 use crate::hypervisor::{Hypervisor, HypervisorKind};
+use crate::version::Kernel;
 use crate::{Fact, Facts, Missing, Why};
 use std::io::Read;
 
@@ -19,7 +20,7 @@ pub(super) fn fill(reader: &Reader<'_>, facts: &mut Facts) {
     let kind = facts.hypervisor.value().and_then(|found| found.as_ref().map(|h| h.kind));
     facts.cloud = dmi.clone().map(|dmi| dmi.cloud(kind));
     facts.dmi = dmi.map(|dmi| dmi.summary());
-    facts.environment = environment(reader);
+    facts.environment = environment(reader, &facts.kernel);
 }
 
 fn dmi(reader: &Reader<'_>) -> Fact<Dmi> {
@@ -139,8 +140,11 @@ fn identity_by_name(facts: &Facts, dmi: &Fact<Dmi>) -> Option<(HypervisorKind, S
     Some((kind, dmi.source()?.0.clone()))
 }
 
-fn environment(reader: &Reader<'_>) -> Environment {
-    let release = reader.line("proc/sys/kernel/osrelease").or_else(|| reader.line("proc/version"));
+fn environment(reader: &Reader<'_>, kernel: &Fact<Kernel>) -> Environment {
+    let release = reader
+        .line("proc/sys/kernel/osrelease")
+        .or_else(|| reader.line("proc/version"))
+        .or_else(|| kernel.clone().map(|kernel| kernel.release));
     Environment {
         container: container(reader),
         wsl: release.map(|release| environment::is_wsl(&release)),

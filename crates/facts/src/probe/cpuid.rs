@@ -131,9 +131,14 @@ mod x86 {
     /// Whether the instruction is made to fault (`arch_prctl(ARCH_SET_CPUID, 0)`).
     fn faulting() -> bool {
         const ARCH_GET_CPUID: libc::c_ulong = 0x1011;
+        #[cfg(target_arch = "x86_64")]
+        const SYS_ARCH_PRCTL: libc::c_long = libc::SYS_arch_prctl;
+        // Added to 32-bit x86 in 4.12, for this very operation.
+        #[cfg(target_arch = "x86")]
+        const SYS_ARCH_PRCTL: libc::c_long = 384;
         // SAFETY: this operation only returns a flag of the calling thread and takes no pointer.
         // Kernels without it (before 4.12) return an error, and cannot make CPUID fault.
-        unsafe { libc::syscall(libc::SYS_arch_prctl, ARCH_GET_CPUID, 0) == 0 }
+        unsafe { libc::syscall(SYS_ARCH_PRCTL, ARCH_GET_CPUID, 0) == 0 }
     }
 
     fn ask(leaf: u32, subleaf: u32) -> Regs {

@@ -4,10 +4,11 @@
 //! highest basic leaf, AMD returns zeros), and dump tools record it. So every accessor here checks
 //! the highest leaf first.
 
+mod text;
+
 use crate::hypervisor::{HypervisorKind, Signature};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// The four registers that one CPUID leaf returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -107,33 +108,6 @@ impl Regs {
 }
 
 impl CpuidDump {
-    /// Parses what `cpuid -r` prints (`CPU 0:` and a line for each leaf), also with `-1` (`CPU:`).
-    /// Lines of any other form are passed over.
-    ///
-    /// # Errors
-    /// A text in which no leaf is found.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let mut dump = Self::default();
-        let mut cpu = 0u32;
-        for line in text.lines().map(str::trim) {
-            if let Some(rest) = line.strip_prefix("CPU") {
-                if let Some((number, note)) = rest.split_once(':') {
-                    // A bare `CPU:` is the next CPU; the first of them is CPU 0.
-                    cpu = match number.trim() {
-                        "" => dump.cpus.keys().next_back().map_or(0, |last| last.saturating_add(1)),
-                        number => number.parse().unwrap_or(cpu),
-                    };
-                    if !note.trim().is_empty() {
-                        dump.unasked.insert(cpu, note.trim().to_owned());
-                    }
-                }
-            } else if let Some((leaf, regs)) = parse_leaf(line) {
-                dump.cpus.entry(cpu).or_default().entry(leaf).or_insert(regs);
-            }
-        }
-        if dump.cpus.is_empty() { Err("no CPUID leaf in the text".to_owned()) } else { Ok(dump) }
-    }
-
     /// The lowest CPU number, whose leaves are complete.
     #[must_use]
     pub fn first(&self) -> Option<u32> {
@@ -321,43 +295,80 @@ fn text_of(parts: [u32; 3]) -> String {
     String::from_utf8_lossy(&bytes).trim_matches('\0').to_owned()
 }
 
-/// `0x80000007 0x00: eax=0x00000000 ebx=0x00000000 ecx=0x00000000 edx=0x00000100`
-fn parse_leaf(line: &str) -> Option<((u32, u32), Regs)> {
-    let (place, values) = line.split_once(':')?;
-    let mut place = place.split_ascii_whitespace().map(hex);
-    let (leaf, subleaf) = (place.next()??, place.next().unwrap_or(Some(0))?);
-    let mut registers = values.split_ascii_whitespace();
-    let mut register = |name: &str| hex(registers.next()?.strip_prefix(name)?.strip_prefix('=')?);
-    let regs = Regs {
-        eax: register("eax")?,
-        ebx: register("ebx")?,
-        ecx: register("ecx")?,
-        edx: register("edx")?,
-    };
-    Some(((leaf, subleaf), regs))
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
 
-fn hex(text: &str) -> Option<u32> {
-    u32::from_str_radix(text.strip_prefix("0x")?, 16).ok()
-}
+    const INTEL: &str = "CPU 0:\n\
+        \x20  0x00000000 0x00: eax=0x00000016 ebx=0x756e6547 ecx=0x6c65746e edx=0x49656e69\n\
+        \x20  0x00000001 0x00: eax=0x000906ea ebx=0x00100800 ecx=0x7ffafbff edx=0xbfebfbff\n\
+        \x20  0x00000015 0x00: eax=0x00000002 ebx=0x0000010a ecx=0x016e3600 edx=0x00000000\n";
 
-/// The text that `cpuid -r` prints.
-impl fmt::Display for CpuidDump {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (cpu, leaves) in &self.cpus {
-            writeln!(f, "CPU {cpu}:")?;
-            for ((leaf, subleaf), r) in leaves {
-                writeln!(
-                    f,
-                    "   0x{leaf:08x} 0x{subleaf:02x}: eax=0x{:08x} ebx=0x{:08x} ecx=0x{:08x} \
-                     edx=0x{:08x}",
-                    r.eax, r.ebx, r.ecx, r.edx
-                )?;
-            }
+    #[test]
+    fn numbered_and_unnumbered_blocks() {
+        let dump =
+            CpuidDump::parse(&format!("{INTEL}{}", INTEL.replace("CPU 0", "CPU 7"))).unwrap();
+        assert_eq!(dump.cpus.keys().collect::<Vec<_>>(), [&0, &7]);
+        let bare = INTEL.replace("CPU 0", "CPU");
+        let dump = CpuidDump::parse(&format!("{bare}{bare}CPU 9: cannot run there\n")).unwrap();
+        assert_eq!(dump.cpus.keys().collect::<Vec<_>>(), [&0, &1]);
+        assert_eq!(dump.unasked[&9], "cannot run there");
+        assert_eq!(dump.leaf(0, 1, 0).unwrap().eax, 0x0009_06ea);
+        assert!(CpuidDump::parse("CPU 0:\nnothing").is_err());
+    }
+
+    #[test]
+    fn what_the_bits_say() {
+        let dump = CpuidDump::parse(INTEL).unwrap();
+        assert_eq!(dump.vendor().as_deref(), Some("GenuineIntel"));
+        assert_eq!(dump.family_model(), Some((6, 158)));
+        let ratio = dump.tsc_ratio().unwrap();
+        assert_eq!((ratio.numerator, ratio.denominator), (266, 2));
+        assert_eq!(ratio.tsc_hz(), Some(3_192_000_000));
+        assert_eq!((dump.tsc(), dump.hypervisor_bit()), (Some(true), Some(false)));
+        assert!(dump.differences().is_empty() && dump.signatures().is_empty());
+    }
+
+    #[test]
+    fn apic_ids_are_no_difference_and_frequencies_are() {
+        let other = INTEL.replace("CPU 0", "CPU 1").replace("ebx=0x00100800", "ebx=0x02100800");
+        let same = CpuidDump::parse(&format!("{INTEL}{other}")).unwrap();
+        assert!(same.differences().is_empty());
+        let other = other.replace("ebx=0x0000010a", "ebx=0x0000010c");
+        let dump = CpuidDump::parse(&format!("{INTEL}{other}")).unwrap();
+        let found = dump.differences();
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].leaf, "0x15 ebx");
+        assert_eq!(found[0].values, [(0x10a, vec![0]), (0x10c, vec![1])].into());
+    }
+
+    fn regs() -> impl Strategy<Value = Regs> {
+        any::<[u32; 4]>().prop_map(|[eax, ebx, ecx, edx]| Regs { eax, ebx, ecx, edx })
+    }
+
+    proptest! {
+        #[test]
+        fn text_survives(cpus in proptest::collection::btree_map(0u32..9,
+            proptest::collection::btree_map((any::<u32>(), 0u32..4), regs(), 1..6), 1..4)) {
+            let dump = CpuidDump { cpus, unasked: BTreeMap::new() };
+            prop_assert_eq!(CpuidDump::parse(&dump.to_string()), Ok(dump));
         }
-        for (cpu, reason) in &self.unasked {
-            writeln!(f, "CPU {cpu}: {}", reason.replace('\n', " ").trim())?;
+
+        #[test]
+        fn any_leaves_are_understood_without_panic(leaves in proptest::collection::btree_map(
+            (proptest::sample::select(vec![0u32, 1, 6, 7, 0x15, 0x16, 0x4000_0000, 0x4000_0001, 0x4000_0003,
+                0x4000_0010, 0x4000_0100, 0x4001_0000, 0x8000_0000, 0x8000_0002, 0x8000_0007]), 0u32..2),
+            regs(), 1..15)) {
+            let dump = CpuidDump { cpus: [(0, leaves)].into(), unasked: BTreeMap::new() };
+            let _ = (dump.vendor(), dump.family_model(), dump.brand(), dump.invariant_tsc());
+            let _ = (dump.tsc_ratio().map(|ratio| ratio.tsc_hz()), dump.base_frequency());
+            let _ = crate::hypervisor::Hypervisor::from_cpuid(&dump);
         }
-        Ok(())
+
+        #[test]
+        fn any_text(text in "(CPU [0-9]{0,3}:? ?|0x[0-9a-f]{1,9} 0x0{1,2}:|[ \n]|e[abcd]x=0x[0-9a-f]{0,9} ?){0,30}") {
+            let _ = CpuidDump::parse(&text);
+        }
     }
 }

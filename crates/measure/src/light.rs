@@ -1,0 +1,279 @@
+//! The measurement that accompanies a diagnosis: short, and by behaviour rather than by name.
+
+use crate::reads::{self, Clock};
+use crate::sampler::{Sampler, Samples, Subject};
+use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
+use serde::Serialize;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// The default budget.
+pub const BUDGET: Duration = Duration::from_millis(300);
+
+/// By which way a clock is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Path {
+    /// In user space: clearly cheaper than the system call.
+    Vdso,
+    /// By system call.
+    Syscall,
+    /// The measurement does not tell.
+    Unknown,
+}
+
+/// What one clock costs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClockCost {
+    /// The clock.
+    pub clock: Clock,
+    /// Nanoseconds per read through the C library; `None` if the kernel does not have the clock.
+    pub ns: Option<f64>,
+    /// Nanoseconds per read by system call.
+    pub syscall_ns: Option<f64>,
+    /// Share of CPU time that reads through the C library spend in the kernel, 0 to 1; `None` if
+    /// the kernel did not account enough of it.
+    pub system_share: Option<f64>,
+    /// The way, as these numbers tell.
+    pub path: Path,
+}
+
+/// What reading the counter itself costs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CounterCost {
+    /// The instruction; `None` on architectures where this program knows none.
+    pub name: Option<&'static str>,
+    /// Nanoseconds per read, unordered.
+    pub ns: Option<f64>,
+    /// Why it was not read.
+    pub why: Option<String>,
+}
+
+/// A light measurement.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LightMeasurement {
+    /// The clocks.
+    pub clocks: Vec<ClockCost>,
+    /// The counter.
+    pub counter: CounterCost,
+    /// The CPU that it ran on; `None` if it could not be pinned to one.
+    pub cpu: Option<u32>,
+    /// Rounds of batches.
+    pub rounds: usize,
+    /// How long it took, in milliseconds.
+    pub elapsed_ms: f64,
+}
+
+impl LightMeasurement {
+    /// The cost of one clock.
+    #[must_use]
+    pub fn clock(&self, clock: Clock) -> Option<&ClockCost> {
+        self.clocks.iter().find(|cost| cost.clock == clock)
+    }
+}
+
+/// Below this share of the system call's cost, a read did not make one.
+const CHEAPER: f64 = 0.6;
+/// From this share of the system call's cost on, a read made one.
+const EQUAL: f64 = 0.8;
+/// Share of CPU time in the kernel from which a read goes there.
+const KERNEL: f64 = 0.3;
+/// Ticks of CPU time from which its split is believed: the kernel may count whole ticks only.
+const ENOUGH_TICKS: u32 = 5;
+
+/// Measures what reading the clocks costs, within about `budget` (see [`BUDGET`]). The caller's
+/// thread waits meanwhile; its affinity is not touched.
+#[must_use]
+pub fn light(budget: Duration) -> LightMeasurement {
+    let begun = Instant::now();
+    // The split of CPU time is scaled by all ticks since a thread began, so each clock needs a
+    // thread of its own; a quarter of the budget is for them.
+    let part = budget / 4 / u32::try_from(Clock::ALL.len()).unwrap_or(1);
+    let shares = Clock::ALL.map(|clock| in_thread(move || system_share(clock, part)).flatten());
+    let left = budget.saturating_sub(begun.elapsed()).min(budget * 2 / 3);
+    let Some((cpu, mut sampled, counter_gap)) = in_thread(move || sample(left)) else {
+        let why = Some("no thread could be started to measure in".to_owned());
+        let counter = CounterCost { name: reads::counter_name(), ns: None, why };
+        return LightMeasurement {
+            clocks: Vec::new(),
+            counter,
+            cpu: None,
+            rounds: 0,
+            elapsed_ms: 0.0,
+        };
+    };
+    let rounds = sampled.first().map_or(0, |samples| samples.ns.len());
+    let coarse = reads::resolution(Clock::Monotonic) >= COARSE;
+    let mut cost = |name: &str| {
+        let at = sampled.iter().position(|samples| samples.name == name)?;
+        let samples = sampled.swap_remove(at);
+        if coarse { samples.mean() } else { samples.median() }
+    };
+    let clocks = Clock::ALL
+        .iter()
+        .zip(shares)
+        .map(|(clock, system_share)| {
+            let ns = cost(clock.name());
+            let syscall_ns = cost(&by_syscall(*clock));
+            let path = verdict(ns, syscall_ns, system_share);
+            ClockCost { clock: *clock, ns, syscall_ns, system_share, path }
+        })
+        .collect();
+    let counter = CounterCost { name: reads::counter_name(), ns: cost(COUNTER), why: counter_gap };
+    LightMeasurement {
+        clocks,
+        counter,
+        cpu,
+        rounds,
+        elapsed_ms: begun.elapsed().as_secs_f64() * 1e3,
+    }
+}
+
+const COUNTER: &str = "counter";
+/// A clock with larger steps than this counts ticks.
+const COARSE: Duration = Duration::from_micros(100);
+
+fn by_syscall(clock: Clock) -> String {
+    format!("{} by system call", clock.name())
+}
+
+/// The way that a clock is read. Where cost and split of CPU time contradict each other, neither is
+/// believed.
+fn verdict(ns: Option<f64>, syscall_ns: Option<f64>, system_share: Option<f64>) -> Path {
+    let (Some(ns), Some(syscall_ns)) = (ns, syscall_ns) else { return Path::Unknown };
+    let in_kernel = system_share.map(|share| share > KERNEL);
+    let usable = syscall_ns.is_finite() && syscall_ns > 0.0 && ns.is_finite();
+    match ns / syscall_ns {
+        _ if !usable => Path::Unknown,
+        ratio if ratio < CHEAPER && in_kernel != Some(true) => Path::Vdso,
+        ratio if ratio >= CHEAPER && in_kernel == Some(true) => Path::Syscall,
+        ratio if ratio >= EQUAL && in_kernel.is_none() => Path::Syscall,
+        // As dear as the system call, and spent in user space: a counter that traps (a hypervisor's,
+        // an emulated one) costs as much as a system call does. Then the vDSO may well be used.
+        _ => Path::Unknown,
+    }
+}
+
+/// Runs in a fresh thread, so that the caller's affinity and CPU time are not involved.
+fn in_thread<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> Option<R> {
+    std::thread::Builder::new().name("measure".to_owned()).spawn(work).ok()?.join().ok()
+}
+
+/// Pins this thread to the CPU that it runs on.
+fn pin() -> Option<u32> {
+    let cpu = sched_getcpu();
+    if cpu >= CpuSet::MAX_CPU {
+        return None;
+    }
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    sched_setaffinity(None, &set).ok()?;
+    u32::try_from(cpu).ok()
+}
+
+/// The share of CPU time that reads of a clock through the C library spend in the kernel.
+fn system_share(clock: Clock, wall: Duration) -> Option<f64> {
+    if !clock.read() {
+        return None;
+    }
+    let begun = Instant::now();
+    while begun.elapsed() < wall {
+        for _ in 0..1000 {
+            black_box(clock.read());
+        }
+    }
+    let (user, system) = reads::cpu_time()?;
+    let total = user + system;
+    let enough = reads::resolution(Clock::MonotonicCoarse) * ENOUGH_TICKS;
+    (total >= enough).then(|| system.as_secs_f64() / total.as_secs_f64())
+}
+
+type Measured = (Option<u32>, Vec<Samples>, Option<String>);
+
+fn sample(budget: Duration) -> Measured {
+    let cpu = pin();
+    let mut subjects = Vec::new();
+    for clock in Clock::ALL {
+        if clock.read() {
+            subjects.push(Subject::new(clock.name(), move || clock.read()));
+        }
+        if clock.read_by_syscall() {
+            subjects.push(Subject::new(by_syscall(clock), move || clock.read_by_syscall()));
+        }
+    }
+    let allowed = reads::counter_allowed();
+    if allowed.is_ok() {
+        subjects.push(Subject::new(COUNTER, reads::counter));
+    }
+    let mut sampler = Sampler { budget, ..Sampler::default() };
+    let step = reads::resolution(Clock::Monotonic);
+    if step >= COARSE {
+        // Such a clock cannot time single batches. Long ones, and their mean, still tell a read in
+        // user space from a system call; both take between 0.02 and 2 us.
+        sampler.calls = Some(20_000);
+    }
+    (cpu, sampler.run(&mut subjects).samples, allowed.err())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn behaviour_decides() {
+        let path = |ns, syscall, share| verdict(Some(ns), Some(syscall), share);
+        assert_eq!(path(22.0, 250.0, Some(0.01)), Path::Vdso);
+        assert_eq!(path(22.0, 250.0, None), Path::Vdso);
+        assert_eq!(path(900.0, 900.0, Some(0.9)), Path::Syscall);
+        assert_eq!(path(240.0, 250.0, None), Path::Syscall);
+        assert_eq!(path(170.0, 250.0, Some(0.7)), Path::Syscall);
+        // A trapping counter, read in user space.
+        assert_eq!(path(1400.0, 1600.0, Some(0.02)), Path::Unknown);
+        // Contradictions and gaps.
+        assert_eq!(path(22.0, 250.0, Some(0.9)), Path::Unknown);
+        assert_eq!(path(170.0, 250.0, None), Path::Unknown);
+        assert_eq!(verdict(None, Some(1.0), None), Path::Unknown);
+        assert_eq!(path(0.0, 0.0, None), Path::Unknown);
+    }
+
+    #[test]
+    fn this_machine_is_measured() {
+        let before = rustix::thread::sched_getaffinity(None).unwrap();
+        let measured = light(BUDGET);
+        assert_eq!(rustix::thread::sched_getaffinity(None).unwrap(), before);
+        assert_eq!(measured.clocks.len(), Clock::ALL.len());
+        for cost in &measured.clocks {
+            assert!(cost.ns.unwrap() > 0.0 && cost.syscall_ns.unwrap() > 0.0, "{cost:?}");
+        }
+        // A coarse clock takes no counter read, so it cannot be dearer than the fine one by much.
+        let ns = |clock| measured.clock(clock).unwrap().ns.unwrap();
+        assert!(ns(Clock::MonotonicCoarse) < 2.0 * ns(Clock::Monotonic), "{measured:?}");
+        assert_eq!(measured.counter.ns.is_some(), measured.counter.why.is_none());
+        let json = serde_json::to_value(&measured).unwrap();
+        assert_eq!(json["clocks"][0]["clock"], "CLOCK_MONOTONIC");
+        assert!(json["clocks"][0]["path"].is_string());
+    }
+
+    #[test]
+    fn no_budget_still_gives_an_answer() {
+        let measured = light(Duration::ZERO);
+        assert!(measured.rounds >= 1 && measured.clocks.iter().all(|cost| cost.ns.is_some()));
+    }
+
+    proptest! {
+        #[test]
+        fn a_higher_cost_never_looks_more_like_the_vdso(
+            ns in 0.0f64..1e4, more in 0.0f64..1e4, syscall in 1.0f64..1e4, share in proptest::option::of(0.0f64..1.0)
+        ) {
+            let rank = |path| match path { Path::Vdso => 0, Path::Unknown => 1, Path::Syscall => 2 };
+            let (low, high) = (verdict(Some(ns), Some(syscall), share), verdict(Some(ns + more), Some(syscall), share));
+            prop_assert!(rank(low) <= rank(high));
+        }
+
+        #[test]
+        fn any_numbers(ns: Option<f64>, syscall: Option<f64>, share: Option<f64>) {
+            let _ = verdict(ns, syscall, share);
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Costs of operations, in interleaved batches.
+//!
+//! One call of a fast clock takes less time than taking the time does, so calls are timed in batches
+//! of about 20 us. The operations take turns (A B C A B C ...), so that whatever disturbs the machine
+//! meanwhile meets all of them alike, and the median of the batches is taken, which a disturbed batch
+//! does not move.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// The most calls in one batch; an operation that takes no time at all ends there.
+const MAX_CALLS: u32 = 1 << 22;
+
+/// An operation to be measured.
+pub struct Subject<'a> {
+    /// Its name.
+    pub name: String,
+    /// Runs the operation that many times.
+    run: Box<dyn FnMut(u32) + 'a>,
+}
+
+impl<'a> Subject<'a> {
+    /// An operation; its result is kept from being optimised away.
+    pub fn new<R>(name: impl Into<String>, mut operation: impl FnMut() -> R + 'a) -> Self {
+        let run = Box::new(move |calls| {
+            for _ in 0..calls {
+                black_box(operation());
+            }
+        });
+        Self { name: name.into(), run }
+    }
+}
+
+/// How to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sampler {
+    /// How long one batch should take.
+    pub batch: Duration,
+    /// How long everything may take; it ends after the round in which that time is up.
+    pub budget: Duration,
+    /// The most rounds.
+    pub rounds: usize,
+    /// Calls in each batch, instead of as many as fit into `batch`.
+    pub calls: Option<u32>,
+}
+
+impl Default for Sampler {
+    fn default() -> Self {
+        Self {
+            batch: Duration::from_micros(20),
+            budget: Duration::from_millis(200),
+            rounds: 100_000,
+            calls: None,
+        }
+    }
+}
+
+/// Rounds that are measured even when the budget is already used up.
+const LEAST_ROUNDS: usize = 3;
+
+/// What was measured of one operation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Samples {
+    /// Its name.
+    pub name: String,
+    /// Calls in each batch.
+    pub calls: u32,
+    /// Nanoseconds per call, of each batch, sorted.
+    pub ns: Vec<f64>,
+}
+
+impl Samples {
+    /// The value below which the share `q` (0 to 1) of the batches lies; `None` without batches.
+    #[must_use]
+    pub fn quantile(&self, q: f64) -> Option<f64> {
+        let last = self.ns.len().checked_sub(1)?;
+        // In range: q is clamped, and there are far fewer than 2^52 batches.
+        let index = (last as f64 * q.clamp(0.0, 1.0)).round() as usize;
+        self.ns.get(index).copied()
+    }
+
+    /// The median.
+    #[must_use]
+    pub fn median(&self) -> Option<f64> {
+        self.quantile(0.5)
+    }
+
+    /// The mean, for clocks so coarse that a batch measures either nothing or a whole tick.
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        (!self.ns.is_empty()).then(|| self.ns.iter().sum::<f64>() / self.ns.len() as f64)
+    }
+}
+
+/// What a [`Sampler`] measured.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sampled {
+    /// One for each operation, in their order.
+    pub samples: Vec<Samples>,
+    /// What timing an empty batch takes, in nanoseconds (already subtracted).
+    pub overhead_ns: f64,
+    /// Number of rounds.
+    pub rounds: usize,
+}
+
+impl Sampler {
+    /// Measures the operations.
+    pub fn run(&self, subjects: &mut [Subject<'_>]) -> Sampled {
+        let begun = Instant::now();
+        // Calibration warms up code, caches and the branch predictors as well.
+        let calls: Vec<u32> = subjects
+            .iter_mut()
+            .map(|subject| match self.calls {
+                Some(calls) => {
+                    (subject.run)(1);
+                    calls.clamp(1, MAX_CALLS)
+                }
+                None => self.calibrate(subject, begun),
+            })
+            .collect();
+        let mut batches: Vec<Vec<f64>> = vec![Vec::new(); subjects.len()];
+        let mut empty = Vec::new();
+        let mut rounds = 0;
+        while rounds < self.rounds && (rounds < LEAST_ROUNDS || begun.elapsed() < self.budget) {
+            empty.push(nanoseconds(Instant::now().elapsed()));
+            for ((subject, calls), batches) in subjects.iter_mut().zip(&calls).zip(&mut batches) {
+                batches.push(nanoseconds(timed(subject, *calls)));
+            }
+            rounds += 1;
+        }
+        empty.sort_unstable_by(f64::total_cmp);
+        let overhead_ns = empty.get(empty.len() / 2).copied().unwrap_or_default();
+        let samples = subjects.iter().zip(calls).zip(batches).map(|((subject, calls), batches)| {
+            let per_call = |batch: f64| (batch - overhead_ns).max(0.0) / f64::from(calls);
+            let mut ns: Vec<f64> = batches.into_iter().map(per_call).collect();
+            ns.sort_unstable_by(f64::total_cmp);
+            Samples { name: subject.name.clone(), calls, ns }
+        });
+        Sampled { samples: samples.collect(), overhead_ns, rounds }
+    }
+
+    /// The number of calls that takes about as long as a batch should.
+    fn calibrate(&self, subject: &mut Subject<'_>, begun: Instant) -> u32 {
+        let mut calls = 1u32;
+        loop {
+            // The better of two: one may be disturbed, and would end the search too early.
+            let took = timed(subject, calls).min(timed(subject, calls));
+            if took >= self.batch || calls >= MAX_CALLS || begun.elapsed() > self.budget {
+                let ratio = nanoseconds(self.batch) / nanoseconds(took).max(1.0);
+                // At most MAX_CALLS, so the conversion is exact enough.
+                let fitting = (f64::from(calls) * ratio.min(1.0)).round() as u32;
+                return fitting.clamp(1, MAX_CALLS);
+            }
+            calls = calls.saturating_mul(2).min(MAX_CALLS);
+        }
+    }
+}
+
+fn timed(subject: &mut Subject<'_>, calls: u32) -> Duration {
+    let begun = Instant::now();
+    (subject.run)(calls);
+    begun.elapsed()
+}
+
+fn nanoseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::cell::Cell;
+
+    fn spin(steps: u32) -> u32 {
+        (0..steps).fold(1u32, |value, step| black_box(value.wrapping_mul(31).wrapping_add(step)))
+    }
+
+    #[test]
+    fn more_work_costs_more() {
+        let mut subjects =
+            [Subject::new("little", || spin(20)), Subject::new("much", || spin(400))];
+        let sampler = Sampler { budget: Duration::from_millis(30), ..Sampler::default() };
+        let sampled = sampler.run(&mut subjects);
+        let median = |index: usize| sampled.samples[index].median().unwrap();
+        assert!(median(1) > 2.0 * median(0), "{} {}", median(0), median(1));
+        assert!(sampled.samples[0].calls > sampled.samples[1].calls);
+        assert!(sampled.samples.iter().all(|s| s.ns.len() == sampled.rounds));
+    }
+
+    #[test]
+    fn operations_take_turns() {
+        let order = std::cell::RefCell::new(String::new());
+        let done = Cell::new(false);
+        let push = |name: char| {
+            std::thread::sleep(Duration::from_micros(100));
+            if done.get() {
+                order.borrow_mut().push(name)
+            }
+        };
+        let mut subjects = [
+            Subject::new("a", || push('a')),
+            Subject::new("b", || {
+                push('b');
+                done.set(true)
+            }),
+            Subject::new("c", || push('c')),
+        ];
+        let sampler = Sampler { budget: Duration::ZERO, rounds: 3, ..Sampler::default() };
+        let sampled = sampler.run(&mut subjects);
+        assert_eq!(sampled.rounds, 3);
+        drop(subjects);
+        assert!(order.borrow().ends_with("abcabcabc"), "{}", order.borrow());
+    }
+
+    #[test]
+    fn what_costs_nothing_ends() {
+        let mut subjects = [Subject::new("nothing", || ())];
+        let sampler = Sampler { budget: Duration::from_millis(5), ..Sampler::default() };
+        let sampled = sampler.run(&mut subjects);
+        assert!(sampled.samples[0].calls >= 1 && sampled.rounds >= LEAST_ROUNDS);
+        assert!(sampler.run(&mut []).samples.is_empty());
+        let fixed = Sampler { calls: Some(7), rounds: 2, ..sampler };
+        let sampled = fixed.run(&mut subjects);
+        assert_eq!((sampled.samples[0].calls, sampled.samples[0].ns.len()), (7, 2));
+    }
+
+    proptest! {
+        #[test]
+        fn quantiles_are_samples_in_order(
+            mut ns in proptest::collection::vec(0.0f64..1e6, 0..50), q in -1.0f64..2.0
+        ) {
+            ns.sort_unstable_by(f64::total_cmp);
+            let samples = Samples { name: String::new(), calls: 1, ns: ns.clone() };
+            match samples.quantile(q) {
+                None => prop_assert!(ns.is_empty()),
+                Some(value) => {
+                    prop_assert!(ns.contains(&value));
+                    prop_assert!(samples.quantile(0.0).unwrap() <= value);
+                    prop_assert!(value <= samples.quantile(1.0).unwrap());
+                }
+            }
+        }
+    }
+}
