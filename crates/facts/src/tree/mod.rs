@@ -11,6 +11,7 @@ pub mod bundle;
 pub mod decode;
 pub mod dir;
 pub mod live;
+mod manifest;
 pub mod memory;
 pub mod record;
 
