@@ -536,7 +536,8 @@ fn long_readout(
     let period = clocksmith_facts::log::incident::INTERVAL_S;
     let pm_wrap = 16_777_216.0 / clocksmith_facts::log::incident::ACPI_PM_HZ;
     let wraps = (difference / pm_wrap).round();
-    let wrapped = (1.0..20.0).contains(&wraps) && (difference - wraps * pm_wrap).abs() < 0.03 * cs;
+    let wrapped =
+        (1.0..20.0).contains(&wraps) && (difference - wraps * pm_wrap).abs() < 0.003 * cs + 0.02;
     if wd_nsec == 0 || wrapped {
         causes.add(
             CauseId::ReadoutStall,
