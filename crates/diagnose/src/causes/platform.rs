@@ -108,6 +108,16 @@ fn vdso(case: &Case<'_>, causes: &mut Causes) {
             vec![Evidence::new(case.machine.kernel.cite(), case.machine.kernel.value.release.clone())],
         );
     }
+    if case.machine.cmdline.value.last("vdso") == Some("0") {
+        causes.add(
+            CauseId::VdsoBypassed,
+            Severity::Warning,
+            Confidence::High,
+            "vdso=0 on the kernel command line takes the vDSO away: every read is a system call",
+            vec![super::tsc::cmdline(case, "vdso=0")],
+        );
+        return;
+    }
     if !case.vdso_bypassed {
         return;
     }

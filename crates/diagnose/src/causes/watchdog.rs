@@ -532,6 +532,23 @@ fn long_readout(
         );
         return;
     }
+    // Without any other clock the reference is the tick, which loses interrupts.
+    let only_ticks = log
+        .any(|e| matches!(e, Event::Registered { name, .. } if name.contains("jiffies")))
+        && !log.any(|e| {
+            matches!(e, Event::Registered { name, .. }
+                if !name.contains("jiffies") && !name.starts_with("tsc"))
+        });
+    if only_ticks && difference > 0.0 {
+        causes.add(
+            CauseId::WatchdogAtFault,
+            Severity::Info,
+            Confidence::High,
+            "the only reference is the timer tick, which loses time when interrupts are held up",
+            evidence,
+        );
+        return;
+    }
     // The reference is a short counter: its interval is short by whole wraps, or counted as zero.
     let period = clocksmith_facts::log::incident::INTERVAL_S;
     let pm_wrap = 16_777_216.0 / clocksmith_facts::log::incident::ACPI_PM_HZ;
