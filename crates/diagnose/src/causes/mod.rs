@@ -5,6 +5,8 @@
 
 mod choice;
 mod platform;
+mod skew;
+mod skipped;
 mod tsc;
 mod watchdog;
 

@@ -4,7 +4,7 @@
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence, Severity};
 use clocksmith_facts::log::event::{TscAdjust, UnstableReason};
-use clocksmith_facts::log::incident::{recovered_hz, tsc_hz};
+use clocksmith_facts::log::rates::{recovered_hz, tsc_hz};
 use clocksmith_facts::log::{Entry, Event, KernelLog};
 use clocksmith_kernel::expectation::TscState;
 
