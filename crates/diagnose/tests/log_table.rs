@@ -1,6 +1,5 @@
 //! Kernel logs of every era and the answer to each: hand-written, one short log a cause.
-
-mod common;
+#![allow(clippy::unwrap_used)]
 
 use clocksmith_diagnose::{CauseId, Confidence, Diagnosis, Severity, Verdict, diagnose};
 use clocksmith_facts::Facts;

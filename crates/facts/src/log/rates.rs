@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn frequency_comes_back_from_the_registration_line() {
-        let hz = recovered_hz(0x256c_0317_579, 440_795_209_030).unwrap();
+        let hz = recovered_hz(0x0256_c031_7579, 440_795_209_030).unwrap();
         assert!((hz / 2_596_146_000.0 - 1.0).abs() < 2e-6, "{hz}");
         let hz = recovered_hz(0xff_ffff, 2_085_701_024).unwrap();
         assert!((hz / ACPI_PM_HZ - 1.0).abs() < 1e-5, "{hz}");
