@@ -36,6 +36,9 @@ pub(crate) struct WhyReport {
     pub(crate) differences: Vec<String>,
     /// The machine in short.
     pub(crate) machine: MachineReport,
+    /// Every fact with its source, or the reason why it is missing; only with `-v`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) facts: Option<serde_json::Value>,
 }
 
 /// The clocksource in use.
@@ -111,6 +114,7 @@ impl WhyReport {
                 cpu: facts.cpu.model.value().map(|m| m.name.clone()),
                 boots_in_log: facts.kernel_log().map(|log| log.boots),
             },
+            facts: None,
         }
     }
 }
