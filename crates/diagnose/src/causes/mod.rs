@@ -5,6 +5,7 @@
 
 mod choice;
 mod platform;
+mod reference;
 mod skew;
 mod skipped;
 mod tsc;

@@ -1,7 +1,7 @@
 //! The TSC and its reference ran at different rates: the TSC, its calibration, or the reference.
 
+use super::reference::{is_paravirt, suspect_reference};
 use super::tsc::seconds_text;
-use super::watchdog::{is_paravirt, suspect_reference};
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence};
 use clocksmith_facts::log::Event;

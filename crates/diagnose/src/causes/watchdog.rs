@@ -1,5 +1,6 @@
 //! Who is to blame when the watchdog acted: the TSC, its reference, or a machine that stood still.
 
+use super::reference::{is_paravirt, suspect_reference};
 use super::tsc::seconds_text;
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence, Severity};
@@ -184,15 +185,6 @@ fn either(
     causes.add(CauseId::TscSkew, loss, skew, summary, evidence);
 }
 
-/// A reference that is known to be late, lossy or emulated.
-pub(super) fn suspect_reference(case: &Case<'_>, incident: &Incident) -> bool {
-    match incident.watchdog.as_deref() {
-        Some("jiffies" | "refined-jiffies" | "acpi_pm") => true,
-        Some("hpet") => case.in_guest(),
-        _ => case.in_guest(),
-    }
-}
-
 fn jumped(
     case: &Case<'_>,
     log: &KernelLog,
@@ -244,10 +236,6 @@ fn jumped(
             evidence,
         );
     }
-}
-
-pub(super) fn is_paravirt(name: &str) -> bool {
-    name == "kvm-clock" || name == "xen" || name.starts_with("hyperv_")
 }
 
 fn other_clock(case: &Case<'_>, log: &KernelLog, incident: &Incident, causes: &mut Causes) {
