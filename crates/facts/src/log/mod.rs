@@ -13,6 +13,7 @@ pub mod incident;
 mod journal;
 mod parse;
 mod prefix;
+pub mod rates;
 mod scan;
 mod store;
 mod transcript;
