@@ -3,7 +3,7 @@
 use clocksmith_facts::cpu::Flags;
 use clocksmith_facts::log::Event;
 use clocksmith_facts::log::event::{Role, UnstableReason};
-use clocksmith_facts::log::incident::{ACPI_PM_HZ, HPET_HZ, recovered_hz};
+use clocksmith_facts::log::rates::{ACPI_PM_HZ, HPET_HZ, recovered_hz};
 use clocksmith_facts::version::Kernel;
 
 /// Length of one full turn of the 24-bit PM timer, in seconds.

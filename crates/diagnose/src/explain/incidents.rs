@@ -2,7 +2,8 @@
 
 use super::figures::{ppm, seconds};
 use clocksmith_facts::log::KernelLog;
-use clocksmith_facts::log::incident::{Incident, Rates, Reading, incidents};
+use clocksmith_facts::log::incident::{Incident, Reading, incidents};
+use clocksmith_facts::log::rates::Rates;
 
 /// What the lines say together, one sentence for each demotion.
 pub(super) fn together(log: &KernelLog) -> Vec<String> {
