@@ -1,6 +1,7 @@
 //! The JSON documents of the contract. Fields are added, never removed or renamed.
 
 use clocksmith_diagnose::diagnosis::MissingFact;
+use clocksmith_diagnose::explain::Explanation;
 use clocksmith_diagnose::{Cause, Confidence, Diagnosis, Read, Remedy, Verdict};
 use clocksmith_facts::Facts;
 use clocksmith_kernel::Expectation;
@@ -250,6 +251,30 @@ impl CollectReport {
     }
 }
 
+/// `explain --json`.
+#[derive(Serialize, JsonSchema, Debug)]
+pub(crate) struct ExplainReport {
+    /// Always `clocksmith.explain.v1`.
+    schema: &'static str,
+    /// What was asked.
+    pub(crate) query: String,
+    /// What is known about it; empty if nothing.
+    pub(crate) explanations: Vec<Explanation>,
+    /// Close words and messages, if nothing is known.
+    pub(crate) did_you_mean: Vec<String>,
+}
+
+impl ExplainReport {
+    /// Builds the document.
+    pub(crate) fn new(
+        query: String,
+        explanations: Vec<Explanation>,
+        did_you_mean: Vec<String>,
+    ) -> Self {
+        Self { schema: "clocksmith.explain.v1", query, explanations, did_you_mean }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -264,6 +289,7 @@ mod tests {
             ("clocksmith.why.v1", schemars::schema_for!(WhyReport)),
             ("clocksmith.predict.v1", schemars::schema_for!(PredictReport)),
             ("clocksmith.collect.v1", schemars::schema_for!(CollectReport)),
+            ("clocksmith.explain.v1", schemars::schema_for!(ExplainReport)),
         ];
         for (name, schema) in all {
             let text = format!("{}\n", serde_json::to_string_pretty(&schema).unwrap());

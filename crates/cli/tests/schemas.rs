@@ -79,3 +79,27 @@ fn collect_and_read_back() {
     assert_eq!(bundle["expected"], live["expected"]);
     assert_eq!(bundle["verdict"], live["verdict"]);
 }
+
+#[test]
+fn explain_a_word_a_message_and_the_unknown() {
+    let name = "clocksmith.explain.v1";
+    let value = validate(name, &["explain", "--json", "tsc-warp"]);
+    assert_eq!(value["explanations"][0]["kind"], "cause");
+    let message = "Clocksource tsc unstable (delta = -131624372 ns)";
+    let words: Vec<&str> = ["explain", "--json"].into_iter().chain(message.split(' ')).collect();
+    let value = validate(name, &words);
+    assert_eq!(value["query"], message);
+    assert_eq!(value["explanations"][0]["kind"], "message");
+    let value = validate(name, &["explain", "--json", "tsc-wrap"]);
+    assert_eq!(value["did_you_mean"][0], "tsc-warp");
+}
+
+#[test]
+fn explain_has_exit_codes() {
+    let code = |word: &str| {
+        let out = Command::new(env!("CARGO_BIN_EXE_clocksmith")).args(["explain", word]).output();
+        out.unwrap().status.code()
+    };
+    assert_eq!(code("hpet"), Some(0));
+    assert_eq!(code("frobnicate"), Some(3));
+}
