@@ -222,7 +222,7 @@ impl CollectReport {
     pub(crate) fn new(
         path: &std::path::Path,
         bytes: u64,
-        summary: &clocksmith_facts::collect::bundle::Summary,
+        summary: &clocksmith_facts::collect::Summary,
     ) -> Self {
         Self {
             schema: "clocksmith.collect.v1",
@@ -242,6 +242,34 @@ impl CollectReport {
                     how: gap.missing.how.clone(),
                 })
                 .collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// The published schemas are those of the types: `UPDATE_SCHEMAS=1 cargo test -p clocksmith-cli`
+    /// writes them anew.
+    #[test]
+    fn published_schemas_are_current() {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
+        let all = [
+            ("clocksmith.why.v1", schemars::schema_for!(WhyReport)),
+            ("clocksmith.predict.v1", schemars::schema_for!(PredictReport)),
+            ("clocksmith.collect.v1", schemars::schema_for!(CollectReport)),
+        ];
+        for (name, schema) in all {
+            let text = format!("{}\n", serde_json::to_string_pretty(&schema).unwrap());
+            let path = dir.join(format!("{name}.json"));
+            if std::env::var_os("UPDATE_SCHEMAS").is_some() {
+                std::fs::create_dir_all(&dir).unwrap();
+                std::fs::write(&path, &text).unwrap();
+            }
+            let published = std::fs::read_to_string(&path).unwrap_or_default();
+            assert_eq!(published, text, "{} is not current", path.display());
         }
     }
 }

@@ -18,7 +18,7 @@ pub(crate) fn print(common: &Common, report: &WhyReport, expectation: &Expectati
     let mut out = String::new();
     headline(&mut out, report, style);
     if !common.quiet {
-        state(&mut out, report);
+        state(&mut out, report, expectation);
         because(&mut out, report, expectation, common, style);
         costs(&mut out, report);
         remedies(&mut out, report, common, style);
@@ -37,7 +37,7 @@ fn headline(out: &mut String, report: &WhyReport, style: Style) {
     });
 }
 
-fn state(out: &mut String, report: &WhyReport) {
+fn state(out: &mut String, report: &WhyReport, expectation: &Expectation) {
     let row = |out: &mut String, name: &str, value: &str| {
         out.push_str(&wrap(value, &format!("  {name:<12}"), "              "));
     };
@@ -51,6 +51,7 @@ fn state(out: &mut String, report: &WhyReport) {
     if report.clocksource.current != report.expected.current
         && let Some(expected) = &report.expected.current
         && clock.current.is_some()
+        && expectation.assumed.is_empty()
     {
         row(out, "expected", &format!("{expected} (by the rules of this kernel)"));
     }
@@ -189,7 +190,8 @@ fn remedies(out: &mut String, report: &WhyReport, common: &Common, style: Style)
         out.push_str(&format!("\n{}\n", style.bold("What not to do")));
         for remedy in refused {
             let because = remedy.refused_because.as_deref().unwrap_or_default();
-            out.push_str(&wrap(&format!("{}: {because}", remedy.id), "  x ", "    "));
+            let what = remedy.summary.split(':').next().unwrap_or_default();
+            out.push_str(&wrap(&format!("do not {what}: {because}"), "  x ", "    "));
         }
     }
 }

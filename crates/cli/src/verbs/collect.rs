@@ -5,7 +5,7 @@ use crate::exit::Code;
 use crate::render;
 use crate::report::CollectReport;
 use anyhow::{Context, Result, bail};
-use clocksmith_facts::collect::bundle;
+use clocksmith_facts::collect as bundle;
 use clocksmith_facts::tree::{DirTree, LiveTree, Tree};
 use std::fs::OpenOptions;
 use std::io::{IsTerminal, Write, stdout};

@@ -103,7 +103,7 @@ pub(crate) fn find(case: &Case<'_>) -> Vec<Cause> {
     choice::find(case, &mut causes);
     platform::find(case, &mut causes);
     nothing_explains(case, &mut causes);
-    causes.0.sort_by(|a, b| (b.severity, b.confidence).cmp(&(a.severity, a.confidence)));
+    causes.0.sort_by_key(|cause| std::cmp::Reverse((cause.severity, cause.confidence)));
     causes.0
 }
 

@@ -94,6 +94,20 @@ fn drift(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
 }
 
 fn vdso(case: &Case<'_>, causes: &mut Causes) {
+    use clocksmith_kernel::feature::Feature;
+    if case.machine.arch.value == clocksmith_facts::Arch::X86
+        && !Feature::Vdso32.of(&case.machine.kernel.value)
+        && !case.machine.kernel.is_assumed()
+    {
+        causes.add(
+            CauseId::VdsoBypassed,
+            Severity::Info,
+            Confidence::High,
+            "a 32-bit kernel before 3.15 has no clock_gettime in its vDSO: every read is a system call, \
+             whatever the clocksource",
+            vec![Evidence::new(case.machine.kernel.cite(), case.machine.kernel.value.release.clone())],
+        );
+    }
     if !case.vdso_bypassed {
         return;
     }

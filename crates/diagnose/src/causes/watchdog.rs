@@ -536,7 +536,7 @@ fn long_readout(
     let period = clocksmith_facts::log::incident::INTERVAL_S;
     let pm_wrap = 16_777_216.0 / clocksmith_facts::log::incident::ACPI_PM_HZ;
     let wraps = (difference / pm_wrap).round();
-    let wrapped = wraps >= 1.0 && wraps < 20.0 && (difference - wraps * pm_wrap).abs() < 0.03 * cs;
+    let wrapped = (1.0..20.0).contains(&wraps) && (difference - wraps * pm_wrap).abs() < 0.03 * cs;
     if wd_nsec == 0 || wrapped {
         causes.add(
             CauseId::ReadoutStall,

@@ -5,11 +5,11 @@
 //! to be wrong has its own error. Nothing is ever unpacked to disk.
 
 use super::decode::{Compression, decoded};
+use super::manifest;
+pub use super::manifest::{MANIFEST, Manifest, ManifestGap, SCHEMA};
 use super::{MemoryTree, Tree, normal};
 use crate::Missing;
-use serde::{Deserialize, Serialize};
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::rc::Rc;
@@ -27,13 +27,6 @@ pub const MAX_COMPRESSED: u64 = 64 << 20;
 const MAX_OVERHEAD: u64 = 16 << 20;
 /// Bytes of a long name or of extended attributes in the tar format.
 const MAX_EXTENSION: u64 = 64 << 10;
-/// Bytes of the manifest.
-const MAX_MANIFEST: usize = 4 << 20;
-
-/// Name of the manifest.
-pub const MANIFEST: &str = "clocksmith.json";
-/// The manifest's schema.
-pub const SCHEMA: &str = "clocksmith.bundle.v1";
 
 /// Why a file was refused as a bundle.
 #[derive(Debug, thiserror::Error)]
@@ -93,41 +86,14 @@ pub enum BundleError {
         /// The name.
         name: String,
     },
+    /// A tar file with nothing in it that this program reads.
+    #[error(
+        "{0} is a tar file, but neither a bundle nor a mirrored root (no proc, no sys, no log)"
+    )]
+    Foreign(String),
     /// The manifest cannot be understood.
     #[error("the bundle's manifest ({MANIFEST}): {0}")]
     Manifest(String),
-}
-
-/// What a bundle says about itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Manifest {
-    /// [`SCHEMA`].
-    pub schema: String,
-    /// The version of the program that wrote it.
-    pub version: String,
-    /// The machine's host name.
-    pub hostname: String,
-    /// When it was written, in UTC (`2026-01-02T03:04:05Z`).
-    pub time: String,
-    /// Where each file was read, for those that are not the file of their name.
-    #[serde(default)]
-    pub sources: BTreeMap<String, String>,
-    /// The directories that were listed.
-    #[serde(default)]
-    pub listings: BTreeMap<String, Vec<String>>,
-    /// What was wanted and could not be read.
-    #[serde(default)]
-    pub missing: Vec<ManifestGap>,
-}
-
-/// Something that was wanted for a bundle and could not be read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ManifestGap {
-    /// The path.
-    pub path: String,
-    /// Why, where, and how to get it.
-    #[serde(flatten)]
-    pub missing: Missing,
 }
 
 /// A bundle in memory.
@@ -178,7 +144,14 @@ impl BundleTree {
             });
         }
         read?;
-        let manifest = manifest(&files)?;
+        let manifest = manifest::read(&files)?;
+        if manifest.is_none() {
+            // `tar czf x.tar.gz DIR` puts DIR above everything.
+            files.strip_top(is_known);
+            if !files.files().any(|(path, _)| is_known(path)) {
+                return Err(BundleError::Foreign(name.to_owned()));
+            }
+        }
         if let Some(manifest) = &manifest {
             for gap in &manifest.missing {
                 files.set_missing(&gap.path, gap.missing.clone());
@@ -339,20 +312,10 @@ fn pax_path(extension: &[u8]) -> Result<Option<Vec<u8>>, BundleError> {
     Ok(path)
 }
 
-fn manifest(files: &MemoryTree) -> Result<Option<Manifest>, BundleError> {
-    let Some((_, content)) = files.files().find(|(path, _)| *path == MANIFEST) else {
-        return Ok(None);
-    };
-    if content.len() > MAX_MANIFEST {
-        return Err(BundleError::Manifest("it is too long".to_owned()));
-    }
-    let manifest: Manifest = serde_json::from_slice(content)
-        .map_err(|error| BundleError::Manifest(error.to_string()))?;
-    if manifest.schema != SCHEMA {
-        let schema = manifest.schema;
-        return Err(BundleError::Manifest(format!("schema {schema:?} is not {SCHEMA:?}")));
-    }
-    Ok(Some(manifest))
+/// Whether a path is one that a machine's root, or a bundle, has.
+fn is_known(path: &str) -> bool {
+    let top = path.split('/').next().unwrap_or_default();
+    super::is_virtual(path) || matches!(top, "proc" | "sys" | "var" | "sos_commands")
 }
 
 /// Writes a bundle: gzip around tar, the manifest first.

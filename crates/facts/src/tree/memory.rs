@@ -51,6 +51,21 @@ impl MemoryTree {
         self.files.iter().map(|(path, content)| (path.as_str(), content.as_slice()))
     }
 
+    /// Leaves out the directory that all files lie in, if there is one and `keep` does not want it.
+    pub(crate) fn strip_top(&mut self, keep: impl Fn(&str) -> bool) {
+        let Some((top, _)) = self.files.keys().next().and_then(|path| path.split_once('/')) else {
+            return;
+        };
+        let prefix = format!("{top}/");
+        if keep(top) || !self.files.keys().all(|path| path.starts_with(&prefix)) {
+            return;
+        }
+        self.files = std::mem::take(&mut self.files)
+            .into_iter()
+            .map(|(path, content)| (path[prefix.len()..].to_owned(), content))
+            .collect();
+    }
+
     fn reason(&self, path: &str) -> Missing {
         self.missing.get(path).cloned().unwrap_or_else(|| {
             let mut missing = Missing::new(Why::NotAsked, self.describe(path));

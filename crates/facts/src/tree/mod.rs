@@ -11,6 +11,7 @@ pub mod bundle;
 pub mod decode;
 pub mod dir;
 pub mod live;
+mod manifest;
 pub mod memory;
 pub mod record;
 
@@ -88,6 +89,10 @@ pub trait Tree {
 pub fn from_io(error: &io::Error, at: String) -> Missing {
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Missing::new(Why::Absent, at),
+        // Root is refused inside containers and by security modules.
+        io::ErrorKind::PermissionDenied if rustix::process::geteuid().is_root() => {
+            Missing::new(Why::Permission, at).how("run outside the container or sandbox")
+        }
         io::ErrorKind::PermissionDenied => Missing::new(Why::Permission, at).how("run as root"),
         _ => Missing::new(Why::Unreadable(error.to_string()), at),
     }

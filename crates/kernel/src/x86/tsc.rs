@@ -249,7 +249,7 @@ fn stands(machine: &Machine, reason: &UnstableReason, trust: &Trust, watched: bo
             let avoided = line.last("idle") == Some("poll")
                 || shallow("processor.max_cstate", 1)
                 || shallow("intel_idle.max_cstate", 1);
-            !(avoided && asked_what_if(machine)) && !machine.nonstop_what_if()
+            !(machine.nonstop_what_if() || avoided && asked_what_if(machine))
         }
         UnstableReason::NoFrequency => {
             !(line.has("tsc_early_khz") && Feature::TscEarlyKhz.of(kernel))

@@ -1,0 +1,148 @@
+//! A machine told as a story: facts written out, one call each.
+#![allow(dead_code, missing_docs, unreachable_pub)]
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use clocksmith_diagnose::{CauseId, Diagnosis, Remedy, Severity, diagnose};
+use clocksmith_facts::acpi::{HpetTable, PmTimer};
+use clocksmith_facts::clockdev::ClocksourceDevice;
+use clocksmith_facts::cmdline::CommandLine;
+use clocksmith_facts::cpu::{CpuModel, CpuVendor, Flags};
+use clocksmith_facts::hypervisor::{Hypervisor, HypervisorKind};
+use clocksmith_facts::log::KernelLog;
+use clocksmith_facts::version::Kernel;
+use clocksmith_facts::{Arch, Fact, Facts, Origin};
+use clocksmith_kernel::{Expectation, Machine, predict};
+
+pub struct Story {
+    facts: Facts,
+}
+
+pub struct Seen {
+    pub machine: Machine,
+    pub expectation: Expectation,
+    pub diagnosis: Diagnosis,
+}
+
+pub fn strings(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+impl Story {
+    pub fn new(banner: &str) -> Self {
+        let mut facts = Facts::empty(Origin::Stated);
+        let kernel = Kernel::parse(banner).unwrap();
+        let arch = if kernel.is_i686() { Arch::X86 } else { Arch::X86_64 };
+        facts.arch = Fact::known(arch, "story");
+        facts.kernel = Fact::known(kernel, "story");
+        facts.cmdline = Fact::known(CommandLine::parse("ro quiet"), "/proc/cmdline");
+        facts.cpu.packages = Fact::known(1, "story");
+        facts.cpu.nodes = Fact::known(1, "story");
+        Self { facts }
+    }
+
+    pub fn kernel(mut self, text: &str) -> Self {
+        self.facts.kernel = Fact::known(Kernel::parse(text).unwrap(), "story");
+        self
+    }
+
+    pub fn vendor(mut self, vendor: CpuVendor) -> Self {
+        let model = CpuModel { vendor, family: 6, model: 0x2c, name: "story".to_owned() };
+        self.facts.cpu.model = Fact::known(model, "/proc/cpuinfo");
+        self
+    }
+
+    pub fn flags(mut self, flags: &str) -> Self {
+        self.facts.cpu.flags = Fact::known(Flags::parse(flags), "/proc/cpuinfo");
+        self
+    }
+
+    pub fn cpus(mut self, n: u32) -> Self {
+        self.facts.cpu.possible = Fact::known(n, "/sys/devices/system/cpu/possible");
+        self
+    }
+
+    pub fn hypervisor(mut self, kind: HypervisorKind) -> Self {
+        self.facts.hypervisor = Fact::known(Some(Hypervisor::named(kind)), "cpuid 0x40000000");
+        self
+    }
+
+    pub fn bare_metal(mut self) -> Self {
+        self.facts.hypervisor = Fact::known(None, "cpuid 0x1 ecx");
+        self
+    }
+
+    pub fn hpet(mut self, there: bool) -> Self {
+        let table = there.then_some(HpetTable { base: Some(0xfed0_0000), hz: None });
+        self.facts.hpet = Fact::known(table, "ACPI HPET");
+        self
+    }
+
+    pub fn pm_timer(mut self, there: bool) -> Self {
+        let timer = there.then_some(PmTimer { port: 0x408, bits32: None });
+        self.facts.pm_timer = Fact::known(timer, "ACPI FACP");
+        self
+    }
+
+    pub fn cmdline(mut self, line: &str) -> Self {
+        self.facts.cmdline = Fact::known(CommandLine::parse(line), "/proc/cmdline");
+        self
+    }
+
+    pub fn sysfs(mut self, current: &str, available: &[&str]) -> Self {
+        let device = ClocksourceDevice {
+            index: 0,
+            current: current.to_owned(),
+            available: strings(available),
+        };
+        self.facts.clocksources = Fact::known(vec![device], "/sys/devices/system/clocksource");
+        self
+    }
+
+    pub fn log(mut self, text: &str) -> Self {
+        let log = KernelLog::scan(text.as_bytes(), "dmesg").unwrap();
+        self.facts.log = Fact::known(log, "dmesg");
+        self
+    }
+
+    pub fn diagnose(self) -> Seen {
+        let mut facts = self.facts;
+        clocksmith_facts::log::complete(&mut facts);
+        let machine = Machine::of(&facts);
+        let expectation = predict(&machine);
+        let diagnosis = diagnose(&facts, &machine, &expectation, Vec::new());
+        Seen { machine, expectation, diagnosis }
+    }
+}
+
+impl Seen {
+    pub fn available(&self) -> Vec<String> {
+        self.expectation.available.clone().unwrap()
+    }
+
+    pub fn has_cause(&self, id: CauseId) {
+        let ids: Vec<_> = self.diagnosis.causes.iter().map(|c| c.id).collect();
+        assert!(ids.contains(&id), "{id:?} is not among {ids:?}");
+    }
+
+    pub fn remedy(&self, id: &str) -> &Remedy {
+        self.diagnosis
+            .remedies
+            .iter()
+            .find(|r| r.id == id)
+            .unwrap_or_else(|| panic!("{id} is not among {:?}", self.diagnosis.remedies))
+    }
+
+    /// The remedy is advised, not refused.
+    pub fn advises(&self, id: &str) -> &Remedy {
+        let remedy = self.remedy(id);
+        assert_eq!(remedy.refused_because, None);
+        remedy
+    }
+
+    /// Nothing above `info`.
+    pub fn is_calm(&self) {
+        for cause in &self.diagnosis.causes {
+            assert_eq!(cause.severity, Severity::Info, "{cause:?}");
+        }
+    }
+}

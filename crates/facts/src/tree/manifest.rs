@@ -1,0 +1,63 @@
+//! What a bundle says about itself.
+
+use super::{BundleError, MemoryTree};
+use crate::Missing;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Bytes of the manifest.
+const MAX_MANIFEST: usize = 4 << 20;
+
+/// Name of the manifest.
+pub const MANIFEST: &str = "clocksmith.json";
+/// The manifest's schema.
+pub const SCHEMA: &str = "clocksmith.bundle.v1";
+
+/// What a bundle says about itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// The version of the program that wrote it.
+    pub version: String,
+    /// The machine's host name.
+    pub hostname: String,
+    /// When it was written, in UTC (`2026-01-02T03:04:05Z`).
+    pub time: String,
+    /// Where each file was read, for those that are not the file of their name.
+    #[serde(default)]
+    pub sources: BTreeMap<String, String>,
+    /// The directories that were listed.
+    #[serde(default)]
+    pub listings: BTreeMap<String, Vec<String>>,
+    /// What was wanted and could not be read.
+    #[serde(default)]
+    pub missing: Vec<ManifestGap>,
+}
+
+/// Something that was wanted for a bundle and could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ManifestGap {
+    /// The path.
+    pub path: String,
+    /// Why, where, and how to get it.
+    #[serde(flatten)]
+    pub missing: Missing,
+}
+
+/// The manifest among the files, if there is one.
+pub(super) fn read(files: &MemoryTree) -> Result<Option<Manifest>, BundleError> {
+    let Some((_, content)) = files.files().find(|(path, _)| *path == MANIFEST) else {
+        return Ok(None);
+    };
+    if content.len() > MAX_MANIFEST {
+        return Err(BundleError::Manifest("it is too long".to_owned()));
+    }
+    let manifest: Manifest = serde_json::from_slice(content)
+        .map_err(|error| BundleError::Manifest(error.to_string()))?;
+    if manifest.schema != SCHEMA {
+        let schema = manifest.schema;
+        return Err(BundleError::Manifest(format!("schema {schema:?} is not {SCHEMA:?}")));
+    }
+    Ok(Some(manifest))
+}
