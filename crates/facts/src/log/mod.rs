@@ -11,6 +11,8 @@ mod encoding;
 pub mod event;
 pub mod incident;
 mod journal;
+mod keywords;
+mod lines;
 mod parse;
 mod prefix;
 pub mod rates;

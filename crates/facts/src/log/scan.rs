@@ -5,24 +5,25 @@
 //! keywords at once); memory is one window plus the kept events.
 
 use super::event::Event;
-use super::parse::{self, Groups, KEYWORDS};
+use super::keywords::Finder;
+use super::lines::{
+    LINE_LIMIT, count_lines, is_comment, newlines_within, next_line, next_message, previous_line,
+    text,
+};
+use super::parse::{self, Groups};
 use super::prefix::{Stripped, strip};
 use super::store::Store;
 use super::{KernelLog, LogError, encoding, transcript};
-use aho_corasick::packed::{Config, MatchKind, Searcher};
-use std::borrow::Cow;
 use std::io::Read;
 
-/// Bytes looked at together. Longer lines are cut.
+/// Bytes looked at together. Longer lines are passed over.
 const WINDOW: usize = 1 << 20;
 /// Lines behind a hit that may be its wrapped continuation.
 const LOOKAHEAD: usize = 3;
-/// Bytes of one line that are looked at.
-const LINE_LIMIT: usize = 16 << 10;
 
 /// Scans a whole log.
 pub(super) fn scan(mut reader: impl Read, name: &str) -> Result<KernelLog, LogError> {
-    let searcher = searcher()?;
+    let finder = Finder::new()?;
     let mut scanner = Scanner::new(name);
     let mut window = vec![0u8; WINDOW];
     let mut filled = 0;
@@ -35,7 +36,7 @@ pub(super) fn scan(mut reader: impl Read, name: &str) -> Result<KernelLog, LogEr
             first = false;
             encoding::check(&window[..filled], name)?;
         }
-        let used = scanner.window(&searcher, &window[..filled], end_of_file);
+        let used = scanner.window(&finder, &window[..filled], end_of_file);
         window.copy_within(used..filled, 0);
         filled -= used;
         if end_of_file {
@@ -43,15 +44,6 @@ pub(super) fn scan(mut reader: impl Read, name: &str) -> Result<KernelLog, LogEr
         }
     }
     scanner.finish()
-}
-
-fn searcher() -> Result<Searcher, LogError> {
-    Config::new()
-        .match_kind(MatchKind::LeftmostFirst)
-        .builder()
-        .extend(KEYWORDS.iter().map(|(keyword, _)| keyword))
-        .build()
-        .ok_or(LogError::Internal("the keyword searcher cannot be built on this processor"))
 }
 
 /// Reads until the buffer is full or the input ends.
@@ -71,8 +63,11 @@ fn fill(reader: &mut impl Read, buffer: &mut [u8], name: &str) -> Result<usize, 
 struct Scanner {
     log: KernelLog,
     store: Store,
-    /// Number of the line that starts at the beginning of the window, from 1.
+    /// Number of the line that is worked on, from 1.
     line: u64,
+    /// Bytes at the beginning of the window that are done with, and stay only because the next line
+    /// may continue them.
+    context: usize,
     /// Whether lines of this log have a kernel prefix, so that one without is a continuation.
     prefixed: bool,
     last_at: Option<f64>,
@@ -91,6 +86,7 @@ impl Scanner {
             log: KernelLog { name: name.to_owned(), boots: 1, ..KernelLog::default() },
             store: Store::default(),
             line: 1,
+            context: 0,
             prefixed: false,
             last_at: None,
             banner: None,
@@ -101,8 +97,8 @@ impl Scanner {
     }
 
     /// Works through one window and returns how many bytes of it are done with.
-    fn window(&mut self, searcher: &Searcher, window: &[u8], end_of_file: bool) -> usize {
-        let mut at = 0;
+    fn window(&mut self, finder: &Finder, window: &[u8], end_of_file: bool) -> usize {
+        let mut at = std::mem::take(&mut self.context);
         if self.skipping {
             match memchr::memchr(b'\n', window) {
                 Some(newline) => {
@@ -110,7 +106,10 @@ impl Scanner {
                     self.line += 1;
                     self.skipping = false;
                 }
-                None => return window.len(),
+                None => {
+                    self.line += u64::from(end_of_file);
+                    return window.len();
+                }
             }
         }
         let complete = if end_of_file {
@@ -127,32 +126,43 @@ impl Scanner {
         self.sample(&window[at..complete]);
         // `counted` is the start of line number `self.line`.
         let mut counted = at;
-        while let Some(hit) = searcher.find_in(window, (at..complete).into()) {
-            let start = memchr::memrchr(b'\n', &window[at..hit.start()]).map_or(at, |n| at + n + 1);
-            let end = memchr::memchr(b'\n', &window[hit.end()..complete])
-                .map_or(complete, |n| hit.end() + n);
+        while let Some(hit) = finder.find(window, at..complete) {
+            let start = memchr::memrchr(b'\n', &window[at..hit.start]).map_or(at, |n| at + n + 1);
+            let end =
+                memchr::memchr(b'\n', &window[hit.end..complete]).map_or(complete, |n| hit.end + n);
             // Too close to the end of the window to see a continuation: look again with more.
             if !end_of_file && newlines_within(&window[end..complete], LOOKAHEAD + 1) <= LOOKAHEAD {
-                let keep = previous_line(window, counted, start);
+                let keep = previous_line(window, start);
                 if keep > 0 {
-                    self.line += count_lines(&window[counted..keep]);
+                    self.line += count_lines(&window[counted..start]);
+                    self.context = start - keep;
                     return keep;
                 }
             }
             self.line += count_lines(&window[counted..start]);
             counted = start;
             let mut groups = Groups::default();
-            groups.add(KEYWORDS[hit.pattern().as_usize()].1);
-            let mut from = hit.end();
-            while let Some(more) = searcher.find_in(window, (from..end).into()) {
-                groups.add(KEYWORDS[more.pattern().as_usize()].1);
-                from = more.end();
+            groups.add(hit.group);
+            let mut from = hit.end;
+            while let Some(more) = finder.find(window, from..end) {
+                groups.add(more.group);
+                from = more.end;
             }
             let used_to = self.line_at(window, start, end, complete, groups);
             at = used_to.max(end).min(complete);
         }
         self.line += count_lines(&window[counted..complete]);
-        complete
+        if end_of_file {
+            // The last line need not end in a newline.
+            self.line += u64::from(window.last().is_some_and(|byte| *byte != b'\n'));
+            return complete;
+        }
+        let keep = previous_line(window, complete);
+        if keep == 0 || complete - keep > LINE_LIMIT {
+            return complete;
+        }
+        self.context = complete - keep;
+        keep
     }
 
     /// Takes note of whether this looks like a kernel log at all, from the first lines.
@@ -165,8 +175,7 @@ impl Scanner {
             if self.sampled > 400 {
                 return;
             }
-            let text = String::from_utf8_lossy(&line[..line.len().min(LINE_LIMIT)]);
-            if strip(&text).kernel == Some(true) {
+            if strip(&text(line, 0, line.len())).kernel == Some(true) {
                 self.log.looks_like_kernel = true;
                 return;
             }
@@ -369,79 +378,4 @@ impl Scanner {
         }
         Ok(self.log)
     }
-}
-
-/// A line as text, cut to a bounded length; wrong UTF-8 is replaced.
-fn text(window: &[u8], start: usize, end: usize) -> Cow<'_, str> {
-    let end = end.min(start + LINE_LIMIT).min(window.len());
-    let line = &window[start.min(end)..end];
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
-    let text = String::from_utf8_lossy(line);
-    if text.contains('\u{1b}') {
-        Cow::Owned(without_escapes(&text))
-    } else if QUOTED.iter().any(|(code, _)| text.contains(code)) {
-        Cow::Owned(QUOTED.iter().fold(text.into_owned(), |t, (code, c)| t.replace(code, c)))
-    } else {
-        text
-    }
-}
-
-/// What quoted-printable mail writes for the signs that occur in logs (RFC 2045, section 6.7).
-const QUOTED: [(&str, &str); 4] = [("=3D", "="), ("=0A", ""), ("=20", " "), ("=09", "\t")];
-
-/// Takes terminal colour sequences (`ESC [ ... letter`) out.
-fn without_escapes(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        if c != '\u{1b}' {
-            out.push(c);
-        } else if chars.next() == Some('[') {
-            for c in chars.by_ref() {
-                if c.is_ascii_alphabetic() {
-                    break;
-                }
-            }
-        }
-    }
-    out
-}
-
-/// Header lines of a report (`# key: value`) are no kernel messages; `# cat ...` is a root prompt.
-fn is_comment(raw: &str) -> bool {
-    raw.trim_start().starts_with('#') && !transcript::is_prompt(raw)
-}
-
-/// The text of a continuation: with its leading blanks where a word was cut, without otherwise.
-fn next_message<'a>(raw: &'a str, trimmed: &'a str) -> &'a str {
-    if raw.starts_with(' ') && !raw.trim_start().starts_with('>') {
-        raw.trim_end()
-    } else {
-        trimmed
-    }
-}
-
-fn next_line(window: &[u8], end: usize, complete: usize) -> Option<(Cow<'_, str>, usize)> {
-    let start = end + 1;
-    if start >= complete {
-        return None;
-    }
-    let stop = memchr::memchr(b'\n', &window[start..complete]).map_or(complete, |n| start + n);
-    Some((text(window, start, stop), stop))
-}
-
-/// Start of the line before the one at `start`, not before `floor`.
-fn previous_line(window: &[u8], floor: usize, start: usize) -> usize {
-    if start <= floor {
-        return start;
-    }
-    memchr::memrchr(b'\n', &window[floor..start - 1]).map_or(floor, |n| floor + n + 1)
-}
-
-fn count_lines(bytes: &[u8]) -> u64 {
-    memchr::memchr_iter(b'\n', bytes).count() as u64
-}
-
-fn newlines_within(bytes: &[u8], limit: usize) -> usize {
-    memchr::memchr_iter(b'\n', bytes).take(limit).count()
 }

@@ -1,0 +1,89 @@
+//! Lines inside a window of bytes: as text without what terminals and mailers put in, and their
+//! borders.
+
+use super::transcript;
+use std::borrow::Cow;
+
+/// Bytes of one line that are looked at.
+pub(super) const LINE_LIMIT: usize = 16 << 10;
+
+/// A line as text, cut to a bounded length; wrong UTF-8 is replaced. A block of NUL bytes in front,
+/// which a crash leaves in a log file, is no part of it.
+pub(super) fn text(window: &[u8], start: usize, end: usize) -> Cow<'_, str> {
+    let line = window.get(start..end.min(window.len())).unwrap_or_default();
+    let line = &line[line.iter().take_while(|byte| **byte == 0).count()..];
+    let line = &line[..line.len().min(LINE_LIMIT)];
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let text = String::from_utf8_lossy(line);
+    if text.contains('\u{1b}') {
+        Cow::Owned(without_escapes(&text))
+    } else if QUOTED.iter().any(|(code, _)| text.contains(code)) {
+        Cow::Owned(QUOTED.iter().fold(text.into_owned(), |t, (code, c)| t.replace(code, c)))
+    } else {
+        text
+    }
+}
+
+/// What quoted-printable mail writes for the signs that occur in logs (RFC 2045, section 6.7).
+const QUOTED: [(&str, &str); 4] = [("=3D", "="), ("=0A", ""), ("=20", " "), ("=09", "\t")];
+
+/// Takes terminal colour sequences (`ESC [ ... letter`) out.
+fn without_escapes(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        if c != '\u{1b}' {
+            out.push(c);
+        } else if chars.next() == Some('[') {
+            for c in chars.by_ref() {
+                if c.is_ascii_alphabetic() {
+                    break;
+                }
+            }
+        }
+    }
+    out
+}
+
+/// Header lines of a report (`# key: value`) are no kernel messages; `# cat ...` is a root prompt.
+pub(super) fn is_comment(raw: &str) -> bool {
+    raw.trim_start().starts_with('#') && !transcript::is_prompt(raw)
+}
+
+/// The text of a continuation: with its leading blanks where a word was cut, without otherwise.
+pub(super) fn next_message<'a>(raw: &'a str, trimmed: &'a str) -> &'a str {
+    if raw.starts_with(' ') && !raw.trim_start().starts_with('>') {
+        raw.trim_end()
+    } else {
+        trimmed
+    }
+}
+
+pub(super) fn next_line(
+    window: &[u8],
+    end: usize,
+    complete: usize,
+) -> Option<(Cow<'_, str>, usize)> {
+    let start = end + 1;
+    if start >= complete {
+        return None;
+    }
+    let stop = memchr::memchr(b'\n', &window[start..complete]).map_or(complete, |n| start + n);
+    Some((text(window, start, stop), stop))
+}
+
+/// Start of the line before the one at `start`; `start` itself where there is none.
+pub(super) fn previous_line(window: &[u8], start: usize) -> usize {
+    match start.checked_sub(1) {
+        Some(newline) => memchr::memrchr(b'\n', &window[..newline]).map_or(0, |n| n + 1),
+        None => start,
+    }
+}
+
+pub(super) fn count_lines(bytes: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', bytes).count() as u64
+}
+
+pub(super) fn newlines_within(bytes: &[u8], limit: usize) -> usize {
+    memchr::memchr_iter(b'\n', bytes).take(limit).count()
+}

@@ -1,0 +1,34 @@
+//! What the targets share: the whole way from facts to a rendered verdict.
+
+use clocksmith_diagnose::{CauseId, Diagnosis, diagnose};
+use clocksmith_facts::Facts;
+use clocksmith_kernel::{Expectation, Machine, predict};
+
+/// Predicts, diagnoses and serialises: all that the program does with facts, short of printing.
+pub fn judge(facts: &Facts) {
+    let machine = Machine::of(facts);
+    let expectation = predict(&machine);
+    consistent(&expectation);
+    let diagnosis = diagnose(facts, &machine, &expectation, Vec::new());
+    answered(&diagnosis);
+    assert!(serde_json::to_string(facts).is_ok(), "facts cannot be written as JSON");
+    for part in [serde_json::to_string(&diagnosis.causes), serde_json::to_string(&diagnosis.remedies)] {
+        assert!(part.is_ok(), "a diagnosis cannot be written as JSON");
+    }
+}
+
+/// What the kernel would use is one of the clocksources that it would list.
+pub fn consistent(expectation: &Expectation) {
+    if let (Some(current), Some(available)) = (&expectation.current, &expectation.available) {
+        assert!(available.contains(current), "{current} is not among {available:?}");
+    }
+}
+
+/// Nobody is left without an answer, and every cause rests on something.
+fn answered(diagnosis: &Diagnosis) {
+    assert!(!diagnosis.headline.trim().is_empty(), "no headline");
+    for cause in &diagnosis.causes {
+        let bare = cause.id == CauseId::InsufficientEvidence;
+        assert!(bare || !cause.evidence.is_empty(), "{:?} has no evidence", cause.id);
+    }
+}
