@@ -379,6 +379,20 @@ pub(super) const ENTRIES: &[Entry] = &[
         sources: &["clocksource_find_best() in kernel/time/clocksource.c"],
     },
     Entry {
+        id: "cpus-differ",
+        words: &["cpus-differ"],
+        what: "CPUID, or /proc/cpuinfo, says different things about clocks on different CPUs: the \
+         invariant TSC bit, TSC_ADJUST, the frequency leaves, the model.",
+        versions: "All. The kernel goes by the boot CPU for most of these bits.",
+        so_what: "A TSC is only as good as its worst CPU. Usual on hybrid processors (harmless for \
+         the TSC); on other machines a sign of mixed processors, firmware or a hypervisor that \
+         lets virtual CPUs run on different kinds of hosts.",
+        do_what: "Compare the TSCs of the CPUs with clocksmith verify before trusting them; in a \
+         guest, pin it to one kind of host.",
+        see_also: &["invariant TSC", "TSC_ADJUST", "tsc-warp"],
+        sources: &["CPUID leaves 0x1, 0x7, 0x15, 0x16, 0x80000007 of every CPU"],
+    },
+    Entry {
         id: "vdso-bypassed",
         words: &["vdso-bypassed"],
         what: "The clocksource can be read in the vDSO, and programs do not use it: vdso=0, a \
