@@ -275,9 +275,16 @@ fn pasted_messages() {
     }
 }
 
-/// Every event that the parser can return has a text.
+/// Every event has a text: the match over events is exhaustive, and every id in it has an entry.
 #[test]
-fn every_parsed_line_of_the_tables_has_a_text() {
+fn every_event_has_a_text() {
+    let source = include_str!("messages/mod.rs");
+    let ids: Vec<&str> =
+        source.split("=> \"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    assert!(ids.len() > 70, "{ids:?}");
+    for id in ids.into_iter().filter(|id| !id.is_empty()) {
+        assert!(messages::entries().any(|entry| entry.id == id), "{id}");
+    }
     for (message, _, _) in PASTED {
         if let Some(event) = KernelLog::message(message) {
             assert!(messages::of_event(&event).is_some(), "{event:?}");

@@ -227,7 +227,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         id: "arch-erratum",
-        words: &["arch_timer: Enabling global workaround for TEXT", "arch_timer: Enabling"],
+        words: &["arch_timer: Enabling local|global workaround for TEXT", "arch_timer: Enabling"],
         what: "Linux works around a fault of this CPU's timer.",
         versions: "4.9 and later. global: all CPUs; local: this one.",
         so_what: "Workarounds that change reads of the counter (Freescale A-008585, printed \
