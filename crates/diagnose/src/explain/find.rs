@@ -80,6 +80,7 @@ fn word(query: &str) -> Vec<Explanation> {
         all.push(entry.explanation(Kind::Term));
     }
     all.extend(policies::named(&folded));
+    all.extend(policies::remedy_of(query.trim()));
     if all.is_empty() {
         let message = messages::entries().find(|e| e.words.iter().any(|w| fold(w) == folded));
         all.extend(message.map(|entry| entry.explanation(Kind::Message)));
