@@ -164,7 +164,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         id: "backwards",
-        words: &["Time went backwards", "time went backwards"],
+        words: &["Time went backwards"],
         what: "A paravirtual clock returned less than before: it is not the same on all CPUs, or \
          the host's clock stepped.",
         versions: "Old Xen guests (2.6.18 times) and others.",

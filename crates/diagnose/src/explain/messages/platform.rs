@@ -262,12 +262,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         id: "resume",
-        words: &[
-            "PM: suspend exit",
-            "PM: suspend exit",
-            "PM: hibernation exit",
-            "Waking up from system sleep state",
-        ],
+        words: &["PM: suspend exit", "PM: hibernation exit", "Waking up from system sleep state"],
         what: "The system is back from sleep.",
         versions: "All.",
         so_what: "A warp or jump right after it is firmware that restored the CPUs' counters \
@@ -290,7 +285,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         id: "gvisor",
-        words: &["Starting gVisor...", "Starting gVisor"],
+        words: &["Starting gVisor..."],
         what: "This is no Linux kernel but gVisor, which plays one in user space.",
         versions: "Any.",
         so_what: "Its log and its sysfs say nothing about the real clocksource.",
