@@ -270,7 +270,7 @@ pub(super) fn close(query: &str) -> Vec<String> {
     offers.sort();
     let mut out: Vec<String> = Vec::new();
     for (_, word) in offers {
-        if out.len() < OFFERS && !out.iter().any(|old| fold(old) == fold(&word)) {
+        if out.len() < OFFERS && !out.contains(&word) {
             out.push(word);
         }
     }

@@ -333,11 +333,11 @@ fn values_of_parameters() {
 #[test]
 fn words_of_every_kind() {
     assert_eq!(kinds("HPET"), [Kind::Clocksource]);
-    assert_eq!(kinds("tsc reliable"), [Kind::Parameter]);
+    assert_eq!(kinds("tsc reliable"), [Kind::Parameter, Kind::Term]);
     assert_eq!(kinds("vdso"), [Kind::Parameter, Kind::Term]);
     assert_eq!(kinds("sap"), [Kind::Policy, Kind::Policy]);
     assert_eq!(kinds("hide-hpet"), [Kind::Remedy]);
-    assert_eq!(kinds("tsc-reliable"), [Kind::Parameter, Kind::Remedy]);
+    assert_eq!(kinds("tsc-reliable"), [Kind::Parameter, Kind::Term, Kind::Remedy]);
     assert_eq!(kinds("stable-bit"), [Kind::Term]);
     assert_eq!(kinds("tsc"), [Kind::Clocksource, Kind::Parameter]);
     let several: Vec<String> = explain("tsc hpet acpi_pm").into_iter().map(|e| e.title).collect();
