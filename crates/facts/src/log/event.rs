@@ -222,6 +222,8 @@ pub enum Event {
     },
     /// `Switched to high resolution mode` or `NOHz mode`: the tick is one-shot.
     TickOneshot,
+    /// `Could not switch to high resolution mode`: the tick stays periodic.
+    TickNotOneshot,
     /// `Detected N MHz processor` (or `TSC`), in kHz.
     Detected {
         /// Frequency in kHz.

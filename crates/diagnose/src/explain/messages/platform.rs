@@ -216,6 +216,19 @@ pub(super) const ENTRIES: &[Entry] = &[
         sources: &["kernel/time/hrtimer.c; kernel/time/tick-sched.c"],
     },
     Entry {
+        id: "not-oneshot",
+        words: &["Could not switch to high resolution mode on CPU N"],
+        what: "The kernel could not program the tick one shot at a time, usually because the local \
+         APIC timer failed its check.",
+        versions: "All.",
+        so_what: "The tick stays periodic: timers are as coarse as the tick, and sysfs lists every \
+         clocksource, unstable ones and jiffies too.",
+        do_what: "Look for `APIC timer disabled due to verification failure` and what disturbed it \
+         at boot.",
+        see_also: &["high resolution"],
+        sources: &["hrtimer_switch_to_hres() in kernel/time/hrtimer.c"],
+    },
+    Entry {
         id: "arch-timer",
         words: &["arch_timer: cp15 timer(s) running at N MHz (virt).", "timer(s) running at"],
         what: "Arm's architected timer and its frequency.",

@@ -132,6 +132,9 @@ fn arm(m: &str) -> Option<Event> {
 }
 
 fn tick_and_sleep(m: &str) -> Option<Event> {
+    if m.contains("Could not switch to high resolution mode") {
+        return Some(Event::TickNotOneshot);
+    }
     if m.contains("Switched to high resolution mode") || m.contains("Switched to NOHz mode") {
         return Some(Event::TickOneshot);
     }
