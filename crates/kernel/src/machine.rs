@@ -67,6 +67,8 @@ pub struct Machine {
     pub pvclock_stable: Option<bool>,
     /// The kernel found out no TSC frequency; where that shows.
     pub no_frequency: Option<String>,
+    /// Milliseconds by the PM timer for 100 ms by the TSC, where the kernel found them to differ.
+    pub apic_calibration_ms: Option<u64>,
     /// TSC frequency in kHz, where known from anything but the command line.
     pub tsc_khz: Option<u64>,
     /// The kernel could not make the tick one-shot; where it says so.
@@ -122,6 +124,7 @@ impl Machine {
             xen_no_vdso: None,
             pvclock_stable: None,
             no_frequency: None,
+            apic_calibration_ms: None,
             tsc_khz: None,
             tick_stuck: None,
             highres_built: true,
@@ -210,6 +213,12 @@ impl Machine {
         }) {
             self.hpet_disabled = Some(format!("{text} [{}]", name(entry)));
         }
+        self.apic_calibration_ms = log
+            .last(|event| match event {
+                Event::ApicCalibration { ms } => Some(*ms),
+                _ => None,
+            })
+            .map(|(_, ms)| ms);
         self.pm_timer_bug = log.any(|e| matches!(e, Event::PmTimerChipsetBug));
         if let Some((entry, ())) = log.last(|e| matches!(e, Event::PmTimerBad).then_some(())) {
             self.pm_timer = Input::read(false, log.source(entry));

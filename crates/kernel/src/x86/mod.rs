@@ -43,8 +43,7 @@ pub(crate) fn predict(machine: &Machine, out: &mut Expectation) {
         sources.push(Registered::new("acpi_pm", rating, true, false, order::ACPI_PM));
     }
     // The PIT is still ticking only where no local APIC timer has taken over.
-    let no_apic_timer =
-        machine.cmdline.value.has("nolapic") || machine.cmdline.value.has("nolapic_timer");
+    let no_apic_timer = machine.cmdline.value.has("nolapic");
     let one_cpu = machine.effective_possible_cpus() == 1;
     if machine.arch.value == Arch::X86 && one_cpu && !hpet && no_apic_timer {
         sources.push(Registered::new("pit", 110, false, false, order::PIT));
