@@ -99,7 +99,7 @@ pub(crate) struct Predict {
 #[derive(ClapArgs, Debug, Clone, Default)]
 pub(crate) struct Explain {
     /// A word, or a whole kernel message in quotes
-    #[arg(required = true, value_name = "WORD|MESSAGE")]
+    #[arg(required = true, allow_negative_numbers = true, value_name = "WORD|MESSAGE")]
     pub(crate) words: Vec<String>,
 }
 

@@ -1,6 +1,7 @@
 //! The JSON documents of the contract. Fields are added, never removed or renamed.
 
 use clocksmith_diagnose::diagnosis::MissingFact;
+use clocksmith_diagnose::explain::Explanation;
 use clocksmith_diagnose::{Cause, Confidence, Diagnosis, Read, Remedy, Verdict};
 use clocksmith_facts::Facts;
 use clocksmith_kernel::Expectation;
@@ -36,6 +37,9 @@ pub(crate) struct WhyReport {
     pub(crate) differences: Vec<String>,
     /// The machine in short.
     pub(crate) machine: MachineReport,
+    /// Every fact with its source, or the reason why it is missing; only with `-v`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) facts: Option<serde_json::Value>,
 }
 
 /// The clocksource in use.
@@ -111,6 +115,7 @@ impl WhyReport {
                 cpu: facts.cpu.model.value().map(|m| m.name.clone()),
                 boots_in_log: facts.kernel_log().map(|log| log.boots),
             },
+            facts: None,
         }
     }
 }
@@ -246,6 +251,30 @@ impl CollectReport {
     }
 }
 
+/// `explain --json`.
+#[derive(Serialize, JsonSchema, Debug)]
+pub(crate) struct ExplainReport {
+    /// Always `clocksmith.explain.v1`.
+    schema: &'static str,
+    /// What was asked.
+    pub(crate) query: String,
+    /// What is known about it; empty if nothing.
+    pub(crate) explanations: Vec<Explanation>,
+    /// Close words and messages, if nothing is known.
+    pub(crate) did_you_mean: Vec<String>,
+}
+
+impl ExplainReport {
+    /// Builds the document.
+    pub(crate) fn new(
+        query: String,
+        explanations: Vec<Explanation>,
+        did_you_mean: Vec<String>,
+    ) -> Self {
+        Self { schema: "clocksmith.explain.v1", query, explanations, did_you_mean }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -260,6 +289,7 @@ mod tests {
             ("clocksmith.why.v1", schemars::schema_for!(WhyReport)),
             ("clocksmith.predict.v1", schemars::schema_for!(PredictReport)),
             ("clocksmith.collect.v1", schemars::schema_for!(CollectReport)),
+            ("clocksmith.explain.v1", schemars::schema_for!(ExplainReport)),
         ];
         for (name, schema) in all {
             let text = format!("{}\n", serde_json::to_string_pretty(&schema).unwrap());

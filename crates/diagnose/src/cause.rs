@@ -59,6 +59,8 @@ pub enum CauseId {
     NoTsc,
     /// Nothing better is registered.
     OnlyChoice,
+    /// CPUID differs between CPUs in a bit that concerns clocks.
+    CpusDiffer,
     /// The vDSO is not used although the clocksource has a vDSO mode.
     VdsoBypassed,
     /// The cause cannot be known from this evidence.
@@ -67,7 +69,7 @@ pub enum CauseId {
 
 impl CauseId {
     /// Every id, in the order of the documentation.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::TscWarp,
         Self::TscUnsynchronized,
         Self::TscHaltsInIdle,
@@ -93,6 +95,7 @@ impl CauseId {
         Self::CounterTrappedCompat,
         Self::NoTsc,
         Self::OnlyChoice,
+        Self::CpusDiffer,
         Self::VdsoBypassed,
         Self::InsufficientEvidence,
     ];
@@ -126,6 +129,7 @@ impl CauseId {
             Self::CounterTrappedCompat => "counter-trapped-compat",
             Self::NoTsc => "no-tsc",
             Self::OnlyChoice => "only-choice",
+            Self::CpusDiffer => "cpus-differ",
             Self::VdsoBypassed => "vdso-bypassed",
             Self::InsufficientEvidence => "insufficient-evidence",
         }

@@ -73,6 +73,9 @@ fn from_log(facts: &Facts, log: &KernelLog) -> Current {
             source: log.source(entry).0,
         };
     }
+    if let Some(current) = never_left_jiffies(facts, log) {
+        return current;
+    }
     only_counter(facts, log).unwrap_or_else(|| unknown("the log does not say"))
 }
 
@@ -103,6 +106,19 @@ fn ends_early(log: &KernelLog, entry: &Entry, name: &str) -> bool {
     let log_ends = log.last_at.is_some_and(|at| at < 4.0);
     let demoted = log.any(|e| matches!(e, Event::TscUnstable(_)));
     slow && in_first_seconds && log_ends && !demoted
+}
+
+/// `clocksource=jiffies` on the command line prints no switch: jiffies is what a boot begins with.
+fn never_left_jiffies(facts: &Facts, log: &KernelLog) -> Option<Current> {
+    let wanted = facts.cmdline.value()?.clocksource_override()?;
+    let settled = log.from_boot && log.any(|e| matches!(e, Event::Registered { .. }));
+    (wanted == "jiffies" && settled && !log.any(|e| matches!(e, Event::Switched(_)))).then(|| {
+        Current {
+            name: Some(wanted),
+            confidence: Confidence::Medium,
+            source: format!("{}: the command line asks for it, and nothing replaced it", log.name),
+        }
+    })
 }
 
 /// On these architectures there is nothing to choose: the counter that registers is the one in use.

@@ -80,6 +80,7 @@ fn lead(cause: &Cause) -> String {
         CauseId::CounterTrapped => "a hardware erratum makes the kernel trap the counter",
         CauseId::NoTsc => "the kernel has no usable TSC frequency, or no TSC",
         CauseId::OnlyChoice => "nothing better is registered",
+        CauseId::CpusDiffer => "its CPUs are not alike in what concerns clocks",
         CauseId::VdsoBypassed => "reads do not stay in user space",
         CauseId::OverrideRefused => "a choice of another clocksource was refused",
         CauseId::TscAdjustChanged => "firmware changed the TSC of some CPUs",

@@ -186,16 +186,20 @@ impl Facts {
     /// The clocksource in use according to sysfs, with its source.
     #[must_use]
     pub fn current_clocksource(&self) -> Fact<&str> {
+        // A transcript in a log is a line, not a directory.
+        let file = |source: &crate::Source| {
+            if source.0.ends_with("/clocksource") {
+                format!("{source}/clocksource0/current_clocksource")
+            } else {
+                source.0.clone()
+            }
+        };
         match &self.clocksources {
             Fact::Known { value, source } => match value.first() {
-                Some(device) if device.current.is_empty() => Fact::Missing(Missing::new(
-                    crate::Why::NotAsked,
-                    format!("{source}/clocksource0/current_clocksource"),
-                )),
-                Some(device) => Fact::known(
-                    device.current.as_str(),
-                    format!("{source}/clocksource0/current_clocksource"),
-                ),
+                Some(device) if device.current.is_empty() => {
+                    Fact::Missing(Missing::new(crate::Why::NotAsked, file(source)))
+                }
+                Some(device) => Fact::known(device.current.as_str(), file(source)),
                 None => Fact::Missing(Missing::new(crate::Why::Absent, source.clone())),
             },
             Fact::Missing(missing) => Fact::Missing(missing.clone()),

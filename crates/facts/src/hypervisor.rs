@@ -1,6 +1,5 @@
 //! Which hypervisor this kernel runs under, and what it offers for time.
 
-use crate::cpuid::CpuidDump;
 use serde::Serialize;
 
 /// A hypervisor, as CPUID (or DMI, or the kernel log) names it.
@@ -125,38 +124,6 @@ impl Hypervisor {
             timing_leaf_khz: None,
             xen_dom0: false,
         }
-    }
-
-    /// From the hypervisor leaves of the first CPU; `None` if no signature is presented.
-    #[must_use]
-    pub fn from_cpuid(dump: &CpuidDump) -> Option<Self> {
-        let cpu = dump.first()?;
-        let signatures = dump.signatures();
-        if signatures.is_empty() {
-            return None;
-        }
-        let leaf = |kind, offset, subleaf| {
-            let base = signatures.iter().find(|s| s.kind == Some(kind))?.base;
-            dump.leaf(cpu, base + offset, subleaf)
-        };
-        let kind = signatures.iter().find_map(|s| s.kind).unwrap_or(HypervisorKind::Other);
-        let hyperv_privileges = leaf(HypervisorKind::Hyperv, 3, 0).map(|regs| regs.eax);
-        let kvm_features = leaf(HypervisorKind::Kvm, 1, 0).map(|regs| regs.eax);
-        let xen_tsc_mode = leaf(HypervisorKind::XenHvm, 3, 0).map(|regs| regs.ebx);
-        // VMware's timing leaf, which QEMU and ACRN offer too; Hyper-V's leaves mean other things.
-        let timing_leaf_khz = dump
-            .leaf(cpu, 0x4000_0010, 0)
-            .map(|regs| regs.eax)
-            .filter(|khz| *khz != 0 && signatures[0].kind != Some(HypervisorKind::Hyperv));
-        Some(Self {
-            kind,
-            hyperv_privileges,
-            kvm_features,
-            xen_tsc_mode,
-            timing_leaf_khz,
-            xen_dom0: false,
-            signatures,
-        })
     }
 
     /// Whether that hypervisor's signature is presented at any base, or it is the named one.

@@ -1,6 +1,5 @@
 //! What the model answers.
 
-use crate::vdso::VdsoClock;
 use serde::Serialize;
 
 /// One step of the chain of rules.
@@ -60,6 +59,17 @@ pub enum TscState {
         /// It was seen to happen (not derived from static facts).
         observed: bool,
     },
+}
+
+/// Whether one clock id is served by the vDSO.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct VdsoClock {
+    /// `CLOCK_MONOTONIC` and so on.
+    pub clock: String,
+    /// Served without a system call; `None`: only the host or the process decides.
+    pub vdso: Option<bool>,
+    /// Why.
+    pub why: String,
 }
 
 /// What Linux is expected to do on a machine.

@@ -69,8 +69,10 @@ pub struct Machine {
     pub no_frequency: Option<String>,
     /// TSC frequency in kHz, where known from anything but the command line.
     pub tsc_khz: Option<u64>,
-    /// High-resolution timers or NOHZ are built in.
-    pub oneshot_built: bool,
+    /// High-resolution timers are built in.
+    pub highres_built: bool,
+    /// NOHZ is built in.
+    pub nohz_built: bool,
 }
 
 impl Machine {
@@ -119,7 +121,8 @@ impl Machine {
             pvclock_stable: None,
             no_frequency: None,
             tsc_khz: None,
-            oneshot_built: true,
+            highres_built: true,
+            nohz_built: true,
         }
     }
 
@@ -187,9 +190,11 @@ impl Machine {
         if let Some(config) = facts.config.value()
             && !config.is_empty()
         {
-            self.oneshot_built = config.enabled("HIGH_RES_TIMERS")
-                || config.enabled("NO_HZ_COMMON")
-                || config.enabled("NO_HZ");
+            self.highres_built = config.enabled("HIGH_RES_TIMERS");
+            self.nohz_built = config.enabled("NO_HZ_COMMON") || config.enabled("NO_HZ");
+        } else if self.arch.value == Arch::S390 && self.kernel.value.version.major < 7 {
+            // Debian's and other distributions' s390x kernels are built with HZ_PERIODIC.
+            self.nohz_built = false;
         }
     }
 

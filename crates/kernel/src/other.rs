@@ -1,7 +1,7 @@
 //! Architectures other than x86: one architected counter each, and no choice to speak of.
 
 use crate::feature::Feature;
-use crate::select::{Registered, select};
+use crate::select::{Registered, periodic, select};
 use crate::{Expectation, Machine};
 use clocksmith_facts::Arch;
 
@@ -51,5 +51,12 @@ pub(crate) fn predict(machine: &Machine, out: &mut Expectation) {
         Registered::new(name, rating, true, true, 0),
         Registered::new("jiffies", 1, false, false, 4),
     ];
-    select(machine, sources, None, out);
+    // On IBM Z the boot default is `tod`, so the tick is one-shot before the choice is applied.
+    let wants_jiffies = machine.cmdline.value.clocksource_override().as_deref() == Some("jiffies");
+    let refused = (machine.arch.value == Arch::S390 && wants_jiffies && !periodic(machine)).then(|| {
+        "jiffies is not valid for high resolution, and the tick is one-shot already when the choice is \
+         applied"
+            .to_owned()
+    });
+    select(machine, sources, refused, out);
 }

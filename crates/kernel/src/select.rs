@@ -29,6 +29,14 @@ fn off(line: &CommandLine, name: &str) -> bool {
     line.last(name).is_some_and(|v| matches!(v, "off" | "0" | "n" | "no"))
 }
 
+/// Whether neither high resolution nor NOHZ can make the tick one-shot.
+pub(crate) fn periodic(machine: &Machine) -> bool {
+    let line = &machine.cmdline.value;
+    let highres = machine.highres_built && !off(line, "highres");
+    let nohz = machine.nohz_built && !off(line, "nohz");
+    !highres && !nohz
+}
+
 /// Decides current, available and tick mode; `override_refused` says that a choice on the command
 /// line names a source which cannot be taken when it registers.
 pub(crate) fn select(
@@ -40,7 +48,7 @@ pub(crate) fn select(
     let line = &machine.cmdline.value;
     let kernel = &machine.kernel.value;
     sources.sort_by(|a, b| b.rating.cmp(&a.rating).then(a.order.cmp(&b.order)));
-    let periodic_forced = (off(line, "highres") && off(line, "nohz")) || !machine.oneshot_built;
+    let periodic_forced = periodic(machine);
     let wanted = line.clocksource_override();
     let find = |name: &str| sources.iter().find(|s| s.name == name);
 

@@ -1,21 +1,9 @@
 //! Which clock ids are served without a system call.
 
-use crate::expectation::{Candidate, Reason};
+use crate::expectation::{Candidate, Reason, VdsoClock};
 use crate::feature::Feature;
 use crate::{Expectation, Machine};
 use clocksmith_facts::Arch;
-use serde::Serialize;
-
-/// Whether one clock id is served by the vDSO.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct VdsoClock {
-    /// `CLOCK_MONOTONIC` and so on.
-    pub clock: String,
-    /// Served without a system call; `None`: only the host or the process decides.
-    pub vdso: Option<bool>,
-    /// Why.
-    pub why: String,
-}
 
 /// Fills `vdso` and `clocks`.
 pub(crate) fn decide(machine: &Machine, out: &mut Expectation) {

@@ -1,6 +1,8 @@
 //! What people see: text in 80 columns, colour only on a terminal, or one JSON document.
 
 pub(crate) mod collect;
+pub(crate) mod explain;
+pub(crate) mod facts;
 pub(crate) mod predict;
 pub(crate) mod why;
 

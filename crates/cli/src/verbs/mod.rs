@@ -1,6 +1,7 @@
 //! One file a verb: gather, ask the crates below, render.
 
 mod collect;
+mod explain;
 mod predict;
 mod why;
 
@@ -15,6 +16,6 @@ pub(crate) fn run(args: Args) -> Result<Code> {
         Some(Verb::Why(why)) => why::run(&args.common, &why),
         Some(Verb::Predict(predict)) => predict::run(&args.common, &predict),
         Some(Verb::Collect(collect)) => collect::run(&args.common, &collect),
-        Some(Verb::Explain(_)) => anyhow::bail!("not there yet"),
+        Some(Verb::Explain(explain)) => explain::run(&args.common, &explain),
     }
 }

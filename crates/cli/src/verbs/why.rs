@@ -29,11 +29,17 @@ pub(crate) fn run(common: &Common, why: &Why) -> Result<Code> {
         Verdict::Unknown => Code::Undetermined,
         _ => Code::Done,
     };
-    let report = WhyReport::new(&facts, &expectation, diagnosis, counter_ns);
+    let mut report = WhyReport::new(&facts, &expectation, diagnosis, counter_ns);
+    if common.verbose {
+        report.facts = Some(serde_json::to_value(&facts)?);
+    }
     if common.json {
         render::json(&report)?;
     } else {
         render::why::print(common, &report, &expectation)?;
+        if common.verbose {
+            render::facts::print(&facts)?;
+        }
     }
     Ok(code)
 }

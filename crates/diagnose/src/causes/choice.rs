@@ -342,7 +342,7 @@ fn tsc_registered(log: &KernelLog) -> bool {
 
 fn only_choice(case: &Case<'_>, causes: &mut Causes) {
     let Some(current) = case.current_name() else { return };
-    if case.slow != Some(true) {
+    if case.slow != Some(true) || !case.machine.arch.value.is_x86() {
         return;
     }
     let alone = match case.facts.available_clocksources() {

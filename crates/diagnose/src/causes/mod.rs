@@ -5,6 +5,9 @@
 
 mod choice;
 mod platform;
+mod reference;
+mod skew;
+mod skipped;
 mod tsc;
 mod watchdog;
 
@@ -136,7 +139,13 @@ fn nothing_explains(case: &Case<'_>, causes: &mut Causes) {
     } else {
         "sudo clocksmith collect on that machine would bring CPUID, the command line and sysfs"
     };
+    let gvisor = case.facts.environment.gvisor.value() == Some(&true);
     let what = match (case.current_name(), case.slow) {
+        (None, _) if gvisor => {
+            "this is gVisor, a kernel in user space without Linux's clocksources; the host's clock is \
+             what counts: run clocksmith on the host"
+                .to_owned()
+        }
         (Some(name), Some(true)) => format!("nothing in this evidence says why {name} is in use"),
         (Some(name), _) => {
             format!("the TSC was found unstable while {name} is in use, and no line says why")

@@ -3,6 +3,7 @@
 
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence, Severity};
+use clocksmith_facts::Fact;
 use clocksmith_facts::log::{Event, KernelLog};
 
 pub(super) fn find(case: &Case<'_>, causes: &mut Causes) {
@@ -12,6 +13,7 @@ pub(super) fn find(case: &Case<'_>, causes: &mut Causes) {
         backwards(log, causes);
     }
     vdso(case, causes);
+    differing_cpus(case, causes);
 }
 
 /// A paravirtual clock that goes backwards between CPUs.
@@ -108,6 +110,16 @@ fn vdso(case: &Case<'_>, causes: &mut Causes) {
             vec![Evidence::new(case.machine.kernel.cite(), case.machine.kernel.value.release.clone())],
         );
     }
+    if case.machine.cmdline.value.last("vdso") == Some("0") {
+        causes.add(
+            CauseId::VdsoBypassed,
+            Severity::Warning,
+            Confidence::High,
+            "vdso=0 on the kernel command line takes the vDSO away: every read is a system call",
+            vec![super::tsc::cmdline(case, "vdso=0")],
+        );
+        return;
+    }
     if !case.vdso_bypassed {
         return;
     }
@@ -133,4 +145,37 @@ fn vdso(case: &Case<'_>, causes: &mut Causes) {
         summary,
         vec![Evidence::new("measurement", "a read costs as much as the system call")],
     );
+}
+
+/// A machine whose CPUs differ in what concerns clocks: a hypervisor that moves virtual CPUs between
+/// kinds of cores, a repaired board, firmware.
+fn differing_cpus(case: &Case<'_>, causes: &mut Causes) {
+    let mut evidence = Vec::new();
+    if let Fact::Known { value: dump, source } = &case.facts.cpuid {
+        for difference in dump.differences() {
+            let values: Vec<String> = difference
+                .values
+                .iter()
+                .take(4)
+                .map(|(value, cpus)| format!("{value:#x} on {} CPUs", cpus.len()))
+                .collect();
+            evidence.push(Evidence::new(
+                format!("{source} {}", difference.leaf),
+                format!("{}: {}", difference.what, values.join(", ")),
+            ));
+        }
+    }
+    const FLAGS: [&str; 5] = ["tsc", "constant_tsc", "nonstop_tsc", "tsc_adjust", "tsc_known_freq"];
+    for flag in case.facts.cpu.flag_differences.iter().filter(|f| FLAGS.contains(&f.as_str())) {
+        evidence.push(Evidence::new("/proc/cpuinfo flags", format!("{flag} is not on all CPUs")));
+    }
+    if !evidence.is_empty() {
+        causes.add(
+            CauseId::CpusDiffer,
+            Severity::Info,
+            Confidence::High,
+            "the CPUs differ in what they say about clocks; a TSC is only as good as its worst CPU",
+            evidence,
+        );
+    }
 }

@@ -4,7 +4,7 @@
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence, Severity};
 use clocksmith_facts::log::event::{TscAdjust, UnstableReason};
-use clocksmith_facts::log::incident::{recovered_hz, tsc_hz};
+use clocksmith_facts::log::rates::{recovered_hz, tsc_hz};
 use clocksmith_facts::log::{Entry, Event, KernelLog};
 use clocksmith_kernel::expectation::TscState;
 
@@ -244,13 +244,21 @@ fn frequency(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
 fn from_model(case: &Case<'_>, causes: &mut Causes) {
     let loss = case.loss();
     match &case.expectation.tsc {
-        TscState::NotPresent if !case.machine.tsc.is_assumed() && !case.tsc_is_current() => {
+        TscState::NotPresent
+            if !case.tsc_is_current()
+                && (!case.machine.tsc.is_assumed()
+                    || case.machine.cmdline.value.has("clearcpuid")) =>
+        {
             causes.add(
                 CauseId::NoTsc,
                 loss,
                 Confidence::High,
                 "the CPU shows no TSC to this kernel",
-                vec![Evidence::new(case.machine.tsc.cite(), "no tsc flag")],
+                if case.machine.cmdline.value.has("clearcpuid") {
+                    vec![cmdline(case, "clearcpuid")]
+                } else {
+                    vec![Evidence::new(case.machine.tsc.cite(), "no tsc flag")]
+                },
             );
         }
         TscState::NotRegistered => causes.add(

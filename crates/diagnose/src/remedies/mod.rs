@@ -279,19 +279,24 @@ fn hypervisor(plan: &mut Plan<'_>) {
         }
         _ => {}
     }
-    if case.in_guest() && plan.has(C::TscWarp) {
+    if may_be_guest(case) && plan.has(C::TscWarp) {
         plan.advise("equal-tsc-offsets", &[C::TscWarp], Vec::new());
     }
     if plan.has(C::VdsoBypassed) && matches!(case.current_name(), Some("kvm-clock" | "xen")) {
         plan.advise("host-on-tsc", &[C::VdsoBypassed], Vec::new());
     }
-    if plan.has(C::ParavirtClockBroken) || (case.in_guest() && plan.has(C::TscMiscalibrated)) {
+    if plan.has(C::ParavirtClockBroken) || (may_be_guest(case) && plan.has(C::TscMiscalibrated)) {
         plan.advise(
             "host-clock-interface",
             &[C::ParavirtClockBroken, C::TscMiscalibrated],
             Vec::new(),
         );
     }
+}
+
+/// The machine is a guest, or the evidence does not say.
+fn may_be_guest(case: &Case<'_>) -> bool {
+    case.in_guest() || !case.facts.hypervisor.is_known()
 }
 
 fn hardware(plan: &mut Plan<'_>) {

@@ -28,7 +28,7 @@ pub const ADVICE: &[Advice] = &[
     Advice {
         id: "switch-to-tsc-now",
         layer: Layer::Runtime,
-        summary: "choose tsc in the running kernel, and read the choice back",
+        summary: "choose tsc in the running kernel",
         risk: "if the TSCs of two CPUs differ, time goes backwards between them: run a cross-CPU check \
                first; the choice is lost at reboot; a guest that is restored or moved keeps a stale wall \
                clock until NTP steps it",
@@ -132,8 +132,8 @@ pub const ADVICE: &[Advice] = &[
     Advice {
         id: "equal-tsc-offsets",
         layer: Layer::Hypervisor,
-        summary: "the hypervisor must give all virtual CPUs the same TSC offset; only its operator can \
-                  fix it, and a paravirtual clock is the way around",
+        summary: "in a virtual machine: the hypervisor must give all virtual CPUs the same TSC offset; \
+                  only its operator can fix it, and a paravirtual clock is the way around",
         risk: "none for the guest",
         source: "oxidecomputer/propolis issues 427 and 455 (2023); KVM_VCPU_TSC_OFFSET (Linux 5.16)",
     },
@@ -148,16 +148,16 @@ pub const ADVICE: &[Advice] = &[
     Advice {
         id: "host-clock-interface",
         layer: Layer::Hypervisor,
-        summary: "the hypervisor must state the TSC's frequency or a right clock page; until then keep \
-                  NTP stepping the clock",
+        summary: "in a virtual machine: the hypervisor must state the TSC's frequency or a right clock \
+                  page; until then let NTP step the clock",
         risk: "steps of the wall clock",
         source: "Linux arch/x86/kernel/tsc.c, calibration order (7.1, 2026)",
     },
     Advice {
         id: "update-firmware",
         layer: Layer::Firmware,
-        summary: "update firmware (BIOS, SMM, microcode): it sets or changes the TSC of single CPUs; no \
-                  kernel parameter is safe for that",
+        summary: "on bare metal: update firmware (BIOS, SMM, microcode), which sets or changes the TSC of \
+                  single CPUs; no kernel parameter is safe for that",
         risk: "that of any firmware update",
         source: "Linux arch/x86/kernel/tsc_sync.c, TSC_ADJUST checks (4.10 and later)",
     },

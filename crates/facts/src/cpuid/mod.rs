@@ -4,6 +4,7 @@
 //! highest basic leaf, AMD returns zeros), and dump tools record it. So every accessor here checks
 //! the highest leaf first.
 
+mod hypervisor;
 mod text;
 
 use crate::hypervisor::{HypervisorKind, Signature};

@@ -15,6 +15,7 @@ mod keywords;
 mod lines;
 mod parse;
 mod prefix;
+pub mod rates;
 mod scan;
 mod store;
 mod transcript;

@@ -87,8 +87,12 @@ impl Trust {
             "not watched: Hyper-V grants the invariant TSC (TSC_RELIABLE)"
         } else if parameter {
             "not watched: tsc=reliable"
+        } else if machine.tsc_reliable_flag {
+            "not watched: the kernel knows it as reliable (TSC_RELIABLE)"
+        } else if machine.cmdline.value.has_value("tsc", "nowatchdog") {
+            "not watched: tsc=nowatchdog"
         } else {
-            "not watched"
+            "not watched: it is constant, nonstop and has TSC_ADJUST, on a small machine (since 5.16)"
         };
         let constant = machine.constant_tsc.value || vmware || constant_by_model(machine);
         Self { reliable, constant, unwatched_because }

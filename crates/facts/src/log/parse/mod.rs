@@ -55,6 +55,7 @@ pub(crate) const KEYWORDS: &[(&str, Group)] = &[
     ("Architected ", Group::Platform),
     (" CPUs, ", Group::Platform),
     ("CPU topo: ", Group::Platform),
+    ("setup_percpu: ", Group::Platform),
     ("logical packages", Group::Platform),
     ("family: 0x", Group::Platform),
     ("resolution mode", Group::Platform),

@@ -104,6 +104,10 @@ fn cpus(m: &str) -> Option<Event> {
         }
         return rest.contains(" CPUs, ").then_some(Event::PossibleCpus(first));
     }
+    // All versions and architectures: the highest possible CPU number plus one.
+    if let Some(rest) = m.strip_prefix("setup_percpu: ").and_then(|m| after(m, "nr_cpu_ids:")) {
+        return Some(Event::PossibleCpus(u32::try_from(number(rest)?).ok()?));
+    }
     if let Some(at) = m.find("ogical packages: ") {
         let n = u32::try_from(number(&m[at + 17..])?).ok()?;
         return Some(Event::Packages(n));

@@ -1,0 +1,105 @@
+//! Every JSON document is valid against its published schema, and begins with its name.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn json(args: &[&str]) -> (String, serde_json::Value) {
+    let out = Command::new(env!("CARGO_BIN_EXE_clocksmith")).args(args).output().unwrap();
+    let text = String::from_utf8(out.stdout).unwrap();
+    let value = serde_json::from_str(&text).unwrap_or_else(|error| {
+        panic!("{args:?}: {error}\n{text}\n{}", String::from_utf8_lossy(&out.stderr))
+    });
+    (text, value)
+}
+
+fn validate(name: &str, args: &[&str]) -> serde_json::Value {
+    let (text, value) = json(args);
+    let first = format!("{{\n  \"schema\": \"{name}\"");
+    assert!(text.starts_with(&first), "{args:?} begins with {text:.60}");
+    let path = repository().join(format!("schemas/{name}.json"));
+    let schema = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let errors: Vec<String> =
+        validator.iter_errors(&value).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(errors.is_empty(), "{args:?}: {errors:?}");
+    value
+}
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
+}
+
+#[test]
+fn why_of_this_machine_and_of_others() {
+    validate("clocksmith.why.v1", &["why", "--json"]);
+    validate("clocksmith.why.v1", &["--json", "--no-measure"]);
+    let boots = std::fs::read_dir(fixture("boots")).unwrap();
+    for boot in boots {
+        let root = boot.unwrap().path().join("root");
+        validate("clocksmith.why.v1", &["why", "--json", "--root", root.to_str().unwrap()]);
+    }
+}
+
+#[test]
+fn why_has_the_fields_of_the_contract() {
+    let value = validate("clocksmith.why.v1", &["why", "--json", "--no-measure"]);
+    for field in ["verdict", "clocksource", "expected", "reads", "causes", "remedies", "missing"] {
+        assert!(value.get(field).is_some(), "{field}");
+    }
+    for field in ["current", "available"] {
+        assert!(value["clocksource"].get(field).is_some(), "clocksource.{field}");
+        assert!(value["expected"].get(field).is_some(), "expected.{field}");
+    }
+}
+
+#[test]
+fn predict_of_this_machine_and_from_nothing() {
+    validate("clocksmith.predict.v1", &["predict", "--json"]);
+    let args = ["predict", "--json", "--blank", "--kernel", "6.1", "--set", "vendor=AMD"];
+    let args: Vec<&str> = args.into_iter().chain(["--set", "invtsc=no"]).collect();
+    let value = validate("clocksmith.predict.v1", &args);
+    assert_eq!(value["current"], "hpet");
+    assert_eq!(value["vdso"], false);
+}
+
+#[test]
+fn collect_and_read_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("bundle.tar.gz");
+    let file = file.to_str().unwrap();
+    validate("clocksmith.collect.v1", &["collect", "--json", "--output", file]);
+    let bundle = validate("clocksmith.why.v1", &["why", "--json", "--bundle", file]);
+    let live = validate("clocksmith.why.v1", &["why", "--json", "--no-measure"]);
+    assert_eq!(bundle["clocksource"]["current"], live["clocksource"]["current"]);
+    assert_eq!(bundle["expected"], live["expected"]);
+    assert_eq!(bundle["verdict"], live["verdict"]);
+}
+
+#[test]
+fn explain_a_word_a_message_and_the_unknown() {
+    let name = "clocksmith.explain.v1";
+    let value = validate(name, &["explain", "--json", "tsc-warp"]);
+    assert_eq!(value["explanations"][0]["kind"], "cause");
+    let message = "Clocksource tsc unstable (delta = -131624372 ns)";
+    let words: Vec<&str> = ["explain", "--json"].into_iter().chain(message.split(' ')).collect();
+    let value = validate(name, &words);
+    assert_eq!(value["query"], message);
+    assert_eq!(value["explanations"][0]["kind"], "message");
+    let value = validate(name, &["explain", "--json", "tsc-wrap"]);
+    assert_eq!(value["did_you_mean"][0], "tsc-warp");
+}
+
+#[test]
+fn explain_has_exit_codes() {
+    let code = |word: &str| {
+        let out = Command::new(env!("CARGO_BIN_EXE_clocksmith")).args(["explain", word]).output();
+        out.unwrap().status.code()
+    };
+    assert_eq!(code("hpet"), Some(0));
+    assert_eq!(code("frobnicate"), Some(3));
+}

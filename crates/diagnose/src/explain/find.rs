@@ -1,0 +1,304 @@
+//! From a query to its explanations: a word, a parameter with a value, a message, a list of words, a
+//! command line; else what is close.
+
+use super::entry::{Explanation, Kind, fold};
+use super::{causes, clocksources, figures, incidents, messages, parameters, policies, terms};
+use crate::names::{self, NAMES};
+use clocksmith_facts::cmdline::CommandLine;
+use clocksmith_facts::log::{Event, KernelLog};
+use std::collections::BTreeSet;
+
+/// Longest query that is looked at, in bytes: a screenful of log lines.
+const LIMIT: usize = 64 << 10;
+/// Words of a query that are tried one by one.
+const WORDS: usize = 8;
+/// Most offers.
+const OFFERS: usize = 4;
+
+pub(super) fn explain(query: &str) -> Vec<Explanation> {
+    let query = cut(query.trim());
+    if query.is_empty() {
+        return Vec::new();
+    }
+    if query.contains('\n') {
+        return lines(query);
+    }
+    let found = word(query);
+    if !found.is_empty() {
+        return found;
+    }
+    let found = one_parameter(query);
+    if !found.is_empty() {
+        return found;
+    }
+    if let Some(event) = KernelLog::message(query) {
+        let found = of_event(&event);
+        if !found.is_empty() {
+            return found;
+        }
+    }
+    if let Some(entry) = by_text(query) {
+        return vec![entry];
+    }
+    several(query)
+}
+
+/// At most [`LIMIT`] bytes, at a character's end.
+fn cut(text: &str) -> &str {
+    if text.len() <= LIMIT {
+        return text;
+    }
+    let end = (0..=LIMIT).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    &text[..end]
+}
+
+/// Exact words, in every table.
+fn word(query: &str) -> Vec<Explanation> {
+    let folded = fold(query);
+    if folded.is_empty() {
+        return Vec::new();
+    }
+    let mut all = Vec::new();
+    let name = NAMES.iter().find(|name| fold(name.name) == folded);
+    if let Some(name) = name {
+        all.push(clocksources::named(name));
+    } else if let Some(entry) = clocksources::ENTRIES.iter().find(|entry| entry.is(&folded)) {
+        all.push(entry.explanation(Kind::Clocksource));
+    }
+    for entry in causes::ENTRIES.iter().filter(|entry| entry.is(&folded)) {
+        all.push(entry.explanation(Kind::Cause));
+    }
+    for entry in parameters::entries().filter(|entry| entry.is(&folded)) {
+        all.push(entry.explanation(Kind::Parameter));
+    }
+    for entry in terms::entries().filter(|entry| entry.is(&folded)) {
+        all.push(entry.explanation(Kind::Term));
+    }
+    all.extend(policies::named(&folded));
+    if all.is_empty() {
+        let message = messages::entries().find(|e| e.words.iter().any(|w| fold(w) == folded));
+        all.extend(message.map(|entry| entry.explanation(Kind::Message)));
+    }
+    all
+}
+
+/// `name=value`, one word.
+fn one_parameter(query: &str) -> Vec<Explanation> {
+    let line = CommandLine::parse(query);
+    match line.words() {
+        [only] if only.value.is_some() => parameters::word(only),
+        _ => Vec::new(),
+    }
+}
+
+/// The explanation of an event, and of what it names.
+fn of_event(event: &Event) -> Vec<Explanation> {
+    let Some(entry) = messages::of_event(event) else { return Vec::new() };
+    let mut message = entry.explanation(Kind::Message);
+    message.figures = figures::of(event);
+    let mut all = vec![message];
+    match event {
+        Event::Switched(name)
+        | Event::Registered { name, .. }
+        | Event::ReadCurrent(name)
+        | Event::WroteCurrent(name)
+        | Event::Override { name, .. } => all.extend(names::find(name).map(clocksources::named)),
+        Event::ReadAvailable(list) => {
+            all.extend(list.iter().filter_map(|n| names::find(n)).map(clocksources::named));
+        }
+        Event::CommandLine(text) => all.extend(parameters::line(text)),
+        _ => {}
+    }
+    all
+}
+
+/// A text that contains a known part of a message, or a part of one that is long enough.
+fn by_text(query: &str) -> Option<Explanation> {
+    let text = squeeze(query);
+    let hit = messages::entries()
+        .flat_map(|entry| entry.words.iter().map(move |words| (entry, squeeze(words))))
+        .filter(|(_, part)| part.len() >= 6 && text.contains(part.as_str()))
+        .max_by_key(|(_, part)| part.len());
+    let whole = || {
+        let long = text.len() >= 12 && text.contains(' ');
+        messages::entries()
+            .filter(|_| long)
+            .find(|entry| entry.words.iter().any(|words| squeeze(words).contains(text.as_str())))
+    };
+    let entry = hit.map(|(entry, _)| entry).or_else(whole)?;
+    Some(entry.explanation(Kind::Message))
+}
+
+/// Lower case, single blanks.
+fn squeeze(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").to_ascii_lowercase()
+}
+
+/// Several words, each of which is known, or a command line with known parameters.
+fn several(query: &str) -> Vec<Explanation> {
+    let tokens: Vec<&str> = query.split([' ', '\t', ',']).filter(|t| !t.is_empty()).collect();
+    if tokens.len() < 2 {
+        return Vec::new();
+    }
+    if tokens.len() <= WORDS {
+        let each: Vec<Vec<Explanation>> =
+            tokens.iter().map(|token| word(token)).take_while(|found| !found.is_empty()).collect();
+        if each.len() == tokens.len() {
+            return unique(each.into_iter().flatten());
+        }
+    }
+    let line = CommandLine::parse(query);
+    let looks = line.words().iter().filter(|word| word.value.is_some()).count();
+    if looks * 2 >= tokens.len() || query.contains("BOOT_IMAGE=") {
+        return parameters::line(query);
+    }
+    Vec::new()
+}
+
+/// A paste of several lines.
+fn lines(text: &str) -> Vec<Explanation> {
+    let Ok(log) = KernelLog::scan(text.as_bytes(), "paste") else { return Vec::new() };
+    let mut all: Vec<Explanation> = Vec::new();
+    let mut add = |found: Vec<Explanation>| {
+        for new in found {
+            match all.iter_mut().find(|old| old.title == new.title && old.kind == new.kind) {
+                Some(old) => {
+                    let fresh: Vec<String> =
+                        new.figures.into_iter().filter(|f| !old.figures.contains(f)).collect();
+                    old.figures.extend(fresh);
+                }
+                None => all.push(new),
+            }
+        }
+    };
+    for entry in &log.entries {
+        // What a line names is explained for single lines only: here the lines are the subject.
+        add(of_event(&entry.event).into_iter().take(1).collect());
+    }
+    if log.entries.is_empty() {
+        for line in text.lines().map(str::trim).filter(|line| !line.is_empty()).take(200) {
+            add(explain(line));
+        }
+    }
+    if let Some(first) = all.first_mut() {
+        first.figures.extend(incidents::together(&log));
+    }
+    all
+}
+
+fn unique(found: impl Iterator<Item = Explanation>) -> Vec<Explanation> {
+    let mut all: Vec<Explanation> = Vec::new();
+    for new in found {
+        if !all.iter().any(|old| old.title == new.title && old.kind == new.kind) {
+            all.push(new);
+        }
+    }
+    all
+}
+
+pub(super) fn all() -> Vec<Explanation> {
+    let mut all: Vec<Explanation> = NAMES.iter().map(clocksources::named).collect();
+    let of = |kind: Kind| move |entry: &super::entry::Entry| entry.explanation(kind);
+    all.extend(causes::ENTRIES.iter().map(of(Kind::Cause)));
+    all.extend(parameters::entries().map(of(Kind::Parameter)));
+    all.extend(messages::entries().map(of(Kind::Message)));
+    all.extend(terms::entries().map(of(Kind::Term)));
+    all.extend(policies::all());
+    unique(all.into_iter())
+}
+
+pub(super) fn words() -> Vec<String> {
+    let tables = clocksources::ENTRIES
+        .iter()
+        .chain(causes::ENTRIES)
+        .chain(parameters::entries())
+        .chain(terms::entries())
+        .flat_map(|entry| entry.words.iter().copied());
+    let all: BTreeSet<&str> =
+        NAMES.iter().map(|name| name.name).chain(tables).chain(policies::words()).collect();
+    all.into_iter().map(str::to_owned).collect()
+}
+
+/// The nearest name of a clocksource, if one is near.
+pub(super) fn nearest_name(word: &str) -> Option<&'static str> {
+    let folded = fold(word);
+    NAMES
+        .iter()
+        .map(|name| (strsim::osa_distance(&folded, &fold(name.name)), name.name))
+        .filter(|(distance, _)| *distance <= allowed(&folded))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+/// Edits that a slip of the fingers makes.
+fn allowed(word: &str) -> usize {
+    match word.chars().count() {
+        0..=2 => 0,
+        3..=4 => 1,
+        5..=9 => 2,
+        _ => 3,
+    }
+}
+
+pub(super) fn close(query: &str) -> Vec<String> {
+    let query = cut(query.trim());
+    let folded = fold(query.lines().next().unwrap_or(""));
+    if folded.is_empty() {
+        return Vec::new();
+    }
+    let mut offers: Vec<(usize, String)> = Vec::new();
+    let short = folded.len() <= 64;
+    for word in words().into_iter().filter(|_| short) {
+        let candidate = fold(&word);
+        let distance = strsim::osa_distance(&folded, &candidate);
+        let part = folded.len() >= 4 && candidate.contains(&folded);
+        if distance <= allowed(&folded) {
+            offers.push((distance, word));
+        } else if part {
+            offers.push((3 + candidate.len() - folded.len(), word));
+        }
+    }
+    offers.sort();
+    let mut out: Vec<String> = Vec::new();
+    for (_, word) in offers {
+        if out.len() < OFFERS && !out.iter().any(|old| fold(old) == fold(&word)) {
+            out.push(word);
+        }
+    }
+    if folded.contains(' ') && out.is_empty() {
+        out = close_messages(query);
+    }
+    out
+}
+
+/// For a sentence: messages that share most of its words, then the known words in it.
+fn close_messages(query: &str) -> Vec<String> {
+    let wanted = long_words(query);
+    let mut scored: Vec<(usize, &'static str)> = messages::entries()
+        .filter_map(|entry| {
+            let own = long_words(entry.title());
+            let shared = own.intersection(&wanted).count();
+            let enough = shared >= 2 && shared * 2 >= own.len();
+            enough.then(|| (usize::MAX - shared, entry.title()))
+        })
+        .collect();
+    scored.sort();
+    let mut out: Vec<String> = scored.into_iter().take(2).map(|(_, t)| t.to_owned()).collect();
+    for token in query.split([' ', '\t', ',', ':', '\'', '"', '(', ')']).take(200) {
+        if out.len() >= OFFERS {
+            break;
+        }
+        let known = token.len() >= 3 && word(token).iter().any(|e| e.kind != Kind::Message);
+        if known && !out.iter().any(|old| fold(old) == fold(token)) {
+            out.push(token.to_owned());
+        }
+    }
+    out
+}
+
+fn long_words(text: &str) -> BTreeSet<String> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-')
+        .filter(|word| word.len() >= 4)
+        .map(str::to_ascii_lowercase)
+        .collect()
+}
