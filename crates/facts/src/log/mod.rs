@@ -92,6 +92,21 @@ pub enum LogError {
     Internal(&'static str),
 }
 
+impl LogError {
+    /// The same error about the same input under another name: a whole path, for people, where
+    /// evidence cites the file's name alone.
+    #[must_use]
+    pub fn named(self, name: &str) -> Self {
+        let name = name.to_owned();
+        match self {
+            Self::Read { error, .. } => Self::Read { name, error },
+            Self::Utf16 { .. } => Self::Utf16 { name },
+            Self::Binary { .. } => Self::Binary { name },
+            Self::Internal(what) => Self::Internal(what),
+        }
+    }
+}
+
 impl KernelLog {
     /// Scans a log of any size in bounded memory. `name` is how evidence cites it.
     pub fn scan(reader: impl Read, name: &str) -> Result<Self, LogError> {
