@@ -15,8 +15,8 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Longer than any bad input may take, also on a busy machine and without optimisation.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Longer than this is a hang, on any machine: no figure, but an end.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What came of a run.
 struct Outcome {
