@@ -6,7 +6,7 @@ use super::entry::Entry;
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         id: "tsc-warp",
-        words: &["tsc-warp", "warp", "tsc warp"],
+        words: &["tsc-warp", "warp"],
         what: "When a CPU came online, the kernel let it and another CPU read the TSC in turn, \
          and a later read returned a smaller value: the counters of the two CPUs differ. \
          check_tsc_sync_source() then switches the TSC off for the whole machine.",
@@ -42,7 +42,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         id: "tsc-halts-in-idle",
-        words: &["tsc-halts-in-idle", "TSC halts in idle"],
+        words: &["tsc-halts-in-idle"],
         what: "This CPU's TSC stops in deep idle states (no nonstop_tsc), and an idle driver \
          uses such states: ACPI's processor_idle deeper than C1, or intel_idle deeper than C2.",
         versions: "All (acpi_pad and processor_idle); intel_idle since 2.6.35, and its \

@@ -55,7 +55,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         id: "acpi_pm",
-        words: &["acpi_pm", "pm timer", "pmtimer", "PM-Timer"],
+        words: &["acpi_pm", "pm timer", "pmtimer"],
         what: "The ACPI power management timer: 3.579545 MHz, 24 bits, one port read. It wraps \
          every 4.69 s. Rating 200, or 120 on chipsets with a known bug.",
         versions: "All. Never in the vDSO.",

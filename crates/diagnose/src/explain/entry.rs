@@ -105,15 +105,15 @@ impl Entry {
     }
 }
 
-/// Makes spellings equal: case, `-` and `_`, `=` and blank, quotes and final points do not count.
+/// Makes spellings equal: case, quotes and final points do not count, and `-`, `_`, `=` and a blank
+/// are the same.
 pub(super) fn fold(word: &str) -> String {
     let quotes = ['"', '\'', '`', '*'];
     let trimmed = word.trim().trim_matches(quotes).trim_end_matches(['.', ':', ',', '?', '!']);
     let mut out = String::with_capacity(trimmed.len());
     for c in trimmed.chars() {
         let c = match c {
-            '_' => '-',
-            '=' => ' ',
+            '_' | '-' | '=' => ' ',
             c if c.is_whitespace() => ' ',
             c => c.to_ascii_lowercase(),
         };
@@ -133,6 +133,6 @@ mod tests {
         for word in ["tsc=reliable", "TSC reliable", "`tsc=reliable`", " tsc  =reliable."] {
             assert_eq!(fold(word), "tsc reliable", "{word}");
         }
-        assert_eq!(fold("Processor.Max_CState"), "processor.max-cstate");
+        assert_eq!(fold("Processor.Max_CState"), "processor.max cstate");
     }
 }

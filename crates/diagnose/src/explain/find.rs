@@ -2,7 +2,9 @@
 //! command line; else what is close.
 
 use super::entry::{Explanation, Kind, fold};
-use super::{causes, clocksources, figures, incidents, messages, parameters, policies, terms};
+use super::{
+    causes, clocksources, figures, incidents, messages, parameters, policies, terms, text,
+};
 use crate::names::{self, NAMES};
 use clocksmith_facts::cmdline::CommandLine;
 use clocksmith_facts::log::{Event, KernelLog};
@@ -27,12 +29,15 @@ pub(super) fn explain(query: &str) -> Vec<Explanation> {
     if !found.is_empty() {
         return found;
     }
+    if let Some(name) = query.rsplit('/').next().filter(|_| query.starts_with('/')) {
+        return word(name);
+    }
     let found = one_parameter(query);
     if !found.is_empty() {
         return found;
     }
     if let Some(event) = KernelLog::message(query) {
-        let found = of_event(&event);
+        let found = of_event(&event, query);
         if !found.is_empty() {
             return found;
         }
@@ -75,6 +80,7 @@ fn word(query: &str) -> Vec<Explanation> {
         all.push(entry.explanation(Kind::Term));
     }
     all.extend(policies::named(&folded));
+    all.extend(policies::remedy_of(query.trim()));
     if all.is_empty() {
         let message = messages::entries().find(|e| e.words.iter().any(|w| fold(w) == folded));
         all.extend(message.map(|entry| entry.explanation(Kind::Message)));
@@ -92,10 +98,11 @@ fn one_parameter(query: &str) -> Vec<Explanation> {
 }
 
 /// The explanation of an event, and of what it names.
-fn of_event(event: &Event) -> Vec<Explanation> {
+fn of_event(event: &Event, text: &str) -> Vec<Explanation> {
     let Some(entry) = messages::of_event(event) else { return Vec::new() };
     let mut message = entry.explanation(Kind::Message);
     message.figures = figures::of(event);
+    message.figures.extend(text::figures(entry.id, text));
     let mut all = vec![message];
     match event {
         Event::Switched(name)
@@ -114,19 +121,21 @@ fn of_event(event: &Event) -> Vec<Explanation> {
 
 /// A text that contains a known part of a message, or a part of one that is long enough.
 fn by_text(query: &str) -> Option<Explanation> {
-    let text = squeeze(query);
+    let wanted = squeeze(query);
     let hit = messages::entries()
         .flat_map(|entry| entry.words.iter().map(move |words| (entry, squeeze(words))))
-        .filter(|(_, part)| part.len() >= 6 && text.contains(part.as_str()))
+        .filter(|(_, part)| part.len() >= 6 && wanted.contains(part.as_str()))
         .max_by_key(|(_, part)| part.len());
     let whole = || {
-        let long = text.len() >= 12 && text.contains(' ');
+        let long = wanted.len() >= 12 && wanted.contains(' ');
         messages::entries()
             .filter(|_| long)
-            .find(|entry| entry.words.iter().any(|words| squeeze(words).contains(text.as_str())))
+            .find(|entry| entry.words.iter().any(|words| squeeze(words).contains(wanted.as_str())))
     };
     let entry = hit.map(|(entry, _)| entry).or_else(whole)?;
-    Some(entry.explanation(Kind::Message))
+    let mut message = entry.explanation(Kind::Message);
+    message.figures = text::figures(entry.id, query);
+    Some(message)
 }
 
 /// Lower case, single blanks.
@@ -173,7 +182,7 @@ fn lines(text: &str) -> Vec<Explanation> {
     };
     for entry in &log.entries {
         // What a line names is explained for single lines only: here the lines are the subject.
-        add(of_event(&entry.event).into_iter().take(1).collect());
+        add(of_event(&entry.event, &entry.text).into_iter().take(1).collect());
     }
     if log.entries.is_empty() {
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty()).take(200) {
@@ -261,7 +270,7 @@ pub(super) fn close(query: &str) -> Vec<String> {
     offers.sort();
     let mut out: Vec<String> = Vec::new();
     for (_, word) in offers {
-        if out.len() < OFFERS && !out.iter().any(|old| fold(old) == fold(&word)) {
+        if out.len() < OFFERS && !out.contains(&word) {
             out.push(word);
         }
     }

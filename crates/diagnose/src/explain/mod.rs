@@ -15,6 +15,7 @@ mod messages;
 mod parameters;
 mod policies;
 mod terms;
+mod text;
 
 pub use entry::{Explanation, Kind};
 

@@ -90,7 +90,7 @@ fn remedy(advice: &Advice) -> Explanation {
 /// What a folded word means here.
 pub(super) fn named(folded: &str) -> Vec<Explanation> {
     let who = NOTES.iter().find(|note| note.words.iter().any(|word| fold(word) == folded));
-    let mut all: Vec<Explanation> = POLICIES
+    POLICIES
         .iter()
         .filter(|p| {
             fold(p.who) == folded
@@ -98,9 +98,12 @@ pub(super) fn named(folded: &str) -> Vec<Explanation> {
                 || fold(&format!("{}: {}", p.who, p.machines)) == folded
         })
         .map(policy)
-        .collect();
-    all.extend(ADVICE.iter().filter(|advice| fold(advice.id) == folded).map(remedy));
-    all
+        .collect()
+}
+
+/// The remedy of an id.
+pub(super) fn remedy_of(id: &str) -> Option<Explanation> {
+    ADVICE.iter().find(|advice| advice.id.eq_ignore_ascii_case(id)).map(remedy)
 }
 
 /// Everything of this table.

@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn binary_is_refused() {
         assert!(refused(&[0; 100_000]));
-        let scattered: Vec<u8> = (0..9000u32).map(|i| (i * i >> 3) as u8 & 0x1f).collect();
+        let scattered: Vec<u8> = (0..9000u32).map(|i| ((i * i) >> 3) as u8 & 0x1f).collect();
         assert!(refused(&scattered));
         // Little-endian numbers.
         let numbers: Vec<u8> = (0..3000u32).flat_map(|i| (i * 7).to_le_bytes()).collect();

@@ -83,7 +83,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         id: "hypervisor",
-        words: &["Hypervisor detected: KVM", "Hypervisor detected"],
+        words: &["Hypervisor detected: NAME", "Hypervisor detected"],
         what: "The kernel found a hypervisor that it has code for.",
         versions: "All.",
         so_what: "It decides which paravirtual clock can register: kvm-clock, xen, Hyper-V's. \
@@ -94,7 +94,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         id: "paravirt",
-        words: &["Booting paravirtualized kernel on KVM", "Booting paravirtualized kernel"],
+        words: &["Booting paravirtualized kernel on NAME", "Booting paravirtualized kernel"],
         what: "The paravirtual interface in use; `bare hardware` means none.",
         versions: "All with CONFIG_PARAVIRT.",
         so_what: "`bare hardware` appears in guests too: on VMware, Hyper-V (older kernels) and \
@@ -106,7 +106,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         id: "hyperv-flags",
         words: &[
-            "Hyper-V: privilege flags low 0x2e7f, high 0x..., hints 0x..., misc 0x...",
+            "Hyper-V: privilege flags low 0x..., high 0x..., hints 0x..., misc 0x...",
             "Hyper-V privilege flags",
             "Hyper-V: features",
         ],
@@ -164,7 +164,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         id: "backwards",
-        words: &["Time went backwards", "time went backwards"],
+        words: &["Time went backwards"],
         what: "A paravirtual clock returned less than before: it is not the same on all CPUs, or \
          the host's clock stepped.",
         versions: "Old Xen guests (2.6.18 times) and others.",

@@ -2,6 +2,7 @@
 
 mod calibration;
 mod guests;
+mod harmless;
 mod platform;
 mod tsc;
 mod watchdog;
@@ -18,6 +19,7 @@ pub(super) fn entries() -> impl Iterator<Item = &'static Entry> {
         .chain(calibration::ENTRIES)
         .chain(platform::ENTRIES)
         .chain(guests::ENTRIES)
+        .chain(harmless::ENTRIES)
 }
 
 /// The text of an event; `None` for an id without a text (a test forbids it).
@@ -103,7 +105,22 @@ pub(super) fn id(event: &Event) -> &'static str {
         Event::ArchTimer { .. } => "arch-timer",
         Event::ArchTimerErratum(_) => "arch-erratum",
         Event::CounterTrapped => "cntvct",
-        _ => watchdog(event),
+        Event::WatchdogMarked { .. }
+        | Event::WatchdogOld { .. }
+        | Event::WatchdogVerdict { .. }
+        | Event::WatchdogInterval { .. }
+        | Event::WatchdogCpuOrder
+        | Event::WatchdogDetail { .. }
+        | Event::WatchdogSkewed { .. }
+        | Event::WatchdogCurrent(_)
+        | Event::ReadbackDelay { .. }
+        | Event::SkewTestSkipped
+        | Event::WatchdogRetried
+        | Event::LongReadout { .. }
+        | Event::CrossCheck
+        | Event::CrossCheckSkew { .. }
+        | Event::RemoteTimeout
+        | Event::WatchdogReadTimeout { .. } => watchdog(event),
     }
 }
 

@@ -227,7 +227,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         id: "arch-erratum",
-        words: &["arch_timer: Enabling global workaround for TEXT", "arch_timer: Enabling"],
+        words: &["arch_timer: Enabling local|global workaround for TEXT", "arch_timer: Enabling"],
         what: "Linux works around a fault of this CPU's timer.",
         versions: "4.9 and later. global: all CPUs; local: this one.",
         so_what: "Workarounds that change reads of the counter (Freescale A-008585, printed \
@@ -262,12 +262,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         id: "resume",
-        words: &[
-            "PM: suspend exit",
-            "PM: suspend exit",
-            "PM: hibernation exit",
-            "Waking up from system sleep state",
-        ],
+        words: &["PM: suspend exit", "PM: hibernation exit", "Waking up from system sleep state"],
         what: "The system is back from sleep.",
         versions: "All.",
         so_what: "A warp or jump right after it is firmware that restored the CPUs' counters \
@@ -290,7 +285,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         id: "gvisor",
-        words: &["Starting gVisor...", "Starting gVisor"],
+        words: &["Starting gVisor..."],
         what: "This is no Linux kernel but gVisor, which plays one in user space.",
         versions: "Any.",
         so_what: "Its log and its sysfs say nothing about the real clocksource.",

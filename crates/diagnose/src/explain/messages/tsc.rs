@@ -311,7 +311,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         id: "adjust-other",
-        words: &["TSC ADJUST ...", "TSC ADJUST"],
+        words: &["TSC ADJUST: TEXT"],
         what: "A message about the register TSC_ADJUST.",
         versions: "4.10 and later.",
         so_what: "The kernel looked at what firmware did to a CPU's TSC, and repaired it or said \

@@ -52,7 +52,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         id: "watchdog-detail",
-        words: &["'hpet' wd_nsec: N wd_now: X wd_last: Y mask: Z", "wd_now:", "cs_now:"],
+        words: &["'NAME' wd_nsec: N wd_now: X wd_last: Y mask: Z", "wd_now:", "cs_now:"],
         what: "A detail of a demotion: where one of the two counters stood at the beginning \
          (last) and at the end (now) of the interval. wd is the reference, cs the clocksource \
          under test.",
@@ -274,7 +274,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         id: "registered",
-        words: &["clocksource: tsc: mask: X max_cycles: Y, max_idle_ns: N ns", "max_idle_ns:"],
+        words: &["clocksource: NAME: mask: X max_cycles: Y, max_idle_ns: N ns", "max_idle_ns:"],
         what: "A clocksource has registered. That does not mean that it is used, or even usable: \
          up to 4.15 an unstable tsc prints this line too.",
         versions: "4.1 and later (4.1 without the colon behind `clocksource`).",
@@ -287,7 +287,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         id: "switched",
         words: &[
-            "Switched to clocksource tsc",
+            "Switched to clocksource NAME",
             "Switching to clocksource",
             "clocksource has been installed",
         ],

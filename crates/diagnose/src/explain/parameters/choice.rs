@@ -6,7 +6,7 @@ use super::super::entry::Entry;
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         id: "clocksource=NAME",
-        words: &["clocksource=NAME", "clocksource=", "clocksource parameter", "clocksource="],
+        words: &["clocksource=NAME", "clocksource=", "clocksource parameter"],
         what: "Chooses the clocksource at boot. The name is not checked: an unknown one is \
          accepted in silence and stays pending. At most 31 characters count, and the last one on \
          the line wins.",

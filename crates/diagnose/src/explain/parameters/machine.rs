@@ -60,7 +60,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         id: "pmtmr=",
-        words: &["pmtmr=", "pmtmr", "pmtmr=0"],
+        words: &["pmtmr=", "pmtmr=0"],
         what: "Overrides the I/O port of the ACPI PM timer, in hexadecimal: pmtmr=0x408. It is a \
          port, not a name. pmtmr=0 disables the timer.",
         versions: "All.",
@@ -234,7 +234,6 @@ pub(super) const ENTRIES: &[Entry] = &[
             "vsyscall=none",
             "vsyscall=xonly",
             "vsyscall=native",
-            "vsyscall",
         ],
         what: "What happens when a very old program calls the fixed vsyscall page.",
         versions: "3.1 and later (xonly 5.3).",

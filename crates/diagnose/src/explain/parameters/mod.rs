@@ -39,7 +39,7 @@ pub(super) fn word(word: &Word) -> Vec<Explanation> {
     }
     let Some(entry) = find(&word.text()).or_else(|| find(&word.name)) else { return Vec::new() };
     let mut out = entry.explanation(Kind::Parameter);
-    if entry.is("tsc-early-khz")
+    if entry.is("tsc early khz")
         && let Some(text) = early_khz(value)
     {
         out.figures.push(text);

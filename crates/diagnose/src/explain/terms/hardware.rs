@@ -46,7 +46,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         id: "TSC_ADJUST",
-        words: &["TSC_ADJUST", "tsc_adjust"],
+        words: &["TSC_ADJUST"],
         what: "A register (MSR 0x3b) of each CPU that holds what was added to its TSC. Firmware \
          that writes the TSC shows up in it, and Linux can take it back.",
         versions: "Linux checks it since 4.10; CPU flag tsc_adjust (CPUID 7 EBX bit 1). \
@@ -59,7 +59,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         id: "TSC_KNOWN_FREQ",
-        words: &["TSC_KNOWN_FREQ", "tsc_known_freq"],
+        words: &["TSC_KNOWN_FREQ"],
         what: "The TSC's frequency is stated by CPUID, an MSR or the hypervisor, so the kernel \
          does not measure it.",
         versions: "4.10 and later: CPUID 15h with a crystal (Intel), Atom MSRs; KVM 4.18; Xen \
@@ -72,7 +72,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         id: "TSC_RELIABLE",
-        words: &["TSC_RELIABLE", "tsc_reliable"],
+        words: &["TSC_RELIABLE"],
         what: "The platform promises a good TSC: no watchdog and no test between CPUs.",
         versions: "VMware always; Hyper-V with the invariant bit 5.5; TDX 6.7; SNP secure TSC \
          6.14; some Atoms.",
@@ -217,7 +217,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         id: "vmware",
-        words: &["vmware", "VMware"],
+        words: &["vmware"],
         what: "VMware has no clocksource: its guests use tsc. It states the frequency, and Linux \
          sets constant_tsc and TSC_RELIABLE for it.",
         versions: "All; TSC_KNOWN_FREQ since 5.13.",
@@ -241,7 +241,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         id: "gVisor",
-        words: &["gVisor", "gvisor", "sentry"],
+        words: &["gVisor", "sentry"],
         what: "A kernel in user space for containers. It is not Linux: its clocks are its own, \
          calibrated from the TSC and the host's time.",
         versions: "Any.",
