@@ -37,7 +37,7 @@ fn unreadable_files_are_named() {
     fs::create_dir_all(&proc).unwrap();
     let version = proc.join("version");
     fs::write(&version, "Linux version 6.1.0 (x@y) #1 SMP\n").unwrap();
-    fs::set_permissions(&version, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&version, fs::Permissions::from_mode(0o000)).unwrap();
     // Root may read everything, so somebody else has to try.
     let user = if rustix::process::geteuid().is_root() { User::Nobody } else { User::Me };
     if user == User::Nobody && !everybody_may_run() {
