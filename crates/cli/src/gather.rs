@@ -1,9 +1,9 @@
 //! Where facts come from: this machine, a mirrored root, a bundle, a kernel log alone.
 
-use anyhow::{Context, Result, bail};
-use clocksmith_facts::log::KernelLog;
-use clocksmith_facts::tree::{BundleTree, DirTree, LiveTree};
-use clocksmith_facts::{Facts, Origin, collect, log};
+use anyhow::{Context, Result, anyhow, bail};
+use clocksmith_facts::log::{KernelLog, LogError};
+use clocksmith_facts::tree::{BundleError, BundleTree, DirTree, LiveTree};
+use clocksmith_facts::{Facts, Origin, Why, collect, log};
 use std::fs::File;
 use std::io::{Read, stdin};
 use std::path::Path;
@@ -40,54 +40,82 @@ pub(crate) fn facts(from: From<'_>) -> Result<Facts> {
 }
 
 fn from_root(dir: &Path) -> Result<Facts> {
+    let shown = dir.display();
+    if dir.is_file() {
+        bail!("{shown} is a file; --root takes a directory, --bundle a bundle, --log a kernel log");
+    }
     let tree = DirTree::new(dir).with_context(|| {
-        format!("cannot read {} as a mirror of a machine's root directory", dir.display())
+        format!("cannot read {shown} as a mirror of a machine's root directory")
     })?;
-    let facts = collect::collect(&tree, Origin::Root(dir.display().to_string()));
-    let nothing = !facts.kernel.is_known()
-        && !facts.cmdline.is_known()
-        && !facts.log.is_known()
-        && !facts.clocksources.is_known()
-        && !facts.cpuid.is_known();
-    if nothing {
+    let facts = collect::collect(&tree, Origin::Root(shown.to_string()));
+    let reasons = [
+        facts.kernel.reason(),
+        facts.cmdline.reason(),
+        facts.log.reason(),
+        facts.clocksources.reason(),
+        facts.cpuid.reason(),
+    ];
+    if reasons.iter().any(Option::is_none) {
+        return Ok(facts);
+    }
+    // A file that is there and cannot be read tells more than all that are not there.
+    let refused = reasons.into_iter().flatten().find_map(|missing| match &missing.why {
+        why @ (Why::Permission | Why::Unreadable(_)) => Some((missing.at.as_ref()?, why)),
+        _ => None,
+    });
+    if let Some((at, why)) = refused {
         bail!(
-            "{} has none of proc/version, proc/cmdline, sys/devices/system/clocksource, dmesg or cpuid: \
-             it is no mirror of a machine. Copy those files with their paths below it, or use a bundle \
-             that `clocksmith collect` wrote",
-            dir.display()
+            "cannot use {shown} as a mirror of a machine's root directory: {at}: {why}. Make its \
+             files readable, or run as root"
         );
     }
-    Ok(facts)
+    bail!(
+        "{shown} has none of proc/version, proc/cmdline, sys/devices/system/clocksource, dmesg or \
+         cpuid: it is no mirror of a machine. Copy those files with their paths below it, or use a \
+         bundle that `clocksmith collect` wrote"
+    )
 }
 
 fn from_bundle(path: &Path) -> Result<Facts> {
-    let tree = BundleTree::open(path)
-        .with_context(|| format!("cannot read {} as a bundle", path.display()))?;
+    let tree = BundleTree::open(path).map_err(|error| match error {
+        // These name the file themselves.
+        BundleError::Read { .. } | BundleError::NotTar(_) => anyhow!(error),
+        _ => anyhow!(error).context(format!("cannot use {} as a bundle", path.display())),
+    });
+    let tree = tree.map_err(|error| anyhow!("{error:#}. `clocksmith collect` writes bundles"))?;
     Ok(collect::collect(&tree, Origin::Bundle(path.display().to_string())))
 }
 
 fn from_log(path: &Path) -> Result<Facts> {
-    let (name, reader): (String, Box<dyn Read>) = if path == Path::new("-") {
+    let standard = path == Path::new("-");
+    let shown = if standard { "standard input".into() } else { path.to_string_lossy() };
+    let (name, reader): (String, Box<dyn Read>) = if standard {
         ("stdin".to_owned(), Box::new(stdin().lock()))
     } else {
-        let file = File::open(path)
-            .with_context(|| format!("cannot open the kernel log {}", path.display()))?;
+        let file =
+            File::open(path).with_context(|| format!("cannot open the kernel log {shown}"))?;
         if file.metadata().is_ok_and(|meta| meta.is_dir()) {
-            bail!("{} is a directory; --log takes a file, --root a directory", path.display());
+            bail!("{shown} is a directory; --log takes a file, --root a directory");
         }
         let name = path
             .file_name()
-            .map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
+            .map_or_else(|| shown.to_string(), |name| name.to_string_lossy().into_owned());
         (name, Box::new(file))
     };
-    let reader = collect::open_log(reader)
-        .with_context(|| format!("cannot unpack the kernel log {}", path.display()))?;
-    let log = KernelLog::scan(reader, &name)?;
+    let reader =
+        collect::open_log(reader).with_context(|| format!("cannot read the kernel log {shown}"))?;
+    let log = KernelLog::scan(reader, &name).map_err(|error| match error {
+        LogError::Read { error, .. } => anyhow!(
+            "cannot read the kernel log {shown} to its end: {error}. It may be cut off or damaged: \
+             copy it again, or unpack it first and give what comes out"
+        ),
+        // `iconv` in the advice takes `-` for standard input.
+        other => anyhow!(other.named(if standard { "-" } else { &shown })),
+    })?;
     if log.entries.is_empty() && !log.looks_like_kernel {
         bail!(
-            "{} has no line that looks like a Linux kernel message{}. Give the output of `dmesg` or \
-             `journalctl -k -b`",
-            path.display(),
+            "{shown} has no line that looks like a Linux kernel message{}. Give the output of \
+             `dmesg` or `journalctl -k -b`",
             if log.lines == 0 { " (it is empty)" } else { "" }
         );
     }

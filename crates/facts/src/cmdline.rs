@@ -38,7 +38,9 @@ impl CommandLine {
         let mut current = String::new();
         let mut quoted = false;
         let mut any = false;
-        for c in text.trim_end_matches(['\n', '\0']).chars().chain(std::iter::once(' ')) {
+        // It is a C string to the kernel: nothing stands behind a NUL.
+        let text = text.split('\0').next().unwrap_or_default();
+        for c in text.trim_end_matches('\n').chars().chain(std::iter::once(' ')) {
             match c {
                 '"' => {
                     quoted = !quoted;
@@ -196,6 +198,7 @@ mod tests {
         assert_eq!(line.last("a"), Some("b c"));
         assert_eq!(line.clocksource_override(), None);
         assert!(CommandLine::parse("no-kvmclock").has("no_kvmclock"));
+        assert_eq!(CommandLine::parse("quiet a=b\0 notsc\0").text(), "quiet a=b");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What reading a clock really costs, and by which way it is read.
 //!
 //! What lives here: the [`sampler`] that measures any operation in interleaved batches, the reads
-//! that are measured ([`reads`]), and the [`light`] measurement that accompanies a diagnosis.
+//! that are measured ([`reads`]), and the [`mod@light`] measurement that accompanies a diagnosis.
 //!
 //! What must not live here: facts about the machine, rules of the kernel, judgement about the
 //! numbers, any printing. Nothing here changes the machine: no clocksource is switched, and the

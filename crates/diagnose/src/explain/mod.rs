@@ -1,8 +1,8 @@
 //! Words of the field and messages of the kernel, explained.
 //!
-//! What lives here: the tables ([`clocksources`], [`causes`], [`parameters`], [`messages`],
-//! [`terms`], [`policies`]), how a query finds its entry ([`find`]) and what the figures of a pasted
-//! message say ([`figures`]). A new word goes into the table of its kind. What must not live here:
+//! What lives here: the tables (`clocksources`, `causes`, `parameters`, `messages`,
+//! `terms`, `policies`), how a query finds its entry (`find`) and what the figures of a pasted
+//! message say (`figures`). A new word goes into the table of its kind. What must not live here:
 //! parsing of messages (`clocksmith_facts::log`), judgement of a whole machine ([`crate::causes`]).
 
 mod causes;

@@ -1,7 +1,7 @@
 //! The kernel log: which events concern clocks, and on which line each stands.
 //!
-//! What lives here: the prefixes of every log format ([`prefix`]), the messages of every kernel era
-//! from 2.6.32 to 7.x ([`parse`]), a streaming scan for logs of any size ([`scan`]), and the
+//! What lives here: the prefixes of every log format (`prefix`), the messages of every kernel era
+//! from 2.6.32 to 7.x (`parse`), a streaming scan for logs of any size (`scan`), and the
 //! arithmetic that turns the watchdog's figures into seconds ([`incident`]). A new kernel message
 //! goes into `parse/`. What must not live here: what a message *means* for the choice of a
 //! clocksource (`clocksmith-kernel`), or who is to blame (`clocksmith-diagnose`).
@@ -90,6 +90,21 @@ pub enum LogError {
     /// A fault of this program.
     #[error("internal: {0}")]
     Internal(&'static str),
+}
+
+impl LogError {
+    /// The same error about the same input under another name: a whole path, for people, where
+    /// evidence cites the file's name alone.
+    #[must_use]
+    pub fn named(self, name: &str) -> Self {
+        let name = name.to_owned();
+        match self {
+            Self::Read { error, .. } => Self::Read { name, error },
+            Self::Utf16 { .. } => Self::Utf16 { name },
+            Self::Binary { .. } => Self::Binary { name },
+            Self::Internal(what) => Self::Internal(what),
+        }
+    }
 }
 
 impl KernelLog {

@@ -1,0 +1,84 @@
+//! `--bundle`: a bundle comes from somebody else, who may mean harm.
+
+use super::{directory, file, gzip, refuses};
+use tar::{EntryType, Header};
+
+fn header(path: &str, size: u64, kind: EntryType) -> Vec<u8> {
+    let mut header = Header::new_gnu();
+    // Written directly: the setter refuses the names that are tested here.
+    header.as_mut_bytes()[..path.len()].copy_from_slice(path.as_bytes());
+    header.set_size(size);
+    header.set_mode(0o644);
+    header.set_entry_type(kind);
+    header.set_cksum();
+    header.as_bytes().to_vec()
+}
+
+/// A tar file of empty entries.
+fn tar(entries: &[(&str, EntryType)]) -> Vec<u8> {
+    let mut bytes: Vec<u8> =
+        entries.iter().flat_map(|(path, kind)| header(path, 0, *kind)).collect();
+    bytes.resize(bytes.len() + 1024, 0);
+    bytes
+}
+
+fn regular(path: &str) -> Vec<u8> {
+    tar(&[(path, EntryType::Regular)])
+}
+
+#[test]
+fn hostile_bundles_are_refused() {
+    let twice =
+        tar(&[("proc/version", EntryType::Regular), ("./proc//version", EntryType::Regular)]);
+    let whole = gzip(&regular("proc/version"));
+    let huge = header("dmesg", 1 << 40, EntryType::Regular);
+    let cases: Vec<(&str, Vec<u8>, &str)> = vec![
+        ("empty", Vec::new(), "no tar file"),
+        ("text", b"hello, world\n".repeat(100), "no tar file"),
+        ("gzip of text", gzip(&b"hello, world\n".repeat(100)), "no tar file"),
+        ("..", regular("../etc/passwd"), "'..'"),
+        (".. inside", regular("proc/../../x"), "'..'"),
+        ("absolute", regular("/etc/passwd"), "absolute"),
+        ("symbolic link", tar(&[("dmesg", EntryType::Symlink)]), "a link"),
+        ("hard link", tar(&[("dmesg", EntryType::Link)]), "a link"),
+        ("character device", tar(&[("dmesg", EntryType::Char)]), "not a regular file"),
+        ("block device", tar(&[("dmesg", EntryType::Block)]), "not a regular file"),
+        ("FIFO", tar(&[("dmesg", EntryType::Fifo)]), "not a regular file"),
+        ("twice", twice, "twice"),
+        ("a terabyte", huge, "larger than"),
+        ("cut off", whole[..whole.len() / 2].to_vec(), "bundle"),
+    ];
+    for (what, content, words) in cases {
+        let (_dir, path) = file("some.tar", &content);
+        let path = path.to_str().unwrap();
+        refuses(what, &["--bundle", path], &[words, path, "clocksmith collect"]);
+        refuses(what, &["predict", "--bundle", path], &[words, path]);
+    }
+    let dir = directory();
+    let dir = dir.path().to_str().unwrap();
+    refuses("a directory", &["--bundle", dir], &[dir, "not a regular file"]);
+    refuses("not there", &["--bundle", "/nonexistent"], &["/nonexistent"]);
+    refuses("a device", &["--bundle", "/dev/zero"], &["/dev/zero", "not a regular file"]);
+}
+
+#[test]
+fn a_bomb_ends_in_time() {
+    // One large file, then more of it than any bundle may have; gzip members follow each other.
+    let zeros = gzip(&vec![0; 64 << 20]);
+    let mut bomb = Vec::new();
+    for number in 0..5 {
+        let name = format!("file{number}");
+        bomb.extend_from_slice(&gzip(&header(&name, 64 << 20, EntryType::Regular)));
+        bomb.extend_from_slice(&zeros);
+    }
+    assert!(bomb.len() < 4 << 20);
+    let (_dir, path) = file("bomb.tar.gz", &bomb);
+    refuses("a bomb", &["--bundle", path.to_str().unwrap()], &["larger than"]);
+}
+
+#[test]
+fn a_million_entries_end_in_time() {
+    let thousand = gzip(&header("d/", 0, EntryType::Directory).repeat(1000));
+    let (_dir, path) = file("many.tar.gz", &thousand.repeat(1000));
+    refuses("a million entries", &["--bundle", path.to_str().unwrap()], &["entries"]);
+}

@@ -1,0 +1,118 @@
+//! What the program does with input that it cannot use: it says what it tried, on what, and what to
+//! do; it exits with 2; it never panics, never hangs, and prints no half a document.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod bundles;
+mod logs;
+mod roots;
+mod usage;
+
+use std::ffi::OsStr;
+use std::io::{ErrorKind, Write};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Longer than this is a hang, on any machine: no figure, but an end.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What came of a run.
+struct Outcome {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+    took: Duration,
+}
+
+/// Who runs the program.
+#[derive(Clone, Copy, PartialEq)]
+enum User {
+    Me,
+    /// Somebody without rights, where this test has the right to become that.
+    Nobody,
+}
+
+fn run_as<S: AsRef<OsStr>>(
+    user: User,
+    arguments: &[S],
+    feed: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> Outcome {
+    let begun = Instant::now();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_clocksmith"));
+    command.args(arguments).env("RUST_BACKTRACE", "1");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    if user == User::Nobody {
+        command.uid(65_534).gid(65_534);
+    }
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    // A program that has seen enough closes its end.
+    match feed(&mut stdin) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => panic!("{error}"),
+        _ => drop(stdin),
+    }
+    let output = child.wait_with_output().unwrap();
+    Outcome {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+        took: begun.elapsed(),
+    }
+}
+
+fn run<S: AsRef<OsStr>>(arguments: &[S]) -> Outcome {
+    run_as(User::Me, arguments, |_| Ok(()))
+}
+
+/// Asserts that an outcome is a decent refusal that has these words in its message.
+#[track_caller]
+fn refused(what: &str, outcome: &Outcome, words: &[&str]) {
+    let Outcome { code, stdout, stderr, took } = outcome;
+    assert_eq!(*code, Some(2), "{what}: {stderr}{stdout}");
+    assert_eq!(stdout, "", "{what}: output in spite of an error");
+    for panic in ["panicked", "RUST_BACKTRACE", "stack backtrace", "internal"] {
+        assert!(!stderr.contains(panic), "{what}: {stderr}");
+    }
+    let ours = stderr.starts_with("clocksmith: ");
+    // Messages about wrong usage are clap's, with a line of usage.
+    assert!(ours || stderr.starts_with("error: "), "{what}: {stderr}");
+    assert!(stderr.trim_end().lines().count() <= if ours { 2 } else { 8 }, "{what}: {stderr}");
+    assert!(stderr.len() < 600, "{what}: {stderr}");
+    for word in words {
+        assert!(stderr.contains(word), "{what}: no {word:?} in: {stderr}");
+    }
+    assert!(*took < PATIENCE, "{what} took {took:?}");
+}
+
+/// Runs with and without `--json`, and asserts a refusal of both.
+#[track_caller]
+fn refuses(what: &str, arguments: &[&str], words: &[&str]) {
+    refused(what, &run(arguments), words);
+    let json: Vec<&str> = arguments.iter().copied().chain(["--json"]).collect();
+    refused(&format!("{what} (JSON)"), &run(&json), words);
+}
+
+/// A directory that everybody may read.
+fn directory() -> tempfile::TempDir {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    dir
+}
+
+/// Writes a file into a directory of its own; the path, and what keeps it there.
+fn file(name: &str, content: &[u8]) -> (tempfile::TempDir, PathBuf) {
+    let dir = directory();
+    let path = dir.path().join(name);
+    std::fs::write(&path, content).unwrap();
+    (dir, path)
+}
+
+/// gzip.
+fn gzip(content: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(content).unwrap();
+    encoder.finish().unwrap()
+}

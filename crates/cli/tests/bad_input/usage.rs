@@ -1,0 +1,36 @@
+//! Wrong arguments.
+
+use super::refuses;
+
+#[test]
+fn wrong_usage_is_explained() {
+    let cases: [(&[&str], &[&str]); 14] = [
+        (&["frobnicate"], &["frobnicate"]),
+        (&["--frobnicate"], &["--frobnicate"]),
+        (&["--log"], &["--log"]),
+        (&["why", "--log", "a", "--root", "b"], &["--log", "--root"]),
+        (&["predict", "--blank", "--set", "nonsense"], &["--set nonsense", "FACT=VALUE"]),
+        (&["predict", "--blank", "--set", "nonsense=1"], &["nonsense", "known: ", "hpet"]),
+        (&["predict", "--blank", "--set", "hpet=perhaps"], &["hpet", "perhaps", "yes or no"]),
+        (&["predict", "--blank", "--set", "cpus=-1"], &["cpus", "a number"]),
+        (&["predict", "--blank", "--cpus", "0"], &["--cpus 0", "at least one"]),
+        (&["predict", "--blank", "--cpus", "many"], &["--cpus", "many"]),
+        (&["predict", "--blank", "--kernel", "new"], &["new", "such as 6.12"]),
+        (&["predict", "--blank", "--hypervisor", "foo"], &["foo", "kvm"]),
+        (&["predict", "--blank", "--log", "x"], &["--blank", "--log"]),
+        (&["explain"], &["required"]),
+    ];
+    for (arguments, words) in cases {
+        refuses(&arguments.join(" "), arguments, words);
+    }
+}
+
+/// The kernel takes any name and stays with its own choice, and so does the model.
+#[test]
+fn a_clocksource_that_no_kernel_has_is_no_wrong_usage() {
+    let arguments = ["predict", "--blank", "--cmdline", "clocksource=frobnicator", "--json"];
+    let outcome = super::run(&arguments);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert!(outcome.stdout.contains("\"current\": \"tsc\""), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("frobnicator"), "{}", outcome.stdout);
+}

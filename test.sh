@@ -1,0 +1,150 @@
+#!/usr/bin/env bash
+# All checks of this project: format, lints, docs, tests, licences and advisories, fuzzing, speed.
+#
+#   ./test.sh            everything (about ten minutes on two cores, the first time)
+#   ./test.sh clippy     one step, or several, by name
+#
+# A step whose tool is not here is skipped, and counted as skipped; `.ci/run` installs the tools.
+# Exits with 1 when a step failed. Settings:
+#   FUZZ_SECONDS=20         for each fuzz target
+#   CLOCKSMITH_BENCH_MIB=64 size of the logs of the speed check
+#   STRICT=1                a skipped step is a failure, except where a network is missing
+set -euo pipefail
+cd "$(dirname "$0")"
+
+export CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-auto}"
+export CLOCKSMITH_BENCH_MIB="${CLOCKSMITH_BENCH_MIB:-64}"
+fuzz_seconds="${FUZZ_SECONDS:-20}"
+log=$(mktemp -d)
+trap 'rm -rf "$log"' EXIT
+
+passed=0
+failed=()
+skipped=()
+
+# A step says that it cannot run here by calling `skip` and returning.
+skip() {
+    echo "$1" >"$log/skip"
+    [ -n "${2-}" ] || [ -z "${STRICT-}" ]
+}
+
+step() {
+    local name=$1 begun=$SECONDS status=0
+    shift
+    echo
+    echo "== $name: $*"
+    rm -f "$log/skip"
+    "$@" || status=$?
+    local took=$((SECONDS - begun))
+    if [ "$status" -ne 0 ]; then
+        failed+=("$name")
+        echo "== $name: FAILED after $took s"
+    elif [ -s "$log/skip" ]; then
+        skipped+=("$name: $(cat "$log/skip")")
+        echo "== $name: skipped ($(cat "$log/skip"))"
+    else
+        passed=$((passed + 1))
+        echo "== $name: ok, $took s"
+    fi
+}
+
+docs() {
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+}
+
+# cargo's own summary stands once for each test program; the end adds them up.
+tests() {
+    cargo test --workspace --locked 2>&1 | tee "$log/tests"
+}
+
+licences() {
+    if ! cargo deny --version >/dev/null 2>&1; then
+        skip "cargo-deny is not installed: cargo install --locked cargo-deny"
+        return
+    fi
+    cargo deny --locked check licenses bans sources
+}
+
+# The database of advisories is a git repository, which not every network reaches.
+advisories() {
+    if ! cargo deny --version >/dev/null 2>&1; then
+        skip "cargo-deny is not installed: cargo install --locked cargo-deny"
+        return
+    fi
+    local status=0
+    timeout 120 cargo deny --locked check advisories >"$log/advisories" 2>&1 || status=$?
+    cat "$log/advisories"
+    if [ "$status" -ne 0 ] && [ "$status" -eq 124 ] || grep -qE \
+        "failed to (fetch|load|open) advisory database|failed to clone" "$log/advisories"; then
+        echo "advisories: not checked (database unreachable)"
+        skip "advisories: not checked (database unreachable)" network
+        return
+    fi
+    return "$status"
+}
+
+fuzz() {
+    if ! cargo fuzz --version >/dev/null 2>&1; then
+        skip "cargo-fuzz is not installed: cargo install --locked cargo-fuzz"
+        return
+    fi
+    if ! command -v c++ >/dev/null; then
+        skip "no C++ compiler, which libFuzzer needs: apt-get install g++"
+        return
+    fi
+    local target
+    for target in log bundle cpuid cmdline acpi; do
+        if ! fuzz/run "$target" "$fuzz_seconds" >"$log/fuzz" 2>&1; then
+            tail -n 100 "$log/fuzz"
+            echo "fuzz $target: failed"
+            return 1
+        fi
+        grep -E "^stat::number_of_executed_units" "$log/fuzz" |
+            awk -v name="$target" '{ print "fuzz " name ": " $2 " inputs, no finding" }'
+    done
+}
+
+speed() {
+    if ! command -v grep >/dev/null; then
+        skip "no grep to compare with"
+        return
+    fi
+    cargo bench --locked -p clocksmith-cli --bench why_speed
+}
+
+all=(fmt clippy doc test licences advisories fuzz speed)
+for name in "${@:-${all[@]}}"; do
+    case $name in
+    fmt) step fmt cargo fmt --all --check ;;
+    clippy) step clippy cargo clippy --workspace --all-targets --locked -- -D warnings ;;
+    doc) step doc docs ;;
+    test) step test tests ;;
+    licences) step licences licences ;;
+    advisories) step advisories advisories ;;
+    fuzz) step fuzz fuzz ;;
+    speed) step speed speed ;;
+    *)
+        echo "test.sh: no step $name; there are: ${all[*]}" >&2
+        exit 2
+        ;;
+    esac
+done
+
+echo
+for reason in ${skipped[@]+"${skipped[@]}"}; do
+    echo "skipped: $reason"
+done
+for name in ${failed[@]+"${failed[@]}"}; do
+    echo "failed: $name"
+done
+echo "steps: $passed ok, ${#failed[@]} failed, ${#skipped[@]} skipped, $SECONDS s"
+if [ -s "$log/tests" ]; then
+    grep -E "^test result:" "$log/tests" | awk '
+        { for (i = 2; i <= NF; i++) {
+            if ($i ~ /^passed/) passed += $(i - 1)
+            if ($i ~ /^failed/) failed += $(i - 1)
+            if ($i ~ /^ignored/) ignored += $(i - 1)
+        } }
+        END { printf "tests: %d passed, %d failed, %d skipped\n", passed, failed, ignored }'
+fi
+[ "${#failed[@]}" -eq 0 ]
