@@ -13,6 +13,8 @@ pub enum Feature {
     HresAwareSelection,
     /// `refined-jiffies` exists.
     RefinedJiffies,
+    /// `jiffies` is registered as the architecture's default clock, so not where that is another one.
+    JiffiesAsDefaultClock,
     /// `tsc-early` serves until `tsc` is registered, and an unstable TSC is never registered.
     TscEarly,
     /// `tsc` is registered with `VALID_FOR_HRES` preset.
@@ -139,6 +141,7 @@ const OLDEST: Version = Version::new(2, 6, 32);
 static TABLE: &[Row] = &[
     row(Feature::HresAwareSelection, v(3, 11)),
     row(Feature::RefinedJiffies, v(3, 7)),
+    backported(Feature::JiffiesAsDefaultClock, v(7, 1), &[Version::new(6, 12, 107)]),
     row(Feature::TscEarly, v(4, 16)),
     span(Feature::TscPresetHres, v(4, 16), v(7, 1)),
     row(Feature::WatchdogRewrite, v(7, 1)),

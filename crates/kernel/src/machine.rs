@@ -67,8 +67,12 @@ pub struct Machine {
     pub pvclock_stable: Option<bool>,
     /// The kernel found out no TSC frequency; where that shows.
     pub no_frequency: Option<String>,
+    /// Milliseconds by the PM timer for 100 ms by the TSC, where the kernel found them to differ.
+    pub apic_calibration_ms: Option<u64>,
     /// TSC frequency in kHz, where known from anything but the command line.
     pub tsc_khz: Option<u64>,
+    /// The kernel could not make the tick one-shot; where it says so.
+    pub tick_stuck: Option<String>,
     /// High-resolution timers are built in.
     pub highres_built: bool,
     /// NOHZ is built in.
@@ -120,7 +124,9 @@ impl Machine {
             xen_no_vdso: None,
             pvclock_stable: None,
             no_frequency: None,
+            apic_calibration_ms: None,
             tsc_khz: None,
+            tick_stuck: None,
             highres_built: true,
             nohz_built: true,
         }
@@ -192,8 +198,8 @@ impl Machine {
         {
             self.highres_built = config.enabled("HIGH_RES_TIMERS");
             self.nohz_built = config.enabled("NO_HZ_COMMON") || config.enabled("NO_HZ");
-        } else if self.arch.value == Arch::S390 && self.kernel.value.version.major < 7 {
-            // Debian's and other distributions' s390x kernels are built with HZ_PERIODIC.
+        } else if self.arch.value == Arch::S390 {
+            // Distributions build s390x kernels with HZ_PERIODIC: `nohz=` is an unknown parameter.
             self.nohz_built = false;
         }
     }
@@ -207,9 +213,20 @@ impl Machine {
         }) {
             self.hpet_disabled = Some(format!("{text} [{}]", name(entry)));
         }
+        self.apic_calibration_ms = log
+            .last(|event| match event {
+                Event::ApicCalibration { ms } => Some(*ms),
+                _ => None,
+            })
+            .map(|(_, ms)| ms);
         self.pm_timer_bug = log.any(|e| matches!(e, Event::PmTimerChipsetBug));
         if let Some((entry, ())) = log.last(|e| matches!(e, Event::PmTimerBad).then_some(())) {
             self.pm_timer = Input::read(false, log.source(entry));
+        }
+        if let Some((entry, ())) = log.first(|e| matches!(e, Event::TickNotOneshot).then_some(())) {
+            self.highres_built = false;
+            self.nohz_built = false;
+            self.tick_stuck = Some(name(entry));
         }
         self.counter_trapped =
             log.first(|e| matches!(e, Event::CounterTrapped).then_some(())).map(|(e, ())| name(e));

@@ -47,10 +47,12 @@ pub(crate) fn predict(machine: &Machine, out: &mut Expectation) {
         format!("{name} (rating {rating}) is the counter of this architecture"),
         source,
     );
-    let sources = vec![
-        Registered::new(name, rating, true, true, 0),
-        Registered::new("jiffies", 1, false, false, 4),
-    ];
+    let mut sources = vec![Registered::new(name, rating, true, true, 0)];
+    // `clocksource_default_clock()` is `tod` on IBM Z.
+    let z = machine.arch.value == Arch::S390;
+    if !(z && Feature::JiffiesAsDefaultClock.of(kernel)) {
+        sources.push(Registered::new("jiffies", 1, false, false, 4));
+    }
     // On IBM Z the boot default is `tod`, so the tick is one-shot before the choice is applied.
     let wants_jiffies = machine.cmdline.value.clocksource_override().as_deref() == Some("jiffies");
     let refused = (machine.arch.value == Arch::S390 && wants_jiffies && !periodic(machine)).then(|| {

@@ -104,7 +104,12 @@ pub(crate) fn select(
     let listed: Vec<String> =
         sources.iter().filter(|s| !oneshot || s.hres).map(|s| s.name.clone()).collect();
     if !oneshot {
-        let because = if periodic_forced {
+        let because = if let Some(source) = &machine.tick_stuck {
+            format!(
+                "the kernel could not make the tick one-shot, so every registered source is listed \
+                 [{source}]"
+            )
+        } else if periodic_forced {
             "high resolution and NOHZ are both off, so the tick stays periodic and every registered \
              source is listed"
                 .to_owned()

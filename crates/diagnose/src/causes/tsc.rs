@@ -228,6 +228,7 @@ fn frequency(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
             );
         }
     }
+    stated_frequency(case, log, causes);
     for entry in log.all(|e| matches!(e, Event::RecalibrationDiffers)) {
         causes.add(
             CauseId::TscMiscalibrated,
@@ -238,6 +239,28 @@ fn frequency(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
             vec![Evidence::line(log, entry)],
         );
     }
+}
+
+/// `tsc_early_khz=` is believed as it stands; the calibration of the APIC timer gives it away.
+fn stated_frequency(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
+    let Some(given) = case.machine.cmdline.value.number("tsc_early_khz") else { return };
+    let Some((entry, ms)) = log.last(|event| match event {
+        Event::ApicCalibration { ms } if !(87..=115).contains(ms) => Some(*ms),
+        _ => None,
+    }) else {
+        return;
+    };
+    causes.add(
+        CauseId::TscMiscalibrated,
+        if case.tsc_is_current() { Severity::Critical } else { Severity::Warning },
+        Confidence::High,
+        format!(
+            "tsc_early_khz={given} is wrong: 100 ms by that figure are {ms} ms by the PM timer, so the \
+             TSC runs at about {} kHz",
+            given.saturating_mul(100) / ms.max(1)
+        ),
+        vec![cmdline(case, &format!("tsc_early_khz={given}")), Evidence::line(log, entry)],
+    );
 }
 
 /// What the model concludes from static facts and no log line has said.

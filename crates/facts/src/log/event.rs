@@ -222,6 +222,8 @@ pub enum Event {
     },
     /// `Switched to high resolution mode` or `NOHz mode`: the tick is one-shot.
     TickOneshot,
+    /// `Could not switch to high resolution mode`: the tick stays periodic.
+    TickNotOneshot,
     /// `Detected N MHz processor` (or `TSC`), in kHz.
     Detected {
         /// Frequency in kHz.
@@ -236,6 +238,12 @@ pub enum Event {
     },
     /// How calibration went.
     Calibration(Calibration),
+    /// `APIC calibration not consistent with PM-Timer: N ms instead of 100ms`: since 5.3 the wait is
+    /// timed by the TSC, so N tells how far the TSC's frequency is off, on hardware that is not busy.
+    ApicCalibration {
+        /// Milliseconds by the PM timer for 100 ms by the TSC.
+        ms: u64,
+    },
     /// `TSC freq calibrated by CPUID/MSR differs from what is calibrated by HW timer`.
     RecalibrationDiffers,
     /// `Marking TSC unstable due to ...`.

@@ -42,11 +42,15 @@ pub(crate) fn predict(machine: &Machine, out: &mut Expectation) {
     if let Some(rating) = timers::acpi_pm(machine, out) {
         sources.push(Registered::new("acpi_pm", rating, true, false, order::ACPI_PM));
     }
-    if machine.arch.value == Arch::X86 && machine.effective_possible_cpus() == 1 && !hpet {
+    // The PIT is still ticking only where no local APIC timer has taken over.
+    let no_apic_timer = machine.cmdline.value.has("nolapic");
+    let one_cpu = machine.effective_possible_cpus() == 1;
+    if machine.arch.value == Arch::X86 && one_cpu && !hpet && no_apic_timer {
         sources.push(Registered::new("pit", 110, false, false, order::PIT));
         out.reason(
             "pit on 32-bit",
-            "a 32-bit kernel on one CPU without an HPET registers the PIT, which is not continuous",
+            "a 32-bit kernel on one CPU without HPET and local APIC timer registers the PIT, which is not \
+             continuous",
             "init_pit_clocksource() in arch/x86/kernel/i8253.c, all versions",
         );
     }

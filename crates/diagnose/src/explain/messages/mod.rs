@@ -61,6 +61,8 @@ pub(super) fn id(event: &Event) -> &'static str {
             Refusal::Deferred => "override-deferred",
         },
         Event::TickOneshot => "oneshot",
+        Event::ApicCalibration { .. } => "apic-calibration",
+        Event::TickNotOneshot => "not-oneshot",
         Event::Detected { .. } => "detected",
         Event::Refined { .. } => "refined",
         Event::Calibration(calibration) => match calibration {

@@ -216,6 +216,32 @@ pub(super) const ENTRIES: &[Entry] = &[
         sources: &["kernel/time/hrtimer.c; kernel/time/tick-sched.c"],
     },
     Entry {
+        id: "apic-calibration",
+        words: &["APIC calibration not consistent with PM-Timer: N ms instead of 100ms"],
+        what: "The local APIC timer was calibrated over 100 ms of TSC time, and the PM timer counted \
+         N ms meanwhile.",
+        versions: "All. Since about 5.3 the wait is timed by the TSC.",
+        so_what: "A few per cent on a busy virtual machine mean nothing. A large difference means \
+         that the TSC's frequency is wrong: with tsc_early_khz= on the command line, the real \
+         frequency is about the stated one times 100 / N.",
+        do_what: "Take a wrong tsc_early_khz= off the command line.",
+        see_also: &["tsc_early_khz", "tsc-miscalibrated"],
+        sources: &["calibrate_by_pmtimer(), calibrate_APIC_clock() in arch/x86/kernel/apic/apic.c"],
+    },
+    Entry {
+        id: "not-oneshot",
+        words: &["Could not switch to high resolution mode on CPU N"],
+        what: "The kernel could not program the tick one shot at a time, usually because the local \
+         APIC timer failed its check.",
+        versions: "All.",
+        so_what: "The tick stays periodic: timers are as coarse as the tick, and sysfs lists every \
+         clocksource, unstable ones and jiffies too.",
+        do_what: "Look for `APIC timer disabled due to verification failure` and what disturbed it \
+         at boot.",
+        see_also: &["high resolution"],
+        sources: &["hrtimer_switch_to_hres() in kernel/time/hrtimer.c"],
+    },
+    Entry {
         id: "arch-timer",
         words: &["arch_timer: cp15 timer(s) running at N MHz (virt).", "timer(s) running at"],
         what: "Arm's architected timer and its frequency.",

@@ -68,6 +68,9 @@ fn timers(m: &str) -> Option<Event> {
     if let Some(rest) = after(m, "PMTMR IOPort override: ") {
         return hex(after(rest, "-> ")?).map(Event::PmTimerOverride);
     }
+    if let Some(rest) = after(m, "APIC calibration not consistent with PM-Timer: ") {
+        return Some(Event::ApicCalibration { ms: u64::try_from(number(rest)?).ok()? });
+    }
     if m.contains("PM-Timer") && (m.contains("aborting") || m.contains("inconsistent results")) {
         return Some(Event::PmTimerBad);
     }
@@ -132,6 +135,9 @@ fn arm(m: &str) -> Option<Event> {
 }
 
 fn tick_and_sleep(m: &str) -> Option<Event> {
+    if m.contains("Could not switch to high resolution mode") {
+        return Some(Event::TickNotOneshot);
+    }
     if m.contains("Switched to high resolution mode") || m.contains("Switched to NOHz mode") {
         return Some(Event::TickOneshot);
     }

@@ -1,0 +1,105 @@
+//! What runs inside the guest: an archive with busybox, a static probe, an init script and, for
+//! some boots, one more program or script.
+//!
+//! - [`cpio`]: the archive format
+//! - [`elf`]: whether a program can run in a guest
+//! - [`probe`]: the static program that reads CPUID and finds out which clocks need no system call
+
+pub mod cpio;
+pub mod elf;
+pub mod probe;
+
+use cpio::Archive;
+
+/// The guest's init script.
+const INIT: &str = include_str!("../../guest/init.sh");
+
+/// What a guest is for.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Purpose {
+    /// Say what the kernel chose; afterwards run a script, if there is one.
+    Record {
+        /// A shell script.
+        run: Option<String>,
+    },
+    /// Run one static program, then stop.
+    Exec {
+        /// The program's bytes.
+        program: Vec<u8>,
+        /// Its name inside the guest.
+        name: String,
+        /// Its arguments.
+        arguments: Vec<String>,
+    },
+    /// Run a shell script, then stop.
+    Script(String),
+    /// Give a person a shell.
+    Shell,
+}
+
+/// Builds the archive that the kernel unpacks as its root file system.
+pub fn build(busybox: &[u8], probe: Option<&[u8]>, purpose: &Purpose) -> Vec<u8> {
+    let mut archive = Archive::new();
+    for directory in ["bin", "dev", "proc", "sys", "tmp", "testbed"] {
+        archive.directory(directory);
+    }
+    archive.character_device("dev/console", 0o600, 5, 1);
+    archive.file("init", 0o755, INIT.as_bytes());
+    archive.file("bin/busybox", 0o755, busybox);
+    if let Some(probe) = probe {
+        archive.file("bin/probe", 0o755, probe);
+    }
+    match purpose {
+        Purpose::Record { run } => {
+            archive.file("testbed/record", 0o644, b"");
+            if let Some(run) = run {
+                archive.file("testbed/run", 0o755, format!("{run}\n").as_bytes());
+            }
+        }
+        Purpose::Exec { program, name, arguments } => {
+            archive.file(&format!("bin/{name}"), 0o755, program);
+            let mut words = vec![format!("/bin/{name}")];
+            words.extend(arguments.iter().map(|argument| quote(argument)));
+            archive.file("testbed/run", 0o755, format!("{}\n", words.join(" ")).as_bytes());
+        }
+        Purpose::Script(script) => {
+            archive.file("testbed/run", 0o755, format!("{script}\n").as_bytes());
+        }
+        Purpose::Shell => archive.file("testbed/shell", 0o644, b""),
+    }
+    archive.finish()
+}
+
+/// A word that a shell reads back as it was.
+pub fn quote(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quoted_word_survives_the_shell() {
+        let word = "it's $HOME \"and\" `more`";
+        let output = std::process::Command::new("sh")
+            .args(["-c", &format!("printf %s {}", quote(word))])
+            .output()
+            .unwrap();
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), word);
+    }
+
+    #[test]
+    fn the_purpose_decides_what_the_archive_holds() {
+        let text = |purpose| String::from_utf8_lossy(&build(b"bb", None, &purpose)).into_owned();
+        assert!(text(Purpose::Shell).contains("testbed/shell"));
+        let exec = Purpose::Exec {
+            program: b"elf".into(),
+            name: "tool".into(),
+            arguments: vec!["a b".into()],
+        };
+        assert!(text(exec).contains("/bin/tool 'a b'\n"));
+        let record = text(Purpose::Record { run: Some("date".into()) });
+        assert!(record.contains("testbed/record") && record.contains("date\n"));
+    }
+}

@@ -1,0 +1,245 @@
+//! Package lists and downloads through apt, with a state directory of the testbed's own per set of
+//! suites and architecture. The system's packages, lists and settings are not touched; its proxy
+//! settings, credentials and keyrings are used.
+
+use crate::arch::Arch;
+use crate::cache::Cache;
+use crate::glob;
+use crate::sources::Mirror;
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The keyring that signs the archive.
+const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
+
+/// A package as the archive lists it.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Package {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// The checksum of its file.
+    pub sha256: String,
+}
+
+/// apt's view of some suites for one architecture.
+pub struct Apt {
+    directory: PathBuf,
+    configuration: PathBuf,
+}
+
+impl Apt {
+    /// Opens the state for these suites, fetching the package lists if there are none yet or if
+    /// `refresh` asks for new ones.
+    pub fn open(
+        cache: &Cache,
+        suites: &[String],
+        arch: Arch,
+        mirror: &Mirror,
+        refresh: bool,
+    ) -> Result<Apt> {
+        let name = format!("apt/{}-{arch}", suites.join("+"));
+        let directory = cache.directory(&name)?;
+        for sub in ["state/lists/partial", "cache/archives/partial", "etc"] {
+            cache.directory(Path::new(&name).join(sub))?;
+        }
+        let at = |file: &str| Path::new(&name).join(file);
+        let sources = source_lines(suites, mirror)?;
+        cache.write(at("etc/sources.list"), sources.as_bytes())?;
+        cache.write(at("state/status"), b"")?;
+        let settings = settings(&directory, arch, &system_acquire_settings());
+        let configuration = cache.write(at("etc/apt.conf"), settings.as_bytes())?;
+        let apt = Apt { directory, configuration };
+        let marker = apt.directory.join("lists-of");
+        let have = std::fs::read_to_string(&marker).is_ok_and(|text| text == sources);
+        if refresh || !have {
+            apt.update()?;
+            cache.write(at("lists-of"), sources.as_bytes())?;
+        }
+        Ok(apt)
+    }
+
+    /// The newest package whose name matches a pattern of [`glob::matches_part`].
+    pub fn newest(&self, pattern: &str) -> Result<Package> {
+        let prefix = pattern.split(['*', '?']).next().unwrap_or_default();
+        let names = self.output("apt-cache", &["pkgnames", prefix])?;
+        let names: Vec<&str> = names.lines().filter(|n| glob::matches_part(pattern, n)).collect();
+        if names.is_empty() {
+            bail!(
+                "no package matches `{pattern}` in the lists under {}; the archive may have moved \
+                 on: look for the new name and change kernels.toml",
+                self.directory.display()
+            );
+        }
+        let mut arguments = vec!["--no-all-versions", "show"];
+        arguments.extend(names);
+        let stanzas = self.output("apt-cache", &arguments)?;
+        let mut best: Option<Package> = None;
+        for package in stanzas.split("\n\n").filter_map(parse_stanza) {
+            if best.as_ref().is_none_or(|best| is_newer(&package.version, &best.version)) {
+                best = Some(package);
+            }
+        }
+        best.with_context(|| format!("apt-cache shows nothing for the packages of `{pattern}`"))
+    }
+
+    /// Downloads a package into a directory of its own and returns the file.
+    pub fn download(&self, package: &Package) -> Result<PathBuf> {
+        let directory = self.directory.join("download").join(&package.sha256);
+        std::fs::create_dir_all(&directory)
+            .with_context(|| format!("making {}", directory.display()))?;
+        let what = format!("{}={}", package.name, package.version);
+        let output = self
+            .command("apt-get")
+            .args(["-q", "download", &what])
+            .current_dir(&directory)
+            .output()
+            .context("starting apt-get; the testbed needs apt")?;
+        succeed(&output, &format!("downloading {what}"))?;
+        let mut files = std::fs::read_dir(&directory)?.filter_map(|e| e.ok().map(|e| e.path()));
+        files
+            .find(|path| path.extension().is_some_and(|extension| extension == "deb"))
+            .with_context(|| {
+                format!("apt-get downloaded {what}, but left no file in {}", directory.display())
+            })
+    }
+
+    /// Fetches the package lists. A part that fails (a mirror in the middle of an update) is
+    /// reported and left out as long as something was fetched.
+    fn update(&self) -> Result<()> {
+        eprintln!("fetching package lists into {}", self.directory.display());
+        let output = self
+            .command("apt-get")
+            .args(["-q", "update"])
+            .output()
+            .context("starting apt-get; the testbed needs apt")?;
+        for line in String::from_utf8_lossy(&output.stderr).lines() {
+            if line.starts_with("E:") {
+                eprintln!("  apt-get update: {line}");
+            }
+        }
+        if self.output("apt-cache", &["pkgnames", "linux-"])?.is_empty() {
+            succeed(&output, "fetching package lists")?;
+            bail!("fetching package lists left none in {}", self.directory.display());
+        }
+        Ok(())
+    }
+
+    fn output(&self, program: &str, arguments: &[&str]) -> Result<String> {
+        let output = self
+            .command(program)
+            .args(arguments)
+            .output()
+            .with_context(|| format!("starting {program}; the testbed needs apt"))?;
+        succeed(&output, &format!("{program} {}", arguments.join(" ")))?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.env("APT_CONFIG", &self.configuration).env("LC_ALL", "C");
+        command
+    }
+}
+
+fn succeed(output: &Output, what: &str) -> Result<()> {
+    if output.status.success() {
+        return Ok(());
+    }
+    bail!("{what} failed ({}): {}", output.status, String::from_utf8_lossy(&output.stderr).trim())
+}
+
+fn source_lines(suites: &[String], mirror: &Mirror) -> Result<String> {
+    let lines: Vec<String> = suites
+        .iter()
+        .filter_map(|suite| mirror.root_of(suite).map(|root| (suite, root)))
+        .map(|(suite, root)| format!("deb [signed-by={KEYRING}] {root} {suite} main\n"))
+        .collect();
+    if lines.is_empty() {
+        bail!("this system's apt configuration has no archive for the suites {suites:?}");
+    }
+    Ok(lines.concat())
+}
+
+/// The system's settings that say how to reach the archive.
+fn system_acquire_settings() -> String {
+    let dump = Command::new("apt-config").arg("dump").output();
+    let dump = dump.map(|output| output.stdout).unwrap_or_default();
+    String::from_utf8_lossy(&dump)
+        .lines()
+        .filter(|line| {
+            ["http", "https", "Retries", "ForceIPv4"]
+                .iter()
+                .any(|name| line.starts_with(&format!("Acquire::{name}")))
+        })
+        .map(|line| format!("{line}\n"))
+        .collect()
+}
+
+/// The configuration file of one state directory.
+///
+/// Lists past their date are accepted: those of releases out of support are never renewed. Their
+/// signatures are checked all the same.
+fn settings(directory: &Path, arch: Arch, acquire: &str) -> String {
+    let directory = directory.display();
+    format!(
+        "Dir::Etc::parts \"/dev/null\";\n\
+         Dir::Etc::main \"/dev/null\";\n\
+         Dir::Etc::sourcelist \"{directory}/etc/sources.list\";\n\
+         Dir::Etc::sourceparts \"/dev/null\";\n\
+         Dir::Etc::preferences \"/dev/null\";\n\
+         Dir::Etc::preferencesparts \"/dev/null\";\n\
+         Dir::State \"{directory}/state\";\n\
+         Dir::State::status \"{directory}/state/status\";\n\
+         Dir::Cache \"{directory}/cache\";\n\
+         APT::Architecture \"{arch}\";\n\
+         APT::Architectures {{ \"{arch}\"; }};\n\
+         APT::Sandbox::User \"\";\n\
+         Acquire::Languages \"none\";\n\
+         Acquire::Check-Valid-Until \"false\";\n\
+         {acquire}"
+    )
+}
+
+fn parse_stanza(stanza: &str) -> Option<Package> {
+    let field = |key: &str| {
+        stanza
+            .lines()
+            .find_map(|line| line.strip_prefix(key)?.strip_prefix(": "))
+            .map(|value| value.trim().to_string())
+    };
+    Some(Package { name: field("Package")?, version: field("Version")?, sha256: field("SHA256")? })
+}
+
+fn is_newer(version: &str, than: &str) -> bool {
+    Command::new("dpkg")
+        .args(["--compare-versions", version, "gt", than])
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_apt_cache_shows() {
+        let package =
+            parse_stanza("Package: linux\nVersion: 6.1-2\nSHA256: ab12\nSize: 3").unwrap();
+        assert_eq!((package.name.as_str(), package.version.as_str()), ("linux", "6.1-2"));
+        assert_eq!(parse_stanza("Package: virtual"), None);
+    }
+
+    #[test]
+    fn a_suite_without_an_archive_is_left_out() {
+        let mirror = Mirror { archive: "http://archive.example/d".into(), security: None };
+        let suites = ["a".to_string(), "a-security".to_string()];
+        let lines = source_lines(&suites, &mirror).unwrap();
+        assert_eq!(lines.lines().count(), 1);
+        assert!(lines.ends_with("http://archive.example/d a main\n"));
+        assert!(source_lines(&suites[1..], &mirror).is_err());
+    }
+}

@@ -1,0 +1,30 @@
+//! Boots real Linux kernels in QEMU with chosen hardware and command lines, records which
+//! clocksource each kernel chose, and compares that with what `clocksmith predict` says.
+//!
+//! The way through the crate, in the order in which one run uses it:
+//!
+//! | module | job |
+//! |---|---|
+//! | [`case`] | what to boot: case files, their inheritance, selection by name |
+//! | [`kernel`] | where kernels come from: distribution packages, fetched once and cached |
+//! | [`initramfs`] | what runs inside the guest |
+//! | [`qemu`] | one guest: its command line, its process, its control socket |
+//! | [`frames`] | what the guest says on its serial line |
+//! | [`record`] | one boot on disk: the mirror of `/proc` and `/sys`, and the truth |
+//! | [`oracle`] | what `clocksmith predict` says about a record, and whether it is right |
+//! | [`report`] | many boots in one table |
+//! | [`verb`] | the program's verbs, which string the above together |
+
+pub mod arch;
+pub mod cache;
+pub mod case;
+pub mod frames;
+pub mod glob;
+pub mod initramfs;
+pub mod kernel;
+pub mod oracle;
+pub mod qemu;
+pub mod record;
+pub mod report;
+pub mod sources;
+pub mod verb;

@@ -1,0 +1,177 @@
+//! The program `testbed`: arguments in, exit status out.
+
+use anyhow::{Result, bail};
+use clap::{Args, Parser, Subcommand};
+use clocksmith_testbed::cache::Cache;
+use clocksmith_testbed::case::select::Subset;
+use clocksmith_testbed::qemu::arguments::Accel;
+use clocksmith_testbed::verb::run::{Outcome, Run};
+use clocksmith_testbed::verb::{self, guest::Wanted};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Boots real kernels in QEMU and compares what they choose with what clocksmith predicts.
+///
+/// Exit status: 0 all agree, 1 something disagrees, 2 wrong usage or a missing piece, 3 a guest
+/// did not come up.
+#[derive(Parser)]
+#[command(name = "testbed", version)]
+struct Cli {
+    /// Directory of the case files and kernels.toml [default: testbed/cases or cases]
+    #[arg(long, global = true, value_name = "DIR")]
+    cases: Option<PathBuf>,
+    /// Directory for packages and kernels [default: the user's cache]
+    #[arg(long, global = true, value_name = "DIR")]
+    cache: Option<PathBuf>,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Boot cases, record what the kernels chose, compare with the predictions
+    Run {
+        /// `ci`, `all`, or patterns over names such as `smp*@6.1,no-hpet`
+        #[arg(long, default_value = "ci")]
+        subset: Subset,
+        /// The clocksmith program to ask; without it nothing is compared
+        #[arg(long, value_name = "PATH")]
+        clocksmith: Option<PathBuf>,
+        /// Where the records go
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+        /// Guests side by side
+        #[arg(long, default_value_t = 2)]
+        jobs: usize,
+        /// tcg (software) or kvm (hardware)
+        #[arg(long, default_value = "tcg")]
+        accel: Accel,
+        /// Look for newer kernel packages first
+        #[arg(long)]
+        refresh: bool,
+    },
+    /// Show the boots of a subset
+    List {
+        /// As for `run`
+        #[arg(long, default_value = "all")]
+        subset: Subset,
+        /// One JSON document a line, with everything that is known about a boot
+        #[arg(long)]
+        json: bool,
+    },
+    /// Fetch and unpack the kernels of a subset
+    Fetch {
+        /// As for `run`
+        #[arg(long, default_value = "all")]
+        subset: Subset,
+        /// Look for newer kernel packages
+        #[arg(long)]
+        refresh: bool,
+    },
+    /// Print the agreement table of a directory of records
+    Report {
+        /// The directory given to `run --out`
+        directory: PathBuf,
+    },
+    /// Get a shell in a guest
+    Shell {
+        #[command(flatten)]
+        guest: GuestArguments,
+    },
+    /// Run a static program in a guest
+    Exec {
+        #[command(flatten)]
+        guest: GuestArguments,
+        /// Seconds the guest may take
+        #[arg(long)]
+        deadline: Option<u64>,
+        /// The program and its arguments
+        #[arg(last = true, required = true, value_name = "PROGRAM")]
+        words: Vec<String>,
+    },
+}
+
+#[derive(Args)]
+struct GuestArguments {
+    /// The kernel's name in kernels.toml
+    #[arg(long)]
+    kernel: String,
+    /// QEMU machine type with options
+    #[arg(long)]
+    machine: Option<String>,
+    /// QEMU processor model with flags
+    #[arg(long)]
+    cpu: Option<String>,
+    /// QEMU -smp value
+    #[arg(long, default_value = "1")]
+    smp: String,
+    /// Kernel parameters
+    #[arg(long, default_value = "", allow_hyphen_values = true)]
+    cmdline: String,
+    /// One more QEMU argument; may be repeated
+    #[arg(long, allow_hyphen_values = true)]
+    qemu: Vec<String>,
+    /// tcg or kvm
+    #[arg(long, default_value = "tcg")]
+    accel: Accel,
+}
+
+fn main() -> ExitCode {
+    match run(Cli::parse()) {
+        Ok(status) => ExitCode::from(status),
+        Err(error) => {
+            eprintln!("testbed: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(cli: Cli) -> Result<u8> {
+    let cache = match cli.cache {
+        Some(directory) => Cache::at(std::path::absolute(directory)?),
+        None => Cache::standard()?,
+    };
+    let cases = case_directory(cli.cases)?;
+    match cli.verb {
+        Verb::Run { subset, clocksmith, out, jobs, accel, refresh } => {
+            let run = Run { cases, subset, clocksmith, out, jobs, accel, refresh };
+            Ok(match verb::run::run(&run, &cache)? {
+                Outcome::Good => 0,
+                Outcome::Disagreements => 1,
+                Outcome::FailedBoots => 3,
+            })
+        }
+        Verb::List { subset, json } => verb::list(&cases, &subset, json).map(|()| 0),
+        Verb::Fetch { subset, refresh } => {
+            verb::fetch(&cases, &cache, &subset, refresh).map(|()| 0)
+        }
+        Verb::Report { directory } => verb::report(&directory).map(|()| 0),
+        Verb::Shell { guest } => {
+            verb::guest::shell(&wanted(guest, cases, None), &cache).map(|()| 0)
+        }
+        Verb::Exec { guest, deadline, words } => {
+            let Some((program, arguments)) = words.split_first() else {
+                bail!("no program to run; write it after `--`");
+            };
+            let wanted = wanted(guest, cases, deadline);
+            let status = verb::guest::exec(&wanted, &cache, program.as_ref(), arguments)?;
+            Ok(u8::try_from(status).unwrap_or(1))
+        }
+    }
+}
+
+fn wanted(guest: GuestArguments, cases: PathBuf, deadline: Option<u64>) -> Wanted {
+    let GuestArguments { kernel, machine, cpu, smp, cmdline, qemu, accel } = guest;
+    Wanted { cases, kernel, machine, cpu, smp, cmdline, qemu, accel, deadline }
+}
+
+/// The case directory as seen from the workspace, from the crate, or as it was built.
+fn case_directory(given: Option<PathBuf>) -> Result<PathBuf> {
+    let places = ["testbed/cases", "cases", concat!(env!("CARGO_MANIFEST_DIR"), "/cases")];
+    let found =
+        || places.iter().map(PathBuf::from).find(|place| place.join("kernels.toml").exists());
+    match given.or_else(found) {
+        Some(directory) => Ok(directory),
+        None => bail!("no case directory found; give one with --cases DIR"),
+    }
+}

@@ -1,0 +1,9 @@
+//! One guest: its command line, its process, its control socket.
+//!
+//! - [`arguments`]: from hardware and files to QEMU's arguments, pure
+//! - [`process`]: the running emulator, ended by its own handle whatever happens
+//! - [`qmp`]: talking to a running emulator: stop, continue, snapshots, migration
+
+pub mod arguments;
+pub mod process;
+pub mod qmp;

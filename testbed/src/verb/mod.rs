@@ -1,0 +1,61 @@
+//! The program's verbs.
+//!
+//! - [`run`]: boot cases, record, compare
+//! - [`one`]: one boot of `run`, from kernel to verdict
+//! - [`guest`]: `shell` and `exec`, guests for developers
+//!
+//! `list`, `fetch` and `report` are short enough to stand here.
+
+pub mod guest;
+pub mod one;
+pub mod run;
+
+use crate::cache::Cache;
+use crate::case::file::load_directory;
+use crate::case::select::Subset;
+use crate::kernel::catalogue::Catalogue;
+use crate::kernel::store::Store;
+use anyhow::{Context, Result};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Prints the boots of a subset, as a table or one JSON document a line.
+pub fn list(cases: &Path, subset: &Subset, json: bool) -> Result<()> {
+    let catalogue = Catalogue::load(cases)?;
+    let boots = load_directory(cases, &catalogue)?;
+    let mut count = 0;
+    for boot in boots.iter().filter(|boot| subset.contains(boot)) {
+        count += 1;
+        if json {
+            println!("{}", serde_json::to_string(boot)?);
+            continue;
+        }
+        let expect = boot.expect.as_ref().map(ToString::to_string).unwrap_or_default();
+        let ci = if boot.ci { "ci" } else { "" };
+        println!("{:40} {ci:2} {expect:34} {}", boot.id, boot.cmdline);
+    }
+    eprintln!("{count} boots");
+    Ok(())
+}
+
+/// Fetches the kernels that a subset needs.
+pub fn fetch(cases: &Path, cache: &Cache, subset: &Subset, refresh: bool) -> Result<()> {
+    let catalogue = Catalogue::load(cases)?;
+    let boots = load_directory(cases, &catalogue)?;
+    let wanted: BTreeSet<&str> =
+        boots.iter().filter(|b| subset.contains(b)).map(|b| b.kernel.as_str()).collect();
+    let store = Store::new(cache, refresh);
+    for name in wanted {
+        let kernel = catalogue.get(name).context("a case names a kernel the catalogue lacks")?;
+        let ready = store.get(kernel)?;
+        println!("{name}: {} {}", ready.package.name, ready.package.version);
+    }
+    Ok(())
+}
+
+/// Prints the agreement table of a directory of records.
+pub fn report(directory: &Path) -> Result<()> {
+    let rows = crate::report::load(directory)?;
+    print!("{}", crate::report::markdown(&rows));
+    Ok(())
+}
