@@ -1,4 +1,4 @@
-//! One run of a command: wall time and peak memory.
+//! One run of a command: wall time, processor time, peak memory.
 
 use std::error::Error;
 use std::io::Error as IoError;
@@ -10,6 +10,8 @@ use std::time::Instant;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ran {
     pub(crate) seconds: f64,
+    /// In user space and in the kernel together.
+    pub(crate) cpu_seconds: f64,
     pub(crate) peak_mib: f64,
 }
 
@@ -39,7 +41,16 @@ pub(crate) fn run(command: &mut Command, accepted: &[i32]) -> Result<Ran, Box<dy
     // SAFETY: wait4 has filled it in; all-zero bytes were a valid value before, too.
     let usage = unsafe { usage.assume_init() };
     #[allow(clippy::cast_precision_loss)]
-    Ok(Ran { seconds, peak_mib: usage.ru_maxrss as f64 / 1024.0 })
+    Ok(Ran {
+        seconds,
+        cpu_seconds: duration(usage.ru_utime) + duration(usage.ru_stime),
+        peak_mib: usage.ru_maxrss as f64 / 1024.0,
+    })
+}
+
+#[allow(clippy::cast_precision_loss)]
+fn duration(time: libc::timeval) -> f64 {
+    time.tv_sec as f64 + time.tv_usec as f64 / 1e6
 }
 
 /// The median; of an even number of values the upper one.

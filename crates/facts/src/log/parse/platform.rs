@@ -2,7 +2,7 @@
 //! architected timer, tick mode, suspend.
 
 use super::super::event::Event;
-use super::{after, hex, number, thousandths};
+use super::{after, find, hex, number, thousandths};
 use crate::hypervisor::HypervisorKind;
 
 pub(super) fn parse(m: &str) -> Option<Event> {
@@ -83,7 +83,7 @@ fn timers(m: &str) -> Option<Event> {
     if let Some(rest) = m.strip_prefix("ACPI: HPET ") {
         return hex(rest).map(|_| Event::HpetTable { base: None });
     }
-    if let Some(at) = m.find("comparators, ")
+    if let Some(at) = find(m, "comparators, ")
         && m.contains("hpet")
     {
         let rest = after(&m[at..], "-bit ")?;
@@ -111,11 +111,11 @@ fn cpus(m: &str) -> Option<Event> {
     if let Some(rest) = m.strip_prefix("setup_percpu: ").and_then(|m| after(m, "nr_cpu_ids:")) {
         return Some(Event::PossibleCpus(u32::try_from(number(rest)?).ok()?));
     }
-    if let Some(at) = m.find("ogical packages: ") {
+    if let Some(at) = find(m, "ogical packages: ") {
         let n = u32::try_from(number(&m[at + 17..])?).ok()?;
         return Some(Event::Packages(n));
     }
-    let family_at = m.find("(family: 0x")?;
+    let family_at = find(m, "(family: 0x")?;
     let name = after(&m[..family_at], "CPU0: ").unwrap_or("").trim();
     Some(Event::CpuModel {
         name: clip(name, 80),

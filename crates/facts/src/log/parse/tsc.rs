@@ -1,7 +1,7 @@
 //! Messages of the TSC code: calibration, synchronisation test, TSC_ADJUST, demotion.
 
 use super::super::event::{Calibration, Event, TscAdjust, UnstableReason};
-use super::{after, number, thousandths};
+use super::{after, find, number, thousandths};
 
 pub(super) fn parse(m: &str) -> Option<Event> {
     verdict(m).or_else(|| sync(m)).or_else(|| frequency(m)).or_else(|| other(m))
@@ -39,7 +39,7 @@ fn sync(m: &str) -> Option<Event> {
     if m.contains("Skipped synchronization checks as TSC is reliable") {
         return Some(Event::SyncSkipped);
     }
-    let at = m.find("TSC ADJUST")?;
+    let at = find(m, "TSC ADJUST")?;
     let rest = &m[at..];
     Some(Event::TscAdjust(if rest.contains("differs within socket") {
         TscAdjust::DiffersInSocket
@@ -56,7 +56,7 @@ fn sync(m: &str) -> Option<Event> {
 
 fn frequency(m: &str) -> Option<Event> {
     if let Some(rest) = after(m, "Detected ")
-        && let Some(mhz) = rest.find(" MHz ")
+        && let Some(mhz) = find(rest, " MHz ")
     {
         let tsc = rest[mhz + 5..].starts_with("TSC");
         if tsc || rest[mhz + 5..].starts_with("processor") {

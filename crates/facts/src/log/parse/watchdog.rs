@@ -2,7 +2,7 @@
 //! era (up to 4.0; 4.1; 4.2 to 7.0 with its variants; 7.1), and sysfs readings in transcripts.
 
 use super::super::event::{Event, Refusal, Role};
-use super::{after, between, hex, is_name, number, word};
+use super::{after, between, find, hex, is_name, number, word};
 
 pub(super) fn parse(m: &str) -> Option<Event> {
     selection(m)
@@ -45,7 +45,7 @@ fn selection(m: &str) -> Option<Event> {
 
 /// `clocksource: NAME: mask: 0x.. max_cycles: 0x.., max_idle_ns: N ns` (4.2+), 4.1 without the colon.
 fn registered(m: &str) -> Option<Event> {
-    let mask_at = m.find(": mask: ")?;
+    let mask_at = find(m, ": mask: ")?;
     let head = m[..mask_at].trim();
     let name =
         head.strip_prefix("clocksource:").or_else(|| head.strip_prefix("clocksource"))?.trim();
@@ -103,7 +103,7 @@ fn demotion(m: &str) -> Option<Event> {
 
 /// `'hpet' wd_nsec: 503845 wd_now: 9c5d0440 wd_last: 9bf64291 mask: ffffffff`.
 fn detail(m: &str) -> Option<Event> {
-    if let Some(current) = m.find("is current clocksource") {
+    if let Some(current) = find(m, "is current clocksource") {
         return Some(Event::WatchdogCurrent(between(&m[..current], "'", "'").map(str::to_owned)));
     }
     if m.contains("No current clocksource") {
@@ -143,7 +143,7 @@ fn readback(m: &str) -> Option<Event> {
             wd_nsec: number(after(rest, "wd_nsec: ")?)?,
         });
     }
-    let at = m.find("read-back delay of")?;
+    let at = find(m, "read-back delay of")?;
     let head = m[..at].trim_end();
     let head = after(head, "watchdog on CPU").and_then(|h| after(h, ":")).unwrap_or(head).trim();
     let first = head.split_whitespace().next()?;
@@ -161,11 +161,11 @@ fn cross_check(m: &str) -> Option<Event> {
     if m.contains("Checking clocksource ") && m.contains("synchronization from CPU") {
         return Some(Event::CrossCheck);
     }
-    let for_clock = m.find(" for clocksource ")?;
+    let for_clock = find(m, " for clocksource ")?;
     let head = &m[..for_clock];
-    let (at, ahead) = match head.find(" ahead of CPU") {
+    let (at, ahead) = match find(head, " ahead of CPU") {
         Some(at) => (at, true),
-        None => (head.find(" behind CPU")?, false),
+        None => (find(head, " behind CPU")?, false),
     };
     let cpus = after(&head[..at], "CPU")?.trim_start_matches('s').trim();
     Some(Event::CrossCheckSkew { ahead, cpus: cpus.chars().take(80).collect() })
@@ -180,7 +180,7 @@ fn rewritten(m: &str) -> Option<Event> {
         let ns = after(m, "sequence took: ").and_then(number).and_then(|n| u64::try_from(n).ok());
         return Some(Event::WatchdogReadTimeout { ns });
     }
-    if let Some(at) = m.find(" interval: ") {
+    if let Some(at) = find(m, " interval: ") {
         let ns = number(&m[at + 11..]).and_then(|n| u64::try_from(n).ok())?;
         let head = m[..at].trim();
         let head = head.strip_prefix("clocksource:").unwrap_or(head).trim();
@@ -215,7 +215,7 @@ fn transcript(m: &str) -> Option<Event> {
     {
         return Some(Event::ReadCurrent(name.trim().to_owned()));
     }
-    let at = m.find("_clocksource")?;
+    let at = find(m, "_clocksource")?;
     let head = &m[..at];
     let tail = &m[at + 12..];
     let current = head.ends_with("current");
