@@ -12,6 +12,7 @@
 //! | [`frames`] | what the guest says on its serial line |
 //! | [`record`] | one boot on disk: the mirror of `/proc` and `/sys`, and the truth |
 //! | [`oracle`] | what `clocksmith predict` says about a record, and whether it is right |
+//! | [`inside`] | the program in the guest: what it says there, and about its bundle outside |
 //! | [`report`] | many boots in one table |
 //! | [`verb`] | the program's verbs, which string the above together |
 
@@ -21,6 +22,7 @@ pub mod case;
 pub mod frames;
 pub mod glob;
 pub mod initramfs;
+pub mod inside;
 pub mod kernel;
 pub mod oracle;
 pub mod qemu;

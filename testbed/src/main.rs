@@ -37,6 +37,9 @@ enum Verb {
         /// The clocksmith program to ask; without it nothing is compared
         #[arg(long, value_name = "PATH")]
         clocksmith: Option<PathBuf>,
+        /// A static clocksmith program to run in x86-64 guests as well
+        #[arg(long, value_name = "PATH")]
+        guest_clocksmith: Option<PathBuf>,
         /// Where the records go
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
@@ -133,8 +136,9 @@ fn run(cli: Cli) -> Result<u8> {
     };
     let cases = case_directory(cli.cases)?;
     match cli.verb {
-        Verb::Run { subset, clocksmith, out, jobs, accel, refresh } => {
-            let run = Run { cases, subset, clocksmith, out, jobs, accel, refresh };
+        Verb::Run { subset, clocksmith, guest_clocksmith, out, jobs, accel, refresh } => {
+            let run =
+                Run { cases, subset, clocksmith, guest_clocksmith, out, jobs, accel, refresh };
             Ok(match verb::run::run(&run, &cache)? {
                 Outcome::Good => 0,
                 Outcome::Disagreements => 1,

@@ -1,5 +1,6 @@
 //! Many boots in one table: cases down, kernels across, in Markdown.
 
+use crate::inside::{self, Inside};
 use crate::oracle::Verdict;
 use crate::record::truth::Truth;
 use anyhow::{Context, Result};
@@ -16,6 +17,18 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// What the case file expected, if the kernel did something else.
     pub expected: Option<String>,
+    /// What the program said inside the guest, if it was there.
+    #[serde(default)]
+    pub inside: Option<Inside>,
+}
+
+impl Judgement {
+    /// Whether anything disagrees.
+    pub fn is_bad(&self) -> bool {
+        self.verdict.is_bad()
+            || self.expected.is_some()
+            || self.inside.as_ref().is_some_and(|inside| !inside.disagreements.is_empty())
+    }
 }
 
 /// One recorded boot.
@@ -43,7 +56,7 @@ fn load_row(record: &Path) -> Result<Row> {
         Ok(bytes) => {
             serde_json::from_slice(&bytes).with_context(|| format!("in {}", path.display()))?
         }
-        Err(_) => Judgement { verdict: Verdict::Skipped, expected: None },
+        Err(_) => Judgement { verdict: Verdict::Skipped, expected: None, inside: None },
     };
     Ok(Row { truth: Truth::load(record)?, judgement })
 }
@@ -96,6 +109,9 @@ pub fn summary(rows: &[Row]) -> String {
     if unexpected > 0 {
         let _ = write!(text, "; {unexpected} were not what their case file expects");
     }
+    if let Some(more) = inside::summary(rows.iter().filter_map(|r| r.judgement.inside.as_ref())) {
+        let _ = write!(text, "; {more}");
+    }
     text
 }
 
@@ -135,7 +151,7 @@ mod tests {
             qemu: String::new(),
             seconds: 1.0,
         };
-        Row { truth, judgement: Judgement { verdict, expected: None } }
+        Row { truth, judgement: Judgement { verdict, expected: None, inside: None } }
     }
 
     #[test]
@@ -158,6 +174,7 @@ mod tests {
         let judgement = Judgement {
             verdict: Verdict::Disagrees { predicted: "[tsc]".parse().unwrap() },
             expected: Some("[hpet]".into()),
+            inside: None,
         };
         let text = serde_json::to_string(&judgement).unwrap();
         let back: Judgement = serde_json::from_str(&text).unwrap();
