@@ -13,6 +13,7 @@
 //! | [`record`] | one boot on disk: the mirror of `/proc` and `/sys`, and the truth |
 //! | [`oracle`] | what `clocksmith predict` says about a record, and whether it is right |
 //! | [`inside`] | the program in the guest: what it says there, and about its bundle outside |
+//! | [`lines`] | kernel messages about clocks that no parser knows |
 //! | [`report`] | many boots in one table |
 //! | [`verb`] | the program's verbs, which string the above together |
 
@@ -24,6 +25,7 @@ pub mod glob;
 pub mod initramfs;
 pub mod inside;
 pub mod kernel;
+pub mod lines;
 pub mod oracle;
 pub mod qemu;
 pub mod record;

@@ -71,6 +71,12 @@ enum Verb {
         #[arg(long)]
         refresh: bool,
     },
+    /// Show kernel messages about clocks that no parser claims; status 1 if there are any
+    Lines {
+        /// Directories given to `run --out`, or kernel logs
+        #[arg(required = true)]
+        paths: Vec<PathBuf>,
+    },
     /// Print the agreement table of a directory of records
     Report {
         /// The directory given to `run --out`
@@ -149,6 +155,7 @@ fn run(cli: Cli) -> Result<u8> {
         Verb::Fetch { subset, refresh } => {
             verb::fetch(&cases, &cache, &subset, refresh).map(|()| 0)
         }
+        Verb::Lines { paths } => verb::lines(&paths).map(|good| u8::from(!good)),
         Verb::Report { directory } => verb::report(&directory).map(|()| 0),
         Verb::Shell { guest } => {
             verb::guest::shell(&wanted(guest, cases, None), &cache).map(|()| 0)

@@ -4,7 +4,7 @@
 //! - [`one`]: one boot of `run`, from kernel to verdict
 //! - [`guest`]: `shell` and `exec`, guests for developers
 //!
-//! `list`, `fetch` and `report` are short enough to stand here.
+//! `list`, `fetch`, `lines` and `report` are short enough to stand here.
 
 pub mod guest;
 pub mod one;
@@ -15,9 +15,10 @@ use crate::case::file::load_directory;
 use crate::case::select::Subset;
 use crate::kernel::catalogue::Catalogue;
 use crate::kernel::store::Store;
+use crate::lines::{self, Ignored};
 use anyhow::{Context, Result};
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Prints the boots of a subset, as a table or one JSON document a line.
 pub fn list(cases: &Path, subset: &Subset, json: bool) -> Result<()> {
@@ -51,6 +52,20 @@ pub fn fetch(cases: &Path, cache: &Cache, subset: &Subset, refresh: bool) -> Res
         println!("{name}: {} {}", ready.package.name, ready.package.version);
     }
     Ok(())
+}
+
+/// Prints the kernel messages about clocks that no parser claims. Whether all is well is returned.
+pub fn lines(paths: &[PathBuf]) -> Result<bool> {
+    let ignored = Ignored::standard()?;
+    let found = lines::look(paths, &ignored)?;
+    for (kind, (count, path, line)) in &found.unclaimed {
+        println!("{count:6} {kind}\n       {}: {line}", path.display());
+    }
+    println!("{}", found.summary());
+    for complaint in ignored.complaints(&found) {
+        println!("ignored-lines.toml: {complaint}");
+    }
+    Ok(found.unclaimed.is_empty())
 }
 
 /// Prints the agreement table of a directory of records.
