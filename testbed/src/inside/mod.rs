@@ -70,6 +70,7 @@ pub fn judge(
         Err(error) => {
             let last = frame("clocksmith/bundle.err").trim().replace('\n', " / ");
             inside.disagreements.push(format!("inside, `collect`: {error:#} ({last})"));
+            write_file(&directory.join("inside/bundle.base64"), frame("clocksmith/bundle"))?;
         }
     }
     inside.answer = Some(answer);
