@@ -87,6 +87,9 @@ record() {
     frame settled echo "$state"
 }
 
+# Busybox has its applet base64 only since 1.31.
+base64() { $B uuencode -m "$1" file | $B sed '1d;$d'; }
+
 # What the program says in here, and a bundle to ask it about outside. The serial line is slow, and
 # a bundle is packed already.
 ask() {
@@ -102,7 +105,7 @@ $between
 $after"
     frame clocksmith/why $B cat /tmp/why
     frame clocksmith/why.err $B cat /tmp/why.err
-    frame clocksmith/bundle $B base64 /tmp/bundle
+    frame clocksmith/bundle base64 /tmp/bundle
     frame clocksmith/bundle.err $B cat /tmp/bundle.err
 }
 

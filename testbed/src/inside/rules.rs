@@ -47,6 +47,7 @@ pub fn check(answer: &Answer, truth: &Truth, boot: &Boot, log: &str) -> Vec<Stri
         ));
     }
     if let (Some(measured), Some(path)) = (answer.path.as_deref(), path)
+        && measured != "unknown"
         && measured != if path == "vdso" { "vdso" } else { "syscall" }
     {
         list.push(format!("inside, `why` measured CLOCK_MONOTONIC as {measured}, it is {path}"));
