@@ -77,10 +77,13 @@ enum Verb {
         #[arg(required = true)]
         paths: Vec<PathBuf>,
     },
-    /// Print the agreement table of a directory of records
+    /// Print the agreement page of a directory of records
     Report {
         /// The directory given to `run --out`
         directory: PathBuf,
+        /// Write it to this file, such as docs/agreement.md
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
     },
     /// Get a shell in a guest
     Shell {
@@ -156,7 +159,9 @@ fn run(cli: Cli) -> Result<u8> {
             verb::fetch(&cases, &cache, &subset, refresh).map(|()| 0)
         }
         Verb::Lines { paths } => verb::lines(&paths).map(|good| u8::from(!good)),
-        Verb::Report { directory } => verb::report(&directory).map(|()| 0),
+        Verb::Report { directory, output } => {
+            verb::report(&cases, &directory, output.as_deref()).map(|()| 0)
+        }
         Verb::Shell { guest } => {
             verb::guest::shell(&wanted(guest, cases, None), &cache).map(|()| 0)
         }

@@ -68,9 +68,15 @@ pub fn lines(paths: &[PathBuf]) -> Result<bool> {
     Ok(found.unclaimed.is_empty())
 }
 
-/// Prints the agreement table of a directory of records.
-pub fn report(directory: &Path) -> Result<()> {
+/// Prints the agreement page of a directory of records, or writes it to a file.
+pub fn report(cases: &Path, directory: &Path, output: Option<&Path>) -> Result<()> {
+    let catalogue = Catalogue::load(cases)?;
+    let boots = load_directory(cases, &catalogue)?;
     let rows = crate::report::load(directory)?;
-    print!("{}", crate::report::markdown(&rows));
+    let page = crate::report::page::markdown(&rows, &boots, &catalogue);
+    match output {
+        Some(path) => crate::record::write_file(path, &page)?,
+        None => print!("{page}"),
+    }
     Ok(())
 }

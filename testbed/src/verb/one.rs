@@ -9,7 +9,7 @@ use crate::oracle::{Oracle, Verdict};
 use crate::qemu::arguments::{Accel, Console, Plan};
 use crate::qemu::process::Guest;
 use crate::record::{self, truth::Truth};
-use crate::report::{Judgement, Row};
+use crate::report::{self, Judgement, Row};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -99,7 +99,7 @@ pub fn record(
     let judgement = Judgement { verdict, expected: expected.map(ToString::to_string), inside };
     let text = serde_json::to_string_pretty(&judgement)?;
     record::write_file(&directory.join("verdict.json"), &text)?;
-    Ok(Row { truth, judgement })
+    Ok(Row { truth, judgement, words: report::words(&directory) })
 }
 
 fn start(

@@ -95,7 +95,7 @@ pub fn run(run: &Run, cache: &Cache) -> Result<Outcome> {
     });
     let mut results = results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
     results.sort_by_key(|(index, _)| *index);
-    finish(results, begin, &run.out)
+    finish(results, begin, &run.out, &boots, &catalogue)
 }
 
 /// The kernels of all boots. One that cannot be had fails its own boots and no others.
@@ -179,11 +179,17 @@ fn kernels_own_words(record: &Path) -> String {
     lines.iter().map(|line| format!("\n      {line}")).collect()
 }
 
-fn finish(results: Vec<(usize, Result<Row>)>, begin: Instant, out: &Path) -> Result<Outcome> {
+fn finish(
+    results: Vec<(usize, Result<Row>)>,
+    begin: Instant,
+    out: &Path,
+    boots: &[Boot],
+    catalogue: &Catalogue,
+) -> Result<Outcome> {
     let total = results.len();
     let rows: Vec<Row> = results.into_iter().filter_map(|(_, row)| row.ok()).collect();
     let failed = total - rows.len();
-    std::fs::write(out.join("report.md"), report::markdown(&rows))
+    std::fs::write(out.join("report.md"), report::page::markdown(&rows, boots, catalogue))
         .with_context(|| format!("writing the report in {}", out.display()))?;
     let seconds = begin.elapsed().as_secs();
     println!("{} in {seconds} s; {failed} boots failed", report::summary(&rows));
