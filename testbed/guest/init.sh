@@ -118,8 +118,10 @@ if [ -e /testbed/shell ]; then
     $B reboot -f
 fi
 
-[ -e /testbed/record ] && record
-[ -x /bin/clocksmith ] && ask
+if [ -e /testbed/record ]; then
+    record
+    [ -x /bin/clocksmith ] && ask
+fi
 if [ -e /testbed/run ]; then
     $B --install -s /bin
     frame run $B sh -c 'PATH=/bin; . /testbed/run; echo "exit status $?"'

@@ -34,7 +34,12 @@ pub enum Purpose {
         arguments: Vec<String>,
     },
     /// Run a shell script, then stop.
-    Script(String),
+    Script {
+        /// The script.
+        script: String,
+        /// The static clocksmith program, if the script needs it.
+        clocksmith: Option<Vec<u8>>,
+    },
     /// Give a person a shell.
     Shell,
 }
@@ -67,7 +72,10 @@ pub fn build(busybox: &[u8], probe: Option<&[u8]>, purpose: &Purpose) -> Vec<u8>
             words.extend(arguments.iter().map(|argument| quote(argument)));
             archive.file("testbed/run", 0o755, format!("{}\n", words.join(" ")).as_bytes());
         }
-        Purpose::Script(script) => {
+        Purpose::Script { script, clocksmith } => {
+            if let Some(program) = clocksmith {
+                archive.file("bin/clocksmith", 0o755, program);
+            }
             archive.file("testbed/run", 0o755, format!("{script}\n").as_bytes());
         }
         Purpose::Shell => archive.file("testbed/shell", 0o644, b""),
