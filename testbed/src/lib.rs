@@ -15,6 +15,7 @@
 //! | [`inside`] | the program in the guest: what it says there, and about its bundle outside |
 //! | [`lines`] | kernel messages about clocks that no parser knows |
 //! | [`report`] | many boots in one table |
+//! | [`scenario`] | what happens to clocks in a running guest |
 //! | [`verb`] | the program's verbs, which string the above together |
 
 pub mod arch;
@@ -30,5 +31,6 @@ pub mod oracle;
 pub mod qemu;
 pub mod record;
 pub mod report;
+pub mod scenario;
 pub mod sources;
 pub mod verb;

@@ -5,6 +5,7 @@ use clap::{Args, Parser, Subcommand};
 use clocksmith_testbed::cache::Cache;
 use clocksmith_testbed::case::select::Subset;
 use clocksmith_testbed::qemu::arguments::Accel;
+use clocksmith_testbed::scenario::place::Place;
 use clocksmith_testbed::verb::run::{Outcome, Run};
 use clocksmith_testbed::verb::{self, guest::Wanted};
 use std::path::PathBuf;
@@ -85,6 +86,20 @@ enum Verb {
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
+    /// Play something that happens to clocks in a running guest, and print what was seen as JSON
+    Scenario {
+        /// switch, pause, snapshot, migrate, ntp, or all
+        name: String,
+        /// The kernel's name in kernels.toml
+        #[arg(long, default_value = "6.1")]
+        kernel: String,
+        /// A static clocksmith program for the guests; `switch` needs it
+        #[arg(long, value_name = "PATH")]
+        guest_clocksmith: Option<PathBuf>,
+        /// tcg or kvm
+        #[arg(long, default_value = "tcg")]
+        accel: Accel,
+    },
     /// Get a shell in a guest
     Shell {
         #[command(flatten)]
@@ -161,6 +176,10 @@ fn run(cli: Cli) -> Result<u8> {
         Verb::Lines { paths } => verb::lines(&paths).map(|good| u8::from(!good)),
         Verb::Report { directory, output } => {
             verb::report(&cases, &directory, output.as_deref()).map(|()| 0)
+        }
+        Verb::Scenario { name, kernel, guest_clocksmith, accel } => {
+            let place = Place::new(&cases, &cache, &kernel, accel, guest_clocksmith.as_deref())?;
+            verb::scenario(&name, &place).map(|good| u8::from(!good))
         }
         Verb::Shell { guest } => {
             verb::guest::shell(&wanted(guest, cases, None), &cache).map(|()| 0)
