@@ -87,6 +87,28 @@ record() {
     frame settled echo "$state"
 }
 
+# Busybox has its applet base64 only since 1.31.
+base64() { $B uuencode -m "$1" file | $B sed '1d;$d'; }
+
+# What the program says in here, and a bundle to ask it about outside. The serial line is slow, and
+# a bundle is packed already.
+ask() {
+    read -r before _ </proc/uptime
+    /bin/clocksmith why --json >/tmp/why 2>/tmp/why.err
+    echo "exit status $?" >>/tmp/why.err
+    read -r between _ </proc/uptime
+    /bin/clocksmith collect --output - >/tmp/bundle 2>/tmp/bundle.err
+    echo "exit status $?" >>/tmp/bundle.err
+    read -r after _ </proc/uptime
+    frame clocksmith/uptime echo "$before
+$between
+$after"
+    frame clocksmith/why $B cat /tmp/why
+    frame clocksmith/why.err $B cat /tmp/why.err
+    frame clocksmith/bundle base64 /tmp/bundle
+    frame clocksmith/bundle.err $B cat /tmp/bundle.err
+}
+
 if [ -e /testbed/shell ]; then
     $B --install -s /bin
     echo "This is a guest of the testbed. The clocks are in $S/clocksource/clocksource0."
@@ -96,7 +118,10 @@ if [ -e /testbed/shell ]; then
     $B reboot -f
 fi
 
-[ -e /testbed/record ] && record
+if [ -e /testbed/record ]; then
+    record
+    [ -x /bin/clocksmith ] && ask
+fi
 if [ -e /testbed/run ]; then
     $B --install -s /bin
     frame run $B sh -c 'PATH=/bin; . /testbed/run; echo "exit status $?"'

@@ -4,8 +4,11 @@
  *   probe cpuid [CPU]      raw CPUID in the format of `cpuid -r`, a fixed choice of leaves
  *   probe cpuid-all [CPU]  the same, all leaves up to each range's maximum, with sub-leaves
  *   probe vdso             for each clock: does the vDSO serve it, or does it call the kernel?
+ *   probe watch MS COUNT   reads the clocks COUNT times (0: for ever), MS milliseconds apart
+ *   probe slew PPM         makes CLOCK_REALTIME and CLOCK_MONOTONIC run faster or slower
+ *   probe step SECONDS     sets CLOCK_REALTIME forward or back
  *
- * The last question is answered by behaviour, not by time: a child process forbids itself the
+ * The question about the vDSO is answered by behaviour, not by time: a child process forbids itself the
  * system call and then reads the clock through the vDSO. If that works, no call was made.
  */
 #define _GNU_SOURCE
@@ -22,6 +25,7 @@
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/timex.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -248,11 +252,81 @@ static int cpuid(int all)
 }
 #endif
 
+static long long of(int clock)
+{
+    struct timespec time;
+    syscall(SYS_clock_gettime, clock, &time);
+    return time.tv_sec * 1000000000ll + time.tv_nsec;
+}
+
+static unsigned long long counter(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    return __builtin_ia32_rdtsc();
+#else
+    return 0;
+#endif
+}
+
+/* The clocks of one line are read as close together as they were in the best of twenty tries. */
+static int watch(int pause, int lines)
+{
+    for (int i = 0; lines == 0 || i < lines; i++) {
+        long long raw = 0, monotonic = 0, real = 0, best = -1;
+        unsigned long long tsc = 0;
+        for (int try = 0; try < 20; try++) {
+            long long before = of(CLOCK_MONOTONIC_RAW);
+            long long m = of(CLOCK_MONOTONIC), r = of(CLOCK_REALTIME);
+            unsigned long long t = counter();
+            long long after = of(CLOCK_MONOTONIC_RAW);
+            if (best < 0 || after - before < best) {
+                best = after - before;
+                raw = before + best / 2;
+                monotonic = m;
+                real = r;
+                tsc = t;
+            }
+        }
+        printf("tick raw=%lld monotonic=%lld real=%lld tsc=%llu\n", raw, monotonic, real, tsc);
+        fflush(stdout);
+        usleep(pause * 1000);
+    }
+    return 0;
+}
+
+static int slew(double ppm)
+{
+    struct timex wish = { .modes = ADJ_FREQUENCY, .freq = ppm * 65536 };
+    if (adjtimex(&wish) < 0) {
+        perror("adjtimex");
+        return 1;
+    }
+    return 0;
+}
+
+static int step(long seconds)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_REALTIME, &time);
+    time.tv_sec += seconds;
+    if (clock_settime(CLOCK_REALTIME, &time)) {
+        perror("clock_settime");
+        return 1;
+    }
+    return 0;
+}
+
 int main(int count, char **words)
 {
     const char *job = count > 1 ? words[1] : "";
     if (!strcmp(job, "vdso"))
         return vdso();
+    if (!strcmp(job, "watch") && count > 3)
+        return watch(atoi(words[2]), atoi(words[3]));
+    if (!strcmp(job, "slew") && count > 2)
+        return slew(atof(words[2]));
+    if (!strcmp(job, "step") && count > 2)
+        return step(atol(words[2]));
     if (!strcmp(job, "cpuid") || !strcmp(job, "cpuid-all")) {
         cpu_set_t set;
         CPU_ZERO(&set);
@@ -260,6 +334,6 @@ int main(int count, char **words)
         sched_setaffinity(0, sizeof set, &set);
         return cpuid(job[5] == '-');
     }
-    fputs("usage: probe vdso | cpuid [CPU] | cpuid-all [CPU]\n", stderr);
+    fputs("usage: probe vdso | watch MS COUNT | slew PPM | step SECONDS | cpuid [CPU] | cpuid-all [CPU]\n", stderr);
     return 2;
 }

@@ -12,7 +12,10 @@
 //! | [`frames`] | what the guest says on its serial line |
 //! | [`record`] | one boot on disk: the mirror of `/proc` and `/sys`, and the truth |
 //! | [`oracle`] | what `clocksmith predict` says about a record, and whether it is right |
+//! | [`inside`] | the program in the guest: what it says there, and about its bundle outside |
+//! | [`lines`] | kernel messages about clocks that no parser knows |
 //! | [`report`] | many boots in one table |
+//! | [`scenario`] | what happens to clocks in a running guest |
 //! | [`verb`] | the program's verbs, which string the above together |
 
 pub mod arch;
@@ -21,10 +24,13 @@ pub mod case;
 pub mod frames;
 pub mod glob;
 pub mod initramfs;
+pub mod inside;
 pub mod kernel;
+pub mod lines;
 pub mod oracle;
 pub mod qemu;
 pub mod record;
 pub mod report;
+pub mod scenario;
 pub mod sources;
 pub mod verb;

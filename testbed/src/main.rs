@@ -5,6 +5,7 @@ use clap::{Args, Parser, Subcommand};
 use clocksmith_testbed::cache::Cache;
 use clocksmith_testbed::case::select::Subset;
 use clocksmith_testbed::qemu::arguments::Accel;
+use clocksmith_testbed::scenario::place::Place;
 use clocksmith_testbed::verb::run::{Outcome, Run};
 use clocksmith_testbed::verb::{self, guest::Wanted};
 use std::path::PathBuf;
@@ -37,6 +38,9 @@ enum Verb {
         /// The clocksmith program to ask; without it nothing is compared
         #[arg(long, value_name = "PATH")]
         clocksmith: Option<PathBuf>,
+        /// A static clocksmith program to run in x86-64 guests as well
+        #[arg(long, value_name = "PATH")]
+        guest_clocksmith: Option<PathBuf>,
         /// Where the records go
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
@@ -68,10 +72,33 @@ enum Verb {
         #[arg(long)]
         refresh: bool,
     },
-    /// Print the agreement table of a directory of records
+    /// Show kernel messages about clocks that no parser claims; status 1 if there are any
+    Lines {
+        /// Directories given to `run --out`, or kernel logs
+        #[arg(required = true)]
+        paths: Vec<PathBuf>,
+    },
+    /// Print the agreement page of a directory of records
     Report {
         /// The directory given to `run --out`
         directory: PathBuf,
+        /// Write it to this file, such as docs/agreement.md
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// Play something that happens to clocks in a running guest, and print what was seen as JSON
+    Scenario {
+        /// switch, pause, snapshot, migrate, ntp, or all
+        name: String,
+        /// The kernel's name in kernels.toml
+        #[arg(long, default_value = "6.1")]
+        kernel: String,
+        /// A static clocksmith program for the guests; `switch` needs it
+        #[arg(long, value_name = "PATH")]
+        guest_clocksmith: Option<PathBuf>,
+        /// tcg or kvm
+        #[arg(long, default_value = "tcg")]
+        accel: Accel,
     },
     /// Get a shell in a guest
     Shell {
@@ -133,8 +160,9 @@ fn run(cli: Cli) -> Result<u8> {
     };
     let cases = case_directory(cli.cases)?;
     match cli.verb {
-        Verb::Run { subset, clocksmith, out, jobs, accel, refresh } => {
-            let run = Run { cases, subset, clocksmith, out, jobs, accel, refresh };
+        Verb::Run { subset, clocksmith, guest_clocksmith, out, jobs, accel, refresh } => {
+            let run =
+                Run { cases, subset, clocksmith, guest_clocksmith, out, jobs, accel, refresh };
             Ok(match verb::run::run(&run, &cache)? {
                 Outcome::Good => 0,
                 Outcome::Disagreements => 1,
@@ -145,7 +173,14 @@ fn run(cli: Cli) -> Result<u8> {
         Verb::Fetch { subset, refresh } => {
             verb::fetch(&cases, &cache, &subset, refresh).map(|()| 0)
         }
-        Verb::Report { directory } => verb::report(&directory).map(|()| 0),
+        Verb::Lines { paths } => verb::lines(&paths).map(|good| u8::from(!good)),
+        Verb::Report { directory, output } => {
+            verb::report(&cases, &directory, output.as_deref()).map(|()| 0)
+        }
+        Verb::Scenario { name, kernel, guest_clocksmith, accel } => {
+            let place = Place::new(&cases, &cache, &kernel, accel, guest_clocksmith.as_deref())?;
+            verb::scenario(&name, &place).map(|good| u8::from(!good))
+        }
         Verb::Shell { guest } => {
             verb::guest::shell(&wanted(guest, cases, None), &cache).map(|()| 0)
         }

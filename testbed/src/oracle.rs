@@ -54,26 +54,33 @@ impl Oracle {
 
     /// Asks about a record and compares the answer with the truth.
     pub fn judge(&self, record: &Path, truth: &Choice) -> Verdict {
-        match self.predict(&record.join("root")) {
+        match self.predict(&["predict", "--json", "--root"], &record.join("root")) {
             Ok(predicted) => compare(predicted, truth),
             Err(error) => Verdict::Failed { why: format!("{error:#}") },
         }
     }
 
-    fn predict(&self, root: &Path) -> Result<Choice> {
+    /// The choice that a `predict` names: `words` with the path behind them are its arguments.
+    pub fn predict(&self, words: &[&str], path: &Path) -> Result<Choice> {
+        serde_json::from_str(&self.ask(words, path)?)
+            .context("reading what `clocksmith predict --json` printed")
+    }
+
+    /// What the program prints. Status 1 is an answer too: a bad one.
+    pub fn ask(&self, words: &[&str], path: &Path) -> Result<String> {
         let output = Command::new(&self.program)
-            .args(["predict", "--json", "--root"])
-            .arg(root)
+            .args(words)
+            .arg(path)
             .stdin(Stdio::null())
             .output()
             .with_context(|| format!("starting {}", self.program.display()))?;
-        if !output.status.success() {
+        if !matches!(output.status.code(), Some(0 | 1)) || output.stdout.is_empty() {
             let stderr = String::from_utf8_lossy(&output.stderr);
             let last = stderr.trim().lines().last().unwrap_or("nothing on standard error");
-            bail!("`clocksmith predict` ended with {}: {last}", output.status);
+            let verb = words.first().copied().unwrap_or_default();
+            bail!("`clocksmith {verb}` ended with {}: {last}", output.status);
         }
-        serde_json::from_slice(&output.stdout)
-            .context("reading what `clocksmith predict --json` printed")
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 }
 
@@ -114,7 +121,7 @@ mod tests {
         let no = Oracle::at(Path::new("/bin/false")).unwrap().judge(Path::new("/"), &truth);
         assert!(matches!(no, Verdict::Failed { .. }));
         let mute = Oracle::at(Path::new("/bin/true")).unwrap().judge(Path::new("/"), &truth);
-        assert!(matches!(mute, Verdict::Failed { why } if why.contains("predict --json")));
+        assert!(matches!(mute, Verdict::Failed { why } if why.contains("clocksmith predict")));
         assert!(Oracle::at(Path::new("/nonexistent/clocksmith")).is_err());
     }
 }

@@ -33,7 +33,11 @@ impl Place {
         let directory = tempfile::tempdir().unwrap();
         let script = "while :; do read -r up _ </proc/uptime; echo \"up $up\"; usleep 100000; done";
         let busybox = std::fs::read(&kernel.busybox).unwrap();
-        let archive = initramfs::build(&busybox, None, &Purpose::Script(script.into()));
+        let archive = initramfs::build(
+            &busybox,
+            None,
+            &Purpose::Script { script: script.into(), clocksmith: None },
+        );
         std::fs::write(directory.path().join("initramfs"), archive).unwrap();
         let machine = Machine {
             arch: Arch::Amd64,

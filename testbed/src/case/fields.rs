@@ -38,6 +38,9 @@ pub struct Fields {
     pub run: Option<String>,
     /// What the kernel chooses.
     pub expect: Option<Expect>,
+    /// The verdict of `clocksmith why` inside the guest, for cases in which it is not simply `slow`
+    /// without the vDSO and `ok` with it.
+    pub verdict: Option<Expect>,
     /// Kernels with which the case belongs to the subset for continuous integration.
     pub ci: Option<Vec<String>>,
     /// Boot again if the log contains one of these.
@@ -93,7 +96,7 @@ impl Fields {
     /// These lines, with the gaps filled from `base`.
     ///
     /// A case that inherits from another does not inherit its place in the subset for continuous
-    /// integration, nor its expectation: both belong to the case that says them.
+    /// integration, nor its expectations: they belong to the case that says them.
     pub fn over(self, base: &Fields) -> Fields {
         let base = base.clone();
         Fields {
@@ -111,6 +114,7 @@ impl Fields {
             cmdline: self.cmdline.or(base.cmdline),
             run: self.run.or(base.run),
             expect: self.expect,
+            verdict: self.verdict,
             ci: self.ci,
             retry_if_log: self.retry_if_log.or(base.retry_if_log),
             deadline: self.deadline.or(base.deadline),

@@ -138,11 +138,12 @@ fn boot(
         .get(kernel)
         .ok_or_else(|| CaseError::UnknownKernel { case: case.into(), kernel: kernel.into() })?;
     let ci = fields.ci.iter().flatten().any(|name| name == kernel);
-    let mut expect = fields.expect.clone();
+    let (mut expect, mut verdict) = (fields.expect.clone(), fields.verdict.clone());
     let fields = match exceptions.get(kernel) {
         None => fields.clone(),
         Some(exception) => {
             expect = exception.expect.clone().or(expect);
+            verdict = exception.verdict.clone().or(verdict);
             exception.clone().over(fields)
         }
     };
@@ -173,6 +174,7 @@ fn boot(
         cmdline: fields.cmdline.unwrap_or_default(),
         run: fields.run,
         expect,
+        verdict: verdict.as_ref().and_then(|verdict| verdict.for_kernel(kernel)).map(String::from),
         ci,
         retry_if_log: fields.retry_if_log.unwrap_or_default(),
         deadline: fields.deadline.unwrap_or_else(|| arch.deadline_seconds()),

@@ -33,6 +33,8 @@ pub struct Boot {
     pub run: Option<String>,
     /// What the kernel is expected to choose.
     pub expect: Option<Choice>,
+    /// The verdict that `clocksmith why` should give inside, where the rule gives another.
+    pub verdict: Option<String>,
     /// Whether the boot belongs to the subset for continuous integration.
     pub ci: bool,
     /// Boot again (twice at most) if the kernel's log contains one of these.

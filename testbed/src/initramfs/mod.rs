@@ -17,8 +17,10 @@ const INIT: &str = include_str!("../../guest/init.sh");
 /// What a guest is for.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Purpose {
-    /// Say what the kernel chose; afterwards run a script, if there is one.
+    /// Say what the kernel chose; afterwards ask the program and run a script, if there are.
     Record {
+        /// The static clocksmith program.
+        clocksmith: Option<Vec<u8>>,
         /// A shell script.
         run: Option<String>,
     },
@@ -32,7 +34,12 @@ pub enum Purpose {
         arguments: Vec<String>,
     },
     /// Run a shell script, then stop.
-    Script(String),
+    Script {
+        /// The script.
+        script: String,
+        /// The static clocksmith program, if the script needs it.
+        clocksmith: Option<Vec<u8>>,
+    },
     /// Give a person a shell.
     Shell,
 }
@@ -50,8 +57,11 @@ pub fn build(busybox: &[u8], probe: Option<&[u8]>, purpose: &Purpose) -> Vec<u8>
         archive.file("bin/probe", 0o755, probe);
     }
     match purpose {
-        Purpose::Record { run } => {
+        Purpose::Record { clocksmith, run } => {
             archive.file("testbed/record", 0o644, b"");
+            if let Some(program) = clocksmith {
+                archive.file("bin/clocksmith", 0o755, program);
+            }
             if let Some(run) = run {
                 archive.file("testbed/run", 0o755, format!("{run}\n").as_bytes());
             }
@@ -62,7 +72,10 @@ pub fn build(busybox: &[u8], probe: Option<&[u8]>, purpose: &Purpose) -> Vec<u8>
             words.extend(arguments.iter().map(|argument| quote(argument)));
             archive.file("testbed/run", 0o755, format!("{}\n", words.join(" ")).as_bytes());
         }
-        Purpose::Script(script) => {
+        Purpose::Script { script, clocksmith } => {
+            if let Some(program) = clocksmith {
+                archive.file("bin/clocksmith", 0o755, program);
+            }
             archive.file("testbed/run", 0o755, format!("{script}\n").as_bytes());
         }
         Purpose::Shell => archive.file("testbed/shell", 0o644, b""),
@@ -99,7 +112,7 @@ mod tests {
             arguments: vec!["a b".into()],
         };
         assert!(text(exec).contains("/bin/tool 'a b'\n"));
-        let record = text(Purpose::Record { run: Some("date".into()) });
+        let record = text(Purpose::Record { clocksmith: None, run: Some("date".into()) });
         assert!(record.contains("testbed/record") && record.contains("date\n"));
     }
 }

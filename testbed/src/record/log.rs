@@ -21,6 +21,23 @@ pub fn explanation(log: &str) -> Vec<&str> {
         .collect()
 }
 
+/// The messages in which the kernel decides against a clock, without their time stamps.
+pub fn refusals(log: &str) -> Vec<&str> {
+    const WORDS: &[&str] = &[
+        "unstable",
+        "could not calculate",
+        "Override clocksource",
+        "deviates",
+        "skewed",
+        "_nsec:",
+    ];
+    log.lines()
+        .filter(|line| decides(line) && !is_command_line(line))
+        .filter(|line| WORDS.iter().any(|word| line.contains(word)))
+        .map(|line| line.split_once("] ").map_or(line, |(_, message)| message).trim())
+        .collect()
+}
+
 /// Replaces mail addresses, which kernels carry in their version lines.
 pub fn without_addresses(text: &str) -> String {
     text.split_inclusive('\n').map(without_address).collect()

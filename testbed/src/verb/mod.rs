@@ -4,7 +4,7 @@
 //! - [`one`]: one boot of `run`, from kernel to verdict
 //! - [`guest`]: `shell` and `exec`, guests for developers
 //!
-//! `list`, `fetch` and `report` are short enough to stand here.
+//! `list`, `fetch`, `lines`, `scenario` and `report` are short enough to stand here.
 
 pub mod guest;
 pub mod one;
@@ -15,9 +15,11 @@ use crate::case::file::load_directory;
 use crate::case::select::Subset;
 use crate::kernel::catalogue::Catalogue;
 use crate::kernel::store::Store;
-use anyhow::{Context, Result};
+use crate::lines::{self, Ignored};
+use crate::scenario::{self, place::Place};
+use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Prints the boots of a subset, as a table or one JSON document a line.
 pub fn list(cases: &Path, subset: &Subset, json: bool) -> Result<()> {
@@ -53,9 +55,44 @@ pub fn fetch(cases: &Path, cache: &Cache, subset: &Subset, refresh: bool) -> Res
     Ok(())
 }
 
-/// Prints the agreement table of a directory of records.
-pub fn report(directory: &Path) -> Result<()> {
+/// Prints the kernel messages about clocks that no parser claims. Whether all is well is returned.
+pub fn lines(paths: &[PathBuf]) -> Result<bool> {
+    let ignored = Ignored::standard()?;
+    let found = lines::look(paths, &ignored)?;
+    for (kind, (count, path, line)) in &found.unclaimed {
+        println!("{count:6} {kind}\n       {}: {line}", path.display());
+    }
+    println!("{}", found.summary());
+    for complaint in ignored.complaints(&found) {
+        println!("ignored-lines.toml: {complaint}");
+    }
+    Ok(found.unclaimed.is_empty())
+}
+
+/// Plays scenarios and prints what they saw as JSON. Whether all went well is returned.
+pub fn scenario(name: &str, place: &Place) -> Result<bool> {
+    let names = if name == "all" { scenario::NAMES } else { &[name][..] };
+    let mut good = true;
+    for name in names {
+        let Some(story) = scenario::play(name, place) else {
+            bail!("no scenario is called `{name}`; there are {:?} and `all`", scenario::NAMES);
+        };
+        let story = story.with_context(|| format!("in the scenario `{name}`"))?;
+        good &= story.problems.is_empty();
+        println!("{}", serde_json::to_string_pretty(&story)?);
+    }
+    Ok(good)
+}
+
+/// Prints the agreement page of a directory of records, or writes it to a file.
+pub fn report(cases: &Path, directory: &Path, output: Option<&Path>) -> Result<()> {
+    let catalogue = Catalogue::load(cases)?;
+    let boots = load_directory(cases, &catalogue)?;
     let rows = crate::report::load(directory)?;
-    print!("{}", crate::report::markdown(&rows));
+    let page = crate::report::page::markdown(&rows, &boots, &catalogue);
+    match output {
+        Some(path) => crate::record::write_file(path, &page)?,
+        None => print!("{page}"),
+    }
     Ok(())
 }

@@ -1,13 +1,15 @@
 //! One boot of a run, from kernel to verdict.
 
+use crate::arch::Arch;
 use crate::case::Boot;
-use crate::initramfs::{self, Purpose};
+use crate::initramfs::{self, Purpose, elf};
+use crate::inside;
 use crate::kernel::store::Ready;
 use crate::oracle::{Oracle, Verdict};
 use crate::qemu::arguments::{Accel, Console, Plan};
 use crate::qemu::process::Guest;
 use crate::record::{self, truth::Truth};
-use crate::report::{Judgement, Row};
+use crate::report::{self, Judgement, Row};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,6 +25,27 @@ pub struct Prepared {
     pub probe: Option<Vec<u8>>,
 }
 
+/// The program to run in guests.
+pub struct GuestProgram {
+    bytes: Vec<u8>,
+    outside: Oracle,
+}
+
+impl GuestProgram {
+    /// A static program for x86-64 guests.
+    pub fn at(path: &Path) -> Result<GuestProgram> {
+        let bytes = std::fs::read(path)
+            .with_context(|| format!("reading the guests' program {}", path.display()))?;
+        elf::check_static(&bytes)
+            .with_context(|| format!("{} cannot run in a guest", path.display()))?;
+        Ok(GuestProgram { bytes, outside: Oracle::at(path)? })
+    }
+
+    fn runs_on(&self, arch: Arch) -> bool {
+        arch == Arch::Amd64
+    }
+}
+
 /// How often a boot is repeated that failed, or whose log asks for it.
 const RETRIES: u32 = 2;
 
@@ -32,6 +55,7 @@ pub fn record(
     prepared: &Prepared,
     accel: Accel,
     oracle: Option<&Oracle>,
+    guest: Option<&GuestProgram>,
     out: &Path,
 ) -> Result<Row> {
     let directory = out.join(&boot.id);
@@ -43,7 +67,7 @@ pub fn record(
         .with_context(|| format!("making the record {}", directory.display()))?;
     let mut attempt = 0;
     let (frames, truth) = loop {
-        let result = start(boot, prepared, accel, &directory);
+        let result = start(boot, prepared, accel, guest, &directory);
         attempt += 1;
         match result {
             Ok((frames, _)) if attempt <= RETRIES && asks_for_retry(boot, &frames) => {}
@@ -66,19 +90,30 @@ pub fn record(
         None => Verdict::Skipped,
     };
     let expected = boot.expect.as_ref().filter(|expect| **expect != truth.choice());
-    let judgement = Judgement { verdict, expected: expected.map(ToString::to_string) };
+    let inside = match guest {
+        Some(guest) => {
+            inside::judge(&directory, boot, &truth, &frames, oracle.unwrap_or(&guest.outside))?
+        }
+        None => None,
+    };
+    let judgement = Judgement { verdict, expected: expected.map(ToString::to_string), inside };
     let text = serde_json::to_string_pretty(&judgement)?;
     record::write_file(&directory.join("verdict.json"), &text)?;
-    Ok(Row { truth, judgement })
+    Ok(Row { truth, judgement, words: report::words(&directory) })
 }
 
 fn start(
     boot: &Boot,
     prepared: &Prepared,
     accel: Accel,
+    guest: Option<&GuestProgram>,
     directory: &Path,
 ) -> Result<(BTreeMap<String, String>, Truth)> {
-    let purpose = Purpose::Record { run: boot.run.clone() };
+    let clocksmith = guest.filter(|guest| guest.runs_on(boot.machine.arch));
+    let purpose = Purpose::Record {
+        clocksmith: clocksmith.map(|guest| guest.bytes.clone()),
+        run: boot.run.clone(),
+    };
     let archive = initramfs::build(&prepared.busybox, prepared.probe.as_deref(), &purpose);
     let initramfs = directory.join("initramfs");
     std::fs::write(&initramfs, archive)

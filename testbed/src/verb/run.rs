@@ -1,11 +1,12 @@
 //! `testbed run`: boot cases, record what the kernels chose, compare with the predictions.
 
-use super::one::{self, Prepared};
+use super::one::{self, GuestProgram, Prepared};
 use crate::cache::Cache;
 use crate::case::Boot;
 use crate::case::file::load_directory;
 use crate::case::select::Subset;
 use crate::initramfs::probe;
+use crate::inside::Inside;
 use crate::kernel::catalogue::Catalogue;
 use crate::kernel::store::{Ready, Store};
 use crate::oracle::{Oracle, Verdict};
@@ -27,6 +28,8 @@ pub struct Run {
     pub subset: Subset,
     /// The program to ask; without one, boots are recorded and not compared.
     pub clocksmith: Option<PathBuf>,
+    /// The static program to run in x86-64 guests.
+    pub guest_clocksmith: Option<PathBuf>,
     /// Where records go.
     pub out: PathBuf,
     /// Guests side by side.
@@ -57,6 +60,7 @@ pub fn run(run: &Run, cache: &Cache) -> Result<Outcome> {
         bail!("no boot is in the subset {:?}; `testbed list` shows all", run.subset);
     }
     let oracle = run.clocksmith.as_deref().map(Oracle::at).transpose()?;
+    let guest = run.guest_clocksmith.as_deref().map(GuestProgram::at).transpose()?;
     std::fs::create_dir_all(&run.out)
         .with_context(|| format!("making the output directory {}", run.out.display()))?;
     let prepared = prepare(&boots, &catalogue, cache, run.refresh);
@@ -70,9 +74,14 @@ pub fn run(run: &Run, cache: &Cache) -> Result<Outcome> {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(boot) = boots.get(index) else { break };
                     let row = match prepared.get(&boot.kernel) {
-                        Some(Ok(prepared)) => {
-                            one::record(boot, prepared, run.accel, oracle.as_ref(), &run.out)
-                        }
+                        Some(Ok(prepared)) => one::record(
+                            boot,
+                            prepared,
+                            run.accel,
+                            oracle.as_ref(),
+                            guest.as_ref(),
+                            &run.out,
+                        ),
                         Some(Err(why)) => Err(anyhow!("{why}")),
                         None => Err(anyhow!("the kernel {} was not prepared", boot.kernel)),
                     };
@@ -86,7 +95,7 @@ pub fn run(run: &Run, cache: &Cache) -> Result<Outcome> {
     });
     let mut results = results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
     results.sort_by_key(|(index, _)| *index);
-    finish(results, begin, &run.out)
+    finish(results, begin, &run.out, &boots, &catalogue)
 }
 
 /// The kernels of all boots. One that cannot be had fails its own boots and no others.
@@ -136,9 +145,32 @@ fn print_boot(boot: &Boot, row: &Result<Row>, out: &Path) {
                 text.push_str(&format!("\n    THE CASE FILE EXPECTS {expected}"));
                 text.push_str(&kernels_own_words(&out.join(&boot.id)));
             }
+            if let Some(inside) = &row.judgement.inside {
+                text.push_str(&in_words(inside));
+                if !inside.disagreements.is_empty() {
+                    text.push_str(&kernels_own_words(&out.join(&boot.id)));
+                }
+            }
             println!("{text}");
         }
     }
+}
+
+/// What the program said inside, in one line, and a line for each disagreement.
+fn in_words(inside: &Inside) -> String {
+    let mut text = String::new();
+    if let Some(answer) = &inside.answer {
+        let causes: Vec<&str> = answer.causes.iter().map(String::as_str).collect();
+        text.push_str(&format!("\n    inside: {} {}", answer.verdict, causes.join(" ")));
+    }
+    if let Some((why, collect)) = inside.seconds {
+        let size = inside.bundle.div_ceil(1024);
+        text.push_str(&format!(" (why {why} s, collect {collect} s, {size} KiB)"));
+    }
+    for disagreement in &inside.disagreements {
+        text.push_str(&format!("\n    DISAGREES {disagreement}"));
+    }
+    text
 }
 
 fn kernels_own_words(record: &Path) -> String {
@@ -147,19 +179,24 @@ fn kernels_own_words(record: &Path) -> String {
     lines.iter().map(|line| format!("\n      {line}")).collect()
 }
 
-fn finish(results: Vec<(usize, Result<Row>)>, begin: Instant, out: &Path) -> Result<Outcome> {
+fn finish(
+    results: Vec<(usize, Result<Row>)>,
+    begin: Instant,
+    out: &Path,
+    boots: &[Boot],
+    catalogue: &Catalogue,
+) -> Result<Outcome> {
     let total = results.len();
     let rows: Vec<Row> = results.into_iter().filter_map(|(_, row)| row.ok()).collect();
     let failed = total - rows.len();
-    std::fs::write(out.join("report.md"), report::markdown(&rows))
+    std::fs::write(out.join("report.md"), report::page::markdown(&rows, boots, catalogue))
         .with_context(|| format!("writing the report in {}", out.display()))?;
     let seconds = begin.elapsed().as_secs();
     println!("{} in {seconds} s; {failed} boots failed", report::summary(&rows));
     if rows.iter().all(|row| row.judgement.verdict == Verdict::Skipped) {
         println!("the comparison was skipped: no program to ask (--clocksmith PATH)");
     }
-    let bad = |row: &Row| row.judgement.verdict.is_bad() || row.judgement.expected.is_some();
-    Ok(match (failed, rows.iter().any(bad)) {
+    Ok(match (failed, rows.iter().any(|row| row.judgement.is_bad())) {
         (0, false) => Outcome::Good,
         (0, true) => Outcome::Disagreements,
         _ => Outcome::FailedBoots,

@@ -1,10 +1,14 @@
-//! Many boots in one table: cases down, kernels across, in Markdown.
+//! Many boots together: how many agree, and all of them on one page.
+//!
+//! - [`page`]: the page, in Markdown
 
+pub mod page;
+
+use crate::inside::{self, Inside};
 use crate::oracle::Verdict;
-use crate::record::truth::Truth;
+use crate::record::{log, truth::Truth};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -16,6 +20,18 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// What the case file expected, if the kernel did something else.
     pub expected: Option<String>,
+    /// What the program said inside the guest, if it was there.
+    #[serde(default)]
+    pub inside: Option<Inside>,
+}
+
+impl Judgement {
+    /// Whether anything disagrees.
+    pub fn is_bad(&self) -> bool {
+        self.verdict.is_bad()
+            || self.expected.is_some()
+            || self.inside.as_ref().is_some_and(|inside| !inside.disagreements.is_empty())
+    }
 }
 
 /// One recorded boot.
@@ -24,6 +40,8 @@ pub struct Row {
     pub truth: Truth,
     /// The judgement.
     pub judgement: Judgement,
+    /// The kernel's own words about a decision against a clock.
+    pub words: Vec<String>,
 }
 
 /// Reads all records of a directory.
@@ -43,41 +61,15 @@ fn load_row(record: &Path) -> Result<Row> {
         Ok(bytes) => {
             serde_json::from_slice(&bytes).with_context(|| format!("in {}", path.display()))?
         }
-        Err(_) => Judgement { verdict: Verdict::Skipped, expected: None },
+        Err(_) => Judgement { verdict: Verdict::Skipped, expected: None, inside: None },
     };
-    Ok(Row { truth: Truth::load(record)?, judgement })
+    Ok(Row { truth: Truth::load(record)?, judgement, words: words(record) })
 }
 
-/// The agreement table.
-pub fn markdown(rows: &[Row]) -> String {
-    let kernels: BTreeSet<&str> = rows.iter().map(|row| row.truth.kernel.as_str()).collect();
-    let mut cases: BTreeMap<&str, BTreeMap<&str, &Row>> = BTreeMap::new();
-    for row in rows {
-        cases.entry(&row.truth.case).or_default().insert(&row.truth.kernel, row);
-    }
-    let mut text = String::from("# What kernels chose\n\n");
-    let _ = writeln!(text, "{}\n", summary(rows));
-    let header: Vec<&str> = kernels.iter().copied().collect();
-    let _ = writeln!(text, "| case | {} |", header.join(" | "));
-    let _ = writeln!(text, "|---|{}", "---|".repeat(header.len()));
-    for (case, by_kernel) in &cases {
-        let cells: Vec<String> = kernels
-            .iter()
-            .map(|kernel| by_kernel.get(kernel).map_or_else(|| "–".into(), |row| cell(row)))
-            .collect();
-        let _ = writeln!(text, "| {case} | {} |", cells.join(" | "));
-    }
-    text.push_str(
-        "\nA cell shows `available_clocksource` with the current one in brackets. ✓: predicted \
-         exactly; ✗: predicted otherwise; ?: not predicted; !: not what the case file expects.\n",
-    );
-    text.push_str("\n## Packages\n\n");
-    let packages: BTreeSet<(&str, &str)> =
-        rows.iter().map(|row| (row.truth.kernel.as_str(), row.truth.package.as_str())).collect();
-    for (kernel, package) in packages {
-        let _ = writeln!(text, "- {kernel}: {package}");
-    }
-    text
+/// The lines of a record's log that say why a clock is not used.
+pub fn words(record: &Path) -> Vec<String> {
+    let log = std::fs::read_to_string(record.join("full-dmesg")).unwrap_or_default();
+    log::refusals(&log).into_iter().map(String::from).collect()
 }
 
 /// How many boots agree, in a sentence.
@@ -96,30 +88,21 @@ pub fn summary(rows: &[Row]) -> String {
     if unexpected > 0 {
         let _ = write!(text, "; {unexpected} were not what their case file expects");
     }
-    text
-}
-
-fn cell(row: &Row) -> String {
-    let (truth, judgement) = (row.truth.choice(), &row.judgement);
-    let mut text = match &judgement.verdict {
-        Verdict::Agrees => format!("✓ {truth}"),
-        Verdict::Disagrees { predicted } => format!("✗ {truth} (predicted {predicted})"),
-        Verdict::Failed { .. } => format!("✗ {truth} (no prediction)"),
-        Verdict::Skipped => format!("? {truth}"),
-    };
-    if judgement.expected.is_some() {
-        text.insert(0, '!');
+    if let Some(more) = inside::summary(rows.iter().filter_map(|r| r.judgement.inside.as_ref())) {
+        let _ = write!(text, "; {more}");
     }
     text
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::case::expect::Choice;
+    use std::collections::BTreeMap;
 
-    fn row(case: &str, kernel: &str, choice: &str, verdict: Verdict) -> Row {
+    pub(crate) fn row(case: &str, kernel: &str, choice: &str, verdict: Verdict) -> Row {
         let choice: Choice = choice.parse().unwrap();
+        let path = if choice.current == "tsc" { "vdso" } else { "syscall" };
         let truth = Truth {
             schema: Truth::SCHEMA.into(),
             id: format!("{case}@{kernel}"),
@@ -130,27 +113,23 @@ mod tests {
             available: choice.available.clone(),
             early: choice,
             trace: Vec::new(),
-            vdso: BTreeMap::new(),
+            vdso: BTreeMap::from([("MONOTONIC".into(), path.into())]),
             cmdline: String::new(),
             qemu: String::new(),
             seconds: 1.0,
         };
-        Row { truth, judgement: Judgement { verdict, expected: None } }
+        Row { truth, judgement: Judgement { verdict, expected: None, inside: None }, words: vec![] }
     }
 
     #[test]
-    fn cases_go_down_and_kernels_across() {
+    fn boots_are_counted() {
         let wrong = Verdict::Disagrees { predicted: "[tsc]".parse().unwrap() };
         let rows = [
             row("a", "6.1", "[tsc] hpet", Verdict::Agrees),
             row("b", "6.1", "[hpet]", wrong),
             row("b", "7.x", "[tsc]", Verdict::Skipped),
         ];
-        let text = markdown(&rows);
-        assert!(text.contains("| case | 6.1 | 7.x |"));
-        assert!(text.contains("| a | ✓ [tsc] hpet | – |"));
-        assert!(text.contains("| b | ✗ [hpet] (predicted [tsc]) | ? [tsc] |"));
-        assert!(text.contains("3 boots; 1 of 2 compared agree; 1 were not compared"));
+        assert_eq!(summary(&rows), "3 boots; 1 of 2 compared agree; 1 were not compared");
     }
 
     #[test]
@@ -158,9 +137,10 @@ mod tests {
         let judgement = Judgement {
             verdict: Verdict::Disagrees { predicted: "[tsc]".parse().unwrap() },
             expected: Some("[hpet]".into()),
+            inside: Some(Inside::default()),
         };
         let text = serde_json::to_string(&judgement).unwrap();
         let back: Judgement = serde_json::from_str(&text).unwrap();
-        assert_eq!(back.verdict, judgement.verdict);
+        assert_eq!((back.verdict, back.inside), (judgement.verdict, judgement.inside));
     }
 }

@@ -1,0 +1,114 @@
+//! Pause, snapshot and migration, seen by the guest's own clocks.
+
+use super::Story;
+use super::place::Place;
+use super::ticks::{PATIENCE, Passed, Tick};
+use crate::qemu::process::Guest;
+use anyhow::Result;
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+/// Reads the clocks for as long as the guest lives. The clocksource has settled before.
+const WATCH: &str = "sleep 4; probe watch 100 0";
+
+/// How long the guest stands still, or its snapshot lies.
+const WHILE: Duration = Duration::from_secs(5);
+
+/// Stops the guest's processors for five seconds.
+pub fn pause(place: &Place) -> Result<Story> {
+    let mut story = Story::new("pause", place);
+    let stage = place.stage("pause", WATCH)?;
+    let (guest, mut qmp) = stage.start("guest", None)?;
+    let (rate, tick) = rate(&guest)?;
+    qmp.stop()?;
+    let before = last(&guest, tick);
+    std::thread::sleep(WHILE);
+    qmp.cont()?;
+    let after = Tick::next(&guest)?;
+    note(&mut story, "paused", before, after, Duration::ZERO, rate);
+    story.check(after.since(before).seconds() < 2.0, || {
+        "CLOCK_MONOTONIC ran while the guest was paused".into()
+    });
+    Ok(story)
+}
+
+/// Saves the guest, goes on for five seconds, and goes back.
+pub fn snapshot(place: &Place) -> Result<Story> {
+    let mut story = Story::new("snapshot", place);
+    let mut stage = place.stage("snapshot", WATCH)?;
+    stage.with_disk()?;
+    let (guest, mut qmp) = stage.start("guest", None)?;
+    let (rate, tick) = rate(&guest)?;
+    qmp.stop()?;
+    let saved = last(&guest, tick);
+    qmp.savevm("here")?;
+    qmp.cont()?;
+    let begin = Instant::now();
+    std::thread::sleep(WHILE);
+    qmp.stop()?;
+    let left = last(&guest, saved);
+    qmp.loadvm("here")?;
+    qmp.cont()?;
+    let loaded = Tick::next(&guest)?;
+    note(&mut story, "since it was saved", saved, loaded, begin.elapsed(), rate);
+    let back = loaded.since(left);
+    story.seen.push(json!({ "what": "since it was left", "passed": back }));
+    Ok(story)
+}
+
+/// Moves the guest to another emulator.
+pub fn migrate(place: &Place) -> Result<Story> {
+    let mut story = Story::new("migrate", place);
+    let stage = place.stage("migrate", WATCH)?;
+    let address = format!("unix:{}", stage.path("socket").display());
+    let (source, mut from) = stage.start("source", None)?;
+    let (rate, tick) = rate(&source)?;
+    let (target, mut to) = stage.start("target", Some(address.clone()))?;
+    let begin = Instant::now();
+    from.migrate(&address, PATIENCE)?;
+    let took = begin.elapsed();
+    let before = last(&source, tick);
+    let after = Tick::next(&target)?;
+    note(&mut story, "moved", before, after, took, rate);
+    let status = to.status()?;
+    story.check(status == "running", || format!("the guest is {status} after it was moved"));
+    Ok(story)
+}
+
+/// The rate of the guest's TSC, over about two seconds, and the reading at their end.
+fn rate(guest: &Guest) -> Result<(f64, Tick)> {
+    let first = Tick::next(guest)?;
+    let mut last = first;
+    while last.since(first).seconds() < 2.0 {
+        last = Tick::next(guest)?;
+    }
+    Ok((last.since(first).rate(), last))
+}
+
+/// The last reading of a guest that says nothing more; the one before, if there is none.
+fn last(guest: &Guest, mut last: Tick) -> Tick {
+    while let Ok(line) = guest.wait_for("|tick ", Duration::from_millis(500)) {
+        last = Tick::parse(&line).unwrap_or(last);
+    }
+    last
+}
+
+/// Notes what passed, and that no clock may go back or part from the counter.
+fn note(story: &mut Story, what: &str, before: Tick, after: Tick, host: Duration, rate: f64) {
+    let passed: Passed = after.since(before);
+    story.seen.push(json!({
+        "what": what,
+        "passed": passed,
+        "host_seconds": host.as_secs_f64(),
+        "tsc_khz": rate / 1000.0,
+        "tsc_khz_meanwhile": passed.rate() / 1000.0,
+    }));
+    let clocks = [("CLOCK_MONOTONIC", passed.monotonic), ("CLOCK_MONOTONIC_RAW", passed.raw)];
+    for (clock, passed) in clocks.into_iter().chain([("the TSC", passed.tsc)]) {
+        story.check(passed >= 0, || format!("{clock} went back by {}", -passed));
+    }
+    let off = (passed.rate() / rate - 1.0).abs();
+    story.check(off < 0.01, || {
+        format!("the TSC and CLOCK_MONOTONIC_RAW parted by {:.1} %", off * 100.0)
+    });
+}

@@ -1,0 +1,81 @@
+//! Steering the clock: a slew changes the rate of CLOCK_MONOTONIC and not of CLOCK_MONOTONIC_RAW;
+//! setting the wall clock moves CLOCK_REALTIME alone.
+
+use super::Story;
+use super::place::Place;
+use super::ticks::{PATIENCE, Tick};
+use anyhow::{Context, Result};
+use serde_json::json;
+
+/// Each part is announced by a line and followed by readings.
+const SCRIPT: &str = "sleep 4
+part() { echo \"part $*\"; [ $# = 0 ] || probe \"$@\"; }
+watch() { probe watch 100 20; }
+part slew 0; watch
+part slew 500; watch
+part slew -500; watch
+part slew 0; watch
+part step 3600; watch
+part step -3600; watch";
+
+/// Millionths by which a rate may miss what was asked for; readings are not simultaneous.
+const RATE_TOLERANCE: f64 = 60.0;
+/// Nanoseconds by which CLOCK_MONOTONIC may part from CLOCK_MONOTONIC_RAW between two readings.
+const STEP_TOLERANCE: i64 = 2_000_000;
+
+/// Plays it.
+pub fn play(place: &Place) -> Result<Story> {
+    let mut story = Story::new("ntp", place);
+    let stage = place.stage("ntp", SCRIPT)?;
+    let (guest, _qmp) = stage.start("guest", None)?;
+    let frames = guest.frames(PATIENCE)?;
+    let said = frames.get("run").context("the guest did not say what it saw")?;
+    tell(&mut story, said)?;
+    Ok(story)
+}
+
+fn tell(story: &mut Story, said: &str) -> Result<()> {
+    let mut previous: Option<Tick> = None;
+    for part in said.split("part ").skip(1) {
+        let (name, readings) = part.split_once('\n').unwrap_or((part, ""));
+        let ticks: Vec<Tick> = readings.lines().filter_map(Tick::parse).collect();
+        let (Some(first), Some(last)) = (ticks.first(), ticks.last()) else {
+            anyhow::bail!("the guest's part `{name}` has no readings: {readings}");
+        };
+        let passed = last.since(*first);
+        let across = previous.map(|tick| first.since(tick));
+        let stepped = across.map(|across| across.real - across.monotonic);
+        story.seen.push(json!({
+            "what": name,
+            "monotonic_against_raw_ppm": (passed.slew() * 10.0).round() / 10.0,
+            "wall_clock_stepped_s": stepped.map(|ns| (ns as f64 / 1e9).round()),
+        }));
+        let number = |verb: &str| name.strip_prefix(verb)?.trim().parse::<f64>().ok();
+        if let Some(wanted) = number("slew") {
+            story.check((passed.slew() - wanted).abs() < RATE_TOLERANCE, || {
+                format!("{name}: CLOCK_MONOTONIC ran at {:+.1} ppm", passed.slew())
+            });
+        }
+        if let (Some(wanted), Some(stepped)) = (number("step"), stepped) {
+            let off = stepped as f64 / 1e9 - wanted;
+            story.check(off.abs() < 0.1, || format!("{name}: the wall clock is {off} s off"));
+        }
+        let all: Vec<Tick> = previous.into_iter().chain(ticks.iter().copied()).collect();
+        for pair in all.windows(2) {
+            let passed = pair[1].since(pair[0]);
+            story.check(passed.monotonic > 0, || {
+                format!(
+                    "{name}: CLOCK_MONOTONIC went from {} by {}",
+                    pair[0].monotonic, passed.monotonic
+                )
+            });
+            let parted = passed.monotonic - passed.raw;
+            story.check(parted.abs() < STEP_TOLERANCE, || {
+                format!("{name}: CLOCK_MONOTONIC stepped by {parted} ns")
+            });
+        }
+        previous = Some(*last);
+    }
+    story.check(story.seen.len() == 6, || format!("the guest said only: {said}"));
+    Ok(())
+}

@@ -1,0 +1,143 @@
+//! A guest that runs a script, with a control socket.
+
+use crate::arch::Arch;
+use crate::cache::Cache;
+use crate::case::Machine;
+use crate::initramfs::{self, Purpose, elf};
+use crate::kernel::catalogue::Catalogue;
+use crate::kernel::store::Store;
+use crate::qemu::arguments::{Accel, Console, Plan};
+use crate::qemu::process::Guest;
+use crate::qemu::qmp::Qmp;
+use crate::verb::{one::Prepared, run::prepare_one};
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Everything that the guests of a scenario need.
+pub struct Place {
+    directory: tempfile::TempDir,
+    prepared: Prepared,
+    name: String,
+    accel: Accel,
+    clocksmith: Option<Vec<u8>>,
+}
+
+/// The files of one scenario's guests.
+pub struct Stage<'a> {
+    place: &'a Place,
+    directory: PathBuf,
+    initramfs: PathBuf,
+    machine: Machine,
+}
+
+impl Place {
+    /// A place for guests of one x86-64 kernel; `clocksmith` is a static program for them.
+    pub fn new(
+        cases: &Path,
+        cache: &Cache,
+        kernel: &str,
+        accel: Accel,
+        clocksmith: Option<&Path>,
+    ) -> Result<Place> {
+        let catalogue = Catalogue::load(cases)?;
+        let Some(entry) = catalogue.get(kernel) else {
+            bail!("no kernel is called `{kernel}`; there are {:?}", catalogue.names());
+        };
+        if entry.arch != Arch::Amd64 {
+            bail!("scenarios are about x86-64 guests, and {kernel} is for {}", entry.arch);
+        }
+        let prepared = prepare_one(Store::new(cache, false).get(entry)?, entry.arch, cache)?;
+        if prepared.probe.is_none() {
+            bail!("scenarios need the guests' static probe; install a C compiler");
+        }
+        let clocksmith = clocksmith
+            .map(|path| {
+                let bytes = std::fs::read(path)
+                    .with_context(|| format!("reading the guests' program {}", path.display()))?;
+                elf::check_static(&bytes)
+                    .with_context(|| format!("{} cannot run in a guest", path.display()))?;
+                Ok::<_, anyhow::Error>(bytes)
+            })
+            .transpose()?;
+        let directory = tempfile::tempdir().context("making a directory for the guests' files")?;
+        Ok(Place { directory, prepared, name: kernel.into(), accel, clocksmith })
+    }
+
+    /// The kernel's name in the catalogue.
+    pub fn kernel_name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether there is a program for the guests.
+    pub fn has_program(&self) -> bool {
+        self.clocksmith.is_some()
+    }
+
+    /// Makes the files for guests that run a script.
+    pub fn stage(&self, name: &str, script: &str) -> Result<Stage<'_>> {
+        let directory = self.directory.path().join(name);
+        std::fs::create_dir_all(&directory).context("making a directory for the guest's files")?;
+        let purpose =
+            Purpose::Script { script: script.into(), clocksmith: self.clocksmith.clone() };
+        let Prepared { busybox, probe, .. } = &self.prepared;
+        let initramfs = directory.join("initramfs");
+        std::fs::write(&initramfs, initramfs::build(busybox, probe.as_deref(), &purpose))
+            .with_context(|| format!("writing {}", initramfs.display()))?;
+        let machine = Machine {
+            arch: Arch::Amd64,
+            machine: "pc".into(),
+            cpu: Some("max".into()),
+            smp: "1".into(),
+            memory: 256,
+            hpet: None,
+            acpi: None,
+            qemu: Vec::new(),
+            packed: false,
+            steady: false,
+        };
+        Ok(Stage { place: self, directory, initramfs, machine })
+    }
+}
+
+impl Stage<'_> {
+    /// A file of the scenario.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    /// Gives the guests a disk image that can hold snapshots.
+    pub fn with_disk(&mut self) -> Result<()> {
+        let disk = self.path("disk.qcow2");
+        let mut create = Command::new("qemu-img");
+        create.args(["create", "-q", "-f", "qcow2"]).arg(&disk).arg("64M");
+        let status = create.status().context("starting qemu-img (Debian package qemu-utils)")?;
+        if !status.success() {
+            bail!("qemu-img ended with {status}");
+        }
+        let drive = format!("if=none,id=state,format=qcow2,file={}", disk.display());
+        self.machine.qemu = vec!["-drive".into(), drive];
+        Ok(())
+    }
+
+    /// Starts a guest, or one that waits for a migration from an address.
+    pub fn start(&self, name: &str, incoming: Option<String>) -> Result<(Guest, Qmp)> {
+        let files = self.path(name);
+        std::fs::create_dir_all(&files).context("making a directory for the guest's files")?;
+        let socket = files.join("qmp");
+        let arguments = Plan {
+            machine: &self.machine,
+            accel: self.place.accel,
+            kernel: &self.place.prepared.kernel.image,
+            initramfs: &self.initramfs,
+            cmdline: "",
+            console: Console::Piped,
+            qmp: Some(socket.clone()),
+            incoming,
+        }
+        .arguments();
+        let guest = Guest::start(Arch::Amd64, &arguments, &files)?;
+        let qmp = Qmp::connect(&socket)?;
+        Ok((guest, qmp))
+    }
+}

@@ -1,0 +1,84 @@
+//! Somebody writes clocksources into sysfs, and the program is asked after each write.
+
+use super::Story;
+use super::place::Place;
+use super::ticks::PATIENCE;
+use crate::inside::answer::Answer;
+use anyhow::{Context, Result, bail};
+use serde_json::json;
+use std::collections::BTreeSet;
+
+/// Each part is announced by a line, followed by the current clocksource and an answer.
+const SCRIPT: &str = "S=/sys/devices/system/clocksource/clocksource0
+ask() { echo \"== $1\"; cat $S/current_clocksource; clocksmith why --json --no-measure; }
+sleep 4
+ask boot
+for name in hpet acpi_pm tsc nonsense; do
+    echo $name >$S/current_clocksource
+    ask $name
+done";
+
+/// What must be seen: the part, the current clocksource, the verdict, and whether somebody's choice
+/// is the cause.
+const WANTED: &[(&str, &str, &str, Option<bool>)] = &[
+    ("boot", "tsc", "ok", Some(false)),
+    ("hpet", "hpet", "slow", Some(true)),
+    ("acpi_pm", "acpi_pm", "slow", Some(true)),
+    // Somebody did choose it, but it is what the kernel would have chosen.
+    ("tsc", "tsc", "ok", None),
+    // No such clocksource: the kernel takes the name without a word, and chooses by rating.
+    ("nonsense", "tsc", "ok", None),
+];
+
+/// Plays it.
+pub fn play(place: &Place) -> Result<Story> {
+    if !place.has_program() {
+        bail!("the scenario `switch` needs a static program: --guest-clocksmith PATH");
+    }
+    let mut story = Story::new("switch", place);
+    let stage = place.stage("switch", SCRIPT)?;
+    let (guest, _qmp) = stage.start("guest", None)?;
+    let frames = guest.frames(PATIENCE)?;
+    let said = frames.get("run").context("the guest did not say what it saw")?;
+    tell(&mut story, said);
+    Ok(story)
+}
+
+fn tell(story: &mut Story, said: &str) {
+    let parts: Vec<&str> = said.split("== ").skip(1).collect();
+    story.check(parts.len() == WANTED.len(), || format!("the guest said only: {said}"));
+    for (part, (name, current, verdict, chosen)) in parts.iter().zip(WANTED) {
+        let mut lines = part.splitn(3, '\n');
+        let (heading, kernel) =
+            (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+        let json = lines.next().unwrap_or_default();
+        let json = json.rsplit_once('}').map_or(json, |(body, _)| &json[..=body.len()]);
+        let answer = match Answer::of_why(json) {
+            Ok(answer) => answer,
+            Err(error) => {
+                story.problems.push(format!("{name}: the program's answer: {error:#}: {json}"));
+                continue;
+            }
+        };
+        story.seen.push(json!({
+            "what": heading,
+            "kernel": kernel,
+            "current": answer.current,
+            "verdict": answer.verdict,
+            "causes": answer.causes,
+        }));
+        story.check(kernel == *current, || format!("{name}: the kernel uses {kernel}"));
+        story.check(answer.current == kernel, || {
+            format!("{name}: `why` says {}, the kernel uses {kernel}", answer.current)
+        });
+        story.check(answer.verdict == *verdict, || {
+            format!("{name}: the verdict is {}, it should be {verdict}", answer.verdict)
+        });
+        let causes: BTreeSet<String> = answer.causes;
+        if let Some(chosen) = chosen {
+            story.check(causes.contains("runtime-override") == *chosen, || {
+                format!("{name}: runtime-override should be {chosen}; the causes are {causes:?}")
+            });
+        }
+    }
+}
