@@ -145,6 +145,6 @@ if [ -s "$log/tests" ]; then
             if ($i ~ /^failed/) failed += $(i - 1)
             if ($i ~ /^ignored/) ignored += $(i - 1)
         } }
-        END { printf "tests: %d passed, %d failed, %d ignored\n", passed, failed, ignored }'
+        END { printf "tests: %d passed, %d failed, %d skipped\n", passed, failed, ignored }'
 fi
 [ "${#failed[@]}" -eq 0 ]

@@ -31,6 +31,8 @@ pub(crate) struct WhyReport {
     pub(crate) causes: Vec<Cause>,
     /// Remedies in order of preference; refused ones last.
     pub(crate) remedies: Vec<Remedy>,
+    /// What the vendor of this cloud recommends, oldest first, with the date of the text.
+    pub(crate) policies: Vec<PolicyReport>,
     /// Facts that are missing.
     pub(crate) missing: Vec<MissingFact>,
     /// Where the machine and the model differ.
@@ -40,6 +42,19 @@ pub(crate) struct WhyReport {
     /// Every fact with its source, or the reason why it is missing; only with `-v`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) facts: Option<serde_json::Value>,
+}
+
+/// A vendor's recommendation.
+#[derive(Serialize, JsonSchema, Debug)]
+pub(crate) struct PolicyReport {
+    /// Who.
+    pub(crate) who: &'static str,
+    /// For which machines.
+    pub(crate) machines: &'static str,
+    /// What they recommend.
+    pub(crate) says: &'static str,
+    /// Where, and as of when.
+    pub(crate) source: &'static str,
 }
 
 /// The clocksource in use.
@@ -103,6 +118,7 @@ impl WhyReport {
             counter_ns,
             causes: diagnosis.causes,
             remedies: diagnosis.remedies,
+            policies: policies(facts),
             missing: diagnosis.missing,
             differences: diagnosis.differences,
             machine: MachineReport {
@@ -118,6 +134,21 @@ impl WhyReport {
             facts: None,
         }
     }
+}
+
+/// The recommendations of the cloud that this machine is rented from.
+fn policies(facts: &Facts) -> Vec<PolicyReport> {
+    use clocksmith_facts::hypervisor::Cloud;
+    let who = match facts.cloud.value() {
+        Some(Cloud::Ec2Xen | Cloud::Ec2Nitro) => "AWS",
+        Some(Cloud::Azure) => "Microsoft",
+        _ => return Vec::new(),
+    };
+    clocksmith_diagnose::remedies::table::POLICIES
+        .iter()
+        .filter(|policy| policy.who == who)
+        .map(|p| PolicyReport { who: p.who, machines: p.machines, says: p.says, source: p.source })
+        .collect()
 }
 
 fn arch_name(arch: &clocksmith_facts::Arch) -> Option<String> {

@@ -21,7 +21,8 @@ pub(crate) fn print(common: &Common, report: &WhyReport, expectation: &Expectati
         state(&mut out, report, expectation);
         because(&mut out, report, expectation, common, style);
         costs(&mut out, report);
-        remedies(&mut out, report, common, style);
+        remedies(&mut out, report, style);
+        policies(&mut out, report, common, style);
         missing(&mut out, report, common);
     }
     text(&out)
@@ -164,7 +165,7 @@ fn duration(ns: Option<f64>) -> String {
     }
 }
 
-fn remedies(out: &mut String, report: &WhyReport, common: &Common, style: Style) {
+fn remedies(out: &mut String, report: &WhyReport, style: Style) {
     let (refused, advised): (Vec<&Remedy>, Vec<&Remedy>) =
         report.remedies.iter().partition(|r| r.refused_because.is_some());
     if !advised.is_empty() {
@@ -182,9 +183,7 @@ fn remedies(out: &mut String, report: &WhyReport, common: &Common, style: Style)
             out.push_str(&format!("       {command}\n"));
         }
         out.push_str(&wrap(&remedy.risk, "     risk: ", "       "));
-        if common.verbose {
-            out.push_str(&style.dim(&wrap(&remedy.source, "     source: ", "       ")));
-        }
+        out.push_str(&style.dim(&wrap(&remedy.source, "     source: ", "       ")));
     }
     if !refused.is_empty() && report.verdict != Verdict::Ok {
         out.push_str(&format!("\n{}\n", style.bold("What not to do")));
@@ -193,6 +192,19 @@ fn remedies(out: &mut String, report: &WhyReport, common: &Common, style: Style)
             let what = remedy.summary.split(':').next().unwrap_or_default();
             out.push_str(&wrap(&format!("do not {what}: {because}"), "  x ", "    "));
         }
+    }
+}
+
+/// What the vendor of this cloud says; vendors change their minds, so the date stands beside it.
+fn policies(out: &mut String, report: &WhyReport, common: &Common, style: Style) {
+    if report.policies.is_empty() || (report.verdict == Verdict::Ok && !common.verbose) {
+        return;
+    }
+    out.push_str(&format!("\n{}\n", style.bold("What the vendor says")));
+    for policy in &report.policies {
+        let line =
+            format!("{}, {}: {} ({})", policy.who, policy.machines, policy.says, policy.source);
+        out.push_str(&wrap(&line, "  - ", "    "));
     }
 }
 
