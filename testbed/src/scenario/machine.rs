@@ -16,7 +16,7 @@ const WHILE: Duration = Duration::from_secs(5);
 
 /// Stops the guest's processors for five seconds.
 pub fn pause(place: &Place) -> Result<Story> {
-    let mut story = Story::new("pause", place);
+    let mut story = Story::new("pause", place.kernel_name());
     let stage = place.stage("pause", WATCH)?;
     let (guest, mut qmp) = stage.start("guest", None)?;
     let (rate, tick) = rate(&guest)?;
@@ -35,7 +35,7 @@ pub fn pause(place: &Place) -> Result<Story> {
 /// Saves the guest, goes on for five seconds, and goes back: once while it stands still, and once
 /// while it runs.
 pub fn snapshot(place: &Place) -> Result<Story> {
-    let mut story = Story::new("snapshot", place);
+    let mut story = Story::new("snapshot", place.kernel_name());
     let mut stage = place.stage("snapshot", WATCH)?;
     stage.with_disk()?;
     let (guest, mut qmp) = stage.start("guest", None)?;
@@ -73,7 +73,7 @@ pub fn snapshot(place: &Place) -> Result<Story> {
 
 /// Moves the guest to another emulator.
 pub fn migrate(place: &Place) -> Result<Story> {
-    let mut story = Story::new("migrate", place);
+    let mut story = Story::new("migrate", place.kernel_name());
     let stage = place.stage("migrate", WATCH)?;
     let address = format!("unix:{}", stage.path("socket").display());
     let (source, mut from) = stage.start("source", None)?;
