@@ -37,11 +37,11 @@ pub struct Story {
 }
 
 impl Story {
-    fn new(scenario: &'static str, place: &Place) -> Story {
+    fn new(scenario: &'static str, kernel: &str) -> Story {
         Story {
             schema: "clocksmith.testbed.scenario.v1",
             scenario,
-            kernel: place.kernel_name().into(),
+            kernel: kernel.into(),
             seen: Vec::new(),
             problems: Vec::new(),
         }

@@ -25,7 +25,7 @@ const STEP_TOLERANCE: i64 = 2_000_000;
 
 /// Plays it.
 pub fn play(place: &Place) -> Result<Story> {
-    let mut story = Story::new("ntp", place);
+    let mut story = Story::new("ntp", place.kernel_name());
     let stage = place.stage("ntp", SCRIPT)?;
     let (guest, _qmp) = stage.start("guest", None)?;
     let frames = guest.frames(PATIENCE)?;
@@ -78,4 +78,54 @@ fn tell(story: &mut Story, said: &str) -> Result<()> {
     }
     story.check(story.seen.len() == 6, || format!("the guest said only: {said}"));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two readings, `ns` of CLOCK_MONOTONIC_RAW apart; CLOCK_MONOTONIC gains `gain` meanwhile.
+    fn part(name: &str, start: i64, gain: i64, wall: i64) -> String {
+        let tick = |raw: i64, gained: i64| {
+            let monotonic = raw + gained;
+            format!("tick raw={raw} monotonic={monotonic} real={} tsc=0\n", monotonic + wall)
+        };
+        format!("part {name}\n{}{}", tick(start, 0), tick(start + 1_000_000_000, gain))
+    }
+
+    fn told(parts: &[String]) -> Story {
+        let mut story = Story::new("ntp", "6.1");
+        tell(&mut story, &parts.concat()).unwrap();
+        story
+    }
+
+    fn parts() -> Vec<String> {
+        let hour = 3_600_000_000_000;
+        vec![
+            part("slew 0", 1_000_000_000, 0, 0),
+            part("slew 500", 3_000_000_000, 500_000, 0),
+            part("slew -500", 5_000_000_000, -500_000, 0),
+            part("slew 0", 7_000_000_000, 0, 0),
+            part("step 3600", 9_000_000_000, 0, hour),
+            part("step -3600", 11_000_000_000, 0, 0),
+        ]
+    }
+
+    #[test]
+    fn a_clock_that_does_as_it_is_told_is_no_problem() {
+        let story = told(&parts());
+        assert_eq!(story.problems, Vec::<String>::new());
+        assert_eq!(story.seen.len(), 6);
+    }
+
+    #[test]
+    fn a_step_of_the_monotonic_clock_and_a_slew_that_is_not_followed_are() {
+        let mut list = parts();
+        list[1] = part("slew 500", 3_000_000_000, 0, 0);
+        list[4] = part("step 3600", 9_000_000_000, 3_600_000_000_000, 0);
+        let problems = told(&list).problems.join("; ");
+        assert!(problems.contains("slew 500: CLOCK_MONOTONIC ran at +0.0 ppm"), "{problems}");
+        assert!(problems.contains("CLOCK_MONOTONIC stepped by 3600000000000 ns"), "{problems}");
+        assert!(!told(&parts()[..5]).problems.is_empty());
+    }
 }

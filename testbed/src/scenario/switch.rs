@@ -35,7 +35,7 @@ pub fn play(place: &Place) -> Result<Story> {
     if !place.has_program() {
         bail!("the scenario `switch` needs a static program: --guest-clocksmith PATH");
     }
-    let mut story = Story::new("switch", place);
+    let mut story = Story::new("switch", place.kernel_name());
     let stage = place.stage("switch", SCRIPT)?;
     let (guest, _qmp) = stage.start("guest", None)?;
     let frames = guest.frames(PATIENCE)?;
@@ -80,5 +80,41 @@ fn tell(story: &mut Story, said: &str) {
                 format!("{name}: runtime-override should be {chosen}; the causes are {causes:?}")
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(name: &str, kernel: &str, says: &str, verdict: &str, cause: &str) -> String {
+        let causes =
+            if cause.is_empty() { String::new() } else { format!("{{\"id\": \"{cause}\"}}") };
+        format!(
+            "== {name}\n{kernel}\n{{\"verdict\": \"{verdict}\", \"clocksource\": {{\"current\": \
+             \"{says}\"}}, \"causes\": [{causes}], \"reads\": []}}\n"
+        )
+    }
+
+    fn told(hpet: String) -> Vec<String> {
+        let mut story = Story::new("switch", "6.1");
+        let parts = [
+            part("boot", "tsc", "tsc", "ok", ""),
+            hpet,
+            part("acpi_pm", "acpi_pm", "acpi_pm", "slow", "runtime-override"),
+            part("tsc", "tsc", "tsc", "ok", ""),
+            part("nonsense", "tsc", "tsc", "ok", ""),
+        ];
+        tell(&mut story, &(parts.concat() + "exit status 0\n"));
+        story.problems
+    }
+
+    #[test]
+    fn the_program_must_follow_and_name_the_cause() {
+        let right = part("hpet", "hpet", "hpet", "slow", "runtime-override");
+        assert_eq!(told(right), Vec::<String>::new());
+        assert_eq!(told(part("hpet", "hpet", "tsc", "ok", "")).len(), 3);
+        assert_eq!(told(part("hpet", "tsc", "tsc", "slow", "runtime-override")).len(), 1);
+        assert_eq!(told("== hpet\nhpet\nkilled\n".into()).len(), 1);
     }
 }
