@@ -2,6 +2,7 @@
 //! command line; else what is close.
 
 use super::entry::{Explanation, Kind, fold};
+use super::spelling;
 use super::{
     causes, clocksources, figures, incidents, messages, parameters, policies, terms, text,
 };
@@ -228,27 +229,6 @@ pub(super) fn words() -> Vec<String> {
     all.into_iter().map(str::to_owned).collect()
 }
 
-/// The nearest name of a clocksource, if one is near.
-pub(super) fn nearest_name(word: &str) -> Option<&'static str> {
-    let folded = fold(word);
-    NAMES
-        .iter()
-        .map(|name| (strsim::osa_distance(&folded, &fold(name.name)), name.name))
-        .filter(|(distance, _)| *distance <= allowed(&folded))
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, name)| name)
-}
-
-/// Edits that a slip of the fingers makes.
-fn allowed(word: &str) -> usize {
-    match word.chars().count() {
-        0..=2 => 0,
-        3..=4 => 1,
-        5..=9 => 2,
-        _ => 3,
-    }
-}
-
 pub(super) fn close(query: &str) -> Vec<String> {
     let query = cut(query.trim());
     let folded = fold(query.lines().next().unwrap_or(""));
@@ -261,7 +241,7 @@ pub(super) fn close(query: &str) -> Vec<String> {
         let candidate = fold(&word);
         let distance = strsim::osa_distance(&folded, &candidate);
         let part = folded.len() >= 4 && candidate.contains(&folded);
-        if distance <= allowed(&folded) {
+        if distance <= spelling::allowed(&folded) {
             offers.push((distance, word));
         } else if part {
             offers.push((3 + candidate.len() - folded.len(), word));

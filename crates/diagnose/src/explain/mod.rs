@@ -14,6 +14,7 @@ mod incidents;
 mod messages;
 mod parameters;
 mod policies;
+mod spelling;
 mod terms;
 mod text;
 

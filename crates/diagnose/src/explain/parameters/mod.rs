@@ -75,7 +75,7 @@ fn choice_of(name: &str, value: &str) -> Vec<Explanation> {
             );
             if value == "pmtmr" {
                 text.push_str(" The PM timer's name is acpi_pm.");
-            } else if let Some(near) = super::find::nearest_name(chosen) {
+            } else if let Some(near) = super::spelling::nearest_name(chosen) {
                 text.push_str(&format!(" The nearest name is {near}."));
             }
             out.figures.push(text);
