@@ -41,7 +41,7 @@ pub fn markdown(rows: &[Row], boots: &[Boot], catalogue: &Catalogue) -> String {
             tables(&mut text, &part, catalogue);
         }
     }
-    disagreements(&mut text, rows);
+    disagreements(&mut text, rows, boots);
     text.push_str("\n## Kernels\n\n");
     let packages: BTreeSet<(&str, &str)> =
         rows.iter().map(|row| (row.truth.kernel.as_str(), row.truth.package.as_str())).collect();
@@ -113,7 +113,7 @@ fn cell(row: &Row) -> String {
     text
 }
 
-fn disagreements(text: &mut String, rows: &[Row]) {
+fn disagreements(text: &mut String, rows: &[Row], boots: &[Boot]) {
     let bad: Vec<&Row> = rows.iter().filter(|row| row.judgement.is_bad()).collect();
     text.push_str("\n## Disagreements\n\n");
     if bad.is_empty() {
@@ -121,6 +121,10 @@ fn disagreements(text: &mut String, rows: &[Row]) {
     }
     for row in bad {
         let _ = writeln!(text, "- **{}** chose {}.", row.truth.id, row.truth.choice());
+        let boot = boots.iter().find(|boot| boot.id == row.truth.id);
+        if let Some(what) = boot.and_then(|boot| boot.what.as_deref()) {
+            let _ = writeln!(text, "  - the case: {what}");
+        }
         if !row.truth.cmdline.is_empty() {
             let _ = writeln!(text, "  - command line: `{}`", row.truth.cmdline);
         }
@@ -160,7 +164,8 @@ mod tests {
         let catalogue = ["5.10", "6.1", "6.12"].map(|name| kernel(name, "amd64")).concat();
         let catalogue = catalogue + &kernel("6.1-arm64", "arm64");
         let catalogue = Catalogue::parse(&catalogue).unwrap();
-        let cases = "[[case]]\nname = \"a\"\nkernels = [\"6.1\"]\nci = [\"6.1\"]\n";
+        let cases = "[[case]]\nname = \"a\"\nkernels = [\"6.1\"]\nci = [\"6.1\"]\n\
+                     [[case]]\nname = \"b\"\nkernels = [\"6.1\"]\nwhat = \"a reason\"\n";
         markdown(rows, &file::parse(cases, &catalogue).unwrap(), &catalogue)
     }
 
@@ -181,7 +186,7 @@ mod tests {
         assert!(others.contains("| b | ? [tsc], vDSO | ✗ [hpet], system call |"));
         assert!(others.contains("| c | 6.1-arm64 | ✓ [arch_sys_counter], system call |"));
         assert!(
-            others.contains("- **b@6.1** chose [hpet].\n  - predicted: [tsc]\n  - the kernel:")
+            others.contains("- **b@6.1** chose [hpet].\n  - the case: a reason\n  - predicted: [tsc]\n  - the kernel:")
         );
         assert!(text.contains("4 boots; 2 of 3 compared agree"));
         assert!(text.ends_with("- 6.1-arm64: linux 6.1-arm64, 1 boot\n"));

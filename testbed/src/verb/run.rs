@@ -193,7 +193,8 @@ fn finish(
         .with_context(|| format!("writing the report in {}", out.display()))?;
     let seconds = begin.elapsed().as_secs();
     println!("{} in {seconds} s; {failed} boots failed", report::summary(&rows));
-    if rows.iter().all(|row| row.judgement.verdict == Verdict::Skipped) {
+    let skipped = |row: &Row| row.judgement.verdict == Verdict::Skipped;
+    if !rows.is_empty() && rows.iter().all(skipped) {
         println!("the comparison was skipped: no program to ask (--clocksmith PATH)");
     }
     Ok(match (failed, rows.iter().any(|row| row.judgement.is_bad())) {
