@@ -109,7 +109,8 @@ pub fn diagnose(
         vdso_bypassed: measured == Some(Path::Syscall) && nature == Some(true),
     };
     let causes = causes::find(&case);
-    let (verdict, confidence) = verdict(&case, &causes, measured.is_some());
+    let (verdict, confidence) =
+        verdict(&case, &causes, matches!(measured, Some(Path::Vdso | Path::Syscall)));
     let remedies = remedies::choose(&case, &causes, verdict);
     let headline = headline::headline(&case, &causes, verdict, &reads);
     let differences = differences(facts, &current, expectation);

@@ -143,6 +143,15 @@ const TABLE: &[Row] = &[
         true,
     ),
     row(
+        "a frequency stated wrongly, without a watchdog",
+        "[    0.010000] Kernel command line: tsc_early_khz=2000000 tsc=nowatchdog\n\
+         [    0.300000] APIC calibration not consistent with PM-Timer: 77ms instead of 100ms\n\
+         [    2.300000] clocksource: Switched to clocksource tsc\n",
+        Some("tsc"),
+        CauseId::TscMiscalibrated,
+        true,
+    ),
+    row(
         "slow reference, 5.14",
         "[   60.000000] clocksource: timekeeping watchdog on CPU6: hpet read-back delay of 152680ns, attempt 4, marking unstable\n\
          [   60.000001] tsc: Marking TSC unstable due to clocksource watchdog\n\
@@ -402,6 +411,22 @@ fn an_unknown_clocksource_is_never_a_confident_verdict() {
             assert_eq!(seen.confidence, Confidence::Low, "{}", row.name);
         }
     }
+}
+
+#[test]
+fn a_frequency_stated_wrongly_is_not_blamed_on_the_reference() {
+    let seen = read(
+        "[    0.010000] Kernel command line: tsc_early_khz=2000000\n\
+         [    0.300000] APIC calibration not consistent with PM-Timer: 77ms instead of 100ms\n\
+         [    1.300000] clocksource: timekeeping watchdog on CPU0: Marking clocksource 'tsc-early' as unstable because the skew is too large:\n\
+         [    1.300001] clocksource:                       'hpet' wd_nsec: 500000000 wd_now: 3445782 wd_last: 479782 mask: ffffffff\n\
+         [    1.300002] clocksource:                       'tsc-early' cs_nsec: 649000000 cs_now: 528b2f68 cs_last: 52b2f68 mask: ffffffffffffffff\n\
+         [    1.300003] tsc: Marking TSC unstable due to clocksource watchdog\n\
+         [    2.500000] clocksource: Switched to clocksource hpet\n",
+    );
+    assert_eq!(seen.verdict, Verdict::Slow);
+    assert_eq!(seen.causes[0].id, CauseId::TscMiscalibrated);
+    assert!(seen.causes.iter().all(|c| c.id != CauseId::WatchdogAtFault), "{:?}", seen.causes);
 }
 
 #[test]

@@ -116,9 +116,10 @@ impl CommandLine {
     /// deprecated `clock=NAME` (where `pmtmr` means `acpi_pm`), truncated to the 31 characters that
     /// the kernel keeps. Source: `boot_override_clocksource()`, `boot_override_clock()` in
     /// `kernel/time/clocksource.c`, all versions since 2.6.32.
+    /// An empty name clears the choice.
     #[must_use]
     pub fn clocksource_override(&self) -> Option<String> {
-        self.words.iter().rev().find_map(|word| {
+        let last: Option<String> = self.words.iter().rev().find_map(|word| {
             let value = word.value.as_deref()?;
             match word.name.as_str() {
                 "clocksource" => Some(value.chars().take(31).collect()),
@@ -126,7 +127,8 @@ impl CommandLine {
                 "clock" => Some(value.chars().take(31).collect()),
                 _ => None,
             }
-        })
+        });
+        last.filter(|name| !name.is_empty())
     }
 
     /// The same line with words appended, as a what-if.

@@ -90,6 +90,17 @@ fn blame(
         }
         Trigger::Skew => {}
     }
+    // A frequency that was stated wrongly explains any difference of rates.
+    let stated_wrong = causes
+        .0
+        .iter()
+        .any(|c| c.id == CauseId::TscMiscalibrated && c.confidence == Confidence::High);
+    if stated_wrong && case.machine.cmdline.value.has("tsc_early_khz") {
+        return;
+    }
+    let mut add = |id, severity, confidence, summary: String| {
+        causes.add(id, severity, confidence, summary, evidence.clone());
+    };
     let decoded = incident.decode(rates);
     if incident.cpus_differ {
         add(

@@ -100,7 +100,9 @@ fn against_reliable(plan: &Plan<'_>) -> Option<(String, Vec<C>)> {
         )
     } else if plan.has(C::ParavirtClockBroken) {
         (format!("which clock is wrong is open; {danger}"), found(&[C::ParavirtClockBroken]))
-    } else if plan.has(C::TscSkew) || plan.has(C::InsufficientEvidence) {
+    } else if plan.has(C::TscSkew)
+        || (plan.has(C::InsufficientEvidence) && plan.case.slow == Some(true))
+    {
         (
             "why the TSC was demoted is not known; where it really is at fault, time goes backwards \
              between CPUs"

@@ -9,6 +9,9 @@ pub(super) const LINE_LIMIT: usize = 16 << 10;
 
 /// A line as text, cut to a bounded length; wrong UTF-8 is replaced. A block of NUL bytes in front,
 /// which a crash leaves in a log file, is no part of it.
+///
+/// Of what quoted-printable mail writes (RFC 2045, section 6.7) only the equals sign and the encoded
+/// line end are undone: `=20` is also how `nr_cpus=20` looks.
 pub(super) fn text(window: &[u8], start: usize, end: usize) -> Cow<'_, str> {
     let line = window.get(start..end.min(window.len())).unwrap_or_default();
     let line = &line[line.iter().take_while(|byte| **byte == 0).count()..];
@@ -17,15 +20,12 @@ pub(super) fn text(window: &[u8], start: usize, end: usize) -> Cow<'_, str> {
     let text = String::from_utf8_lossy(line);
     if text.contains('\u{1b}') {
         Cow::Owned(without_escapes(&text))
-    } else if QUOTED.iter().any(|(code, _)| text.contains(code)) {
-        Cow::Owned(QUOTED.iter().fold(text.into_owned(), |t, (code, c)| t.replace(code, c)))
+    } else if text.contains("=3D") || text.ends_with("=0A=") {
+        Cow::Owned(text.trim_end_matches("=0A=").replace("=3D", "="))
     } else {
         text
     }
 }
-
-/// What quoted-printable mail writes for the signs that occur in logs (RFC 2045, section 6.7).
-const QUOTED: [(&str, &str); 4] = [("=3D", "="), ("=0A", ""), ("=20", " "), ("=09", "\t")];
 
 /// Takes terminal colour sequences (`ESC [ ... letter`) out.
 fn without_escapes(text: &str) -> String {
@@ -86,4 +86,20 @@ pub(super) fn count_lines(bytes: &[u8]) -> u64 {
 
 pub(super) fn newlines_within(bytes: &[u8], limit: usize) -> usize {
     memchr::memchr_iter(b'\n', bytes).take(limit).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> String {
+        text(line.as_bytes(), 0, line.len()).into_owned()
+    }
+
+    #[test]
+    fn numbers_are_no_quoted_printable() {
+        let line = "Kernel command line: nr_cpus=20 tsc_early_khz=2000000 pmtmr=0A08";
+        assert_eq!(read(line), line);
+        assert_eq!(read("Command line: clocksource=3Dtsc=0A="), "Command line: clocksource=tsc");
+    }
 }
