@@ -20,7 +20,12 @@ impl Reader {
     /// Takes one line, with or without its end.
     pub fn line(&mut self, line: &str) {
         let line = line.trim_end_matches(['\r', '\n']);
-        if let Some(name) = line.strip_prefix("@@BEGIN ") {
+        // The kernel's last words may stand unfinished in front of a beginning.
+        let begins = match &self.open {
+            None => line.split_once("@@BEGIN ").map(|(_, name)| name),
+            Some(_) => line.strip_prefix("@@BEGIN "),
+        };
+        if let Some(name) = begins {
             self.open = Some((name.to_string(), Vec::new()));
         } else if let Some(name) = line.strip_prefix("@@END ") {
             if let Some((open, lines)) = self.open.take()
@@ -73,6 +78,12 @@ mod tests {
         let frames = reader.into_frames();
         assert_eq!(frames["a"], "one\n\nthree\n");
         assert_eq!(frames["b"], "");
+    }
+
+    #[test]
+    fn a_frame_begins_behind_unfinished_words_of_the_kernel() {
+        let frames = read("#1 SMP PREEMPT D@@BEGIN a\n|one\n@@END a\n").into_frames();
+        assert_eq!(frames["a"], "one\n");
     }
 
     #[test]
