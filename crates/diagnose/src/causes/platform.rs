@@ -16,6 +16,11 @@ pub(super) fn find(case: &Case<'_>, causes: &mut Causes) {
     differing_cpus(case, causes);
 }
 
+/// A citation without its brackets.
+pub(super) fn place(cite: &str) -> String {
+    cite.trim_matches([' ', '[', ']']).to_owned()
+}
+
 /// A paravirtual clock that goes backwards between CPUs.
 fn backwards(log: &KernelLog, causes: &mut Causes) {
     if let Some((entry, ())) = log.first(|e| matches!(e, Event::TimeWentBackwards).then_some(())) {
@@ -107,7 +112,7 @@ fn vdso(case: &Case<'_>, causes: &mut Causes) {
             Confidence::High,
             "a 32-bit kernel before 3.15 has no clock_gettime in its vDSO: every read is a system call, \
              whatever the clocksource",
-            vec![Evidence::new(case.machine.kernel.cite(), case.machine.kernel.value.release.clone())],
+            vec![Evidence::new(place(&case.machine.kernel.cite()), case.machine.kernel.value.release.clone())],
         );
     }
     if case.machine.cmdline.value.last("vdso") == Some("0") {

@@ -280,7 +280,10 @@ fn from_model(case: &Case<'_>, causes: &mut Causes) {
                 if case.machine.cmdline.value.has("clearcpuid") {
                     vec![cmdline(case, "clearcpuid")]
                 } else {
-                    vec![Evidence::new(case.machine.tsc.cite(), "no tsc flag")]
+                    vec![Evidence::new(
+                        super::platform::place(&case.machine.tsc.cite()),
+                        "no tsc flag",
+                    )]
                 },
             );
         }
