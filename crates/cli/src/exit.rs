@@ -8,17 +8,10 @@ use std::process::ExitCode;
 pub(crate) enum Code {
     /// Done.
     Done,
-    /// Wrong usage, or input that cannot be used.
+    /// Wrong usage, or input that cannot be used: every error is about the input.
     Usage,
     /// Could not be determined.
     Undetermined,
-}
-
-impl Code {
-    /// The code of an error: all of them are about the input.
-    pub(crate) fn of(_error: &anyhow::Error) -> Self {
-        Self::Usage
-    }
 }
 
 impl From<Code> for ExitCode {

@@ -13,7 +13,6 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let args = args::Args::parse();
-    let style = render::Style::of(&args.common);
     match verbs::run(args) {
         Ok(code) => code.into(),
         Err(error) => {
@@ -21,8 +20,8 @@ fn main() -> ExitCode {
             if exit::is_broken_pipe(&error) {
                 return ExitCode::SUCCESS;
             }
-            eprintln!("{}", render::error(&error, style));
-            exit::Code::of(&error).into()
+            eprintln!("{}", render::error(&error));
+            exit::Code::Usage.into()
         }
     }
 }

@@ -147,17 +147,13 @@ impl Machine {
         } else if let Fact::Known { value: dump, source } = &facts.cpuid
             && dump.cpus.values().next().is_some_and(|leaves| !leaves.is_empty())
         {
-            let leaf = |eax: u32| {
-                dump.cpus.values().next().and_then(|leaves| leaves.get(&(eax, 0))).copied()
-            };
-            let bit = |value: u32, bit: u32| value >> bit & 1 == 1;
-            let invariant = leaf(0x8000_0007).is_some_and(|regs| bit(regs.edx, 8));
+            // The accessors check the highest leaf: dumps repeat others beyond it.
+            let invariant = dump.invariant_tsc().unwrap_or(false);
             let at = |place: &str| format!("{source} {place}");
-            self.tsc = Input::read(leaf(1).is_some_and(|regs| bit(regs.edx, 4)), at("0x1 edx[4]"));
+            self.tsc = Input::read(dump.tsc().unwrap_or(false), at("0x1 edx[4]"));
             self.constant_tsc = Input::read(invariant, at("0x80000007 edx[8]"));
             self.nonstop_tsc = Input::read(invariant, at("0x80000007 edx[8]"));
-            self.tsc_adjust =
-                Input::read(leaf(7).is_some_and(|regs| bit(regs.ebx, 1)), at("0x7 ebx[1]"));
+            self.tsc_adjust = Input::read(dump.tsc_adjust().unwrap_or(false), at("0x7 ebx[1]"));
         }
         if let Fact::Known { value: 0, source } = &facts.cpu.khz {
             self.no_frequency = Some(format!("cpu MHz is 0 [{source}]"));

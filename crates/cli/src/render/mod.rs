@@ -61,7 +61,7 @@ impl Style {
 }
 
 /// An error, with its chain of causes, on one or more lines.
-pub(crate) fn error(error: &anyhow::Error, _style: Style) -> String {
+pub(crate) fn error(error: &anyhow::Error) -> String {
     let mut text = format!("clocksmith: {error}");
     for cause in error.chain().skip(1) {
         let cause = cause.to_string();

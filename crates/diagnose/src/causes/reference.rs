@@ -1,6 +1,7 @@
 //! What is known of a watchdog reference by its name.
 
 use super::Case;
+use clocksmith_facts::hypervisor::HypervisorKind;
 use clocksmith_facts::log::incident::Incident;
 
 /// A reference that is known to be late, lossy or emulated.
@@ -14,5 +15,5 @@ pub(super) fn suspect_reference(case: &Case<'_>, incident: &Incident) -> bool {
 
 /// A clock that a hypervisor publishes.
 pub(super) fn is_paravirt(name: &str) -> bool {
-    name == "kvm-clock" || name == "xen" || name.starts_with("hyperv_")
+    HypervisorKind::from_clocksource(name).is_some()
 }

@@ -52,6 +52,12 @@ fn blame(
     let evidence = lines(log, incident);
     let reference = incident.watchdog.as_deref().unwrap_or("its reference");
     let loss = case.loss();
+    // A frequency that was stated wrongly explains any difference of rates.
+    let stated_wrong = case.machine.cmdline.value.has("tsc_early_khz")
+        && causes
+            .0
+            .iter()
+            .any(|c| c.id == CauseId::TscMiscalibrated && c.confidence == Confidence::High);
     let mut add = |id, severity, confidence, summary: String| {
         causes.add(id, severity, confidence, summary, evidence.clone());
     };
@@ -90,17 +96,9 @@ fn blame(
         }
         Trigger::Skew => {}
     }
-    // A frequency that was stated wrongly explains any difference of rates.
-    let stated_wrong = causes
-        .0
-        .iter()
-        .any(|c| c.id == CauseId::TscMiscalibrated && c.confidence == Confidence::High);
-    if stated_wrong && case.machine.cmdline.value.has("tsc_early_khz") {
+    if stated_wrong {
         return;
     }
-    let mut add = |id, severity, confidence, summary: String| {
-        causes.add(id, severity, confidence, summary, evidence.clone());
-    };
     let decoded = incident.decode(rates);
     if incident.cpus_differ {
         add(

@@ -236,12 +236,9 @@ fn hypervisor(facts: &mut Facts, log: &KernelLog) {
             | Event::TscUnstable(super::event::UnstableReason::HyperV) => {
                 Some(HypervisorKind::Hyperv)
             }
-            Event::Registered { name, .. } | Event::Switched(name) => match name.as_str() {
-                "kvm-clock" => Some(HypervisorKind::Kvm),
-                "xen" => Some(HypervisorKind::XenHvm),
-                name if name.starts_with("hyperv_") => Some(HypervisorKind::Hyperv),
-                _ => None,
-            },
+            Event::Registered { name, .. } | Event::Switched(name) => {
+                HypervisorKind::from_clocksource(name)
+            }
             Event::Paravirt(name) if name.starts_with("Xen") => Some(HypervisorKind::XenPv),
             Event::Dmi(text) => kind_of_dmi(text),
             _ => None,
