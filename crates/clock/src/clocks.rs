@@ -1,0 +1,189 @@
+//! The clocks of the process.
+
+use crate::source::Source;
+
+#[cfg(engine)]
+mod served {
+    use crate::counter::Hardware;
+    use crate::engine::{Asked, Engine};
+    pub(crate) use crate::kernel::Id;
+    use crate::source::Source;
+
+    pub(crate) static ENGINE: Engine = Engine::new();
+
+    #[inline(always)]
+    pub(crate) fn monotonic() -> u64 {
+        ENGINE.monotonic::<Hardware, Asked>()
+    }
+
+    #[inline(always)]
+    pub(crate) fn monotonic_ordered() -> u64 {
+        ENGINE.monotonic_ordered::<Hardware, Asked>()
+    }
+
+    #[inline(always)]
+    pub(crate) fn exact<const ORDERED: bool>(id: Id) -> u64 {
+        ENGINE.exact::<Hardware, Asked, ORDERED>(id)
+    }
+
+    #[inline(always)]
+    pub(crate) fn coarse(id: Id) -> u64 {
+        ENGINE.coarse::<Hardware, Asked>(id)
+    }
+
+    pub(crate) fn source() -> Source {
+        ENGINE.source::<Hardware, Asked>()
+    }
+
+    pub(crate) fn restrict(best: Source) {
+        ENGINE.restrict(best);
+    }
+}
+
+#[cfg(not(engine))]
+mod served {
+    use crate::source::Source;
+    use std::sync::OnceLock;
+    use std::time::{Instant, SystemTime};
+
+    #[derive(Clone, Copy, PartialEq, Eq)]
+    pub(crate) enum Id {
+        Realtime,
+        MonotonicRaw,
+        RealtimeCoarse,
+        MonotonicCoarse,
+        Boottime,
+        Tai,
+    }
+
+    #[inline]
+    pub(crate) fn monotonic() -> u64 {
+        // Rust's `Instant` has no number; the first one of the process is the origin. One second,
+        // so that an instant a little before it is not lost.
+        static ORIGIN: OnceLock<Instant> = OnceLock::new();
+        let passed = ORIGIN.get_or_init(Instant::now).elapsed().as_nanos();
+        u64::try_from(passed).unwrap_or(u64::MAX).saturating_add(1_000_000_000)
+    }
+
+    #[inline]
+    pub(crate) fn monotonic_ordered() -> u64 {
+        monotonic()
+    }
+
+    #[inline]
+    pub(crate) fn exact<const ORDERED: bool>(id: Id) -> u64 {
+        match id {
+            Id::Realtime | Id::RealtimeCoarse | Id::Tai => SystemTime::now()
+                .duration_since(SystemTime::UNIX_EPOCH)
+                .map_or(0, |passed| u64::try_from(passed.as_nanos()).unwrap_or(u64::MAX)),
+            _ => monotonic(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn coarse(id: Id) -> u64 {
+        exact::<false>(id)
+    }
+
+    pub(crate) fn source() -> Source {
+        Source::Std
+    }
+
+    pub(crate) fn restrict(_best: Source) {}
+}
+
+use served::Id;
+
+/// `CLOCK_MONOTONIC` in nanoseconds, read unordered: the fastest clock there is.
+///
+/// Within one thread it never goes backward. The processor may execute the read a few nanoseconds
+/// early, before loads that precede it have completed: compared with a time that *another thread*
+/// took and published, it may look too early by that. Where that matters, use
+/// [`monotonic_ordered_ns`]; [`crate::guide::which_function`] tells when it does.
+///
+/// Never fails and never waits. Async-signal-safe. The first call in a process finds out which
+/// [`Source`] serves (about 10 us).
+#[inline]
+#[must_use]
+pub fn monotonic_ns() -> u64 {
+    served::monotonic()
+}
+
+/// `CLOCK_MONOTONIC` in nanoseconds, ordered as the vDSO orders it: a time that is taken after
+/// another thread's time has been seen is never earlier than that.
+///
+/// It comes from the kernel's own numbers or from the kernel, never from a line of ours.
+#[inline]
+#[must_use]
+pub fn monotonic_ordered_ns() -> u64 {
+    served::monotonic_ordered()
+}
+
+/// `CLOCK_MONOTONIC_COARSE` in nanoseconds: the monotonic clock at the last tick, 1 to 10 ms ago
+/// (`CONFIG_HZ`). One or two loads; no thread keeps it up to date but the kernel's tick, so it works in a
+/// forked child too.
+#[inline]
+#[must_use]
+pub fn monotonic_coarse_ns() -> u64 {
+    served::coarse(Id::MonotonicCoarse)
+}
+
+/// `CLOCK_REALTIME_COARSE`: nanoseconds since 1970 at the last tick.
+#[inline]
+#[must_use]
+pub fn realtime_coarse_ns() -> u64 {
+    served::coarse(Id::RealtimeCoarse)
+}
+
+/// `CLOCK_REALTIME`: nanoseconds since 1970, read unordered.
+///
+/// When somebody sets the wall clock, the next read sees it: by the kernel's numbers or by the
+/// kernel, never by a line of ours.
+#[inline]
+#[must_use]
+pub fn realtime_ns() -> u64 {
+    served::exact::<false>(Id::Realtime)
+}
+
+/// `CLOCK_REALTIME`, ordered: see [`monotonic_ordered_ns`]. Time stamps of several threads that are
+/// compared with each other want this one.
+#[inline]
+#[must_use]
+pub fn realtime_ordered_ns() -> u64 {
+    served::exact::<true>(Id::Realtime)
+}
+
+/// `CLOCK_BOOTTIME` in nanoseconds: monotonic, and runs on while the machine sleeps. Unordered.
+#[inline]
+#[must_use]
+pub fn boottime_ns() -> u64 {
+    served::exact::<false>(Id::Boottime)
+}
+
+/// `CLOCK_MONOTONIC_RAW` in nanoseconds: monotonic, and nobody steers it. Unordered.
+#[inline]
+#[must_use]
+pub fn monotonic_raw_ns() -> u64 {
+    served::exact::<false>(Id::MonotonicRaw)
+}
+
+/// `CLOCK_TAI`: nanoseconds since 1970 with leap seconds, if the kernel has been told their number
+/// (else the same as [`realtime_ns`]). Unordered.
+#[inline]
+#[must_use]
+pub fn tai_ns() -> u64 {
+    served::exact::<false>(Id::Tai)
+}
+
+/// The way by which [`monotonic_ns`] is served now.
+#[must_use]
+pub fn source() -> Source {
+    served::source()
+}
+
+/// Sets the best [`Source`] that may be used, for the whole process: `restrict(Source::Vdso)` asks
+/// the kernel at every read, `restrict(Source::Vvar)` takes that back. A switch for operators, and
+/// for tests; times stay monotonic over it.
+pub fn restrict(best: Source) {
+    served::restrict(best);
+}

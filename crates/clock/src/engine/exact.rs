@@ -1,0 +1,68 @@
+//! The kernel's own page: proving it, serving by it.
+
+use super::{Engine, Kernel, PATIENCE, PROOF, PROOF_NS, ROUNDING_NS, TRIES};
+use crate::counter::Counter;
+use crate::discover;
+use crate::kernel::{self, Id};
+use crate::line::{self, Line};
+use crate::page;
+use crate::view::{LIMIT, Raw};
+
+impl Engine {
+    /// Serves by the kernel's page from now on.
+    pub(super) fn serve<C: Counter>(&self, page: Raw) {
+        let Ok((line, now)) = line::read(&page, Id::Monotonic as usize, C::read) else {
+            return;
+        };
+        self.leave_line();
+        let span = page::span(PROOF_NS, &line);
+        for view in [&self.exact, &self.mono] {
+            view.arm(now, span);
+            view.show(page);
+        }
+        if let Some(raw) = discover::raw_beside(page)
+            && self.prove::<C>(raw, Id::MonotonicRaw, || kernel::time(Id::MonotonicRaw))
+        {
+            self.raw.arm(now, span);
+            self.raw.show(raw);
+        }
+    }
+
+    /// Whether the kernel's page gives the time of all its clocks.
+    pub(super) fn prove_all<C: Counter, K: Kernel>(&self, page: Raw) -> bool {
+        let Ok((line, _)) = line::read(&page, Id::Monotonic as usize, C::read) else {
+            return false;
+        };
+        // A clock that is too new for the kernel cannot be wrong; the others stand in every page.
+        let right =
+            |id| kernel::time(id).is_none() || self.prove::<C>(page, id, || kernel::time(id));
+        Line::limit(line.mult, line.shift) >= LIMIT
+            && self.prove_monotonic::<C, K>(page, PROOF)
+            && right(Id::Realtime)
+            && right(Id::Boottime)
+            && right(Id::Tai)
+    }
+
+    pub(super) fn prove_monotonic<C: Counter, K: Kernel>(&self, page: Raw, brackets: u32) -> bool {
+        (0..brackets).all(|_| self.prove::<C>(page, Id::Monotonic, K::monotonic))
+    }
+
+    /// Whether the page gives a time between two readings of the kernel's clock.
+    pub(super) fn prove<C: Counter>(
+        &self,
+        page: Raw,
+        id: Id,
+        clock: impl Fn() -> Option<u64>,
+    ) -> bool {
+        (0..TRIES).any(|_| {
+            let Some(before) = clock() else { return false };
+            let ours = (0..PATIENCE).find_map(|_| {
+                line::read(&page, id as usize, C::read_ordered)
+                    .ok()
+                    .map(|(line, cycles)| line.at(cycles))
+            });
+            let (Some(ours), Some(after)) = (ours, clock()) else { return false };
+            before <= ours.saturating_add(ROUNDING_NS) && ours <= after.saturating_add(ROUNDING_NS)
+        })
+    }
+}

@@ -1,0 +1,61 @@
+//! The line of our own: beginning it, renewing it, giving it up.
+
+use super::{BRACKETS, Engine, Kernel, Looked};
+use crate::counter::Counter;
+use crate::line::Cells;
+use crate::memory;
+use crate::page::{self, Page, Renewed};
+use crate::view::{Reading, nothing};
+use core::sync::atomic::Ordering;
+
+impl Engine {
+    /// Begins a line of our own, or goes on with it.
+    pub(super) fn follow<C: Counter, K: Kernel>(&self, now_ns: u64) {
+        let Some(page) = memory::page(&self.own) else { return };
+        if page.is_too_early(now_ns) {
+            return;
+        }
+        let raw = memory::as_raw(page);
+        if page.is_running() && self.mono.shows(raw) {
+            return;
+        }
+        let _ = self.renew_from::<C, K>(page);
+    }
+
+    /// A line's window is over.
+    pub(super) fn renew<C: Counter, K: Kernel>(&self, page: &Page, reading: &Reading) -> Looked {
+        match self.renew_from::<C, K>(page) {
+            Renewed::Until { .. } => Looked::Again,
+            // The next piece begins on this one, so its continuation is as good; but not for long.
+            Renewed::Busy if reading.is_just_expired() => Looked::InOrder,
+            Renewed::Busy => Looked::Again,
+            Renewed::Waiting | Renewed::Wrong { .. } => Looked::Gone,
+        }
+    }
+
+    pub(super) fn renew_from<C: Counter, K: Kernel>(&self, page: &Page) -> Renewed {
+        // The counter must still be the kernel's clock, unless somebody answers for it.
+        let front = self.front.page();
+        let counts = self.trusted.load(Ordering::Relaxed)
+            || front == nothing()
+            || front.word(Ordering::Acquire).is_odd()
+            || front.word(Ordering::Acquire).is_counter();
+        let sample = || counts.then(|| page::sample::<C>(BRACKETS, K::monotonic)).flatten();
+        let renewed = page.renew::<C>(sample, self.floor_ns.load(Ordering::Relaxed));
+        match renewed {
+            Renewed::Until { armed, window } => {
+                self.mono.arm(armed, window);
+                self.mono.show(memory::as_raw(page));
+            }
+            Renewed::Wrong { floor_ns } => {
+                self.mono.show(nothing());
+                self.floor_ns.fetch_max(floor_ns, Ordering::Relaxed);
+                if counts {
+                    self.failed(K::monotonic().unwrap_or(0));
+                }
+            }
+            Renewed::Waiting | Renewed::Busy => {}
+        }
+        renewed
+    }
+}

@@ -1,0 +1,489 @@
+//! Which way serves, and what happens when it does not.
+//!
+//! The hot path is [`View::now`]. Everything it cannot answer comes here: the first read, a
+//! page that is being written, a counter that is far from the page, a window that is over, a kernel
+//! that has left the counter, a time namespace. There is no lock in here, no allocation, and no
+//! waiting but a bounded spin, so all of it may run in a signal handler and after a fork; two
+//! threads that do the same at once come to the same result.
+
+mod exact;
+mod follow;
+mod namespace;
+
+use crate::counter::Counter;
+use crate::discover::{self, Found};
+use crate::eligible;
+use crate::kernel::{self, Id};
+use crate::line::{Cells, MODE_TIMENS, Unread};
+use crate::memory;
+use crate::page::{self, Page};
+use crate::source::Source;
+use crate::view::{Reading, View, nothing};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
+
+/// Brackets of the first proof, and of each later one.
+const PROOF: u32 = 32;
+const REPROOF: u32 = 1;
+/// How often a bracket may fail before it counts: the thread may be moved between its reads to a
+/// processor whose counter is a little off, which the kernel's own clock shows just the same.
+const TRIES: u32 = 4;
+/// How long a proof holds.
+const PROOF_NS: u64 = 250_000_000;
+/// What the kernel's own clock may go back by when it changes its rate: rounding.
+const ROUNDING_NS: u64 = 2;
+/// Brackets of a reading for the disciplined page.
+const BRACKETS: u32 = 8;
+/// How long a reader waits for a page that is being written, in rounds of a pause.
+const PATIENCE: u32 = 200;
+/// After a failed proof the next one comes after a second, then two, four and so on; after so many
+/// the counter is left alone.
+const FAILURES: u32 = 6;
+const RETRY_NS: u64 = 1_000_000_000;
+/// How long the kernel is asked without thinking about anything else.
+const IDLE_NS: u64 = 100_000_000;
+
+/// Flags of `state`.
+const STARTED: u32 = 1;
+/// The counter must not be read (`PR_SET_TSC`).
+const FORBIDDEN: u32 = 2;
+/// The kernel's page has been proven in a time namespace.
+const NAMESPACE_PROVEN: u32 = 4;
+
+/// How the kernel's monotonic clock is asked. The real one is [`Asked`]; tests give others.
+pub(crate) trait Kernel {
+    /// CLOCK_MONOTONIC in nanoseconds, in the best way that is left.
+    fn monotonic() -> Option<u64>;
+}
+
+/// By `clock_gettime`.
+pub(crate) struct Asked;
+
+impl Kernel for Asked {
+    fn monotonic() -> Option<u64> {
+        kernel::time(Id::Monotonic)
+    }
+}
+
+/// The state of a clock. There is one for the process; tests make more.
+pub(crate) struct Engine {
+    /// What serves CLOCK_MONOTONIC unordered: the kernel's page or ours.
+    mono: View,
+    /// The kernel's page, when its fine clocks are proven.
+    exact: View,
+    /// The kernel's page for CLOCK_MONOTONIC_RAW.
+    raw: View,
+    /// The kernel's page, as soon as it is found: coarse clocks, and what mode it is in.
+    front: View,
+    /// The kernel's real page, when `front` is a time namespace's.
+    real: View,
+    state: AtomicU32,
+    /// The best source that may be used.
+    best: AtomicU8,
+    /// Whether the counter may be used although the kernel does not use it.
+    trusted: AtomicBool,
+    own: AtomicPtr<Page>,
+    failures: AtomicU32,
+    /// The kernel's time before which nothing is tried again.
+    retry_ns: AtomicU64,
+    /// Until this time of the kernel's, and as long as its page has this mode, nothing is tried.
+    idle_ns: AtomicU64,
+    idle_mode: AtomicU32,
+    /// The latest time that a line of ours may have given.
+    floor_ns: AtomicU64,
+}
+
+impl Engine {
+    pub(crate) const fn new() -> Self {
+        Self {
+            mono: View::new(),
+            exact: View::new(),
+            raw: View::new(),
+            front: View::new(),
+            real: View::new(),
+            state: AtomicU32::new(0),
+            best: AtomicU8::new(Source::Vvar as u8),
+            trusted: AtomicBool::new(false),
+            own: AtomicPtr::new(core::ptr::null_mut()),
+            failures: AtomicU32::new(0),
+            retry_ns: AtomicU64::new(0),
+            idle_ns: AtomicU64::new(0),
+            idle_mode: AtomicU32::new(0),
+            floor_ns: AtomicU64::new(0),
+        }
+    }
+
+    /// CLOCK_MONOTONIC, unordered.
+    #[inline(always)]
+    pub(crate) fn monotonic<C: Counter, K: Kernel>(&self) -> u64 {
+        match self.mono.now::<C, false>(Id::Monotonic as usize) {
+            Some(ns) => ns,
+            None => self.monotonic_slow::<C, K>(),
+        }
+    }
+
+    /// CLOCK_MONOTONIC, ordered: by the kernel's page or the kernel itself, never by a line of ours.
+    #[inline(always)]
+    pub(crate) fn monotonic_ordered<C: Counter, K: Kernel>(&self) -> u64 {
+        match self.exact.now::<C, true>(Id::Monotonic as usize) {
+            Some(ns) => ns,
+            None => self.exact_slow::<C, K, true>(Id::Monotonic),
+        }
+    }
+
+    /// Any other fine clock.
+    #[inline(always)]
+    pub(crate) fn exact<C: Counter, K: Kernel, const ORDERED: bool>(&self, id: Id) -> u64 {
+        let view = if matches!(id, Id::MonotonicRaw) { &self.raw } else { &self.exact };
+        match view.now::<C, ORDERED>(id as usize) {
+            Some(ns) => ns,
+            None => self.exact_slow::<C, K, ORDERED>(id),
+        }
+    }
+
+    /// A coarse clock.
+    #[inline(always)]
+    pub(crate) fn coarse<C: Counter, K: Kernel>(&self, id: Id) -> u64 {
+        match crate::line::read_coarse(&self.front.page(), id as usize) {
+            // The nanoseconds of a coarse clock are not shifted.
+            Ok(line) => line.sec.wrapping_mul(1_000_000_000).wrapping_add(line.snsec),
+            Err(_) => self.coarse_slow::<C, K>(id),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn monotonic_slow<C: Counter, K: Kernel>(&self) -> u64 {
+        if let Some(ns) = self.by_kernel_for_now::<K>() {
+            return ns;
+        }
+        kernel::keep_errno(|| {
+            self.start::<C, K>();
+            for _ in 0..PATIENCE {
+                match self.mono.reading::<C, false>(Id::Monotonic as usize) {
+                    Ok(reading) if !reading.is_expired() => return reading.time(),
+                    Ok(reading) => match self.look_after::<C, K>(&reading) {
+                        Looked::InOrder => return reading.time(),
+                        Looked::Again => {}
+                        Looked::Gone => break,
+                    },
+                    Err(Unread::Changing) => {}
+                    Err(Unread::Mode(_)) => break,
+                }
+                core::hint::spin_loop();
+            }
+            self.not_by_page::<C, K>()
+        })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn exact_slow<C: Counter, K: Kernel, const ORDERED: bool>(&self, id: Id) -> u64 {
+        if self.cannot_be_exact()
+            && let Some(ns) = asked::<K>(id)
+        {
+            return ns;
+        }
+        kernel::keep_errno(|| {
+            self.start::<C, K>();
+            let view = if matches!(id, Id::MonotonicRaw) { &self.raw } else { &self.exact };
+            for _ in 0..PATIENCE {
+                match view.reading::<C, ORDERED>(id as usize) {
+                    Ok(reading) if !reading.is_expired() => return reading.time(),
+                    Ok(reading) => match self.look_after::<C, K>(&reading) {
+                        Looked::InOrder => return reading.time(),
+                        Looked::Again => {}
+                        Looked::Gone => break,
+                    },
+                    Err(Unread::Changing) => {}
+                    Err(Unread::Mode(_)) => break,
+                }
+                core::hint::spin_loop();
+            }
+            if let Some(ns) = self.in_namespace::<C, ORDERED>(id) {
+                return ns;
+            }
+            // Reconsiders, now that the pages do not serve; the answer is the kernel's all the same.
+            let now = self.ask::<K>(Id::Monotonic);
+            self.reconsider::<C, K>(now);
+            if matches!(id, Id::Monotonic) { now } else { self.ask::<K>(id) }
+        })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn coarse_slow<C: Counter, K: Kernel>(&self, id: Id) -> u64 {
+        kernel::keep_errno(|| {
+            self.start::<C, K>();
+            let page = self.front.page();
+            for _ in 0..PATIENCE {
+                match crate::line::read_coarse(&page, id as usize) {
+                    Ok(line) => return line.sec.wrapping_mul(1_000_000_000) + line.snsec,
+                    Err(Unread::Changing) => core::hint::spin_loop(),
+                    Err(Unread::Mode(_)) => break,
+                }
+            }
+            kernel::time(id).unwrap_or_else(|| self.ask::<K>(Id::Monotonic))
+        })
+    }
+
+    /// The kernel's time, if it is known that nothing else serves: the way of a machine whose
+    /// clock is not the counter. It costs little more than the vDSO itself.
+    fn by_kernel_for_now<K: Kernel>(&self) -> Option<u64> {
+        let idle = self.idle_ns.load(Ordering::Acquire);
+        if idle == 0 || self.front_mode() != self.idle_mode.load(Ordering::Relaxed) {
+            return None;
+        }
+        let now = K::monotonic().filter(|now| *now < idle)?;
+        Some(now.max(self.floor_ns.load(Ordering::Relaxed)))
+    }
+
+    /// Whether the kernel's page is out of the question, and it has been put away.
+    fn cannot_be_exact(&self) -> bool {
+        let mode = self.front_mode();
+        self.state.load(Ordering::Acquire) & STARTED != 0
+            && self.exact.page() == nothing()
+            && (!self.may_use(Source::Vvar)
+                || !crate::counter::is_counter_mode(mode) && mode != MODE_TIMENS
+                || self.front.page() == nothing())
+    }
+
+    fn front_mode(&self) -> u32 {
+        self.front.page().word(Ordering::Acquire).mode()
+    }
+
+    /// Finds out what there is. Once; and again after `restrict`.
+    fn start<C: Counter, K: Kernel>(&self) {
+        if self.state.load(Ordering::Acquire) & STARTED != 0 {
+            return;
+        }
+        let allowed = kernel::counter_is_allowed();
+        // The vDSO reads the counter too.
+        kernel::use_vdso(allowed && self.best.load(Ordering::Relaxed) < Source::Syscall as u8);
+        if !allowed {
+            self.state.fetch_or(FORBIDDEN, Ordering::AcqRel);
+        }
+        self.locate();
+        if let Some(now) = K::monotonic() {
+            self.reconsider::<C, K>(now);
+        }
+        self.state.fetch_or(STARTED, Ordering::AcqRel);
+    }
+
+    fn locate(&self) -> Option<Found> {
+        let found = discover::find()?;
+        self.real.show(found.real);
+        self.front.show(found.front);
+        Some(found)
+    }
+
+    fn may_use(&self, source: Source) -> bool {
+        let best = self.best.load(Ordering::Relaxed);
+        best <= source as u8 && self.state.load(Ordering::Acquire) & FORBIDDEN == 0
+    }
+
+    /// No page serves: by a time namespace's page, or the kernel.
+    fn not_by_page<C: Counter, K: Kernel>(&self) -> u64 {
+        if let Some(ns) = self.in_namespace::<C, false>(Id::Monotonic) {
+            return ns;
+        }
+        let now = self.ask::<K>(Id::Monotonic);
+        let mode = self.front_mode();
+        self.reconsider::<C, K>(now);
+        // SAFETY: a page of ours is never unmapped.
+        let own = unsafe { self.own.load(Ordering::Acquire).as_ref() };
+        if self.mono.page() == nothing() && !own.is_some_and(Page::is_begun) {
+            self.idle_mode.store(mode, Ordering::Relaxed);
+            self.idle_ns.store(now.saturating_add(IDLE_NS), Ordering::Release);
+        } else {
+            self.idle_ns.store(0, Ordering::Relaxed);
+        }
+        // A line of ours that is out of use may have been a little ahead; and one that is in use
+        // must not fall behind this.
+        now.max(self.floor_ns.fetch_max(now, Ordering::Relaxed))
+    }
+
+    /// The kernel's answer; and if it refuses even that, the last tick.
+    fn ask<K: Kernel>(&self, id: Id) -> u64 {
+        asked::<K>(id).unwrap_or_else(|| {
+            let tick = match id {
+                Id::Realtime | Id::Tai => Id::RealtimeCoarse,
+                _ => Id::MonotonicCoarse,
+            };
+            let (seconds, nanoseconds) = self.front.page().base(tick as usize);
+            seconds.wrapping_mul(1_000_000_000).wrapping_add(nanoseconds)
+        })
+    }
+
+    /// Looks for a way to serve by the counter, if it is time for that.
+    fn reconsider<C: Counter, K: Kernel>(&self, now_ns: u64) {
+        if now_ns < self.retry_ns.load(Ordering::Relaxed)
+            || self.failures.load(Ordering::Relaxed) >= FAILURES
+        {
+            return;
+        }
+        let front = self.front.page();
+        let mode = front.word(Ordering::Acquire).mode();
+        if front != nothing() && mode == MODE_TIMENS {
+            // Served by `in_namespace`.
+            self.leave_pages();
+        } else if front != nothing() && crate::counter::is_counter_mode(mode) {
+            if self.may_use(Source::Vvar) {
+                if self.exact.shows(front) {
+                    return;
+                }
+                if self.prove_all::<C, K>(front) {
+                    return self.serve::<C>(front);
+                }
+                self.failed(now_ns);
+            }
+            if self.may_use(Source::Disciplined) {
+                self.follow::<C, K>(now_ns);
+            }
+        } else {
+            // The kernel has left the counter, or its page was not found.
+            self.leave_exact();
+            let unknown = front == nothing();
+            if self.may_use(Source::Disciplined)
+                && (self.trusted.load(Ordering::Relaxed)
+                    || unknown && eligible::by_behaviour::<C>())
+            {
+                self.follow::<C, K>(now_ns);
+            } else {
+                self.leave_line();
+                if unknown {
+                    // Nothing will change soon; the files of sysfs are not read at each clock read.
+                    self.retry_ns.store(now_ns.saturating_add(RETRY_NS), Ordering::Relaxed);
+                }
+            }
+        }
+    }
+
+    /// A page's window is over.
+    fn look_after<C: Counter, K: Kernel>(&self, reading: &Reading) -> Looked {
+        let own = self.own.load(Ordering::Acquire);
+        // SAFETY: a page of ours is never unmapped.
+        if let Some(page) = unsafe { own.as_ref() }
+            && self.mono.shows(memory::as_raw(page))
+        {
+            return self.renew::<C, K>(page, reading);
+        }
+        let page = self.exact.page();
+        if page == nothing() {
+            return Looked::Gone;
+        }
+        if self.prove_monotonic::<C, K>(page, REPROOF) {
+            let span = page::span(PROOF_NS, &reading.line);
+            for view in [&self.exact, &self.mono, &self.raw] {
+                view.arm(reading.cycles, span);
+            }
+            return Looked::InOrder;
+        }
+        if page.word(Ordering::Acquire).is_counter() {
+            self.failed(K::monotonic().unwrap_or(0));
+        }
+        self.leave_exact();
+        Looked::Gone
+    }
+
+    fn failed(&self, now_ns: u64) {
+        let failures = self.failures.fetch_add(1, Ordering::Relaxed).min(FAILURES);
+        self.retry_ns.store(now_ns.saturating_add(RETRY_NS << failures), Ordering::Relaxed);
+    }
+
+    fn leave_exact(&self) {
+        let page = self.exact.page();
+        self.exact.show(nothing());
+        self.raw.show(nothing());
+        if page != nothing() && self.mono.shows(page) {
+            self.mono.show(nothing());
+        }
+    }
+
+    fn leave_line(&self) {
+        // SAFETY: a page of ours is never unmapped.
+        if let Some(page) = unsafe { self.own.load(Ordering::Acquire).as_ref() }
+            && page.is_begun()
+        {
+            if self.mono.shows(memory::as_raw(page)) {
+                self.mono.show(nothing());
+            }
+            if let Some(floor) = page.put_away() {
+                self.floor_ns.fetch_max(floor, Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn leave_pages(&self) {
+        self.leave_exact();
+        self.leave_line();
+    }
+
+    /// The way by which CLOCK_MONOTONIC is served now.
+    pub(crate) fn source<C: Counter, K: Kernel>(&self) -> Source {
+        // Whatever is due happens first.
+        let _ = self.monotonic::<C, K>();
+        let front = self.front.page();
+        let mode = front.word(Ordering::Acquire).mode();
+        let exact = self.exact.page();
+        if exact != nothing()
+            && self.mono.shows(exact)
+            && exact.word(Ordering::Acquire).is_counter()
+            || front != nothing()
+                && mode == MODE_TIMENS
+                && self.state.load(Ordering::Acquire) & NAMESPACE_PROVEN != 0
+        {
+            return Source::Vvar;
+        }
+        // SAFETY: a page of ours is never unmapped.
+        if let Some(page) = unsafe { self.own.load(Ordering::Acquire).as_ref() }
+            && page.is_running()
+            && self.mono.shows(memory::as_raw(page))
+        {
+            return Source::Disciplined;
+        }
+        // Mode 0 is `VDSO_CLOCKMODE_NONE`: the vDSO makes a system call itself.
+        let by_call = front != nothing() && mode == 0;
+        if kernel::vdso_address().is_none() || !kernel::may_use_vdso() || by_call {
+            Source::Syscall
+        } else {
+            Source::Vdso
+        }
+    }
+
+    /// Sets the best source that may be used, and begins anew.
+    pub(crate) fn restrict(&self, best: Source) {
+        self.best.store(best as u8, Ordering::Relaxed);
+        self.leave_pages();
+        self.begin_anew();
+    }
+
+    /// Whether the counter may be used against the kernel's opinion.
+    pub(crate) fn trust(&self, trusted: bool) {
+        self.trusted.store(trusted, Ordering::Relaxed);
+        if !trusted {
+            self.leave_line();
+        }
+        self.begin_anew();
+    }
+
+    fn begin_anew(&self) {
+        self.failures.store(0, Ordering::Relaxed);
+        self.retry_ns.store(0, Ordering::Relaxed);
+        self.idle_ns.store(0, Ordering::Relaxed);
+        self.state.fetch_and(!(STARTED | FORBIDDEN), Ordering::AcqRel);
+    }
+}
+
+fn asked<K: Kernel>(id: Id) -> Option<u64> {
+    if matches!(id, Id::Monotonic) { K::monotonic() } else { kernel::time(id) }
+}
+
+/// What became of a page whose window was over.
+enum Looked {
+    /// Its reading is good.
+    InOrder,
+    /// Read it once more.
+    Again,
+    /// It does not serve.
+    Gone,
+}

@@ -1,0 +1,83 @@
+//! A time namespace: the real page, with offsets from the front page.
+
+use super::{Engine, FAILURES, NAMESPACE_PROVEN, PATIENCE, PROOF, ROUNDING_NS};
+use crate::counter::Counter;
+use crate::discover;
+use crate::kernel::{self, Id};
+use crate::line::{self, Unread};
+use crate::source::Source;
+use crate::view::{Raw, nothing};
+use core::sync::atomic::Ordering;
+
+impl Engine {
+    /// The time in a time namespace: that of the real page, with the offset from the front page.
+    ///
+    /// The real page exists only as long as the front page is a namespace's, and `setns(2)` may end
+    /// that (in a process with one thread; so not between these lines). So the front page is
+    /// looked at first, at each read.
+    pub(super) fn in_namespace<C: Counter, const ORDERED: bool>(&self, id: Id) -> Option<u64> {
+        let front = self.front.page();
+        if front == nothing() || !discover::is_time_namespace(front) {
+            self.state.fetch_and(!NAMESPACE_PROVEN, Ordering::AcqRel);
+            return None;
+        }
+        if !self.may_use(Source::Vvar) {
+            return None;
+        }
+        if self.state.load(Ordering::Acquire) & NAMESPACE_PROVEN == 0 {
+            self.enter_namespace::<C>()?;
+        }
+        let front = self.front.page();
+        self.namespace_time::<C, ORDERED>(front, self.real.page(), id)
+    }
+
+    pub(super) fn namespace_time<C: Counter, const ORDERED: bool>(
+        &self,
+        front: Raw,
+        real: Raw,
+        id: Id,
+    ) -> Option<u64> {
+        let real = if matches!(id, Id::MonotonicRaw) { discover::raw_beside(real)? } else { real };
+        let offset = match id {
+            Id::Realtime | Id::Tai => 0,
+            _ => discover::offset(front, id),
+        };
+        let counter = if ORDERED { C::read_ordered } else { C::read };
+        (0..PATIENCE).find_map(|_| match line::read(&real, id as usize, counter) {
+            Ok((line, cycles)) => Some(Some(line.at(cycles).wrapping_add(offset))),
+            Err(Unread::Changing) => None,
+            Err(Unread::Mode(_)) => Some(None),
+        })?
+    }
+
+    /// Finds and proves the pages of a namespace. Not the injected kernel of tests: this is about
+    /// real pages.
+    #[cold]
+    pub(super) fn enter_namespace<C: Counter>(&self) -> Option<()> {
+        let now = kernel::time(Id::Monotonic)?;
+        if now < self.retry_ns.load(Ordering::Relaxed)
+            || self.failures.load(Ordering::Relaxed) >= FAILURES
+        {
+            return None;
+        }
+        let found = self.locate().filter(|found| found.front != found.real);
+        let right = found.is_some_and(|found| {
+            [Id::Monotonic, Id::Boottime, Id::Realtime].iter().all(|id| {
+                (0..PROOF).all(|_| {
+                    let Some(before) = kernel::time(*id) else { return false };
+                    let ours = self.namespace_time::<C, true>(found.front, found.real, *id);
+                    let (Some(ours), Some(after)) = (ours, kernel::time(*id)) else {
+                        return false;
+                    };
+                    before <= ours + ROUNDING_NS && ours <= after + ROUNDING_NS
+                })
+            })
+        });
+        if !right {
+            self.failed(now);
+            return None;
+        }
+        self.state.fetch_or(NAMESPACE_PROVEN, Ordering::AcqRel);
+        Some(())
+    }
+}

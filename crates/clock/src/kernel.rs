@@ -1,0 +1,142 @@
+//! The kernel's clocks, asked in the usual ways. Everything here is async-signal-safe.
+
+use core::mem::MaybeUninit;
+use core::sync::atomic::{AtomicBool, Ordering};
+
+/// A clock of `clock_gettime(2)`; the number is its id, and its place among the bases of the vDSO.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Id {
+    Realtime = 0,
+    Monotonic = 1,
+    MonotonicRaw = 4,
+    RealtimeCoarse = 5,
+    MonotonicCoarse = 6,
+    Boottime = 7,
+    Tai = 11,
+}
+
+/// Whether the vDSO must not be called, because it reads a counter that is forbidden.
+static ONLY_BY_CALL: AtomicBool = AtomicBool::new(false);
+
+/// From now on asks by the vDSO, or by system call only.
+pub(crate) fn use_vdso(may: bool) {
+    ONLY_BY_CALL.store(!may, Ordering::Relaxed);
+}
+
+/// Whether the vDSO may be called.
+pub(crate) fn may_use_vdso() -> bool {
+    !ONLY_BY_CALL.load(Ordering::Relaxed)
+}
+
+/// The time in nanoseconds, by the vDSO if there is one. `None` if the kernel refuses (an old one
+/// that does not know the clock, or a filter).
+pub(crate) fn time(id: Id) -> Option<u64> {
+    if !may_use_vdso() {
+        return time_by_call(id);
+    }
+    let mut time = MaybeUninit::<libc::timespec>::uninit();
+    // SAFETY: the pointer is to a `timespec` of our own, which is written to.
+    if unsafe { libc::clock_gettime(id as libc::clockid_t, time.as_mut_ptr()) } != 0 {
+        return time_by_call(id);
+    }
+    // SAFETY: it has been written.
+    let time = unsafe { time.assume_init() };
+    // Both are never negative for these clocks; a wall clock before 1970 wraps.
+    Some((time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64))
+}
+
+/// The same by a real system call.
+pub(crate) fn time_by_call(id: Id) -> Option<u64> {
+    #[cfg(target_pointer_width = "64")]
+    const NUMBER: libc::c_long = libc::SYS_clock_gettime;
+    // clock_gettime64, since 5.1, has the same number on every 32-bit architecture.
+    #[cfg(target_pointer_width = "32")]
+    const NUMBER: libc::c_long = 403;
+
+    let mut time = [0u64; 2];
+    // SAFETY: the call writes two 64-bit numbers.
+    let result = unsafe { libc::syscall(NUMBER, id as libc::c_long, time.as_mut_ptr()) };
+    #[cfg(target_pointer_width = "32")]
+    let result = if result == 0 {
+        result
+    } else {
+        // Older kernels: two longs.
+        let mut short = [0 as libc::c_long; 2];
+        // SAFETY: the call writes two longs.
+        let result = unsafe {
+            libc::syscall(libc::SYS_clock_gettime, id as libc::c_long, short.as_mut_ptr())
+        };
+        time = [short[0] as u64, short[1] as u64];
+        result
+    };
+    // On 32-bit architectures the kernel leaves the upper half of the nanoseconds undefined.
+    let nanoseconds = time[1] & 0xffff_ffff;
+    (result == 0).then(|| time[0].wrapping_mul(1_000_000_000).wrapping_add(nanoseconds))
+}
+
+/// Whether there is a vDSO.
+pub(crate) fn vdso_address() -> Option<usize> {
+    // SAFETY: reads the auxiliary vector, which was written before the program began.
+    let address = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) } as usize;
+    (address != 0).then_some(address)
+}
+
+/// Whether user space may read the counter (`PR_SET_TSC`; a property of the thread, inherited by
+/// its children). Only x86 can forbid it.
+pub(crate) fn counter_is_allowed() -> bool {
+    #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+    {
+        let mut mode: libc::c_int = 0;
+        // SAFETY: PR_GET_TSC writes one int.
+        let result = unsafe { libc::prctl(libc::PR_GET_TSC, &raw mut mode) };
+        // Where the question itself is refused (a filter) nothing is known, and the vDSO, which
+        // every program uses, would die of it just the same.
+        result != 0 || mode != libc::PR_TSC_SIGSEGV
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "x86")))]
+    true
+}
+
+/// Bytes in a page of memory.
+pub(crate) fn page_size() -> usize {
+    // SAFETY: reads a value that the C library got from the kernel.
+    let size = unsafe { libc::getauxval(libc::AT_PAGESZ) } as usize;
+    if size.is_power_of_two() { size } else { 4096 }
+}
+
+/// Whether a word can be read at an address, without reading it here: touching the wrong page
+/// beside the vDSO is fatal (SIGBUS), while the kernel that cannot read an argument returns EFAULT.
+///
+/// The call that is asked is `rt_sigprocmask` with a request that does not exist. It copies the
+/// new mask, 8 bytes, before it looks at the request (`kernel/signal.c`, all versions), and changes
+/// nothing: EINVAL says that the address was readable.
+pub(crate) fn is_readable(address: usize) -> bool {
+    const NO_SUCH_REQUEST: libc::c_int = -1;
+    // SAFETY: the kernel checks the address; no mask is changed.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_rt_sigprocmask,
+            NO_SUCH_REQUEST,
+            address as *const u8,
+            core::ptr::null_mut::<u8>(),
+            8usize,
+        )
+    };
+    result == -1 && last_error() == libc::EINVAL
+}
+
+/// `errno`.
+pub(crate) fn last_error() -> libc::c_int {
+    // SAFETY: the C library's own, of this thread.
+    unsafe { *libc::__errno_location() }
+}
+
+/// Keeps the caller's `errno` over what is done meanwhile: a clock does not touch it.
+pub(crate) fn keep_errno<R>(work: impl FnOnce() -> R) -> R {
+    let before = last_error();
+    let result = work();
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = before };
+    result
+}

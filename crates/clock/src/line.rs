@@ -1,0 +1,181 @@
+//! The line from counter to nanoseconds, in the form in which the kernel publishes it, and the
+//! sequence lock around it.
+//!
+//! The kernel's formula (`lib/vdso/gettimeofday.c`, `do_hres()`, since 5.3):
+//!
+//! ```text
+//! ns = (base.nsec + ((cycles - cycle_last) & mask) * mult) >> shift
+//! time = base.sec seconds + ns
+//! ```
+//!
+//! where `base.nsec` is already shifted. A counter that is *behind* `cycle_last` counts as being at
+//! it (x86, `vdso_calc_delta()`; and `vdso_calc_ns()` since 6.10): the counters of two processors
+//! may differ by a few cycles, and time must not leap forward by 2^64 cycles because of it.
+//!
+//! Both the kernel's page and ours have this form, so that one fast path reads either.
+
+use crate::sync::{Ordering, fence};
+
+const NS_PER_SECOND: u64 = 1_000_000_000;
+
+/// The numbers of one line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Line {
+    /// The counter at which the line begins.
+    pub(crate) cycle_last: u64,
+    /// The bits of the counter that count.
+    pub(crate) mask: u64,
+    /// Nanoseconds per cycle, times 2^shift.
+    pub(crate) mult: u32,
+    /// See `mult`; below 64.
+    pub(crate) shift: u32,
+    /// Whole seconds at `cycle_last`.
+    pub(crate) sec: u64,
+    /// Nanoseconds beyond them, times 2^shift.
+    pub(crate) snsec: u64,
+}
+
+impl Line {
+    /// The time at a counter value, in nanoseconds, for any counter value at all.
+    ///
+    /// The vDSO's multiplication is 64 bits wide before 6.10, and wraps when nothing has updated
+    /// the page for minutes; this does not.
+    pub(crate) fn at(&self, cycles: u64) -> u64 {
+        let delta = cycles.wrapping_sub(self.cycle_last) & self.mask;
+        // More than half of the range ahead is behind.
+        let delta = if delta > self.mask >> 1 { 0 } else { delta };
+        let product = u128::from(delta) * u128::from(self.mult) + u128::from(self.snsec);
+        // Any plausible line is far below 2^64 ns (584 years) here; an implausible one wraps.
+        let ns = (product >> (self.shift & 63)) as u64;
+        self.sec.wrapping_mul(NS_PER_SECOND).wrapping_add(ns)
+    }
+
+    /// The same for a counter value of which is known that it is at most `limit()` ahead.
+    #[inline(always)]
+    pub(crate) fn near(&self, delta: u64) -> u64 {
+        let ns = delta.wrapping_mul(u64::from(self.mult)).wrapping_add(self.snsec);
+        self.sec.wrapping_mul(NS_PER_SECOND).wrapping_add(ns >> (self.shift & 63))
+    }
+
+    /// How far ahead of `cycle_last` the 64-bit arithmetic of `near` reaches, for `mult` and all
+    /// the values that it may take while the kernel steers the clock (11 % at the very most,
+    /// `timekeeping_adjust()`), and for any fraction of a second.
+    pub(crate) fn limit(mult: u32, shift: u32) -> u64 {
+        // A fraction below one second, with what has been added since the last whole second (the
+        // kernel normalises at each update; twice as much is allowed for).
+        let fraction = u128::from(2 * NS_PER_SECOND) << (shift & 63);
+        let room = (1u128 << 64).saturating_sub(fraction);
+        let limit = room / (u128::from(mult.max(1)) * 5 / 4 + 1);
+        // Half of the range at most: what lies beyond is behind.
+        u64::try_from(limit).unwrap_or(u64::MAX).min(u64::MAX >> 1)
+    }
+}
+
+/// `clock_mode` of a page whose numbers are offsets of a time namespace, not times
+/// (`VDSO_CLOCKMODE_TIMENS` = `INT_MAX`, since 5.6). It has the sequence number 1 for ever.
+pub(crate) const MODE_TIMENS: u32 = i32::MAX as u32;
+
+/// Sequence number (low half) and clock mode (high half), as they lie in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Word(pub(crate) u64);
+
+impl Word {
+    /// What stands where there is no page: an odd sequence number, and a mode that is no counter.
+    pub(crate) const NONE: Self = Self((MODE_TIMENS as u64) << 32 | 1);
+
+    pub(crate) const fn new(sequence: u32, mode: u32) -> Self {
+        Self((mode as u64) << 32 | sequence as u64)
+    }
+
+    #[inline(always)]
+    pub(crate) const fn sequence(self) -> u32 {
+        self.0 as u32
+    }
+
+    #[inline(always)]
+    pub(crate) const fn mode(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// Whether somebody is writing (or this is no page with times at all).
+    #[inline(always)]
+    pub(crate) const fn is_odd(self) -> bool {
+        self.0 & 1 == 1
+    }
+
+    /// Whether the page can be read, and its clock is the counter.
+    #[inline(always)]
+    pub(crate) const fn is_counter(self) -> bool {
+        if cfg!(target_arch = "aarch64") {
+            !self.is_odd() && crate::counter::is_counter_mode(self.mode())
+        } else {
+            // One comparison for both.
+            self.0 & 0xffff_ffff_0000_0001 == 1 << 32
+        }
+    }
+}
+
+/// A page of such numbers, read piece by piece.
+pub(crate) trait Cells {
+    /// Sequence number and mode.
+    fn word(&self, order: Ordering) -> Word;
+    /// The numbers; torn, if somebody writes meanwhile. `clock` is the clock's id.
+    fn line(&self, clock: usize) -> Line;
+}
+
+/// Why a line could not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unread {
+    /// Somebody is writing, or has written meanwhile.
+    Changing,
+    /// The page's clock is not the counter. The mode, which is [`MODE_TIMENS`] also for no page.
+    Mode(u32),
+}
+
+/// Reads a line and the counter together: both belong to the same state of the page.
+///
+/// The counter is read between two looks at the sequence number. If it were executed earlier than
+/// the first look, as an unordered read may be, the line is a newer one, and the counter may be
+/// behind its beginning by a few cycles; [`Line::at`] counts that as its beginning. If it were
+/// executed later than the second look, the line is continued for a few cycles more than it was
+/// meant to: the kernel's lines meet where one follows another.
+#[inline(always)]
+pub(crate) fn read<C: Cells>(
+    cells: &C,
+    clock: usize,
+    counter: impl FnOnce() -> u64,
+) -> Result<(Line, u64), Unread> {
+    let word = cells.word(Ordering::Acquire);
+    if !word.is_counter() {
+        return Err(unread(word));
+    }
+    let cycles = counter();
+    let line = cells.line(clock);
+    // The loads of the line stay before the second look.
+    fence(Ordering::Acquire);
+    if cells.word(Ordering::Relaxed) != word {
+        return Err(Unread::Changing);
+    }
+    Ok((line, cycles))
+}
+
+/// Reads the numbers for any mode but a time namespace's: coarse clocks need no counter.
+#[inline(always)]
+pub(crate) fn read_coarse<C: Cells>(cells: &C, clock: usize) -> Result<Line, Unread> {
+    let word = cells.word(Ordering::Acquire);
+    if word.is_odd() {
+        return Err(unread(word));
+    }
+    let line = cells.line(clock);
+    fence(Ordering::Acquire);
+    if cells.word(Ordering::Relaxed) != word {
+        return Err(Unread::Changing);
+    }
+    Ok(line)
+}
+
+#[cold]
+fn unread(word: Word) -> Unread {
+    let mode = word.mode();
+    if word.is_odd() && mode != MODE_TIMENS { Unread::Changing } else { Unread::Mode(mode) }
+}

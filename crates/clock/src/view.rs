@@ -1,0 +1,257 @@
+//! Where a hot read looks: a page, and until when it may be read unseen, in one cache line.
+
+use crate::counter::Counter;
+use crate::line::{self, Cells, Line, Unread, Word};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+/// Bytes from the start of `mult` to the first base (`mult`, `shift`).
+const TO_BASES: usize = 8;
+
+/// A page with times, in the kernel's form.
+///
+/// ```text
+/// head: u32 seq, s32 clock_mode, u64 cycle_last      [u64 max_cycles,] u64 mask
+/// tail: u32 mult, u32 shift, { u64 sec, u64 nsec } base[12]
+/// ```
+///
+/// `struct vdso_data` (`include/vdso/datapage.h`, since 5.3), `struct vdso_clock` since 6.15;
+/// `max_cycles` since 6.10 where the architecture asks for it (x86). So the tail is 24 or 32 bytes
+/// behind the head, and that is all that differs.
+///
+/// The address and the form are one word, so that they cannot be seen apart: the lowest bit says
+/// that there is a `max_cycles`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Raw(*const u8);
+
+/// Where the tail begins, without and with `max_cycles`.
+pub(crate) const TAILS: [usize; 2] = [24, 32];
+
+impl Raw {
+    /// A page at `head` with or without `max_cycles`.
+    ///
+    /// # Safety
+    ///
+    /// `head` must be aligned to 8 and point into memory that stays readable for as long as this,
+    /// or a copy of it, is used: up to the base of the highest clock that is read.
+    pub(crate) const unsafe fn new(head: *const u8, max_cycles: bool) -> Self {
+        // SAFETY: `head` is aligned to 8: one byte further is in the same word.
+        Self(if max_cycles { unsafe { head.add(1) } } else { head })
+    }
+
+    #[inline(always)]
+    fn tag(self) -> usize {
+        self.0.addr() & 1
+    }
+
+    #[inline(always)]
+    fn tail(self) -> *const u8 {
+        // SAFETY: in the page, by the contract of `new`.
+        unsafe { self.head().add(TAILS[0] + 8 * self.tag()) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn head(self) -> *const u8 {
+        self.0.map_addr(|address| address & !1)
+    }
+
+    /// Its form.
+    pub(crate) fn has_max_cycles(self) -> bool {
+        self.tag() == 1
+    }
+
+    /// Any of the bases, whatever the state of the page: its seconds and its other half.
+    pub(crate) fn base(self, index: usize) -> (u64, u64) {
+        // SAFETY: by the contract of `new`.
+        unsafe {
+            let base = self.tail().add(TO_BASES + 16 * index);
+            (load64(base), load64(base.add(8)))
+        }
+    }
+}
+
+/// Loads 64 bits that the kernel or another thread may be writing: in one piece where a register
+/// holds them, else in two, which the sequence lock covers.
+///
+/// # Safety
+///
+/// `at` must be aligned to 8 and readable.
+#[inline(always)]
+pub(crate) unsafe fn load64(at: *const u8) -> u64 {
+    if cfg!(target_pointer_width = "64") {
+        // SAFETY: by the contract. A relaxed load no wider than a register does not write, so it
+        // may read memory that is mapped read-only.
+        unsafe { AtomicU64::from_ptr(at as *mut u64) }.load(Ordering::Relaxed)
+    } else {
+        // SAFETY: by the contract; as above, twice.
+        let (low, high) = unsafe {
+            (
+                AtomicU32::from_ptr(at as *mut u32).load(Ordering::Relaxed),
+                AtomicU32::from_ptr(at.add(4) as *mut u32).load(Ordering::Relaxed),
+            )
+        };
+        u64::from(high) << 32 | u64::from(low)
+    }
+}
+
+impl Cells for Raw {
+    #[inline(always)]
+    fn word(&self, order: Ordering) -> Word {
+        if cfg!(target_pointer_width = "64") {
+            // SAFETY: by the contract of `new`; see `load64`.
+            Word(unsafe { AtomicU64::from_ptr(self.head() as *mut u64) }.load(order))
+        } else {
+            // The sequence number first: whoever changes the mode has changed it before.
+            // SAFETY: by the contract of `new`; see `load64`.
+            unsafe {
+                let sequence = AtomicU32::from_ptr(self.head() as *mut u32).load(order);
+                let mode = AtomicU32::from_ptr(self.head().add(4) as *mut u32).load(order);
+                Word::new(sequence, mode)
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn line(&self, clock: usize) -> Line {
+        // SAFETY: by the contract of `new`.
+        unsafe {
+            let scale = load64(self.tail());
+            let base = self.tail().add(TO_BASES + 16 * clock);
+            Line {
+                cycle_last: load64(self.head().add(8)),
+                // The TSC counts in 64 bits; saves a load.
+                mask: if cfg!(any(target_arch = "x86_64", target_arch = "x86")) {
+                    u64::MAX
+                } else {
+                    load64(self.tail().sub(8))
+                },
+                mult: scale as u32,
+                shift: (scale >> 32) as u32,
+                sec: load64(base),
+                snsec: load64(base.add(8)),
+            }
+        }
+    }
+}
+
+/// Numbers for whoever has no page: they send every read the slow way.
+#[repr(C, align(64))]
+struct Nothing([u64; 5 + 2 * 12]);
+
+static NOTHING: Nothing = {
+    let mut words = [0; 5 + 2 * 12];
+    words[0] = Word::NONE.0;
+    Nothing(words)
+};
+
+/// What no page looks like.
+pub(crate) const fn nothing() -> Raw {
+    // SAFETY: a static of 29 words, which is what a page without `max_cycles` has.
+    unsafe { Raw::new((&raw const NOTHING).cast::<u8>(), false) }
+}
+
+/// Most cycles from `cycle_last` for the short arithmetic; pages whose arithmetic does not reach so
+/// far are not used. At 2.6 GHz it is 1.6 s, and the kernel moves `cycle_last` at each tick.
+pub(crate) const LIMIT: u64 = 1 << 32;
+
+/// A page that can be exchanged for another while others read.
+#[repr(C, align(64))]
+pub(crate) struct View {
+    page: AtomicPtr<u8>,
+    /// The counter when the page was last looked after.
+    armed: AtomicU64,
+    /// Cycles from `armed` on for which it may be read without looking after it.
+    span: AtomicU64,
+}
+
+impl View {
+    /// A view of nothing.
+    pub(crate) const fn new() -> Self {
+        Self {
+            page: AtomicPtr::new(nothing().0 as *mut u8),
+            armed: AtomicU64::new(0),
+            span: AtomicU64::new(0),
+        }
+    }
+
+    /// The page.
+    #[inline(always)]
+    pub(crate) fn page(&self) -> Raw {
+        Raw(self.page.load(Ordering::Acquire))
+    }
+
+    /// Shows another page, which was made by `Raw::new`, whose contract covers every later read.
+    pub(crate) fn show(&self, page: Raw) {
+        self.page.store(page.0 as *mut u8, Ordering::Release);
+    }
+
+    /// Whether it shows that page.
+    pub(crate) fn shows(&self, page: Raw) -> bool {
+        self.page() == page
+    }
+
+    /// The page may be read for `span` cycles from `now` on.
+    pub(crate) fn arm(&self, now: u64, span: u64) {
+        // Between the two stores a reader may see the one with the other: both combinations say
+        // at worst that it is time to look after the page, or that a page which was in order
+        // until now is in order for one more span.
+        self.span.store(span, Ordering::Relaxed);
+        self.armed.store(now, Ordering::Release);
+    }
+
+    /// The time of a clock, if there is nothing to look after. This is the whole hot path.
+    #[inline(always)]
+    pub(crate) fn now<C: Counter, const ORDERED: bool>(&self, clock: usize) -> Option<u64> {
+        match self.reading::<C, ORDERED>(clock) {
+            Ok(reading) if reading.is_near() => Some(reading.line.near(reading.delta)),
+            _ => None,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn reading<C: Counter, const ORDERED: bool>(
+        &self,
+        clock: usize,
+    ) -> Result<Reading, Unread> {
+        let page = self.page();
+        let (mut armed, mut span) = (0, 0);
+        let (line, cycles) = line::read(&page, clock, || {
+            armed = self.armed.load(Ordering::Acquire);
+            span = self.span.load(Ordering::Relaxed);
+            if ORDERED { C::read_ordered() } else { C::read() }
+        })?;
+        let delta = cycles.wrapping_sub(line.cycle_last) & line.mask;
+        Ok(Reading { line, cycles, delta, since: cycles.wrapping_sub(armed), span })
+    }
+}
+
+/// A counter value, the line that it belongs to, and the limits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading {
+    pub(crate) line: Line,
+    pub(crate) cycles: u64,
+    delta: u64,
+    since: u64,
+    span: u64,
+}
+
+impl Reading {
+    #[inline(always)]
+    fn is_near(&self) -> bool {
+        self.delta <= LIMIT && self.since <= self.span
+    }
+
+    /// Whether it is time to look after the page. Also when the counter was set back.
+    pub(crate) fn is_expired(&self) -> bool {
+        self.since > self.span
+    }
+
+    /// Whether its window has been over for less than another window.
+    pub(crate) fn is_just_expired(&self) -> bool {
+        self.since <= self.span.saturating_mul(2)
+    }
+
+    /// The time, whatever the distance.
+    pub(crate) fn time(&self) -> u64 {
+        self.line.at(self.cycles)
+    }
+}
