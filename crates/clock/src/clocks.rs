@@ -1,6 +1,8 @@
 //! The clocks of the process.
 
 use crate::source::Source;
+use crate::synchrony::{Refused, Synchrony};
+use std::time::Duration;
 
 #[cfg(engine)]
 mod served {
@@ -8,6 +10,8 @@ mod served {
     use crate::engine::{Asked, Engine};
     pub(crate) use crate::kernel::Id;
     use crate::source::Source;
+    use crate::synchrony::{Refused, Synchrony};
+    use std::time::Duration;
 
     pub(crate) static ENGINE: Engine = Engine::new();
 
@@ -36,15 +40,26 @@ mod served {
     }
 
     pub(crate) fn restrict(best: Source) {
-        ENGINE.restrict(best);
+        ENGINE.restrict::<Hardware>(best);
+    }
+
+    pub(crate) fn trust(limit: Duration) -> Result<Synchrony, Refused> {
+        let found = crate::synchrony::test_counters(limit)?;
+        ENGINE.trust::<Hardware>(true);
+        Ok(found)
+    }
+
+    pub(crate) fn distrust() {
+        ENGINE.trust::<Hardware>(false);
     }
 }
 
 #[cfg(not(engine))]
 mod served {
     use crate::source::Source;
+    use crate::synchrony::{Refused, Synchrony};
     use std::sync::OnceLock;
-    use std::time::{Instant, SystemTime};
+    use std::time::{Duration, Instant, SystemTime};
 
     #[derive(Clone, Copy, PartialEq, Eq)]
     pub(crate) enum Id {
@@ -90,6 +105,12 @@ mod served {
     }
 
     pub(crate) fn restrict(_best: Source) {}
+
+    pub(crate) fn trust(_limit: Duration) -> Result<Synchrony, Refused> {
+        Err(Refused::Unsupported)
+    }
+
+    pub(crate) fn distrust() {}
 }
 
 use served::Id;
@@ -186,4 +207,31 @@ pub fn source() -> Source {
 /// for tests; times stay monotonic over it.
 pub fn restrict(best: Source) {
     served::restrict(best);
+}
+
+/// Uses the counter although the kernel does not: for machines whose kernel has chosen hpet,
+/// acpi_pm or another slow clocksource, when **you** know that the TSC is good.
+///
+/// First the counters of all processors are tested against each other, for at most about `limit`
+/// (100 ms is plenty on a quiet machine). Then [`monotonic_ns`] follows the kernel's clock with a
+/// line ([`Source::Disciplined`]), which is renewed from the kernel's clock every few milliseconds: a
+/// counter that jumps or changes its rate is noticed then, and given up.
+///
+/// # Risk
+///
+/// The kernel had a reason. A virtual machine that is moved to another host, firmware that writes
+/// the TSC, or a sleeping processor can break a counter that passed the test; times may then be
+/// wrong by up to a window (16 ms) before it is noticed, and differ between threads by the difference of
+/// their counters. [`monotonic_ordered_ns`] and the wall clock stay with the kernel.
+///
+/// # Errors
+///
+/// Why the counter is not used; nothing changes then.
+pub fn trust_counter(limit: Duration) -> Result<Synchrony, Refused> {
+    served::trust(limit)
+}
+
+/// Takes [`trust_counter`] back.
+pub fn distrust_counter() {
+    served::distrust();
 }

@@ -67,8 +67,13 @@ pub(crate) struct Discipline {
     base: Sample,
     /// Where it will be measured from when `base` is too old.
     next_base: Sample,
+    /// A reading a few steps ago.
+    recent: Sample,
     /// The last reading.
     last: Sample,
+    steps: u32,
+    /// What was predicted wrongly of late, in sixteenths of a nanosecond.
+    bias: i64,
     /// 0 until it is known.
     rate: u64,
     window_ns: u64,
@@ -82,7 +87,10 @@ impl Discipline {
         Self {
             base: first,
             next_base: first,
+            recent: first,
             last: first,
+            steps: 0,
+            bias: 0,
             rate: 0,
             window_ns: SHORTEST_NS,
             narrowest: first.width,
@@ -107,26 +115,36 @@ impl Discipline {
             let Some(rate) = ratio(dn, dt) else { return Next::Disagree };
             self.rate = rate;
             self.next_base = sample;
+            self.recent = sample;
             self.last = sample;
             return Next::Anew(self.piece(rate, 0));
         }
         let uncertainty = self.uncertainty(sample);
         let predicted = times(dt, self.rate);
         let error = i128::from(dn) - i128::from(predicted);
-        let tolerated = parts(dn, SLEW_PPM) + 2 * uncertainty + 1_000;
+        let tolerated =
+            parts(dn, SLEW_PPM).saturating_add(uncertainty.saturating_mul(2)).saturating_add(1_000);
         if error.unsigned_abs() > u128::from(tolerated) {
             return Next::Disagree;
         }
         self.narrowest = self.narrowest.min(sample.width);
-        // A rate that was measured over a baseline is good to the noise of its ends over its
-        // length; what exceeds that (on the scale of this step) is a change of rate.
-        let straight = error.unsigned_abs() <= u128::from(uncertainty);
+        // The error of one step is the noise of two readings, and a change of rate if it exceeds
+        // that. From step to step noise cancels itself out; a small change of rate adds up.
+        self.bias = (self.bias * 3 + error.clamp(-1_000_000, 1_000_000) as i64 * 16) / 4;
+        let leapt = error.unsigned_abs() > u128::from(uncertainty.saturating_mul(2));
+        let strayed = self.bias.unsigned_abs() / 16 > uncertainty / 2;
+        let straight = !leapt && !strayed;
         if !straight {
-            self.base = self.last;
+            self.base = if leapt { self.last } else { self.recent };
             self.next_base = self.last;
+            self.bias = 0;
         } else if sample.ns.saturating_sub(self.next_base.ns) > BASELINE_NS {
             self.base = self.next_base;
             self.next_base = sample;
+        }
+        self.steps = self.steps.wrapping_add(1);
+        if leapt || self.steps.is_multiple_of(4) {
+            self.recent = self.last;
         }
         let gap = dn > 4 * self.window_ns;
         self.last = sample;
@@ -144,13 +162,16 @@ impl Discipline {
             return Next::Anew(self.piece(rate, 0));
         }
         let missing = i128::from(sample.ns) - i128::from(line_ns);
+        // While all goes well most of what seems to be missing is the noise of one reading.
+        let missing = if straight { missing / 2 } else { missing };
         Next::Continue(self.piece(rate, missing))
     }
 
     /// What a reading may be off by, in nanoseconds.
     fn uncertainty(&self, sample: Sample) -> u64 {
         let excess = sample.width.saturating_sub(self.narrowest);
-        NOISE_NS + times(excess / 2 + self.narrowest / 8, self.rate)
+        NOISE_NS
+            .saturating_add(times((excess / 2 + self.narrowest / 8).saturating_add(1), self.rate))
     }
 
     fn piece(&self, rate: u64, missing_ns: i128) -> Piece {
@@ -185,4 +206,234 @@ pub(crate) fn cycles(ns: u64, rate: u64) -> u64 {
 fn parts(of: u64, ppm: u64) -> u64 {
     // At most 2000 ppm: fits.
     (u128::from(of) * u128::from(ppm) / 1_000_000) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn rates_of_real_counters_fit() {
+        for (hz, right) in [
+            (2_596_145_832u64, true),
+            (24_000_000, true),
+            (1_000_000_000, true),
+            (99_000_000_000, true),
+            (1_000_000, true),
+            (100_000, false),
+        ] {
+            let rate = ratio(1_000_000_000, hz);
+            assert_eq!(rate.is_some(), right, "{hz}");
+            if let Some(rate) = rate {
+                assert!(cycles(1_000_000_000, rate).abs_diff(hz) <= hz >> 30, "{hz}");
+                assert!(times(hz, rate).abs_diff(1_000_000_000) <= 1, "{hz}");
+            }
+        }
+        assert_eq!(ratio(0, 1), None);
+        assert_eq!(ratio(u64::MAX, 0), None);
+    }
+
+    /// A kernel's clock over a counter, and a line that follows it.
+    struct World {
+        hz: f64,
+        /// The kernel's rate against the counter's nominal one, in ppm, and where it was set.
+        ppm: f64,
+        base: (f64, f64),
+        noise: u64,
+        seed: u64,
+        cycles: u64,
+        /// The line: where it begins, and its slope.
+        line: Option<(u64, f64, u64)>,
+    }
+
+    impl World {
+        fn new(hz: f64, noise: u64) -> Self {
+            Self { hz, ppm: 0.0, base: (0.0, 5e9), noise, seed: 1, cycles: 1 << 40, line: None }
+        }
+
+        fn kernel(&self) -> f64 {
+            let passed = (self.cycles - (1 << 40)) as f64 - self.base.0;
+            self.base.1 + passed * 1e9 / self.hz * (1.0 + self.ppm / 1e6)
+        }
+
+        fn set_ppm(&mut self, ppm: f64) {
+            self.base = ((self.cycles - (1 << 40)) as f64, self.kernel());
+            self.ppm = ppm;
+        }
+
+        fn pass(&mut self, ns: u64) {
+            self.cycles += (ns as f64 * self.hz / 1e9) as u64;
+        }
+
+        fn random(&mut self, below: u64) -> u64 {
+            self.seed ^= self.seed << 13;
+            self.seed ^= self.seed >> 7;
+            self.seed ^= self.seed << 17;
+            if below == 0 { 0 } else { self.seed % below }
+        }
+
+        fn sample(&mut self) -> Sample {
+            let noise = self.random(2 * self.noise + 1) as f64 - self.noise as f64;
+            let width = (60.0 * self.hz / 1e9) as u64;
+            Sample { cycles: self.cycles, ns: (self.kernel() + noise) as u64, width }
+        }
+    }
+
+    /// Follows for some time, reading at the end of each window; gives the largest error after
+    /// `settle`, and the number of disagreements.
+    fn follow(
+        world: &mut World,
+        discipline: &mut Discipline,
+        seconds: f64,
+        settle: f64,
+    ) -> (f64, u32) {
+        let (mut largest, mut disagreed) = (0.0f64, 0);
+        let begin = world.kernel();
+        let at = |line: (u64, f64, u64), cycles: u64| {
+            line.1 + (cycles - line.0) as f64 * line.2 as f64 / 2f64.powi(RATE_SHIFT as i32)
+        };
+        while world.kernel() - begin < seconds * 1e9 {
+            let sample = world.sample();
+            let now = world.line.map(|line| at(line, world.cycles));
+            let (piece, ns) = match discipline.step(sample, now.unwrap_or_default() as u64) {
+                Next::Continue(piece) => (piece, now.unwrap()),
+                Next::Anew(piece) => (piece, sample.ns as f64),
+                Next::Wait => {
+                    world.pass(SHORTEST_NS);
+                    continue;
+                }
+                Next::Disagree => {
+                    disagreed += 1;
+                    *discipline = Discipline::new(sample);
+                    world.line = None;
+                    world.pass(SHORTEST_NS);
+                    continue;
+                }
+            };
+            let line = (world.cycles, ns, piece.slope);
+            assert!(piece.slope > 0);
+            world.line = Some(line);
+            for _ in 0..4 {
+                world.cycles += piece.window / 4;
+                if world.kernel() - begin > settle * 1e9 {
+                    largest = largest.max((at(line, world.cycles) - world.kernel()).abs());
+                }
+            }
+        }
+        (largest, disagreed)
+    }
+
+    fn begin(world: &mut World) -> Discipline {
+        let discipline = Discipline::new(world.sample());
+        world.pass(SHORTEST_NS);
+        discipline
+    }
+
+    #[test]
+    fn a_steady_clock_is_followed_to_the_noise() {
+        for (hz, noise) in [(2.596e9, 5), (24e6, 40), (1e9, 5), (5.1e9, 10)] {
+            let mut world = World::new(hz, noise);
+            let mut discipline = begin(&mut world);
+            let (largest, disagreed) = follow(&mut world, &mut discipline, 20.0, 3.0);
+            assert_eq!(disagreed, 0, "{hz}");
+            assert!(largest <= 15.0 + 2.0 * noise as f64, "{hz}: {largest} ns");
+        }
+    }
+
+    #[test]
+    fn a_slew_is_followed_and_is_no_disagreement() {
+        for ppm in [500.0, -500.0, 10.0, -1.0, 100.0] {
+            let mut world = World::new(2.596e9, 5);
+            let mut discipline = begin(&mut world);
+            follow(&mut world, &mut discipline, 5.0, 5.0);
+            world.set_ppm(ppm);
+            // The moment of the change: one window of the old rate.
+            let (largest, disagreed) = follow(&mut world, &mut discipline, 1.0, 0.0);
+            assert_eq!(disagreed, 0, "{ppm}");
+            let bound = ppm.abs() * 1e-6 * LONGEST_NS as f64 + 40.0;
+            assert!(largest <= bound, "{ppm}: {largest} > {bound}");
+            let (largest, disagreed) = follow(&mut world, &mut discipline, 5.0, 0.5);
+            assert_eq!(disagreed, 0, "{ppm}");
+            assert!(largest <= 40.0, "{ppm}: {largest} ns afterwards");
+        }
+    }
+
+    #[test]
+    fn jumps_of_the_counter_and_wrong_rates_are_disagreements() {
+        let broken = |break_it: &dyn Fn(&mut World)| {
+            let mut world = World::new(2.596e9, 5);
+            let mut discipline = begin(&mut world);
+            follow(&mut world, &mut discipline, 2.0, 2.0);
+            break_it(&mut world);
+            let sample = world.sample();
+            discipline.step(sample, sample.ns)
+        };
+        // The counter jumps: the kernel's time stays.
+        assert_eq!(
+            broken(&|w| {
+                w.pass(5_000_000);
+                let at = w.kernel();
+                w.cycles += 1 << 20;
+                w.base = ((w.cycles - (1 << 40)) as f64, at)
+            }),
+            Next::Disagree
+        );
+        // It is set back.
+        assert_eq!(
+            broken(&|w| {
+                let at = w.kernel();
+                w.cycles -= 1 << 30;
+                w.base = ((w.cycles - (1 << 40)) as f64, at + 1e6)
+            }),
+            Next::Disagree
+        );
+        // The counter's rate is off by 1 %.
+        assert_eq!(
+            broken(&|w| {
+                w.set_ppm(10_000.0);
+                w.pass(16_000_000)
+            }),
+            Next::Disagree
+        );
+        // The kernel's clock goes backward.
+        assert_eq!(
+            broken(&|w| {
+                w.base.1 -= 1e6;
+                w.pass(100_000)
+            }),
+            Next::Disagree
+        );
+        // Nothing at all is wrong.
+        assert!(matches!(broken(&|w| w.pass(16_000_000)), Next::Continue(_)));
+    }
+
+    #[test]
+    fn after_a_long_gap_the_line_begins_anew() {
+        let mut world = World::new(2.596e9, 5);
+        let mut discipline = begin(&mut world);
+        follow(&mut world, &mut discipline, 2.0, 2.0);
+        world.pass(100_000_000_000);
+        let sample = world.sample();
+        // 100 s at a rate that is off by the noise over the baseline.
+        assert!(matches!(discipline.step(sample, sample.ns + 700), Next::Anew(_)));
+    }
+
+    proptest! {
+        /// Whatever the readings are: no overflow, and a piece that rises.
+        #[test]
+        fn any_readings_at_all(
+            readings in proptest::collection::vec((any::<u64>(), any::<u64>(), any::<u64>(), any::<u64>()), 1..20),
+            small in any::<bool>()
+        ) {
+            let scale = |value: u64| if small { value % (1 << 34) } else { value };
+            let mut discipline = Discipline::new(Sample::default());
+            for (cycles, ns, width, line) in readings {
+                let sample = Sample { cycles: scale(cycles), ns: scale(ns), width: scale(width) };
+                if let Next::Continue(piece) | Next::Anew(piece) = discipline.step(sample, scale(line)) {
+                    prop_assert!(piece.slope > 0 && piece.window > 0, "{piece:?}");
+                }
+            }
+        }
+    }
 }

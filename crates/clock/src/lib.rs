@@ -24,11 +24,16 @@ mod page;
 mod source;
 #[cfg(engine)]
 mod sync;
+mod synchrony;
 #[cfg(engine)]
 mod view;
 
 pub use clocks::{
-    boottime_ns, monotonic_coarse_ns, monotonic_ns, monotonic_ordered_ns, monotonic_raw_ns,
-    realtime_coarse_ns, realtime_ns, realtime_ordered_ns, restrict, source, tai_ns,
+    boottime_ns, distrust_counter, monotonic_coarse_ns, monotonic_ns, monotonic_ordered_ns,
+    monotonic_raw_ns, realtime_coarse_ns, realtime_ns, realtime_ordered_ns, restrict, source,
+    tai_ns, trust_counter,
 };
 pub use source::Source;
+#[cfg(engine)]
+pub use synchrony::test_counters;
+pub use synchrony::{Refused, Synchrony};

@@ -88,11 +88,6 @@ impl Word {
     }
 
     #[inline(always)]
-    pub(crate) const fn sequence(self) -> u32 {
-        self.0 as u32
-    }
-
-    #[inline(always)]
     pub(crate) const fn mode(self) -> u32 {
         (self.0 >> 32) as u32
     }
@@ -178,4 +173,114 @@ pub(crate) fn read_coarse<C: Cells>(cells: &C, clock: usize) -> Result<Line, Unr
 fn unread(word: Word) -> Unread {
     let mode = word.mode();
     if word.is_odd() && mode != MODE_TIMENS { Unread::Changing } else { Unread::Mode(mode) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::cell::Cell;
+
+    fn line(cycle_last: u64, mult: u32, shift: u32, sec: u64, snsec: u64) -> Line {
+        Line { cycle_last, mask: u64::MAX, mult, shift, sec, snsec }
+    }
+
+    /// A page whose word changes as told, look after look.
+    struct Script<'a>(Cell<&'a [Word]>);
+
+    impl Cells for Script<'_> {
+        fn word(&self, _order: Ordering) -> Word {
+            let (first, rest) = self.0.get().split_first().unwrap();
+            self.0.set(rest);
+            *first
+        }
+
+        fn line(&self, clock: usize) -> Line {
+            line(100, 1 << 10, 10, clock as u64, 0)
+        }
+    }
+
+    fn script(words: &[Word]) -> Result<(Line, u64), Unread> {
+        read(&Script(Cell::new(words)), 1, || 107)
+    }
+
+    #[test]
+    fn a_line_is_read_only_if_nothing_changed() {
+        let even = Word::new(4, 1);
+        let (read, cycles) = script(&[even, even]).unwrap();
+        assert_eq!((read.sec, cycles, read.at(cycles)), (1, 107, 1_000_000_007));
+        assert_eq!(script(&[even, Word::new(5, 1)]), Err(Unread::Changing));
+        assert_eq!(script(&[even, Word::new(6, 1)]), Err(Unread::Changing));
+        assert_eq!(script(&[even, Word::new(4, 0)]), Err(Unread::Changing), "the mode counts too");
+        assert_eq!(script(&[Word::new(5, 1)]), Err(Unread::Changing));
+        assert_eq!(script(&[Word::new(4, 0)]), Err(Unread::Mode(0)));
+        assert_eq!(script(&[Word::new(4, 3)]), Err(Unread::Mode(3)));
+        assert_eq!(script(&[Word::NONE]), Err(Unread::Mode(MODE_TIMENS)));
+        assert_eq!(Word::NONE, Word::new(1, i32::MAX as u32));
+    }
+
+    #[test]
+    fn coarse_clocks_need_no_counter() {
+        let coarse = |words: &[Word]| read_coarse(&Script(Cell::new(words)), 6).map(|l| l.sec);
+        let hpet = Word::new(8, 0);
+        assert_eq!(coarse(&[hpet, hpet]), Ok(6));
+        assert_eq!(coarse(&[hpet, Word::new(10, 0)]), Err(Unread::Changing));
+        assert_eq!(coarse(&[Word::NONE]), Err(Unread::Mode(MODE_TIMENS)));
+    }
+
+    #[test]
+    fn what_is_behind_is_at_the_beginning() {
+        let line = line(1_000, 6_462_355, 24, 7, 5 << 24);
+        assert_eq!(line.at(1_000), 7_000_000_005);
+        assert_eq!(line.at(999), line.at(1_000));
+        assert_eq!(line.at(0), line.at(1_000));
+        assert!(line.at(1_003) > line.at(1_000));
+        // A counter of 56 bits that wraps.
+        let arm = Line {
+            cycle_last: (1 << 56) - 1,
+            mask: (1 << 56) - 1,
+            mult: 1,
+            shift: 1,
+            sec: 0,
+            snsec: 0,
+        };
+        assert_eq!(arm.at(3), 2);
+    }
+
+    proptest! {
+        /// Against arithmetic without bounds, over the whole range.
+        #[test]
+        fn near_is_exact_up_to_the_limit(
+            delta in any::<u64>(), mult in 1u32.., shift in 1u32..=32, sec in 0u64..1 << 33,
+            fraction in 0u64..1_000_000_000, last in any::<u64>()
+        ) {
+            let limit = Line::limit(mult, shift);
+            let delta = if limit == 0 { 0 } else { delta % limit };
+            let line = line(last, mult, shift, sec, fraction << shift);
+            let exact = u128::from(sec) * 1_000_000_000
+                + ((u128::from(delta) * u128::from(mult) + u128::from(fraction << shift)) >> shift);
+            prop_assert_eq!(u128::from(line.near(delta)), exact);
+            prop_assert_eq!(u128::from(line.at(last.wrapping_add(delta))), exact);
+        }
+
+        /// Time on one line does not go backward, wherever the counter is in its range.
+        #[test]
+        fn a_line_rises(
+            last in any::<u64>(), mult in 1u32..1 << 31, shift in 22u32..=32,
+            a in 0u64..1 << 40, b in 0u64..1 << 40, behind in 0u64..1 << 62
+        ) {
+            // Up to 512 ns per cycle.
+            let line = line(last, mult, shift, 10, 0);
+            let at = |delta: u64| line.at(last.wrapping_add(delta));
+            prop_assert!(at(a.min(b)) <= at(a.max(b)));
+            prop_assert!(line.at(last.wrapping_sub(behind)) <= at(a));
+        }
+
+        #[test]
+        fn steering_by_eleven_percent_stays_within_the_limit(mult in 1u32..1 << 31, shift in 1u32..=32) {
+            let steered = u128::from(mult) * 111 / 100;
+            let room = u128::from(Line::limit(mult, shift)) * steered + (1_000_000_000u128 << shift);
+            prop_assert!(room < 1 << 64);
+        }
+    }
 }

@@ -5,7 +5,9 @@
 //! that interrupted the writer, and in a child that was forked while another thread was writing.
 
 use crate::counter::Counter;
-use crate::discipline::{Discipline, Next, Piece, RATE_SHIFT, SHORTEST_NS, Sample, times};
+use crate::discipline::{
+    Discipline, LONGEST_NS, Next, Piece, RATE_SHIFT, SHORTEST_NS, Sample, times,
+};
 use crate::line::{Cells, Line, Word};
 use crate::sync::{AtomicU32, AtomicU64, Ordering, fence};
 use core::cell::UnsafeCell;
@@ -43,11 +45,18 @@ pub(crate) struct Page {
     window: AtomicU64,
     /// The kernel's time before which another reading is no use.
     due_ns: AtomicU64,
-    /// Touched only by the holder of `lock`.
-    discipline: UnsafeCell<Discipline>,
+    writer: UnsafeCell<Writer>,
 }
 
-// SAFETY: everything is atomic but `discipline`, which only the holder of the lock touches.
+/// What only the holder of `lock` touches.
+#[derive(Default)]
+struct Writer {
+    /// The sequence number in `word` while nobody writes: even.
+    sequence: u32,
+    discipline: Discipline,
+}
+
+// SAFETY: everything is atomic but `writer`, which only the holder of the lock touches.
 unsafe impl Sync for Page {}
 
 /// What became of an attempt to renew the line.
@@ -101,13 +110,16 @@ impl Page {
         if self.lock.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return Renewed::Busy;
         }
-        let renewed = self.renew_locked::<C>(sample, floor_ns);
+        // SAFETY: the lock is held, so this is the only reference.
+        let writer = unsafe { &mut *self.writer.get() };
+        let renewed = self.renew_locked::<C>(writer, sample, floor_ns);
         self.lock.store(0, Ordering::Release);
         renewed
     }
 
     fn renew_locked<C: Counter>(
         &self,
+        writer: &mut Writer,
         sample: impl FnOnce() -> Option<Sample>,
         floor_ns: u64,
     ) -> Renewed {
@@ -118,9 +130,8 @@ impl Page {
         if state == RUNNING && C::read().wrapping_sub(armed) <= window / 2 {
             return Renewed::Until { armed, window };
         }
-        let Some(sample) = sample() else { return self.retire() };
-        // SAFETY: the lock is held, and nobody else has a reference.
-        let discipline = unsafe { &mut *self.discipline.get() };
+        let Some(sample) = sample() else { return self.retire::<C>(&mut writer.sequence) };
+        let Writer { sequence, discipline } = writer;
         if state != WAITING && state != RUNNING {
             *discipline = Discipline::new(sample);
             self.due_ns.store(sample.ns.saturating_add(SHORTEST_NS), Ordering::Relaxed);
@@ -131,17 +142,18 @@ impl Page {
         let line_ns = old.map_or(0, |line| line.at(sample.cycles));
         match discipline.step(sample, line_ns) {
             Next::Wait => Renewed::Waiting,
-            Next::Disagree => self.retire(),
-            Next::Continue(piece) => self.publish::<C>(piece, |line, now| match old {
+            Next::Disagree => self.retire::<C>(sequence),
+            Next::Continue(piece) => self.publish::<C>(sequence, piece, |line, now| match old {
                 Some(old) => continued(line, &old, now),
                 None => at(line, sample.ns, now),
             }),
             Next::Anew(piece) => {
                 let rate = discipline.rate();
-                // Nobody got more than this from the old line, not even while it was being renewed.
-                let end = armed.wrapping_add(window.saturating_mul(2));
-                let floor = old.map_or(0, |old| old.at(end)).max(floor_ns);
-                self.publish::<C>(piece, |line, now| {
+                let floor = old.map_or(0, |old| self.latest::<C>(&old)).max(floor_ns);
+                // Farther ahead than a line can be: of another time (a time namespace).
+                let ahead = floor.saturating_sub(sample.ns);
+                let floor = if ahead > 4 * LONGEST_NS { 0 } else { floor };
+                self.publish::<C>(sequence, piece, |line, now| {
                     let since = times(now.wrapping_sub(sample.cycles), rate);
                     at(line, sample.ns.wrapping_add(since).max(floor), now)
                 })
@@ -154,9 +166,13 @@ impl Page {
     /// The piece begins at a counter value that is read after the sequence number has become odd.
     /// Whoever still got a time from the old piece read the counter before that, so that the old
     /// piece never gives a later time than the new one has at its beginning.
-    fn publish<C: Counter>(&self, piece: Piece, begin: impl FnOnce(Line, u64) -> Line) -> Renewed {
-        let sequence = Word(self.word.load(Ordering::Relaxed)).sequence() & !1;
-        self.word.store(Word::new(sequence | 1, MODE).0, Ordering::Relaxed);
+    fn publish<C: Counter>(
+        &self,
+        sequence: &mut u32,
+        piece: Piece,
+        begin: impl FnOnce(Line, u64) -> Line,
+    ) -> Renewed {
+        self.word.store(Word::new(*sequence | 1, MODE).0, Ordering::Relaxed);
         // Orders the store above before the stores below, and before the read of the counter.
         fence(Ordering::SeqCst);
         let now = C::read_ordered();
@@ -168,37 +184,77 @@ impl Page {
         self.monotonic[1].store(line.snsec, Ordering::Relaxed);
         self.window.store(piece.window, Ordering::Relaxed);
         self.armed.store(now, Ordering::Relaxed);
-        let even = Word::new(sequence.wrapping_add(2), MODE).0;
-        self.word.store(even, Ordering::Release);
+        *sequence = sequence.wrapping_add(2);
+        self.word.store(Word::new(*sequence, MODE).0, Ordering::Release);
         self.state.store(RUNNING, Ordering::Release);
         Renewed::Until { armed: now, window: piece.window }
     }
 
+    /// The latest time that anybody got from the line: readers have read the counter before now,
+    /// and use the line for a second window at most, while it is being renewed.
+    fn latest<C: Counter>(&self, line: &Line) -> u64 {
+        let window = self.window.load(Ordering::Relaxed).saturating_mul(2);
+        let end = line.at(self.armed.load(Ordering::Relaxed).wrapping_add(window));
+        line.at(C::read_ordered()).min(end)
+    }
+
     /// Takes the line out of use.
-    fn retire(&self) -> Renewed {
+    fn retire<C: Counter>(&self, sequence: &mut u32) -> Renewed {
         let was = self.state.swap(RETIRED, Ordering::AcqRel);
-        let floor_ns = if was == RUNNING {
-            let window = self.window.load(Ordering::Relaxed).saturating_mul(2);
-            self.line(1).at(self.armed.load(Ordering::Relaxed).wrapping_add(window))
-        } else {
-            0
-        };
+        let floor_ns = if was == RUNNING { self.latest::<C>(&self.line(1)) } else { 0 };
         // Even, with a mode that is no counter: a reader in the middle sees a change.
-        let sequence = Word(self.word.load(Ordering::Relaxed)).sequence() & !1;
-        self.word.store(Word::new(sequence.wrapping_add(2), 0).0, Ordering::Release);
+        *sequence = sequence.wrapping_add(2);
+        self.word.store(Word::new(*sequence, 0).0, Ordering::Release);
         Renewed::Wrong { floor_ns }
     }
 
     /// Takes the line out of use because something better has been found, or the kernel has left
     /// the counter. `false` if somebody is renewing it now.
-    pub(crate) fn put_away(&self) -> Option<u64> {
+    pub(crate) fn put_away<C: Counter>(&self) -> Option<u64> {
         if self.lock.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return None;
         }
-        let Renewed::Wrong { floor_ns } = self.retire() else { return None };
+        // SAFETY: the lock is held, so this is the only reference.
+        let writer = unsafe { &mut *self.writer.get() };
+        let Renewed::Wrong { floor_ns } = self.retire::<C>(&mut writer.sequence) else {
+            return None;
+        };
         self.state.store(BLANK, Ordering::Release);
         self.lock.store(0, Ordering::Release);
         Some(floor_ns)
+    }
+}
+
+#[cfg(test)]
+#[cfg_attr(loom, allow(dead_code))]
+impl Page {
+    /// A blank page.
+    pub(crate) fn new() -> Self {
+        let cell = || AtomicU64::new(0);
+        Self {
+            word: cell(),
+            cycle_last: cell(),
+            mask: cell(),
+            scale: cell(),
+            realtime: [cell(), cell()],
+            monotonic: [cell(), cell()],
+            state: AtomicU32::new(BLANK),
+            lock: AtomicU32::new(0),
+            armed: cell(),
+            window: cell(),
+            due_ns: cell(),
+            writer: UnsafeCell::new(Writer::default()),
+        }
+    }
+
+    /// As if a writer had been stopped for good.
+    pub(crate) fn lock_for_ever(&self) {
+        self.lock.store(1, Ordering::Relaxed);
+    }
+
+    /// As if a writer had been stopped in the middle.
+    pub(crate) fn stay_odd(&self) {
+        self.word.fetch_or(1, Ordering::Relaxed);
     }
 }
 
@@ -283,4 +339,199 @@ pub(crate) fn sample<C: Counter>(
 pub(crate) fn span(ns: u64, line: &Line) -> u64 {
     let cycles = (u128::from(ns) << (line.shift & 63)) / u128::from(line.mult.max(1));
     u64::try_from(cycles).unwrap_or(u64::MAX)
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    thread_local! {
+        static NOW: Cell<u64> = const { Cell::new(1 << 40) };
+    }
+
+    struct Made;
+
+    impl Counter for Made {
+        fn read() -> u64 {
+            NOW.set(NOW.get() + 20);
+            NOW.get()
+        }
+
+        fn read_ordered() -> u64 {
+            Self::read()
+        }
+    }
+
+    /// A counter of 2.5 GHz.
+    fn kernel_ns(cycles: u64) -> u64 {
+        9_000_000_000 + (cycles - (1 << 40)) * 2 / 5
+    }
+
+    fn renew(page: &Page) -> Renewed {
+        page.renew::<Made>(|| sample::<Made>(4, || Some(kernel_ns(Made::read()))), 0)
+    }
+
+    #[test]
+    fn a_line_is_begun_renewed_and_put_away() {
+        let page = Page::new();
+        assert!(!page.is_begun());
+        assert_eq!(renew(&page), Renewed::Waiting);
+        assert!(page.is_too_early(kernel_ns(NOW.get())));
+        NOW.set(NOW.get() + 3_000_000);
+        assert!(!page.is_too_early(kernel_ns(NOW.get())));
+        let mut before = 0;
+        for _ in 0..50 {
+            let Renewed::Until { armed, window } = renew(&page) else { panic!("no line") };
+            for part in 0..8 {
+                let cycles = armed + window * part / 8;
+                NOW.set(cycles);
+                let (line, cycles) = crate::line::read(&page, 1, Made::read).unwrap();
+                let ours = line.at(cycles);
+                assert!(ours >= before && ours.abs_diff(kernel_ns(cycles)) <= 25);
+                before = ours;
+            }
+            NOW.set(armed + window + 1);
+        }
+        // Renewed a moment ago: nothing to do, and nothing is read.
+        let page_is_fresh = renew(&page);
+        assert_eq!(page.renew::<Made>(|| panic!("read"), 0), page_is_fresh);
+        let floor = page.put_away::<Made>().unwrap();
+        assert!(floor >= before && floor < before + 40_000_000);
+        assert!(crate::line::read(&page, 1, Made::read).is_err());
+        assert!(!page.is_begun());
+        assert_eq!(renew(&page), Renewed::Waiting, "it can begin again");
+    }
+
+    #[test]
+    fn pieces_continue_to_the_fraction() {
+        let old = Line {
+            cycle_last: 1_000,
+            mask: u64::MAX,
+            mult: 1_717_986_918,
+            shift: 32,
+            sec: 3,
+            snsec: 77,
+        };
+        for (slope, cycles) in
+            [(1 << 46, 1_001), (1 << 46, 2_000_000_000), (41 << RATE_SHIFT, 5_000)]
+        {
+            let line = continued(scale(slope), &old, cycles);
+            assert_eq!(line.at(cycles), old.at(cycles));
+            assert!(line.at(cycles + 1) >= old.at(cycles));
+            // The slope is kept to 2^-30.
+            let kept = (u128::from(line.mult) << RATE_SHIFT >> line.shift) as u64;
+            assert!(kept.abs_diff(slope) <= slope >> 29, "{kept} {slope}");
+        }
+    }
+}
+
+#[cfg(all(test, loom))]
+mod model {
+    //! Every order in which the steps of a writer and of readers can be seen, by `loom`:
+    //! `RUSTFLAGS="--cfg loom" cargo test -p clocksmith --release model`.
+
+    use super::*;
+    use crate::line::{Unread, read};
+    use loom::sync::Arc;
+    use std::cell::Cell;
+
+    /// The counter and the kernel's clock go on by each look: deterministic in each order.
+    struct Looks;
+
+    // Loom runs all its threads on one.
+    std::thread_local! {
+        static NOW: Cell<u64> = const { Cell::new(0) };
+    }
+
+    impl Counter for Looks {
+        fn read() -> u64 {
+            NOW.set(NOW.get() + 1_000);
+            NOW.get()
+        }
+
+        fn read_ordered() -> u64 {
+            Self::read()
+        }
+    }
+
+    /// The kernel's clock: one nanosecond per cycle.
+    fn sample_now(later: u64) -> Option<Sample> {
+        NOW.set(NOW.get() + later);
+        Some(Sample { cycles: NOW.get(), ns: 5_000_000_000 + NOW.get(), width: 50 })
+    }
+
+    fn running() -> Arc<Page> {
+        NOW.set(1 << 30);
+        let page = Arc::new(Page::new());
+        assert_eq!(page.renew::<Looks>(|| sample_now(0), 0), Renewed::Waiting);
+        let renewed = page.renew::<Looks>(|| sample_now(2_000_000), 0);
+        assert!(matches!(renewed, Renewed::Until { .. }), "{renewed:?}");
+        // The window is over.
+        NOW.set(NOW.get() + 3_000_000);
+        page
+    }
+
+    /// A time that was got is the kernel's, to a few nanoseconds: a line whose numbers come from two
+    /// states of the page would be off by a window.
+    fn check(page: &Page) -> Option<u64> {
+        match read(page, 1, Looks::read) {
+            Ok((line, cycles)) => {
+                let (ours, kernel) = (line.at(cycles), 5_000_000_000 + cycles);
+                assert!(ours.abs_diff(kernel) < 100, "{ours} {kernel}");
+                Some(ours)
+            }
+            Err(Unread::Changing | Unread::Mode(0)) => None,
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn readers_see_one_state_or_none() {
+        loom::model(|| {
+            let page = running();
+            let writer = {
+                let page = Arc::clone(&page);
+                loom::thread::spawn(move || page.renew::<Looks>(|| sample_now(0), 0))
+            };
+            let first = check(&page);
+            let second = check(&page);
+            if let (Some(first), Some(second)) = (first, second) {
+                assert!(first <= second, "backward by {}", first - second);
+            }
+            assert!(matches!(writer.join().unwrap(), Renewed::Until { .. }));
+            assert!(check(&page).is_some());
+        });
+    }
+
+    #[test]
+    fn two_writers_do_not_mix() {
+        loom::model(|| {
+            let page = running();
+            let other = {
+                let page = Arc::clone(&page);
+                loom::thread::spawn(move || page.renew::<Looks>(|| sample_now(0), 0))
+            };
+            let mine = page.renew::<Looks>(|| sample_now(0), 0);
+            let others = other.join().unwrap();
+            let renewed = |how| matches!(how, Renewed::Until { .. });
+            assert!(renewed(mine) || renewed(others));
+            assert!(mine != Renewed::Busy || others != Renewed::Busy, "both gave way");
+            assert!(check(&page).is_some());
+        });
+    }
+
+    #[test]
+    fn a_line_that_is_put_away_is_not_read() {
+        loom::model(|| {
+            let page = running();
+            let writer = {
+                let page = Arc::clone(&page);
+                loom::thread::spawn(move || page.put_away::<Looks>())
+            };
+            check(&page);
+            assert!(writer.join().unwrap().is_some());
+            assert_eq!(check(&page), None);
+        });
+    }
 }

@@ -14,7 +14,7 @@ impl Engine {
         let Ok((line, now)) = line::read(&page, Id::Monotonic as usize, C::read) else {
             return;
         };
-        self.leave_line();
+        self.leave_line::<C>();
         let span = page::span(PROOF_NS, &line);
         for view in [&self.exact, &self.mono] {
             view.arm(now, span);

@@ -9,8 +9,11 @@
 mod exact;
 mod follow;
 mod namespace;
+#[cfg(all(test, not(any(miri, loom))))]
+mod tests;
 
 use crate::counter::Counter;
+use crate::discipline::LONGEST_NS;
 use crate::discover::{self, Found};
 use crate::eligible;
 use crate::kernel::{self, Id};
@@ -234,7 +237,21 @@ impl Engine {
             return None;
         }
         let now = K::monotonic().filter(|now| *now < idle)?;
-        Some(now.max(self.floor_ns.load(Ordering::Relaxed)))
+        Some(self.not_before_floor(now))
+    }
+
+    /// A line of ours that is out of use may have been a little ahead: the clock waits for the
+    /// kernel's then. More than a line can be ahead, the kernel's clock has been changed itself (a
+    /// process can enter another time namespace): that is followed.
+    fn not_before_floor(&self, now: u64) -> u64 {
+        let floor = self.floor_ns.load(Ordering::Relaxed);
+        if floor.wrapping_sub(now) <= 2 * LONGEST_NS {
+            return floor;
+        }
+        if floor > now {
+            self.floor_ns.store(0, Ordering::Relaxed);
+        }
+        now
     }
 
     /// Whether the kernel's page is out of the question, and it has been put away.
@@ -297,9 +314,10 @@ impl Engine {
         } else {
             self.idle_ns.store(0, Ordering::Relaxed);
         }
-        // A line of ours that is out of use may have been a little ahead; and one that is in use
-        // must not fall behind this.
-        now.max(self.floor_ns.fetch_max(now, Ordering::Relaxed))
+        let now = self.not_before_floor(now);
+        // And a line that is in use must not fall behind this.
+        self.floor_ns.fetch_max(now, Ordering::Relaxed);
+        now
     }
 
     /// The kernel's answer; and if it refuses even that, the last tick.
@@ -325,7 +343,7 @@ impl Engine {
         let mode = front.word(Ordering::Acquire).mode();
         if front != nothing() && mode == MODE_TIMENS {
             // Served by `in_namespace`.
-            self.leave_pages();
+            self.leave_pages::<C>();
         } else if front != nothing() && crate::counter::is_counter_mode(mode) {
             if self.may_use(Source::Vvar) {
                 if self.exact.shows(front) {
@@ -349,7 +367,7 @@ impl Engine {
             {
                 self.follow::<C, K>(now_ns);
             } else {
-                self.leave_line();
+                self.leave_line::<C>();
                 if unknown {
                     // Nothing will change soon; the files of sysfs are not read at each clock read.
                     self.retry_ns.store(now_ns.saturating_add(RETRY_NS), Ordering::Relaxed);
@@ -399,7 +417,7 @@ impl Engine {
         }
     }
 
-    fn leave_line(&self) {
+    fn leave_line<C: Counter>(&self) {
         // SAFETY: a page of ours is never unmapped.
         if let Some(page) = unsafe { self.own.load(Ordering::Acquire).as_ref() }
             && page.is_begun()
@@ -407,15 +425,15 @@ impl Engine {
             if self.mono.shows(memory::as_raw(page)) {
                 self.mono.show(nothing());
             }
-            if let Some(floor) = page.put_away() {
+            if let Some(floor) = page.put_away::<C>() {
                 self.floor_ns.fetch_max(floor, Ordering::Relaxed);
             }
         }
     }
 
-    fn leave_pages(&self) {
+    fn leave_pages<C: Counter>(&self) {
         self.leave_exact();
-        self.leave_line();
+        self.leave_line::<C>();
     }
 
     /// The way by which CLOCK_MONOTONIC is served now.
@@ -451,17 +469,17 @@ impl Engine {
     }
 
     /// Sets the best source that may be used, and begins anew.
-    pub(crate) fn restrict(&self, best: Source) {
+    pub(crate) fn restrict<C: Counter>(&self, best: Source) {
         self.best.store(best as u8, Ordering::Relaxed);
-        self.leave_pages();
+        self.leave_pages::<C>();
         self.begin_anew();
     }
 
     /// Whether the counter may be used against the kernel's opinion.
-    pub(crate) fn trust(&self, trusted: bool) {
+    pub(crate) fn trust<C: Counter>(&self, trusted: bool) {
         self.trusted.store(trusted, Ordering::Relaxed);
         if !trusted {
-            self.leave_line();
+            self.leave_line::<C>();
         }
         self.begin_anew();
     }

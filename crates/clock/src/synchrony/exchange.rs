@@ -1,0 +1,221 @@
+//! The test: messages between threads on two processors.
+
+use super::{Refused, Synchrony};
+use crate::counter::{Counter, Hardware};
+use crate::kernel;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Exchanges between two processors, unless the time is up before.
+const EXCHANGES: u64 = 4_000;
+
+/// Tests the counters of all processors that this thread may run on, for at most about that long.
+///
+/// # Errors
+///
+/// Why they cannot be used, or tested.
+pub fn test_counters(limit: Duration) -> Result<Synchrony, Refused> {
+    if !kernel::counter_is_allowed() {
+        return Err(Refused::Forbidden);
+    }
+    if !is_invariant() {
+        return Err(Refused::NotInvariant);
+    }
+    let processors = allowed_processors();
+    let mut found =
+        Synchrony { processors: processors.len().max(1), exchanges: 0, undetectable_cycles: 0 };
+    let Some((first, others)) = processors.split_first() else { return Ok(found) };
+    let each = limit / u32::try_from(others.len()).unwrap_or(u32::MAX).max(1);
+    for other in others {
+        let pair = exchange(*first, *other, each)?;
+        found.exchanges += pair.exchanges;
+        // Each is known against the first, so two others may be twice as far apart.
+        let factor = if others.len() > 1 { 2 } else { 1 };
+        found.undetectable_cycles = found.undetectable_cycles.max(factor * pair.undetectable());
+    }
+    Ok(found)
+}
+
+/// Whether the processor promises a counter of one rate (x86); others always have one.
+fn is_invariant() -> bool {
+    #[cfg(target_arch = "x86")]
+    use core::arch::x86::__cpuid;
+    #[cfg(target_arch = "x86_64")]
+    use core::arch::x86_64::__cpuid;
+    #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+    {
+        // CPUID exists wherever these targets run.
+        __cpuid(0x8000_0000).eax >= 0x8000_0007 && __cpuid(0x8000_0007).edx >> 8 & 1 == 1
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "x86")))]
+    true
+}
+
+fn allowed_processors() -> Vec<usize> {
+    // SAFETY: zeros are an empty set; the call writes the set and nothing beyond.
+    let set = unsafe {
+        let mut set: libc::cpu_set_t = core::mem::zeroed();
+        if libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) != 0 {
+            return Vec::new();
+        }
+        set
+    };
+    let size = 8 * size_of::<libc::cpu_set_t>();
+    // SAFETY: reads a bit of the set, below its size.
+    (0..size).filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) }).collect()
+}
+
+fn bind(processor: usize) -> Result<(), Refused> {
+    // SAFETY: a set of our own with one bit below its size; binds only this thread.
+    let result = unsafe {
+        let mut set: libc::cpu_set_t = core::mem::zeroed();
+        libc::CPU_SET(processor, &mut set);
+        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set)
+    };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(Refused::NotBound { processor, error: kernel::last_error() })
+    }
+}
+
+/// What passed between two processors: the least cycles from one to the other, and back.
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    exchanges: u64,
+    there: i64,
+    back: i64,
+}
+
+impl Pair {
+    fn undetectable(&self) -> u64 {
+        u64::try_from(self.there.max(self.back)).unwrap_or(0)
+    }
+}
+
+/// A message with a counter; 0 is none. Alone in its cache line.
+#[repr(align(128))]
+struct Letterbox(AtomicU64);
+
+impl Letterbox {
+    /// Waits for a message; `None` once it is over.
+    fn take(&self, over: &AtomicBool) -> Option<u64> {
+        loop {
+            for _ in 0..1_000 {
+                let value = self.0.load(Ordering::Acquire);
+                if value != 0 {
+                    self.0.store(0, Ordering::Relaxed);
+                    return Some(value);
+                }
+                core::hint::spin_loop();
+            }
+            if over.load(Ordering::Relaxed) {
+                return None;
+            }
+        }
+    }
+
+    fn put(&self, value: u64) {
+        self.0.store(value.max(1), Ordering::Release);
+    }
+}
+
+fn exchange(one: usize, other: usize, limit: Duration) -> Result<Pair, Refused> {
+    let (there, back) = (Letterbox(AtomicU64::new(0)), Letterbox(AtomicU64::new(0)));
+    let over = AtomicBool::new(false);
+    let pair = std::thread::scope(|scope| {
+        let answering = scope.spawn(|| {
+            bind(other)?;
+            let mut least = i64::MAX;
+            while let Some(sent) = there.take(&over) {
+                let now = Hardware::read_ordered();
+                least = least.min(now.wrapping_sub(sent) as i64);
+                back.put(Hardware::read_ordered());
+            }
+            Ok(least)
+        });
+        let asking = scope.spawn(|| {
+            let bound = bind(one);
+            let end = Instant::now() + limit;
+            let (mut least, mut exchanges) = (i64::MAX, 0);
+            while bound.is_ok() && exchanges < EXCHANGES && Instant::now() < end {
+                there.put(Hardware::read_ordered());
+                // The other one may have failed to start: it is not waited for beyond the limit.
+                let answer = loop {
+                    let value = back.0.swap(0, Ordering::Acquire);
+                    if value != 0 || Instant::now() > end {
+                        break value;
+                    }
+                };
+                let now = Hardware::read_ordered();
+                if answer == 0 {
+                    break;
+                }
+                least = least.min(now.wrapping_sub(answer) as i64);
+                exchanges += 1;
+            }
+            over.store(true, Ordering::Relaxed);
+            bound.map(|()| (least, exchanges))
+        });
+        let (asked, answered) = (asking.join(), answering.join());
+        // Neither thread can panic.
+        let (Ok(asked), Ok(answered)) = (asked, answered) else {
+            return Err(Refused::TooBusy { processors: (one, other), exchanges: 0 });
+        };
+        let ((back, exchanges), there) = (asked?, answered?);
+        Ok(Pair { exchanges, there, back })
+    })?;
+    judge(one, other, pair)
+}
+
+fn judge(one: usize, other: usize, pair: Pair) -> Result<Pair, Refused> {
+    if pair.exchanges > 0 && pair.there < 0 {
+        return Err(Refused::Warp { processors: (one, other), cycles: pair.there.unsigned_abs() });
+    }
+    if pair.exchanges > 0 && pair.back < 0 {
+        return Err(Refused::Warp { processors: (other, one), cycles: pair.back.unsigned_abs() });
+    }
+    if pair.exchanges < EXCHANGES / 40 {
+        let exchanges = pair.exchanges;
+        return Err(Refused::TooBusy { processors: (one, other), exchanges });
+    }
+    Ok(pair)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pair_is_judged() {
+        let pair = |there, back, exchanges| judge(2, 5, Pair { exchanges, there, back });
+        assert_eq!(pair(300, 280, 4_000).unwrap().undetectable(), 300);
+        assert_eq!(
+            pair(-20, 600, 4_000).unwrap_err(),
+            Refused::Warp { processors: (2, 5), cycles: 20 }
+        );
+        assert_eq!(
+            pair(600, -20, 4_000).unwrap_err(),
+            Refused::Warp { processors: (5, 2), cycles: 20 }
+        );
+        assert!(matches!(pair(300, 280, 3), Err(Refused::TooBusy { exchanges: 3, .. })));
+        assert!(matches!(pair(i64::MAX, i64::MAX, 0), Err(Refused::TooBusy { .. })));
+    }
+
+    #[test]
+    fn this_machine_is_tested_or_says_why_not() {
+        match test_counters(Duration::from_millis(300)) {
+            Ok(found) => {
+                assert!(found.processors == 1 || found.undetectable_cycles > 0, "{found:?}")
+            }
+            // Loaded machines, and ones without an invariant counter; with words for it.
+            Err(why) => assert!(!why.to_string().is_empty()),
+        }
+    }
+
+    #[test]
+    fn a_processor_that_is_not_there() {
+        let refused = std::thread::spawn(|| bind(1_000)).join().unwrap().unwrap_err();
+        assert!(matches!(refused, Refused::NotBound { processor: 1_000, .. }), "{refused}");
+    }
+}

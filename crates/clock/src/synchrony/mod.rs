@@ -1,0 +1,85 @@
+//! Whether the counters of the processors agree: what must be known before a counter is used that
+//! the kernel does not use.
+//!
+//! Two threads on two processors pass a message to and fro, each time with the counter of its
+//! sender. A counter that is read after the message was seen must not be behind the one in it: that
+//! would be a *warp*, and time would go backward between threads. The shortest way there and the
+//! shortest way back bound how far the two counters may be apart without it being seen.
+
+#[cfg(engine)]
+mod exchange;
+
+#[cfg(engine)]
+pub use exchange::test_counters;
+use std::fmt;
+
+/// What the test found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Synchrony {
+    /// Processors that took part: those that this thread may run on.
+    pub processors: usize,
+    /// Exchanges in all.
+    pub exchanges: u64,
+    /// How many cycles two counters may be apart without it having been seen.
+    pub undetectable_cycles: u64,
+}
+
+/// Why the counter is not used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refused {
+    /// Not Linux, or an architecture whose counter is not read.
+    Unsupported,
+    /// The counter must not be read in this thread (`PR_SET_TSC`).
+    Forbidden,
+    /// The processor does not promise that its counter goes on at one rate in all states (CPUID
+    /// 0x80000007, edx, bit 8). In a virtual machine: the hypervisor does not.
+    NotInvariant,
+    /// A thread could not be bound to a processor; the error number of `sched_setaffinity(2)`.
+    NotBound {
+        /// The processor.
+        processor: usize,
+        /// The error number.
+        error: i32,
+    },
+    /// A counter was behind another one.
+    Warp {
+        /// The processor whose counter was ahead, and the one whose counter was behind.
+        processors: (usize, usize),
+        /// By how many cycles, at least.
+        cycles: u64,
+    },
+    /// Too few exchanges in the time that was given.
+    TooBusy {
+        /// The processors.
+        processors: (usize, usize),
+        /// Exchanges that succeeded.
+        exchanges: u64,
+    },
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unsupported => f.write_str("this target has no counter that can be read"),
+            Self::Forbidden => f.write_str("reading the counter is forbidden here (PR_SET_TSC)"),
+            Self::NotInvariant => f.write_str(
+                "the processor does not say that its TSC is invariant (CPUID 0x80000007)",
+            ),
+            Self::NotBound { processor, error } => {
+                write!(f, "binding a thread to processor {processor}: error {error}")
+            }
+            Self::Warp { processors: (ahead, behind), cycles } => write!(
+                f,
+                "the counter of processor {behind} is behind that of {ahead} by {cycles} cycles or more"
+            ),
+            Self::TooBusy { processors: (one, other), exchanges } => write!(
+                f,
+                "only {exchanges} exchanges between processors {one} and {other} in the time given"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Refused {}
