@@ -106,16 +106,17 @@ fn place(page: usize, at: usize, max_cycles: bool, size: usize) -> Option<Raw> {
     (at + TAILS[1] + TAIL_LENGTH <= size).then(|| unsafe { Raw::new(head, max_cycles) })
 }
 
-/// Whether the other numbers can be a clock's.
+/// Whether the other numbers can be a clock's. A kernel that has never had a clocksource for the
+/// vDSO has not written them yet (`update_vsyscall()`, before 6.13).
 fn is_plausible(page: Raw) -> bool {
     let Ok(line) = line::read_coarse(&page, Id::Monotonic as usize) else { return false };
-    let word = page.word(Ordering::Relaxed);
-    word.mode() < 16
-        && line.mult != 0
+    let mode = page.word(Ordering::Relaxed).mode();
+    let is_clock = line.mult != 0
         && (1..=32).contains(&line.shift)
         && line.snsec >> line.shift < 2 * NS_PER_SECOND
-        // The mask stands before the tail in both forms, and is one less than a power of two.
-        && (line.mask & line.mask.wrapping_add(1)) == 0
+        // The mask is one less than a power of two.
+        && (line.mask & line.mask.wrapping_add(1)) == 0;
+    mode == 0 || mode < 16 && is_clock
 }
 
 /// The numbers of `CS_RAW`: the next place in the page that looks like the same clock with only one
