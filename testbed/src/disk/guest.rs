@@ -190,18 +190,27 @@ impl Disk {
     }
 
     /// Reboots in good order, and waits for the agent of the next boot.
+    ///
+    /// The next boot gets an emulator of its own: software emulation takes minutes for a kernel
+    /// that is loaded over the one before it.
     pub fn reboot(&mut self) -> Result<()> {
-        let patience = self.setup.patience;
-        let wire = self.wire()?;
-        let result =
-            wire.send("systemctl --no-block reboot", b"").and_then(|()| wire.hello(patience));
-        let boot = self.explain(result, || "rebooting the guest".into())?;
-        if let Some(running) = &mut self.running {
-            if running.boot == boot {
-                bail!("the guest's agent started again, but in the same boot {boot}");
-            }
-            running.boot = boot;
+        let before = self.boot_id()?.to_string();
+        self.send("systemctl --no-block reboot")?;
+        self.wait_off().context("rebooting the guest")?;
+        self.power_on()?;
+        if self.boot_id()? == before {
+            bail!("the guest's agent started again, but in the same boot {before}");
         }
+        Ok(())
+    }
+
+    /// Waits until the guest has switched itself off, or reset itself, for whatever reason.
+    /// [`Disk::power_on`] boots it again.
+    pub fn wait_off(&mut self) -> Result<()> {
+        let patience = self.setup.patience;
+        let result = self.wire()?.gone(patience);
+        self.explain(result, || "waiting for the guest to switch itself off".into())?;
+        self.cut();
         Ok(())
     }
 
@@ -219,13 +228,8 @@ impl Disk {
 
     /// Shuts down in good order, and waits until the guest is off.
     pub fn shutdown(&mut self) -> Result<()> {
-        let patience = self.setup.patience;
-        let wire = self.wire()?;
-        let result =
-            wire.send("systemctl --no-block poweroff", b"").and_then(|()| wire.gone(patience));
-        self.explain(result, || "shutting the guest down".into())?;
-        self.cut();
-        Ok(())
+        self.send("systemctl --no-block poweroff")?;
+        self.wait_off().context("shutting the guest down")
     }
 
     /// What the guest wrote to its serial line since the emulator started: boot loader, kernel,

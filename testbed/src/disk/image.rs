@@ -7,8 +7,9 @@ use crate::cache::Cache;
 use anyhow::{Context, Result, bail};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -55,13 +56,12 @@ impl Image {
         let path = directory.join(&name).join("base.raw");
         std::fs::rename(&built.image, &path)
             .with_context(|| format!("moving the image to {}", path.display()))?;
-        let mut permissions = std::fs::metadata(&path)
-            .with_context(|| format!("looking at {}", path.display()))?
-            .permissions();
-        permissions.set_readonly(true);
-        std::fs::set_permissions(&path, permissions)
-            .with_context(|| format!("protecting {}", path.display()))?;
-        cache.write(note_name(system), &serde_json::to_vec_pretty(&note)?)?;
+        let note = cache.write(note_name(system), &serde_json::to_vec_pretty(&note)?)?;
+        // Root builds, anybody boots, and nobody writes.
+        for path in [&path, &note] {
+            std::fs::set_permissions(path, Permissions::from_mode(0o444))
+                .with_context(|| format!("setting the permissions of {}", path.display()))?;
+        }
         // An image is hundreds of megabytes, and the ones before this are never booted again.
         remove(&directory, |old| {
             let rest = old.strip_prefix(system.name()).and_then(|rest| rest.strip_prefix('-'));

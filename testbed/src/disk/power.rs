@@ -135,7 +135,11 @@ impl Plan<'_> {
             }
         }
         match self.line {
-            Line::Piped => add("-serial", &"stdio"),
+            // A reset ends the emulator; the testbed starts another one.
+            Line::Piped => {
+                add("-serial", &"stdio");
+                list.push("-no-reboot".into());
+            }
             Line::Terminal => add("-serial", &"mon:stdio"),
         }
         // No floppy, no CD-ROM, no screen, no network: each costs the kernel's probing.
@@ -188,7 +192,7 @@ mod tests {
             "-accel tcg -M pc -cpu max -smp 1 -m 512 -display none -drive \
              if=virtio,format=qcow2,file=/d,,1 -device virtio-serial -chardev \
              socket,id=agent,path=/s,server=on,wait=off -device \
-             virtserialport,chardev=agent,name=clocksmith.agent -serial stdio -nodefaults -rtc"
+             virtserialport,chardev=agent,name=clocksmith.agent -serial stdio -no-reboot -nodefaults -rtc"
         );
     }
 
