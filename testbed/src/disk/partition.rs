@@ -176,7 +176,7 @@ mod tests {
         let mut disk = Cursor::new(vec![0; (DISK * SECTOR) as usize]);
         let [system, root] = system_and_root(DISK, 4096);
         assert_eq!((system.start, root.start), (2048, 6144));
-        assert!(root.start + root.count <= DISK - ENTRY_SECTORS - 1);
+        assert!(root.start + root.count < DISK - ENTRY_SECTORS);
         write_guid(&mut disk, DISK, &[(Kind::EfiSystem, system), (Kind::Linux, root)]).unwrap();
         let disk = disk.into_inner();
         for (at, other) in [(1, DISK - 1), (DISK - 1, 1)] {
