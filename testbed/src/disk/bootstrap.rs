@@ -20,7 +20,6 @@ const FOREIGN: &[&str] =
 
 /// Installs a system into `root`, a directory to be made. `place` is for what that needs.
 pub fn install(system: System, root: &Path, place: &Path) -> Result<()> {
-    check_root()?;
     let mirror = Mirror::of_this_system()?;
     let sources = apt::source_lines(&system.suites(), &mirror)?;
     let sources_file = place.join("sources.list");
@@ -88,7 +87,8 @@ fn package(stanza: &str) -> Option<String> {
     Some(format!("{} {}\n", field("Package: ")?, field("Version: ")?))
 }
 
-fn check_root() -> Result<()> {
+/// Whether this process may build at all. It is asked before anything else is done.
+pub fn check_root() -> Result<()> {
     if rustix::process::geteuid().is_root() {
         return Ok(());
     }

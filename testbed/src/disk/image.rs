@@ -1,8 +1,8 @@
 //! Built images, kept in the cache. One is found again by the checksum of its recipe, and lies in
 //! a directory named by the checksum of recipe and package versions.
 
-use super::build;
 use super::system::System;
+use super::{bootstrap, build};
 use crate::cache::Cache;
 use anyhow::{Context, Result, bail};
 use rustix::fs::{FlockOperation, flock};
@@ -33,10 +33,12 @@ impl Image {
     /// The image of a system, built now if the cache has none; `refresh` builds it from today's
     /// packages in any case.
     pub fn get(cache: &Cache, system: System, refresh: bool) -> Result<Image> {
-        let directory = cache.directory("disk")?;
         if !refresh && let Some(image) = Self::cached(cache, system) {
             return Ok(image);
         }
+        bootstrap::check_root()
+            .with_context(|| format!("a disk image of {system} has to be built"))?;
+        let directory = cache.directory("disk")?;
         let _lock = lock(&directory)?;
         // Another process may have built it while this one waited.
         if !refresh && let Some(image) = Self::cached(cache, system) {
