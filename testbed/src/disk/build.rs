@@ -24,7 +24,7 @@ const DISK: u64 = 1536 * MIB;
 const SYSTEM_PARTITION: u64 = 128 * MIB;
 
 /// How long the first boot may take, and its one command.
-const PATIENCE: Duration = Duration::from_secs(180);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Everything about building that the result depends on, besides packages; see [`recipe`].
 const VERSION: u32 = 1;
