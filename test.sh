@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # All checks of this project: format, lints, docs, tests, licences and advisories, boots of real
-# kernels, fuzzing, speed.
+# kernels and of an installed system, fuzzing, speed.
 #
 #   ./test.sh            everything (about a quarter of an hour on two cores, the first time)
 #   ./test.sh clippy     one step, or several, by name
@@ -142,6 +142,39 @@ boots() {
     ! grep -qE "^ +PREDICTED" "$log/again.txt"
 }
 
+# An installed system on a disk image, whose boot loader is told about another clocksource. The image
+# is built once, by root; the boots need none.
+disk() {
+    local tool status=0 as_root=()
+    for tool in qemu-system-x86_64 qemu-img mmdebstrap; do
+        if ! command -v "$tool" >/dev/null; then
+            skip "no $tool: apt-get install qemu-system-x86 qemu-utils mmdebstrap"
+            return
+        fi
+    done
+    cargo build --locked -p clocksmith-testbed
+    local build=("${CARGO_TARGET_DIR:-target}/debug/testbed" disk build)
+    if [ "$(id -u)" -ne 0 ] && [ -n "${STRICT-}" ] && sudo -n true 2>/dev/null; then
+        # For continuous integration; nobody's own tests become root unasked.
+        as_root=(sudo -n --preserve-env=CLOCKSMITH_TESTBED_MIRROR)
+        build+=(--cache "${XDG_CACHE_HOME:-$HOME/.cache}/clocksmith-testbed")
+    fi
+    "${as_root[@]}" timeout 600 "${build[@]}" >"$log/disk" 2>&1 || status=$?
+    cat "$log/disk"
+    if [ "$status" -ne 0 ]; then
+        if grep -q "needs root: it installs" "$log/disk"; then
+            skip "no disk image, and only root can build one: testbed disk build"
+            return
+        fi
+        if grep -qE "no Debian archive found|Failed to fetch|Could not resolve|apt-get update" "$log/disk"; then
+            skip "the packages of the disk image could not be fetched" network
+            return
+        fi
+        return "$status"
+    fi
+    timeout 600 cargo test --locked -p clocksmith-testbed --test live_disk -- --ignored --nocapture grub
+}
+
 # A program that runs in any guest; without the target for it the guests run none.
 static_program() {
     static=${CARGO_TARGET_DIR:-target}/x86_64-unknown-linux-musl/debug/clocksmith
@@ -149,7 +182,7 @@ static_program() {
         cargo build --locked -p clocksmith-cli --target x86_64-unknown-linux-musl 2>/dev/null
 }
 
-all=(fmt clippy doc test licences advisories boots fuzz speed)
+all=(fmt clippy doc test licences advisories boots disk fuzz speed)
 for name in "${@:-${all[@]}}"; do
     case $name in
     fmt) step fmt cargo fmt --all --check ;;
@@ -159,6 +192,7 @@ for name in "${@:-${all[@]}}"; do
     licences) step licences licences ;;
     advisories) step advisories advisories ;;
     boots) step boots boots ;;
+    disk) step disk disk ;;
     fuzz) step fuzz fuzz ;;
     speed) step speed speed ;;
     *)

@@ -15,12 +15,14 @@
 //! | [`inside`] | the program in the guest: what it says there, and about its bundle outside |
 //! | [`lines`] | kernel messages about clocks that no parser knows |
 //! | [`report`] | many boots in one table |
+//! | [`disk`] | whole installed systems with a boot loader, to be changed and rebooted |
 //! | [`scenario`] | what happens to clocks in a running guest |
 //! | [`verb`] | the program's verbs, which string the above together |
 
 pub mod arch;
 pub mod cache;
 pub mod case;
+pub mod disk;
 pub mod frames;
 pub mod glob;
 pub mod initramfs;

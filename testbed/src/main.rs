@@ -4,12 +4,15 @@ use anyhow::{Result, bail};
 use clap::{Args, Parser, Subcommand};
 use clocksmith_testbed::cache::Cache;
 use clocksmith_testbed::case::select::Subset;
+use clocksmith_testbed::disk::power::Hardware;
+use clocksmith_testbed::disk::{Setup, System};
 use clocksmith_testbed::qemu::arguments::Accel;
 use clocksmith_testbed::scenario::place::Place;
 use clocksmith_testbed::verb::run::{Outcome, Run};
 use clocksmith_testbed::verb::{self, guest::Wanted};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// Boots real kernels in QEMU and compares what they choose with what clocksmith predicts.
 ///
@@ -100,6 +103,11 @@ enum Verb {
         #[arg(long, default_value = "tcg")]
         accel: Accel,
     },
+    /// Installed systems with a boot loader and systemd, on disk images
+    Disk {
+        #[command(subcommand)]
+        verb: DiskVerb,
+    },
     /// Get a shell in a guest
     Shell {
         #[command(flatten)]
@@ -116,6 +124,68 @@ enum Verb {
         #[arg(last = true, required = true, value_name = "PROGRAM")]
         words: Vec<String>,
     },
+}
+
+#[derive(Subcommand)]
+enum DiskVerb {
+    /// Build an image, unless the cache has it, and print its path; needs root
+    Build {
+        /// debian12 or debian12-systemd-boot
+        #[arg(long, default_value_t)]
+        system: System,
+        /// Build it anew, from the archive's current packages
+        #[arg(long)]
+        refresh: bool,
+    },
+    /// Get a shell in a booted system
+    Shell {
+        #[command(flatten)]
+        disk: DiskArguments,
+    },
+    /// Run a static program in a booted system
+    Exec {
+        #[command(flatten)]
+        disk: DiskArguments,
+        /// The program and its arguments
+        #[arg(last = true, required = true, value_name = "PROGRAM")]
+        words: Vec<String>,
+    },
+    /// Run the lines of a file in a booted system until one fails; `:reboot`, `:power-cut`,
+    /// `:settle` and `:push FILE PATH` are for the testbed
+    Run {
+        #[command(flatten)]
+        disk: DiskArguments,
+        /// The file
+        script: PathBuf,
+    },
+}
+
+#[derive(Args)]
+struct DiskArguments {
+    /// debian12 or debian12-systemd-boot
+    #[arg(long, default_value_t)]
+    system: System,
+    /// A file that keeps what changes on the disk; made if it is not there
+    #[arg(long, value_name = "FILE")]
+    overlay: Option<PathBuf>,
+    /// QEMU machine type with options
+    #[arg(long, default_value = "pc")]
+    machine: String,
+    /// QEMU processor model with flags
+    #[arg(long, default_value = "max")]
+    cpu: String,
+    /// QEMU -smp value
+    #[arg(long, default_value = "1")]
+    smp: String,
+    /// One more QEMU argument; may be repeated
+    #[arg(long, allow_hyphen_values = true)]
+    qemu: Vec<String>,
+    /// Seconds a boot may take, and a command
+    #[arg(long, default_value_t = 180)]
+    deadline: u64,
+    /// tcg or kvm
+    #[arg(long, default_value = "tcg")]
+    accel: Accel,
 }
 
 #[derive(Args)]
@@ -160,6 +230,7 @@ fn run(cli: Cli) -> Result<u8> {
     };
     let cases = case_directory(cli.cases)?;
     match cli.verb {
+        Verb::Disk { verb } => disk(verb, &cache),
         Verb::Run { subset, clocksmith, guest_clocksmith, out, jobs, accel, refresh } => {
             let run =
                 Run { cases, subset, clocksmith, guest_clocksmith, out, jobs, accel, refresh };
@@ -193,6 +264,29 @@ fn run(cli: Cli) -> Result<u8> {
             Ok(u8::try_from(status).unwrap_or(1))
         }
     }
+}
+
+fn disk(verb: DiskVerb, cache: &Cache) -> Result<u8> {
+    let status = |code: i32| u8::try_from(code).unwrap_or(1);
+    match verb {
+        DiskVerb::Build { system, refresh } => {
+            verb::disk::build(cache, system, refresh).map(|()| 0)
+        }
+        DiskVerb::Shell { disk } => verb::disk::shell(cache, setup(disk)).map(|()| 0),
+        DiskVerb::Exec { disk, words } => {
+            let Some((program, arguments)) = words.split_first() else {
+                bail!("no program to run; write it after `--`");
+            };
+            verb::disk::exec(cache, setup(disk), program.as_ref(), arguments).map(status)
+        }
+        DiskVerb::Run { disk, script } => verb::disk::run(cache, setup(disk), &script).map(status),
+    }
+}
+
+fn setup(disk: DiskArguments) -> Setup {
+    let DiskArguments { system, overlay, machine, cpu, smp, qemu, deadline, accel } = disk;
+    let hardware = Hardware { machine, cpu, smp, accel, qemu, ..Hardware::default() };
+    Setup { system, hardware, overlay, patience: Duration::from_secs(deadline) }
 }
 
 fn wanted(guest: GuestArguments, cases: PathBuf, deadline: Option<u64>) -> Wanted {

@@ -152,7 +152,8 @@ fn succeed(output: &Output, what: &str) -> Result<()> {
     bail!("{what} failed ({}): {}", output.status, String::from_utf8_lossy(&output.stderr).trim())
 }
 
-fn source_lines(suites: &[String], mirror: &Mirror) -> Result<String> {
+/// One line of `sources.list` for each suite that this system knows an archive of.
+pub(crate) fn source_lines(suites: &[String], mirror: &Mirror) -> Result<String> {
     let lines: Vec<String> = suites
         .iter()
         .filter_map(|suite| mirror.root_of(suite).map(|root| (suite, root)))
@@ -165,7 +166,7 @@ fn source_lines(suites: &[String], mirror: &Mirror) -> Result<String> {
 }
 
 /// The system's settings that say how to reach the archive.
-fn system_acquire_settings() -> String {
+pub(crate) fn system_acquire_settings() -> String {
     let dump = Command::new("apt-config").arg("dump").output();
     let dump = dump.map(|output| output.stdout).unwrap_or_default();
     String::from_utf8_lossy(&dump)

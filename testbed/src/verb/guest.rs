@@ -53,10 +53,7 @@ pub fn shell(wanted: &Wanted, cache: &Cache) -> Result<()> {
 
 /// Runs a static program in a guest and prints what it says. Its exit status is returned.
 pub fn exec(wanted: &Wanted, cache: &Cache, program: &Path, arguments: &[String]) -> Result<i32> {
-    let bytes = std::fs::read(program)
-        .with_context(|| format!("reading the program {}", program.display()))?;
-    elf::check_static(&bytes)
-        .with_context(|| format!("{} cannot run in a guest", program.display()))?;
+    let bytes = static_program(program)?;
     let name = program.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = name.filter(|name| name != "busybox").unwrap_or_else(|| "program".into());
     let purpose = Purpose::Exec { program: bytes, name, arguments: arguments.to_vec() };
@@ -70,6 +67,15 @@ pub fn exec(wanted: &Wanted, cache: &Cache, program: &Path, arguments: &[String]
     let (output, status) = split_status(said);
     print!("{output}");
     status.context("the guest ended without saying the program's exit status")
+}
+
+/// The bytes of a program that can run in any guest.
+pub(super) fn static_program(program: &Path) -> Result<Vec<u8>> {
+    let bytes = std::fs::read(program)
+        .with_context(|| format!("reading the program {}", program.display()))?;
+    elf::check_static(&bytes)
+        .with_context(|| format!("{} cannot run in a guest", program.display()))?;
+    Ok(bytes)
 }
 
 fn prepare(

@@ -3,9 +3,11 @@
 //! - [`run`]: boot cases, record, compare
 //! - [`one`]: one boot of `run`, from kernel to verdict
 //! - [`guest`]: `shell` and `exec`, guests for developers
+//! - [`disk`]: `disk build`, `shell`, `exec` and `run`, installed systems for developers
 //!
 //! `list`, `fetch`, `lines`, `scenario` and `report` are short enough to stand here.
 
+pub mod disk;
 pub mod guest;
 pub mod one;
 pub mod run;
