@@ -38,6 +38,10 @@ mod served {
     pub(crate) fn restrict(best: Source) {
         ENGINE.restrict(best);
     }
+
+    pub(crate) fn rate() -> Option<(u32, u32)> {
+        ENGINE.rate::<Hardware, Asked>()
+    }
 }
 
 #[cfg(not(engine))]
@@ -90,6 +94,10 @@ mod served {
     }
 
     pub(crate) fn restrict(_best: Source) {}
+
+    pub(crate) fn rate() -> Option<(u32, u32)> {
+        None
+    }
 }
 
 use served::Id;
@@ -186,4 +194,10 @@ pub fn source() -> Source {
 /// for tests; times stay monotonic over it.
 pub fn restrict(best: Source) {
     served::restrict(best);
+}
+
+/// Nanoseconds per cycle of the counter by the numbers that are in use now, as (mult, shift); if
+/// the counter serves. `mult` is not zero, and `shift` is below 64.
+pub(crate) fn rate() -> Option<(u32, u32)> {
+    served::rate()
 }

@@ -1,6 +1,10 @@
 //! The kernel's own time at the cost of one counter read.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod anchor;
+#[cfg(target_has_atomic = "64")]
+mod cached;
+mod clock;
 mod clocks;
 #[cfg(engine)]
 mod counter;
@@ -13,22 +17,42 @@ mod eligible;
 #[cfg(engine)]
 mod engine;
 pub mod guide;
+mod instant;
 #[cfg(engine)]
 mod kernel;
 #[cfg(engine)]
 mod line;
 #[cfg(engine)]
 mod memory;
+#[cfg(target_has_atomic = "64")]
+mod mock;
 #[cfg(engine)]
 mod page;
+#[cfg(target_has_atomic = "64")]
+mod slots;
 mod source;
 #[cfg(engine)]
 mod sync;
+mod tick_scale;
+mod ticks;
+#[cfg(target_has_atomic = "64")]
+mod updater;
 #[cfg(engine)]
 mod view;
 
+pub use anchor::Anchor;
+#[cfg(target_has_atomic = "64")]
+pub use cached::CachedClock;
+pub use clock::{Clock, CoarseClock, OrderedClock, SystemClock};
 pub use clocks::{
     boottime_ns, monotonic_coarse_ns, monotonic_ns, monotonic_ordered_ns, monotonic_raw_ns,
     realtime_coarse_ns, realtime_ns, realtime_ordered_ns, restrict, source, tai_ns,
 };
+pub use instant::Instant;
+#[cfg(target_has_atomic = "64")]
+pub use mock::MockClock;
 pub use source::Source;
+pub use tick_scale::{TickAnchor, TickScale};
+pub use ticks::Ticks;
+#[cfg(target_has_atomic = "64")]
+pub use updater::Updater;
