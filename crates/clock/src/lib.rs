@@ -4,6 +4,8 @@
 mod anchor;
 #[cfg(target_has_atomic = "64")]
 mod cached;
+#[cfg(feature = "tracing-subscriber")]
+mod civil;
 mod clock;
 mod clocks;
 #[cfg(engine)]
@@ -16,6 +18,8 @@ mod discover;
 mod eligible;
 #[cfg(engine)]
 mod engine;
+#[cfg(feature = "governor")]
+pub mod governor;
 pub mod guide;
 mod instant;
 #[cfg(engine)]
@@ -35,6 +39,8 @@ mod source;
 mod sync;
 mod tick_scale;
 mod ticks;
+#[cfg(feature = "tracing-subscriber")]
+pub mod tracing;
 #[cfg(target_has_atomic = "64")]
 mod updater;
 #[cfg(engine)]
