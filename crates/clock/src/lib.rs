@@ -8,6 +8,8 @@ mod cached;
 mod civil;
 mod clock;
 mod clocks;
+#[cfg(all(feature = "compat", target_has_atomic = "64"))]
+pub mod compat;
 #[cfg(engine)]
 mod counter;
 #[cfg(engine)]
