@@ -138,7 +138,8 @@ mod tests {
 
     #[test]
     fn each_day_follows_the_one_before() {
-        let is_leap = |y: u64| y % 4 == 0 && y % 100 != 0 || y % 400 == 0;
+        let by = |y: u64, n| y.is_multiple_of(n);
+        let is_leap = |y| by(y, 4) && !by(y, 100) || by(y, 400);
         let (mut year, mut month, mut day) = (1970, 1, 1);
         for days in 0..u64::MAX / NS_PER_SECOND / 86_400 + 1 {
             assert_eq!(date(days), (year, month, day));

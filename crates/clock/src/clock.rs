@@ -7,7 +7,7 @@ use core::time::Duration;
 ///
 /// Code that takes a `C: Clock` is compiled for each clock: with [`SystemClock`], which has no
 /// size, it is the same as calling [`Instant::now`]. There is no global hook, so a
-/// [`MockClock`] costs nothing where it is not used.
+/// [`MockClock`](crate::MockClock) costs nothing where it is not used.
 ///
 /// ```
 /// use clocksmith::{Clock, Instant, MockClock, SystemClock};
@@ -105,7 +105,8 @@ mod tests {
     #[test]
     fn clocks_of_the_machine() {
         reads_forward(SystemClock);
-        reads_forward(&OrderedClock);
+        let borrowed = &OrderedClock;
+        reads_forward(borrowed);
         reads_forward(std::sync::Arc::new(CoarseClock));
         let clock: &dyn Clock = &SystemClock;
         reads_forward(clock);

@@ -43,7 +43,7 @@ both!(minstant_instants: ::minstant, clocksmith::compat::minstant, {
     let mut moment = begin + MS;
     moment += MS;
     moment -= MS;
-    moment = moment - MS;
+    let moment = moment - MS;
     assert!(moment.saturating_duration_since(begin) < MS);
     let (anchor, default) = (Anchor::new(), Anchor::default());
     let wall = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
