@@ -32,7 +32,10 @@ fn serialised<R>(mut read: impl FnMut() -> R) -> f64 {
 #[inline(always)]
 fn fence() {
     #[cfg(target_arch = "x86_64")]
-    core::arch::x86_64::_mm_lfence();
+    // SAFETY: every x86-64 processor has it.
+    unsafe {
+        core::arch::x86_64::_mm_lfence()
+    };
     #[cfg(target_arch = "aarch64")]
     // SAFETY: isb has no operands and changes nothing.
     unsafe {
