@@ -28,6 +28,11 @@ fn serialised<R>(mut read: impl FnMut() -> R) -> f64 {
     })
 }
 
+/// Takes a moment right before it is used.
+fn from<I, R>(moment: I, measure: impl FnOnce(I) -> R) -> R {
+    measure(moment)
+}
+
 /// Waits until everything before has been executed.
 #[inline(always)]
 fn fence() {
@@ -49,18 +54,21 @@ fn main() {
     CACHED.update();
     let updater = KEPT.spawn_updater(Duration::from_millis(1));
     println!("source {}, ticks are cycles: {}", source(), Ticks::are_cycles());
-    let (ours, std) = (Instant::now(), std::time::Instant::now());
-    for _ in 0..2 {
+    // The second round looks at moments that are more than a second ago.
+    let (long_ours, long_std) = (Instant::now(), std::time::Instant::now());
+    for long in [false, true] {
+        let ours = || if long { long_ours } else { Instant::now() };
+        let std = || if long { long_std } else { std::time::Instant::now() };
         println!("std Instant::now        {:7.2}", best(std::time::Instant::now));
         println!("Instant::now            {:7.2}", best(Instant::now));
         println!("SystemClock::now        {:7.2}", best(|| SystemClock.now()));
         println!("Instant::now_ordered    {:7.2}", best(Instant::now_ordered));
         println!("Instant::now_coarse     {:7.2}", best(Instant::now_coarse));
-        println!("std elapsed             {:7.2}", best(|| std.elapsed()));
-        println!("elapsed                 {:7.2}", best(|| ours.elapsed()));
+        println!("std elapsed             {:7.2}", from(std(), |i| best(|| i.elapsed())));
+        println!("elapsed                 {:7.2}", from(ours(), |i| best(|| i.elapsed())));
         println!("nothing, serialised     {:7.2}", serialised(|| ()));
-        println!("std elapsed, serialised {:7.2}", serialised(|| std.elapsed()));
-        println!("elapsed, serialised     {:7.2}", serialised(|| ours.elapsed()));
+        println!("std elapsed, serialised {:7.2}", from(std(), |i| serialised(|| i.elapsed())));
+        println!("elapsed, serialised     {:7.2}", from(ours(), |i| serialised(|| i.elapsed())));
         println!("ordered, serialised     {:7.2}", serialised(Instant::now_ordered));
         println!("Ticks::now              {:7.2}", best(Ticks::now));
         println!("Ticks::now_ordered      {:7.2}", best(Ticks::now_ordered));
