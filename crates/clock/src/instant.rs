@@ -153,7 +153,7 @@ impl Instant {
 }
 
 /// `Duration::from_nanos`, without its division for what is below a second, as most measured times
-/// are: that is a sixth of the time of [`Instant::elapsed`].
+/// are: 2 ns less on the way from the counter to the result.
 #[inline(always)]
 const fn duration(ns: u64) -> Duration {
     if ns < 1_000_000_000 { Duration::new(0, ns as u32) } else { Duration::from_nanos(ns) }

@@ -28,13 +28,14 @@ unsafe extern "C" fn raw_fork() -> libc::pid_t {
     #[cfg(not(any(target_arch = "x86_64", target_arch = "x86", target_arch = "powerpc64")))]
     // SAFETY: clone(2) with the flags of a fork, and the stack of the parent.
     let pid = unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) };
-    libc::pid_t::try_from(pid).unwrap()
+    pid as libc::pid_t
 }
 
+/// Sleeps so long, whatever signals come meanwhile. Async-signal-safe.
 fn pause(ms: i64) {
-    let time = libc::timespec { tv_sec: 0, tv_nsec: (ms * 1_000_000) as _ };
-    // SAFETY: sleeps; async-signal-safe.
-    unsafe { libc::nanosleep(&raw const time, core::ptr::null_mut()) };
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: (ms * 1_000_000) as _ };
+    // SAFETY: reads and writes `time`.
+    while unsafe { libc::nanosleep(&raw const time, &raw mut time) } != 0 {}
 }
 
 /// What is wrong in a child, or 0.
@@ -139,7 +140,7 @@ fn signals_see_whole_times() {
     static WRONG: AtomicUsize = AtomicUsize::new(0);
     static LAST: AtomicU64 = AtomicU64::new(0);
     extern "C" fn handler(_: libc::c_int) {
-        if HITS.fetch_add(1, Relaxed) % 2 == 0 {
+        if HITS.fetch_add(1, Relaxed).is_multiple_of(2) {
             CLOCK.update();
         }
         let (ns, wall) = (CLOCK.monotonic_ns(), CLOCK.realtime_ns());

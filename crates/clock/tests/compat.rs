@@ -137,3 +137,53 @@ both!(quanta_upkeep: ::quanta, clocksmith::compat::quanta, {
     let error = Error::FailedToSpawnUpkeepThread(std::io::ErrorKind::OutOfMemory.into());
     assert!(!error.to_string().is_empty());
 });
+
+both!(coarsetime_instants: ::coarsetime, clocksmith::compat::coarsetime, {
+    use clock::{Duration, Instant, Updater};
+    let tick = Duration::from_millis(1);
+    let begin = Instant::now();
+    std::thread::sleep(30 * MS);
+    assert!(begin.elapsed() >= Duration::from_millis(15) && begin.elapsed().as_secs() < 10);
+    assert!(begin.elapsed_since_recent() >= Duration::from_millis(15));
+    Instant::update();
+    let (recent, now) = (Instant::recent(), Instant::now_without_cache_update());
+    assert!(now >= recent && recent >= begin && Instant::default() >= recent);
+    assert!(now.duration_since(begin) >= Duration::from_millis(15));
+    assert_eq!(Instant::from_ticks(begin.as_ticks()), begin);
+    assert_eq!(begin.checked_add(tick), Some(begin + tick));
+    assert_eq!(begin.checked_sub(tick), Some(begin - tick));
+    assert_eq!(begin.saturating_add(tick), begin + tick);
+    assert_eq!(begin.saturating_sub(tick), begin - tick);
+    let mut moment = begin;
+    moment += tick;
+    moment -= tick;
+    assert_eq!(moment, begin);
+    assert_eq!((begin + tick) - begin, tick);
+    let updater = Updater::new(2).start().unwrap();
+    std::thread::sleep(60 * MS);
+    assert!(Instant::recent() - now >= Duration::from_millis(10));
+    updater.stop().unwrap();
+});
+
+both!(coarsetime_durations: ::coarsetime, clocksmith::compat::coarsetime, {
+    use clock::{Clock, Duration, UnixTimeStamp};
+    let x = Duration::new(90_061, 500_000_000);
+    assert_eq!((x.as_days(), x.as_hours(), x.as_mins()), (1, 25, 1501));
+    assert_eq!((x.as_secs(), x.as_millis()), (90_061, 90_061_500));
+    assert_eq!((x.subsec_nanos() + 500) / 1000, 500_000);
+    assert!((x.as_f64() - 90_061.5).abs() < 1e-6);
+    assert_eq!(Duration::from_ticks(x.as_ticks()), x);
+    assert_eq!(Duration::from_hours(1) * 24, Duration::from_days(1));
+    assert_eq!(Duration::from_mins(2) / 2, Duration::from_secs(60));
+    let (a, b) = (Duration::from_secs(3), Duration::from_secs(1));
+    assert_eq!((a.abs_diff(b), b.saturating_sub(a)), (Duration::from_secs(2), Duration::default()));
+    assert_eq!((a.checked_sub(b), b.checked_sub(a)), (Some(Duration::from_secs(2)), None));
+    assert_eq!((a.checked_mul(2), a.checked_div(0)), (Some(a + a), None));
+    assert_eq!(std::time::Duration::from(a), std::time::Duration::from_secs(3));
+    assert_eq!(Duration::from(std::time::Duration::from_secs(3)), a);
+    let now: UnixTimeStamp = Clock::now_since_epoch();
+    Clock::update();
+    assert!(Clock::recent_since_epoch() >= now);
+    Clock::set_recent_since_epoch(a);
+    assert_eq!(Clock::recent_since_epoch(), a);
+});

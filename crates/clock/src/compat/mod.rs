@@ -2,5 +2,6 @@
 //!
 //! Replace the crate's name by the path of its module here. What is different is said there.
 
+pub mod coarsetime;
 pub mod minstant;
 pub mod quanta;
