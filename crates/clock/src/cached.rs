@@ -169,7 +169,25 @@ impl Clock for CachedClock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use std::thread::sleep;
+
+    proptest! {
+        #[test]
+        fn gives_the_latest_that_it_was_told(times: Vec<(u64, u64)>) {
+            let clock = CachedClock::new();
+            let mut latest = (0, 0);
+            for (monotonic, realtime) in times {
+                clock.remember(monotonic, realtime);
+                if monotonic >= latest.0 {
+                    latest = (monotonic, realtime);
+                }
+                if latest.0 != 0 && latest.1 != 0 {
+                    prop_assert_eq!((clock.monotonic_ns(), clock.realtime_ns()), latest);
+                }
+            }
+        }
+    }
 
     #[test]
     fn stands_still_between_updates() {

@@ -197,7 +197,13 @@ mod tests {
             assert_eq!(forbidden, 0);
             let begin = Ticks::now();
             assert!(!Ticks::are_cycles());
-            assert!(Ticks::now_ordered().since(begin) < 1_000_000_000);
+            assert!(Ticks::now_ordered().since(begin) < 60_000_000_000);
+            // Ticks are nanoseconds, and the kernel says so.
+            let scale = crate::TickScale::of_kernel().unwrap();
+            assert_eq!((scale.ns(12_345), scale.ticks_per_second()), (12_345, 1_000_000_000));
+            let anchor = crate::TickAnchor::now();
+            let apart = anchor.ticks().as_u64().abs_diff(anchor.instant().as_nanos());
+            assert!(apart < 1_000_000_000);
             return;
         }
         let status = std::process::Command::new(std::env::current_exe().unwrap())

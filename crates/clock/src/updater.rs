@@ -36,7 +36,7 @@ impl Updater {
                 update();
             }
         };
-        let thread = Builder::new().name("cached-clock".into()).stack_size(64 << 10).spawn(work)?;
+        let thread = Builder::new().name("cached-clock".into()).spawn(work)?;
         updater.thread = Some(thread);
         Ok(updater)
     }
