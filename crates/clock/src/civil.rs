@@ -53,20 +53,29 @@ impl Text {
         }
     }
 
-    /// A number with so many digits, zeros in front.
-    fn number(&mut self, number: u64, digits: u32) {
-        for digit in (0..digits).rev() {
-            self.push(b'0' + (number / 10u64.pow(digit) % 10) as u8);
+    /// The last so many digits of a number, zeros in front.
+    fn number(&mut self, mut number: u64, digits: usize) {
+        let end = self.length + digits;
+        if let Some(places) = self.bytes.get_mut(self.length..end) {
+            // From the end, so that each division is by a constant.
+            for place in places.iter_mut().rev() {
+                *place = b'0' + (number % 10) as u8;
+                number /= 10;
+            }
+            self.length = end;
         }
     }
 
     /// The digits behind a second, cut off and not rounded: a time stamp is never in the future.
     fn fraction(&mut self, ns: u64, precision: Precision) {
-        let digits = precision.digits() as u32;
-        if digits > 0 {
-            self.push(b'.');
-            self.number(ns / 10u64.pow(9 - digits), digits);
-        }
+        let unit = match precision {
+            Precision::Seconds => return,
+            Precision::Milliseconds => 1_000_000,
+            Precision::Microseconds => 1000,
+            Precision::Nanoseconds => 1,
+        };
+        self.push(b'.');
+        self.number(ns / unit, precision.digits());
     }
 }
 
@@ -96,7 +105,7 @@ pub(crate) fn rfc3339(unix_ns: u64, precision: Precision) -> Text {
 /// `   7.123456s`: seconds with four places, or more if need be.
 pub(crate) fn seconds(ns: u64, precision: Precision) -> Text {
     let whole = ns / NS_PER_SECOND;
-    let digits = whole.checked_ilog10().unwrap_or(0) + 1;
+    let digits = whole.checked_ilog10().unwrap_or(0) as usize + 1;
     let mut text = Text::new();
     for _ in digits..4 {
         text.push(b' ');

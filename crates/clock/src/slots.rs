@@ -32,7 +32,11 @@ impl Slots {
     /// grows, whoever else fills them at the same time: another thread, or a signal handler that
     /// interrupted this.
     pub(crate) fn fill(&self, monotonic: u64, realtime: u64) {
-        if self.monotonic.fetch_max(monotonic, Ordering::Relaxed) <= monotonic {
+        let mut there = self.monotonic.load(Ordering::Relaxed);
+        if there < monotonic {
+            there = self.monotonic.fetch_max(monotonic, Ordering::Relaxed);
+        }
+        if there <= monotonic {
             self.realtime.store(realtime, Ordering::Relaxed);
         }
     }
