@@ -477,10 +477,9 @@ impl Engine {
     pub(crate) fn rate<C: Counter, K: Kernel>(&self) -> Option<(u32, u32)> {
         // Whatever is due happens first.
         let by_counter = self.source::<C, K>().is_counter();
-        let page = self.mono.page();
-        let page = if page == nothing() { self.real.page() } else { page };
-        let read = || crate::line::read_coarse(&page, Id::Monotonic as usize).ok();
-        let line = (0..PATIENCE).find_map(|_| read()).filter(|_| by_counter)?;
+        let view = if self.mono.page() == nothing() { &self.real } else { &self.mono };
+        let read = |_| crate::line::read_coarse(&view.page(), Id::Monotonic as usize).ok();
+        let line = (0..PATIENCE).find_map(read).filter(|_| by_counter)?;
         (line.mult != 0 && line.shift < 64).then_some((line.mult, line.shift))
     }
 }
