@@ -52,6 +52,10 @@ mod served {
     pub(crate) fn distrust() {
         ENGINE.trust::<Hardware>(false);
     }
+
+    pub(crate) fn rate() -> Option<(u32, u32)> {
+        ENGINE.rate::<Hardware, Asked>()
+    }
 }
 
 #[cfg(not(engine))]
@@ -111,6 +115,10 @@ mod served {
     }
 
     pub(crate) fn distrust() {}
+
+    pub(crate) fn rate() -> Option<(u32, u32)> {
+        None
+    }
 }
 
 use served::Id;
@@ -234,4 +242,10 @@ pub fn trust_counter(limit: Duration) -> Result<Synchrony, Refused> {
 /// Takes [`trust_counter`] back.
 pub fn distrust_counter() {
     served::distrust();
+}
+
+/// Nanoseconds per cycle of the counter by the numbers that are in use now, as (mult, shift); if
+/// the counter serves. `mult` is not zero, and `shift` is below 64.
+pub(crate) fn rate() -> Option<(u32, u32)> {
+    served::rate()
 }

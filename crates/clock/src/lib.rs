@@ -1,7 +1,15 @@
 //! The kernel's own time at the cost of one counter read.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod anchor;
+#[cfg(target_has_atomic = "64")]
+mod cached;
+#[cfg(feature = "tracing-subscriber")]
+mod civil;
+mod clock;
 mod clocks;
+#[cfg(all(feature = "compat", target_has_atomic = "64"))]
+pub mod compat;
 #[cfg(engine)]
 mod counter;
 #[cfg(engine)]
@@ -12,28 +20,52 @@ mod discover;
 mod eligible;
 #[cfg(engine)]
 mod engine;
+#[cfg(feature = "governor")]
+pub mod governor;
 pub mod guide;
+mod instant;
 #[cfg(engine)]
 mod kernel;
 #[cfg(engine)]
 mod line;
 #[cfg(engine)]
 mod memory;
+#[cfg(target_has_atomic = "64")]
+mod mock;
 #[cfg(engine)]
 mod page;
+#[cfg(target_has_atomic = "64")]
+mod slots;
 mod source;
 #[cfg(engine)]
 mod sync;
 mod synchrony;
+mod tick_scale;
+mod ticks;
+#[cfg(feature = "tracing-subscriber")]
+pub mod tracing;
+#[cfg(target_has_atomic = "64")]
+mod updater;
 #[cfg(engine)]
 mod view;
 
+pub use anchor::Anchor;
+#[cfg(target_has_atomic = "64")]
+pub use cached::CachedClock;
+pub use clock::{Clock, CoarseClock, OrderedClock, SystemClock};
 pub use clocks::{
     boottime_ns, distrust_counter, monotonic_coarse_ns, monotonic_ns, monotonic_ordered_ns,
     monotonic_raw_ns, realtime_coarse_ns, realtime_ns, realtime_ordered_ns, restrict, source,
     tai_ns, trust_counter,
 };
+pub use instant::Instant;
+#[cfg(target_has_atomic = "64")]
+pub use mock::MockClock;
 pub use source::Source;
 #[cfg(engine)]
 pub use synchrony::test_counters;
 pub use synchrony::{Refused, Synchrony};
+pub use tick_scale::{TickAnchor, TickScale};
+pub use ticks::Ticks;
+#[cfg(target_has_atomic = "64")]
+pub use updater::Updater;

@@ -490,6 +490,16 @@ impl Engine {
         self.idle_ns.store(0, Ordering::Relaxed);
         self.state.fetch_and(!(STARTED | FORBIDDEN), Ordering::AcqRel);
     }
+
+    /// Nanoseconds per cycle by the page that serves CLOCK_MONOTONIC, as (mult, shift).
+    pub(crate) fn rate<C: Counter, K: Kernel>(&self) -> Option<(u32, u32)> {
+        // Whatever is due happens first.
+        let by_counter = self.source::<C, K>().is_counter();
+        let view = if self.mono.page() == nothing() { &self.real } else { &self.mono };
+        let read = |_| crate::line::read_coarse(&view.page(), Id::Monotonic as usize).ok();
+        let line = (0..PATIENCE).find_map(read).filter(|_| by_counter)?;
+        (line.mult != 0 && line.shift < 64).then_some((line.mult, line.shift))
+    }
 }
 
 fn asked<K: Kernel>(id: Id) -> Option<u64> {

@@ -1,0 +1,98 @@
+//! The interface of `coarsetime` 0.1: `use clocksmith::compat::coarsetime::{Duration, Instant}`.
+//!
+//! Different: a tick of `as_ticks` is a nanosecond. A recent time that nobody has updated is the
+//! kernel's last tick, not zero, also in a forked child of a process with an [`Updater`]; and
+//! instants never go backward. Arithmetic saturates; only a division by zero panics.
+//!
+//! ```
+//! use clocksmith::compat::coarsetime::{Clock, Duration, Instant};
+//!
+//! let begin = Instant::now();
+//! assert!(begin.elapsed() < Duration::from_hours(1));
+//! println!("{} s since 1970", Clock::now_since_epoch().as_secs());
+//! ```
+
+mod duration;
+mod instant;
+
+pub use duration::Duration;
+pub use instant::Instant;
+
+use crate::cached::CachedClock;
+use crate::clocks;
+use std::io;
+
+/// What `recent` reads.
+static RECENT: CachedClock = CachedClock::new();
+/// What `recent_since_epoch` reads.
+static RECENT_WALL: CachedClock = CachedClock::new();
+
+/// The time since 1970.
+pub type UnixTimeStamp = Duration;
+
+/// The wall clock.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock;
+
+impl Clock {
+    /// The time since 1970 at the kernel's last tick.
+    #[inline]
+    #[must_use]
+    pub fn now_since_epoch() -> UnixTimeStamp {
+        Duration::from_ns(clocks::realtime_coarse_ns())
+    }
+
+    /// The same at the last update.
+    #[inline]
+    #[must_use]
+    pub fn recent_since_epoch() -> UnixTimeStamp {
+        Duration::from_ns(RECENT_WALL.realtime_ns())
+    }
+
+    /// Updates what [`recent_since_epoch`](Self::recent_since_epoch) gives.
+    pub fn update() {
+        Self::set_recent_since_epoch(Self::now_since_epoch());
+    }
+
+    /// Sets what [`recent_since_epoch`](Self::recent_since_epoch) gives, for tests. Zero takes it
+    /// back.
+    pub fn set_recent_since_epoch(recent: UnixTimeStamp) {
+        RECENT_WALL.remember(clocks::monotonic_ns(), recent.as_nanos());
+    }
+}
+
+/// Updates both recent times, by a thread.
+#[derive(Debug)]
+pub struct Updater {
+    period: core::time::Duration,
+    running: Option<[crate::Updater; 2]>,
+}
+
+impl Updater {
+    /// Settings: once in so many milliseconds.
+    #[must_use]
+    pub const fn new(period_millis: u64) -> Self {
+        Self { period: core::time::Duration::from_millis(period_millis), running: None }
+    }
+
+    /// Starts the thread.
+    ///
+    /// # Errors
+    ///
+    /// The system gives none.
+    pub fn start(mut self) -> io::Result<Self> {
+        let instants = crate::Updater::spawn(&RECENT, self.period, Box::new(Instant::update))?;
+        let wall = crate::Updater::spawn(&RECENT_WALL, self.period, Box::new(Clock::update))?;
+        self.running = Some([instants, wall]);
+        Ok(self)
+    }
+
+    /// Stops it, as dropping this does.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    pub fn stop(self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,7 @@
+//! The interfaces of other clocks, for programs that already use them. Needs the feature `compat`.
+//!
+//! Replace the crate's name by the path of its module here. What is different is said there.
+
+pub mod coarsetime;
+pub mod minstant;
+pub mod quanta;

@@ -1,0 +1,22 @@
+//! The interface of `quanta` 0.13: `use clocksmith::compat::quanta::{Clock, Instant}`.
+//!
+//! Different: there is no calibration, so that nothing waits for one. Raw values are nanoseconds
+//! already. Arithmetic saturates and never panics. A recent time that nobody keeps up to date is
+//! the kernel's last tick, also in a forked child; and it never goes backward.
+//!
+//! ```
+//! use clocksmith::compat::quanta::{Clock, Instant};
+//!
+//! let clock = Clock::new();
+//! let begin = clock.raw();
+//! println!("{:?}", clock.delta(begin, clock.raw()));
+//! println!("{:?}", Instant::now().elapsed());
+//! ```
+
+mod clock;
+mod instant;
+mod upkeep;
+
+pub use clock::{Clock, IntoNanoseconds, Mock, set_recent, with_clock};
+pub use instant::Instant;
+pub use upkeep::{Error, Handle, Upkeep};

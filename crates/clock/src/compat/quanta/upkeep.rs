@@ -1,0 +1,79 @@
+//! The thread that keeps the recent time.
+
+use super::clock::{Clock, RECENT, set_recent};
+use crate::updater::Updater;
+use core::fmt;
+use core::sync::atomic::Ordering;
+use core::time::Duration;
+use std::io;
+
+/// Settings of a thread that keeps the recent time.
+#[derive(Debug)]
+pub struct Upkeep {
+    interval: Duration,
+    clock: Clock,
+}
+
+/// Keeps the recent time until it is dropped.
+#[derive(Debug)]
+pub struct Handle(#[expect(dead_code, reason = "dropped with this")] Updater);
+
+/// Why no thread was started.
+#[derive(Debug)]
+pub enum Error {
+    /// There is one already in this process.
+    UpkeepRunning,
+    /// The system gave none, or no memory for it.
+    FailedToSpawnUpkeepThread(io::Error),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UpkeepRunning => f.write_str("the recent time is already kept by a thread"),
+            Self::FailedToSpawnUpkeepThread(error) => {
+                write!(f, "cannot start a thread for the recent time: {error}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::UpkeepRunning => None,
+            Self::FailedToSpawnUpkeepThread(error) => Some(error),
+        }
+    }
+}
+
+impl Upkeep {
+    /// Looks at the machine's clock at that interval.
+    #[must_use]
+    pub const fn new(interval: Duration) -> Self {
+        Self::new_with_clock(interval, Clock::new())
+    }
+
+    /// Looks at that clock at that interval.
+    #[must_use]
+    pub const fn new_with_clock(interval: Duration, clock: Clock) -> Self {
+        Self { interval, clock }
+    }
+
+    /// Starts the thread.
+    ///
+    /// # Errors
+    ///
+    /// There is one already, or the system gives none. A forked child has none of its parent's.
+    pub fn start(self) -> Result<Handle, Error> {
+        let Self { interval, clock } = self;
+        let kept = RECENT.kept().map_err(Error::FailedToSpawnUpkeepThread)?;
+        if kept.keepers.load(Ordering::Acquire) != 0 {
+            return Err(Error::UpkeepRunning);
+        }
+        let update = Box::new(move || set_recent(clock.now()));
+        Updater::spawn(&RECENT, interval, update)
+            .map(Handle)
+            .map_err(Error::FailedToSpawnUpkeepThread)
+    }
+}

@@ -1,0 +1,92 @@
+//! The two words of a cached clock; and memory for them that is fresh in every child.
+//!
+//! A forked child has a copy of its parent's memory, but not of the thread that kept the words up
+//! to date. So they lie, while there is such a thread, in memory that the kernel clears in a child,
+//! whichever way it was made (`MADV_WIPEONFORK`, since 4.14): the child finds zeros there.
+
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::io;
+
+/// Times. Zero bytes are slots that nobody has filled.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Slots {
+    /// `CLOCK_MONOTONIC` in nanoseconds, or 0: nobody keeps it up to date.
+    pub(crate) monotonic: AtomicU64,
+    /// `CLOCK_REALTIME`, likewise.
+    pub(crate) realtime: AtomicU64,
+    /// How many threads keep them up to date.
+    pub(crate) keepers: AtomicU32,
+}
+
+impl Slots {
+    pub(crate) const fn new() -> Self {
+        Self {
+            monotonic: AtomicU64::new(0),
+            realtime: AtomicU64::new(0),
+            keepers: AtomicU32::new(0),
+        }
+    }
+
+    /// Fills them. Each is one word, so that nobody sees half of one. The monotonic one only ever
+    /// grows, whoever else fills them at the same time: another thread, or a signal handler that
+    /// interrupted this.
+    pub(crate) fn fill(&self, monotonic: u64, realtime: u64) {
+        let mut there = self.monotonic.load(Ordering::Relaxed);
+        if there < monotonic {
+            there = self.monotonic.fetch_max(monotonic, Ordering::Relaxed);
+        }
+        if there <= monotonic {
+            self.realtime.store(realtime, Ordering::Relaxed);
+        }
+    }
+
+    /// Nobody keeps them up to date any more.
+    pub(crate) fn empty(&self) {
+        self.monotonic.store(0, Ordering::Relaxed);
+        self.realtime.store(0, Ordering::Relaxed);
+    }
+}
+
+/// New slots, which are never given back.
+///
+/// # Errors
+///
+/// No memory, or a kernel that cannot clear it in a child.
+#[cfg(target_os = "linux")]
+pub(crate) fn wiped_on_fork() -> io::Result<&'static Slots> {
+    let length = size_of::<Slots>();
+    // SAFETY: asks for new memory at any address.
+    let memory = unsafe {
+        libc::mmap(
+            core::ptr::null_mut(),
+            length,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        )
+    };
+    if memory == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the memory is ours. Advice does not change what is in it here and now.
+    if unsafe { libc::madvise(memory, length, libc::MADV_WIPEONFORK) } != 0 {
+        let error = io::Error::last_os_error();
+        // SAFETY: nobody else has seen this memory.
+        unsafe { libc::munmap(memory, length) };
+        return Err(error);
+    }
+    // SAFETY: a page is aligned for it, zeros are valid, and it is never unmapped.
+    Ok(unsafe { &*memory.cast::<Slots>() })
+}
+
+/// New slots, which are never given back. Other systems than Linux cannot clear them in a child.
+///
+/// # Errors
+///
+/// None.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn wiped_on_fork() -> io::Result<&'static Slots> {
+    Ok(Box::leak(Box::new(Slots::new())))
+}
