@@ -67,7 +67,11 @@ struct fast_clock : detail::clock_base<fast_clock, false> {
 };
 
 // CLOCK_MONOTONIC_COARSE: CLOCK_MONOTONIC at the kernel's last tick, 1 to 10 ms ago.
-struct coarse_clock : detail::clock_base<coarse_clock, true> {
+//
+// It never goes backward, but its steps are not all of one length, so it is not steady in the words of
+// the standard. That matters: until a steady clock's time the library may sleep just once, and this
+// clock could still show an earlier time then.
+struct coarse_clock : detail::clock_base<coarse_clock, false> {
     static time_point now() noexcept { return at(clocksmith_monotonic_coarse_ns()); }
 };
 
