@@ -4,14 +4,15 @@
 #   python/test.sh [--bench]     --bench: measures too, and checks nothing by it
 #
 # Settings: PYTHON=python3 the interpreter. Needs cargo, and Python 3.9 or later with venv and pip, which
-# fetches maturin and pytest. Exits with 1 when something is wrong, with 77 when a tool is missing.
+# fetches maturin and pytest. Exits with 1 when something is wrong, with 77 when a tool is missing, with 75
+# when the packages cannot be fetched.
 set -euo pipefail
 cd "$(dirname "$0")"
 python=${PYTHON:-python3}
 
 missing() {
     echo "python: $1" >&2
-    exit 77
+    exit "${2:-77}"
 }
 
 command -v cargo >/dev/null || missing "no cargo, which builds the module; install Rust"
@@ -22,7 +23,7 @@ trap 'rm -rf "$dir"' EXIT
 "$python" -m venv "$dir/env" >"$dir/venv" 2>&1 ||
     missing "$python cannot make a virtual environment: apt-get install python3-venv"
 pip=("$dir/env/bin/python" -m pip --disable-pip-version-check --quiet)
-"${pip[@]}" install 'maturin>=1.9,<2' 'pytest>=8' || missing "pip cannot fetch maturin and pytest"
+"${pip[@]}" install 'maturin>=1.9,<2' 'pytest>=8' || missing "pip cannot fetch maturin and pytest" 75
 
 cargo fmt --check
 # The interpreter of the environment decides what is built; the module is the same for all of them.
