@@ -69,8 +69,8 @@ static=$(file a)
 [ -n "$static" ] || fail "cargo has built no libclocksmith_c.a; see $here/Cargo.toml"
 # Without libgcc_s, of which there is no static form: compilers add what they have of libgcc.
 private=$(sed -n 's/.*native-static-libs: //p' "$notes" | tail -n 1 | sed 's/-lgcc_s *//')
-version=$(sed -n 's/.*"id":"[^"]*[#@]\([0-9][^"]*\)".*/\1/p; s/.*clocksmith-c@\([0-9][^"]*\)".*/\1/p' \
-    <(grep '"name":"clocksmith_c"' "$messages") | tail -n 1)
+version=$(grep '"name":"clocksmith_c"' "$messages" |
+    sed -n 's/.*"package_id":"[^"]*[#@]\([0-9][^"]*\)".*/\1/p' | tail -n 1)
 [ -n "$version" ] || fail "cargo's messages name no version of clocksmith-c; is cargo too old?"
 
 lib=${DESTDIR-}$libdir

@@ -11,6 +11,7 @@
 #include "clocksmith.h"
 
 #include <chrono>
+#include <cstdint>
 #include <ctime>
 
 namespace clocksmith {

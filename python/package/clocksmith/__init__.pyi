@@ -1,5 +1,24 @@
 from types import SimpleNamespace
 
+__all__ = [
+    "boottime_ns",
+    "get_clock_info",
+    "monotonic",
+    "monotonic_coarse_ns",
+    "monotonic_ns",
+    "monotonic_ordered_ns",
+    "monotonic_raw_ns",
+    "perf_counter",
+    "perf_counter_ns",
+    "realtime_coarse_ns",
+    "realtime_ns",
+    "realtime_ordered_ns",
+    "source",
+    "tai_ns",
+    "time",
+    "time_ns",
+]
+
 __version__: str
 
 def boottime_ns() -> int: ...
