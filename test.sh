@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# All checks of this project: format, lints, docs, tests, licences and advisories, boots of real
-# kernels and of an installed system, fuzzing, speed.
+# All checks of this project: format, lints, docs, tests, the libraries for C and Python, licences and
+# advisories, boots of real kernels and of an installed system, fuzzing, speed.
 #
 #   ./test.sh            everything (about a quarter of an hour on two cores, the first time)
 #   ./test.sh clippy     one step, or several, by name
@@ -58,12 +58,25 @@ tests() {
     cargo test --workspace --locked 2>&1 | tee "$log/tests"
 }
 
+# The scripts of the two exit with 77 when a tool is missing and with 75 when the network is, and say
+# which in their last line.
+script() {
+    local status=0
+    "$@" 2>&1 | tee "$log/script" || status=$?
+    case $status in
+    77) skip "$(tail -n 1 "$log/script")" ;;
+    75) skip "$(tail -n 1 "$log/script")" network ;;
+    *) return "$status" ;;
+    esac
+}
+
 licences() {
     if ! cargo deny --version >/dev/null 2>&1; then
         skip "cargo-deny is not installed: cargo install --locked cargo-deny"
         return
     fi
     cargo deny --locked check licenses bans sources
+    cargo deny --locked --manifest-path python/Cargo.toml --config deny.toml check licenses bans sources
 }
 
 # The database of advisories is a git repository, which not every network reaches.
@@ -182,13 +195,15 @@ static_program() {
         cargo build --locked -p clocksmith-cli --target x86_64-unknown-linux-musl 2>/dev/null
 }
 
-all=(fmt clippy doc test licences advisories boots disk fuzz speed)
+all=(fmt clippy doc test c python licences advisories boots disk fuzz speed)
 for name in "${@:-${all[@]}}"; do
     case $name in
     fmt) step fmt cargo fmt --all --check ;;
     clippy) step clippy cargo clippy --workspace --all-targets --locked -- -D warnings ;;
     doc) step doc docs ;;
     test) step test tests ;;
+    c) step c script crates/clock-c/test.sh --bench ;;
+    python) step python script python/test.sh --bench ;;
     licences) step licences licences ;;
     advisories) step advisories advisories ;;
     boots) step boots boots ;;

@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# Builds the C library and installs it: headers, the shared and the static library, and the file for
+# pkg-config.
+#
+#   crates/clock-c/install.sh --prefix DIR [--libdir DIR] [--target TRIPLE]
+#
+#   --prefix DIR     where it will be used, for example /usr/local
+#   --libdir DIR     where the libraries go; PREFIX/lib if it is not given
+#   --target TRIPLE  another target than this machine, as cargo names it
+#
+# With DESTDIR set in the environment everything is put below it, for packagers. Needs cargo and a
+# linker (cc).
+set -euo pipefail
+
+usage() {
+    sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$0"
+}
+
+fail() {
+    echo "install.sh: $1" >&2
+    exit "${2:-1}"
+}
+
+prefix="" libdir="" target=()
+while [ $# -gt 0 ]; do
+    case $1 in
+    --help | -h)
+        usage
+        exit 0
+        ;;
+    --prefix | --libdir | --target)
+        [ $# -ge 2 ] || fail "$1 wants a value; see --help" 2
+        case $1 in
+        --prefix) prefix=$2 ;;
+        --libdir) libdir=$2 ;;
+        --target) target=(--target "$2") ;;
+        esac
+        shift 2
+        ;;
+    *) fail "unknown argument $1; see --help" 2 ;;
+    esac
+done
+[ -n "$prefix" ] || fail "no prefix; give --prefix DIR, for example --prefix /usr/local" 2
+libdir=${libdir:-$prefix/lib}
+for dir in "$prefix" "$libdir"; do
+    case $dir in
+    /*) ;;
+    *) fail "$dir is not an absolute path, which the file for pkg-config needs; give one" 2 ;;
+    esac
+done
+
+here=$(cd "$(dirname "$0")" && pwd)
+messages=$(mktemp)
+notes=$(mktemp)
+trap 'rm -f "$messages" "$notes"' EXIT
+
+# The compiler says what the static library needs, and cargo where it has put the files.
+if ! cargo rustc --manifest-path "$here/Cargo.toml" --release --locked --lib "${target[@]}" \
+    --message-format=json-render-diagnostics -- --print native-static-libs >"$messages" 2>"$notes"; then
+    cat "$notes" >&2
+    fail "cargo could not build clocksmith-c; its message is above"
+fi
+file() {
+    # The last message that names such a file is the library's own.
+    { grep -oE "\"[^\"]*/libclocksmith_c\\.$1\"" "$messages" || true; } | tail -n 1 | tr -d '"'
+}
+shared=$(file so)
+static=$(file a)
+[ -n "$static" ] || fail "cargo has built no libclocksmith_c.a; see $here/Cargo.toml"
+# Without libgcc_s, of which there is no static form: compilers add what they have of libgcc.
+private=$(sed -n 's/.*native-static-libs: //p' "$notes" | tail -n 1 | sed 's/-lgcc_s *//')
+version=$(grep '"name":"clocksmith_c"' "$messages" |
+    sed -n 's/.*"package_id":"[^"]*[#@]\([0-9][^"]*\)".*/\1/p' | tail -n 1)
+[ -n "$version" ] || fail "cargo's messages name no version of clocksmith-c; is cargo too old?"
+
+lib=${DESTDIR-}$libdir
+include=${DESTDIR-}$prefix/include
+mkdir -p "$lib/pkgconfig" "$include" || fail "cannot make $lib and $include; may you write there?"
+install -m 644 "$here/include/clocksmith.h" "$here/include/clocksmith.hpp" "$include/"
+install -m 644 "$static" "$lib/libclocksmith.a"
+# A target without shared libraries (static musl) has none.
+if [ -n "$shared" ]; then
+    install -m 755 "$shared" "$lib/libclocksmith.so.$version"
+    ln -sf "libclocksmith.so.$version" "$lib/libclocksmith.so.${version%%.*}"
+    ln -sf "libclocksmith.so.${version%%.*}" "$lib/libclocksmith.so"
+fi
+escape() {
+    printf '%s' "$1" | sed 's/[&|\\]/\\&/g'
+}
+sed -e "s|@prefix@|$(escape "$prefix")|" -e "s|@libdir@|$(escape "$libdir")|" \
+    -e "s|@version@|$version|" -e "s|@private@|$(escape "$private")|" \
+    "$here/clocksmith.pc.in" >"$lib/pkgconfig/clocksmith.pc"
+echo "installed clocksmith $version: $include/clocksmith.h, $include/clocksmith.hpp, $lib/libclocksmith.*"

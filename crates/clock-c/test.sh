@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# Installs the C library in a temporary prefix and tests what is there: symbols, what runs at load, the
+# header, and programs in C99 to C++20 against the shared and the static library, found by pkg-config.
+#
+#   crates/clock-c/test.sh [--bench]     --bench: measures too, and checks nothing by it
+#
+# Needs cargo, pkg-config, nm, readelf, and cc or clang; c++ or clang++ for C++. Exits with 1 when
+# something is wrong, with 77 when a tool is missing.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+for tool in cargo pkg-config nm readelf cc; do
+    if ! command -v "$tool" >/dev/null; then
+        echo "clock-c: no $tool: apt-get install gcc g++ binutils pkg-config" >&2
+        exit 77
+    fi
+done
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failed=0
+
+wrong() {
+    echo "clock-c: $1" >&2
+    failed=$((failed + 1))
+}
+
+"$here/install.sh" --prefix "$dir"
+export PKG_CONFIG_PATH=$dir/lib/pkgconfig
+so=$dir/lib/libclocksmith.so
+version=$(pkg-config --modversion clocksmith)
+
+# The header declares what the libraries export, no more and no less.
+cc -E -P "$dir/include/clocksmith.h" | grep -oE '\bclocksmith_[a-z_]+ ?\(' | tr -d ' (' | sort >"$dir/declared"
+nm -D --defined-only "$so" | awk '{ print $3 }' | sort >"$dir/exported"
+nm -g --defined-only "$dir/lib/libclocksmith.a" 2>/dev/null | awk '$3 ~ /^clocksmith_/ { print $3 }' |
+    sort >"$dir/static"
+[ -s "$dir/declared" ] || wrong "no function found in clocksmith.h"
+for kind in exported static; do
+    diff "$dir/declared" "$dir/$kind" ||
+        wrong "what clocksmith.h declares (<) and what is $kind (>) differ; make them the same"
+done
+
+# The names under which programs and linkers look for it.
+readelf -d "$so" | grep -qF "[libclocksmith.so.${version%%.*}]" || wrong "the soname is not libclocksmith.so.${version%%.*}"
+[ -e "$dir/lib/libclocksmith.so.$version" ] || wrong "no file libclocksmith.so.$version"
+
+# Nothing of ours runs at load. Two functions do: the C compiler's `frame_dummy` (nothing in it on
+# Linux), and Rust's standard library's, which keeps argc and argv for std::env::args.
+read -r start size < <(readelf -SW "$so" | sed -n 's/^.* \.init_array *INIT_ARRAY *//p' | awk '{ print $1, $3 }')
+nm "$so" | awk '{ print $1, $3 }' >"$dir/names"
+entries=0
+while read -r offset _ kind addend; do
+    if [ $((16#$offset)) -lt $((16#$start)) ] || [ $((16#$offset)) -ge $((16#$start + 16#$size)) ]; then continue; fi
+    entries=$((entries + 1))
+    name=$(awk -v at="$(printf %016x $((16#$addend)))" '$1 == at { print $2; exit }' "$dir/names")
+    case $name in
+    frame_dummy | *3std3sys4args*ARGV_INIT_ARRAY*) echo "at load: $name" ;;
+    *) wrong "at load runs ${name:-a function without a name} at $addend (relocation $kind)" ;;
+    esac
+done < <(readelf -rW "$so" | grep _RELATIVE)
+[ "$entries" -eq $((16#$size / 8)) ] || wrong "of $((16#$size / 8)) functions that run at load only $entries are known"
+
+# Programs. Warnings in the headers are errors, of those that users turn on, too.
+shared=$(pkg-config --cflags --libs clocksmith)
+cflags=$(pkg-config --cflags clocksmith)
+static=$(pkg-config --static --libs clocksmith)
+strict=(-O2 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror)
+
+try() {
+    # try NAME LIBRARY_PATH COMMAND...: compiles by the command, and runs the result.
+    local name=$1 path=$2
+    shift 2
+    if ! "$@" -o "$dir/program"; then
+        wrong "$name: does not compile"
+    elif ! said=$(LD_LIBRARY_PATH=$path timeout 60 "$dir/program"); then
+        wrong "$name: failed"
+    else
+        echo "$name: ok ($said)"
+    fi
+}
+
+# try_all COMPILER SOURCE STANDARDS...
+try_all() {
+    local compiler=$1 source=$here/tests/programs/$2 standard
+    shift 2
+    for standard in "$@"; do
+        # shellcheck disable=SC2086 # words on purpose
+        try "$compiler $standard shared" "$dir/lib" "$compiler" "-std=$standard" "${strict[@]}" -pthread "$source" $shared
+    done
+    # shellcheck disable=SC2086
+    try "$compiler $standard, static library" /nonexistent "$compiler" "-std=$standard" "${strict[@]}" -pthread \
+        "$source" $cflags "-L$dir/lib" -Wl,-Bstatic -lclocksmith -Wl,-Bdynamic ${static#*-lclocksmith}
+    # shellcheck disable=SC2086
+    try "$compiler $standard, all static" /nonexistent "$compiler" -static "-std=$standard" "${strict[@]}" -pthread \
+        "$source" $cflags $static
+}
+
+for compiler in cc clang; do
+    if command -v "$compiler" >/dev/null; then
+        try_all "$compiler" clocks.c c99 c11
+    else
+        echo "$compiler: not here, not tried"
+    fi
+done
+for compiler in c++ clang++; do
+    if command -v "$compiler" >/dev/null; then
+        try_all "$compiler" chrono.cpp c++11 c++17 c++20
+        # The C header alone, as the oldest C++ sees it.
+        echo '#include <clocksmith.h>' | "$compiler" -x c++ -std=c++98 -Wall -Wextra -Werror -Wno-long-long \
+            -fsyntax-only $cflags - || wrong "$compiler: C++98 does not take clocksmith.h"
+    else
+        echo "$compiler: not here, not tried"
+    fi
+done
+
+if [ "${1-}" = --bench ]; then
+    # shellcheck disable=SC2086
+    cc -std=c11 "${strict[@]}" "$here/bench/bench.c" -o "$dir/bench" $shared
+    LD_LIBRARY_PATH=$dir/lib "$dir/bench" --rounds 500
+fi
+if [ "$failed" -ne 0 ]; then
+    echo "clock-c: $failed wrong" >&2
+    exit 1
+fi

@@ -1,0 +1,141 @@
+/* C99 and later: every clock lies between two readings of the kernel's, before and after a fork, in a
+ * signal handler, and when the kernel must be asked. */
+#define _GNU_SOURCE
+#include <clocksmith.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+
+/* What rounding, and a fine clock that is read early, may make up for. */
+#define ROUNDING_NS 1000
+
+static int failures;
+
+#define CHECK(condition)                                                                \
+    do {                                                                                \
+        if (!(condition)) {                                                             \
+            fprintf(stderr, "clocks.c:%d: not so: %s\n", __LINE__, #condition);         \
+            failures++;                                                                 \
+        }                                                                               \
+    } while (0)
+
+static uint64_t kernel_ns(clockid_t id) {
+    struct timespec now;
+    if (clock_gettime(id, &now) != 0) {
+        perror("clocks.c: clock_gettime");
+        exit(1);
+    }
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static const struct {
+    const char *name;
+    uint64_t (*read)(void);
+    clockid_t kernel;
+} CLOCKS[] = {
+    {"monotonic", clocksmith_monotonic_ns, CLOCK_MONOTONIC},
+    {"monotonic_ordered", clocksmith_monotonic_ordered_ns, CLOCK_MONOTONIC},
+    {"monotonic_coarse", clocksmith_monotonic_coarse_ns, CLOCK_MONOTONIC_COARSE},
+    {"realtime", clocksmith_realtime_ns, CLOCK_REALTIME},
+    {"realtime_ordered", clocksmith_realtime_ordered_ns, CLOCK_REALTIME},
+    {"realtime_coarse", clocksmith_realtime_coarse_ns, CLOCK_REALTIME_COARSE},
+    {"boottime", clocksmith_boottime_ns, CLOCK_BOOTTIME},
+    {"monotonic_raw", clocksmith_monotonic_raw_ns, CLOCK_MONOTONIC_RAW},
+    {"tai", clocksmith_tai_ns, CLOCK_TAI},
+};
+
+static void check_clocks(void) {
+    for (size_t i = 0; i < sizeof CLOCKS / sizeof CLOCKS[0]; i++) {
+        for (int turn = 0; turn < 1000; turn++) {
+            uint64_t first = kernel_ns(CLOCKS[i].kernel);
+            uint64_t ours = CLOCKS[i].read();
+            uint64_t last = kernel_ns(CLOCKS[i].kernel);
+            if (ours + ROUNDING_NS < first || ours > last + ROUNDING_NS) {
+                fprintf(stderr, "clocks.c: %s is %llu, the kernel's %llu before and %llu after\n",
+                        CLOCKS[i].name, (unsigned long long)ours, (unsigned long long)first,
+                        (unsigned long long)last);
+                failures++;
+                break;
+            }
+        }
+    }
+}
+
+static void check_coarse_is_coarse(void) {
+    /* A fine clock would differ at nearly every read. */
+    int changes = 0;
+    uint64_t last = clocksmith_monotonic_coarse_ns();
+    for (int i = 0; i < 1000; i++) {
+        uint64_t now = clocksmith_monotonic_coarse_ns();
+        changes += now != last;
+        last = now;
+    }
+    CHECK(changes < 100);
+}
+
+static volatile sig_atomic_t in_handler;
+
+static void handler(int number) {
+    (void)number;
+    in_handler = clocksmith_monotonic_ns() != 0;
+}
+
+int main(void) {
+    uint64_t last = clocksmith_monotonic_ns();
+    for (int i = 0; i < 100000; i++) {
+        uint64_t now = clocksmith_monotonic_ns();
+        CHECK(now >= last);
+        last = now;
+    }
+
+    errno = 12345;
+    check_clocks();
+    CHECK(errno == 12345);
+    check_coarse_is_coarse();
+
+    CHECK(strcmp(clocksmith_version(), TEXT(CLOCKSMITH_VERSION_MAJOR) "." TEXT(
+        CLOCKSMITH_VERSION_MINOR) "." TEXT(CLOCKSMITH_VERSION_PATCH)) == 0);
+
+    static const char *const NAMES[] = {"unknown", "vvar", "disciplined", "vdso", "syscall", "std", "unknown"};
+    for (int i = 0; i < 7; i++) {
+        CHECK(strcmp(clocksmith_source_name((enum clocksmith_source_id)i), NAMES[i]) == 0);
+    }
+    enum clocksmith_source_id usual = clocksmith_source();
+    CHECK(usual >= CLOCKSMITH_SOURCE_VVAR && usual <= CLOCKSMITH_SOURCE_STD);
+
+    CHECK(clocksmith_restrict((enum clocksmith_source_id)0) == EINVAL);
+    CHECK(clocksmith_restrict((enum clocksmith_source_id)6) == EINVAL);
+    CHECK(clocksmith_source() == usual);
+    CHECK(clocksmith_restrict(CLOCKSMITH_SOURCE_SYSCALL) == 0);
+    CHECK(clocksmith_source() == CLOCKSMITH_SOURCE_SYSCALL);
+    check_clocks();
+    CHECK(clocksmith_monotonic_ns() >= last);
+    CHECK(clocksmith_restrict(CLOCKSMITH_SOURCE_VVAR) == 0);
+    check_clocks();
+
+    signal(SIGUSR1, handler);
+    raise(SIGUSR1);
+    CHECK(in_handler);
+
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        check_clocks();
+        check_coarse_is_coarse();
+        _exit(failures ? 1 : 0);
+    }
+    int status = -1;
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+
+    printf("%s, %s\n", clocksmith_version(), clocksmith_source_name(clocksmith_source()));
+    return failures ? 1 : 0;
+}

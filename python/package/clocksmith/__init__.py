@@ -1,0 +1,89 @@
+"""The kernel's own time on Linux at the cost of one counter read.
+
+The functions have the names, the units and the clocks of the ``time`` module. ``monotonic_ns()`` and the
+others are read unordered: within a thread they never go backward, but beside a time that another thread
+took they may look a few nanoseconds early. ``monotonic_ordered_ns()`` and ``realtime_ordered_ns()`` do not.
+"""
+
+import time as _time
+from types import SimpleNamespace as _SimpleNamespace
+
+from ._native import (
+    boottime_ns,
+    monotonic,
+    monotonic_coarse_ns,
+    monotonic_ns,
+    monotonic_ordered_ns,
+    monotonic_raw_ns,
+    perf_counter,
+    perf_counter_ns,
+    realtime_coarse_ns,
+    realtime_ns,
+    realtime_ordered_ns,
+    source,
+    tai_ns,
+    time,
+    time_ns,
+)
+from ._native import version as _version
+
+__all__ = [
+    "boottime_ns",
+    "get_clock_info",
+    "monotonic",
+    "monotonic_coarse_ns",
+    "monotonic_ns",
+    "monotonic_ordered_ns",
+    "monotonic_raw_ns",
+    "perf_counter",
+    "perf_counter_ns",
+    "realtime_coarse_ns",
+    "realtime_ns",
+    "realtime_ordered_ns",
+    "source",
+    "tai_ns",
+    "time",
+    "time_ns",
+]
+__version__ = _version()
+
+# What each clock is called by the kernel, and whether somebody can set it.
+_CLOCKS = {
+    "boottime": ("CLOCK_BOOTTIME", False),
+    "monotonic": ("CLOCK_MONOTONIC", False),
+    "monotonic_coarse": ("CLOCK_MONOTONIC_COARSE", False),
+    "monotonic_ordered": ("CLOCK_MONOTONIC", False),
+    "monotonic_raw": ("CLOCK_MONOTONIC_RAW", False),
+    "perf_counter": ("CLOCK_MONOTONIC", False),
+    "realtime": ("CLOCK_REALTIME", True),
+    "realtime_coarse": ("CLOCK_REALTIME_COARSE", True),
+    "realtime_ordered": ("CLOCK_REALTIME", True),
+    "tai": ("CLOCK_TAI", True),
+    "time": ("CLOCK_REALTIME", True),
+}
+# Python's time module has no names for these; the numbers are Linux's.
+_COARSE = {"CLOCK_REALTIME_COARSE": 5, "CLOCK_MONOTONIC_COARSE": 6}
+
+
+def get_clock_info(name):
+    """What time.get_clock_info() says of a clock, for those of this module.
+
+    The name is the function's, without "_ns": "monotonic", "time", "monotonic_coarse" and so on. Returns
+    an object with the attributes implementation, monotonic, adjustable and resolution (in seconds).
+    """
+    if name not in _CLOCKS:
+        raise ValueError(f"no clock {name!r} to describe; there are: {', '.join(_CLOCKS)}")
+    kernel, adjustable = _CLOCKS[name]
+    resolution = 1e-9
+    if kernel in _COARSE:
+        try:
+            resolution = _time.clock_getres(_COARSE[kernel])
+        except (AttributeError, OSError):
+            # No such clock here: then a fine one serves.
+            pass
+    return _SimpleNamespace(
+        implementation=f"clocksmith({kernel}, {source()})",
+        monotonic=not adjustable,
+        adjustable=adjustable,
+        resolution=resolution,
+    )

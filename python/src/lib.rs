@@ -1,0 +1,178 @@
+//! The clocks of clocksmith as functions of Python: the module `clocksmith._native`.
+//!
+//! It speaks the C interface of CPython (the stable one, 3.9 and later) without a layer between: each
+//! function takes no argument (`METH_NOARGS`), reads a clock and makes one number.
+
+use core::ffi::{CStr, c_int};
+use core::ptr;
+use pyo3_ffi::*;
+
+/// A function of the module, as CPython calls it: the module, and no argument.
+type Function = unsafe extern "C" fn(*mut PyObject, *mut PyObject) -> *mut PyObject;
+
+/// A function of the module that returns what `$make` makes of `$value`.
+macro_rules! function {
+    ($name:literal, $make:path, $value:expr, $doc:literal) => {{
+        unsafe extern "C" fn call(_: *mut PyObject, _: *mut PyObject) -> *mut PyObject {
+            // SAFETY: CPython calls this with a thread that may make objects, which is all that
+            // the constructors of numbers ask for. A null pointer from them (no memory) is
+            // returned with their exception set, as CPython wants it.
+            unsafe { $make($value) }
+        }
+        // The first line is the signature, for `help` and `inspect`.
+        method(
+            zero_ended(concat!($name, "\0")),
+            call,
+            zero_ended(concat!($name, "()\n--\n\n", $doc, "\0")),
+        )
+    }};
+}
+
+/// A clock in nanoseconds.
+macro_rules! ns {
+    ($name:literal, $clock:path, $doc:literal) => {
+        function!($name, PyLong_FromUnsignedLongLong, $clock(), $doc)
+    };
+}
+
+/// A clock in seconds, divided as the `time` module divides.
+macro_rules! seconds {
+    ($name:literal, $clock:path, $doc:literal) => {
+        function!($name, PyFloat_FromDouble, $clock() as f64 / 1e9, $doc)
+    };
+}
+
+const COUNT: usize = 17;
+
+static mut METHODS: [PyMethodDef; COUNT] = [
+    ns!(
+        "monotonic_ns",
+        clocksmith::monotonic_ns,
+        "CLOCK_MONOTONIC in nanoseconds, as time.monotonic_ns()."
+    ),
+    seconds!(
+        "monotonic",
+        clocksmith::monotonic_ns,
+        "CLOCK_MONOTONIC in seconds, as time.monotonic()."
+    ),
+    ns!(
+        "monotonic_ordered_ns",
+        clocksmith::monotonic_ordered_ns,
+        "CLOCK_MONOTONIC in nanoseconds, ordered: never earlier than a time that another thread\n\
+         took and this one has seen. The other fine clocks may be, by a few nanoseconds."
+    ),
+    ns!(
+        "monotonic_coarse_ns",
+        clocksmith::monotonic_coarse_ns,
+        "CLOCK_MONOTONIC_COARSE in nanoseconds: the time at the kernel's last tick, 1 to 10 ms ago."
+    ),
+    ns!(
+        "perf_counter_ns",
+        clocksmith::monotonic_ns,
+        "The same as monotonic_ns(), as it is in the time module."
+    ),
+    seconds!(
+        "perf_counter",
+        clocksmith::monotonic_ns,
+        "The same as monotonic(), as it is in the time module."
+    ),
+    ns!(
+        "time_ns",
+        clocksmith::realtime_ns,
+        "CLOCK_REALTIME in nanoseconds since 1970, as time.time_ns()."
+    ),
+    seconds!(
+        "time",
+        clocksmith::realtime_ns,
+        "CLOCK_REALTIME in seconds since 1970, as time.time()."
+    ),
+    ns!(
+        "realtime_ns",
+        clocksmith::realtime_ns,
+        "CLOCK_REALTIME in nanoseconds since 1970: time_ns() by its other name."
+    ),
+    ns!(
+        "realtime_ordered_ns",
+        clocksmith::realtime_ordered_ns,
+        "CLOCK_REALTIME in nanoseconds since 1970, ordered: see monotonic_ordered_ns()."
+    ),
+    ns!(
+        "realtime_coarse_ns",
+        clocksmith::realtime_coarse_ns,
+        "CLOCK_REALTIME_COARSE in nanoseconds since 1970: the time at the kernel's last tick."
+    ),
+    ns!(
+        "boottime_ns",
+        clocksmith::boottime_ns,
+        "CLOCK_BOOTTIME in nanoseconds: monotonic, and runs on while the machine sleeps."
+    ),
+    ns!(
+        "monotonic_raw_ns",
+        clocksmith::monotonic_raw_ns,
+        "CLOCK_MONOTONIC_RAW in nanoseconds: monotonic, and nobody steers its rate."
+    ),
+    ns!(
+        "tai_ns",
+        clocksmith::tai_ns,
+        "CLOCK_TAI in nanoseconds since 1970: counts leap seconds, if the kernel knows their number."
+    ),
+    function!(
+        "source",
+        text,
+        clocksmith::source().name(),
+        "The way by which monotonic_ns() is served now: 'vvar' (the kernel's own numbers and the\n\
+         counter), 'disciplined' (a line through the kernel's clock), 'vdso', 'syscall' or 'std'."
+    ),
+    function!("version", text, env!("CARGO_PKG_VERSION"), "The version of the library."),
+    PyMethodDef::zeroed(),
+];
+
+static mut MODULE: PyModuleDef = PyModuleDef {
+    m_base: PyModuleDef_HEAD_INIT,
+    m_name: c"clocksmith._native".as_ptr(),
+    m_doc: c"The clocks of clocksmith; see the package clocksmith.".as_ptr(),
+    // No state: every interpreter of the process may have the module.
+    m_size: 0,
+    m_methods: (&raw mut METHODS).cast(),
+    m_slots: ptr::null_mut(),
+    m_traverse: None,
+    m_clear: None,
+    m_free: None,
+};
+
+/// Called by `import`.
+///
+/// # Safety
+///
+/// The caller is CPython, with a thread that may make objects.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn PyInit__native() -> *mut PyObject {
+    // SAFETY: only CPython reads or writes the definition, after this, and under its own lock.
+    unsafe { PyModuleDef_Init(&raw mut MODULE) }
+}
+
+/// # Safety
+///
+/// The thread may make objects.
+unsafe fn text(text: &str) -> *mut PyObject {
+    // SAFETY: the bytes are UTF-8 and as many as said. No text of this module is near isize::MAX.
+    unsafe { PyUnicode_FromStringAndSize(text.as_ptr().cast(), text.len() as Py_ssize_t) }
+}
+
+const fn method(name: &'static CStr, call: Function, doc: &'static CStr) -> PyMethodDef {
+    const FLAGS: c_int = METH_NOARGS;
+    PyMethodDef {
+        ml_name: name.as_ptr(),
+        ml_meth: PyMethodDefPointer { PyCFunction: call },
+        ml_flags: FLAGS,
+        ml_doc: doc.as_ptr(),
+    }
+}
+
+/// The text, which the macros have ended by a zero. Evaluated when this is compiled.
+const fn zero_ended(text: &'static str) -> &'static CStr {
+    match CStr::from_bytes_with_nul(text.as_bytes()) {
+        Ok(text) => text,
+        Err(_) => c"",
+    }
+}
