@@ -1,8 +1,10 @@
 //! The running emulator. It is ended by its own handle: when it has said everything, when its
-//! time is over, and when the value that stands for it is dropped, also on an error's way out.
+//! time is over, and when the value that stands for it is dropped, also on an error's way out. If
+//! the testbed itself is killed, the kernel ends it: see [`launch`].
 
 use crate::arch::Arch;
 use crate::frames::Reader;
+use crate::qemu::launch;
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -64,13 +66,9 @@ impl Guest {
             File::create(&log).with_context(|| format!("making {}", log.display()))?;
         let stderr_file =
             File::create(&stderr).with_context(|| format!("making {}", stderr.display()))?;
-        let mut child = Command::new(arch.qemu())
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(stderr_file)
-            .spawn()
-            .with_context(|| start_help(arch))?;
+        let mut command = Command::new(arch.qemu());
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr_file);
+        let mut child = launch::start(command).with_context(|| start_help(arch))?;
         let started = Instant::now();
         let (sender, lines) = channel();
         if let Some(serial) = child.stdout.take() {

@@ -7,6 +7,7 @@ use crate::initramfs::{self, Purpose, elf};
 use crate::kernel::catalogue::Catalogue;
 use crate::kernel::store::Store;
 use crate::qemu::arguments::{Accel, Console, Plan};
+use crate::qemu::launch;
 use crate::qemu::process::{Guest, start_help};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
@@ -41,10 +42,10 @@ pub fn shell(wanted: &Wanted, cache: &Cache) -> Result<()> {
     let (machine, kernel, initramfs) = prepare(wanted, cache, &Purpose::Shell, place.path())?;
     let plan = plan(wanted, &machine, &kernel, &initramfs, Console::Terminal);
     eprintln!("Ctrl-A X ends the emulator");
-    let status = Command::new(machine.arch.qemu())
-        .args(plan.arguments())
-        .status()
-        .with_context(|| start_help(machine.arch))?;
+    let mut command = Command::new(machine.arch.qemu());
+    command.args(plan.arguments());
+    let mut emulator = launch::start(command).with_context(|| start_help(machine.arch))?;
+    let status = emulator.wait().context("waiting for the emulator's end")?;
     if !status.success() {
         bail!("the emulator ended with {status}");
     }
