@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # All checks of this project: format, lints, docs, tests, licences and advisories, boots of real
-# kernels, fuzzing, speed.
+# kernels, scenarios in running guests, fuzzing, speed.
 #
 #   ./test.sh            everything (about a quarter of an hour on two cores, the first time)
 #   ./test.sh clippy     one step, or several, by name
@@ -142,6 +142,37 @@ boots() {
     ! grep -qE "^ +PREDICTED" "$log/again.txt"
 }
 
+# What happens to clocks in a running guest, on one kernel: the quick ones. Played once more if a busy
+# host spoiled one.
+scenarios() {
+    local tool
+    for tool in qemu-system-x86_64 cc dpkg; do
+        if ! command -v "$tool" >/dev/null; then
+            skip "no $tool: apt-get install qemu-system-x86 gcc"
+            return
+        fi
+    done
+    if ! static_program; then
+        skip "no static program for the guests: rustup target add x86_64-unknown-linux-musl"
+        return
+    fi
+    cargo build --locked -p clocksmith-testbed
+    local testbed=(${CARGO_TARGET_DIR:-target}/debug/testbed --cases testbed/cases)
+    if ! timeout 300 "${testbed[@]}" fetch --subset "smp2@6.1"; then
+        skip "the kernel could not be fetched" network
+        return
+    fi
+    local again
+    for again in "" "-- once more"; do
+        if [ -n "$again" ]; then echo "$again"; fi
+        if timeout 300 "${testbed[@]}" scenario switch,pause,migrate-file,fault --kernel 6.1 \
+            --guest-clocksmith "$static" >"$log/scenarios.json"; then
+            return 0
+        fi
+    done
+    return 1
+}
+
 # A program that runs in any guest; without the target for it the guests run none.
 static_program() {
     static=${CARGO_TARGET_DIR:-target}/x86_64-unknown-linux-musl/debug/clocksmith
@@ -149,7 +180,7 @@ static_program() {
         cargo build --locked -p clocksmith-cli --target x86_64-unknown-linux-musl 2>/dev/null
 }
 
-all=(fmt clippy doc test licences advisories boots fuzz speed)
+all=(fmt clippy doc test licences advisories boots scenarios fuzz speed)
 for name in "${@:-${all[@]}}"; do
     case $name in
     fmt) step fmt cargo fmt --all --check ;;
@@ -159,6 +190,7 @@ for name in "${@:-${all[@]}}"; do
     licences) step licences licences ;;
     advisories) step advisories advisories ;;
     boots) step boots boots ;;
+    scenarios) step scenarios scenarios ;;
     fuzz) step fuzz fuzz ;;
     speed) step speed speed ;;
     *)

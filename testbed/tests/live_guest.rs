@@ -6,7 +6,7 @@
 use clocksmith_testbed::cache::Cache;
 use clocksmith_testbed::qemu::arguments::Accel;
 use clocksmith_testbed::qemu::process::Guest;
-use clocksmith_testbed::scenario::place::{Place, Stage};
+use clocksmith_testbed::scenario::place::{Place, Programs, Stage};
 use std::path::Path;
 use std::time::Duration;
 
@@ -16,7 +16,8 @@ const SCRIPT: &str = "while :; do read -r up _ </proc/uptime; echo \"up $up\"; u
 
 fn place() -> Place {
     let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
-    Place::new(&cases, &Cache::standard().unwrap(), "6.1", Accel::Tcg, None).unwrap()
+    Place::new(&cases, &Cache::standard().unwrap(), "6.1", Accel::Tcg, &Programs::default())
+        .unwrap()
 }
 
 fn stage(place: &Place) -> Stage<'_> {

@@ -39,7 +39,7 @@ impl Tick {
 
     /// The guest's next one.
     pub fn next(guest: &Guest) -> Result<Tick> {
-        let line = guest.wait_for("|tick ", PATIENCE)?;
+        let line = guest.wait_for("tick raw=", PATIENCE)?;
         Tick::parse(&line).with_context(|| format!("the guest's line `{line}` is no reading"))
     }
 

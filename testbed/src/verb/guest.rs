@@ -1,9 +1,10 @@
 //! `testbed shell` and `testbed exec`: guests for developers.
 
 use super::run::prepare_one;
+use crate::arch::Arch;
 use crate::cache::Cache;
 use crate::case::Machine;
-use crate::initramfs::{self, Purpose, elf};
+use crate::initramfs::{self, Purpose, elf, fault::Fault};
 use crate::kernel::catalogue::Catalogue;
 use crate::kernel::store::Store;
 use crate::qemu::arguments::{Accel, Console, Plan};
@@ -32,6 +33,8 @@ pub struct Wanted {
     pub qemu: Vec<String>,
     /// Emulation or virtualization.
     pub accel: Accel,
+    /// A fault of the counter that the program of `exec` reads.
+    pub fault: Option<Fault>,
     /// Seconds `exec` waits.
     pub deadline: Option<u64>,
 }
@@ -60,7 +63,12 @@ pub fn exec(wanted: &Wanted, cache: &Cache, program: &Path, arguments: &[String]
         .with_context(|| format!("{} cannot run in a guest", program.display()))?;
     let name = program.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = name.filter(|name| name != "busybox").unwrap_or_else(|| "program".into());
-    let purpose = Purpose::Exec { program: bytes, name, arguments: arguments.to_vec() };
+    let purpose = Purpose::Exec {
+        program: bytes,
+        name,
+        arguments: arguments.to_vec(),
+        fault: wanted.fault.clone(),
+    };
     let place = tempfile::tempdir().context("making a directory for the guest's files")?;
     let (machine, kernel, initramfs) = prepare(wanted, cache, &purpose, place.path())?;
     let plan = plan(wanted, &machine, &kernel, &initramfs, Console::Piped);
@@ -85,6 +93,9 @@ fn prepare(
     };
     let arch = kernel.arch;
     let prepared = prepare_one(Store::new(cache, false).get(kernel)?, arch, cache)?;
+    if wanted.fault.is_some() && (arch != Arch::Amd64 || prepared.probe.is_none()) {
+        bail!("a fault needs an x86-64 guest, and a C compiler for the program that makes it");
+    }
     let archive = initramfs::build(&prepared.busybox, prepared.probe.as_deref(), purpose);
     let initramfs = place.join("initramfs");
     std::fs::write(&initramfs, archive)
