@@ -153,7 +153,7 @@ scenarios() {
         fi
     done
     if ! static_program; then
-        skip "no static program for the guests: rustup target add x86_64-unknown-linux-musl"
+        skip "no static program for the guests: rustup target add x86_64-unknown-linux-musl" network
         return
     fi
     cargo build --locked -p clocksmith-testbed
