@@ -44,6 +44,9 @@ static struct {
     int stat;
 } tasks[TASKS];
 
+/* All tasks have places below this one. */
+static int used;
+
 static pid_t program;
 static uint64_t first_tsc, served;
 static struct timespec first_time;
@@ -97,6 +100,7 @@ static int place(pid_t id, int *is_new)
     if (found >= 0) {
         char path[64];
         snprintf(path, sizeof path, "/proc/%d/stat", id);
+        used = found < used ? used : found + 1;
         tasks[found].id = id;
         tasks[found].stat = open(path, O_RDONLY | O_CLOEXEC);
     }
@@ -148,11 +152,28 @@ static void pass_on(int signal)
         kill(program, signal);
 }
 
+/*
+ * The next task that has something to say. They are asked in turn: who waits for any of them gets the
+ * first one in the kernel's list each time, and a quick one keeps the others from ever going on.
+ */
+static pid_t next_stop(int *status)
+{
+    static int last;
+    for (int i = 1; i <= used; i++) {
+        int at = (last + i) % used;
+        if (tasks[at].id && waitpid(tasks[at].id, status, __WALL | WNOHANG) > 0) {
+            last = at;
+            return tasks[at].id;
+        }
+    }
+    return waitpid(-1, status, __WALL);
+}
+
 static int trace(void)
 {
     for (;;) {
         int status;
-        pid_t id = waitpid(-1, &status, __WALL);
+        pid_t id = next_stop(&status);
         if (id < 0 && errno == EINTR)
             continue;
         if (id < 0)

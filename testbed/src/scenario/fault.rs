@@ -4,7 +4,7 @@
 use super::Story;
 use super::journal::{Entry, Journal};
 use super::place::Place;
-use super::reader::{ENDED, Reader, Report};
+use super::reader::{ENDED, Reader, Report, at};
 use super::ticks::PATIENCE;
 use crate::initramfs::fault::Fault;
 use anyhow::{Context, Result};
@@ -124,6 +124,7 @@ fn note(story: &mut Story, journal: &Journal, part: &Part, who: &str, said: &str
         "answered": answered,
         "reader": report,
     }));
+    story.readers.extend(report.clone().map(|report| at(report, &name)));
     report
 }
 

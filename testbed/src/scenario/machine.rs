@@ -34,7 +34,8 @@ pub fn pause(place: &Place) -> Result<Story> {
 }
 
 /// Saves the guest, goes on for five seconds, and goes back: once while it stands still, and once
-/// while it runs.
+/// while it runs. Under software emulation the clocks leap forward either way: the emulator does not
+/// let its TSC go back below what it showed last.
 pub fn snapshot(place: &Place) -> Result<Story> {
     let mut story = Story::new("snapshot", place.kernel_name());
     let mut stage = live::stage(place, "snapshot")?;

@@ -79,13 +79,16 @@ impl Story {
 
     /// A few words about how it went.
     pub fn summary(&self) -> String {
-        let number = |name: &str| self.readers.last()?.get(name)?.as_u64();
-        let mut text = match (number("reads"), number("back_steps"), number("largest_error_ns")) {
-            (Some(reads), Some(steps), Some(error)) => {
-                format!("{reads} reads, {steps} steps back, largest error {error} ns")
-            }
-            _ => format!("{} observations", self.seen.len()),
+        let numbers = |report: &Value| {
+            let number = |name: &str| report.get(name)?.as_u64();
+            let (reads, steps) = (number("reads")?, number("back_steps")?);
+            let error = number("largest_error_ns")?;
+            Some(format!("{reads} reads, {steps} steps back, largest error {error} ns"))
         };
+        // Each fault has a reader of its own; across an event there is one.
+        let from = if self.scenario == "fault" { 0 } else { self.readers.len().saturating_sub(1) };
+        let reports = self.readers.iter().skip(from).filter_map(numbers);
+        let mut text = reports.collect::<Vec<_>>().join("\n                    ");
         for problem in &self.problems {
             text.push_str(&format!("\n    PROBLEM {problem}"));
         }

@@ -134,18 +134,20 @@ impl Reader {
     }
 }
 
+/// A report with a word about when it was made.
+pub fn at(mut report: Value, when: &str) -> Value {
+    if let Some(object) = report.as_object_mut() {
+        object.insert("at".into(), json!(when));
+    }
+    report
+}
+
 /// The last report before each event, and the last of all.
 fn readers(entries: &[Entry]) -> Vec<Value> {
     let mut list = Vec::new();
     let mut last: Option<&Value> = None;
-    let mut add = |last: Option<&Value>, at: String| {
-        if let Some(report) = last {
-            let mut report = report.clone();
-            if let Some(object) = report.as_object_mut() {
-                object.insert("at".into(), json!(at));
-            }
-            list.push(report);
-        }
+    let mut add = |last: Option<&Value>, when: String| {
+        list.extend(last.map(|report| at(report.clone(), &when)));
     };
     for entry in entries {
         match entry {
