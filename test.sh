@@ -123,7 +123,8 @@ boots() {
             return
         fi
     done
-    cargo build --locked -p clocksmith-cli -p clocksmith-testbed
+    # Within a step a failure does not end the script by itself.
+    cargo build --locked -p clocksmith-cli -p clocksmith-testbed || return
     local bin=${CARGO_TARGET_DIR:-target}/debug status=0
     local guest=()
     if static_program; then guest=(--guest-clocksmith "$static"); fi
@@ -156,7 +157,7 @@ scenarios() {
         skip "no static program for the guests: rustup target add x86_64-unknown-linux-musl" network
         return
     fi
-    cargo build --locked -p clocksmith-testbed
+    cargo build --locked -p clocksmith-testbed || return
     local testbed=(${CARGO_TARGET_DIR:-target}/debug/testbed --cases testbed/cases)
     if ! timeout 300 "${testbed[@]}" fetch --subset "smp2@6.1"; then
         skip "the kernel could not be fetched" network

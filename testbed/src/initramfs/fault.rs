@@ -31,7 +31,13 @@ impl FromStr for Fault {
         let one = |part: &str| {
             let (name, value) = part.split_once('=')?;
             let (name, _) = NAMES.iter().find(|(known, _)| *known == name)?;
-            value.parse::<f64>().ok().filter(|number| number.is_finite())?;
+            // The guest's program reads cycles as whole numbers, and would take 1e8 for 1.
+            let good = if ["offset-cpu1", "jump"].contains(name) {
+                value.parse::<i64>().is_ok()
+            } else {
+                value.parse::<f64>().is_ok_and(f64::is_finite)
+            };
+            good.then_some(())?;
             Some((*name, value.to_string()))
         };
         let list: Option<Vec<_>> = text.split(',').map(one).collect();
@@ -52,7 +58,18 @@ mod tests {
         let fault: Fault = "jump=-5,after=1.5".parse().unwrap();
         assert_eq!(fault.command(), "/bin/probe fault --jump -5 --after 1.5 --");
         assert_eq!(Fault::default().command(), "/bin/probe fault --");
-        for wrong in ["", "rate", "rate=", "rate=x", "rate=1;reboot", "rat=1", "rate=1,"] {
+        for wrong in [
+            "",
+            "rate",
+            "rate=",
+            "rate=x",
+            "rate=1;reboot",
+            "rat=1",
+            "rate=1,",
+            "jump=1e8",
+            "jump=1.5",
+            "rate=inf",
+        ] {
             assert!(wrong.parse::<Fault>().is_err(), "{wrong}");
         }
     }

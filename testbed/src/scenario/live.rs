@@ -40,7 +40,7 @@ pub fn stage<'a>(place: &'a Place, name: &str) -> Result<Stage<'a>> {
 /// and ends the reader.
 pub fn finish(story: &mut Story, stage: &Stage<'_>, guest: &mut Guest) -> Result<()> {
     // Whether it did is judged with the rest.
-    stage.journal().wait_for_progress(PATIENCE);
+    stage.journal().wait_for_progress(PATIENCE / 3);
     if stage.place().has_program() {
         guest.tell("why")?;
         guest.wait_for("|== why", PATIENCE)?;
