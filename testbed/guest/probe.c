@@ -294,7 +294,9 @@ static int watch(int pause, int lines)
                 tsc = t;
             }
         }
-        printf("tick raw=%lld monotonic=%lld real=%lld tsc=%llu\n", raw, monotonic, real, tsc);
+        /* A snapshot may be loaded in the middle of a line: the sum tells two halves from a whole. */
+        printf("tick raw=%lld monotonic=%lld real=%lld tsc=%llu xor=%lld\n", raw, monotonic, real, tsc,
+               raw ^ monotonic ^ real ^ (long long)tsc);
         fflush(stdout);
         usleep(pause * 1000);
     }

@@ -89,6 +89,9 @@ impl Story {
         let from = if self.scenario == "fault" { 0 } else { self.readers.len().saturating_sub(1) };
         let reports = self.readers.iter().skip(from).filter_map(numbers);
         let mut text = reports.collect::<Vec<_>>().join("\n                    ");
+        if text.is_empty() {
+            text.push_str("no report");
+        }
         for problem in &self.problems {
             text.push_str(&format!("\n    PROBLEM {problem}"));
         }

@@ -92,7 +92,9 @@ mod tests {
     fn part(name: &str, start: i64, gain: i64, wall: i64) -> String {
         let tick = |raw: i64, gained: i64| {
             let monotonic = raw + gained;
-            format!("tick raw={raw} monotonic={monotonic} real={} tsc=0\n", monotonic + wall)
+            let tick = Tick { raw, monotonic, real: monotonic + wall, tsc: 0 };
+            let (real, xor) = (tick.real, tick.xor());
+            format!("tick raw={raw} monotonic={monotonic} real={real} tsc=0 xor={xor}\n")
         };
         format!("part {name}\n{}{}", tick(start, 0), tick(start + 1_000_000_000, gain))
     }
