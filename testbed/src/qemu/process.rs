@@ -161,7 +161,14 @@ impl Guest {
         loop {
             let left = end.saturating_duration_since(Instant::now());
             let line = self.lines.recv_timeout(left).with_context(|| {
-                format!("waiting for the guest to say `{text}`; see {}", self.log.display())
+                let complaints = read(&self.stderr);
+                format!(
+                    "waiting for the guest to say `{text}`; its last words: {}; the emulator's: \
+                     {}; see {}",
+                    last_words(&self.log),
+                    if complaints.is_empty() { "none" } else { &complaints },
+                    self.log.display()
+                )
             })?;
             if line.contains(text) {
                 return Ok(line.trim_end().to_string());
