@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # All checks of this project: format, lints, docs, tests, the libraries for C and Python, licences and
-# advisories, boots of real kernels and of an installed system, fuzzing, speed.
+# advisories, boots of real kernels and of an installed system, scenarios in running guests, fuzzing,
+# speed.
 #
 #   ./test.sh            everything (about a quarter of an hour on two cores, the first time)
 #   ./test.sh clippy     one step, or several, by name
@@ -136,7 +137,8 @@ boots() {
             return
         fi
     done
-    cargo build --locked -p clocksmith-cli -p clocksmith-testbed
+    # Within a step a failure does not end the script by itself.
+    cargo build --locked -p clocksmith-cli -p clocksmith-testbed || return
     local bin=${CARGO_TARGET_DIR:-target}/debug status=0
     local guest=()
     if static_program; then guest=(--guest-clocksmith "$static"); fi
@@ -188,6 +190,37 @@ disk() {
     timeout 600 cargo test --locked -p clocksmith-testbed --test live_disk -- --ignored --nocapture grub
 }
 
+# What happens to clocks in a running guest, on one kernel: the quick ones. Played once more if a busy
+# host spoiled one.
+scenarios() {
+    local tool
+    for tool in qemu-system-x86_64 cc dpkg; do
+        if ! command -v "$tool" >/dev/null; then
+            skip "no $tool: apt-get install qemu-system-x86 gcc"
+            return
+        fi
+    done
+    if ! static_program; then
+        skip "no static program for the guests: rustup target add x86_64-unknown-linux-musl" network
+        return
+    fi
+    cargo build --locked -p clocksmith-testbed || return
+    local testbed=(${CARGO_TARGET_DIR:-target}/debug/testbed --cases testbed/cases)
+    if ! timeout 300 "${testbed[@]}" fetch --subset "smp2@6.1"; then
+        skip "the kernel could not be fetched" network
+        return
+    fi
+    local again
+    for again in "" "-- once more"; do
+        if [ -n "$again" ]; then echo "$again"; fi
+        if timeout 300 "${testbed[@]}" scenario switch,pause,migrate-file,fault --kernel 6.1 \
+            --guest-clocksmith "$static" >"$log/scenarios.json"; then
+            return 0
+        fi
+    done
+    return 1
+}
+
 # A program that runs in any guest; without the target for it the guests run none.
 static_program() {
     static=${CARGO_TARGET_DIR:-target}/x86_64-unknown-linux-musl/debug/clocksmith
@@ -195,7 +228,7 @@ static_program() {
         cargo build --locked -p clocksmith-cli --target x86_64-unknown-linux-musl 2>/dev/null
 }
 
-all=(fmt clippy doc test c python licences advisories boots disk fuzz speed)
+all=(fmt clippy doc test c python licences advisories boots scenarios disk fuzz speed)
 for name in "${@:-${all[@]}}"; do
     case $name in
     fmt) step fmt cargo fmt --all --check ;;
@@ -208,6 +241,7 @@ for name in "${@:-${all[@]}}"; do
     advisories) step advisories advisories ;;
     boots) step boots boots ;;
     disk) step disk disk ;;
+    scenarios) step scenarios scenarios ;;
     fuzz) step fuzz fuzz ;;
     speed) step speed speed ;;
     *)

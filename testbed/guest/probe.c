@@ -7,11 +7,15 @@
  *   probe watch MS COUNT   reads the clocks COUNT times (0: for ever), MS milliseconds apart
  *   probe slew PPM         makes CLOCK_REALTIME and CLOCK_MONOTONIC run faster or slower
  *   probe step SECONDS     sets CLOCK_REALTIME forward or back
+ *   probe nice PROGRAM ... runs a program behind all others; not every busybox can
+ *   probe reader ...       threads that look for steps back and errors: reader.c
+ *   probe fault ...        runs a program whose counter is at fault: fault.c
  *
  * The question about the vDSO is answered by behaviour, not by time: a child process forbids itself the
  * system call and then reads the clock through the vDSO. If that works, no call was made.
  */
 #define _GNU_SOURCE
+#include "probe.h"
 #include <elf.h>
 #include <errno.h>
 #include <link.h>
@@ -24,6 +28,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/timex.h>
 #include <sys/wait.h>
@@ -37,8 +42,6 @@
 #define READ_CALL __NR_clock_gettime
 #define READ_NAME "__vdso_clock_gettime"
 #endif
-
-typedef int (*read_clock)(int, void *);
 
 static unsigned symbol_count(const uint32_t *hash, const uint32_t *gnu_hash)
 {
@@ -101,6 +104,12 @@ static read_clock find_in_vdso(const char *wanted)
         if (symbols[i].st_name && !strcmp(names + symbols[i].st_name, wanted))
             return (read_clock)(load + symbols[i].st_value);
     return NULL;
+}
+
+read_clock vdso_reader(void)
+{
+    read_clock reader = find_in_vdso(READ_NAME);
+    return reader ? reader : find_in_vdso("__kernel_clock_gettime");
 }
 
 static int forbid_reading_clocks(void)
@@ -181,9 +190,7 @@ static int vdso(void)
         { 6, "MONOTONIC_COARSE" },  { 7, "BOOTTIME" },          { 8, "REALTIME_ALARM" },
         { 9, "BOOTTIME_ALARM" },    { 11, "TAI" },
     };
-    read_clock reader = find_in_vdso(READ_NAME);
-    if (!reader)
-        reader = find_in_vdso("__kernel_clock_gettime");
+    read_clock reader = vdso_reader();
     for (unsigned i = 0; i < sizeof clocks / sizeof *clocks; i++) {
         struct timespec time, resolution = { 0 };
         if (syscall(SYS_clock_gettime, clocks[i].id, &time))
@@ -287,7 +294,9 @@ static int watch(int pause, int lines)
                 tsc = t;
             }
         }
-        printf("tick raw=%lld monotonic=%lld real=%lld tsc=%llu\n", raw, monotonic, real, tsc);
+        /* A snapshot may be loaded in the middle of a line: the sum tells two halves from a whole. */
+        printf("tick raw=%lld monotonic=%lld real=%lld tsc=%llu xor=%lld\n", raw, monotonic, real, tsc,
+               raw ^ monotonic ^ real ^ (long long)tsc);
         fflush(stdout);
         usleep(pause * 1000);
     }
@@ -316,6 +325,15 @@ static int step(long seconds)
     return 0;
 }
 
+static int nice_program(char **words)
+{
+    if (setpriority(PRIO_PROCESS, 0, 10))
+        perror("setpriority");
+    execvp(words[0], words);
+    perror(words[0]);
+    return 127;
+}
+
 int main(int count, char **words)
 {
     const char *job = count > 1 ? words[1] : "";
@@ -327,6 +345,12 @@ int main(int count, char **words)
         return slew(atof(words[2]));
     if (!strcmp(job, "step") && count > 2)
         return step(atol(words[2]));
+    if (!strcmp(job, "nice") && count > 2)
+        return nice_program(words + 2);
+    if (!strcmp(job, "reader"))
+        return reader(count - 2, words + 2);
+    if (!strcmp(job, "fault"))
+        return fault(count - 2, words + 2);
     if (!strcmp(job, "cpuid") || !strcmp(job, "cpuid-all")) {
         cpu_set_t set;
         CPU_ZERO(&set);
@@ -334,6 +358,7 @@ int main(int count, char **words)
         sched_setaffinity(0, sizeof set, &set);
         return cpuid(job[5] == '-');
     }
-    fputs("usage: probe vdso | watch MS COUNT | slew PPM | step SECONDS | cpuid [CPU] | cpuid-all [CPU]\n", stderr);
+    fputs("usage: probe vdso | watch MS COUNT | slew PPM | step SECONDS | cpuid [CPU] | cpuid-all [CPU]"
+          " | nice PROGRAM ... | reader --threads N | fault ... -- PROGRAM ...\n", stderr);
     return 2;
 }

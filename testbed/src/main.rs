@@ -6,8 +6,9 @@ use clocksmith_testbed::cache::Cache;
 use clocksmith_testbed::case::select::Subset;
 use clocksmith_testbed::disk::power::Hardware;
 use clocksmith_testbed::disk::{Setup, System};
+use clocksmith_testbed::initramfs::fault::Fault;
 use clocksmith_testbed::qemu::arguments::Accel;
-use clocksmith_testbed::scenario::place::Place;
+use clocksmith_testbed::scenario::place::Programs;
 use clocksmith_testbed::verb::run::{Outcome, Run};
 use clocksmith_testbed::verb::{self, guest::Wanted};
 use std::path::PathBuf;
@@ -91,17 +92,8 @@ enum Verb {
     },
     /// Play something that happens to clocks in a running guest, and print what was seen as JSON
     Scenario {
-        /// switch, pause, snapshot, migrate, ntp, or all
-        name: String,
-        /// The kernel's name in kernels.toml
-        #[arg(long, default_value = "6.1")]
-        kernel: String,
-        /// A static clocksmith program for the guests; `switch` needs it
-        #[arg(long, value_name = "PATH")]
-        guest_clocksmith: Option<PathBuf>,
-        /// tcg or kvm
-        #[arg(long, default_value = "tcg")]
-        accel: Accel,
+        #[command(flatten)]
+        scenario: ScenarioArguments,
     },
     /// Installed systems with a boot loader and systemd, on disk images
     Disk {
@@ -117,6 +109,10 @@ enum Verb {
     Exec {
         #[command(flatten)]
         guest: GuestArguments,
+        /// A fault of the counter that the program reads: offset-cpu1=CYCLES, rate=PPM or
+        /// jump=CYCLES,after=SECONDS
+        #[arg(long, value_name = "FAULT")]
+        fault: Option<Fault>,
         /// Seconds the guest may take
         #[arg(long)]
         deadline: Option<u64>,
@@ -189,6 +185,34 @@ struct DiskArguments {
 }
 
 #[derive(Args)]
+struct ScenarioArguments {
+    /// switch, pause, snapshot, migrate, migrate-file, ntp, fault, several with commas between, or
+    /// all
+    name: String,
+    /// The kernel's name in kernels.toml, several with commas between, or all
+    #[arg(long, default_value = "6.1")]
+    kernel: String,
+    /// A static clocksmith program for the guests; `switch` needs it
+    #[arg(long, value_name = "PATH")]
+    guest_clocksmith: Option<PathBuf>,
+    /// A static program that reads a clock across the event [default: the testbed's own]
+    #[arg(long, value_name = "PATH")]
+    reader: Option<PathBuf>,
+    /// Threads of the reader
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=64))]
+    reader_threads: u32,
+    /// Nanoseconds by which the reader's clock may be off CLOCK_MONOTONIC
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    reader_error_ns: u64,
+    /// tcg or kvm
+    #[arg(long, default_value = "tcg")]
+    accel: Accel,
+    /// Write a page with all results to this file, such as docs/scenarios.md
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Args)]
 struct GuestArguments {
     /// The kernel's name in kernels.toml
     #[arg(long)]
@@ -248,18 +272,30 @@ fn run(cli: Cli) -> Result<u8> {
         Verb::Report { directory, output } => {
             verb::report(&cases, &directory, output.as_deref()).map(|()| 0)
         }
-        Verb::Scenario { name, kernel, guest_clocksmith, accel } => {
-            let place = Place::new(&cases, &cache, &kernel, accel, guest_clocksmith.as_deref())?;
-            verb::scenario(&name, &place).map(|good| u8::from(!good))
+        Verb::Scenario { scenario } => {
+            let programs = Programs {
+                clocksmith: scenario.guest_clocksmith.as_deref(),
+                reader: scenario.reader.as_deref(),
+                reader_threads: scenario.reader_threads,
+                reader_error_ns: scenario.reader_error_ns,
+            };
+            let wanted = verb::scenario::Wanted {
+                names: &scenario.name,
+                kernels: &scenario.kernel,
+                accel: scenario.accel,
+                programs,
+                output: scenario.output.as_deref(),
+            };
+            verb::scenario::scenario(&wanted, &cases, &cache).map(|good| u8::from(!good))
         }
         Verb::Shell { guest } => {
-            verb::guest::shell(&wanted(guest, cases, None), &cache).map(|()| 0)
+            verb::guest::shell(&wanted(guest, cases, None, None), &cache).map(|()| 0)
         }
-        Verb::Exec { guest, deadline, words } => {
+        Verb::Exec { guest, fault, deadline, words } => {
             let Some((program, arguments)) = words.split_first() else {
                 bail!("no program to run; write it after `--`");
             };
-            let wanted = wanted(guest, cases, deadline);
+            let wanted = wanted(guest, cases, fault, deadline);
             let status = verb::guest::exec(&wanted, &cache, program.as_ref(), arguments)?;
             Ok(u8::try_from(status).unwrap_or(1))
         }
@@ -289,9 +325,14 @@ fn setup(disk: DiskArguments) -> Setup {
     Setup { system, hardware, overlay, patience: Duration::from_secs(deadline) }
 }
 
-fn wanted(guest: GuestArguments, cases: PathBuf, deadline: Option<u64>) -> Wanted {
+fn wanted(
+    guest: GuestArguments,
+    cases: PathBuf,
+    fault: Option<Fault>,
+    deadline: Option<u64>,
+) -> Wanted {
     let GuestArguments { kernel, machine, cpu, smp, cmdline, qemu, accel } = guest;
-    Wanted { cases, kernel, machine, cpu, smp, cmdline, qemu, accel, deadline }
+    Wanted { cases, kernel, machine, cpu, smp, cmdline, qemu, accel, fault, deadline }
 }
 
 /// The case directory as seen from the workspace, from the crate, or as it was built.

@@ -3,79 +3,25 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may end where something is missing")]
 
-use clocksmith_testbed::arch::Arch;
 use clocksmith_testbed::cache::Cache;
-use clocksmith_testbed::case::Machine;
-use clocksmith_testbed::initramfs::{self, Purpose};
-use clocksmith_testbed::kernel::catalogue::Catalogue;
-use clocksmith_testbed::kernel::store::{Ready, Store};
-use clocksmith_testbed::qemu::arguments::{Accel, Console, Plan};
+use clocksmith_testbed::qemu::arguments::Accel;
 use clocksmith_testbed::qemu::process::Guest;
-use clocksmith_testbed::qemu::qmp::Qmp;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use clocksmith_testbed::scenario::place::{Place, Programs, Stage};
+use std::path::Path;
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-struct Place {
-    directory: tempfile::TempDir,
-    kernel: Ready,
-    machine: Machine,
+const SCRIPT: &str = "while :; do read -r up _ </proc/uptime; echo \"up $up\"; usleep 100000; done";
+
+fn place() -> Place {
+    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
+    Place::new(&cases, &Cache::standard().unwrap(), "6.1", Accel::Tcg, &Programs::default())
+        .unwrap()
 }
 
-impl Place {
-    fn new() -> Place {
-        let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
-        let catalogue = Catalogue::load(&cases).unwrap();
-        let cache = Cache::standard().unwrap();
-        let kernel = Store::new(&cache, false).get(catalogue.get("6.1").unwrap()).unwrap();
-        let directory = tempfile::tempdir().unwrap();
-        let script = "while :; do read -r up _ </proc/uptime; echo \"up $up\"; usleep 100000; done";
-        let busybox = std::fs::read(&kernel.busybox).unwrap();
-        let archive = initramfs::build(
-            &busybox,
-            None,
-            &Purpose::Script { script: script.into(), clocksmith: None },
-        );
-        std::fs::write(directory.path().join("initramfs"), archive).unwrap();
-        let machine = Machine {
-            arch: Arch::Amd64,
-            machine: "pc".into(),
-            cpu: Some("max".into()),
-            smp: "1".into(),
-            memory: 256,
-            hpet: None,
-            acpi: None,
-            qemu: Vec::new(),
-            packed: false,
-            steady: false,
-        };
-        Place { directory, kernel, machine }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.directory.path().join(name)
-    }
-
-    fn start(&self, name: &str, incoming: Option<String>) -> (Guest, Qmp) {
-        let socket = self.path(&format!("{name}.qmp"));
-        let arguments = Plan {
-            machine: &self.machine,
-            accel: Accel::Tcg,
-            kernel: &self.kernel.image,
-            initramfs: &self.path("initramfs"),
-            cmdline: "",
-            console: Console::Piped,
-            qmp: Some(socket.clone()),
-            incoming,
-        }
-        .arguments();
-        let files = self.path(name);
-        std::fs::create_dir(&files).unwrap();
-        let guest = Guest::start(Arch::Amd64, &arguments, &files).unwrap();
-        (guest, Qmp::connect(&socket).unwrap())
-    }
+fn stage(place: &Place) -> Stage<'_> {
+    place.stage("guest", SCRIPT).unwrap()
 }
 
 /// The guest's own uptime, by what it says next.
@@ -87,8 +33,8 @@ fn uptime(guest: &Guest) -> f64 {
 #[test]
 #[ignore = "boots a guest"]
 fn a_paused_guest_does_not_notice() {
-    let place = Place::new();
-    let (guest, mut qmp) = place.start("guest", None);
+    let place = place();
+    let (guest, mut qmp) = stage(&place).start("guest", None).unwrap();
     let before = uptime(&guest);
     qmp.stop().unwrap();
     assert_eq!(qmp.status().unwrap(), "paused");
@@ -100,14 +46,10 @@ fn a_paused_guest_does_not_notice() {
 #[test]
 #[ignore = "boots a guest"]
 fn a_snapshot_can_be_gone_back_to() {
-    let mut place = Place::new();
-    let disk = place.path("disk.qcow2");
-    let mut create = Command::new("qemu-img");
-    create.args(["create", "-q", "-f", "qcow2"]).arg(&disk).arg("64M");
-    assert!(create.status().unwrap().success());
-    place.machine.qemu =
-        vec!["-drive".into(), format!("if=none,id=state,format=qcow2,file={}", disk.display())];
-    let (guest, mut qmp) = place.start("guest", None);
+    let place = place();
+    let mut stage = stage(&place);
+    stage.with_disk().unwrap();
+    let (guest, mut qmp) = stage.start("guest", None).unwrap();
     uptime(&guest);
     qmp.savevm("here").unwrap();
     qmp.loadvm("here").unwrap();
@@ -119,11 +61,12 @@ fn a_snapshot_can_be_gone_back_to() {
 #[test]
 #[ignore = "boots a guest"]
 fn a_guest_moves_to_another_emulator_and_goes_on_there() {
-    let place = Place::new();
-    let address = format!("unix:{}", place.path("migration").display());
-    let (source, mut from) = place.start("source", None);
+    let place = place();
+    let stage = stage(&place);
+    let address = format!("unix:{}", stage.path("migration").display());
+    let (source, mut from) = stage.start("source", None).unwrap();
     let before = uptime(&source);
-    let (target, mut to) = place.start("target", Some(address.clone()));
+    let (target, mut to) = stage.start("target", Some(address.clone())).unwrap();
     from.migrate(&address, PATIENCE).unwrap();
     assert_eq!(from.status().unwrap(), "postmigrate");
     assert!(uptime(&target) >= before);

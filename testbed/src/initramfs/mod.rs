@@ -2,14 +2,17 @@
 //! some boots, one more program or script.
 //!
 //! - [`cpio`]: the archive format
+//! - [`fault`]: a counter that is wrong, and the command that makes it so
 //! - [`elf`]: whether a program can run in a guest
 //! - [`probe`]: the static program that reads CPUID and finds out which clocks need no system call
 
 pub mod cpio;
 pub mod elf;
+pub mod fault;
 pub mod probe;
 
 use cpio::Archive;
+use fault::Fault;
 
 /// The guest's init script.
 const INIT: &str = include_str!("../../guest/init.sh");
@@ -32,13 +35,15 @@ pub enum Purpose {
         name: String,
         /// Its arguments.
         arguments: Vec<String>,
+        /// A fault of the counter that it reads.
+        fault: Option<Fault>,
     },
     /// Run a shell script, then stop.
     Script {
         /// The script.
         script: String,
-        /// The static clocksmith program, if the script needs it.
-        clocksmith: Option<Vec<u8>>,
+        /// Static programs that the script runs, by name.
+        programs: Vec<(&'static str, Vec<u8>)>,
     },
     /// Give a person a shell.
     Shell,
@@ -66,15 +71,16 @@ pub fn build(busybox: &[u8], probe: Option<&[u8]>, purpose: &Purpose) -> Vec<u8>
                 archive.file("testbed/run", 0o755, format!("{run}\n").as_bytes());
             }
         }
-        Purpose::Exec { program, name, arguments } => {
+        Purpose::Exec { program, name, arguments, fault } => {
             archive.file(&format!("bin/{name}"), 0o755, program);
-            let mut words = vec![format!("/bin/{name}")];
+            let mut words: Vec<String> = fault.iter().map(Fault::command).collect();
+            words.push(format!("/bin/{name}"));
             words.extend(arguments.iter().map(|argument| quote(argument)));
             archive.file("testbed/run", 0o755, format!("{}\n", words.join(" ")).as_bytes());
         }
-        Purpose::Script { script, clocksmith } => {
-            if let Some(program) = clocksmith {
-                archive.file("bin/clocksmith", 0o755, program);
+        Purpose::Script { script, programs } => {
+            for (name, program) in programs {
+                archive.file(&format!("bin/{name}"), 0o755, program);
             }
             archive.file("testbed/run", 0o755, format!("{script}\n").as_bytes());
         }
@@ -110,8 +116,13 @@ mod tests {
             program: b"elf".into(),
             name: "tool".into(),
             arguments: vec!["a b".into()],
+            fault: None,
         };
-        assert!(text(exec).contains("/bin/tool 'a b'\n"));
+        assert!(text(exec.clone()).contains("/bin/tool 'a b'\n"));
+        let Purpose::Exec { program, name, arguments, .. } = exec else { unreachable!() };
+        let fault = Some("rate=5".parse().unwrap());
+        let exec = Purpose::Exec { program, name, arguments, fault };
+        assert!(text(exec).contains("/bin/probe fault --rate 5 -- /bin/tool 'a b'\n"));
         let record = text(Purpose::Record { clocksmith: None, run: Some("date".into()) });
         assert!(record.contains("testbed/record") && record.contains("date\n"));
     }

@@ -1,8 +1,10 @@
 //! The running emulator. It is ended by its own handle: when it has said everything, when its
-//! time is over, and when the value that stands for it is dropped, also on an error's way out.
+//! time is over, and when the value that stands for it is dropped, also on an error's way out. If
+//! the testbed itself is killed, the kernel ends it: see [`launch`].
 
 use crate::arch::Arch;
 use crate::frames::Reader;
+use crate::qemu::launch;
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -46,6 +48,10 @@ fn unless_empty(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!(", saying: {text}") }
 }
 
+/// Sees each line that the guest says before anybody else, and may keep it to itself by returning
+/// true.
+pub type Tap = Box<dyn Fn(&str) -> bool + Send>;
+
 /// A running guest.
 pub struct Guest {
     child: Child,
@@ -59,18 +65,24 @@ impl Guest {
     /// Starts an emulator whose serial line comes to the testbed. The serial log and the
     /// emulator's own messages go to files in `directory`.
     pub fn start(arch: Arch, arguments: &[OsString], directory: &Path) -> Result<Guest> {
+        Guest::start_tapped(arch, arguments, directory, Box::new(|_| false))
+    }
+
+    /// The same, for a guest of whose lines some are meant for somebody else.
+    pub fn start_tapped(
+        arch: Arch,
+        arguments: &[OsString],
+        directory: &Path,
+        tap: Tap,
+    ) -> Result<Guest> {
         let (log, stderr) = (directory.join("serial.log"), directory.join("qemu.err"));
         let mut log_file =
             File::create(&log).with_context(|| format!("making {}", log.display()))?;
         let stderr_file =
             File::create(&stderr).with_context(|| format!("making {}", stderr.display()))?;
-        let mut child = Command::new(arch.qemu())
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(stderr_file)
-            .spawn()
-            .with_context(|| start_help(arch))?;
+        let mut command = Command::new(arch.qemu());
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr_file);
+        let mut child = launch::start(command).with_context(|| start_help(arch))?;
         let started = Instant::now();
         let (sender, lines) = channel();
         if let Some(serial) = child.stdout.take() {
@@ -79,7 +91,8 @@ impl Guest {
                 let mut line = Vec::new();
                 while serial.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
                     let _ = log_file.write_all(&line);
-                    if sender.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
+                    let text = String::from_utf8_lossy(&line).into_owned();
+                    if !tap(&text) && sender.send(text).is_err() {
                         break;
                     }
                     line.clear();
@@ -123,13 +136,39 @@ impl Guest {
         }
     }
 
+    /// Types a line on the guest's console.
+    pub fn tell(&mut self, line: &str) -> Result<()> {
+        let serial = self.child.stdin.as_mut().context("the guest's console takes no input")?;
+        writeln!(serial, "{line}").with_context(|| format!("saying `{line}` to the guest"))
+    }
+
+    /// The lines that the guest says next, up to one that contains `text`, without that one.
+    pub fn lines_until(&self, text: &str, patience: Duration) -> Result<Vec<String>> {
+        let end = Instant::now() + patience;
+        let mut lines = Vec::new();
+        loop {
+            let line = self.wait_for("", end.saturating_duration_since(Instant::now()))?;
+            if line.contains(text) {
+                return Ok(lines);
+            }
+            lines.push(line);
+        }
+    }
+
     /// Waits until the guest has printed a line that contains `text`, and returns the line.
     pub fn wait_for(&self, text: &str, patience: Duration) -> Result<String> {
         let end = Instant::now() + patience;
         loop {
             let left = end.saturating_duration_since(Instant::now());
             let line = self.lines.recv_timeout(left).with_context(|| {
-                format!("waiting for the guest to say `{text}`; see {}", self.log.display())
+                let complaints = read(&self.stderr);
+                format!(
+                    "waiting for the guest to say `{text}`; its last words: {}; the emulator's: \
+                     {}; see {}",
+                    last_words(&self.log),
+                    if complaints.is_empty() { "none" } else { &complaints },
+                    self.log.display()
+                )
             })?;
             if line.contains(text) {
                 return Ok(line.trim_end().to_string());

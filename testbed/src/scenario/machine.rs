@@ -1,44 +1,46 @@
 //! Pause, snapshot and migration, seen by the guest's own clocks.
 
-use super::Story;
-use super::place::Place;
+use super::place::{Place, Stage};
 use super::ticks::{PATIENCE, Passed, Tick};
+use super::{Story, live};
+use crate::initramfs::quote;
 use crate::qemu::process::Guest;
+use crate::qemu::qmp::Qmp;
 use anyhow::Result;
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-/// Reads the clocks for as long as the guest lives. The clocksource has settled before.
-const WATCH: &str = "sleep 4; probe watch 100 0";
-
-/// How long the guest stands still, or its snapshot lies.
+/// How long the guest stands still, or its snapshot or file lies.
 const WHILE: Duration = Duration::from_secs(5);
 
 /// Stops the guest's processors for five seconds.
 pub fn pause(place: &Place) -> Result<Story> {
     let mut story = Story::new("pause", place.kernel_name());
-    let stage = place.stage("pause", WATCH)?;
-    let (guest, mut qmp) = stage.start("guest", None)?;
+    let stage = live::stage(place, "pause")?;
+    let (mut guest, mut qmp) = stage.start("guest", None)?;
     let (rate, tick) = rate(&guest)?;
     qmp.stop()?;
     let before = last(&guest, tick);
     std::thread::sleep(WHILE);
+    stage.journal().mark("paused");
     qmp.cont()?;
     let after = Tick::next(&guest)?;
     note(&mut story, "paused", before, after, WHILE, rate);
     story.check(after.since(before).seconds() < 2.0, || {
         "CLOCK_MONOTONIC ran while the guest was paused".into()
     });
+    live::finish(&mut story, &stage, &mut guest)?;
     Ok(story)
 }
 
 /// Saves the guest, goes on for five seconds, and goes back: once while it stands still, and once
-/// while it runs.
+/// while it runs. Under software emulation the clocks leap forward either way: the emulator does not
+/// let its TSC go back below what it showed last.
 pub fn snapshot(place: &Place) -> Result<Story> {
     let mut story = Story::new("snapshot", place.kernel_name());
-    let mut stage = place.stage("snapshot", WATCH)?;
+    let mut stage = live::stage(place, "snapshot")?;
     stage.with_disk()?;
-    let (guest, mut qmp) = stage.start("guest", None)?;
+    let (mut guest, mut qmp) = stage.start("guest", None)?;
     let (rate, tick) = rate(&guest)?;
     qmp.stop()?;
     let saved = last(&guest, tick);
@@ -49,6 +51,7 @@ pub fn snapshot(place: &Place) -> Result<Story> {
     qmp.stop()?;
     let left = last(&guest, saved);
     qmp.loadvm("still")?;
+    stage.journal().mark("loaded standing still");
     qmp.cont()?;
     let loaded = Tick::next(&guest)?;
     note(&mut story, "saved and loaded standing still", saved, loaded, begin.elapsed(), rate);
@@ -60,6 +63,7 @@ pub fn snapshot(place: &Place) -> Result<Story> {
     let begin = Instant::now();
     std::thread::sleep(WHILE);
     qmp.loadvm("running")?;
+    stage.journal().mark("loaded running");
     // Readings from before are still on the way: the first one from behind the load follows a
     // silence or a leap, so the last of a second is surely one.
     let end = Instant::now() + Duration::from_secs(1);
@@ -68,26 +72,68 @@ pub fn snapshot(place: &Place) -> Result<Story> {
         loaded = Tick::next(&guest)?;
     }
     note(&mut story, "saved and loaded running", saved, loaded, begin.elapsed(), rate);
+    live::finish(&mut story, &stage, &mut guest)?;
     Ok(story)
 }
 
 /// Moves the guest to another emulator.
 pub fn migrate(place: &Place) -> Result<Story> {
     let mut story = Story::new("migrate", place.kernel_name());
-    let stage = place.stage("migrate", WATCH)?;
+    let stage = live::stage(place, "migrate")?;
     let address = format!("unix:{}", stage.path("socket").display());
     let (source, mut from) = stage.start("source", None)?;
     let (rate, tick) = rate(&source)?;
-    let (target, mut to) = stage.start("target", Some(address.clone()))?;
+    let (target, to) = stage.start("target", Some(address.clone()))?;
     let begin = Instant::now();
     from.migrate(&address, PATIENCE)?;
-    let took = begin.elapsed();
-    let before = last(&source, tick);
-    let after = Tick::next(&target)?;
-    note(&mut story, "moved", before, after, took, rate);
-    let status = to.status()?;
-    story.check(status == "running", || format!("the guest is {status} after it was moved"));
+    stage.journal().mark("moved");
+    let move_ = Move { begin, before: last(&source, tick), rate };
+    move_.arrived(&mut story, &stage, target, to)?;
     Ok(story)
+}
+
+/// Moves the guest to another emulator through a file, in which it lies for five seconds.
+pub fn migrate_file(place: &Place) -> Result<Story> {
+    let mut story = Story::new("migrate-file", place.kernel_name());
+    let stage = live::stage(place, "migrate-file")?;
+    let file = stage.path("state");
+    let quoted = quote(&file.to_string_lossy());
+    let (source, mut from) = stage.start("source", None)?;
+    let (rate, tick) = rate(&source)?;
+    let begin = Instant::now();
+    from.migrate(&format!("exec:cat >{quoted}"), PATIENCE)?;
+    let move_ = Move { begin, before: last(&source, tick), rate };
+    drop(source);
+    let size = std::fs::metadata(&file).map(|file| file.len()).unwrap_or_default();
+    story.seen.push(json!({ "what": "written", "file_mib": size >> 20 }));
+    std::thread::sleep(WHILE);
+    stage.journal().mark("moved through a file");
+    let (target, to) = stage.start("target", Some(format!("exec:cat {quoted}")))?;
+    move_.arrived(&mut story, &stage, target, to)?;
+    Ok(story)
+}
+
+/// A guest on its way to another emulator.
+struct Move {
+    begin: Instant,
+    before: Tick,
+    rate: f64,
+}
+
+impl Move {
+    fn arrived(
+        self,
+        story: &mut Story,
+        stage: &Stage<'_>,
+        mut target: Guest,
+        mut to: Qmp,
+    ) -> Result<()> {
+        let after = Tick::next(&target)?;
+        note(story, "moved", self.before, after, self.begin.elapsed(), self.rate);
+        let status = to.status()?;
+        story.check(status == "running", || format!("the guest is {status} after it was moved"));
+        live::finish(story, stage, &mut target)
+    }
 }
 
 /// The rate of the guest's TSC, over about two seconds, and the reading at their end.
@@ -102,7 +148,7 @@ fn rate(guest: &Guest) -> Result<(f64, Tick)> {
 
 /// The last reading of a guest that says nothing more; the one before, if there is none.
 fn last(guest: &Guest, mut last: Tick) -> Tick {
-    while let Ok(line) = guest.wait_for("|tick ", Duration::from_millis(500)) {
+    while let Ok(line) = guest.wait_for("tick raw=", Duration::from_millis(500)) {
         last = Tick::parse(&line).unwrap_or(last);
     }
     last

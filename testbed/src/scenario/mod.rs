@@ -1,15 +1,26 @@
 //! What happens to clocks in a running guest: somebody switches the clocksource, the guest is
-//! paused, saved and loaded, moved, or its time is steered.
+//! paused, saved and loaded, moved, its time is steered, or its counter is wrong. Meanwhile a reader
+//! in it reads a clock in several threads, and reports what it saw.
 //!
 //! - [`place`]: a guest with a script in it, and what it says while it runs
+//! - [`reader`]: the program that reads across the event, and what it may see
+//! - [`journal`]: its reports and the events, in order
+//! - [`live`]: a guest that does what it is told while something happens from outside
 //! - [`ticks`]: readings of the guest's clocks, and what they show
 //! - [`switch`]: the clocksource is changed through sysfs
 //! - [`machine`]: pause, snapshot and migration
 //! - [`ntp`]: the clock is slewed, and the wall clock is set
+//! - [`fault`]: the reader reads a wrong counter
+//! - [`page`]: many stories in one table
 
+pub mod fault;
+pub mod journal;
+pub mod live;
 pub mod machine;
 pub mod ntp;
+pub mod page;
 pub mod place;
+pub mod reader;
 pub mod switch;
 pub mod ticks;
 
@@ -19,7 +30,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 /// The scenarios, by name.
-pub const NAMES: &[&str] = &["switch", "pause", "snapshot", "migrate", "ntp"];
+pub const NAMES: &[&str] =
+    &["switch", "pause", "snapshot", "migrate", "migrate-file", "ntp", "fault"];
+
+/// The kernels that `all` stands for, by their names in the catalogue.
+pub const KERNELS: &[&str] = &["5.10", "6.1", "6.12", "7.x"];
 
 /// What a scenario saw.
 #[derive(Debug, Serialize)]
@@ -30,8 +45,12 @@ pub struct Story {
     pub scenario: &'static str,
     /// The kernel's name in the catalogue.
     pub kernel: String,
+    /// The version of its package.
+    pub kernel_version: String,
     /// What was seen, in order.
     pub seen: Vec<Value>,
+    /// What the reader reported last before each event, and at the end.
+    pub readers: Vec<Value>,
     /// What should not have been seen.
     pub problems: Vec<String>,
 }
@@ -42,9 +61,41 @@ impl Story {
             schema: "clocksmith.testbed.scenario.v1",
             scenario,
             kernel: kernel.into(),
+            kernel_version: String::new(),
             seen: Vec::new(),
+            readers: Vec::new(),
             problems: Vec::new(),
         }
+    }
+
+    /// The story of a scenario that could not be played to its end.
+    pub fn broken(name: &str, place: &Place, error: &anyhow::Error) -> Story {
+        let name = NAMES.iter().find(|known| **known == name).unwrap_or(&"");
+        let mut story = Story::new(name, place.kernel_name());
+        story.kernel_version = place.kernel_version().into();
+        story.problems.push(format!("{error:#}"));
+        story
+    }
+
+    /// A few words about how it went.
+    pub fn summary(&self) -> String {
+        let numbers = |report: &Value| {
+            let number = |name: &str| report.get(name)?.as_u64();
+            let (reads, steps) = (number("reads")?, number("back_steps")?);
+            let error = number("largest_error_ns")?;
+            Some(format!("{reads} reads, {steps} steps back, largest error {error} ns"))
+        };
+        // Each fault has a reader of its own; across an event there is one.
+        let from = if self.scenario == "fault" { 0 } else { self.readers.len().saturating_sub(1) };
+        let reports = self.readers.iter().skip(from).filter_map(numbers);
+        let mut text = reports.collect::<Vec<_>>().join("\n                    ");
+        if text.is_empty() {
+            text.push_str("no report");
+        }
+        for problem in &self.problems {
+            text.push_str(&format!("\n    PROBLEM {problem}"));
+        }
+        text
     }
 
     /// Notes a problem if something that should hold does not.
@@ -57,12 +108,15 @@ impl Story {
 
 /// Plays a scenario. `None` if there is none of that name.
 pub fn play(name: &str, place: &Place) -> Option<Result<Story>> {
-    Some(match name {
+    let story = match name {
         "switch" => switch::play(place),
         "pause" => machine::pause(place),
         "snapshot" => machine::snapshot(place),
         "migrate" => machine::migrate(place),
+        "migrate-file" => machine::migrate_file(place),
         "ntp" => ntp::play(place),
+        "fault" => fault::play(place),
         _ => return None,
-    })
+    };
+    Some(story.map(|story| Story { kernel_version: place.kernel_version().into(), ..story }))
 }

@@ -8,15 +8,18 @@ use anyhow::{Context, Result};
 use serde_json::json;
 
 /// Each part is announced by a line and followed by readings.
-const SCRIPT: &str = "sleep 4
-part() { echo \"part $*\"; [ $# = 0 ] || probe \"$@\"; }
+const SCRIPT: &str = "settle
+READER
+part() { echo \"part $*\"; mark $*; [ $# = 0 ] || probe \"$@\"; }
 watch() { probe watch 100 20; }
 part slew 0; watch
 part slew 500; watch
 part slew -500; watch
 part slew 0; watch
 part step 3600; watch
-part step -3600; watch";
+part step -3600; watch
+sleep 1
+reader_end";
 
 /// Millionths by which a rate may miss what was asked for; readings are not simultaneous.
 const RATE_TOLERANCE: f64 = 60.0;
@@ -28,9 +31,10 @@ pub fn play(place: &Place) -> Result<Story> {
     let mut story = Story::new("ntp", place.kernel_name());
     let stage = place.stage("ntp", SCRIPT)?;
     let (guest, _qmp) = stage.start("guest", None)?;
-    let frames = guest.frames(PATIENCE)?;
+    let frames = guest.frames(2 * PATIENCE)?;
     let said = frames.get("run").context("the guest did not say what it saw")?;
     tell(&mut story, said)?;
+    place.reader().judge(&mut story, stage.journal(), said);
     Ok(story)
 }
 
@@ -88,7 +92,9 @@ mod tests {
     fn part(name: &str, start: i64, gain: i64, wall: i64) -> String {
         let tick = |raw: i64, gained: i64| {
             let monotonic = raw + gained;
-            format!("tick raw={raw} monotonic={monotonic} real={} tsc=0\n", monotonic + wall)
+            let tick = Tick { raw, monotonic, real: monotonic + wall, tsc: 0 };
+            let (real, xor) = (tick.real, tick.xor());
+            format!("tick raw={raw} monotonic={monotonic} real={real} tsc=0 xor={xor}\n")
         };
         format!("part {name}\n{}{}", tick(start, 0), tick(start + 1_000_000_000, gain))
     }

@@ -1,5 +1,7 @@
 //! A guest that runs a script, with a control socket.
 
+use super::journal::Journal;
+use super::reader::Reader;
 use crate::arch::Arch;
 use crate::cache::Cache;
 use crate::case::Machine;
@@ -14,6 +16,10 @@ use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// No watchdog: on a busy host the emulated reference is late now and then, and a good TSC would be
+/// condemned in the middle of something else.
+const CMDLINE: &str = "tsc=reliable";
+
 /// Everything that the guests of a scenario need.
 pub struct Place {
     directory: tempfile::TempDir,
@@ -21,6 +27,25 @@ pub struct Place {
     name: String,
     accel: Accel,
     clocksmith: Option<Vec<u8>>,
+    reader: Reader,
+}
+
+/// What the guests of scenarios get besides a kernel.
+pub struct Programs<'a> {
+    /// A static clocksmith program.
+    pub clocksmith: Option<&'a Path>,
+    /// A static reader; the probe's own if there is none.
+    pub reader: Option<&'a Path>,
+    /// How many threads of the reader read.
+    pub reader_threads: u32,
+    /// How far the reader's clock may be from CLOCK_MONOTONIC, in nanoseconds.
+    pub reader_error_ns: u64,
+}
+
+impl Default for Programs<'_> {
+    fn default() -> Self {
+        Programs { clocksmith: None, reader: None, reader_threads: 3, reader_error_ns: 0 }
+    }
 }
 
 /// The files of one scenario's guests.
@@ -29,16 +54,17 @@ pub struct Stage<'a> {
     directory: PathBuf,
     initramfs: PathBuf,
     machine: Machine,
+    journal: Journal,
 }
 
 impl Place {
-    /// A place for guests of one x86-64 kernel; `clocksmith` is a static program for them.
+    /// A place for guests of one x86-64 kernel.
     pub fn new(
         cases: &Path,
         cache: &Cache,
         kernel: &str,
         accel: Accel,
-        clocksmith: Option<&Path>,
+        programs: &Programs<'_>,
     ) -> Result<Place> {
         let catalogue = Catalogue::load(cases)?;
         let Some(entry) = catalogue.get(kernel) else {
@@ -51,17 +77,14 @@ impl Place {
         if prepared.probe.is_none() {
             bail!("scenarios need the guests' static probe; install a C compiler");
         }
-        let clocksmith = clocksmith
-            .map(|path| {
-                let bytes = std::fs::read(path)
-                    .with_context(|| format!("reading the guests' program {}", path.display()))?;
-                elf::check_static(&bytes)
-                    .with_context(|| format!("{} cannot run in a guest", path.display()))?;
-                Ok::<_, anyhow::Error>(bytes)
-            })
-            .transpose()?;
+        let clocksmith = programs.clocksmith.map(read_static).transpose()?;
+        let reader = Reader {
+            program: programs.reader.map(read_static).transpose()?,
+            threads: programs.reader_threads,
+            error_ns: programs.reader_error_ns,
+        };
         let directory = tempfile::tempdir().context("making a directory for the guests' files")?;
-        Ok(Place { directory, prepared, name: kernel.into(), accel, clocksmith })
+        Ok(Place { directory, prepared, name: kernel.into(), accel, clocksmith, reader })
     }
 
     /// The kernel's name in the catalogue.
@@ -69,17 +92,32 @@ impl Place {
         &self.name
     }
 
-    /// Whether there is a program for the guests.
+    /// The version of the kernel's package.
+    pub fn kernel_version(&self) -> &str {
+        &self.prepared.kernel.package.version
+    }
+
+    /// The reader that runs in the guests.
+    pub fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
+    /// Whether there is a clocksmith program for the guests.
     pub fn has_program(&self) -> bool {
         self.clocksmith.is_some()
     }
 
-    /// Makes the files for guests that run a script.
+    /// Makes the files for guests that run a script; [`Reader::script`] says what it can use. Two
+    /// processors with an invariant TSC, so that the threads of a reader really run side by side.
     pub fn stage(&self, name: &str, script: &str) -> Result<Stage<'_>> {
         let directory = self.directory.path().join(name);
         std::fs::create_dir_all(&directory).context("making a directory for the guest's files")?;
-        let purpose =
-            Purpose::Script { script: script.into(), clocksmith: self.clocksmith.clone() };
+        let mut programs = Vec::new();
+        for (name, program) in [("clocksmith", &self.clocksmith), ("reader", &self.reader.program)]
+        {
+            programs.extend(program.clone().map(|program| (name, program)));
+        }
+        let purpose = Purpose::Script { script: self.reader.script(script), programs };
         let Prepared { busybox, probe, .. } = &self.prepared;
         let initramfs = directory.join("initramfs");
         std::fs::write(&initramfs, initramfs::build(busybox, probe.as_deref(), &purpose))
@@ -87,8 +125,8 @@ impl Place {
         let machine = Machine {
             arch: Arch::Amd64,
             machine: "pc".into(),
-            cpu: Some("max".into()),
-            smp: "1".into(),
+            cpu: Some("max,x-force-features=on,+invtsc".into()),
+            smp: "2".into(),
             memory: 256,
             hpet: None,
             acpi: None,
@@ -96,11 +134,22 @@ impl Place {
             packed: false,
             steady: false,
         };
-        Ok(Stage { place: self, directory, initramfs, machine })
+        let journal = Journal::default();
+        Ok(Stage { place: self, directory, initramfs, machine, journal })
     }
 }
 
 impl Stage<'_> {
+    /// Where the stage is.
+    pub fn place(&self) -> &Place {
+        self.place
+    }
+
+    /// What the guests' reader reports.
+    pub fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
     /// A file of the scenario.
     pub fn path(&self, name: &str) -> PathBuf {
         self.directory.join(name)
@@ -130,14 +179,24 @@ impl Stage<'_> {
             accel: self.place.accel,
             kernel: &self.place.prepared.kernel.image,
             initramfs: &self.initramfs,
-            cmdline: "",
+            cmdline: CMDLINE,
             console: Console::Piped,
             qmp: Some(socket.clone()),
             incoming,
         }
         .arguments();
-        let guest = Guest::start(Arch::Amd64, &arguments, &files)?;
+        let journal = self.journal.clone();
+        let tap = Box::new(move |line: &str| journal.take(line));
+        let guest = Guest::start_tapped(Arch::Amd64, &arguments, &files, tap)?;
         let qmp = Qmp::connect(&socket)?;
         Ok((guest, qmp))
     }
+}
+
+fn read_static(path: &Path) -> Result<Vec<u8>> {
+    let bytes = std::fs::read(path)
+        .with_context(|| format!("reading the guests' program {}", path.display()))?;
+    elf::check_static(&bytes)
+        .with_context(|| format!("{} cannot run in a guest", path.display()))?;
+    Ok(bytes)
 }

@@ -9,14 +9,21 @@ use serde_json::json;
 use std::collections::BTreeSet;
 
 /// Each part is announced by a line, followed by the current clocksource and an answer.
-const SCRIPT: &str = "S=/sys/devices/system/clocksource/clocksource0
-ask() { echo \"== $1\"; cat $S/current_clocksource; clocksmith why --json --no-measure; }
-sleep 4
+const SCRIPT: &str =
+    "ask() { echo \"== $1\"; cat $S/current_clocksource; clocksmith why --json --no-measure; }
+settle
+READER
+sleep 1
 ask boot
 for name in hpet acpi_pm tsc nonsense; do
     echo $name >$S/current_clocksource
+    mark $name
+    sleep 1
     ask $name
-done";
+done
+sleep 3
+echo '== end'
+reader_end";
 
 /// What must be seen: the part, the current clocksource, the verdict, and whether somebody's choice
 /// is the cause.
@@ -38,9 +45,11 @@ pub fn play(place: &Place) -> Result<Story> {
     let mut story = Story::new("switch", place.kernel_name());
     let stage = place.stage("switch", SCRIPT)?;
     let (guest, _qmp) = stage.start("guest", None)?;
-    let frames = guest.frames(PATIENCE)?;
+    let frames = guest.frames(2 * PATIENCE)?;
     let said = frames.get("run").context("the guest did not say what it saw")?;
-    tell(&mut story, said);
+    let (asked, ended) = said.split_once("== end\n").unwrap_or((said, ""));
+    tell(&mut story, asked);
+    place.reader().judge(&mut story, stage.journal(), ended);
     Ok(story)
 }
 

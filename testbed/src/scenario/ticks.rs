@@ -1,9 +1,9 @@
 //! Readings of a guest's clocks, as `probe watch` prints them.
 
 use crate::qemu::process::Guest;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::Serialize;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a guest may take to say what it is waited for.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -22,25 +22,37 @@ pub struct Tick {
 }
 
 impl Tick {
-    /// Reads a line, if it is one.
+    /// Reads a line, if it is one. Loading a snapshot ends a line anywhere, so the beginning of
+    /// another may stand in front of it, and two halves of different ones are none.
     pub fn parse(line: &str) -> Option<Tick> {
-        let text = line.trim().trim_start_matches('|').strip_prefix("tick ")?;
+        let (_, text) = line.trim().rsplit_once("tick ")?;
         let value = |name: &str| {
             let mut words = text.split(' ');
             words.find_map(|word| word.strip_prefix(name)?.strip_prefix('=')?.parse::<i64>().ok())
         };
-        Some(Tick {
+        let tick = Tick {
             raw: value("raw")?,
             monotonic: value("monotonic")?,
             real: value("real")?,
             tsc: value("tsc")?,
-        })
+        };
+        (value("xor")? == tick.xor()).then_some(tick)
+    }
+
+    /// What the guest adds to a reading, to tell a whole line.
+    pub fn xor(self) -> i64 {
+        self.raw ^ self.monotonic ^ self.real ^ self.tsc
     }
 
     /// The guest's next one.
     pub fn next(guest: &Guest) -> Result<Tick> {
-        let line = guest.wait_for("|tick ", PATIENCE)?;
-        Tick::parse(&line).with_context(|| format!("the guest's line `{line}` is no reading"))
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            if let Some(tick) = Tick::parse(&guest.wait_for("tick raw=", left)?) {
+                return Ok(tick);
+            }
+        }
     }
 
     /// What passed between an earlier reading and this one.
@@ -90,12 +102,20 @@ mod tests {
 
     #[test]
     fn lines_become_readings_and_readings_differences() {
-        let first = Tick::parse("|tick raw=1000000 monotonic=5 real=7 tsc=100\r\n").unwrap();
-        let second = Tick::parse("tick raw=2000000 monotonic=1000505 real=9 tsc=300").unwrap();
+        let line = |raw: i64, monotonic: i64, real: i64, tsc: i64| {
+            let xor = Tick { raw, monotonic, real, tsc }.xor();
+            format!("tick raw={raw} monotonic={monotonic} real={real} tsc={tsc} xor={xor}")
+        };
+        let (one, two) = (line(1_000_000, 5, 7, 100), line(2_000_000, 1_000_505, 9, 300));
+        let first = Tick::parse(&format!("|{one}\r\n")).unwrap();
+        let second = Tick::parse(&two).unwrap();
         let passed = second.since(first);
         assert_eq!((passed.raw, passed.monotonic, passed.real), (1_000_000, 1_000_500, 2));
         assert!((passed.slew() - 500.0).abs() < 1e-6);
         assert!((passed.rate() - 200_000.0).abs() < 1e-6);
+        assert_eq!(Tick::parse(&format!("t{two}")), Some(second));
+        assert_eq!(Tick::parse(&format!("{}{two}", &one[..20])), Some(second));
+        assert_eq!(Tick::parse(&format!("{}{}", &one[..14], &two[14..])), None);
         assert_eq!(Tick::parse("tick raw=1 monotonic=2"), None);
         assert_eq!(Tick::parse("tock"), None);
     }

@@ -1,12 +1,14 @@
 //! `testbed shell` and `testbed exec`: guests for developers.
 
 use super::run::prepare_one;
+use crate::arch::Arch;
 use crate::cache::Cache;
 use crate::case::Machine;
-use crate::initramfs::{self, Purpose, elf};
+use crate::initramfs::{self, Purpose, elf, fault::Fault};
 use crate::kernel::catalogue::Catalogue;
 use crate::kernel::store::Store;
 use crate::qemu::arguments::{Accel, Console, Plan};
+use crate::qemu::launch;
 use crate::qemu::process::{Guest, start_help};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
@@ -31,6 +33,8 @@ pub struct Wanted {
     pub qemu: Vec<String>,
     /// Emulation or virtualization.
     pub accel: Accel,
+    /// A fault of the counter that the program of `exec` reads.
+    pub fault: Option<Fault>,
     /// Seconds `exec` waits.
     pub deadline: Option<u64>,
 }
@@ -41,10 +45,10 @@ pub fn shell(wanted: &Wanted, cache: &Cache) -> Result<()> {
     let (machine, kernel, initramfs) = prepare(wanted, cache, &Purpose::Shell, place.path())?;
     let plan = plan(wanted, &machine, &kernel, &initramfs, Console::Terminal);
     eprintln!("Ctrl-A X ends the emulator");
-    let status = Command::new(machine.arch.qemu())
-        .args(plan.arguments())
-        .status()
-        .with_context(|| start_help(machine.arch))?;
+    let mut command = Command::new(machine.arch.qemu());
+    command.args(plan.arguments());
+    let mut emulator = launch::start(command).with_context(|| start_help(machine.arch))?;
+    let status = emulator.wait().context("waiting for the emulator's end")?;
     if !status.success() {
         bail!("the emulator ended with {status}");
     }
@@ -56,7 +60,12 @@ pub fn exec(wanted: &Wanted, cache: &Cache, program: &Path, arguments: &[String]
     let bytes = static_program(program)?;
     let name = program.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = name.filter(|name| name != "busybox").unwrap_or_else(|| "program".into());
-    let purpose = Purpose::Exec { program: bytes, name, arguments: arguments.to_vec() };
+    let purpose = Purpose::Exec {
+        program: bytes,
+        name,
+        arguments: arguments.to_vec(),
+        fault: wanted.fault.clone(),
+    };
     let place = tempfile::tempdir().context("making a directory for the guest's files")?;
     let (machine, kernel, initramfs) = prepare(wanted, cache, &purpose, place.path())?;
     let plan = plan(wanted, &machine, &kernel, &initramfs, Console::Piped);
@@ -90,6 +99,9 @@ fn prepare(
     };
     let arch = kernel.arch;
     let prepared = prepare_one(Store::new(cache, false).get(kernel)?, arch, cache)?;
+    if wanted.fault.is_some() && (arch != Arch::Amd64 || prepared.probe.is_none()) {
+        bail!("a fault needs an x86-64 guest, and a C compiler for the program that makes it");
+    }
     let archive = initramfs::build(&prepared.busybox, prepared.probe.as_deref(), purpose);
     let initramfs = place.join("initramfs");
     std::fs::write(&initramfs, archive)

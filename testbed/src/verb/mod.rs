@@ -4,13 +4,15 @@
 //! - [`one`]: one boot of `run`, from kernel to verdict
 //! - [`guest`]: `shell` and `exec`, guests for developers
 //! - [`disk`]: `disk build`, `shell`, `exec` and `run`, installed systems for developers
+//! - [`scenario`]: what happens to clocks in running guests
 //!
-//! `list`, `fetch`, `lines`, `scenario` and `report` are short enough to stand here.
+//! `list`, `fetch`, `lines` and `report` are short enough to stand here.
 
 pub mod disk;
 pub mod guest;
 pub mod one;
 pub mod run;
+pub mod scenario;
 
 use crate::cache::Cache;
 use crate::case::file::load_directory;
@@ -18,8 +20,7 @@ use crate::case::select::Subset;
 use crate::kernel::catalogue::Catalogue;
 use crate::kernel::store::Store;
 use crate::lines::{self, Ignored};
-use crate::scenario::{self, place::Place};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -69,21 +70,6 @@ pub fn lines(paths: &[PathBuf]) -> Result<bool> {
         println!("ignored-lines.toml: {complaint}");
     }
     Ok(found.unclaimed.is_empty())
-}
-
-/// Plays scenarios and prints what they saw as JSON. Whether all went well is returned.
-pub fn scenario(name: &str, place: &Place) -> Result<bool> {
-    let names = if name == "all" { scenario::NAMES } else { &[name][..] };
-    let mut good = true;
-    for name in names {
-        let Some(story) = scenario::play(name, place) else {
-            bail!("no scenario is called `{name}`; there are {:?} and `all`", scenario::NAMES);
-        };
-        let story = story.with_context(|| format!("in the scenario `{name}`"))?;
-        good &= story.problems.is_empty();
-        println!("{}", serde_json::to_string_pretty(&story)?);
-    }
-    Ok(good)
 }
 
 /// Prints the agreement page of a directory of records, or writes it to a file.

@@ -1,0 +1,158 @@
+//! Many stories in one table, as a page of documentation.
+
+use super::Story;
+use serde_json::Value;
+use std::fmt::Write;
+
+/// What each scenario does, for the page.
+const WHAT: &[(&str, &str)] = &[
+    (
+        "switch",
+        "sysfs takes the clocksource from tsc to hpet, acpi_pm, tsc and a name that no clocksource has",
+    ),
+    ("pause", "the emulator stops the guest for five seconds"),
+    ("snapshot", "saved, and loaded again five seconds later: standing still, and running"),
+    ("migrate", "moved to another emulator through a socket"),
+    ("migrate-file", "moved to another emulator through a file, in which it lies for five seconds"),
+    ("ntp", "slewed by 500 ppm both ways, then the wall clock is set by an hour both ways"),
+    ("fault", "reads of the counter are intercepted and answered wrongly; the reader must see it"),
+];
+
+/// The page.
+pub fn markdown(stories: &[Story]) -> String {
+    let mut page = String::from(
+        "<!-- Written by `testbed scenario all --kernel all --output FILE`. Do not edit. -->\n\n\
+         # What happens to clocks in running guests\n\n\
+         While something happens to a guest with two processors, a program in it reads the clock in\n\
+         several threads. No thread may read less than what any thread has read before, and the clock\n\
+         must lie between two system calls that read CLOCK_MONOTONIC around it. Afterwards\n\
+         `clocksmith why` is asked in the guest. Software emulation on a shared machine: the numbers\n\
+         of reads mean nothing, steps and errors do.\n\n",
+    );
+    for (name, what) in WHAT {
+        if stories.iter().any(|story| story.scenario == *name) {
+            let _ = writeln!(page, "- `{name}`: {what}");
+        }
+    }
+    page.push_str("\nKernels:");
+    let mut kernels: Vec<(&str, &str)> = Vec::new();
+    for story in stories {
+        if !kernels.iter().any(|(name, _)| *name == story.kernel) {
+            kernels.push((&story.kernel, &story.kernel_version));
+        }
+    }
+    let list: Vec<String> =
+        kernels.iter().map(|(name, version)| format!(" {name} is {version}")).collect();
+    let _ = writeln!(page, "{}.\n", list.join(","));
+    events(&mut page, stories);
+    faults(&mut page, stories);
+    problems(&mut page, stories);
+    page
+}
+
+fn events(page: &mut String, stories: &[Story]) {
+    let stories: Vec<&Story> = stories.iter().filter(|story| story.scenario != "fault").collect();
+    if stories.is_empty() {
+        return;
+    }
+    page.push_str(
+        "## Readers across events\n\n\
+         | scenario | kernel | reads | steps back | largest error | clocksources seen | `why` |\n\
+         |---|---|--:|--:|--:|---|---|\n",
+    );
+    for story in stories {
+        let end = story.readers.last();
+        let largest = |name: &str| {
+            let values = story.readers.iter().filter_map(|report| report.get(name)?.as_u64());
+            values.max().map_or("?".into(), |value| value.to_string())
+        };
+        let sources = end.and_then(|report| report.get("sources")?.as_array()).map(|list| {
+            let names: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
+            names.join(", ")
+        });
+        let verdicts: Vec<&str> =
+            story.seen.iter().filter_map(|seen| seen.get("verdict")?.as_str()).collect();
+        let _ = writeln!(
+            page,
+            "| {} | {} | {} | {} | {} ns | {} | {} |",
+            story.scenario,
+            story.kernel,
+            largest("reads"),
+            largest("back_steps"),
+            largest("largest_error_ns"),
+            sources.unwrap_or_default(),
+            verdicts.join(", ")
+        );
+    }
+    page.push('\n');
+}
+
+fn faults(page: &mut String, stories: &[Story]) {
+    let mut stories = stories.iter().filter(|story| story.scenario == "fault").peekable();
+    if stories.peek().is_none() {
+        return;
+    }
+    page.push_str(
+        "## Faults of the counter\n\n\
+         | fault | kernel | reads | steps back | largest step | largest error |\n\
+         |---|---|--:|--:|--:|--:|\n",
+    );
+    for story in stories {
+        for seen in &story.seen {
+            let number = |name: &str| {
+                let value = seen.get("reader").and_then(|report| report.get(name)?.as_u64());
+                value.map_or("?".into(), |value| value.to_string())
+            };
+            let text = |name: &str| seen.get(name).and_then(Value::as_str).unwrap_or("?");
+            let _ = writeln!(
+                page,
+                "| {} (`{}`) | {} | {} | {} | {} ns | {} ns |",
+                text("what"),
+                text("fault"),
+                story.kernel,
+                number("reads"),
+                number("back_steps"),
+                number("largest_back_step_ns"),
+                number("largest_error_ns"),
+            );
+        }
+    }
+    page.push('\n');
+}
+
+fn problems(page: &mut String, stories: &[Story]) {
+    let all: Vec<String> = stories
+        .iter()
+        .flat_map(|story| {
+            let name = format!("{} on {}", story.scenario, story.kernel);
+            story.problems.iter().map(move |problem| format!("- {name}: {problem}"))
+        })
+        .collect();
+    page.push_str("## What should not have been seen\n\n");
+    let nothing = format!("Nothing, in {} scenarios.", stories.len());
+    page.push_str(&if all.is_empty() { nothing } else { all.join("\n") });
+    page.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_page_has_a_row_for_each_story_and_says_what_went_wrong() {
+        let mut pause = Story::new("pause", "6.1");
+        let reader = |steps: u64| json!({ "reads": 9, "back_steps": steps, "largest_error_ns": 0 });
+        pause.readers = vec![reader(2), reader(0)];
+        pause.seen = vec![json!({ "what": "w", "verdict": "ok" })];
+        let page = markdown(std::slice::from_ref(&pause));
+        assert!(page.contains("| pause | 6.1 | 9 | 2 | 0 ns |  | ok |\n"), "{page}");
+        assert!(page.contains("Nothing, in 1 scenarios.") && !page.contains("Faults of"));
+        pause.problems = vec!["a step".into()];
+        let mut fault = Story::new("fault", "7.x");
+        fault.seen = vec![json!({ "what": "rate", "fault": "rate=1", "reader": reader(1) })];
+        let page = markdown(&[pause, fault]);
+        assert!(page.contains("| rate (`rate=1`) | 7.x | 9 | 1 | ? ns | 0 ns |"), "{page}");
+        assert!(page.contains("- pause on 6.1: a step"));
+    }
+}
