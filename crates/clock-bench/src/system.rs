@@ -2,9 +2,18 @@
 
 use anyhow::{Context, Result, bail};
 use std::mem::MaybeUninit;
+use std::sync::OnceLock;
 
-/// The processors that this process may run on.
-pub fn processors() -> Result<Vec<usize>> {
+/// The processors that this process could run on when it was first asked, before `pin`.
+pub fn processors() -> Result<&'static [usize]> {
+    static FIRST: OnceLock<Vec<usize>> = OnceLock::new();
+    if FIRST.get().is_none() {
+        let _ = FIRST.set(allowed()?);
+    }
+    Ok(FIRST.get().map_or(&[], Vec::as_slice))
+}
+
+fn allowed() -> Result<Vec<usize>> {
     let mut set = MaybeUninit::<libc::cpu_set_t>::zeroed();
     // SAFETY: the call writes at most the given number of bytes; all bits zero is an empty set.
     let set = unsafe {
@@ -14,9 +23,8 @@ pub fn processors() -> Result<Vec<usize>> {
         set.assume_init()
     };
     // SAFETY: every number is below the size of the set.
-    Ok((0..libc::CPU_SETSIZE as usize)
-        .filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) })
-        .collect())
+    let is_in = |processor: &usize| unsafe { libc::CPU_ISSET(*processor, &set) };
+    Ok((0..libc::CPU_SETSIZE as usize).filter(is_in).collect())
 }
 
 /// Lets this thread run on one processor only.

@@ -35,8 +35,8 @@ pub(crate) enum Set {
     Line,
 }
 
-pub(crate) const BY_PAGE: &str = "clocksmith (vvar)";
-pub(crate) const BY_LINE: &str = "clocksmith (disciplined)";
+pub(crate) const BY_PAGE: &str = "clocksmith vvar";
+pub(crate) const BY_LINE: &str = "clocksmith line";
 
 /// Those clocks.
 pub(crate) fn of(set: Set) -> Result<Vec<Clock>> {
@@ -53,7 +53,7 @@ pub(crate) fn of(set: Set) -> Result<Vec<Clock>> {
             let mut clocks = vec![
                 Clock::new("vDSO (control)", vdso_ns),
                 Clock::new(BY_PAGE, clocksmith::monotonic_ns),
-                Clock::new("clocksmith (ordered)", clocksmith::monotonic_ordered_ns),
+                Clock::new("clocksmith ordered", clocksmith::monotonic_ordered_ns),
             ];
             clocks.extend(others()?);
             Ok(clocks)

@@ -102,6 +102,9 @@ pub(crate) fn run() -> Result<()> {
 }
 
 /// The drift of all sets at once, each in a process of its own.
+///
+/// `line, unpinned` may be moved between processors; `line, at 0.1 s` is read so seldom that each
+/// read begins the line anew.
 fn watch(seconds: u64) -> Result<Vec<Drift>> {
     let processors = processors()?;
     let on = |index: usize| processors.get(index % processors.len()).copied().unwrap_or(0);
@@ -115,7 +118,7 @@ fn watch(seconds: u64) -> Result<Vec<Drift>> {
     let idle = start(&["--set", "line", "--idle", "--processor", first])?;
     let mut all: Vec<Drift> = page.result()?;
     all.extend(line.result::<Vec<Drift>>()?);
-    for (name, running) in [(" unpinned", free), (" each 0.1 s", idle)] {
+    for (name, running) in [(", unpinned", free), (", at 0.1 s", idle)] {
         for drift in running.result::<Vec<Drift>>()? {
             all.push(Drift { name: drift.name + name, ..drift });
         }
