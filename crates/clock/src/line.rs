@@ -57,6 +57,20 @@ impl Line {
         self.sec.wrapping_mul(NS_PER_SECOND).wrapping_add(ns >> (self.shift & 63))
     }
 
+    /// `near` at a counter value instead of a distance, with less to wait for behind the counter.
+    ///
+    /// Modulo 2^64 it is the same: `(cycles - cycle_last) * mult + snsec`, which fits into 64 bits,
+    /// is `cycles * mult + (snsec - cycle_last * mult)`. What stands in brackets is ready before the
+    /// counter is.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(crate) fn near_at(&self, cycles: u64) -> u64 {
+        let mult = u64::from(self.mult);
+        let origin = apart(self.snsec.wrapping_sub(self.cycle_last.wrapping_mul(mult)));
+        let ns = cycles.wrapping_mul(mult).wrapping_add(origin);
+        self.sec.wrapping_mul(NS_PER_SECOND).wrapping_add(ns >> (self.shift & 63))
+    }
+
     /// How far ahead of `cycle_last` the 64-bit arithmetic of `near` reaches, for `mult` and all
     /// the values that it may take while the kernel steers the clock (11 % at the very most,
     /// `timekeeping_adjust()`), and for any fraction of a second.
@@ -69,6 +83,25 @@ impl Line {
         // Half of the range at most: what lies beyond is behind.
         u64::try_from(limit).unwrap_or(u64::MAX).min(u64::MAX >> 1)
     }
+}
+
+/// A value of which the compiler does not know where it comes from: else it would put the two
+/// products together again.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn apart(value: u64) -> u64 {
+    #[cfg(not(miri))]
+    {
+        let mut value = value;
+        // SAFETY: no instruction.
+        unsafe {
+            core::arch::asm!("/* {} */", inout(reg) value,
+                options(pure, nomem, nostack, preserves_flags));
+        }
+        value
+    }
+    #[cfg(miri)]
+    value
 }
 
 /// `clock_mode` of a page whose numbers are offsets of a time namespace, not times

@@ -202,7 +202,7 @@ impl View {
     #[inline(always)]
     pub(crate) fn now<C: Counter, const ORDERED: bool>(&self, clock: usize) -> Option<u64> {
         match self.reading::<C, ORDERED>(clock) {
-            Ok(reading) if reading.is_near() => Some(reading.line.near(reading.delta)),
+            Ok(reading) if reading.is_near() => Some(reading.near()),
             _ => None,
         }
     }
@@ -238,6 +238,16 @@ impl Reading {
     #[inline(always)]
     fn is_near(&self) -> bool {
         self.delta <= LIMIT && self.since <= self.span
+    }
+
+    /// The time, if it is near.
+    #[inline(always)]
+    fn near(&self) -> u64 {
+        // There the mask has all bits.
+        #[cfg(target_arch = "x86_64")]
+        return self.line.near_at(self.cycles);
+        #[cfg(not(target_arch = "x86_64"))]
+        self.line.near(self.delta)
     }
 
     /// Whether it is time to look after the page. Also when the counter was set back.
