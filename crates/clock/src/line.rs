@@ -51,6 +51,7 @@ impl Line {
     }
 
     /// The same for a counter value of which is known that it is at most `limit()` ahead.
+    #[cfg(any(test, not(target_arch = "x86_64")))]
     #[inline(always)]
     pub(crate) fn near(&self, delta: u64) -> u64 {
         let ns = delta.wrapping_mul(u64::from(self.mult)).wrapping_add(self.snsec);
@@ -154,6 +155,12 @@ pub(crate) trait Cells {
     fn word(&self, order: Ordering) -> Word;
     /// The numbers; torn, if somebody writes meanwhile. `clock` is the clock's id.
     fn line(&self, clock: usize) -> Line;
+    /// Of these the seconds and the other half: all that a coarse clock needs.
+    #[inline(always)]
+    fn times(&self, clock: usize) -> (u64, u64) {
+        let line = self.line(clock);
+        (line.sec, line.snsec)
+    }
 }
 
 /// Why a line could not be read.
@@ -205,6 +212,21 @@ pub(crate) fn read_coarse<C: Cells>(cells: &C, clock: usize) -> Result<Line, Unr
         return Err(Unread::Changing);
     }
     Ok(line)
+}
+
+/// The same for seconds and nanoseconds only.
+#[inline(always)]
+pub(crate) fn read_times<C: Cells>(cells: &C, clock: usize) -> Result<(u64, u64), Unread> {
+    let word = cells.word(Ordering::Acquire);
+    if word.is_odd() {
+        return Err(unread(word));
+    }
+    let times = cells.times(clock);
+    fence(Ordering::Acquire);
+    if cells.word(Ordering::Relaxed) != word {
+        return Err(Unread::Changing);
+    }
+    Ok(times)
 }
 
 #[cold]
