@@ -4,7 +4,7 @@ use crate::clocks::{self, BY_LINE, BY_PAGE, Set};
 use crate::run::child;
 use anyhow::Result;
 use clocksmith_clock_bench::report::{Target, largest, median, short};
-use clocksmith_clock_bench::system::processors;
+use clocksmith_clock_bench::system::{processors, work};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -58,7 +58,11 @@ pub(crate) fn run(starts: usize) -> Result<Vec<Rates>> {
         let number = if busy { starts / 2 } else { starts - starts / 2 };
         std::thread::scope(|scope| -> Result<()> {
             for _ in 0..if busy { loops } else { 0 } {
-                scope.spawn(|| while !end.load(Ordering::Relaxed) {});
+                scope.spawn(|| {
+                    while !end.load(Ordering::Relaxed) {
+                        work();
+                    }
+                });
             }
             let result = (0..number).try_for_each(|_| start(busy, &mut all));
             end.store(true, Ordering::Relaxed);
