@@ -36,6 +36,9 @@ struct Arguments {
     /// Pairs of times between threads for the ordered clock.
     #[arg(long, default_value_t = 20_000_000)]
     pairs: u64,
+    /// Between threads, only the ordered clock.
+    #[arg(long)]
+    ordered: bool,
     /// Write the figures to this file (or the one that CLOCKSMITH_BENCH_JSON names).
     #[arg(long)]
     json: Option<PathBuf>,
@@ -93,7 +96,7 @@ pub(crate) fn run() -> Result<()> {
         report.targets.extend(starts::targets(&report.starts));
     }
     if does(Part::Threads) {
-        report.threads = threads::run(arguments.pairs)?;
+        report.threads = threads::run(arguments.pairs, arguments.ordered)?;
         threads::print(&report.threads);
         report.targets.extend(threads::targets(&report.threads));
     }
