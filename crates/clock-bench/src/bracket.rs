@@ -45,3 +45,22 @@ pub fn offset(brackets: usize, clock: impl Fn() -> u64) -> Offset {
     let mean = sum / f64::from(number);
     Offset { at_ns: origin, mean_ns: zero.wrapping_sub(origin) as i64 as f64 + mean }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_constant_is_found() {
+        let zero = offset(200, vdso_ns).mean_ns;
+        let ahead = offset(200, || vdso_ns() + 5_000_000).mean_ns;
+        let behind = offset(200, || vdso_ns() - 5_000_000).mean_ns;
+        assert!((ahead - zero - 5e6).abs() < 1e3, "{ahead} {zero}");
+        assert!((behind - zero + 5e6).abs() < 1e3, "{behind} {zero}");
+    }
+
+    #[test]
+    fn no_brackets_no_offset() {
+        assert_eq!(offset(0, vdso_ns).at_ns, 0);
+    }
+}

@@ -86,3 +86,30 @@ pub fn median(values: &[f64]) -> f64 {
 pub fn largest(values: &[f64]) -> f64 {
     values.iter().map(|value| value.abs()).fold(f64::NAN, f64::max)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles() {
+        let values = [3.0, -9.0, 1.0, 2.0, 5.0];
+        assert_eq!(median(&values), 2.0);
+        assert_eq!((quantile(&values, 0.0), quantile(&values, 1.0)), (-9.0, 5.0));
+        assert_eq!(largest(&values), 9.0);
+        assert!(median(&[]).is_nan() && largest(&[]).is_nan());
+    }
+
+    #[test]
+    fn what_was_not_measured_is_not_met() {
+        assert!(Target::new("a", 1.0, 1.0, "x").is_met());
+        assert!(!Target::new("a", 1.01, 1.0, "x").is_met());
+        assert!(!Target::new("a", f64::NAN, 1.0, "x").is_met());
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        let texts: Vec<_> = [0.0, 0.00123, 1.5, 23.456, 12345.6].map(short).into();
+        assert_eq!(texts, ["0", "0.0012", "1.500", "23.5", "12346"]);
+    }
+}
