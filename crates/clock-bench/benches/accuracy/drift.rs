@@ -122,14 +122,14 @@ pub(crate) fn print(drifts: &[Drift]) {
     println!("\nerror against CLOCK_MONOTONIC, ns");
     print!("{:26}", "");
     for mark in MARKS {
-        print!("{:>8}", format!("{mark} s"));
+        print!("{:>9}", format!("{mark} s"));
     }
     println!("{:>9}{:>9}", "max", "ppm");
     for drift in drifts {
         print!("{:26}", drift.name);
         for mark in MARKS {
             let error = drift.marks.iter().find(|(seconds, _)| *seconds == mark);
-            print!("{:>8}", error.map_or("-".to_owned(), |(_, error)| rounded(*error)));
+            print!("{:>9}", error.map_or("-".to_owned(), |(_, error)| rounded(*error)));
         }
         println!("{:>9}{:>9}", rounded(drift.max_settled_ns), short(drift.growth_ppm));
     }

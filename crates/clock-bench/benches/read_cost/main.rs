@@ -5,6 +5,8 @@
 //! them: throughput), a read with fences around it (what a read that is waited for takes), and what
 //! a read adds to a loop of additions (what a busy program pays).
 //!
+//! `line` and `vdso` are this library by a line of its own and by the vDSO (`restrict`).
+//!
 //! `--quick` takes a few seconds and fails where a ratio is far beyond its target.
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
