@@ -51,7 +51,7 @@ impl Line {
     }
 
     /// The same for a counter value of which is known that it is at most `limit()` ahead.
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(any(test, not(target_arch = "x86_64")))]
     #[inline(always)]
     pub(crate) fn near(&self, delta: u64) -> u64 {
         let ns = delta.wrapping_mul(u64::from(self.mult)).wrapping_add(self.snsec);

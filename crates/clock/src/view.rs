@@ -272,3 +272,23 @@ impl Reading {
         self.line.at(self.cycles)
     }
 }
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::{LIMIT, Line};
+
+    #[test]
+    fn both_ways_to_a_near_time_agree() {
+        let (mult, shift) = (6_462_355, 24);
+        for cycle_last in [0, 1, 1 << 40, u64::MAX - 5, u64::MAX / 3] {
+            for snsec in [0, 7, 999_999_999 << shift] {
+                let line = Line { cycle_last, mask: u64::MAX, mult, shift, sec: 1_234, snsec };
+                for delta in [0, 1, 26, 10_000_019, LIMIT - 1, LIMIT] {
+                    let cycles = cycle_last.wrapping_add(delta);
+                    assert_eq!(line.near_at(cycles), line.near(delta), "{line:?} {delta}");
+                    assert_eq!(line.near_at(cycles), line.at(cycles), "{line:?} {delta}");
+                }
+            }
+        }
+    }
+}
