@@ -124,7 +124,8 @@ speed() {
         skip "no grep to compare with"
         return
     fi
-    cargo bench --locked -p clocksmith-cli --bench why_speed
+    cargo bench --locked -p clocksmith-cli --bench why_speed &&
+        cargo bench --locked -p clocksmith-clock-bench --bench read_cost -- --quick
 }
 
 # Real kernels in QEMU. Emulated time on a busy host spoils a boot now and then, so what disagrees is

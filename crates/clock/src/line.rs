@@ -51,9 +51,24 @@ impl Line {
     }
 
     /// The same for a counter value of which is known that it is at most `limit()` ahead.
+    #[cfg(any(test, not(target_arch = "x86_64")))]
     #[inline(always)]
     pub(crate) fn near(&self, delta: u64) -> u64 {
         let ns = delta.wrapping_mul(u64::from(self.mult)).wrapping_add(self.snsec);
+        self.sec.wrapping_mul(NS_PER_SECOND).wrapping_add(ns >> (self.shift & 63))
+    }
+
+    /// `near` at a counter value instead of a distance, with less to wait for behind the counter.
+    ///
+    /// Modulo 2^64 it is the same: `(cycles - cycle_last) * mult + snsec`, which fits into 64 bits,
+    /// is `cycles * mult + (snsec - cycle_last * mult)`. What stands in brackets is ready before the
+    /// counter is.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(crate) fn near_at(&self, cycles: u64) -> u64 {
+        let mult = u64::from(self.mult);
+        let origin = apart(self.snsec.wrapping_sub(self.cycle_last.wrapping_mul(mult)));
+        let ns = cycles.wrapping_mul(mult).wrapping_add(origin);
         self.sec.wrapping_mul(NS_PER_SECOND).wrapping_add(ns >> (self.shift & 63))
     }
 
@@ -69,6 +84,25 @@ impl Line {
         // Half of the range at most: what lies beyond is behind.
         u64::try_from(limit).unwrap_or(u64::MAX).min(u64::MAX >> 1)
     }
+}
+
+/// A value of which the compiler does not know where it comes from: else it would put the two
+/// products together again.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn apart(value: u64) -> u64 {
+    #[cfg(not(miri))]
+    {
+        let mut value = value;
+        // SAFETY: no instruction.
+        unsafe {
+            core::arch::asm!("/* {} */", inout(reg) value,
+                options(pure, nomem, nostack, preserves_flags));
+        }
+        value
+    }
+    #[cfg(miri)]
+    value
 }
 
 /// `clock_mode` of a page whose numbers are offsets of a time namespace, not times
@@ -116,6 +150,12 @@ pub(crate) trait Cells {
     fn word(&self, order: Ordering) -> Word;
     /// The numbers; torn, if somebody writes meanwhile. `clock` is the clock's id.
     fn line(&self, clock: usize) -> Line;
+    /// Of these the seconds and the other half: all that a coarse clock needs.
+    #[inline(always)]
+    fn times(&self, clock: usize) -> (u64, u64) {
+        let line = self.line(clock);
+        (line.sec, line.snsec)
+    }
 }
 
 /// Why a line could not be read.
@@ -167,6 +207,21 @@ pub(crate) fn read_coarse<C: Cells>(cells: &C, clock: usize) -> Result<Line, Unr
         return Err(Unread::Changing);
     }
     Ok(line)
+}
+
+/// The same for seconds and nanoseconds only.
+#[inline(always)]
+pub(crate) fn read_times<C: Cells>(cells: &C, clock: usize) -> Result<(u64, u64), Unread> {
+    let word = cells.word(Ordering::Acquire);
+    if word.is_odd() {
+        return Err(unread(word));
+    }
+    let times = cells.times(clock);
+    fence(Ordering::Acquire);
+    if cells.word(Ordering::Relaxed) != word {
+        return Err(Unread::Changing);
+    }
+    Ok(times)
 }
 
 #[cold]

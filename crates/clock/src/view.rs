@@ -60,6 +60,7 @@ impl Raw {
     }
 
     /// Any of the bases, whatever the state of the page: its seconds and its other half.
+    #[inline(always)]
     pub(crate) fn base(self, index: usize) -> (u64, u64) {
         // SAFETY: by the contract of `new`.
         unsafe {
@@ -94,6 +95,12 @@ pub(crate) unsafe fn load64(at: *const u8) -> u64 {
 }
 
 impl Cells for Raw {
+    /// Loads nothing else: these loads are never left out by the compiler.
+    #[inline(always)]
+    fn times(&self, clock: usize) -> (u64, u64) {
+        self.base(clock)
+    }
+
     #[inline(always)]
     fn word(&self, order: Ordering) -> Word {
         if cfg!(target_pointer_width = "64") {
@@ -202,7 +209,7 @@ impl View {
     #[inline(always)]
     pub(crate) fn now<C: Counter, const ORDERED: bool>(&self, clock: usize) -> Option<u64> {
         match self.reading::<C, ORDERED>(clock) {
-            Ok(reading) if reading.is_near() => Some(reading.line.near(reading.delta)),
+            Ok(reading) if reading.is_near() => Some(reading.near()),
             _ => None,
         }
     }
@@ -240,6 +247,16 @@ impl Reading {
         self.delta <= LIMIT && self.since <= self.span
     }
 
+    /// The time, if it is near.
+    #[inline(always)]
+    fn near(&self) -> u64 {
+        // There the mask has all bits.
+        #[cfg(target_arch = "x86_64")]
+        return self.line.near_at(self.cycles);
+        #[cfg(not(target_arch = "x86_64"))]
+        self.line.near(self.delta)
+    }
+
     /// Whether it is time to look after the page. Also when the counter was set back.
     pub(crate) fn is_expired(&self) -> bool {
         self.since > self.span
@@ -253,5 +270,25 @@ impl Reading {
     /// The time, whatever the distance.
     pub(crate) fn time(&self) -> u64 {
         self.line.at(self.cycles)
+    }
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::{LIMIT, Line};
+
+    #[test]
+    fn both_ways_to_a_near_time_agree() {
+        let (mult, shift) = (6_462_355, 24);
+        for cycle_last in [0, 1, 1 << 40, u64::MAX - 5, u64::MAX / 3] {
+            for snsec in [0, 7, 999_999_999 << shift] {
+                let line = Line { cycle_last, mask: u64::MAX, mult, shift, sec: 1_234, snsec };
+                for delta in [0, 1, 26, 10_000_019, LIMIT - 1, LIMIT] {
+                    let cycles = cycle_last.wrapping_add(delta);
+                    assert_eq!(line.near_at(cycles), line.near(delta), "{line:?} {delta}");
+                    assert_eq!(line.near_at(cycles), line.at(cycles), "{line:?} {delta}");
+                }
+            }
+        }
     }
 }

@@ -146,9 +146,9 @@ impl Engine {
     /// A coarse clock.
     #[inline(always)]
     pub(crate) fn coarse<C: Counter, K: Kernel>(&self, id: Id) -> u64 {
-        match crate::line::read_coarse(&self.front.page(), id as usize) {
+        match crate::line::read_times(&self.front.page(), id as usize) {
             // The nanoseconds of a coarse clock are not shifted.
-            Ok(line) => line.sec.wrapping_mul(1_000_000_000).wrapping_add(line.snsec),
+            Ok((seconds, ns)) => seconds.wrapping_mul(1_000_000_000).wrapping_add(ns),
             Err(_) => self.coarse_slow::<C, K>(id),
         }
     }
@@ -219,8 +219,8 @@ impl Engine {
             self.start::<C, K>();
             let page = self.front.page();
             for _ in 0..PATIENCE {
-                match crate::line::read_coarse(&page, id as usize) {
-                    Ok(line) => return line.sec.wrapping_mul(1_000_000_000) + line.snsec,
+                match crate::line::read_times(&page, id as usize) {
+                    Ok((seconds, ns)) => return seconds.wrapping_mul(1_000_000_000) + ns,
                     Err(Unread::Changing) => core::hint::spin_loop(),
                     Err(Unread::Mode(_)) => break,
                 }
