@@ -9,7 +9,7 @@
 
 use crate::kernel::{self, Id};
 use crate::line::{self, Cells, MODE_TIMENS, Word};
-use crate::view::{Raw, TAILS};
+use crate::view::{Form, Raw};
 use core::sync::atomic::Ordering;
 
 /// How many pages below the vDSO are tried. Six are in use in 6.18 on x86; the nearest ones come
@@ -66,8 +66,8 @@ fn find_once(vdso: usize) -> Option<Found> {
     let readable = |page: &usize| kernel::is_readable(*page);
     let pages = || (1..=PAGES).map(|back| vdso.wrapping_sub(back * size)).filter(readable);
     for page in pages() {
-        for (at, max_cycles) in places() {
-            let Some(real) = place(page, at, max_cycles, size) else { continue };
+        for (at, form) in places() {
+            let Some(real) = place(page, at, form, size) else { continue };
             if real.base(Id::RealtimeCoarse as usize) != before.realtime || !is_plausible(real) {
                 continue;
             }
@@ -81,7 +81,7 @@ fn find_once(vdso: usize) -> Option<Found> {
                 };
                 let front = pages()
                     .filter(|other| *other != page)
-                    .filter_map(|other| place(other, at, max_cycles, size))
+                    .filter_map(|other| place(other, at, form, size))
                     .find(is_front)?;
                 Found { front, real }
             };
@@ -93,17 +93,17 @@ fn find_once(vdso: usize) -> Option<Found> {
 }
 
 /// All places in a page, the known ones first, in both forms.
-fn places() -> impl Iterator<Item = (usize, bool)> {
+fn places() -> impl Iterator<Item = (usize, Form)> {
     let known = [0usize, 128].into_iter();
     let others = (8..SEARCHED).step_by(8).filter(|at| *at != 128);
-    known.chain(others).flat_map(|at| [(at, true), (at, false)])
+    known.chain(others).flat_map(|at| [(at, Form::LONG), (at, Form::SHORT)])
 }
 
-fn place(page: usize, at: usize, max_cycles: bool, size: usize) -> Option<Raw> {
+fn place(page: usize, at: usize, form: Form, size: usize) -> Option<Raw> {
     let head = core::ptr::with_exposed_provenance::<u8>(page.checked_add(at)?);
     // SAFETY: the page is readable (asked just now), the numbers end in it, and pages beside the
     // vDSO stay as long as the process lives, unless somebody unmaps the vDSO itself.
-    (at + TAILS[1] + TAIL_LENGTH <= size).then(|| unsafe { Raw::new(head, max_cycles) })
+    (at + Form::LONG.tail() + TAIL_LENGTH <= size).then(|| unsafe { Raw::new(head, form) })
 }
 
 /// Whether the other numbers can be a clock's. A kernel that has never had a clocksource for the
@@ -125,10 +125,10 @@ pub(crate) fn raw_beside(first: Raw) -> Option<Raw> {
     let size = kernel::page_size();
     let address = first.head().expose_provenance();
     let (page, at) = (address & !(size - 1), address & (size - 1));
-    let max_cycles = first.has_max_cycles();
-    let begin = at + TAILS[usize::from(max_cycles)] + TAIL_LENGTH;
+    let form = first.form();
+    let begin = at + form.tail() + TAIL_LENGTH;
     (begin..begin + 256).step_by(8).find_map(|at| {
-        let raw = place(page, at, max_cycles, size)?;
+        let raw = place(page, at, form, size)?;
         let same = raw.word(Ordering::Relaxed) == first.word(Ordering::Relaxed);
         let others_are_zero =
             (0..12).filter(|i| *i != Id::MonotonicRaw as usize).all(|i| raw.base(i) == (0, 0));

@@ -55,8 +55,7 @@ fn make(place: &AtomicPtr<Page>) -> *mut Page {
 
 /// The page, as a reader of the kernel's form sees it.
 pub(crate) fn as_raw(page: &Page) -> Raw {
-    // SAFETY: `Page` begins with the kernel's form without `max_cycles`, up to the base of
-    // CLOCK_MONOTONIC, and lies in memory that is never unmapped (or, in tests, outlives its
-    // readers).
-    unsafe { Raw::new((&raw const *page).cast::<u8>(), false) }
+    // SAFETY: `Page` begins with the kernel's form up to the base of CLOCK_MONOTONIC, in either
+    // form, and lies in memory that is never unmapped (or, in tests, outlives its readers).
+    unsafe { Raw::new((&raw const *page).cast::<u8>(), page.form()) }
 }

@@ -10,6 +10,7 @@ use crate::discipline::{
 };
 use crate::line::{Cells, Line, Word};
 use crate::sync::{AtomicU32, AtomicU64, Ordering, fence};
+use crate::view::Form;
 use core::cell::UnsafeCell;
 
 const NS_PER_SECOND: u64 = 1_000_000_000;
@@ -30,14 +31,14 @@ const RETIRED: u32 = 3;
 /// The page. Zero bytes are a blank one.
 #[repr(C)]
 pub(crate) struct Page {
-    // In this order the kernel's form without `max_cycles`: `view::Raw` reads it.
+    // The kernel's form, which `view::Raw` reads: the word, `cycle_last`, then `tail` words behind
+    // the word the mask (in front of it), the scale, and two bases.
     word: AtomicU64,
     cycle_last: AtomicU64,
-    mask: AtomicU64,
-    scale: AtomicU64,
-    realtime: [AtomicU64; 2],
-    monotonic: [AtomicU64; 2],
+    rest: [AtomicU64; 7],
 
+    /// The form: bytes from the word to the tail; 0 in a blank page.
+    tail: AtomicU32,
     state: AtomicU32,
     lock: AtomicU32,
     /// The counter when the line was last renewed, and for how many cycles it holds.
@@ -82,6 +83,29 @@ pub(crate) enum Renewed {
 }
 
 impl Page {
+    /// Sets the form in which it will be read: that of the engine, each time before it is renewed
+    /// (a child's page is blank).
+    pub(crate) fn take_form(&self, form: Form) {
+        // The tails are 24 and 32.
+        self.tail.store(form.tail() as u32, Ordering::Relaxed);
+    }
+
+    /// The form in which it is read.
+    pub(crate) fn form(&self) -> Form {
+        Form::of_tail(self.tail.load(Ordering::Relaxed) as usize).unwrap_or(Form::SHORT)
+    }
+
+    /// Mask, scale, and the seconds and fraction of CLOCK_MONOTONIC.
+    fn tail_cells(&self) -> [&AtomicU64; 4] {
+        let [word_2, word_3, word_4, _, word_6, word_7, word_8] = &self.rest;
+        // The tail is word 3 or 4, and the base of CLOCK_MONOTONIC begins three words behind it.
+        if self.form() == Form::LONG {
+            [word_3, word_4, word_7, word_8]
+        } else {
+            [word_2, word_3, word_6, word_7]
+        }
+    }
+
     /// Whether there is a line, or a first reading for one.
     pub(crate) fn is_begun(&self) -> bool {
         matches!(self.state.load(Ordering::Acquire), WAITING | RUNNING)
@@ -178,10 +202,11 @@ impl Page {
         let now = C::read_ordered();
         let line = begin(scale(piece.slope), now);
         self.cycle_last.store(line.cycle_last, Ordering::Relaxed);
-        self.mask.store(line.mask, Ordering::Relaxed);
-        self.scale.store(u64::from(line.shift) << 32 | u64::from(line.mult), Ordering::Relaxed);
-        self.monotonic[0].store(line.sec, Ordering::Relaxed);
-        self.monotonic[1].store(line.snsec, Ordering::Relaxed);
+        let [mask, scale, sec, snsec] = self.tail_cells();
+        mask.store(line.mask, Ordering::Relaxed);
+        scale.store(u64::from(line.shift) << 32 | u64::from(line.mult), Ordering::Relaxed);
+        sec.store(line.sec, Ordering::Relaxed);
+        snsec.store(line.snsec, Ordering::Relaxed);
         self.window.store(piece.window, Ordering::Relaxed);
         self.armed.store(now, Ordering::Relaxed);
         *sequence = sequence.wrapping_add(2);
@@ -234,10 +259,8 @@ impl Page {
         Self {
             word: cell(),
             cycle_last: cell(),
-            mask: cell(),
-            scale: cell(),
-            realtime: [cell(), cell()],
-            monotonic: [cell(), cell()],
+            rest: std::array::from_fn(|_| cell()),
+            tail: AtomicU32::new(0),
             state: AtomicU32::new(BLANK),
             lock: AtomicU32::new(0),
             armed: cell(),
@@ -264,14 +287,15 @@ impl Cells for Page {
     }
 
     fn line(&self, _clock: usize) -> Line {
-        let scale = self.scale.load(Ordering::Relaxed);
+        let [_, scale, sec, snsec] = self.tail_cells();
+        let scale = scale.load(Ordering::Relaxed);
         Line {
             cycle_last: self.cycle_last.load(Ordering::Relaxed),
             mask: u64::MAX,
             mult: scale as u32,
             shift: (scale >> 32) as u32,
-            sec: self.monotonic[0].load(Ordering::Relaxed),
-            snsec: self.monotonic[1].load(Ordering::Relaxed),
+            sec: sec.load(Ordering::Relaxed),
+            snsec: snsec.load(Ordering::Relaxed),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::counter::Counter;
 use crate::line::{self, Cells, Line, Unread, Word};
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// Bytes from the start of `mult` to the first base (`mult`, `shift`).
 const TO_BASES: usize = 8;
@@ -18,45 +18,65 @@ const TO_BASES: usize = 8;
 /// `max_cycles` since 6.10 where the architecture asks for it (x86). So the tail is 24 or 32 bytes
 /// behind the head, and that is all that differs.
 ///
-/// The address and the form are one word, so that they cannot be seen apart: the lowest bit says
-/// that there is a `max_cycles`.
+/// All pages of one engine have the same form (ours is made to the measure of the kernel's), so that
+/// address and form can be two words of memory, and no reader sees the one without the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Raw(*const u8);
+pub(crate) struct Raw {
+    head: *const u8,
+    form: Form,
+}
 
-/// Where the tail begins, without and with `max_cycles`.
-pub(crate) const TAILS: [usize; 2] = [24, 32];
+/// Where the tail begins, in bytes behind the head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Form(usize);
+
+impl Form {
+    /// Without `max_cycles`.
+    pub(crate) const SHORT: Self = Self(24);
+    /// With `max_cycles`.
+    pub(crate) const LONG: Self = Self(32);
+
+    /// Bytes from the head to the tail.
+    pub(crate) const fn tail(self) -> usize {
+        self.0
+    }
+
+    /// The form with that tail, if there is one.
+    pub(crate) const fn of_tail(tail: usize) -> Option<Self> {
+        if tail == Self::SHORT.0 || tail == Self::LONG.0 { Some(Self(tail)) } else { None }
+    }
+}
 
 impl Raw {
-    /// A page at `head` with or without `max_cycles`.
+    /// A page at `head`.
     ///
     /// # Safety
     ///
     /// `head` must be aligned to 8 and point into memory that stays readable for as long as this,
-    /// or a copy of it, is used: up to the base of the highest clock that is read.
-    pub(crate) const unsafe fn new(head: *const u8, max_cycles: bool) -> Self {
-        // SAFETY: `head` is aligned to 8: one byte further is in the same word.
-        Self(if max_cycles { unsafe { head.add(1) } } else { head })
-    }
-
-    #[inline(always)]
-    fn tag(self) -> usize {
-        self.0.addr() & 1
+    /// or a copy of it, is used: up to the base of the highest clock that is read, in either form.
+    pub(crate) const unsafe fn new(head: *const u8, form: Form) -> Self {
+        Self { head, form }
     }
 
     #[inline(always)]
     fn tail(self) -> *const u8 {
         // SAFETY: in the page, by the contract of `new`.
-        unsafe { self.head().add(TAILS[0] + 8 * self.tag()) }
+        unsafe { self.head.add(self.form.0) }
     }
 
     #[inline(always)]
     pub(crate) fn head(self) -> *const u8 {
-        self.0.map_addr(|address| address & !1)
+        self.head
     }
 
-    /// Its form.
-    pub(crate) fn has_max_cycles(self) -> bool {
-        self.tag() == 1
+    /// Whether it is `nothing`.
+    #[inline(always)]
+    pub(crate) fn is_nothing(self) -> bool {
+        core::ptr::eq(self.head, nothing().head)
+    }
+
+    pub(crate) fn form(self) -> Form {
+        self.form
     }
 
     /// Any of the bases, whatever the state of the page: its seconds and its other half.
@@ -142,31 +162,33 @@ impl Cells for Raw {
 
 /// Numbers for whoever has no page: they send every read the slow way.
 #[repr(C, align(64))]
-struct Nothing([u64; 5 + 2 * 12]);
+struct Nothing([u64; 6 + 2 * 12]);
 
 static NOTHING: Nothing = {
-    let mut words = [0; 5 + 2 * 12];
+    let mut words = [0; 6 + 2 * 12];
     words[0] = Word::NONE.0;
     Nothing(words)
 };
 
 /// What no page looks like.
 pub(crate) const fn nothing() -> Raw {
-    // SAFETY: a static of 29 words, which is what a page without `max_cycles` has.
-    unsafe { Raw::new((&raw const NOTHING).cast::<u8>(), false) }
+    // SAFETY: a static of as many words as the longer form has.
+    unsafe { Raw::new((&raw const NOTHING).cast::<u8>(), Form::SHORT) }
 }
 
 /// Most cycles from `cycle_last` for the short arithmetic; pages whose arithmetic does not reach so
 /// far are not used. At 2.6 GHz it is 1.6 s, and the kernel moves `cycle_last` at each tick.
 pub(crate) const LIMIT: u64 = 1 << 32;
 
-/// A page that can be exchanged for another while others read.
+/// A page that can be exchanged for another of the same form while others read.
 #[repr(C, align(64))]
 pub(crate) struct View {
-    page: AtomicPtr<u8>,
-    /// The counter when the page was last looked after.
-    armed: AtomicU64,
-    /// Cycles from `armed` on for which it may be read without looking after it.
+    head: AtomicPtr<u8>,
+    /// Bytes from the head to the tail: the same for every page but `nothing`, which any form fits.
+    tail: AtomicUsize,
+    /// The counter until which the page may be read without looking after it.
+    deadline: AtomicU64,
+    /// How many cycles it had when that was set.
     span: AtomicU64,
 }
 
@@ -174,8 +196,9 @@ impl View {
     /// A view of nothing.
     pub(crate) const fn new() -> Self {
         Self {
-            page: AtomicPtr::new(nothing().0 as *mut u8),
-            armed: AtomicU64::new(0),
+            head: AtomicPtr::new(nothing().head as *mut u8),
+            tail: AtomicUsize::new(nothing().form.0),
+            deadline: AtomicU64::new(0),
             span: AtomicU64::new(0),
         }
     }
@@ -183,26 +206,32 @@ impl View {
     /// The page.
     #[inline(always)]
     pub(crate) fn page(&self) -> Raw {
-        Raw(self.page.load(Ordering::Acquire))
+        let head = self.head.load(Ordering::Acquire);
+        Raw { head, form: Form(self.tail.load(Ordering::Relaxed)) }
     }
 
     /// Shows another page, which was made by `Raw::new`, whose contract covers every later read.
     pub(crate) fn show(&self, page: Raw) {
-        self.page.store(page.0 as *mut u8, Ordering::Release);
+        if !page.is_nothing() {
+            self.tail.store(page.form.0, Ordering::Relaxed);
+        }
+        self.head.store(page.head as *mut u8, Ordering::Release);
     }
 
     /// Whether it shows that page.
     pub(crate) fn shows(&self, page: Raw) -> bool {
-        self.page() == page
+        core::ptr::eq(self.head.load(Ordering::Acquire), page.head)
+    }
+
+    /// Whether it shows any page.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.page().is_nothing()
     }
 
     /// The page may be read for `span` cycles from `now` on.
     pub(crate) fn arm(&self, now: u64, span: u64) {
-        // Between the two stores a reader may see the one with the other: both combinations say
-        // at worst that it is time to look after the page, or that a page which was in order
-        // until now is in order for one more span.
         self.span.store(span, Ordering::Relaxed);
-        self.armed.store(now, Ordering::Release);
+        self.deadline.store(now.saturating_add(span), Ordering::Release);
     }
 
     /// The time of a clock, if there is nothing to look after. This is the whole hot path.
@@ -220,31 +249,43 @@ impl View {
         clock: usize,
     ) -> Result<Reading, Unread> {
         let page = self.page();
-        let (mut armed, mut span) = (0, 0);
+        let mut deadline = 0;
         let (line, cycles) = line::read(&page, clock, || {
-            armed = self.armed.load(Ordering::Acquire);
-            span = self.span.load(Ordering::Relaxed);
+            // Whoever changes the page sets the deadline last: so it is not later than the page
+            // allows, as long as the page has not changed.
+            deadline = self.deadline.load(Ordering::Acquire);
             if ORDERED { C::read_ordered() } else { C::read() }
         })?;
         let delta = cycles.wrapping_sub(line.cycle_last) & line.mask;
-        Ok(Reading { line, cycles, delta, since: cycles.wrapping_sub(armed), span })
+        Ok(Reading { line, cycles, delta, deadline })
+    }
+
+    /// Whether it is time to look after the page: its window is over, or the counter has been set
+    /// back by more than a window.
+    pub(crate) fn is_over(&self, reading: &Reading) -> bool {
+        reading.cycles > reading.deadline || reading.behind() > self.span.load(Ordering::Relaxed)
+    }
+
+    /// Whether that is so for less than another window.
+    pub(crate) fn is_just_over(&self, reading: &Reading) -> bool {
+        let window = self.span.load(Ordering::Relaxed);
+        reading.cycles <= reading.deadline.saturating_add(window) && reading.behind() <= window
     }
 }
 
-/// A counter value, the line that it belongs to, and the limits.
+/// A counter value, the line that it belongs to, and until when it may be used.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
     pub(crate) line: Line,
     pub(crate) cycles: u64,
     delta: u64,
-    since: u64,
-    span: u64,
+    deadline: u64,
 }
 
 impl Reading {
     #[inline(always)]
     fn is_near(&self) -> bool {
-        self.delta <= LIMIT && self.since <= self.span
+        self.delta <= LIMIT && self.cycles <= self.deadline
     }
 
     /// The time, if it is near.
@@ -257,14 +298,13 @@ impl Reading {
         self.line.near(self.delta)
     }
 
-    /// Whether it is time to look after the page. Also when the counter was set back.
-    pub(crate) fn is_expired(&self) -> bool {
-        self.since > self.span
-    }
-
-    /// Whether its window has been over for less than another window.
-    pub(crate) fn is_just_expired(&self) -> bool {
-        self.since <= self.span.saturating_mul(2)
+    /// By how many cycles the counter is behind the line's beginning, if it is.
+    fn behind(&self) -> u64 {
+        if self.delta > self.line.mask >> 1 {
+            self.line.cycle_last.wrapping_sub(self.cycles) & self.line.mask
+        } else {
+            0
+        }
     }
 
     /// The time, whatever the distance.

@@ -12,6 +12,7 @@ impl Engine {
     /// Begins a line of our own, or goes on with it.
     pub(super) fn follow<C: Counter, K: Kernel>(&self, now_ns: u64) {
         let Some(page) = memory::page(&self.own) else { return };
+        page.take_form(self.form());
         if page.is_too_early(now_ns) {
             return;
         }
@@ -27,7 +28,7 @@ impl Engine {
         match self.renew_from::<C, K>(page) {
             Renewed::Until { .. } => Looked::Again,
             // The next piece begins on this one, so its continuation is as good; but not for long.
-            Renewed::Busy if reading.is_just_expired() => Looked::InOrder,
+            Renewed::Busy if self.mono.is_just_over(reading) => Looked::InOrder,
             Renewed::Busy => Looked::Again,
             Renewed::Waiting | Renewed::Wrong { .. } => Looked::Gone,
         }
@@ -37,10 +38,11 @@ impl Engine {
         // The counter must still be the kernel's clock, unless somebody answers for it.
         let front = self.front.page();
         let counts = self.trusted.load(Ordering::Relaxed)
-            || front == nothing()
+            || front.is_nothing()
             || front.word(Ordering::Acquire).is_odd()
             || front.word(Ordering::Acquire).is_counter();
         let sample = || counts.then(|| page::sample::<C>(BRACKETS, K::monotonic)).flatten();
+        page.take_form(self.form());
         let renewed = page.renew::<C>(sample, self.floor_ns.load(Ordering::Relaxed));
         match renewed {
             Renewed::Until { armed, window } => {

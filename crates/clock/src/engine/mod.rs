@@ -9,6 +9,7 @@
 mod exact;
 mod follow;
 mod namespace;
+mod state;
 #[cfg(all(test, not(any(miri, loom))))]
 mod tests;
 
@@ -21,8 +22,10 @@ use crate::line::{Cells, MODE_TIMENS, Unread};
 use crate::memory;
 use crate::page::{self, Page};
 use crate::source::Source;
-use crate::view::{Reading, View, nothing};
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use crate::view::{Form, Reading, View, nothing};
+use core::sync::atomic::{
+    AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+};
 
 /// Brackets of the first proof, and of each later one.
 const PROOF: u32 = 32;
@@ -80,6 +83,8 @@ pub(crate) struct Engine {
     /// The kernel's real page, when `front` is a time namespace's.
     real: View,
     state: AtomicU32,
+    /// The form of all pages; 0 until it is known.
+    tail: AtomicUsize,
     /// The best source that may be used.
     best: AtomicU8,
     /// Whether the counter may be used although the kernel does not use it.
@@ -104,6 +109,7 @@ impl Engine {
             front: View::new(),
             real: View::new(),
             state: AtomicU32::new(0),
+            tail: AtomicUsize::new(0),
             best: AtomicU8::new(Source::Vvar as u8),
             trusted: AtomicBool::new(false),
             own: AtomicPtr::new(core::ptr::null_mut()),
@@ -163,7 +169,7 @@ impl Engine {
             self.start::<C, K>();
             for _ in 0..PATIENCE {
                 match self.mono.reading::<C, false>(Id::Monotonic as usize) {
-                    Ok(reading) if !reading.is_expired() => return reading.time(),
+                    Ok(reading) if !self.mono.is_over(&reading) => return reading.time(),
                     Ok(reading) => match self.look_after::<C, K>(&reading) {
                         Looked::InOrder => return reading.time(),
                         Looked::Again => {}
@@ -191,7 +197,7 @@ impl Engine {
             let view = if matches!(id, Id::MonotonicRaw) { &self.raw } else { &self.exact };
             for _ in 0..PATIENCE {
                 match view.reading::<C, ORDERED>(id as usize) {
-                    Ok(reading) if !reading.is_expired() => return reading.time(),
+                    Ok(reading) if !view.is_over(&reading) => return reading.time(),
                     Ok(reading) => match self.look_after::<C, K>(&reading) {
                         Looked::InOrder => return reading.time(),
                         Looked::Again => {}
@@ -258,10 +264,10 @@ impl Engine {
     fn cannot_be_exact(&self) -> bool {
         let mode = self.front_mode();
         self.state.load(Ordering::Acquire) & STARTED != 0
-            && self.exact.page() == nothing()
+            && self.exact.is_empty()
             && (!self.may_use(Source::Vvar)
                 || !crate::counter::is_counter_mode(mode) && mode != MODE_TIMENS
-                || self.front.page() == nothing())
+                || self.front.is_empty())
     }
 
     fn front_mode(&self) -> u32 {
@@ -288,9 +294,24 @@ impl Engine {
 
     fn locate(&self) -> Option<Found> {
         let found = discover::find()?;
+        // The first one settles the form, for good: there is one kernel to a process.
+        if self.form_or(found.front.form()) != found.front.form() {
+            return None;
+        }
         self.real.show(found.real);
         self.front.show(found.front);
         Some(found)
+    }
+
+    /// The form of all pages of this engine.
+    fn form(&self) -> Form {
+        self.form_or(Form::SHORT)
+    }
+
+    fn form_or(&self, form: Form) -> Form {
+        let settled =
+            self.tail.compare_exchange(0, form.tail(), Ordering::Relaxed, Ordering::Relaxed);
+        settled.err().and_then(Form::of_tail).unwrap_or(form)
     }
 
     fn may_use(&self, source: Source) -> bool {
@@ -308,7 +329,7 @@ impl Engine {
         self.reconsider::<C, K>(now);
         // SAFETY: a page of ours is never unmapped.
         let own = unsafe { self.own.load(Ordering::Acquire).as_ref() };
-        if self.mono.page() == nothing() && !own.is_some_and(Page::is_begun) {
+        if self.mono.is_empty() && !own.is_some_and(Page::is_begun) {
             self.idle_mode.store(mode, Ordering::Relaxed);
             self.idle_ns.store(now.saturating_add(IDLE_NS), Ordering::Release);
         } else {
@@ -341,10 +362,10 @@ impl Engine {
         }
         let front = self.front.page();
         let mode = front.word(Ordering::Acquire).mode();
-        if front != nothing() && mode == MODE_TIMENS {
+        if !front.is_nothing() && mode == MODE_TIMENS {
             // Served by `in_namespace`.
             self.leave_pages::<C>();
-        } else if front != nothing() && crate::counter::is_counter_mode(mode) {
+        } else if !front.is_nothing() && crate::counter::is_counter_mode(mode) {
             if self.may_use(Source::Vvar) {
                 if self.exact.shows(front) {
                     return;
@@ -360,7 +381,7 @@ impl Engine {
         } else {
             // The kernel has left the counter, or its page was not found.
             self.leave_exact();
-            let unknown = front == nothing();
+            let unknown = front.is_nothing();
             if self.may_use(Source::Disciplined)
                 && (self.trusted.load(Ordering::Relaxed)
                     || unknown && eligible::by_behaviour::<C>())
@@ -386,7 +407,7 @@ impl Engine {
             return self.renew::<C, K>(page, reading);
         }
         let page = self.exact.page();
-        if page == nothing() {
+        if page.is_nothing() {
             return Looked::Gone;
         }
         if self.prove_monotonic::<C, K>(page, REPROOF) {
@@ -412,7 +433,7 @@ impl Engine {
         let page = self.exact.page();
         self.exact.show(nothing());
         self.raw.show(nothing());
-        if page != nothing() && self.mono.shows(page) {
+        if !page.is_nothing() && self.mono.shows(page) {
             self.mono.show(nothing());
         }
     }
@@ -434,71 +455,6 @@ impl Engine {
     fn leave_pages<C: Counter>(&self) {
         self.leave_exact();
         self.leave_line::<C>();
-    }
-
-    /// The way by which CLOCK_MONOTONIC is served now.
-    pub(crate) fn source<C: Counter, K: Kernel>(&self) -> Source {
-        // Whatever is due happens first.
-        let _ = self.monotonic::<C, K>();
-        let front = self.front.page();
-        let mode = front.word(Ordering::Acquire).mode();
-        let exact = self.exact.page();
-        if exact != nothing()
-            && self.mono.shows(exact)
-            && exact.word(Ordering::Acquire).is_counter()
-            || front != nothing()
-                && mode == MODE_TIMENS
-                && self.state.load(Ordering::Acquire) & NAMESPACE_PROVEN != 0
-        {
-            return Source::Vvar;
-        }
-        // SAFETY: a page of ours is never unmapped.
-        if let Some(page) = unsafe { self.own.load(Ordering::Acquire).as_ref() }
-            && page.is_running()
-            && self.mono.shows(memory::as_raw(page))
-        {
-            return Source::Disciplined;
-        }
-        // Mode 0 is `VDSO_CLOCKMODE_NONE`: the vDSO makes a system call itself.
-        let by_call = front != nothing() && mode == 0;
-        if kernel::vdso_address().is_none() || !kernel::may_use_vdso() || by_call {
-            Source::Syscall
-        } else {
-            Source::Vdso
-        }
-    }
-
-    /// Sets the best source that may be used, and begins anew.
-    pub(crate) fn restrict<C: Counter>(&self, best: Source) {
-        self.best.store(best as u8, Ordering::Relaxed);
-        self.leave_pages::<C>();
-        self.begin_anew();
-    }
-
-    /// Whether the counter may be used against the kernel's opinion.
-    pub(crate) fn trust<C: Counter>(&self, trusted: bool) {
-        self.trusted.store(trusted, Ordering::Relaxed);
-        if !trusted {
-            self.leave_line::<C>();
-        }
-        self.begin_anew();
-    }
-
-    fn begin_anew(&self) {
-        self.failures.store(0, Ordering::Relaxed);
-        self.retry_ns.store(0, Ordering::Relaxed);
-        self.idle_ns.store(0, Ordering::Relaxed);
-        self.state.fetch_and(!(STARTED | FORBIDDEN), Ordering::AcqRel);
-    }
-
-    /// Nanoseconds per cycle by the page that serves CLOCK_MONOTONIC, as (mult, shift).
-    pub(crate) fn rate<C: Counter, K: Kernel>(&self) -> Option<(u32, u32)> {
-        // Whatever is due happens first.
-        let by_counter = self.source::<C, K>().is_counter();
-        let view = if self.mono.page() == nothing() { &self.real } else { &self.mono };
-        let read = |_| crate::line::read_coarse(&view.page(), Id::Monotonic as usize).ok();
-        let line = (0..PATIENCE).find_map(read).filter(|_| by_counter)?;
-        (line.mult != 0 && line.shift < 64).then_some((line.mult, line.shift))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::discover;
 use crate::kernel::{self, Id};
 use crate::line::{self, Unread};
 use crate::source::Source;
-use crate::view::{Raw, nothing};
+use crate::view::Raw;
 use core::sync::atomic::Ordering;
 
 impl Engine {
@@ -17,7 +17,7 @@ impl Engine {
     /// looked at first, at each read.
     pub(super) fn in_namespace<C: Counter, const ORDERED: bool>(&self, id: Id) -> Option<u64> {
         let front = self.front.page();
-        if front == nothing() || !discover::is_time_namespace(front) {
+        if front.is_nothing() || !discover::is_time_namespace(front) {
             self.state.fetch_and(!NAMESPACE_PROVEN, Ordering::AcqRel);
             return None;
         }

@@ -1,0 +1,76 @@
+//! What others ask of the engine, and tell it.
+
+use super::{Engine, FORBIDDEN, Kernel, NAMESPACE_PROVEN, PATIENCE, STARTED};
+use crate::counter::Counter;
+use crate::kernel::{self, Id};
+use crate::line::{Cells, MODE_TIMENS};
+use crate::memory;
+use crate::source::Source;
+use core::sync::atomic::Ordering;
+
+impl Engine {
+    /// The way by which CLOCK_MONOTONIC is served now.
+    pub(crate) fn source<C: Counter, K: Kernel>(&self) -> Source {
+        // Whatever is due happens first.
+        let _ = self.monotonic::<C, K>();
+        let front = self.front.page();
+        let mode = front.word(Ordering::Acquire).mode();
+        let exact = self.exact.page();
+        if !exact.is_nothing()
+            && self.mono.shows(exact)
+            && exact.word(Ordering::Acquire).is_counter()
+            || !front.is_nothing()
+                && mode == MODE_TIMENS
+                && self.state.load(Ordering::Acquire) & NAMESPACE_PROVEN != 0
+        {
+            return Source::Vvar;
+        }
+        // SAFETY: a page of ours is never unmapped.
+        if let Some(page) = unsafe { self.own.load(Ordering::Acquire).as_ref() }
+            && page.is_running()
+            && self.mono.shows(memory::as_raw(page))
+        {
+            return Source::Disciplined;
+        }
+        // Mode 0 is `VDSO_CLOCKMODE_NONE`: the vDSO makes a system call itself.
+        let by_call = !front.is_nothing() && mode == 0;
+        if kernel::vdso_address().is_none() || !kernel::may_use_vdso() || by_call {
+            Source::Syscall
+        } else {
+            Source::Vdso
+        }
+    }
+
+    /// Sets the best source that may be used, and begins anew.
+    pub(crate) fn restrict<C: Counter>(&self, best: Source) {
+        self.best.store(best as u8, Ordering::Relaxed);
+        self.leave_pages::<C>();
+        self.begin_anew();
+    }
+
+    /// Whether the counter may be used against the kernel's opinion.
+    pub(crate) fn trust<C: Counter>(&self, trusted: bool) {
+        self.trusted.store(trusted, Ordering::Relaxed);
+        if !trusted {
+            self.leave_line::<C>();
+        }
+        self.begin_anew();
+    }
+
+    fn begin_anew(&self) {
+        self.failures.store(0, Ordering::Relaxed);
+        self.retry_ns.store(0, Ordering::Relaxed);
+        self.idle_ns.store(0, Ordering::Relaxed);
+        self.state.fetch_and(!(STARTED | FORBIDDEN), Ordering::AcqRel);
+    }
+
+    /// Nanoseconds per cycle by the page that serves CLOCK_MONOTONIC, as (mult, shift).
+    pub(crate) fn rate<C: Counter, K: Kernel>(&self) -> Option<(u32, u32)> {
+        // Whatever is due happens first.
+        let by_counter = self.source::<C, K>().is_counter();
+        let view = if self.mono.is_empty() { &self.real } else { &self.mono };
+        let read = |_| crate::line::read_coarse(&view.page(), Id::Monotonic as usize).ok();
+        let line = (0..PATIENCE).find_map(read).filter(|_| by_counter)?;
+        (line.mult != 0 && line.shift < 64).then_some((line.mult, line.shift))
+    }
+}
