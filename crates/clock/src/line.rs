@@ -51,25 +51,25 @@ impl Line {
     }
 
     /// The same for a counter value of which is known that it is at most `limit()` ahead.
-    #[cfg(any(test, not(target_arch = "x86_64")))]
     #[inline(always)]
     pub(crate) fn near(&self, delta: u64) -> u64 {
         let ns = delta.wrapping_mul(u64::from(self.mult)).wrapping_add(self.snsec);
         self.sec.wrapping_mul(NS_PER_SECOND).wrapping_add(ns >> (self.shift & 63))
     }
 
-    /// `near` at a counter value instead of a distance, with less to wait for behind the counter.
+    /// The same line, with everything done that can be done before the counter is known.
     ///
     /// Modulo 2^64 it is the same: `(cycles - cycle_last) * mult + snsec`, which fits into 64 bits,
-    /// is `cycles * mult + (snsec - cycle_last * mult)`. What stands in brackets is ready before the
-    /// counter is.
-    #[cfg(target_arch = "x86_64")]
+    /// is `cycles * mult + (snsec - cycle_last * mult)`.
     #[inline(always)]
-    pub(crate) fn near_at(&self, cycles: u64) -> u64 {
+    pub(crate) fn ready(&self) -> Ready {
         let mult = u64::from(self.mult);
-        let origin = apart(self.snsec.wrapping_sub(self.cycle_last.wrapping_mul(mult)));
-        let ns = cycles.wrapping_mul(mult).wrapping_add(origin);
-        self.sec.wrapping_mul(NS_PER_SECOND).wrapping_add(ns >> (self.shift & 63))
+        Ready {
+            mult,
+            origin: settle(self.snsec.wrapping_sub(self.cycle_last.wrapping_mul(mult))),
+            shift: u64::from(self.shift & 63),
+            whole_ns: self.sec.wrapping_mul(NS_PER_SECOND),
+        }
     }
 
     /// How far ahead of `cycle_last` the 64-bit arithmetic of `near` reaches, for `mult` and all
@@ -86,22 +86,40 @@ impl Line {
     }
 }
 
+/// A line, but for the counter.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ready {
+    mult: u64,
+    origin: u64,
+    shift: u64,
+    whole_ns: u64,
+}
+
+impl Ready {
+    /// The time at a counter value that is at most `limit()` ahead of the line's beginning, on a
+    /// counter of 64 bits.
+    #[inline(always)]
+    pub(crate) fn near(&self, cycles: u64) -> u64 {
+        let ns = cycles.wrapping_mul(self.mult).wrapping_add(self.origin) >> self.shift;
+        self.whole_ns.wrapping_add(ns)
+    }
+}
+
 /// A value of which the compiler does not know where it comes from: else it would put the two
-/// products together again.
-#[cfg(target_arch = "x86_64")]
+/// products above together again.
 #[inline(always)]
-fn apart(value: u64) -> u64 {
-    #[cfg(not(miri))]
+fn settle(value: u64) -> u64 {
+    #[cfg(all(target_pointer_width = "64", not(miri)))]
     {
         let mut value = value;
         // SAFETY: no instruction.
         unsafe {
             core::arch::asm!("/* {} */", inout(reg) value,
-                options(pure, nomem, nostack, preserves_flags));
+                options(nomem, nostack, preserves_flags));
         }
         value
     }
-    #[cfg(miri)]
+    #[cfg(any(not(target_pointer_width = "64"), miri))]
     value
 }
 
@@ -138,7 +156,7 @@ impl Word {
         if cfg!(target_arch = "aarch64") {
             !self.is_odd() && crate::counter::is_counter_mode(self.mode())
         } else {
-            // One comparison for both.
+            // One comparison for both: the bit that says odd is put in front of the mode.
             self.0 & 0xffff_ffff_0000_0001 == 1 << 32
         }
     }
@@ -175,23 +193,36 @@ pub(crate) enum Unread {
 /// executed later than the second look, the line is continued for a few cycles more than it was
 /// meant to: the kernel's lines meet where one follows another.
 #[inline(always)]
-pub(crate) fn read<C: Cells>(
+pub(crate) fn read_prepared<C: Cells, P>(
     cells: &C,
     clock: usize,
+    prepare: impl FnOnce(&Line) -> P,
     counter: impl FnOnce() -> u64,
-) -> Result<(Line, u64), Unread> {
+) -> Result<(Line, P, u64), Unread> {
     let word = cells.word(Ordering::Acquire);
     if !word.is_counter() {
         return Err(unread(word));
     }
+    // The counter first: it takes longest, and what follows goes on meanwhile.
     let cycles = counter();
     let line = cells.line(clock);
+    let prepared = prepare(&line);
     // The loads of the line stay before the second look.
     fence(Ordering::Acquire);
     if cells.word(Ordering::Relaxed) != word {
         return Err(Unread::Changing);
     }
-    Ok((line, cycles))
+    Ok((line, prepared, cycles))
+}
+
+/// The same without preparation.
+#[inline(always)]
+pub(crate) fn read<C: Cells>(
+    cells: &C,
+    clock: usize,
+    counter: impl FnOnce() -> u64,
+) -> Result<(Line, u64), Unread> {
+    read_prepared(cells, clock, |_| (), counter).map(|(line, (), cycles)| (line, cycles))
 }
 
 /// Reads the numbers for any mode but a time namespace's: coarse clocks need no counter.
