@@ -1,8 +1,9 @@
 //! Reads the library's clocks in several threads, compares them with the kernel's, and says once a
 //! second what it saw: for running across whatever happens to a machine's time.
 //!
-//!     clock_reader --threads 3 [--best vvar|disciplined|vdso|syscall] [--seconds N]
+//!     clock_reader --threads 3 [--best vvar|disciplined|vdso|syscall] [--seconds N] [--trust SECONDS]
 //!
+//! `--trust` uses the counter against the kernel's opinion, after a test of so many seconds at most.
 //! Each line is `|reader ` and a JSON object with totals since the start. Ends at SIGTERM, or after
 //! the seconds. Linux only.
 
@@ -141,8 +142,8 @@ mod reader {
                     _ => return Err(format!("--best: no source is called {value}")),
                 }),
                 "--trust" => {
-                    let tested = clocksmith::trust_counter(Duration::from_millis(200));
-                    eprintln!("--trust {value}: {tested:?}");
+                    let limit = Duration::from_secs(u64::from(number()?));
+                    eprintln!("--trust {value}: {:?}", clocksmith::trust_counter(limit));
                 }
                 _ => return Err(format!("no option is called {name}")),
             }

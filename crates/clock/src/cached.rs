@@ -217,6 +217,8 @@ mod tests {
         assert_eq!((clock.monotonic_ns(), clock.realtime_ns()), (11, 500));
     }
 
+    // (Miri does not know MADV_WIPEONFORK.)
+    #[cfg(not(miri))]
     #[test]
     fn an_updater_keeps_it_until_it_is_dropped() {
         static CLOCK: CachedClock = CachedClock::new();

@@ -32,13 +32,13 @@ pub(crate) fn may_use_vdso() -> bool {
 /// The time in nanoseconds, by the vDSO if there is one. `None` if the kernel refuses (an old one
 /// that does not know the clock, or a filter).
 pub(crate) fn time(id: Id) -> Option<u64> {
-    if !may_use_vdso() {
+    if !may_use_vdso() && !cfg!(miri) {
         return time_by_call(id);
     }
     let mut time = MaybeUninit::<libc::timespec>::uninit();
     // SAFETY: the pointer is to a `timespec` of our own, which is written to.
     if unsafe { libc::clock_gettime(id as libc::clockid_t, time.as_mut_ptr()) } != 0 {
-        return time_by_call(id);
+        return if cfg!(miri) { None } else { time_by_call(id) };
     }
     // SAFETY: it has been written.
     let time = unsafe { time.assume_init() };
@@ -77,6 +77,9 @@ pub(crate) fn time_by_call(id: Id) -> Option<u64> {
 
 /// Whether there is a vDSO.
 pub(crate) fn vdso_address() -> Option<usize> {
+    if cfg!(miri) {
+        return None;
+    }
     // SAFETY: reads the auxiliary vector, which was written before the program began.
     let address = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) } as usize;
     (address != 0).then_some(address)
@@ -85,7 +88,10 @@ pub(crate) fn vdso_address() -> Option<usize> {
 /// Whether user space may read the counter (`PR_SET_TSC`; a property of the thread, inherited by
 /// its children). Only x86 can forbid it.
 pub(crate) fn counter_is_allowed() -> bool {
-    #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+    // Miri has no instructions.
+    #[cfg(miri)]
+    return false;
+    #[cfg(all(any(target_arch = "x86_64", target_arch = "x86"), not(miri)))]
     {
         let mut mode: libc::c_int = 0;
         // SAFETY: PR_GET_TSC writes one int.
@@ -94,7 +100,7 @@ pub(crate) fn counter_is_allowed() -> bool {
         // every program uses, would die of it just the same.
         result != 0 || mode != libc::PR_TSC_SIGSEGV
     }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "x86")))]
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "x86", miri)))]
     true
 }
 

@@ -188,6 +188,8 @@ mod tests {
     }
 
     #[cfg(all(engine, any(target_arch = "x86_64", target_arch = "x86")))]
+    // (Miri starts no programs.)
+    #[cfg(not(miri))]
     #[test]
     fn a_forbidden_counter_is_not_read() {
         // In a fresh program of its own, as the unit is decided once: this one, started again.

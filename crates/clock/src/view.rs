@@ -2,7 +2,7 @@
 
 use crate::counter::Counter;
 use crate::line::{self, Cells, Line, Unread, Word};
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 
 /// Bytes from the start of `mult` to the first base (`mult`, `shift`).
 const TO_BASES: usize = 8;
@@ -123,18 +123,25 @@ impl Cells for Raw {
 
     #[inline(always)]
     fn word(&self, order: Ordering) -> Word {
-        if cfg!(target_pointer_width = "64") {
+        // Memory that is mapped read-only allows only relaxed loads, by the rules of the language;
+        // a fence makes up for it.
+        let word = if cfg!(target_pointer_width = "64") {
             // SAFETY: by the contract of `new`; see `load64`.
-            Word(unsafe { AtomicU64::from_ptr(self.head() as *mut u64) }.load(order))
+            Word(unsafe { AtomicU64::from_ptr(self.head() as *mut u64) }.load(Ordering::Relaxed))
         } else {
             // The sequence number first: whoever changes the mode has changed it before.
             // SAFETY: by the contract of `new`; see `load64`.
             unsafe {
-                let sequence = AtomicU32::from_ptr(self.head() as *mut u32).load(order);
-                let mode = AtomicU32::from_ptr(self.head().add(4) as *mut u32).load(order);
-                Word::new(sequence, mode)
+                let sequence = AtomicU32::from_ptr(self.head() as *mut u32).load(Ordering::Relaxed);
+                fence(Ordering::Acquire);
+                let mode = self.head().add(4) as *mut u32;
+                Word::new(sequence, AtomicU32::from_ptr(mode).load(Ordering::Relaxed))
             }
+        };
+        if matches!(order, Ordering::Acquire) {
+            fence(Ordering::Acquire);
         }
+        word
     }
 
     #[inline(always)]
@@ -160,15 +167,16 @@ impl Cells for Raw {
     }
 }
 
-/// Numbers for whoever has no page: they send every read the slow way.
+/// Numbers for whoever has no page: they send every read the slow way. (Nobody writes them; but they
+/// are read as atomics.)
 #[repr(C, align(64))]
-struct Nothing([u64; 6 + 2 * 12]);
+struct Nothing {
+    word: AtomicU64,
+    rest: [AtomicU64; 5 + 2 * 12],
+}
 
-static NOTHING: Nothing = {
-    let mut words = [0; 6 + 2 * 12];
-    words[0] = Word::NONE.0;
-    Nothing(words)
-};
+static NOTHING: Nothing =
+    Nothing { word: AtomicU64::new(Word::NONE.0), rest: [const { AtomicU64::new(0) }; 5 + 2 * 12] };
 
 /// What no page looks like.
 pub(crate) const fn nothing() -> Raw {

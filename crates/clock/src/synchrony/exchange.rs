@@ -202,6 +202,8 @@ mod tests {
         assert!(matches!(pair(i64::MAX, i64::MAX, 0), Err(Refused::TooBusy { .. })));
     }
 
+    // (Miri does not know PR_GET_TSC.)
+    #[cfg(not(miri))]
     #[test]
     fn this_machine_is_tested_or_says_why_not() {
         match test_counters(Duration::from_millis(300)) {
