@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All checks of this project: format, lints, docs, tests, the libraries for C and Python, licences and
+# All checks of this project: format, lints, docs, tests, the clock, the libraries for C and Python, licences and
 # advisories, boots of real kernels and of an installed system, scenarios in running guests, fuzzing,
 # speed.
 #
@@ -128,6 +128,52 @@ speed() {
         cargo bench --locked -p clocksmith-clock-bench --bench read_cost -- --quick
 }
 
+# The clock: every order of its sequence lock, 32-bit x86, aarch64 in an emulator, targets without
+# support, and, with a nightly toolchain, undefined behaviour (Miri) and data races (ThreadSanitizer).
+clock() {
+    local targets missing=() target
+    targets=$(rustup target list --installed 2>/dev/null || true)
+    has() { grep -qx "$1" <<<"$targets"; }
+
+    cargo test --locked -p clocksmith --all-features || return
+    RUSTFLAGS="--cfg loom" cargo test --locked --release -p clocksmith --lib \
+        --target-dir "${CARGO_TARGET_DIR:-target}/loom" model || return
+
+    if has i686-unknown-linux-musl; then
+        cargo test --locked -p clocksmith --target i686-unknown-linux-musl || return
+    else
+        missing+=(i686-unknown-linux-musl)
+    fi
+    if has aarch64-unknown-linux-musl && command -v qemu-aarch64-static >/dev/null; then
+        CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER=rust-lld \
+            CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUNNER=qemu-aarch64-static \
+            CLOCKSMITH_TEST_RUNNER=qemu-aarch64-static \
+            cargo test --locked -p clocksmith --target aarch64-unknown-linux-musl --lib --test hostile || return
+    else
+        missing+=(aarch64-unknown-linux-musl or qemu-user-static)
+    fi
+    for target in riscv64gc-unknown-linux-gnu s390x-unknown-linux-gnu powerpc64le-unknown-linux-gnu \
+        x86_64-pc-windows-gnu aarch64-apple-darwin; do
+        if has "$target"; then
+            cargo check --locked -p clocksmith --all-features --target "$target" || return
+        else
+            missing+=("$target")
+        fi
+    done
+
+    if cargo +nightly miri --version >/dev/null 2>&1; then
+        PROPTEST_CASES=4 MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-permissive-provenance" \
+            cargo +nightly miri test --locked -p clocksmith --lib \
+            --target-dir "${CARGO_TARGET_DIR:-target}/miri" || return
+        RUSTFLAGS=-Zsanitizer=thread cargo +nightly test --locked -Zbuild-std \
+            --target x86_64-unknown-linux-gnu --target-dir "${CARGO_TARGET_DIR:-target}/tsan" \
+            -p clocksmith --test hostile -- sources_change ordered_reads every_source || return
+    else
+        missing+=("Miri and ThreadSanitizer: rustup toolchain install nightly -c miri,rust-src")
+    fi
+    if [ "${#missing[@]}" -gt 0 ]; then skip "not there: ${missing[*]}" network; fi
+}
+
 # Real kernels in QEMU. Emulated time on a busy host spoils a boot now and then, so what disagrees is
 # booted once more; what disagrees twice is a failure.
 boots() {
@@ -229,13 +275,14 @@ static_program() {
         cargo build --locked -p clocksmith-cli --target x86_64-unknown-linux-musl 2>/dev/null
 }
 
-all=(fmt clippy doc test c python licences advisories boots scenarios disk fuzz speed)
+all=(fmt clippy doc test clock c python licences advisories boots scenarios disk fuzz speed)
 for name in "${@:-${all[@]}}"; do
     case $name in
     fmt) step fmt cargo fmt --all --check ;;
-    clippy) step clippy cargo clippy --workspace --all-targets --locked -- -D warnings ;;
+    clippy) step clippy cargo clippy --workspace --all-targets --all-features --locked -- -D warnings ;;
     doc) step doc docs ;;
     test) step test tests ;;
+    clock) step clock clock ;;
     c) step c script crates/clock-c/test.sh --bench ;;
     python) step python script python/test.sh --bench ;;
     licences) step licences licences ;;

@@ -1,6 +1,136 @@
-//! How it works, and which function to call.
+//! Which function to call, how it works, and what can go wrong.
 
 /// Which function do I call?
+///
+/// | I want to | call | costs |
+/// |---|---|---|
+/// | measure how long something took, in one thread | [`Instant::now`](crate::Instant::now) and `elapsed`, or [`monotonic_ns`](crate::monotonic_ns) | one counter read |
+/// | compare times that *several threads* took | [`monotonic_ordered_ns`](crate::monotonic_ordered_ns), [`Instant::now_ordered`](crate::Instant::now_ordered) | a fence more |
+/// | stamp log lines with the time of day | [`realtime_ns`](crate::realtime_ns); across threads [`realtime_ordered_ns`](crate::realtime_ordered_ns) | one counter read |
+/// | check a time-out now and then, a few milliseconds do not matter | [`monotonic_coarse_ns`](crate::monotonic_coarse_ns) | two or three loads |
+/// | the same, in a loop that turns a million times a second | [`CachedClock`](crate::CachedClock), updated once per turn | one load |
+/// | trace events on a very hot path, convert later | [`Ticks::now`](crate::Ticks::now), then [`TickAnchor`](crate::TickAnchor) | one counter read, no arithmetic |
+/// | wait for something that must happen also after a suspend | [`boottime_ns`](crate::boottime_ns) | one counter read |
+/// | measure an oscillator, or NTP itself | [`monotonic_raw_ns`](crate::monotonic_raw_ns) | one counter read |
+/// | test code that depends on time | [`Clock`](crate::Clock) with [`MockClock`](crate::MockClock) | nothing when not used |
+/// | know what serves | [`source`](crate::source) | a read |
+///
+/// # When does order matter?
+///
+/// A processor may execute an unordered counter read before loads that stand in front of it have
+/// completed. Within a thread nobody can tell. Between threads one can:
+///
+/// ```text
+/// thread 1:  t1 = monotonic_ns();  publish(t1)
+/// thread 2:  t = wait for what was published;  t2 = monotonic_ns();   // t2 may be less than t
+/// ```
+///
+/// In ordinary code this is seen in one of 10^4 or 10^5 pairs, by some tens of nanoseconds; in a
+/// loop that waits for the other thread's value it is the normal case, by microseconds. If `t2 - t` is
+/// computed with unsigned arithmetic, the result is an enormous number. So:
+///
+/// - one thread, or differences that are saturated and averaged: unordered;
+/// - causality is concluded from times of several threads (queues, tracing, tokens, locks, leases):
+///   ordered. The kernel's vDSO is ordered in the same way, and costs the same or more.
+///
+/// # What `std` programs should know
+///
+/// [`Instant`](crate::Instant) saturates where std's panics (`+`, `-`); `checked_` functions tell.
+/// [`Anchor`](crate::Anchor) converts to and from [`std::time::Instant`] and Unix time.
 pub mod which_function {}
+
 /// Why each layer is sound.
+///
+/// A read is served by the first of these layers that has been proven *here*, in this process, and
+/// that has not been contradicted since.
+///
+/// # 1. The kernel's own numbers ([`Source::Vvar`](crate::Source::Vvar))
+///
+/// Beside the vDSO lies a page in which the kernel publishes, under a sequence lock, what the vDSO
+/// computes from: `mult`, `shift`, the counter at the last update, and a base for each clock
+/// (`include/vdso/datapage.h`). Every tick, every NTP correction, every step of the wall clock and
+/// every change of clocksource is written there. The same formula over the same numbers gives the
+/// same time: *exact* is meant literally.
+///
+/// The page is no ABI. It is therefore searched for, not assumed:
+///
+/// - The pages below the vDSO are tried, after asking the kernel whether they can be read (touching
+///   the wrong one is fatal). The question is `rt_sigprocmask` with a request that does not exist: it
+///   copies its argument first, and changes nothing.
+/// - A place is taken for the clock only if the coarse wall clock and the coarse monotonic clock
+///   stand there to the nanosecond, between two equal readings of them.
+/// - The fine clocks are then proven against `clock_gettime`: 32 times for CLOCK_MONOTONIC, and once
+///   for each other one, the page's time must lie between two readings of the kernel's. A quarter of
+///   a second later, and so on, the proof is repeated by whichever reader comes by.
+///
+/// Every read looks at the page's `clock_mode` too. When the kernel leaves the counter (its watchdog,
+/// an administrator, a migration), the *very next* read sees it and goes to the kernel. When it comes
+/// back, the proof is made anew.
+///
+/// An ordered read does what the vDSO does: `lfence; rdtsc` between the two looks at the sequence
+/// number (`isb` and a dependent load on aarch64). An unordered read leaves the fence out. It may then
+/// be executed before the first look, so the counter may be some cycles *behind* the beginning of
+/// the line; that counts as the beginning, as in the kernel.
+///
+/// # 2. A line of our own ([`Source::Disciplined`](crate::Source::Disciplined))
+///
+/// Where the page is not found, but the kernel's clock is the counter (sysfs says so, *and* reads
+/// behave so: they are faster than a system call), a line is laid through readings of the kernel's clock:
+/// the best of eight brackets between two counter reads. The line has the kernel's form and is read
+/// by the same code.
+///
+/// - It lasts for a window of 1 to 16 ms. The reader that finds it over takes a new reading; there is
+///   no thread. After a long pause the first reader begins anew *before* it answers: the error is
+///   bounded by the window, not by the age of the process.
+/// - The next piece begins where the last one is, at a counter value that is read after the sequence
+///   number has become odd. Whoever still got a time from the old piece read the counter before
+///   that. So time never steps back.
+/// - The rate is the kernel's over up to two seconds; it is measured anew when the kernel changes
+///   it. What is missing is spread over the next window, by at most 1000 ppm.
+/// - A reading that does not fit (beyond 1500 ppm of the window and the noise) means that counter
+///   and kernel do not belong together: the line is put away, and reads go to the kernel. After 1,
+///   2, 4 ... seconds it is tried again, six times in all.
+///
+/// While NTP slews the clock by 500 ppm from one moment to the next the error is at most 8 us, for
+/// one window. Ordered reads, the wall clock and the others never come from this line.
+///
+/// The sequence lock is model-checked (`loom`), over all orders in which the steps of a writer and
+/// of readers can be seen.
+///
+/// # 3. and 4. The vDSO and the system call
+///
+/// `clock_gettime`. Where reading the counter is forbidden (`PR_SET_TSC`) only the system call is
+/// used, because the vDSO would be killed.
+///
+/// # The counter against the kernel's opinion
+///
+/// Only by [`trust_counter`](crate::trust_counter), after a test of the counters of all processors against
+/// each other, and watched as above from then on.
+///
+/// # What nothing here does
+///
+/// No constructor runs when the library is linked. No calibration loop. No allocation and no lock on
+/// any read path; waiting is bounded, so a read may interrupt another one in a signal handler.
+/// `errno` is left alone.
 pub mod design {}
+
+/// What can go wrong, and what happens then.
+///
+/// | what | what happens |
+/// |---|---|
+/// | `fork`, `vfork`, raw `clone` | the kernel's page is the same in the child; a line of ours lies in memory that is cleared in a child (`MADV_WIPEONFORK`), so a child never finds a lock that nobody holds |
+/// | a time namespace | the page in front then holds offsets: they are added, after a proof of their own; entering and leaving one by `setns` is seen at the next read |
+/// | a signal handler interrupts anything at all | reads wait for nobody for long; a line that is being written is not waited for, but left for the kernel |
+/// | seccomp, calls refused with an error | what cannot be asked is not used; the vDSO needs no call |
+/// | seccomp, calls that kill | the first read asks `prctl(PR_GET_TSC)` and `rt_sigprocmask`; programs whose filter kills for these read a clock once *before* they install it. Later reads by the kernel's page make no call |
+/// | `PR_SET_TSC` before the first read | system calls only |
+/// | `PR_SET_TSC` after the first read, or in some threads only | the next counter read is fatal, as it is in the vDSO |
+/// | `/proc` or `/sys` absent, or another machine's | not used by layer 1; layer 2 needs sysfs, and does not believe it alone |
+/// | no vDSO (gVisor and others, `vdso=0`) | system calls |
+/// | the clocksource changes while reads run | the next read is right |
+/// | NTP slews or steps | layer 1 follows exactly; layer 2 within a window |
+/// | the machine is paused, saved, loaded, migrated | layer 1 is the kernel's time; layer 2 notices at the end of its window |
+/// | the counters of the processors differ | the kernel's clock is wrong in the same way (layer 1 is the kernel's clock); `clocksmith verify` finds it |
+/// | checkpoint and restore (CRIU) onto another kernel | **not handled**: the page may lie elsewhere. Call [`restrict`](crate::restrict) with [`Source::Syscall`](crate::Source::Syscall) before, and with [`Source::Vvar`](crate::Source::Vvar) after |
+/// | kvm-clock, Hyper-V's page, VMware | served by the vDSO: their page is another one |
+pub mod hazards {}

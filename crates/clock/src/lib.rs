@@ -1,4 +1,27 @@
-//! The kernel's own time at the cost of one counter read.
+//! The kernel's own time on Linux, at the cost of one counter read.
+//!
+//! ```
+//! let begin = clocksmith::Instant::now();
+//! let took = begin.elapsed();
+//! let time = clocksmith::monotonic_ns(); // CLOCK_MONOTONIC, exactly
+//! println!("{took:?} by {}", clocksmith::source());
+//! # assert!(clocksmith::monotonic_ns() >= time);
+//! ```
+//!
+//! [`monotonic_ns`] is what `clock_gettime(CLOCK_MONOTONIC)` is, computed from the kernel's own
+//! published numbers, without its fence and without a call. When the kernel abandons the counter, the
+//! next read knows. Threads that compare their times call [`monotonic_ordered_ns`].
+//!
+//! - [`guide::which_function`]: what to call
+//! - [`guide::design`]: why each layer is sound
+//! - [`guide::hazards`]: fork, signals, namespaces, filters, virtual machines
+//!
+//! Nothing happens until the first read: no constructor, no thread, no calibration. The first read
+//! takes about 10 us. Targets without support (anything but Linux on x86-64, x86 and aarch64) use the
+//! standard library's clocks.
+//!
+//! Optional features: `tracing-subscriber` (time stamps for log lines), `governor` (the clock of
+//! rate limiters), `compat` (drop-in modules with the interfaces of other clocks).
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod anchor;
