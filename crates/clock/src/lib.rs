@@ -71,6 +71,8 @@ pub mod tracing;
 mod updater;
 #[cfg(engine)]
 mod view;
+#[cfg(target_os = "linux")]
+mod wiped;
 
 pub use anchor::Anchor;
 #[cfg(target_has_atomic = "64")]

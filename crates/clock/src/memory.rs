@@ -7,6 +7,7 @@
 
 use crate::page::Page;
 use crate::view::Raw;
+use crate::wiped;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 /// The page, made at the first call; `None` where it cannot be had.
@@ -26,29 +27,13 @@ fn refused() -> *mut Page {
 }
 
 fn make(place: &AtomicPtr<Page>) -> *mut Page {
-    let length = size_of::<Page>();
-    // SAFETY: asks for new memory at any address.
-    let memory = unsafe {
-        libc::mmap(
-            core::ptr::null_mut(),
-            length,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-            -1,
-            0,
-        )
-    };
-    if memory == libc::MAP_FAILED {
-        return refused();
-    }
-    // SAFETY: the memory is ours. Advice does not change what is in it here and now.
-    let wiped = unsafe { libc::madvise(memory, length, libc::MADV_WIPEONFORK) } == 0;
-    let made = if wiped { memory.cast::<Page>() } else { refused() };
+    let memory = wiped::map(size_of::<Page>()).ok();
+    let made = memory.map_or_else(refused, |memory| memory.as_ptr().cast::<Page>());
     let kept =
         place.compare_exchange(core::ptr::null_mut(), made, Ordering::AcqRel, Ordering::Acquire);
-    if !wiped || kept.is_err() {
-        // SAFETY: nobody else has seen this memory.
-        unsafe { libc::munmap(memory, length) };
+    if let (Err(_), Some(memory)) = (kept, memory) {
+        // SAFETY: it was mapped above, and nobody else has seen it.
+        unsafe { wiped::unmap(memory, size_of::<Page>()) };
     }
     kept.map_or_else(|others| others, |_| made)
 }

@@ -55,30 +55,9 @@ impl Slots {
 /// No memory, or a kernel that cannot clear it in a child.
 #[cfg(target_os = "linux")]
 pub(crate) fn wiped_on_fork() -> io::Result<&'static Slots> {
-    let length = size_of::<Slots>();
-    // SAFETY: asks for new memory at any address.
-    let memory = unsafe {
-        libc::mmap(
-            core::ptr::null_mut(),
-            length,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-            -1,
-            0,
-        )
-    };
-    if memory == libc::MAP_FAILED {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the memory is ours. Advice does not change what is in it here and now.
-    if unsafe { libc::madvise(memory, length, libc::MADV_WIPEONFORK) } != 0 {
-        let error = io::Error::last_os_error();
-        // SAFETY: nobody else has seen this memory.
-        unsafe { libc::munmap(memory, length) };
-        return Err(error);
-    }
+    let memory = crate::wiped::map(size_of::<Slots>())?;
     // SAFETY: a page is aligned for it, zeros are valid, and it is never unmapped.
-    Ok(unsafe { &*memory.cast::<Slots>() })
+    Ok(unsafe { &*memory.as_ptr().cast::<Slots>() })
 }
 
 /// New slots, which are never given back. Other systems than Linux cannot clear them in a child.

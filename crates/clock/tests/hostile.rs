@@ -227,6 +227,16 @@ fn signals_in_the_middle_of_everything() {
     });
 }
 
+/// Reads until told to stop; time must not go backward.
+fn rises_until(over: &AtomicBool) {
+    let mut before = 0;
+    while !over.load(Ordering::Relaxed) {
+        let now = clocksmith::monotonic_ns();
+        assert!(now >= before, "backward by {}", before - now);
+        before = now;
+    }
+}
+
 #[test]
 fn a_storm_of_forks() {
     alone("a_storm_of_forks", || {
@@ -234,14 +244,7 @@ fn a_storm_of_forks() {
         let over = AtomicBool::new(false);
         std::thread::scope(|scope| {
             for _ in 0..3 {
-                scope.spawn(|| {
-                    let mut before = 0;
-                    while !over.load(Ordering::Relaxed) {
-                        let now = clocksmith::monotonic_ns();
-                        assert!(now >= before, "backward by {}", before - now);
-                        before = now;
-                    }
-                });
+                scope.spawn(|| rises_until(&over));
             }
             for round in 0..150 {
                 // Some right in the middle of a renewal, with the lock held by another thread.
@@ -534,14 +537,7 @@ fn sources_change_under_running_readers() {
         let over = AtomicBool::new(false);
         std::thread::scope(|scope| {
             for _ in 0..3 {
-                scope.spawn(|| {
-                    let mut before = 0;
-                    while !over.load(Ordering::Relaxed) {
-                        let now = clocksmith::monotonic_ns();
-                        assert!(now >= before, "backward by {}", before - now);
-                        before = now;
-                    }
-                });
+                scope.spawn(|| rises_until(&over));
             }
             for round in 0..400 {
                 let best = [Source::Vvar, Source::Disciplined, Source::Vdso][round % 3];

@@ -1,0 +1,46 @@
+//! Memory that a forked child finds cleared, whichever way it was forked (`MADV_WIPEONFORK`, since
+//! Linux 4.14).
+
+use core::ptr::NonNull;
+use std::io;
+
+/// Maps some zeroed memory of that kind. Async-signal-safe, but for an error's errno.
+///
+/// # Errors
+///
+/// No memory, or a kernel that cannot clear it in a child.
+pub(crate) fn map(length: usize) -> io::Result<NonNull<u8>> {
+    // SAFETY: asks for new memory at any address.
+    let memory = unsafe {
+        libc::mmap(
+            core::ptr::null_mut(),
+            length,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        )
+    };
+    let Some(memory) = NonNull::new(memory.cast::<u8>()).filter(|_| memory != libc::MAP_FAILED)
+    else {
+        return Err(io::Error::last_os_error());
+    };
+    // SAFETY: the memory is ours. Advice does not change what is in it here and now.
+    if unsafe { libc::madvise(memory.as_ptr().cast(), length, libc::MADV_WIPEONFORK) } != 0 {
+        let error = io::Error::last_os_error();
+        // SAFETY: nobody else has seen this memory.
+        unsafe { unmap(memory, length) };
+        return Err(error);
+    }
+    Ok(memory)
+}
+
+/// Gives it back.
+///
+/// # Safety
+///
+/// It was mapped by `map` with that length, and nobody uses it any more.
+pub(crate) unsafe fn unmap(memory: NonNull<u8>, length: usize) {
+    // SAFETY: by the contract.
+    unsafe { libc::munmap(memory.as_ptr().cast(), length) };
+}
