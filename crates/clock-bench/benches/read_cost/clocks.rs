@@ -19,21 +19,6 @@ pub(crate) const OURS_ORDERED: &str = "clocksmith monotonic ordered";
 pub(crate) const OURS_COARSE: &str = "clocksmith monotonic coarse";
 pub(crate) const OURS_ELAPSED: &str = "clocksmith elapsed";
 
-/// A time of this library, and how long ago that was.
-#[derive(Clone, Copy)]
-struct Since(u64);
-
-impl Since {
-    fn now() -> Self {
-        Self(clocksmith::monotonic_ns())
-    }
-
-    #[inline(always)]
-    fn elapsed(self) -> Duration {
-        Duration::from_nanos(clocksmith::monotonic_ns().saturating_sub(self.0))
-    }
-}
-
 /// All clocks, this library by the kernel's page.
 pub(crate) fn by_page(sampler: &Sampler) -> Result<Vec<Cost>> {
     let mut clocks = Clocks::default();
@@ -51,7 +36,7 @@ pub(crate) fn by_page(sampler: &Sampler) -> Result<Vec<Cost>> {
     clocks.add(OURS_COARSE, clocksmith::monotonic_coarse_ns);
     clocks.add("clocksmith realtime", clocksmith::realtime_ns);
     clocks.add("clocksmith monotonic raw", clocksmith::monotonic_raw_ns);
-    let begun = Since::now();
+    let begun = clocksmith::Instant::now();
     clocks.add(OURS_ELAPSED, move || begun.elapsed());
     others(&mut clocks)?;
     Ok(clocks.measure(sampler))
@@ -64,7 +49,7 @@ pub(crate) fn by(source: Source, name: &str, sampler: &Sampler) -> Result<Vec<Co
         let mut clocks = Clocks::default();
         common(&mut clocks);
         clocks.add(&format!("clocksmith {name}"), clocksmith::monotonic_ns);
-        let begun = Since::now();
+        let begun = clocksmith::Instant::now();
         clocks.add(&format!("clocksmith {name} elapsed"), move || begun.elapsed());
         clocks.measure(sampler)
     });
