@@ -31,7 +31,7 @@ impl Counter for Hardware {
             core::arch::asm!("rdtsc", out("eax") low, out("edx") high,
                 options(nostack, preserves_flags));
         }
-        (high as u64) << 32 | low as u64
+        (high as u32 as u64) << 32 | low as u32 as u64
     }
 
     #[inline(always)]
@@ -43,7 +43,7 @@ impl Counter for Hardware {
             core::arch::asm!("lfence", "rdtsc", out("eax") low, out("edx") high,
                 options(nostack, preserves_flags));
         }
-        (high as u64) << 32 | low as u64
+        (high as u32 as u64) << 32 | low as u32 as u64
     }
 }
 

@@ -68,9 +68,10 @@ pub mod which_function {}
 /// back, the proof is made anew.
 ///
 /// An ordered read does what the vDSO does: `lfence; rdtsc` between the two looks at the sequence
-/// number (`isb` and a dependent load on aarch64). An unordered read leaves the fence out. It may then
-/// be executed before the first look, so the counter may be some cycles *behind* the beginning of
-/// the line; that counts as the beginning, as in the kernel.
+/// number (`isb` and a dependent load on aarch64). An unordered read takes
+/// the counter before everything else, without a fence. If the kernel writes the page just then, the
+/// counter is *behind* the beginning of the line; that counts as the beginning, as in the kernel: a
+/// time between the beginning and the end of the read.
 ///
 /// # 2. A line of our own ([`Source::Disciplined`](crate::Source::Disciplined))
 ///

@@ -98,9 +98,14 @@ pub(crate) struct Ready {
 impl Ready {
     /// The time at a counter value that is at most `limit()` ahead of the line's beginning, on a
     /// counter of 64 bits.
+    ///
+    /// The counter comes in two halves (x86), which are multiplied side by side: putting them
+    /// together first would have to be waited for.
     #[inline(always)]
     pub(crate) fn near(&self, cycles: u64) -> u64 {
-        let ns = cycles.wrapping_mul(self.mult).wrapping_add(self.origin) >> self.shift;
+        let low = settle((cycles & 0xffff_ffff).wrapping_mul(self.mult)).wrapping_add(self.origin);
+        let high = settle((cycles >> 32).wrapping_mul(self.mult)) << 32;
+        let ns = low.wrapping_add(high) >> self.shift;
         self.whole_ns.wrapping_add(ns)
     }
 }
@@ -187,11 +192,12 @@ pub(crate) enum Unread {
 
 /// Reads a line and the counter together: both belong to the same state of the page.
 ///
-/// The counter is read between two looks at the sequence number. If it were executed earlier than
-/// the first look, as an unordered read may be, the line is a newer one, and the counter may be
-/// behind its beginning by a few cycles; [`Line::at`] counts that as its beginning. If it were
-/// executed later than the second look, the line is continued for a few cycles more than it was
-/// meant to: the kernel's lines meet where one follows another.
+/// The counter is read between two looks at the sequence number, if order matters. If it is read
+/// before the first look, as an unordered one is, or is executed before it, the line may be a newer
+/// one, and the counter behind its beginning; [`Line::at`] counts that as its beginning, which is
+/// not earlier than the counter's time and not later than now. If it were executed later than the
+/// second look, the line is continued for a few cycles more than it was meant to: the kernel's lines
+/// meet where one follows another.
 #[inline(always)]
 pub(crate) fn read_prepared<C: Cells, P>(
     cells: &C,

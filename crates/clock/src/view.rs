@@ -194,7 +194,8 @@ pub(crate) struct View {
     head: AtomicPtr<u8>,
     /// Bytes from the head to the tail: the same for every page but `nothing`, which any form fits.
     tail: AtomicUsize,
-    /// The counter until which the page may be read without looking after it.
+    /// The counter until which the page may be read without looking after it; 0 without a page, and
+    /// then the counter is not read at all.
     deadline: AtomicU64,
     /// How many cycles it had when that was set.
     span: AtomicU64,
@@ -220,7 +221,9 @@ impl View {
 
     /// Shows another page, which was made by `Raw::new`, whose contract covers every later read.
     pub(crate) fn show(&self, page: Raw) {
-        if !page.is_nothing() {
+        if page.is_nothing() {
+            self.deadline.store(0, Ordering::Relaxed);
+        } else {
             self.tail.store(page.form.0, Ordering::Relaxed);
         }
         self.head.store(page.head as *mut u8, Ordering::Release);
@@ -245,17 +248,23 @@ impl View {
     /// The time of a clock, if there is nothing to look after. This is the whole hot path.
     #[inline(always)]
     pub(crate) fn now<C: Counter, const ORDERED: bool>(&self, clock: usize) -> Option<u64> {
+        // Whoever changes the page sets the deadline last, and whoever sees the deadline sees the
+        // page: so it is not later than the page allows.
+        let deadline = self.deadline.load(Ordering::Acquire);
+        let mut cycles = 0;
+        if !ORDERED {
+            // The counter before everything else: the processor does not begin to read it before
+            // what stands in front is done. There is a page, so it may be read.
+            if deadline == 0 {
+                return None;
+            }
+            cycles = C::read();
+        }
         let page = self.page();
-        let mut deadline = 0;
-        let (line, ready, cycles) = line::read_prepared(&page, clock, Line::ready, || {
-            // Whoever changes the page sets the deadline last: so it is not later than the page
-            // allows, as long as the page has not changed.
-            deadline = self.deadline.load(Ordering::Acquire);
-            if ORDERED { C::read_ordered() } else { C::read() }
-        })
-        .ok()?;
+        let counter = || if ORDERED { C::read_ordered() } else { cycles };
+        let (line, ready, cycles) = line::read_prepared(&page, clock, Line::ready, counter).ok()?;
         let delta = cycles.wrapping_sub(line.cycle_last) & line.mask;
-        if delta > LIMIT || cycles > deadline {
+        if delta >= LIMIT || cycles > deadline {
             return None;
         }
         // Elsewhere the counter may have fewer bits, and wrap.
@@ -271,7 +280,6 @@ impl View {
         let page = self.page();
         let mut deadline = 0;
         let (line, cycles) = line::read(&page, clock, || {
-            // As in `now`.
             deadline = self.deadline.load(Ordering::Acquire);
             if ORDERED { C::read_ordered() } else { C::read() }
         })?;
