@@ -27,6 +27,13 @@ const CORRECTION_PPM: u64 = 1_000;
 /// What one reading may be off beyond half of its bracket.
 const NOISE_NS: u64 = 12;
 
+/// Readings, beside the first, before there is a line.
+const FIRST_READINGS: u32 = 3;
+/// A bracket that is so many times wider than the narrowest one is of little use ...
+const VAGUE: u64 = 3;
+/// ... unless so many in a row were.
+const MOST_VAGUE: u32 = 8;
+
 /// A reading of the kernel's clock between two readings of the counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Sample {
@@ -54,7 +61,7 @@ pub(crate) enum Next {
     Continue(Piece),
     /// The line has been left alone for so long that nobody used it: begin at the kernel's time.
     Anew(Piece),
-    /// Too early to know a rate.
+    /// No line for now: it is too early to know a rate, or the reading is too vague to begin with.
     Wait,
     /// The counter and the kernel's clock do not belong together, or not any more.
     Disagree,
@@ -79,6 +86,8 @@ pub(crate) struct Discipline {
     window_ns: u64,
     /// The narrowest bracket so far.
     narrowest: u64,
+    /// Readings in a row with brackets much wider than that.
+    vague: u32,
 }
 
 impl Discipline {
@@ -94,6 +103,7 @@ impl Discipline {
             rate: 0,
             window_ns: SHORTEST_NS,
             narrowest: first.width,
+            vague: 0,
         }
     }
 
@@ -109,15 +119,7 @@ impl Discipline {
             return Next::Disagree;
         };
         if self.rate == 0 {
-            if dn < SHORTEST_NS / 2 || dt == 0 {
-                return Next::Wait;
-            }
-            let Some(rate) = ratio(dn, dt) else { return Next::Disagree };
-            self.rate = rate;
-            self.next_base = sample;
-            self.recent = sample;
-            self.last = sample;
-            return Next::Anew(self.piece(rate, 0));
+            return self.begin(sample);
         }
         let uncertainty = self.uncertainty(sample);
         let predicted = times(dt, self.rate);
@@ -128,6 +130,25 @@ impl Discipline {
             return Next::Disagree;
         }
         self.narrowest = self.narrowest.min(sample.width);
+        if sample.width > self.narrowest.saturating_mul(VAGUE) && self.vague < MOST_VAGUE {
+            // The reader was interrupted in each of its brackets. This says that nothing is wrong,
+            // and no more: only what is missing beyond the doubt is made up for.
+            self.vague += 1;
+            let doubt = i128::from(times((sample.width - self.narrowest) / 2, self.rate));
+            let missing = i128::from(sample.ns) - i128::from(line_ns);
+            let missing = missing.signum() * (missing.abs() - doubt).max(0);
+            return if dn > 4 * self.window_ns {
+                // Too vague to begin anew with.
+                Next::Wait
+            } else {
+                Next::Continue(self.piece(self.rate, missing))
+            };
+        }
+        if self.vague == MOST_VAGUE {
+            // That is how it is here now.
+            self.narrowest = sample.width;
+        }
+        self.vague = 0;
         // The error of one step is the noise of two readings, and a change of rate if it exceeds
         // that. From step to step noise cancels itself out; a small change of rate adds up.
         self.bias = (self.bias * 3 + error.clamp(-1_000_000, 1_000_000) as i64 * 16) / 4;
@@ -165,6 +186,30 @@ impl Discipline {
         // While all goes well most of what seems to be missing is the noise of one reading.
         let missing = if straight { missing / 2 } else { missing };
         Next::Continue(self.piece(rate, missing))
+    }
+
+    /// Takes readings until two good ones are far enough apart for a rate. What a good one is, only
+    /// the others can tell: one whose bracket is about as narrow as the narrowest.
+    fn begin(&mut self, sample: Sample) -> Next {
+        self.steps = self.steps.wrapping_add(1);
+        self.narrowest = self.narrowest.min(sample.width);
+        let good = self.narrowest.saturating_mul(2);
+        if self.base.width > good {
+            self.base = sample;
+            self.last = sample;
+            return Next::Wait;
+        }
+        let dt = sample.cycles.wrapping_sub(self.base.cycles);
+        let dn = sample.ns.saturating_sub(self.base.ns);
+        if sample.width > good || dn < SHORTEST_NS / 2 || dt == 0 || self.steps < FIRST_READINGS {
+            return Next::Wait;
+        }
+        let Some(rate) = ratio(dn, dt) else { return Next::Disagree };
+        self.rate = rate;
+        self.next_base = sample;
+        self.recent = sample;
+        self.last = sample;
+        Next::Anew(self.piece(rate, 0))
     }
 
     /// What a reading may be off by, in nanoseconds.
@@ -406,6 +451,32 @@ mod tests {
         );
         // Nothing at all is wrong.
         assert!(matches!(broken(&|w| w.pass(16_000_000)), Next::Continue(_)));
+    }
+
+    #[test]
+    fn a_reading_that_was_interrupted_does_not_spoil_the_line() {
+        let mut world = World::new(2.596e9, 3);
+        let mut discipline = begin(&mut world);
+        follow(&mut world, &mut discipline, 5.0, 5.0);
+        let rate = discipline.rate();
+        for late_ns in [8_000u64, -8_000i64 as u64] {
+            world.pass(2_000_000);
+            // The reading is 8 us late or early, in a bracket of 20 us.
+            let exact = world.sample();
+            let width = 52_000;
+            let sample = Sample { ns: exact.ns.wrapping_add(late_ns), width, ..exact };
+            let Next::Continue(piece) = discipline.step(sample, exact.ns) else { panic!() };
+            assert_eq!((piece.slope, discipline.rate()), (rate, rate));
+        }
+        let (largest, disagreed) = follow(&mut world, &mut discipline, 1.0, 0.0);
+        assert!(largest < 40.0 && disagreed == 0, "{largest} ns, {disagreed}");
+        // But if they go on to be wide, that is what they are.
+        for _ in 0..20 {
+            world.pass(10_000_000);
+            let sample = Sample { width: 5_000, ..world.sample() };
+            assert!(!matches!(discipline.step(sample, sample.ns), Next::Disagree));
+        }
+        assert_eq!(discipline.narrowest, 5_000);
     }
 
     #[test]

@@ -170,7 +170,10 @@ impl Page {
         let old = (state == RUNNING).then(|| self.line(1));
         let line_ns = old.map_or(0, |line| line.at(sample.cycles));
         match discipline.step(sample, line_ns) {
-            Next::Wait => Renewed::Waiting,
+            Next::Wait => {
+                self.due_ns.store(sample.ns.saturating_add(SHORTEST_NS), Ordering::Relaxed);
+                Renewed::Waiting
+            }
             Next::Disagree => self.retire::<C>(sequence),
             Next::Continue(piece) => self.publish::<C>(sequence, piece, |line, now| match old {
                 Some(old) => continued(line, &old, now),
