@@ -11,6 +11,10 @@ use std::time::{Duration, Instant};
 /// The most calls in one batch; an operation that takes no time at all ends there.
 const MAX_CALLS: u32 = 1 << 22;
 
+/// Calls that a batch gets even when the budget is already used up: fewer calls of a fast clock would
+/// take less time than timing them.
+const LEAST_CALLS: u32 = 256;
+
 /// An operation to be measured.
 pub struct Subject<'a> {
     /// Its name.
@@ -67,6 +71,10 @@ pub struct Samples {
     pub calls: u32,
     /// Nanoseconds per call, of each batch, sorted.
     pub ns: Vec<f64>,
+    /// The same in the order in which they were taken.
+    pub in_order: Vec<f64>,
+    /// What timing a batch takes, in nanoseconds (already subtracted).
+    pub overhead_ns: f64,
 }
 
 impl Samples {
@@ -85,11 +93,31 @@ impl Samples {
         self.quantile(0.5)
     }
 
+    /// Whether the batches took long enough to tell anything: half of them lasted at least half as
+    /// long as timing them does. A clock that stands still, or a counter that somebody emulates,
+    /// gives batches that seem to take no time at all; that is no measurement.
+    #[must_use]
+    pub fn is_measured(&self) -> bool {
+        self.median().is_some_and(|ns| outlasts(ns * f64::from(self.calls), self.overhead_ns))
+    }
+
+    /// As [`Samples::is_measured`], for the mean.
+    #[must_use]
+    pub fn is_measured_on_average(&self) -> bool {
+        self.mean().is_some_and(|ns| outlasts(ns * f64::from(self.calls), self.overhead_ns))
+    }
+
     /// The mean, for clocks so coarse that a batch measures either nothing or a whole tick.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (!self.ns.is_empty()).then(|| self.ns.iter().sum::<f64>() / self.ns.len() as f64)
     }
+}
+
+/// Whether a batch of that many nanoseconds says something about what was in it, and not about how
+/// it was timed.
+fn outlasts(batch_ns: f64, overhead_ns: f64) -> bool {
+    batch_ns.is_finite() && batch_ns > 0.0 && batch_ns >= overhead_ns / 2.0
 }
 
 /// What a [`Sampler`] measured.
@@ -132,9 +160,10 @@ impl Sampler {
         let overhead_ns = empty.get(empty.len() / 2).copied().unwrap_or_default();
         let samples = subjects.iter().zip(calls).zip(batches).map(|((subject, calls), batches)| {
             let per_call = |batch: f64| (batch - overhead_ns).max(0.0) / f64::from(calls);
-            let mut ns: Vec<f64> = batches.into_iter().map(per_call).collect();
+            let in_order: Vec<f64> = batches.into_iter().map(per_call).collect();
+            let mut ns = in_order.clone();
             ns.sort_unstable_by(f64::total_cmp);
-            Samples { name: subject.name.clone(), calls, ns }
+            Samples { name: subject.name.clone(), calls, ns, in_order, overhead_ns }
         });
         Sampled { samples: samples.collect(), overhead_ns, rounds }
     }
@@ -145,7 +174,8 @@ impl Sampler {
         loop {
             // The better of two: one may be disturbed, and would end the search too early.
             let took = timed(subject, calls).min(timed(subject, calls));
-            if took >= self.batch || calls >= MAX_CALLS || begun.elapsed() > self.budget {
+            let late = calls >= LEAST_CALLS && begun.elapsed() > self.budget;
+            if took >= self.batch || calls >= MAX_CALLS || late {
                 let ratio = nanoseconds(self.batch) / nanoseconds(took).max(1.0);
                 // At most MAX_CALLS, so the conversion is exact enough.
                 let fitting = (f64::from(calls) * ratio.min(1.0)).round() as u32;
@@ -225,13 +255,34 @@ mod tests {
         assert_eq!((sampled.samples[0].calls, sampled.samples[0].ns.len()), (7, 2));
     }
 
+    #[test]
+    fn a_batch_that_timing_swallows_is_no_measurement() {
+        let samples = |ns: f64, calls, overhead_ns| Samples {
+            calls,
+            ns: vec![ns; 5],
+            overhead_ns,
+            ..Samples::default()
+        };
+        // A fast clock in a long batch.
+        assert!(samples(4.0, 5000, 30.0).is_measured());
+        // A traced counter: each read takes as long as timing does.
+        assert!(samples(200_000.0, 1, 200_000.0).is_measured());
+        // The clock stands still, or what little passed is in the noise of the timing.
+        assert!(!samples(0.0, 1, 200_000.0).is_measured());
+        assert!(!samples(0.0, 1, 0.0).is_measured());
+        assert!(!samples(900.0, 1, 200_000.0).is_measured());
+        assert!(!samples(f64::NAN, 1, 1.0).is_measured());
+        assert!(!samples(0.0, 1, 1.0).is_measured_on_average());
+        assert!(!Samples::default().is_measured());
+    }
+
     proptest! {
         #[test]
         fn quantiles_are_samples_in_order(
             mut ns in proptest::collection::vec(0.0f64..1e6, 0..50), q in -1.0f64..2.0
         ) {
             ns.sort_unstable_by(f64::total_cmp);
-            let samples = Samples { name: String::new(), calls: 1, ns: ns.clone() };
+            let samples = Samples { calls: 1, ns: ns.clone(), ..Samples::default() };
             match samples.quantile(q) {
                 None => prop_assert!(ns.is_empty()),
                 Some(value) => {
