@@ -1,8 +1,9 @@
 //! The measurement that accompanies a diagnosis: short, and by behaviour rather than by name.
 
+use crate::bench::served::Shares;
+use crate::pin;
 use crate::reads::{self, Clock};
 use crate::sampler::{Sampler, Samples, Subject};
-use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 use serde::Serialize;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -82,8 +83,6 @@ const EQUAL: f64 = 0.8;
 const DEARER: f64 = 3.0;
 /// Share of CPU time in the kernel from which a read goes there.
 const KERNEL: f64 = 0.3;
-/// Ticks of CPU time from which its split is believed: the kernel may count whole ticks only.
-const ENOUGH_TICKS: u32 = 5;
 
 /// Measures what reading the clocks costs, within about `budget` (see [`BUDGET`]). The caller's
 /// thread waits meanwhile; its affinity is not touched.
@@ -152,7 +151,7 @@ fn by_syscall(clock: Clock) -> String {
 
 /// The way that a clock is read. Where cost and split of CPU time contradict each other, neither is
 /// believed.
-fn verdict(ns: Option<f64>, syscall_ns: Option<f64>, system_share: Option<f64>) -> Path {
+pub(crate) fn verdict(ns: Option<f64>, syscall_ns: Option<f64>, system_share: Option<f64>) -> Path {
     let (Some(ns), Some(syscall_ns)) = (ns, syscall_ns) else { return Path::Unknown };
     let in_kernel = system_share.map(|share| share > KERNEL);
     let usable = syscall_ns.is_finite() && syscall_ns > 0.0 && ns.is_finite();
@@ -169,20 +168,8 @@ fn verdict(ns: Option<f64>, syscall_ns: Option<f64>, system_share: Option<f64>) 
 }
 
 /// Runs in a fresh thread, so that the caller's affinity and CPU time are not involved.
-fn in_thread<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> Option<R> {
+pub(crate) fn in_thread<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> Option<R> {
     std::thread::Builder::new().name("measure".to_owned()).spawn(work).ok()?.join().ok()
-}
-
-/// Pins this thread to the CPU that it runs on.
-fn pin() -> Option<u32> {
-    let cpu = sched_getcpu();
-    if cpu >= CpuSet::MAX_CPU {
-        return None;
-    }
-    let mut set = CpuSet::new();
-    set.set(cpu);
-    sched_setaffinity(None, &set).ok()?;
-    u32::try_from(cpu).ok()
 }
 
 /// The share of CPU time that reads of a clock through the C library spend in the kernel.
@@ -190,22 +177,18 @@ fn system_share(clock: Clock, wall: Duration) -> Option<f64> {
     if !clock.read() {
         return None;
     }
-    let begun = Instant::now();
-    while begun.elapsed() < wall {
-        for _ in 0..1000 {
+    Shares::measure(wall, |times| {
+        for _ in 0..times {
             black_box(clock.read());
         }
-    }
-    let (user, system) = reads::cpu_time()?;
-    let total = user + system;
-    let enough = reads::resolution(Clock::MonotonicCoarse) * ENOUGH_TICKS;
-    (total >= enough).then(|| system.as_secs_f64() / total.as_secs_f64())
+    })
+    .map(|shares| shares.system)
 }
 
 type Measured = (Option<u32>, Vec<Samples>, Option<String>);
 
 fn sample(budget: Duration) -> Measured {
-    let cpu = pin();
+    let cpu = pin::here().ok();
     let mut subjects = Vec::new();
     for clock in Clock::ALL {
         if clock.read() {

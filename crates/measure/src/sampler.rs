@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 /// The most calls in one batch; an operation that takes no time at all ends there.
 const MAX_CALLS: u32 = 1 << 22;
 
+/// A batch takes at least that many times as long as timing it.
+const WORTH_TIMING: u32 = 8;
+
 /// Calls that a batch gets even when the budget is already used up: fewer calls of a fast clock would
 /// take less time than timing them.
 const LEAST_CALLS: u32 = 256;
@@ -24,6 +27,11 @@ pub struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
+    /// An operation that comes as a loop: `run` does it that many times.
+    pub fn looping(name: impl Into<String>, run: impl FnMut(u32) + 'a) -> Self {
+        Self { name: name.into(), run: Box::new(run) }
+    }
+
     /// An operation; its result is kept from being optimised away.
     pub fn new<R>(name: impl Into<String>, mut operation: impl FnMut() -> R + 'a) -> Self {
         let run = Box::new(move |calls| {
@@ -134,7 +142,19 @@ pub struct Sampled {
 impl Sampler {
     /// Measures the operations.
     pub fn run(&self, subjects: &mut [Subject<'_>]) -> Sampled {
+        self.run_while(subjects, |_| true)
+    }
+
+    /// The same, as long as `go_on` says so. It is asked after each round, between batches, with the
+    /// share of the budget that is used up.
+    pub fn run_while(
+        &self,
+        subjects: &mut [Subject<'_>],
+        mut go_on: impl FnMut(f64) -> bool,
+    ) -> Sampled {
         let begun = Instant::now();
+        let timing = (0..9).map(|_| Instant::now().elapsed()).min().unwrap_or_default();
+        let batch = self.batch.max(timing * WORTH_TIMING);
         // Calibration warms up code, caches and the branch predictors as well.
         let calls: Vec<u32> = subjects
             .iter_mut()
@@ -143,7 +163,7 @@ impl Sampler {
                     (subject.run)(1);
                     calls.clamp(1, MAX_CALLS)
                 }
-                None => self.calibrate(subject, begun),
+                None => self.calibrate(subject, batch, begun),
             })
             .collect();
         let mut batches: Vec<Vec<f64>> = vec![Vec::new(); subjects.len()];
@@ -155,6 +175,10 @@ impl Sampler {
                 batches.push(nanoseconds(timed(subject, *calls)));
             }
             rounds += 1;
+            let used = begun.elapsed().as_secs_f64() / self.budget.as_secs_f64().max(1e-9);
+            if !go_on(used.min(1.0)) {
+                break;
+            }
         }
         empty.sort_unstable_by(f64::total_cmp);
         let overhead_ns = empty.get(empty.len() / 2).copied().unwrap_or_default();
@@ -169,14 +193,14 @@ impl Sampler {
     }
 
     /// The number of calls that takes about as long as a batch should.
-    fn calibrate(&self, subject: &mut Subject<'_>, begun: Instant) -> u32 {
+    fn calibrate(&self, subject: &mut Subject<'_>, batch: Duration, begun: Instant) -> u32 {
         let mut calls = 1u32;
         loop {
             // The better of two: one may be disturbed, and would end the search too early.
             let took = timed(subject, calls).min(timed(subject, calls));
             let late = calls >= LEAST_CALLS && begun.elapsed() > self.budget;
-            if took >= self.batch || calls >= MAX_CALLS || late {
-                let ratio = nanoseconds(self.batch) / nanoseconds(took).max(1.0);
+            if took >= batch || calls >= MAX_CALLS || late {
+                let ratio = nanoseconds(batch) / nanoseconds(took).max(1.0);
                 // At most MAX_CALLS, so the conversion is exact enough.
                 let fitting = (f64::from(calls) * ratio.min(1.0)).round() as u32;
                 return fitting.clamp(1, MAX_CALLS);
@@ -241,6 +265,19 @@ mod tests {
         assert_eq!(sampled.rounds, 3);
         drop(subjects);
         assert!(order.borrow().ends_with("abcabcabc"), "{}", order.borrow());
+    }
+
+    #[test]
+    fn whoever_asks_to_stop_is_heard_and_keeps_what_there_is() {
+        let mut subjects = [Subject::looping("nothing", |_| ())];
+        let sampler = Sampler { budget: Duration::from_secs(60), ..Sampler::default() };
+        let mut rounds = 0;
+        let sampled = sampler.run_while(&mut subjects, |used| {
+            assert!((0.0..=1.0).contains(&used));
+            rounds += 1;
+            rounds < 5
+        });
+        assert_eq!((sampled.rounds, sampled.samples[0].in_order.len()), (5, 5));
     }
 
     #[test]
