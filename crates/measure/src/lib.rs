@@ -9,6 +9,7 @@
 //! caller's CPU affinity stays as it is.
 
 pub mod bench;
+pub mod interrupt;
 pub mod light;
 pub mod pin;
 pub mod reads;

@@ -147,7 +147,7 @@ impl Answer for libc::time_t {
     }
 }
 
-/// Ticks or nanoseconds.
+/// Ticks.
 impl Answer for u64 {
     fn value(self) -> Option<u64> {
         Some(self)
@@ -201,8 +201,22 @@ reads! {
     };
     /// The ordered read of x86.
     Rdtscp, |self| rdtscp();
-    /// A function of the library.
-    Function(fn() -> u64), |self| (self.0)();
+}
+
+/// A function of the library. Its type is that of one function, so it is inlined as in a program.
+#[derive(Clone, Copy)]
+struct Function<F>(F);
+
+impl<F: Fn() -> u64 + Copy + Send + 'static> Read for Function<F> {
+    #[inline(always)]
+    fn read(self) {
+        black_box((self.0)());
+    }
+
+    #[inline]
+    fn value(self) -> Option<u64> {
+        Some((self.0)())
+    }
 }
 
 /// By system call; new architectures have it no more.
