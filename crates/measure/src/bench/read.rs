@@ -36,21 +36,21 @@ pub fn visit<V: Visitor>(row: Row, vdso: &Vdso, visitor: V) -> Result<V::Out, St
             working(VdsoClock(vdso.clock_gettime.ok_or(NO_FUNCTION)?, id), visitor)
         }
         (What::Clock(id), _) => working(SyscallClock(id), visitor),
-        (What::Gettimeofday, Via::Libc) => working(LibcGettimeofday, visitor),
+        (What::Gettimeofday, Via::Libc) => working(LibcGettimeofday(), visitor),
         (What::Gettimeofday, Via::Vdso) => {
             working(VdsoGettimeofday(vdso.gettimeofday.ok_or(NO_FUNCTION)?), visitor)
         }
-        (What::Gettimeofday, _) => working(SyscallGettimeofday, visitor),
-        (What::Time, Via::Libc) => working(LibcTime, visitor),
+        (What::Gettimeofday, _) => working(SyscallGettimeofday(), visitor),
+        (What::Time, Via::Libc) => working(LibcTime(), visitor),
         (What::Time, Via::Vdso) => working(VdsoTime(vdso.time.ok_or(NO_FUNCTION)?), visitor),
-        (What::Time, _) => working(SyscallTime, visitor),
+        (What::Time, _) => working(SyscallTime(), visitor),
         (What::Counter(instruction), _) => {
             reads::counter_name().ok_or("no counter that this program knows")?;
             reads::counter_allowed()?;
             match instruction {
-                Instruction::Plain => working(Plain, visitor),
-                Instruction::Fenced => working(Fenced, visitor),
-                Instruction::Rdtscp if has_rdtscp() => working(Rdtscp, visitor),
+                Instruction::Plain => working(Plain(), visitor),
+                Instruction::Fenced => working(Fenced(), visitor),
+                Instruction::Rdtscp if has_rdtscp() => working(Rdtscp(), visitor),
                 Instruction::Rdtscp => Err("this processor has no rdtscp".to_owned()),
             }
         }
@@ -94,11 +94,47 @@ fn from_longs(longs: Longs, unit: u64) -> Option<u64> {
     seconds?.checked_mul(1_000_000_000)?.checked_add(within?.checked_mul(unit)?)
 }
 
-macro_rules! reads {
-    ($($(#[$doc:meta])* $name:ident $(($($field:ty),+))?, |$self:ident| $value:expr;)+) => {$(
+/// Defines reads of a time into a buffer. The buffer stays where it is: to copy what has just been
+/// written costs more than some of these reads.
+macro_rules! reads_into {
+    ($($(#[$doc:meta])* $name:ident ($($field:ty),*), $buffer:ty, $convert:expr,
+       |$self:ident, $to:ident| $call:expr;)+) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy)]
-        struct $name $(($($field),+))?;
+        struct $name($($field),*);
+
+        impl $name {
+            #[inline(always)]
+            fn into($self, $to: *mut $buffer) -> bool {
+                let status = $call;
+                status == 0
+            }
+        }
+
+        impl Read for $name {
+            #[inline(always)]
+            fn read(self) {
+                let mut time = MaybeUninit::<$buffer>::uninit();
+                black_box(self.into(black_box(time.as_mut_ptr())));
+            }
+
+            #[inline]
+            fn value(self) -> Option<u64> {
+                let mut time = MaybeUninit::<$buffer>::uninit();
+                let read = self.into(time.as_mut_ptr());
+                // SAFETY: a read that succeeded has written the time.
+                if read { $convert(unsafe { time.assume_init() }) } else { None }
+            }
+        }
+    )+};
+}
+
+/// Defines reads that return the time.
+macro_rules! reads_returning {
+    ($($(#[$doc:meta])* $name:ident ($($field:ty),*), $convert:expr, |$self:ident| $value:expr;)+) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy)]
+        struct $name($($field),*);
 
         impl Read for $name {
             #[inline(always)]
@@ -108,99 +144,66 @@ macro_rules! reads {
 
             #[inline]
             fn value($self) -> Option<u64> {
-                Answer::value($value)
+                $convert($value)
             }
         }
     )+};
 }
 
-/// What a read gave: a status and a buffer that is only then written to.
-trait Answer {
-    fn value(self) -> Option<u64>;
-}
+const NO_ZONE: *mut libc::c_void = std::ptr::null_mut();
 
-impl Answer for (libc::c_int, MaybeUninit<libc::timespec>) {
-    fn value(self) -> Option<u64> {
-        // SAFETY: with status 0 the function has written the time.
-        if self.0 == 0 { nanoseconds(unsafe { self.1.assume_init() }) } else { None }
-    }
-}
-
-impl Answer for (libc::c_int, MaybeUninit<libc::timeval>) {
-    fn value(self) -> Option<u64> {
-        // SAFETY: with status 0 the function has written the time.
-        if self.0 == 0 { microseconds(unsafe { self.1.assume_init() }) } else { None }
-    }
-}
-
-/// Status, what was written, and its unit within a second in nanoseconds.
-impl Answer for (libc::c_long, Longs, u64) {
-    fn value(self) -> Option<u64> {
-        if self.0 == 0 { from_longs(self.1, self.2) } else { None }
-    }
-}
-
-/// Seconds.
-impl Answer for libc::time_t {
-    fn value(self) -> Option<u64> {
-        u64::try_from(self).ok()?.checked_mul(1_000_000_000)
-    }
-}
-
-/// Ticks.
-impl Answer for u64 {
-    fn value(self) -> Option<u64> {
-        Some(self)
-    }
-}
-
-reads! {
-    LibcClock(ClockId), |self| {
-        let mut time = MaybeUninit::<libc::timespec>::uninit();
-        // SAFETY: the pointer is to a live, exclusively borrowed `timespec`, which is written to.
-        (unsafe { libc::clock_gettime(self.0.id(), black_box(time.as_mut_ptr())) }, time)
+reads_into! {
+    LibcClock(ClockId), libc::timespec, nanoseconds, |self, to| {
+        // SAFETY: `to` points to a live, exclusively borrowed `timespec`, which is written to.
+        unsafe { libc::clock_gettime(self.0.id(), to) }
     };
-    VdsoClock(ClockGettime, ClockId), |self| {
-        let mut time = MaybeUninit::<libc::timespec>::uninit();
-        // SAFETY: the function is the kernel's; the pointer is to a live, exclusively borrowed
-        // `timespec`, which is written to.
-        (unsafe { (self.0)(self.1.id(), black_box(time.as_mut_ptr())) }, time)
-    };
-    SyscallClock(ClockId), |self| {
-        let mut time: Longs = [0; 2];
-        // SAFETY: the call writes two longs, to two live, exclusively borrowed longs.
-        let status = unsafe {
-            libc::syscall(libc::SYS_clock_gettime, self.0.id(), black_box(time.as_mut_ptr()))
-        };
-        (status, time, 1u64)
-    };
-    LibcGettimeofday, |self| {
-        let mut time = MaybeUninit::<libc::timeval>::uninit();
-        // SAFETY: the pointer is to a live, exclusively borrowed `timeval`; no time zone is asked for.
-        (unsafe { libc::gettimeofday(black_box(time.as_mut_ptr()), std::ptr::null_mut()) }, time)
-    };
-    VdsoGettimeofday(Gettimeofday), |self| {
-        let mut time = MaybeUninit::<libc::timeval>::uninit();
+    VdsoClock(ClockGettime, ClockId), libc::timespec, nanoseconds, |self, to| {
         // SAFETY: as above, with the kernel's function.
-        (unsafe { (self.0)(black_box(time.as_mut_ptr()), std::ptr::null_mut()) }, time)
+        unsafe { (self.0)(self.1.id(), to) }
     };
-    LibcTime, |self| {
+    SyscallClock(ClockId), Longs, |longs| from_longs(longs, 1), |self, to| {
+        // SAFETY: the call writes two longs, and `to` points to two.
+        unsafe { libc::syscall(libc::SYS_clock_gettime, self.0.id(), to) }
+    };
+    LibcGettimeofday(), libc::timeval, microseconds, |self, to| {
+        // SAFETY: `to` points to a live, exclusively borrowed `timeval`; no time zone is asked for.
+        unsafe { libc::gettimeofday(to, NO_ZONE.cast()) }
+    };
+    VdsoGettimeofday(Gettimeofday), libc::timeval, microseconds, |self, to| {
+        // SAFETY: as above, with the kernel's function.
+        unsafe { (self.0)(to, NO_ZONE) }
+    };
+    SyscallGettimeofday(), Longs, |longs| from_longs(longs, 1000), |self, to| {
+        // SAFETY: the call writes two longs, and `to` points to two.
+        unsafe { libc::syscall(libc::SYS_gettimeofday, to, NO_ZONE) }
+    };
+}
+
+reads_returning! {
+    LibcTime(), seconds, |self| {
         // SAFETY: without a pointer the time is only returned.
         unsafe { libc::time(std::ptr::null_mut()) }
     };
-    VdsoTime(Time), |self| {
+    VdsoTime(Time), seconds, |self| {
         // SAFETY: without a pointer the time is only returned.
         unsafe { (self.0)(std::ptr::null_mut()) }
     };
+    /// By system call; only old architectures have it.
+    SyscallTime(), seconds, |self| time_by_call();
     /// The bare counter.
-    Plain, |self| reads::counter();
+    Plain(), Some, |self| reads::counter();
     /// Behind a fence.
-    Fenced, |self| {
+    Fenced(), Some, |self| {
         super::shape::fence();
         reads::counter()
     };
     /// The ordered read of x86.
-    Rdtscp, |self| rdtscp();
+    Rdtscp(), Some, |self| rdtscp();
+}
+
+/// Seconds as nanoseconds; a failed call gives -1.
+fn seconds(time: impl TryInto<u64>) -> Option<u64> {
+    time.try_into().ok()?.checked_mul(1_000_000_000)
 }
 
 /// A function of the library. Its type is that of one function, so it is inlined as in a program.
@@ -216,45 +219,6 @@ impl<F: Fn() -> u64 + Copy + Send + 'static> Read for Function<F> {
     #[inline]
     fn value(self) -> Option<u64> {
         Some((self.0)())
-    }
-}
-
-/// By system call; new architectures have it no more.
-#[derive(Clone, Copy)]
-struct SyscallGettimeofday;
-
-impl Read for SyscallGettimeofday {
-    #[inline(always)]
-    fn read(self) {
-        let mut time: Longs = [0; 2];
-        black_box((gettimeofday_by_call(&mut time), time));
-    }
-
-    fn value(self) -> Option<u64> {
-        let mut time: Longs = [0; 2];
-        (gettimeofday_by_call(&mut time) == 0).then(|| from_longs(time, 1000)).flatten()
-    }
-}
-
-#[inline(always)]
-fn gettimeofday_by_call(time: &mut Longs) -> libc::c_long {
-    const NO_ZONE: *mut libc::c_void = std::ptr::null_mut();
-    // SAFETY: the call writes two longs, to two live, exclusively borrowed longs.
-    unsafe { libc::syscall(libc::SYS_gettimeofday, black_box(time.as_mut_ptr()), NO_ZONE) }
-}
-
-/// By system call; only old architectures have it.
-#[derive(Clone, Copy)]
-struct SyscallTime;
-
-impl Read for SyscallTime {
-    #[inline(always)]
-    fn read(self) {
-        black_box(time_by_call());
-    }
-
-    fn value(self) -> Option<u64> {
-        u64::try_from(time_by_call()).ok()?.checked_mul(1_000_000_000)
     }
 }
 

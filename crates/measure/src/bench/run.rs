@@ -42,7 +42,7 @@ impl Plan {
             rows: Row::all(),
             cpu: None,
             costs: Duration::from_millis(5_000),
-            shares: Duration::from_millis(30),
+            shares: Duration::from_millis(40),
             singles: 100_000,
             singles_limit: Duration::from_millis(40),
             threads,

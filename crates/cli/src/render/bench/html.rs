@@ -37,10 +37,12 @@ pub(crate) fn page(report: &BenchReport) -> String {
     out
 }
 
-const LEGEND: &str = "<p class=\"legend\">Longer is slower; each line to the right is ten times slower. \
-<span class=\"key vdso\"></span>in user space (vDSO) <span class=\"key syscall\"></span>in the kernel \
-<span class=\"key counter\"></span>bare counter <span class=\"key library\"></span>clocksmith library \
-<span class=\"key unknown\"></span>not clear</p>\n";
+const LEGEND: &str = "<p class=\"legend\">Longer is slower; each line to the right is ten times slower.\
+<br><span><i class=\"key vdso\"></i>in user space (vDSO)</span> \
+<span><i class=\"key syscall\"></i>in the kernel</span> \
+<span><i class=\"key counter\"></i>bare counter</span> \
+<span><i class=\"key library\"></i>clocksmith library</span> \
+<span><i class=\"key unknown\"></i>not clear</span></p>\n";
 
 fn section(out: &mut String, title: &str, explanation: &str, plot: &str) {
     out.push_str(&format!("<h2>{}</h2>\n<p>{}</p>\n", escape(title), escape(explanation)));
@@ -138,12 +140,27 @@ fn singles(out: &mut String, report: &BenchReport) {
     section(
         out,
         "Single calls",
-        "Each hill is many single calls: the higher, the more of them. The dark line is the median (the \
-         figure), the dashed one the 99th percentile, the dot the slowest call. Heights are roots, so \
-         that rare calls can be seen.",
+        &format!(
+            "Each hill is many single calls: the higher, the more of them. The dark line is the median \
+             (the figure), the dashed one the 99th percentile, the dot the slowest call. Heights are \
+             roots, so that rare calls can be seen.{}",
+            timer_step(report)
+        ),
         &plot::distributions(report),
     );
     table(out, &["", "min", "p50", "p90", "p99", "p99.9", "max"], rows);
+}
+
+/// How finely single calls can be timed.
+fn timer_step(report: &BenchReport) -> String {
+    use clocksmith_measure::bench::distribution::Timer;
+    let step = report.row(crate::report::bench::COUNTER).and_then(|row| row.resolution_ns);
+    match (report.method.single_timer, step) {
+        (Timer::Counter, Some(step)) => {
+            format!(" The counter that times them moves in steps of {}.", duration(step))
+        }
+        _ => String::new(),
+    }
 }
 
 fn ways(out: &mut String, report: &BenchReport) {

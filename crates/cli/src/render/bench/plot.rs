@@ -123,7 +123,7 @@ pub(super) fn distributions(report: &BenchReport) -> String {
             // The root, so that one call in a thousand can still be seen.
             let tall = (*calls as f64 / most).sqrt() * (HILL - 6.0);
             let x = axis.at(least(*ns));
-            svg.rect(&format!("{colour} strong"), [x - 4.0, base - tall, 4.5, tall.max(0.8)]);
+            svg.rect(&format!("{colour} hill"), [x - 9.0, base - tall, 9.0, tall.max(1.0)]);
         }
         for (class, ns) in [("p50", d.p50), ("p99", d.p99)] {
             let x = axis.at(least(ns));
