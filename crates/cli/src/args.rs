@@ -142,7 +142,7 @@ pub(crate) struct Bench {
     #[arg(long, requires = "like", conflicts_with = "count")]
     pub(crate) full: bool,
     /// What other ways would save a program that reads the time so often
-    #[arg(long, value_name = "READS_PER_SECOND")]
+    #[arg(long, value_name = "READS_PER_SECOND", allow_negative_numbers = true)]
     pub(crate) gain: Option<f64>,
     /// Compare with a former run: a file that `bench --json` wrote
     #[arg(long, value_name = "FILE")]

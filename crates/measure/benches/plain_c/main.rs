@@ -13,7 +13,7 @@ use std::time::Duration;
 /// Turns.
 const TURNS: usize = 9;
 /// Reads of each loop in C.
-const READS: u32 = 40_000;
+const READS: u32 = 2_000;
 /// From here on the two do not agree.
 const LIMIT: f64 = 0.05;
 
@@ -47,11 +47,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             figures.entry(name.to_owned()).or_default()[0].push(ns.parse()?);
         }
         let measured = run(&plan, &|_, _| true);
+        // The loop in C is timed with what the loop itself takes.
+        let turn = measured.loops_ns[Shape::Throughput as usize].map_or(0.0, |turn| turn.ns);
         for row in &measured.rows {
             if let Some(cost) = row.cost(Shape::Throughput)
                 && let Some(both) = figures.get_mut(&row.row.name())
             {
-                both[1].push(cost.ns);
+                both[1].push(cost.ns + turn);
             }
         }
     }

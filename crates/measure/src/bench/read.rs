@@ -3,7 +3,6 @@
 use super::row::{ClockId, Instruction, LibraryRead, Row, Via, What};
 use super::vdso::{ClockGettime, Gettimeofday, Time, Vdso};
 use crate::reads;
-use std::hint::black_box;
 use std::mem::MaybeUninit;
 
 /// A read that can be repeated.
@@ -94,6 +93,10 @@ fn from_longs(longs: Longs, unit: u64) -> Option<u64> {
     seconds?.checked_mul(1_000_000_000)?.checked_add(within?.checked_mul(unit)?)
 }
 
+/// In one cache line, wherever the stack happens to be: else some runs would pay for two.
+#[repr(align(32))]
+struct Aligned<T>(T);
+
 /// Defines reads of a time into a buffer. The buffer stays where it is: to copy what has just been
 /// written costs more than some of these reads.
 macro_rules! reads_into {
@@ -114,8 +117,9 @@ macro_rules! reads_into {
         impl Read for $name {
             #[inline(always)]
             fn read(self) {
-                let mut time = MaybeUninit::<$buffer>::uninit();
-                black_box(self.into(black_box(time.as_mut_ptr())));
+                let mut time = Aligned(MaybeUninit::<$buffer>::uninit());
+                // Calls of foreign functions are never optimised away, and neither is where they write.
+                self.into(time.0.as_mut_ptr());
             }
 
             #[inline]
@@ -139,7 +143,7 @@ macro_rules! reads_returning {
         impl Read for $name {
             #[inline(always)]
             fn read($self) {
-                black_box($value);
+                keep($value as usize);
             }
 
             #[inline]
@@ -201,6 +205,19 @@ reads_returning! {
     Rdtscp(), Some, |self| rdtscp();
 }
 
+/// Keeps a result from being optimised away, in a register: to store it would cost more than some of
+/// these reads.
+#[inline(always)]
+fn keep(value: usize) {
+    #[cfg(any(target_arch = "x86_64", target_arch = "x86", target_arch = "aarch64"))]
+    // SAFETY: does nothing.
+    unsafe {
+        std::arch::asm!("/* {} */", in(reg) value, options(nomem, nostack, preserves_flags));
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "x86", target_arch = "aarch64")))]
+    std::hint::black_box(value);
+}
+
 /// Seconds as nanoseconds; a failed call gives -1.
 fn seconds(time: impl TryInto<u64>) -> Option<u64> {
     time.try_into().ok()?.checked_mul(1_000_000_000)
@@ -213,7 +230,7 @@ struct Function<F>(F);
 impl<F: Fn() -> u64 + Copy + Send + 'static> Read for Function<F> {
     #[inline(always)]
     fn read(self) {
-        black_box((self.0)());
+        keep((self.0)() as usize);
     }
 
     #[inline]
