@@ -76,6 +76,11 @@ impl LightMeasurement {
 
 /// Below this share of the system call's cost, a read did not make one.
 const CHEAPER: f64 = 0.6;
+/// Below this share it did not even when some of its CPU time was counted as the kernel's: that count
+/// samples a few ticks only.
+const FAR_CHEAPER: f64 = 0.3;
+/// Share of CPU time in the kernel that is no accident of a few ticks.
+const MOSTLY_KERNEL: f64 = 0.7;
 /// From this share of the system call's cost on, a read made one.
 const EQUAL: f64 = 0.8;
 /// Above this multiple of the system call's cost, a read did more than make one: somebody (a tracer,
@@ -154,11 +159,13 @@ fn by_syscall(clock: Clock) -> String {
 pub(crate) fn verdict(ns: Option<f64>, syscall_ns: Option<f64>, system_share: Option<f64>) -> Path {
     let (Some(ns), Some(syscall_ns)) = (ns, syscall_ns) else { return Path::Unknown };
     let in_kernel = system_share.map(|share| share > KERNEL);
+    let mostly_kernel = system_share.is_some_and(|share| !(share <= MOSTLY_KERNEL));
     let usable = syscall_ns.is_finite() && syscall_ns > 0.0 && ns.is_finite();
     match ns / syscall_ns {
         _ if !usable => Path::Unknown,
         ratio if ratio > DEARER => Path::Unknown,
         ratio if ratio < CHEAPER && in_kernel != Some(true) => Path::Vdso,
+        ratio if ratio < FAR_CHEAPER && !mostly_kernel => Path::Vdso,
         ratio if ratio >= CHEAPER && in_kernel == Some(true) => Path::Syscall,
         ratio if ratio >= EQUAL && in_kernel.is_none() => Path::Syscall,
         // As dear as the system call, and spent in user space: a counter that traps (a hypervisor's,
@@ -230,6 +237,9 @@ mod tests {
         assert_eq!(path(95_000.0, 3_780.0, None), Path::Unknown);
         // A trapping counter, read in user space.
         assert_eq!(path(1400.0, 1600.0, Some(0.02)), Path::Unknown);
+        // Ten ticks of a guest, four of them in the kernel.
+        assert_eq!(path(43.0, 529.0, Some(0.4)), Path::Vdso);
+        assert_eq!(path(250.0, 529.0, Some(0.4)), Path::Unknown);
         // Contradictions and gaps.
         assert_eq!(path(22.0, 250.0, Some(0.9)), Path::Unknown);
         assert_eq!(path(170.0, 250.0, None), Path::Unknown);

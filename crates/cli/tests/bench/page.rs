@@ -23,8 +23,7 @@ pub(super) fn check(html: &str) {
     let out = Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"])
         .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
-        // Tables and plots must be there without scripts.
-        .args(["--blink-settings=scriptEnabled=false", "--hide-scrollbars"])
+        .arg("--hide-scrollbars")
         .arg(format!("--user-data-dir={}", dir.path().join("profile").display()))
         .arg("--window-size=1000,1600")
         .arg(format!("--screenshot={}", shot.display()))
