@@ -125,7 +125,8 @@ speed() {
         return
     fi
     cargo bench --locked -p clocksmith-cli --bench why_speed &&
-        cargo bench --locked -p clocksmith-clock-bench --bench read_cost -- --quick
+        cargo bench --locked -p clocksmith-clock-bench --bench read_cost -- --quick &&
+        cargo bench --locked -p clocksmith-measure --bench plain_c
 }
 
 # Real kernels in QEMU. Emulated time on a busy host spoils a boot now and then, so what disagrees is

@@ -159,7 +159,7 @@ fn by_syscall(clock: Clock) -> String {
 pub(crate) fn verdict(ns: Option<f64>, syscall_ns: Option<f64>, system_share: Option<f64>) -> Path {
     let (Some(ns), Some(syscall_ns)) = (ns, syscall_ns) else { return Path::Unknown };
     let in_kernel = system_share.map(|share| share > KERNEL);
-    let mostly_kernel = system_share.is_some_and(|share| !(share <= MOSTLY_KERNEL));
+    let mostly_kernel = system_share.is_some_and(|share| share.is_nan() || share > MOSTLY_KERNEL);
     let usable = syscall_ns.is_finite() && syscall_ns > 0.0 && ns.is_finite();
     match ns / syscall_ns {
         _ if !usable => Path::Unknown,
