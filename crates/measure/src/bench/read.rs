@@ -243,7 +243,7 @@ impl<F: Fn() -> u64 + Copy + Send + 'static> Read for Function<F> {
 fn time_by_call() -> libc::c_long {
     #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
     {
-        const NOWHERE: *mut libc::time_t = std::ptr::null_mut();
+        const NOWHERE: *mut libc::c_long = std::ptr::null_mut();
         // SAFETY: without a pointer the time is only returned.
         unsafe { libc::syscall(libc::SYS_time, NOWHERE) }
     }

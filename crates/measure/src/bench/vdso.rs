@@ -9,7 +9,7 @@ pub type ClockGettime = unsafe extern "C" fn(libc::clockid_t, *mut libc::timespe
 /// `gettimeofday` of the vDSO.
 pub type Gettimeofday = unsafe extern "C" fn(*mut libc::timeval, *mut c_void) -> c_int;
 /// `time` of the vDSO.
-pub type Time = unsafe extern "C" fn(*mut libc::time_t) -> libc::time_t;
+pub type Time = unsafe extern "C" fn(*mut libc::c_long) -> libc::c_long;
 
 /// The functions that this kernel's vDSO has.
 #[derive(Clone, Copy, Debug, Default)]

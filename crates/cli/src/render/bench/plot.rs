@@ -52,13 +52,16 @@ fn bars(groups: &[Group], thick: f64, description: &str) -> String {
     for group in groups {
         let middle = y + count(group) * thick / 2.0 + 4.0;
         svg.text("name", [LEFT - 8.0, middle], &group.name);
+        // Thin bars have one figure, behind the longest of them; thick ones have one each.
+        let longest = group.bars.iter().map(|bar| axis.at(bar.cost.high)).fold(0.0, f64::max);
         for bar in &group.bars {
             let [low, at, high] = [bar.cost.low, bar.cost.ns, bar.cost.high].map(|ns| axis.at(ns));
             svg.rect(&bar.class, [LEFT, y, (at - LEFT).max(1.0), thick - 1.5]);
             let whisker = y + (thick - 1.5) / 2.0;
             svg.line("whisker", [low, whisker, high, whisker]);
             if !bar.label.is_empty() {
-                svg.text("value", [at.max(high) + 6.0, y + thick / 2.0 + 3.5], &bar.label);
+                let [x, y] = if thick < 10.0 { [longest, middle] } else { [high, whisker + 4.0] };
+                svg.text("value", [x + 6.0, y], &bar.label);
             }
             y += thick;
         }
