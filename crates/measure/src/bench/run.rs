@@ -274,7 +274,7 @@ fn costs(
     loops: &[Option<Loops>],
     watch: &Watch<'_>,
 ) -> (Sampled, [Option<Estimate>; 3], bool) {
-    let step = reads::resolution(reads::Clock::Monotonic);
+    let step = step_of_the_clock();
     let mut sampler = Sampler { budget: plan.costs, ..Sampler::default() };
     let mut shapes = Shape::ALL.to_vec();
     if step >= COARSE {
@@ -310,6 +310,14 @@ fn costs(
         }
     }
     (sampled, loops_ns, complete)
+}
+
+/// The step of the clock that times batches, as it is seen. What the kernel says of it is the step of
+/// its timers, a whole tick without high resolution, while the clock itself may well be finer.
+fn step_of_the_clock() -> Duration {
+    let monotonic = Row::clock(ClockId::Monotonic, Via::Libc);
+    let seen = Loops::of(monotonic, &Vdso::default()).ok().as_ref().and_then(resolution::observe);
+    seen.map_or_else(|| reads::resolution(reads::Clock::Monotonic), Duration::from_nanos)
 }
 
 fn net(samples: &Samples, empty: &Samples) -> Option<Estimate> {
@@ -423,6 +431,12 @@ mod tests {
             Served::Syscall
         );
         assert_eq!(bench.scaling.len(), 2 * scaling::ROWS.len());
+    }
+
+    #[test]
+    fn the_clock_is_no_coarser_than_a_tick() {
+        let step = step_of_the_clock();
+        assert!(!step.is_zero() && step <= Duration::from_millis(20), "{step:?}");
     }
 
     #[test]
