@@ -165,7 +165,8 @@ const BENCH: &str = "Costs: `once` is reads back to back; `fenced` waits before 
 `in work` is what a read adds to a loop of additions, which is what a busy program pays. All are medians \
 of interleaved batches, without the cost of the loop. Ctrl-C ends it and shows what there is (exit code \
 3).\n\n--every-clocksource changes the clock of the whole machine for seconds. A second process puts it \
-back even if this one is killed.";
+back even if this one is killed. It is chosen by name then, as whoever writes its name into \
+current_clocksource does.";
 
 /// Options of the guardian.
 #[derive(ClapArgs, Debug, Clone, Default)]

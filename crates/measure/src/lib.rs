@@ -2,7 +2,7 @@
 //!
 //! What lives here: the [`sampler`] that measures any operation in interleaved batches, the reads
 //! that are measured ([`reads`]), the [`mod@light`] measurement that accompanies a diagnosis, and the
-//! whole one ([`bench`]).
+//! whole one ([`mod@bench`]).
 //!
 //! What must not live here: facts about the machine, rules of the kernel, judgement about the
 //! numbers, any printing. Nothing here changes the machine: no clocksource is switched, and the

@@ -231,12 +231,15 @@ pub(crate) struct LoopReport {
     pub(crate) user_s: f64,
     /// CPU seconds of the thread in the kernel.
     pub(crate) system_s: f64,
-    /// Nanoseconds a read, as the loop gives them: with the loop, and with whatever disturbed it.
+    /// Nanoseconds a read, as the loop gives them, by CPU time (P1, P3) or elapsed time (P2, P4): with
+    /// the loop, and with whatever disturbed it.
     pub(crate) ns_per_read: f64,
 }
 
 impl LoopReport {
-    pub(crate) fn new(timed: &Timed, clocksource: Option<&str>) -> Self {
+    pub(crate) fn new(preset: Preset, timed: &Timed, clocksource: Option<&str>) -> Self {
+        let by_cpu = matches!(preset, Preset::ClockIds | Preset::ClockTiming);
+        let took = if by_cpu { timed.cpu() } else { timed.real };
         Self {
             clocksource: clocksource.map(str::to_owned),
             clock: timed.row.subject(),
@@ -245,7 +248,7 @@ impl LoopReport {
             real_s: timed.real.as_secs_f64(),
             user_s: timed.user.as_secs_f64(),
             system_s: timed.system.as_secs_f64(),
-            ns_per_read: timed.real.as_secs_f64() * 1e9 / (timed.count.max(1) as f64),
+            ns_per_read: took.as_secs_f64() * 1e9 / (timed.count.max(1) as f64),
         }
     }
 }

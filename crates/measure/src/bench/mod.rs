@@ -1,7 +1,7 @@
 //! The whole measurement: every way to read the time, three costs each, their distribution, several
 //! threads.
 //!
-//! Reading is [`read`], [`shape`], [`vdso`]; [`run`] puts the parts together. What follows from
+//! Reading is [`read`], [`shape`], [`vdso`]; [`mod@run`] puts the parts together. What follows from
 //! figures ([`stats`], [`distribution`], [`compare`], [`gain`]) is pure.
 
 pub mod compare;

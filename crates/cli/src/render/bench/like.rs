@@ -18,11 +18,13 @@ pub(super) fn text(like: &LikeReport, report: &BenchReport) -> String {
         }
         out.push_str(&original(like.code, one));
     }
-    out.push_str(&format!(
-        "\nThe original does {} reads. Beside it, without the loop (clocksource {}):\n",
+    let beside = format!(
+        "The original does {} reads. Beside it, without the loop (clocksource {}):",
         like.original_count,
         report.clocksource.current.as_deref().unwrap_or("not known")
-    ));
+    );
+    out.push('\n');
+    out.push_str(&super::super::wrap(&beside, "", ""));
     let mut clocks: Vec<&str> = like.loops.iter().map(|one| one.clock).collect();
     clocks.dedup();
     clocks.sort_unstable();

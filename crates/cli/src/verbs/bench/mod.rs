@@ -125,7 +125,7 @@ fn run_like(report: &mut BenchReport, preset: Preset, wanted: &Wanted, threads: 
     let current = sweep::sysfs(wanted).current().ok();
     report.complete &= timed.iter().all(|one| one.complete);
     if let Some(like) = &mut report.like {
-        like.loops.extend(timed.iter().map(|one| LoopReport::new(one, current.as_deref())));
+        like.loops.extend(timed.iter().map(|one| LoopReport::new(preset, one, current.as_deref())));
     }
 }
 
