@@ -49,7 +49,7 @@ fn factor(ratio: f64) -> String {
 /// A comparison's words.
 fn difference(difference: Difference, ratio: Option<Ratio>) -> &'static str {
     match (difference, ratio) {
-        (_, None) => "too short to tell",
+        (_, None) => "too short",
         (Difference::NoDifference, _) => "no difference",
         (Difference::Less, _) => "faster",
         (Difference::More, _) => "slower",

@@ -258,10 +258,10 @@ fn compared(out: &mut String, baseline: &BaselineReport, style: Style, verbose: 
             continue;
         }
         let interval = row.ratio.map_or_else(String::new, |ratio| {
-            format!("x{} ({} to {})", factor(ratio.ratio), factor(ratio.low), factor(ratio.high))
+            format!("x{} ({}-{})", factor(ratio.ratio), factor(ratio.low), factor(ratio.high))
         });
         out.push_str(&format!(
-            "{:<30}{:>10}{:>10}  {:<21}{}\n",
+            "{:<30}{:>9}{:>9} {:<17} {}\n",
             row.name,
             duration(row.before.ns),
             duration(row.now.ns),
