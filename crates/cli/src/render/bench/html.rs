@@ -140,27 +140,12 @@ fn singles(out: &mut String, report: &BenchReport) {
     section(
         out,
         "Single calls",
-        &format!(
-            "Each hill is many single calls: the higher, the more of them. The dark line is the median \
-             (the figure), the dashed one the 99th percentile, the dot the slowest call. Heights are \
-             roots, so that rare calls can be seen.{}",
-            timer_step(report)
-        ),
+        "Each hill is many single calls: the higher, the more of them. The dark line is the median (the \
+         figure), the dashed one the 99th percentile, the dot the slowest call. Heights are roots, so \
+         that rare calls can be seen. What takes less than the step of the timer is at the left edge.",
         &plot::distributions(report),
     );
     table(out, &["", "min", "p50", "p90", "p99", "p99.9", "max"], rows);
-}
-
-/// How finely single calls can be timed.
-fn timer_step(report: &BenchReport) -> String {
-    use clocksmith_measure::bench::distribution::Timer;
-    let step = report.row(crate::report::bench::COUNTER).and_then(|row| row.resolution_ns);
-    match (report.method.single_timer, step) {
-        (Timer::Counter, Some(step)) => {
-            format!(" The counter that times them moves in steps of {}.", duration(step))
-        }
-        _ => String::new(),
-    }
 }
 
 fn ways(out: &mut String, report: &BenchReport) {
