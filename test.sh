@@ -125,7 +125,8 @@ speed() {
         return
     fi
     cargo bench --locked -p clocksmith-cli --bench why_speed &&
-        cargo bench --locked -p clocksmith-clock-bench --bench read_cost -- --quick
+        cargo bench --locked -p clocksmith-clock-bench --bench read_cost -- --quick &&
+        cargo bench --locked -p clocksmith-measure --bench plain_c
 }
 
 # The clock: every order of its sequence lock, 32-bit x86, aarch64 in an emulator, targets without

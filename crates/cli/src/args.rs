@@ -50,6 +50,11 @@ pub(crate) enum Verb {
     Explain(Explain),
     /// Put everything that `why` needs into one file, to send to somebody
     Collect(Collect),
+    /// What reading the time costs here, by every way there is
+    Bench(Box<Bench>),
+    /// Puts a clocksource back when `bench --every-clocksource` goes away
+    #[command(hide = true)]
+    GuardClocksource(GuardClocksource),
 }
 
 /// Options of `why`.
@@ -112,4 +117,63 @@ pub(crate) struct Collect {
     /// Only list what would go in
     #[arg(long)]
     pub(crate) list: bool,
+}
+
+/// Options of `bench`.
+#[derive(ClapArgs, Debug, Clone, Default)]
+#[command(after_help = BENCH)]
+pub(crate) struct Bench {
+    /// Run on this CPU; without it, on the one where it starts
+    #[arg(long, value_name = "N")]
+    pub(crate) cpu: Option<u32>,
+    /// Numbers of threads to compare, such as 1,2,8 [default: 1 up to all CPUs]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) threads: Vec<usize>,
+    /// Measure with each available clocksource in turn, and put the present one back (root)
+    #[arg(long)]
+    pub(crate) every_clocksource: bool,
+    /// Run a loop of old besides: P1 clock-ids, P2 gettimeofday, P3 clock-timing, P4 threads
+    #[arg(long, value_name = "LOOP")]
+    pub(crate) like: Option<String>,
+    /// Reads in each loop of --like [default: what takes under a second]
+    #[arg(long, value_name = "READS", requires = "like")]
+    pub(crate) count: Option<u64>,
+    /// As many reads in each loop of --like as the original has
+    #[arg(long, requires = "like", conflicts_with = "count")]
+    pub(crate) full: bool,
+    /// What other ways would save a program that reads the time so often
+    #[arg(long, value_name = "READS_PER_SECOND", allow_negative_numbers = true)]
+    pub(crate) gain: Option<f64>,
+    /// Compare with a former run: a file that `bench --json` wrote
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Write a table for spreadsheets
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Write a page in Markdown
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markdown: Option<PathBuf>,
+    /// Write a page with plots: one file, which needs no network
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Where the kernel's clocksource files are (for tests)
+    #[arg(long, value_name = "DIR", hide = true)]
+    pub(crate) clocksource_directory: Option<PathBuf>,
+}
+
+const BENCH: &str = "Costs: `once` is reads back to back; `fenced` waits before and after each read; \
+`in work` is what a read adds to a loop of additions, which is what a busy program pays. All are medians \
+of interleaved batches, without the cost of the loop. Ctrl-C ends it and shows what there is (exit code \
+3).\n\n--every-clocksource changes the clock of the whole machine for seconds. A second process puts it \
+back even if this one is killed. It is chosen by name then, as whoever writes its name into \
+current_clocksource does.";
+
+/// Options of the guardian.
+#[derive(ClapArgs, Debug, Clone, Default)]
+pub(crate) struct GuardClocksource {
+    /// The kernel's clocksource files
+    #[arg(long, value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// What to put back
+    pub(crate) original: String,
 }

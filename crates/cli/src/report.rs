@@ -1,5 +1,7 @@
 //! The JSON documents of the contract. Fields are added, never removed or renamed.
 
+pub(crate) mod bench;
+
 use clocksmith_diagnose::diagnosis::MissingFact;
 use clocksmith_diagnose::explain::Explanation;
 use clocksmith_diagnose::{Cause, Confidence, Diagnosis, Read, Remedy, Verdict};
@@ -121,17 +123,24 @@ impl WhyReport {
             policies: policies(facts),
             missing: diagnosis.missing,
             differences: diagnosis.differences,
-            machine: MachineReport {
-                kernel: facts.kernel.value().map(|k| k.release.clone()),
-                arch: facts.arch.value().and_then(arch_name),
-                hypervisor: facts
-                    .hypervisor
-                    .value()
-                    .map(|h| h.as_ref().map_or("none", |h| h.kind.name()).to_owned()),
-                cpu: facts.cpu.model.value().map(|m| m.name.clone()),
-                boots_in_log: facts.kernel_log().map(|log| log.boots),
-            },
+            machine: MachineReport::of(facts),
             facts: None,
+        }
+    }
+}
+
+impl MachineReport {
+    /// From the facts.
+    pub(crate) fn of(facts: &Facts) -> Self {
+        Self {
+            kernel: facts.kernel.value().map(|k| k.release.clone()),
+            arch: facts.arch.value().and_then(arch_name),
+            hypervisor: facts
+                .hypervisor
+                .value()
+                .map(|h| h.as_ref().map_or("none", |h| h.kind.name()).to_owned()),
+            cpu: facts.cpu.model.value().map(|m| m.name.clone()),
+            boots_in_log: facts.kernel_log().map(|log| log.boots),
         }
     }
 }
@@ -317,6 +326,7 @@ mod tests {
     fn published_schemas_are_current() {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
         let all = [
+            ("clocksmith.bench.v1", schemars::schema_for!(bench::BenchReport)),
             ("clocksmith.why.v1", schemars::schema_for!(WhyReport)),
             ("clocksmith.predict.v1", schemars::schema_for!(PredictReport)),
             ("clocksmith.collect.v1", schemars::schema_for!(CollectReport)),

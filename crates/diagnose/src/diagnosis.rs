@@ -94,10 +94,16 @@ pub fn diagnose(
 ) -> Diagnosis {
     let current = current::current(facts);
     let nature = current.name.as_deref().and_then(|name| vdso_by_nature(machine, name));
-    let measured = reads.iter().find(|r| r.clock == "CLOCK_MONOTONIC").map(|r| r.path);
+    let read = reads.iter().find(|r| r.clock == "CLOCK_MONOTONIC");
+    let measured = read.map(|r| r.path);
     let slow = match measured {
         Some(Path::Vdso) => Some(false),
         Some(Path::Syscall) => Some(true),
+        // It was tried, and either gave nothing or a read that no fast path explains: what the
+        // clocksource is called does not make it fast.
+        Some(Path::Unknown) if read.is_some_and(contradicts) => {
+            nature.map(|vdso| !vdso).filter(|slow| *slow)
+        }
         _ => nature.map(|vdso| !vdso),
     };
     let case = Case {
@@ -125,6 +131,15 @@ pub fn diagnose(
         causes,
         remedies,
         differences,
+    }
+}
+
+/// Whether a measurement that shows no way speaks against a fast one: it gave no figure, or one as
+/// high as that of a system call.
+fn contradicts(read: &Read) -> bool {
+    match (read.ns, read.syscall_ns) {
+        (Some(ns), Some(syscall)) => !(ns.is_finite() && ns > 0.0 && ns < syscall),
+        _ => true,
     }
 }
 

@@ -42,6 +42,16 @@ pub(crate) fn headline(
             let why = because.map_or_else(String::new, |cause| format!(": {}", lead(cause)));
             format!("The time of this machine cannot be trusted ({name}){why}.")
         }
+        // What is in use is known, so it is the measurement that does not tell.
+        Verdict::Unknown if case.current_name().is_some() => {
+            let cost =
+                if cost.is_empty() { ", and no read could be timed".to_owned() } else { cost };
+            format!(
+                "Unknown whether reading the time is fast here: the clocksource is {name}{cost}. \
+                 Something between this program and the counter (a tracer, an emulator) may answer \
+                 the reads."
+            )
+        }
         Verdict::Unknown => match because {
             Some(cause) if cause.id != CauseId::InsufficientEvidence => {
                 format!("The clocksource in use is not in this evidence; what is: {}.", lead(cause))

@@ -11,6 +11,13 @@ use std::time::{Duration, Instant};
 /// The most calls in one batch; an operation that takes no time at all ends there.
 const MAX_CALLS: u32 = 1 << 22;
 
+/// A batch takes at least that many times as long as timing it.
+const WORTH_TIMING: u32 = 8;
+
+/// Calls that a batch gets even when the budget is already used up: fewer calls of a fast clock would
+/// take less time than timing them.
+const LEAST_CALLS: u32 = 256;
+
 /// An operation to be measured.
 pub struct Subject<'a> {
     /// Its name.
@@ -20,6 +27,11 @@ pub struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
+    /// An operation that comes as a loop: `run` does it that many times.
+    pub fn looping(name: impl Into<String>, run: impl FnMut(u32) + 'a) -> Self {
+        Self { name: name.into(), run: Box::new(run) }
+    }
+
     /// An operation; its result is kept from being optimised away.
     pub fn new<R>(name: impl Into<String>, mut operation: impl FnMut() -> R + 'a) -> Self {
         let run = Box::new(move |calls| {
@@ -67,6 +79,10 @@ pub struct Samples {
     pub calls: u32,
     /// Nanoseconds per call, of each batch, sorted.
     pub ns: Vec<f64>,
+    /// The same in the order in which they were taken.
+    pub in_order: Vec<f64>,
+    /// What timing a batch takes, in nanoseconds (already subtracted).
+    pub overhead_ns: f64,
 }
 
 impl Samples {
@@ -85,11 +101,31 @@ impl Samples {
         self.quantile(0.5)
     }
 
+    /// Whether the batches took long enough to tell anything: half of them lasted at least half as
+    /// long as timing them does. A clock that stands still, or a counter that somebody emulates,
+    /// gives batches that seem to take no time at all; that is no measurement.
+    #[must_use]
+    pub fn is_measured(&self) -> bool {
+        self.median().is_some_and(|ns| outlasts(ns * f64::from(self.calls), self.overhead_ns))
+    }
+
+    /// As [`Samples::is_measured`], for the mean.
+    #[must_use]
+    pub fn is_measured_on_average(&self) -> bool {
+        self.mean().is_some_and(|ns| outlasts(ns * f64::from(self.calls), self.overhead_ns))
+    }
+
     /// The mean, for clocks so coarse that a batch measures either nothing or a whole tick.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (!self.ns.is_empty()).then(|| self.ns.iter().sum::<f64>() / self.ns.len() as f64)
     }
+}
+
+/// Whether a batch of that many nanoseconds says something about what was in it, and not about how
+/// it was timed.
+fn outlasts(batch_ns: f64, overhead_ns: f64) -> bool {
+    batch_ns.is_finite() && batch_ns > 0.0 && batch_ns >= overhead_ns / 2.0
 }
 
 /// What a [`Sampler`] measured.
@@ -106,7 +142,19 @@ pub struct Sampled {
 impl Sampler {
     /// Measures the operations.
     pub fn run(&self, subjects: &mut [Subject<'_>]) -> Sampled {
+        self.run_while(subjects, |_| true)
+    }
+
+    /// The same, as long as `go_on` says so. It is asked after each round, between batches, with the
+    /// share of the budget that is used up.
+    pub fn run_while(
+        &self,
+        subjects: &mut [Subject<'_>],
+        mut go_on: impl FnMut(f64) -> bool,
+    ) -> Sampled {
         let begun = Instant::now();
+        let timing = (0..9).map(|_| Instant::now().elapsed()).min().unwrap_or_default();
+        let batch = self.batch.max(timing * WORTH_TIMING);
         // Calibration warms up code, caches and the branch predictors as well.
         let calls: Vec<u32> = subjects
             .iter_mut()
@@ -115,7 +163,7 @@ impl Sampler {
                     (subject.run)(1);
                     calls.clamp(1, MAX_CALLS)
                 }
-                None => self.calibrate(subject, begun),
+                None => self.calibrate(subject, batch, begun),
             })
             .collect();
         let mut batches: Vec<Vec<f64>> = vec![Vec::new(); subjects.len()];
@@ -127,26 +175,32 @@ impl Sampler {
                 batches.push(nanoseconds(timed(subject, *calls)));
             }
             rounds += 1;
+            let used = begun.elapsed().as_secs_f64() / self.budget.as_secs_f64().max(1e-9);
+            if !go_on(used.min(1.0)) {
+                break;
+            }
         }
         empty.sort_unstable_by(f64::total_cmp);
         let overhead_ns = empty.get(empty.len() / 2).copied().unwrap_or_default();
         let samples = subjects.iter().zip(calls).zip(batches).map(|((subject, calls), batches)| {
             let per_call = |batch: f64| (batch - overhead_ns).max(0.0) / f64::from(calls);
-            let mut ns: Vec<f64> = batches.into_iter().map(per_call).collect();
+            let in_order: Vec<f64> = batches.into_iter().map(per_call).collect();
+            let mut ns = in_order.clone();
             ns.sort_unstable_by(f64::total_cmp);
-            Samples { name: subject.name.clone(), calls, ns }
+            Samples { name: subject.name.clone(), calls, ns, in_order, overhead_ns }
         });
         Sampled { samples: samples.collect(), overhead_ns, rounds }
     }
 
     /// The number of calls that takes about as long as a batch should.
-    fn calibrate(&self, subject: &mut Subject<'_>, begun: Instant) -> u32 {
+    fn calibrate(&self, subject: &mut Subject<'_>, batch: Duration, begun: Instant) -> u32 {
         let mut calls = 1u32;
         loop {
             // The better of two: one may be disturbed, and would end the search too early.
             let took = timed(subject, calls).min(timed(subject, calls));
-            if took >= self.batch || calls >= MAX_CALLS || begun.elapsed() > self.budget {
-                let ratio = nanoseconds(self.batch) / nanoseconds(took).max(1.0);
+            let late = calls >= LEAST_CALLS && begun.elapsed() > self.budget;
+            if took >= batch || calls >= MAX_CALLS || late {
+                let ratio = nanoseconds(batch) / nanoseconds(took).max(1.0);
                 // At most MAX_CALLS, so the conversion is exact enough.
                 let fitting = (f64::from(calls) * ratio.min(1.0)).round() as u32;
                 return fitting.clamp(1, MAX_CALLS);
@@ -214,6 +268,19 @@ mod tests {
     }
 
     #[test]
+    fn whoever_asks_to_stop_is_heard_and_keeps_what_there_is() {
+        let mut subjects = [Subject::looping("nothing", |_| ())];
+        let sampler = Sampler { budget: Duration::from_secs(60), ..Sampler::default() };
+        let mut rounds = 0;
+        let sampled = sampler.run_while(&mut subjects, |used| {
+            assert!((0.0..=1.0).contains(&used));
+            rounds += 1;
+            rounds < 5
+        });
+        assert_eq!((sampled.rounds, sampled.samples[0].in_order.len()), (5, 5));
+    }
+
+    #[test]
     fn what_costs_nothing_ends() {
         let mut subjects = [Subject::new("nothing", || ())];
         let sampler = Sampler { budget: Duration::from_millis(5), ..Sampler::default() };
@@ -225,13 +292,34 @@ mod tests {
         assert_eq!((sampled.samples[0].calls, sampled.samples[0].ns.len()), (7, 2));
     }
 
+    #[test]
+    fn a_batch_that_timing_swallows_is_no_measurement() {
+        let samples = |ns: f64, calls, overhead_ns| Samples {
+            calls,
+            ns: vec![ns; 5],
+            overhead_ns,
+            ..Samples::default()
+        };
+        // A fast clock in a long batch.
+        assert!(samples(4.0, 5000, 30.0).is_measured());
+        // A traced counter: each read takes as long as timing does.
+        assert!(samples(200_000.0, 1, 200_000.0).is_measured());
+        // The clock stands still, or what little passed is in the noise of the timing.
+        assert!(!samples(0.0, 1, 200_000.0).is_measured());
+        assert!(!samples(0.0, 1, 0.0).is_measured());
+        assert!(!samples(900.0, 1, 200_000.0).is_measured());
+        assert!(!samples(f64::NAN, 1, 1.0).is_measured());
+        assert!(!samples(0.0, 1, 1.0).is_measured_on_average());
+        assert!(!Samples::default().is_measured());
+    }
+
     proptest! {
         #[test]
         fn quantiles_are_samples_in_order(
             mut ns in proptest::collection::vec(0.0f64..1e6, 0..50), q in -1.0f64..2.0
         ) {
             ns.sort_unstable_by(f64::total_cmp);
-            let samples = Samples { name: String::new(), calls: 1, ns: ns.clone() };
+            let samples = Samples { calls: 1, ns: ns.clone(), ..Samples::default() };
             match samples.quantile(q) {
                 None => prop_assert!(ns.is_empty()),
                 Some(value) => {

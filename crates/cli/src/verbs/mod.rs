@@ -1,5 +1,6 @@
 //! One file a verb: gather, ask the crates below, render.
 
+mod bench;
 mod collect;
 mod explain;
 mod predict;
@@ -16,6 +17,8 @@ pub(crate) fn run(args: Args) -> Result<Code> {
         Some(Verb::Why(why)) => why::run(&args.common, &why),
         Some(Verb::Predict(predict)) => predict::run(&args.common, &predict),
         Some(Verb::Collect(collect)) => collect::run(&args.common, &collect),
+        Some(Verb::Bench(bench)) => bench::run(&args.common, &bench),
+        Some(Verb::GuardClocksource(guard)) => Ok(bench::sweep::guard(&guard)),
         Some(Verb::Explain(explain)) => explain::run(&args.common, &explain),
     }
 }

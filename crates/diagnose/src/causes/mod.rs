@@ -125,6 +125,8 @@ fn nothing_explains(case: &Case<'_>, causes: &mut Causes) {
     let needed = match case.slow {
         Some(true) => !explained,
         Some(false) => unstable_without_reason && !explained,
+        // What is in use is known, and only whether it is fast is not: the headline says that.
+        None if case.current_name().is_some() => unstable_without_reason && !explained,
         None => !explained && (unstable_without_reason || !anything),
     };
     if !needed {

@@ -2,7 +2,7 @@
 #![allow(dead_code, missing_docs, unreachable_pub)]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use clocksmith_diagnose::{CauseId, Diagnosis, Remedy, Severity, diagnose};
+use clocksmith_diagnose::{CauseId, Diagnosis, Read, Remedy, Severity, diagnose};
 use clocksmith_facts::acpi::{HpetTable, PmTimer};
 use clocksmith_facts::clockdev::ClocksourceDevice;
 use clocksmith_facts::cmdline::CommandLine;
@@ -105,11 +105,15 @@ impl Story {
     }
 
     pub fn diagnose(self) -> Seen {
+        self.diagnose_with(Vec::new())
+    }
+
+    pub fn diagnose_with(self, reads: Vec<Read>) -> Seen {
         let mut facts = self.facts;
         clocksmith_facts::log::complete(&mut facts);
         let machine = Machine::of(&facts);
         let expectation = predict(&machine);
-        let diagnosis = diagnose(&facts, &machine, &expectation, Vec::new());
+        let diagnosis = diagnose(&facts, &machine, &expectation, reads);
         Seen { machine, expectation, diagnosis }
     }
 }

@@ -1,0 +1,203 @@
+//! A process that outlives whoever chose another clocksource, and puts the former one back.
+//!
+//! It is connected with its owner by a pipe, which the kernel closes when the owner ends, in whatever
+//! way: also by SIGKILL, where no code of the owner runs any more. It has a session of its own and
+//! ignores the signals that a terminal or a service manager sends to everybody, so that what ends the
+//! owner does not end it.
+//!
+//! If both are killed with SIGKILL at once, nobody is left to put anything back.
+
+use crate::switch::{ChangeError, Sysfs};
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Error, Read, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::time::Duration;
+
+/// What the guardian says when it is on watch.
+const READY: &str = "on watch";
+/// What the owner says when it has put things back itself.
+const DISMISSED: &str = "dismissed";
+/// Attempts to put the clocksource back, and the time between them.
+const ATTEMPTS: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// The owner's end.
+#[derive(Debug)]
+pub struct Guardian {
+    sysfs: Sysfs,
+    original: String,
+    child: Child,
+    pipe: Option<ChildStdin>,
+}
+
+impl Guardian {
+    /// Starts one that will put back the clocksource in use now: this program, with `arguments`, which
+    /// make it call [`watch`]. From here on the clocksource may be changed.
+    ///
+    /// # Errors
+    /// It could not be started, or is not on watch. Nothing was changed.
+    pub fn start(sysfs: &Sysfs, arguments: &[OsString]) -> Result<Self, ChangeError> {
+        let original = sysfs.current()?;
+        let failed = |error| ChangeError::Guardian { original: original.clone(), error };
+        // The link, not the path: the program's file may have been replaced since.
+        let mut child = Command::new("/proc/self/exe")
+            .args(arguments)
+            .arg(&original)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(failed)?;
+        let pipe = child.stdin.take();
+        let mut line = String::new();
+        if let Some(out) = child.stdout.take() {
+            BufReader::new(out).read_line(&mut line).map_err(failed)?;
+        }
+        if line.trim_end() != READY {
+            drop(pipe);
+            let _ = child.wait();
+            return Err(failed(Error::other("it does not answer")));
+        }
+        Ok(Self { sysfs: sysfs.clone(), original, child, pipe })
+    }
+
+    /// The clocksource that is put back.
+    #[must_use]
+    pub fn original(&self) -> &str {
+        &self.original
+    }
+
+    /// Puts the clocksource back, reads that back, and dismisses the guardian. If it cannot, the
+    /// guardian goes on trying for two seconds, and this waits for it.
+    ///
+    /// # Errors
+    /// The clocksource in use is not the original one.
+    pub fn restore(mut self) -> Result<(), ChangeError> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<(), ChangeError> {
+        let Some(mut pipe) = self.pipe.take() else { return Ok(()) };
+        if put_back(&self.sysfs, &self.original).is_ok() {
+            // If it has been killed there is nobody to be told.
+            let _ = writeln!(pipe, "{DISMISSED}");
+        }
+        drop(pipe);
+        let _ = self.child.wait();
+        let current = self.sysfs.current()?;
+        if current == self.original {
+            Ok(())
+        } else {
+            Err(ChangeError::NotTaken { wanted: self.original.clone(), current })
+        }
+    }
+}
+
+impl Drop for Guardian {
+    fn drop(&mut self) {
+        // Whoever wants to know calls `restore`.
+        let _ = self.end();
+    }
+}
+
+/// Chooses the original clocksource, if it is not in use.
+fn put_back(sysfs: &Sysfs, original: &str) -> Result<bool, ChangeError> {
+    if sysfs.current()? == original {
+        return Ok(false);
+    }
+    sysfs.choose(original).map(|()| true)
+}
+
+/// What a guardian saw.
+#[derive(Debug)]
+pub enum Watched {
+    /// The owner put things back itself.
+    Dismissed,
+    /// The owner went away; the original was in use.
+    Untouched,
+    /// The owner went away; the original is in use again.
+    Restored,
+}
+
+/// The guardian's whole life: reads from `input` until the owner goes away, and then puts `original`
+/// back. Says on `output` when it is on watch.
+///
+/// # Errors
+/// The original clocksource could not be put back.
+pub fn watch(
+    sysfs: &Sysfs,
+    original: &str,
+    mut input: impl Read,
+    mut output: impl Write,
+) -> Result<Watched, ChangeError> {
+    let mut heard = Vec::new();
+    // An owner that is gone already is noticed below.
+    let _ = writeln!(output, "{READY}").and_then(|()| output.flush());
+    drop(output);
+    let _ = input.read_to_end(&mut heard);
+    if String::from_utf8_lossy(&heard).trim_end() == DISMISSED {
+        return Ok(Watched::Dismissed);
+    }
+    let mut result = put_back(sysfs, original);
+    for _ in 1..ATTEMPTS {
+        if result.is_ok() {
+            break;
+        }
+        std::thread::sleep(PAUSE);
+        result = put_back(sysfs, original);
+    }
+    result.map(|changed| if changed { Watched::Restored } else { Watched::Untouched })
+}
+
+/// Makes this process hard to end: a session of its own, deaf to what a terminal or a service manager
+/// sends, and the last choice of a kernel that is out of memory.
+pub fn harden() {
+    // SAFETY: takes no pointer; fails where this process leads a group already, which does no harm.
+    unsafe { libc::setsid() };
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGPIPE] {
+        // SAFETY: ignoring a signal runs no code of ours.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+    // Only root may; others are guarded a little less.
+    let _ = std::fs::write("/proc/self/oom_score_adj", "-1000");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(current: &str) -> (tempfile::TempDir, Sysfs) {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("current_clocksource"), current).unwrap();
+        let sysfs = Sysfs::at(dir.path());
+        (dir, sysfs)
+    }
+
+    #[test]
+    fn an_owner_that_goes_away_is_cleaned_up_after() {
+        let (_dir, sysfs) = files("hpet");
+        let mut said = Vec::new();
+        let watched = watch(&sysfs, "tsc", &b""[..], &mut said).unwrap();
+        assert!(matches!(watched, Watched::Restored), "{watched:?}");
+        assert_eq!(sysfs.current().unwrap(), "tsc");
+        assert_eq!(said, b"on watch\n");
+    }
+
+    #[test]
+    fn half_a_word_is_no_dismissal() {
+        let (_dir, sysfs) = files("hpet");
+        watch(&sysfs, "tsc", &b"dismiss"[..], Vec::new()).unwrap();
+        assert_eq!(sysfs.current().unwrap(), "tsc");
+    }
+
+    #[test]
+    fn nothing_is_written_where_nothing_is_to_do() {
+        let (_dir, sysfs) = files("tsc");
+        let watched = watch(&sysfs, "tsc", &b""[..], Vec::new()).unwrap();
+        assert!(matches!(watched, Watched::Untouched));
+        // Dismissed: somebody else may have chosen since, and meant it.
+        let (_dir, sysfs) = files("hpet");
+        let watched = watch(&sysfs, "tsc", &b"dismissed\n"[..], Vec::new()).unwrap();
+        assert!(matches!(watched, Watched::Dismissed));
+        assert_eq!(sysfs.current().unwrap(), "hpet");
+    }
+}

@@ -1,0 +1,12 @@
+//! Changes to a machine's clocks: made, read back, and taken back whatever happens.
+//!
+//! What lives here: choosing another clocksource in the running kernel ([`switch`]), and the
+//! [`guardian`], a process that outlives whoever chose and puts things back.
+//!
+//! What must not live here: why anybody would want that, measuring, any printing.
+
+pub mod guardian;
+pub mod switch;
+
+pub use guardian::{Guardian, Watched};
+pub use switch::{ChangeError, Known, Refusal, Sysfs, refuse};

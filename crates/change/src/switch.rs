@@ -1,0 +1,252 @@
+//! The clocksource of the running kernel: which one, which others, and another one.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Where the kernel shows its clocksources.
+const DIRECTORY: &str = "/sys/devices/system/clocksource/clocksource0";
+
+/// Why a change did not happen.
+#[derive(Debug, Error)]
+pub enum ChangeError {
+    /// A file could not be read.
+    #[error("cannot read {}: {error}. Without it nothing can be put back", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What happened.
+        error: std::io::Error,
+    },
+    /// A file could not be written.
+    #[error("cannot write {name} to {}: {error}. Only root may, and not in most containers", path.display())]
+    Write {
+        /// The clocksource that was wanted.
+        name: String,
+        /// The file.
+        path: PathBuf,
+        /// What happened.
+        error: std::io::Error,
+    },
+    /// The kernel took the name and did not use it; the write says nothing of that.
+    #[error("the kernel did not take {wanted}: {current} is in use (dmesg says why)")]
+    NotTaken {
+        /// The clocksource that was wanted.
+        wanted: String,
+        /// The one in use.
+        current: String,
+    },
+    /// No guardian, no change.
+    #[error(
+        "cannot start the process that would put {original} back: {error}. Nothing was changed"
+    )]
+    Guardian {
+        /// The clocksource in use.
+        original: String,
+        /// What happened.
+        error: std::io::Error,
+    },
+}
+
+/// The kernel's files about its clocksources.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sysfs {
+    directory: PathBuf,
+}
+
+impl Sysfs {
+    /// Those of this machine.
+    #[must_use]
+    pub fn live() -> Self {
+        Self::at(Path::new(DIRECTORY))
+    }
+
+    /// Files of the same names in another directory.
+    #[must_use]
+    pub fn at(directory: &Path) -> Self {
+        Self { directory: directory.to_owned() }
+    }
+
+    /// The directory.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    fn read(&self, file: &str) -> Result<String, ChangeError> {
+        let path = self.directory.join(file);
+        fs::read_to_string(&path).map_err(|error| ChangeError::Read { path, error })
+    }
+
+    /// The clocksource in use.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn current(&self) -> Result<String, ChangeError> {
+        Ok(self.read("current_clocksource")?.trim().to_owned())
+    }
+
+    /// Those that may be chosen, best first.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn available(&self) -> Result<Vec<String>, ChangeError> {
+        let text = self.read("available_clocksource")?;
+        Ok(text.split_whitespace().map(str::to_owned).collect())
+    }
+
+    /// Chooses a clocksource, and reads back whether it is in use: a write succeeds also when the
+    /// kernel ignores it.
+    ///
+    /// # Errors
+    /// It cannot be written, or another one is in use afterwards.
+    pub fn choose(&self, name: &str) -> Result<(), ChangeError> {
+        let path = self.directory.join("current_clocksource");
+        fs::write(&path, name).map_err(|error| ChangeError::Write {
+            name: name.to_owned(),
+            path,
+            error,
+        })?;
+        let current = self.current()?;
+        if current == name {
+            Ok(())
+        } else {
+            Err(ChangeError::NotTaken { wanted: name.to_owned(), current })
+        }
+    }
+}
+
+/// What is known before a clocksource is chosen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// Those that the kernel offers.
+    pub available: Vec<String>,
+    /// Those that the kernel has demoted, with the evidence.
+    pub demoted: Vec<(String, String)>,
+    /// Whether the kernel log reaches back to the boot, so that a demotion would be in it.
+    pub log_is_complete: bool,
+}
+
+/// Why a clocksource must not be made current.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Refusal {
+    /// The kernel does not offer it.
+    #[error("the kernel does not offer it")]
+    NotAvailable,
+    /// The tick.
+    #[error(
+        "it counts ticks: time would stand still in between, and the kernel gives up high resolution"
+    )]
+    Jiffies,
+    /// Serves at boot only.
+    #[error("it serves until the kernel knows the TSC's frequency, and goes away by itself")]
+    Early,
+    /// The kernel does not trust it any more.
+    #[error("the kernel demoted it: time could go backward ({0})")]
+    Demoted(String),
+    /// The kernel also offers what it demoted, and its log does not reach back.
+    #[error(
+        "with a periodic tick the kernel also offers clocksources that it has demoted, and its log does \
+         not reach back to the boot"
+    )]
+    CannotTell,
+}
+
+/// Whether a clocksource must not be made current, and why. Pure.
+#[must_use]
+pub fn refuse(name: &str, known: &Known) -> Option<Refusal> {
+    if name.ends_with("jiffies") {
+        return Some(Refusal::Jiffies);
+    }
+    if name == "tsc-early" {
+        return Some(Refusal::Early);
+    }
+    if !known.available.iter().any(|other| other == name) {
+        return Some(Refusal::NotAvailable);
+    }
+    if let Some((_, evidence)) = known.demoted.iter().find(|(other, _)| other == name) {
+        return Some(Refusal::Demoted(evidence.clone()));
+    }
+    // With a one-shot tick the list holds only what is valid for high resolution, which a demoted
+    // clocksource is not. With a periodic tick it holds everything, jiffies too.
+    let everything = known.available.iter().any(|other| other.ends_with("jiffies"));
+    (everything && !known.log_is_complete).then_some(Refusal::CannotTell)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn known(available: &str) -> Known {
+        let available = available.split_whitespace().map(str::to_owned).collect();
+        Known { available, demoted: Vec::new(), log_is_complete: true }
+    }
+
+    fn files(current: &str) -> (tempfile::TempDir, Sysfs) {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("current_clocksource"), format!("{current}\n")).unwrap();
+        fs::write(dir.path().join("available_clocksource"), "tsc hpet acpi_pm \n").unwrap();
+        let sysfs = Sysfs::at(dir.path());
+        (dir, sysfs)
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let (_dir, sysfs) = files("tsc");
+        assert_eq!(sysfs.current().unwrap(), "tsc");
+        assert_eq!(sysfs.available().unwrap(), ["tsc", "hpet", "acpi_pm"]);
+        sysfs.choose("hpet").unwrap();
+        assert_eq!(sysfs.current().unwrap(), "hpet");
+    }
+
+    #[test]
+    fn a_write_that_changes_nothing_is_an_error() {
+        let (dir, sysfs) = files("tsc");
+        let file = dir.path().join("current_clocksource");
+        fs::remove_file(&file).unwrap();
+        // Takes every write, and shows nothing of it: as the kernel does with a name it does not know.
+        std::os::unix::fs::symlink("/dev/null", &file).unwrap();
+        let error = sysfs.choose("hpet").unwrap_err();
+        assert!(matches!(error, ChangeError::NotTaken { .. }), "{error}");
+    }
+
+    #[test]
+    fn errors_say_what_was_attempted() {
+        let sysfs = Sysfs::at(Path::new("/nowhere"));
+        assert!(sysfs.current().unwrap_err().to_string().contains("/nowhere/current_clocksource"));
+        assert!(sysfs.choose("hpet").unwrap_err().to_string().contains("write hpet"));
+    }
+
+    #[test]
+    fn what_the_kernel_gave_up_is_refused() {
+        let mut machine = known("hpet acpi_pm");
+        assert_eq!(refuse("hpet", &machine), None);
+        assert_eq!(refuse("tsc", &machine), Some(Refusal::NotAvailable));
+        // A periodic tick: everything is listed.
+        machine = known("hpet acpi_pm refined-jiffies jiffies tsc");
+        assert_eq!(refuse("jiffies", &machine), Some(Refusal::Jiffies));
+        assert_eq!(refuse("refined-jiffies", &machine), Some(Refusal::Jiffies));
+        machine.demoted.push(("tsc".to_owned(), "dmesg:9".to_owned()));
+        assert_eq!(refuse("tsc", &machine), Some(Refusal::Demoted("dmesg:9".to_owned())));
+        assert_eq!(refuse("hpet", &machine), None);
+        machine.log_is_complete = false;
+        assert_eq!(refuse("hpet", &machine), Some(Refusal::CannotTell));
+        assert_eq!(refuse("tsc-early", &known("tsc-early hpet")), Some(Refusal::Early));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_unlisted_or_demoted_is_ever_chosen(
+            name in "[a-z_-]{1,12}",
+            available in proptest::collection::vec("[a-z_-]{1,12}", 0..5),
+            demoted in proptest::collection::vec("[a-z_-]{1,12}", 0..3),
+            log_is_complete: bool
+        ) {
+            let allowed = available.contains(&name) && !demoted.contains(&name);
+            let demoted = demoted.into_iter().map(|name| (name, String::new())).collect();
+            let known = Known { available, demoted, log_is_complete };
+            prop_assert!(allowed || refuse(&name, &known).is_some());
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! `bench`: what reading the time costs.
+
+mod baseline;
+mod gain;
+mod progress;
+pub(super) mod sweep;
+
+use crate::args::{Bench as Wanted, Common};
+use crate::exit::Code;
+use crate::gather::{self, From};
+use crate::render;
+use crate::report::bench::{BenchReport, LikeReport, LoopReport};
+use crate::report::{Clocksource, MachineReport};
+use anyhow::{Context, Result, bail};
+use clocksmith_facts::Facts;
+use clocksmith_measure::bench::like::{self, Preset};
+use clocksmith_measure::bench::{self, Plan};
+use clocksmith_measure::{interrupt, pin};
+use progress::Progress;
+use std::path::Path;
+use std::time::Instant;
+
+/// The most threads that anybody wants to compare.
+const MOST_THREADS: usize = 4096;
+
+pub(crate) fn run(common: &Common, wanted: &Wanted) -> Result<Code> {
+    if let Some(root) = &common.root {
+        bail!(
+            "bench measures the machine that runs it; {} cannot be measured. Run it there",
+            root.display()
+        );
+    }
+    let threads = threads(&wanted.threads)?;
+    let preset = wanted.like.as_deref().map(preset).transpose()?;
+    if let Some(rate) = wanted.gain
+        && !(rate.is_finite() && rate > 0.0)
+    {
+        bail!("--gain takes the number of reads in a second, above 0");
+    }
+    // Before the measurement, so that a wrong file costs no time.
+    let former = wanted.baseline.as_deref().map(baseline::read).transpose()?;
+    let sweep = wanted.every_clocksource.then(|| sweep::Sweep::prepare(wanted)).transpose()?;
+    interrupt::listen();
+
+    let begun = Instant::now();
+    let facts = gather::facts(From::default())?;
+    let progress = Progress::new(common);
+    let plan = Plan { cpu: wanted.cpu, ..Plan::everything(threads.clone()) };
+    let measured = bench::run(&plan, &|stage, done| {
+        progress.show(None, stage, done);
+        !interrupt::wished()
+    });
+    let mut report = BenchReport::new(MachineReport::of(&facts), clocksource(&facts), &measured);
+    if let Some(preset) = preset {
+        report.like = Some(LikeReport::new(preset));
+        run_like(&mut report, preset, wanted, &threads);
+    }
+    if let Some(sweep) = sweep {
+        sweep.run(&mut report, wanted, &facts, &progress, |report| {
+            if let Some(preset) = preset {
+                run_like(report, preset, wanted, &threads);
+            }
+        })?;
+    }
+    progress.clear();
+    if let Some(rate) = wanted.gain {
+        report.gain = gain::gain(rate, &report, &facts);
+    }
+    if let (Some(former), Some(file)) = (former, &wanted.baseline) {
+        report.baseline = Some(baseline::compare(&report, &former, file));
+    }
+    report.complete &= !interrupt::wished();
+    report.method.elapsed_s = begun.elapsed().as_secs_f64();
+    write_files(wanted, &report)?;
+    if common.json {
+        render::json(&report)?;
+    } else {
+        render::bench::text::print(common, &report)?;
+    }
+    Ok(if report.complete { Code::Done } else { Code::Undetermined })
+}
+
+/// The numbers of threads: as given, or 1, 2 and all CPUs.
+fn threads(wanted: &[usize]) -> Result<Vec<usize>> {
+    let mut threads = wanted.to_vec();
+    if threads.is_empty() {
+        let cpus = pin::allowed().len().max(1);
+        threads = vec![1, 2.min(cpus), cpus];
+    }
+    if let Some(wrong) = threads.iter().find(|n| !(1..=MOST_THREADS).contains(*n)) {
+        bail!("--threads {wrong}: from 1 to {MOST_THREADS}");
+    }
+    threads.sort_unstable();
+    threads.dedup();
+    Ok(threads)
+}
+
+fn preset(name: &str) -> Result<Preset> {
+    Preset::parse(name).with_context(|| {
+        let names: Vec<String> =
+            Preset::ALL.iter().map(|p| format!("{} ({})", p.code(), p.name())).collect();
+        format!("--like {name}: there is no such loop; there are {}", names.join(", "))
+    })
+}
+
+/// The clocksource in use, as facts tell.
+fn clocksource(facts: &Facts) -> Clocksource {
+    let current = clocksmith_diagnose::current::current(facts);
+    Clocksource {
+        current: current.name,
+        available: facts.available_clocksources().map(<[String]>::to_vec),
+        source: current.source,
+    }
+}
+
+/// Runs the loops of old with the clocksource that is in use.
+fn run_like(report: &mut BenchReport, preset: Preset, wanted: &Wanted, threads: &[usize]) {
+    if interrupt::wished() {
+        return;
+    }
+    let count = if wanted.full { Some(preset.original_count()) } else { wanted.count };
+    let most = threads.last().copied().unwrap_or(1);
+    let go_on = || !interrupt::wished();
+    let timed = like::run(preset, count, most, wanted.cpu, &go_on);
+    let current = sweep::sysfs(wanted).current().ok();
+    report.complete &= timed.iter().all(|one| one.complete);
+    if let Some(like) = &mut report.like {
+        like.loops.extend(timed.iter().map(|one| LoopReport::new(preset, one, current.as_deref())));
+    }
+}
+
+/// Writes the files that were asked for.
+fn write_files(wanted: &Wanted, report: &BenchReport) -> Result<()> {
+    type Render = fn(&BenchReport) -> String;
+    let files: [(&Option<_>, Render); 3] = [
+        (&wanted.csv, render::bench::csv::page),
+        (&wanted.markdown, render::bench::markdown::page),
+        (&wanted.html, render::bench::html::page),
+    ];
+    for (file, page) in files {
+        let Some(file) = file else { continue };
+        let file: &Path = file;
+        std::fs::write(file, page(report)).with_context(|| {
+            format!("cannot write {}. Name a file in a directory that is there", file.display())
+        })?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_threads() {
+        assert_eq!(threads(&[4, 1, 4]).unwrap(), [1, 4]);
+        assert!(threads(&[0]).is_err() && threads(&[1, 5000]).is_err());
+        assert_eq!(threads(&[]).unwrap().first(), Some(&1));
+    }
+
+    #[test]
+    fn a_wrong_loop_names_the_right_ones() {
+        assert_eq!(preset("p3").unwrap(), Preset::ClockTiming);
+        assert!(preset("p9").unwrap_err().to_string().contains("P4 (threads)"));
+    }
+}

@@ -1,0 +1,70 @@
+//! Where a long measurement is: on standard error, and only if somebody watches.
+
+use crate::args::Common;
+use clocksmith_measure::bench::Stage;
+use std::io::{IsTerminal, Write, stderr};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// Nothing is shown before.
+const QUIET: Duration = Duration::from_secs(2);
+/// Between two lines.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// The line that tells.
+pub(super) struct Progress {
+    begun: Instant,
+    shown: Option<Mutex<Option<Instant>>>,
+}
+
+impl Progress {
+    pub(super) fn new(common: &Common) -> Self {
+        let wanted = stderr().is_terminal() && !common.quiet;
+        Self { begun: Instant::now(), shown: wanted.then(|| Mutex::new(None)) }
+    }
+
+    /// Shows what is being done and how far that is.
+    pub(super) fn show(&self, clocksource: Option<&str>, stage: Stage, done: f64) {
+        let Some(shown) = &self.shown else { return };
+        let Ok(mut last) = shown.lock() else { return };
+        if self.begun.elapsed() < QUIET || last.is_some_and(|at| at.elapsed() < PAUSE) {
+            return;
+        }
+        *last = Some(Instant::now());
+        // A terminal that is gone does not matter.
+        let _ = write!(stderr(), "\r{:<70}", line(clocksource, stage, done));
+    }
+
+    /// Takes the line away.
+    pub(super) fn clear(&self) {
+        let Some(shown) = &self.shown else { return };
+        if shown.lock().is_ok_and(|last| last.is_some()) {
+            let _ = write!(stderr(), "\r{:<70}\r", "");
+        }
+    }
+}
+
+fn line(clocksource: Option<&str>, stage: Stage, done: f64) -> String {
+    let what = match stage {
+        Stage::Costs => "costs of all reads, in turns",
+        Stage::Singles => "single calls",
+        Stage::Shares => "user and system time",
+        Stage::Threads => "several threads",
+    };
+    let source = clocksource.map_or_else(String::new, |name| format!("{name}: "));
+    // A percentage, so in range.
+    let percent = (done.clamp(0.0, 1.0) * 100.0).round() as u32;
+    format!("  {source}{what} {percent} % (Ctrl-C shows what there is)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_fits() {
+        let text = line(Some("hyperv_clocksource_tsc_page"), Stage::Costs, 1.0);
+        assert!(text.contains("100 %"), "{text}");
+        assert!(line(None, Stage::Threads, f64::NAN).contains("0 %"));
+    }
+}

@@ -1,0 +1,213 @@
+//! `--every-clocksource`: chooses each one in turn, measures, and puts the present one back.
+
+use super::progress::Progress;
+use crate::args::{Bench as Wanted, GuardClocksource};
+use crate::exit::Code;
+use crate::report::bench::{self, BenchReport, SourceReport};
+use anyhow::{Context, Result, bail};
+use clocksmith_change::{Guardian, Known, Sysfs, Watched, guardian, refuse};
+use clocksmith_facts::Facts;
+use clocksmith_facts::log::Event;
+use clocksmith_measure::bench::row::{ClockId, Row, Via};
+use clocksmith_measure::bench::{Plan, run};
+use clocksmith_measure::interrupt;
+use std::ffi::OsString;
+use std::io::{stdin, stdout};
+use std::time::Duration;
+
+/// After a switch: the vDSO's page is written anew at the next tick.
+const SETTLE: Duration = Duration::from_millis(50);
+/// What is compared between clocksources.
+const MAIN: Row = Row::clock(ClockId::Monotonic, Via::Libc);
+
+/// The kernel's clocksource files.
+pub(super) fn sysfs(wanted: &Wanted) -> Sysfs {
+    wanted.clocksource_directory.as_deref().map_or_else(Sysfs::live, Sysfs::at)
+}
+
+/// A sweep that may begin.
+pub(super) struct Sweep {
+    sysfs: Sysfs,
+    original: String,
+    available: Vec<String>,
+}
+
+impl Sweep {
+    /// Looks whether it may begin.
+    pub(super) fn prepare(wanted: &Wanted) -> Result<Self> {
+        let sysfs = sysfs(wanted);
+        let (original, available) = (sysfs.current()?, sysfs.available()?);
+        let file = sysfs.directory().join("current_clocksource");
+        std::fs::OpenOptions::new().write(true).open(&file).with_context(|| {
+            format!(
+                "cannot write {}: --every-clocksource needs root, and most containers forbid it. \
+                 Without it bench measures {original} alone",
+                file.display()
+            )
+        })?;
+        // What cannot be chosen cannot be put back either.
+        if original == "tsc-early" {
+            bail!(
+                "the kernel is still calibrating: {original} is in use and goes away by itself. Try \
+                 again a few seconds later"
+            );
+        }
+        if original.ends_with("jiffies") {
+            bail!(
+                "{original} is in use, and once it is left the kernel does not take it back. Without \
+                 --every-clocksource bench measures it alone"
+            );
+        }
+        Ok(Self { sysfs, original, available })
+    }
+
+    /// Measures with each clocksource. `also` is run besides with each one that is not the original.
+    pub(super) fn run(
+        self,
+        report: &mut BenchReport,
+        wanted: &Wanted,
+        facts: &Facts,
+        progress: &Progress,
+        also: impl Fn(&mut BenchReport),
+    ) -> Result<()> {
+        let known = known(facts, self.available.clone());
+        let arguments =
+            ["guard-clocksource".into(), "--directory".into(), self.sysfs.directory().into()];
+        let guardian = Guardian::start(&self.sysfs, &arguments.map(|part: OsString| part))?;
+        let mut names = vec![self.original.clone()];
+        names.extend(self.available.iter().filter(|name| **name != self.original).cloned());
+        for name in &names {
+            if interrupt::wished() {
+                report.complete = false;
+                break;
+            }
+            let source = self.one(name, &known, wanted, progress);
+            let measured = source.not_measured_because.is_none();
+            report.clocksources.push(source);
+            if measured && *name != self.original {
+                also(report);
+            }
+        }
+        let original = guardian.original().to_owned();
+        guardian.restore().with_context(|| {
+            format!(
+                "the clocksource {original} could not be put back. Do: echo {original} | sudo tee {}",
+                self.sysfs.directory().join("current_clocksource").display()
+            )
+        })?;
+        compare(report);
+        Ok(())
+    }
+
+    fn one(&self, name: &str, known: &Known, wanted: &Wanted, progress: &Progress) -> SourceReport {
+        let mut source = SourceReport {
+            name: name.to_owned(),
+            not_measured_because: None,
+            rows: Vec::new(),
+            ratio_to_original: None,
+        };
+        if name != self.original {
+            let chosen = match refuse(name, known) {
+                Some(refusal) => Err(format!("not chosen: {refusal}")),
+                None => self.sysfs.choose(name).map_err(|error| error.to_string()),
+            };
+            if let Err(why) = chosen {
+                source.not_measured_because = Some(why);
+                return source;
+            }
+            std::thread::sleep(SETTLE);
+        }
+        let plan = Plan { cpu: wanted.cpu, ..Plan::few() };
+        let measured = run(&plan, &|stage, done| {
+            progress.show(Some(name), stage, done);
+            !interrupt::wished()
+        });
+        match self.sysfs.current() {
+            Ok(current) if current == name => source.rows = bench::rows(&measured),
+            Ok(current) => {
+                source.not_measured_because =
+                    Some(format!("the kernel went over to {current} meanwhile (dmesg says why)"));
+            }
+            Err(error) => source.not_measured_because = Some(error.to_string()),
+        }
+        source
+    }
+}
+
+/// Fills in how each clocksource compares with the original one, in this run.
+fn compare(report: &mut BenchReport) {
+    let cost = |source: &SourceReport| {
+        source.rows.iter().find(|row| row.name == MAIN.name())?.costs.throughput
+    };
+    let Some(original) = report.clocksources.first().and_then(cost) else { return };
+    for source in &mut report.clocksources {
+        source.ratio_to_original = cost(source).and_then(|cost| cost.ratio_to(&original));
+    }
+}
+
+/// What the facts say about clocksources that must not be chosen.
+fn known(facts: &Facts, available: Vec<String>) -> Known {
+    let mut demoted = Vec::new();
+    if let Some(log) = facts.kernel_log() {
+        let entries = log.all(|event| demoted_by(event).is_some());
+        for entry in entries {
+            if let Some(name) = demoted_by(&entry.event) {
+                demoted.push((name.to_owned(), log.source(entry).0));
+            }
+        }
+    }
+    Known { available, demoted, log_is_complete: facts.kernel_log().is_some_and(|l| l.from_boot) }
+}
+
+/// The clocksource that a message says is not to be trusted any more.
+fn demoted_by(event: &Event) -> Option<&str> {
+    match event {
+        Event::TscUnstable(_)
+        | Event::FoundUnstableAfterBoot
+        | Event::Warp { .. }
+        | Event::WarpRandom => Some("tsc"),
+        Event::WatchdogMarked { name, .. }
+        | Event::WatchdogOld { name, .. }
+        | Event::WatchdogVerdict { name, .. } => Some(name),
+        _ => None,
+    }
+}
+
+/// The guardian's life: see [`guardian`].
+pub(in crate::verbs) fn guard(wanted: &GuardClocksource) -> Code {
+    guardian::harden();
+    let sysfs = Sysfs::at(&wanted.directory);
+    match guardian::watch(&sysfs, &wanted.original, stdin().lock(), stdout()) {
+        Ok(Watched::Dismissed | Watched::Untouched) => Code::Done,
+        Ok(Watched::Restored) => {
+            eprintln!("clocksmith: the measurement ended early; {} is back", wanted.original);
+            Code::Done
+        }
+        Err(error) => {
+            eprintln!("clocksmith: {error}");
+            Code::Undetermined
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clocksmith_facts::log::KernelLog;
+
+    #[test]
+    fn what_the_log_condemns_is_not_chosen() {
+        let lines = "[    0.000000] Linux version 6.1.0\n\
+             [    0.180000] Marking TSC unstable due to check_tsc_sync_source failed\n\
+             [   99.000000] clocksource: timekeeping watchdog on CPU1: Marking clocksource 'hpet' as \
+             unstable because the skew is too large:\n";
+        let log = KernelLog::scan(lines.as_bytes(), "dmesg").unwrap();
+        let facts = Facts::from_log(log);
+        let names = ["tsc", "hpet", "acpi_pm"].map(str::to_owned).to_vec();
+        let known = known(&facts, names);
+        assert!(known.log_is_complete);
+        assert!(refuse("tsc", &known).unwrap().to_string().contains("dmesg:2"));
+        assert!(refuse("hpet", &known).unwrap().to_string().contains("dmesg:3"));
+        assert_eq!(refuse("acpi_pm", &known), None);
+    }
+}

@@ -1,0 +1,57 @@
+//! What was measured weighs more than what the clocksource is called.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use clocksmith_diagnose::{Path, Read, Verdict};
+use common::{Seen, Story};
+
+fn on_tsc(path: Path, ns: Option<f64>, syscall_ns: Option<f64>) -> Seen {
+    let read = Read { clock: "CLOCK_MONOTONIC".to_owned(), path, ns, syscall_ns };
+    Story::new("Linux version 6.1.0")
+        .flags("tsc constant_tsc nonstop_tsc rdtscp")
+        .cpus(2)
+        .bare_metal()
+        .sysfs("tsc", &["tsc", "hpet"])
+        .diagnose_with(vec![read])
+}
+
+#[test]
+fn a_fast_read_is_fast() {
+    let seen = on_tsc(Path::Vdso, Some(23.0), Some(250.0));
+    assert_eq!(seen.diagnosis.verdict, Verdict::Ok);
+    assert!(seen.diagnosis.headline.contains("fast here: the clocksource is tsc, about 23 ns"));
+}
+
+#[test]
+fn a_measurement_that_failed_is_not_fast() {
+    for (ns, syscall_ns) in [(None, None), (None, Some(300.0)), (Some(0.0), Some(0.0))] {
+        let seen = on_tsc(Path::Unknown, ns, syscall_ns);
+        assert_eq!(seen.diagnosis.verdict, Verdict::Unknown, "{ns:?} {syscall_ns:?}");
+        let headline = &seen.diagnosis.headline;
+        assert!(headline.starts_with("Unknown whether"), "{headline}");
+    }
+}
+
+#[test]
+fn a_read_far_dearer_than_a_system_call_is_not_fast() {
+    let seen = on_tsc(Path::Unknown, Some(200_000.0), Some(900.0));
+    assert_eq!(seen.diagnosis.verdict, Verdict::Unknown);
+    assert!(seen.diagnosis.headline.contains("about 200.0 us a read"));
+    assert!(!seen.diagnosis.headline.contains("Nothing to fix"));
+}
+
+#[test]
+fn a_slow_clocksource_stays_slow_when_nothing_could_be_measured() {
+    let read = Read {
+        clock: "CLOCK_MONOTONIC".to_owned(),
+        path: Path::Unknown,
+        ns: None,
+        syscall_ns: None,
+    };
+    let seen = Story::new("Linux version 6.1.0")
+        .bare_metal()
+        .sysfs("acpi_pm", &["acpi_pm"])
+        .diagnose_with(vec![read]);
+    assert_eq!(seen.diagnosis.verdict, Verdict::Slow);
+}

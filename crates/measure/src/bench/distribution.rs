@@ -1,0 +1,199 @@
+//! How the cost of single calls is distributed; outliers are kept. Pure, except for its [`Timer`].
+
+use super::row::Row;
+use super::shape::{Loops, fence};
+use super::vdso::Vdso;
+use crate::reads;
+use hdrhistogram::Histogram;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::time::{Duration, Instant};
+
+/// Figures are kept in tenths of a nanosecond.
+const PER_NS: f64 = 10.0;
+/// The longest call that is kept exactly: ten minutes. Longer ones count as that.
+const MOST: u64 = 600 * 10_000_000_000;
+/// Buckets of a plot for each doubling.
+const PER_DOUBLING: f64 = 6.0;
+
+/// The distribution of single calls, in nanoseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Distribution {
+    /// Number of calls.
+    pub calls: u64,
+    /// The fastest.
+    pub min: f64,
+    /// The median.
+    pub p50: f64,
+    /// One in ten takes longer.
+    pub p90: f64,
+    /// One in a hundred takes longer.
+    pub p99: f64,
+    /// One in a thousand takes longer.
+    pub p999: f64,
+    /// The slowest.
+    pub max: f64,
+    /// For plots: upper end in nanoseconds and number of calls, without empty ones.
+    pub buckets: Vec<(f64, u64)>,
+}
+
+impl Distribution {
+    /// Of costs in nanoseconds; `None` without any.
+    #[must_use]
+    pub fn of(costs: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let mut histogram = Histogram::<u64>::new_with_bounds(1, MOST, 3).ok()?;
+        for ns in costs {
+            // Saturates; what is below a tenth of a nanosecond is nothing.
+            histogram.saturating_record(((ns.max(0.0) * PER_NS).round() as u64).clamp(1, MOST));
+        }
+        if histogram.is_empty() {
+            return None;
+        }
+        let ns = |value: u64| if value <= 1 { 0.0 } else { value as f64 / PER_NS };
+        let at = |quantile| ns(histogram.value_at_quantile(quantile).min(histogram.max()));
+        let mut buckets: Vec<(f64, u64)> = Vec::new();
+        for recorded in histogram.iter_recorded() {
+            let upper = bucket(ns(recorded.value_iterated_to()));
+            let count = recorded.count_since_last_iteration();
+            match buckets.last_mut() {
+                Some((last, calls)) if *last >= upper => *calls += count,
+                _ => buckets.push((upper, count)),
+            }
+        }
+        Some(Self {
+            calls: histogram.len(),
+            min: ns(histogram.min()),
+            p50: at(0.5),
+            p90: at(0.9),
+            p99: at(0.99),
+            p999: at(0.999),
+            max: ns(histogram.max()),
+            buckets,
+        })
+    }
+}
+
+/// The upper end of the bucket that a figure falls into.
+fn bucket(ns: f64) -> f64 {
+    let index = (ns.max(1.0).log2() * PER_DOUBLING).floor() + 1.0;
+    ((index / PER_DOUBLING).exp2() * PER_NS).round() / PER_NS
+}
+
+/// How single calls are timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Timer {
+    /// By the processor's counter, with a fence on either side.
+    Counter,
+    /// By `CLOCK_MONOTONIC`: the counter may not be read, or the thread may move to another CPU.
+    Clock,
+}
+
+impl Timer {
+    /// The best one for this thread.
+    #[must_use]
+    pub fn best(pinned: bool) -> Self {
+        let counter = pinned && reads::counter_name().is_some() && reads::counter_allowed().is_ok();
+        if counter { Self::Counter } else { Self::Clock }
+    }
+
+    fn time(self, run: impl FnOnce()) -> u64 {
+        match self {
+            Self::Counter => {
+                fence();
+                let begun = reads::counter();
+                fence();
+                run();
+                fence();
+                reads::counter().wrapping_sub(begun)
+            }
+            Self::Clock => {
+                let begun = Instant::now();
+                run();
+                u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX)
+            }
+        }
+    }
+}
+
+/// Times up to `most` single calls within `limit`, in turns with timing nothing; gives the costs in
+/// units of the timer, and what timing nothing takes (the median), not yet subtracted.
+///
+/// # Errors
+/// Why the row cannot be read.
+pub fn single_calls(
+    row: Row,
+    vdso: &Vdso,
+    timer: Timer,
+    most: usize,
+    limit: Duration,
+) -> Result<(Vec<u64>, u64), String> {
+    let (loops, nothing) = (Loops::of(row, vdso)?, Loops::empty());
+    for _ in 0..100 {
+        timer.time(|| loops.once());
+    }
+    let begun = Instant::now();
+    let mut costs = Vec::with_capacity(most);
+    let mut empty = Vec::with_capacity(most / CHUNK + CHUNK);
+    while costs.len() < most && begun.elapsed() < limit {
+        for _ in 0..CHUNK.min(most - costs.len()) {
+            costs.push(timer.time(|| loops.once()));
+        }
+        for _ in 0..CHUNK / 8 {
+            empty.push(timer.time(|| nothing.once()));
+        }
+    }
+    empty.sort_unstable();
+    Ok((costs, empty.get(empty.len() / 2).copied().unwrap_or_default()))
+}
+
+/// Calls between two looks at the time that is left.
+const CHUNK: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::row::{ClockId, Via};
+    use proptest::prelude::*;
+
+    #[test]
+    fn outliers_are_kept() {
+        let costs = std::iter::repeat_n(20.0, 9_990).chain(std::iter::repeat_n(5_000_000.0, 10));
+        let d = Distribution::of(costs).unwrap();
+        assert_eq!(d.calls, 10_000);
+        assert!((d.min - 20.0).abs() < 0.1 && (d.p99 - 20.0).abs() < 0.1, "{d:?}");
+        assert!((d.max - 5e6).abs() < 5e3, "{d:?}");
+        assert_eq!(d.buckets.iter().map(|b| b.1).sum::<u64>(), 10_000);
+        assert_eq!(d.buckets.len(), 2);
+    }
+
+    #[test]
+    fn nothing_and_what_cannot_be() {
+        assert_eq!(Distribution::of([]), None);
+        let d = Distribution::of([f64::NAN, -3.0, f64::INFINITY]).unwrap();
+        assert_eq!((d.calls, d.min), (3, 0.0));
+    }
+
+    #[test]
+    fn calls_are_timed_one_by_one() {
+        let row = Row::clock(ClockId::Monotonic, Via::Syscall);
+        let limit = Duration::from_secs(5);
+        let (costs, _) = single_calls(row, &Vdso::find(), Timer::Clock, 200, limit).unwrap();
+        assert_eq!(costs.len(), 200);
+        assert!(costs.iter().any(|cost| *cost > 0));
+        let none = single_calls(row, &Vdso::find(), Timer::Clock, 200, Duration::ZERO).unwrap();
+        assert!(none.0.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn quantiles_are_in_order(costs in proptest::collection::vec(0.0f64..1e9, 1..300)) {
+            let d = Distribution::of(costs.iter().copied()).unwrap();
+            let all = [d.min, d.p50, d.p90, d.p99, d.p999, d.max];
+            prop_assert!(all.windows(2).all(|pair| pair[0] <= pair[1]), "{:?}", d);
+            prop_assert_eq!(d.calls, costs.len() as u64);
+            prop_assert_eq!(d.buckets.iter().map(|b| b.1).sum::<u64>(), d.calls);
+            prop_assert!(d.buckets.windows(2).all(|pair| pair[0].0 < pair[1].0));
+        }
+    }
+}

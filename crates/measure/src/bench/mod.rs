@@ -1,0 +1,21 @@
+//! The whole measurement: every way to read the time, three costs each, their distribution, several
+//! threads.
+//!
+//! Reading is [`read`], [`shape`], [`vdso`]; [`mod@run`] puts the parts together. What follows from
+//! figures ([`stats`], [`distribution`], [`compare`], [`gain`]) is pure.
+
+pub mod compare;
+pub mod distribution;
+pub mod gain;
+pub mod like;
+pub mod read;
+mod resolution;
+pub mod row;
+pub mod run;
+pub mod scaling;
+pub mod served;
+pub mod shape;
+pub mod stats;
+pub mod vdso;
+
+pub use run::{Bench, Plan, RowResult, Stage, run};

@@ -1,0 +1,268 @@
+//! What is measured: a time or a counter, and the way to it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A clock of `clock_gettime(2)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ClockId {
+    /// Wall clock time.
+    Realtime,
+    /// Time since boot, slewed.
+    Monotonic,
+    /// Time since boot by the hardware alone.
+    MonotonicRaw,
+    /// Time since boot, with the time asleep.
+    Boottime,
+    /// International atomic time.
+    Tai,
+    /// Wall clock time at the last tick.
+    RealtimeCoarse,
+    /// Time since boot at the last tick.
+    MonotonicCoarse,
+    /// CPU time of the process.
+    ProcessCputime,
+    /// CPU time of the thread.
+    ThreadCputime,
+}
+
+impl ClockId {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Realtime,
+        Self::Monotonic,
+        Self::MonotonicRaw,
+        Self::Boottime,
+        Self::Tai,
+        Self::RealtimeCoarse,
+        Self::MonotonicCoarse,
+        Self::ProcessCputime,
+        Self::ThreadCputime,
+    ];
+
+    /// The name in C.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Realtime => "CLOCK_REALTIME",
+            Self::Monotonic => "CLOCK_MONOTONIC",
+            Self::MonotonicRaw => "CLOCK_MONOTONIC_RAW",
+            Self::Boottime => "CLOCK_BOOTTIME",
+            Self::Tai => "CLOCK_TAI",
+            Self::RealtimeCoarse => "CLOCK_REALTIME_COARSE",
+            Self::MonotonicCoarse => "CLOCK_MONOTONIC_COARSE",
+            Self::ProcessCputime => "CLOCK_PROCESS_CPUTIME",
+            Self::ThreadCputime => "CLOCK_THREAD_CPUTIME",
+        }
+    }
+
+    /// The number of the system call interface.
+    #[must_use]
+    pub fn id(self) -> libc::clockid_t {
+        match self {
+            Self::Realtime => libc::CLOCK_REALTIME,
+            Self::Monotonic => libc::CLOCK_MONOTONIC,
+            Self::MonotonicRaw => libc::CLOCK_MONOTONIC_RAW,
+            Self::Boottime => libc::CLOCK_BOOTTIME,
+            Self::Tai => libc::CLOCK_TAI,
+            Self::RealtimeCoarse => libc::CLOCK_REALTIME_COARSE,
+            Self::MonotonicCoarse => libc::CLOCK_MONOTONIC_COARSE,
+            Self::ProcessCputime => libc::CLOCK_PROCESS_CPUTIME_ID,
+            Self::ThreadCputime => libc::CLOCK_THREAD_CPUTIME_ID,
+        }
+    }
+}
+
+/// A read of the processor's counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Instruction {
+    /// The bare read, which the processor may move: `rdtsc`, `mrs cntvct_el0`.
+    Plain,
+    /// `rdtscp`: waits for what came before. x86 only.
+    Rdtscp,
+    /// The bare read behind a fence: `lfence; rdtsc`, `isb; mrs cntvct_el0`.
+    Fenced,
+}
+
+impl Instruction {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Plain, Self::Rdtscp, Self::Fenced];
+
+    /// The instruction on this architecture.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Plain if cfg!(target_arch = "aarch64") => "cntvct_el0",
+            Self::Fenced if cfg!(target_arch = "aarch64") => "isb; cntvct_el0",
+            Self::Plain => "rdtsc",
+            Self::Rdtscp => "rdtscp",
+            Self::Fenced => "lfence; rdtsc",
+        }
+    }
+}
+
+/// A function of the clocksmith library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LibraryRead {
+    /// `monotonic_ns`.
+    Monotonic,
+    /// `monotonic_ordered_ns`.
+    MonotonicOrdered,
+    /// `monotonic_coarse_ns`.
+    MonotonicCoarse,
+    /// `realtime_ns`.
+    Realtime,
+}
+
+impl LibraryRead {
+    /// All of them.
+    pub const ALL: [Self; 4] =
+        [Self::Monotonic, Self::MonotonicOrdered, Self::MonotonicCoarse, Self::Realtime];
+
+    /// The function's name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Monotonic => "monotonic_ns",
+            Self::MonotonicOrdered => "monotonic_ordered_ns",
+            Self::MonotonicCoarse => "monotonic_coarse_ns",
+            Self::Realtime => "realtime_ns",
+        }
+    }
+}
+
+/// What is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum What {
+    /// A clock, by `clock_gettime`.
+    Clock(ClockId),
+    /// `gettimeofday`.
+    Gettimeofday,
+    /// `time`.
+    Time,
+    /// The counter itself.
+    Counter(Instruction),
+    /// The clocksmith library.
+    Library(LibraryRead),
+}
+
+/// The way to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Via {
+    /// The function of the C library.
+    Libc,
+    /// The function that the kernel maps into the process, called directly.
+    Vdso,
+    /// The system call.
+    Syscall,
+    /// An instruction.
+    Counter,
+    /// A function of the clocksmith library.
+    Library,
+}
+
+impl Via {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Libc => "libc",
+            Self::Vdso => "vdso",
+            Self::Syscall => "syscall",
+            Self::Counter => "counter",
+            Self::Library => "library",
+        }
+    }
+}
+
+/// One line of the measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Row {
+    /// What is read.
+    pub what: What,
+    /// The way to it.
+    pub via: Via,
+}
+
+impl Row {
+    /// A clock by one of the three ways to the kernel.
+    #[must_use]
+    pub const fn clock(id: ClockId, via: Via) -> Self {
+        Self { what: What::Clock(id), via }
+    }
+
+    /// An instruction that reads the counter.
+    #[must_use]
+    pub const fn counter(instruction: Instruction) -> Self {
+        Self { what: What::Counter(instruction), via: Via::Counter }
+    }
+
+    /// A function of the library.
+    #[must_use]
+    pub const fn library(read: LibraryRead) -> Self {
+        Self { what: What::Library(read), via: Via::Library }
+    }
+
+    /// Every row, in the order in which they are shown.
+    #[must_use]
+    pub fn all() -> Vec<Self> {
+        let ways = [Via::Libc, Via::Vdso, Via::Syscall];
+        let kernel =
+            ClockId::ALL.map(What::Clock).into_iter().chain([What::Gettimeofday, What::Time]);
+        let mut rows: Vec<Self> =
+            kernel.flat_map(|what| ways.map(|via| Self { what, via })).collect();
+        rows.extend(Instruction::ALL.map(Self::counter));
+        rows.extend(LibraryRead::ALL.map(Self::library));
+        rows
+    }
+
+    /// The rows that tell one clocksource from another, and for which threads are compared.
+    #[must_use]
+    pub fn few() -> Vec<Self> {
+        vec![
+            Self::counter(Instruction::Plain),
+            Self::library(LibraryRead::Monotonic),
+            Self::clock(ClockId::Monotonic, Via::Libc),
+            Self::clock(ClockId::Realtime, Via::Libc),
+            Self::clock(ClockId::MonotonicCoarse, Via::Libc),
+            Self { what: What::Gettimeofday, via: Via::Libc },
+            Self::clock(ClockId::Monotonic, Via::Vdso),
+            Self::clock(ClockId::Monotonic, Via::Syscall),
+        ]
+    }
+
+    /// What is read, without the way.
+    #[must_use]
+    pub fn subject(self) -> &'static str {
+        match self.what {
+            What::Clock(id) => id.name(),
+            What::Gettimeofday => "gettimeofday",
+            What::Time => "time",
+            What::Counter(instruction) => instruction.name(),
+            What::Library(read) => read.name(),
+        }
+    }
+
+    /// A name that no other row has, such as `CLOCK_MONOTONIC/libc`.
+    #[must_use]
+    pub fn name(self) -> String {
+        format!("{}/{}", self.subject(), self.via.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn names_are_unique_and_every_way_is_there() {
+        let rows = Row::all();
+        let names: HashSet<String> = rows.iter().map(|row| row.name()).collect();
+        assert_eq!(names.len(), rows.len());
+        assert_eq!(rows.len(), 11 * 3 + 3 + 4);
+        assert!(names.contains("CLOCK_TAI/vdso") && names.contains("time/syscall"));
+        assert!(Row::few().iter().all(|row| rows.contains(row)));
+    }
+}

@@ -1,0 +1,114 @@
+//! By which way a read was really served: by what it cost and where its CPU time went.
+
+use super::row::Via;
+use crate::Path;
+use crate::reads;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::time::{Duration, Instant};
+
+/// What served a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Served {
+    /// The kernel's code in user space.
+    Vdso,
+    /// The instruction.
+    Counter,
+    /// The library, without entering the kernel.
+    Library,
+    /// The kernel.
+    Syscall,
+    /// Not clear.
+    Unknown,
+}
+
+impl Served {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Vdso => "vdso",
+            Self::Counter => "counter",
+            Self::Library => "library",
+            Self::Syscall => "syscall",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// From the behaviour of a read, and the way that it was to go.
+    #[must_use]
+    pub fn of(via: Via, behaviour: Path) -> Self {
+        match (behaviour, via) {
+            (Path::Unknown, _) => Self::Unknown,
+            (Path::Syscall, _) => Self::Syscall,
+            (Path::Vdso, Via::Counter) => Self::Counter,
+            (Path::Vdso, Via::Library) => Self::Library,
+            // Nothing else serves the kernel's clocks in user space. A system call that costs far
+            // less than itself cannot be.
+            (Path::Vdso, Via::Libc | Via::Vdso) => Self::Vdso,
+            (Path::Vdso, Via::Syscall) => Self::Unknown,
+        }
+    }
+}
+
+/// The shares of CPU time of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Shares {
+    /// In user space, 0 to 1.
+    pub user: f64,
+    /// In the kernel, 0 to 1.
+    pub system: f64,
+}
+
+/// Ticks of CPU time from which its split is believed: the kernel may count whole ticks only.
+const ENOUGH_TICKS: u32 = 5;
+
+impl Shares {
+    /// From CPU time, and the length of a tick; `None` if that is too little to be believed.
+    #[must_use]
+    pub fn of(user: Duration, system: Duration, tick: Duration) -> Option<Self> {
+        let total = user + system;
+        let enough = total >= tick * ENOUGH_TICKS && !total.is_zero();
+        enough.then(|| {
+            let system = system.as_secs_f64() / total.as_secs_f64();
+            Self { user: 1.0 - system, system }
+        })
+    }
+
+    /// Runs a loop for so long and asks where its CPU time went. In a fresh thread only: the split
+    /// is scaled by all ticks since a thread began.
+    #[must_use]
+    pub fn measure(wall: Duration, mut run: impl FnMut(u32)) -> Option<Self> {
+        let begun = Instant::now();
+        while begun.elapsed() < wall {
+            run(1000);
+        }
+        let (user, system) = reads::cpu_time()?;
+        Self::of(user, system, reads::resolution(reads::Clock::MonotonicCoarse))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_ticks_say_nothing() {
+        let ms = Duration::from_millis;
+        assert_eq!(Shares::of(ms(4), ms(8), ms(4)), None);
+        assert_eq!(Shares::of(ms(0), ms(0), ms(0)), None);
+        let shares = Shares::of(ms(10), ms(30), ms(4)).unwrap();
+        assert_eq!((shares.user, shares.system), (0.25, 0.75));
+    }
+
+    #[test]
+    fn names_follow_behaviour() {
+        assert_eq!(Served::of(Via::Libc, Path::Vdso), Served::Vdso);
+        assert_eq!(Served::of(Via::Vdso, Path::Syscall), Served::Syscall);
+        assert_eq!(Served::of(Via::Library, Path::Vdso), Served::Library);
+        assert_eq!(Served::of(Via::Counter, Path::Vdso), Served::Counter);
+        assert_eq!(Served::of(Via::Syscall, Path::Vdso), Served::Unknown);
+        assert_eq!(Served::of(Via::Libc, Path::Unknown), Served::Unknown);
+    }
+}

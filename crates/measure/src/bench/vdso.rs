@@ -1,0 +1,120 @@
+//! The functions that the kernel maps into every process, by their addresses: to call them without
+//! the C library.
+
+use object::{Object, ObjectSymbol};
+use std::ffi::{c_int, c_void};
+
+/// `clock_gettime` of the vDSO.
+pub type ClockGettime = unsafe extern "C" fn(libc::clockid_t, *mut libc::timespec) -> c_int;
+/// `gettimeofday` of the vDSO.
+pub type Gettimeofday = unsafe extern "C" fn(*mut libc::timeval, *mut c_void) -> c_int;
+/// `time` of the vDSO.
+pub type Time = unsafe extern "C" fn(*mut libc::c_long) -> libc::c_long;
+
+/// The functions that this kernel's vDSO has.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Vdso {
+    /// `clock_gettime`.
+    pub clock_gettime: Option<ClockGettime>,
+    /// `gettimeofday`.
+    pub gettimeofday: Option<Gettimeofday>,
+    /// `time`.
+    pub time: Option<Time>,
+}
+
+/// Names of a function: x86, arm, riscv and others; arm64, powerpc and s390.
+fn names(function: &str) -> [String; 2] {
+    [format!("__vdso_{function}"), format!("__kernel_{function}")]
+}
+
+/// The offset of a function in a vDSO image, relative to where the image begins.
+fn offset(image: &[u8], function: &str) -> Option<u64> {
+    let file = object::File::parse(image).ok()?;
+    let names = names(function);
+    // The kernel links the image for address 0 since 3.16; before, its first segment says where.
+    let base = object::Object::segments(&file)
+        .map(|segment| object::ObjectSegment::address(&segment))
+        .min()
+        .unwrap_or(0);
+    file.dynamic_symbols()
+        .filter(|symbol| symbol.is_definition())
+        .find(|symbol| symbol.name().is_ok_and(|name| names.iter().any(|n| n == name)))
+        .and_then(|symbol| symbol.address().checked_sub(base))
+        .filter(|offset| usize::try_from(*offset).is_ok_and(|offset| offset < image.len()))
+}
+
+impl Vdso {
+    /// Finds the functions in this process; none of them where there is no vDSO.
+    #[must_use]
+    pub fn find() -> Self {
+        // SAFETY: reads the auxiliary vector, which was written before the program began.
+        let address = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) } as usize;
+        let Some(length) = mapped_length(address) else { return Self::default() };
+        // SAFETY: the kernel maps the image at this address, that long, readable, for the life of the
+        // process, and nobody writes to it.
+        let image = unsafe { std::slice::from_raw_parts(address as *const u8, length) };
+        let at = |function| {
+            let offset = usize::try_from(offset(image, function)?).ok()?;
+            address.checked_add(offset).filter(|at| *at != 0)
+        };
+        // 32-bit processes have `clock_gettime64` besides; the one of the C types is meant here, and
+        // those types are of 32 bits in the `libc` crate there.
+        Self {
+            // SAFETY: the address is that of the function of this name, whose C type this is.
+            clock_gettime: at("clock_gettime")
+                .map(|at| unsafe { std::mem::transmute::<usize, ClockGettime>(at) }),
+            // SAFETY: as above.
+            gettimeofday: at("gettimeofday")
+                .map(|at| unsafe { std::mem::transmute::<usize, Gettimeofday>(at) }),
+            // SAFETY: as above.
+            time: at("time").map(|at| unsafe { std::mem::transmute::<usize, Time>(at) }),
+        }
+    }
+}
+
+/// How long the mapping is that begins at this address.
+fn mapped_length(address: usize) -> Option<usize> {
+    if address == 0 {
+        return None;
+    }
+    length_in(&std::fs::read_to_string("/proc/self/maps").ok()?, address)
+}
+
+fn length_in(maps: &str, address: usize) -> Option<usize> {
+    maps.lines().find_map(|line| {
+        let (from, to) = line.split_whitespace().next()?.split_once('-')?;
+        let from = usize::from_str_radix(from, 16).ok()?;
+        (from == address).then_some(())?;
+        usize::from_str_radix(to, 16).ok()?.checked_sub(from)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_functions_of_this_process_tell_the_time() {
+        let vdso = Vdso::find();
+        let Some(clock_gettime) = vdso.clock_gettime else { return };
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: -1 };
+        // SAFETY: the pointer is to a live, exclusively borrowed `timespec`.
+        let result = unsafe { clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+        assert_eq!(result, 0);
+        let mut again = libc::timespec { tv_sec: 0, tv_nsec: -1 };
+        // SAFETY: as above.
+        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut again) };
+        let ns = |t: libc::timespec| i128::from(t.tv_sec) * 1_000_000_000 + i128::from(t.tv_nsec);
+        assert!((0..1_000_000_000).contains(&(ns(again) - ns(time))));
+    }
+
+    #[test]
+    fn maps_and_images_that_do_not_fit_give_nothing() {
+        let maps = "7f00-8f00 r-xp 00000000 00:00 0   [vdso]\nnonsense\n-\n";
+        assert_eq!(length_in(maps, 0x7f00), Some(0x1000));
+        assert_eq!(length_in(maps, 0x7f01), None);
+        assert_eq!(length_in("", 1), None);
+        assert_eq!(offset(b"", "time"), None);
+        assert_eq!(offset(&[0x7f, b'E', b'L', b'F', 2, 1, 1, 0], "time"), None);
+    }
+}

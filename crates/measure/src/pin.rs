@@ -1,0 +1,56 @@
+//! Binding a thread to one CPU. Only threads of our own are bound.
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
+
+/// The CPUs on which this thread may run, by number.
+#[must_use]
+pub fn allowed() -> Vec<u32> {
+    let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
+    (0..CpuSet::MAX_CPU)
+        .filter(|cpu| set.is_set(*cpu))
+        .filter_map(|n| u32::try_from(n).ok())
+        .collect()
+}
+
+/// Binds this thread to a CPU.
+///
+/// # Errors
+/// Why that is not possible.
+pub fn to(cpu: u32) -> Result<u32, String> {
+    let index = cpu as usize;
+    if index >= CpuSet::MAX_CPU {
+        return Err(format!("CPU {cpu}: CPUs from {} on cannot be chosen", CpuSet::MAX_CPU));
+    }
+    let mut set = CpuSet::new();
+    set.set(index);
+    sched_setaffinity(None, &set).map_err(|error| {
+        let allowed: Vec<String> = allowed().iter().map(u32::to_string).collect();
+        format!("cannot run on CPU {cpu}: {error} (allowed here: {})", allowed.join(" "))
+    })?;
+    Ok(cpu)
+}
+
+/// Binds this thread to the CPU on which it runs.
+///
+/// # Errors
+/// Why that is not possible.
+pub fn here() -> Result<u32, String> {
+    let cpu = u32::try_from(sched_getcpu()).map_err(|error| error.to_string())?;
+    to(cpu)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_of_our_own_are_bound() {
+        let before = allowed();
+        let last = *before.last().unwrap();
+        let inside = std::thread::spawn(move || (to(last), allowed())).join().unwrap();
+        assert_eq!(inside, (Ok(last), vec![last]));
+        assert_eq!(allowed(), before);
+        assert!(to(u32::MAX).unwrap_err().contains("cannot be chosen"));
+        assert!(to(1023).unwrap_err().contains("allowed here"));
+    }
+}
