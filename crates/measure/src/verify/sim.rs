@@ -136,6 +136,9 @@ impl Machine {
             samples.points.push(self.point(t, random));
             t += random.took(1e6, self.busy / 10.0);
         }
+        while samples.points.len() > 512 {
+            samples.points = super::series::thinned(samples.points);
+        }
         for one in 0..cpus.len() {
             for other in one + 1..cpus.len() {
                 samples.pairs.push(self.pair(one, other, random));

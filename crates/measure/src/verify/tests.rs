@@ -119,7 +119,7 @@ fn what_is_not_found_is_below_what_is_said_to_be_detectable() {
         }
     }
     // The sizes really are near the threshold.
-    assert!(missed.iter().all(|missed| (10..290).contains(missed)), "{missed:?}");
+    assert!(missed.iter().all(|missed| (3..297).contains(missed)), "{missed:?}");
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn stalls_are_told_apart_from_jumps_and_drift() {
         let outcome = analyse::outcome(&samples);
         assert_eq!(outcome.verdict, Trust::Trusted, "seed {seed}: {:?}", outcome.findings);
         let stall = outcome.findings.iter().find(|finding| finding.id == FindingId::Stall);
-        assert!(stall.unwrap().summary.contains("0 ms"), "{stall:?}");
+        assert!(stall.unwrap().summary.contains("up to 3"), "{stall:?}");
     }
 }
 

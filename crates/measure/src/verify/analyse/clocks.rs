@@ -18,10 +18,10 @@ pub(super) fn find(samples: &Samples, found: &mut Found) -> Vec<StepOutcome> {
         let evidence = vec!["CLOCK_BOOTTIME went on against CLOCK_MONOTONIC".to_owned()];
         found.add(FindingId::Suspended, Weight::Note, summary, evidence);
     }
-    if realtime.abs() > CHANGED_NS {
+    if realtime.unsigned_abs() > CHANGED_NS.unsigned_abs() {
         let way = if realtime > 0 { "forward" } else { "back" };
         let summary =
-            format!("Somebody set the wall clock {way} by {}", shown(realtime.abs() as f64));
+            format!("Somebody set the wall clock {way} by {}", shown(realtime.unsigned_abs() as f64));
         let evidence = vec!["CLOCK_REALTIME changed against CLOCK_MONOTONIC for good".to_owned()];
         found.add(FindingId::WallClockSet, Weight::Note, summary, evidence);
     }

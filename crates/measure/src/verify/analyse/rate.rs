@@ -102,7 +102,8 @@ pub(super) fn detectable(
     let by_claim = frequencies
         .iter()
         .filter(|claim| claim.decisive)
-        .filter_map(|claim| Some(claim.doubt_ppm + width(claim.measured_ppm?)))
+        // The claim itself may be off by its doubt, the other way.
+        .filter_map(|claim| Some(2.0 * claim.doubt_ppm + width(claim.measured_ppm?)))
         .min_by(f64::total_cmp);
     match (by_user, by_claim) {
         (Some(a), Some(b)) => Some(a.min(b)),
