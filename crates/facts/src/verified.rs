@@ -171,7 +171,7 @@ mod tests {
     use super::*;
     use crate::tree::MemoryTree;
 
-    pub(super) fn result(boot_id: &str, uptime_s: u64) -> VerifyResult {
+    fn result(boot_id: &str, uptime_s: u64) -> VerifyResult {
         VerifyResult {
             schema: SCHEMA.to_owned(),
             version: "0".to_owned(),
@@ -195,9 +195,9 @@ mod tests {
     }
 
     fn tree(files: &[(&str, &VerifyResult)], uptime: &str) -> MemoryTree {
-        let mut tree = MemoryTree::new();
+        let mut tree = MemoryTree::new("memory");
         for (path, result) in files {
-            tree.insert(*path, serde_json::to_vec(result).unwrap());
+            tree.insert(path, serde_json::to_vec(result).unwrap());
         }
         tree.insert(BOOT[0], b"this\n".to_vec());
         tree.insert(BOOT[1], uptime.as_bytes().to_vec());
@@ -228,7 +228,7 @@ mod tests {
         let mut strange = result("this", 100);
         strange.schema = "x".to_owned();
         assert!(why(&strange, "200.0 1").contains("format"));
-        assert_eq!(read(&MemoryTree::new()).reason().unwrap().why, Why::Absent);
+        assert_eq!(read(&MemoryTree::new("memory")).reason().unwrap().why, Why::Absent);
     }
 
     #[test]
@@ -236,7 +236,7 @@ mod tests {
         let tree = tree(&[(PATHS[2], &result("this", 100))], "200.0 1");
         let mut packed = Vec::new();
         crate::collect::write_bundle(&tree, &mut packed).unwrap();
-        let bundle = crate::tree::BundleTree::read(packed.as_slice()).unwrap();
+        let bundle = crate::tree::BundleTree::read(packed.as_slice(), "bundle").unwrap();
         assert_eq!(recent(&bundle), recent(&tree));
         assert!(recent(&bundle).is_some());
     }
