@@ -120,8 +120,8 @@ fn state(out: &mut String, report: &VerifyReport) {
     row(
         "method",
         &format!(
-            "{:.1} s on {} processors, {} pairs, {} messages to and fro, {} reads under a lock, {} \
-             threads at most",
+            "{:.1} s, processors: {}, pairs: {}, messages to and fro: {}, reads under a lock: {}, \
+             threads at most: {}",
             method.seconds,
             method.cpus.len(),
             outcome.pairs.len(),
