@@ -147,7 +147,10 @@ fn a_fault_that_was_found_makes_time_untrustworthy() {
     assert_eq!(report["verified"]["age_s"], 600);
     let text = run(&["why", "--root", dir.path().to_str().unwrap()], dir.path()).stdout;
     let text = String::from_utf8(text).unwrap();
-    assert!(text.contains("verified    not trusted (high confidence, offsets over 90 ns)"), "{text}");
+    assert!(
+        text.contains("verified    not trusted (high confidence, offsets over 90 ns)"),
+        "{text}"
+    );
 
     // A bundle holds it too.
     let file = dir.path().join("bundle.tar.gz");

@@ -6,6 +6,7 @@ use crate::render;
 use crate::verify::{claims, interrupt, progress, report::VerifyReport, state};
 use anyhow::{Result, bail};
 use clocksmith_facts::cpu::CpuList;
+use clocksmith_facts::hypervisor::HypervisorKind;
 use clocksmith_facts::tree::LiveTree;
 use clocksmith_facts::{Facts, Origin, collect, log};
 use clocksmith_measure::verify::{History, Options, Outcome, Real, Trust, run};
@@ -15,6 +16,9 @@ use std::time::Duration;
 const DURATION: Duration = Duration::from_secs(5);
 /// How long a round of a long watch takes.
 const ROUND: Duration = Duration::from_secs(10);
+/// How early an emulated read of the counter may be, in nanoseconds: the emulator reads its own
+/// processor's counter without waiting for what comes before.
+const EMULATED_NS: f64 = 200.0;
 
 pub(crate) fn run_verb(common: &Common, args: &Verify) -> Result<Code> {
     if common.root.is_some() {
@@ -23,45 +27,85 @@ pub(crate) fn run_verb(common: &Common, args: &Verify) -> Result<Code> {
              if there is one, is shown by: clocksmith why --root DIR"
         );
     }
-    let cpus = args.cpus.as_deref().map(cpus).transpose()?;
-    let tree = LiveTree::new();
-    let mut facts = collect::collect(&tree, Origin::Live);
-    log::complete(&mut facts);
-    let mut options = Options {
-        duration: args.duration.unwrap_or(DURATION),
-        cpus,
-        claims: claims::of(&facts),
-        counter_is_clock: counter_is_clock(&facts),
-    };
-    let mut history = History::default();
-    if !args.soak {
-        let outcome = progress::during(common, options.duration, || {
-            run(&Real, &options, &mut history)
-        });
-        return finish(common, args, &facts, outcome, None);
+    let mut session = Session::new(args)?;
+    if args.soak {
+        interrupt::listen();
+        session.options.duration = args.duration.map_or(ROUND, |end| end.min(ROUND));
+        return soak(common, args, &mut session);
     }
-    let end = args.duration;
-    options.duration = end.map_or(ROUND, |end| end.min(ROUND));
-    soak(common, args, &facts, &options, end)
+    let expected = session.options.duration;
+    let outcome = progress::during(common, expected, || session.measure())?;
+    finish(common, args, &session.facts, outcome, None)
+}
+
+/// The machine as it is now, and what is kept from round to round.
+struct Session<'a> {
+    args: &'a Verify,
+    facts: Facts,
+    options: Options,
+    history: History,
+}
+
+impl<'a> Session<'a> {
+    fn new(args: &'a Verify) -> Result<Self> {
+        let mut facts = collect::collect(&LiveTree::new(), Origin::Live);
+        log::complete(&mut facts);
+        let emulated = facts
+            .hypervisor
+            .value()
+            .and_then(Option::as_ref)
+            .is_some_and(|hypervisor| hypervisor.kind == HypervisorKind::Tcg);
+        let options = Options {
+            duration: args.duration.unwrap_or(DURATION),
+            cpus: args.cpus.as_deref().map(cpus).transpose()?,
+            claims: claims::of(&facts),
+            counter_is_clock: counter_is_clock(&facts),
+            early_ns: if emulated { EMULATED_NS } else { 0.0 },
+        };
+        Ok(Self { args, facts, options, history: History::default() })
+    }
+
+    /// One run. If the kernel changes its clocksource meanwhile, what was measured belongs to neither,
+    /// and it is measured again: a second after boot it goes from tsc-early to tsc, at another rate.
+    fn measure(&mut self) -> Result<Outcome> {
+        let name = |facts: &Facts| facts.current_clocksource().value().map(|n| (*n).to_owned());
+        for last in [false, true] {
+            let mut outcome = run(&Real, &self.options, &mut self.history);
+            let duration = self.options.duration;
+            let now = Session::new(self.args)?;
+            let (before, after) = (name(&self.facts), name(&now.facts));
+            if before == after {
+                return Ok(outcome);
+            }
+            *self = now;
+            self.options.duration = duration;
+            if last {
+                let show = |name: Option<String>| name.unwrap_or_else(|| "none".to_owned());
+                outcome.verdict = Trust::Unknown;
+                outcome.untested.insert(
+                    0,
+                    format!(
+                        "the kernel went from clocksource {} to {} meanwhile",
+                        show(before),
+                        show(after)
+                    ),
+                );
+                return Ok(outcome);
+            }
+        }
+        bail!("cannot verify: the clocksource changes all the time; try again")
+    }
 }
 
 /// Rounds until the time is up, or somebody interrupts; every one is reported.
-fn soak(
-    common: &Common,
-    args: &Verify,
-    facts: &Facts,
-    options: &Options,
-    end: Option<Duration>,
-) -> Result<Code> {
-    interrupt::listen();
+fn soak(common: &Common, args: &Verify, session: &mut Session<'_>) -> Result<Code> {
     let begun = std::time::Instant::now();
-    let mut history = History::default();
     let mut worst: Option<Outcome> = None;
     let mut rounds = 0u64;
     loop {
-        let outcome = run(&Real, options, &mut history);
+        let outcome = session.measure()?;
         rounds += 1;
-        let report = VerifyReport::new(facts, &outcome, Some(rounds));
+        let report = VerifyReport::new(&session.facts, &outcome, Some(rounds));
         if common.json {
             render::json_line(&report)?;
         } else {
@@ -72,17 +116,18 @@ fn soak(
         if worst.as_ref().is_none_or(graver) {
             worst = Some(outcome);
         }
-        let over = end.is_some_and(|end| begun.elapsed() + options.duration / 2 > end);
+        let half = session.options.duration / 2;
+        let over = args.duration.is_some_and(|end| begun.elapsed() + half > end);
         if over || interrupt::came() {
             break;
         }
     }
     let Some(worst) = worst else { return Ok(Code::Undetermined) };
     if common.json {
-        save(args, facts, &worst);
+        save(args, &session.facts, &worst);
         return Ok(code(&worst));
     }
-    finish(common, args, facts, worst, Some(rounds))
+    finish(common, args, &session.facts, worst, Some(rounds))
 }
 
 fn finish(

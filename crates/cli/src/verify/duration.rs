@@ -20,7 +20,9 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
         _ => return Err(bad()),
     };
     match Duration::try_from_secs_f64(seconds) {
-        Ok(duration) if duration.is_zero() => Err(format!("{text:?}: nothing can be measured so fast")),
+        Ok(duration) if duration.is_zero() => {
+            Err(format!("{text:?}: nothing can be measured so fast"))
+        }
         Ok(duration) if duration <= LONGEST => Ok(duration),
         _ => Err(format!("{text:?} is longer than a year")),
     }
@@ -32,7 +34,9 @@ mod tests {
 
     #[test]
     fn units() {
-        for (text, ms) in [("5", 5_000), ("1.5s", 1_500), ("250ms", 250), ("2m", 120_000), ("1h", 3_600_000)] {
+        for (text, ms) in
+            [("5", 5_000), ("1.5s", 1_500), ("250ms", 250), ("2m", 120_000), ("1h", 3_600_000)]
+        {
             assert_eq!(parse(text).unwrap().as_millis(), ms, "{text}");
         }
         for bad in ["", "x", "5y", "-1", "0", "1e99", "999999d", "..", "ms"] {

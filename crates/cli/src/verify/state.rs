@@ -88,9 +88,8 @@ fn trust(trust: measured::Trust) -> Trust {
 }
 
 fn write(path: &Path, content: &[u8], mode: u32) -> Result<()> {
-    let failed = || {
-        format!("cannot keep the result in {} (--no-save does without)", path.display())
-    };
+    let failed =
+        || format!("cannot keep the result in {} (--no-save does without)", path.display());
     let dir = path.parent().with_context(failed)?;
     DirBuilder::new().recursive(true).mode(mode).create(dir).with_context(failed)?;
     let beside = dir.join(format!(".verify.json.{}", std::process::id()));

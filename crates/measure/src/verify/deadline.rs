@@ -45,7 +45,7 @@ impl Patience {
     #[inline]
     pub(crate) fn turn<S: Source>(&mut self, source: &S, deadline: Deadline) -> bool {
         self.0 = self.0.wrapping_add(1);
-        if self.0 % 2_048 != 0 {
+        if !self.0.is_multiple_of(2_048) {
             std::hint::spin_loop();
             return true;
         }

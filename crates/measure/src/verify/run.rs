@@ -23,6 +23,9 @@ pub struct Options {
     /// Whether the kernel's current clock is made of the counter: then a wrong counter is a wrong
     /// clock.
     pub counter_is_clock: bool,
+    /// How early a read of the counter may be taken although it is ordered, in nanoseconds: 0 on real
+    /// processors. An emulator's read is not ordered as the instruction promises.
+    pub early_ns: f64,
 }
 
 /// What is kept from one run to the next, for a long watch.
@@ -71,6 +74,7 @@ fn sample<S: Source>(source: &S, options: &Options) -> Samples {
         counter_gap: allowed.err(),
         claims: options.claims.clone(),
         counter_is_clock: options.counter_is_clock,
+        early_ns: options.early_ns,
         ..Samples::default()
     };
     let counter = samples.counter_gap.is_none();
@@ -296,9 +300,8 @@ fn steps<S: Source>(source: &S, cpus: &[u32], clock: Option<ClockId>, time: Dura
             .filter_map(|(me, cpu)| {
                 let (last, read) = (&last, &read);
                 let builder = std::thread::Builder::new().stack_size(STACK);
-                let work = move || {
-                    source.pin(*cpu).ok().map(|()| last.run(source, me, deadline, read))
-                };
+                let work =
+                    move || source.pin(*cpu).ok().map(|()| last.run(source, me, deadline, read));
                 builder.spawn_scoped(scope, work).ok()
             })
             .collect();

@@ -1,7 +1,7 @@
 //! What the threads measured, before anybody judges it. Counters are as they were read: any values.
 
-use super::source::ClockId;
 use super::outcome::Frequency;
+use super::source::ClockId;
 
 /// Reads of the counter by two processors in turn under a lock, as `check_tsc_warp()` does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -131,6 +131,8 @@ pub(crate) struct Samples {
     pub(crate) claims: Vec<Frequency>,
     /// Whether the kernel makes its clocks of the counter.
     pub(crate) counter_is_clock: bool,
+    /// How early a read of the counter may be, in nanoseconds.
+    pub(crate) early_ns: f64,
     /// Whether programs read the kernel's clock through the counter, so that comparing both ways
     /// tests the counter.
     pub(crate) user_clock_is_counter: bool,

@@ -29,7 +29,7 @@ impl Random {
     /// Either sign.
     pub(crate) fn signed(&mut self, low: f64, high: f64) -> f64 {
         let size = self.between(low, high);
-        if self.next() % 2 == 0 { size } else { -size }
+        if self.next().is_multiple_of(2) { size } else { -size }
     }
 
     /// Time that something takes, in nanoseconds: mostly a little more than the least, at times a
@@ -74,7 +74,7 @@ impl Machine {
             rate_ppm: 0.0,
             jump: (0.0, 0.0),
             steering_ppm: random.signed(0.0, 500.0),
-            vdso: random.next() % 4 != 0,
+            vdso: !random.next().is_multiple_of(4),
             seconds: random.between(0.9, 6.0),
             read_ns: random.between(25.0, 150.0),
             busy: random.between(0.0, 0.1),
@@ -167,11 +167,7 @@ impl Machine {
         let [a, b, c, d] = *best.unwrap();
         let times = (t, t + a + b, t + a + b + c + d);
         Point {
-            ticks: (
-                self.counter(times.0, 0),
-                self.counter(times.1, 0),
-                self.counter(times.2, 0),
-            ),
+            ticks: (self.counter(times.0, 0), self.counter(times.1, 0), self.counter(times.2, 0)),
             raw: 77 + (t + a) as i64,
             mono: self.mono(times.1 + c),
             user: (self.mono(t), self.user(t + a, 0), self.mono(t + a + b)),
@@ -199,7 +195,8 @@ impl Machine {
         let mut found = Agreement { cpu, reads: 50, early: 0, late: 0 };
         for _ in 0..50 {
             let t = random.between(0.0, self.seconds * 1e9);
-            let (a, b) = (random.took(self.read_ns, self.busy), random.took(self.read_ns, self.busy));
+            let (a, b) =
+                (random.took(self.read_ns, self.busy), random.took(self.read_ns, self.busy));
             let user = self.user(t + a, cpu as usize);
             found.early = found.early.max(self.mono(t) - user);
             found.late = found.late.max(user - self.mono(t + a + b));
@@ -276,4 +273,3 @@ impl Source for Bent {
         Some(self.hz)
     }
 }
-

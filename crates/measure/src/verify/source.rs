@@ -161,8 +161,7 @@ impl Source for Real {
         let mut time = [0 as libc::c_long; 2];
         // SAFETY: the pointer is to two live, exclusively borrowed longs, which is what the call
         // writes to.
-        let result =
-            unsafe { libc::syscall(libc::SYS_clock_gettime, id.id(), time.as_mut_ptr()) };
+        let result = unsafe { libc::syscall(libc::SYS_clock_gettime, id.id(), time.as_mut_ptr()) };
         (result == 0).then(|| nanoseconds(time[0], time[1]))
     }
 

@@ -44,13 +44,14 @@ fn an_offset_of_a_microsecond_and_above_is_found() {
         machine.busy = machine.busy.min(0.02);
         let bad = random.next() as usize % machine.offsets.len();
         let size = if seed % 2 == 0 { 1_000.0 } else { random.between(1e3, 1e9) };
-        machine.offsets[bad] = if random.next() % 2 == 0 { size } else { -size };
+        machine.offsets[bad] = if random.next().is_multiple_of(2) { size } else { -size };
         let outcome = judge(&machine, &mut random);
         assert_eq!(outcome.counter, Trust::NotTrusted, "seed {seed}: {machine:?}");
         assert!(has(&outcome, FindingId::CounterOffset), "seed {seed}: {:?}", outcome.findings);
         for pair in &outcome.pairs {
             let offset = pair.offset.unwrap();
-            let truth = machine.offsets[pair.cpus.1 as usize] - machine.offsets[pair.cpus.0 as usize];
+            let truth =
+                machine.offsets[pair.cpus.1 as usize] - machine.offsets[pair.cpus.0 as usize];
             // To a tick, at the measured frequency.
             let tick = 1.0 + truth.abs() * 1e-5;
             assert!(offset.low - tick <= truth && truth <= offset.high + tick, "{seed}: {pair:?}");
@@ -154,7 +155,10 @@ fn suspend_and_a_set_wall_clock_are_notes() {
     let outcome = analyse::outcome(&samples);
     assert_eq!(outcome.verdict, Trust::Trusted);
     let ids: Vec<FindingId> = outcome.findings.iter().map(|finding| finding.id).collect();
-    assert!(ids.contains(&FindingId::Suspended) && ids.contains(&FindingId::WallClockSet), "{ids:?}");
+    assert!(
+        ids.contains(&FindingId::Suspended) && ids.contains(&FindingId::WallClockSet),
+        "{ids:?}"
+    );
 }
 
 #[test]
@@ -172,7 +176,25 @@ fn a_rate_that_changes_is_found() {
         point.ticks = (a.wrapping_add(more), b.wrapping_add(more), c.wrapping_add(more));
     }
     let outcome = analyse::outcome(&samples);
-    assert!(outcome.counter == Trust::NotTrusted, "{:?}", outcome.findings);
+    assert_eq!(outcome.counter, Trust::NotTrusted, "{:?}", outcome.findings);
+    assert!(has(&outcome, FindingId::CounterRateChanged), "{:?}", outcome.findings);
+    assert!(!has(&outcome, FindingId::CounterJump), "{:?}", outcome.findings);
+}
+
+#[test]
+fn reads_that_an_emulator_takes_early_are_no_warp() {
+    let mut random = Random(4);
+    let mut machine = Machine::healthy(&mut random);
+    machine.hz = 1e9;
+    let mut samples = machine.samples(&mut random);
+    samples.pairs[0].there = Some(-40);
+    samples.pairs[0].locked.back = 3;
+    samples.pairs[0].locked.largest = 40;
+    assert_eq!(analyse::outcome(&samples).verdict, Trust::NotTrusted);
+    samples.early_ns = 200.0;
+    let outcome = analyse::outcome(&samples);
+    assert_eq!(outcome.verdict, Trust::Trusted, "{:?}", outcome.findings);
+    assert!(outcome.detectable.offset_ns.unwrap() > 200.0);
 }
 
 #[test]
@@ -242,6 +264,7 @@ fn options(milliseconds: u64) -> Options {
         cpus: None,
         claims: Vec::new(),
         counter_is_clock: true,
+        early_ns: 0.0,
     }
 }
 

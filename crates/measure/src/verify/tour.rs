@@ -15,8 +15,7 @@ pub(crate) fn rounds(cpus: &[u32]) -> Vec<Vec<(u32, u32)>> {
         let pairs = front.iter().zip(back.iter().rev());
         rounds.push(
             pairs
-                .filter_map(|(a, b)| Some((*a, *b)))
-                .filter_map(|(a, b)| Some((a?, b?)))
+                .filter_map(|(a, b)| Some(((*a)?, (*b)?)))
                 .map(|(a, b)| (a.min(b), a.max(b)))
                 .collect(),
         );

@@ -9,7 +9,7 @@ const OUTSIDE_NS: i64 = 200;
 /// A change between two clocks of the kernel that is no noise, in nanoseconds.
 const CHANGED_NS: i64 = 1_000_000;
 
-pub(super) fn find(samples: &Samples, found: &mut Found) -> Vec<StepOutcome> {
+pub(super) fn find(samples: &Samples, hz: Option<f64>, found: &mut Found) -> Vec<StepOutcome> {
     user_space(samples, found);
     let realtime = permanent(&samples.points, |point| point.realtime);
     let boottime = permanent(&samples.points, |point| point.boottime);
@@ -20,12 +20,14 @@ pub(super) fn find(samples: &Samples, found: &mut Found) -> Vec<StepOutcome> {
     }
     if realtime.unsigned_abs() > CHANGED_NS.unsigned_abs() {
         let way = if realtime > 0 { "forward" } else { "back" };
-        let summary =
-            format!("Somebody set the wall clock {way} by {}", shown(realtime.unsigned_abs() as f64));
+        let summary = format!(
+            "Somebody set the wall clock {way} by {}",
+            shown(realtime.unsigned_abs() as f64)
+        );
         let evidence = vec!["CLOCK_REALTIME changed against CLOCK_MONOTONIC for good".to_owned()];
         found.add(FindingId::WallClockSet, Weight::Note, summary, evidence);
     }
-    backward(samples, realtime, found);
+    backward(samples, realtime, hz, found);
     samples.steps.iter().map(outcome).collect()
 }
 
@@ -39,10 +41,18 @@ fn permanent(points: &[Point], of: impl Fn(&Point) -> i64) -> i64 {
     least.map_or(0, |(begin, end)| end.saturating_sub(begin))
 }
 
-fn backward(samples: &Samples, realtime: i64, found: &mut Found) {
+fn backward(samples: &Samples, realtime: i64, hz: Option<f64>, found: &mut Found) {
     let (mut clocks, mut work, mut within, mut across) = (vec![], vec![], vec![], vec![]);
     for steps in &samples.steps {
-        let (inside, between) = (steps.within, steps.across);
+        let (inside, mut between) = (steps.within, steps.across);
+        let scale = match steps.clock {
+            Some(_) => 1.0,
+            None => hz.map_or(0.0, |hz| 1e9 / hz),
+        };
+        // Threads see each other's early reads, and never their own.
+        if inside.back == 0 && (between.largest as f64 * scale) < samples.early_ns {
+            between.back = 0;
+        }
         if inside.back == 0 && between.back == 0 {
             continue;
         }

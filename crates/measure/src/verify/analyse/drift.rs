@@ -17,6 +17,8 @@ const WANDER: f64 = 20e-6;
 const CHANGE_PPM: f64 = 10.0;
 /// A gap from which on it is a stall, in nanoseconds.
 const STALL_NS: f64 = 50e6;
+/// Jumps from which on it is the rate that changes.
+const MANY: usize = 5;
 /// The coarsest step of a clock that is allowed for, in nanoseconds: twice that of the ACPI PM timer.
 const COARSEST_NS: f64 = 600.0;
 
@@ -84,18 +86,15 @@ pub(super) fn find(samples: &Samples, found: &mut Found) -> Option<Course> {
     let slope = lines::slope(raw, slack)?;
     let steered = lines::slope(mono, slack)?;
     let change = change(raw, slack, found);
-    let per_second = |interval: Interval| Interval {
-        low: interval.low * 1e9,
-        high: interval.high * 1e9,
-    };
+    let per_second =
+        |interval: Interval| Interval { low: interval.low * 1e9, high: interval.high * 1e9 };
     let steering = Interval {
         low: ppm(slope.interval.low, steered.interval.high),
         high: ppm(slope.interval.high, steered.interval.low),
     };
-    let user = lines::slope(&user, 20.0)
-        .map_or(Interval { low: f64::MIN, high: f64::MAX }, |slope| Interval {
-            low: slope.interval.low * 1e6,
-            high: slope.interval.high * 1e6,
+    let user =
+        lines::slope(&user, 20.0).map_or(Interval { low: f64::MIN, high: f64::MAX }, |slope| {
+            Interval { low: slope.interval.low * 1e6, high: slope.interval.high * 1e6 }
         });
     let seconds = raw.last()?.x - raw.first()?.x;
     let drift = Drift {
@@ -189,13 +188,24 @@ fn jumps(
         }
     }
     pieces.push(begin..bars.len());
-    if !evidence.is_empty() {
-        let times = if evidence.len() == 1 { "once" } else { "several times" };
+    // What happens all the time is no jump.
+    if evidence.len() >= MANY {
+        found.add(
+            FindingId::CounterRateChanged,
+            Weight::Counter,
+            "The counter's rate against the kernel's clock is not constant".to_owned(),
+            evidence,
+        );
+    } else if !evidence.is_empty() {
+        let times = match evidence.len() {
+            1 => "once, by",
+            _ => "several times, at most by",
+        };
         found.add(
             FindingId::CounterJump,
             Weight::Counter,
             format!(
-                "The counter jumped against the kernel's clock {times}, by {} at most",
+                "The counter jumped against the kernel's clock {times} {}",
                 shown(largest.abs())
             ),
             evidence,
@@ -246,8 +256,7 @@ fn stalls(points: &[Point], found: &mut Found) {
         .collect();
     let all = gaps.clone();
     let Some(usual) = lines::median(&mut gaps) else { return };
-    let long: Vec<f64> =
-        all.into_iter().filter(|gap| *gap > STALL_NS.max(10.0 * usual)).collect();
+    let long: Vec<f64> = all.into_iter().filter(|gap| *gap > STALL_NS.max(10.0 * usual)).collect();
     if long.is_empty() {
         return;
     }

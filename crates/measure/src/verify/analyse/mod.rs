@@ -17,7 +17,7 @@ pub(crate) fn outcome(samples: &Samples) -> Outcome {
     let frequencies = rate::find(samples, drift.as_ref(), &mut found);
     let hz = drift.as_ref().map(|d| d.drift.hz).or(frequencies.first().map(|f| f.hz));
     let offsets = offsets::find(samples, hz, &mut found);
-    let steps = clocks::find(samples, &mut found);
+    let steps = clocks::find(samples, hz, &mut found);
     verdict::give(samples, found, drift, offsets, frequencies, steps)
 }
 
@@ -32,13 +32,26 @@ impl Found {
     /// The most lines of evidence for one finding.
     const EVIDENCE: usize = 8;
 
-    fn add(&mut self, id: FindingId, weight: Weight, summary: String, mut evidence: Vec<String>) {
-        let more = evidence.len().saturating_sub(Self::EVIDENCE);
-        if more > 0 {
-            evidence.truncate(Self::EVIDENCE);
-            evidence.push(format!("... and {more} more"));
+    /// Adds a finding, or its evidence to the one that there is.
+    fn add(&mut self, id: FindingId, weight: Weight, summary: String, evidence: Vec<String>) {
+        let known = |finding: &&mut Finding| finding.id == id && finding.weight == weight;
+        if let Some(known) = self.findings.iter_mut().find(known) {
+            known.evidence.extend(evidence);
+            return;
         }
         self.findings.push(Finding { id, weight, summary, evidence });
+    }
+
+    /// The findings, none with more evidence than anybody reads.
+    fn into_parts(mut self) -> (Vec<Finding>, Vec<String>) {
+        for finding in &mut self.findings {
+            let more = finding.evidence.len().saturating_sub(Self::EVIDENCE);
+            if more > 0 {
+                finding.evidence.truncate(Self::EVIDENCE);
+                finding.evidence.push(format!("... and {more} more"));
+            }
+        }
+        (self.findings, self.untested)
     }
 }
 

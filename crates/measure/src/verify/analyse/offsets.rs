@@ -18,6 +18,7 @@ pub(super) fn find(samples: &Samples, hz: Option<f64>, found: &mut Found) -> Off
     let hz = hz.filter(|hz| hz.is_finite() && *hz > 0.0);
     let (scale, unit) = hz.map_or((1.0, "cycles"), |hz| (1e9 / hz, "ns"));
     let show = |value: f64| if unit == "ns" { shown(value) } else { format!("{value:.0} cycles") };
+    let early = hz.map_or(0.0, |_| samples.early_ns);
     let mut pairs = Vec::new();
     let (mut apart, mut warps) = (Vec::new(), Vec::new());
     let mut blamed: BTreeMap<u32, usize> = BTreeMap::new();
@@ -25,7 +26,10 @@ pub(super) fn find(samples: &Samples, hz: Option<f64>, found: &mut Found) -> Off
     let mut farthest = 0.0f64;
     let mut complete = !samples.pairs.is_empty();
     for pair in &samples.pairs {
-        let offset = offset(pair, scale);
+        let offset = offset(pair, scale).map(|Interval { low, high }| {
+            // An early read makes a message look quicker than it was.
+            Interval { low: low - early, high: high + early }
+        });
         let (one, other) = (pair.one, pair.other);
         match offset {
             None => {
@@ -64,7 +68,7 @@ pub(super) fn find(samples: &Samples, hz: Option<f64>, found: &mut Found) -> Off
                 }
             }
         }
-        if pair.locked.back > 0 {
+        if pair.locked.back > 0 && pair.locked.largest as f64 * scale > early {
             warps.push(format!(
                 "processors {one} and {other}: {} of {} reads under a lock, by {} at most",
                 pair.locked.back,
@@ -74,10 +78,8 @@ pub(super) fn find(samples: &Samples, hz: Option<f64>, found: &mut Found) -> Off
         }
         pairs.push(PairOutcome {
             cpus: (one, other),
-            offset: offset.map(|Interval { low, high }| Interval {
-                low: low.min(high),
-                high: low.max(high),
-            }),
+            offset: offset
+                .map(|Interval { low, high }| Interval { low: low.min(high), high: low.max(high) }),
             exchanges: pair.exchanges,
             locked_reads: pair.locked.reads,
             handovers: pair.locked.handovers,

@@ -30,8 +30,7 @@ pub(super) fn find(
     }
     for claim in &mut claims {
         let measured = if claim.steered { course.monotonic } else { course.drift.hz_interval };
-        let off =
-            Interval { low: ppm(measured.low, claim.hz), high: ppm(measured.high, claim.hz) };
+        let off = Interval { low: ppm(measured.low, claim.hz), high: ppm(measured.high, claim.hz) };
         claim.measured_ppm = Some(off);
         if off.beyond_zero() > claim.doubt_ppm {
             let line = format!(

@@ -24,7 +24,7 @@ pub(super) fn give(
     frequencies: Vec<Frequency>,
     steps: Vec<StepOutcome>,
 ) -> Outcome {
-    let Found { mut findings, mut untested } = found;
+    let (mut findings, mut untested) = found.into_parts();
     findings.sort_by_key(|finding| (finding.weight == Weight::Note, finding.id));
     let detectable = Detectable {
         offset_ns: offsets.largest.filter(|_| offsets.unit == "ns"),
