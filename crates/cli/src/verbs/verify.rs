@@ -16,6 +16,8 @@ use std::time::Duration;
 const DURATION: Duration = Duration::from_secs(5);
 /// How long a round of a long watch takes.
 const ROUND: Duration = Duration::from_secs(10);
+/// By how much a clock that a hypervisor makes of its host's may wander: hosts are steered by NTP.
+const HOST_WANDER: f64 = 5e-3;
 /// How early an emulated read of the counter may be, in nanoseconds: the emulator reads its own
 /// processor's counter without waiting for what comes before.
 const EMULATED_NS: f64 = 200.0;
@@ -60,6 +62,7 @@ impl<'a> Session<'a> {
             cpus: args.cpus.as_deref().map(cpus).transpose()?,
             claims: claims::of(&facts),
             counter_is_clock: counter_is_clock(&facts),
+            wander: if by_hypervisor(&facts) { HOST_WANDER } else { 0.0 },
             early_ns: if emulated { EMULATED_NS } else { 0.0 },
         };
         Ok(Self { args, facts, options, history: History::default() })
@@ -193,4 +196,11 @@ fn counter_is_clock(facts: &Facts) -> bool {
         .current_clocksource()
         .value()
         .is_some_and(|name| name.starts_with("tsc") || *name == "arch_sys_counter")
+}
+
+/// Whether the kernel's clock is a device that a hypervisor makes up.
+fn by_hypervisor(facts: &Facts) -> bool {
+    let guest = matches!(facts.hypervisor.value(), Some(Some(_)));
+    let device = ["hpet", "acpi_pm", "refined-jiffies", "jiffies", "pit"];
+    guest && facts.current_clocksource().value().is_some_and(|name| device.contains(name))
 }

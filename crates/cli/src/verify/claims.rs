@@ -51,8 +51,10 @@ pub(crate) fn of(facts: &Facts) -> Vec<Frequency> {
             claim("CPUID 0x16".to_owned(), f64::from(base.base_mhz) * 1e6, BASE_PPM, false);
         }
     }
-    // What a second processor's delay loop was timed at; the first one's is computed.
-    if let Some(khz) = facts.cpu.measured_khz.value().filter(|khz| **khz > 0)
+    // What a second processor's delay loop was timed at; the first one's is computed. A hypervisor may
+    // have taken that processor away meanwhile.
+    if facts.hypervisor.value() == Some(&None)
+        && let Some(khz) = facts.cpu.measured_khz.value().filter(|khz| **khz > 0)
         && cfg!(any(target_arch = "x86", target_arch = "x86_64"))
     {
         claim("bogomips of the second processor".to_owned(), *khz as f64 * 1e3, LOOP_PPM, false);

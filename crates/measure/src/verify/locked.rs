@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// Reads between two looks at the time.
 const BATCH: u32 = 64;
+/// How long a thread waits for another one to take its turn, in turns of a loop.
+const TURNS: u32 = 64;
 
 /// The last value that any thread read, under a lock.
 #[repr(align(128))]
@@ -80,12 +82,24 @@ impl Last {
                     seen.step(own, now);
                 }
                 own = Some(now);
+                self.let_in(me);
             }
             if deadline.is_over(source) {
                 return seen;
             }
             // Lets the other threads in; one of them may share this processor.
             std::thread::yield_now();
+        }
+    }
+
+    /// Waits a moment for another thread to take its turn: who gave the lock back is the first to get
+    /// it again, and one thread alone finds no warp.
+    fn let_in(&self, me: u32) {
+        for _ in 0..TURNS {
+            if self.reader.load(Ordering::Relaxed) != me || self.locked.load(Ordering::Relaxed) {
+                return;
+            }
+            std::hint::spin_loop();
         }
     }
 

@@ -26,6 +26,9 @@ pub struct Options {
     /// How early a read of the counter may be taken although it is ordered, in nanoseconds: 0 on real
     /// processors. An emulator's read is not ordered as the instruction promises.
     pub early_ns: f64,
+    /// By how much the rate of what the kernel makes its clock of may wander for a moment, as a share,
+    /// if that is more than a device of its own does: a hypervisor makes an HPET of its host's clock.
+    pub wander: f64,
 }
 
 /// What is kept from one run to the next, for a long watch.
@@ -75,6 +78,7 @@ fn sample<S: Source>(source: &S, options: &Options) -> Samples {
         claims: options.claims.clone(),
         counter_is_clock: options.counter_is_clock,
         early_ns: options.early_ns,
+        wander: options.wander,
         ..Samples::default()
     };
     let counter = samples.counter_gap.is_none();
@@ -110,6 +114,10 @@ fn sample<S: Source>(source: &S, options: &Options) -> Samples {
             alone(source, &mut samples);
         }
         clocks(source, &mut samples, counter, options.duration * CLOCKS / 16, end);
+        // What is left goes to pairs of processors that were too busy before.
+        if counter && samples.cpus.len() > 1 {
+            pairs(source, &mut samples, options.duration, end);
+        }
         if let Ok(drift) = drift
             && let Ok((cpu, points)) = drift.join()
         {

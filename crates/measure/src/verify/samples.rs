@@ -133,6 +133,8 @@ pub(crate) struct Samples {
     pub(crate) counter_is_clock: bool,
     /// How early a read of the counter may be, in nanoseconds.
     pub(crate) early_ns: f64,
+    /// By how much the rate of the kernel's clock may wander, as a share.
+    pub(crate) wander: f64,
     /// Whether programs read the kernel's clock through the counter, so that comparing both ways
     /// tests the counter.
     pub(crate) user_clock_is_counter: bool,

@@ -265,6 +265,7 @@ fn options(milliseconds: u64) -> Options {
         claims: Vec::new(),
         counter_is_clock: true,
         early_ns: 0.0,
+        wander: 0.0,
     }
 }
 
@@ -302,4 +303,24 @@ fn no_time_at_all_still_ends_with_an_answer() {
     let outcome = run(&super::Real, &nowhere, &mut History::default());
     assert_eq!(outcome.verdict, Trust::Unknown);
     assert_eq!(outcome.method.unpinned.len(), 1, "{outcome:#?}");
+}
+
+/// A hypervisor's HPET that runs slower by 700 ppm for a moment, as was seen under software emulation.
+#[test]
+fn a_reference_that_wanders_is_no_fault_of_the_counter() {
+    let mut random = Random(5);
+    let mut machine = Machine::healthy(&mut random);
+    (machine.vdso, machine.busy) = (false, 0.0);
+    let mut samples = machine.samples(&mut random);
+    let from = samples.points[100].raw;
+    for point in &mut samples.points[100..] {
+        let late = (point.raw - from).min(25_000_000);
+        point.raw -= late * 7 / 10_000;
+        point.mono -= late * 7 / 10_000;
+    }
+    assert_eq!(analyse::outcome(&samples).counter, Trust::NotTrusted);
+    samples.wander = 5e-3;
+    samples.claims[0].doubt_ppm = 2_000.0;
+    let outcome = analyse::outcome(&samples);
+    assert_eq!(outcome.verdict, Trust::Trusted, "{:?}", outcome.findings);
 }

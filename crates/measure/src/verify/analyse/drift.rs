@@ -78,14 +78,14 @@ pub(super) fn find(samples: &Samples, found: &mut Found) -> Option<Course> {
         return None;
     }
     let grain = grain(samples);
-    let (jump_ns, pieces) = jumps(&raw, rate, width, grain, found);
+    let (jump_ns, pieces) = jumps(&raw, rate, width, (grain, samples.wander), found);
     let jumped = pieces.len() > 1;
     let piece = pieces.into_iter().max_by_key(ExactSizeIterator::len)?;
     let (raw, mono) = (raw.get(piece.clone())?, mono.get(piece)?);
     let slack = (20.0 + grain) * rate;
     let slope = lines::slope(raw, slack)?;
     let steered = lines::slope(mono, slack)?;
-    let change = change(raw, slack, found);
+    let change = change(raw, slack, CHANGE_PPM.max(samples.wander * 1e6), found);
     let per_second =
         |interval: Interval| Interval { low: interval.low * 1e9, high: interval.high * 1e9 };
     let steering = Interval {
@@ -155,11 +155,11 @@ fn jumps(
     bars: &[Bar],
     rate: f64,
     width: f64,
-    grain: f64,
+    (grain, wander): (f64, f64),
     found: &mut Found,
 ) -> (f64, Vec<std::ops::Range<usize>>) {
     let span = bars.last().map_or(0.0, |last| last.x) / 4.0;
-    let wander = (2.0 * width / rate / span.max(1.0)).max(WANDER);
+    let wander = (2.0 * width / rate / span.max(1.0)).max(WANDER).max(wander);
     let mut pieces = Vec::new();
     let (mut begin, mut seen) = (0, 0.0f64);
     let mut evidence = Vec::new();
@@ -215,7 +215,7 @@ fn jumps(
 }
 
 /// How much faster the second half ran than the first.
-fn change(bars: &[Bar], slack: f64, found: &mut Found) -> Option<Interval> {
+fn change(bars: &[Bar], slack: f64, limit: f64, found: &mut Found) -> Option<Interval> {
     let (first, second) = bars.split_at(bars.len() / 2);
     if first.len() < LEAST {
         return None;
@@ -225,7 +225,7 @@ fn change(bars: &[Bar], slack: f64, found: &mut Found) -> Option<Interval> {
         low: ppm(second.interval.low, first.interval.high),
         high: ppm(second.interval.high, first.interval.low),
     };
-    if change.beyond_zero() > CHANGE_PPM {
+    if change.beyond_zero() > limit {
         found.add(
             FindingId::CounterRateChanged,
             Weight::Counter,

@@ -56,10 +56,16 @@ pub(super) fn give(
         (false, true) => Trust::Trusted,
         (false, false) => Trust::Unknown,
     };
+    // All clocks of time come from the same place; that threads took turns at some of them is enough.
+    let handovers = samples
+        .steps
+        .iter()
+        .filter(|steps| steps.clock.is_some_and(|clock| !clock.counts_work()))
+        .map(|steps| steps.across.handovers)
+        .fold(0u64, u64::saturating_add);
     let monotonic = samples.steps.iter().find(|s| s.clock == Some(ClockId::Monotonic));
-    let clocks_tested = monotonic.is_some_and(|steps| {
-        steps.within.reads >= ENOUGH && (!several || steps.across.handovers > 0)
-    });
+    let clocks_tested =
+        monotonic.is_some_and(|steps| steps.within.reads >= ENOUGH && (!several || handovers > 0));
     let wrong = has(Weight::Clock) || (has(Weight::Counter) && samples.counter_is_clock);
     let clocks = match (wrong, clocks_tested) {
         (true, _) => Trust::NotTrusted,
