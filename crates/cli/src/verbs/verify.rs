@@ -29,26 +29,26 @@ pub(crate) fn run_verb(common: &Common, args: &Verify) -> Result<Code> {
              if there is one, is shown by: clocksmith why --root DIR"
         );
     }
-    let mut session = Session::new(args)?;
+    let mut watch = Watch::new(args)?;
     if args.soak {
         interrupt::listen();
-        session.options.duration = args.duration.map_or(ROUND, |end| end.min(ROUND));
-        return soak(common, args, &mut session);
+        watch.options.duration = args.duration.map_or(ROUND, |end| end.min(ROUND));
+        return soak(common, args, &mut watch);
     }
-    let expected = session.options.duration;
-    let outcome = progress::during(common, expected, || session.measure())?;
-    finish(common, args, &session.facts, outcome, None)
+    let expected = watch.options.duration;
+    let outcome = progress::during(common, expected, || watch.measure())?;
+    finish(common, args, &watch.facts, outcome, None)
 }
 
 /// The machine as it is now, and what is kept from round to round.
-struct Session<'a> {
+struct Watch<'a> {
     args: &'a Verify,
     facts: Facts,
     options: Options,
     history: History,
 }
 
-impl<'a> Session<'a> {
+impl<'a> Watch<'a> {
     fn new(args: &'a Verify) -> Result<Self> {
         let mut facts = collect::collect(&LiveTree::new(), Origin::Live);
         log::complete(&mut facts);
@@ -75,7 +75,7 @@ impl<'a> Session<'a> {
         for last in [false, true] {
             let mut outcome = run(&Real, &self.options, &mut self.history);
             let duration = self.options.duration;
-            let now = Session::new(self.args)?;
+            let now = Watch::new(self.args)?;
             let (before, after) = (name(&self.facts), name(&now.facts));
             if before == after {
                 return Ok(outcome);
@@ -101,14 +101,14 @@ impl<'a> Session<'a> {
 }
 
 /// Rounds until the time is up, or somebody interrupts; every one is reported.
-fn soak(common: &Common, args: &Verify, session: &mut Session<'_>) -> Result<Code> {
+fn soak(common: &Common, args: &Verify, watch: &mut Watch<'_>) -> Result<Code> {
     let begun = std::time::Instant::now();
     let mut worst: Option<Outcome> = None;
     let mut rounds = 0u64;
     loop {
-        let outcome = session.measure()?;
+        let outcome = watch.measure()?;
         rounds += 1;
-        let report = VerifyReport::new(&session.facts, &outcome, Some(rounds));
+        let report = VerifyReport::new(&watch.facts, &outcome, Some(rounds));
         if common.json {
             render::json_line(&report)?;
         } else {
@@ -119,7 +119,7 @@ fn soak(common: &Common, args: &Verify, session: &mut Session<'_>) -> Result<Cod
         if worst.as_ref().is_none_or(graver) {
             worst = Some(outcome);
         }
-        let half = session.options.duration / 2;
+        let half = watch.options.duration / 2;
         let over = args.duration.is_some_and(|end| begun.elapsed() + half > end);
         if over || interrupt::came() {
             break;
@@ -127,10 +127,10 @@ fn soak(common: &Common, args: &Verify, session: &mut Session<'_>) -> Result<Cod
     }
     let Some(worst) = worst else { return Ok(Code::Undetermined) };
     if common.json {
-        save(args, &session.facts, &worst);
+        save(args, &watch.facts, &worst);
         return Ok(code(&worst));
     }
-    finish(common, args, &session.facts, worst, Some(rounds))
+    finish(common, args, &watch.facts, worst, Some(rounds))
 }
 
 fn finish(

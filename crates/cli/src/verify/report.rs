@@ -65,7 +65,7 @@ impl VerifyReport {
         };
         Self {
             schema: "clocksmith.verify.v1",
-            headline: super::super::render::verify::headline(outcome),
+            headline: crate::render::verify::headline(outcome),
             outcome: outcome.clone(),
             machine: Machine {
                 kernel: facts.kernel.value().map(|kernel| kernel.release.clone()),

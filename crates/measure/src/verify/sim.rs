@@ -266,9 +266,6 @@ impl Source for Bent {
         ON.set(cpu);
         Ok(())
     }
-    fn cpu(&self) -> Option<u32> {
-        Some(ON.get())
-    }
     fn kernel_hz(&self) -> Option<f64> {
         Some(self.hz)
     }

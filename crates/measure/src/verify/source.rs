@@ -5,7 +5,7 @@
 
 use super::counter;
 use crate::reads;
-use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -121,8 +121,6 @@ pub trait Source: Sync {
     /// # Errors
     /// Why it is not tied.
     fn pin(&self, cpu: u32) -> Result<(), String>;
-    /// The processor that this thread runs on at this moment, where that is known.
-    fn cpu(&self) -> Option<u32>;
     /// Ticks of the counter in a second by the numbers with which the kernel makes times of it,
     /// where it does and says so.
     fn kernel_hz(&self) -> Option<f64>;
@@ -188,10 +186,6 @@ impl Source for Real {
         let mut set = CpuSet::new();
         set.set(index);
         sched_setaffinity(None, &set).map_err(|error| error.to_string())
-    }
-
-    fn cpu(&self) -> Option<u32> {
-        u32::try_from(sched_getcpu()).ok()
     }
 
     fn kernel_hz(&self) -> Option<f64> {
