@@ -2,6 +2,7 @@
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Why is this the clock, what does a read cost, and can it be trusted?
 #[derive(Parser, Debug)]
@@ -48,6 +49,9 @@ pub(crate) enum Verb {
     Predict(Predict),
     /// Explain a clocksource, a cause, a kernel parameter or a kernel message
     Explain(Explain),
+    /// Whether the counter and the clocks can be trusted, by measurement
+    #[command(long_about = VERIFY)]
+    Verify(Verify),
     /// Put everything that `why` needs into one file, to send to somebody
     Collect(Collect),
     /// What reading the time costs here, by every way there is
@@ -106,6 +110,30 @@ pub(crate) struct Explain {
     /// A word, or a whole kernel message in quotes
     #[arg(required = true, allow_negative_numbers = true, value_name = "WORD|MESSAGE")]
     pub(crate) words: Vec<String>,
+}
+
+const VERIFY: &str = "Whether the counter and the clocks of this machine can be trusted, by \
+measurement.\n\nEvery pair of processors compares its counters; one thread watches rate and jumps; \
+all threads look for clocks that go back. It says how small a fault it would have seen. Needs no \
+root. The result is kept (as root in /var/lib/clocksmith, else in $XDG_STATE_HOME/clocksmith), and \
+`why` uses it for a day.\n\nExit codes: 0 trusted, 1 not trusted, 2 wrong usage, 3 could not be \
+determined.";
+
+/// Options of `verify`.
+#[derive(ClapArgs, Debug, Clone, Default)]
+pub(crate) struct Verify {
+    /// How long it takes: 500ms, 5s, 2m, 1h (5s; with --soak until it is interrupted)
+    #[arg(long, value_name = "TIME", value_parser = crate::verify::duration::parse)]
+    pub(crate) duration: Option<Duration>,
+    /// Stay, and report every ten seconds; with --json one line each time
+    #[arg(long)]
+    pub(crate) soak: bool,
+    /// Test these processors only, such as 0-3,8
+    #[arg(long, value_name = "LIST")]
+    pub(crate) cpus: Option<String>,
+    /// Do not keep the result
+    #[arg(long)]
+    pub(crate) no_save: bool,
 }
 
 /// Options of `collect`.

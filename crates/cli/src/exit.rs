@@ -8,6 +8,8 @@ use std::process::ExitCode;
 pub(crate) enum Code {
     /// Done.
     Done,
+    /// Done, and the answer is bad.
+    Bad,
     /// Wrong usage, or input that cannot be used: every error is about the input.
     Usage,
     /// Could not be determined.
@@ -18,6 +20,7 @@ impl From<Code> for ExitCode {
     fn from(code: Code) -> Self {
         Self::from(match code {
             Code::Done => 0u8,
+            Code::Bad => 1,
             Code::Usage => 2,
             Code::Undetermined => 3,
         })

@@ -7,6 +7,7 @@ mod gather;
 mod render;
 mod report;
 mod verbs;
+mod verify;
 
 use clap::Parser;
 use std::process::ExitCode;

@@ -41,9 +41,48 @@ pub(crate) struct WhyReport {
     pub(crate) differences: Vec<String>,
     /// The machine in short.
     pub(crate) machine: MachineReport,
+    /// What `verify` found in this boot, less than a day ago; null if it did not run.
+    pub(crate) verified: Option<VerifiedReport>,
     /// Every fact with its source, or the reason why it is missing; only with `-v`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) facts: Option<serde_json::Value>,
+}
+
+/// What `verify` found.
+#[derive(Serialize, JsonSchema, Debug)]
+pub(crate) struct VerifiedReport {
+    /// `trusted`, `not-trusted` or `unknown`.
+    pub(crate) verdict: serde_json::Value,
+    /// `low`, `medium` or `high`.
+    pub(crate) confidence: serde_json::Value,
+    /// Seconds ago.
+    pub(crate) age_s: u64,
+    /// The clocksource that was in use.
+    pub(crate) clocksource: Option<String>,
+    /// The smallest offset between processors that it would have seen, in nanoseconds.
+    pub(crate) detectable_offset_ns: Option<f64>,
+    /// The smallest error of the counter's rate, in millionths.
+    pub(crate) detectable_rate_ppm: Option<f64>,
+    /// The smallest jump of the counter, in nanoseconds.
+    pub(crate) detectable_jump_ns: Option<f64>,
+    /// Where it was read.
+    pub(crate) source: String,
+}
+
+impl VerifiedReport {
+    fn new(facts: &Facts) -> Option<Self> {
+        let result = facts.verified.value()?;
+        Some(Self {
+            verdict: serde_json::to_value(result.verdict).ok()?,
+            confidence: serde_json::to_value(result.confidence).ok()?,
+            age_s: result.age_s,
+            clocksource: result.clocksource.clone(),
+            detectable_offset_ns: result.detectable_offset_ns,
+            detectable_rate_ppm: result.detectable_rate_ppm,
+            detectable_jump_ns: result.detectable_jump_ns,
+            source: facts.verified.source()?.to_string(),
+        })
+    }
 }
 
 /// A vendor's recommendation.
@@ -124,6 +163,7 @@ impl WhyReport {
             missing: diagnosis.missing,
             differences: diagnosis.differences,
             machine: MachineReport::of(facts),
+            verified: VerifiedReport::new(facts),
             facts: None,
         }
     }
@@ -330,6 +370,7 @@ mod tests {
             ("clocksmith.why.v1", schemars::schema_for!(WhyReport)),
             ("clocksmith.predict.v1", schemars::schema_for!(PredictReport)),
             ("clocksmith.collect.v1", schemars::schema_for!(CollectReport)),
+            ("clocksmith.verify.v1", schemars::schema_for!(crate::verify::report::VerifyReport)),
             ("clocksmith.explain.v1", schemars::schema_for!(ExplainReport)),
         ];
         for (name, schema) in all {

@@ -63,13 +63,15 @@ pub enum CauseId {
     CpusDiffer,
     /// The vDSO is not used although the clocksource has a vDSO mode.
     VdsoBypassed,
+    /// `clocksmith verify` measured a fault of the counter or of the clocks in this boot.
+    VerifyFoundFault,
     /// The cause cannot be known from this evidence.
     InsufficientEvidence,
 }
 
 impl CauseId {
     /// Every id, in the order of the documentation.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::TscWarp,
         Self::TscUnsynchronized,
         Self::TscHaltsInIdle,
@@ -97,6 +99,7 @@ impl CauseId {
         Self::OnlyChoice,
         Self::CpusDiffer,
         Self::VdsoBypassed,
+        Self::VerifyFoundFault,
         Self::InsufficientEvidence,
     ];
 
@@ -131,6 +134,7 @@ impl CauseId {
             Self::OnlyChoice => "only-choice",
             Self::CpusDiffer => "cpus-differ",
             Self::VdsoBypassed => "vdso-bypassed",
+            Self::VerifyFoundFault => "verify-found-fault",
             Self::InsufficientEvidence => "insufficient-evidence",
         }
     }

@@ -91,6 +91,7 @@ fn lead(cause: &Cause) -> String {
         CauseId::NoTsc => "the kernel has no usable TSC frequency, or no TSC",
         CauseId::OnlyChoice => "nothing better is registered",
         CauseId::CpusDiffer => "its CPUs are not alike in what concerns clocks",
+        CauseId::VerifyFoundFault => "clocksmith verify measured a fault in this boot",
         CauseId::VdsoBypassed => "reads do not stay in user space",
         CauseId::OverrideRefused => "a choice of another clocksource was refused",
         CauseId::TscAdjustChanged => "firmware changed the TSC of some CPUs",

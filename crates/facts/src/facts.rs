@@ -12,6 +12,7 @@ use crate::kconfig::KernelConfig;
 use crate::log::KernelLog;
 use crate::ntp::NtpState;
 use crate::vdso::VdsoImage;
+use crate::verified::VerifyResult;
 use crate::version::Kernel;
 use crate::{Fact, Missing};
 use serde::Serialize;
@@ -150,6 +151,8 @@ pub struct Facts {
     pub ntp: Fact<NtpState>,
     /// The vDSO mapped into this process.
     pub vdso: Fact<VdsoImage>,
+    /// What an earlier `verify` found in this boot.
+    pub verified: Fact<VerifyResult>,
     /// The kernel log.
     pub log: Fact<KernelLog>,
 }
@@ -179,6 +182,7 @@ impl Facts {
             environment: Environment::default(),
             ntp: Fact::default(),
             vdso: Fact::default(),
+            verified: Fact::default(),
             log: Fact::default(),
         }
     }

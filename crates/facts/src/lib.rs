@@ -27,6 +27,7 @@ pub mod probe;
 pub mod tick;
 pub mod tree;
 pub mod vdso;
+pub mod verified;
 pub mod version;
 
 pub use fact::{Fact, Missing, Source, Why};

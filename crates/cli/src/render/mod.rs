@@ -5,6 +5,7 @@ pub(crate) mod collect;
 pub(crate) mod explain;
 pub(crate) mod facts;
 pub(crate) mod predict;
+pub(crate) mod verify;
 pub(crate) mod why;
 
 use crate::args::Common;
@@ -79,6 +80,16 @@ pub(crate) fn json<T: Serialize>(document: &T) -> Result<()> {
     let mut out = stdout().lock();
     serde_json::to_writer_pretty(&mut out, document).map_err(std::io::Error::from)?;
     out.write_all(b"\n")?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Prints one JSON document on one line, for a stream of them.
+pub(crate) fn json_line<T: Serialize>(document: &T) -> Result<()> {
+    let mut line = serde_json::to_vec(document)?;
+    line.push(b'\n');
+    let mut out = stdout().lock();
+    out.write_all(&line)?;
     out.flush()?;
     Ok(())
 }

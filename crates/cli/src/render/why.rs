@@ -68,6 +68,22 @@ fn state(out: &mut String, report: &WhyReport, expectation: &Expectation) {
     if let Some(hypervisor) = &machine.hypervisor {
         row(out, "hypervisor", hypervisor);
     }
+    if let Some(verified) = &report.verified {
+        let verdict = verified.verdict.as_str().unwrap_or("unknown").replace('-', " ");
+        let sure = verified.confidence.as_str().unwrap_or("low");
+        let offset = verified
+            .detectable_offset_ns
+            .map_or_else(String::new, |ns| format!(", offsets over {}", super::verify::time(ns)));
+        row(
+            out,
+            "verified",
+            &format!(
+                "{verdict} ({sure} confidence{offset}), {} min ago  [{}]",
+                verified.age_s / 60,
+                verified.source
+            ),
+        );
+    }
     if let Some(boots) = machine.boots_in_log.filter(|n| *n > 1) {
         row(out, "log", &format!("holds {boots} boots; this is about the last one"));
     }

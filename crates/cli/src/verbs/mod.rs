@@ -4,6 +4,7 @@ mod bench;
 mod collect;
 mod explain;
 mod predict;
+mod verify;
 mod why;
 
 use crate::args::{Args, Verb};
@@ -16,6 +17,7 @@ pub(crate) fn run(args: Args) -> Result<Code> {
         None => why::run(&args.common, &args.why),
         Some(Verb::Why(why)) => why::run(&args.common, &why),
         Some(Verb::Predict(predict)) => predict::run(&args.common, &predict),
+        Some(Verb::Verify(verify)) => verify::run_verb(&args.common, &verify),
         Some(Verb::Collect(collect)) => collect::run(&args.common, &collect),
         Some(Verb::Bench(bench)) => bench::run(&args.common, &bench),
         Some(Verb::GuardClocksource(guard)) => Ok(bench::sweep::guard(&guard)),

@@ -4,7 +4,7 @@ use super::refuses;
 
 #[test]
 fn wrong_usage_is_explained() {
-    let cases: [(&[&str], &[&str]); 14] = [
+    let cases: [(&[&str], &[&str]); 18] = [
         (&["frobnicate"], &["frobnicate"]),
         (&["--frobnicate"], &["--frobnicate"]),
         (&["--log"], &["--log"]),
@@ -19,6 +19,10 @@ fn wrong_usage_is_explained() {
         (&["predict", "--blank", "--hypervisor", "foo"], &["foo", "kvm"]),
         (&["predict", "--blank", "--log", "x"], &["--blank", "--log"]),
         (&["explain"], &["required"]),
+        (&["verify", "--duration", "5y"], &["5y", "ms, s, m, h or d"]),
+        (&["verify", "--duration", "0"], &["\"0\"", "nothing can be measured"]),
+        (&["verify", "--cpus", "a-b"], &["--cpus a-b", "0-3,8"]),
+        (&["verify", "--root", "/"], &["measures the machine that it runs on", "why --root"]),
     ];
     for (arguments, words) in cases {
         refuses(&arguments.join(" "), arguments, words);

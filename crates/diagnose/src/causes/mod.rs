@@ -9,6 +9,7 @@ mod reference;
 mod skew;
 mod skipped;
 mod tsc;
+mod verified;
 mod watchdog;
 
 use crate::cause::{Cause, CauseId, Confidence, Evidence, Severity};
@@ -105,6 +106,7 @@ pub(crate) fn find(case: &Case<'_>) -> Vec<Cause> {
     watchdog::find(case, &mut causes);
     choice::find(case, &mut causes);
     platform::find(case, &mut causes);
+    verified::find(case, &mut causes);
     nothing_explains(case, &mut causes);
     causes.0.sort_by_key(|cause| std::cmp::Reverse((cause.severity, cause.confidence)));
     causes.0

@@ -408,6 +408,22 @@ pub(super) const ENTRIES: &[Entry] = &[
         sources: &["lib/vdso/gettimeofday.c (5.3 and later); arch/x86/entry/vdso"],
     },
     Entry {
+        id: "verify-found-fault",
+        words: &["verify-found-fault"],
+        what: "clocksmith verify ran in this boot, less than a day ago, and measured a fault: \
+         counters of processors that are apart, a wrong or changing rate, a jump, a clock that \
+         went back, or a clock that differs in user space from the kernel's.",
+        versions: "All; it is measured, not read from the kernel.",
+        so_what: "The kernel's own tests run when a processor comes up, and its watchdog compares \
+         with another clock twice a second at most, on many machines not at all. What is measured \
+         in user space is what programs get.",
+        do_what: "Run clocksmith verify again, longer (--duration 60s), and look at its findings. \
+         If it stays, use another clocksource, and update firmware or tell the hypervisor's \
+         operator.",
+        see_also: &["tsc-warp", "tsc-skew", "tsc-jump", "vDSO"],
+        sources: &["a measurement: clocksmith verify --json has it with all figures"],
+    },
+    Entry {
         id: "insufficient-evidence",
         words: &["insufficient-evidence"],
         what: "The files that were given do not hold the line or reading that would decide.",

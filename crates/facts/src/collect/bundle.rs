@@ -64,6 +64,11 @@ pub fn paths() -> &'static [(&'static str, &'static str)] {
         ("sys/class/dmi/id/bios_version", "hypervisor and cloud"),
         ("sys/class/dmi/id/chassis_asset_tag", "two clouds' names; anything else is left out"),
         ("sys/devices/virtual/dmi/id/*", "the same five, where there is no link to them"),
+        ("verify", "what an earlier verify by this user found"),
+        ("run/clocksmith/verify.json", "what an earlier verify found"),
+        ("var/lib/clocksmith/verify.json", "what an earlier verify found"),
+        ("proc/sys/kernel/random/boot_id", "whether that was in this boot; only if there is one"),
+        ("proc/uptime", "how long ago that was; only if there is one"),
         ("dmidecode", "the same five, of a sosreport"),
     ]
 }
@@ -128,6 +133,7 @@ pub fn write_bundle(tree: &dyn Tree, out: impl Write) -> io::Result<Summary> {
 fn is_alternative(path: &str) -> bool {
     path.starts_with("sos_commands")
         || matches!(path, "dmidecode")
+        || crate::verified::PATHS[1..].contains(&path)
         || (path != "dmesg" && super::log::is_log(path))
 }
 

@@ -31,6 +31,7 @@ pub fn collect(tree: &dyn Tree, origin: Origin) -> Facts {
     machine::fill(&reader, &mut facts);
     clock::fill(&reader, &mut facts);
     virt::fill(&reader, &mut facts);
+    facts.verified = crate::verified::read(tree);
     facts.log = log::read(&reader, &facts);
     facts
 }

@@ -10,3 +10,4 @@ pub mod cpuid;
 pub mod identity;
 pub mod kernel_log;
 mod kmsg;
+pub mod state;

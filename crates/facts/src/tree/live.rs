@@ -52,9 +52,22 @@ impl LiveTree {
             "uname" => text(Ok(probe::identity::uname())),
             "namespaces" => text(probe::identity::namespaces()),
             "adjtimex" => text(probe::adjtimex::timex().map(|timex| timex.to_string())),
+            "verify" => self.verify(),
             "vdso" => text(probe::auxv::vdso().map(|image| image.to_string())),
             _ => return None,
         })
+    }
+
+    /// What this user's own `verify` kept. Root's lies at a fixed place, and root believes nobody else.
+    fn verify(&self) -> Result<Box<dyn Read + '_>, Missing> {
+        let at = self.describe("verify");
+        match probe::state::file() {
+            Some(path) => match dir::open_regular(&path) {
+                Ok(file) => Ok(Box::new(file)),
+                Err(error) => Err(from_io(&error, at)),
+            },
+            None => Err(Missing::new(Why::Absent, at)),
+        }
     }
 
     fn path(&self, path: &str) -> Result<PathBuf, Missing> {
@@ -72,6 +85,10 @@ impl Tree for LiveTree {
             "cpuid" => probe::cpuid::SOURCE.to_owned(),
             "uname" => "uname(2)".to_owned(),
             "adjtimex" => "adjtimex(2)".to_owned(),
+            "verify" => probe::state::file().map_or_else(
+                || "the user's state directory".to_owned(),
+                |path| path.display().to_string(),
+            ),
             "vdso" => "AT_SYSINFO_EHDR".to_owned(),
             "namespaces" => "/proc/self/ns".to_owned(),
             path => format!("/{path}"),

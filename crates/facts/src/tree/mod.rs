@@ -25,13 +25,14 @@ use std::io::{self, Read};
 
 /// The names that the live tree answers by asking the machine rather than by opening a file, each
 /// with the command whose output serves as that file in a mirror.
-pub const VIRTUAL: [(&str, Option<&str>); 6] = [
+pub const VIRTUAL: [(&str, Option<&str>); 7] = [
     ("cpuid", Some("cpuid -r")),
     ("dmesg", Some("sudo dmesg")),
     ("uname", Some("uname -a")),
     ("adjtimex", None),
     ("vdso", None),
     ("namespaces", None),
+    ("verify", None),
 ];
 
 /// The command whose output serves as the file of a virtual name.

@@ -1,0 +1,279 @@
+//! `verify` as text: the verdict, what was found, what could have been found, the figures.
+
+use super::{Style, text, wrap};
+use crate::args::Common;
+use crate::verify::report::VerifyReport;
+use anyhow::Result;
+use clocksmith_measure::verify::{Interval, Outcome, Sureness, Trust, Weight};
+
+/// Rows of a table that are shown without `-v`.
+const ROWS: usize = 8;
+/// Processors that fit into a matrix of 80 columns.
+const MATRIX: usize = 6;
+
+/// The answer in one sentence.
+pub(crate) fn headline(outcome: &Outcome) -> String {
+    let sure = sure(outcome.confidence);
+    let what = outcome.findings.iter().find(|finding| finding.weight != Weight::Note);
+    match outcome.verdict {
+        Trust::Trusted if outcome.method.counter.is_none() => {
+            format!("The clocks can be trusted ({sure} confidence): nothing wrong was found.")
+        }
+        Trust::Trusted => format!(
+            "The counter and the clocks can be trusted ({sure} confidence): nothing wrong was found."
+        ),
+        Trust::NotTrusted => {
+            let who = match (outcome.counter, outcome.clocks) {
+                (Trust::NotTrusted, Trust::NotTrusted) => "The counter and the clocks",
+                (Trust::NotTrusted, _) => "The counter",
+                _ => "The clocks",
+            };
+            let what = what.map_or("a fault was found", |finding| finding.summary.as_str());
+            format!("{who} cannot be trusted ({sure} confidence): {what}.")
+        }
+        Trust::Unknown => {
+            let why = outcome.untested.first().map_or("too little was measured", String::as_str);
+            format!("Whether counter and clocks can be trusted is not known: {why}.")
+        }
+    }
+}
+
+/// Prints the result.
+pub(crate) fn print(common: &Common, report: &VerifyReport) -> Result<()> {
+    let style = Style::of(common);
+    let outcome = &report.outcome;
+    let sentence = wrap(&report.headline, "", "");
+    let mut out = match outcome.verdict {
+        Trust::Trusted => style.green(&sentence),
+        Trust::NotTrusted => style.red(&sentence),
+        Trust::Unknown => style.bold(&sentence),
+    };
+    if !common.quiet {
+        state(&mut out, report);
+        findings(&mut out, outcome, style);
+        pairs(&mut out, outcome, common, style);
+        rate(&mut out, outcome, style);
+        clocks(&mut out, outcome, style);
+        untested(&mut out, outcome, style);
+        if let Some(kept) = &report.kept {
+            out.push_str(&wrap(&format!("Kept in {kept}; `why` uses it for a day."), "\n", ""));
+        }
+    }
+    text(&out)
+}
+
+/// One line for a round of a long watch.
+pub(crate) fn round(report: &VerifyReport) -> Result<()> {
+    let outcome = &report.outcome;
+    let found = outcome.findings.iter().find(|finding| finding.weight != Weight::Note);
+    let rest = found.map_or_else(|| seen(outcome), |finding| finding.summary.clone());
+    let round = report.rounds.unwrap_or(0);
+    text(&wrap(&format!("{}: {rest}", word(outcome.verdict)), &format!("{round:>5}  "), "       "))
+}
+
+fn word(trust: Trust) -> &'static str {
+    match trust {
+        Trust::Trusted => "trusted",
+        Trust::NotTrusted => "NOT TRUSTED",
+        Trust::Unknown => "unknown",
+    }
+}
+
+fn sure(sureness: Sureness) -> &'static str {
+    match sureness {
+        Sureness::Low => "low",
+        Sureness::Medium => "medium",
+        Sureness::High => "high",
+    }
+}
+
+/// What would have been seen.
+fn seen(outcome: &Outcome) -> String {
+    let limits = outcome.detectable;
+    let parts = [
+        limits.offset_ns.map(|ns| format!("an offset over {}", time(ns))),
+        limits.rate_ppm.map(|ppm| format!("a rate error over {ppm:.0} ppm")),
+        limits.jump_ns.map(|ns| format!("a jump over {}", time(ns))),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() {
+        return "no fault of the counter would have been seen".to_owned();
+    }
+    format!("{} would have been seen", parts.join(", "))
+}
+
+fn state(out: &mut String, report: &VerifyReport) {
+    let outcome = &report.outcome;
+    let mut row = |name: &str, value: &str| {
+        out.push_str(&wrap(value, &format!("  {name:<12}"), "              "));
+    };
+    row("seen", &seen(outcome));
+    let counter = outcome.method.counter.as_deref().unwrap_or("none");
+    row("counter", &format!("{} ({counter})", word(outcome.counter)));
+    row("clocks", word(outcome.clocks));
+    let current = report.kernel.clocksource.as_deref().unwrap_or("not known");
+    row("clocksource", current);
+    if let Some(unstable) = &report.kernel.unstable {
+        row("kernel says", unstable);
+    }
+    let method = &outcome.method;
+    row(
+        "method",
+        &format!(
+            "{:.1} s, processors: {}, pairs: {}, messages to and fro: {}, reads under a lock: {}, \
+             threads at most: {}",
+            method.seconds,
+            method.cpus.len(),
+            outcome.pairs.len(),
+            method.exchanges,
+            method.locked_reads,
+            method.threads
+        ),
+    );
+}
+
+fn findings(out: &mut String, outcome: &Outcome, style: Style) {
+    if outcome.findings.is_empty() {
+        return;
+    }
+    out.push_str(&format!("\n{}\n", style.bold("Found")));
+    for finding in &outcome.findings {
+        let name = finding.id.name();
+        let name = match finding.weight {
+            Weight::Note => format!("{name} (no fault)"),
+            _ => style.red(name),
+        };
+        out.push_str(&format!("  {name}\n"));
+        out.push_str(&wrap(&finding.summary, "    ", "    "));
+        for line in &finding.evidence {
+            out.push_str(&style.dim(&wrap(line, "      ", "        ")));
+        }
+    }
+}
+
+fn pairs(out: &mut String, outcome: &Outcome, common: &Common, style: Style) {
+    if outcome.pairs.is_empty() {
+        return;
+    }
+    let unit = outcome.offset_unit;
+    let title = format!("Offsets between processors, {unit}: column against row");
+    out.push_str(&format!("\n{}\n", style.bold(&title)));
+    let cpus = &outcome.method.cpus;
+    if cpus.len() > MATRIX || cpus.len() <= 2 {
+        let limit = if common.verbose { usize::MAX } else { ROWS };
+        let mut pairs: Vec<_> = outcome.pairs.iter().collect();
+        // The least certain first.
+        let bound = |interval: Option<Interval>| {
+            interval.map_or(f64::INFINITY, |i| i.low.abs().max(i.high.abs()))
+        };
+        pairs.sort_by(|a, b| bound(b.offset).total_cmp(&bound(a.offset)));
+        for pair in pairs.iter().take(limit) {
+            let (one, other) = pair.cpus;
+            let warps = match pair.warps {
+                0 => "no warp".to_owned(),
+                count => format!("{count} warps"),
+            };
+            out.push_str(&format!(
+                "  {one:>4} {other:>4}  {:>22}   {warps} in {} turns\n",
+                interval(pair.offset),
+                pair.handovers
+            ));
+        }
+        if pairs.len() > limit {
+            out.push_str(&format!("  ... and {} more: -v shows all\n", pairs.len() - limit));
+        }
+        return;
+    }
+    out.push_str("      ");
+    for cpu in cpus {
+        out.push_str(&format!("{cpu:>12}"));
+    }
+    out.push('\n');
+    for row in cpus {
+        out.push_str(&format!("  {row:>4}"));
+        for column in cpus {
+            let key = (*row.min(column), *row.max(column));
+            let pair = outcome.pairs.iter().find(|pair| pair.cpus == key);
+            let cell = match pair.and_then(|pair| pair.offset) {
+                _ if row == column => ".".to_owned(),
+                Some(found) if row < column => interval(Some(found)),
+                Some(found) => interval(Some(Interval { low: -found.high, high: -found.low })),
+                None => "?".to_owned(),
+            };
+            out.push_str(&format!("{cell:>12}"));
+        }
+        out.push('\n');
+    }
+}
+
+fn interval(interval: Option<Interval>) -> String {
+    interval.map_or_else(|| "?".to_owned(), |i| format!("{:+.0}..{:+.0}", i.low, i.high))
+}
+
+fn rate(out: &mut String, outcome: &Outcome, style: Style) {
+    let Some(drift) = &outcome.drift else { return };
+    out.push_str(&format!("\n{}\n", style.bold("Rate of the counter")));
+    let width = ((drift.hz_interval.high - drift.hz_interval.low) / drift.hz) * 1e6 / 2.0;
+    let mut line = |text: &str| out.push_str(&wrap(text, "  ", "    "));
+    line(&format!(
+        "{:.6} MHz, +-{width:.2} ppm, by {} readings over {:.1} s, each good to {}",
+        drift.hz / 1e6,
+        drift.points,
+        drift.seconds,
+        time(drift.width_ns)
+    ));
+    if let Some(change) = drift.change_ppm {
+        line(&format!("change from first to second half: {}", ppm(change)));
+    }
+    line(&format!("NTP steers CLOCK_MONOTONIC by {}", ppm(drift.steering_ppm)));
+    line(&format!("CLOCK_MONOTONIC in user space against the kernel: {}", ppm(drift.user_ppm)));
+    for claim in &outcome.frequencies {
+        let off = claim.measured_ppm.map_or_else(String::new, |off| format!(", off {}", ppm(off)));
+        line(&format!("{:.6} MHz says {}{off}", claim.hz / 1e6, claim.source));
+    }
+}
+
+fn clocks(out: &mut String, outcome: &Outcome, style: Style) {
+    if outcome.steps.is_empty() {
+        return;
+    }
+    out.push_str(&format!(
+        "\n{}\n",
+        style.bold("  clock                        reads  went back      step     claimed")
+    ));
+    for steps in &outcome.steps {
+        let name = steps.clock.map_or("counter (cycles)", |clock| clock.name());
+        let unit = if steps.clock.is_some() { " ns" } else { "" };
+        let step = steps.smallest_step.map_or_else(|| "-".to_owned(), |s| format!("{s}{unit}"));
+        let claimed = steps.claimed_step.map_or_else(|| "-".to_owned(), |ns| format!("{ns} ns"));
+        out.push_str(&format!(
+            "  {name:<24} {:>9}  {:>9} {step:>12} {claimed:>10}\n",
+            steps.reads,
+            steps.back_within.max(steps.back_across)
+        ));
+    }
+}
+
+fn untested(out: &mut String, outcome: &Outcome, style: Style) {
+    if outcome.untested.is_empty() {
+        return;
+    }
+    out.push_str(&format!("\n{}\n", style.bold("Not tested")));
+    for what in &outcome.untested {
+        out.push_str(&wrap(what, "  - ", "    "));
+    }
+}
+
+fn ppm(interval: Interval) -> String {
+    format!("{:+.2} to {:+.2} ppm", interval.low, interval.high)
+}
+
+/// A time for people.
+pub(crate) fn time(ns: f64) -> String {
+    match ns.abs() {
+        size if size < 1e3 => format!("{ns:.0} ns"),
+        size if size < 1e6 => format!("{:.1} us", ns / 1e3),
+        size if size < 1e9 => format!("{:.1} ms", ns / 1e6),
+        _ => format!("{:.1} s", ns / 1e9),
+    }
+}

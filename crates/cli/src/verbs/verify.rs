@@ -1,0 +1,206 @@
+//! `verify`: whether the counter and the clocks can be trusted.
+
+use crate::args::{Common, Verify};
+use crate::exit::Code;
+use crate::render;
+use crate::verify::{claims, interrupt, progress, report::VerifyReport, state};
+use anyhow::{Result, bail};
+use clocksmith_facts::cpu::CpuList;
+use clocksmith_facts::hypervisor::HypervisorKind;
+use clocksmith_facts::tree::LiveTree;
+use clocksmith_facts::{Facts, Origin, collect, log};
+use clocksmith_measure::verify::{History, Options, Outcome, Real, Trust, run};
+use std::time::Duration;
+
+/// How long a run takes.
+const DURATION: Duration = Duration::from_secs(5);
+/// How long a round of a long watch takes.
+const ROUND: Duration = Duration::from_secs(10);
+/// By how much a clock that a hypervisor makes of its host's may wander: hosts are steered by NTP.
+const HOST_WANDER: f64 = 5e-3;
+/// How early an emulated read of the counter may be, in nanoseconds: the emulator reads its own
+/// processor's counter without waiting for what comes before.
+const EMULATED_NS: f64 = 200.0;
+
+pub(crate) fn run_verb(common: &Common, args: &Verify) -> Result<Code> {
+    if common.root.is_some() {
+        bail!(
+            "verify measures the machine that it runs on; --root shows another one. Its last result, \
+             if there is one, is shown by: clocksmith why --root DIR"
+        );
+    }
+    let mut watch = Watch::new(args)?;
+    if args.soak {
+        interrupt::listen();
+        watch.options.duration = args.duration.map_or(ROUND, |end| end.min(ROUND));
+        return soak(common, args, &mut watch);
+    }
+    let expected = watch.options.duration;
+    let outcome = progress::during(common, expected, || watch.measure())?;
+    finish(common, args, &watch.facts, outcome, None)
+}
+
+/// The machine as it is now, and what is kept from round to round.
+struct Watch<'a> {
+    args: &'a Verify,
+    facts: Facts,
+    options: Options,
+    history: History,
+}
+
+impl<'a> Watch<'a> {
+    fn new(args: &'a Verify) -> Result<Self> {
+        let mut facts = collect::collect(&LiveTree::new(), Origin::Live);
+        log::complete(&mut facts);
+        let emulated = facts
+            .hypervisor
+            .value()
+            .and_then(Option::as_ref)
+            .is_some_and(|hypervisor| hypervisor.kind == HypervisorKind::Tcg);
+        let options = Options {
+            duration: args.duration.unwrap_or(DURATION),
+            cpus: args.cpus.as_deref().map(cpus).transpose()?,
+            claims: claims::of(&facts),
+            counter_is_clock: counter_is_clock(&facts),
+            wander: if by_hypervisor(&facts) { HOST_WANDER } else { 0.0 },
+            early_ns: if emulated { EMULATED_NS } else { 0.0 },
+        };
+        Ok(Self { args, facts, options, history: History::default() })
+    }
+
+    /// One run. If the kernel changes its clocksource meanwhile, what was measured belongs to neither,
+    /// and it is measured again: a second after boot it goes from tsc-early to tsc, at another rate.
+    fn measure(&mut self) -> Result<Outcome> {
+        let name = |facts: &Facts| facts.current_clocksource().value().map(|n| (*n).to_owned());
+        for last in [false, true] {
+            let mut outcome = run(&Real, &self.options, &mut self.history);
+            let duration = self.options.duration;
+            let now = Watch::new(self.args)?;
+            let (before, after) = (name(&self.facts), name(&now.facts));
+            if before == after {
+                return Ok(outcome);
+            }
+            *self = now;
+            self.options.duration = duration;
+            if last {
+                let show = |name: Option<String>| name.unwrap_or_else(|| "none".to_owned());
+                outcome.verdict = Trust::Unknown;
+                outcome.untested.insert(
+                    0,
+                    format!(
+                        "the kernel went from clocksource {} to {} meanwhile",
+                        show(before),
+                        show(after)
+                    ),
+                );
+                return Ok(outcome);
+            }
+        }
+        bail!("cannot verify: the clocksource changes all the time; try again")
+    }
+}
+
+/// Rounds until the time is up, or somebody interrupts; every one is reported.
+fn soak(common: &Common, args: &Verify, watch: &mut Watch<'_>) -> Result<Code> {
+    let begun = std::time::Instant::now();
+    let mut worst: Option<Outcome> = None;
+    let mut rounds = 0u64;
+    loop {
+        let outcome = watch.measure()?;
+        rounds += 1;
+        let report = VerifyReport::new(&watch.facts, &outcome, Some(rounds));
+        if common.json {
+            render::json_line(&report)?;
+        } else {
+            render::verify::round(&report)?;
+        }
+        // A fault that was seen once stays seen.
+        let graver = |known: &Outcome| gravity(outcome.verdict) >= gravity(known.verdict);
+        if worst.as_ref().is_none_or(graver) {
+            worst = Some(outcome);
+        }
+        let half = watch.options.duration / 2;
+        let over = args.duration.is_some_and(|end| begun.elapsed() + half > end);
+        if over || interrupt::came() {
+            break;
+        }
+    }
+    let Some(worst) = worst else { return Ok(Code::Undetermined) };
+    if common.json {
+        save(args, &watch.facts, &worst);
+        return Ok(code(&worst));
+    }
+    finish(common, args, &watch.facts, worst, Some(rounds))
+}
+
+fn finish(
+    common: &Common,
+    args: &Verify,
+    facts: &Facts,
+    outcome: Outcome,
+    rounds: Option<u64>,
+) -> Result<Code> {
+    let mut report = VerifyReport::new(facts, &outcome, rounds);
+    report.kept = save(args, facts, &outcome);
+    if common.json {
+        render::json(&report)?;
+    } else {
+        render::verify::print(common, &report)?;
+    }
+    Ok(code(&outcome))
+}
+
+/// Keeps the result for `why` and others; where it is, if that succeeded.
+fn save(args: &Verify, facts: &Facts, outcome: &Outcome) -> Option<String> {
+    if args.no_save {
+        return None;
+    }
+    match state::save(facts, outcome) {
+        Ok(path) => Some(path.display().to_string()),
+        Err(error) => {
+            eprintln!("{} (the result above holds all the same)", render::error(&error));
+            None
+        }
+    }
+}
+
+fn code(outcome: &Outcome) -> Code {
+    match outcome.verdict {
+        Trust::Trusted => Code::Done,
+        Trust::NotTrusted => Code::Bad,
+        Trust::Unknown => Code::Undetermined,
+    }
+}
+
+fn gravity(trust: Trust) -> u8 {
+    match trust {
+        Trust::Trusted => 0,
+        Trust::Unknown => 1,
+        Trust::NotTrusted => 2,
+    }
+}
+
+fn cpus(text: &str) -> Result<Vec<u32>> {
+    match CpuList::parse(text) {
+        Ok(list) if list.0.is_empty() => {
+            bail!("--cpus: an empty list; expected processors such as 0-3,8")
+        }
+        Ok(list) => Ok(list.0.into_iter().collect()),
+        Err(error) => bail!("--cpus {text}: {error}; expected processors such as 0-3,8"),
+    }
+}
+
+/// Whether the kernel makes its time of the counter that programs can read.
+fn counter_is_clock(facts: &Facts) -> bool {
+    facts
+        .current_clocksource()
+        .value()
+        .is_some_and(|name| name.starts_with("tsc") || *name == "arch_sys_counter")
+}
+
+/// Whether the kernel's clock is a device that a hypervisor makes up.
+fn by_hypervisor(facts: &Facts) -> bool {
+    let guest = matches!(facts.hypervisor.value(), Some(Some(_)));
+    let device = ["hpet", "acpi_pm", "refined-jiffies", "jiffies", "pit"];
+    guest && facts.current_clocksource().value().is_some_and(|name| device.contains(name))
+}

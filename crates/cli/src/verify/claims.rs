@@ -1,0 +1,71 @@
+//! What the facts claim about the counter's frequency, each with how far off it may be.
+
+use clocksmith_facts::log::{Event, rates};
+use clocksmith_facts::{Facts, log::KernelLog};
+use clocksmith_measure::verify::Frequency;
+
+/// A calibration against another timer is right to that, in millionths: refined over a second, and
+/// the quick one at boot (`quick_pit_calibrate()` aims at 500, and misses on emulated hardware).
+const REFINED_PPM: f64 = 500.0;
+const QUICK_PPM: f64 = 2_000.0;
+/// A hypervisor names its host's own calibration.
+const HYPERVISOR_PPM: f64 = 600.0;
+/// CPUID 0x15 names the nominal crystal, 0x16 a rounded frequency of the processor.
+const CRYSTAL_PPM: f64 = 1_000.0;
+const BASE_PPM: f64 = 10_000.0;
+/// A delay loop of a processor that may have been busy.
+const LOOP_PPM: f64 = 20_000.0;
+
+/// Every claim.
+pub(crate) fn of(facts: &Facts) -> Vec<Frequency> {
+    let mut claims = Vec::new();
+    let mut claim = |source: String, hz: f64, doubt_ppm: f64, decisive: bool| {
+        claims.push(Frequency {
+            source,
+            hz,
+            doubt_ppm,
+            decisive,
+            steered: false,
+            measured_ppm: None,
+        });
+    };
+    if let Some(log) = facts.kernel_log() {
+        if let Some((entry, hz)) = rates::tsc_hz(log) {
+            let refined = matches!(entry.event, Event::Refined { .. });
+            let doubt = if refined { REFINED_PPM } else { QUICK_PPM };
+            claim(format!("the kernel, {}", log.source(entry)), hz, doubt, true);
+        }
+        if let Some((source, hz)) = arm(log) {
+            claim(source, hz, QUICK_PPM, true);
+        }
+    }
+    let hypervisor = facts.hypervisor.value().and_then(Option::as_ref);
+    if let Some(khz) = hypervisor.and_then(|hypervisor| hypervisor.timing_leaf_khz) {
+        claim("CPUID 0x40000010".to_owned(), f64::from(khz) * 1e3, HYPERVISOR_PPM, true);
+    }
+    if let Some(dump) = facts.cpuid.value() {
+        if let Some(hz) = dump.tsc_ratio().and_then(|ratio| ratio.tsc_hz()) {
+            claim("CPUID 0x15".to_owned(), hz as f64, CRYSTAL_PPM, false);
+        }
+        if let Some(base) = dump.base_frequency().filter(|base| base.base_mhz > 0) {
+            claim("CPUID 0x16".to_owned(), f64::from(base.base_mhz) * 1e6, BASE_PPM, false);
+        }
+    }
+    // What a second processor's delay loop was timed at; the first one's is computed. A hypervisor may
+    // have taken that processor away meanwhile.
+    if facts.hypervisor.value() == Some(&None)
+        && let Some(khz) = facts.cpu.measured_khz.value().filter(|khz| **khz > 0)
+        && cfg!(any(target_arch = "x86", target_arch = "x86_64"))
+    {
+        claim("bogomips of the second processor".to_owned(), *khz as f64 * 1e3, LOOP_PPM, false);
+    }
+    claims
+}
+
+fn arm(log: &KernelLog) -> Option<(String, f64)> {
+    let (entry, hz) = log.last(|event| match event {
+        Event::ArchTimer { hz, .. } => Some(*hz),
+        _ => None,
+    })?;
+    Some((format!("the kernel, {}", log.source(entry)), hz as f64))
+}

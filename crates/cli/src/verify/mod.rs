@@ -1,0 +1,9 @@
+//! What `verify` needs besides the measurement: claims from facts, its document, its state file,
+//! progress, and how it is interrupted.
+
+pub(crate) mod claims;
+pub(crate) mod duration;
+pub(crate) mod interrupt;
+pub(crate) mod progress;
+pub(crate) mod report;
+pub(crate) mod state;

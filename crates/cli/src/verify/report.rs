@@ -1,0 +1,93 @@
+//! `verify --json`.
+
+use clocksmith_facts::Facts;
+use clocksmith_facts::log::{Event, KernelLog};
+use clocksmith_measure::verify::Outcome;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// `verify --json`; with `--soak` one line each round.
+#[derive(Serialize, JsonSchema, Debug)]
+pub(crate) struct VerifyReport {
+    /// Always `clocksmith.verify.v1`.
+    schema: &'static str,
+    /// The answer in one sentence.
+    pub(crate) headline: String,
+    /// Verdict, findings and figures.
+    #[serde(flatten)]
+    pub(crate) outcome: Outcome,
+    /// The machine in short.
+    pub(crate) machine: Machine,
+    /// What the kernel uses, and what it says of the counter.
+    pub(crate) kernel: KernelView,
+    /// Rounds so far; only with `--soak`.
+    pub(crate) rounds: Option<u64>,
+    /// Where the result was kept; null if it was not.
+    pub(crate) kept: Option<String>,
+}
+
+/// The machine in short.
+#[derive(Serialize, JsonSchema, Debug)]
+pub(crate) struct Machine {
+    /// Kernel release.
+    pub(crate) kernel: Option<String>,
+    /// Hypervisor, `none` on bare metal, null where unknown.
+    pub(crate) hypervisor: Option<String>,
+    /// Processor.
+    pub(crate) cpu: Option<String>,
+    /// Processors that are online.
+    pub(crate) online: Option<u32>,
+}
+
+/// The kernel's own view.
+#[derive(Serialize, JsonSchema, Debug)]
+pub(crate) struct KernelView {
+    /// The clocksource in use.
+    pub(crate) clocksource: Option<String>,
+    /// As sysfs lists them, best first.
+    pub(crate) available: Option<Vec<String>>,
+    /// Whether the kernel has marked the counter unstable, with its words; null where it has not, or
+    /// its log cannot be read.
+    pub(crate) unstable: Option<String>,
+    /// Whether the kernel's log could be read.
+    pub(crate) log: bool,
+}
+
+impl VerifyReport {
+    /// Builds the document.
+    pub(crate) fn new(facts: &Facts, outcome: &Outcome, rounds: Option<u64>) -> Self {
+        let log = facts.kernel_log();
+        let kernel = KernelView {
+            clocksource: facts.current_clocksource().value().map(|name| (*name).to_owned()),
+            available: facts.available_clocksources().map(<[String]>::to_vec),
+            unstable: log.and_then(unstable),
+            log: log.is_some(),
+        };
+        Self {
+            schema: "clocksmith.verify.v1",
+            headline: crate::render::verify::headline(outcome),
+            outcome: outcome.clone(),
+            machine: Machine {
+                kernel: facts.kernel.value().map(|kernel| kernel.release.clone()),
+                hypervisor: facts
+                    .hypervisor
+                    .value()
+                    .map(|h| h.as_ref().map_or("none", |h| h.kind.name()).to_owned()),
+                cpu: facts.cpu.model.value().map(|model| model.name.clone()),
+                online: facts.cpu.online.value().map(clocksmith_facts::cpu::CpuList::count),
+            },
+            kernel,
+            rounds,
+            kept: None,
+        }
+    }
+}
+
+/// The kernel's words about its counter, the last ones.
+fn unstable(log: &KernelLog) -> Option<String> {
+    let (entry, ()) = log.last(|event| match event {
+        Event::TscUnstable(_) | Event::Warp { .. } | Event::FoundUnstableAfterBoot => Some(()),
+        _ => None,
+    })?;
+    Some(entry.text.clone())
+}

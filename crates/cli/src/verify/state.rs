@@ -1,0 +1,127 @@
+//! The result is kept for `why` and others: written beside its place and moved there, so that nobody
+//! ever reads a half one.
+
+use anyhow::{Context, Result, anyhow};
+use clocksmith_facts::tree::LiveTree;
+use clocksmith_facts::verified::{self, Finding, Sureness, Trust, VerifyResult};
+use clocksmith_facts::{Facts, probe};
+use clocksmith_measure::verify as measured;
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Where root's result goes: the first that can be written.
+const ROOT: [&str; 2] = ["/var/lib/clocksmith/verify.json", "/run/clocksmith/verify.json"];
+
+/// Keeps the result; says where.
+pub(crate) fn save(facts: &Facts, outcome: &measured::Outcome) -> Result<PathBuf> {
+    let (boot_id, uptime_s) = verified::boot(&LiveTree::new()).map_err(|missing| {
+        anyhow!("cannot keep the result: which boot this is, is not known: {}", missing.why)
+    })?;
+    let content = serde_json::to_vec_pretty(&result(facts, outcome, boot_id, uptime_s))?;
+    if let Some(path) = probe::state::file() {
+        write(&path, &content, 0o700)?;
+        return Ok(path);
+    }
+    let mut refused = None;
+    for path in ROOT.map(PathBuf::from) {
+        match write(&path, &content, 0o755) {
+            Ok(()) => return Ok(path),
+            Err(error) => refused = refused.or(Some(error)),
+        }
+    }
+    Err(refused.unwrap_or_else(|| anyhow!("cannot keep the result: there is no place for it")))
+}
+
+fn result(
+    facts: &Facts,
+    outcome: &measured::Outcome,
+    boot_id: String,
+    uptime_s: u64,
+) -> VerifyResult {
+    let model = facts.cpu.model.value().map(|model| model.name.clone());
+    let hypervisor = facts.hypervisor.value().and_then(Option::as_ref).map(|h| h.kind.name());
+    let parts: Vec<String> =
+        model.into_iter().chain(hypervisor.map(str::to_owned)).filter(|p| !p.is_empty()).collect();
+    VerifyResult {
+        schema: verified::SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        boot_id,
+        uptime_s,
+        time_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs()),
+        kernel: facts.kernel.value().map(|kernel| kernel.release.clone()),
+        machine: (!parts.is_empty()).then(|| parts.join(", ")),
+        clocksource: facts.current_clocksource().value().map(|name| (*name).to_owned()),
+        cpus: outcome.method.cpus.clone(),
+        verdict: trust(outcome.verdict),
+        confidence: match outcome.confidence {
+            measured::Sureness::Low => Sureness::Low,
+            measured::Sureness::Medium => Sureness::Medium,
+            measured::Sureness::High => Sureness::High,
+        },
+        counter: trust(outcome.counter),
+        clocks: trust(outcome.clocks),
+        detectable_offset_ns: outcome.detectable.offset_ns,
+        detectable_rate_ppm: outcome.detectable.rate_ppm,
+        detectable_jump_ns: outcome.detectable.jump_ns,
+        findings: outcome
+            .findings
+            .iter()
+            .map(|finding| Finding {
+                id: finding.id.name().to_owned(),
+                fault: finding.weight != measured::Weight::Note,
+                summary: finding.summary.clone(),
+            })
+            .collect(),
+        age_s: 0,
+    }
+}
+
+fn trust(trust: measured::Trust) -> Trust {
+    match trust {
+        measured::Trust::Trusted => Trust::Trusted,
+        measured::Trust::NotTrusted => Trust::NotTrusted,
+        measured::Trust::Unknown => Trust::Unknown,
+    }
+}
+
+fn write(path: &Path, content: &[u8], mode: u32) -> Result<()> {
+    let failed =
+        || format!("cannot keep the result in {} (--no-save does without)", path.display());
+    let dir = path.parent().with_context(failed)?;
+    DirBuilder::new().recursive(true).mode(mode).create(dir).with_context(failed)?;
+    let beside = dir.join(format!(".verify.json.{}", std::process::id()));
+    // One that a killed program of the same number left behind.
+    let _ = std::fs::remove_file(&beside);
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o644)
+        .open(&beside)
+        .and_then(|mut file| file.write_all(content).and_then(|()| file.sync_all()))
+        .and_then(|()| std::fs::rename(&beside, path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&beside);
+    }
+    written.with_context(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_replaces_the_one_before_and_leaves_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a/b/verify.json");
+        write(&path, b"one", 0o700).unwrap();
+        write(&path, b"two", 0o700).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"two");
+        assert_eq!(std::fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+        // A file where a directory should be.
+        let error = write(&path.join("c/verify.json"), b"x", 0o700).unwrap_err();
+        assert!(format!("{error:#}").contains("--no-save"), "{error:#}");
+    }
+}

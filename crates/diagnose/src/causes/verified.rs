@@ -1,0 +1,53 @@
+//! What an earlier `clocksmith verify` measured in this boot.
+
+use super::{Case, Causes};
+use crate::cause::{CauseId, Confidence, Evidence, Severity};
+use clocksmith_facts::Fact;
+use clocksmith_facts::verified::{Sureness, Trust};
+
+pub(super) fn find(case: &Case<'_>, causes: &mut Causes) {
+    let Fact::Known { value: result, source } = &case.facts.verified else { return };
+    if result.verdict != Trust::NotTrusted {
+        return;
+    }
+    // A fault of the counter is a fault of time only where the kernel makes time of the counter, and
+    // one of the clocks only as long as they are made of the same thing.
+    let by_counter = case.tsc_is_current() || case.current_name() == Some("arch_sys_counter");
+    let same = result.clocksource.as_deref() == case.current_name();
+    let concerns = (result.counter == Trust::NotTrusted && by_counter)
+        || (result.clocks == Trust::NotTrusted && same);
+    let faults: Vec<_> = result.findings.iter().filter(|finding| finding.fault).collect();
+    let what = faults.first().map_or("it did not say which", |first| first.summary.as_str());
+    let ago = ago(result.age_s);
+    let summary = if concerns {
+        format!("clocksmith verify found a fault {ago}: {what}")
+    } else {
+        format!(
+            "clocksmith verify found a fault {ago}, which does not concern the clocksource in use: \
+             {what}"
+        )
+    };
+    let confidence = match result.confidence {
+        Sureness::High => Confidence::High,
+        Sureness::Medium => Confidence::Medium,
+        Sureness::Low => Confidence::Low,
+    };
+    let severity = if concerns { Severity::Critical } else { Severity::Info };
+    let evidence = faults
+        .iter()
+        .take(8)
+        .map(|finding| {
+            Evidence::new(source.0.clone(), format!("{}: {}", finding.id, finding.summary))
+        })
+        .collect();
+    causes.add(CauseId::VerifyFoundFault, severity, confidence, summary, evidence);
+}
+
+/// An age for people.
+fn ago(seconds: u64) -> String {
+    match seconds {
+        0..=119 => format!("{seconds} s ago"),
+        120..=7_199 => format!("{} min ago", seconds / 60),
+        _ => format!("{} h ago", seconds / 3600),
+    }
+}

@@ -1,0 +1,111 @@
+//! What is claimed about the counter's frequency, against each other and against the measurement.
+
+use super::Found;
+use super::drift::{Course, ppm};
+use crate::verify::outcome::{FindingId, Frequency, Interval, Weight};
+use crate::verify::samples::Samples;
+
+/// An error of the rate in user space from which on it is a fault, in millionths. Both ways of
+/// reading are made of the same numbers, so a healthy machine has none at all.
+pub(super) const USER_PPM: f64 = 10.0;
+
+pub(super) fn find(
+    samples: &Samples,
+    course: Option<&Course>,
+    found: &mut Found,
+) -> Vec<Frequency> {
+    let mut claims = samples.claims.clone();
+    claims.retain(|claim| claim.hz.is_finite() && claim.hz > 0.0);
+    differ(&claims, found);
+    let Some(course) = course else { return claims };
+    let mut evidence = Vec::new();
+    let mut notes = Vec::new();
+    let user = course.drift.user_ppm;
+    // After a jump the straight line through everything means nothing.
+    if !course.jumped && user.beyond_zero() > USER_PPM {
+        evidence.push(format!(
+            "CLOCK_MONOTONIC in user space, made of the counter, runs {} than in the kernel",
+            faster(user)
+        ));
+    }
+    for claim in &mut claims {
+        let measured = if claim.steered { course.monotonic } else { course.drift.hz_interval };
+        let off = Interval { low: ppm(measured.low, claim.hz), high: ppm(measured.high, claim.hz) };
+        claim.measured_ppm = Some(off);
+        if off.beyond_zero() > claim.doubt_ppm {
+            let line = format!(
+                "{:.6} MHz by {}; measured {:.6} MHz, {} (up to {:.0} ppm would be nothing)",
+                claim.hz / 1e6,
+                claim.source,
+                course.drift.hz / 1e6,
+                faster(off),
+                claim.doubt_ppm
+            );
+            if claim.decisive { evidence.push(line) } else { notes.push(line) }
+        }
+    }
+    if !evidence.is_empty() {
+        let summary = "The counter runs at another rate than the kernel takes it to".to_owned();
+        found.add(FindingId::CounterRate, Weight::Counter, summary, evidence);
+    }
+    if !notes.is_empty() {
+        let summary = "The counter does not run at a frequency that is claimed for it".to_owned();
+        found.add(FindingId::FrequenciesDiffer, Weight::Note, summary, notes);
+    }
+    claims
+}
+
+fn differ(claims: &[Frequency], found: &mut Found) {
+    let mut evidence = Vec::new();
+    for (index, a) in claims.iter().enumerate() {
+        for b in claims.iter().skip(index + 1) {
+            let apart = ppm(a.hz, b.hz).abs();
+            if apart > a.doubt_ppm + b.doubt_ppm {
+                evidence.push(format!(
+                    "{:.6} MHz by {}, {:.6} MHz by {}: {apart:.0} ppm apart",
+                    a.hz / 1e6,
+                    a.source,
+                    b.hz / 1e6,
+                    b.source
+                ));
+            }
+        }
+    }
+    if !evidence.is_empty() {
+        let summary = "The claims about the counter's frequency differ".to_owned();
+        found.add(FindingId::FrequenciesDiffer, Weight::Note, summary, evidence);
+    }
+}
+
+fn faster(off: Interval) -> String {
+    let (low, high) = (off.low, off.high);
+    if low > 0.0 {
+        format!("{low:.0} to {high:.0} ppm faster")
+    } else {
+        format!("{:.0} to {:.0} ppm slower", -high, -low)
+    }
+}
+
+/// The smallest constant error of the rate that would have been found, in millionths.
+pub(super) fn detectable(
+    samples: &Samples,
+    course: &Course,
+    frequencies: &[Frequency],
+) -> Option<f64> {
+    // An error is found once its whole interval is beyond the limit, wherever in it the truth is.
+    let width = |interval: Interval| interval.high - interval.low;
+    let by_user = samples
+        .user_clock_is_counter
+        .then(|| USER_PPM + width(course.drift.user_ppm))
+        .filter(|ppm| ppm.is_finite());
+    let by_claim = frequencies
+        .iter()
+        .filter(|claim| claim.decisive)
+        // The claim itself may be off by its doubt, the other way.
+        .filter_map(|claim| Some(2.0 * claim.doubt_ppm + width(claim.measured_ppm?)))
+        .min_by(f64::total_cmp);
+    match (by_user, by_claim) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}

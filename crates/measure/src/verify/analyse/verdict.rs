@@ -1,0 +1,151 @@
+//! The verdict, and how sure it is.
+
+use super::drift::Course;
+use super::offsets::Offsets;
+use super::{Found, rate};
+use crate::reads;
+use crate::verify::outcome::{
+    Detectable, FindingId, Frequency, Method, Outcome, StepOutcome, Sureness, Trust, Unpinned,
+    Weight,
+};
+use crate::verify::samples::Samples;
+use crate::verify::source::ClockId;
+
+/// Offsets above this would matter to every program: a run that would not have seen them says nothing.
+const BLIND_NS: f64 = 10e6;
+/// Reads of a clock that are enough to speak of it.
+const ENOUGH: u64 = 100;
+
+pub(super) fn give(
+    samples: &Samples,
+    found: Found,
+    course: Option<Course>,
+    offsets: Offsets,
+    frequencies: Vec<Frequency>,
+    steps: Vec<StepOutcome>,
+) -> Outcome {
+    let (mut findings, mut untested) = found.into_parts();
+    findings.sort_by_key(|finding| (finding.weight == Weight::Note, finding.id));
+    let detectable = Detectable {
+        offset_ns: offsets.largest.filter(|_| offsets.unit == "ns"),
+        rate_ppm: course
+            .as_ref()
+            .and_then(|course| rate::detectable(samples, course, &frequencies)),
+        jump_ns: course.as_ref().map(|course| course.jump_ns),
+    };
+    if course.is_some() && detectable.rate_ppm.is_none() {
+        untested.push(
+            "a constant error of the counter's rate: nobody who would know names its frequency here"
+                .to_owned(),
+        );
+    }
+    for (cpu, why) in &samples.unpinned {
+        untested.push(format!("processor {cpu}: no thread could be tied to it: {why}"));
+    }
+    if let Some(why) = &samples.counter_gap {
+        untested.push(format!("the counter: {why}"));
+    }
+    let has = |weight| findings.iter().any(|finding| finding.weight == weight);
+    let several = samples.cpus.len() > 1;
+    let counter_tested = samples.counter_gap.is_none()
+        && detectable.jump_ns.is_some()
+        && !samples.cpus.is_empty()
+        && (!several || detectable.offset_ns.is_some_and(|ns| ns <= BLIND_NS));
+    let counter = match (has(Weight::Counter), counter_tested) {
+        (true, _) => Trust::NotTrusted,
+        (false, true) => Trust::Trusted,
+        (false, false) => Trust::Unknown,
+    };
+    // All clocks of time come from the same place; that threads took turns at some of them is enough.
+    let handovers = samples
+        .steps
+        .iter()
+        .filter(|steps| steps.clock.is_some_and(|clock| !clock.counts_work()))
+        .map(|steps| steps.across.handovers)
+        .fold(0u64, u64::saturating_add);
+    let monotonic = samples.steps.iter().find(|s| s.clock == Some(ClockId::Monotonic));
+    let clocks_tested =
+        monotonic.is_some_and(|steps| steps.within.reads >= ENOUGH && (!several || handovers > 0));
+    let wrong = has(Weight::Clock) || (has(Weight::Counter) && samples.counter_is_clock);
+    let clocks = match (wrong, clocks_tested) {
+        (true, _) => Trust::NotTrusted,
+        (false, true) => Trust::Trusted,
+        (false, false) => Trust::Unknown,
+    };
+    if !clocks_tested {
+        untested.push("steps back of the clocks: threads could not read them in turn".to_owned());
+    }
+    let verdict = if reads::counter_name().is_none() { clocks } else { worse(counter, clocks) };
+    let confidence = match verdict {
+        Trust::Unknown => Sureness::Low,
+        Trust::NotTrusted => {
+            let only_rate = findings
+                .iter()
+                .filter(|finding| finding.weight != Weight::Note)
+                .all(|finding| finding.id == FindingId::CounterRate);
+            if only_rate { Sureness::Medium } else { Sureness::High }
+        }
+        Trust::Trusted => sureness(&detectable, several, untested.is_empty()),
+    };
+    let of_pairs = |count: fn(&crate::verify::samples::Pair) -> u64| {
+        samples.pairs.iter().map(count).fold(0u64, u64::saturating_add)
+    };
+    let of_clocks =
+        samples.steps.iter().map(|steps| steps.across.reads).fold(0u64, u64::saturating_add);
+    Outcome {
+        verdict,
+        confidence,
+        counter,
+        clocks,
+        detectable,
+        findings,
+        untested,
+        pairs: offsets.pairs,
+        offset_unit: offsets.unit,
+        drift: course.map(|course| course.drift),
+        frequencies,
+        steps,
+        method: Method {
+            counter: reads::counter_name()
+                .filter(|_| samples.counter_gap.is_none())
+                .map(str::to_owned),
+            counter_gap: samples.counter_gap.clone(),
+            cpus: samples.cpus.clone(),
+            unpinned: samples
+                .unpinned
+                .iter()
+                .map(|(cpu, why)| Unpinned { cpu: *cpu, why: why.clone() })
+                .collect(),
+            threads: samples.threads,
+            exchanges: of_pairs(|pair| pair.exchanges),
+            locked_reads: of_pairs(|pair| pair.locked.reads).saturating_add(of_clocks),
+            drift_cpu: samples.points_cpu,
+            seconds: samples.seconds,
+        },
+    }
+}
+
+fn worse(a: Trust, b: Trust) -> Trust {
+    match (a, b) {
+        (Trust::NotTrusted, _) | (_, Trust::NotTrusted) => Trust::NotTrusted,
+        (Trust::Trusted, Trust::Trusted) => Trust::Trusted,
+        _ => Trust::Unknown,
+    }
+}
+
+/// How much "nothing found" is worth.
+fn sureness(detectable: &Detectable, several: bool, complete: bool) -> Sureness {
+    let within = |value: Option<f64>, limit: f64| value.is_some_and(|value| value <= limit);
+    let offset = |limit| !several || within(detectable.offset_ns, limit);
+    if complete
+        && offset(1e3)
+        && within(detectable.rate_ppm, 50.0)
+        && within(detectable.jump_ns, 20e3)
+    {
+        Sureness::High
+    } else if offset(100e3) && within(detectable.jump_ns, 1e6) {
+        Sureness::Medium
+    } else {
+        Sureness::Low
+    }
+}

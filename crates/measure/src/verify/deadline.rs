@@ -1,0 +1,55 @@
+//! When to stop. Whatever waits for another thread asks here, so nothing waits for ever.
+
+use super::source::{ClockId, Source};
+use std::time::Duration;
+
+/// A moment of the kernel's own monotonic clock, asked by system call: a clock that is read in user
+/// space may be what is wrong.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deadline(i64);
+
+impl Deadline {
+    /// That long from now.
+    pub(crate) fn after<S: Source>(source: &S, time: Duration) -> Self {
+        Self(now(source).saturating_add(i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)))
+    }
+
+    /// This one, or that long from now, whichever is sooner.
+    pub(crate) fn sooner<S: Source>(self, source: &S, time: Duration) -> Self {
+        Self(self.0.min(Self::after(source, time).0))
+    }
+
+    pub(crate) fn is_over<S: Source>(self, source: &S) -> bool {
+        now(source) >= self.0
+    }
+
+    /// What is left.
+    pub(crate) fn left<S: Source>(self, source: &S) -> Duration {
+        let left = self.0.saturating_sub(now(source));
+        Duration::from_nanos(u64::try_from(left).unwrap_or(0))
+    }
+}
+
+/// Nanoseconds of the kernel's monotonic clock.
+pub(crate) fn now<S: Source>(source: &S) -> i64 {
+    source.kernel_clock(ClockId::Monotonic).unwrap_or(0)
+}
+
+/// A place in a loop that waits for another thread: mostly spins, sometimes lets others run, and
+/// says when the time is up.
+#[derive(Debug, Default)]
+pub(crate) struct Patience(u32);
+
+impl Patience {
+    /// One turn of the loop; whether to go on.
+    #[inline]
+    pub(crate) fn turn<S: Source>(&mut self, source: &S, deadline: Deadline) -> bool {
+        self.0 = self.0.wrapping_add(1);
+        if !self.0.is_multiple_of(2_048) {
+            std::hint::spin_loop();
+            return true;
+        }
+        std::thread::yield_now();
+        !deadline.is_over(source)
+    }
+}

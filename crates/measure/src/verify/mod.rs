@@ -1,0 +1,38 @@
+//! Whether the counter and the clocks can be trusted.
+//!
+//! Threads take samples (`samples`); what they mean is decided afterwards, by functions of the
+//! samples alone (`analyse`). Each says how small a fault it would have seen, so that "nothing
+//! found" is worth something.
+//!
+//! - Every pair of processors exchanges messages with their counters, which bounds how far the two
+//!   counters are apart (`exchange`), and reads the counter in turn under a lock, as the kernel
+//!   does when a processor comes up (`locked`).
+//! - One thread reads the counter and the kernel's clocks all the while (`series`): rate, jumps,
+//!   stalls. The kernel's clocks are read by system call, so a counter that is wrong in user space
+//!   is seen even where the kernel makes its clocks of the same counter.
+//! - All threads read every clock in turn: steps back, step size.
+//!
+//! Everything that waits has a deadline. Nothing here changes the machine.
+
+mod analyse;
+mod counter;
+mod deadline;
+mod exchange;
+mod locked;
+mod outcome;
+mod run;
+mod samples;
+mod series;
+#[cfg(test)]
+mod sim;
+mod source;
+#[cfg(test)]
+mod tests;
+mod tour;
+
+pub use outcome::{
+    Detectable, Drift, Finding, FindingId, Frequency, Interval, Method, Outcome, PairOutcome,
+    StepOutcome, Sureness, Trust, Unpinned, Weight,
+};
+pub use run::{History, Options, run};
+pub use source::{ClockId, Real, Source};

@@ -1,0 +1,323 @@
+//! The threads of one run, and what is kept from run to run.
+
+use super::analyse;
+use super::deadline::{Deadline, now};
+use super::exchange::{self, Meeting, Side};
+use super::locked::{Last, Seen};
+use super::outcome::{Frequency, Outcome};
+use super::samples::{Agreement, Pair, Point, Samples, Steps};
+use super::series;
+use super::source::{ClockId, Source};
+use super::tour;
+use std::time::Duration;
+
+/// What to do.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How long it should take in all.
+    pub duration: Duration,
+    /// The processors to test; all that this process may run on if there is nothing.
+    pub cpus: Option<Vec<u32>>,
+    /// What others claim about the counter's frequency.
+    pub claims: Vec<Frequency>,
+    /// Whether the kernel's current clock is made of the counter: then a wrong counter is a wrong
+    /// clock.
+    pub counter_is_clock: bool,
+    /// How early a read of the counter may be taken although it is ordered, in nanoseconds: 0 on real
+    /// processors. An emulator's read is not ordered as the instruction promises.
+    pub early_ns: f64,
+    /// By how much the rate of what the kernel makes its clock of may wander for a moment, as a share,
+    /// if that is more than a device of its own does: a hypervisor makes an HPET of its host's clock.
+    pub wander: f64,
+}
+
+/// What is kept from one run to the next, for a long watch.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    points: Vec<Point>,
+}
+
+/// Parts of the time for pairs and for clocks, of 16.
+const PAIRS: u32 = 9;
+const CLOCKS: u32 = 5;
+/// Pairs are tested that often, so that a moment in which a processor was busy does not decide.
+const PASSES: u32 = 3;
+/// A bound that is good enough not to test a pair again, in cycles.
+const GOOD: u64 = 1_500;
+/// Exchanges that are enough.
+const ENOUGH: u64 = 1_000;
+/// Threads that read clocks in turn, at most.
+const READERS: usize = 64;
+/// Comparisons of a clock in user space with the kernel's, on each processor and in each pass.
+const AGREEMENTS: u32 = 25;
+/// Stack of a thread, in bytes.
+const STACK: usize = 256 << 10;
+
+/// Measures, and judges.
+#[must_use]
+pub fn run<S: Source>(source: &S, options: &Options, history: &mut History) -> Outcome {
+    let begun = now(source);
+    let mut samples = sample(source, options);
+    let threads = samples.cpus.len().min(READERS) + 2;
+    // A long watch sees smaller errors of the rate: points of earlier runs stand before the new ones.
+    let new = std::mem::take(&mut samples.points);
+    history.points.extend(new);
+    while history.points.len() > 2 * series::MOST {
+        history.points = series::thinned(std::mem::take(&mut history.points));
+    }
+    samples.points.clone_from(&history.points);
+    samples.threads = threads;
+    samples.seconds = now(source).saturating_sub(begun) as f64 / 1e9;
+    analyse::outcome(&samples)
+}
+
+fn sample<S: Source>(source: &S, options: &Options) -> Samples {
+    let allowed = source.counter_allowed();
+    let mut samples = Samples {
+        counter_gap: allowed.err(),
+        claims: options.claims.clone(),
+        counter_is_clock: options.counter_is_clock,
+        early_ns: options.early_ns,
+        wander: options.wander,
+        ..Samples::default()
+    };
+    let counter = samples.counter_gap.is_none();
+    if counter && let Some(hz) = source.kernel_hz() {
+        samples.user_clock_is_counter = true;
+        // NTP's steering is in it, at one moment of the run.
+        samples.claims.push(Frequency {
+            source: "the kernel's numbers for its clock in user space".to_owned(),
+            hz,
+            doubt_ppm: 600.0,
+            decisive: true,
+            steered: true,
+            measured_ppm: None,
+        });
+    }
+    let wanted = options.cpus.clone().unwrap_or_else(|| source.cpus());
+    for cpu in wanted {
+        match in_thread(|| source.pin(cpu)) {
+            Ok(()) => samples.cpus.push(cpu),
+            Err(why) => samples.unpinned.push((cpu, why)),
+        }
+    }
+    let end = Deadline::after(source, options.duration);
+    std::thread::scope(|scope| {
+        let cpu = samples.cpus.first().copied();
+        let drift = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, move || {
+            let pinned = cpu.filter(|cpu| source.pin(*cpu).is_ok());
+            (pinned, series::take(source, counter, end))
+        });
+        if counter {
+            pairs(source, &mut samples, options.duration * PAIRS / 16, end);
+        } else {
+            alone(source, &mut samples);
+        }
+        clocks(source, &mut samples, counter, options.duration * CLOCKS / 16);
+        // What is left goes to pairs of processors that were too busy before.
+        if counter && samples.cpus.len() > 1 {
+            pairs(source, &mut samples, options.duration, end);
+        }
+        if let Ok(drift) = drift
+            && let Ok((cpu, points)) = drift.join()
+        {
+            samples.points_cpu = cpu;
+            samples.points = points;
+        }
+    });
+    samples
+}
+
+/// Runs in a fresh thread, so that the caller's affinity is not touched.
+fn in_thread<R: Send>(work: impl FnOnce() -> Result<R, String> + Send) -> Result<R, String> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
+        let thread = thread.map_err(|error| format!("no thread could be started: {error}"))?;
+        thread.join().unwrap_or_else(|_| Err("its thread failed".to_owned()))
+    })
+}
+
+/// Every pair of processors, in up to [`PASSES`] passes.
+fn pairs<S: Source>(source: &S, samples: &mut Samples, budget: Duration, end: Deadline) {
+    let rounds = tour::rounds(&samples.cpus);
+    let end = end.sooner(source, budget);
+    if rounds.is_empty() {
+        alone(source, samples);
+    }
+    for pass in 0..PASSES {
+        let wanted: Vec<Vec<(u32, u32)>> = rounds
+            .iter()
+            .map(|round| {
+                let missing = |(one, other): &&(u32, u32)| !is_good(&samples.pairs, *one, *other);
+                round.iter().filter(missing).copied().collect()
+            })
+            .collect();
+        let busy = wanted.iter().filter(|round| !round.is_empty()).count();
+        let busy = u32::try_from(busy).unwrap_or(u32::MAX);
+        let mut left = busy;
+        for round in wanted.iter().filter(|round| !round.is_empty()) {
+            let time = end.left(source) / left.max(1) / (PASSES - pass);
+            left -= 1;
+            for (found, agreements) in meet(source, round, time) {
+                samples.agreements.extend(agreements);
+                match samples
+                    .pairs
+                    .iter_mut()
+                    .find(|pair| (pair.one, pair.other) == (found.one, found.other))
+                {
+                    Some(known) => known.merge(found),
+                    None => samples.pairs.push(found),
+                }
+            }
+        }
+    }
+}
+
+fn is_good(pairs: &[Pair], one: u32, other: u32) -> bool {
+    pairs.iter().filter(|pair| (pair.one, pair.other) == (one, other)).any(|pair| {
+        let short = |ticks: Option<i64>| ticks.is_some_and(|ticks| ticks.unsigned_abs() <= GOOD);
+        pair.exchanges >= ENOUGH
+            && pair.locked.handovers >= ENOUGH
+            && short(pair.there)
+            && short(pair.back)
+    })
+}
+
+/// One round: disjoint pairs at the same time.
+fn meet<S: Source>(
+    source: &S,
+    round: &[(u32, u32)],
+    time: Duration,
+) -> Vec<(Pair, Vec<Agreement>)> {
+    std::thread::scope(|scope| {
+        let talks: Vec<_> = round
+            .iter()
+            .map(|(one, other)| {
+                let builder = std::thread::Builder::new().stack_size(STACK);
+                let talk = builder.spawn_scoped(scope, move || talk(source, *one, *other, time));
+                (*one, *other, talk)
+            })
+            .collect();
+        let of = |(one, other, talk): (u32, u32, std::io::Result<_>)| {
+            let failed = |why: String| {
+                let pair = Pair { trouble: Some(why), ..Pair::new(one, other) };
+                (pair, Vec::new())
+            };
+            let talk: std::thread::ScopedJoinHandle<'_, (Pair, Vec<Agreement>)> = match talk {
+                Ok(talk) => talk,
+                Err(error) => return failed(format!("no thread could be started: {error}")),
+            };
+            talk.join().unwrap_or_else(|_| failed("a thread failed".to_owned()))
+        };
+        talks.into_iter().map(of).collect()
+    })
+}
+
+/// What one side of a pair brings home.
+struct Heard {
+    side: Side,
+    seen: Seen,
+    agreement: Agreement,
+}
+
+fn talk<S: Source>(source: &S, one: u32, other: u32, time: Duration) -> (Pair, Vec<Agreement>) {
+    let (meeting, last) = (Meeting::new(), Last::default());
+    let begun = Deadline::after(source, time);
+    let talking = begun.sooner(source, time * 5 / 8);
+    let part = |cpu: u32, me: u32| -> Result<Heard, String> {
+        source.pin(cpu)?;
+        let side = match me {
+            0 => meeting.ask(source, talking),
+            _ => meeting.answer(source, talking),
+        };
+        // What is left of the talk's time belongs to the lock, but never more than its own share.
+        let locking = begun.sooner(source, time * 3 / 8);
+        let seen = last.run(source, me, locking, || Some(source.counter()));
+        let agreement = series::agreement(source, cpu, AGREEMENTS);
+        Ok(Heard { side, seen, agreement })
+    };
+    let answered = std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().stack_size(STACK);
+        let answering = builder.spawn_scoped(scope, || part(other, 1));
+        let asked = part(one, 0);
+        let answered = match answering {
+            Ok(thread) => thread.join().unwrap_or_else(|_| Err("a thread failed".to_owned())),
+            Err(error) => Err(format!("no thread could be started: {error}")),
+        };
+        (asked, answered)
+    });
+    match answered {
+        (Ok(asked), Ok(answered)) => {
+            let mut pair = exchange::pair(one, other, &asked.side, &answered.side);
+            pair.locked = asked.seen.across;
+            pair.locked.merge(answered.seen.across);
+            (pair, vec![asked.agreement, answered.agreement])
+        }
+        (Err(why), _) | (_, Err(why)) => {
+            (Pair { trouble: Some(why), ..Pair::new(one, other) }, Vec::new())
+        }
+    }
+}
+
+/// Without pairs, the clock in user space is still compared on each processor.
+fn alone<S: Source>(source: &S, samples: &mut Samples) {
+    for cpu in samples.cpus.clone() {
+        let found = in_thread(|| {
+            source.pin(cpu)?;
+            Ok(series::agreement(source, cpu, PASSES * AGREEMENTS))
+        });
+        samples.agreements.extend(found);
+    }
+}
+
+/// Every clock, and the counter, by threads on all processors.
+fn clocks<S: Source>(source: &S, samples: &mut Samples, counter: bool, budget: Duration) {
+    // The whole budget, also where pairs took longer than they should on a busy machine.
+    let end = Deadline::after(source, budget);
+    let mut wanted: Vec<Option<ClockId>> = ClockId::ALL.into_iter().map(Some).collect();
+    if counter {
+        wanted.push(None);
+    }
+    let mut left = u32::try_from(wanted.len()).unwrap_or(u32::MAX);
+    for clock in wanted {
+        let time = end.left(source) / left.max(1);
+        left -= 1;
+        if clock.is_none_or(|clock| source.clock(clock).is_some()) {
+            samples.steps.push(steps(source, &samples.cpus, clock, time));
+        }
+    }
+}
+
+fn steps<S: Source>(source: &S, cpus: &[u32], clock: Option<ClockId>, time: Duration) -> Steps {
+    let deadline = Deadline::after(source, time);
+    let last = Last::default();
+    let read = || match clock {
+        // As bits: differences stay right.
+        Some(clock) => source.clock(clock).map(|ns| ns as u64),
+        None => Some(source.counter()),
+    };
+    let mut seen = Seen::default();
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0u32..)
+            .zip(cpus.iter().take(READERS))
+            .filter_map(|(me, cpu)| {
+                let (last, read) = (&last, &read);
+                let builder = std::thread::Builder::new().stack_size(STACK);
+                let work =
+                    move || source.pin(*cpu).ok().map(|()| last.run(source, me, deadline, read));
+                builder.spawn_scoped(scope, work).ok()
+            })
+            .collect();
+        for thread in threads {
+            if let Ok(Some(found)) = thread.join() {
+                seen.merge(found);
+            }
+        }
+    });
+    let mut across = seen.across;
+    if clock == Some(ClockId::ThreadCputime) {
+        across = super::samples::Locked::default();
+    }
+    let claimed = clock.and_then(|clock| source.claimed_step(clock));
+    Steps { clock, claimed, within: seen.within, across, smallest: seen.smallest, same: seen.same }
+}

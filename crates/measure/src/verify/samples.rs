@@ -1,0 +1,145 @@
+//! What the threads measured, before anybody judges it. Counters are as they were read: any values.
+
+use super::outcome::Frequency;
+use super::source::ClockId;
+
+/// Reads of the counter by two processors in turn under a lock, as `check_tsc_warp()` does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Locked {
+    /// Reads in all.
+    pub(crate) reads: u64,
+    /// Reads that gave less than the one before them.
+    pub(crate) back: u64,
+    /// The largest step back, in units of what was read.
+    pub(crate) largest: u64,
+    /// How often the reader before was another thread.
+    pub(crate) handovers: u64,
+}
+
+impl Locked {
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.reads = self.reads.saturating_add(other.reads);
+        self.back = self.back.saturating_add(other.back);
+        self.largest = self.largest.max(other.largest);
+        self.handovers = self.handovers.saturating_add(other.handovers);
+    }
+}
+
+/// What passed between two processors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Pair {
+    pub(crate) one: u32,
+    pub(crate) other: u32,
+    pub(crate) exchanges: u64,
+    /// The least cycles that a message took from `one` to `other`, by their two counters.
+    pub(crate) there: Option<i64>,
+    /// The same, back.
+    pub(crate) back: Option<i64>,
+    pub(crate) locked: Locked,
+    /// Why it could not be tested, or not well.
+    pub(crate) trouble: Option<String>,
+}
+
+impl Pair {
+    pub(crate) fn new(one: u32, other: u32) -> Self {
+        Self {
+            one,
+            other,
+            exchanges: 0,
+            there: None,
+            back: None,
+            locked: Locked::default(),
+            trouble: None,
+        }
+    }
+
+    /// Adds what a later test of the same pair found.
+    pub(crate) fn merge(&mut self, later: Self) {
+        let least = |a: Option<i64>, b: Option<i64>| match (a, b) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        self.exchanges = self.exchanges.saturating_add(later.exchanges);
+        self.there = least(self.there, later.there);
+        self.back = least(self.back, later.back);
+        self.locked.merge(later.locked);
+        self.trouble = self.trouble.take().or(later.trouble);
+    }
+}
+
+/// A moment: readings of the kernel's clocks between readings of the counter, each the narrowest of
+/// a few.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Point {
+    /// The counter before `raw`, between the two, and after `mono`; 0 without a counter.
+    pub(crate) ticks: (u64, u64, u64),
+    /// `CLOCK_MONOTONIC_RAW` by system call.
+    pub(crate) raw: i64,
+    /// `CLOCK_MONOTONIC` by system call.
+    pub(crate) mono: i64,
+    /// `CLOCK_MONOTONIC` by system call, in user space, and by system call again.
+    pub(crate) user: (i64, i64, i64),
+    /// `CLOCK_BOOTTIME` and `CLOCK_REALTIME`, less `CLOCK_MONOTONIC`; good to what three calls take.
+    pub(crate) boottime: i64,
+    pub(crate) realtime: i64,
+}
+
+/// How far `CLOCK_MONOTONIC`, read in user space on one processor, was outside of two system calls
+/// around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Agreement {
+    pub(crate) cpu: u32,
+    pub(crate) reads: u64,
+    /// Nanoseconds before the system call before; 0 if never.
+    pub(crate) early: i64,
+    /// Nanoseconds after the system call after; 0 if never.
+    pub(crate) late: i64,
+}
+
+/// One clock, or the counter, read by all threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Steps {
+    /// `None` is the counter.
+    pub(crate) clock: Option<ClockId>,
+    /// The step that the kernel claims, in nanoseconds.
+    pub(crate) claimed: Option<i64>,
+    /// In each thread alone.
+    pub(crate) within: Locked,
+    /// Over all threads, in turn under a lock; no reads where that means nothing.
+    pub(crate) across: Locked,
+    /// The smallest step forward that was seen, in nanoseconds or cycles.
+    pub(crate) smallest: Option<u64>,
+    /// Reads that gave the same as the one before them.
+    pub(crate) same: u64,
+}
+
+/// Everything that was measured.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Samples {
+    /// Why the counter was not read.
+    pub(crate) counter_gap: Option<String>,
+    pub(crate) cpus: Vec<u32>,
+    /// Processors that no thread could be tied to, with the reason.
+    pub(crate) unpinned: Vec<(u32, String)>,
+    pub(crate) pairs: Vec<Pair>,
+    pub(crate) points: Vec<Point>,
+    /// The processor on which the points were taken; `None`: on any.
+    pub(crate) points_cpu: Option<u32>,
+    pub(crate) agreements: Vec<Agreement>,
+    pub(crate) steps: Vec<Steps>,
+    /// Rates that somebody claims for the counter.
+    pub(crate) claims: Vec<Frequency>,
+    /// Whether the kernel makes its clocks of the counter.
+    pub(crate) counter_is_clock: bool,
+    /// How early a read of the counter may be, in nanoseconds.
+    pub(crate) early_ns: f64,
+    /// By how much the rate of the kernel's clock may wander, as a share.
+    pub(crate) wander: f64,
+    /// Whether programs read the kernel's clock through the counter, so that comparing both ways
+    /// tests the counter.
+    pub(crate) user_clock_is_counter: bool,
+    /// Threads at the same time, at most.
+    pub(crate) threads: usize,
+    /// How long it took, in seconds.
+    pub(crate) seconds: f64,
+}

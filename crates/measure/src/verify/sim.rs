@@ -1,0 +1,272 @@
+//! Machines that are wrong in chosen ways, for tests: samples of one that is all made up, from a seed,
+//! and this machine with a counter that is bent.
+
+use super::outcome::Frequency;
+use super::samples::{Agreement, Locked, Pair, Point, Samples, Steps};
+use super::source::{ClockId, Real, Source};
+use std::cell::Cell;
+
+/// A sequence of numbers from a seed (splitmix64).
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// From 0 to 1.
+    pub(crate) fn share(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    pub(crate) fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + self.share() * (high - low)
+    }
+
+    /// Either sign.
+    pub(crate) fn signed(&mut self, low: f64, high: f64) -> f64 {
+        let size = self.between(low, high);
+        if self.next().is_multiple_of(2) { size } else { -size }
+    }
+
+    /// Time that something takes, in nanoseconds: mostly a little more than the least, at times a
+    /// preemption.
+    fn took(&mut self, least: f64, busy: f64) -> f64 {
+        let little = -self.share().max(1e-12).ln() * least / 2.0;
+        let stolen = if self.share() < busy { self.between(1e4, 8e6) } else { 0.0 };
+        least + little + stolen
+    }
+}
+
+/// A machine that is all made up.
+#[derive(Clone, Debug)]
+pub(crate) struct Machine {
+    pub(crate) hz: f64,
+    pub(crate) start: u64,
+    /// How far each processor's counter is ahead, in nanoseconds.
+    pub(crate) offsets: Vec<f64>,
+    pub(crate) rate_ppm: f64,
+    /// The counter jumps by nanoseconds, after seconds.
+    pub(crate) jump: (f64, f64),
+    pub(crate) steering_ppm: f64,
+    /// Whether clocks in user space are made of the counter.
+    pub(crate) vdso: bool,
+    pub(crate) seconds: f64,
+    /// The least time a read takes, in nanoseconds, and the share of reads that are preempted.
+    pub(crate) read_ns: f64,
+    pub(crate) busy: f64,
+    /// The least time of a message, in nanoseconds, and how many get through.
+    pub(crate) message_ns: f64,
+    pub(crate) exchanges: u64,
+}
+
+impl Machine {
+    /// A healthy one, of a kind that the seed chooses.
+    pub(crate) fn healthy(random: &mut Random) -> Self {
+        let cpus = 2 + random.next() % 4;
+        Self {
+            hz: random.between(1e9, 5e9),
+            start: random.next(),
+            offsets: vec![0.0; cpus as usize],
+            rate_ppm: 0.0,
+            jump: (0.0, 0.0),
+            steering_ppm: random.signed(0.0, 500.0),
+            vdso: !random.next().is_multiple_of(4),
+            seconds: random.between(0.9, 6.0),
+            read_ns: random.between(25.0, 150.0),
+            busy: random.between(0.0, 0.1),
+            message_ns: random.between(40.0, 300.0),
+            exchanges: 200 + random.next() % 4_000,
+        }
+    }
+
+    /// How far the counter is ahead of what it should be, in nanoseconds.
+    fn ahead(&self, t: f64, cpu: usize) -> f64 {
+        let jump = if t >= self.jump.1 * 1e9 { self.jump.0 } else { 0.0 };
+        self.offsets[cpu] + t * self.rate_ppm / 1e6 + jump
+    }
+
+    fn counter(&self, t: f64, cpu: usize) -> u64 {
+        let ticks = (t + self.ahead(t, cpu)) * self.hz / 1e9;
+        self.start.wrapping_add(ticks as i64 as u64)
+    }
+
+    fn mono(&self, t: f64) -> i64 {
+        1_000_000_000_000 + (t * (1.0 + self.steering_ppm / 1e6)) as i64
+    }
+
+    fn user(&self, t: f64, cpu: usize) -> i64 {
+        self.mono(t) + if self.vdso { self.ahead(t, cpu) as i64 } else { 0 }
+    }
+
+    /// What the threads would have measured.
+    pub(crate) fn samples(&self, random: &mut Random) -> Samples {
+        let cpus: Vec<u32> = (0..self.offsets.len() as u32).collect();
+        let mut samples = Samples {
+            cpus: cpus.clone(),
+            points_cpu: Some(0),
+            counter_is_clock: self.vdso,
+            user_clock_is_counter: self.vdso,
+            ..Samples::default()
+        };
+        if self.vdso {
+            samples.claims.push(Frequency {
+                source: "numbers".to_owned(),
+                hz: self.hz * (1.0 + random.signed(0.0, 500.0) / 1e6),
+                doubt_ppm: 1_001.0,
+                decisive: true,
+                steered: true,
+                measured_ppm: None,
+            });
+        } else {
+            samples.claims.push(Frequency {
+                source: "log".to_owned(),
+                hz: self.hz * (1.0 + random.signed(0.0, 10.0) / 1e6),
+                doubt_ppm: 10.1,
+                decisive: true,
+                steered: false,
+                measured_ppm: None,
+            });
+        }
+        let mut t = 0.0;
+        while t < self.seconds * 1e9 {
+            samples.points.push(self.point(t, random));
+            t += random.took(1e6, self.busy / 10.0);
+        }
+        while samples.points.len() > 512 {
+            samples.points = super::series::thinned(samples.points);
+        }
+        for one in 0..cpus.len() {
+            for other in one + 1..cpus.len() {
+                samples.pairs.push(self.pair(one, other, random));
+            }
+        }
+        samples.agreements = cpus.iter().map(|cpu| self.agreement(*cpu, random)).collect();
+        let calm = Locked { reads: 1_000, handovers: 500, ..Locked::default() };
+        samples.steps = [ClockId::Monotonic, ClockId::MonotonicRaw]
+            .into_iter()
+            .map(|clock| Steps {
+                clock: Some(clock),
+                claimed: Some(1),
+                within: calm,
+                across: calm,
+                smallest: Some(20),
+                same: 0,
+            })
+            .collect();
+        samples
+    }
+
+    fn point(&self, t: f64, random: &mut Random) -> Point {
+        let mut took = || random.took(self.read_ns, self.busy);
+        let reads: Vec<[f64; 4]> = (0..5).map(|_| [took(), took(), took(), took()]).collect();
+        let best = reads.iter().min_by(|a, b| a.iter().sum::<f64>().total_cmp(&b.iter().sum()));
+        let [a, b, c, d] = *best.unwrap();
+        let times = (t, t + a + b, t + a + b + c + d);
+        Point {
+            ticks: (self.counter(times.0, 0), self.counter(times.1, 0), self.counter(times.2, 0)),
+            raw: 77 + (t + a) as i64,
+            mono: self.mono(times.1 + c),
+            user: (self.mono(t), self.user(t + a, 0), self.mono(t + a + b)),
+            boottime: 0,
+            realtime: 0,
+        }
+    }
+
+    fn pair(&self, one: usize, other: usize, random: &mut Random) -> Pair {
+        let apart = self.offsets[other] - self.offsets[one];
+        let mut least = || {
+            let rare = 1.0 + 1.0 / self.exchanges as f64;
+            random.took(self.message_ns, self.busy / self.exchanges as f64) * rare
+        };
+        let ticks = |ns: f64| (ns * self.hz / 1e9).round() as i64;
+        Pair {
+            exchanges: self.exchanges,
+            there: Some(ticks(least() + apart)),
+            back: Some(ticks(least() - apart)),
+            ..Pair::new(one as u32, other as u32)
+        }
+    }
+
+    fn agreement(&self, cpu: u32, random: &mut Random) -> Agreement {
+        let mut found = Agreement { cpu, reads: 50, early: 0, late: 0 };
+        for _ in 0..50 {
+            let t = random.between(0.0, self.seconds * 1e9);
+            let (a, b) =
+                (random.took(self.read_ns, self.busy), random.took(self.read_ns, self.busy));
+            let user = self.user(t + a, cpu as usize);
+            found.early = found.early.max(self.mono(t) - user);
+            found.late = found.late.max(user - self.mono(t + a + b));
+        }
+        found
+    }
+}
+
+/// This machine with a counter that is bent. Processors are made up: a thread is on the one that it
+/// was tied to.
+pub(crate) struct Bent {
+    pub(crate) hz: f64,
+    /// How far each processor's counter is ahead, in nanoseconds.
+    pub(crate) offsets: Vec<i64>,
+    pub(crate) rate_ppm: f64,
+    /// Jumps by nanoseconds, that many nanoseconds after the beginning.
+    pub(crate) jump: (i64, i64),
+    pub(crate) begun: i64,
+}
+
+thread_local! {
+    static ON: Cell<u32> = const { Cell::new(0) };
+}
+
+impl Bent {
+    /// As good as this machine is.
+    pub(crate) fn healthy() -> Self {
+        let (a, begun) = (Real.counter(), super::deadline::now(&Real));
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        let (b, end) = (Real.counter(), super::deadline::now(&Real));
+        let hz = b.wrapping_sub(a) as f64 / (end - begun) as f64 * 1e9;
+        Self { hz, offsets: vec![0, 0], rate_ppm: 0.0, jump: (0, i64::MAX), begun }
+    }
+
+    fn ahead(&self, now: i64) -> i64 {
+        let passed = now - self.begun;
+        let jump = if passed >= self.jump.1 { self.jump.0 } else { 0 };
+        let offset = self.offsets[ON.get() as usize % self.offsets.len()];
+        offset + jump + (passed as f64 * self.rate_ppm / 1e6) as i64
+    }
+}
+
+impl Source for Bent {
+    fn counter_allowed(&self) -> Result<(), String> {
+        Real.counter_allowed()
+    }
+    fn counter(&self) -> u64 {
+        // The fault is taken before the counter, so that it never makes up a warp by itself.
+        let ahead = self.ahead(Real.clock(ClockId::MonotonicRaw).unwrap());
+        Real.counter().wrapping_add((ahead as f64 * self.hz / 1e9) as i64 as u64)
+    }
+    fn clock(&self, id: ClockId) -> Option<i64> {
+        let bent = matches!(id, ClockId::Monotonic);
+        let ahead = self.ahead(Real.clock(ClockId::MonotonicRaw).unwrap());
+        Some(Real.clock(id)? + if bent { ahead } else { 0 })
+    }
+    fn kernel_clock(&self, id: ClockId) -> Option<i64> {
+        Real.kernel_clock(id)
+    }
+    fn claimed_step(&self, id: ClockId) -> Option<i64> {
+        Real.claimed_step(id)
+    }
+    fn cpus(&self) -> Vec<u32> {
+        (0..self.offsets.len() as u32).collect()
+    }
+    fn pin(&self, cpu: u32) -> Result<(), String> {
+        ON.set(cpu);
+        Ok(())
+    }
+    fn kernel_hz(&self) -> Option<f64> {
+        Some(self.hz)
+    }
+}
