@@ -27,6 +27,24 @@ impl From<Code> for ExitCode {
     }
 }
 
+/// A change to the machine that could not be taken back: nothing worse can be said, and it is no
+/// wrong usage.
+#[derive(Debug)]
+pub(crate) struct NotTakenBack(pub(crate) String);
+
+impl std::fmt::Display for NotTakenBack {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotTakenBack {}
+
+/// The exit code of an error.
+pub(crate) fn of_error(error: &anyhow::Error) -> Code {
+    if error.downcast_ref::<NotTakenBack>().is_some() { Code::Bad } else { Code::Usage }
+}
+
 /// Whether the error is a closed standard output.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {

@@ -22,7 +22,7 @@ fn main() -> ExitCode {
                 return ExitCode::SUCCESS;
             }
             eprintln!("{}", render::error(&error));
-            exit::Code::Usage.into()
+            exit::of_error(&error).into()
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::progress::Progress;
 use crate::args::{Bench as Wanted, GuardClocksource};
-use crate::exit::Code;
+use crate::exit::{Code, NotTakenBack};
 use crate::report::bench::{self, BenchReport, SourceReport};
 use anyhow::{Context, Result, bail};
 use clocksmith_change::{Guardian, Known, Sysfs, Watched, guardian, refuse};
@@ -90,10 +90,10 @@ impl Sweep {
         }
         let original = guardian.original().to_owned();
         guardian.restore().with_context(|| {
-            format!(
+            NotTakenBack(format!(
                 "the clocksource {original} could not be put back. Do: echo {original} | sudo tee {}",
                 self.sysfs.directory().join("current_clocksource").display()
-            )
+            ))
         })?;
         compare(report);
         Ok(())
