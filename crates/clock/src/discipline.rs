@@ -43,6 +43,9 @@ pub(crate) struct Sample {
     pub(crate) ns: u64,
     /// The width of the bracket in cycles.
     pub(crate) width: u64,
+    /// Whether only the width of the brackets can tell that the kernel has left the counter: then
+    /// ones that stay wide say so.
+    pub(crate) only_width_tells: bool,
 }
 
 /// A piece of the line, at its beginning.
@@ -145,6 +148,9 @@ impl Discipline {
             };
         }
         if self.vague == MOST_VAGUE {
+            if sample.only_width_tells && sample.width > self.narrowest.saturating_mul(VAGUE) {
+                return Next::Disagree;
+            }
             // That is how it is here now.
             self.narrowest = sample.width;
         }
@@ -321,7 +327,12 @@ mod tests {
         fn sample(&mut self) -> Sample {
             let noise = self.random(2 * self.noise + 1) as f64 - self.noise as f64;
             let width = (60.0 * self.hz / 1e9) as u64;
-            Sample { cycles: self.cycles, ns: (self.kernel() + noise) as u64, width }
+            Sample {
+                cycles: self.cycles,
+                ns: (self.kernel() + noise) as u64,
+                width,
+                only_width_tells: false,
+            }
         }
     }
 
@@ -477,6 +488,17 @@ mod tests {
             assert!(!matches!(discipline.step(sample, sample.ns), Next::Disagree));
         }
         assert_eq!(discipline.narrowest, 5_000);
+        // Unless that is the only sign that the kernel reads something else now.
+        for only_width_tells in [false, true] {
+            let mut disagreed = false;
+            let mut discipline = discipline;
+            for _ in 0..20 {
+                world.pass(10_000_000);
+                let sample = Sample { width: 50_000, only_width_tells, ..world.sample() };
+                disagreed |= discipline.step(sample, sample.ns) == Next::Disagree;
+            }
+            assert_eq!(disagreed, only_width_tells);
+        }
     }
 
     #[test]
@@ -500,7 +522,12 @@ mod tests {
             let scale = |value: u64| if small { value % (1 << 34) } else { value };
             let mut discipline = Discipline::new(Sample::default());
             for (cycles, ns, width, line) in readings {
-                let sample = Sample { cycles: scale(cycles), ns: scale(ns), width: scale(width) };
+                let sample = Sample {
+                    cycles: scale(cycles),
+                    ns: scale(ns),
+                    width: scale(width),
+                    only_width_tells: width & 1 == 1,
+                };
                 if let Next::Continue(piece) | Next::Anew(piece) = discipline.step(sample, scale(line)) {
                     prop_assert!(piece.slope > 0 && piece.window > 0, "{piece:?}");
                 }

@@ -1,7 +1,8 @@
 //! The line of our own: beginning it, renewing it, giving it up.
 
-use super::{BRACKETS, Engine, Kernel, Looked};
+use super::{BRACKETS, ELIGIBLE, Engine, Kernel, Looked};
 use crate::counter::Counter;
+use crate::discipline::Sample;
 use crate::line::Cells;
 use crate::memory;
 use crate::page::{self, Page, Renewed};
@@ -41,7 +42,12 @@ impl Engine {
             || front.is_nothing()
             || front.word(Ordering::Acquire).is_odd()
             || front.word(Ordering::Acquire).is_counter();
-        let sample = || counts.then(|| page::sample::<C>(BRACKETS, K::monotonic)).flatten();
+        // Without the kernel's page only the price of its clock tells that it has left the counter.
+        let only_width_tells = front.is_nothing() && !self.trusted.load(Ordering::Relaxed);
+        let sample = || {
+            let sample = counts.then(|| page::sample::<C>(BRACKETS, K::monotonic)).flatten();
+            sample.map(|sample| Sample { only_width_tells, ..sample })
+        };
         page.take_form(self.form());
         let renewed = page.renew::<C>(sample, self.floor_ns.load(Ordering::Relaxed));
         match renewed {
@@ -52,6 +58,10 @@ impl Engine {
             Renewed::Wrong { floor_ns } => {
                 self.mono.show(nothing());
                 self.floor_ns.fetch_max(floor_ns, Ordering::Relaxed);
+                if only_width_tells {
+                    // Whether the kernel uses the counter is no longer known, and is not asked again.
+                    self.state.fetch_and(!ELIGIBLE, Ordering::AcqRel);
+                }
                 if counts {
                     self.failed(K::monotonic().unwrap_or(0));
                 }

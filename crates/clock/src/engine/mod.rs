@@ -54,6 +54,9 @@ const STARTED: u32 = 1;
 const FORBIDDEN: u32 = 2;
 /// The kernel's page has been proven in a time namespace.
 const NAMESPACE_PROVEN: u32 = 4;
+/// Whether the kernel's clock is the counter, where its page cannot tell: asked, and the answer.
+const ELIGIBILITY_KNOWN: u32 = 8;
+const ELIGIBLE: u32 = 16;
 
 /// How the kernel's monotonic clock is asked. The real one is [`Asked`]; tests give others.
 pub(crate) trait Kernel {
@@ -383,18 +386,23 @@ impl Engine {
             self.leave_exact();
             let unknown = front.is_nothing();
             if self.may_use(Source::Disciplined)
-                && (self.trusted.load(Ordering::Relaxed)
-                    || unknown && eligible::by_behaviour::<C>())
+                && (self.trusted.load(Ordering::Relaxed) || unknown && self.is_eligible::<C>())
             {
                 self.follow::<C, K>(now_ns);
             } else {
                 self.leave_line::<C>();
-                if unknown {
-                    // Nothing will change soon; the files of sysfs are not read at each clock read.
-                    self.retry_ns.store(now_ns.saturating_add(RETRY_NS), Ordering::Relaxed);
-                }
             }
         }
+    }
+
+    /// Whether the kernel's clock is the counter, as sysfs and behaviour say. They are asked once, at
+    /// the start: later, a filter may kill for the question.
+    fn is_eligible<C: Counter>(&self) -> bool {
+        if self.state.load(Ordering::Acquire) & ELIGIBILITY_KNOWN == 0 {
+            let eligible = if eligible::by_behaviour::<C>() { ELIGIBLE } else { 0 };
+            self.state.fetch_or(ELIGIBILITY_KNOWN | eligible, Ordering::AcqRel);
+        }
+        self.state.load(Ordering::Acquire) & ELIGIBLE != 0
     }
 
     /// A page's window is over.

@@ -1,6 +1,8 @@
 //! What others ask of the engine, and tell it.
 
-use super::{Engine, FORBIDDEN, Kernel, NAMESPACE_PROVEN, PATIENCE, STARTED};
+use super::{
+    ELIGIBILITY_KNOWN, ELIGIBLE, Engine, FORBIDDEN, Kernel, NAMESPACE_PROVEN, PATIENCE, STARTED,
+};
 use crate::counter::Counter;
 use crate::kernel::{self, Id};
 use crate::line::{Cells, MODE_TIMENS};
@@ -61,7 +63,8 @@ impl Engine {
         self.failures.store(0, Ordering::Relaxed);
         self.retry_ns.store(0, Ordering::Relaxed);
         self.idle_ns.store(0, Ordering::Relaxed);
-        self.state.fetch_and(!(STARTED | FORBIDDEN), Ordering::AcqRel);
+        let asked_once = STARTED | FORBIDDEN | ELIGIBILITY_KNOWN | ELIGIBLE;
+        self.state.fetch_and(!asked_once, Ordering::AcqRel);
     }
 
     /// Nanoseconds per cycle by the page that serves CLOCK_MONOTONIC, as (mult, shift).

@@ -174,6 +174,26 @@ fn a_counter_that_keeps_failing_is_left_alone() {
 }
 
 #[test]
+fn without_a_page_the_price_of_the_kernels_clock_tells() {
+    let engine = follower();
+    let _ = engine.monotonic::<Made, Made>();
+    // As if the page had not been found, and sysfs and behaviour had said that it is the counter.
+    engine.trust::<Made>(false);
+    let _ = engine.monotonic::<Made, Made>();
+    engine.front.show(nothing());
+    engine.state.fetch_or(ELIGIBILITY_KNOWN | ELIGIBLE, Ordering::Relaxed);
+    engine.idle_ns.store(0, Ordering::Relaxed);
+    read_for(&engine, 1e9, 50_000.0);
+    assert_eq!(engine.source::<Made, Made>(), Source::Disciplined);
+    // The kernel reads hpet from now on. The counter is as good as before; but it is no longer ours.
+    change(|w| w.cost = 900.0);
+    read_for(&engine, 1e9, 50_000.0);
+    assert_ne!(engine.source::<Made, Made>(), Source::Disciplined);
+    read_for(&engine, 20e9, 500_000.0);
+    assert_ne!(engine.source::<Made, Made>(), Source::Disciplined, "it is not asked again");
+}
+
+#[test]
 fn a_wrong_rate_is_given_up() {
     let engine = follower();
     read_for(&engine, 1e9, 50_000.0);

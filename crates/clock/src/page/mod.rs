@@ -361,7 +361,8 @@ pub(crate) fn sample<C: Counter>(
         let after = C::read_ordered();
         let width = after.wrapping_sub(before);
         if best.is_none_or(|best| width < best.width) {
-            best = Some(Sample { cycles: before.wrapping_add(width / 2), ns, width });
+            let cycles = before.wrapping_add(width / 2);
+            best = Some(Sample { cycles, ns, width, only_width_tells: false });
         }
     }
     best

@@ -28,7 +28,12 @@ impl Counter for Looks {
 /// The kernel's clock: one nanosecond per cycle.
 fn sample_now(later: u64) -> Option<Sample> {
     NOW.set(NOW.get() + later);
-    Some(Sample { cycles: NOW.get(), ns: 5_000_000_000 + NOW.get(), width: 50 })
+    Some(Sample {
+        cycles: NOW.get(),
+        ns: 5_000_000_000 + NOW.get(),
+        width: 50,
+        only_width_tells: false,
+    })
 }
 
 fn running() -> Arc<Page> {
