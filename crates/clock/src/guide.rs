@@ -88,8 +88,8 @@ pub mod which_function {}
 ///   that. So time never steps back.
 /// - The rate is the kernel's over up to two seconds; it is measured anew when the kernel changes
 ///   it. What is missing is spread over the next window, by at most 1000 ppm.
-/// - Where nothing else can tell (no page), readings whose brackets become and stay three times as wide say
-/// that the kernel has left the counter; then it is not used again.
+/// - Where nothing else can tell (no page), brackets that become and stay three times as wide say that
+///   the kernel has left the counter; then it is not used again.
 /// - A reading that does not fit (beyond 1500 ppm of the window and the noise) means that counter
 ///   and kernel do not belong together: the line is put away, and reads go to the kernel. After 1,
 ///   2, 4 ... seconds it is tried again, six times in all.
