@@ -3,7 +3,7 @@
 # advisories, boots of real kernels and of an installed system, scenarios in running guests, fuzzing,
 # speed.
 #
-#   ./test.sh            everything (about a quarter of an hour on two cores, the first time)
+#   ./test.sh            everything (about half an hour on two cores)
 #   ./test.sh clippy     one step, or several, by name
 #
 # A step whose tool is not here is skipped, and counted as skipped; `.ci/run` installs the tools.
