@@ -22,28 +22,27 @@ pub(crate) struct Hardware;
 impl Counter for Hardware {
     #[inline(always)]
     fn read() -> u64 {
-        let (low, high): (usize, usize);
-        // SAFETY: rdtsc writes eax and edx and nothing else; on x86-64 it clears their upper halves,
-        // which a register of full width here makes use of. (Where it is forbidden, by
-        // PR_SET_TSC, nobody gets here: `engine::start` asks first.) Without `nomem` the compiler
-        // keeps it between the loads around it.
+        let (low, high): (u32, u32);
+        // SAFETY: rdtsc writes eax and edx and nothing else. (Where it is forbidden, by PR_SET_TSC,
+        // nobody gets here: `engine::start` asks first.) Without `nomem` the compiler keeps it
+        // between the loads around it.
         unsafe {
             core::arch::asm!("rdtsc", out("eax") low, out("edx") high,
                 options(nostack, preserves_flags));
         }
-        (high as u32 as u64) << 32 | low as u32 as u64
+        u64::from(high) << 32 | u64::from(low)
     }
 
     #[inline(always)]
     fn read_ordered() -> u64 {
-        let (low, high): (usize, usize);
+        let (low, high): (u32, u32);
         // SAFETY: as above; lfence has no operands. The kernel makes lfence wait for dispatch on
         // every processor where it is not so by itself (AMD, since 4.15).
         unsafe {
             core::arch::asm!("lfence", "rdtsc", out("eax") low, out("edx") high,
                 options(nostack, preserves_flags));
         }
-        (high as u32 as u64) << 32 | low as u32 as u64
+        u64::from(high) << 32 | u64::from(low)
     }
 }
 

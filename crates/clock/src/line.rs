@@ -234,31 +234,28 @@ pub(crate) fn read<C: Cells>(
 /// Reads the numbers for any mode but a time namespace's: coarse clocks need no counter.
 #[inline(always)]
 pub(crate) fn read_coarse<C: Cells>(cells: &C, clock: usize) -> Result<Line, Unread> {
-    let word = cells.word(Ordering::Acquire);
-    if word.is_odd() {
-        return Err(unread(word));
-    }
-    let line = cells.line(clock);
-    fence(Ordering::Acquire);
-    if cells.word(Ordering::Relaxed) != word {
-        return Err(Unread::Changing);
-    }
-    Ok(line)
+    consistent(cells, |cells| cells.line(clock))
 }
 
 /// The same for seconds and nanoseconds only.
 #[inline(always)]
 pub(crate) fn read_times<C: Cells>(cells: &C, clock: usize) -> Result<(u64, u64), Unread> {
+    consistent(cells, |cells| cells.times(clock))
+}
+
+/// Loads something between two looks at the sequence number.
+#[inline(always)]
+fn consistent<C: Cells, T>(cells: &C, load: impl FnOnce(&C) -> T) -> Result<T, Unread> {
     let word = cells.word(Ordering::Acquire);
     if word.is_odd() {
         return Err(unread(word));
     }
-    let times = cells.times(clock);
+    let loaded = load(cells);
     fence(Ordering::Acquire);
     if cells.word(Ordering::Relaxed) != word {
         return Err(Unread::Changing);
     }
-    Ok(times)
+    Ok(loaded)
 }
 
 #[cold]

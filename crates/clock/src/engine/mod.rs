@@ -85,6 +85,8 @@ pub(crate) struct Engine {
     front: View,
     /// The kernel's real page, when `front` is a time namespace's.
     real: View,
+    /// The page for CLOCK_MONOTONIC_RAW beside it.
+    real_raw: View,
     state: AtomicU32,
     /// The form of all pages; 0 until it is known.
     tail: AtomicUsize,
@@ -111,6 +113,7 @@ impl Engine {
             raw: View::new(),
             front: View::new(),
             real: View::new(),
+            real_raw: View::new(),
             state: AtomicU32::new(0),
             tail: AtomicUsize::new(0),
             best: AtomicU8::new(Source::Vvar as u8),
@@ -136,17 +139,19 @@ impl Engine {
     /// CLOCK_MONOTONIC, ordered: by the kernel's page or the kernel itself, never by a line of ours.
     #[inline(always)]
     pub(crate) fn monotonic_ordered<C: Counter, K: Kernel>(&self) -> u64 {
-        match self.exact.now::<C, true>(Id::Monotonic as usize) {
-            Some(ns) => ns,
-            None => self.exact_slow::<C, K, true>(Id::Monotonic),
-        }
+        self.exact::<C, K, true>(Id::Monotonic)
     }
 
-    /// Any other fine clock.
+    /// The kernel's page for a fine clock.
+    #[inline(always)]
+    fn exact_view(&self, id: Id) -> &View {
+        if matches!(id, Id::MonotonicRaw) { &self.raw } else { &self.exact }
+    }
+
+    /// Any fine clock, by the kernel's page or the kernel itself.
     #[inline(always)]
     pub(crate) fn exact<C: Counter, K: Kernel, const ORDERED: bool>(&self, id: Id) -> u64 {
-        let view = if matches!(id, Id::MonotonicRaw) { &self.raw } else { &self.exact };
-        match view.now::<C, ORDERED>(id as usize) {
+        match self.exact_view(id).now::<C, ORDERED>(id as usize) {
             Some(ns) => ns,
             None => self.exact_slow::<C, K, ORDERED>(id),
         }
@@ -170,20 +175,8 @@ impl Engine {
         }
         kernel::keep_errno(|| {
             self.start::<C, K>();
-            for _ in 0..PATIENCE {
-                match self.mono.reading::<C, false>(Id::Monotonic as usize) {
-                    Ok(reading) if !self.mono.is_over(&reading) => return reading.time(),
-                    Ok(reading) => match self.look_after::<C, K>(&reading) {
-                        Looked::InOrder => return reading.time(),
-                        Looked::Again => {}
-                        Looked::Gone => break,
-                    },
-                    Err(Unread::Changing) => {}
-                    Err(Unread::Mode(_)) => break,
-                }
-                core::hint::spin_loop();
-            }
-            self.not_by_page::<C, K>()
+            let served = self.by_view::<C, K, false>(&self.mono, Id::Monotonic);
+            served.unwrap_or_else(|| self.not_by_page::<C, K>())
         })
     }
 
@@ -197,21 +190,9 @@ impl Engine {
         }
         kernel::keep_errno(|| {
             self.start::<C, K>();
-            let view = if matches!(id, Id::MonotonicRaw) { &self.raw } else { &self.exact };
-            for _ in 0..PATIENCE {
-                match view.reading::<C, ORDERED>(id as usize) {
-                    Ok(reading) if !view.is_over(&reading) => return reading.time(),
-                    Ok(reading) => match self.look_after::<C, K>(&reading) {
-                        Looked::InOrder => return reading.time(),
-                        Looked::Again => {}
-                        Looked::Gone => break,
-                    },
-                    Err(Unread::Changing) => {}
-                    Err(Unread::Mode(_)) => break,
-                }
-                core::hint::spin_loop();
-            }
-            if let Some(ns) = self.in_namespace::<C, ORDERED>(id) {
+            let view = self.exact_view(id);
+            let served = self.by_view::<C, K, ORDERED>(view, id);
+            if let Some(ns) = served.or_else(|| self.in_namespace::<C, ORDERED>(id)) {
                 return ns;
             }
             // Reconsiders, now that the pages do not serve; the answer is the kernel's all the same.
@@ -219,6 +200,29 @@ impl Engine {
             self.reconsider::<C, K>(now);
             if matches!(id, Id::Monotonic) { now } else { self.ask::<K>(id) }
         })
+    }
+
+    /// Reads a page that the hot path could not read: somebody writes it, the counter is far from
+    /// it, or it must be looked after. `None` if it does not serve.
+    fn by_view<C: Counter, K: Kernel, const ORDERED: bool>(
+        &self,
+        view: &View,
+        id: Id,
+    ) -> Option<u64> {
+        for _ in 0..PATIENCE {
+            match view.reading::<C, ORDERED>(id as usize) {
+                Ok(reading) if !view.is_over(&reading) => return Some(reading.time()),
+                Ok(reading) => match self.look_after::<C, K>(&reading) {
+                    Looked::InOrder => return Some(reading.time()),
+                    Looked::Again => {}
+                    Looked::Gone => return None,
+                },
+                Err(Unread::Changing) => {}
+                Err(Unread::Mode(_)) => return None,
+            }
+            core::hint::spin_loop();
+        }
+        None
     }
 
     #[cold]

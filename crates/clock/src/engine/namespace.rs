@@ -6,7 +6,7 @@ use crate::discover;
 use crate::kernel::{self, Id};
 use crate::line::{self, Unread};
 use crate::source::Source;
-use crate::view::Raw;
+use crate::view::{Raw, nothing};
 use core::sync::atomic::Ordering;
 
 impl Engine {
@@ -28,7 +28,9 @@ impl Engine {
             self.enter_namespace::<C>()?;
         }
         let front = self.front.page();
-        self.namespace_time::<C, ORDERED>(front, self.real.page(), id)
+        let raw = matches!(id, Id::MonotonicRaw);
+        let real = if raw { &self.real_raw } else { &self.real };
+        self.namespace_time::<C, ORDERED>(front, real.page(), id)
     }
 
     pub(super) fn namespace_time<C: Counter, const ORDERED: bool>(
@@ -37,7 +39,6 @@ impl Engine {
         real: Raw,
         id: Id,
     ) -> Option<u64> {
-        let real = if matches!(id, Id::MonotonicRaw) { discover::raw_beside(real)? } else { real };
         let offset = match id {
             Id::Realtime | Id::Tai => 0,
             _ => discover::offset(front, id),
@@ -61,7 +62,7 @@ impl Engine {
             return None;
         }
         let found = self.locate().filter(|found| found.front != found.real);
-        let right = found.is_some_and(|found| {
+        let right = found.as_ref().is_some_and(|found| {
             [Id::Monotonic, Id::Boottime, Id::Realtime].iter().all(|id| {
                 (0..PROOF).all(|_| {
                     let Some(before) = kernel::time(*id) else { return false };
@@ -77,6 +78,8 @@ impl Engine {
             self.failed(now);
             return None;
         }
+        let raw = found.and_then(|found| discover::raw_beside(found.real));
+        self.real_raw.show(raw.unwrap_or(nothing()));
         self.state.fetch_or(NAMESPACE_PROVEN, Ordering::AcqRel);
         Some(())
     }
