@@ -1,44 +1,23 @@
 //! The machine: processors, the counter, the kernel's clocks.
 
-use anyhow::{Context, Result, bail};
-use std::mem::MaybeUninit;
+use anyhow::{Context, Result};
+use clocksmith_measure::pin;
 use std::sync::OnceLock;
 
 /// The processors that this process could run on when it was first asked, before `pin`.
 pub fn processors() -> Result<&'static [usize]> {
     static FIRST: OnceLock<Vec<usize>> = OnceLock::new();
     if FIRST.get().is_none() {
-        let _ = FIRST.set(allowed()?);
+        let allowed = pin::allowed().into_iter().map(usize::try_from).collect::<Result<_, _>>()?;
+        let _ = FIRST.set(allowed);
     }
     Ok(FIRST.get().map_or(&[], Vec::as_slice))
 }
 
-fn allowed() -> Result<Vec<usize>> {
-    let mut set = MaybeUninit::<libc::cpu_set_t>::zeroed();
-    // SAFETY: the call writes at most the given number of bytes; all bits zero is an empty set.
-    let set = unsafe {
-        if libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), set.as_mut_ptr()) != 0 {
-            bail!("sched_getaffinity: {}", std::io::Error::last_os_error());
-        }
-        set.assume_init()
-    };
-    // SAFETY: every number is below the size of the set.
-    let is_in = |processor: &usize| unsafe { libc::CPU_ISSET(*processor, &set) };
-    Ok((0..libc::CPU_SETSIZE as usize).filter(is_in).collect())
-}
-
 /// Lets this thread run on one processor only.
 pub fn pin(processor: usize) -> Result<()> {
-    // SAFETY: a set of our own, and a number that `processors` gave.
-    let result = unsafe {
-        let mut set = MaybeUninit::<libc::cpu_set_t>::zeroed().assume_init();
-        libc::CPU_SET(processor, &mut set);
-        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set)
-    };
-    if result != 0 {
-        bail!("cannot run on processor {processor}: {}", std::io::Error::last_os_error());
-    }
-    Ok(())
+    let cpu = u32::try_from(processor).context("no processor has such a number")?;
+    pin::to(cpu).map(|_| ()).map_err(anyhow::Error::msg)
 }
 
 /// The first processor and another one; the same one where there is no other.

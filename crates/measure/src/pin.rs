@@ -17,17 +17,22 @@ pub fn allowed() -> Vec<u32> {
 /// # Errors
 /// Why that is not possible.
 pub fn to(cpu: u32) -> Result<u32, String> {
+    bind(cpu).map_err(|why| {
+        let allowed: Vec<String> = allowed().iter().map(u32::to_string).collect();
+        format!("cannot run on CPU {cpu}: {why} (allowed here: {})", allowed.join(" "))
+    })?;
+    Ok(cpu)
+}
+
+/// The same; the error is the bare reason.
+pub(crate) fn bind(cpu: u32) -> Result<(), String> {
     let index = cpu as usize;
     if index >= CpuSet::MAX_CPU {
-        return Err(format!("CPU {cpu}: CPUs from {} on cannot be chosen", CpuSet::MAX_CPU));
+        return Err(format!("CPUs from {} on cannot be chosen", CpuSet::MAX_CPU));
     }
     let mut set = CpuSet::new();
     set.set(index);
-    sched_setaffinity(None, &set).map_err(|error| {
-        let allowed: Vec<String> = allowed().iter().map(u32::to_string).collect();
-        format!("cannot run on CPU {cpu}: {error} (allowed here: {})", allowed.join(" "))
-    })?;
-    Ok(cpu)
+    sched_setaffinity(None, &set).map_err(|error| error.to_string())
 }
 
 /// Binds this thread to the CPU on which it runs.

@@ -3,12 +3,13 @@
 use crate::args::{Common, Verify};
 use crate::exit::Code;
 use crate::render;
-use crate::verify::{claims, interrupt, progress, report::VerifyReport, state};
+use crate::verify::{claims, progress, report::VerifyReport, state};
 use anyhow::{Result, bail};
 use clocksmith_facts::cpu::CpuList;
 use clocksmith_facts::hypervisor::HypervisorKind;
 use clocksmith_facts::tree::LiveTree;
 use clocksmith_facts::{Facts, Origin, collect, log};
+use clocksmith_measure::interrupt;
 use clocksmith_measure::verify::{History, Options, Outcome, Real, Trust, run};
 use std::time::Duration;
 
@@ -121,7 +122,7 @@ fn soak(common: &Common, args: &Verify, watch: &mut Watch<'_>) -> Result<Code> {
         }
         let half = watch.options.duration / 2;
         let over = args.duration.is_some_and(|end| begun.elapsed() + half > end);
-        if over || interrupt::came() {
+        if over || interrupt::wished() {
             break;
         }
     }

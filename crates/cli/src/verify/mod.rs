@@ -1,9 +1,8 @@
-//! What `verify` needs besides the measurement: claims from facts, its document, its state file,
-//! progress, and how it is interrupted.
+//! What `verify` needs besides the measurement: claims from facts, its document, its state file
+//! and progress.
 
 pub(crate) mod claims;
 pub(crate) mod duration;
-pub(crate) mod interrupt;
 pub(crate) mod progress;
 pub(crate) mod report;
 pub(crate) mod state;

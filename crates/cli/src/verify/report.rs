@@ -1,5 +1,6 @@
 //! `verify --json`.
 
+use crate::report::MachineReport;
 use clocksmith_facts::Facts;
 use clocksmith_facts::log::{Event, KernelLog};
 use clocksmith_measure::verify::Outcome;
@@ -57,6 +58,7 @@ impl VerifyReport {
     /// Builds the document.
     pub(crate) fn new(facts: &Facts, outcome: &Outcome, rounds: Option<u64>) -> Self {
         let log = facts.kernel_log();
+        let machine = MachineReport::of(facts);
         let kernel = KernelView {
             clocksource: facts.current_clocksource().value().map(|name| (*name).to_owned()),
             available: facts.available_clocksources().map(<[String]>::to_vec),
@@ -68,12 +70,9 @@ impl VerifyReport {
             headline: crate::render::verify::headline(outcome),
             outcome: outcome.clone(),
             machine: Machine {
-                kernel: facts.kernel.value().map(|kernel| kernel.release.clone()),
-                hypervisor: facts
-                    .hypervisor
-                    .value()
-                    .map(|h| h.as_ref().map_or("none", |h| h.kind.name()).to_owned()),
-                cpu: facts.cpu.model.value().map(|model| model.name.clone()),
+                kernel: machine.kernel,
+                hypervisor: machine.hypervisor,
+                cpu: machine.cpu,
                 online: facts.cpu.online.value().map(clocksmith_facts::cpu::CpuList::count),
             },
             kernel,

@@ -4,8 +4,7 @@
 //! resolved when the program is built. Tests give machines that are wrong in chosen ways.
 
 use super::counter;
-use crate::reads;
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use crate::{pin, reads};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -171,21 +170,11 @@ impl Source for Real {
     }
 
     fn cpus(&self) -> Vec<u32> {
-        let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
-        (0..CpuSet::MAX_CPU)
-            .filter(|cpu| set.is_set(*cpu))
-            .filter_map(|cpu| u32::try_from(cpu).ok())
-            .collect()
+        pin::allowed()
     }
 
     fn pin(&self, cpu: u32) -> Result<(), String> {
-        let index = usize::try_from(cpu).unwrap_or(usize::MAX);
-        if index >= CpuSet::MAX_CPU {
-            return Err(format!("more than {} processors are not supported", CpuSet::MAX_CPU));
-        }
-        let mut set = CpuSet::new();
-        set.set(index);
-        sched_setaffinity(None, &set).map_err(|error| error.to_string())
+        pin::bind(cpu)
     }
 
     fn kernel_hz(&self) -> Option<f64> {

@@ -2,7 +2,7 @@
 
 use super::svg::escape;
 use super::{
-    by_way, difference, duration, factor, headline, main_rows, median, method, plot, times,
+    by_way, difference, duration, factor, figures, headline, main_rows, median, method, plot, times,
 };
 use crate::report::bench::{BenchReport, RowReport};
 use clocksmith_measure::bench::row::Via;
@@ -84,15 +84,9 @@ fn costs(out: &mut String, report: &BenchReport) {
         (None, other) => other.name().to_owned(),
     };
     let rows = main_rows(report).map(|row| {
-        vec![
-            row.clock.to_owned(),
-            median(row.costs.throughput),
-            median(row.costs.serialised),
-            median(row.costs.in_work),
-            times(row.ratio_to_counter),
-            times(row.ratio_to_vdso_monotonic),
-            path(row),
-        ]
+        let mut cells = figures(row);
+        cells.push(path(row));
+        cells
     });
     let titles =
         ["", "back to back", "fenced", "in work", "times the counter", "times the vDSO", "path"];

@@ -1,6 +1,8 @@
 //! `--markdown`: the tables, for an issue or a page of documentation.
 
-use super::{by_way, difference, duration, factor, headline, main_rows, median, method, times};
+use super::{
+    by_way, difference, duration, factor, figures, headline, main_rows, median, method, times,
+};
 use crate::report::bench::BenchReport;
 use clocksmith_measure::bench::row::Via;
 
@@ -19,15 +21,9 @@ pub(crate) fn page(report: &BenchReport) -> String {
         &["", "once", "fenced", "in work", "x counter", "x vDSO", "path"],
         main_rows(report)
             .map(|row| {
-                vec![
-                    row.clock.to_owned(),
-                    median(row.costs.throughput),
-                    median(row.costs.serialised),
-                    median(row.costs.in_work),
-                    times(row.ratio_to_counter),
-                    times(row.ratio_to_vdso_monotonic),
-                    row.missing.clone().unwrap_or_else(|| row.path.name().to_owned()),
-                ]
+                let mut cells = figures(row);
+                cells.push(row.missing.clone().unwrap_or_else(|| row.path.name().to_owned()));
+                cells
             })
             .collect(),
     );

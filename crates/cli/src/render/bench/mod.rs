@@ -61,6 +61,18 @@ fn main_rows(report: &BenchReport) -> impl Iterator<Item = &RowReport> {
     report.rows.iter().filter(|row| matches!(row.via, Via::Libc | Via::Counter | Via::Library))
 }
 
+/// A row's name, three costs and two ratios: the cells of the first table, but for the path.
+fn figures(row: &RowReport) -> Vec<String> {
+    vec![
+        row.clock.to_owned(),
+        median(row.costs.throughput),
+        median(row.costs.serialised),
+        median(row.costs.in_work),
+        times(row.ratio_to_counter),
+        times(row.ratio_to_vdso_monotonic),
+    ]
+}
+
 /// The row of the same clock by another way.
 fn by_way<'a>(report: &'a BenchReport, clock: &str, via: Via) -> Option<&'a RowReport> {
     report.rows.iter().find(|row| row.clock == clock && row.via == via)
