@@ -6,7 +6,9 @@
 //! What must not live here: why anybody would want that, measuring, any printing.
 
 pub mod guardian;
+pub mod plan;
 pub mod switch;
 
 pub use guardian::{Guardian, Watched};
+pub use plan::{Action, Plan, Step};
 pub use switch::{ChangeError, Known, Refusal, Sysfs, refuse};

@@ -1,0 +1,83 @@
+//! Changes to a text by byte ranges: everything else stays as it is.
+
+use std::ops::Range;
+use thiserror::Error;
+
+/// One change: these bytes become that text. An empty range inserts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// Byte offsets, on character borders.
+    pub span: Range<usize>,
+    /// What stands there afterwards.
+    pub with: String,
+}
+
+/// Changes that cannot be made together.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum EditError {
+    /// Two changes of the same place.
+    #[error("two changes overlap at byte {0}; mend one of the findings by hand and try again")]
+    Overlap(usize),
+    /// Not a place in this text.
+    #[error("a change lies outside of the text, or inside a character, at byte {0}")]
+    Outside(usize),
+}
+
+/// Makes the changes. Equal ones count once; several insertions at one place keep their order.
+///
+/// # Errors
+/// Two of them overlap, or one does not fit the text.
+pub fn apply(text: &str, edits: &[Edit]) -> Result<String, EditError> {
+    let mut sorted: Vec<&Edit> = Vec::with_capacity(edits.len());
+    for edit in edits {
+        if !sorted.contains(&edit) {
+            sorted.push(edit);
+        }
+    }
+    sorted.sort_by_key(|edit| (edit.span.start, edit.span.end));
+    let mut out = String::with_capacity(text.len());
+    let mut done = 0;
+    for edit in sorted {
+        if edit.span.start < done {
+            return Err(EditError::Overlap(edit.span.start));
+        }
+        let (Some(kept), Some(_)) =
+            (text.get(done..edit.span.start), text.get(edit.span.start..edit.span.end))
+        else {
+            return Err(EditError::Outside(edit.span.start));
+        };
+        out.push_str(kept);
+        out.push_str(&edit.with);
+        done = edit.span.end;
+    }
+    out.push_str(text.get(done..).unwrap_or_default());
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn edit(span: Range<usize>, with: &str) -> Edit {
+        Edit { span, with: with.to_owned() }
+    }
+
+    #[test]
+    fn the_rest_stays() {
+        let text = "one two three";
+        let edits = [edit(8..13, "3"), edit(0..3, "1"), edit(0..3, "1"), edit(4..4, "and ")];
+        assert_eq!(apply(text, &edits).unwrap(), "1 and two 3");
+        assert_eq!(apply(text, &[edit(0..5, ""), edit(4..6, "")]), Err(EditError::Overlap(4)));
+        assert_eq!(apply("ü", &[edit(1..1, "x")]), Err(EditError::Outside(1)));
+        assert_eq!(apply("a", &[edit(1..9, "x")]), Err(EditError::Outside(1)));
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics(text in "\\PC{0,20}", spans in proptest::collection::vec((0usize..30, 0usize..30), 0..5)) {
+            let edits: Vec<_> = spans.iter().map(|(a, b)| edit(*a..*b, "x")).collect();
+            let _ = apply(&text, &edits);
+        }
+    }
+}

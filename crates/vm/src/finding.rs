@@ -1,0 +1,88 @@
+//! What was found, and by which rule.
+
+use crate::edit::Edit;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::ops::Range;
+
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Worth saying.
+    Info,
+    /// A risk, or a setting that does nothing.
+    Warn,
+    /// A wrong result, a slow clock, or a machine that does not start.
+    Error,
+}
+
+/// A rule. Every kind of file has its own; their ids are public and are never used for another thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// Stable id.
+    pub id: &'static str,
+    /// How much it matters, as a rule.
+    pub severity: Severity,
+    /// What is the matter, in a few words.
+    pub summary: &'static str,
+    /// Why it matters.
+    pub why: &'static str,
+    /// What is risked by leaving it, and by mending it.
+    pub risk: &'static str,
+    /// Who says so: document or source file, function, version.
+    pub source: &'static str,
+}
+
+/// Something that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// By which rule.
+    pub rule: &'static Rule,
+    /// How much it matters here; a rule may matter less for one guest than for another.
+    pub severity: Severity,
+    /// The bytes that it is about; for something that is absent, the place where it would stand.
+    pub span: Range<usize>,
+    /// What is the matter here, when the rule's own words are not enough.
+    pub summary: Option<String>,
+    /// What to do, in words; `None` when nothing is to be done.
+    pub fix: Option<String>,
+    /// The same as changes of the text, where that can be done without knowing more than the file.
+    pub edits: Vec<Edit>,
+}
+
+impl Finding {
+    /// A finding with the rule's own severity and words, and nothing to do.
+    #[must_use]
+    pub fn new(rule: &'static Rule, span: Range<usize>) -> Self {
+        Self { rule, severity: rule.severity, span, summary: None, fix: None, edits: Vec::new() }
+    }
+
+    /// How much it matters here.
+    #[must_use]
+    pub fn severity(mut self, severity: Severity) -> Self {
+        self.severity = severity;
+        self
+    }
+
+    /// What is the matter here.
+    #[must_use]
+    pub fn summary(mut self, summary: impl Into<String>) -> Self {
+        self.summary = Some(summary.into());
+        self
+    }
+
+    /// What to do.
+    #[must_use]
+    pub fn fix(mut self, fix: impl Into<String>) -> Self {
+        self.fix = Some(fix.into());
+        self
+    }
+
+    /// A change that does it.
+    #[must_use]
+    pub fn edit(mut self, span: Range<usize>, with: impl Into<String>) -> Self {
+        self.edits.push(Edit { span, with: with.into() });
+        self
+    }
+}

@@ -1,0 +1,59 @@
+//! From a file to its findings.
+
+use crate::document::Document;
+use crate::finding::Finding;
+use crate::guest::Guest;
+use crate::kind::Kind;
+use thiserror::Error;
+
+/// What a file says.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The guest's system.
+    pub guest: Guest,
+    /// Whether the file is a part of a configuration, or a template: what is absent may stand
+    /// elsewhere.
+    pub partial: bool,
+    /// In the order of the text.
+    pub findings: Vec<Finding>,
+}
+
+/// Why a file could not be looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum LintError {
+    /// It is of its kind, and broken.
+    #[error("line {line}, column {column}: {what}")]
+    Syntax {
+        /// Counted from 1.
+        line: u32,
+        /// Counted from 1, in characters.
+        column: u32,
+        /// What is wrong, and what would be right.
+        what: String,
+    },
+}
+
+/// Looks at a file.
+///
+/// # Errors
+/// It is no valid file of its kind.
+pub fn lint(document: &Document) -> Result<Report, LintError> {
+    let mut report = match document.kind {
+        // One line for each kind: `Kind::Libvirt => crate::libvirt::lint(document)?`.
+        Kind::Libvirt
+        | Kind::Qemu
+        | Kind::Virtualbox
+        | Kind::Vmware
+        | Kind::Xen
+        | Kind::Proxmox
+        | Kind::Kubevirt
+        | Kind::Firecracker
+        | Kind::CloudHypervisor
+        | Kind::Tuned
+        | Kind::Persistence => {
+            Report { guest: Guest::Unknown, partial: false, findings: Vec::new() }
+        }
+    };
+    report.findings.sort_by_key(|finding| (finding.span.start, finding.span.end));
+    Ok(report)
+}
