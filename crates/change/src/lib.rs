@@ -8,6 +8,7 @@
 pub mod guardian;
 pub mod plan;
 pub mod switch;
+pub mod unit;
 
 pub use guardian::{Guardian, Watched};
 pub use plan::{Action, Plan, Step};
