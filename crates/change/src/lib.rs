@@ -5,6 +5,7 @@
 //!
 //! What must not live here: why anybody would want that, measuring, any printing.
 
+pub mod formats;
 pub mod guardian;
 pub mod plan;
 pub mod switch;

@@ -176,10 +176,9 @@ fn take(best: &mut Option<Best>, candidate: Best) {
     };
     match order(&candidate, now) {
         Ordering::Less => *best = Some(candidate),
-        Ordering::Equal if candidate.khz != now.khz => {
-            if now.ties.len() < TIES && !now.ties.contains(&candidate.khz) {
-                now.ties.push(candidate.khz);
-            }
+        Ordering::Equal if candidate.khz != now.khz && !now.ties.contains(&candidate.khz) => {
+            now.ties.push(candidate.khz);
+            now.ties.truncate(TIES);
         }
         _ => {}
     }
