@@ -150,16 +150,19 @@ if have kubernetes-validate "pip install kubernetes-validate"; then
     kubernetes-validate --strict formats/daemonset >said 2>&1 || fail "$(cat said)"
 fi
 
-if have ignition-validate "go install github.com/coreos/ignition/v2/validate@v2.22.0, as ignition-validate"; then
+if have ignition-validate "go install github.com/coreos/ignition/v2/validate@v2.15.0, named ignition-validate"; then
     for file in ignition add-ignition all-ignition; do
         ignition-validate "formats/$file" >said 2>&1 || fail "$file: $(cat said)"
+        # Keys that it does not know are a warning only.
+        [ ! -s said ] || fail "$file: $(cat said)"
     done
 fi
 
-if have butane "go install github.com/coreos/butane/internal@v0.25.1, as butane"; then
+# Few have it, so it is not missed.
+if command -v butane >/dev/null; then
+    echo "-- butane"
     for kind in "" all-; do
-        butane --strict "formats/${kind}butane" >"made" 2>said || fail "butane: $(cat said)"
-        # The same as the one that is written at once.
+        butane --strict "formats/${kind}butane" >made 2>said || fail "butane: $(cat said)"
         python3 -c 'import json, sys
 a, b = (json.load(open(name)) for name in sys.argv[1:])
 sys.exit(a != b)' made "formats/${kind}ignition" || fail "butane makes another configuration: $(cat made)"
