@@ -5,9 +5,11 @@
 //!
 //! What must not live here: why anybody would want that, measuring, any printing.
 
+pub mod formats;
 pub mod guardian;
 pub mod plan;
 pub mod switch;
+pub mod unit;
 
 pub use guardian::{Guardian, Watched};
 pub use plan::{Action, Plan, Step};

@@ -56,6 +56,8 @@ pub(crate) enum Verb {
     Collect(Collect),
     /// What reading the time costs here, by every way there is
     Bench(Box<Bench>),
+    /// Hypervisor configuration, and what it does to a guest's clock
+    Vm(crate::verbs::vm::Vm),
     /// Puts a clocksource back when `bench --every-clocksource` goes away
     #[command(hide = true)]
     GuardClocksource(GuardClocksource),

@@ -1,6 +1,7 @@
 //! The JSON documents of the contract. Fields are added, never removed or renamed.
 
 pub(crate) mod bench;
+pub(crate) mod migrate;
 
 use clocksmith_diagnose::diagnosis::MissingFact;
 use clocksmith_diagnose::explain::Explanation;
@@ -130,6 +131,33 @@ pub(crate) struct MachineReport {
     pub(crate) cpu: Option<String>,
     /// Boots in the kernel log; the last one is reported.
     pub(crate) boots_in_log: Option<u32>,
+    /// What it is as a host of guests, for `vm migrate`.
+    pub(crate) as_host: AsHost,
+}
+
+/// A machine as a host of guests.
+#[derive(Serialize, JsonSchema, Debug)]
+pub(crate) struct AsHost {
+    /// The TSC's frequency.
+    tsc: Option<clocksmith_vm::migrate::host::Tsc>,
+    /// Whether it can scale a guest's TSC.
+    scaling: Option<bool>,
+    /// In which way.
+    hardware: Option<clocksmith_vm::migrate::scale::Hardware>,
+    /// Whether its TSC is invariant, so that guests can have `invtsc`.
+    invariant: Option<bool>,
+}
+
+impl AsHost {
+    fn of(facts: &Facts) -> Self {
+        let host = clocksmith_vm::migrate::host::facts::of_facts("", facts);
+        Self {
+            tsc: host.tsc,
+            scaling: host.scaling,
+            hardware: host.hardware,
+            invariant: host.invariant,
+        }
+    }
 }
 
 impl WhyReport {
@@ -181,6 +209,7 @@ impl MachineReport {
                 .map(|h| h.as_ref().map_or("none", |h| h.kind.name()).to_owned()),
             cpu: facts.cpu.model.value().map(|m| m.name.clone()),
             boots_in_log: facts.kernel_log().map(|log| log.boots),
+            as_host: AsHost::of(facts),
         }
     }
 }
@@ -367,6 +396,7 @@ mod tests {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
         let all = [
             ("clocksmith.bench.v1", schemars::schema_for!(bench::BenchReport)),
+            ("clocksmith.vm-migrate.v1", schemars::schema_for!(migrate::MigrateReport)),
             ("clocksmith.why.v1", schemars::schema_for!(WhyReport)),
             ("clocksmith.predict.v1", schemars::schema_for!(PredictReport)),
             ("clocksmith.collect.v1", schemars::schema_for!(CollectReport)),

@@ -95,6 +95,55 @@ fn explain_a_word_a_message_and_the_unknown() {
 }
 
 #[test]
+fn vm_migrate_of_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let host = |hz: u64, scaling: &str| {
+        format!(
+            "<capabilities><host><cpu><arch>x86_64</arch><vendor>Intel</vendor><counter name='tsc' \
+             frequency='{hz}' scaling='{scaling}'/></cpu></host></capabilities>"
+        )
+    };
+    let same = file("same", &host(2_500_000_000, "no"));
+    let other = file("other", &host(3_000_000_000, "no"));
+    let scales = file("scales", &host(3_000_000_000, "yes"));
+    let guest = file("guest", "qemu-system-x86_64 -cpu host,+invtsc,tsc-frequency=2500000000");
+    let report = dir.path().join("why.json").to_str().unwrap().to_owned();
+    std::fs::write(&report, json(&["why", "--json", "--no-measure"]).0).unwrap();
+
+    let name = "clocksmith.vm-migrate.v1";
+    let value =
+        validate(name, &["vm", "migrate", &guest, "--json", "--to", &same, &other, &scales]);
+    let verdicts: Vec<_> = (0..3).map(|i| value["hosts"][i]["verdict"].clone()).collect();
+    assert_eq!(verdicts, ["exact", "refused", "scaled"]);
+    assert_eq!(value["hosts"][2]["clock"]["multiplier"], 0xd555_5555_5555u64);
+    let value =
+        validate(name, &["vm", "migrate", "--json", "--fleet", "--to", &same, &scales, &report]);
+    assert_eq!(value["fleet"]["frequency_hz"], 2_500_000_000u64);
+    assert_eq!(value["counts"]["hosts"], 3);
+
+    let code = |args: &[&str]| {
+        let out = Command::new(env!("CARGO_BIN_EXE_clocksmith"))
+            .args(["vm", "migrate"])
+            .args(args)
+            .output();
+        out.unwrap().status.code()
+    };
+    assert_eq!(code(&[&guest, "--to", &same, &scales]), Some(0));
+    assert_eq!(code(&[&guest, "--to", &same, &other]), Some(1));
+    assert_eq!(code(&[&guest, "--to", &guest]), Some(2));
+    assert_eq!(code(&["--to", &same]), Some(2));
+    assert_eq!(code(&["--frequency", "2500000", "--to", &same]), Some(2));
+    let open = file("open", &host(3_000_000_000, "?"));
+    assert_eq!(code(&[&guest, "--to", &same, &open]), Some(3));
+    assert_eq!(code(&[&guest, "--to", &open, &other]), Some(1));
+}
+
+#[test]
 fn explain_has_exit_codes() {
     let code = |word: &str| {
         let out = Command::new(env!("CARGO_BIN_EXE_clocksmith")).args(["explain", word]).output();

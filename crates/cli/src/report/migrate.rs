@@ -1,0 +1,220 @@
+//! The document of `vm migrate`.
+
+use clocksmith_vm::migrate::decide::{Answer, Verdict};
+use clocksmith_vm::migrate::fleet::Fleet;
+use clocksmith_vm::migrate::guest::{Frequency, Guest, Manager};
+use clocksmith_vm::migrate::host::Host;
+use clocksmith_vm::migrate::scale::{Ratio, khz_of_hz};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// `vm migrate --json`.
+#[derive(Serialize, JsonSchema, Debug)]
+pub(crate) struct MigrateReport {
+    /// Always `clocksmith.vm-migrate.v1`.
+    schema: &'static str,
+    /// The answer in one sentence.
+    pub(crate) headline: String,
+    /// The guest; null when only a fleet was asked for, of which too little is known.
+    pub(crate) guest: Option<GuestReport>,
+    /// How many hosts there are.
+    pub(crate) counts: Counts,
+    /// The answer for each host, in the order in which they were given.
+    pub(crate) hosts: Vec<Answer>,
+    /// What serves the whole fleet; only with `--fleet`.
+    pub(crate) fleet: Option<FleetReport>,
+    /// What holds for every move.
+    pub(crate) notes: Vec<&'static str>,
+}
+
+/// The guest.
+#[derive(Serialize, JsonSchema, Debug)]
+pub(crate) struct GuestReport {
+    /// Its name, where it has one.
+    pub(crate) name: Option<String>,
+    /// Who moves it.
+    pub(crate) manager: Manager,
+    /// Whether it has `invtsc`.
+    pub(crate) invtsc: Option<bool>,
+    /// Whether its TSC frequency is `set`, `absent` or `unknown`.
+    pub(crate) frequency: &'static str,
+    /// The frequency that is set.
+    pub(crate) frequency_hz: Option<u64>,
+    /// What of it is lost, because QEMU and KVM count in kHz.
+    pub(crate) lost_hz: Option<u32>,
+}
+
+/// How many.
+#[derive(Serialize, JsonSchema, Debug)]
+pub(crate) struct Counts {
+    /// All.
+    pub(crate) hosts: usize,
+    /// Where the guest can go.
+    pub(crate) goes: usize,
+    /// Where it cannot.
+    pub(crate) refused: usize,
+    /// Where that is not known.
+    pub(crate) unknown: usize,
+}
+
+/// What serves the whole fleet.
+#[derive(Serialize, JsonSchema, Debug)]
+pub(crate) struct FleetReport {
+    /// The frequency to set, in Hz: whole kHz. Null when no host is known well enough.
+    pub(crate) frequency_hz: Option<u64>,
+    /// How many hosts serve it.
+    pub(crate) serves: usize,
+    /// On how many of them nothing is scaled, so that the guest runs at the host's own rate.
+    pub(crate) unscaled: usize,
+    /// The worst error among these, in parts per billion.
+    pub(crate) worst_error_ppb: Option<i64>,
+    /// How much a guest's clock changes at worst when it moves between two of these.
+    pub(crate) worst_change_ppb: Option<i64>,
+    /// Other frequencies that are as good, in Hz; up to eight. The lowest was taken.
+    pub(crate) ties_hz: Vec<u64>,
+    /// Hosts that cannot scale, in as few groups as there can be; guests of a group share a frequency.
+    pub(crate) groups: Vec<GroupReport>,
+    /// Hosts that can scale: they belong to every group.
+    pub(crate) scaling: Vec<String>,
+    /// Hosts whose TSC is not invariant: they belong to none.
+    pub(crate) unfit: Vec<String>,
+    /// Hosts of which too little is known.
+    pub(crate) unknown: Vec<String>,
+}
+
+/// Hosts that share a frequency.
+#[derive(Serialize, JsonSchema, Debug)]
+pub(crate) struct GroupReport {
+    /// The frequency in their middle, in Hz.
+    pub(crate) frequency_hz: u64,
+    /// The slowest of them, in Hz.
+    pub(crate) slowest_hz: u64,
+    /// The fastest of them, in Hz.
+    pub(crate) fastest_hz: u64,
+    /// Their names.
+    pub(crate) hosts: Vec<String>,
+}
+
+const ONLY_TSC: &str =
+    "This is about the TSC alone: other CPU features, memory and disks may refuse a move, too.";
+const BLACKOUT: &str = "During the move the guest's TSC stands still, as QEMU restores what it last \
+    read; a guest on the clocksource tsc is late by the blackout until NTP corrects it.";
+const TOLERANCE: &str = "Within 250 ppm KVM scales nothing, not even where it could. NTP corrects up to \
+    500 ppm; the parameter tsc_tolerance_ppm=0 of the host's module kvm has it scaled at once.";
+
+impl MigrateReport {
+    /// Builds the document.
+    pub(crate) fn new(
+        guest: Option<Guest>,
+        answers: Vec<Answer>,
+        fleet: Option<Fleet>,
+        hosts: &[Host],
+    ) -> Self {
+        let count = |goes| answers.iter().filter(|a| a.verdict.goes() == goes).count();
+        let counts = Counts {
+            hosts: hosts.len(),
+            goes: count(Some(true)),
+            refused: count(Some(false)),
+            unknown: count(None),
+        };
+        let guest = guest.map(GuestReport::new);
+        let some = |wanted: fn(Verdict) -> bool| answers.iter().any(|a| wanted(a.verdict));
+        let mut notes = Vec::new();
+        if counts.goes > 0 {
+            notes.extend([ONLY_TSC, BLACKOUT]);
+        }
+        if some(|verdict| verdict == Verdict::HostRate) {
+            notes.push(TOLERANCE);
+        }
+        Self {
+            schema: "clocksmith.vm-migrate.v1",
+            headline: headline(guest.as_ref(), &counts),
+            guest,
+            counts,
+            hosts: answers,
+            fleet: fleet.map(|fleet| FleetReport::new(fleet, hosts)),
+            notes,
+        }
+    }
+}
+
+fn headline(guest: Option<&GuestReport>, counts: &Counts) -> String {
+    let Some(guest) = guest else {
+        return "No frequency can be named: no host is known well enough.".to_owned();
+    };
+    let name =
+        guest.name.as_ref().map_or("The guest".to_owned(), |name| format!("The guest {name}"));
+    let Counts { hosts, goes, unknown, .. } = *counts;
+    let where_to = match (goes, hosts) {
+        (1, 1) => "can go to this host".to_owned(),
+        (0, _) if unknown == hosts => "may or may not go: it is not known for any host".to_owned(),
+        (0, 1) => "cannot go to this host".to_owned(),
+        (0, _) if unknown == 0 => format!("can go to none of these {hosts} hosts"),
+        (0, _) => "can go to none of these hosts that enough is known of".to_owned(),
+        _ if goes == hosts => format!("can go to all {hosts} hosts"),
+        _ => format!("can go to {goes} of {hosts} hosts"),
+    };
+    let open = match unknown {
+        0 => String::new(),
+        _ if unknown == hosts => String::new(),
+        _ => format!("; for {unknown} it is not known"),
+    };
+    format!("{name} {where_to}{open}.")
+}
+
+impl GuestReport {
+    fn new(guest: Guest) -> Self {
+        let (frequency, frequency_hz) = match guest.frequency {
+            Frequency::Set(hz) => ("set", Some(hz)),
+            Frequency::Absent => ("absent", None),
+            Frequency::Unknown => ("unknown", None),
+        };
+        Self {
+            name: guest
+                .name
+                .map(|name| name.chars().filter(|c| !c.is_control()).take(64).collect()),
+            manager: guest.manager,
+            invtsc: guest.invtsc,
+            frequency,
+            frequency_hz,
+            lost_hz: frequency_hz.and_then(khz_of_hz).map(|(_, lost)| lost),
+        }
+    }
+}
+
+impl FleetReport {
+    fn new(fleet: Fleet, hosts: &[Host]) -> Self {
+        let names = |places: &[usize]| -> Vec<String> {
+            places.iter().filter_map(|place| hosts.get(*place)).map(|h| h.name.clone()).collect()
+        };
+        let hz = |khz: u32| u64::from(khz) * 1000;
+        let best = fleet.best.as_ref();
+        let ppb = |real: u32, nominal: u32| {
+            Ratio::ONE.error(real, nominal).and_then(|error| i64::try_from(error.ppb()).ok())
+        };
+        Self {
+            frequency_hz: best.map(|best| hz(best.khz)),
+            serves: best.map_or(0, |best| best.serves),
+            unscaled: best.map_or(0, |best| best.unscaled),
+            worst_error_ppb: best
+                .and_then(|best| ppb(best.khz.saturating_add(best.worst_khz), best.khz)),
+            worst_change_ppb: best.and_then(|best| ppb(best.range_khz.1, best.range_khz.0)),
+            ties_hz: best
+                .map(|best| best.ties.iter().map(|khz| hz(*khz)).collect())
+                .unwrap_or_default(),
+            groups: fleet
+                .groups
+                .iter()
+                .map(|group| GroupReport {
+                    frequency_hz: hz(group.khz),
+                    slowest_hz: hz(group.range_khz.0),
+                    fastest_hz: hz(group.range_khz.1),
+                    hosts: names(&group.hosts),
+                })
+                .collect(),
+            scaling: names(&fleet.scaling),
+            unfit: names(&fleet.unfit),
+            unknown: names(&fleet.unknown),
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! `vm migrate`: can this guest go to these hosts, and what does its clock do there?
+
+use crate::args::Common;
+use crate::exit::Code;
+use crate::gather;
+use crate::render;
+use crate::report::migrate::MigrateReport;
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use clocksmith_vm::migrate::decide::{Answer, decide};
+use clocksmith_vm::migrate::fleet::fleet;
+use clocksmith_vm::migrate::guest::{self, Frequency, Guest, Manager};
+use clocksmith_vm::migrate::host::{self, Host};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+pub(crate) const HELP: &str = "\
+GUEST is a libvirt domain (virsh dumpxml), a QEMU command line, or a bundle that `clocksmith \
+collect` wrote in the guest. HOST is the output of `virsh capabilities`, nodes of Kubernetes with \
+KubeVirt's labels (kubectl get nodes -o json), `clocksmith why --json`, a bundle of a host, a mirror \
+of its /proc and /sys, or a directory of such files.\n\nExit codes: 0 it can go to all of them, 1 not \
+to all, 2 wrong usage, 3 not known.";
+
+/// Files of hosts may be lists of many thousand nodes.
+const MAX_BYTES: u64 = 2 << 30;
+
+/// Options of `vm migrate`.
+#[derive(Args, Debug, Clone)]
+pub(crate) struct Migrate {
+    /// The guest's configuration
+    #[arg(value_name = "GUEST", required_unless_present_any = ["frequency", "fleet"])]
+    guest: Option<PathBuf>,
+    /// The hosts that it may go to
+    #[arg(long, value_name = "HOST", num_args = 1.., required = true)]
+    to: Vec<PathBuf>,
+    /// A guest with this TSC frequency in Hz, instead of a file
+    #[arg(long, value_name = "HZ", conflicts_with = "guest")]
+    frequency: Option<String>,
+    /// The guest of --frequency has invtsc
+    #[arg(long, requires = "frequency")]
+    invtsc: bool,
+    /// Find the one frequency that serves these hosts best, and the groups that share one
+    #[arg(long)]
+    fleet: bool,
+}
+
+pub(crate) fn run(common: &Common, args: &Migrate) -> Result<Code> {
+    let mut hosts = Vec::new();
+    for path in &args.to {
+        read_hosts(path, true, &mut hosts)
+            .with_context(|| format!("cannot use {} as a host", path.display()))?;
+    }
+    if hosts.is_empty() {
+        bail!("no host in what --to names");
+    }
+    let fleet = args.fleet.then(|| fleet(&hosts));
+    let guest = match (&args.guest, &args.frequency) {
+        (Some(path), _) => Some(
+            read_guest(path)
+                .with_context(|| format!("cannot use {} as a guest", path.display()))?,
+        ),
+        (None, Some(hz)) => Some(Guest {
+            name: None,
+            manager: Manager::Unknown,
+            invtsc: Some(args.invtsc),
+            frequency: Frequency::Set(host::frequency(hz).context("--frequency")?),
+        }),
+        // A guest that is made for this fleet.
+        (None, None) => fleet.as_ref().and_then(|fleet| fleet.best.as_ref()).map(|best| Guest {
+            name: None,
+            manager: Manager::Unknown,
+            invtsc: Some(true),
+            frequency: Frequency::Set(u64::from(best.khz) * 1000),
+        }),
+    };
+    let answers: Vec<Answer> =
+        guest.iter().flat_map(|guest| hosts.iter().map(|host| decide(guest, host))).collect();
+    let code = if answers.iter().any(|answer| answer.verdict.goes() == Some(false)) {
+        Code::Bad
+    } else if answers.is_empty() || answers.iter().any(|answer| answer.verdict.goes().is_none()) {
+        Code::Undetermined
+    } else {
+        Code::Done
+    };
+    let report = MigrateReport::new(guest, answers, fleet, &hosts);
+    if common.json {
+        render::json(&report)?;
+    } else {
+        render::migrate::print(common, &report)?;
+    }
+    Ok(code)
+}
+
+/// What a file holds, as its beginning shows.
+enum Content {
+    Text(String),
+    /// Something packed: a bundle.
+    Packed,
+}
+
+fn read(path: &Path) -> Result<Content> {
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))
+        .with_context(|| format!("cannot read {}", path.display()))?;
+    if bytes.len() as u64 > MAX_BYTES {
+        bail!("{} is larger than 2 GiB; split it", path.display());
+    }
+    // gzip, xz, zstd; and a plain tar has its mark at byte 257.
+    let packed: [&[u8]; 3] = [b"\x1f\x8b", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd"];
+    if packed.iter().any(|magic| bytes.starts_with(magic)) || bytes.get(257..262) == Some(b"ustar")
+    {
+        return Ok(Content::Packed);
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Content::Text(text)),
+        Err(_) => bail!("{} is neither text (UTF-8) nor a bundle", path.display()),
+    }
+}
+
+fn name_of(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    name.to_string_lossy().chars().filter(|c| !c.is_control()).collect()
+}
+
+fn read_hosts(path: &Path, deeper: bool, hosts: &mut Vec<Host>) -> Result<()> {
+    let from_facts =
+        |from| -> Result<Host> { Ok(host::facts::of_facts(name_of(path), &gather::facts(from)?)) };
+    if path.is_dir() {
+        let mirror = ["proc", "sys", "dmesg"].iter().any(|name| path.join(name).exists());
+        if mirror {
+            hosts.push(from_facts(gather::From { root: Some(path), ..Default::default() })?);
+            return Ok(());
+        }
+        let entries = std::fs::read_dir(path)
+            .and_then(Iterator::collect::<std::io::Result<Vec<_>>>)
+            .with_context(|| format!("cannot list {}", path.display()))?;
+        let mut files: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path()).collect();
+        files.sort();
+        if files.is_empty() || !deeper {
+            bail!("{} is a directory without files of hosts", path.display());
+        }
+        for file in files {
+            read_hosts(&file, false, hosts)
+                .with_context(|| format!("cannot use {} as a host", file.display()))?;
+        }
+        return Ok(());
+    }
+    match read(path)? {
+        Content::Packed => {
+            hosts.push(from_facts(gather::From { bundle: Some(path), ..Default::default() })?);
+        }
+        Content::Text(text) => hosts.extend(host::parse(&name_of(path), &text)?),
+    }
+    Ok(())
+}
+
+fn read_guest(path: &Path) -> Result<Guest> {
+    if path.is_dir() {
+        let facts = gather::facts(gather::From { root: Some(path), ..Default::default() })?;
+        return Ok(guest::of_facts(&facts));
+    }
+    match read(path)? {
+        Content::Packed => {
+            let facts = gather::facts(gather::From { bundle: Some(path), ..Default::default() })?;
+            Ok(guest::of_facts(&facts))
+        }
+        Content::Text(text) => Ok(guest::parse(&text)?),
+    }
+}
