@@ -25,8 +25,7 @@ const ATTEMPTS: u32 = 1000;
 pub(super) struct Lock {
     directory: OwnedFd,
     path: PathBuf,
-    // Held as long as it is open.
-    _file: File,
+    file: File,
     /// Directories made for the journal that are to go away with it, outermost first.
     pub(super) home: Vec<PathBuf>,
 }
@@ -68,7 +67,7 @@ impl Lock {
                 let _ = rustix::fs::ftruncate(&file, 0);
                 let _ = file.rewind().and_then(|()| write!(file, "{}", std::process::id()));
                 home.dedup();
-                return Ok(Self { directory, path: located.path, _file: file, home });
+                return Ok(Self { directory, path: located.path, file, home });
             }
         }
         Err(JournalError::Busy { pid: None })
@@ -78,11 +77,16 @@ impl Lock {
         &self.directory
     }
 
-    /// Before the lock is given back: takes the journal's directory away if nothing is in it.
+    /// Gives the lock back; before that, takes the journal's directory away if nothing is in it.
     pub(super) fn release(&mut self, place: &Place, empty: bool) {
-        if !empty {
-            return;
+        if empty {
+            self.leave(place);
         }
+        // Not by closing alone: a child that another thread is just starting has it open too.
+        let _ = rustix::fs::flock(&self.file, FlockOperation::Unlock);
+    }
+
+    fn leave(&mut self, place: &Place) {
         // What cannot be removed stays, and does no harm.
         let tree = place.tree();
         let names = tree.names(&self.path).ok().flatten().unwrap_or_default();
