@@ -3,6 +3,8 @@
 //! Killed before and after every system call that changes anything; with `CLOCKSMITH_CRASH=all` (some
 //! minutes) also before and after the others, and recoveries of more states.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod common;
 #[path = "common/trace.rs"]
 mod trace;

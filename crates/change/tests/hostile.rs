@@ -1,5 +1,7 @@
 //! Full, read-only, immutable and strange filesystems. Needs root, for mounts in a namespace of its own.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod common;
 
 use clocksmith_change::journal::*;

@@ -1,5 +1,7 @@
 //! Changes of a small system, made and taken back.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod common;
 
 use clocksmith_change::journal::*;

@@ -1,5 +1,7 @@
 //! Any change of any tree can be taken back to the byte.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod common;
 
 use clocksmith_change::journal::*;

@@ -1,5 +1,6 @@
 //! Kills a process at one of its system calls.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
 #![allow(unreachable_pub, reason = "a module of a test program")]
 
 use std::collections::{BTreeMap, BTreeSet};
