@@ -3,6 +3,7 @@
 //! Killed before and after every system call that changes anything; with `CLOCKSMITH_CRASH=all` (some
 //! minutes) also before and after the others, and recoveries of more states.
 
+#![cfg(all(target_env = "gnu", target_pointer_width = "64"))]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;

@@ -257,3 +257,48 @@ fn a_boot_partition_without_owners() {
     same(&before, &after, "FAT");
     same(&before, &last, "FAT, a link");
 }
+
+#[test]
+fn the_running_system_with_its_own_programs() {
+    if !own_mounts() {
+        return;
+    }
+    // What would be changed of this machine is covered, for this thread and what it starts.
+    for directory in ["/var/lib", "/srv"] {
+        assert!(mount("tmpfs", Path::new(directory), "tmpfs", 0, "mode=755"));
+    }
+    let place = Place::at(Path::new("/"), clocksmith_change::Sysfs::at(Path::new("/srv"))).unwrap();
+    let run = |command: &[&str]| {
+        step(Action::Run {
+            command: command.iter().map(|&word| word.to_owned()).collect(),
+            rewrites: vec!["/srv/there".into()],
+            undo: Some(vec![
+                "sh".to_owned(),
+                "-c".to_owned(),
+                "echo undone >> /srv/log".to_owned(),
+            ]),
+            regenerate: None,
+        })
+    };
+    fs::write("/srv/there", "old").unwrap();
+    let steps = vec![write("/srv/here", "new"), run(&["cp", "/srv/here", "/srv/there"])];
+    let mut all = Plan { summary: String::new(), steps, accepted: Vec::new() };
+    let mut journal = Journal::open(&place, Wait::No).unwrap();
+    journal.apply(&all, &mut Silent).unwrap();
+    assert_eq!(fs::read_to_string("/srv/there").unwrap(), "new");
+    let report = journal.undo(Which::Last, Force::No).unwrap().remove(0);
+    assert_eq!((report.ran.len(), report.left.len()), (1, 0));
+    assert_eq!(fs::read_to_string("/srv/there").unwrap(), "old");
+    assert_eq!(fs::read_to_string("/srv/log").unwrap(), "undone\n");
+    assert!(!Path::new("/srv/here").exists());
+    // A program that is missing, or fails.
+    all.steps.push(run(&["update-grub-of-nobody"]));
+    let error = journal.apply(&all, &mut Silent).unwrap_err();
+    assert!(matches!(error.end, End::Untouched), "{error}");
+    all.steps[2] = run(&["cp", "/srv/nothing", "/srv/there"]);
+    let error = journal.apply(&all, &mut Silent).unwrap_err();
+    assert!(error.to_string().contains("cp: "), "{error}");
+    assert_eq!(fs::read_to_string("/srv/there").unwrap(), "old");
+    drop(journal);
+    assert!(!Path::new("/var/lib/clocksmith").exists());
+}

@@ -183,6 +183,9 @@ fn start(
 ) -> std::io::Result<Child> {
     let us = rustix::process::getpid();
     let mut child = Command::new(program);
+    if let Some(name) = command.first() {
+        child.arg0(name);
+    }
     child
         .args(command.iter().skip(1))
         .env_clear()
