@@ -190,7 +190,7 @@ fn a_recovery_killed_at_every_stop() {
                 assert!(new == 0 && old > 0, "{from}, stop {stop}");
                 total += points;
             }
-            stop += 97;
+            stop += if thorough() { 211 } else { 161 };
         }
     }
     println!("recovery: killed at {total} points");
