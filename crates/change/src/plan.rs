@@ -66,6 +66,10 @@ pub enum Action {
         /// What to run when it is taken back, after the files were put back; for what is not in files
         /// (`systemctl daemon-reload`).
         undo: Option<Vec<String>>,
+        /// What makes those files anew when it is taken back and somebody else has rewritten them since,
+        /// after the files of the other steps were put back: `update-grub` after a kernel update, which
+        /// must not be lost. Nothing: such a file is a conflict.
+        regenerate: Option<Vec<String>>,
     },
     /// The running kernel shall use this clocksource.
     Clocksource {
