@@ -1,6 +1,7 @@
 //! The JSON documents of the contract. Fields are added, never removed or renamed.
 
 pub(crate) mod bench;
+pub(crate) mod vm;
 
 use clocksmith_diagnose::diagnosis::MissingFact;
 use clocksmith_diagnose::explain::Explanation;
