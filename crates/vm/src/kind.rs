@@ -97,15 +97,15 @@ impl Kind {
 
 fn by_content(text: &str) -> Option<Kind> {
     let start = text.trim_start();
-    if start.starts_with('{') || start.starts_with('[') {
-        if let Some(kind) = json(text) {
-            return Some(kind);
-        }
+    if (start.starts_with('{') || start.starts_with('['))
+        && let Some(kind) = json(text)
+    {
+        return Some(kind);
     }
-    if start.starts_with('<') || !start.starts_with("#!") {
-        if let Some(kind) = xml(text) {
-            return Some(kind);
-        }
+    if (start.starts_with('<') || !start.starts_with("#!"))
+        && let Some(kind) = xml(text)
+    {
+        return Some(kind);
     }
     let lines = Lines::of(text);
     if lines.has(|line| line.starts_with("apiVersion:") && line.contains("kubevirt.io"))

@@ -175,10 +175,9 @@ impl<'a> Machine<'a> {
         }
         if let Some((key, node)) =
             self.domain.at(&["features", "hyperv"]).and_then(|h| h.entry("reenlightenment"))
+            && node.entry("enabled").is_none_or(|(_, value)| value.truth() != Some(false))
         {
-            if node.entry("enabled").is_none_or(|(_, value)| value.truth() != Some(false)) {
-                out.push(Finding::new(&rules::REENLIGHTENMENT, key.span.clone()));
-            }
+            out.push(Finding::new(&rules::REENLIGHTENMENT, key.span.clone()));
         }
         if let Some(hidden) =
             self.domain.at(&["features", "kvm", "hidden"]).filter(|h| h.truth() == Some(true))

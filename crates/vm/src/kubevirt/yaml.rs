@@ -80,10 +80,8 @@ impl Node {
     /// Calls with every map, outermost first, until one is taken.
     pub(super) fn find<'a>(&'a self, take: &mut dyn FnMut(&'a Node) -> bool) {
         match self {
-            Node::Map { entries, .. } => {
-                if !take(self) {
-                    entries.iter().for_each(|(_, node)| node.find(take));
-                }
+            Node::Map { entries, .. } if !take(self) => {
+                entries.iter().for_each(|(_, node)| node.find(take));
             }
             Node::List { items } => items.iter().for_each(|item| item.find(take)),
             _ => {}

@@ -33,10 +33,10 @@ pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
         let words = "remove it, and say <timer name='hpet' present='no'/>";
         out.push(Finding::new(&qemu::NO_HPET, word.span()).fix(words));
     }
-    if let Some((element, true)) = domain.switched("hyperv", "reenlightenment") {
-        if domain.frequency().is_none() {
-            out.push(Finding::new(&rules::REENLIGHTENMENT, element.open.clone()));
-        }
+    if let Some((element, true)) = domain.switched("hyperv", "reenlightenment")
+        && domain.frequency().is_none()
+    {
+        out.push(Finding::new(&rules::REENLIGHTENMENT, element.open.clone()));
     }
     if let Some(cmdline) =
         domain.child("os").and_then(|os| domain.tree.children(os, "cmdline").next())

@@ -110,12 +110,10 @@ pub(crate) fn lint(document: &Document) -> Result<Report, LintError> {
     if let Some(line) = &line {
         report.findings.extend(args(line, guest));
     }
-    if section.value("kvm") == "0" {
-        if let Some(value) = section.get("kvm") {
-            report
-                .findings
-                .push(Finding::new(&rules::KVM_DISABLED, value.span()).fix("remove kvm: 0"));
-        }
+    if section.value("kvm") == "0"
+        && let Some(value) = section.get("kvm")
+    {
+        report.findings.push(Finding::new(&rules::KVM_DISABLED, value.span()).fix("remove kvm: 0"));
     }
     if let Some(value) = section.get("tdf").filter(|value| value.as_str() == "1") {
         report.findings.push(Finding::new(&rules::TDF, value.span()));
@@ -167,16 +165,16 @@ fn args(line: &Line, guest: Guest) -> Vec<Finding> {
             None => finding,
         });
     }
-    if let Some(property) = line.machines.iter().rev().find_map(|machine| machine.get("hpet")) {
-        if property.state() == Some(true) {
-            let finding = Finding::new(&qemu::HPET_ON, property.span()).fix("-machine hpet=off");
-            let span =
-                property.value.as_ref().and_then(Placed::exact).filter(|_| guest != Guest::Macos);
-            out.push(match span {
-                Some(span) => finding.edit(span, "off"),
-                None => finding,
-            });
-        }
+    if let Some(property) = line.machines.iter().rev().find_map(|machine| machine.get("hpet"))
+        && property.state() == Some(true)
+    {
+        let finding = Finding::new(&qemu::HPET_ON, property.span()).fix("-machine hpet=off");
+        let span =
+            property.value.as_ref().and_then(Placed::exact).filter(|_| guest != Guest::Macos);
+        out.push(match span {
+            Some(span) => finding.edit(span, "off"),
+            None => finding,
+        });
     }
     if let Some(append) = &line.append {
         out.extend(machine::guest_command_line(append));

@@ -109,22 +109,21 @@ pub(crate) fn check(cpu: &Properties, context: &Context<'_>) -> Vec<Finding> {
         out.push(cut(names.tsc_deadline_off, property, true, "remove it"));
     }
     let model = cpu.head_name();
-    if let Some(property) = cpu.get("migratable") {
-        if !has_migratable(&model) {
-            let words =
-                "remove migratable=; for a named model, invtsc is asked for by +invtsc alone";
-            out.push(cut(&rules::MIGRATABLE_NAMED, property, true, words));
-        }
+    if let Some(property) = cpu.get("migratable")
+        && !has_migratable(&model)
+    {
+        let words = "remove migratable=; for a named model, invtsc is asked for by +invtsc alone";
+        out.push(cut(&rules::MIGRATABLE_NAMED, property, true, words));
     }
     out.extend(invariant_tsc(cpu, context, invariant, &span));
     if windows
         && cpu.flag("hv-time").is_none()
         && cpu.list.iter().any(|p| p.name.starts_with("hv-"))
+        && cpu.flag("hv-passthrough") != Some(true)
+        && !cpu.whole.unknown()
     {
-        if cpu.flag("hv-passthrough") != Some(true) && !cpu.whole.unknown() {
-            let finding = Finding::new(&rules::HV_TIME_MISSING, span).fix("add hv-time");
-            out.push(append(finding, cpu, ",hv-time"));
-        }
+        let finding = Finding::new(&rules::HV_TIME_MISSING, span).fix("add hv-time");
+        out.push(append(finding, cpu, ",hv-time"));
     }
     out
 }

@@ -63,10 +63,10 @@ impl Script {
     }
 
     fn take(&mut self, words: &[Placed]) {
-        if let Some(command) = command(words) {
-            if self.commands.len() < MOST_COMMANDS {
-                self.commands.push(command);
-            }
+        if let Some(command) = command(words)
+            && self.commands.len() < MOST_COMMANDS
+        {
+            self.commands.push(command);
         }
     }
 
@@ -173,14 +173,14 @@ impl Variables {
             }
             // `NAME := words` of make, `NAME = words` of make and others.
             let operator = words.get(index + 1).and_then(Word::literal);
-            if let (Some(name), Some(operator @ ("=" | ":=" | "+=" | "?="))) = (plain, operator) {
-                if name_length(name) == name.len() {
-                    let tail = words.get(index + 2..).unwrap_or_default();
-                    let value = Value::Array(self.expand(tail, None));
-                    self.set(name, value, operator == "+=", under);
-                    // The words may be a command themselves.
-                    return tail;
-                }
+            if let (Some(name), Some(operator @ ("=" | ":=" | "+=" | "?="))) = (plain, operator)
+                && name_length(name) == name.len()
+            {
+                let tail = words.get(index + 2..).unwrap_or_default();
+                let value = Value::Array(self.expand(tail, None));
+                self.set(name, value, operator == "+=", under);
+                // The words may be a command themselves.
+                return tail;
             }
             let Some((name, append, value)) = self.assignment(word) else {
                 break;
@@ -266,10 +266,11 @@ impl Variables {
     fn named(&self, words: &[Word]) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for piece in words.iter().flat_map(|word| &word.pieces) {
-            if let Piece::Variable { name, .. } = piece {
-                if self.others.contains_key(name) && !names.contains(name) {
-                    names.push(name.clone());
-                }
+            if let Piece::Variable { name, .. } = piece
+                && self.others.contains_key(name)
+                && !names.contains(name)
+            {
+                names.push(name.clone());
             }
         }
         names
