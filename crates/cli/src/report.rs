@@ -372,6 +372,8 @@ mod tests {
             ("clocksmith.predict.v1", schemars::schema_for!(PredictReport)),
             ("clocksmith.collect.v1", schemars::schema_for!(CollectReport)),
             ("clocksmith.verify.v1", schemars::schema_for!(crate::verify::report::VerifyReport)),
+            ("clocksmith.vm-lint.v1", schemars::schema_for!(vm::LintReport)),
+            ("clocksmith.vm-fix.v1", schemars::schema_for!(vm::FixReport)),
             ("clocksmith.explain.v1", schemars::schema_for!(ExplainReport)),
         ];
         for (name, schema) in all {
