@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# All checks of this project: format, lints, docs, tests, the clock, the libraries for C and Python, the formats
-# for configuration tools, licences and advisories, boots of real kernels and of an installed system, scenarios in running guests, fuzzing,
+# All checks of this project: format, lints, docs, tests, the clock, the libraries for C and Python, the
+# formats for configuration tools, licences and advisories, files of virtual machines against libvirt,
+# boots of real kernels and of an installed system, scenarios in running guests, fuzzing,
 # speed.
 #
 #   ./test.sh            everything (about half an hour on two cores)
@@ -108,7 +109,7 @@ fuzz() {
         return
     fi
     local target
-    for target in log bundle cpuid cmdline acpi vm_migrate; do
+    for target in log bundle cpuid cmdline acpi vm_libvirt vm_qemu vm_yaml vm_proxmox vm_migrate; do
         if ! fuzz/run "$target" "$fuzz_seconds" >"$log/fuzz" 2>&1; then
             tail -n 100 "$log/fuzz"
             echo "fuzz $target: failed"
@@ -289,6 +290,19 @@ sweep() {
     return 1
 }
 
+# Files of virtual machines against the real libvirt: mended ones are valid, and QEMU is told what was
+# predicted.
+vm() {
+    local tool
+    for tool in virsh virt-xml-validate xmllint qemu-system-x86_64; do
+        if ! command -v "$tool" >/dev/null; then
+            skip "no $tool: apt-get install libvirt-clients libvirt-daemon-driver-qemu libxml2-utils qemu-system-x86"
+            return
+        fi
+    done
+    timeout 600 cargo test --locked -p clocksmith-vm --test libvirt -- --ignored --nocapture
+}
+
 # A program that runs in any guest; without the target for it the guests run none.
 static_program() {
     static=${CARGO_TARGET_DIR:-target}/x86_64-unknown-linux-musl/debug/clocksmith
@@ -296,7 +310,7 @@ static_program() {
         cargo build --locked -p clocksmith-cli --target x86_64-unknown-linux-musl 2>/dev/null
 }
 
-all=(fmt clippy doc test clock c python formats licences advisories boots scenarios sweep disk fuzz speed)
+all=(fmt clippy doc test clock c python formats licences advisories vm boots scenarios sweep disk fuzz speed)
 for name in "${@:-${all[@]}}"; do
     case $name in
     fmt) step fmt cargo fmt --all --check ;;
@@ -309,6 +323,7 @@ for name in "${@:-${all[@]}}"; do
     formats) step formats script crates/change/test.sh ;;
     licences) step licences licences ;;
     advisories) step advisories advisories ;;
+    vm) step vm vm ;;
     boots) step boots boots ;;
     disk) step disk disk ;;
     scenarios) step scenarios scenarios ;;

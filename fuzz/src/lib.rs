@@ -32,3 +32,27 @@ fn answered(diagnosis: &Diagnosis) {
         assert!(bare || !cause.evidence.is_empty(), "{:?} has no evidence", cause.id);
     }
 }
+
+/// Looks at a file of a virtual machine and mends it: that ends, every change can be made, what is
+/// mended can be read, and mending twice is mending once.
+pub fn vm(data: &[u8], kind: clocksmith_vm::Kind) {
+    use clocksmith_vm::{Choices, Document, fix, lint, predict};
+    let _ = Document::new("file", data);
+    let Ok(document) = Document::of_kind("file", data, kind) else {
+        return;
+    };
+    assert_eq!(document.text.encode(document.text.as_str()), data, "the encoding is not kept");
+    let Ok(report) = lint(&document) else {
+        return;
+    };
+    for finding in &report.findings {
+        assert!(finding.span.end <= document.text.as_str().len(), "{finding:?}");
+        clocksmith_vm::edit::apply(document.text.as_str(), &finding.edits).expect("changes of one finding");
+    }
+    let _ = predict(&document);
+    for choices in [Choices::default(), Choices { invtsc: true, tsc_frequency: Some(2_000_000_000) }] {
+        let once = fix(&document, &choices).expect("what was read once");
+        let twice = fix(&once.document, &choices).expect("what was mended");
+        assert_eq!(once.document.text, twice.document.text, "mended twice");
+    }
+}

@@ -1,5 +1,7 @@
 //! The command line of the program. One definition: help, man pages and completions come from it.
 
+pub(crate) mod vm;
+
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -56,8 +58,8 @@ pub(crate) enum Verb {
     Collect(Collect),
     /// What reading the time costs here, by every way there is
     Bench(Box<Bench>),
-    /// Hypervisor configuration, and what it does to a guest's clock
-    Vm(crate::verbs::vm::Vm),
+    /// Virtual machines' files: what they do to the guest's clock, and how to mend them
+    Vm(vm::Vm),
     /// Puts a clocksource back when `bench --every-clocksource` goes away
     #[command(hide = true)]
     GuardClocksource(GuardClocksource),

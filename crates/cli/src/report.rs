@@ -2,6 +2,7 @@
 
 pub(crate) mod bench;
 pub(crate) mod migrate;
+pub(crate) mod vm;
 
 use clocksmith_diagnose::diagnosis::MissingFact;
 use clocksmith_diagnose::explain::Explanation;
@@ -401,6 +402,8 @@ mod tests {
             ("clocksmith.predict.v1", schemars::schema_for!(PredictReport)),
             ("clocksmith.collect.v1", schemars::schema_for!(CollectReport)),
             ("clocksmith.verify.v1", schemars::schema_for!(crate::verify::report::VerifyReport)),
+            ("clocksmith.vm-lint.v1", schemars::schema_for!(vm::LintReport)),
+            ("clocksmith.vm-fix.v1", schemars::schema_for!(vm::FixReport)),
             ("clocksmith.explain.v1", schemars::schema_for!(ExplainReport)),
         ];
         for (name, schema) in all {

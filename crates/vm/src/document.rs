@@ -2,6 +2,11 @@
 
 use crate::kind::Kind;
 use crate::text::Text;
+use thiserror::Error;
+
+/// The largest file that is looked at, in bytes. Configurations are of some kilobytes; what is larger
+/// is something else.
+pub const MAX_BYTES: usize = 16 << 20;
 
 /// A file: its name (which tells little but its ending), its text, its kind.
 #[derive(Clone, Debug)]
@@ -12,4 +17,98 @@ pub struct Document {
     pub text: Text,
     /// What kind of file it is.
     pub kind: Kind,
+}
+
+/// Why something is no file to look at.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum DocumentError {
+    /// Nothing in it.
+    #[error("it is empty")]
+    Empty,
+    /// Larger than [`MAX_BYTES`].
+    #[error("it has more than {} MiB, so it is no configuration of a virtual machine", MAX_BYTES >> 20)]
+    TooLarge,
+    /// No text.
+    #[error("{0}")]
+    Binary(String),
+    /// Text, of no kind that is known.
+    #[error(
+        "no kind of configuration was recognised in it; say which it is with --kind ({})",
+        Kind::names()
+    )]
+    UnknownKind,
+}
+
+impl Document {
+    /// Takes a file: its bytes become text, and its kind is recognised.
+    ///
+    /// # Errors
+    /// It is empty, too large, no text, or of no kind that is known.
+    pub fn new(name: &str, bytes: &[u8]) -> Result<Self, DocumentError> {
+        let text = read(bytes)?;
+        let kind = Kind::detect(name, text.as_str()).ok_or(DocumentError::UnknownKind)?;
+        Ok(Self { name: name.to_owned(), text, kind })
+    }
+
+    /// Takes a file whose kind somebody has said.
+    ///
+    /// # Errors
+    /// It is empty, too large, or no text.
+    pub fn of_kind(name: &str, bytes: &[u8], kind: Kind) -> Result<Self, DocumentError> {
+        Ok(Self { name: name.to_owned(), text: read(bytes)?, kind })
+    }
+
+    /// The same file with another text.
+    #[must_use]
+    pub fn with_text(&self, text: String) -> Self {
+        Self { name: self.name.clone(), text: self.text.changed(text), kind: self.kind }
+    }
+}
+
+fn read(bytes: &[u8]) -> Result<Text, DocumentError> {
+    if bytes.len() > MAX_BYTES {
+        return Err(DocumentError::TooLarge);
+    }
+    let text = Text::decode(bytes).map_err(DocumentError::Binary)?;
+    if text.as_str().trim().is_empty() {
+        return Err(DocumentError::Empty);
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const VMX: &str = ".encoding = \"UTF-8\"\nvirtualHW.version = \"19\"\nguestOS = \"other\"\n";
+
+    #[test]
+    fn what_is_no_configuration_is_said() {
+        let error = |bytes: &[u8]| Document::new("x", bytes).unwrap_err().to_string();
+        assert_eq!(error(b""), "it is empty");
+        assert_eq!(error(b" \n\t"), "it is empty");
+        assert!(error(b"QFI\xfb\0\0\0\x03").contains("disk image"), "{}", error(b"QFI\xfb\0"));
+        assert!(error(b"a\0b\x01\x02").contains("byte 1"));
+        assert!(error(&vec![b' '; MAX_BYTES + 1]).contains("16 MiB"));
+        let unknown = error(b"Dear Sir or Madam,\n");
+        assert!(unknown.contains("--kind") && unknown.contains("cloud-hypervisor"), "{unknown}");
+    }
+
+    #[test]
+    fn every_encoding_comes_back_as_it_was() {
+        let mut utf8 = b"\xef\xbb\xbf".to_vec();
+        utf8.extend(VMX.as_bytes());
+        let mut utf16 = vec![0xff, 0xfe];
+        utf16.extend(VMX.encode_utf16().flat_map(u16::to_le_bytes));
+        let mut big = vec![0xfe, 0xff];
+        big.extend(VMX.encode_utf16().flat_map(u16::to_be_bytes));
+        let mut gbk = VMX.as_bytes().to_vec();
+        gbk.extend(b"displayName = \"\xce\xd2\xb5\xc4\"\n");
+        for bytes in [utf8, utf16, big, gbk] {
+            let document = Document::new("x.vmx", &bytes).unwrap();
+            assert_eq!(document.kind, Kind::Vmware);
+            assert!(document.text.as_str().starts_with(".encoding"));
+            assert_eq!(document.text.encode(document.text.as_str()), bytes);
+        }
+    }
 }

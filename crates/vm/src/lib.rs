@@ -9,19 +9,34 @@
 //! All of it is pure: text in, findings out. Reading files, printing and writing are the program's.
 //! What must not live here: what a kernel does with a clock (`clocksmith-kernel`).
 
+pub mod choice;
 pub mod document;
 pub mod edit;
 pub mod finding;
+pub mod fix;
 pub mod guest;
 pub mod kind;
 pub mod lint;
 pub mod migrate;
+pub mod predict;
+pub mod rules;
 pub mod text;
 
-pub use document::Document;
+mod kubevirt;
+mod libvirt;
+mod placed;
+mod proxmox;
+mod qemu;
+mod xml;
+
+pub use choice::Choices;
+pub use document::{Document, DocumentError};
 pub use edit::Edit;
 pub use finding::{Finding, Rule, Severity};
+pub use fix::{Fixed, fix};
 pub use guest::Guest;
 pub use kind::Kind;
-pub use lint::{Report, lint};
+pub use lint::{LintError, Report, lint};
+pub use predict::{Prediction, predict};
+pub use rules::rules;
 pub use text::{Place, Text};

@@ -39,14 +39,13 @@ pub enum LintError {
 /// It is no valid file of its kind.
 pub fn lint(document: &Document) -> Result<Report, LintError> {
     let mut report = match document.kind {
-        // One line for each kind: `Kind::Libvirt => crate::libvirt::lint(document)?`.
-        Kind::Libvirt
-        | Kind::Qemu
-        | Kind::Virtualbox
+        Kind::Libvirt => crate::libvirt::lint(document)?,
+        Kind::Qemu => crate::qemu::lint(document)?,
+        Kind::Proxmox => crate::proxmox::lint(document)?,
+        Kind::Kubevirt => crate::kubevirt::lint(document)?,
+        Kind::Virtualbox
         | Kind::Vmware
         | Kind::Xen
-        | Kind::Proxmox
-        | Kind::Kubevirt
         | Kind::Firecracker
         | Kind::CloudHypervisor
         | Kind::Tuned

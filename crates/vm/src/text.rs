@@ -14,6 +14,22 @@ pub struct Place {
 pub struct Text {
     text: String,
     starts: Vec<usize>,
+    encoding: Encoding,
+}
+
+/// How the text stands in its file. A change is written back in the same way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Encoding {
+    #[default]
+    Utf8,
+    /// With a byte order mark.
+    Utf8Mark,
+    /// With a byte order mark, little end first.
+    Utf16Little,
+    /// With a byte order mark, big end first.
+    Utf16Big,
+    /// Some code page, each byte of it as one character: what is looked for is ASCII in all of them.
+    Bytes,
 }
 
 impl Text {
@@ -22,7 +38,66 @@ impl Text {
     pub fn new(text: String) -> Self {
         let mut starts = vec![0];
         starts.extend(text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i + 1));
-        Self { text, starts }
+        Self { text, starts, encoding: Encoding::default() }
+    }
+
+    /// Takes the bytes of a file: UTF-8, UTF-16 with a byte order mark, or some 8-bit code page.
+    ///
+    /// # Errors
+    /// It is no text; the message says what it looks like.
+    pub fn decode(bytes: &[u8]) -> Result<Self, String> {
+        let (text, encoding) = match bytes {
+            [0xff, 0xfe, rest @ ..] => (utf16(rest, u16::from_le_bytes)?, Encoding::Utf16Little),
+            [0xfe, 0xff, rest @ ..] => (utf16(rest, u16::from_be_bytes)?, Encoding::Utf16Big),
+            _ => {
+                let (rest, marked) = match bytes.strip_prefix(b"\xef\xbb\xbf") {
+                    Some(rest) => (rest, true),
+                    None => (bytes, false),
+                };
+                if let Some(at) = rest.iter().position(|b| *b == 0) {
+                    return Err(binary(bytes, at));
+                }
+                match std::str::from_utf8(rest) {
+                    Ok(text) if marked => (text.to_owned(), Encoding::Utf8Mark),
+                    Ok(text) => (text.to_owned(), Encoding::Utf8),
+                    Err(error) => {
+                        let odd = bytes.iter().filter(|b| control(**b)).count();
+                        if odd * 20 > bytes.len() {
+                            return Err(binary(bytes, error.valid_up_to()));
+                        }
+                        (bytes.iter().map(|b| char::from(*b)).collect(), Encoding::Bytes)
+                    }
+                }
+            }
+        };
+        Ok(Self { encoding, ..Self::new(text) })
+    }
+
+    /// The bytes that a changed text has in the file.
+    #[must_use]
+    pub fn encode(&self, text: &str) -> Vec<u8> {
+        let wide = |mark: &[u8], unit: fn(u16) -> [u8; 2]| {
+            mark.iter().copied().chain(text.encode_utf16().flat_map(unit)).collect()
+        };
+        match self.encoding {
+            Encoding::Utf8 => text.as_bytes().to_vec(),
+            Encoding::Utf8Mark => [b"\xef\xbb\xbf", text.as_bytes()].concat(),
+            Encoding::Utf16Little => wide(&[0xff, 0xfe], u16::to_le_bytes),
+            Encoding::Utf16Big => wide(&[0xfe, 0xff], u16::to_be_bytes),
+            Encoding::Bytes => text.chars().map(|c| u8::try_from(c).unwrap_or(b'?')).collect(),
+        }
+    }
+
+    /// Another text in the same encoding.
+    #[must_use]
+    pub fn changed(&self, text: String) -> Self {
+        Self { encoding: self.encoding, ..Self::new(text) }
+    }
+
+    /// A piece of it; empty if the range does not fit.
+    #[must_use]
+    pub fn slice(&self, span: std::ops::Range<usize>) -> &str {
+        self.text.get(span).unwrap_or_default()
     }
 
     /// All of it.
@@ -53,6 +128,41 @@ impl Text {
             let line = line.strip_suffix('\n').unwrap_or(line);
             Some((start, line.strip_suffix('\r').unwrap_or(line)))
         })
+    }
+}
+
+/// A control character that no text has.
+fn control(byte: u8) -> bool {
+    byte < 0x20 && !matches!(byte, b'\n' | b'\r' | b'\t' | 0x0c | 0x1b)
+}
+
+fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, String> {
+    let broken = || "it begins like UTF-16, and is none".to_owned();
+    let (pairs, rest) = bytes.as_chunks::<2>();
+    if !rest.is_empty() {
+        return Err(broken());
+    }
+    let units: Vec<u16> = pairs.iter().map(|pair| unit(*pair)).collect();
+    String::from_utf16(&units).map_err(|_| broken())
+}
+
+/// What a file that is no text looks like.
+fn binary(bytes: &[u8], at: usize) -> String {
+    let known: [(&[u8], &str); 7] = [
+        (b"QFI\xfb", "a disk image (qcow2)"),
+        (b"KDMV", "a disk image (VMDK)"),
+        (b"conectix", "a disk image (VHD)"),
+        (b"\x7fELF", "a program"),
+        (b"\x1f\x8b", "a compressed file (gzip); uncompress it first"),
+        (b"PK\x03\x04", "an archive (zip); unpack it first"),
+        (
+            b"LibvirtQemudSave",
+            "a saved machine; `virsh save-image-dumpxml` prints its configuration",
+        ),
+    ];
+    match known.iter().find(|(magic, _)| bytes.starts_with(magic)) {
+        Some((_, what)) => format!("it is no text but {what}"),
+        None => format!("it is no text: at byte {at} stands something else"),
     }
 }
 

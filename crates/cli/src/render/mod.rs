@@ -7,6 +7,7 @@ pub(crate) mod facts;
 pub(crate) mod migrate;
 pub(crate) mod predict;
 pub(crate) mod verify;
+pub(crate) mod vm;
 pub(crate) mod why;
 
 use crate::args::Common;

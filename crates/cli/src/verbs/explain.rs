@@ -5,12 +5,18 @@ use crate::exit::Code;
 use crate::render;
 use crate::report::ExplainReport;
 use anyhow::Result;
-use clocksmith_diagnose::explain::{did_you_mean, explain};
+use clocksmith_diagnose::explain::{Explanation, Kind, did_you_mean, explain};
+use clocksmith_vm::{Rule, Severity};
 
 pub(crate) fn run(common: &Common, args: &Explain) -> Result<Code> {
     let query = args.words.join(" ");
-    let explanations = explain(&query);
-    let offers = if explanations.is_empty() { did_you_mean(&query) } else { Vec::new() };
+    let mut explanations = explain(&query);
+    explanations.extend(clocksmith_vm::rules::rule(query.trim()).map(rule));
+    let mut offers = Vec::new();
+    if explanations.is_empty() {
+        offers = did_you_mean(&query);
+        offers.extend(near_rules(query.trim()));
+    }
     let code = if explanations.is_empty() { Code::Undetermined } else { Code::Done };
     let report = ExplainReport::new(query, explanations, offers);
     if common.json {
@@ -19,4 +25,45 @@ pub(crate) fn run(common: &Common, args: &Explain) -> Result<Code> {
         render::explain::print(common, &report)?;
     }
     Ok(code)
+}
+
+/// A rule of `vm lint`, in the form of every explanation.
+fn rule(rule: &Rule) -> Explanation {
+    let severity = match rule.severity {
+        Severity::Error => "an error",
+        Severity::Warn => "a warning",
+        Severity::Info => "worth saying",
+    };
+    Explanation {
+        title: rule.id.to_owned(),
+        kind: Kind::Rule,
+        what: format!("{}.", first_upper(rule.summary)),
+        figures: Vec::new(),
+        versions: String::new(),
+        so_what: format!("{}. As a rule it is {severity}.", first_upper(rule.why)),
+        do_what: format!(
+            "`clocksmith vm lint FILE` says where, `clocksmith vm fix FILE` shows what can be mended. Risk: {}",
+            rule.risk
+        ),
+        see_also: Vec::new(),
+        sources: vec![rule.source.to_owned()],
+    }
+}
+
+fn first_upper(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+/// Rules whose ids begin as the query does, or hold it.
+fn near_rules(query: &str) -> Vec<String> {
+    if query.len() < 3 || query.contains(' ') {
+        return Vec::new();
+    }
+    clocksmith_vm::rules()
+        .map(|rule| rule.id)
+        .filter(|id| id.contains(query))
+        .map(str::to_owned)
+        .take(8)
+        .collect()
 }

@@ -21,8 +21,8 @@ pub(crate) fn run(args: Args) -> Result<Code> {
         Some(Verb::Verify(verify)) => verify::run_verb(&args.common, &verify),
         Some(Verb::Collect(collect)) => collect::run(&args.common, &collect),
         Some(Verb::Bench(bench)) => bench::run(&args.common, &bench),
-        Some(Verb::GuardClocksource(guard)) => Ok(bench::sweep::guard(&guard)),
         Some(Verb::Vm(vm)) => vm::run(&args.common, &vm),
+        Some(Verb::GuardClocksource(guard)) => Ok(bench::sweep::guard(&guard)),
         Some(Verb::Explain(explain)) => explain::run(&args.common, &explain),
     }
 }

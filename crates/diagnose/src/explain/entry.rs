@@ -21,6 +21,8 @@ pub enum Kind {
     Policy,
     /// A remedy id of the diagnosis.
     Remedy,
+    /// A rule of `vm lint`.
+    Rule,
 }
 
 impl Kind {
@@ -35,6 +37,7 @@ impl Kind {
             Self::Term => "term",
             Self::Policy => "policy",
             Self::Remedy => "remedy",
+            Self::Rule => "rule",
         }
     }
 }

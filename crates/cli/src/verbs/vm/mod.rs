@@ -1,29 +1,21 @@
-//! `vm`: hypervisor configuration, and what it does to a guest's clock. One file a verb.
+//! `vm`: virtual machines' files. One file a verb; what they share is how files are read.
 
+mod fix;
+mod lint;
 pub(crate) mod migrate;
+mod read;
+mod write;
 
 use crate::args::Common;
+use crate::args::vm::{Vm, VmVerb};
 use crate::exit::Code;
 use anyhow::Result;
-use clap::{Args, Subcommand};
 
-/// Options of `vm`.
-#[derive(Args, Debug, Clone)]
-pub(crate) struct Vm {
-    #[command(subcommand)]
-    verb: VmVerb,
-}
-
-#[derive(Subcommand, Debug, Clone)]
-enum VmVerb {
-    /// Whether a guest can move to other hosts, and what its clock does there
-    #[command(after_help = migrate::HELP)]
-    Migrate(migrate::Migrate),
-}
-
-/// Runs the verb.
-pub(crate) fn run(common: &Common, vm: &Vm) -> Result<Code> {
-    match &vm.verb {
+/// Runs what was asked for.
+pub(crate) fn run(common: &Common, args: &Vm) -> Result<Code> {
+    match &args.verb {
+        VmVerb::Lint(lint) => lint::run(common, lint),
+        VmVerb::Fix(fix) => fix::run(common, fix),
         VmVerb::Migrate(migrate) => migrate::run(common, migrate),
     }
 }

@@ -1,0 +1,75 @@
+//! The command line of `vm`.
+
+use clap::{Args as ClapArgs, Subcommand, builder::PossibleValuesParser};
+use clocksmith_vm::Kind;
+use std::path::PathBuf;
+
+/// Options of `vm`.
+#[derive(ClapArgs, Debug, Clone)]
+pub(crate) struct Vm {
+    #[command(subcommand)]
+    pub(crate) verb: VmVerb,
+}
+
+/// What to do with the files.
+#[derive(Subcommand, Debug, Clone)]
+pub(crate) enum VmVerb {
+    /// What these files do to the guest's clock
+    #[command(long_about = LINT)]
+    Lint(Lint),
+    /// Mend what can be mended: shows the changes, and makes them with --apply
+    #[command(long_about = FIX)]
+    Fix(Fix),
+    /// Whether a guest can move to other hosts, and what its clock does there
+    #[command(after_help = crate::verbs::vm::migrate::HELP)]
+    Migrate(crate::verbs::vm::migrate::Migrate),
+}
+
+const LINT: &str = "What these files do to the guest's clock: domains of libvirt, command lines of QEMU in \
+any script, VirtualBox, VMware, Xen, Proxmox VE, KubeVirt, Firecracker, Cloud Hypervisor, and what keeps a \
+choice of clocksource over boots.\n\nExit codes: 0 nothing to warn of, 1 warnings or errors, 2 a file \
+cannot be used (the others are reported all the same). `clocksmith explain ID` shows a rule.";
+
+const FIX: &str = "Mends what can be mended without knowing more than the file. Shows the changes; with \
+--apply it makes them, in the file's own style, with everything else byte for byte as it was.\n\nWhat needs a \
+decision is an option: --invtsc, --tsc-frequency. A domain that libvirt keeps itself (/etc/libvirt) is never \
+written: `virsh define` does that.\n\nExit codes: 0 nothing is left to warn of, 1 something is left, 2 a file \
+cannot be used.";
+
+fn kinds() -> PossibleValuesParser {
+    PossibleValuesParser::new(Kind::all().map(Kind::name))
+}
+
+/// Options of `vm lint`.
+#[derive(ClapArgs, Debug, Clone)]
+pub(crate) struct Lint {
+    /// The files; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// What kind of files they are, where that is not recognised
+    #[arg(long, value_name = "KIND", value_parser = kinds())]
+    pub(crate) kind: Option<String>,
+}
+
+/// Options of `vm fix`.
+#[derive(ClapArgs, Debug, Clone)]
+pub(crate) struct Fix {
+    /// The files; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// What kind of files they are, where that is not recognised
+    #[arg(long, value_name = "KIND", value_parser = kinds())]
+    pub(crate) kind: Option<String>,
+    /// Write the files; what they were before is kept as FILE.clocksmith-before
+    #[arg(long)]
+    pub(crate) apply: bool,
+    /// Keep no copy of what they were
+    #[arg(long, requires = "apply")]
+    pub(crate) no_backup: bool,
+    /// Give the guest an invariant TSC; without a frequency it can neither migrate nor be saved
+    #[arg(long)]
+    pub(crate) invtsc: bool,
+    /// Fix the frequency of the guest's TSC, in Hz
+    #[arg(long, value_name = "HERTZ", value_parser = clap::value_parser!(u64).range(1_000_000..=100_000_000_000))]
+    pub(crate) tsc_frequency: Option<u64>,
+}

@@ -1,0 +1,143 @@
+//! `vm lint` and `vm fix` as text.
+
+use super::{Style, text, wrap};
+use crate::args::Common;
+use crate::report::vm::{FindingReport, FixReport, LintFile, LintReport};
+use anyhow::Result;
+use clocksmith_vm::Severity;
+
+/// Prints findings, file by file.
+pub(crate) fn lint(common: &Common, report: &LintReport) -> Result<()> {
+    let style = Style::of(common);
+    let mut out = String::new();
+    for file in report.files.iter().filter(|file| file.error.is_none()) {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out.push_str(&head(file, style));
+        let shown: Vec<&FindingReport> = file
+            .findings
+            .iter()
+            .filter(|finding| !common.quiet || finding.severity >= Severity::Warn)
+            .collect();
+        if shown.is_empty() {
+            out.push_str("  nothing to say\n");
+        }
+        for finding in shown {
+            out.push_str(&one(finding, common, style));
+        }
+    }
+    text(&out)
+}
+
+fn head(file: &LintFile, style: Style) -> String {
+    let kind = file.kind.map_or("", clocksmith_vm::Kind::name);
+    let partial = if file.partial {
+        ", a part or a template: what is absent may stand elsewhere"
+    } else {
+        ""
+    };
+    let line = format!("{} ({kind}, guest: {}{partial})", file.file, file.guest.name());
+    let wrapped = wrap(&line, "", "  ");
+    wrapped.lines().map(|line| style.bold(line) + "\n").collect()
+}
+
+fn severity(severity: Severity, style: Style) -> String {
+    match severity {
+        Severity::Error => style.red("error"),
+        Severity::Warn => style.yellow("warn "),
+        Severity::Info => style.dim("info "),
+    }
+}
+
+fn one(finding: &FindingReport, common: &Common, style: Style) -> String {
+    let place = format!("{}:{}", finding.line, finding.column);
+    let first = format!("  {place:<8}");
+    let body = wrap(
+        &format!("{} [{}]", finding.summary, finding.id),
+        &format!("{first}      "),
+        "          ",
+    );
+    // The colour goes in behind the wrapping, so that it counts for no column.
+    let mut out = body.replacen(
+        &format!("{first}      "),
+        &format!("{first}{} ", severity(finding.severity, style)),
+        1,
+    );
+    let mut row = |label: &str, value: &str| {
+        if !value.is_empty() {
+            out.push_str(&wrap(value, &format!("          {label:<7}"), "                 "));
+        }
+    };
+    if common.quiet {
+        return out;
+    }
+    row("there", &finding.place);
+    if finding.severity > Severity::Info || common.verbose {
+        row("why", finding.why);
+        if let Some(fix) = &finding.fix {
+            let by = if finding.mendable { " (`vm fix` does it)" } else { "" };
+            row("do", &format!("{fix}{by}"));
+        }
+    }
+    if common.verbose {
+        row("risk", finding.risk);
+        row("source", finding.source);
+    }
+    out
+}
+
+/// Prints what changes, and what is left.
+pub(crate) fn fix(common: &Common, report: &FixReport, apply: bool) -> Result<()> {
+    let style = Style::of(common);
+    let mut out = String::new();
+    for file in &report.files {
+        if file.error.is_some() && file.diff.is_empty() {
+            continue;
+        }
+        for line in file.diff.lines() {
+            let line: String = line.chars().filter(|c| !c.is_control() || *c == '\t').collect();
+            out.push_str(&match line.as_bytes().first() {
+                Some(b'+') => style.green(&line),
+                Some(b'-') => style.red(&line),
+                _ => line,
+            });
+            out.push('\n');
+        }
+        if common.quiet {
+            continue;
+        }
+        // Comments to patch(1), so that the output can be piped into it.
+        let mut say = |words: &str| out.push_str(&wrap(words, "# ", "#   "));
+        if file.diff.is_empty() {
+            say(&format!("{}: nothing to change", file.file));
+        }
+        for mended in &file.mended {
+            say(&format!(
+                "{}: mended: {} [{}]. Risk: {}",
+                file.file, mended.summary, mended.id, mended.risk
+            ));
+        }
+        for left in file.left.iter().filter(|finding| finding.severity >= Severity::Warn) {
+            let todo = left.fix.as_ref().map(|fix| format!(". To do: {fix}")).unwrap_or_default();
+            say(&format!(
+                "{}:{}: left: {} [{}]{todo}",
+                file.file, left.line, left.summary, left.id
+            ));
+        }
+        if !file.qemu.is_empty() {
+            say(&format!("{}: QEMU will be told: {}", file.file, file.qemu.join(" ")));
+        }
+        match (&file.backup, file.written) {
+            (Some(backup), true) => say(&format!("{}: written; as it was: {backup}", file.file)),
+            (None, true) => say(&format!("{}: written", file.file)),
+            _ if !apply && !file.diff.is_empty() => {
+                say(
+                    "nothing is written yet: --apply does it; a running guest keeps what it has until it is started anew",
+                );
+            }
+            _ => {}
+        }
+    }
+    text(&out)
+}

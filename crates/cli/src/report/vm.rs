@@ -1,0 +1,161 @@
+//! `vm lint --json` and `vm fix --json`.
+
+use clocksmith_vm::{Document, Finding, Guest, Kind, Report, Severity};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The longest piece of a file that is quoted, in characters.
+const QUOTED: usize = 100;
+
+/// `vm lint --json`.
+#[derive(Serialize, JsonSchema, Debug)]
+pub(crate) struct LintReport {
+    /// Always `clocksmith.vm-lint.v1`.
+    pub(crate) schema: &'static str,
+    /// In the order in which they were given.
+    pub(crate) files: Vec<LintFile>,
+}
+
+/// One file.
+#[derive(Serialize, JsonSchema, Debug)]
+pub(crate) struct LintFile {
+    /// As it was given; `-` is standard input.
+    pub(crate) file: String,
+    /// What kind of file it is; null if it cannot be used.
+    pub(crate) kind: Option<Kind>,
+    /// The guest's system.
+    pub(crate) guest: Guest,
+    /// Whether it is a part of a configuration, or a template: what is absent may stand elsewhere.
+    pub(crate) partial: bool,
+    /// In the order of the file.
+    pub(crate) findings: Vec<FindingReport>,
+    /// Why it cannot be used; null if it can.
+    pub(crate) error: Option<String>,
+}
+
+/// One finding.
+#[derive(Serialize, JsonSchema, Debug, Clone)]
+pub(crate) struct FindingReport {
+    /// The rule; `clocksmith explain ID` shows it.
+    pub(crate) id: &'static str,
+    /// How much it matters.
+    pub(crate) severity: Severity,
+    /// Counted from 1.
+    pub(crate) line: u32,
+    /// Counted from 1, in characters.
+    pub(crate) column: u32,
+    /// What stands there.
+    #[serde(rename = "where")]
+    pub(crate) place: String,
+    /// What is the matter.
+    pub(crate) summary: String,
+    /// Why it matters.
+    pub(crate) why: &'static str,
+    /// What is risked by leaving it, and by mending it.
+    pub(crate) risk: &'static str,
+    /// What to do; null if nothing is to be done.
+    pub(crate) fix: Option<String>,
+    /// Whether `vm fix` does it.
+    pub(crate) mendable: bool,
+    /// Who says so.
+    pub(crate) source: &'static str,
+}
+
+impl FindingReport {
+    /// A finding in its file.
+    pub(crate) fn new(document: &Document, finding: &Finding) -> Self {
+        let place = document.text.place(finding.span.start);
+        Self {
+            id: finding.rule.id,
+            severity: finding.severity,
+            line: place.line,
+            column: place.column,
+            place: quote(document.text.slice(finding.span.clone())),
+            summary: finding.summary.clone().unwrap_or_else(|| finding.rule.summary.to_owned()),
+            why: finding.rule.why,
+            risk: finding.rule.risk,
+            fix: finding.fix.clone(),
+            mendable: !finding.edits.is_empty(),
+            source: finding.rule.source,
+        }
+    }
+}
+
+/// A piece of a file, on one line, without what a terminal would take as a command.
+fn quote(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let clean: String = line.chars().filter(|c| !c.is_control()).collect();
+    let cut: String = clean.chars().take(QUOTED).collect();
+    if cut.len() < clean.len() { cut + "..." } else { cut }
+}
+
+impl LintFile {
+    /// What was found in a file.
+    pub(crate) fn new(file: String, document: &Document, report: &Report) -> Self {
+        Self {
+            file,
+            kind: Some(document.kind),
+            guest: report.guest,
+            partial: report.partial,
+            findings: report.findings.iter().map(|f| FindingReport::new(document, f)).collect(),
+            error: None,
+        }
+    }
+
+    /// A file that cannot be used.
+    pub(crate) fn unusable(file: String, error: String) -> Self {
+        let (guest, findings) = (Guest::Unknown, Vec::new());
+        Self { file, kind: None, guest, partial: false, findings, error: Some(error) }
+    }
+}
+
+/// `vm fix --json`.
+#[derive(Serialize, JsonSchema, Debug)]
+pub(crate) struct FixReport {
+    /// Always `clocksmith.vm-fix.v1`.
+    pub(crate) schema: &'static str,
+    /// In the order in which they were given.
+    pub(crate) files: Vec<FixFile>,
+}
+
+/// One file.
+#[derive(Serialize, JsonSchema, Debug, Default)]
+pub(crate) struct FixFile {
+    /// As it was given; `-` is standard input.
+    pub(crate) file: String,
+    /// What kind of file it is; null if it cannot be used.
+    pub(crate) kind: Option<Kind>,
+    /// The guest's system.
+    pub(crate) guest: Guest,
+    /// Whether it is a part of a configuration, or a template.
+    pub(crate) partial: bool,
+    /// What is mended by the changes.
+    pub(crate) mended: Vec<Mended>,
+    /// How many changes follow --invtsc and --tsc-frequency.
+    pub(crate) chosen: usize,
+    /// The changes as a unified diff; empty where nothing changes.
+    pub(crate) diff: String,
+    /// What is left, with the places of the changed file.
+    pub(crate) left: Vec<FindingReport>,
+    /// What libvirt will tell QEMU about the clock; empty for other files.
+    pub(crate) qemu: Vec<String>,
+    /// Whether the file was written.
+    pub(crate) written: bool,
+    /// Where the file as it was is kept.
+    pub(crate) backup: Option<String>,
+    /// Why it cannot be used or written; null if it can.
+    pub(crate) error: Option<String>,
+}
+
+/// A finding that is mended.
+#[derive(Serialize, JsonSchema, Debug)]
+pub(crate) struct Mended {
+    /// The rule.
+    pub(crate) id: &'static str,
+    /// How much it mattered.
+    pub(crate) severity: Severity,
+    /// What was the matter.
+    pub(crate) summary: String,
+    /// What is risked by mending it.
+    pub(crate) risk: &'static str,
+}

@@ -1,0 +1,97 @@
+//! `vm fix`: mends files, after showing how.
+
+use super::read::{is_stdin, read, shown};
+use super::write;
+use crate::args::Common;
+use crate::args::vm::Fix;
+use crate::exit::Code;
+use crate::render;
+use crate::report::vm::{FindingReport, FixFile, FixReport, Mended};
+use anyhow::{Result, anyhow, bail};
+use clocksmith_vm::{Choices, Severity, choice};
+use similar::TextDiff;
+use std::path::Path;
+
+/// Runs it. A file that cannot be used does not keep the others from being mended.
+pub(crate) fn run(common: &Common, args: &Fix) -> Result<Code> {
+    if args.apply && args.files.iter().any(|path| is_stdin(path)) {
+        bail!(
+            "standard input cannot be written; leave --apply out, and apply the diff with patch(1)"
+        );
+    }
+    let mut files = Vec::new();
+    for path in &args.files {
+        let mut file = FixFile { file: shown(path), ..FixFile::default() };
+        if let Err(error) = one(path, args, &mut file) {
+            file.error = Some(render::error(&error));
+        }
+        files.push(file);
+    }
+    let code = code(&files);
+    let report = FixReport { schema: "clocksmith.vm-fix.v1", files };
+    if common.json {
+        render::json(&report)?;
+    } else {
+        render::vm::fix(common, &report, args.apply)?;
+    }
+    for error in report.files.iter().filter_map(|file| file.error.as_ref()) {
+        eprintln!("{error}");
+    }
+    Ok(code)
+}
+
+fn one(path: &Path, args: &Fix, file: &mut FixFile) -> Result<()> {
+    let (document, bytes) = read(path, args.kind.as_deref())?;
+    let choices = Choices { invtsc: args.invtsc, tsc_frequency: args.tsc_frequency };
+    if !choices.is_empty() && !choice::supported(document.kind) {
+        bail!(
+            "--invtsc and --tsc-frequency are for libvirt, qemu and proxmox files; {} is of kind {}",
+            shown(path),
+            document.kind.name()
+        );
+    }
+    let fixed = clocksmith_vm::fix(&document, &choices).map_err(|error| {
+        anyhow!("cannot use {} as {}: {error}", shown(path), document.kind.name())
+    })?;
+    file.kind = Some(document.kind);
+    file.guest = fixed.report.guest;
+    file.partial = fixed.report.partial;
+    file.chosen = fixed.chosen;
+    file.mended = fixed
+        .mended
+        .iter()
+        .map(|finding| Mended {
+            id: finding.rule.id,
+            severity: finding.severity,
+            summary: finding.summary.clone().unwrap_or_else(|| finding.rule.summary.to_owned()),
+            risk: finding.rule.risk,
+        })
+        .collect();
+    file.left =
+        fixed.report.findings.iter().map(|f| FindingReport::new(&fixed.document, f)).collect();
+    file.qemu = clocksmith_vm::predict(&fixed.document).map(|p| p.options()).unwrap_or_default();
+    let (old, new) = (document.text.as_str(), fixed.document.text.as_str());
+    if old == new {
+        return Ok(());
+    }
+    let name = shown(path);
+    let name = if is_stdin(path) { "stdin" } else { name.trim_start_matches('/') };
+    file.diff = TextDiff::from_lines(old, new)
+        .unified_diff()
+        .header(&format!("a/{name}"), &format!("b/{name}"))
+        .to_string();
+    if args.apply {
+        let after = document.text.encode(new);
+        file.backup = write::replace(path, &bytes, &after, !args.no_backup)?;
+        file.written = true;
+    }
+    Ok(())
+}
+
+fn code(files: &[FixFile]) -> Code {
+    if files.iter().any(|file| file.error.is_some()) {
+        return Code::Usage;
+    }
+    let left = files.iter().flat_map(|file| &file.left).any(|f| f.severity >= Severity::Warn);
+    if left { Code::Bad } else { Code::Done }
+}

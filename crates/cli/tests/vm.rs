@@ -1,0 +1,179 @@
+//! `vm lint` and `vm fix` as a user runs them.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+const BAD: &str = "<domain type='kvm'>\n  <name>debian</name>\n  <clock offset='utc'>\n    <timer name='hpet' present='yes'/>\n  </clock>\n</domain>\n";
+const GOOD: &str = "<domain type='kvm'>\n  <name>debian</name>\n  <clock offset='utc'>\n    <timer name='hpet' present='no'/>\n  </clock>\n</domain>\n";
+
+fn run(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_clocksmith")).args(args).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn file(dir: &Path, name: &str, content: &str) -> (PathBuf, String) {
+    let path = dir.join(name);
+    fs::write(&path, content).unwrap();
+    (path.clone(), path.to_str().unwrap().to_owned())
+}
+
+/// A document that is valid against its schema.
+fn document(name: &str, out: &Output) -> serde_json::Value {
+    let value: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert!(text(&out.stdout).starts_with(&format!("{{\n  \"schema\": \"{name}\"")));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../schemas/{name}.json"));
+    let schema = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let errors: Vec<String> = validator.iter_errors(&value).map(|e| e.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    value
+}
+
+#[test]
+fn lint_says_what_where_and_exits_by_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_, bad) = file(dir.path(), "bad.xml", BAD);
+    let (_, good) = file(dir.path(), "good.xml", GOOD);
+    let (_, junk) = file(dir.path(), "junk.xml", "<domain><clock>");
+    assert_eq!(run(&["vm", "lint", &good]).status.code(), Some(0));
+    let out = run(&["vm", "lint", &bad, &good, "--json"]);
+    assert_eq!(out.status.code(), Some(1));
+    let value = document("clocksmith.vm-lint.v1", &out);
+    let finding = &value["files"][0]["findings"][0];
+    assert_eq!(finding["id"], "lv-hpet-on");
+    assert_eq!((&finding["line"], &finding["column"]), (&4.into(), &5.into()));
+    assert_eq!(finding["where"], "<timer name='hpet' present='yes'/>");
+    assert_eq!(value["files"][0]["kind"], "libvirt");
+    assert_eq!(value["files"][0]["guest"], "linux");
+    // The others are looked at all the same.
+    let out = run(&["vm", "lint", &junk, &bad, "--json"]);
+    assert_eq!(out.status.code(), Some(2));
+    let value = document("clocksmith.vm-lint.v1", &out);
+    assert!(value["files"][0]["error"].as_str().unwrap().contains("line 1, column 9"));
+    assert_eq!(value["files"][1]["findings"][0]["id"], "lv-hpet-on");
+    let shown = text(&run(&["vm", "lint", &bad]).stdout);
+    assert!(shown.contains("4:5") && shown.contains("[lv-hpet-on]"), "{shown}");
+    assert!(shown.lines().all(|line| line.chars().count() <= 80 || line.contains(&bad)), "{shown}");
+}
+
+#[test]
+fn what_is_no_file_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let name = dir.path().to_str().unwrap();
+    let out = run(&["vm", "lint", name]);
+    assert_eq!(out.status.code(), Some(2));
+    assert!(
+        text(&out.stderr).contains("is a directory; name the files in it"),
+        "{}",
+        text(&out.stderr)
+    );
+    let out = run(&["vm", "lint", "/nowhere"]);
+    assert!(
+        text(&out.stderr).starts_with("clocksmith: cannot read /nowhere"),
+        "{}",
+        text(&out.stderr)
+    );
+    let (_, words) = file(dir.path(), "words.txt", "to be or not to be\n");
+    let out = run(&["vm", "fix", &words]);
+    assert_eq!(out.status.code(), Some(2));
+    assert!(text(&out.stderr).contains("--kind"), "{}", text(&out.stderr));
+    assert!(!text(&out.stderr).contains("panicked"));
+}
+
+#[test]
+fn standard_input_is_a_file() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_clocksmith"))
+        .args(["vm", "lint", "-", "--json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(BAD.as_bytes()).unwrap();
+    let out = child.wait_with_output().unwrap();
+    assert_eq!(document("clocksmith.vm-lint.v1", &out)["files"][0]["file"], "-");
+    assert_eq!(run(&["vm", "fix", "-", "--apply"]).status.code(), Some(2));
+}
+
+#[test]
+fn fix_shows_first_and_writes_when_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, bad) = file(dir.path(), "bad.xml", BAD);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    let link = dir.path().join("link.xml");
+    symlink(&path, &link).unwrap();
+    let shown = run(&["vm", "fix", &bad]);
+    assert_eq!(shown.status.code(), Some(0));
+    let diff = text(&shown.stdout);
+    assert!(
+        diff.contains(
+            "-    <timer name='hpet' present='yes'/>\n+    <timer name='hpet' present='no'/>\n"
+        ),
+        "{diff}"
+    );
+    assert_eq!(fs::read_to_string(&path).unwrap(), BAD);
+    // Through a link: the file is written, the link stays.
+    let out = run(&["vm", "fix", link.to_str().unwrap(), "--apply", "--json"]);
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+    let value = document("clocksmith.vm-fix.v1", &out);
+    assert_eq!(value["files"][0]["written"], true);
+    assert_eq!(value["files"][0]["mended"][0]["id"], "lv-hpet-on");
+    assert_eq!(value["files"][0]["qemu"][0], "-machine ...,hpet=off");
+    assert_eq!(fs::read_to_string(&path).unwrap(), GOOD);
+    assert_eq!(fs::read_to_string(dir.path().join("bad.xml.clocksmith-before")).unwrap(), BAD);
+    assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o640);
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    let names = fs::read_dir(dir.path()).unwrap().count();
+    assert_eq!(names, 3, "no file is left over");
+    // Once more: nothing to do.
+    let out = run(&["vm", "fix", &bad, "--apply", "--json"]);
+    assert_eq!(document("clocksmith.vm-fix.v1", &out)["files"][0]["written"], false);
+}
+
+#[test]
+fn the_diff_is_one_for_patch() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, _) = file(dir.path(), "bad.xml", BAD);
+    let out = Command::new(env!("CARGO_BIN_EXE_clocksmith"))
+        .args(["vm", "fix", "bad.xml"])
+        .current_dir(dir.path())
+        .output()
+        .unwrap();
+    let Ok(mut patch) =
+        Command::new("patch").arg("-p1").current_dir(dir.path()).stdin(Stdio::piped()).spawn()
+    else {
+        eprintln!("skipped: no patch(1)");
+        return;
+    };
+    patch.stdin.take().unwrap().write_all(&out.stdout).unwrap();
+    assert!(patch.wait().unwrap().success());
+    assert_eq!(fs::read_to_string(path).unwrap(), GOOD);
+}
+
+#[test]
+fn what_libvirt_keeps_is_not_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let kept = dir.path().join(".config/libvirt/qemu");
+    fs::create_dir_all(&kept).unwrap();
+    let (path, name) = file(&kept, "debian.xml", BAD);
+    let out = run(&["vm", "fix", &name, "--apply"]);
+    assert_eq!(out.status.code(), Some(2));
+    assert!(text(&out.stderr).contains("virsh define"), "{}", text(&out.stderr));
+    assert_eq!(fs::read_to_string(path).unwrap(), BAD);
+    assert_eq!(fs::read_dir(&kept).unwrap().count(), 1);
+}
+
+#[test]
+fn rules_are_explained() {
+    let out = run(&["explain", "lv-hpet-on"]);
+    assert_eq!(out.status.code(), Some(0));
+    assert!(text(&out.stdout).contains("lv-hpet-on (rule)"), "{}", text(&out.stdout));
+    let out = run(&["explain", "hpet-default"]);
+    assert!(text(&out.stdout).contains("lv-hpet-default-on"), "{}", text(&out.stdout));
+}

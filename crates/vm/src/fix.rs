@@ -1,0 +1,99 @@
+//! From a file to its better self.
+
+use crate::choice::{self, Choices};
+use crate::document::Document;
+use crate::edit::{self, Edit};
+use crate::finding::{Finding, Severity};
+use crate::lint::{LintError, Report, lint};
+
+/// More rounds than any file needs: what one change uncovers, the next round finds.
+const ROUNDS: usize = 12;
+
+/// A file with what could be mended mended.
+#[derive(Clone, Debug)]
+pub struct Fixed {
+    /// The file afterwards.
+    pub document: Document,
+    /// What was mended, in the order in which it was; places are those of the text at that time.
+    pub mended: Vec<Finding>,
+    /// Changes that follow the choices.
+    pub chosen: usize,
+    /// What is found afterwards.
+    pub report: Report,
+}
+
+/// Mends what can be mended without knowing more than the file: every change is in the file's own
+/// style, and everything else stays byte for byte.
+///
+/// # Errors
+/// It is no valid file of its kind.
+pub fn fix(document: &Document, choices: &Choices) -> Result<Fixed, LintError> {
+    let mut now = document.clone();
+    let mut mended: Vec<Finding> = Vec::new();
+    let mut chosen = 0;
+    let mut report = lint(&now)?;
+    for _ in 0..ROUNDS {
+        let (edits, taken) = round(&now, &report, choices, &mut chosen);
+        if edits.is_empty() {
+            break;
+        }
+        let Ok(text) = edit::apply(now.text.as_str(), &edits) else {
+            break;
+        };
+        let next = now.with_text(text);
+        // A change that makes the file unreadable, or worse, is none: the file stays as it is.
+        let Ok(after) = lint(&next) else {
+            break;
+        };
+        if bad(&after) > bad(&report) {
+            break;
+        }
+        mended.extend(taken);
+        now = next;
+        report = after;
+    }
+    Ok(Fixed { document: now, mended, chosen, report })
+}
+
+/// How many errors.
+fn bad(report: &Report) -> usize {
+    report.findings.iter().filter(|finding| finding.severity == Severity::Error).count()
+}
+
+/// The changes that can be made together.
+fn round(
+    document: &Document,
+    report: &Report,
+    choices: &Choices,
+    chosen: &mut usize,
+) -> (Vec<Edit>, Vec<Finding>) {
+    let text = document.text.as_str();
+    let mut edits: Vec<Edit> = Vec::new();
+    let mut taken = Vec::new();
+    let mut add = |more: &[Edit]| {
+        let mut all = edits.clone();
+        all.extend_from_slice(more);
+        let touches = more.iter().any(|new| {
+            edits.iter().any(|old| {
+                old != new && new.span.start < old.span.end && old.span.start < new.span.end
+            })
+        });
+        let fits = !more.is_empty() && !touches && edit::apply(text, &all).is_ok();
+        if fits {
+            edits = all;
+        }
+        fits
+    };
+    for finding in &report.findings {
+        if add(&finding.edits) {
+            taken.push(finding.clone());
+        }
+    }
+    // Choices come when the rest is done, so that they see the file as it will be.
+    if taken.is_empty() {
+        for edit in choice::edits(document, choices) {
+            *chosen += usize::from(add(&[edit]));
+        }
+    }
+    (edits, taken)
+}

@@ -1,0 +1,150 @@
+//! YAML as a tree whose every part knows where it stands.
+
+use crate::lint::LintError;
+use granit_parser::{Event, Parser};
+use std::ops::Range;
+
+/// Deeper nesting is no manifest.
+const DEEPEST: usize = 100;
+
+/// A node.
+#[derive(Clone, Debug)]
+pub(super) enum Node {
+    Scalar {
+        value: String,
+        span: Range<usize>,
+    },
+    Map {
+        entries: Vec<(Key, Node)>,
+        start: usize,
+    },
+    List {
+        items: Vec<Node>,
+    },
+    /// An alias: what it stands for is elsewhere.
+    Alias,
+}
+
+/// A key.
+#[derive(Clone, Debug)]
+pub(super) struct Key {
+    pub(super) name: String,
+    pub(super) span: Range<usize>,
+}
+
+impl Node {
+    /// The node below keys.
+    pub(super) fn at(&self, path: &[&str]) -> Option<&Node> {
+        let mut node = self;
+        for name in path {
+            node = node.entry(name)?.1;
+        }
+        Some(node)
+    }
+
+    /// An entry of a map.
+    pub(super) fn entry(&self, name: &str) -> Option<(&Key, &Node)> {
+        match self {
+            Node::Map { entries, .. } => {
+                entries.iter().find(|(key, _)| key.name == name).map(|(key, node)| (key, node))
+            }
+            _ => None,
+        }
+    }
+
+    /// A scalar and its place.
+    pub(super) fn scalar(&self) -> Option<(&str, &Range<usize>)> {
+        match self {
+            Node::Scalar { value, span } => Some((value, span)),
+            _ => None,
+        }
+    }
+
+    /// The value of `true` and `false`.
+    pub(super) fn truth(&self) -> Option<bool> {
+        match self.scalar()?.0 {
+            "true" | "True" | "TRUE" => Some(true),
+            "false" | "False" | "FALSE" => Some(false),
+            _ => None,
+        }
+    }
+
+    /// The items of a list.
+    pub(super) fn items(&self) -> &[Node] {
+        match self {
+            Node::List { items } => items,
+            _ => &[],
+        }
+    }
+
+    /// Calls with every map, outermost first, until one is taken.
+    pub(super) fn find<'a>(&'a self, take: &mut dyn FnMut(&'a Node) -> bool) {
+        match self {
+            Node::Map { entries, .. } if !take(self) => {
+                entries.iter().for_each(|(_, node)| node.find(take));
+            }
+            Node::List { items } => items.iter().for_each(|item| item.find(take)),
+            _ => {}
+        }
+    }
+}
+
+/// The documents of a text.
+pub(super) fn parse(text: &str) -> Result<Vec<Node>, LintError> {
+    let mut parser = Parser::new_from_str(text);
+    let mut documents = Vec::new();
+    let mut stack: Vec<(Node, Option<Key>)> = Vec::new();
+    while let Some(event) = parser.next_event() {
+        let (event, span) = event.map_err(|error| {
+            let at = error.marker();
+            LintError::Syntax {
+                line: u32::try_from(at.line()).unwrap_or(u32::MAX),
+                column: u32::try_from(at.col() + 1).unwrap_or(u32::MAX),
+                what: format!("no valid YAML: {}", error.info()),
+            }
+        })?;
+        let range = span.byte_range().unwrap_or(0..0);
+        let done = match event {
+            Event::MappingStart(..) | Event::SequenceStart(..) if stack.len() >= DEEPEST => {
+                return Err(LintError::Syntax {
+                    line: u32::try_from(span.start.line()).unwrap_or(u32::MAX),
+                    column: u32::try_from(span.start.col() + 1).unwrap_or(u32::MAX),
+                    what: format!("more than {DEEPEST} levels within each other"),
+                });
+            }
+            Event::MappingStart(..) => {
+                stack.push((Node::Map { entries: Vec::new(), start: range.start }, None));
+                None
+            }
+            Event::SequenceStart(..) => {
+                stack.push((Node::List { items: Vec::new() }, None));
+                None
+            }
+            Event::MappingEnd | Event::SequenceEnd => stack.pop().map(|(node, _)| node),
+            Event::Scalar(value, ..) => {
+                Some(Node::Scalar { value: value.into_owned(), span: range })
+            }
+            Event::Alias(..) => Some(Node::Alias),
+            _ => None,
+        };
+        let Some(node) = done else {
+            continue;
+        };
+        match stack.last_mut() {
+            None => documents.push(node),
+            Some((Node::List { items }, _)) => items.push(node),
+            Some((Node::Map { entries, .. }, key)) => match key.take() {
+                Some(key) => entries.push((key, node)),
+                None => {
+                    let (name, span) = match node {
+                        Node::Scalar { value, span } => (value, span),
+                        _ => (String::new(), 0..0),
+                    };
+                    *key = Some(Key { name, span });
+                }
+            },
+            Some(_) => {}
+        }
+    }
+    Ok(documents)
+}

@@ -1,0 +1,142 @@
+//! Putting elements in and taking them out, in the file's own style.
+
+use super::domain::Domain;
+use crate::edit::Edit;
+use crate::text::Text;
+use crate::xml::Element;
+
+/// The blanks in front of an offset, if nothing else stands there on its line.
+fn indent(text: &Text, at: usize) -> Option<&str> {
+    let before = text.slice(0..at);
+    let start = before.rfind('\n').map_or(0, |n| n + 1);
+    let line = before.get(start..).unwrap_or_default();
+    line.chars().all(|c| c == ' ' || c == '\t').then_some(line)
+}
+
+/// The end of a line, as the file writes it.
+fn newline(text: &Text) -> &'static str {
+    if text.as_str().contains("\r\n") { "\r\n" } else { "\n" }
+}
+
+/// One step of indentation.
+fn step(text: &Text, parent: &Element, domain: &Domain<'_>) -> String {
+    let outer = parent.parent.and_then(|index| domain.tree.get(index));
+    let inner = indent(text, parent.open.start);
+    match (inner, outer.and_then(|outer| indent(text, outer.open.start))) {
+        (Some(inner), Some(outer)) => {
+            inner.strip_prefix(outer).filter(|step| !step.is_empty()).unwrap_or("  ").to_owned()
+        }
+        _ => "  ".to_owned(),
+    }
+}
+
+/// Writes an element with the file's own quotes.
+pub(super) fn element(domain: &Domain<'_>, name: &str, attributes: &[(&str, &str)]) -> String {
+    let quote = domain.tree.quote;
+    let mut out = format!("<{name}");
+    for (name, value) in attributes {
+        out.push_str(&format!(" {name}={quote}{value}{quote}"));
+    }
+    out + "/>"
+}
+
+/// Puts an element behind the last child.
+pub(super) fn insert(domain: &Domain<'_>, parent: &Element, xml: &str) -> Edit {
+    let text = domain.text;
+    let newline = newline(text);
+    if parent.empty {
+        let tag = text.slice(parent.open.clone());
+        let kept = tag.trim_end_matches("/>").trim_end().len();
+        let from = parent.open.start + kept;
+        let with = match indent(text, parent.open.start) {
+            Some(outer) => {
+                let step = step(text, parent, domain);
+                format!(">{newline}{outer}{step}{xml}{newline}{outer}</{}>", parent.name)
+            }
+            None => format!(">{xml}</{}>", parent.name),
+        };
+        return Edit { span: from..parent.open.end, with };
+    }
+    let last = parent.children.last().and_then(|child| domain.tree.get(*child));
+    if let Some(last) = last {
+        let end = last.whole.end;
+        let with = match indent(text, last.open.start) {
+            Some(inner) => format!("{newline}{inner}{xml}"),
+            None => xml.to_owned(),
+        };
+        return Edit { span: end..end, with };
+    }
+    let at = parent.open.end;
+    let with = match indent(text, parent.open.start) {
+        Some(outer) => {
+            let step = step(text, parent, domain);
+            let rest = text.slice(parent.open.end..parent.inner_end);
+            let closing =
+                if rest.contains('\n') { String::new() } else { format!("{newline}{outer}") };
+            format!("{newline}{outer}{step}{xml}{closing}")
+        }
+        None => xml.to_owned(),
+    };
+    Edit { span: at..at, with }
+}
+
+/// Takes an element out, with its line if nothing else stands there.
+pub(super) fn remove(domain: &Domain<'_>, element: &Element) -> Edit {
+    let text = domain.text;
+    let whole = element.whole.clone();
+    let Some(blanks) = indent(text, whole.start) else {
+        return Edit { span: whole, with: String::new() };
+    };
+    let rest = text.slice(whole.end..text.as_str().len());
+    let line = rest.split_inclusive('\n').next().unwrap_or_default();
+    if line.ends_with('\n') && line.trim().is_empty() {
+        return Edit {
+            span: whole.start - blanks.len()..whole.end + line.len(),
+            with: String::new(),
+        };
+    }
+    Edit { span: whole, with: String::new() }
+}
+
+/// Sets an attribute.
+pub(super) fn set(domain: &Domain<'_>, element: &Element, name: &str, value: &str) -> Edit {
+    if let Some(attribute) = element.attribute(name) {
+        return Edit { span: attribute.value_span.clone(), with: value.to_owned() };
+    }
+    let quote = domain.tree.quote;
+    let tag = domain.text.slice(element.open.clone());
+    let kept = tag.trim_end_matches('>').trim_end_matches('/').trim_end().len();
+    let at = element.open.start + kept;
+    Edit { span: at..at, with: format!(" {name}={quote}{value}{quote}") }
+}
+
+/// Sets a timer: its attribute if the timer is there, a timer if there is a clock, else a clock.
+pub(super) fn timer(domain: &Domain<'_>, name: &str, attribute: &str, value: &str) -> Option<Edit> {
+    if let Some(timer) = domain.timer(name) {
+        return Some(set(domain, timer, attribute, value));
+    }
+    let xml = element(domain, "timer", &[("name", name), (attribute, value)]);
+    if let Some(clock) = domain.clock {
+        return Some(insert(domain, clock, &xml));
+    }
+    let parent = domain.element.filter(|_| domain.whole)?;
+    // Behind an element that every domain has; without a clock it is UTC.
+    let behind = ["cpu", "features", "os"].into_iter().find_map(|name| domain.child(name))?;
+    if behind.parent.and_then(|index| domain.tree.get(index)).map(|e| e.open.start)
+        != Some(parent.open.start)
+    {
+        return None;
+    }
+    let quote = domain.tree.quote;
+    let with = match indent(domain.text, behind.open.start) {
+        Some(outer) => {
+            let newline = newline(domain.text);
+            let inner = format!("{outer}{}", if outer.is_empty() { "  " } else { outer });
+            format!(
+                "{newline}{outer}<clock offset={quote}utc{quote}>{newline}{inner}{xml}{newline}{outer}</clock>"
+            )
+        }
+        None => format!("<clock offset={quote}utc{quote}>{xml}</clock>"),
+    };
+    Some(Edit { span: behind.whole.end..behind.whole.end, with })
+}

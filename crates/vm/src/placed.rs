@@ -1,0 +1,145 @@
+//! A string that knows where each of its bytes stands in the file: what quotes, escapes, entities and
+//! variables leave of the text.
+
+use std::ops::Range;
+
+/// What stands for something that only a run would tell, such as `$1` or `$(nproc)`.
+pub(crate) const UNKNOWN: char = '\u{1}';
+
+/// Longer strings are cut; no option has them, only variables that double themselves.
+const LONGEST: usize = 64 << 10;
+
+/// A string with the place of each byte.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Placed {
+    text: String,
+    at: Vec<usize>,
+}
+
+impl Placed {
+    /// A piece of the file as it stands there.
+    pub(crate) fn new(text: &str, start: usize) -> Self {
+        let mut placed = Self::default();
+        placed.push_str(text, start);
+        placed
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// Whether a part of it is not known.
+    pub(crate) fn unknown(&self) -> bool {
+        self.text.contains(UNKNOWN)
+    }
+
+    /// Appends a character that stands at `at`.
+    pub(crate) fn push(&mut self, c: char, at: usize) {
+        if self.text.len() < LONGEST {
+            self.text.push(c);
+            self.at.extend((0..c.len_utf8()).map(|n| at + n));
+        }
+    }
+
+    /// Appends a piece of the file.
+    pub(crate) fn push_str(&mut self, text: &str, start: usize) {
+        for (n, c) in text.char_indices() {
+            self.push(c, start + n);
+        }
+    }
+
+    /// Appends another one.
+    pub(crate) fn append(&mut self, other: &Self) {
+        if self.text.len() + other.text.len() <= LONGEST {
+            self.text.push_str(&other.text);
+            self.at.extend(&other.at);
+        }
+    }
+
+    /// The same in a text of which this was a piece.
+    pub(crate) fn moved(mut self, by: usize) -> Self {
+        for at in &mut self.at {
+            *at += by;
+        }
+        self
+    }
+
+    /// A part of it.
+    pub(crate) fn slice(&self, range: Range<usize>) -> Self {
+        let text = self.text.get(range.clone()).unwrap_or_default().to_owned();
+        let at = self.at.get(range).unwrap_or_default().to_vec();
+        if text.len() == at.len() { Self { text, at } } else { Self::default() }
+    }
+
+    /// Where it stands in the file: from its first to its last byte.
+    pub(crate) fn span(&self) -> Range<usize> {
+        match (self.at.first(), self.at.last()) {
+            (Some(first), Some(last)) if first <= last => *first..*last + 1,
+            (Some(first), _) => *first..*first,
+            _ => 0..0,
+        }
+    }
+
+    /// Where it stands, if it stands there as one piece, so that it can be replaced.
+    pub(crate) fn exact(&self) -> Option<Range<usize>> {
+        let span = self.span();
+        let whole = self.at.windows(2).all(|pair| matches!(pair, [a, b] if a + 1 == *b));
+        (whole && !self.at.is_empty() && !self.unknown()).then_some(span)
+    }
+
+    /// Just behind its last byte.
+    pub(crate) fn end(&self) -> Option<usize> {
+        self.at.last().map(|last| last + 1)
+    }
+
+    /// The parts between separators, and the range of each within the string.
+    pub(crate) fn split(&self, separator: char) -> Vec<(Range<usize>, Self)> {
+        let mut parts = Vec::new();
+        let mut start = 0;
+        for part in self.text.split(separator) {
+            let range = start..start + part.len();
+            start = range.end + separator.len_utf8();
+            parts.push((range.clone(), self.slice(range)));
+        }
+        parts
+    }
+
+    /// The words of it.
+    pub(crate) fn words(&self) -> Vec<Self> {
+        let mut words = Vec::new();
+        let mut start = None;
+        for (n, c) in self.text.char_indices().chain([(self.text.len(), ' ')]) {
+            match (c.is_whitespace(), start) {
+                (true, Some(begun)) => {
+                    words.push(self.slice(begun..n));
+                    start = None;
+                }
+                (false, None) => start = Some(n),
+                _ => {}
+            }
+        }
+        words
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_survive_pieces() {
+        let mut text = Placed::new("host,", 10);
+        text.append(&Placed::new("+invtsc a", 40));
+        assert_eq!(text.as_str(), "host,+invtsc a");
+        assert_eq!(text.exact(), None);
+        let parts = text.split(',');
+        assert_eq!(parts[1].1.exact(), Some(40..49));
+        assert_eq!(text.words()[1].span(), 48..49);
+        assert_eq!(parts[0].1.span(), 10..14);
+        assert_eq!(Placed::default().span(), 0..0);
+    }
+}

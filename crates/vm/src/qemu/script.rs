@@ -1,0 +1,414 @@
+//! From statements to command lines: variables that a script sets itself are put in.
+
+use super::lexer::{Piece, Statement, Word, name_length, statements};
+use crate::placed::{Placed, UNKNOWN};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// The most words of one command line.
+const MOST_WORDS: usize = 4096;
+/// The most command lines of one file, the values of a variable that depend on a condition included.
+const MOST_COMMANDS: usize = 256;
+
+/// A command line of QEMU.
+#[derive(Clone, Debug)]
+pub(crate) struct Command {
+    /// The program as it is written; `None` for a list of options alone.
+    pub(crate) program: Option<Placed>,
+    /// The options and their values.
+    pub(crate) words: Vec<Placed>,
+}
+
+/// The command lines of a file.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Script {
+    pub(crate) commands: Vec<Command>,
+    /// What runs only under a condition.
+    conditional: Vec<Range<usize>>,
+    /// Pieces of conditions that ask for a version of QEMU or for a feature of the host are somewhere.
+    pub(crate) asks: bool,
+}
+
+impl Script {
+    /// Whether what stands at an offset runs under a condition under which the command does not.
+    pub(crate) fn conditional(&self, command: &Command, at: usize) -> bool {
+        let home = command.program.as_ref().map_or(usize::MAX, |program| program.span().start);
+        self.conditional.iter().any(|range| range.contains(&at) && !range.contains(&home))
+    }
+
+    /// Reads a file: a script, a unit, a Makefile, or options alone.
+    pub(crate) fn read(text: &str) -> Self {
+        let statements = statements(text);
+        let mut script = Self { conditional: conditions(&statements), ..Self::default() };
+        script.asks = text.contains("/proc/cpuinfo") || text.contains("--version");
+        let mut variables = Variables::default();
+        for statement in &statements {
+            let under = script.conditional.iter().any(|range| range.contains(&begin(statement)));
+            let rest = variables.assign(statement, under);
+            if script.commands.len() >= MOST_COMMANDS {
+                break;
+            }
+            script.take(&variables.expand(rest, None));
+            for name in variables.named(rest) {
+                let others = variables.others.get(&name).cloned().unwrap_or_default();
+                for other in others.iter().take(8) {
+                    script.take(&variables.expand(rest, Some((&name, other))));
+                }
+            }
+        }
+        if script.commands.is_empty() {
+            script.pool(&variables, &statements);
+        }
+        script
+    }
+
+    fn take(&mut self, words: &[Placed]) {
+        if let Some(command) = command(words)
+            && self.commands.len() < MOST_COMMANDS
+        {
+            self.commands.push(command);
+        }
+    }
+
+    /// No command was found: every word of the file, in order, as one list of options.
+    fn pool(&mut self, variables: &Variables, statements: &[Statement]) {
+        let mut words = Vec::new();
+        for statement in statements {
+            for word in statement.words.iter().chain(statement.array.iter().flatten()) {
+                let expanded = variables.expand(std::slice::from_ref(word), None);
+                words.extend(expanded.iter().map(bare));
+                if words.len() > MOST_WORDS {
+                    return;
+                }
+            }
+        }
+        if words.iter().any(|word| strong(word.as_str())) {
+            self.commands.push(Command { program: None, words });
+        }
+    }
+}
+
+/// A word of a list in another language: without commas and quotes around it, and without the name of
+/// what it is assigned to.
+fn bare(word: &Placed) -> Placed {
+    let text = word.as_str();
+    let from = text.find("=-").filter(|n| name_length(text) == *n).map_or(0, |n| n + 1);
+    let end = text.trim_end_matches([',', ']', '"', '\'']).len();
+    let begin = text.len() - text.trim_start_matches(['[', '"', '\'']).len();
+    let from = from.max(begin);
+    word.slice(from..end.max(from))
+}
+
+/// Where a statement begins.
+fn begin(statement: &Statement) -> usize {
+    statement.words.first().map_or(0, |word| word.span.start)
+}
+
+fn end(statement: &Statement) -> usize {
+    let last = statement.words.iter().chain(statement.array.iter().flatten()).map(|w| w.span.end);
+    last.max().unwrap_or(0)
+}
+
+/// The ranges that run only under a condition: bodies of `if` and `case`, what stands behind `&&`.
+fn conditions(statements: &[Statement]) -> Vec<Range<usize>> {
+    let mut ranges = Vec::new();
+    let mut open: Vec<usize> = Vec::new();
+    for statement in statements {
+        let first = statement.words.first().and_then(Word::literal).unwrap_or_default();
+        match first {
+            "if" | "case" => open.push(begin(statement)),
+            "fi" | "esac" | "endif" => {
+                if let Some(start) = open.pop() {
+                    ranges.push(start..begin(statement));
+                }
+            }
+            "ifeq" | "ifneq" | "ifdef" | "ifndef" => open.push(begin(statement)),
+            _ if statement.conditional => ranges.push(begin(statement)..end(statement)),
+            _ => {}
+        }
+    }
+    ranges
+}
+
+#[derive(Clone, Debug)]
+enum Value {
+    Scalar(Placed),
+    Array(Vec<Placed>),
+}
+
+#[derive(Default)]
+struct Variables {
+    now: BTreeMap<String, Value>,
+    /// What a variable may be instead.
+    others: BTreeMap<String, Vec<Value>>,
+}
+
+impl Variables {
+    /// Takes the assignments at the beginning of a statement, and returns the words behind them.
+    fn assign<'s>(&mut self, statement: &'s Statement, under: bool) -> &'s [Word] {
+        let words = statement.words.as_slice();
+        let mut index = 0;
+        while let Some(word) = words.get(index) {
+            let plain = word.literal();
+            if matches!(
+                plain,
+                Some(
+                    "export"
+                        | "local"
+                        | "readonly"
+                        | "declare"
+                        | "typeset"
+                        | "set"
+                        | "then"
+                        | "else"
+                        | "do"
+                        | "{"
+                        | "Environment"
+                )
+            ) || (index > 0
+                && plain.is_some_and(|t| matches!(t, "-a" | "-r" | "-x" | "-g" | "-ga" | "-ar")))
+            {
+                index += 1;
+                continue;
+            }
+            // `NAME := words` of make, `NAME = words` of make and others.
+            let operator = words.get(index + 1).and_then(Word::literal);
+            if let (Some(name), Some(operator @ ("=" | ":=" | "+=" | "?="))) = (plain, operator)
+                && name_length(name) == name.len()
+            {
+                let tail = words.get(index + 2..).unwrap_or_default();
+                let value = Value::Array(self.expand(tail, None));
+                self.set(name, value, operator == "+=", under);
+                // The words may be a command themselves.
+                return tail;
+            }
+            let Some((name, append, value)) = self.assignment(word) else {
+                break;
+            };
+            if append && value.as_str().is_empty() && statement.array.is_none() {
+                index += 1;
+                continue;
+            }
+            index += 1;
+            let last = index == words.len();
+            let value = match &statement.array {
+                Some(array) if last => Value::Array(self.expand(array, None)),
+                _ => Value::Scalar(value),
+            };
+            // `ExecStart=/usr/bin/qemu-system-x86_64 -m 1G` is a command all the same.
+            if !last && matches!(&value, Value::Scalar(text) if is_program(text.as_str())) {
+                return words.get(index - 1..).unwrap_or_default();
+            }
+            self.set(&name, value, append, under);
+        }
+        words.get(index..).unwrap_or_default()
+    }
+
+    /// `NAME=value` or `NAME+=value`.
+    fn assignment(&self, word: &Word) -> Option<(String, bool, Placed)> {
+        let Some(Piece::Literal(first)) = word.pieces.first() else {
+            return None;
+        };
+        let text = first.as_str();
+        let length = name_length(text);
+        let rest = text.get(length..).unwrap_or_default();
+        let (append, skip) = match rest.as_bytes() {
+            _ if length == 0 => return None,
+            [b'=', ..] => (false, 1),
+            [b'+', b'=', ..] => (true, 2),
+            _ => return None,
+        };
+        let mut value = first.slice(length + skip..text.len());
+        for piece in word.pieces.iter().skip(1) {
+            self.piece(piece, None, &mut value);
+        }
+        Some((text.get(..length).unwrap_or_default().to_owned(), append, value))
+    }
+
+    fn set(&mut self, name: &str, value: Value, append: bool, under: bool) {
+        let value = match (self.now.get(name), append) {
+            (Some(Value::Scalar(old)), true) => {
+                let mut text = old.clone();
+                match value {
+                    Value::Scalar(more) => text.append(&more),
+                    Value::Array(more) => {
+                        let mut words = text.words();
+                        words.extend(more);
+                        words.truncate(MOST_WORDS);
+                        self.now.insert(name.to_owned(), Value::Array(words));
+                        return;
+                    }
+                }
+                Value::Scalar(text)
+            }
+            (Some(Value::Array(old)), true) => {
+                let mut words = old.clone();
+                match value {
+                    Value::Scalar(more) => words.push(more),
+                    Value::Array(more) => words.extend(more),
+                }
+                words.truncate(MOST_WORDS);
+                Value::Array(words)
+            }
+            (Some(old), false) if under => {
+                let others = self.others.entry(name.to_owned()).or_default();
+                if others.len() < 8 {
+                    others.push(old.clone());
+                }
+                value
+            }
+            _ => value,
+        };
+        self.now.insert(name.to_owned(), value);
+    }
+
+    /// The variables that stand in these words.
+    fn named(&self, words: &[Word]) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for piece in words.iter().flat_map(|word| &word.pieces) {
+            if let Piece::Variable { name, .. } = piece
+                && self.others.contains_key(name)
+                && !names.contains(name)
+            {
+                names.push(name.clone());
+            }
+        }
+        names
+    }
+
+    /// The words that a shell would make of these.
+    fn expand(&self, words: &[Word], with: Option<(&String, &Value)>) -> Vec<Placed> {
+        let mut out: Vec<Placed> = Vec::new();
+        for word in words {
+            if out.len() > MOST_WORDS {
+                break;
+            }
+            let mut text = Placed::default();
+            let mut any = word.pieces.is_empty();
+            for piece in &word.pieces {
+                if let Piece::Variable { name, quoted, .. } = piece {
+                    let value = match with {
+                        Some((known, value)) if known == name => Some(value),
+                        _ => self.now.get(name),
+                    };
+                    let parts = match value {
+                        Some(Value::Array(parts)) => Some(parts.clone()),
+                        Some(Value::Scalar(scalar)) if !quoted => Some(scalar.words()),
+                        _ => None,
+                    };
+                    if let Some(parts) = parts {
+                        for (n, part) in parts.iter().enumerate() {
+                            if n > 0 {
+                                out.push(std::mem::take(&mut text));
+                            }
+                            text.append(part);
+                            any = true;
+                        }
+                        continue;
+                    }
+                }
+                any = true;
+                self.piece(piece, with, &mut text);
+            }
+            if any {
+                out.push(text);
+            }
+        }
+        out.truncate(MOST_WORDS);
+        out
+    }
+
+    /// Appends one part of a word as one string.
+    fn piece(&self, piece: &Piece, with: Option<(&String, &Value)>, text: &mut Placed) {
+        match piece {
+            Piece::Literal(literal) => text.append(literal),
+            Piece::Opaque { at } => text.push(UNKNOWN, *at),
+            Piece::Variable { name, default, at, .. } => {
+                let value = match with {
+                    Some((known, value)) if known == name => Some(value),
+                    _ => self.now.get(name),
+                };
+                match value {
+                    Some(Value::Scalar(value)) => text.append(value),
+                    Some(Value::Array(values)) => {
+                        for (n, value) in values.iter().enumerate() {
+                            if n > 0 {
+                                text.push(' ', *at);
+                            }
+                            text.append(value);
+                        }
+                    }
+                    None => match default {
+                        Some(default) => text.append(default),
+                        None => text.push(UNKNOWN, *at),
+                    },
+                }
+            }
+        }
+    }
+}
+
+/// Whether a word names QEMU.
+fn is_program(word: &str) -> bool {
+    let base = word.rsplit(['/', '\\']).next().unwrap_or(word);
+    let base = base.trim_start_matches(['@', '-']);
+    let base = base.rsplit('=').next().unwrap_or(base).trim_end_matches(".exe");
+    base.starts_with("qemu-system-")
+        || matches!(base, "qemu-kvm" | "kvm" | "qemu" | "qemu-x86" | "qemu-system")
+}
+
+/// An option that only a start of a machine has.
+fn strong(word: &str) -> bool {
+    let word = word.strip_prefix('-').filter(|w| w.starts_with('-')).unwrap_or(word);
+    matches!(
+        word,
+        "-cpu"
+            | "-machine"
+            | "-M"
+            | "-m"
+            | "-drive"
+            | "-hda"
+            | "-kernel"
+            | "-cdrom"
+            | "-smp"
+            | "-enable-kvm"
+            | "-accel"
+            | "-device"
+            | "-nographic"
+            | "-no-hpet"
+            | "-append"
+            | "-bios"
+            | "-blockdev"
+            | "-global"
+            | "-rtc"
+            | "-nodefaults"
+    )
+}
+
+/// The command line of QEMU in a simple command.
+fn command(words: &[Placed]) -> Option<Command> {
+    if words
+        .first()
+        .is_some_and(|w| matches!(w.as_str(), "echo" | "printf" | "which" | "grep" | "if"))
+    {
+        // `if qemu-system-x86_64 ... ; then` starts a machine.
+        if words.first().is_none_or(|w| w.as_str() != "if") {
+            return None;
+        }
+    }
+    let program = words.iter().position(|word| is_program(word.as_str()));
+    let options = words.get(program.map_or(0, |n| n + 1)..)?;
+    let count = options.iter().filter(|word| strong(word.as_str())).count();
+    let asks = options.iter().any(|word| {
+        matches!(word.as_str(), "-version" | "--version" | "-help" | "--help" | "-h" | "help" | "?")
+    });
+    if asks || count == 0 || (program.is_none() && count < 3) {
+        return None;
+    }
+    // A word that is not known may be the program.
+    let program = program.or_else(|| {
+        let first = words.iter().position(|word| !word.as_str().starts_with('-'))?;
+        words.get(first).filter(|word| word.unknown()).map(|_| first)
+    });
+    Some(Command { program: program.and_then(|n| words.get(n)).cloned(), words: options.to_vec() })
+}

@@ -1,0 +1,8 @@
+//! Files of the kind `Libvirt`: findings or an error, and changes that can be made, once.
+
+#![no_main]
+
+use clocksmith_vm::Kind;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| clocksmith_fuzz::vm(data, Kind::Libvirt));
