@@ -17,10 +17,20 @@ pub mod kind;
 pub mod lint;
 pub mod text;
 
+mod cloud_hypervisor;
+mod firecracker;
+mod json;
+mod parameters;
+mod persist;
+mod virtualbox;
+mod vmware;
+mod words;
+mod xen;
+
 pub use document::Document;
 pub use edit::Edit;
 pub use finding::{Finding, Rule, Severity};
 pub use guest::Guest;
 pub use kind::Kind;
-pub use lint::{Report, lint};
+pub use lint::{Report, lint, rules};
 pub use text::{Place, Text};

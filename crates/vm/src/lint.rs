@@ -1,7 +1,7 @@
 //! From a file to its findings.
 
 use crate::document::Document;
-use crate::finding::Finding;
+use crate::finding::{Finding, Rule};
 use crate::guest::Guest;
 use crate::kind::Kind;
 use thiserror::Error;
@@ -33,6 +33,22 @@ pub enum LintError {
     },
 }
 
+/// Every rule, of every kind of file.
+pub fn rules() -> impl Iterator<Item = &'static Rule> {
+    [
+        crate::virtualbox::RULES,
+        crate::vmware::RULES,
+        crate::xen::RULES,
+        crate::firecracker::RULES,
+        crate::cloud_hypervisor::RULES,
+        crate::persist::RULES,
+        crate::parameters::RULES,
+    ]
+    .into_iter()
+    .flatten()
+    .copied()
+}
+
 /// Looks at a file.
 ///
 /// # Errors
@@ -40,20 +56,36 @@ pub enum LintError {
 pub fn lint(document: &Document) -> Result<Report, LintError> {
     let mut report = match document.kind {
         // One line for each kind: `Kind::Libvirt => crate::libvirt::lint(document)?`.
-        Kind::Libvirt
-        | Kind::Qemu
-        | Kind::Virtualbox
-        | Kind::Vmware
-        | Kind::Xen
-        | Kind::Proxmox
-        | Kind::Kubevirt
-        | Kind::Firecracker
-        | Kind::CloudHypervisor
-        | Kind::Tuned
-        | Kind::Persistence => {
+        Kind::Virtualbox => crate::virtualbox::lint(document)?,
+        Kind::Vmware => crate::vmware::lint(document)?,
+        Kind::Xen => crate::xen::lint(document)?,
+        Kind::Firecracker => crate::firecracker::lint(document)?,
+        Kind::CloudHypervisor => crate::cloud_hypervisor::lint(document)?,
+        Kind::Tuned | Kind::Persistence => crate::persist::lint(document)?,
+        Kind::Libvirt | Kind::Qemu | Kind::Proxmox | Kind::Kubevirt => {
             Report { guest: Guest::Unknown, partial: false, findings: Vec::new() }
         }
     };
     report.findings.sort_by_key(|finding| (finding.span.start, finding.span.end));
     Ok(report)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn rules_are_told_apart_and_say_who_says_so() {
+        let mut ids = HashSet::new();
+        for rule in rules() {
+            assert!(ids.insert(rule.id), "{} twice", rule.id);
+            assert!(
+                rule.id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+            );
+            for text in [rule.summary, rule.why, rule.risk, rule.source] {
+                assert!(!text.is_empty(), "{}", rule.id);
+            }
+        }
+    }
 }
