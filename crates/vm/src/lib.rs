@@ -22,6 +22,8 @@ mod firecracker;
 mod json;
 mod parameters;
 mod persist;
+#[cfg(test)]
+mod testing;
 mod virtualbox;
 mod vmware;
 mod words;

@@ -103,8 +103,22 @@ pub(crate) struct Parameter {
 
 /// Names that matter for clocks; others are left alone.
 fn matters(word: &str) -> bool {
-    let name = word.split('=').next().unwrap_or_default();
+    let (name, value) =
+        word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
     let name = name.to_ascii_lowercase().replace('-', "_");
+    if value.is_none() {
+        // Without a value the others are words of a language, not parameters.
+        return matches!(
+            name.as_str(),
+            "notsc"
+                | "nohpet"
+                | "nopv"
+                | "no_kvmclock"
+                | "nokvmclock"
+                | "tsc_reliable"
+                | "hpet_disable"
+        );
+    }
     matches!(
         name.as_str(),
         "clocksource"
@@ -180,6 +194,10 @@ pub(crate) fn judge(parameters: &[Parameter], editable: bool) -> Vec<Finding> {
     let line = CommandLine::parse(&text.join(" "));
     let mut findings = Vec::new();
     for mistake in mistakes(&line) {
+        // In a script a name of one's own is no mistake.
+        if !editable && mistake.kind == MistakeKind::NoSuchParameter {
+            continue;
+        }
         let Some(parameter) = parameters.get(mistake.word) else { continue };
         let (rule, severity): (&'static Rule, Severity) = match mistake.kind {
             // A name that is near to none may be one of a platform that is not in the list.
@@ -187,6 +205,9 @@ pub(crate) fn judge(parameters: &[Parameter], editable: bool) -> Vec<Finding> {
                 (&UNKNOWN_CLOCKSOURCE, Severity::Warn)
             }
             MistakeKind::UnknownClocksource => (&UNKNOWN_CLOCKSOURCE, Severity::Error),
+            MistakeKind::UnknownValue if !editable && !parameter.text.contains(',') => {
+                (&UNKNOWN_VALUE, Severity::Warn)
+            }
             MistakeKind::UnknownValue => (&UNKNOWN_VALUE, Severity::Error),
             MistakeKind::NoSuchParameter => (&NO_SUCH_PARAMETER, Severity::Error),
             MistakeKind::Superseded => (&SUPERSEDED, Severity::Warn),
@@ -208,7 +229,11 @@ pub(crate) fn judge(parameters: &[Parameter], editable: bool) -> Vec<Finding> {
             (None, MistakeKind::Slow) => {
                 Some(format!("remove {}; the kernel's own choice is never worse", parameter.text))
             }
-            (None, _) => None,
+            (None, MistakeKind::Contradicted) => Some("keep one of the two".to_owned()),
+            (None, MistakeKind::UnknownClocksource) => {
+                Some("a name that /sys/devices/system/clocksource/clocksource0/available_clocksource lists".to_owned())
+            }
+            (None, _) => Some(format!("remove {}, or write what was meant", parameter.text)),
         };
         if editable
             && let Some(instead) = &mistake.instead

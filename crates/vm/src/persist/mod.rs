@@ -45,11 +45,16 @@ fn style(document: &Document) -> Style {
     let grub_name = name.ends_with("default/grub")
         || name.contains("default/grub.d/")
         || (name.rsplit('/').next() == Some("grub"));
-    let script = text.starts_with("#!") || text.contains("sed ") || text.contains("echo ");
-    let sets = text
-        .lines()
-        .any(|line| line.trim_start_matches("export ").starts_with("GRUB_") && line.contains('='));
-    if grub_name || (sets && !script) {
+    // A file of nothing but settings, as GRUB's defaults are.
+    let assignment = |line: &str| {
+        let line = line.trim_start_matches("export ");
+        line.find('=').and_then(|at| line.get(..at)).is_some_and(|name| {
+            !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+        })
+    };
+    let mut lines = text.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with('#'));
+    let sets = text.contains("GRUB_") && lines.all(assignment);
+    if grub_name || sets {
         return Style::Grub;
     }
     if name.ends_with("kernel/cmdline") || name.ends_with("proc/cmdline") {

@@ -42,6 +42,10 @@ pub(crate) struct Machine {
     pub(crate) cpus: Option<Setting>,
     pub(crate) provider: Option<Setting>,
     pub(crate) os: Option<Setting>,
+    /// The guest by something else than its type: the name of a Vagrant box.
+    pub(crate) hint: Guest,
+    /// It is a machine's own file, where every value was checked by VirtualBox or written by hand.
+    pub(crate) own_file: bool,
     pub(crate) hpet: Option<Setting>,
     pub(crate) engine: Option<Setting>,
     pub(crate) extra: Vec<Extra>,
@@ -137,7 +141,7 @@ impl Machine {
     /// The guest, and whether its id is one that VirtualBox knows.
     pub(crate) fn guest(&self) -> (Guest, bool) {
         match &self.os {
-            None => (Guest::Unknown, true),
+            None => (self.hint, true),
             Some(os) if is_template(&os.value) => (Guest::Unknown, true),
             Some(os) => guest(&os.value),
         }
@@ -152,7 +156,7 @@ pub(crate) fn is_template(text: &str) -> bool {
 
 /// What an operating system's id says. Source: `Global::sOSTypes` in `src/VBox/Main/src-all/Global.cpp`
 /// (4.0 to 7.2), by beginnings, since every version adds some.
-fn guest(id: &str) -> (Guest, bool) {
+pub(crate) fn guest(id: &str) -> (Guest, bool) {
     const LINUX: [&str; 19] = [
         "Linux",
         "Ubuntu",
@@ -193,16 +197,18 @@ fn guest(id: &str) -> (Guest, bool) {
         "Xenix",
         "Cygwin",
     ];
-    let begins = |list: &[&str]| list.iter().any(|prefix| id.starts_with(prefix));
-    let plain = id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-'));
+    // The case does not count (`VirtualBox::i_findGuestOSType()`).
+    let starts =
+        |prefix: &str| id.get(..prefix.len()).is_some_and(|head| head.eq_ignore_ascii_case(prefix));
+    let begins = |list: &[&str]| list.iter().any(|prefix| starts(prefix));
+    let plain = id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
     let (guest, known) = if begins(&LINUX) {
         (Guest::Linux, true)
-    } else if id.starts_with("Windows") {
+    } else if starts("Windows") {
         (Guest::Windows, true)
-    } else if id.starts_with("MacOS") {
+    } else if starts("MacOS") {
         (Guest::Macos, true)
-    } else if ["FreeBSD", "OpenBSD", "NetBSD", "DragonFly"].iter().any(|name| id.starts_with(name))
-    {
+    } else if begins(&["FreeBSD", "OpenBSD", "NetBSD", "DragonFly"]) {
         (Guest::Bsd, true)
     } else if begins(&OTHER) {
         (Guest::Other, true)

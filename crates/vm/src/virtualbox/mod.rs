@@ -63,8 +63,13 @@ impl Judge<'_> {
     fn key(&mut self, rule: &'static Rule, extra: &Extra, summary: Option<String>, fix: &str) {
         let mut finding = Finding::new(rule, extra.whole.clone()).fix(fix);
         finding.summary = summary;
-        if let Some(remove) = &extra.remove {
-            finding = finding.edit(remove.clone(), "");
+        // An earlier one of the same name would come to the fore.
+        let same: Vec<&Extra> =
+            self.machine.extra.iter().filter(|other| other.name == extra.name).collect();
+        if same.iter().all(|extra| extra.remove.is_some()) {
+            for remove in same.iter().filter_map(|extra| extra.remove.clone()) {
+                finding = finding.edit(remove, "");
+            }
         }
         self.findings.push(finding);
     }
@@ -291,7 +296,7 @@ fn provider(judge: &mut Judge<'_>) {
     let machine = judge.machine;
     let (guest, known) = machine.guest();
     let head = || machine.head.clone();
-    if !known {
+    if !known && machine.own_file {
         let span = machine.os.as_ref().map_or_else(head, |os| os.span.clone());
         let fix = "choose a type of `VBoxManage list ostypes`";
         judge.add(Finding::new(&rules::OS_UNKNOWN, span).fix(fix));

@@ -1,6 +1,6 @@
 //! Scripts with `VBoxManage` lines: shells, batch files, PowerShell, Vagrantfiles, Packer templates.
 
-use super::machine::{Extra, Machine, Setting};
+use super::machine::{self, Extra, Machine, Setting};
 use crate::document::Document;
 use crate::words::{Word, statements, words};
 use std::ops::Range;
@@ -20,7 +20,7 @@ fn is_comment(line: &str) -> bool {
 }
 
 /// The machine whose settings a command changes; one script may make several.
-fn machine<'m>(
+fn named<'m>(
     all: &'m mut Vec<(String, Machine)>,
     name: &str,
     word: &Word<'_>,
@@ -95,33 +95,63 @@ fn extra(
     });
 }
 
+/// The statements of a script; a list in brackets over several lines is one.
+fn joined(text: &str) -> Vec<(usize, &str)> {
+    const LONGEST: usize = 80;
+    let mut all = Vec::new();
+    let mut open: Option<(usize, i64, usize)> = None;
+    for (base, line) in statements(text) {
+        let depth = if is_comment(line) {
+            0
+        } else {
+            let count = |c: char| i64::try_from(line.matches(c).count()).unwrap_or(0);
+            count('[') - count(']')
+        };
+        let (start, before, lines) = open.take().unwrap_or((base, 0, 0));
+        if before + depth > 0 && lines < LONGEST && line.contains(['[', '"', '\'', ':', '#', ',']) {
+            open = Some((start, before + depth, lines + 1));
+        } else if let Some(statement) = text.get(start..base + line.len()) {
+            all.push((start, statement));
+        }
+    }
+    if let Some(rest) = open.and_then(|(start, ..)| Some((start, text.get(start..)?))) {
+        all.push(rest);
+    }
+    all
+}
+
 /// Reads a script. Each machine that it names is one, in the order of their first lines.
 pub(super) fn read(document: &Document) -> Vec<Machine> {
     let text = document.text.as_str();
     let mut all: Vec<(String, Machine)> = Vec::new();
     let mut common = Machine::default();
-    for (base, line) in statements(text) {
+    for (base, line) in joined(text) {
         if is_comment(line) {
             continue;
         }
-        let words = words(line, base);
+        let mut words = words(line, base);
+        words.retain(|word| {
+            let before = text.get(..word.span.start).unwrap_or_default();
+            let own = before.rfind('\n').map_or(0, |at| at + 1);
+            !is_comment(text.get(own..).unwrap_or_default())
+        });
         let mut known = false;
         for (index, word) in words.iter().enumerate() {
             let rest = words.get(index + 2..).unwrap_or_default();
             let name = words.get(index + 1).map(|word| word.text.to_owned());
             match word.text.to_ascii_lowercase().as_str() {
                 "modifyvm" => {
-                    if let Some(machine) = name.and_then(|name| machine(&mut all, &name, word)) {
+                    if let Some(machine) = name.and_then(|name| named(&mut all, &name, word)) {
                         options(machine, rest);
                     }
                     known = true;
                 }
                 "createvm" => {
                     let after = words.get(index + 1..).unwrap_or_default();
-                    let named =
+                    let at_name =
                         after.iter().position(|word| word.text == "--name" || word.text == "-n");
-                    let name = named.and_then(|at| after.get(at + 1)).map(|word| word.text);
-                    if let Some(machine) = machine(&mut all, name.unwrap_or_default(), word) {
+                    let name = at_name.and_then(|at| after.get(at + 1)).map(|word| word.text);
+                    if let Some(machine) = named(&mut all, name.unwrap_or_default(), word) {
                         machine.complete = true;
                         options(machine, after);
                     }
@@ -135,7 +165,7 @@ pub(super) fn read(document: &Document) -> Vec<Machine> {
                     let end = end
                         + usize::from(after.starts_with('\r'))
                         + usize::from(after.contains('\n'));
-                    if let Some(machine) = name.and_then(|name| machine(&mut all, &name, word)) {
+                    if let Some(machine) = name.and_then(|name| named(&mut all, &name, word)) {
                         extra(machine, line, base, rest, alone.then_some(base..end));
                     }
                     known = true;
@@ -151,6 +181,7 @@ pub(super) fn read(document: &Document) -> Vec<Machine> {
         .map(|(_, mut machine)| {
             machine.cpus = machine.cpus.or_else(|| common.cpus.clone());
             machine.os = machine.os.or_else(|| common.os.clone());
+            machine.hint = common.hint;
             machine
         })
         .collect()
@@ -170,6 +201,8 @@ fn assignments(common: &mut Machine, line: &str, words: &[Word<'_>]) {
         if value.text.parse::<u32>().is_ok() {
             common.cpus = Some(setting(value));
         }
+    } else if name.ends_with("vm.box") {
+        common.hint = machine::guest(value.text).0;
     } else if name == "guest_os_type" {
         common.os = Some(setting(value));
     }

@@ -64,6 +64,8 @@ struct Walk<'a> {
     within: Vec<usize>,
     extra: Vec<Extra>,
     insert: Option<(usize, String, String)>,
+    /// Whether the machine has extra data.
+    extra_data: bool,
     era: Option<Era>,
 }
 
@@ -98,6 +100,7 @@ impl Walk<'_> {
                     head: span.clone(),
                     os,
                     complete: true,
+                    own_file: true,
                     ..Machine::default()
                 });
             }
@@ -108,10 +111,12 @@ impl Walk<'_> {
                     let remove = Some(with_its_line(text, span.clone()));
                     self.extra.push(Extra { name: key.value, value, whole: span.clone(), remove });
                 }
-                if self.insert.is_none() && parent == "ExtraData" {
-                    let before = format!("{}{}", line_end(text), indentation(text, span.start));
-                    self.insert = Some((span.end, before, String::new()));
-                }
+            }
+            "ExtraData" if parent == "Machine" => {
+                let before = format!("{}{}  ", line_end(text), indentation(text, span.start));
+                // An empty element has no inside.
+                self.insert = Some((span.end, before, String::new())).filter(|_| !empty);
+                self.extra_data = true;
             }
             _ => self.setting(&name, element, parent),
         }
@@ -120,7 +125,7 @@ impl Walk<'_> {
                 self.within.pop();
             }
         } else {
-            if name == "Hardware" && parent == "Machine" && self.insert.is_none() {
+            if name == "Hardware" && parent == "Machine" && !self.extra_data {
                 // No extra data yet: it stands before the hardware.
                 let (end, indent) = (line_end(text), indentation(text, span.start));
                 let before = format!("<ExtraData>{end}{indent}  ");
@@ -175,6 +180,7 @@ pub(super) fn read(document: &Document) -> Result<File, LintError> {
         within: Vec::new(),
         extra: Vec::new(),
         insert: None,
+        extra_data: false,
         era: None,
     };
     let mut rooted = false;
