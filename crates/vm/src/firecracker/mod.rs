@@ -152,11 +152,11 @@ fn template(json: &Json<'_>, findings: &mut Vec<Finding>) {
         let path: Vec<&str> = bitmap.path.iter().map(String::as_str).collect();
         // .../cpuid_modifiers/N/modifiers/M/bitmap
         let Some((above, [.., "modifiers", _, _])) =
-            path.len().checked_sub(3).and_then(|at| path.split_at_checked(at)).map(|(a, b)| (a, b))
+            path.len().checked_sub(3).and_then(|at| path.split_at_checked(at))
         else {
             continue;
         };
-        let Some((modifier, _)) = path.split_last().map(|(_, rest)| (rest, ())) else { continue };
+        let Some((_, modifier)) = path.split_last() else { continue };
         let sibling = |base: &[&str], name: &'static str| {
             let mut path = base.to_vec();
             path.push(name);

@@ -32,7 +32,7 @@ fn guarded(line: &Line<'_>, above: &[Line<'_>]) -> bool {
 /// Whether a statement appends to the file.
 pub(super) fn appends(text: &str) -> bool {
     let to_file = |rest: &str| {
-        let target = rest.trim_start().split_whitespace().next().unwrap_or_default();
+        let target = rest.split_whitespace().next().unwrap_or_default();
         names_file(target) && !is_drop_in(target)
     };
     let redirect = text.match_indices(">>").any(|(at, _)| text.get(at + 2..).is_some_and(to_file));

@@ -173,6 +173,7 @@ fn script(text: &str, findings: &mut Vec<Finding>) {
     let all = lines(text);
     // A here-document that goes to GRUB's defaults, or to somewhere else.
     let mut here: Option<(&str, bool)> = None;
+    let mut aliases = sysfs::Aliases::default();
     for (index, line) in all.iter().enumerate() {
         let above = all.get(..index).unwrap_or_default();
         if let Some((end, to_grub)) = here {
@@ -190,6 +191,8 @@ fn script(text: &str, findings: &mut Vec<Finding>) {
         if line.is_comment() {
             continue;
         }
+        aliases.learn(line);
+        aliases.judge(line, findings);
         sysfs::judge(line, above, findings);
         let found = parameters_of(line);
         grub::judge(line, above, &found, findings);

@@ -10,6 +10,46 @@ use std::ops::Range;
 const CURRENT: &str = "current_clocksource";
 const UNBIND: &str = "unbind_clocksource";
 
+/// Variables of a script that hold a file's name, as they are written where they are used.
+#[derive(Debug, Default)]
+pub(super) struct Aliases {
+    current: Vec<String>,
+    unbind: Vec<String>,
+}
+
+impl Aliases {
+    /// Learns `NAME=/sys/.../current_clocksource`.
+    pub(super) fn learn(&mut self, line: &Line<'_>) {
+        let text = line.text.trim().trim_end_matches(['"', '\'', ';']);
+        let Some((name, value)) = text.split_once('=') else { return };
+        let name = name.split_whitespace().next_back().unwrap_or_default();
+        let known = value.starts_with(['/', '"', '\'', '$']) && !value.contains([' ', '(']);
+        if !known
+            || name.is_empty()
+            || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+        {
+            return;
+        }
+        let both = [format!("${{{name}}}"), format!("${name}")];
+        if value.ends_with(CURRENT) {
+            self.current.extend(both);
+        } else if value.ends_with(UNBIND) {
+            self.unbind.extend(both);
+        }
+    }
+
+    /// Judges a statement that writes through such a variable.
+    pub(super) fn judge(&self, line: &Line<'_>, findings: &mut Vec<Finding>) {
+        let writes = |names: &[String]| names.iter().find_map(|name| written(line.text, name));
+        if writes(&self.unbind).is_some() {
+            let fix = "write the wanted name to current_clocksource instead";
+            findings.push(Finding::new(&rules::UNBIND, line.trimmed()).fix(fix));
+        } else if let Some(value) = writes(&self.current) {
+            name(line, value, line.trimmed(), findings);
+        }
+    }
+}
+
 /// Judges one statement. `above` are the lines before it, for formats whose structure is indentation.
 pub(super) fn judge(line: &Line<'_>, above: &[Line<'_>], findings: &mut Vec<Finding>) {
     let text = line.text;

@@ -66,6 +66,15 @@ fn writes_that_are_well() {
 }
 
 #[test]
+fn files_in_variables() {
+    let text = format!("F=\"{FILE}\"\necho kvmclock > \"$F\"\ncat $F\n");
+    assert_eq!(bad("x.sh", &text), ["persist-sysfs-unknown-name"]);
+    let unbind = FILE.replace("current", "unbind");
+    assert_eq!(bad("x.sh", &format!("local f={unbind}\necho $cs > ${{f}}\n")), ["persist-unbind"]);
+    assert_eq!(bad("x.sh", &format!("f=$(cat {FILE})\necho $f > /tmp/x\n")), [""; 0]);
+}
+
+#[test]
 fn names_in_sysfs() {
     let text = format!("#!/bin/sh\necho kvmclock > {FILE}\n");
     assert_eq!(bad("x.sh", &text), ["persist-sysfs-unknown-name"]);
