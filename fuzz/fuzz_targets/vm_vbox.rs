@@ -7,5 +7,6 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);
-    clocksmith_fuzz::lint(Kind::Virtualbox, "m.vbox", &text);
+    let name = if text.starts_with('<') { "m.vbox" } else { "x.sh" };
+    clocksmith_fuzz::lint(Kind::Virtualbox, name, &text);
 });

@@ -254,18 +254,22 @@ pub(crate) fn judge(parameters: &[Parameter], editable: bool) -> Vec<Finding> {
 pub(crate) fn lint(text: &str, base: usize, editable: bool) -> Vec<Finding> {
     let mut findings = judge(&find(text, base), editable);
     if editable {
+        let mut done = 0;
+        // A blank between two of them goes once.
         for finding in findings.iter_mut().filter(|finding| finding.rule.id == SUPERSEDED.id) {
             let Some(start) = finding.span.start.checked_sub(base) else { continue };
             let end = finding.span.end - base;
             let bytes = text.as_bytes();
             let blank = |at: Option<usize>| at.and_then(|at| bytes.get(at)) == Some(&b' ');
-            let (from, to) = if blank(start.checked_sub(1)) {
+            let (from, to) = if start > done && blank(start.checked_sub(1)) {
                 (start - 1, end)
             } else if blank(Some(end)) {
                 (start, end + 1)
             } else {
                 (start, end)
             };
+            let from = from.max(done);
+            done = to;
             finding
                 .edits
                 .push(crate::edit::Edit { span: base + from..base + to, with: String::new() });
@@ -332,6 +336,13 @@ mod tests {
         assert_eq!(of("echo clocksource=hpet"), 1);
         assert_eq!(of("- clocksource=hpet"), 1);
         assert_eq!(of("- 'clocksource=hpet'"), 1);
+    }
+
+    #[test]
+    fn several_in_vain_go_together() {
+        let text = "clocksource=hpet clocksource=acpi_pm clocksource=tsc";
+        let edits: Vec<_> = lint(text, 0, true).into_iter().flat_map(|f| f.edits).collect();
+        assert_eq!(crate::edit::apply(text, &edits).unwrap(), "clocksource=tsc");
     }
 
     #[test]

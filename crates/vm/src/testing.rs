@@ -12,7 +12,7 @@ pub(crate) fn document(kind: Kind, name: &str, text: &str) -> Document {
 }
 
 pub(crate) fn broken(kind: Kind, text: &str) -> LintError {
-    lint(&document(kind, "x", text)).unwrap_err()
+    lint(&document(kind, "m.vbox", text)).unwrap_err()
 }
 
 /// Lints, checks what must hold for every file, and returns what was found.

@@ -35,7 +35,7 @@ fn parameters() {
 #[test]
 fn templates() {
     let edx = |bit: usize| {
-        let mut digits = vec!['x'; 32];
+        let mut digits = ['x'; 32];
         digits[31 - bit] = '0';
         digits.chunks(8).map(|c| c.iter().collect::<String>()).collect::<Vec<_>>().join("_")
     };

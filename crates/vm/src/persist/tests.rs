@@ -39,7 +39,7 @@ fn writes_that_are_well() {
         format!("sudo sh -c 'echo tsc > {FILE}'\n"),
         format!("ExecStart=/bin/sh -c 'echo tsc > {FILE}'\n"),
         format!("w! {FILE} - - - - tsc\n"),
-        format!("devices/system/clocksource/clocksource0/current_clocksource = tsc\n"),
+        "devices/system/clocksource/clocksource0/current_clocksource = tsc\n".to_owned(),
         "SUBSYSTEM==\"clocksource\", ATTR{current_clocksource}=\"tsc\"\n".to_owned(),
         format!("bootcmd:\n  - [ sh, -c, 'echo tsc > {FILE}' ]\n"),
         format!("echo $CS > {FILE}\n"),

@@ -24,7 +24,11 @@ pub(crate) const RULES: &[&Rule] = rules::ALL;
 
 pub(crate) fn lint(document: &Document) -> Result<Report, LintError> {
     let text = document.text.as_str();
-    let (machines, partial) = if text.trim_start_matches('\u{feff}').trim_start().starts_with('<') {
+    let name = document.name.to_ascii_lowercase();
+    let head = text.trim_start_matches('\u{feff}').trim_start();
+    let xml = [".vbox", ".vbox-prev", ".xml"].iter().any(|ending| name.ends_with(ending))
+        || ["<?xml", "<!--", "<VirtualBox"].iter().any(|begin| head.starts_with(begin));
+    let (machines, partial) = if xml {
         let file = xml::read(document)?;
         (file.machines, file.partial)
     } else {

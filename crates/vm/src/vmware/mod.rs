@@ -80,9 +80,9 @@ pub(crate) const RULES: &[&Rule] =
 struct Entry<'a> {
     key: String,
     value: &'a str,
-    /// The line with its end.
-    line: Range<usize>,
-    /// The line without it.
+    /// Where the value stands, without quotes.
+    at: Range<usize>,
+    /// The line without its end.
     span: Range<usize>,
 }
 
@@ -105,14 +105,10 @@ fn entries(document: &Document) -> Vec<Entry<'_>> {
             None => value,
         };
         let end = start + line.len();
-        let after = text.get(end..).unwrap_or_default();
-        let eol = after.len()
-            - after
-                .strip_prefix("\r\n")
-                .or_else(|| after.strip_prefix('\n'))
-                .unwrap_or(after)
-                .len();
-        found.push(Entry { key, value, line: start..end + eol, span: start..end });
+        // The value is a part of the text.
+        let at = (value.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
+        let at = at..at + value.len();
+        found.push(Entry { key, value, at, span: start..end });
     }
     found
 }
@@ -197,8 +193,8 @@ pub(crate) fn lint(document: &Document) -> Result<Report, LintError> {
         for entry in entries.iter().filter(|entry| entry.key == "monitor_control.virtual_rdtsc") {
             findings.push(
                 Finding::new(&RDTSC, entry.span.clone())
-                    .fix("remove the line")
-                    .edit(entry.line.clone(), ""),
+                    .fix("monitor_control.virtual_rdtsc = \"TRUE\", which is the default")
+                    .edit(entry.at.clone(), "TRUE"),
             );
         }
     } else if whole {

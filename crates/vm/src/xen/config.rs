@@ -105,9 +105,8 @@ fn statement(text: &str, at: usize) -> (Option<Setting>, usize) {
             b'"' | b'\'' => {
                 let close = bytes.iter().skip(at + 1).position(|b| b == byte).map(|n| at + 1 + n);
                 // A string ends on its line; else it was never closed.
-                let close = close.filter(|close| {
-                    depth > 0 || !bytes.get(at..*close).unwrap_or_default().contains(&b'\n')
-                });
+                let close = close
+                    .filter(|close| !bytes.get(at..*close).unwrap_or_default().contains(&b'\n'));
                 let Some(close) = close else { return (None, line_end(at)) };
                 let inner = text.get(at + 1..close).unwrap_or_default().to_owned();
                 values.push(Value { text: inner, span: at..close + 1, quoted: true });
