@@ -103,10 +103,13 @@ fn statement(text: &str, at: usize) -> (Option<Setting>, usize) {
     while let Some(byte) = bytes.get(at) {
         match byte {
             b'"' | b'\'' => {
-                let close = bytes.iter().skip(at + 1).position(|b| b == byte).map(|n| at + 1 + n);
                 // A string ends on its line; else it was never closed.
-                let close = close
-                    .filter(|close| !bytes.get(at..*close).unwrap_or_default().contains(&b'\n'));
+                let close = bytes
+                    .iter()
+                    .skip(at + 1)
+                    .take_while(|b| **b != b'\n')
+                    .position(|b| b == byte)
+                    .map(|n| at + 1 + n);
                 let Some(close) = close else { return (None, line_end(at)) };
                 let inner = text.get(at + 1..close).unwrap_or_default().to_owned();
                 values.push(Value { text: inner, span: at..close + 1, quoted: true });
