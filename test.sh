@@ -109,7 +109,8 @@ fuzz() {
         return
     fi
     local target
-    for target in log bundle cpuid cmdline acpi vm_libvirt vm_qemu vm_yaml vm_proxmox vm_migrate; do
+    for target in log bundle cpuid cmdline acpi vm_libvirt vm_qemu vm_yaml vm_proxmox vm_migrate \
+        vm_vbox vm_vmx vm_xl vm_json vm_persist; do
         if ! fuzz/run "$target" "$fuzz_seconds" >"$log/fuzz" 2>&1; then
             tail -n 100 "$log/fuzz"
             echo "fuzz $target: failed"

@@ -56,3 +56,29 @@ pub fn vm(data: &[u8], kind: clocksmith_vm::Kind) {
         assert_eq!(once.document.text, twice.document.text, "mended twice");
     }
 }
+
+/// Whatever a virtual machine's file says, findings stand inside of it, their changes can be made,
+/// and making them again and again comes to an end.
+pub fn lint(kind: clocksmith_vm::Kind, name: &str, text: &str) {
+    use clocksmith_vm::{Document, Text, edit, lint};
+    let mut text = text.to_owned();
+    for round in 0..8 {
+        let document = Document { name: name.to_owned(), text: Text::new(text.clone()), kind };
+        let Ok(report) = lint(&document) else {
+            assert!(round == 0, "mending broke the file: {text:?}");
+            return;
+        };
+        for finding in &report.findings {
+            assert!(text.get(finding.span.clone()).is_some(), "{finding:?} in {text:?}");
+        }
+        let edits: Vec<_> = report.findings.iter().flat_map(|f| f.edits.clone()).collect();
+        if edits.is_empty() {
+            return;
+        }
+        match edit::apply(&text, &edits) {
+            Ok(mended) => text = mended,
+            Err(error) => panic!("{error}: {edits:?} in {text:?}"),
+        }
+    }
+    panic!("never done: {text:?}");
+}

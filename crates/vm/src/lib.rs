@@ -22,11 +22,22 @@ pub mod predict;
 pub mod rules;
 pub mod text;
 
+mod cloud_hypervisor;
+mod firecracker;
+mod json;
 mod kubevirt;
 mod libvirt;
+mod parameters;
+mod persist;
 mod placed;
 mod proxmox;
 mod qemu;
+#[cfg(test)]
+mod testing;
+mod virtualbox;
+mod vmware;
+mod words;
+mod xen;
 mod xml;
 
 pub use choice::Choices;

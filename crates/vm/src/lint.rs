@@ -43,15 +43,12 @@ pub fn lint(document: &Document) -> Result<Report, LintError> {
         Kind::Qemu => crate::qemu::lint(document)?,
         Kind::Proxmox => crate::proxmox::lint(document)?,
         Kind::Kubevirt => crate::kubevirt::lint(document)?,
-        Kind::Virtualbox
-        | Kind::Vmware
-        | Kind::Xen
-        | Kind::Firecracker
-        | Kind::CloudHypervisor
-        | Kind::Tuned
-        | Kind::Persistence => {
-            Report { guest: Guest::Unknown, partial: false, findings: Vec::new() }
-        }
+        Kind::Virtualbox => crate::virtualbox::lint(document)?,
+        Kind::Vmware => crate::vmware::lint(document)?,
+        Kind::Xen => crate::xen::lint(document)?,
+        Kind::Firecracker => crate::firecracker::lint(document)?,
+        Kind::CloudHypervisor => crate::cloud_hypervisor::lint(document)?,
+        Kind::Tuned | Kind::Persistence => crate::persist::lint(document)?,
     };
     report.findings.sort_by_key(|finding| (finding.span.start, finding.span.end));
     Ok(report)

@@ -1,7 +1,10 @@
 //! Every rule of every kind.
 
 use crate::finding::Rule;
-use crate::{kubevirt, libvirt, proxmox, qemu};
+use crate::{
+    cloud_hypervisor, firecracker, kubevirt, libvirt, parameters, persist, proxmox, qemu,
+    virtualbox, vmware, xen,
+};
 
 /// Every rule. An id stands once.
 pub fn rules() -> impl Iterator<Item = &'static Rule> {
@@ -11,6 +14,13 @@ pub fn rules() -> impl Iterator<Item = &'static Rule> {
         .chain(&qemu::rules::RULES)
         .chain(&proxmox::rules::RULES)
         .chain(&kubevirt::rules::RULES)
+        .chain(virtualbox::RULES)
+        .chain(vmware::RULES)
+        .chain(xen::RULES)
+        .chain(firecracker::RULES)
+        .chain(cloud_hypervisor::RULES)
+        .chain(persist::RULES)
+        .chain(parameters::RULES)
         .copied()
 }
 

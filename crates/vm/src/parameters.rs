@@ -1,0 +1,355 @@
+//! Kernel parameters in a file, judged by what Linux does with them ([`clocksmith_kernel::mistakes()`]).
+
+use crate::finding::{Finding, Rule, Severity};
+use crate::words;
+use clocksmith_facts::cmdline::CommandLine;
+use clocksmith_kernel::{MistakeKind, mistakes};
+use std::ops::Range;
+
+const CLOCKSOURCE: &str =
+    "Linux, kernel/time/clocksource.c, boot_override_clocksource(), 2.6.32 to 7.1";
+const TSC: &str = "Linux, arch/x86/kernel/tsc.c, tsc_setup(), notsc_setup(), 2.6.32 to 7.1";
+
+const UNKNOWN_CLOCKSOURCE: Rule = Rule {
+    id: "cmdline-unknown-clocksource",
+    severity: Severity::Error,
+    summary: "no clocksource has this name: the kernel ignores it without a word",
+    why: "the name is compared with those that are registered, with its case; nothing is logged when none fits",
+    risk: "the kernel's own choice stays, which is not what was wanted",
+    source: CLOCKSOURCE,
+};
+
+const UNKNOWN_VALUE: Rule = Rule {
+    id: "cmdline-unknown-value",
+    severity: Severity::Error,
+    summary: "a value that the kernel does not know: it does nothing",
+    why: "the value of tsc= is compared as a whole; several need the parameter several times",
+    risk: "what was wanted is not so",
+    source: TSC,
+};
+
+const NO_SUCH_PARAMETER: Rule = Rule {
+    id: "cmdline-no-such-parameter",
+    severity: Severity::Error,
+    summary: "no such kernel parameter: it does nothing",
+    why: "what the kernel does not know it hands to init, and it is silent about it",
+    risk: "what was wanted is not so",
+    source: "Linux, init/main.c, unknown_bootoption()",
+};
+
+const SUPERSEDED: Rule = Rule {
+    id: "cmdline-superseded",
+    severity: Severity::Warn,
+    summary: "a later parameter replaces this one",
+    why: "the last clocksource= wins",
+    risk: "none in taking it away",
+    source: CLOCKSOURCE,
+};
+
+const CONTRADICTED: Rule = Rule {
+    id: "cmdline-contradicted",
+    severity: Severity::Error,
+    summary: "another parameter makes this one impossible",
+    why: "the same line asks for a clocksource and takes it away",
+    risk: "decide which of the two is meant",
+    source: TSC,
+};
+
+const SLOW: Rule = Rule {
+    id: "cmdline-slow-clocksource",
+    severity: Severity::Warn,
+    summary: "a clocksource that is slow on every machine",
+    why: "it has no way to be read without a system call, and the device behind it is slow, most of all in a virtual machine",
+    risk: "it may have been chosen since the TSC was not trusted there: see why first",
+    source: "Linux, the sources of the clocksources: none sets vdso_clock_mode",
+};
+
+const NOTSC: Rule = Rule {
+    id: "cmdline-notsc",
+    severity: Severity::Warn,
+    summary: "notsc: the kernel does not use the TSC",
+    why: "the TSC is marked unstable at boot, so that a slow clocksource serves where there is no paravirtual one",
+    risk: "it may have been written since the TSC was not trusted there: see why first",
+    source: TSC,
+};
+
+pub(crate) const TRUSTED: Rule = Rule {
+    id: "persist-tsc-reliable-blanket",
+    severity: Severity::Warn,
+    summary: "tsc=reliable for everybody: no watchdog, no test whether the CPUs agree",
+    why: "it turns off what would notice a counter that is wrong; it is right only where the TSC has been proven on that very machine",
+    risk: "without it, a machine whose TSC fails falls back to a slow clocksource instead of giving wrong time",
+    source: TSC,
+};
+
+/// The rules.
+pub(crate) const RULES: &[&Rule] = &[
+    &UNKNOWN_CLOCKSOURCE,
+    &UNKNOWN_VALUE,
+    &NO_SUCH_PARAMETER,
+    &SUPERSEDED,
+    &CONTRADICTED,
+    &SLOW,
+    &NOTSC,
+    &TRUSTED,
+];
+
+/// A parameter about clocks, with its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Parameter {
+    pub(crate) text: String,
+    pub(crate) span: Range<usize>,
+}
+
+/// Names that matter for clocks; others are left alone.
+fn matters(word: &str) -> bool {
+    let (name, value) =
+        word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
+    let name = name.to_ascii_lowercase().replace('-', "_");
+    if value.is_none() {
+        // Without a value the others are words of a language, not parameters.
+        return matches!(
+            name.as_str(),
+            "notsc"
+                | "nohpet"
+                | "nopv"
+                | "no_kvmclock"
+                | "nokvmclock"
+                | "tsc_reliable"
+                | "hpet_disable"
+        );
+    }
+    matches!(
+        name.as_str(),
+        "clocksource"
+            | "clock"
+            | "tsc"
+            | "notsc"
+            | "hpet"
+            | "nohpet"
+            | "no_kvmclock"
+            | "nopv"
+            | "acpi"
+            | "pmtmr"
+            | "clearcpuid"
+            | "clocksoure"
+            | "clock_source"
+            | "clocksouce"
+            | "clocksrc"
+            | "clocksources"
+            | "tsc_reliable"
+            | "hpet_disable"
+            | "nokvmclock"
+    )
+}
+
+/// Finds the parameters about clocks in a piece of text, in whatever quotes and lists they stand.
+/// `base` is where the text begins.
+pub(crate) fn find(text: &str, base: usize) -> Vec<Parameter> {
+    let mut found = Vec::new();
+    let plain =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '=' | ',' | ':');
+    let mut at = 0;
+    while at < text.len() {
+        let Some(rest) = text.get(at..) else { break };
+        let Some(skip) = rest.find(plain) else { break };
+        let start = at + skip;
+        let rest = text.get(start..).unwrap_or_default();
+        let length = rest.find(|c| !plain(c)).unwrap_or(rest.len());
+        at = start + length.max(1);
+        let word = rest.get(..length).unwrap_or_default();
+        let before = text.get(..start).and_then(|before| before.chars().next_back());
+        let after = text.get(start + length..).and_then(|after| after.chars().next());
+        // A list's comma, and what follows a variable's sign, are no part of a parameter.
+        let trimmed = word.trim_end_matches([',', ':', '.']);
+        let lead = trimmed.len() - trimmed.trim_start_matches([',', '=']).len();
+        let word = trimmed.get(lead..).unwrap_or_default();
+        // `--args=clocksource=tsc`, `options=clocksource=tsc` and `+="clocksource=tsc"`.
+        let lead = lead
+            + word
+                .find("=clocksource=")
+                .or_else(|| word.find("=tsc=").filter(|_| !word.starts_with("clocksource")))
+                .map_or(0, |at| at + 1);
+        let word = trimmed.get(lead..).unwrap_or_default();
+        let alone = lead > 0
+            || before.is_none_or(|c| !matches!(c, '$' | '{' | '/' | '%' | '@'))
+            || before == Some('/') && word.contains('=');
+        // What is filled in later has no value yet.
+        let open = after
+            .is_some_and(|c| matches!(c, '$' | '{' | '<' | '%' | '@' | '*' | '(' | '['))
+            || (word.ends_with('=') && after.is_some_and(|c| !c.is_whitespace()));
+        if alone && !open && matters(word) {
+            let from = base + start + lead;
+            found.push(Parameter { text: word.to_owned(), span: from..from + word.len() });
+        }
+    }
+    found
+}
+
+/// Judges parameters that end on one command line. `editable`: the words stand in the file as the
+/// kernel will read them, so that they can be changed in place.
+pub(crate) fn judge(parameters: &[Parameter], editable: bool) -> Vec<Finding> {
+    // No quotes and blanks are left in the words, so their number stays the same.
+    let text: Vec<&str> = parameters.iter().map(|p| p.text.as_str()).collect();
+    let line = CommandLine::parse(&text.join(" "));
+    let mut findings = Vec::new();
+    for mistake in mistakes(&line) {
+        // In a script a name of one's own is no mistake.
+        if !editable && mistake.kind == MistakeKind::NoSuchParameter {
+            continue;
+        }
+        let Some(parameter) = parameters.get(mistake.word) else { continue };
+        let (rule, severity): (&'static Rule, Severity) = match mistake.kind {
+            // A name that is near to none may be one of a platform that is not in the list.
+            MistakeKind::UnknownClocksource if mistake.instead.is_none() => {
+                (&UNKNOWN_CLOCKSOURCE, Severity::Warn)
+            }
+            MistakeKind::UnknownClocksource => (&UNKNOWN_CLOCKSOURCE, Severity::Error),
+            MistakeKind::UnknownValue if !editable && !parameter.text.contains(',') => {
+                (&UNKNOWN_VALUE, Severity::Warn)
+            }
+            MistakeKind::UnknownValue => (&UNKNOWN_VALUE, Severity::Error),
+            MistakeKind::NoSuchParameter => (&NO_SUCH_PARAMETER, Severity::Error),
+            MistakeKind::Superseded => (&SUPERSEDED, Severity::Warn),
+            MistakeKind::Contradicted => (&CONTRADICTED, Severity::Error),
+            MistakeKind::Slow => (&SLOW, Severity::Warn),
+            MistakeKind::Trusted => (&TRUSTED, Severity::Warn),
+        };
+        let mut finding = Finding::new(rule, parameter.span.clone())
+            .severity(severity)
+            .summary(format!("{} {}", parameter.text, mistake.why));
+        finding.fix = match (&mistake.instead, mistake.kind) {
+            (Some(instead), _) if instead.is_empty() => Some(format!("remove {}", parameter.text)),
+            (Some(instead), _) => Some(format!("write {instead}")),
+            (None, MistakeKind::Trusted) => Some(
+                "leave tsc=reliable out, or set it only on machines where `clocksmith verify` has \
+                 proven the TSC"
+                    .to_owned(),
+            ),
+            (None, MistakeKind::Slow) => {
+                Some(format!("remove {}; the kernel's own choice is never worse", parameter.text))
+            }
+            (None, MistakeKind::Contradicted) => Some("keep one of the two".to_owned()),
+            (None, MistakeKind::UnknownClocksource) => {
+                Some("a name that /sys/devices/system/clocksource/clocksource0/available_clocksource lists".to_owned())
+            }
+            (None, _) => Some(format!("remove {}, or write what was meant", parameter.text)),
+        };
+        if editable
+            && let Some(instead) = &mistake.instead
+            && !instead.is_empty()
+        {
+            finding = finding.edit(parameter.span.clone(), instead.clone());
+        }
+        findings.push(finding);
+    }
+    for parameter in parameters.iter().filter(|parameter| parameter.text == "notsc") {
+        let fix = "remove notsc, unless the TSC of that machine is known to be wrong";
+        findings.push(Finding::new(&NOTSC, parameter.span.clone()).fix(fix));
+    }
+    findings
+}
+
+/// Both steps for one command line. Words to take away go with the blank before them.
+pub(crate) fn lint(text: &str, base: usize, editable: bool) -> Vec<Finding> {
+    let mut findings = judge(&find(text, base), editable);
+    if editable {
+        let mut done = 0;
+        // A blank between two of them goes once.
+        for finding in findings.iter_mut().filter(|finding| finding.rule.id == SUPERSEDED.id) {
+            let Some(start) = finding.span.start.checked_sub(base) else { continue };
+            let end = finding.span.end - base;
+            let bytes = text.as_bytes();
+            let blank = |at: Option<usize>| at.and_then(|at| bytes.get(at)) == Some(&b' ');
+            let (from, to) = if start > done && blank(start.checked_sub(1)) {
+                (start - 1, end)
+            } else if blank(Some(end)) {
+                (start, end + 1)
+            } else {
+                (start, end)
+            };
+            let from = from.max(done);
+            done = to;
+            finding
+                .edits
+                .push(crate::edit::Edit { span: base + from..base + to, with: String::new() });
+        }
+    }
+    findings
+}
+
+/// The parameters of a statement in any language, in the places where a command line can stand: not
+/// `NAME=VALUE` at its beginning, which sets a variable of the script.
+pub(crate) fn of_statement(line: &str, base: usize) -> Vec<Parameter> {
+    let first = words::words(line, base).into_iter().find(|word| {
+        !matches!(
+            word.text,
+            "export" | "local" | "readonly" | "declare" | "sudo" | "then" | "do" | "-"
+        )
+    });
+    // An item of a list in YAML is no assignment.
+    let item = line.trim_start().starts_with("- ");
+    find(line, base)
+        .into_iter()
+        .filter(|parameter| {
+            item || first.as_ref().is_none_or(|first| {
+                first.quoted || parameter.span.start > first.span.start || !first.text.contains('=')
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Vec<String> {
+        find(text, 0).into_iter().map(|parameter| parameter.text).collect()
+    }
+
+    #[test]
+    fn parameters_in_any_quotes() {
+        assert_eq!(of("quiet clocksource=tsc tsc=reliable"), ["clocksource=tsc", "tsc=reliable"]);
+        assert_eq!(
+            of("[ \"tsc=reliable\" \"clocksource=tsc\" ]"),
+            ["tsc=reliable", "clocksource=tsc"]
+        );
+        assert_eq!(of("--args=\"clocksource=tsc\""), ["clocksource=tsc"]);
+        assert_eq!(of("--args=clocksource=tsc"), ["clocksource=tsc"]);
+        assert_eq!(of("s/quiet/quiet clocksource=tsc/"), ["clocksource=tsc"]);
+        assert_eq!(of("kargs = [\"clocksource=tsc\",\"notsc\"],"), ["clocksource=tsc", "notsc"]);
+        assert_eq!(of("--append-if-missing=clocksource=tsc"), ["clocksource=tsc"]);
+        assert_eq!(of("tsc=reliable,nowatchdog"), ["tsc=reliable,nowatchdog"]);
+        for open in
+            ["clocksource=$CS", "clocksource={{ cs }}", "clocksource=<name>", "clocksource=\"$x\""]
+        {
+            assert_eq!(of(open), [""; 0], "{open}");
+        }
+        assert_eq!(of("/sys/devices/system/clocksource/clocksource0/tsc"), [""; 0]);
+    }
+
+    #[test]
+    fn a_variable_is_no_parameter() {
+        let of = |line| of_statement(line, 0).len();
+        assert_eq!(of("clocksource=hpet"), 0);
+        assert_eq!(of("export clocksource=hpet"), 0);
+        assert_eq!(of("echo clocksource=hpet"), 1);
+        assert_eq!(of("- clocksource=hpet"), 1);
+        assert_eq!(of("- 'clocksource=hpet'"), 1);
+    }
+
+    #[test]
+    fn several_in_vain_go_together() {
+        let text = "clocksource=hpet clocksource=acpi_pm clocksource=tsc";
+        let edits: Vec<_> = lint(text, 0, true).into_iter().flat_map(|f| f.edits).collect();
+        assert_eq!(crate::edit::apply(text, &edits).unwrap(), "clocksource=tsc");
+    }
+
+    #[test]
+    fn edits_write_what_is_meant() {
+        let text = "quiet clocksource=hpet clocksource=kvmclock";
+        let findings = lint(text, 0, true);
+        let edits: Vec<_> = findings.iter().flat_map(|f| f.edits.clone()).collect();
+        assert_eq!(crate::edit::apply(text, &edits).unwrap(), "quiet clocksource=kvm-clock");
+    }
+}

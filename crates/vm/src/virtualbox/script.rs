@@ -1,0 +1,209 @@
+//! Scripts with `VBoxManage` lines: shells, batch files, PowerShell, Vagrantfiles, Packer templates.
+
+use super::machine::{self, Extra, Machine, Setting};
+use crate::document::Document;
+use crate::words::{Word, statements, words};
+use std::ops::Range;
+
+fn setting(word: &Word<'_>) -> Setting {
+    Setting { value: word.text.to_owned(), span: word.span.clone() }
+}
+
+/// Whether a line says nothing to anybody.
+fn is_comment(line: &str) -> bool {
+    let line = line.trim_start();
+    let lower = line.get(..4).unwrap_or(line).to_ascii_lowercase();
+    line.starts_with('#')
+        || line.starts_with("//")
+        || line.starts_with("::")
+        || lower.starts_with("rem ")
+}
+
+/// The machine whose settings a command changes; one script may make several.
+fn named<'m>(
+    all: &'m mut Vec<(String, Machine)>,
+    name: &str,
+    word: &Word<'_>,
+) -> Option<&'m mut Machine> {
+    let at = match all.iter().position(|(known, _)| known == name) {
+        Some(at) => at,
+        None => {
+            let head = word.span.clone();
+            all.push((name.to_owned(), Machine { head, ..Machine::default() }));
+            all.len() - 1
+        }
+    };
+    all.get_mut(at).map(|(_, machine)| machine)
+}
+
+/// The value of an option: the word after it, or what follows `=`.
+fn option<'a>(word: &Word<'a>, next: Option<&Word<'a>>) -> (String, Option<Setting>) {
+    match word.text.split_once('=') {
+        Some((name, value)) => {
+            let trimmed = value.trim_matches(['"', '\'']);
+            let start = word.span.start
+                + name.len()
+                + 1
+                + (value.len() - value.trim_start_matches(['"', '\'']).len());
+            let span = start..start + trimmed.len();
+            (name.to_ascii_lowercase(), Some(Setting { value: trimmed.to_owned(), span }))
+        }
+        None => (word.text.to_ascii_lowercase(), next.map(setting)),
+    }
+}
+
+fn options(machine: &mut Machine, rest: &[Word<'_>]) {
+    for (index, word) in rest.iter().enumerate() {
+        if !word.text.starts_with("--") {
+            continue;
+        }
+        let (name, value) = option(word, rest.get(index + 1));
+        let Some(value) = value else { continue };
+        match name.as_str() {
+            "--cpus" => machine.cpus = Some(value),
+            "--paravirtprovider" | "--paravirt-provider" => machine.provider = Some(value),
+            "--hpet" => machine.hpet = Some(value),
+            "--ostype" | "--os-type" => machine.os = Some(value),
+            "--vm-execution-engine" => machine.engine = Some(value),
+            _ => {}
+        }
+    }
+}
+
+/// Puts a key, or takes it away. `whole` is the line with its end, where it can go as a whole: in the
+/// body of a condition or a loop something must stay.
+fn extra(
+    machine: &mut Machine,
+    line: &str,
+    base: usize,
+    rest: &[Word<'_>],
+    whole: Option<Range<usize>>,
+) {
+    let Some(key) = rest.first() else { return };
+    // Nothing, or an empty text, takes the key away.
+    let value = rest
+        .get(1)
+        .filter(|word| !word.text.is_empty() && !matches!(word.text, "&&" | "||" | "&" | "|"));
+    machine.extra.retain(|known| known.name != key.text);
+    let Some(value) = value else { return };
+    let length = line.trim_end().len();
+    machine.extra.push(Extra {
+        name: key.text.to_owned(),
+        value: setting(value),
+        whole: base + (line.len() - line.trim_start().len())..base + length,
+        remove: whole,
+    });
+}
+
+/// The statements of a script; a list in brackets over several lines is one.
+fn joined(text: &str) -> Vec<(usize, &str)> {
+    const LONGEST: usize = 80;
+    let mut all = Vec::new();
+    let mut open: Option<(usize, i64, usize)> = None;
+    for (base, line) in statements(text) {
+        let depth = if is_comment(line) {
+            0
+        } else {
+            let count = |c: char| i64::try_from(line.matches(c).count()).unwrap_or(0);
+            count('[') - count(']')
+        };
+        let (start, before, lines) = open.take().unwrap_or((base, 0, 0));
+        if before + depth > 0 && lines < LONGEST && line.contains(['[', '"', '\'', ':', '#', ',']) {
+            open = Some((start, before + depth, lines + 1));
+        } else if let Some(statement) = text.get(start..base + line.len()) {
+            all.push((start, statement));
+        }
+    }
+    if let Some(rest) = open.and_then(|(start, ..)| Some((start, text.get(start..)?))) {
+        all.push(rest);
+    }
+    all
+}
+
+/// Reads a script. Each machine that it names is one, in the order of their first lines.
+pub(super) fn read(document: &Document) -> Vec<Machine> {
+    let text = document.text.as_str();
+    let mut all: Vec<(String, Machine)> = Vec::new();
+    let mut common = Machine::default();
+    for (base, line) in joined(text) {
+        if is_comment(line) {
+            continue;
+        }
+        let mut words = words(line, base);
+        words.retain(|word| {
+            let before = text.get(..word.span.start).unwrap_or_default();
+            let own = before.rfind('\n').map_or(0, |at| at + 1);
+            !is_comment(text.get(own..).unwrap_or_default())
+        });
+        let mut known = false;
+        for (index, word) in words.iter().enumerate() {
+            let rest = words.get(index + 2..).unwrap_or_default();
+            let name = words.get(index + 1).map(|word| word.text.to_owned());
+            match word.text.to_ascii_lowercase().as_str() {
+                "modifyvm" => {
+                    if let Some(machine) = name.and_then(|name| named(&mut all, &name, word)) {
+                        options(machine, rest);
+                    }
+                    known = true;
+                }
+                "createvm" => {
+                    let after = words.get(index + 1..).unwrap_or_default();
+                    let at_name =
+                        after.iter().position(|word| word.text == "--name" || word.text == "-n");
+                    let name = at_name.and_then(|at| after.get(at + 1)).map(|word| word.text);
+                    if let Some(machine) = named(&mut all, name.unwrap_or_default(), word) {
+                        machine.complete = true;
+                        options(machine, after);
+                    }
+                    known = true;
+                }
+                "setextradata" => {
+                    // The script's language may put more on the line than the command.
+                    let alone = index == 1 && rest.len() == 2 && !line.starts_with([' ', '\t']);
+                    let end = base + line.len();
+                    let after = text.get(end..).unwrap_or_default();
+                    let end = end
+                        + usize::from(after.starts_with('\r'))
+                        + usize::from(after.contains('\n'));
+                    if let Some(machine) = name.and_then(|name| named(&mut all, &name, word)) {
+                        extra(machine, line, base, rest, alone.then_some(base..end));
+                    }
+                    known = true;
+                }
+                _ => {}
+            }
+        }
+        if !known {
+            assignments(&mut common, line, &words);
+        }
+    }
+    all.into_iter()
+        .map(|(_, mut machine)| {
+            machine.cpus = machine.cpus.or_else(|| common.cpus.clone());
+            machine.os = machine.os.or_else(|| common.os.clone());
+            machine.hint = common.hint;
+            machine
+        })
+        .collect()
+}
+
+/// `v.cpus = 4` of a Vagrantfile, `cpus = 4` and `guest_os_type = "Ubuntu_64"` of Packer.
+fn assignments(common: &mut Machine, line: &str, words: &[Word<'_>]) {
+    let Some(first) = words.first() else { return };
+    let name = first.text.trim_end_matches([':', '=']);
+    let Some(value) = words.iter().skip(1).find(|word| !matches!(word.text, "=" | ":")) else {
+        return;
+    };
+    if !line.contains('=') && !line.contains(':') {
+        return;
+    }
+    if name.ends_with(".cpus") || name == "cpus" {
+        if value.text.parse::<u32>().is_ok() {
+            common.cpus = Some(setting(value));
+        }
+    } else if name.ends_with("vm.box") {
+        common.hint = machine::guest(value.text).0;
+    } else if name == "guest_os_type" {
+        common.os = Some(setting(value));
+    }
+}

@@ -1,0 +1,12 @@
+//! Firecracker and Cloud Hypervisor: any text is linted or refused; what is proposed can be done, and comes to an end.
+
+#![no_main]
+
+use clocksmith_vm::Kind;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let text = String::from_utf8_lossy(data);
+    clocksmith_fuzz::lint(Kind::Firecracker, "vm.json", &text);
+    clocksmith_fuzz::lint(Kind::CloudHypervisor, "vm.json", &text);
+});
