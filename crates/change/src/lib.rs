@@ -10,6 +10,7 @@ pub mod guardian;
 pub mod journal;
 pub mod plan;
 pub mod switch;
+pub mod unit;
 
 pub use guardian::{Guardian, Watched};
 pub use plan::{Action, Plan, Step};
