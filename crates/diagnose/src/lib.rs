@@ -11,7 +11,7 @@ pub mod current;
 pub mod diagnosis;
 pub mod explain;
 mod headline;
-pub mod names;
+pub use clocksmith_kernel::names;
 pub mod remedies;
 
 pub use cause::{Cause, CauseId, Confidence, Evidence, Severity};

@@ -10,6 +10,7 @@ use clocksmith_facts::log::event::Refusal;
 use clocksmith_facts::log::{Event, KernelLog};
 use clocksmith_kernel::expectation::TscState;
 use clocksmith_kernel::feature::Feature;
+use clocksmith_kernel::{MistakeKind, mistakes};
 
 pub(super) fn find(case: &Case<'_>, causes: &mut Causes) {
     command_line(case, causes);
@@ -125,31 +126,17 @@ fn natural_choice(case: &Case<'_>) -> Option<String> {
 /// Words that look right and that the kernel silently ignores.
 fn ignored_parameters(case: &Case<'_>, causes: &mut Causes) {
     let line = &case.machine.cmdline.value;
-    const TSC: [&str; 7] =
-        ["reliable", "noirqtime", "unstable", "nowatchdog", "recalibrate", "watchdog", "auto"];
-    for value in line.values("tsc") {
-        if !TSC.contains(&value) {
-            let why = if value.contains(',') {
-                "the value is compared as a whole; repeat the parameter instead: tsc=A tsc=B"
-            } else {
-                "the kernel knows reliable, nowatchdog, watchdog, recalibrate, noirqtime and unstable"
-            };
-            ignore(case, causes, &format!("tsc={value}"), why);
-        } else if value == "nowatchdog" && !Feature::TscNowatchdog.of(&case.machine.kernel.value) {
-            ignore(case, causes, "tsc=nowatchdog", "the parameter exists since 5.2");
+    for mistake in mistakes(line) {
+        // What is ignored only; the choice itself is judged above, against this machine.
+        if matches!(mistake.kind, MistakeKind::UnknownValue | MistakeKind::NoSuchParameter)
+            && let Some(word) = line.words().get(mistake.word)
+        {
+            ignore(case, causes, &word.text(), &mistake.why);
         }
     }
-    for (name, meant) in [
-        ("clocksoure", "clocksource"),
-        ("clock_source", "clocksource"),
-        ("clocksouce", "clocksource"),
-        ("clocksrc", "clocksource"),
-        ("tsc_reliable", "tsc=reliable"),
-        ("hpet_disable", "hpet=disable"),
-    ] {
-        if line.has(name) {
-            ignore(case, causes, name, &format!("no such parameter; {meant} was meant"));
-        }
+    if line.has_value("tsc", "nowatchdog") && !Feature::TscNowatchdog.of(&case.machine.kernel.value)
+    {
+        ignore(case, causes, "tsc=nowatchdog", "has no effect: the parameter exists since 5.2");
     }
 }
 
@@ -158,7 +145,7 @@ fn ignore(case: &Case<'_>, causes: &mut Causes, word: &str, why: &str) {
         CauseId::CmdlineParameterIgnored,
         Severity::Info,
         Confidence::High,
-        format!("{word} has no effect: {why}"),
+        format!("{word} {why}"),
         vec![cmdline(case, word)],
     );
 }
