@@ -40,10 +40,14 @@ pub struct Entry {
     pub plan: Plan,
     /// When each step was begun, in seconds since 1970; steps that are not listed were not begun.
     pub steps_begun: Vec<i64>,
+    /// Directories that had to be made for the journal itself, outermost first.
+    pub home: Vec<PathBuf>,
     /// Directories that had to be made, outermost first.
     pub directories: Vec<PathBuf>,
     /// All that the plan touches, or may touch.
     pub records: Vec<Record>,
+    /// For each step of the plan: which record it writes, if it writes one.
+    pub targets: Vec<Option<usize>>,
     /// Where programs may make further files.
     pub watches: Vec<Watch>,
     /// The clocksource before the first step that chose one.
@@ -64,8 +68,8 @@ pub struct Record {
     pub step: usize,
     /// What steps make of it, in their order.
     pub planned: Vec<Planned>,
-    /// The step whose program may rewrite it.
-    pub rewritten_by: Option<usize>,
+    /// The steps whose programs may rewrite it.
+    pub rewritten_by: Vec<usize>,
     /// What it was.
     pub old: State,
     /// What it was when everything was done.
@@ -73,6 +77,32 @@ pub struct Record {
     /// While it is taken back: what is done about it.
     pub decision: Option<Decision>,
 }
+
+impl Entry {
+    /// When a step was begun, in seconds since 1970.
+    #[must_use]
+    pub fn begun(&self, step: usize) -> Option<i64> {
+        self.steps_begun.get(step).copied()
+    }
+
+    /// The name under which the result of a step is made.
+    pub(super) fn staged(&self, step: usize) -> String {
+        format!("{TEMPORARY}{}-s{step}", self.id)
+    }
+
+    /// The name under which what a record saved is made anew.
+    pub(super) fn saved(&self, record: usize) -> String {
+        format!("{TEMPORARY}{}-r{record}", self.id)
+    }
+
+    /// The name of the file that keeps room for what might have to be put back.
+    pub(super) fn reserve(&self) -> String {
+        format!("{TEMPORARY}{}-reserve", self.id)
+    }
+}
+
+/// How all names of ours begin, in directories of others.
+pub(super) const TEMPORARY: &str = ".clocksmith-";
 
 /// What a step makes of a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -152,4 +182,86 @@ pub struct Meta {
     pub ctime: i64,
     /// Extended attributes: name, value in hexadecimal. With access control lists and labels.
     pub xattrs: Vec<(String, String)>,
+}
+
+impl State {
+    /// The same content, kind, owner, mode and attributes. Times are left out, and what a security
+    /// module keeps: it relabels files as it likes.
+    #[must_use]
+    pub fn same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::File { content, meta, .. }, Self::File { content: there, meta: its, .. }) => {
+                content == there && meta.same(its)
+            }
+            (Self::Link { target, meta }, Self::Link { target: there, meta: its }) => {
+                target == there && (meta.uid, meta.gid) == (its.uid, its.gid)
+            }
+            (Self::Absent, Self::Absent) => true,
+            _ => false,
+        }
+    }
+
+    /// The same in everything that can be restored.
+    #[must_use]
+    pub fn identical(&self, other: &Self) -> bool {
+        self.same(other)
+            && match (self.meta(), other.meta()) {
+                (Some(one), Some(two)) => one.mtime == two.mtime && one.xattrs == two.xattrs,
+                _ => true,
+            }
+    }
+
+    /// Whether a step made this.
+    #[must_use]
+    pub fn is(&self, planned: &Planned) -> bool {
+        match (self, planned) {
+            (Self::Absent, Planned::Absent) => true,
+            (Self::File { content, .. }, Planned::File(wanted)) => content == wanted,
+            (Self::Link { target, .. }, Planned::Link(wanted)) => target == wanted,
+            _ => false,
+        }
+    }
+
+    /// What it has beside its content.
+    #[must_use]
+    pub fn meta(&self) -> Option<&Meta> {
+        match self {
+            Self::File { meta, .. } | Self::Link { meta, .. } => Some(meta),
+            Self::Absent | Self::Other => None,
+        }
+    }
+
+    /// In what another state is different, in a few words.
+    #[must_use]
+    pub fn difference(&self, other: &Self) -> String {
+        match (self, other) {
+            (Self::Absent, _) => "it was not there".to_owned(),
+            (_, Self::Absent) => "it is gone".to_owned(),
+            (Self::File { content, meta, .. }, Self::File { content: there, meta: its, .. }) => {
+                if content != there {
+                    "other content".to_owned()
+                } else if meta.mode != its.mode {
+                    format!("mode {:04o} became {:04o}", meta.mode, its.mode)
+                } else if (meta.uid, meta.gid) != (its.uid, its.gid) {
+                    format!("owner {}:{} became {}:{}", meta.uid, meta.gid, its.uid, its.gid)
+                } else {
+                    "other attributes".to_owned()
+                }
+            }
+            (Self::Link { .. }, Self::Link { target, .. }) => {
+                format!("it says {}", target.display())
+            }
+            _ => "it is of another kind".to_owned(),
+        }
+    }
+}
+
+impl Meta {
+    fn same(&self, other: &Self) -> bool {
+        fn ours(meta: &Meta) -> impl Iterator<Item = &(String, String)> {
+            meta.xattrs.iter().filter(|(name, _)| !name.starts_with("security."))
+        }
+        (self.mode, self.uid, self.gid) == (other.mode, other.uid, other.gid)
+            && ours(self).eq(ours(other))
+    }
 }

@@ -4,13 +4,15 @@ use super::JournalError;
 use super::tree::Tree;
 use crate::switch::Sysfs;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// The system that is changed: this one, or one in a directory.
 #[derive(Clone, Debug)]
 pub struct Place {
     root: PathBuf,
-    tree: Rc<Tree>,
+    /// Without links.
+    real: PathBuf,
+    tree: Arc<Tree>,
     sysfs: Sysfs,
 }
 
@@ -28,7 +30,9 @@ impl Place {
     /// # Errors
     /// The directory cannot be opened.
     pub fn at(root: &Path, sysfs: Sysfs) -> Result<Self, JournalError> {
-        Ok(Self { root: root.to_owned(), tree: Rc::new(Tree::open(root)?), sysfs })
+        let tree = Arc::new(Tree::open(root)?);
+        let real = std::fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
+        Ok(Self { root: root.to_owned(), real, tree, sysfs })
     }
 
     /// Its root, as it was given.
@@ -40,7 +44,12 @@ impl Place {
     /// Whether it is the running system.
     #[must_use]
     pub fn is_live(&self) -> bool {
-        self.root == Path::new("/")
+        self.real == Path::new("/")
+    }
+
+    /// Its root without links: one name for it.
+    pub(super) fn real(&self) -> &Path {
+        &self.real
     }
 
     /// The kernel's files about its clocksources.

@@ -1,6 +1,34 @@
-//! Running programs of the system: checked before, with nothing of ours around them, and never left behind.
+//! Running programs of the system: checked before, with nothing of ours around them, and not left
+//! behind.
+//!
+//! A program gets a clean environment, no input, a process group of its own, and dies with us
+//! (`PR_SET_PDEATHSIG`). Its own children do not; so all of them carry a mark in their environment, by
+//! which a later run finds and ends them before it puts anything back.
 
+use super::capture::errno;
+use super::tree::io;
 use super::{JournalError, Observer, Place};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// The longest that a program may take, in seconds: os-prober looks at every disk, and an initial ram
+/// disk may be made.
+pub const TIMEOUT: u64 = 900;
+/// What of its output is kept: the end, in bytes.
+const OUTPUT: u64 = 64 << 10;
+/// A program that says more is not in its right mind, in bytes.
+const MAX_OUTPUT: u64 = 64 << 20;
+/// What a stopped program has to end by itself.
+const GRACE: Duration = Duration::from_secs(5);
+/// Where programs are searched that are given without a directory.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// The mark of a program that we started: this, and the root of the system.
+const MARK: &str = "CLOCKSMITH_CHANGE";
 
 /// How running a program ended well.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,3 +62,251 @@ pub trait Runner {
 /// Runs programs of the running system, and none of another one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemRunner;
+
+impl Runner for SystemRunner {
+    fn check(&self, place: &Place, program: &str) -> Result<(), JournalError> {
+        if !place.is_live() {
+            return Ok(());
+        }
+        find(program).map(drop)
+    }
+
+    fn run(
+        &mut self,
+        place: &Place,
+        command: &[String],
+        observer: &mut dyn Observer,
+    ) -> Result<Ran, JournalError> {
+        if !place.is_live() {
+            return Ok(Ran::Left);
+        }
+        let program = find(command.first().map_or("", String::as_str))?;
+        run_program(place, &program, command, &[], observer).map(Ran::Done)
+    }
+}
+
+/// The file of a program: executable, in one of the usual directories if none is given.
+///
+/// # Errors
+/// There is none.
+pub fn find(program: &str) -> Result<PathBuf, JournalError> {
+    let failed = |why: &str| JournalError::Program { program: program.to_owned(), why: why.to_owned() };
+    if program.is_empty() {
+        return Err(failed("no program is named"));
+    }
+    let directories: Vec<PathBuf> = if program.contains('/') {
+        vec![PathBuf::new()]
+    } else {
+        PATH.split(':').map(PathBuf::from).collect()
+    };
+    let mut seen = false;
+    for directory in directories {
+        let path = directory.join(program);
+        let Ok(meta) = std::fs::metadata(&path) else { continue };
+        seen = true;
+        let executable = rustix::fs::access(&path, rustix::fs::Access::EXEC_OK).is_ok();
+        if meta.is_file() && executable {
+            return Ok(path);
+        }
+    }
+    Err(failed(if seen {
+        "is there, but cannot be executed"
+    } else {
+        "is not installed here. Nothing was changed; install it, or change what it would change by hand"
+    }))
+}
+
+/// Runs a program, with the first word of the command as its name; says what it said.
+///
+/// # Errors
+/// It could not be started, failed, took longer than [`TIMEOUT`], or was stopped.
+pub fn run_program(
+    place: &Place,
+    program: &Path,
+    command: &[String],
+    environment: &[(&str, &OsStr)],
+    observer: &mut dyn Observer,
+) -> Result<String, JournalError> {
+    let shown = command.join(" ");
+    let failed = |how: String, output: String| JournalError::Failed {
+        command: shown.clone(),
+        how,
+        output,
+    };
+    // No pipe: nobody has to read it, and children that stay do not keep us waiting.
+    let memory = rustix::fs::memfd_create("output", rustix::fs::MemfdFlags::CLOEXEC)
+        .map_err(io("make room for the output of", program))?;
+    let mut output = File::from(memory);
+    let copies = output.try_clone().and_then(|one| Ok((one, output.try_clone()?)));
+    let (out, err) =
+        copies.map_err(|error| io("make room for the output of", program)(errno(&error)))?;
+    let mut child = start(place, program, command, environment, out, err)
+        .map_err(|error| failed(format!("cannot be started: {error}"), String::new()))?;
+    let ended = wait(&mut child, &output, observer);
+    let text = end_of(&mut output);
+    match ended {
+        Ok(status) if status.success() => {
+            observer.output(command, &text);
+            Ok(text)
+        }
+        Ok(status) => {
+            kill_group(&child);
+            Err(failed(how(status), text))
+        }
+        Err(Ended::Stopped) => Err(JournalError::Stopped),
+        Err(Ended::Late) => Err(failed(format!("took longer than {TIMEOUT} s"), text)),
+        Err(Ended::Loud) => Err(failed(format!("said more than {} MiB", MAX_OUTPUT >> 20), text)),
+        Err(Ended::Lost(error)) => Err(failed(format!("was lost: {error}"), text)),
+    }
+}
+
+fn how(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("failed with status {code}"),
+        (None, Some(signal)) => format!("was ended by signal {signal}"),
+        (None, None) => "failed".to_owned(),
+    }
+}
+
+fn start(
+    place: &Place,
+    program: &Path,
+    command: &[String],
+    environment: &[(&str, &OsStr)],
+    out: File,
+    err: File,
+) -> std::io::Result<Child> {
+    let us = rustix::process::getpid();
+    let mut child = Command::new(program);
+    child
+        .args(command.iter().skip(1))
+        .env_clear()
+        .env("PATH", PATH)
+        .env("LC_ALL", "C.UTF-8")
+        .env("HOME", "/root")
+        .env(MARK, place.real())
+        .envs(environment.iter().copied())
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(out)
+        .stderr(err)
+        .process_group(0);
+    let hook = move || {
+        let kill = Some(rustix::process::Signal::KILL);
+        rustix::process::set_parent_process_death_signal(kill)?;
+        // Ours may have come before.
+        if rustix::process::getppid() != Some(us) {
+            return Err(std::io::ErrorKind::Interrupted.into());
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec it makes two system calls, and neither allocates nor locks.
+    unsafe { child.pre_exec(hook) };
+    child.spawn()
+}
+
+enum Ended {
+    Stopped,
+    Late,
+    Loud,
+    Lost(std::io::Error),
+}
+
+fn wait(child: &mut Child, output: &File, observer: &dyn Observer) -> Result<ExitStatus, Ended> {
+    let begun = Instant::now();
+    let mut pause = Duration::from_millis(1);
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Ok(status),
+            Ok(None) => {}
+            Err(error) => return Err(Ended::Lost(error)),
+        }
+        let why = if observer.stop() {
+            Some(Ended::Stopped)
+        } else if begun.elapsed() >= Duration::from_secs(TIMEOUT) {
+            Some(Ended::Late)
+        } else if output.metadata().is_ok_and(|meta| meta.len() > MAX_OUTPUT) {
+            Some(Ended::Loud)
+        } else {
+            None
+        };
+        if let Some(why) = why {
+            end(child);
+            return Err(why);
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(50));
+    }
+}
+
+/// First politely: it may have files of its own to clean up.
+fn end(child: &mut Child) {
+    let begun = Instant::now();
+    signal_group(child, rustix::process::Signal::TERM);
+    while begun.elapsed() < GRACE && matches!(child.try_wait(), Ok(None)) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    kill_group(child);
+    let _ = child.wait();
+}
+
+fn kill_group(child: &Child) {
+    signal_group(child, rustix::process::Signal::KILL);
+}
+
+fn signal_group(child: &Child, signal: rustix::process::Signal) {
+    let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
+    if let Some(pid) = pid {
+        // Nobody may be left in it.
+        let _ = rustix::process::kill_process_group(pid, signal);
+    }
+}
+
+fn end_of(output: &mut File) -> String {
+    let length = output.metadata().map_or(0, |meta| meta.len());
+    let mut text = Vec::new();
+    let start = SeekFrom::Start(length.saturating_sub(OUTPUT));
+    // What cannot be read is not shown; that the program failed is known otherwise.
+    let _ = output.seek(start).and_then(|_| output.take(OUTPUT).read_to_end(&mut text));
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// Ends programs that a killed run had started for this system.
+///
+/// # Errors
+/// Some do not end.
+pub(super) fn end_orphans(place: &Place) -> Result<(), JournalError> {
+    let mut mark = format!("{MARK}=").into_bytes();
+    mark.extend_from_slice(place.real().as_os_str().as_encoded_bytes());
+    let begun = Instant::now();
+    loop {
+        let pids = marked(&mark);
+        if pids.is_empty() {
+            return Ok(());
+        }
+        if begun.elapsed() > GRACE {
+            return Err(JournalError::Orphans { pids });
+        }
+        for pid in pids {
+            let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+            if let Some(pid) = pid {
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            }
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn marked(mark: &[u8]) -> Vec<u32> {
+    let us = std::process::id();
+    // Without /proc nobody can be found.
+    let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
+    processes
+        .filter_map(|process| process.ok()?.file_name().to_str()?.parse().ok())
+        .filter(|&pid: &u32| pid != us)
+        .filter(|pid| {
+            let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            environment.split(|&byte| byte == 0).any(|variable| variable == mark)
+        })
+        .collect()
+}

@@ -1,0 +1,245 @@
+//! Making a change: written down, made ready, made step by step, looked at.
+
+use super::capture::{capture, sync_file};
+use super::entry::{Entry, Phase, Record, State, TEMPORARY};
+use super::prepare::{now, prepare};
+use super::put_back::{Found, Mode, decide, put_back};
+use super::stage::{clear, stage};
+use super::store::digest;
+use super::{Applied, ApplyError, End, Journal, JournalError, Observer, Ran};
+use crate::plan::{Action, Plan};
+
+/// Contents up to this are kept as they were left, to be shown beside what somebody else made of them.
+const MAX_SHOWN: u64 = 1 << 20;
+
+pub(super) fn apply(
+    journal: &mut Journal,
+    plan: &Plan,
+    observer: &mut dyn Observer,
+) -> Result<Applied, ApplyError> {
+    let untouched = |step, cause| ApplyError { step, cause, end: End::Untouched };
+    if let Some(entry) = journal.store.entries().iter().find(|it| it.phase != Phase::Applied) {
+        let cause = JournalError::Unfinished { id: entry.id, conflicts: Vec::new() };
+        return Err(untouched(None, cause));
+    }
+    let begun = prepare(journal, plan).and_then(|mut entry| {
+        journal.store.save(&mut entry).map_err(|error| (None, error))?;
+        Ok(entry)
+    });
+    let mut entry = match begun {
+        Ok(entry) => entry,
+        Err((step, cause)) => {
+            // What was saved is not needed; what cannot be removed is by the next run.
+            let _ = journal.store.clean();
+            return Err(untouched(step, cause));
+        }
+    };
+    let mut at = None;
+    let result = make(journal, &mut entry, observer, &mut at);
+    match result {
+        Ok(changed) => {
+            let left = entry.left.iter().filter_map(|step| command_of(&entry, *step)).collect();
+            Ok(Applied { id: entry.id, changed, left })
+        }
+        Err(cause) => {
+            let end = match back(journal, &mut entry) {
+                Ok(report) if entry.steps_begun.is_empty() && report.troubles.is_empty() => {
+                    End::Untouched
+                }
+                Ok(report) => End::RolledBack(report),
+                Err(error) => End::Stuck(Box::new(error)),
+            };
+            Err(ApplyError { step: at, cause, end })
+        }
+    }
+}
+
+fn back(journal: &mut Journal, entry: &mut Entry) -> Result<super::Report, JournalError> {
+    decide(journal, entry, Mode::JustFailed, &Found::new())?;
+    put_back(journal, entry)
+}
+
+fn command_of(entry: &Entry, step: usize) -> Option<Vec<String>> {
+    match &entry.plan.steps.get(step)?.action {
+        Action::Run { command, .. } => Some(command.clone()),
+        _ => None,
+    }
+}
+
+/// Everything after the entry was written.
+fn make(
+    journal: &mut Journal,
+    entry: &mut Entry,
+    observer: &mut dyn Observer,
+    at: &mut Option<usize>,
+) -> Result<Vec<std::path::PathBuf>, JournalError> {
+    stage(journal.place.tree(), entry)?;
+    let steps = entry.plan.steps.clone();
+    for (index, step) in steps.iter().enumerate() {
+        if observer.stop() {
+            return Err(JournalError::Stopped);
+        }
+        *at = Some(index);
+        entry.steps_begun.push(now());
+        journal.store.save(entry)?;
+        observer.step(index, step);
+        self::step(journal, entry, index, &step.action, observer)?;
+    }
+    *at = None;
+    if observer.stop() {
+        return Err(JournalError::Stopped);
+    }
+    clear(journal.place.tree(), entry)?;
+    appeared(journal, entry, |_, _| true)?;
+    look_again(journal, entry)?;
+    entry.phase = Phase::Applied;
+    let mut changed = entry.directories.clone();
+    changed.extend(
+        entry
+            .records
+            .iter()
+            .filter(|record| record.new.as_ref().is_some_and(|new| !new.same(&record.old)))
+            .map(|record| record.path.clone()),
+    );
+    // Up to here the change is taken back by whoever finds it; from here on it is in force.
+    if let Err(error) = journal.store.save(entry) {
+        entry.phase = Phase::Applying;
+        return Err(error);
+    }
+    Ok(changed)
+}
+
+fn step(
+    journal: &mut Journal,
+    entry: &mut Entry,
+    index: usize,
+    action: &Action,
+    observer: &mut dyn Observer,
+) -> Result<(), JournalError> {
+    let target = entry.targets.get(index).copied().flatten();
+    let spot = match target.and_then(|index| entry.records.get(index)) {
+        // Nothing to remove where its directory is not there.
+        Some(record) => journal.place.tree().spot(&record.path)?,
+        None => None,
+    };
+    match (action, spot) {
+        (Action::Write { content, .. }, Some(spot)) => {
+            let staged = spot.beside(entry.staged(index).as_ref())?;
+            unchanged(journal, entry, target, &spot)?;
+            let same = match capture(&spot)?.0 {
+                State::File { content: there, .. } => there == digest(content.as_bytes()),
+                _ => false,
+            };
+            if same { staged.unlink().map(drop) } else { staged.rename(&spot) }
+        }
+        (Action::Link { target: wanted, .. }, Some(spot)) => {
+            let staged = spot.beside(entry.staged(index).as_ref())?;
+            unchanged(journal, entry, target, &spot)?;
+            let same =
+                matches!(capture(&spot)?.0, State::Link { target, .. } if target == *wanted);
+            if same { staged.unlink().map(drop) } else { staged.rename(&spot) }
+        }
+        (Action::Remove { .. }, Some(spot)) => {
+            unchanged(journal, entry, target, &spot)?;
+            if spot.unlink()? { spot.sync() } else { Ok(()) }
+        }
+        (Action::Run { command, .. }, _) => {
+            let ran = journal.runner.run(&journal.place, command, observer)?;
+            if ran == Ran::Left {
+                entry.left.push(index);
+            }
+            Ok(())
+        }
+        (Action::Clocksource { name }, _) => {
+            let sysfs = journal.place.sysfs();
+            if sysfs.current()? != *name {
+                sysfs.choose(name)?;
+            }
+            Ok(())
+        }
+        (Action::Write { path, .. } | Action::Link { path, .. }, None) => Err(
+            super::tree::io("open the directory of", path)(rustix::io::Errno::NOENT),
+        ),
+        (Action::Remove { .. }, None) => Ok(()),
+    }
+}
+
+/// Refuses to replace what was changed since it was looked at, by anybody else.
+fn unchanged(
+    journal: &Journal,
+    entry: &Entry,
+    target: Option<usize>,
+    spot: &super::tree::Spot,
+) -> Result<(), JournalError> {
+    let Some(record) = target.and_then(|index| entry.records.get(index)) else { return Ok(()) };
+    let found = capture(spot)?.0;
+    let ours = record.planned.iter().any(|planned| found.is(planned));
+    if ours || found.same(&record.old) || !record.rewritten_by.is_empty() {
+        return Ok(());
+    }
+    let difference = record.old.difference(&found);
+    Err(JournalError::Unfit {
+        path: journal.place.shown(&record.path),
+        why: format!("was changed by somebody else in this moment ({difference}): try again"),
+    })
+}
+
+/// Records what programs made that was not there. `chosen` says, by the step and by what is there,
+/// whether a program of ours made it.
+pub(super) fn appeared(
+    journal: &Journal,
+    entry: &mut Entry,
+    chosen: impl Fn(usize, &State) -> bool,
+) -> Result<(), JournalError> {
+    let tree = journal.place.tree();
+    for watch in entry.watches.clone() {
+        for name in tree.names(&watch.directory)?.unwrap_or_default() {
+            let path = watch.directory.join(&name);
+            // A name that is no text is nothing that a boot loader reads.
+            let Some(name) = name.to_str() else { continue };
+            let known = watch.names.iter().any(|other| other == name)
+                || name.starts_with(TEMPORARY)
+                || watch.prefix.as_ref().is_some_and(|prefix| !name.starts_with(prefix))
+                || entry.records.iter().any(|record| record.path == path);
+            if known {
+                continue;
+            }
+            let Some(spot) = tree.spot(&path)? else { continue };
+            let state = capture(&spot)?.0;
+            if state != State::Other && chosen(watch.step, &state) {
+                entry.records.push(Record {
+                    path,
+                    step: watch.step,
+                    planned: Vec::new(),
+                    rewritten_by: vec![watch.step],
+                    old: State::Absent,
+                    new: None,
+                    decision: None,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Records what everything is now, and makes durable what programs wrote.
+fn look_again(journal: &Journal, entry: &mut Entry) -> Result<(), JournalError> {
+    for record in &mut entry.records {
+        let Some(spot) = journal.place.tree().spot(&record.path)? else {
+            record.new = Some(State::Absent);
+            continue;
+        };
+        let (state, content) = capture(&spot)?;
+        if !record.rewritten_by.is_empty() && !state.identical(&record.old) {
+            sync_file(&spot)?;
+        }
+        match content {
+            Some(content) if content.len() as u64 <= MAX_SHOWN && !state.same(&record.old) => {
+                journal.store.keep(&content)?;
+            }
+            _ => {}
+        }
+        record.new = Some(state);
+    }
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! One run at a time.
+//!
+//! The lock is `flock` on a file in the journal's directory: the kernel gives it back however its
+//! holder ends. The directory goes away when nothing is in force, and the file with it; so whoever got the
+//! lock looks whether the file still has its name.
+
+use super::capture::errno;
+use super::tree::{End, Tree, io};
+use super::{DIRECTORY, JournalError, Place, Wait};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+const NAME: &str = "lock";
+const PAUSE: Duration = Duration::from_millis(50);
+/// Attempts where the directory goes away all the time: nobody is that unlucky.
+const ATTEMPTS: u32 = 1000;
+
+#[derive(Debug)]
+pub(super) struct Lock {
+    directory: OwnedFd,
+    path: PathBuf,
+    // Held as long as it is open.
+    _file: File,
+    /// Directories made for the journal that are to go away with it, outermost first.
+    pub(super) home: Vec<PathBuf>,
+}
+
+impl Lock {
+    pub(super) fn take(tree: &Tree, wait: Wait) -> Result<Self, JournalError> {
+        let begun = Instant::now();
+        let mut home = Vec::new();
+        for _ in 0..ATTEMPTS {
+            let located = tree.locate(Path::new(DIRECTORY), End::Follow)?;
+            let shown = tree.shown(&located.path);
+            // Others may read what `verify` keeps beside it; the journal has copies of secrets.
+            let mut vanished = false;
+            let wanted = located.missing.iter().map(|path| (path, 0o755));
+            for (path, mode) in wanted.chain([(&located.path, 0o700)]) {
+                match tree.make_directory(path, mode) {
+                    Ok(true) => home.push(path.clone()),
+                    Ok(false) => {}
+                    Err(JournalError::Io { error: Errno::NOENT, .. }) => vanished = true,
+                    Err(error) => return Err(error),
+                }
+            }
+            let opened = tree.directory(&located.path).and_then(|directory| {
+                let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                let mode = Mode::from_raw_mode(0o600);
+                Ok((rustix::fs::openat(&directory, NAME, flags, mode)?, directory))
+            });
+            let (file, directory) = match opened {
+                Ok(opened) => opened,
+                Err(Errno::NOENT) if !vanished || home.len() < 64 => continue,
+                Err(error) => return Err(io("open the lock in", &shown)(error)),
+            };
+            let mut file = File::from(file);
+            acquire(&mut file, wait, begun, &shown)?;
+            let named = rustix::fs::statat(&directory, NAME, AtFlags::SYMLINK_NOFOLLOW);
+            let ours = rustix::fs::fstat(&file).map_err(io("look at the lock in", &shown))?;
+            if named.is_ok_and(|named| (named.st_ino, named.st_dev) == (ours.st_ino, ours.st_dev)) {
+                // Whose it is, for the message of others; nothing depends on it.
+                let _ = rustix::fs::ftruncate(&file, 0);
+                let _ = write!(file, "{}", std::process::id());
+                home.dedup();
+                return Ok(Self { directory, path: located.path, _file: file, home });
+            }
+        }
+        Err(JournalError::Busy { pid: None })
+    }
+
+    pub(super) fn directory(&self) -> &OwnedFd {
+        &self.directory
+    }
+
+    /// Before the lock is given back: takes the journal's directory away if nothing is in it.
+    pub(super) fn release(&mut self, place: &Place, empty: bool) {
+        if !empty {
+            return;
+        }
+        // What cannot be removed stays, and does no harm.
+        let tree = place.tree();
+        let names = tree.names(&self.path).ok().flatten().unwrap_or_default();
+        if names.iter().any(|name| name != NAME) {
+            return;
+        }
+        let _ = rustix::fs::unlinkat(&self.directory, NAME, AtFlags::empty());
+        let _ = tree.remove_directory(&self.path);
+        if let Some(parent) = self.path.parent() {
+            let _ = tree.remove_directory(parent);
+        }
+        self.home.sort();
+        for path in self.home.iter().rev() {
+            let _ = tree.remove_directory(path);
+        }
+    }
+}
+
+fn acquire(
+    file: &mut File,
+    wait: Wait,
+    begun: Instant,
+    shown: &Path,
+) -> Result<(), JournalError> {
+    loop {
+        match rustix::fs::flock(&*file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(()),
+            Err(Errno::WOULDBLOCK) => {}
+            Err(Errno::INTR) => continue,
+            Err(error) => return Err(io("lock", shown)(error)),
+        }
+        let patience = match wait {
+            Wait::No => Duration::ZERO,
+            Wait::AtMost(patience) => patience,
+        };
+        if begun.elapsed() >= patience {
+            let mut text = String::new();
+            let read = file.take(16).read_to_string(&mut text).map_err(|error| errno(&error));
+            return Err(JournalError::Busy { pid: read.ok().and_then(|_| text.parse().ok()) });
+        }
+        std::thread::sleep(PAUSE);
+    }
+}

@@ -1,0 +1,274 @@
+//! Before anything is changed: what the plan touches is found, looked at and saved; what could not be
+//! done, or not be undone, is refused.
+
+use super::capture::capture;
+use super::entry::{Entry, Phase, Planned, Record, State, TEMPORARY, VERSION, Watch};
+use super::store::digest;
+use super::tree::{End, Spot, Tree};
+use super::{Journal, JournalError};
+use crate::plan::{Action, Plan};
+use rustix::fs::{IFlags, Mode, OFlags};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A directory with more files is not one whose files are rewritten.
+const MAX_FILES: usize = 4096;
+
+/// Seconds since 1970.
+pub(super) fn now() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |now| i64::try_from(now.as_secs()).unwrap_or(i64::MAX))
+}
+
+/// The entry of a plan. Contents are kept; the entry itself is not written yet.
+pub(super) fn prepare(
+    journal: &Journal,
+    plan: &Plan,
+) -> Result<Entry, (Option<usize>, JournalError)> {
+    let entry = Entry {
+        version: VERSION,
+        id: journal.store.next_id(),
+        generation: 0,
+        phase: Phase::Applying,
+        begun: now(),
+        boot: journal.place.boot(),
+        plan: plan.clone(),
+        steps_begun: Vec::new(),
+        home: journal.lock.home.clone(),
+        directories: Vec::new(),
+        records: Vec::new(),
+        targets: Vec::new(),
+        watches: Vec::new(),
+        clocksource: None,
+        left: Vec::new(),
+        forced: false,
+    };
+    let mut draft = Draft { journal, tree: journal.place.tree(), entry };
+    for (index, step) in plan.steps.iter().enumerate() {
+        let target = draft.step(index, &step.action).map_err(|error| (Some(index), error))?;
+        draft.entry.targets.push(target);
+    }
+    Ok(draft.entry)
+}
+
+struct Draft<'a> {
+    journal: &'a Journal,
+    tree: &'a Tree,
+    entry: Entry,
+}
+
+impl Draft<'_> {
+    fn step(&mut self, step: usize, action: &Action) -> Result<Option<usize>, JournalError> {
+        match action {
+            Action::Write { path, content, .. } => {
+                let planned = Planned::File(digest(content.as_bytes()));
+                self.target(step, path, End::Follow, planned).map(Some)
+            }
+            Action::Remove { path } => {
+                self.target(step, path, End::Keep, Planned::Absent).map(Some)
+            }
+            Action::Link { path, target } => {
+                let planned = Planned::Link(target.clone());
+                self.target(step, path, End::Keep, planned).map(Some)
+            }
+            Action::Run { command, rewrites, undo, regenerate } => {
+                for command in [Some(command), undo.as_ref(), regenerate.as_ref()] {
+                    let Some(command) = command else { continue };
+                    let program = command.first().map_or("", String::as_str);
+                    self.journal.runner.check(&self.journal.place, program)?;
+                }
+                for path in rewrites {
+                    self.rewritten(step, path)?;
+                }
+                Ok(None)
+            }
+            Action::Clocksource { .. } => {
+                if self.entry.clocksource.is_none() {
+                    self.entry.clocksource = Some(self.journal.place.sysfs().current()?);
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    fn target(
+        &mut self,
+        step: usize,
+        path: &Path,
+        end: End,
+        planned: Planned,
+    ) -> Result<usize, JournalError> {
+        let located = self.tree.locate(path, end)?;
+        for directory in located.missing {
+            // Something that an earlier step makes is in the way of a directory, or the other way round.
+            if self.entry.records.iter().any(|record| record.path == directory) {
+                return Err(self.unfit(&directory, "would be a file and a directory"));
+            }
+            if planned != Planned::Absent && !self.entry.directories.contains(&directory) {
+                self.entry.directories.push(directory);
+            }
+        }
+        if self.entry.directories.contains(&located.path) {
+            return Err(self.unfit(&located.path, "would be a file and a directory"));
+        }
+        let index = self.record(step, &located.path, true)?;
+        if let Some(record) = self.entry.records.get_mut(index) {
+            record.step = step;
+            record.planned.push(planned);
+        }
+        Ok(index)
+    }
+
+    fn rewritten(&mut self, step: usize, path: &Path) -> Result<(), JournalError> {
+        // A link on the way to it may be replaced too.
+        for end in [End::Keep, End::Follow] {
+            let located = match self.tree.locate(path, end) {
+                // The root itself, or a link to it.
+                Err(JournalError::Path { .. }) if end == End::Follow => continue,
+                other => other?,
+            };
+            let is_directory = self.tree.names(&located.path)?.is_some();
+            if is_directory {
+                self.watch(step, &located.path, None)?;
+                continue;
+            }
+            let index = self.record(step, &located.path, true)?;
+            let absent = self.entry.records.get(index).is_some_and(|it| it.old == State::Absent);
+            if absent {
+                // It may become a file, or a directory with files.
+                self.watch(step, &located.path, None)?;
+            }
+            if let (Some(parent), Some(name)) = (located.path.parent(), located.path.file_name()) {
+                let name = name.to_string_lossy().into_owned();
+                if located.missing.is_empty() {
+                    self.watch(step, parent, Some(name))?;
+                } else {
+                    for directory in located.missing {
+                        self.watch(step, &directory, None)?;
+                    }
+                }
+            }
+            self.by(index, step);
+        }
+        Ok(())
+    }
+
+    fn by(&mut self, index: usize, step: usize) {
+        if let Some(record) = self.entry.records.get_mut(index) {
+            record.step = step;
+            if !record.rewritten_by.contains(&step) {
+                record.rewritten_by.push(step);
+            }
+        }
+    }
+
+    fn watch(
+        &mut self,
+        step: usize,
+        directory: &Path,
+        prefix: Option<String>,
+    ) -> Result<(), JournalError> {
+        let there = self.tree.names(directory)?;
+        let mut names = Vec::new();
+        for name in there.iter().flatten() {
+            let name = name.to_string_lossy().into_owned();
+            if name.starts_with(TEMPORARY)
+                || prefix.as_ref().is_some_and(|prefix| !name.starts_with(prefix))
+            {
+                continue;
+            }
+            if names.len() >= MAX_FILES {
+                let why = format!("has more than {MAX_FILES} files: that is no configuration");
+                return Err(self.unfit(directory, &why));
+            }
+            let path = directory.join(&name);
+            names.push(name);
+            // The neighbours of one file are only counted: the program does not rewrite them.
+            if prefix.is_none() {
+                let index = self.record(step, &path, false)?;
+                self.by(index, step);
+            }
+        }
+        let directory = directory.to_owned();
+        let existed = there.is_some();
+        self.entry.watches.push(Watch { directory, prefix, existed, step, names });
+        Ok(())
+    }
+
+    /// The record of a path; made, with what is there now, if it is a new one.
+    fn record(&mut self, step: usize, path: &Path, strict: bool) -> Result<usize, JournalError> {
+        if let Some(index) = self.entry.records.iter().position(|record| record.path == path) {
+            return Ok(index);
+        }
+        let (old, content) = match self.tree.spot(path)? {
+            None => (State::Absent, None),
+            Some(spot) => {
+                if strict {
+                    fit(&spot)?;
+                }
+                capture(&spot)?
+            }
+        };
+        if strict && old == State::Other {
+            return Err(self.unfit(path, "is no regular file"));
+        }
+        if let Some(content) = content {
+            self.journal.store.keep(&content)?;
+        }
+        self.entry.records.push(Record {
+            path: path.to_owned(),
+            step,
+            planned: Vec::new(),
+            rewritten_by: Vec::new(),
+            old,
+            new: None,
+            decision: None,
+        });
+        Ok(self.entry.records.len() - 1)
+    }
+
+    fn unfit(&self, path: &Path, why: &str) -> JournalError {
+        JournalError::Unfit { path: self.tree.shown(path), why: why.to_owned() }
+    }
+}
+
+/// Refuses files that cannot be replaced, or not without harm.
+fn fit(spot: &Spot) -> Result<(), JournalError> {
+    let unfit = |path: &PathBuf, why: &str| {
+        Err(JournalError::Unfit { path: path.clone(), why: why.to_owned() })
+    };
+    // A file with two names would become two files, or be half written for a moment if it were written
+    // in place; what shares a boot loader's file on purpose must not be surprised by either.
+    let Some(stat) = spot.stat()? else { return Ok(()) };
+    let regular = rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file();
+    if regular && stat.st_nlink > 1 {
+        let why = "has another name (a hard link), which would no longer be the same file. \
+                   Make it a file of its own (cp it, and rename the copy over it), then try again";
+        return unfit(&spot.shown, why);
+    }
+    if flagged(&spot.directory) {
+        return unfit(
+            &spot.shown,
+            "is in a directory that is immutable or append-only: `lsattr -d` shows it, and \
+             `chattr -i` or `chattr -a` on the directory takes that away, if it is not meant",
+        );
+    }
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = regular
+        .then(|| rustix::fs::openat(&spot.directory, &spot.name, flags, Mode::empty()).ok());
+    if file.flatten().is_some_and(|file| flagged(&file)) {
+        return unfit(
+            &spot.shown,
+            "is immutable or append-only: `lsattr` shows it, and `chattr -i` or `chattr -a` takes that \
+             away, if it is not meant",
+        );
+    }
+    Ok(())
+}
+
+fn flagged(fd: &OwnedFd) -> bool {
+    // Not all filesystems have flags.
+    rustix::fs::ioctl_getflags(fd)
+        .is_ok_and(|flags| flags.intersects(IFlags::IMMUTABLE | IFlags::APPEND))
+}

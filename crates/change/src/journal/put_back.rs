@@ -1,0 +1,351 @@
+//! Taking a change back: first what is done about every file is decided, with nothing changed; then it
+//! is done, in such a way that doing it again after half of it changes nothing more.
+
+use super::apply::appeared;
+use super::capture::{capture, make_link, set_time};
+use super::entry::{Decision, Entry, Phase, Record, State};
+use super::run::TIMEOUT;
+use super::stage::{clear, stage_saved};
+use super::tree::Spot;
+use super::{Conflict, Journal, JournalError, Ran, Report, Silent};
+use crate::plan::Action;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// What a file would be, where later changes are taken back first.
+pub(super) type Found = BTreeMap<PathBuf, State>;
+
+/// Clocks are set, and files get the time of the last tick: in seconds.
+const SLACK: i64 = 30;
+
+/// Who asks, and so what is ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// The run that made the change, a moment later: what its programs may have rewritten, they did.
+    JustFailed,
+    /// A later run; somebody else may have been here in between.
+    Later,
+    /// It is to be taken back whatever is there.
+    Forced,
+}
+
+/// Decides what is done about every file, or says which of them somebody else changed.
+pub(super) fn decide(
+    journal: &Journal,
+    entry: &mut Entry,
+    mode: Mode,
+    found: &Found,
+) -> Result<(), JournalError> {
+    if entry.phase == Phase::Applying {
+        let begun = entry.steps_begun.clone();
+        appeared(journal, entry, |step, state| {
+            begun.get(step).is_some_and(|&begun| mode == Mode::JustFailed || in_time(begun, state))
+        })?;
+    }
+    let mut conflicts = Vec::new();
+    let mut decisions = Vec::new();
+    for record in &entry.records {
+        let current = match found.get(&record.path) {
+            Some(state) => state.clone(),
+            None => current(journal, record)?,
+        };
+        let decision = if mode == Mode::Forced || ours(entry, record, &current, mode) {
+            Decision::PutBack
+        } else if can_regenerate(entry, record) {
+            Decision::Regenerate
+        } else {
+            conflicts.push(conflict(journal, record, &current));
+            Decision::PutBack
+        };
+        decisions.push(decision);
+    }
+    if !conflicts.is_empty() {
+        return Err(JournalError::Conflicts { conflicts });
+    }
+    // Files that were made new since (a kernel's) belong to the others: the program makes them all anew.
+    let grown = if entry.phase == Phase::Applied && mode == Mode::Later {
+        grown(journal, entry)?
+    } else {
+        Vec::new()
+    };
+    let anew: Vec<usize> = decisions
+        .iter()
+        .zip(&entry.records)
+        .filter(|(decision, _)| **decision == Decision::Regenerate)
+        .flat_map(|(_, record)| record.rewritten_by.iter().copied())
+        .chain(grown)
+        .filter(|step| regenerate(entry, *step).is_some())
+        .collect();
+    for (index, decision) in decisions.into_iter().enumerate() {
+        let Some(record) = entry.records.get_mut(index) else { continue };
+        let together = record.planned.is_empty()
+            && record.rewritten_by.iter().any(|step| anew.contains(step));
+        record.decision = Some(if together { Decision::Regenerate } else { decision });
+    }
+    Ok(())
+}
+
+fn current(journal: &Journal, record: &Record) -> Result<State, JournalError> {
+    match journal.place.tree().spot(&record.path)? {
+        Some(spot) => capture(&spot).map(|(state, _)| state),
+        None => Ok(State::Absent),
+    }
+}
+
+/// Whether what is there is what was before, or what this change made of it.
+fn ours(entry: &Entry, record: &Record, current: &State, mode: Mode) -> bool {
+    if current.same(&record.old) || record.new.as_ref().is_some_and(|new| current.same(new)) {
+        return true;
+    }
+    if entry.phase == Phase::Applied {
+        return false;
+    }
+    // A directory with a mode, or a link's owner, need not be as planned while it is being made.
+    record.planned.iter().any(|planned| current.is(planned))
+        || entry.phase == Phase::Applying
+            && record.rewritten_by.iter().filter_map(|step| entry.begun(*step)).any(|begun| {
+                mode == Mode::JustFailed || in_time(begun, current)
+            })
+}
+
+/// Whether a program that was begun then, and killed, may have left this. Whoever changed it later
+/// (a kernel update) must not lose that.
+fn in_time(begun: i64, state: &State) -> bool {
+    let longest = i64::try_from(TIMEOUT).unwrap_or(i64::MAX);
+    state.meta().is_none_or(|meta| {
+        (begun - SLACK..=begun.saturating_add(longest).saturating_add(SLACK)).contains(&meta.ctime)
+    })
+}
+
+fn regenerate(entry: &Entry, step: usize) -> Option<&Vec<String>> {
+    match &entry.plan.steps.get(step)?.action {
+        Action::Run { regenerate, .. } => regenerate.as_ref(),
+        _ => None,
+    }
+}
+
+fn can_regenerate(entry: &Entry, record: &Record) -> bool {
+    // What a step of ours wrote as well, no program makes as it was.
+    record.planned.is_empty()
+        && record.rewritten_by.iter().any(|step| regenerate(entry, *step).is_some())
+}
+
+fn conflict(journal: &Journal, record: &Record, current: &State) -> Conflict {
+    let left = record.new.as_ref().unwrap_or(&record.old);
+    let found = journal.place.tree().spot(&record.path).ok().flatten();
+    let found = found.and_then(|spot| String::from_utf8(capture(&spot).ok()?.1?).ok());
+    Conflict {
+        path: journal.place.shown(&record.path),
+        difference: left.difference(current),
+        left: match left {
+            State::File { content, .. } => journal.store.text(content),
+            _ => None,
+        },
+        found,
+    }
+}
+
+/// Steps in whose directories there are files that were not there when the change was made.
+fn grown(journal: &Journal, entry: &Entry) -> Result<Vec<usize>, JournalError> {
+    let mut steps = Vec::new();
+    for watch in entry.watches.iter().filter(|watch| watch.prefix.is_none()) {
+        let names = journal.place.tree().names(&watch.directory)?.unwrap_or_default();
+        let grown = names.iter().any(|name| {
+            let path = watch.directory.join(name);
+            !watch.names.iter().any(|other| name == other.as_str())
+                && !entry.records.iter().any(|record| record.path == path)
+        });
+        if grown {
+            steps.push(watch.step);
+        }
+    }
+    Ok(steps)
+}
+
+/// Does what was decided, and forgets the change.
+pub(super) fn put_back(journal: &mut Journal, entry: &mut Entry) -> Result<Report, JournalError> {
+    let tree = journal.place.tree();
+    // Room first.
+    clear(tree, entry)?;
+    let chosen =
+        |index: usize| entry.records.get(index).is_some_and(|record| put_backs(record));
+    stage_saved(tree, &journal.store, entry, chosen)?;
+    let mut report =
+        Report { id: entry.id, summary: entry.plan.summary.clone(), ..Report::default() };
+    for (step, planned) in entry.plan.steps.iter().enumerate().rev() {
+        if let Action::Clocksource { name } = &planned.action {
+            let first = !entry.plan.steps.iter().take(step).any(is_clocksource);
+            if entry.begun(step).is_some() && first {
+                clocksource(journal, entry, name, &mut report);
+            }
+        }
+        for (index, record) in entry.records.iter().enumerate() {
+            if record.step == step && put_backs(record) && restore(journal, entry, index, record)? {
+                report.restored.push(record.path.clone());
+            }
+        }
+    }
+    let made = entry.watches.iter().filter(|watch| !watch.existed).map(|watch| &watch.directory);
+    let mut directories: Vec<&PathBuf> = entry.directories.iter().chain(made).collect();
+    directories.sort();
+    directories.dedup();
+    for directory in directories.into_iter().rev() {
+        let there = tree.names(directory)?.is_some();
+        if there && tree.remove_directory(directory)? {
+            report.directories.push(directory.clone());
+        } else if there {
+            report.kept.push(format!("{}: it is not empty", directory.display()));
+        }
+    }
+    commands(journal, entry, &mut report)?;
+    journal.store.remove(entry.id)?;
+    journal.lock.home.extend(entry.home.iter().cloned());
+    Ok(report)
+}
+
+fn put_backs(record: &Record) -> bool {
+    record.decision != Some(Decision::Regenerate)
+}
+
+fn is_clocksource(step: &crate::plan::Step) -> bool {
+    matches!(step.action, Action::Clocksource { .. })
+}
+
+/// Makes a path what it was; says whether it was something else.
+fn restore(
+    journal: &Journal,
+    entry: &Entry,
+    index: usize,
+    record: &Record,
+) -> Result<bool, JournalError> {
+    let tree = journal.place.tree();
+    let Some(spot) = tree.spot(&record.path)? else {
+        if record.old == State::Absent {
+            return Ok(false);
+        }
+        // Forced: somebody took its directory away.
+        if let Some(parent) = record.path.parent() {
+            let mut missing: Vec<_> = parent.ancestors().collect();
+            missing.pop();
+            for directory in missing.into_iter().rev() {
+                tree.make_directory(directory, 0o755)?;
+            }
+        }
+        let spot = tree.sure_spot(&record.path)?;
+        return restore_at(journal, entry, index, record, &spot, &State::Absent);
+    };
+    let current = capture(&spot)?.0;
+    restore_at(journal, entry, index, record, &spot, &current)
+}
+
+fn restore_at(
+    journal: &Journal,
+    entry: &Entry,
+    index: usize,
+    record: &Record,
+    spot: &Spot,
+    current: &State,
+) -> Result<bool, JournalError> {
+    if current.identical(&record.old) {
+        return Ok(false);
+    }
+    let saved = spot.beside(entry.saved(index).as_ref())?;
+    match &record.old {
+        State::Other => return Ok(false),
+        State::Absent => {
+            if *current == State::Other {
+                return Ok(false);
+            }
+            spot.unlink()?;
+            spot.sync()?;
+        }
+        State::File { meta, content, .. } => {
+            if current.same(&record.old)
+                && current.meta().map(|meta| &meta.xattrs) == Some(&meta.xattrs)
+            {
+                set_time(spot, meta)?;
+            } else {
+                if saved.stat()?.is_none() {
+                    let content = journal.store.content(content)?;
+                    let wanted = super::capture::Wanted::Exactly(meta);
+                    super::capture::make(&saved, &content, wanted)?;
+                }
+                saved.rename(spot)?;
+            }
+        }
+        State::Link { target, meta } => {
+            make_link(&saved, target, Some(meta))?;
+            saved.rename(spot)?;
+        }
+    }
+    Ok(true)
+}
+
+/// Puts the clocksource back, unless somebody else chose another one, or a reboot did.
+fn clocksource(journal: &Journal, entry: &Entry, ours: &str, report: &mut Report) {
+    let Some(old) = &entry.clocksource else { return };
+    if entry.boot.is_none() || entry.boot != journal.place.boot() {
+        report.kept.push("the clocksource: the machine was booted since".to_owned());
+        return;
+    }
+    // The last one that was chosen is in use, if all went well.
+    let chosen: Vec<&str> = entry
+        .plan
+        .steps
+        .iter()
+        .filter_map(|step| match &step.action {
+            Action::Clocksource { name } => Some(name.as_str()),
+            _ => None,
+        })
+        .chain([ours])
+        .collect();
+    match journal.place.sysfs().current() {
+        Ok(current) if current == *old => {}
+        Ok(current) if chosen.contains(&current.as_str()) => {
+            match journal.place.sysfs().choose(old) {
+                Ok(()) => report.clocksource = Some(old.clone()),
+                Err(error) => report.troubles.push(format!("the clocksource: {error}")),
+            }
+        }
+        Ok(current) => report
+            .kept
+            .push(format!("the clocksource: somebody else chose {current} since, so {old} stays out")),
+        Err(error) => report.troubles.push(format!("the clocksource: {error}")),
+    }
+}
+
+/// What is not in files, and what programs make anew.
+fn commands(
+    journal: &mut Journal,
+    entry: &Entry,
+    report: &mut Report,
+) -> Result<(), JournalError> {
+    for (step, planned) in entry.plan.steps.iter().enumerate().rev() {
+        let Action::Run { undo, regenerate, .. } = &planned.action else { continue };
+        if entry.begun(step).is_none() {
+            continue;
+        }
+        let anew = entry.records.iter().any(|record| {
+            record.decision == Some(Decision::Regenerate) && record.rewritten_by.contains(&step)
+        });
+        if let Some(command) = regenerate.as_ref().filter(|_| anew) {
+            // Without it the change is still in force: the next run tries again.
+            let ran = journal.runner.run(&journal.place, command, &mut Silent)?;
+            done(command, &ran, report);
+        }
+        if let Some(command) = undo {
+            match journal.runner.run(&journal.place, command, &mut Silent) {
+                Ok(ran) => done(command, &ran, report),
+                Err(error) => report.troubles.push(error.to_string()),
+            }
+        }
+    }
+    Ok(())
+}
+
+fn done(command: &[String], ran: &Ran, report: &mut Report) {
+    match ran {
+        Ran::Done(_) => report.ran.push(command.to_owned()),
+        Ran::Left => report.left.push(command.to_owned()),
+    }
+}

@@ -1,0 +1,132 @@
+//! Making room and new files before the first visible change: a full disk, a read-only mount or a
+//! forbidden directory shows here, where nothing is half done.
+
+use super::capture::{Wanted, capture, make, make_link};
+use super::entry::{Entry, State};
+use super::store::Store;
+use super::tree::{Spot, Tree, io};
+use super::JournalError;
+use crate::plan::Action;
+use rustix::fs::{FallocateFlags, Mode, OFlags};
+use rustix::io::Errno;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Makes the directories that are missing, what the steps write, and a reserve beside everything that
+/// may have to be put back.
+pub(super) fn stage(tree: &Tree, entry: &Entry) -> Result<(), JournalError> {
+    for directory in &entry.directories {
+        tree.make_directory(directory, 0o755)?;
+    }
+    for (step, record) in targets(entry) {
+        let spot = tree.sure_spot(&record.path)?;
+        let new = spot.beside(entry.staged(step).as_ref())?;
+        match entry.plan.steps.get(step).map(|step| &step.action) {
+            Some(Action::Write { content, mode, .. }) => {
+                let wanted = match &record.old {
+                    State::File { meta, .. } => Wanted::Like(meta),
+                    _ => Wanted::New(*mode),
+                };
+                make(&new, content.as_bytes(), wanted)?;
+            }
+            Some(Action::Link { target, .. }) => make_link(&new, target, None)?,
+            _ => {}
+        }
+    }
+    let mut reserves: BTreeMap<&Path, u64> = BTreeMap::new();
+    for record in &entry.records {
+        let size = if let State::File { size, .. } = record.old { size } else { 0 };
+        if let Some(parent) = record.path.parent() {
+            *reserves.entry(parent).or_default() += size;
+        }
+    }
+    for (directory, size) in reserves {
+        // One that a program may make is not there yet.
+        if let Some(spot) = tree.spot(&directory.join(entry.reserve()))? {
+            reserve(&spot, size)?;
+        }
+    }
+    Ok(())
+}
+
+fn targets(entry: &Entry) -> impl Iterator<Item = (usize, &super::entry::Record)> {
+    let targets = entry.targets.iter().enumerate();
+    targets.filter_map(|(step, index)| Some((step, entry.records.get((*index)?)?)))
+}
+
+fn reserve(spot: &Spot, size: u64) -> Result<(), JournalError> {
+    spot.unlink()?;
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let fd = rustix::fs::openat(&spot.directory, &spot.name, flags, Mode::from_raw_mode(0o600))
+        .map_err(io("make files in the directory of", &spot.shown))?;
+    if size == 0 {
+        return Ok(());
+    }
+    match rustix::fs::fallocate(&fd, FallocateFlags::empty(), 0, size) {
+        Ok(()) => Ok(()),
+        // Zeros do as well.
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
+            let mut zeros = std::io::Read::take(std::io::repeat(0), size);
+            let copied = std::io::copy(&mut zeros, &mut std::fs::File::from(fd));
+            copied.map(drop).map_err(|error| {
+                io("keep room beside", &spot.shown)(super::capture::errno(&error))
+            })
+        }
+        Err(error) => Err(io("keep room beside", &spot.shown)(error)),
+    }
+}
+
+/// Removes everything that was made under names of ours.
+pub(super) fn clear(tree: &Tree, entry: &Entry) -> Result<(), JournalError> {
+    let mut names: Vec<(PathBuf, String)> = Vec::new();
+    for (index, record) in entry.records.iter().enumerate() {
+        if let Some(parent) = record.path.parent() {
+            names.push((parent.to_owned(), entry.saved(index)));
+            names.push((parent.to_owned(), entry.reserve()));
+        }
+    }
+    for (step, record) in targets(entry) {
+        if let Some(parent) = record.path.parent() {
+            names.push((parent.to_owned(), entry.staged(step)));
+        }
+    }
+    names.sort();
+    names.dedup();
+    // By directory: each is opened and synced once.
+    for group in names.chunk_by(|(one, _), (two, _)| one == two) {
+        let Some((directory, first)) = group.first() else { continue };
+        let Some(there) = tree.names(directory)? else { continue };
+        let Some(spot) = tree.spot(&directory.join(first))? else { continue };
+        let mut removed = false;
+        for (_, name) in group {
+            if there.iter().any(|other| other == name.as_str()) {
+                removed |= spot.beside(name.as_ref())?.unlink()?;
+            }
+        }
+        if removed {
+            spot.sync()?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes anew, under names of ours, the files that will be put back.
+pub(super) fn stage_saved(
+    tree: &Tree,
+    store: &Store,
+    entry: &Entry,
+    chosen: impl Fn(usize) -> bool,
+) -> Result<(), JournalError> {
+    for (index, record) in entry.records.iter().enumerate() {
+        let State::File { content, meta, .. } = &record.old else { continue };
+        if !chosen(index) {
+            continue;
+        }
+        let Some(spot) = tree.spot(&record.path)? else { continue };
+        if !capture(&spot)?.0.same(&record.old) {
+            let new = spot.beside(entry.saved(index).as_ref())?;
+            make(&new, &store.content(content)?, Wanted::Exactly(meta))?;
+        }
+    }
+    Ok(())
+}

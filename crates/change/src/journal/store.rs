@@ -1,0 +1,299 @@
+//! The journal's own files: entries and saved contents.
+//!
+//! An entry is a file of two lines: the entry in JSON, and the SHA-256 of that line. It is written under
+//! another name, synced, and renamed; its generations take turns between two names, so that one whose
+//! data a filesystem lost in a power cut leaves the one before. A content is a file named by its SHA-256.
+
+use super::capture::{errno, hex};
+use super::entry::{Entry, VERSION};
+use super::tree::{io, names};
+use super::{DIRECTORY, JournalError, Place};
+use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::Errno;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+/// The name under which everything is written first.
+const NEW: &str = "new";
+/// The end of the name of a saved content.
+const CONTENT: &str = ".content";
+/// The end of the name of an entry.
+const ENTRY: &str = ".json";
+/// An entry above this is none.
+const MAX_ENTRY: u64 = 64 << 20;
+
+/// SHA-256 in hexadecimal.
+pub(super) fn digest(content: &[u8]) -> String {
+    hex(&Sha256::digest(content))
+}
+
+#[derive(Debug)]
+pub(super) struct Store {
+    directory: OwnedFd,
+    shown: PathBuf,
+    entries: Vec<Entry>,
+}
+
+/// A generation of an entry, as it was found.
+enum Found {
+    Good(Entry),
+    Damaged(String),
+}
+
+impl Store {
+    pub(super) fn load(directory: &OwnedFd, shown: &Path) -> Result<Self, JournalError> {
+        let directory =
+            directory.try_clone().map_err(|error| io("open", shown)(errno(&error)))?;
+        let (entries, torn) = read_all(&directory, shown)?;
+        let store = Self { directory, shown: shown.to_owned(), entries };
+        for name in torn {
+            store.unlink(&name)?;
+        }
+        store.clean()?;
+        Ok(store)
+    }
+
+    pub(super) fn look(place: &Place) -> Result<Vec<Entry>, JournalError> {
+        use super::tree::End;
+        let tree = place.tree();
+        let located = tree.locate(Path::new(DIRECTORY), End::Follow)?;
+        let shown = place.shown(&located.path);
+        match tree.directory(&located.path) {
+            Ok(directory) => Ok(read_all(&directory, &shown)?.0),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(Vec::new()),
+            Err(error) => Err(io("open", &shown)(error)),
+        }
+    }
+
+    /// Oldest first.
+    pub(super) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    pub(super) fn entry(&self, id: u64) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.id == id)
+    }
+
+    pub(super) fn next_id(&self) -> u64 {
+        self.entries.last().map_or(1, |entry| entry.id.saturating_add(1))
+    }
+
+    /// Writes it down. When this returns, it is on the disk.
+    pub(super) fn save(&mut self, entry: &mut Entry) -> Result<(), JournalError> {
+        entry.generation += 1;
+        let json = serde_json::to_string(entry).map_err(|error| JournalError::Damaged {
+            path: self.shown.clone(),
+            why: error.to_string(),
+            next: "A path of the plan is no UTF-8",
+        })?;
+        let text = format!("{json}\n{}\n", digest(json.as_bytes()));
+        self.write(&name_of(entry), text.as_bytes())?;
+        self.sync()?;
+        match self.entries.iter_mut().find(|other| other.id == entry.id) {
+            Some(other) => other.clone_from(entry),
+            None => self.entries.push(entry.clone()),
+        }
+        Ok(())
+    }
+
+    /// Forgets it: the change is no more. When this returns, that is on the disk.
+    pub(super) fn remove(&mut self, id: u64) -> Result<(), JournalError> {
+        let Some(entry) = self.entry(id) else { return Ok(()) };
+        let newest = name_of(entry);
+        // The older generation first: it must never be the only one.
+        self.unlink(&format!("{id}.{}{ENTRY}", entry.generation.wrapping_add(1) % 2))?;
+        self.sync()?;
+        self.unlink(&newest)?;
+        self.sync()?;
+        self.entries.retain(|entry| entry.id != id);
+        self.clean()
+    }
+
+    /// Keeps a content; [`Store::save`] makes its name durable.
+    pub(super) fn keep(&self, content: &[u8]) -> Result<(), JournalError> {
+        let name = digest(content);
+        // One that is there may be damaged.
+        if self.content(&name).is_ok() {
+            return Ok(());
+        }
+        self.write(&format!("{name}{CONTENT}"), content)
+    }
+
+    /// A content that was kept.
+    pub(super) fn content(&self, name: &str) -> Result<Vec<u8>, JournalError> {
+        let file = format!("{name}{CONTENT}");
+        let path = self.shown.join(&file);
+        let content = read(&self.directory, OsStr::new(&file), &path, u64::MAX)?;
+        if digest(&content) == name {
+            return Ok(content);
+        }
+        Err(JournalError::Damaged {
+            path,
+            why: "its content has another checksum".to_owned(),
+            next: "The file that it was saved from must be restored from a backup",
+        })
+    }
+
+    /// A content that was kept, if it is text.
+    pub(super) fn text(&self, name: &str) -> Option<String> {
+        String::from_utf8(self.content(name).ok()?).ok()
+    }
+
+    /// Removes what no entry needs: what a killed run had begun to write, and contents.
+    pub(super) fn clean(&self) -> Result<(), JournalError> {
+        let needed: Vec<&str> = self
+            .entries
+            .iter()
+            .flat_map(|entry| &entry.records)
+            .flat_map(|record| [Some(&record.old), record.new.as_ref()])
+            .flatten()
+            .filter_map(|state| match state {
+                super::entry::State::File { content, .. } => Some(content.as_str()),
+                _ => None,
+            })
+            .collect();
+        for name in names(&self.directory).map_err(io("list", &self.shown))? {
+            let Some(name) = name.to_str() else { continue };
+            let content = name.strip_suffix(CONTENT).filter(|name| name.len() == 64);
+            if name == NEW || content.is_some_and(|name| !needed.contains(&name)) {
+                self.unlink(name)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self, name: &str, content: &[u8]) -> Result<(), JournalError> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW;
+        let path = self.shown.join(name);
+        let failed = io("write", &path);
+        let write = || -> Result<(), Errno> {
+            let mode = Mode::from_raw_mode(0o600);
+            let fd = rustix::fs::openat(&self.directory, NEW, flags | OFlags::CLOEXEC, mode)?;
+            let mut file = File::from(fd);
+            file.write_all(content).map_err(|error| errno(&error))?;
+            rustix::fs::fsync(&file)?;
+            // The contents' names too must be there before an entry's.
+            if name.ends_with(ENTRY) {
+                rustix::fs::fsync(&self.directory)?;
+            }
+            rustix::fs::renameat(&self.directory, NEW, &self.directory, name)
+        };
+        write().map_err(|error| {
+            // A full disk stays full otherwise.
+            let _ = self.unlink(NEW);
+            failed(error)
+        })
+    }
+
+    fn unlink(&self, name: &str) -> Result<(), JournalError> {
+        match rustix::fs::unlinkat(&self.directory, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(io("remove", &self.shown.join(name))(error)),
+        }
+    }
+
+    fn sync(&self) -> Result<(), JournalError> {
+        rustix::fs::fsync(&self.directory).map_err(io("sync", &self.shown))
+    }
+}
+
+fn name_of(entry: &Entry) -> String {
+    format!("{}.{}{ENTRY}", entry.id, entry.generation % 2)
+}
+
+/// The newest good generation of every entry; and files without any content that is known.
+fn read_all(directory: &OwnedFd, shown: &Path) -> Result<(Vec<Entry>, Vec<String>), JournalError> {
+    let mut found: BTreeMap<u64, Vec<(String, Found)>> = BTreeMap::new();
+    for name in names(directory).map_err(io("list", shown))? {
+        let Some(name) = name.to_str() else { continue };
+        let number = name.strip_suffix(ENTRY).and_then(|stem| {
+            let (id, turn) = stem.split_once('.')?;
+            matches!(turn, "0" | "1").then(|| id.parse().ok())?
+        });
+        // What is not named so is not ours.
+        let Some(id) = number else { continue };
+        let path = shown.join(name);
+        let bytes = match read(directory, OsStr::new(name), &path, MAX_ENTRY) {
+            // Read without the lock: it went away meanwhile.
+            Err(JournalError::Io { error: Errno::NOENT, .. }) => continue,
+            other => other?,
+        };
+        found.entry(id).or_default().push((name.to_owned(), parse(&bytes, id, &path)?));
+    }
+    let mut entries = Vec::new();
+    let mut torn = Vec::new();
+    for (id, generations) in found {
+        let mut best: Option<Entry> = None;
+        let mut bad = None;
+        for (name, generation) in generations {
+            match generation {
+                Found::Good(entry) => {
+                    if best.as_ref().is_none_or(|best| best.generation < entry.generation) {
+                        best = Some(entry);
+                    }
+                }
+                Found::Damaged(why) => bad = Some((name, why)),
+            }
+        }
+        match (best, bad) {
+            (Some(entry), _) => entries.push(entry),
+            // The first generation, and nothing else: nothing had been changed yet.
+            (None, Some((name, _))) if name == format!("{id}.1{ENTRY}") => torn.push(name),
+            (None, Some((name, why))) => {
+                return Err(JournalError::Damaged {
+                    path: shown.join(name),
+                    why,
+                    next: "It says what an earlier run changed; restore it from a backup, or look \
+                           at the files saved beside it and then move the directory away",
+                });
+            }
+            (None, None) => {}
+        }
+    }
+    Ok((entries, torn))
+}
+
+fn parse(bytes: &[u8], id: u64, path: &Path) -> Result<Found, JournalError> {
+    let damaged = |why: &str| Ok(Found::Damaged(why.to_owned()));
+    let Ok(text) = std::str::from_utf8(bytes) else { return damaged("no text") };
+    let mut lines = text.lines();
+    let (Some(json), Some(checksum)) = (lines.next(), lines.next()) else {
+        return damaged("its end is missing");
+    };
+    if digest(json.as_bytes()) != checksum || lines.next().is_some() {
+        return damaged("its checksum is wrong");
+    }
+    // The version first: the rest may have another form.
+    #[derive(serde::Deserialize)]
+    struct Version {
+        version: u64,
+    }
+    match serde_json::from_str::<Version>(json) {
+        Ok(Version { version }) if version > u64::from(VERSION) => {
+            return Err(JournalError::Newer { path: path.to_owned(), found: version });
+        }
+        Ok(_) => {}
+        Err(error) => return damaged(&error.to_string()),
+    }
+    match serde_json::from_str::<Entry>(json) {
+        Ok(entry) if entry.id == id => Ok(Found::Good(entry)),
+        Ok(_) => damaged("it has the number of another entry"),
+        Err(error) => damaged(&error.to_string()),
+    }
+}
+
+fn read(fd: &OwnedFd, name: &OsStr, shown: &Path, limit: u64) -> Result<Vec<u8>, JournalError> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(fd, name, flags, Mode::empty()).map_err(io("open", shown))?;
+    let mut content = Vec::new();
+    File::from(file)
+        .take(limit)
+        .read_to_end(&mut content)
+        .map_err(|error| io("read", shown)(errno(&error)))?;
+    Ok(content)
+}

@@ -1,0 +1,99 @@
+//! Taking changes back that are in force.
+
+use super::entry::{Decision, Entry, Phase};
+use super::put_back::{Found, Mode, decide, put_back};
+use super::stage::clear;
+use super::{Force, Journal, JournalError, Report, Which};
+
+pub(super) fn undo(
+    journal: &mut Journal,
+    which: Which,
+    force: Force,
+) -> Result<Vec<Report>, JournalError> {
+    let all = journal.store.entries();
+    let mut chosen: Vec<Entry> = match which {
+        Which::All => all.to_vec(),
+        Which::Last => all.last().cloned().into_iter().collect(),
+        Which::Id(id) => all.iter().filter(|entry| entry.id == id).cloned().collect(),
+    };
+    if chosen.is_empty() {
+        return Err(JournalError::NothingToUndo(match which {
+            Which::Id(id) => format!("no change has the number {id}"),
+            Which::All | Which::Last => "no change is in force".to_owned(),
+        }));
+    }
+    chosen.reverse();
+    let mode = if force == Force::Yes { Mode::Forced } else { Mode::Later };
+    // All are looked at before the first one is taken back.
+    let mut found = Found::new();
+    for entry in &mut chosen {
+        if entry.phase == Phase::Undoing && force == Force::No {
+            unhindered(journal, entry)?;
+        } else {
+            decide(journal, entry, mode, &found)?;
+        }
+        for record in &entry.records {
+            if record.decision == Some(Decision::PutBack) {
+                found.insert(record.path.clone(), record.old.clone());
+            }
+        }
+    }
+    let mut reports = Vec::new();
+    for mut entry in chosen {
+        let before = entry.phase;
+        entry.forced = force == Force::Yes;
+        if entry.phase == Phase::Applied {
+            entry.phase = Phase::Undoing;
+        }
+        journal.store.save(&mut entry)?;
+        reports.push(attempt(journal, &mut entry, before)?);
+    }
+    Ok(reports)
+}
+
+fn attempt(
+    journal: &mut Journal,
+    entry: &mut Entry,
+    before: Phase,
+) -> Result<Report, JournalError> {
+    let result = put_back(journal, entry);
+    if result.is_err() && before == Phase::Applied && untouched(journal, entry) {
+        // A full disk, say, showed before anything was taken back: it is in force as before.
+        let _ = clear(journal.place.tree(), entry);
+        entry.phase = Phase::Applied;
+        for record in &mut entry.records {
+            record.decision = None;
+        }
+        let _ = journal.store.save(entry);
+    }
+    result
+}
+
+/// Whether everything is still as the change left it.
+fn untouched(journal: &Journal, entry: &Entry) -> bool {
+    entry.records.iter().all(|record| {
+        record.decision == Some(Decision::Regenerate)
+            || journal.place.tree().spot(&record.path).is_ok_and(|spot| {
+                let current = spot.map_or(Ok(super::entry::State::Absent), |spot| {
+                    super::capture::capture(&spot).map(|(state, _)| state)
+                });
+                current.is_ok_and(|current| record.new.as_ref().is_some_and(|new| current.identical(new)))
+            })
+    }) && journal.entries().iter().any(|other| other.id == entry.id)
+}
+
+/// Refuses to finish where somebody else changed what was still to be put back. What a program can make
+/// anew becomes its task.
+pub(super) fn unhindered(journal: &Journal, entry: &mut Entry) -> Result<(), JournalError> {
+    let mode = if entry.forced { Mode::Forced } else { Mode::Later };
+    let mut open = entry.clone();
+    // What the programs of the undo make anew is theirs.
+    open.records.retain(|record| record.decision != Some(Decision::Regenerate));
+    decide(journal, &mut open, mode, &Found::new())?;
+    for record in &mut entry.records {
+        if let Some(decided) = open.records.iter().find(|other| other.path == record.path) {
+            record.decision = decided.decision;
+        }
+    }
+    Ok(())
+}
