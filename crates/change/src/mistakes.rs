@@ -72,6 +72,18 @@ fn is_about_clocks(word: &str) -> bool {
     CLOCKS.contains(&name) || name == "intel_idle.max_cstate"
 }
 
+/// The words about clocks in a file of boot configuration, in any format, without its comments.
+#[must_use]
+pub fn clock_words(text: &str) -> Vec<String> {
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+    let parts = lines.flat_map(|line| line.split(|c: char| c.is_whitespace() || "\"'".contains(c)));
+    let mut words: Vec<String> =
+        parts.filter(|word| is_about_clocks(word)).map(str::to_owned).collect();
+    words.sort();
+    words.dedup();
+    words
+}
+
 /// Finds them.
 #[must_use]
 pub fn find(system: &System) -> Vec<Mistake> {
