@@ -116,6 +116,8 @@ pub struct Cpuinfo {
     pub model: Option<CpuModel>,
     /// Flags of the first processor (x86 `flags`, Arm `Features`).
     pub flags: Flags,
+    /// What the first processor can do for guests: the line `vmx flags`, on Intel (since Linux 5.6).
+    pub vmx_flags: Option<Flags>,
     /// Flags that not all processors have.
     pub differing: Vec<String>,
     /// Numbers of the processors, where the blocks are numbered.
@@ -154,6 +156,9 @@ impl Cpuinfo {
                 "# processors" => info.processors = value.parse().unwrap_or(info.processors),
                 "cpu MHz" if info.khz.is_none() => info.khz = thousandths(value),
                 "bogomips" if info.bogomips.len() < 64 => info.bogomips.extend(thousandths(value)),
+                "vmx flags" if info.vmx_flags.is_none() => {
+                    info.vmx_flags = Some(Flags::parse(value));
+                }
                 "physical id" => {
                     packages.extend(value.parse::<u32>().ok());
                 }

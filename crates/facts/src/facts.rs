@@ -92,6 +92,8 @@ pub struct Cpu {
     pub model: Fact<CpuModel>,
     /// Feature flags that the kernel shows in `/proc/cpuinfo` (of the first CPU).
     pub flags: Fact<Flags>,
+    /// What the first CPU can do for guests, as the line `vmx flags` shows it: Intel, since Linux 5.6.
+    pub vmx_flags: Fact<Flags>,
     /// Flags that differ between CPUs, if any do.
     pub flag_differences: Vec<String>,
     /// Frequency that the kernel shows for the first CPU, in kHz; 0 means that it found none out.

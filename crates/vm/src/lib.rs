@@ -15,6 +15,7 @@ pub mod finding;
 pub mod guest;
 pub mod kind;
 pub mod lint;
+pub mod migrate;
 pub mod text;
 
 pub use document::Document;

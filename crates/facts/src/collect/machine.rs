@@ -124,6 +124,7 @@ fn cpus(reader: &Reader<'_>, facts: &mut Facts, cpuinfo: Fact<Cpuinfo>) {
     cpu.measured_khz = cpuinfo.clone().try_map(|info| {
         info.bogomips.get(1).map(|bogomips| bogomips / 2).ok_or("one processor only")
     });
+    cpu.vmx_flags = cpuinfo.clone().try_map(|info| info.vmx_flags.ok_or("no 'vmx flags' in it"));
     let x86 = facts.arch.value().is_none_or(|arch| arch.is_x86());
     cpu.model = if x86 {
         let shown = cpuinfo.clone().try_map(|info| info.model.ok_or("it names no x86 processor"));

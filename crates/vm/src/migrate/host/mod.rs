@@ -1,0 +1,153 @@
+//! What is known of a host: its TSC's frequency, whether the TSC is invariant, whether it can be
+//! scaled for guests. What is not known stays unknown, and says what would settle it.
+//!
+//! What lives here: the record, and where it is read from: `virsh capabilities` ([`capabilities`]),
+//! the labels of a KubeVirt node ([`node`]), our own facts ([`facts`]).
+
+pub mod capabilities;
+pub mod facts;
+pub mod node;
+
+use super::scale::Hardware;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// The slowest TSC that is believed, in Hz. No x86 processor that can run guests is slower; a smaller
+/// figure is one in kHz or MHz.
+pub const MIN_HZ: u64 = 200_000_000;
+
+/// The fastest TSC that is believed, in Hz.
+pub const MAX_HZ: u64 = 20_000_000_000;
+
+/// A frequency, and how well it is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Tsc {
+    /// In kHz, as KVM knows it.
+    pub khz: u32,
+    /// It may be off by so many kHz in either direction; 0 for what the host's kernel itself says.
+    pub slack_khz: u32,
+}
+
+/// A host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Host {
+    /// Its name, else that of its file.
+    pub name: String,
+    /// Its counter.
+    pub tsc: Option<Tsc>,
+    /// Whether its processor and kernel scale a guest's TSC.
+    pub scaling: Option<bool>,
+    /// The processor's way to do it, where the vendor is known.
+    pub hardware: Option<Hardware>,
+    /// Whether its TSC is invariant (CPUID 8000_0007 EDX bit 8): guests can have `invtsc`.
+    pub invariant: Option<bool>,
+    /// What is not known, and what would settle it.
+    pub missing: Vec<Missing>,
+}
+
+/// Something that is not known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Missing {
+    /// What.
+    pub fact: &'static str,
+    /// What would settle it.
+    pub how: String,
+}
+
+/// Why a file tells of no host.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum HostError {
+    /// Not one of the kinds.
+    #[error(
+        "it is neither the output of `virsh capabilities`, nor nodes of Kubernetes (kubectl get \
+         nodes -o json or yaml), nor `clocksmith why --json`, nor a bundle of `clocksmith collect`"
+    )]
+    Kind,
+    /// A kind that is understood, and broken.
+    #[error("{0}")]
+    Broken(String),
+    /// It holds no host.
+    #[error("{0}")]
+    Empty(String),
+    /// A figure that no processor has.
+    #[error(
+        "a TSC frequency of {0} is none that a processor has: it is given in Hz, such as 2500000000"
+    )]
+    Frequency(String),
+}
+
+impl Host {
+    /// A host of which nothing is known.
+    #[must_use]
+    pub fn unknown(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            tsc: None,
+            scaling: None,
+            hardware: None,
+            invariant: None,
+            missing: Vec::new(),
+        }
+    }
+
+    /// Lists what is not known; `how` says what would settle it.
+    fn settle(mut self, how: &str) -> Self {
+        let mut missing = |known: bool, fact: &'static str| {
+            if !known {
+                self.missing.push(Missing { fact, how: how.to_owned() });
+            }
+        };
+        missing(self.tsc.is_some_and(|tsc| tsc.slack_khz == 0), "TSC frequency");
+        missing(self.scaling.is_some(), "TSC scaling");
+        missing(self.invariant.is_some(), "invariant TSC");
+        self
+    }
+
+    /// The way of scaling that is assumed for figures: AMD's has fewer bits, so it is the worse one.
+    #[must_use]
+    pub fn hardware_or_coarser(&self) -> Hardware {
+        self.hardware.unwrap_or(Hardware::Svm)
+    }
+}
+
+/// A frequency in Hz, as text. What is below a kHz is dropped.
+///
+/// # Errors
+/// No number, or none that a TSC has.
+pub fn frequency(text: &str) -> Result<u64, HostError> {
+    let hz: u64 = text.trim().parse().map_err(|_| {
+        let shown: String = text.chars().filter(|c| !c.is_control()).take(40).collect();
+        HostError::Frequency(format!("\"{shown}\""))
+    })?;
+    if (MIN_HZ..=MAX_HZ).contains(&hz) {
+        Ok(hz)
+    } else {
+        Err(HostError::Frequency(format!("{hz} Hz")))
+    }
+}
+
+fn exact(hz: u64) -> Option<Tsc> {
+    Some(Tsc { khz: u32::try_from(hz / 1000).ok()?, slack_khz: 0 })
+}
+
+/// Reads hosts from a text; which kind it is shows at its beginning. `name` is used for what has none
+/// of its own.
+///
+/// # Errors
+/// It is of no kind that is understood, or holds no host.
+pub fn parse(name: &str, text: &str) -> Result<Vec<Host>, HostError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    match text.trim_start().as_bytes().first() {
+        Some(b'<') => capabilities::parse(name, text).map(|host| vec![host]),
+        Some(b'{') => match facts::parse_report(name, text)? {
+            Some(host) => Ok(vec![host]),
+            None => node::parse_json(text),
+        },
+        Some(_) => node::parse_yaml(text),
+        None => Err(HostError::Empty("it is empty".to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,237 @@
+//! The arithmetic of a scaled TSC, as KVM does it: integers only, with its truncations.
+//!
+//! Source: Linux `arch/x86/kvm/x86.c`, `kvm_set_tsc_khz()`, `set_tsc_khz()`, `adjust_tsc_khz()`,
+//! `kvm_scale_tsc()`, `kvm_compute_l1_tsc_offset()` (`kvm_compute_tsc_offset()` before 5.14), and
+//! `KVM_SET_TSC_KHZ` in `kvm_arch_vcpu_ioctl()`; the form with a ratio since 4.4. KVM and QEMU count in
+//! kHz; libvirt and QEMU's option `tsc-frequency` in Hz, of which QEMU drops what is below a kHz
+//! (`x86_cpuid_set_tsc_freq()`).
+//!
+//! kHz are also what the host's kernel knows of itself: its own frequency is truncated to them, and
+//! measured. What is called exact here is exact against that figure.
+
+use super::rational::Rational;
+use schemars::JsonSchema;
+use serde::Serialize;
+use thiserror::Error;
+
+/// `tsc_tolerance_ppm` of the module `kvm`, unless it was set: within this nothing is scaled, also
+/// where it could be. libvirt (`TSC_TOLERANCE`), QEMU (`freq_within_bounds()`) and KubeVirt
+/// (`TSCTolerancePPM`) have the same figure.
+pub const TOLERANCE_PPM: u32 = 250;
+
+/// The largest frequency that `KVM_SET_TSC_KHZ` takes where TSCs can be scaled, in kHz (exclusive):
+/// it shall fit a signed integer.
+const MAX_KHZ: u64 = 0x7fff_ffff;
+
+/// The processor's way to scale a guest's TSC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Hardware {
+    /// Intel: a 64-bit multiplier with 48 fractional bits (SDM volume 3, 25.6.5; KVM since 4.4,
+    /// `vmx.c`, `KVM_VMX_TSC_MULTIPLIER_MAX`).
+    Vmx,
+    /// AMD: the MSR `TSC_RATIO` with 8 integer and 32 fractional bits (APM volume 2, 15.30.5; KVM
+    /// since 3.0, `svm.c`, `SVM_TSC_RATIO_MAX`).
+    Svm,
+}
+
+impl Hardware {
+    /// Fractional bits of the ratio (`tsc_scaling_ratio_frac_bits`).
+    #[must_use]
+    pub fn frac_bits(self) -> u32 {
+        match self {
+            Self::Vmx => 48,
+            Self::Svm => 32,
+        }
+    }
+
+    /// What a ratio must stay below (`max_tsc_scaling_ratio`).
+    #[must_use]
+    pub fn max_ratio(self) -> u64 {
+        match self {
+            Self::Vmx => u64::MAX,
+            Self::Svm => (1 << 40) - 1,
+        }
+    }
+
+    /// What a guest's frequency must stay below, in kHz (`max_guest_tsc_khz`).
+    #[must_use]
+    pub fn max_guest_khz(self, host_khz: u32) -> u64 {
+        mul_shr(self.max_ratio(), u64::from(host_khz), self.frac_bits()).min(MAX_KHZ)
+    }
+}
+
+/// A ratio of guest to host, as the hardware holds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Ratio {
+    /// The multiplier.
+    pub multiplier: u64,
+    /// How many of its bits are fractional, at most 63.
+    pub frac_bits: u32,
+}
+
+impl Ratio {
+    /// One to one.
+    pub const ONE: Self = Self { multiplier: 1 << 48, frac_bits: 48 };
+
+    /// What the guest's counter reads without its offset: `(host * multiplier) >> frac_bits`, of
+    /// which the low 64 bits are kept (`kvm_scale_tsc()`, `mul_u64_u64_shr()`).
+    #[must_use]
+    pub fn scale(self, host_tsc: u64) -> u64 {
+        mul_shr(host_tsc, self.multiplier, self.frac_bits)
+    }
+
+    /// How far the guest's rate is from the nominal one, relative to the nominal one. `None` when
+    /// that is 0.
+    #[must_use]
+    pub fn error(self, host_khz: u32, nominal_khz: u32) -> Option<Rational> {
+        let den = u128::from(nominal_khz).checked_shl(self.frac_bits)?;
+        // Below 2^96 each.
+        let real = u128::from(self.multiplier) * u128::from(host_khz);
+        Rational::difference(real, den)
+    }
+}
+
+/// `(a * b) >> shift` of 128 bits, of which the low 64 are kept. `shift` below 128.
+fn mul_shr(a: u64, b: u64, shift: u32) -> u64 {
+    #[allow(clippy::cast_possible_truncation)]
+    let low = (u128::from(a) * u128::from(b)).checked_shr(shift).unwrap_or(0) as u64;
+    low
+}
+
+/// How the guest's counter is made to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rate {
+    /// At the host's rate, whatever was asked for: the difference is within the tolerance.
+    Host,
+    /// Scaled by the hardware.
+    Scaled(Ratio),
+    /// Faster than the host, without hardware for it: KVM moves the offset at each entry
+    /// (`tsc_always_catchup`), so time in the guest goes in leaps. QEMU does not go this way.
+    CatchUp,
+}
+
+/// Why KVM does not take a frequency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Refusal {
+    /// Nothing is known of the host's, or nothing was asked for.
+    #[error("a TSC of 0 kHz")]
+    Zero,
+    /// `KVM_SET_TSC_KHZ` returns EINVAL.
+    #[error("{guest_khz} kHz is not below the {max_khz} kHz that the processor can scale to")]
+    TooFast {
+        /// What was asked for.
+        guest_khz: u32,
+        /// What it must stay below.
+        max_khz: u64,
+    },
+    /// The kernel logs "user requested TSC rate below hardware speed".
+    #[error("user requested TSC rate below hardware speed (the processor cannot scale it)")]
+    BelowHardware,
+    /// The kernel logs "Invalid TSC scaling ratio".
+    #[error("Invalid TSC scaling ratio - virtual-tsc-khz={0}")]
+    Ratio(u32),
+}
+
+/// The frequencies around `host_khz` for which KVM does not scale, both included:
+/// `adjust_tsc_khz()`. `ppm` above a million counts as a million.
+#[must_use]
+pub fn unscaled_khz(host_khz: u32, ppm: u32) -> (u32, u32) {
+    let ppm = u64::from(ppm.min(1_000_000));
+    let at = |factor: u64| {
+        #[allow(clippy::cast_possible_truncation)]
+        let khz = (u64::from(host_khz) * factor / 1_000_000) as u32;
+        khz
+    };
+    (at(1_000_000 - ppm), at(1_000_000 + ppm))
+}
+
+/// The frequencies around `host` that QEMU (in kHz, `freq_within_bounds()`, since 5.1) and libvirt (in
+/// Hz, `qemuProcessStartValidateTSC()`, since 6.1) let pass
+/// without scaling, both included.
+#[must_use]
+pub fn tolerated(host: u64) -> (u64, u64) {
+    let tolerance = u128::from(host) * u128::from(TOLERANCE_PPM) / 1_000_000;
+    let tolerance = u64::try_from(tolerance).unwrap_or(u64::MAX);
+    (host.saturating_sub(tolerance), host.saturating_add(tolerance))
+}
+
+/// What KVM does when it is asked for a guest's frequency.
+///
+/// # Errors
+/// It refuses.
+pub fn set_tsc_khz(
+    guest_khz: u32,
+    host_khz: u32,
+    hardware: Option<Hardware>,
+    tolerance_ppm: u32,
+) -> Result<Rate, Refusal> {
+    if guest_khz == 0 || host_khz == 0 {
+        return Err(Refusal::Zero);
+    }
+    if let Some(max_khz) = hardware.map(|hardware| hardware.max_guest_khz(host_khz))
+        && u64::from(guest_khz) >= max_khz
+    {
+        return Err(Refusal::TooFast { guest_khz, max_khz });
+    }
+    let (low, high) = unscaled_khz(host_khz, tolerance_ppm);
+    if (low..=high).contains(&guest_khz) {
+        return Ok(Rate::Host);
+    }
+    let Some(hardware) = hardware else {
+        return if guest_khz > host_khz { Ok(Rate::CatchUp) } else { Err(Refusal::BelowHardware) };
+    };
+    // mul_u64_u32_div() keeps 64 bits of the quotient.
+    #[allow(clippy::cast_possible_truncation)]
+    let multiplier =
+        ((u128::from(guest_khz) << hardware.frac_bits()) / u128::from(host_khz)) as u64;
+    if multiplier == 0 || multiplier >= hardware.max_ratio() {
+        return Err(Refusal::Ratio(guest_khz));
+    }
+    Ok(Rate::Scaled(Ratio { multiplier, frac_bits: hardware.frac_bits() }))
+}
+
+/// kHz as QEMU passes them on, and the Hz that are lost: 0 to 999. `None` when there are more kHz
+/// than fit (4.29 THz).
+#[must_use]
+pub fn khz_of_hz(hz: u64) -> Option<(u32, u32)> {
+    let khz = u32::try_from(hz / 1000).ok()?;
+    Some((khz, u32::try_from(hz % 1000).ok()?))
+}
+
+/// What a guest reads: `scale(host) + offset`, wrapping at 64 bits as the hardware does.
+#[must_use]
+pub fn guest_tsc(host_tsc: u64, ratio: Ratio, offset: u64) -> u64 {
+    ratio.scale(host_tsc).wrapping_add(offset)
+}
+
+/// The offset with which a guest's counter goes on at `wanted` when the host's reads `host_tsc`
+/// (`kvm_compute_l1_tsc_offset()`; user space sets it by `KVM_VCPU_TSC_OFFSET`, since 5.16, or leaves
+/// it to the kernel by writing the MSR `IA32_TSC`). Two's complement: it may stand for a negative one.
+#[must_use]
+pub fn offset_for(wanted: u64, host_tsc: u64, ratio: Ratio) -> u64 {
+    wanted.wrapping_sub(ratio.scale(host_tsc))
+}
+
+/// How many ticks of the guest's counter a time takes, truncated; all bits above the 64th are lost, as
+/// on the counter. For a guest whose clock shall not stand still over a move, they are added to what it
+/// last read: `offset_for(last + ticks(...), ...)`. Without them (QEMU writes what it last read) the
+/// guest does not see the blackout, and its time is late by it.
+#[must_use]
+pub fn ticks(ns: u64, guest_khz: u32) -> u64 {
+    #[allow(clippy::cast_possible_truncation)]
+    let ticks = (u128::from(ns) * u128::from(guest_khz) / 1_000_000) as u64;
+    ticks
+}
+
+/// In how many seconds a guest's counter passes 2^64, rounded down. Linux counts in differences and
+/// does not mind, but no earlier than after years of a counter that begins at 0. `None` at 0 kHz.
+#[must_use]
+pub fn wraps_after_s(guest_tsc: u64, guest_khz: u32) -> Option<u64> {
+    let left = (1u128 << 64) - u128::from(guest_tsc);
+    u64::try_from(left.checked_div(u128::from(guest_khz) * 1000)?).ok()
+}
+
+#[cfg(test)]
+#[path = "scale_tests.rs"]
+mod tests;
