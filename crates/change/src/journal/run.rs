@@ -150,13 +150,20 @@ pub fn run_program(
             Ok(text)
         }
         Ok(status) => {
+            // Nothing may be written any more when things are put back.
             kill_group(&child);
+            end_orphans(place)?;
             Err(failed(how(status), text))
         }
-        Err(Ended::Stopped) => Err(JournalError::Stopped),
-        Err(Ended::Late) => Err(failed(format!("took longer than {TIMEOUT} s"), text)),
-        Err(Ended::Loud) => Err(failed(format!("said more than {} MiB", MAX_OUTPUT >> 20), text)),
-        Err(Ended::Lost(error)) => Err(failed(format!("was lost: {error}"), text)),
+        Err(why) => {
+            end_orphans(place)?;
+            Err(match why {
+        Ended::Stopped => JournalError::Stopped,
+        Ended::Late => failed(format!("took longer than {TIMEOUT} s"), text),
+        Ended::Loud => failed(format!("said more than {} MiB", MAX_OUTPUT >> 20), text),
+        Ended::Lost(error) => failed(format!("was lost: {error}"), text),
+            })
+        }
     }
 }
 

@@ -228,6 +228,7 @@ fn read_all(directory: &OwnedFd, shown: &Path) -> Result<(Vec<Entry>, Vec<String
     let mut entries = Vec::new();
     let mut torn = Vec::new();
     for (id, generations) in found {
+        let alone = generations.len() == 1;
         let mut best: Option<Entry> = None;
         let mut bad = None;
         for (name, generation) in generations {
@@ -243,7 +244,7 @@ fn read_all(directory: &OwnedFd, shown: &Path) -> Result<(Vec<Entry>, Vec<String
         match (best, bad) {
             (Some(entry), _) => entries.push(entry),
             // The first generation, and nothing else: nothing had been changed yet.
-            (None, Some((name, _))) if name == format!("{id}.1{ENTRY}") => torn.push(name),
+            (None, Some((name, _))) if alone && name == format!("{id}.1{ENTRY}") => torn.push(name),
             (None, Some((name, why))) => {
                 return Err(JournalError::Damaged {
                     path: shown.join(name),

@@ -1,0 +1,193 @@
+//! Killed at any system call, the next run finds the old state or the new one, never something between.
+//!
+//! `CLOCKSMITH_CRASH=all` kills the recoveries at every stop too, not only at a part of them.
+
+mod common;
+#[path = "common/trace.rs"]
+mod trace;
+
+use clocksmith_change::journal::*;
+use common::*;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use trace::{End, Victim, killed_at};
+
+struct Case {
+    dir: tempfile::TempDir,
+    old: Picture,
+    new: Picture,
+}
+
+impl Case {
+    /// `dir` has a system as it is (`old`), and one that was changed (`new`).
+    fn make() -> Self {
+        let dir = temporary();
+        let [old, new] = ["old", "new"].map(|name| dir.path().join(name));
+        build(&old);
+        let picture_of_old = picture(&old);
+        copy(&old, &new);
+        open(&new).unwrap().apply(&plan(), &mut Silent).unwrap();
+        let new = timeless(picture(&new));
+        Self { dir, old: picture_of_old, new }
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// Which state the next run leaves; fails if it is neither.
+    fn recovered(&self, root: &Path, what: &str) -> &'static str {
+        let journal = open(root).unwrap_or_else(|error| panic!("{what}: {error}"));
+        for recovered in journal.recovered() {
+            let report = match recovered {
+                Recovered::RolledBack(report) | Recovered::FinishedUndo(report) => report,
+                Recovered::Stuck { error, .. } => panic!("{what}: stuck: {error}"),
+            };
+            assert!(report.troubles.is_empty() && report.kept.is_empty(), "{what}: {report:?}");
+        }
+        let entries = journal.entries().to_vec();
+        drop(journal);
+        let now = picture(root);
+        if now == self.old {
+            assert!(entries.is_empty(), "{what}: an entry is left");
+            assert!(!root.join("var/lib/clocksmith").exists(), "{what}: the journal is left");
+            return "old";
+        }
+        let (differs, now) = (differences(&self.old, &now), timeless(now));
+        if now == self.without_journal(&self.new) || now == self.new {
+            assert!(entries[0].holds(&place(root)).all(), "{what}");
+            return "new";
+        }
+        let new = differences(&self.new, &now);
+        panic!("{what}: between the states. From the old one:\n{differs}\nfrom the new one:\n{new}");
+    }
+
+    fn without_journal(&self, picture: &Picture) -> Picture {
+        picture.clone()
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    let _ = fs::remove_dir_all(to);
+    let status = Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap();
+    assert!(status.success());
+}
+
+fn apply(root: &Path) -> i32 {
+    match open(root) {
+        Ok(mut journal) => i32::from(journal.apply(&plan(), &mut Silent).is_err()),
+        Err(_) => 2,
+    }
+}
+
+fn undo(root: &Path) -> i32 {
+    match open(root) {
+        Ok(mut journal) => i32::from(journal.undo(Which::Last, Force::No).is_err()),
+        Err(_) => 2,
+    }
+}
+
+fn recover(root: &Path) -> i32 {
+    i32::from(open(root).is_err())
+}
+
+/// Kills `job` at every stop, or at each `stride`th, on a copy of `from`; says how many there were, and
+/// how often each state was left.
+fn everywhere(
+    case: &Case,
+    from: &str,
+    victim: Victim,
+    stride: usize,
+    job: fn(&Path) -> i32,
+) -> (usize, usize, usize) {
+    let work = case.path(&format!("work-{from}-{victim:?}"));
+    let (mut points, mut old, mut new, mut finished) = (0, 0, 0, 0);
+    let mut stop = 1;
+    // How often a program is asked whether it is done varies: one that finishes is not the end yet.
+    while finished < 3 {
+        copy(&case.path(from), &work);
+        let what = format!("{from}, {victim:?}, stop {stop}");
+        match killed_at(stop, victim, || job(&work)) {
+            End::Finished(status) => {
+                assert_eq!(status, 0, "{what}");
+                finished += 1;
+            }
+            End::Killed => points += 1,
+            End::Survived(status) => {
+                assert!(status <= 1, "{what}");
+                points += 1;
+            }
+        }
+        match case.recovered(&work, &what) {
+            "old" => old += 1,
+            _ => new += 1,
+        }
+        stop += stride;
+    }
+    let _ = fs::remove_dir_all(&work);
+    (points, old, new)
+}
+
+fn stride(usual: usize) -> usize {
+    if std::env::var("CLOCKSMITH_CRASH").is_ok_and(|value| value == "all") { 1 } else { usual }
+}
+
+#[test]
+fn an_apply_killed_at_every_stop() {
+    let case = Case::make();
+    let (points, old, new) = everywhere(&case, "old", Victim::Alone, 1, apply);
+    println!("apply: killed at {points} points: {old} old, {new} new");
+    assert!(points >= 200 && old >= 200 && new >= 3);
+}
+
+#[test]
+fn an_undo_killed_at_every_stop() {
+    let case = Case::make();
+    let (points, old, new) = everywhere(&case, "new", Victim::Alone, 1, undo);
+    println!("undo: killed at {points} points: {old} old, {new} new");
+    assert!(points >= 200 && old >= 100 && new >= 50);
+}
+
+#[test]
+fn an_apply_killed_with_its_programs() {
+    let case = Case::make();
+    let (points, old, new) = everywhere(&case, "old", Victim::Everything, stride(3), apply);
+    println!("apply, in its program, all killed: {points} points: {old} old, {new} new");
+    assert!(points >= 50 && old >= 50);
+}
+
+#[test]
+fn an_apply_whose_programs_are_killed() {
+    let case = Case::make();
+    let (points, old, new) = everywhere(&case, "old", Victim::Child, stride(3), apply);
+    println!("apply, only its program killed: {points} points: {old} old, {new} new");
+    assert!(points >= 50 && old >= 20);
+}
+
+#[test]
+fn a_recovery_killed_at_every_stop() {
+    let case = Case::make();
+    let mut total = 0;
+    for (from, job, end) in [("old", apply as fn(&Path) -> i32, "old"), ("new", undo, "old")] {
+        let mut stop = 150;
+        loop {
+            let half = case.path("half");
+            copy(&case.path(from), &half);
+            if killed_at(stop, Victim::Alone, || job(&half)) != End::Killed {
+                break;
+            }
+            // Whatever the first recovery would have done, a killed one and another do.
+            let check = case.path("check");
+            copy(&half, &check);
+            if case.recovered(&check, "the first") == end {
+                let (points, old, new) = everywhere(&case, "half", Victim::Alone, stride(23), recover);
+                assert!(new == 0 && old > 0, "{from}, stop {stop}");
+                total += points;
+            }
+            stop += if stride(2) == 1 { 97 } else { 331 };
+        }
+    }
+    println!("recovery: killed at {total} points");
+    assert!(total >= 200);
+}
