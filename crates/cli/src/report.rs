@@ -1,6 +1,7 @@
 //! The JSON documents of the contract. Fields are added, never removed or renamed.
 
 pub(crate) mod bench;
+pub(crate) mod fix;
 
 use clocksmith_diagnose::diagnosis::MissingFact;
 use clocksmith_diagnose::explain::Explanation;
@@ -370,6 +371,7 @@ mod tests {
             ("clocksmith.why.v1", schemars::schema_for!(WhyReport)),
             ("clocksmith.predict.v1", schemars::schema_for!(PredictReport)),
             ("clocksmith.collect.v1", schemars::schema_for!(CollectReport)),
+            ("clocksmith.fix.v1", schemars::schema_for!(fix::FixReport)),
             ("clocksmith.verify.v1", schemars::schema_for!(crate::verify::report::VerifyReport)),
             ("clocksmith.explain.v1", schemars::schema_for!(ExplainReport)),
         ];
