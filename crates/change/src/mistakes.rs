@@ -51,25 +51,27 @@ pub enum MistakeId {
     Dangerous,
 }
 
-/// Names of parameters about clocks.
-const CLOCKS: [&str; 12] = [
+/// Parameters about clocks that have a value.
+const VALUED: [&str; 10] = [
     "clocksource",
     "clock",
     "tsc",
-    "notsc",
     "hpet",
-    "nohpet",
-    "no-kvmclock",
-    "no-kvmclock-vsyscall",
     "tsc_early_khz",
     "highres",
     "nohz",
     "processor.max_cstate",
+    "intel_idle.max_cstate",
+    "clearcpuid",
 ];
+/// Those that have none.
+const BARE: [&str; 4] = ["notsc", "nohpet", "no-kvmclock", "no-kvmclock-vsyscall"];
 
 fn is_about_clocks(word: &str) -> bool {
-    let name = word.split('=').next().unwrap_or_default();
-    CLOCKS.contains(&name) || name == "intel_idle.max_cstate"
+    match word.split_once('=') {
+        Some((name, _)) => VALUED.contains(&name),
+        None => BARE.contains(&word),
+    }
 }
 
 /// The words about clocks in a file of boot configuration, in any format, without its comments.
@@ -97,7 +99,8 @@ pub fn find(system: &System) -> Vec<Mistake> {
     }
     for name in [grub::VARIABLE, grub::ALL] {
         let value = grub::value(system, name);
-        if grub::is_there(system) && system.cmdline().is_none_or(|line| !same_clocks(line, &value)) {
+        if grub::is_there(system) && system.cmdline().is_none_or(|line| !same_clocks(line, &value))
+        {
             of_line(&value, name, &mut found);
         }
     }
@@ -135,7 +138,10 @@ fn settings(system: &System, found: &mut Vec<Mistake>) {
                 found.push(Mistake {
                     id: MistakeId::NotPosix,
                     at: at.clone(),
-                    what: format!("{}+= is not known to sh, which reads this file", assignment.name),
+                    what: format!(
+                        "{}+= is not known to sh, which reads this file",
+                        assignment.name
+                    ),
                     advice: format!("write {0}=\"${0} ...\"", assignment.name),
                 });
             }
@@ -159,7 +165,10 @@ fn settings(system: &System, found: &mut Vec<Mistake>) {
                             assignment.name,
                             lost.join(" ")
                         ),
-                        advice: format!("write {0}=\"${0} ...\" here, or take one of the two away", assignment.name),
+                        advice: format!(
+                            "write {0}=\"${0} ...\" here, or take one of the two away",
+                            assignment.name
+                        ),
                     });
                 }
                 known.insert(assignment.name.clone(), (at, clocks));
@@ -181,7 +190,9 @@ fn bare(at: &str, word: &str, found: &mut Vec<Mistake>) {
     found.push(Mistake {
         id: MistakeId::BareWord,
         at: at.to_owned(),
-        what: format!("{word} stands alone: it sets a variable of the shell, and never reaches the kernel"),
+        what: format!(
+            "{word} stands alone: it sets a variable of the shell, and never reaches the kernel"
+        ),
         advice: format!(
             "take the line away, and: clocksmith fix --param {}",
             word.trim_matches(['"', '\''])
@@ -201,11 +212,8 @@ fn generated(system: &System, found: &mut Vec<Mistake>) {
     let mut wanted = grub::value(system, grub::ALL);
     wanted.push(' ');
     wanted.push_str(&grub::value(system, grub::VARIABLE));
-    let linux: Vec<&str> = text
-        .lines()
-        .map(str::trim_start)
-        .filter(|line| line.starts_with("linux"))
-        .collect();
+    let linux: Vec<&str> =
+        text.lines().map(str::trim_start).filter(|line| line.starts_with("linux")).collect();
     // Entries may be in files of their own (BLS): then grub.cfg has no such line.
     if linux.is_empty() {
         return;
@@ -269,7 +277,10 @@ mod tests {
         let mut system = System::default();
         system.os.id = "debian".to_owned();
         system.programs.insert("update-grub".to_owned());
-        system.with("/etc/default/grub", "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"\nGRUB_CMDLINE_LINUX=\"\"\n")
+        system.with(
+            "/etc/default/grub",
+            "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"\nGRUB_CMDLINE_LINUX=\"\"\n",
+        )
     }
 
     fn ids(system: &System) -> Vec<MistakeId> {
@@ -280,7 +291,10 @@ mod tests {
     fn what_is_right_is_silent() {
         let system = debian()
             .with("/boot/grub/grub.cfg", "\tlinux /vmlinuz root=UUID=1 ro quiet clocksource=tsc\n")
-            .with("/etc/default/grub.d/a.cfg", "GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX clocksource=tsc\"\n")
+            .with(
+                "/etc/default/grub.d/a.cfg",
+                "GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX clocksource=tsc\"\n",
+            )
             .with("/proc/cmdline", "BOOT_IMAGE=/vmlinuz root=UUID=1 ro quiet clocksource=tsc\n");
         assert_eq!(find(&system), []);
         assert_eq!(find(&System::default()), []);
@@ -308,7 +322,10 @@ mod tests {
         assert_eq!(ids(&system), [MistakeId::SetTwice]);
         let system = debian()
             .with("/etc/default/grub", "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet clocksource=tsc\"\n")
-            .with("/etc/default/grub.d/50-cloudimg-settings.cfg", "GRUB_CMDLINE_LINUX_DEFAULT=\"console=ttyS0\"\n");
+            .with(
+                "/etc/default/grub.d/50-cloudimg-settings.cfg",
+                "GRUB_CMDLINE_LINUX_DEFAULT=\"console=ttyS0\"\n",
+            );
         assert_eq!(ids(&system), [MistakeId::Overridden]);
         let system = debian().with("/etc/default/grub", "GRUB_CMDLINE_LINUX+=\" quiet\"\n");
         assert_eq!(ids(&system), [MistakeId::NotPosix]);
@@ -318,9 +335,14 @@ mod tests {
     fn what_is_not_in_force_yet() {
         let set = debian().with("/etc/default/grub", "GRUB_CMDLINE_LINUX=\"clocksource=tsc\"\n");
         let line = "BOOT_IMAGE=/vmlinuz ro quiet\n";
-        let edited = set.clone().with("/boot/grub/grub.cfg", "\tlinux /vmlinuz ro\n").with("/proc/cmdline", line);
+        let edited = set
+            .clone()
+            .with("/boot/grub/grub.cfg", "\tlinux /vmlinuz ro\n")
+            .with("/proc/cmdline", line);
         assert_eq!(ids(&edited), [MistakeId::NotRegenerated]);
-        let made = set.with("/boot/grub/grub.cfg", "\tlinux /vmlinuz ro clocksource=tsc\n").with("/proc/cmdline", line);
+        let made = set
+            .with("/boot/grub/grub.cfg", "\tlinux /vmlinuz ro clocksource=tsc\n")
+            .with("/proc/cmdline", line);
         assert_eq!(ids(&made), [MistakeId::NotRebooted]);
     }
 

@@ -60,7 +60,9 @@ impl Case {
             return "new";
         }
         let new = differences(&self.new, &now);
-        panic!("{what}: between the states. From the old one:\n{differs}\nfrom the new one:\n{new}");
+        panic!(
+            "{what}: between the states. From the old one:\n{differs}\nfrom the new one:\n{new}"
+        );
     }
 
     fn without_journal(&self, picture: &Picture) -> Picture {
@@ -181,7 +183,8 @@ fn a_recovery_killed_at_every_stop() {
             let check = case.path("check");
             copy(&half, &check);
             if case.recovered(&check, "the first") == end {
-                let (points, old, new) = everywhere(&case, "half", Victim::Alone, stride(23), recover);
+                let (points, old, new) =
+                    everywhere(&case, "half", Victim::Alone, stride(23), recover);
                 assert!(new == 0 && old > 0, "{from}, stop {stop}");
                 total += points;
             }

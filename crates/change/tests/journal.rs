@@ -35,7 +35,8 @@ fn a_change_is_made_and_taken_back_to_the_byte() {
     assert!(read("usr/share/real/cmdline").contains("clocksource=tsc"));
     assert!(!root.join("etc/tmpfiles.d/clocks.conf").is_symlink());
     let after = picture(root);
-    let (old, new) = (&before[Path::new("etc/default/grub")], &after[Path::new("etc/default/grub")]);
+    let (old, new) =
+        (&before[Path::new("etc/default/grub")], &after[Path::new("etc/default/grub")]);
     assert_eq!((old.mode, old.owner, &old.xattrs), (new.mode, new.owner, &new.xattrs));
     drop(journal);
     // Found by the next run, and in force.
@@ -54,11 +55,18 @@ fn a_change_is_made_and_taken_back_to_the_byte() {
 fn what_fails_leaves_nothing() {
     let (dir, before) = system();
     let root = dir.path();
-    fs::write(root.join("usr/sbin/update-grub"), "echo half > \"$ROOT/boot/grub/grub.cfg\"\n\
-        touch \"$ROOT/boot/grub/grub.cfg.new\"\necho broken disk >&2\nexit 3\n").unwrap();
+    fs::write(
+        root.join("usr/sbin/update-grub"),
+        "echo half > \"$ROOT/boot/grub/grub.cfg\"\n\
+        touch \"$ROOT/boot/grub/grub.cfg.new\"\necho broken disk >&2\nexit 3\n",
+    )
+    .unwrap();
     let before = {
         let mut all = before;
-        all.insert("usr/sbin/update-grub".into(), picture(root)[Path::new("usr/sbin/update-grub")].clone());
+        all.insert(
+            "usr/sbin/update-grub".into(),
+            picture(root)[Path::new("usr/sbin/update-grub")].clone(),
+        );
         all
     };
     let mut journal = open(root).unwrap();
@@ -101,7 +109,10 @@ fn what_the_kernel_refuses_takes_everything_back() {
     let error = open(root).unwrap().apply(&plan(), &mut Gone(&file)).unwrap_err();
     assert!(error.to_string().contains("the kernel did not take tsc"), "{error}");
     let mut now = picture(root);
-    now.insert("sys/current_clocksource".into(), before[Path::new("sys/current_clocksource")].clone());
+    now.insert(
+        "sys/current_clocksource".into(),
+        before[Path::new("sys/current_clocksource")].clone(),
+    );
     same(&before, &now);
 }
 
@@ -302,7 +313,11 @@ fn files_of_the_journal_that_are_torn_foreign_or_newer() {
     assert_eq!(open(root).unwrap().entries().len(), 1);
     assert!(!home.join("new").exists() && !home.join("2.1.json").exists());
     // One generation is lost: the one before it counts, and everything is taken back.
-    let newest = if Journal::look(&place(root)).unwrap()[0].generation % 2 == 0 { "1.0.json" } else { "1.1.json" };
+    let newest = if Journal::look(&place(root)).unwrap()[0].generation % 2 == 0 {
+        "1.0.json"
+    } else {
+        "1.1.json"
+    };
     let whole = fs::read(home.join(newest)).unwrap();
     for keep in [0, 1, whole.len() / 2, whole.len() - 1, whole.len() - 30] {
         fs::write(home.join(newest), &whole[..keep]).unwrap();

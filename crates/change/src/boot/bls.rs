@@ -70,15 +70,25 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
     let shared = files().any(|(_, text)| uses_variable(text));
     if shared {
         let path = ENVIRONMENTS.into_iter().find(|path| system.files.contains_key(Path::new(path)));
-        let path = path.ok_or_else(|| file(ENVIRONMENTS[0], "entries take $kernelopts from it, and it is not there"))?;
-        let block = system.text(path).ok_or_else(|| file(path, system.trouble(path).unwrap_or("it cannot be read")))?;
+        let path = path.ok_or_else(|| {
+            file(ENVIRONMENTS[0], "entries take $kernelopts from it, and it is not there")
+        })?;
+        let block = system
+            .text(path)
+            .ok_or_else(|| file(path, system.trouble(path).unwrap_or("it cannot be read")))?;
         let edited = grubenv::edit(block, VARIABLE, change).map_err(|why| file(path, why))?;
         if edited != block {
-            way.steps.push(write(path, edited, "the words that all entries share ($kernelopts)", RISK));
+            way.steps.push(write(
+                path,
+                edited,
+                "the words that all entries share ($kernelopts)",
+                RISK,
+            ));
         }
     }
     let why = "the entries of the kernels that are installed";
-    way.steps.extend(edits(files(), why, |text| (!uses_variable(text)).then(|| edit(text, change))));
+    way.steps
+        .extend(edits(files(), why, |text| (!uses_variable(text)).then(|| edit(text, change))));
     future(system, change, &mut way);
     Ok(way)
 }
@@ -162,7 +172,8 @@ pub(super) fn edit(text: &str, change: &Change) -> String {
         out.replace_range(start..end, &value);
     }
     for word in &change.add {
-        let there = options(&out).any(|(start, end)| words::has(out.get(start..end).unwrap_or_default(), word));
+        let there = options(&out)
+            .any(|(start, end)| words::has(out.get(start..end).unwrap_or_default(), word));
         if there {
             continue;
         }
@@ -170,7 +181,8 @@ pub(super) fn edit(text: &str, change: &Change) -> String {
             Some((start, end)) => {
                 let value = out.get(start..end).unwrap_or_default();
                 // `options` without a value and without a blank behind it.
-                let blank = if out.get(..start).is_some_and(|t| t.ends_with("options")) { " " } else { "" };
+                let blank =
+                    if out.get(..start).is_some_and(|t| t.ends_with("options")) { " " } else { "" };
                 let value = format!("{blank}{}", words::add(value, word));
                 out.replace_range(start..end, &value);
             }
@@ -204,7 +216,10 @@ mod tests {
         assert_eq!(edit(two, &change(&["d"], &["a"])), "options b\noptions c d\n");
         assert_eq!(edit(two, &change(&["a"], &[])), two);
         assert_eq!(edit("linux /x\n", &change(&["a"], &[])), "linux /x\noptions a\n");
-        assert_eq!(edit("optionsx a\n#options b\noptions c\r\n", &change(&["a"], &[])), "optionsx a\n#options b\noptions c a\r\n");
+        assert_eq!(
+            edit("optionsx a\n#options b\noptions c\r\n", &change(&["a"], &[])),
+            "optionsx a\n#options b\noptions c a\r\n"
+        );
         assert_eq!(lines("root=1 ro\n", &change(&["x"], &["ro"])), "root=1 x\n");
         assert_eq!(lines("a\nb\n\n", &change(&["x"], &[])), "a\nb x\n\n");
     }

@@ -13,12 +13,26 @@ const CONFIGS: [&str; 2] = ["/boot/extlinux.conf", "/boot/extlinux/extlinux.conf
 
 /// Alpine.
 pub(super) fn alpine(system: &System, change: &Change) -> Option<Result<Way, NoWay>> {
-    generated(system, change, "/etc/update-extlinux.conf", "default_kernel_opts", "update-extlinux", "extlinux (Alpine)")
+    generated(
+        system,
+        change,
+        "/etc/update-extlinux.conf",
+        "default_kernel_opts",
+        "update-extlinux",
+        "extlinux (Alpine)",
+    )
 }
 
 /// Debian with U-Boot.
 pub(super) fn u_boot_menu(system: &System, change: &Change) -> Option<Result<Way, NoWay>> {
-    generated(system, change, "/etc/default/u-boot", "U_BOOT_PARAMETERS", "u-boot-update", "u-boot-menu")
+    generated(
+        system,
+        change,
+        "/etc/default/u-boot",
+        "U_BOOT_PARAMETERS",
+        "u-boot-update",
+        "u-boot-menu",
+    )
 }
 
 fn generated(
@@ -32,8 +46,15 @@ fn generated(
     let text = system.text(path)?;
     let edited = match shell::edit(text, variable, change) {
         Some(edited) => edited,
-        None if shell::Shell::parse(text).others.iter().any(|(_, line)| line.contains(variable)) => {
-            return Some(Err(file(path, format!("{variable} has a value that cannot be edited safely"))));
+        None if shell::Shell::parse(text)
+            .others
+            .iter()
+            .any(|(_, line)| line.contains(variable)) =>
+        {
+            return Some(Err(file(
+                path,
+                format!("{variable} has a value that cannot be edited safely"),
+            )));
         }
         // The commented default of u-boot-menu.
         None => {
@@ -96,9 +117,8 @@ mod tests {
     fn every_entry_and_nothing_else() {
         let text = "DEFAULT lts\nLABEL lts\n  LINUX vmlinuz\n  APPEND root=/dev/vda quiet\r\n\tappend a b\nAPPEND -\nAPPENDIX x\n";
         let edited = append(text, &change(&["clocksource=tsc"], &["quiet"]));
-        let expected = text
-            .replace("vda quiet", "vda clocksource=tsc")
-            .replace("a b", "a b clocksource=tsc");
+        let expected =
+            text.replace("vda quiet", "vda clocksource=tsc").replace("a b", "a b clocksource=tsc");
         assert_eq!(edited, expected);
     }
 

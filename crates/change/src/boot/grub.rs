@@ -84,7 +84,12 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
     let own = DROP_INS.iter().find(|path| system.text(path).is_some());
     for word in &change.remove {
         let holders: Vec<&Path> = settings(system)
-            .filter(|(_, text)| Shell::parse(text).assignments.iter().any(|a| is_ours(&a.name) && words::has(&a.raw, word)))
+            .filter(|(_, text)| {
+                Shell::parse(text)
+                    .assignments
+                    .iter()
+                    .any(|a| is_ours(&a.name) && words::has(&a.raw, word))
+            })
             .map(|(path, _)| path)
             .collect();
         if holders.is_empty() {
@@ -140,12 +145,16 @@ fn drop_in(system: &System, change: &Change, way: &mut Way) -> Result<(), NoWay>
     }
     // Whoever comes later and does not mention the old value throws it away.
     let overwritten = |ours: &str| {
-        system.below(DIRECTORY).filter(|(path, _)| *path > Path::new(ours)).find_map(|(path, text)| {
-            let shell = Shell::parse(text);
-            let last = shell.last(VARIABLE)?;
-            let keeps = last.append || last.raw.contains(&format!("${VARIABLE}")) || last.raw.contains(&format!("${{{VARIABLE}}}"));
-            (!keeps).then(|| path.to_owned())
-        })
+        system.below(DIRECTORY).filter(|(path, _)| *path > Path::new(ours)).find_map(
+            |(path, text)| {
+                let shell = Shell::parse(text);
+                let last = shell.last(VARIABLE)?;
+                let keeps = last.append
+                    || last.raw.contains(&format!("${VARIABLE}"))
+                    || last.raw.contains(&format!("${{{VARIABLE}}}"));
+                (!keeps).then(|| path.to_owned())
+            },
+        )
     };
     let path = match existing {
         Some(path) => *path,
@@ -153,15 +162,19 @@ fn drop_in(system: &System, change: &Change, way: &mut Way) -> Result<(), NoWay>
             Some(path) => *path,
             None => {
                 let later = overwritten(DROP_INS[1]).unwrap_or_default();
-                return Err(file(later, format!(
-                    "it sets {VARIABLE} anew and is read after any drop-in of ours: add the words there"
-                )));
+                return Err(file(
+                    later,
+                    format!(
+                        "it sets {VARIABLE} anew and is read after any drop-in of ours: add the words there"
+                    ),
+                ));
             }
         },
     };
     let content = match system.text(path) {
-        Some(text) => shell::edit(text, VARIABLE, change)
-            .ok_or_else(|| file(path, format!("it has no {VARIABLE}=\"...\" that can be edited")))?,
+        Some(text) => shell::edit(text, VARIABLE, change).ok_or_else(|| {
+            file(path, format!("it has no {VARIABLE}=\"...\" that can be edited"))
+        })?,
         None => format!(
             "# Made by clocksmith (`clocksmith fix --undo` takes it back).\n\
              {VARIABLE}=\"${VARIABLE} {}\"\n",
@@ -191,7 +204,10 @@ fn in_place(system: &System, change: &Change, way: &mut Way) -> Result<(), NoWay
     };
     let shell = Shell::parse(&text);
     if shell.others.iter().any(|(_, line)| line.contains(VARIABLE)) {
-        return Err(file(DEFAULTS, format!("{VARIABLE} has a value that cannot be edited safely: add the words by hand")));
+        return Err(file(
+            DEFAULTS,
+            format!("{VARIABLE} has a value that cannot be edited safely: add the words by hand"),
+        ));
     }
     let edited = match shell::edit(&text, VARIABLE, &addition) {
         Some(edited) => edited,

@@ -29,7 +29,8 @@ pub(super) fn plan(system: &System, change: &Change) -> Option<Way> {
 }
 
 fn nixos(change: &Change) -> Way {
-    let mut by_hand = vec!["in /etc/nixos/configuration.nix (or the flake it comes from):".to_owned()];
+    let mut by_hand =
+        vec!["in /etc/nixos/configuration.nix (or the flake it comes from):".to_owned()];
     if !change.add.is_empty() {
         let words: Vec<String> = change.add.iter().map(|word| format!("\"{word}\"")).collect();
         by_hand.push(format!("  boot.kernelParams = [ {} ];", words.join(" ")));
@@ -41,9 +42,11 @@ fn nixos(change: &Change) -> Way {
     Way {
         by: "NixOS",
         by_hand,
-        notes: vec!["NixOS makes its boot entries from its configuration; an edit of them is lost at the \
+        notes: vec![
+            "NixOS makes its boot entries from its configuration; an edit of them is lost at the \
                      next rebuild, so nothing is edited here"
-            .to_owned()],
+                .to_owned(),
+        ],
         ..Way::default()
     }
 }
@@ -51,7 +54,9 @@ fn nixos(change: &Change) -> Way {
 fn flatcar(change: &Change) -> Way {
     let mut by_hand = Vec::new();
     if !change.add.is_empty() {
-        by_hand.push("on this machine, in the OEM partition's grub.cfg (/oem/grub.cfg, formerly".to_owned());
+        by_hand.push(
+            "on this machine, in the OEM partition's grub.cfg (/oem/grub.cfg, formerly".to_owned(),
+        );
         by_hand.push("/usr/share/oem/grub.cfg), a line:".to_owned());
         by_hand.push(format!("  set linux_append=\"$linux_append {}\"", change.add.join(" ")));
     }
@@ -62,9 +67,11 @@ fn flatcar(change: &Change) -> Way {
     Way {
         by: "Flatcar",
         by_hand,
-        notes: vec!["Flatcar's boot loader is part of its image; only the OEM partition's file is the \
+        notes: vec![
+            "Flatcar's boot loader is part of its image; only the OEM partition's file is the \
                      administrator's"
-            .to_owned()],
+                .to_owned(),
+        ],
         ..Way::default()
     }
 }
@@ -93,7 +100,10 @@ fn bootc(change: &Change) -> Way {
     };
     let mut by_hand = Vec::new();
     if !change.add.is_empty() {
-        by_hand.push("in the image (Containerfile), a file /usr/lib/bootc/kargs.d/10-clocksmith.toml:".to_owned());
+        by_hand.push(
+            "in the image (Containerfile), a file /usr/lib/bootc/kargs.d/10-clocksmith.toml:"
+                .to_owned(),
+        );
         by_hand.push(format!("  kargs = [{}]", list(&change.add)));
     }
     for word in &change.remove {
@@ -120,12 +130,21 @@ fn ostree(system: &System, change: &Change) -> Way {
         // What it makes is a deployment, not a file: it is taken back by itself.
         let undo = Some(kargs(&change.reversed()));
         way.steps.push(Step {
-            action: Action::Run { command: kargs(change), rewrites: Vec::new(), undo, regenerate: None },
-            why: "rpm-ostree owns the boot entries: it makes a new deployment with these words".to_owned(),
+            action: Action::Run {
+                command: kargs(change),
+                rewrites: Vec::new(),
+                undo,
+                regenerate: None,
+            },
+            why: "rpm-ostree owns the boot entries: it makes a new deployment with these words"
+                .to_owned(),
             risk: "the deployment before stays in the boot menu".to_owned(),
         });
     } else {
-        way.by_hand.push(format!("with this system's tool: ostree admin kargs, or {}", kargs(change).join(" ")));
+        way.by_hand.push(format!(
+            "with this system's tool: ostree admin kargs, or {}",
+            kargs(change).join(" ")
+        ));
     }
     if system.os.variant == "coreos" || system.os.id == "fedora-coreos" {
         way.by_hand.extend(ignition(change));
@@ -146,6 +165,7 @@ fn transactional(system: &System, change: &Change) -> Way {
         }
         _ => way.by_hand.push(format!("add to the kernel command line: {}", change.add.join(" "))),
     }
-    way.by_hand.push("then: transactional-update grub.cfg, and reboot into the new snapshot".to_owned());
+    way.by_hand
+        .push("then: transactional-update grub.cfg, and reboot into the new snapshot".to_owned());
     way
 }

@@ -83,7 +83,13 @@ pub fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
     if entries.is_some() {
         return bls::plan(system, change);
     }
-    let ways = [extlinux::alpine, extlinux::u_boot_menu, extlinux::direct, single::zipl, single::cmdline_txt];
+    let ways = [
+        extlinux::alpine,
+        extlinux::u_boot_menu,
+        extlinux::direct,
+        single::zipl,
+        single::cmdline_txt,
+    ];
     for way in ways {
         if let Some(way) = way(system, change) {
             return way;
@@ -99,7 +105,11 @@ pub(crate) const RISK: &str = "a wrong command line can keep a machine from boot
 /// A step that writes a file.
 pub(crate) fn write(path: impl AsRef<Path>, content: String, why: &str, risk: &str) -> Step {
     let path = path.as_ref().to_owned();
-    Step { action: Action::Write { path, content, mode: 0o644 }, why: why.to_owned(), risk: risk.to_owned() }
+    Step {
+        action: Action::Write { path, content, mode: 0o644 },
+        why: why.to_owned(),
+        risk: risk.to_owned(),
+    }
 }
 
 /// A step that runs a program.

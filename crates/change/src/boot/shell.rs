@@ -40,7 +40,8 @@ impl Shell {
         let mut at = 0;
         let mut line = 1;
         while at < text.len() {
-            let end = text.get(at..).and_then(|rest| rest.find('\n')).map_or(text.len(), |n| at + n);
+            let end =
+                text.get(at..).and_then(|rest| rest.find('\n')).map_or(text.len(), |n| at + n);
             let next = shell.line(text, at, end, line);
             line += text.get(at..next).map_or(0, |part| part.matches('\n').count());
             at = next.max(at + 1);
@@ -120,7 +121,8 @@ fn assignment(text: &str, at: usize, line: usize) -> Option<Assignment> {
         Some('\'') => (Some('\''), value + 1, rest.get(1..)?.find('\'')?),
         Some('"') => (Some('"'), value + 1, closing(rest.get(1..)?)?),
         _ => {
-            let end = rest.find(|c: char| c.is_ascii_whitespace() || c == ';').unwrap_or(rest.len());
+            let end =
+                rest.find(|c: char| c.is_ascii_whitespace() || c == ';').unwrap_or(rest.len());
             if rest.get(..end)?.contains(['"', '\'', '\\', '`', '&', '|', '(', '<', '>']) {
                 return None;
             }
@@ -128,7 +130,14 @@ fn assignment(text: &str, at: usize, line: usize) -> Option<Assignment> {
         }
     };
     let raw = text.get(start..start + length)?.to_owned();
-    Some(Assignment { name: name.to_owned(), append, line, span: (start, start + length), quote, raw })
+    Some(Assignment {
+        name: name.to_owned(),
+        append,
+        line,
+        span: (start, start + length),
+        quote,
+        raw,
+    })
 }
 
 /// Where an open double quote is closed.

@@ -14,7 +14,10 @@ pub(super) fn zipl(system: &System, change: &Change) -> Option<Result<Way, NoWay
     let mut out = String::new();
     for line in text.split_inclusive('\n') {
         let body = line.trim_end_matches(['\n', '\r']);
-        let value = body.trim_start().strip_prefix("parameters").and_then(|rest| rest.trim_start().strip_prefix('='));
+        let value = body
+            .trim_start()
+            .strip_prefix("parameters")
+            .and_then(|rest| rest.trim_start().strip_prefix('='));
         let Some(value) = value else {
             out.push_str(line);
             continue;
@@ -25,7 +28,9 @@ pub(super) fn zipl(system: &System, change: &Change) -> Option<Result<Way, NoWay
             return Some(Err(file(path, "a parameters= line in it cannot be edited safely")));
         }
         out.push_str(body.get(..body.len() - value.len()).unwrap_or_default());
-        out.push_str(&inner.map_or_else(|| change.of(value), |inner| format!("\"{}\"", change.of(inner))));
+        out.push_str(
+            &inner.map_or_else(|| change.of(value), |inner| format!("\"{}\"", change.of(inner))),
+        );
         out.push_str(line.get(body.len()..).unwrap_or_default());
     }
     let mut way = Way { by: "zipl", ..Way::default() };
@@ -34,8 +39,14 @@ pub(super) fn zipl(system: &System, change: &Change) -> Option<Result<Way, NoWay
         let command = vec!["zipl".to_owned()];
         way.steps.push(Step {
             // What it writes is the boot record: made anew from the former file when taken back.
-            action: Action::Run { undo: Some(command.clone()), command, rewrites: Vec::new(), regenerate: None },
-            why: "the boot record holds the parameters; without this they have no effect".to_owned(),
+            action: Action::Run {
+                undo: Some(command.clone()),
+                command,
+                rewrites: Vec::new(),
+                regenerate: None,
+            },
+            why: "the boot record holds the parameters; without this they have no effect"
+                .to_owned(),
             risk: RISK.to_owned(),
         });
     }
@@ -43,7 +54,9 @@ pub(super) fn zipl(system: &System, change: &Change) -> Option<Result<Way, NoWay
 }
 
 pub(super) fn cmdline_txt(system: &System, change: &Change) -> Option<Result<Way, NoWay>> {
-    let path = ["/boot/firmware/cmdline.txt", "/boot/cmdline.txt"].into_iter().find(|path| system.text(path).is_some())?;
+    let path = ["/boot/firmware/cmdline.txt", "/boot/cmdline.txt"]
+        .into_iter()
+        .find(|path| system.text(path).is_some())?;
     let text = system.text(path)?;
     // The firmware reads the first line alone.
     let (line, rest) = text.split_at(text.find(['\r', '\n']).unwrap_or(text.len()));
@@ -62,14 +75,20 @@ pub(super) fn unified(system: &System, change: &Change) -> Way {
     match system.text(path) {
         Some(text) => by_hand.push(format!("in {path}: {}", bls::lines(text, change).trim_end())),
         None => {
-            by_hand.push(format!("in {path}: the present command line (cat /proc/cmdline), changed so:"));
+            by_hand.push(format!(
+                "in {path}: the present command line (cat /proc/cmdline), changed so:"
+            ));
             by_hand.extend(change.add.iter().map(|word| format!("  add {word}")));
             by_hand.extend(change.remove.iter().map(|word| format!("  without {word}")));
         }
     }
-    by_hand.push("then build the image anew, with what builds it here: mkinitcpio -P, dracut --force,".to_owned());
+    by_hand.push(
+        "then build the image anew, with what builds it here: mkinitcpio -P, dracut --force,"
+            .to_owned(),
+    );
     by_hand.push("or kernel-install add-all; with Secure Boot it must be signed again".to_owned());
-    let images: Vec<String> = system.unified.iter().map(|path| path.display().to_string()).collect();
+    let images: Vec<String> =
+        system.unified.iter().map(|path| path.display().to_string()).collect();
     Way {
         by: "unified kernel image",
         by_hand,

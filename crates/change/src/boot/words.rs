@@ -160,7 +160,8 @@ pub fn remove(text: &str, word: &str) -> String {
     loop {
         let init = spans(&out).into_iter().find(|(s, e)| out.get(*s..*e) == Some("--"));
         let end = init.map_or(out.len(), |(at, _)| at);
-        let found = spans(&out).into_iter().rev().find(|(s, e)| *e <= end && out.get(*s..*e) == Some(word));
+        let found =
+            spans(&out).into_iter().rev().find(|(s, e)| *e <= end && out.get(*s..*e) == Some(word));
         let Some((mut start, mut stop)) = found else { return out };
         if start > 0 {
             start -= 1;
@@ -192,11 +193,14 @@ mod tests {
 
     #[test]
     fn only_plain_words_are_written() {
-        for good in ["tsc=reliable", "clocksource=tsc", "notsc", "intel_idle.max_cstate=1", "a=1,2@3"] {
+        for good in
+            ["tsc=reliable", "clocksource=tsc", "notsc", "intel_idle.max_cstate=1", "a=1,2@3"]
+        {
             check(good).unwrap();
         }
         for bad in [
-            "", "a b", "a\"", "a'", "a$b", "a`b", "a\nb", "a;b", "a\\b", "a#b", "=x", "-x", "a\0", "a&", "\u{e4}",
+            "", "a b", "a\"", "a'", "a$b", "a`b", "a\nb", "a;b", "a\\b", "a#b", "=x", "-x", "a\0",
+            "a&", "\u{e4}",
         ] {
             assert!(check(bad).is_err(), "{bad:?}");
         }

@@ -135,8 +135,7 @@ fn step(
         (Action::Link { target: wanted, .. }, Some(spot)) => {
             let staged = spot.beside(entry.staged(index).as_ref())?;
             unchanged(journal, entry, target, &spot)?;
-            let same =
-                matches!(capture(&spot)?.0, State::Link { target, .. } if target == *wanted);
+            let same = matches!(capture(&spot)?.0, State::Link { target, .. } if target == *wanted);
             if same { staged.unlink().map(drop) } else { staged.rename(&spot) }
         }
         (Action::Remove { .. }, Some(spot)) => {
@@ -157,9 +156,9 @@ fn step(
             }
             Ok(())
         }
-        (Action::Write { path, .. } | Action::Link { path, .. }, None) => Err(
-            super::tree::io("open the directory of", path)(rustix::io::Errno::NOENT),
-        ),
+        (Action::Write { path, .. } | Action::Link { path, .. }, None) => {
+            Err(super::tree::io("open the directory of", path)(rustix::io::Errno::NOENT))
+        }
         (Action::Remove { .. }, None) => Ok(()),
     }
 }

@@ -4,7 +4,9 @@ use super::JournalError;
 use super::entry::{Meta, State};
 use super::store::digest;
 use super::tree::{Spot, io};
-use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Stat, Timespec, Timestamps, Uid, XattrFlags};
+use rustix::fs::{
+    AtFlags, FileType, Gid, Mode, OFlags, Stat, Timespec, Timestamps, Uid, XattrFlags,
+};
 use rustix::io::Errno;
 use std::ffi::OsString;
 use std::fs::File;
@@ -234,13 +236,8 @@ fn times(meta: &Meta) -> Timestamps {
 
 /// Sets the time of the last change of what is there, durably.
 pub(super) fn set_time(spot: &Spot, meta: &Meta) -> Result<(), JournalError> {
-    rustix::fs::utimensat(
-        &spot.directory,
-        &spot.name,
-        &times(meta),
-        AtFlags::SYMLINK_NOFOLLOW,
-    )
-    .map_err(io("set the time of", &spot.shown))?;
+    rustix::fs::utimensat(&spot.directory, &spot.name, &times(meta), AtFlags::SYMLINK_NOFOLLOW)
+        .map_err(io("set the time of", &spot.shown))?;
     sync_file(spot)
 }
 

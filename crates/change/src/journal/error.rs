@@ -97,7 +97,8 @@ pub enum JournalError {
     /// A change of an earlier run is neither made nor taken back.
     #[error(
         "change {id} of an earlier run is half done, and files that it touched were changed by somebody \
-         else since: {}. Look at them, then take it back by force", paths(conflicts)
+         else since: {}. Look at them, then take it back by force",
+        paths(conflicts)
     )]
     Unfinished {
         /// Its number.
@@ -106,9 +107,7 @@ pub enum JournalError {
         conflicts: Vec<Conflict>,
     },
     /// Files were changed by somebody else since.
-    #[error(
-        "changed by somebody else since: {}. Nothing was taken back", paths(conflicts)
-    )]
+    #[error("changed by somebody else since: {}. Nothing was taken back", paths(conflicts))]
     Conflicts {
         /// The files.
         conflicts: Vec<Conflict>,

@@ -100,12 +100,7 @@ impl Lock {
     }
 }
 
-fn acquire(
-    file: &mut File,
-    wait: Wait,
-    begun: Instant,
-    shown: &Path,
-) -> Result<(), JournalError> {
+fn acquire(file: &mut File, wait: Wait, begun: Instant, shown: &Path) -> Result<(), JournalError> {
     loop {
         match rustix::fs::flock(&*file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => return Ok(()),

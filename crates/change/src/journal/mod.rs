@@ -200,8 +200,7 @@ impl Journal {
     ) -> Result<Self, JournalError> {
         let lock = lock::Lock::take(place.tree(), wait)?;
         let store = store::Store::load(lock.directory(), &place.shown(DIRECTORY))?;
-        let mut journal =
-            Self { place: place.clone(), runner, store, recovered: Vec::new(), lock };
+        let mut journal = Self { place: place.clone(), runner, store, recovered: Vec::new(), lock };
         journal.recover()?;
         Ok(journal)
     }

@@ -255,8 +255,8 @@ fn fit(spot: &Spot) -> Result<(), JournalError> {
         );
     }
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = regular
-        .then(|| rustix::fs::openat(&spot.directory, &spot.name, flags, Mode::empty()).ok());
+    let file =
+        regular.then(|| rustix::fs::openat(&spot.directory, &spot.name, flags, Mode::empty()).ok());
     if file.flatten().is_some_and(|file| flagged(&file)) {
         return unfit(
             &spot.shown,

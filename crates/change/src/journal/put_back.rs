@@ -78,8 +78,8 @@ pub(super) fn decide(
         .collect();
     for (index, decision) in decisions.into_iter().enumerate() {
         let Some(record) = entry.records.get_mut(index) else { continue };
-        let together = record.planned.is_empty()
-            && record.rewritten_by.iter().any(|step| anew.contains(step));
+        let together =
+            record.planned.is_empty() && record.rewritten_by.iter().any(|step| anew.contains(step));
         record.decision = Some(if together { Decision::Regenerate } else { decision });
     }
     Ok(())
@@ -103,9 +103,11 @@ fn ours(entry: &Entry, record: &Record, current: &State, mode: Mode) -> bool {
     // A directory with a mode, or a link's owner, need not be as planned while it is being made.
     record.planned.iter().any(|planned| current.is(planned))
         || entry.phase == Phase::Applying
-            && record.rewritten_by.iter().filter_map(|step| entry.begun(*step)).any(|begun| {
-                mode == Mode::JustFailed || in_time(begun, current)
-            })
+            && record
+                .rewritten_by
+                .iter()
+                .filter_map(|step| entry.begun(*step))
+                .any(|begun| mode == Mode::JustFailed || in_time(begun, current))
 }
 
 /// Whether a program that was begun then, and killed, may have left this. Whoever changed it later
@@ -167,8 +169,7 @@ pub(super) fn put_back(journal: &mut Journal, entry: &mut Entry) -> Result<Repor
     let tree = journal.place.tree();
     // Room first.
     clear(tree, entry)?;
-    let chosen =
-        |index: usize| entry.records.get(index).is_some_and(|record| put_backs(record));
+    let chosen = |index: usize| entry.records.get(index).is_some_and(|record| put_backs(record));
     stage_saved(tree, &journal.store, entry, chosen)?;
     let mut report =
         Report { id: entry.id, summary: entry.plan.summary.clone(), ..Report::default() };
@@ -308,19 +309,15 @@ fn clocksource(journal: &Journal, entry: &Entry, ours: &str, report: &mut Report
                 Err(error) => report.troubles.push(format!("the clocksource: {error}")),
             }
         }
-        Ok(current) => report
-            .kept
-            .push(format!("the clocksource: somebody else chose {current} since, so {old} stays out")),
+        Ok(current) => report.kept.push(format!(
+            "the clocksource: somebody else chose {current} since, so {old} stays out"
+        )),
         Err(error) => report.troubles.push(format!("the clocksource: {error}")),
     }
 }
 
 /// What is not in files, and what programs make anew.
-fn commands(
-    journal: &mut Journal,
-    entry: &Entry,
-    report: &mut Report,
-) -> Result<(), JournalError> {
+fn commands(journal: &mut Journal, entry: &Entry, report: &mut Report) -> Result<(), JournalError> {
     for (step, planned) in entry.plan.steps.iter().enumerate().rev() {
         let Action::Run { undo, regenerate, .. } = &planned.action else { continue };
         if entry.begun(step).is_none() {

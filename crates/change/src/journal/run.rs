@@ -90,7 +90,8 @@ impl Runner for SystemRunner {
 /// # Errors
 /// There is none.
 pub fn find(program: &str) -> Result<PathBuf, JournalError> {
-    let failed = |why: &str| JournalError::Program { program: program.to_owned(), why: why.to_owned() };
+    let failed =
+        |why: &str| JournalError::Program { program: program.to_owned(), why: why.to_owned() };
     if program.is_empty() {
         return Err(failed("no program is named"));
     }
@@ -128,11 +129,8 @@ pub fn run_program(
     observer: &mut dyn Observer,
 ) -> Result<String, JournalError> {
     let shown = command.join(" ");
-    let failed = |how: String, output: String| JournalError::Failed {
-        command: shown.clone(),
-        how,
-        output,
-    };
+    let failed =
+        |how: String, output: String| JournalError::Failed { command: shown.clone(), how, output };
     // No pipe: nobody has to read it, and children that stay do not keep us waiting.
     let memory = rustix::fs::memfd_create("output", rustix::fs::MemfdFlags::CLOEXEC)
         .map_err(io("make room for the output of", program))?;
@@ -158,10 +156,10 @@ pub fn run_program(
         Err(why) => {
             end_orphans(place)?;
             Err(match why {
-        Ended::Stopped => JournalError::Stopped,
-        Ended::Late => failed(format!("took longer than {TIMEOUT} s"), text),
-        Ended::Loud => failed(format!("said more than {} MiB", MAX_OUTPUT >> 20), text),
-        Ended::Lost(error) => failed(format!("was lost: {error}"), text),
+                Ended::Stopped => JournalError::Stopped,
+                Ended::Late => failed(format!("took longer than {TIMEOUT} s"), text),
+                Ended::Loud => failed(format!("said more than {} MiB", MAX_OUTPUT >> 20), text),
+                Ended::Lost(error) => failed(format!("was lost: {error}"), text),
             })
         }
     }

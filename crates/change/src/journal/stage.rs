@@ -1,11 +1,11 @@
 //! Making room and new files before the first visible change: a full disk, a read-only mount or a
 //! forbidden directory shows here, where nothing is half done.
 
+use super::JournalError;
 use super::capture::{Wanted, capture, make, make_link};
 use super::entry::{Entry, State};
 use super::store::Store;
 use super::tree::{Spot, Tree, io};
-use super::JournalError;
 use crate::plan::Action;
 use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
@@ -68,9 +68,9 @@ fn reserve(spot: &Spot, size: u64) -> Result<(), JournalError> {
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
             let mut zeros = std::io::Read::take(std::io::repeat(0), size);
             let copied = std::io::copy(&mut zeros, &mut std::fs::File::from(fd));
-            copied.map(drop).map_err(|error| {
-                io("keep room beside", &spot.shown)(super::capture::errno(&error))
-            })
+            copied
+                .map(drop)
+                .map_err(|error| io("keep room beside", &spot.shown)(super::capture::errno(&error)))
         }
         Err(error) => Err(io("keep room beside", &spot.shown)(error)),
     }

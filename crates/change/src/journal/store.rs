@@ -47,8 +47,7 @@ enum Found {
 
 impl Store {
     pub(super) fn load(directory: &OwnedFd, shown: &Path) -> Result<Self, JournalError> {
-        let directory =
-            directory.try_clone().map_err(|error| io("open", shown)(errno(&error)))?;
+        let directory = directory.try_clone().map_err(|error| io("open", shown)(errno(&error)))?;
         let (entries, torn) = read_all(&directory, shown)?;
         let store = Self { directory, shown: shown.to_owned(), entries };
         for name in torn {

@@ -116,8 +116,8 @@ impl Tree {
                     }
                     _ if last => missing.push(name),
                     _ => {
-                        let fd =
-                            rustix::fs::openat(at, &name, DIRECTORY, Mode::empty()).map_err(failed)?;
+                        let fd = rustix::fs::openat(at, &name, DIRECTORY, Mode::empty())
+                            .map_err(failed)?;
                         way.push((name, fd));
                     }
                 },
@@ -176,7 +176,8 @@ impl Tree {
         }
         // Whatever the process's umask says.
         let made = self.directory(path).map_err(io("open", &spot.shown))?;
-        rustix::fs::fchmod(&made, Mode::from_raw_mode(mode)).map_err(io("set the mode of", &spot.shown))?;
+        rustix::fs::fchmod(&made, Mode::from_raw_mode(mode))
+            .map_err(io("set the mode of", &spot.shown))?;
         rustix::fs::fsync(&made).map_err(io("sync", &spot.shown))?;
         spot.sync()?;
         Ok(true)
@@ -229,9 +230,10 @@ impl Spot {
     /// Another name in the same directory.
     pub(super) fn beside(&self, name: &OsStr) -> Result<Self, JournalError> {
         let failed = io("open the directory of", &self.shown);
-        let directory = self.directory.try_clone().map_err(|error| {
-            failed(Errno::from_io_error(&error).unwrap_or(Errno::MFILE))
-        })?;
+        let directory = self
+            .directory
+            .try_clone()
+            .map_err(|error| failed(Errno::from_io_error(&error).unwrap_or(Errno::MFILE)))?;
         Ok(Self { directory, name: name.to_owned(), shown: self.shown.with_file_name(name) })
     }
 

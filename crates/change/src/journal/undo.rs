@@ -77,7 +77,9 @@ fn untouched(journal: &Journal, entry: &Entry) -> bool {
                 let current = spot.map_or(Ok(super::entry::State::Absent), |spot| {
                     super::capture::capture(&spot).map(|(state, _)| state)
                 });
-                current.is_ok_and(|current| record.new.as_ref().is_some_and(|new| current.identical(new)))
+                current.is_ok_and(|current| {
+                    record.new.as_ref().is_some_and(|new| current.identical(new))
+                })
             })
     }) && journal.entries().iter().any(|other| other.id == entry.id)
 }

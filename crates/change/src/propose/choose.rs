@@ -33,8 +33,12 @@ fn automatic(situation: &Situation<'_>, wish: &Wish, proposal: &mut Proposal) {
     // What is fast may still be wrong, and what is unknown may be right: neither is touched unasked.
     if diagnosis.verdict != Verdict::Slow {
         if diagnosis.verdict == Verdict::Untrustworthy {
-            proposal.by_hand.push("time may be wrong here; see what can be done: clocksmith why".to_owned());
-            proposal.by_hand.push("a slower clocksource that is right: clocksmith fix --to NAME".to_owned());
+            proposal
+                .by_hand
+                .push("time may be wrong here; see what can be done: clocksmith why".to_owned());
+            proposal
+                .by_hand
+                .push("a slower clocksource that is right: clocksmith fix --to NAME".to_owned());
         }
         return;
     }
@@ -42,8 +46,9 @@ fn automatic(situation: &Situation<'_>, wish: &Wish, proposal: &mut Proposal) {
         diagnosis.remedies.iter().any(|remedy| remedy.id == id && remedy.refused_because.is_none())
     };
     let has = |id: CauseId| diagnosis.causes.iter().any(|cause| cause.id == id);
-    let likely =
-        |id: CauseId| diagnosis.causes.iter().any(|c| c.id == id && c.confidence >= Confidence::Medium);
+    let likely = |id: CauseId| {
+        diagnosis.causes.iter().any(|c| c.id == id && c.confidence >= Confidence::Medium)
+    };
     proposal.target = fast(situation);
     for (cause, word) in
         [(CauseId::CmdlineNotsc, "notsc"), (CauseId::CmdlineTscUnstable, "tsc=unstable")]
@@ -53,23 +58,20 @@ fn automatic(situation: &Situation<'_>, wish: &Wish, proposal: &mut Proposal) {
         }
     }
     if proposal.target.is_none()
-        && (likely(CauseId::CmdlineClocksourceUnknown) || likely(CauseId::CmdlineClocksourceOverride))
+        && (likely(CauseId::CmdlineClocksourceUnknown)
+            || likely(CauseId::CmdlineClocksourceOverride))
         && wish.boot != Boot::Unit
     {
         proposal.cmdline.remove.extend(overrides(situation));
     }
     if proposal.target.is_none() && advised("tsc-nowatchdog") {
         proposal.cmdline.add.push("tsc=nowatchdog".to_owned());
-        proposal.notes.push(
-            "the reboot alone brings the TSC back, until the next false alarm".to_owned(),
-        );
+        proposal
+            .notes
+            .push("the reboot alone brings the TSC back, until the next false alarm".to_owned());
     }
-    let curable = [
-        CauseId::TscUnsynchronized,
-        CauseId::TscWarp,
-        CauseId::TscSkew,
-        CauseId::WatchdogAtFault,
-    ];
+    let curable =
+        [CauseId::TscUnsynchronized, CauseId::TscWarp, CauseId::TscSkew, CauseId::WatchdogAtFault];
     // What the kernel's own checks stand against; the guard decides whether it is done.
     let reliable = diagnosis.remedies.iter().any(|remedy| remedy.id == "tsc-reliable");
     if proposal.target.is_none()

@@ -1,7 +1,7 @@
 //! What is refused, and under which name its risk can be accepted.
 
 use super::{BACKWARD, Checked, Outcome, Proposal, Refused, Situation, UNVERIFIED, Wish};
-use crate::boot::check;
+use crate::boot::{Change, check};
 use crate::known::known;
 use crate::switch;
 use crate::unit::is_name;
@@ -34,7 +34,8 @@ pub(super) fn foreign_kernel(situation: &Situation<'_>, proposal: &mut Proposal)
     proposal.refused.push(Refused {
         what,
         because: because.to_owned(),
-        source: "clocksources are not namespaced (kernel/time/clocksource.c, all versions)".to_owned(),
+        source: "clocksources are not namespaced (kernel/time/clocksource.c, all versions)"
+            .to_owned(),
         accept: None,
     });
     true
@@ -43,7 +44,9 @@ pub(super) fn foreign_kernel(situation: &Situation<'_>, proposal: &mut Proposal)
 /// Takes out of the proposal what would harm or do nothing.
 pub(super) fn guard(situation: &Situation<'_>, wish: &Wish, proposal: &mut Proposal) {
     if !words_are_sane(situation, proposal) {
+        // Half of a wish is none.
         proposal.target = None;
+        proposal.cmdline = Change::default();
         return;
     }
     target(situation, wish, proposal);
@@ -90,7 +93,8 @@ fn words_are_sane(situation: &Situation<'_>, proposal: &mut Proposal) -> bool {
         let ours = proposal.cmdline.add.contains(&word);
         if ours && !matches!(mistake.kind, MistakeKind::Slow | MistakeKind::Trusted) {
             let instead = mistake.instead.filter(|text| !text.is_empty());
-            let instead = instead.map_or_else(String::new, |text| format!(". Meant may be: {text}"));
+            let instead =
+                instead.map_or_else(String::new, |text| format!(". Meant may be: {text}"));
             refuse(&word, format!("it {}{instead}", mistake.why));
         }
     }
@@ -129,7 +133,9 @@ fn target(situation: &Situation<'_>, wish: &Wish, proposal: &mut Proposal) {
         return;
     }
     let current = situation.diagnosis.current.name.as_deref() == Some("tsc");
-    if name == "tsc" && !(current && situation.system.live) && !allowed(situation, wish, "choosing tsc", proposal)
+    if name == "tsc"
+        && !(current && situation.system.live)
+        && !allowed(situation, wish, "choosing tsc", proposal)
     {
         proposal.target = None;
         proposal.cmdline.add.retain(|word| word != "clocksource=tsc");
@@ -155,7 +161,13 @@ fn allowed(situation: &Situation<'_>, wish: &Wish, what: &str, proposal: &mut Pr
     }
     // Another machine, or this one later: nothing can be measured here.
     if !situation.system.live {
-        return unverified(wish, what, "a system in a directory cannot be measured", source, proposal);
+        return unverified(
+            wish,
+            what,
+            "a system in a directory cannot be measured",
+            source,
+            proposal,
+        );
     }
     match &situation.checked {
         Checked::Passed(_) | Checked::Failed(_) => true,

@@ -88,7 +88,9 @@ impl Checked {
         };
         match (result.verdict, result.counter) {
             (_, Trust::NotTrusted) | (Trust::NotTrusted, _) => Self::Failed(why()),
-            (_, Trust::Trusted) => Self::Passed(format!("verify passed {} min ago", result.age_s / 60)),
+            (_, Trust::Trusted) => {
+                Self::Passed(format!("verify passed {} min ago", result.age_s / 60))
+            }
             (_, Trust::Unknown) => Self::Unknown("verify could not test the counter".to_owned()),
         }
     }
@@ -204,8 +206,13 @@ fn conclude(situation: &Situation<'_>, proposal: &mut Proposal) {
         (Outcome::Refused, format!("not done: {}", what.join("; ")))
     } else if !proposal.by_hand.is_empty() {
         (Outcome::ByHand, "what helps must be done by hand, or in another place".to_owned())
+    } else if proposal.target.is_some() || !proposal.cmdline.is_empty() {
+        (Outcome::NothingToDo, "nothing to do: it is so already".to_owned())
     } else if verdict == Verdict::Unknown {
-        (Outcome::Undetermined, "nothing is changed: the evidence does not say what is wrong".to_owned())
+        (
+            Outcome::Undetermined,
+            "nothing is changed: the evidence does not say what is wrong".to_owned(),
+        )
     } else if verdict == Verdict::Ok {
         (Outcome::NothingToDo, format!("nothing to fix: {current} is in use, and fast to read"))
     } else {

@@ -4,7 +4,6 @@ use super::{Boot, Proposal, Refused, Situation, Wish};
 use crate::boot;
 use crate::plan::{Action, Step};
 use crate::unit::{self, UNIT};
-use clocksmith_diagnose::remedies::table;
 use std::path::PathBuf;
 
 /// Where the administrator's units are.
@@ -36,7 +35,8 @@ pub(super) fn build(situation: &Situation<'_>, wish: &Wish, proposal: &mut Propo
 fn runtime(target: &str, current: Option<&str>) -> Step {
     let from = current.map_or_else(String::new, |name| format!(" instead of {name}"));
     let risk = if target == "tsc" {
-        table::find("switch-to-tsc-now").map_or("", |advice| advice.risk)
+        "if the TSCs of two CPUs differ, time goes backward between them, which verify looks for before \
+         and after; a guest that is restored or moved keeps a stale wall clock until NTP steps it"
     } else {
         "none for the time: the kernel takes the former one back if it must"
     };
@@ -83,26 +83,39 @@ fn at_boot(situation: &Situation<'_>, target: &str, proposal: &mut Proposal) -> 
             risk: "none".to_owned(),
         });
         if system.live {
-            proposal.plan.steps.push(systemctl(&["daemon-reload"], Some(&["daemon-reload"]), "systemd reads its units again"));
-            proposal.plan.steps.push(systemctl(&["restart", UNIT], Some(&["stop", UNIT]), "proves now that the unit works at a boot"));
+            proposal.plan.steps.push(systemctl(
+                &["daemon-reload"],
+                Some(&["daemon-reload"]),
+                "systemd reads its units again",
+            ));
+            proposal.plan.steps.push(systemctl(
+                &["restart", UNIT],
+                Some(&["stop", UNIT]),
+                "proves now that the unit works at a boot",
+            ));
         }
     } else if system.openrc {
-        let mut content = format!("#!/bin/sh\n# Made by clocksmith: chooses the clocksource {target} at each boot.\n");
+        let mut content = format!(
+            "#!/bin/sh\n# Made by clocksmith: chooses the clocksource {target} at each boot.\n"
+        );
         content.push_str(&unit::script(target, unit::SYSFS).join("\n"));
         content.push('\n');
         if system.text(LOCAL) == Some(content.as_str()) {
             return false;
         }
-        let mut step = boot::write(LOCAL, content, "OpenRC's `local` service runs it at each boot", risk);
+        let mut step =
+            boot::write(LOCAL, content, "OpenRC's `local` service runs it at each boot", risk);
         if let Action::Write { mode, .. } = &mut step.action {
             *mode = 0o755;
         }
         proposal.plan.steps.push(step);
-        proposal.by_hand.push("rc-update add local default   # if `local` is not in a runlevel yet".to_owned());
+        proposal
+            .by_hand
+            .push("rc-update add local default   # if `local` is not in a runlevel yet".to_owned());
     } else {
-        proposal.notes.push(
-            "no systemd and no OpenRC: for later boots use --boot cmdline".to_owned(),
-        );
+        proposal
+            .notes
+            .push("no systemd and no OpenRC: for later boots use --boot cmdline".to_owned());
     }
     proposal.plan.steps.len() > before
 }

@@ -50,7 +50,9 @@ mod tests {
 
     #[test]
     fn reads_what_distributions_write() {
-        let os = Os::parse("NAME=Ubuntu\nID=ubuntu\nID_LIKE=debian\nVERSION_ID=\"24.04\"\nPRETTY_NAME=\"Ubuntu 24.04\"\n");
+        let os = Os::parse(
+            "NAME=Ubuntu\nID=ubuntu\nID_LIKE=debian\nVERSION_ID=\"24.04\"\nPRETTY_NAME=\"Ubuntu 24.04\"\n",
+        );
         assert!(os.is("debian") && os.is("ubuntu") && !os.is("fedora"));
         assert_eq!((os.version.as_str(), os.name.as_str()), ("24.04", "Ubuntu 24.04"));
         assert_eq!(Os::parse("\0\n=\nID"), Os::default());

@@ -127,9 +127,7 @@ pub fn read(path: &Path) -> System {
         .into_iter()
         .filter(|directory| {
             let stat = root.real(directory).and_then(|real| rustix::fs::statvfs(real).ok());
-            stat.is_some_and(|stat| {
-                stat.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY)
-            })
+            stat.is_some_and(|stat| stat.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY))
         })
         .map(PathBuf::from)
         .collect();

@@ -63,8 +63,7 @@ pub fn killed_at(stop: usize, victim: Victim, job: impl FnOnce() -> i32) -> End 
     started.insert(main);
     while !known.is_empty() {
         // SAFETY: as above; only children of this thread, others have their own.
-        let pid =
-            unsafe { libc::waitpid(-1, &raw mut status, libc::__WALL | libc::__WNOTHREAD) };
+        let pid = unsafe { libc::waitpid(-1, &raw mut status, libc::__WALL | libc::__WNOTHREAD) };
         if pid < 0 {
             break;
         }

@@ -66,7 +66,11 @@ fn plan(out: &mut String, report: &FixReport, common: &Common, style: Style) {
         for refused in &report.refused {
             out.push_str(&wrap(&format!("{}: {}", refused.what, refused.because), "  x ", "    "));
             if let Some(accept) = &refused.accept {
-                out.push_str(&wrap(&format!("to accept that risk: {accept} (it is recorded)"), "    ", "    "));
+                out.push_str(&wrap(
+                    &format!("to accept that risk: {accept} (it is recorded)"),
+                    "    ",
+                    "    ",
+                ));
             }
             out.push_str(&style.dim(&wrap(&refused.source, "    source: ", "      ")));
         }
@@ -106,7 +110,9 @@ fn list(out: &mut String, style: Style, title: &str, lines: &[String], mark: &st
 fn when(report: &FixReport) -> String {
     let apply = "Nothing was changed. To do it: clocksmith fix --apply with the same options";
     if report.reboot {
-        format!("{apply}; it counts from the next reboot on. To take it back: clocksmith fix --undo")
+        format!(
+            "{apply}; it counts from the next reboot on. To take it back: clocksmith fix --undo"
+        )
     } else {
         format!("{apply}. To take it back: clocksmith fix --undo")
     }
@@ -122,7 +128,9 @@ fn show_step(out: &mut String, number: usize, step: &StepReport, common: &Common
             format!("   to {}", target.display())
         }
         Action::Run { command, .. } => format!("run {}", command.join(" ")),
-        Action::Clocksource { name } => format!("choose the clocksource {name} in the running kernel"),
+        Action::Clocksource { name } => {
+            format!("choose the clocksource {name} in the running kernel")
+        }
     };
     if matches!(step.action, Action::Link { .. }) {
         out.push_str(&format!("{what}\n"));
@@ -179,9 +187,9 @@ fn outcome(out: &mut String, report: &FixReport, style: Style) {
         out.push_str(&style.bold(&wrap(&title, "\n", "  ")));
         for (index, step) in change.steps.iter().enumerate() {
             let what = match &step.action {
-                Action::Write { path, .. } | Action::Remove { path } | Action::Link { path, .. } => {
-                    path.display().to_string()
-                }
+                Action::Write { path, .. }
+                | Action::Remove { path }
+                | Action::Link { path, .. } => path.display().to_string(),
                 Action::Run { command, .. } => command.join(" "),
                 Action::Clocksource { name } => format!("clocksource {name}"),
             };

@@ -176,16 +176,27 @@ pub(crate) struct TakenBack {
 
 impl TakenBack {
     pub(crate) fn new(report: &Report, because: &str) -> Self {
-        let mut done: Vec<String> =
-            report.restored.iter().map(|path| format!("{} is what it was", path.display())).collect();
-        done.extend(report.directories.iter().map(|path| format!("{} is gone again", path.display())));
+        let mut done: Vec<String> = report
+            .restored
+            .iter()
+            .map(|path| format!("{} is what it was", path.display()))
+            .collect();
+        done.extend(
+            report.directories.iter().map(|path| format!("{} is gone again", path.display())),
+        );
         done.extend(report.ran.iter().map(|command| format!("ran {}", command.join(" "))));
         done.extend(
             report.left.iter().map(|c| format!("to be run inside that system: {}", c.join(" "))),
         );
         done.extend(report.clocksource.iter().map(|name| format!("{name} is in use again")));
         let troubles = report.kept.iter().chain(&report.troubles).cloned().collect();
-        Self { id: report.id, summary: report.summary.clone(), because: because.to_owned(), done, troubles }
+        Self {
+            id: report.id,
+            summary: report.summary.clone(),
+            because: because.to_owned(),
+            done,
+            troubles,
+        }
     }
 }
 
@@ -262,7 +273,9 @@ impl StepReport {
             Action::Run { rewrites, undo, .. } => {
                 let mut parts = Vec::new();
                 if !rewrites.is_empty() {
-                    parts.push("the files that it rewrites are saved before, and come back".to_owned());
+                    parts.push(
+                        "the files that it rewrites are saved before, and come back".to_owned(),
+                    );
                 }
                 if let Some(undo) = undo {
                     parts.push(undo.join(" "));
@@ -271,7 +284,8 @@ impl StepReport {
             }
             Action::Clocksource { .. } => (
                 "the one that was in use is chosen again".to_owned(),
-                "it is read back, because a refused write returns success; then it is watched".to_owned(),
+                "it is read back, because a refused write returns success; then it is watched"
+                    .to_owned(),
                 None,
             ),
         };
@@ -289,10 +303,11 @@ impl StepReport {
 
 impl ChangeReport {
     pub(crate) fn new(entry: &Entry, system: &System) -> Self {
-        let steps = entry.plan.steps.iter().map(|step| StepReport {
-            diff: None,
-            ..StepReport::new(step, system)
-        });
+        let steps = entry
+            .plan
+            .steps
+            .iter()
+            .map(|step| StepReport { diff: None, ..StepReport::new(step, system) });
         Self {
             id: entry.id,
             summary: entry.plan.summary.clone(),

@@ -144,7 +144,9 @@ fn proposal(common: &Common, args: &Fix, seen: &Seen, report: &mut FixReport) ->
         (_, Trust::NotTrusted) => Checked::Failed(first(&outcome.findings)),
         (Some(kept), _) => Checked::of(Some(&kept)),
         (None, Trust::Trusted) => Checked::Passed("verify passed just now".to_owned()),
-        (None, Trust::Unknown) => Checked::Unknown(outcome.untested.first().cloned().unwrap_or_default()),
+        (None, Trust::Unknown) => {
+            Checked::Unknown(outcome.untested.first().cloned().unwrap_or_default())
+        }
     };
     Ok(seen.propose(args, &checked))
 }
@@ -234,7 +236,9 @@ fn failed(common: &Common, mut report: FixReport, error: ApplyError) -> Result<C
     let text = error.to_string();
     match error.end {
         End::Stuck(_) => Err(anyhow!(NotTakenBack(text))),
-        End::Untouched if !matches!(error.cause, JournalError::Clocksource(_)) => Err(anyhow!(text)),
+        End::Untouched if !matches!(error.cause, JournalError::Clocksource(_)) => {
+            Err(anyhow!(text))
+        }
         End::Untouched | End::RolledBack(_) => {
             if let End::RolledBack(done) = &error.end {
                 report.taken_back.push(TakenBack::new(done, &error.cause.to_string()));

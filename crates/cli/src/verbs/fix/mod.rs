@@ -45,7 +45,11 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
     if seen.is_live() && !is_root() && !report.steps.is_empty() {
         report.notes.push("to apply it, root is needed: sudo clocksmith fix --apply".to_owned());
     }
-    if common.json { render::json(&report)? } else { render::fix::print(common, &report)? }
+    if common.json {
+        render::json(&report)?
+    } else {
+        render::fix::print(common, &report)?
+    }
     Ok(code(report.result))
 }
 
@@ -68,8 +72,12 @@ fn place(common: &Common) -> Result<Place> {
     match &common.root {
         None => Ok(Place::live()?),
         // No running kernel belongs to it: what would be written there has no effect.
-        Some(root) => Place::at(root, Sysfs::at(&root.join("sys/devices/system/clocksource/clocksource0")))
-            .with_context(|| format!("cannot use {} as a system's root directory", root.display())),
+        Some(root) => {
+            Place::at(root, Sysfs::at(&root.join("sys/devices/system/clocksource/clocksource0")))
+                .with_context(|| {
+                    format!("cannot use {} as a system's root directory", root.display())
+                })
+        }
     }
 }
 
@@ -89,9 +97,8 @@ impl Seen {
             // A directory that has no facts about clocks has files all the same.
             Some(dir) => {
                 let shown = dir.display();
-                let tree = DirTree::new(dir).with_context(|| {
-                    format!("cannot read {shown} as a system's root directory")
-                })?;
+                let tree = DirTree::new(dir)
+                    .with_context(|| format!("cannot read {shown} as a system's root directory"))?;
                 collect::collect(&tree, Origin::Root(shown.to_string()))
             }
         };

@@ -33,14 +33,21 @@ pub(super) fn run(common: &Common) -> Result<Code> {
         let all = report.changes.len();
         (Came::NotInForce, format!("{} of {all} changes do not hold", worst(Came::NotInForce)))
     } else if worst(Came::WaitsForReboot) > 0 {
-        (Came::WaitsForReboot, "in force in files; the running kernel needs a reboot for it".to_owned())
+        (
+            Came::WaitsForReboot,
+            "in force in files; the running kernel needs a reboot for it".to_owned(),
+        )
     } else if report.changes.len() == 1 {
         (Came::InForce, "1 change is in force, and holds".to_owned())
     } else {
         (Came::InForce, format!("{} changes are in force, and hold", report.changes.len()))
     };
     report.headline = sentence(&report.headline);
-    if common.json { render::json(&report)? } else { render::fix::print(common, &report)? }
+    if common.json {
+        render::json(&report)?
+    } else {
+        render::fix::print(common, &report)?
+    }
     Ok(super::code(report.result))
 }
 
@@ -52,7 +59,9 @@ fn one(entry: &Entry, place: &Place, system: &System) -> ChangeReport {
     }
     let bad = held.steps.iter().any(|s| matches!(s, StepStatus::Changed(_) | StepStatus::Gone));
     if entry.phase != Phase::Applied {
-        change.seen.push("it is half done: the next run puts it right (clocksmith fix --undo)".to_owned());
+        change
+            .seen
+            .push("it is half done: the next run puts it right (clocksmith fix --undo)".to_owned());
         change.holds = Came::NotInForce;
     } else if bad {
         change.holds = Came::NotInForce;
@@ -67,7 +76,11 @@ fn one(entry: &Entry, place: &Place, system: &System) -> ChangeReport {
 /// Whether the unit did its work in this boot.
 fn unit(entry: &Entry, change: &mut ChangeReport) {
     let ours = |path: &Path| path.ends_with(UNIT);
-    let has = entry.plan.steps.iter().any(|step| matches!(&step.action, Action::Write { path, .. } if ours(path)));
+    let has = entry
+        .plan
+        .steps
+        .iter()
+        .any(|step| matches!(&step.action, Action::Write { path, .. } if ours(path)));
     if !has {
         return;
     }
@@ -97,7 +110,9 @@ fn command_line(entry: &Entry, system: &System, change: &mut ChangeReport) {
     let mut touches = false;
     for step in &entry.plan.steps {
         match &step.action {
-            Action::Write { path, content, .. } if !path.ends_with(UNIT) && !path.ends_with("clocksmith.start") => {
+            Action::Write { path, content, .. }
+                if !path.ends_with(UNIT) && !path.ends_with("clocksmith.start") =>
+            {
                 touches = true;
                 wanted.extend(clock_words(content));
             }
@@ -119,16 +134,22 @@ fn command_line(entry: &Entry, system: &System, change: &mut ChangeReport) {
     // What other files say is theirs, unless taking words away was all.
     let extra = if wanted.is_empty() { extra } else { Vec::new() };
     if missing.is_empty() && extra.is_empty() {
-        change.seen.push(format!("the running kernel's command line has it: {}", line_of(&running)));
+        change
+            .seen
+            .push(format!("the running kernel's command line has it: {}", line_of(&running)));
         return;
     }
     if !missing.is_empty() {
         let missing: Vec<&str> = missing.iter().map(|word| word.as_str()).collect();
-        change.seen.push(format!("not on the running kernel's command line: {}", missing.join(" ")));
+        change
+            .seen
+            .push(format!("not on the running kernel's command line: {}", missing.join(" ")));
     }
     if !extra.is_empty() {
         let extra: Vec<&str> = extra.iter().map(|word| word.as_str()).collect();
-        change.seen.push(format!("still on the running kernel's command line: {}", extra.join(" ")));
+        change
+            .seen
+            .push(format!("still on the running kernel's command line: {}", extra.join(" ")));
     }
     if change.holds != Came::InForce {
         return;
