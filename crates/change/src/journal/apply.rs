@@ -46,7 +46,7 @@ pub(super) fn apply(
                 Ok(report) if entry.steps_begun.is_empty() && report.troubles.is_empty() => {
                     End::Untouched
                 }
-                Ok(report) => End::RolledBack(report),
+                Ok(report) => End::RolledBack(Box::new(report)),
                 Err(error) => End::Stuck(Box::new(error)),
             };
             Err(ApplyError { step: at, cause, end })

@@ -196,7 +196,7 @@ impl State {
             (Self::Link { target, meta }, Self::Link { target: there, meta: its }) => {
                 target == there && (meta.uid, meta.gid) == (its.uid, its.gid)
             }
-            (Self::Absent, Self::Absent) => true,
+            (Self::Absent, Self::Absent) | (Self::Other, Self::Other) => true,
             _ => false,
         }
     }

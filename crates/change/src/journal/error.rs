@@ -186,7 +186,7 @@ pub enum End {
     /// Nothing had been changed.
     Untouched,
     /// Everything was put back.
-    RolledBack(super::Report),
+    RolledBack(Box<super::Report>),
     /// Not everything could be put back; the journal has it, and the next run tries again.
     Stuck(Box<JournalError>),
 }

@@ -4,19 +4,20 @@
 //! holder ends. The directory goes away when nothing is in force, and the file with it; so whoever got the
 //! lock looks whether the file still has its name.
 
-use super::capture::errno;
 use super::tree::{End, Tree, io};
 use super::{DIRECTORY, JournalError, Place, Wait};
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 const NAME: &str = "lock";
-const PAUSE: Duration = Duration::from_millis(50);
+const PAUSE: Duration = Duration::from_millis(20);
+/// What a holder that is gone gets, until all that it started is gone too.
+const GRACE: Duration = Duration::from_secs(2);
 /// Attempts where the directory goes away all the time: nobody is that unlucky.
 const ATTEMPTS: u32 = 1000;
 
@@ -24,8 +25,7 @@ const ATTEMPTS: u32 = 1000;
 pub(super) struct Lock {
     directory: OwnedFd,
     path: PathBuf,
-    // Held as long as it is open.
-    _file: File,
+    file: File,
     /// Directories made for the journal that are to go away with it, outermost first.
     pub(super) home: Vec<PathBuf>,
 }
@@ -65,9 +65,9 @@ impl Lock {
             if named.is_ok_and(|named| (named.st_ino, named.st_dev) == (ours.st_ino, ours.st_dev)) {
                 // Whose it is, for the message of others; nothing depends on it.
                 let _ = rustix::fs::ftruncate(&file, 0);
-                let _ = write!(file, "{}", std::process::id());
+                let _ = file.rewind().and_then(|()| write!(file, "{}", std::process::id()));
                 home.dedup();
-                return Ok(Self { directory, path: located.path, _file: file, home });
+                return Ok(Self { directory, path: located.path, file, home });
             }
         }
         Err(JournalError::Busy { pid: None })
@@ -77,11 +77,16 @@ impl Lock {
         &self.directory
     }
 
-    /// Before the lock is given back: takes the journal's directory away if nothing is in it.
+    /// Gives the lock back; before that, takes the journal's directory away if nothing is in it.
     pub(super) fn release(&mut self, place: &Place, empty: bool) {
-        if !empty {
-            return;
+        if empty {
+            self.leave(place);
         }
+        // Not by closing alone: a child that another thread is just starting has it open too.
+        let _ = rustix::fs::flock(&self.file, FlockOperation::Unlock);
+    }
+
+    fn leave(&mut self, place: &Place) {
         // What cannot be removed stays, and does no harm.
         let tree = place.tree();
         let names = tree.names(&self.path).ok().flatten().unwrap_or_default();
@@ -108,15 +113,29 @@ fn acquire(file: &mut File, wait: Wait, begun: Instant, shown: &Path) -> Result<
             Err(Errno::INTR) => continue,
             Err(error) => return Err(io("lock", shown)(error)),
         }
+        let pid = holder(file);
         let patience = match wait {
+            // A killed holder's program, which is being ended too, may have it a moment longer.
+            Wait::No if pid.is_some_and(is_gone) => GRACE,
             Wait::No => Duration::ZERO,
             Wait::AtMost(patience) => patience,
         };
         if begun.elapsed() >= patience {
-            let mut text = String::new();
-            let read = file.take(16).read_to_string(&mut text).map_err(|error| errno(&error));
-            return Err(JournalError::Busy { pid: read.ok().and_then(|_| text.parse().ok()) });
+            return Err(JournalError::Busy { pid });
         }
         std::thread::sleep(PAUSE);
     }
+}
+
+/// Who wrote that he has the lock.
+fn holder(file: &mut File) -> Option<u32> {
+    let mut text = String::new();
+    file.seek(SeekFrom::Start(0)).ok()?;
+    file.take(16).read_to_string(&mut text).ok()?;
+    text.parse().ok()
+}
+
+fn is_gone(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(Errno::SRCH))
 }

@@ -172,7 +172,8 @@ impl Draft<'_> {
         let there = self.tree.names(directory)?;
         let mut names = Vec::new();
         for name in there.iter().flatten() {
-            let name = name.to_string_lossy().into_owned();
+            // A name that is no text is nothing that a boot loader reads.
+            let Some(name) = name.to_str().map(str::to_owned) else { continue };
             if name.starts_with(TEMPORARY)
                 || prefix.as_ref().is_some_and(|prefix| !name.starts_with(prefix))
             {

@@ -169,7 +169,7 @@ pub(super) fn put_back(journal: &mut Journal, entry: &mut Entry) -> Result<Repor
     let tree = journal.place.tree();
     // Room first.
     clear(tree, entry)?;
-    let chosen = |index: usize| entry.records.get(index).is_some_and(|record| put_backs(record));
+    let chosen = |index: usize| entry.records.get(index).is_some_and(put_backs);
     stage_saved(tree, &journal.store, entry, chosen)?;
     let mut report =
         Report { id: entry.id, summary: entry.plan.summary.clone(), ..Report::default() };

@@ -52,3 +52,120 @@ impl Journal {
         put_back(self, entry)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::prepare::{now, prepare};
+    use super::super::*;
+    use crate::Sysfs;
+    use crate::plan::{Action, Plan, Step};
+    use std::fs;
+
+    /// Writes what a generator would.
+    struct Generator(bool);
+
+    impl Runner for Generator {
+        fn check(&self, _: &Place, _: &str) -> Result<(), JournalError> {
+            Ok(())
+        }
+        fn run(
+            &mut self,
+            place: &Place,
+            _: &[String],
+            _: &mut dyn Observer,
+        ) -> Result<Ran, JournalError> {
+            if !self.0 {
+                return Err(JournalError::Stopped);
+            }
+            let source = fs::read_to_string(place.root().join("source")).unwrap_or_default();
+            fs::write(place.root().join("made"), format!("from {source}")).unwrap();
+            Ok(Ran::Done(String::new()))
+        }
+    }
+
+    fn plan() -> Plan {
+        let step = |action| Step { action, why: String::new(), risk: String::new() };
+        let command = vec!["generate".to_owned()];
+        let content = "ours".to_owned();
+        let steps = vec![
+            step(Action::Write { path: "/source".into(), content, mode: 0o644 }),
+            step(Action::Run {
+                command: command.clone(),
+                rewrites: vec!["/made".into()],
+                undo: None,
+                regenerate: Some(command),
+            }),
+        ];
+        Plan { summary: "x".to_owned(), steps, accepted: Vec::new() }
+    }
+
+    fn open(place: &Place) -> Journal {
+        Journal::open_with(place, Wait::No, Box::new(Generator(true))).unwrap()
+    }
+
+    /// A change that was killed in its last step, so long ago, in seconds.
+    fn killed(age: i64) -> (tempfile::TempDir, Place) {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("source"), "old").unwrap();
+        fs::write(dir.path().join("made"), "from old").unwrap();
+        let place = Place::at(dir.path(), Sysfs::at(dir.path())).unwrap();
+        let mut journal = open(&place);
+        let mut entry = prepare(&journal, &plan()).unwrap();
+        entry.steps_begun = vec![now() - age; 2];
+        journal.store.save(&mut entry).unwrap();
+        fs::write(dir.path().join("source"), "ours").unwrap();
+        drop(journal);
+        (dir, place)
+    }
+
+    #[test]
+    fn what_a_killed_program_left_is_put_back() {
+        let (dir, place) = killed(5);
+        fs::write(dir.path().join("made"), "fro").unwrap();
+        let journal = open(&place);
+        let Recovered::RolledBack(report) = &journal.recovered()[0] else { panic!() };
+        assert_eq!(report.restored.len(), 2);
+        assert!(report.ran.is_empty());
+        assert_eq!(fs::read_to_string(dir.path().join("made")).unwrap(), "from old");
+    }
+
+    #[test]
+    fn what_somebody_else_made_since_is_made_anew_and_not_put_back() {
+        let (dir, place) = killed(7200);
+        // A kernel update, an hour later: what it wrote knows of things that the saved copy does not.
+        fs::write(dir.path().join("made"), "from ours, with a new kernel").unwrap();
+        let journal = open(&place);
+        let Recovered::RolledBack(report) = &journal.recovered()[0] else { panic!() };
+        assert_eq!(report.ran, [["generate"]]);
+        assert_eq!(fs::read_to_string(dir.path().join("source")).unwrap(), "old");
+        assert_eq!(fs::read_to_string(dir.path().join("made")).unwrap(), "from old");
+    }
+
+    #[test]
+    fn what_somebody_else_wrote_since_is_kept_until_somebody_decides() {
+        let (dir, place) = killed(7200);
+        fs::write(dir.path().join("source"), "theirs").unwrap();
+        let mut journal = open(&place);
+        let Recovered::Stuck { id: 1, error, .. } = &journal.recovered()[0] else { panic!() };
+        assert!(error.to_string().contains("source (other content)"), "{error}");
+        let error = journal.apply(&plan(), &mut Silent).unwrap_err();
+        assert!(matches!(error.cause, JournalError::Unfinished { .. }));
+        assert!(journal.undo(Which::Last, Force::No).is_err());
+        assert_eq!(fs::read_to_string(dir.path().join("source")).unwrap(), "theirs");
+        journal.undo(Which::Last, Force::Yes).unwrap();
+        assert_eq!(fs::read_to_string(dir.path().join("source")).unwrap(), "old");
+        assert!(journal.entries().is_empty());
+    }
+
+    #[test]
+    fn what_could_not_be_made_anew_is_tried_again() {
+        let (dir, place) = killed(7200);
+        fs::write(dir.path().join("made"), "from ours, with a new kernel").unwrap();
+        let journal = Journal::open_with(&place, Wait::No, Box::new(Generator(false))).unwrap();
+        assert!(matches!(journal.recovered()[0], Recovered::Stuck { .. }));
+        drop(journal);
+        let journal = open(&place);
+        assert!(matches!(journal.recovered()[0], Recovered::RolledBack(_)));
+        assert_eq!(fs::read_to_string(dir.path().join("made")).unwrap(), "from old");
+    }
+}

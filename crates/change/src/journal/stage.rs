@@ -35,7 +35,11 @@ pub(super) fn stage(tree: &Tree, entry: &Entry) -> Result<(), JournalError> {
     }
     let mut reserves: BTreeMap<&Path, u64> = BTreeMap::new();
     for record in &entry.records {
-        let size = if let State::File { size, .. } = record.old { size } else { 0 };
+        // In whole blocks.
+        let size = match record.old {
+            State::File { size, .. } => size.saturating_add(1).next_multiple_of(4096),
+            _ => 0,
+        };
         if let Some(parent) = record.path.parent() {
             *reserves.entry(parent).or_default() += size;
         }

@@ -41,7 +41,7 @@ pub(super) struct Store {
 
 /// A generation of an entry, as it was found.
 enum Found {
-    Good(Entry),
+    Good(Box<Entry>),
     Damaged(String),
 }
 
@@ -85,10 +85,9 @@ impl Store {
     /// Writes it down. When this returns, it is on the disk.
     pub(super) fn save(&mut self, entry: &mut Entry) -> Result<(), JournalError> {
         entry.generation += 1;
-        let json = serde_json::to_string(entry).map_err(|error| JournalError::Damaged {
+        let json = serde_json::to_string(entry).map_err(|error| JournalError::Unfit {
             path: self.shown.clone(),
-            why: error.to_string(),
-            next: "A path of the plan is no UTF-8",
+            why: format!("cannot take the entry, perhaps because a link is no UTF-8: {error}"),
         })?;
         let text = format!("{json}\n{}\n", digest(json.as_bytes()));
         self.write(&name_of(entry), text.as_bytes())?;
@@ -228,7 +227,7 @@ fn read_all(directory: &OwnedFd, shown: &Path) -> Result<(Vec<Entry>, Vec<String
     let mut torn = Vec::new();
     for (id, generations) in found {
         let alone = generations.len() == 1;
-        let mut best: Option<Entry> = None;
+        let mut best: Option<Box<Entry>> = None;
         let mut bad = None;
         for (name, generation) in generations {
             match generation {
@@ -241,7 +240,7 @@ fn read_all(directory: &OwnedFd, shown: &Path) -> Result<(Vec<Entry>, Vec<String
             }
         }
         match (best, bad) {
-            (Some(entry), _) => entries.push(entry),
+            (Some(entry), _) => entries.push(*entry),
             // The first generation, and nothing else: nothing had been changed yet.
             (None, Some((name, _))) if alone && name == format!("{id}.1{ENTRY}") => torn.push(name),
             (None, Some((name, why))) => {
@@ -281,7 +280,7 @@ fn parse(bytes: &[u8], id: u64, path: &Path) -> Result<Found, JournalError> {
         Err(error) => return damaged(&error.to_string()),
     }
     match serde_json::from_str::<Entry>(json) {
-        Ok(entry) if entry.id == id => Ok(Found::Good(entry)),
+        Ok(entry) if entry.id == id => Ok(Found::Good(Box::new(entry))),
         Ok(_) => damaged("it has the number of another entry"),
         Err(error) => damaged(&error.to_string()),
     }
@@ -296,4 +295,30 @@ fn read(fd: &OwnedFd, name: &OsStr, shown: &Path, limit: u64) -> Result<Vec<u8>,
         .read_to_end(&mut content)
         .map_err(|error| io("read", shown)(errno(&error)))?;
     Ok(content)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn no_bytes_are_taken_for_an_entry_but_its_own(bytes: Vec<u8>, text: String) {
+            for bytes in [bytes.as_slice(), text.as_bytes()] {
+                let sum = digest(bytes);
+                let with = [bytes, b"\n", sum.as_bytes(), b"\n"].concat();
+                for bytes in [bytes, &with] {
+                    prop_assert!(matches!(parse(bytes, 1, Path::new("x")), Ok(Found::Damaged(_))));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn deep_nesting_is_damage() {
+        let json = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        let text = format!("{json}\n{}\n", digest(json.as_bytes()));
+        assert!(matches!(parse(text.as_bytes(), 1, Path::new("x")), Ok(Found::Damaged(_))));
+    }
 }

@@ -1,5 +1,6 @@
 //! A small system in a directory, a plan for it, and pictures of it.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
 #![allow(dead_code, unreachable_pub, reason = "each test program uses its part")]
 
 use clocksmith_change::journal::run::run_program;

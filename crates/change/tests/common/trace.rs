@@ -1,6 +1,18 @@
 //! Kills a process at one of its system calls.
 
-use std::collections::BTreeSet;
+#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(unreachable_pub, reason = "a module of a test program")]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Which system calls are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Count {
+    /// All.
+    All,
+    /// Those after which anything outside of the process may be different.
+    Changing,
+}
 
 /// Who is traced, and who is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +40,7 @@ const SYSCALL_STOP: i32 = libc::SIGTRAP | 0x80;
 
 /// Runs `job` in a process of its own, and kills at the stop of this number, from 1. Every system call
 /// has two stops: one before it, one after it.
-pub fn killed_at(stop: usize, victim: Victim, job: impl FnOnce() -> i32) -> End {
+pub fn killed_at(stop: usize, count_what: Count, victim: Victim, job: impl FnOnce() -> i32) -> End {
     // SAFETY: the child runs `job`, which is given by tests, and leaves without unwinding into them.
     let main = unsafe { libc::fork() };
     assert!(main >= 0);
@@ -45,7 +57,10 @@ pub fn killed_at(stop: usize, victim: Victim, job: impl FnOnce() -> i32) -> End 
     let follow = if victim == Victim::Alone {
         0
     } else {
-        libc::PTRACE_O_TRACEFORK | libc::PTRACE_O_TRACEVFORK | libc::PTRACE_O_TRACECLONE
+        libc::PTRACE_O_TRACEFORK
+            | libc::PTRACE_O_TRACEVFORK
+            | libc::PTRACE_O_TRACECLONE
+            | libc::PTRACE_O_TRACEEXEC
     };
     let mut status = 0;
     let mut count = 0;
@@ -53,6 +68,7 @@ pub fn killed_at(stop: usize, victim: Victim, job: impl FnOnce() -> i32) -> End 
     let mut started = BTreeSet::new();
     let mut end = None;
     let mut struck = false;
+    let mut inside = BTreeMap::new();
     // SAFETY: `status` lives, and the rest are numbers.
     unsafe {
         assert_eq!(libc::waitpid(main, &raw mut status, libc::__WALL), main);
@@ -78,7 +94,16 @@ pub fn killed_at(stop: usize, victim: Victim, job: impl FnOnce() -> i32) -> End 
         let signal = libc::WSTOPSIG(status);
         let mut deliver = 0;
         if signal == SYSCALL_STOP {
-            if victim == Victim::Alone || pid != main {
+            // The number of the call is known before it only.
+            let changing = match inside.remove(&pid) {
+                Some(changing) => changing,
+                None => {
+                    let changing = count_what == Count::All || changes(pid);
+                    inside.insert(pid, changing);
+                    changing
+                }
+            };
+            if changing && (victim == Victim::Alone || pid != main) {
                 count += 1;
                 if count == stop {
                     struck = true;
@@ -104,4 +129,67 @@ pub fn killed_at(stop: usize, victim: Victim, job: impl FnOnce() -> i32) -> End 
         (true, Some(status)) => End::Survived(status),
         (_, None) => End::Killed,
     }
+}
+
+/// Whether the system call that this process is about to make changes anything outside of it. When in
+/// doubt it does.
+fn changes(pid: i32) -> bool {
+    let mut info = std::mem::MaybeUninit::<libc::ptrace_syscall_info>::zeroed();
+    let size = size_of::<libc::ptrace_syscall_info>();
+    // SAFETY: `info` has room for `size` bytes, and zeros are a valid one.
+    let info = unsafe {
+        libc::ptrace(libc::PTRACE_GET_SYSCALL_INFO, pid, size, info.as_mut_ptr());
+        info.assume_init()
+    };
+    if info.op != libc::PTRACE_SYSCALL_INFO_ENTRY {
+        return true;
+    }
+    // SAFETY: `op` says that this member was filled.
+    let entry = unsafe { info.u.entry };
+    let number = i64::try_from(entry.nr).unwrap_or(-1);
+    if number == libc::SYS_openat {
+        return entry.args[2] & (libc::O_CREAT | libc::O_TRUNC) as u64 != 0;
+    }
+    ![
+        libc::SYS_brk,
+        libc::SYS_clock_nanosleep,
+        libc::SYS_close,
+        libc::SYS_faccessat,
+        libc::SYS_faccessat2,
+        libc::SYS_fcntl,
+        libc::SYS_fgetxattr,
+        libc::SYS_flistxattr,
+        libc::SYS_fstat,
+        libc::SYS_futex,
+        libc::SYS_getcwd,
+        libc::SYS_getdents64,
+        libc::SYS_getpid,
+        libc::SYS_getppid,
+        libc::SYS_getrandom,
+        libc::SYS_ioctl,
+        libc::SYS_lgetxattr,
+        libc::SYS_llistxattr,
+        libc::SYS_lseek,
+        libc::SYS_madvise,
+        libc::SYS_mmap,
+        libc::SYS_mprotect,
+        libc::SYS_mremap,
+        libc::SYS_munmap,
+        libc::SYS_newfstatat,
+        libc::SYS_pread64,
+        libc::SYS_prlimit64,
+        libc::SYS_read,
+        libc::SYS_readlinkat,
+        libc::SYS_rseq,
+        libc::SYS_rt_sigaction,
+        libc::SYS_rt_sigprocmask,
+        libc::SYS_sched_getaffinity,
+        libc::SYS_set_robust_list,
+        libc::SYS_set_tid_address,
+        libc::SYS_sigaltstack,
+        libc::SYS_statx,
+        libc::SYS_wait4,
+        libc::SYS_waitid,
+    ]
+    .contains(&number)
 }
