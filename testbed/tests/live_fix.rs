@@ -101,7 +101,7 @@ impl Guest {
             entry.push_str(rest);
             entry.push(' ');
         }
-        assert!(files.len() > 300, "{} files only", files.len());
+        assert!(files.len() > 200, "{} files only", files.len());
         files
     }
 

@@ -130,9 +130,9 @@ fn command_line(entry: &Entry, system: &System, change: &mut ChangeReport) {
     let Some(line) = system.cmdline().filter(|_| touches) else { return };
     let running = clock_words(line);
     let missing: Vec<&String> = wanted.iter().filter(|word| !running.contains(word)).collect();
-    let extra: Vec<&String> = running.iter().filter(|word| !wanted.contains(word)).collect();
-    // What other files say is theirs, unless taking words away was all.
-    let extra = if wanted.is_empty() { extra } else { Vec::new() };
+    let removed = removed(&entry.plan.summary);
+    let extra: Vec<&String> =
+        running.iter().filter(|word| removed.contains(&word.as_str())).collect();
     if missing.is_empty() && extra.is_empty() {
         change
             .seen
@@ -156,6 +156,12 @@ fn command_line(entry: &Entry, system: &System, change: &mut ChangeReport) {
     }
     let rebooted = entry.boot.is_some() && entry.boot != boot_id();
     change.holds = if rebooted { Came::NotInForce } else { Came::WaitsForReboot };
+}
+
+/// The words that the change took away: its summary names them, no file holds them any more.
+fn removed(summary: &str) -> Vec<&str> {
+    let taken = summary.split("take ").nth(1).and_then(|rest| rest.split(" away").next());
+    taken.map(|words| words.split_whitespace().collect()).unwrap_or_default()
 }
 
 fn line_of(words: &[String]) -> String {
