@@ -91,14 +91,16 @@ pub fn unit(clocksource: &str) -> String {
         "\
 # Made by clocksmith: chooses the clocksource {name} at each boot.
 #
-# Why: a choice made through sysfs is lost at a reboot. It is made again here, and not on the kernel
-#   command line, because this cannot keep the machine from booting.
+# Why: a choice made through sysfs is lost at a reboot. It is made again here, and not
+#   on the kernel command line, because this cannot keep the machine from booting.
 # Risk: if the hardware behind {name} is wrong, time is wrong: `clocksmith verify` tests it.
-# It acts only when {name} is available, and reads back what it wrote, because the kernel reports
-# success for a name that it does not take. If it fails, the kernel's own choice stays.
+# It acts only when {name} is available, and reads back what it wrote, because the kernel
+# reports success for a name that it does not take. If it fails, the kernel's own choice
+# stays.
 # Undo: systemctl disable {UNIT}
 #       rm /etc/systemd/system/{UNIT}; systemctl daemon-reload
-#   and reboot, or write the former name into {SYSFS}/current_clocksource
+#   and reboot, or write the former name into
+#   {SYSFS}/current_clocksource
 # For one boot: systemd.mask={UNIT} on the kernel command line.
 
 [Unit]

@@ -40,18 +40,22 @@ fn runtime(name: &str) -> String {
         format!("'{name}' in (clocksmith_available.content | default('') | b64decode).split()");
     format!(
         "\
+- name: Look for the kernel's files
+  ansible.builtin.stat:
+    path: \"{directory}/available_clocksource\"
+  register: clocksmith_files
+
 - name: Read the available clocksources
   ansible.builtin.slurp:
     src: \"{directory}/available_clocksource\"
   register: clocksmith_available
-  # Not there in most containers: nothing is done then.
-  failed_when: false
+  when: clocksmith_files.stat.exists
 
 - name: Read the clocksource in use
   ansible.builtin.slurp:
     src: \"{directory}/current_clocksource\"
   register: clocksmith_before
-  failed_when: false
+  when: clocksmith_files.stat.exists
 
 - name: Say that {name} is not available
   ansible.builtin.debug:
