@@ -109,8 +109,8 @@ fuzz() {
         return
     fi
     local target
-    for target in log bundle cpuid cmdline acpi vm_libvirt vm_qemu vm_yaml vm_proxmox vm_migrate \
-        vm_vbox vm_vmx vm_xl vm_json vm_persist; do
+    for target in log bundle cpuid cmdline acpi boot_files vm_libvirt vm_qemu vm_yaml vm_proxmox \
+        vm_migrate vm_vbox vm_vmx vm_xl vm_json vm_persist; do
         if ! fuzz/run "$target" "$fuzz_seconds" >"$log/fuzz" 2>&1; then
             tail -n 100 "$log/fuzz"
             echo "fuzz $target: failed"
@@ -240,6 +240,31 @@ disk() {
     timeout 600 cargo test --locked -p clocksmith-testbed --test live_disk -- --ignored --nocapture grub
 }
 
+# `clocksmith fix` in installed systems: made fast, rebooted, cut off from power, taken back to the byte.
+# The release program, because a debug one is slow under emulation.
+fix() {
+    local tool
+    for tool in qemu-system-x86_64 qemu-img mmdebstrap; do
+        if ! command -v "$tool" >/dev/null; then
+            skip "no $tool: apt-get install qemu-system-x86 qemu-utils mmdebstrap"
+            return
+        fi
+    done
+    if ! cargo build --locked --release -p clocksmith-cli --target x86_64-unknown-linux-musl; then
+        skip "no static program for the guests: rustup target add x86_64-unknown-linux-musl" network
+        return
+    fi
+    cargo build --locked -p clocksmith-testbed
+    if ! timeout 600 "${CARGO_TARGET_DIR:-target}/debug/testbed" disk build >"$log/fix" 2>&1; then
+        cat "$log/fix"
+        skip "no disk image, and only root can build one: testbed disk build" network
+        return
+    fi
+    # One guest after the other.
+    timeout 1800 cargo test --locked -p clocksmith-testbed --test live_fix -- --ignored --nocapture \
+        --test-threads 1 a_slow the_command
+}
+
 # What happens to clocks in a running guest, on one kernel: the quick ones. Played once more if a busy
 # host spoiled one.
 scenarios() {
@@ -311,7 +336,7 @@ static_program() {
         cargo build --locked -p clocksmith-cli --target x86_64-unknown-linux-musl 2>/dev/null
 }
 
-all=(fmt clippy doc test clock c python formats licences advisories vm boots scenarios sweep disk fuzz speed)
+all=(fmt clippy doc test clock c python formats licences advisories vm boots scenarios sweep disk fix fuzz speed)
 for name in "${@:-${all[@]}}"; do
     case $name in
     fmt) step fmt cargo fmt --all --check ;;
@@ -327,6 +352,7 @@ for name in "${@:-${all[@]}}"; do
     vm) step vm vm ;;
     boots) step boots boots ;;
     disk) step disk disk ;;
+    fix) step fix fix ;;
     scenarios) step scenarios scenarios ;;
     sweep) step sweep sweep ;;
     fuzz) step fuzz fuzz ;;

@@ -1,16 +1,24 @@
 //! Changes to a machine's clocks: made, read back, and taken back whatever happens.
 //!
 //! What lives here: choosing another clocksource in the running kernel ([`switch`]); the
-//! [`guardian`], a process that outlives whoever chose and puts things back; what would be changed
-//! ([`plan`]); and the [`journal`], which changes it, all or nothing, and takes it back.
+//! [`guardian`], a process that outlives whoever chose and puts things back; what system this is
+//! ([`system`]), how its boot loader is told ([`boot`]) and what is wrong with that as it stands
+//! ([`mistakes`]); what should be changed ([`propose`]), as data ([`plan`]), or in the languages of
+//! those who manage many machines ([`formats`]); and the [`journal`], which changes it, all or nothing,
+//! and takes it back.
 //!
-//! What must not live here: why anybody would want that, measuring, any printing.
+//! What must not live here: what is wrong with a clock (`clocksmith-diagnose`), measuring, any printing.
 
+pub mod boot;
 pub mod formats;
 pub mod guardian;
 pub mod journal;
+pub mod known;
+pub mod mistakes;
 pub mod plan;
+pub mod propose;
 pub mod switch;
+pub mod system;
 pub mod unit;
 
 pub use guardian::{Guardian, Watched};

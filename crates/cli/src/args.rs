@@ -58,6 +58,9 @@ pub(crate) enum Verb {
     Collect(Collect),
     /// What reading the time costs here, by every way there is
     Bench(Box<Bench>),
+    /// Shows what would fix it; makes it so with --apply, takes it back with --undo
+    #[command(long_about = FIX)]
+    Fix(Box<Fix>),
     /// Virtual machines' files: what they do to the guest's clock, and how to mend them
     Vm(vm::Vm),
     /// Puts a clocksource back when `bench --every-clocksource` goes away
@@ -138,6 +141,75 @@ pub(crate) struct Verify {
     /// Do not keep the result
     #[arg(long)]
     pub(crate) no_save: bool,
+}
+
+const FIX: &str = "Shows what would fix the clock of this machine: every step as a diff or a command, \
+why, what it risks, and how it is undone. Nothing is changed without --apply.\n\n--apply makes the \
+change, all of it or nothing; it verifies the counter first where the TSC is chosen, reads back what \
+it wrote, and watches: if the kernel demotes the new clocksource, or `verify` objects, everything is \
+put back. --undo takes back exactly what was done; --status says what is in force and whether it \
+still holds.\n\nWith --root DIR it works on a system in a directory: files are changed there, commands \
+are listed, to be run inside it.\n\nExit codes: 0 done or nothing to do, 1 refused, no longer in force, \
+or not verified and put back, 2 wrong usage, 3 could not be determined.";
+
+/// Options of `fix`.
+#[derive(ClapArgs, Debug, Clone, Default)]
+pub(crate) struct Fix {
+    /// Make the change
+    #[arg(long, conflicts_with_all = ["undo", "status", "format"])]
+    pub(crate) apply: bool,
+    /// Take back the last change
+    #[arg(long, conflicts_with_all = ["status", "format"])]
+    pub(crate) undo: bool,
+    /// Say what is in force, and whether it still holds
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) status: bool,
+    /// Print it for those who manage many machines: ansible, cloud-init, tuned, ignition, butane,
+    /// nixos, daemonset, systemd, tmpfiles
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<clocksmith_change::formats::Format>,
+    /// Use this clocksource instead of the one that helps
+    #[arg(long, value_name = "NAME")]
+    pub(crate) to: Option<String>,
+    /// Add a word to the kernel command line of later boots
+    #[arg(long, value_name = "WORD")]
+    pub(crate) param: Vec<String>,
+    /// Take a word off the kernel command line of later boots
+    #[arg(long, value_name = "WORD")]
+    pub(crate) remove_param: Vec<String>,
+    /// What keeps the choice at later boots
+    #[arg(long, value_enum, value_name = "WAY")]
+    pub(crate) boot: Option<BootWay>,
+    /// Until the next boot only; the same as --boot none
+    #[arg(long, conflicts_with = "boot")]
+    pub(crate) runtime_only: bool,
+    /// How long the new clocksource is watched: 500ms, 30s, 5m
+    #[arg(long, value_name = "TIME", default_value = "30s",
+        value_parser = crate::verify::duration::parse)]
+    pub(crate) watch: Option<Duration>,
+    /// Accept that time may go backward: do what the evidence speaks against. It is recorded
+    #[arg(long)]
+    pub(crate) accept_time_may_go_backward: bool,
+    /// Accept a counter that could not be verified. It is recorded
+    #[arg(long)]
+    pub(crate) accept_unverified_counter: bool,
+    /// With --undo: all changes, not only the last one
+    #[arg(long, requires = "undo")]
+    pub(crate) all: bool,
+    /// With --undo: also files that somebody else has changed since
+    #[arg(long, requires = "undo")]
+    pub(crate) force: bool,
+}
+
+/// What keeps a choice at later boots.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BootWay {
+    /// A unit that writes at boot
+    Unit,
+    /// The kernel command line
+    Cmdline,
+    /// Nothing
+    None,
 }
 
 /// Options of `collect`.

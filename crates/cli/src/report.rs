@@ -1,6 +1,7 @@
 //! The JSON documents of the contract. Fields are added, never removed or renamed.
 
 pub(crate) mod bench;
+pub(crate) mod fix;
 pub(crate) mod migrate;
 pub(crate) mod vm;
 
@@ -401,6 +402,7 @@ mod tests {
             ("clocksmith.why.v1", schemars::schema_for!(WhyReport)),
             ("clocksmith.predict.v1", schemars::schema_for!(PredictReport)),
             ("clocksmith.collect.v1", schemars::schema_for!(CollectReport)),
+            ("clocksmith.fix.v1", schemars::schema_for!(fix::FixReport)),
             ("clocksmith.verify.v1", schemars::schema_for!(crate::verify::report::VerifyReport)),
             ("clocksmith.vm-lint.v1", schemars::schema_for!(vm::LintReport)),
             ("clocksmith.vm-fix.v1", schemars::schema_for!(vm::FixReport)),

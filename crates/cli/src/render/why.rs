@@ -173,7 +173,7 @@ fn costs(out: &mut String, report: &WhyReport) {
     }
 }
 
-fn duration(ns: Option<f64>) -> String {
+pub(super) fn duration(ns: Option<f64>) -> String {
     match ns {
         None => "-".to_owned(),
         Some(ns) if ns < 1000.0 => format!("{ns:.1} ns"),

@@ -3,6 +3,7 @@
 mod bench;
 mod collect;
 mod explain;
+mod fix;
 mod predict;
 mod verify;
 pub(crate) mod vm;
@@ -21,6 +22,7 @@ pub(crate) fn run(args: Args) -> Result<Code> {
         Some(Verb::Verify(verify)) => verify::run_verb(&args.common, &verify),
         Some(Verb::Collect(collect)) => collect::run(&args.common, &collect),
         Some(Verb::Bench(bench)) => bench::run(&args.common, &bench),
+        Some(Verb::Fix(fix)) => fix::run(&args.common, &fix),
         Some(Verb::Vm(vm)) => vm::run(&args.common, &vm),
         Some(Verb::GuardClocksource(guard)) => Ok(bench::sweep::guard(&guard)),
         Some(Verb::Explain(explain)) => explain::run(&args.common, &explain),

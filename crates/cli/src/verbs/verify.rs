@@ -41,6 +41,16 @@ pub(crate) fn run_verb(common: &Common, args: &Verify) -> Result<Code> {
     finish(common, args, &watch.facts, outcome, None)
 }
 
+/// A run for another verb; the result is kept as that of `verify` is.
+pub(super) fn quick(common: &Common) -> Result<Outcome> {
+    let args = Verify::default();
+    let mut watch = Watch::new(&args)?;
+    let expected = watch.options.duration;
+    let outcome = progress::during(common, expected, || watch.measure())?;
+    save(&args, &watch.facts, &outcome);
+    Ok(outcome)
+}
+
 /// The machine as it is now, and what is kept from round to round.
 struct Watch<'a> {
     args: &'a Verify,

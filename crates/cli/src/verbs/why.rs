@@ -45,7 +45,7 @@ pub(crate) fn run(common: &Common, why: &Why) -> Result<Code> {
 }
 
 /// The measurement in the words of the report.
-fn reads(measurement: &LightMeasurement) -> Vec<Read> {
+pub(super) fn reads(measurement: &LightMeasurement) -> Vec<Read> {
     measurement
         .clocks
         .iter()

@@ -5,9 +5,9 @@ use crate::args::{Bench as Wanted, GuardClocksource};
 use crate::exit::{Code, NotTakenBack};
 use crate::report::bench::{self, BenchReport, SourceReport};
 use anyhow::{Context, Result, bail};
+use clocksmith_change::known::known;
 use clocksmith_change::{Guardian, Known, Sysfs, Watched, guardian, refuse};
 use clocksmith_facts::Facts;
-use clocksmith_facts::log::Event;
 use clocksmith_measure::bench::row::{ClockId, Row, Via};
 use clocksmith_measure::bench::{Plan, run};
 use clocksmith_measure::interrupt;
@@ -145,34 +145,6 @@ fn compare(report: &mut BenchReport) {
     }
 }
 
-/// What the facts say about clocksources that must not be chosen.
-fn known(facts: &Facts, available: Vec<String>) -> Known {
-    let mut demoted = Vec::new();
-    if let Some(log) = facts.kernel_log() {
-        let entries = log.all(|event| demoted_by(event).is_some());
-        for entry in entries {
-            if let Some(name) = demoted_by(&entry.event) {
-                demoted.push((name.to_owned(), log.source(entry).0));
-            }
-        }
-    }
-    Known { available, demoted, log_is_complete: facts.kernel_log().is_some_and(|l| l.from_boot) }
-}
-
-/// The clocksource that a message says is not to be trusted any more.
-fn demoted_by(event: &Event) -> Option<&str> {
-    match event {
-        Event::TscUnstable(_)
-        | Event::FoundUnstableAfterBoot
-        | Event::Warp { .. }
-        | Event::WarpRandom => Some("tsc"),
-        Event::WatchdogMarked { name, .. }
-        | Event::WatchdogOld { name, .. }
-        | Event::WatchdogVerdict { name, .. } => Some(name),
-        _ => None,
-    }
-}
-
 /// The guardian's life: see [`guardian`].
 pub(in crate::verbs) fn guard(wanted: &GuardClocksource) -> Code {
     guardian::harden();
@@ -187,27 +159,5 @@ pub(in crate::verbs) fn guard(wanted: &GuardClocksource) -> Code {
             eprintln!("clocksmith: {error}");
             Code::Undetermined
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use clocksmith_facts::log::KernelLog;
-
-    #[test]
-    fn what_the_log_condemns_is_not_chosen() {
-        let lines = "[    0.000000] Linux version 6.1.0\n\
-             [    0.180000] Marking TSC unstable due to check_tsc_sync_source failed\n\
-             [   99.000000] clocksource: timekeeping watchdog on CPU1: Marking clocksource 'hpet' as \
-             unstable because the skew is too large:\n";
-        let log = KernelLog::scan(lines.as_bytes(), "dmesg").unwrap();
-        let facts = Facts::from_log(log);
-        let names = ["tsc", "hpet", "acpi_pm"].map(str::to_owned).to_vec();
-        let known = known(&facts, names);
-        assert!(known.log_is_complete);
-        assert!(refuse("tsc", &known).unwrap().to_string().contains("dmesg:2"));
-        assert!(refuse("hpet", &known).unwrap().to_string().contains("dmesg:3"));
-        assert_eq!(refuse("acpi_pm", &known), None);
     }
 }

@@ -1,0 +1,241 @@
+//! Boot loader entries (`loader/entries/*.conf`): systemd-boot's, and those that GRUB reads on Fedora,
+//! RHEL and their like.
+//!
+//! Sources: the Boot Loader Specification, type #1 (`options` may be repeated; the words are joined);
+//! kernel-install(8) (new entries take `/etc/kernel/cmdline`, else `/usr/lib/kernel/cmdline`, else the
+//! running command line); RHEL 8's `options $kernelopts`, which is a variable of grubenv; grubby(8).
+
+use super::{Change, NoWay, RISK, Way, edits, file, grubenv, run, shell, words, write};
+use crate::system::System;
+use std::path::Path;
+
+/// Directories of entries, as [`crate::system::read`] looks for them.
+const DIRECTORIES: [&str; 3] =
+    ["/boot/loader/entries", "/efi/loader/entries", "/boot/efi/loader/entries"];
+/// RHEL 8's variable, and where it is.
+const VARIABLE: &str = "kernelopts";
+const ENVIRONMENTS: [&str; 2] = ["/boot/grub2/grubenv", "/boot/grub/grubenv"];
+/// New kernels' command line.
+const CMDLINE: &str = "/etc/kernel/cmdline";
+const VENDOR: &str = "/usr/lib/kernel/cmdline";
+
+/// The directory that has entries with options.
+pub(super) fn entries(system: &System) -> Option<&'static str> {
+    DIRECTORIES
+        .into_iter()
+        .find(|directory| system.below(directory).any(|(_, text)| options(text).next().is_some()))
+}
+
+/// grubby does it all: entries, grubenv, and what new kernels get.
+pub(super) fn grubby(change: &Change) -> Way {
+    let command = |change: &Change| {
+        let mut command = vec!["grubby".to_owned(), "--update-kernel=ALL".to_owned()];
+        if !change.add.is_empty() {
+            command.push(format!("--args={}", change.add.join(" ")));
+        }
+        if !change.remove.is_empty() {
+            command.push(format!("--remove-args={}", change.remove.join(" ")));
+        }
+        command
+    };
+    let words = command(change);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let rewrites = [
+        "/boot/loader/entries",
+        "/boot/grub2/grubenv",
+        "/boot/grub2/grub.cfg",
+        "/etc/default/grub",
+        CMDLINE,
+        "/etc/zipl.conf",
+    ];
+    let why = "grubby owns the boot entries, and what new kernels get";
+    let mut step = run(&words, &rewrites, why, RISK);
+    if let crate::plan::Action::Run { regenerate, .. } = &mut step.action {
+        // It edits what is there, so its work is taken back by itself.
+        *regenerate = Some(command(&change.reversed()));
+    }
+    Way { by: "grubby", steps: vec![step], ..Way::default() }
+}
+
+/// The entries themselves are edited, and what new kernels get.
+pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
+    let mut way = Way { by: "boot loader entries", ..Way::default() };
+    let directory = entries(system).unwrap_or(DIRECTORIES[0]);
+    let ordinary = |path: &Path| !path.to_string_lossy().contains("rescue");
+    let files = || system.below(directory).filter(|(path, _)| ordinary(path));
+    if system.below(directory).any(|(path, _)| !ordinary(path)) {
+        way.notes.push("the rescue entry stays as it is: it is the way back".to_owned());
+    }
+    // Two entries may share a variable; it is changed once.
+    let shared = files().any(|(_, text)| uses_variable(text));
+    if shared {
+        let path = ENVIRONMENTS.into_iter().find(|path| system.files.contains_key(Path::new(path)));
+        let path = path.ok_or_else(|| {
+            file(ENVIRONMENTS[0], "entries take $kernelopts from it, and it is not there")
+        })?;
+        let block = system
+            .text(path)
+            .ok_or_else(|| file(path, system.trouble(path).unwrap_or("it cannot be read")))?;
+        let edited = grubenv::edit(block, VARIABLE, change).map_err(|why| file(path, why))?;
+        if edited != block {
+            way.steps.push(write(
+                path,
+                edited,
+                "the words that all entries share ($kernelopts)",
+                RISK,
+            ));
+        }
+    }
+    let why = "the entries of the kernels that are installed";
+    way.steps
+        .extend(edits(files(), why, |text| (!uses_variable(text)).then(|| edit(text, change))));
+    future(system, change, &mut way);
+    Ok(way)
+}
+
+/// What kernels that are installed later get.
+fn future(system: &System, change: &Change, way: &mut Way) {
+    let why = "the entries of kernels that are installed later";
+    if let Some(text) = system.text(CMDLINE) {
+        let edited = lines(text, change);
+        if edited != text {
+            way.steps.push(write(CMDLINE, edited, why, RISK));
+        }
+    } else if let Some(text) = system.text(VENDOR) {
+        // The vendor's file is the package's; ours is read instead of it.
+        way.steps.push(write(CMDLINE, lines(text, change), why, RISK));
+    } else if system.has("kernel-install") {
+        way.notes.push(
+            "kernels that are installed later take the command line of the running one: install none \
+             before the next reboot"
+                .to_owned(),
+        );
+    }
+    let grub = super::grub::DEFAULTS;
+    if system.has("grubby")
+        && let Some(text) = system.text(grub)
+        && let Some(edited) = shell::edit(text, super::grub::ALL, change)
+        && edited != text
+    {
+        way.steps.push(write(grub, edited, "what grub2-mkconfig would put into new entries", RISK));
+    }
+}
+
+/// `/etc/kernel/cmdline`: words, on one line or more (kernel-install joins them). Words are added to
+/// the last line that is not empty.
+pub(super) fn lines(text: &str, change: &Change) -> String {
+    let removal = Change { add: Vec::new(), remove: change.remove.clone() };
+    let mut parts: Vec<String> = text.split('\n').map(|line| removal.of(line)).collect();
+    for word in &change.add {
+        if parts.iter().any(|line| words::has(line, word)) {
+            continue;
+        }
+        let last = parts.iter().rposition(|line| !line.trim().is_empty()).unwrap_or(0);
+        if let Some(line) = parts.get_mut(last) {
+            *line = words::add(line, word);
+        }
+    }
+    parts.join("\n")
+}
+
+/// The places of the values of `options` lines.
+fn options(text: &str) -> impl Iterator<Item = (usize, usize)> {
+    let mut at = 0;
+    text.split_inclusive('\n').filter_map(move |line| {
+        let start = at;
+        at += line.len();
+        let body = line.trim_end_matches(['\n', '\r']);
+        let rest = body.trim_start().strip_prefix("options")?;
+        if !rest.is_empty() && !rest.starts_with([' ', '\t']) {
+            return None;
+        }
+        let value = rest.trim_start();
+        Some((start + body.len() - value.len(), start + body.len()))
+    })
+}
+
+fn uses_variable(text: &str) -> bool {
+    options(text).any(|(start, end)| {
+        let value = text.get(start..end).unwrap_or_default();
+        value.split_whitespace().any(|word| word == "$kernelopts" || word == "${kernelopts}")
+    })
+}
+
+/// An entry with its options changed; a removed word goes from every line, an added one to the last.
+pub(super) fn edit(text: &str, change: &Change) -> String {
+    let removal = Change { add: Vec::new(), remove: change.remove.clone() };
+    let mut out = text.to_owned();
+    let mut places: Vec<(usize, usize)> = options(&out).collect();
+    places.reverse();
+    for (start, end) in places {
+        let value = out.get(start..end).map(|value| removal.of(value)).unwrap_or_default();
+        out.replace_range(start..end, &value);
+    }
+    for word in &change.add {
+        let there = options(&out)
+            .any(|(start, end)| words::has(out.get(start..end).unwrap_or_default(), word));
+        if there {
+            continue;
+        }
+        match options(&out).last() {
+            Some((start, end)) => {
+                let value = out.get(start..end).unwrap_or_default();
+                // `options` without a value and without a blank behind it.
+                let blank =
+                    if out.get(..start).is_some_and(|t| t.ends_with("options")) { " " } else { "" };
+                let value = format!("{blank}{}", words::add(value, word));
+                out.replace_range(start..end, &value);
+            }
+            None => {
+                let newline = if out.is_empty() || out.ends_with('\n') { "" } else { "\n" };
+                out = format!("{out}{newline}options {word}\n");
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn change(add: &[&str], remove: &[&str]) -> Change {
+        let own = |list: &[&str]| list.iter().map(|w| (*w).to_owned()).collect();
+        Change { add: own(add), remove: own(remove) }
+    }
+
+    const ENTRY: &str = "title      Fedora Linux\nversion    6.11.4\nlinux      /vmlinuz-6.11.4\n\
+                         options    root=UUID=1 ro rhgb quiet\ngrub_users $grub_users\n";
+
+    #[test]
+    fn only_the_options_change() {
+        let edited = edit(ENTRY, &change(&["clocksource=tsc"], &["quiet"]));
+        assert_eq!(edited, ENTRY.replace("rhgb quiet", "rhgb clocksource=tsc"));
+        let two = "options a b\noptions c\n";
+        assert_eq!(edit(two, &change(&["d"], &["a"])), "options b\noptions c d\n");
+        assert_eq!(edit(two, &change(&["a"], &[])), two);
+        assert_eq!(edit("linux /x\n", &change(&["a"], &[])), "linux /x\noptions a\n");
+        assert_eq!(
+            edit("optionsx a\n#options b\noptions c\r\n", &change(&["a"], &[])),
+            "optionsx a\n#options b\noptions c a\r\n"
+        );
+        assert_eq!(lines("root=1 ro\n", &change(&["x"], &["ro"])), "root=1 x\n");
+        assert_eq!(lines("a\nb\n\n", &change(&["x"], &[])), "a\nb x\n\n");
+    }
+
+    proptest! {
+        #[test]
+        fn added_and_removed_gives_the_same_bytes(
+            head in "(title [a-z ]{0,9}\n|#[a-z]{0,4}\n){0,3}",
+            value in "[a-c=][a-c =]{0,20}",
+            tail in "(\n|\nlinux /[a-z]{1,5}\n|\r\n){0,2}"
+        ) {
+            let text = format!("{head}options {value}{tail}");
+            let wanted = change(&["zz=1"], &[]);
+            let edited = edit(&text, &wanted);
+            prop_assert_eq!(edit(&edited, &wanted), edited.clone());
+            prop_assert_eq!(edit(&edited, &wanted.reversed()), text);
+        }
+    }
+}

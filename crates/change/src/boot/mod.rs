@@ -1,0 +1,150 @@
+//! The kernel command line of the next boots: what to write where, for each boot loader.
+//!
+//! What lives here: one file a boot loader, each a pure function from a [`System`] (with the texts of
+//! its files) and a [`Change`] to steps. What must not live here: reading or writing anything, why
+//! somebody wants those words.
+//!
+//! What owns a file is asked before it is edited: `grubby`, `rpm-ostree`, `update-grub` and their like
+//! run as steps; a drop-in is preferred to an edit; where a system is made elsewhere (NixOS, bootc,
+//! Ignition), what to write there is said and nothing is touched.
+
+mod bls;
+mod extlinux;
+pub mod grub;
+mod grubenv;
+mod image;
+pub mod shell;
+mod single;
+pub mod words;
+
+pub use words::{BadWord, Change, check};
+
+use crate::plan::{Action, Step};
+use crate::system::System;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// How a change of the command line is made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Way {
+    /// What owns the command line: `GRUB (drop-in)`, `grubby`.
+    pub by: &'static str,
+    /// What is done, in order.
+    pub steps: Vec<Step>,
+    /// What a person must do instead, or besides: lines to copy.
+    pub by_hand: Vec<String>,
+    /// What should be known.
+    pub notes: Vec<String>,
+}
+
+/// Why the command line is not changed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NoWay {
+    /// A word.
+    #[error(transparent)]
+    Word(#[from] BadWord),
+    /// No boot loader that is known.
+    #[error(
+        "which boot loader starts this system is not known: there is no GRUB, no loader entry, no \
+         extlinux, zipl or cmdline.txt below {0}. Add the words to its configuration by hand"
+    )]
+    Unknown(String),
+    /// A file that cannot be edited.
+    #[error("{}: {why}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why, and what to do.
+        why: String,
+    },
+}
+
+/// Steps that change the command line of the next boots.
+///
+/// # Errors
+/// A word that must not be written, an unknown boot loader, or a file that cannot be edited safely.
+pub fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
+    change.check()?;
+    if let Some(way) = image::plan(system, change) {
+        return Ok(way);
+    }
+    let entries = bls::entries(system);
+    if system.has("grubby") && (entries.is_some() || grub::config(system).is_some()) {
+        return if system.live { Ok(bls::grubby(change)) } else { bls::plan(system, change) };
+    }
+    if entries.is_none() && !system.unified.is_empty() && grub::config(system).is_none() {
+        return Ok(single::unified(system, change));
+    }
+    // A system may have files of two loaders: GRUB says that it was the one by BOOT_IMAGE=.
+    let by_grub = system.cmdline().map(|line| line.contains("BOOT_IMAGE="));
+    if grub::is_there(system) && (entries.is_none() || by_grub != Some(false)) {
+        return grub::plan(system, change);
+    }
+    if entries.is_some() {
+        return bls::plan(system, change);
+    }
+    let ways = [
+        extlinux::alpine,
+        extlinux::u_boot_menu,
+        extlinux::direct,
+        single::zipl,
+        single::cmdline_txt,
+    ];
+    for way in ways {
+        if let Some(way) = way(system, change) {
+            return way;
+        }
+    }
+    Err(NoWay::Unknown(if system.live { "/".to_owned() } else { "this root".to_owned() }))
+}
+
+/// What a changed command line risks, whatever writes it.
+pub(crate) const RISK: &str = "a wrong command line can keep a machine from booting: the boot loader's \
+                               menu (e in GRUB and systemd-boot) edits it for one boot";
+
+/// A step that writes a file.
+pub(crate) fn write(path: impl AsRef<Path>, content: String, why: &str, risk: &str) -> Step {
+    let path = path.as_ref().to_owned();
+    Step {
+        action: Action::Write { path, content, mode: 0o644 },
+        why: why.to_owned(),
+        risk: risk.to_owned(),
+    }
+}
+
+/// A step that runs a program.
+pub(crate) fn run(command: &[&str], rewrites: &[&str], why: &str, risk: &str) -> Step {
+    let command: Vec<String> = command.iter().map(|word| (*word).to_owned()).collect();
+    Step {
+        action: Action::Run {
+            regenerate: Some(command.clone()),
+            command,
+            rewrites: rewrites.iter().map(PathBuf::from).collect(),
+            undo: None,
+        },
+        why: why.to_owned(),
+        risk: risk.to_owned(),
+    }
+}
+
+/// An error about a file.
+pub(crate) fn file(path: impl AsRef<Path>, why: impl Into<String>) -> NoWay {
+    NoWay::File { path: path.as_ref().to_owned(), why: why.into() }
+}
+
+/// Steps for files that one function edits; files that stay as they are have none.
+pub(crate) fn edits<'a>(
+    files: impl Iterator<Item = (&'a Path, &'a str)>,
+    why: &str,
+    edit: impl Fn(&str) -> Option<String>,
+) -> Vec<Step> {
+    files
+        .filter_map(|(path, text)| {
+            let edited = edit(text)?;
+            (edited != text).then(|| write(path, edited, why, RISK))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

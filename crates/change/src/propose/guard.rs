@@ -1,0 +1,229 @@
+//! What is refused, and under which name its risk can be accepted.
+
+use super::{BACKWARD, Checked, Outcome, Proposal, Refused, Situation, UNVERIFIED, Wish};
+use crate::boot::{Change, check};
+use crate::known::known;
+use crate::switch;
+use crate::unit::is_name;
+use clocksmith_diagnose::remedies::table;
+use clocksmith_diagnose::{CauseId, names};
+use clocksmith_facts::cmdline::CommandLine;
+use clocksmith_kernel::MistakeKind;
+
+/// Whether the kernel belongs to somebody else; then nothing is planned.
+pub(super) fn foreign_kernel(situation: &Situation<'_>, proposal: &mut Proposal) -> bool {
+    let environment = &situation.facts.environment;
+    let (what, because) = if let Some(Some(kind)) = environment.container.value() {
+        (
+            format!("changes from inside a container ({kind})"),
+            "the kernel and its clocksource belong to the host, and so does its boot loader: run this \
+             there",
+        )
+    } else if environment.wsl.value() == Some(&true) {
+        (
+            "changes inside WSL".to_owned(),
+            "Windows starts this kernel: its command line is kernelCommandLine= in %UserProfile%\\.wslconfig",
+        )
+    } else if environment.gvisor.value() == Some(&true) {
+        ("changes inside gVisor".to_owned(), "there is no Linux kernel under this program")
+    } else {
+        return false;
+    };
+    proposal.outcome = Outcome::Refused;
+    proposal.summary = format!("not done: {what}");
+    proposal.refused.push(Refused {
+        what,
+        because: because.to_owned(),
+        source: "clocksources are not namespaced (kernel/time/clocksource.c, all versions)"
+            .to_owned(),
+        accept: None,
+    });
+    true
+}
+
+/// Takes out of the proposal what would harm or do nothing.
+pub(super) fn guard(situation: &Situation<'_>, wish: &Wish, proposal: &mut Proposal) {
+    if !words_are_sane(situation, proposal) {
+        // Half of a wish is none.
+        proposal.target = None;
+        proposal.cmdline = Change::default();
+        return;
+    }
+    target(situation, wish, proposal);
+    let tsc = proposal.cmdline.add.iter().any(|word| is_tsc(word));
+    if tsc {
+        for word in proposal.cmdline.add.clone() {
+            if is_tsc(&word) && !allowed(situation, wish, &word, proposal) {
+                proposal.cmdline.add.retain(|other| *other != word);
+                // Half of a wish is none.
+                proposal.cmdline.remove.clear();
+            }
+        }
+    }
+}
+
+/// Words that make the TSC the clock, or take away what watches it.
+fn is_tsc(word: &str) -> bool {
+    matches!(word, "tsc=reliable" | "tsc=nowatchdog" | "clocksource=tsc" | "clock=tsc")
+}
+
+fn words_are_sane(situation: &Situation<'_>, proposal: &mut Proposal) -> bool {
+    let mut sane = true;
+    let mut refuse = |what: &str, because: String| {
+        proposal.refused.push(Refused {
+            what: what.to_owned(),
+            because,
+            source: "Linux Documentation/admin-guide/kernel-parameters.txt".to_owned(),
+            accept: None,
+        });
+        sane = false;
+    };
+    for word in proposal.cmdline.add.iter().chain(&proposal.cmdline.remove) {
+        if let Err(bad) = check(word) {
+            refuse(word, bad.to_string());
+        }
+    }
+    if let Some(word) = proposal.cmdline.add.iter().find(|w| proposal.cmdline.remove.contains(w)) {
+        refuse(word, "it is added and removed at once".to_owned());
+    }
+    let line = situation.system.cmdline().unwrap_or_default();
+    let line = CommandLine::parse(&proposal.cmdline.of(line));
+    for mistake in clocksmith_kernel::mistakes(&line) {
+        let word = line.words().get(mistake.word).map(|word| word.text()).unwrap_or_default();
+        let ours = proposal.cmdline.add.contains(&word);
+        if ours && !matches!(mistake.kind, MistakeKind::Slow | MistakeKind::Trusted) {
+            let instead = mistake.instead.filter(|text| !text.is_empty());
+            let instead =
+                instead.map_or_else(String::new, |text| format!(". Meant may be: {text}"));
+            refuse(&word, format!("it {}{instead}", mistake.why));
+        }
+    }
+    sane
+}
+
+/// Whether the running kernel can be given the clocksource.
+fn target(situation: &Situation<'_>, wish: &Wish, proposal: &mut Proposal) {
+    let Some(name) = proposal.target.clone() else { return };
+    let available = situation.diagnosis.available.clone();
+    let why = if !is_name(&name) {
+        Some(format!("{name:?} is no name of a clocksource"))
+    } else if names::find(&name).is_none() && !available.iter().flatten().any(|n| *n == name) {
+        let meant = clocksmith_kernel::mistakes::meant_clocksource(&name);
+        let meant = meant.map_or_else(String::new, |meant| format!("; {meant} may be meant"));
+        Some(format!("no kernel has a clocksource of this name{meant}"))
+    } else {
+        available.and_then(|available| {
+            let list = available.join(" ");
+            let refusal = switch::refuse(&name, &known(situation.facts, available))?;
+            Some(format!("{refusal} (available: {list})"))
+        })
+    };
+    if let Some(because) = why {
+        proposal.refused.push(Refused {
+            what: format!("choosing {name}"),
+            because,
+            source: "kernel/time/clocksource.c, current_clocksource_store(): such a write returns success \
+                     and changes nothing"
+                .to_owned(),
+            accept: None,
+        });
+        proposal.target = None;
+        proposal.cmdline.add.retain(|word| *word != format!("clocksource={name}"));
+        proposal.cmdline.remove.clear();
+        return;
+    }
+    let current = situation.diagnosis.current.name.as_deref() == Some("tsc");
+    if name == "tsc"
+        && !(current && situation.system.live)
+        && !allowed(situation, wish, "choosing tsc", proposal)
+    {
+        proposal.target = None;
+        proposal.cmdline.add.retain(|word| word != "clocksource=tsc");
+        proposal.cmdline.remove.clear();
+    }
+}
+
+/// Whether the TSC may be trusted so far: by what was measured, or because somebody accepts the risk.
+fn allowed(situation: &Situation<'_>, wish: &Wish, what: &str, proposal: &mut Proposal) -> bool {
+    let risk = if what == "tsc=reliable" { "tsc-reliable" } else { "switch-to-tsc-now" };
+    let source = table::find(risk).map_or("", |advice| advice.source);
+    let against = match &situation.checked {
+        Checked::Failed(why) => Some(format!("verify measured a fault in this boot: {why}")),
+        _ => evidence(situation, what),
+    };
+    if let Some(because) = against {
+        if wish.accept.backward {
+            accept(proposal, BACKWARD, &because);
+            return true;
+        }
+        refuse(proposal, what, because, source, BACKWARD);
+        return false;
+    }
+    // Another machine, or this one later: nothing can be measured here.
+    if !situation.system.live {
+        return unverified(
+            wish,
+            what,
+            "a system in a directory cannot be measured",
+            source,
+            proposal,
+        );
+    }
+    match &situation.checked {
+        Checked::Passed(_) | Checked::Failed(_) => true,
+        Checked::NotYet => {
+            proposal.verify_first = true;
+            true
+        }
+        Checked::Unknown(why) => unverified(wish, what, why, source, proposal),
+    }
+}
+
+fn unverified(wish: &Wish, what: &str, why: &str, source: &str, proposal: &mut Proposal) -> bool {
+    if wish.accept.unverified || wish.accept.backward {
+        let name = if wish.accept.unverified { UNVERIFIED } else { BACKWARD };
+        accept(proposal, name, why);
+        return true;
+    }
+    let because = format!("whether the counter can be trusted is not known: {why}");
+    refuse(proposal, what, because, source, UNVERIFIED);
+    false
+}
+
+/// What the diagnosis holds against it.
+fn evidence(situation: &Situation<'_>, what: &str) -> Option<String> {
+    let diagnosis = situation.diagnosis;
+    if what == "tsc=reliable" {
+        let refused = diagnosis.remedies.iter().find(|remedy| remedy.id == "tsc-reliable");
+        return refused.and_then(|remedy| remedy.refused_because.clone());
+    }
+    let faults = [
+        CauseId::TscWarp,
+        CauseId::TscJump,
+        CauseId::TscHaltsInIdle,
+        CauseId::TscFrequencyChanges,
+        CauseId::TscMiscalibrated,
+        CauseId::VerifyFoundFault,
+    ];
+    let cause = diagnosis.causes.iter().find(|cause| faults.contains(&cause.id));
+    cause.map(|cause| cause.summary.clone())
+}
+
+fn accept(proposal: &mut Proposal, name: &str, risk: &str) {
+    let line = format!("{name}: {risk}");
+    if !proposal.plan.accepted.contains(&line) {
+        proposal.plan.accepted.push(line);
+    }
+}
+
+fn refuse(proposal: &mut Proposal, what: &str, because: String, source: &str, accept: &str) {
+    if proposal.refused.iter().any(|refused| refused.because == because) {
+        return;
+    }
+    proposal.refused.push(Refused {
+        what: what.to_owned(),
+        because,
+        source: source.to_owned(),
+        accept: Some(accept.to_owned()),
+    });
+}

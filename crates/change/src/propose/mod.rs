@@ -1,0 +1,224 @@
+//! What should be changed here: from a diagnosis, a system, what `verify` found and a person's wish to a
+//! plan, or to the reasons why not.
+//!
+//! Pure: the same facts give the same proposal. What lives here: the choice ([`choose`](mod@choose)), what is refused
+//! and under which name a risk can be accepted ([`guard`]), and the steps ([`steps`]). What must not live
+//! here: how a boot loader is told ([`crate::boot`]), any reading or measuring.
+
+mod choose;
+mod guard;
+mod steps;
+#[cfg(test)]
+mod tests;
+
+use crate::boot::Change;
+use crate::mistakes::Mistake;
+use crate::plan::Plan;
+use crate::system::System;
+use clocksmith_diagnose::Diagnosis;
+use clocksmith_facts::Facts;
+use clocksmith_facts::verified::{Trust, VerifyResult};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What somebody asked for; nothing means: whatever helps.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wish {
+    /// A clocksource.
+    pub to: Option<String>,
+    /// Words for the kernel command line.
+    pub add: Vec<String>,
+    /// Words that shall leave it.
+    pub remove: Vec<String>,
+    /// What shall hold after a reboot, and by which way.
+    pub boot: Boot,
+    /// Risks that were accepted, by name.
+    pub accept: Accept,
+}
+
+/// By which way a choice survives a reboot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Boot {
+    /// A unit where that serves, the command line where it must be.
+    #[default]
+    Auto,
+    /// A unit that writes at boot.
+    Unit,
+    /// The kernel command line.
+    Cmdline,
+    /// None: until the next boot only.
+    None,
+}
+
+/// Risks that can be accepted; each is named after what may happen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Accept {
+    /// `--accept-time-may-go-backward`.
+    pub backward: bool,
+    /// `--accept-unverified-counter`.
+    pub unverified: bool,
+}
+
+/// The option that accepts that time may go backward.
+pub const BACKWARD: &str = "--accept-time-may-go-backward";
+/// The option that accepts a counter that could not be verified.
+pub const UNVERIFIED: &str = "--accept-unverified-counter";
+
+/// What `verify` says of the counter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Checked {
+    /// It can be trusted.
+    Passed(String),
+    /// It cannot: why.
+    Failed(String),
+    /// It was tried, and could not be determined.
+    Unknown(String),
+    /// It was not tried in this boot; applying tries it first.
+    NotYet,
+}
+
+impl Checked {
+    /// From a kept result, which is of this boot and of the last day.
+    #[must_use]
+    pub fn of(result: Option<&VerifyResult>) -> Self {
+        let Some(result) = result else { return Self::NotYet };
+        let why = || {
+            let fault = result.findings.iter().find(|finding| finding.fault);
+            fault.map_or_else(|| "a fault was found".to_owned(), |f| f.summary.clone())
+        };
+        match (result.verdict, result.counter) {
+            (_, Trust::NotTrusted) | (Trust::NotTrusted, _) => Self::Failed(why()),
+            (_, Trust::Trusted) => {
+                Self::Passed(format!("verify passed {} min ago", result.age_s / 60))
+            }
+            (_, Trust::Unknown) => Self::Unknown("verify could not test the counter".to_owned()),
+        }
+    }
+}
+
+/// What a proposal is made from.
+#[derive(Clone, Debug)]
+pub struct Situation<'a> {
+    /// What is wrong.
+    pub diagnosis: &'a Diagnosis,
+    /// What the machine says.
+    pub facts: &'a Facts,
+    /// What system it is.
+    pub system: &'a System,
+    /// What `verify` found.
+    pub checked: Checked,
+}
+
+/// What comes of it, in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Nothing is wrong that could be fixed here.
+    NothingToDo,
+    /// There is a plan.
+    Planned,
+    /// What helps must be done by a person, or in another place.
+    ByHand,
+    /// What would help is refused.
+    Refused,
+    /// The evidence does not say what is wrong.
+    Undetermined,
+}
+
+/// Something that is not done, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Refused {
+    /// What.
+    pub what: String,
+    /// Why.
+    pub because: String,
+    /// Who says so.
+    pub source: String,
+    /// The option that accepts the risk; null where nothing does.
+    pub accept: Option<String>,
+}
+
+/// What should be changed here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proposal {
+    /// In one word.
+    pub outcome: Outcome,
+    /// In one sentence.
+    pub summary: String,
+    /// The steps.
+    pub plan: Plan,
+    /// The clocksource that the running kernel shall use.
+    pub target: Option<String>,
+    /// What changes on the kernel command line.
+    pub cmdline: Change,
+    /// What owns the command line, where it changes.
+    pub boot_by: Option<&'static str>,
+    /// Whether the counter must be verified before the plan is applied.
+    pub verify_first: bool,
+    /// Whether it takes effect with the next boot only.
+    pub reboot: bool,
+    /// What is not done.
+    pub refused: Vec<Refused>,
+    /// What a person must do: lines to copy.
+    pub by_hand: Vec<String>,
+    /// What should be known.
+    pub notes: Vec<String>,
+    /// What is wrong with the boot configuration as it stands.
+    pub mistakes: Vec<Mistake>,
+}
+
+/// Makes the proposal.
+#[must_use]
+pub fn propose(situation: &Situation<'_>, wish: &Wish) -> Proposal {
+    let mut proposal = Proposal {
+        outcome: Outcome::NothingToDo,
+        summary: String::new(),
+        plan: Plan { summary: String::new(), steps: Vec::new(), accepted: Vec::new() },
+        target: None,
+        cmdline: Change::default(),
+        boot_by: None,
+        verify_first: false,
+        reboot: false,
+        refused: Vec::new(),
+        by_hand: Vec::new(),
+        notes: Vec::new(),
+        mistakes: crate::mistakes::find(situation.system),
+    };
+    if guard::foreign_kernel(situation, &mut proposal) {
+        return proposal;
+    }
+    choose::choose(situation, wish, &mut proposal);
+    guard::guard(situation, wish, &mut proposal);
+    steps::build(situation, wish, &mut proposal);
+    conclude(situation, &mut proposal);
+    proposal
+}
+
+/// The word and the sentence.
+fn conclude(situation: &Situation<'_>, proposal: &mut Proposal) {
+    use clocksmith_diagnose::Verdict;
+    let verdict = situation.diagnosis.verdict;
+    let current = situation.diagnosis.current.name.as_deref().unwrap_or("an unknown clocksource");
+    (proposal.outcome, proposal.summary) = if !proposal.plan.steps.is_empty() {
+        (Outcome::Planned, proposal.plan.summary.clone())
+    } else if !proposal.refused.is_empty() {
+        let what: Vec<&str> = proposal.refused.iter().map(|r| r.what.as_str()).collect();
+        (Outcome::Refused, format!("not done: {}", what.join("; ")))
+    } else if !proposal.by_hand.is_empty() {
+        (Outcome::ByHand, "what helps must be done by hand, or in another place".to_owned())
+    } else if proposal.target.is_some() || !proposal.cmdline.is_empty() {
+        (Outcome::NothingToDo, "nothing to do: it is so already".to_owned())
+    } else if verdict == Verdict::Unknown {
+        (
+            Outcome::Undetermined,
+            "nothing is changed: the evidence does not say what is wrong".to_owned(),
+        )
+    } else if verdict == Verdict::Ok {
+        (Outcome::NothingToDo, format!("nothing to fix: {current} is in use, and fast to read"))
+    } else {
+        (
+            Outcome::NothingToDo,
+            format!("nothing on this system fixes it: {}", situation.diagnosis.headline),
+        )
+    };
+}

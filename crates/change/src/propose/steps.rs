@@ -1,0 +1,170 @@
+//! The steps, in order: the running kernel first, then what is for later boots.
+
+use super::{Boot, Proposal, Refused, Situation, Wish};
+use crate::boot;
+use crate::plan::{Action, Step};
+use crate::unit::{self, UNIT};
+use std::path::PathBuf;
+
+/// Where the administrator's units are.
+const UNITS: &str = "/etc/systemd/system";
+/// OpenRC's directory of scripts at boot.
+const LOCAL: &str = "/etc/local.d/clocksmith.start";
+
+pub(super) fn build(situation: &Situation<'_>, wish: &Wish, proposal: &mut Proposal) {
+    let system = situation.system;
+    let current = situation.diagnosis.current.name.as_deref();
+    let mut done = Vec::new();
+    if let Some(target) = proposal.target.clone() {
+        if system.live && current != Some(target.as_str()) {
+            proposal.plan.steps.push(runtime(&target, current));
+            done.push(format!("use {target} now"));
+        }
+        if matches!(wish.boot, Boot::Auto | Boot::Unit) && at_boot(situation, &target, proposal) {
+            done.push(format!("choose {target} at each boot"));
+        }
+    }
+    if !proposal.cmdline.is_empty() && wish.boot != Boot::None {
+        command_line(situation, proposal, &mut done);
+    } else if !proposal.cmdline.is_empty() {
+        proposal.notes.push("nothing is changed for later boots, as was asked for".to_owned());
+    }
+    proposal.plan.summary = done.join("; ");
+}
+
+fn runtime(target: &str, current: Option<&str>) -> Step {
+    let from = current.map_or_else(String::new, |name| format!(" instead of {name}"));
+    let risk = if target == "tsc" {
+        "if the TSCs of two CPUs differ, time goes backward between them, which verify looks for before \
+         and after; a guest that is restored or moved keeps a stale wall clock until NTP steps it"
+    } else {
+        "none for the time: the kernel takes the former one back if it must"
+    };
+    Step {
+        action: Action::Clocksource { name: target.to_owned() },
+        why: format!("the running kernel uses {target}{from}, without a reboot"),
+        risk: risk.to_owned(),
+    }
+}
+
+/// A unit, or a script of OpenRC; whether there is something to do.
+fn at_boot(situation: &Situation<'_>, target: &str, proposal: &mut Proposal) -> bool {
+    let system = situation.system;
+    let before = proposal.plan.steps.len();
+    if system.read_only.iter().any(|directory| directory.ends_with("etc")) || system.marks.nixos {
+        proposal.notes.push(
+            "/etc is made by this system's own tool: the choice is kept by what `clocksmith fix --format \
+             nixos` (or ignition, ansible, ...) prints"
+                .to_owned(),
+        );
+        return false;
+    }
+    let risk = "none for the boot: it writes when the system runs, and fails alone";
+    if system.systemd {
+        let path = format!("{UNITS}/{UNIT}");
+        let content = unit::unit(target);
+        if system.text(&path) == Some(content.as_str()) {
+            proposal.notes.push(format!("{path} does so already"));
+            return false;
+        }
+        proposal.plan.steps.push(boot::write(
+            &path,
+            content,
+            "a choice through sysfs is lost at a reboot; this unit makes it again, checks that it is \
+             available, and reads it back",
+            risk,
+        ));
+        proposal.plan.steps.push(Step {
+            action: Action::Link {
+                path: PathBuf::from(format!("{UNITS}/multi-user.target.wants/{UNIT}")),
+                target: PathBuf::from(&path),
+            },
+            why: "this is what `systemctl enable` does".to_owned(),
+            risk: "none".to_owned(),
+        });
+        if system.live {
+            proposal.plan.steps.push(systemctl(
+                &["daemon-reload"],
+                Some(&["daemon-reload"]),
+                "systemd reads its units again",
+            ));
+            proposal.plan.steps.push(systemctl(
+                &["restart", UNIT],
+                Some(&["stop", UNIT]),
+                "proves now that the unit works at a boot",
+            ));
+        }
+    } else if system.openrc {
+        let mut content = format!(
+            "#!/bin/sh\n# Made by clocksmith: chooses the clocksource {target} at each boot.\n"
+        );
+        content.push_str(&unit::script(target, unit::SYSFS).join("\n"));
+        content.push('\n');
+        if system.text(LOCAL) == Some(content.as_str()) {
+            return false;
+        }
+        let mut step =
+            boot::write(LOCAL, content, "OpenRC's `local` service runs it at each boot", risk);
+        if let Action::Write { mode, .. } = &mut step.action {
+            *mode = 0o755;
+        }
+        proposal.plan.steps.push(step);
+        proposal
+            .by_hand
+            .push("rc-update add local default   # if `local` is not in a runlevel yet".to_owned());
+    } else {
+        proposal
+            .notes
+            .push("no systemd and no OpenRC: for later boots use --boot cmdline".to_owned());
+    }
+    proposal.plan.steps.len() > before
+}
+
+fn systemctl(words: &[&str], undo: Option<&[&str]>, why: &str) -> Step {
+    let command = |words: &[&str]| {
+        std::iter::once("systemctl").chain(words.iter().copied()).map(str::to_owned).collect()
+    };
+    Step {
+        action: Action::Run {
+            command: command(words),
+            rewrites: Vec::new(),
+            undo: undo.map(command),
+            regenerate: None,
+        },
+        why: why.to_owned(),
+        risk: "none".to_owned(),
+    }
+}
+
+fn command_line(situation: &Situation<'_>, proposal: &mut Proposal, done: &mut Vec<String>) {
+    let change = proposal.cmdline.clone();
+    match boot::plan(situation.system, &change) {
+        Ok(way) => {
+            proposal.boot_by = Some(way.by);
+            proposal.notes.extend(way.notes);
+            proposal.by_hand.extend(way.by_hand);
+            if way.steps.is_empty() {
+                if proposal.by_hand.is_empty() {
+                    proposal.notes.push(format!("{} has it so already", way.by));
+                }
+                return;
+            }
+            let mut parts = Vec::new();
+            if !change.add.is_empty() {
+                parts.push(format!("add {}", change.add.join(" ")));
+            }
+            if !change.remove.is_empty() {
+                parts.push(format!("take {} away", change.remove.join(" ")));
+            }
+            done.push(format!("kernel command line of later boots: {}", parts.join(", ")));
+            proposal.plan.steps.extend(way.steps);
+            proposal.reboot = true;
+        }
+        Err(error) => proposal.refused.push(Refused {
+            what: "changing the kernel command line".to_owned(),
+            because: error.to_string(),
+            source: "the boot configuration of this system".to_owned(),
+            accept: None,
+        }),
+    }
+}

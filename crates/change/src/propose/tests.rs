@@ -1,0 +1,240 @@
+//! Machines, wishes, and what comes of them.
+
+use super::*;
+use crate::plan::Action;
+use clocksmith_diagnose::{Path, Read, Verdict, diagnose};
+use clocksmith_facts::Origin;
+use clocksmith_facts::collect;
+use clocksmith_facts::log::KernelLog;
+use clocksmith_facts::tree::MemoryTree;
+use clocksmith_kernel::{Machine, predict};
+
+const SYSFS: &str = "sys/devices/system/clocksource/clocksource0";
+
+/// A machine by its clocksources, command line and log.
+struct Case {
+    facts: Facts,
+    diagnosis: Diagnosis,
+    system: System,
+}
+
+fn machine(available: &str, current: &str, cmdline: &str, log: &str) -> Case {
+    let mut tree = MemoryTree::new("memory");
+    tree.insert(&format!("{SYSFS}/available_clocksource"), format!("{available} \n").into_bytes());
+    tree.insert(&format!("{SYSFS}/current_clocksource"), format!("{current}\n").into_bytes());
+    tree.insert("proc/cmdline", format!("{cmdline}\n").into_bytes());
+    tree.insert("proc/version", b"Linux version 6.1.0-18-amd64 (x@y) (gcc) #1 SMP\n".to_vec());
+    tree.insert(
+        "proc/cpuinfo",
+        b"processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: x\nflags\t\t: fpu tsc constant_tsc nonstop_tsc\n"
+            .to_vec(),
+    );
+    let mut facts = collect::collect(&tree, Origin::Root("memory".into()));
+    if !log.is_empty() {
+        let log = format!("[    0.000000] Linux version 6.1.0-18-amd64 (x@y) (gcc) #1 SMP\n{log}");
+        let log = KernelLog::scan(log.as_bytes(), "dmesg").unwrap();
+        facts.log = Facts::from_log(log).log;
+    }
+    let model = Machine::of(&facts);
+    let slow = ["hpet", "acpi_pm", "xen"].contains(&current);
+    let path = if slow { Path::Syscall } else { Path::Vdso };
+    let read = Read {
+        clock: "CLOCK_MONOTONIC".into(),
+        path,
+        ns: Some(if slow { 900.0 } else { 20.0 }),
+        syscall_ns: Some(950.0),
+    };
+    let diagnosis = diagnose(&facts, &model, &predict(&model), vec![read]);
+    let mut system = System { live: true, systemd: true, ..System::default() };
+    system.os.id = "debian".into();
+    system.programs.insert("update-grub".into());
+    let line = format!("BOOT_IMAGE=/vmlinuz {cmdline}\n");
+    let settings = format!("GRUB_CMDLINE_LINUX_DEFAULT=\"{cmdline}\"\nGRUB_CMDLINE_LINUX=\"\"\n");
+    system = system.with("/proc/cmdline", &line).with("/etc/default/grub", &settings);
+    Case { facts, diagnosis, system }
+}
+
+impl Case {
+    fn propose(&self, checked: Checked, wish: &Wish) -> Proposal {
+        let situation = Situation {
+            diagnosis: &self.diagnosis,
+            facts: &self.facts,
+            system: &self.system,
+            checked,
+        };
+        propose(&situation, wish)
+    }
+}
+
+fn passed() -> Checked {
+    Checked::Passed("verify passed".into())
+}
+
+/// The steps in short.
+fn short(proposal: &Proposal) -> Vec<String> {
+    let steps = proposal.plan.steps.iter();
+    steps
+        .map(|step| match &step.action {
+            Action::Write { path, .. } => path.file_name().unwrap().to_string_lossy().into_owned(),
+            Action::Link { .. } => "link".to_owned(),
+            Action::Run { command, .. } => command.join(" "),
+            Action::Clocksource { name } => name.clone(),
+            Action::Remove { .. } => "remove".to_owned(),
+        })
+        .collect()
+}
+
+fn to(name: &str) -> Wish {
+    Wish { to: Some(name.into()), ..Wish::default() }
+}
+
+fn param(word: &str) -> Wish {
+    Wish { add: vec![word.into()], ..Wish::default() }
+}
+
+const UNIT: [&str; 4] = [
+    "clocksmith-clocksource.service",
+    "link",
+    "systemctl daemon-reload",
+    "systemctl restart clocksmith-clocksource.service",
+];
+
+#[test]
+fn nothing_is_done_where_nothing_is_wrong() {
+    let good = machine("tsc hpet acpi_pm", "tsc", "quiet", "");
+    let proposal = good.propose(passed(), &Wish::default());
+    assert_eq!(
+        (proposal.outcome, short(&proposal).len()),
+        (Outcome::NothingToDo, 0),
+        "{proposal:?}"
+    );
+}
+
+#[test]
+fn a_usable_tsc_is_chosen_now_and_at_each_boot() {
+    for (available, current) in [("xen tsc hpet acpi_pm", "xen"), ("tsc hpet acpi_pm", "hpet")] {
+        let slow = machine(available, current, "quiet", "");
+        let proposal = slow.propose(passed(), &Wish::default());
+        assert_eq!(proposal.outcome, Outcome::Planned, "{proposal:?}");
+        let mut expected = vec!["tsc"];
+        expected.extend(UNIT);
+        assert_eq!(short(&proposal), expected);
+        assert!(!proposal.reboot && !proposal.verify_first);
+        // Not verified in this boot: that is done before.
+        assert!(slow.propose(Checked::NotYet, &Wish::default()).verify_first);
+        let wish = Wish { boot: Boot::None, ..Wish::default() };
+        assert_eq!(short(&slow.propose(passed(), &wish)), ["tsc"]);
+    }
+}
+
+#[test]
+fn what_the_measurement_speaks_against_is_refused() {
+    let slow = machine("tsc hpet acpi_pm", "hpet", "quiet", "");
+    let failed = Checked::Failed("the counters of two CPUs are apart".into());
+    let proposal = slow.propose(failed.clone(), &Wish::default());
+    assert_eq!((proposal.outcome, short(&proposal).len()), (Outcome::Refused, 0), "{proposal:?}");
+    assert_eq!(proposal.refused[0].accept.as_deref(), Some(BACKWARD));
+    let unknown = slow.propose(Checked::Unknown("too busy".into()), &Wish::default());
+    assert_eq!(unknown.outcome, Outcome::Refused);
+    assert_eq!(unknown.refused[0].accept.as_deref(), Some(UNVERIFIED));
+    // Accepted by name, and recorded.
+    let accept = Accept { backward: true, unverified: false };
+    let proposal = slow.propose(failed, &Wish { accept, ..Wish::default() });
+    assert_eq!(proposal.outcome, Outcome::Planned);
+    assert!(
+        proposal.plan.accepted[0].starts_with("--accept-time-may-go-backward: verify measured")
+    );
+}
+
+#[test]
+fn the_words_in_the_way_go() {
+    let slow = machine("tsc hpet acpi_pm", "hpet", "quiet clocksource=hpet", "");
+    let wish = Wish { boot: Boot::Cmdline, ..Wish::default() };
+    let proposal = slow.propose(passed(), &wish);
+    assert_eq!(proposal.cmdline.remove, ["clocksource=hpet"], "{proposal:?}");
+    assert_eq!(short(&proposal).first().map(String::as_str), Some("tsc"));
+    assert!(proposal.reboot);
+    let off = machine(
+        "hpet acpi_pm",
+        "hpet",
+        "quiet notsc",
+        "[    0.1] tsc: Kernel compiled with CONFIG_X86_TSC, cannot disable TSC completely\n",
+    );
+    let proposal = off.propose(passed(), &Wish::default());
+    assert_eq!(proposal.cmdline.remove, ["notsc"], "{:?}", off.diagnosis.causes);
+    assert_eq!(short(&proposal), ["grub", "update-grub"]);
+}
+
+const WARP: &str = "[    0.180000] TSC synchronization [CPU#0 -> CPU#1]:\n\
+                    [    0.180000] Measured 66930 cycles TSC warp between CPUs, turning off TSC clock.\n\
+                    [    0.180000] tsc: Marking TSC unstable due to check_tsc_sync_source failed\n";
+
+#[test]
+fn a_measured_warp_is_not_switched_off() {
+    let warped = machine("hpet acpi_pm", "hpet", "quiet", WARP);
+    for wish in [Wish::default(), param("tsc=reliable")] {
+        let proposal = warped.propose(passed(), &wish);
+        assert_eq!(
+            (proposal.outcome, short(&proposal).len()),
+            (Outcome::Refused, 0),
+            "{proposal:?}"
+        );
+        assert_eq!(proposal.refused[0].what, "tsc=reliable");
+        assert!(proposal.refused[0].because.contains("backwards"), "{proposal:?}");
+        let accept = Accept { backward: true, unverified: false };
+        let proposal = warped.propose(passed(), &Wish { accept, ..wish });
+        assert_eq!(proposal.cmdline.add, ["tsc=reliable"]);
+        assert_eq!(short(&proposal), ["90-clocksmith.cfg", "update-grub"]);
+        assert!(proposal.plan.accepted[0].starts_with(BACKWARD));
+    }
+    let proposal = warped.propose(passed(), &to("tsc"));
+    assert_eq!(proposal.outcome, Outcome::Refused);
+    assert_eq!(proposal.refused[0].accept, None, "the kernel does not offer it");
+}
+
+#[test]
+fn a_wish_that_makes_no_sense_is_refused() {
+    let slow = machine("tsc hpet acpi_pm", "hpet", "quiet", "");
+    for (wish, word) in [
+        (to("kvmclock"), "kvm-clock may be meant"),
+        (to("kvm-clock"), "does not offer"),
+        (to("jiffies"), "stand still"),
+        (to("a b"), "no name"),
+        (param("tsc=reliable,nowatchdog"), "compared as a whole"),
+        (param("clocksource=tcs"), "no clocksource"),
+        (param("x\"; reboot #"), "cannot be written"),
+    ] {
+        let proposal = slow.propose(passed(), &wish);
+        assert_eq!((proposal.outcome, short(&proposal).len()), (Outcome::Refused, 0), "{wish:?}");
+        assert!(proposal.refused[0].because.contains(word), "{:?}", proposal.refused);
+    }
+    let proposal = slow.propose(passed(), &param("notsc"));
+    assert_eq!(short(&proposal), ["90-clocksmith.cfg", "update-grub"]);
+}
+
+#[test]
+fn a_container_changes_nothing() {
+    let mut inside = machine("tsc hpet", "hpet", "quiet", "");
+    inside.facts.environment.container =
+        clocksmith_facts::Fact::known(Some("docker".into()), clocksmith_facts::Source::new("x"));
+    let proposal = inside.propose(passed(), &to("tsc"));
+    assert_eq!(proposal.outcome, Outcome::Refused);
+    assert!(proposal.refused[0].because.contains("host"));
+}
+
+#[test]
+fn a_system_in_a_directory_has_no_running_kernel() {
+    let mut root = machine("tsc hpet acpi_pm", "hpet", "quiet", "");
+    root.system.live = false;
+    let proposal = root.propose(Checked::NotYet, &to("tsc"));
+    assert_eq!(proposal.refused[0].accept.as_deref(), Some(UNVERIFIED));
+    let accept = Accept { backward: false, unverified: true };
+    let proposal = root.propose(Checked::NotYet, &Wish { accept, ..to("tsc") });
+    assert_eq!(short(&proposal), ["clocksmith-clocksource.service", "link"]);
+}
+
+#[test]
+fn verdicts_of_verify_are_read() {
+    assert_eq!(Checked::of(None), Checked::NotYet);
+    assert_eq!(machine("tsc", "tsc", "", "").diagnosis.verdict, Verdict::Ok);
+}

@@ -1,0 +1,108 @@
+//! What system this is, as far as a change must know: distribution, boot loader, who owns the kernel
+//! command line, service manager. Plain data: planning on it is pure.
+//!
+//! What lives here: reading it ([`read`]), through a root directory, and nothing else that touches the
+//! machine. What must not live here: how a boot loader's files are edited ([`crate::boot`]).
+
+pub mod os;
+mod read;
+mod root;
+
+pub use os::Os;
+pub use read::read;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// A system in short.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct System {
+    /// From os-release.
+    pub os: Os,
+    /// Whether it is the running one: its programs can be run.
+    pub live: bool,
+    /// Texts of files that matter, by absolute path; what is not there is not in it.
+    pub files: BTreeMap<PathBuf, Text>,
+    /// Programs that were looked for and found, by name.
+    pub programs: BTreeSet<String>,
+    /// Unified kernel images: the command line is inside them, and signed with them.
+    pub unified: Vec<PathBuf>,
+    /// Whether systemd is the service manager (running, or installed in another root).
+    pub systemd: bool,
+    /// Whether OpenRC is.
+    pub openrc: bool,
+    /// Marks of systems whose own tool owns the command line.
+    pub marks: Marks,
+    /// Directories that are mounted read-only, of those that a change could write to.
+    pub read_only: Vec<PathBuf>,
+}
+
+/// Marks of systems whose own tool owns the command line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// `/run/ostree-booted`, or `/ostree` with a deployment.
+    pub ostree: bool,
+    /// Made by bootc: its status program and `/usr/lib/bootc`.
+    pub bootc: bool,
+    /// `/etc/NIXOS`.
+    pub nixos: bool,
+}
+
+/// What a file holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Text {
+    /// Its text.
+    Is(String),
+    /// It is there and cannot be used: why.
+    Not(String),
+}
+
+impl System {
+    /// The text of a file.
+    #[must_use]
+    pub fn text(&self, path: impl AsRef<Path>) -> Option<&str> {
+        match self.files.get(path.as_ref()) {
+            Some(Text::Is(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Why a file that is there cannot be used.
+    #[must_use]
+    pub fn trouble(&self, path: impl AsRef<Path>) -> Option<&str> {
+        match self.files.get(path.as_ref()) {
+            Some(Text::Not(why)) => Some(why),
+            _ => None,
+        }
+    }
+
+    /// Whether a program was found.
+    #[must_use]
+    pub fn has(&self, program: &str) -> bool {
+        self.programs.contains(program)
+    }
+
+    /// Files below a directory with texts, in the order of their names.
+    pub fn below<'a>(&'a self, directory: &'a str) -> impl Iterator<Item = (&'a Path, &'a str)> {
+        self.files.iter().filter_map(move |(path, text)| {
+            let inside = path.parent() == Some(Path::new(directory));
+            match text {
+                Text::Is(text) if inside => Some((path.as_path(), text.as_str())),
+                _ => None,
+            }
+        })
+    }
+
+    /// The running kernel's command line, where it is known.
+    #[must_use]
+    pub fn cmdline(&self) -> Option<&str> {
+        self.text("/proc/cmdline").map(|text| text.trim_end_matches('\n'))
+    }
+
+    /// Adds a text, for tests and for what-ifs.
+    #[must_use]
+    pub fn with(mut self, path: &str, text: &str) -> Self {
+        self.files.insert(PathBuf::from(path), Text::Is(text.to_owned()));
+        self
+    }
+}

@@ -1,0 +1,166 @@
+//! Reads a [`System`] from a root directory.
+
+use super::root::Root;
+use super::{Marks, Os, System, Text};
+use std::path::{Path, PathBuf};
+
+/// Longest file, in bytes; grub.cfg of a machine with many kernels has some hundred kilobytes.
+const LIMIT: u64 = 4 << 20;
+
+/// Files whose text matters.
+const FILES: &[&str] = &[
+    "/proc/cmdline",
+    "/etc/default/grub",
+    "/boot/grub/grub.cfg",
+    "/boot/grub2/grub.cfg",
+    "/boot/grub2/grubenv",
+    "/boot/grub/grubenv",
+    "/usr/sbin/grub-mkconfig",
+    "/usr/sbin/grub2-mkconfig",
+    "/etc/kernel/cmdline",
+    "/usr/lib/kernel/cmdline",
+    "/etc/kernel/install.conf",
+    "/etc/kernel/uki.conf",
+    "/etc/machine-id",
+    "/etc/update-extlinux.conf",
+    "/etc/default/u-boot",
+    "/boot/extlinux.conf",
+    "/boot/extlinux/extlinux.conf",
+    "/etc/zipl.conf",
+    "/boot/cmdline.txt",
+    "/boot/firmware/cmdline.txt",
+    "/etc/local.d/clocksmith.start",
+    "/etc/systemd/system/clocksmith-clocksource.service",
+];
+
+/// Where `$BOOT` may be: the extended boot loader partition, then the EFI system partition, by the
+/// Boot Loader Specification and bootctl(1).
+pub(super) const BOOTS: [&str; 3] = ["/boot", "/efi", "/boot/efi"];
+
+/// Directories of files that matter, with the ends of their names.
+const DIRECTORIES: &[(&str, &str)] = &[
+    ("/etc/default/grub.d", ".cfg"),
+    ("/boot/loader/entries", ".conf"),
+    ("/efi/loader/entries", ".conf"),
+    ("/boot/efi/loader/entries", ".conf"),
+];
+
+/// Programs that own boot configuration.
+const PROGRAMS: &[&str] = &[
+    "update-grub",
+    "grub-mkconfig",
+    "grub2-mkconfig",
+    "grubby",
+    "kernel-install",
+    "bootctl",
+    "sdbootutil",
+    "update-extlinux",
+    "u-boot-update",
+    "zipl",
+    "rpm-ostree",
+    "ostree",
+    "bootc",
+    "nixos-rebuild",
+    "transactional-update",
+    "systemctl",
+    "rc-update",
+];
+
+/// Where programs are.
+const PATHS: [&str; 6] =
+    ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+
+/// Reads what system lies below a root directory. Nothing that is missing is an error: an empty
+/// directory is a system of which nothing is known.
+#[must_use]
+pub fn read(path: &Path) -> System {
+    let root = Root(path);
+    let live = path == Path::new("/");
+    let mut system = System { live, ..System::default() };
+    let mut take = |name: String| {
+        if let Some(read) = root.read(&name, LIMIT) {
+            let text = match read.map(String::from_utf8) {
+                Ok(Ok(text)) => Text::Is(text),
+                Ok(Err(_)) => Text::Not("it is not UTF-8 text".to_owned()),
+                Err(error) => Text::Not(error.to_string()),
+            };
+            system.files.insert(PathBuf::from(name), text);
+        }
+    };
+    for file in FILES {
+        take((*file).to_owned());
+    }
+    for (directory, suffix) in DIRECTORIES {
+        for name in root.names(directory, suffix) {
+            take(format!("{directory}/{name}"));
+        }
+    }
+    for file in ["/etc/os-release", "/usr/lib/os-release"] {
+        if let Some(Ok(bytes)) = root.read(file, LIMIT) {
+            system.os = Os::parse(&String::from_utf8_lossy(&bytes));
+            break;
+        }
+    }
+    for program in PROGRAMS {
+        if PATHS.iter().any(|path| root.exists(&format!("{path}/{program}"))) {
+            system.programs.insert((*program).to_owned());
+        }
+    }
+    for boot in BOOTS {
+        let directory = format!("{boot}/EFI/Linux");
+        let images = root.names(&directory, ".efi").into_iter();
+        system.unified.extend(images.map(|name| PathBuf::from(format!("{directory}/{name}"))));
+    }
+    let installed = ["/usr/lib/systemd/systemd", "/lib/systemd/systemd"];
+    system.systemd = if live {
+        root.exists("/run/systemd/system")
+    } else {
+        installed.iter().any(|path| root.exists(path))
+    };
+    system.openrc = !system.systemd && root.exists("/sbin/openrc");
+    system.marks = Marks {
+        ostree: root.exists("/run/ostree-booted") || root.exists("/ostree/deploy"),
+        bootc: system.programs.contains("bootc") && root.exists("/usr/lib/bootc"),
+        nixos: root.exists("/etc/NIXOS"),
+    };
+    system.read_only = ["/etc", "/boot", "/usr"]
+        .into_iter()
+        .filter(|directory| {
+            let stat = root.real(directory).and_then(|real| rustix::fs::statvfs(real).ok());
+            stat.is_some_and(|stat| stat.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY))
+        })
+        .map(PathBuf::from)
+        .collect();
+    system
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_root_directory_is_read_and_an_empty_one_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let system = read(dir.path());
+        assert!(system.files.is_empty() && !system.live && !system.systemd);
+        for (path, text) in [
+            ("etc/os-release", "ID=debian\n"),
+            ("etc/default/grub", "A=b\n"),
+            ("etc/default/grub.d/x.cfg", "C=d\n"),
+            ("etc/default/grub.d/x.cfg.dpkg-old", "C=d\n"),
+            ("usr/sbin/update-grub", "#!/bin/sh\n"),
+            ("usr/lib/systemd/systemd", ""),
+        ] {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        fs::write(dir.path().join("etc/zipl.conf"), b"\xff\xfe").unwrap();
+        let system = read(dir.path());
+        assert!(system.os.is("debian") && system.systemd && system.has("update-grub"));
+        assert_eq!(system.text("/etc/default/grub"), Some("A=b\n"));
+        assert_eq!(system.below("/etc/default/grub.d").count(), 1);
+        assert!(system.trouble("/etc/zipl.conf").unwrap().contains("UTF-8"));
+    }
+}

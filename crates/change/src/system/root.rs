@@ -1,0 +1,123 @@
+//! Reading below a root directory: links are followed inside it, as the system itself would, and lead
+//! nowhere else.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
+
+/// Most links on one way; as the kernel's `MAXSYMLINKS`.
+const LINKS: u32 = 40;
+
+/// A root directory.
+pub(super) struct Root<'a>(pub(super) &'a Path);
+
+impl Root<'_> {
+    /// Where a path of that system really is.
+    fn find(&self, path: &str) -> Option<PathBuf> {
+        let mut todo: Vec<OsString> = parts(Path::new(path));
+        let mut at = PathBuf::new();
+        let mut links = 0;
+        while let Some(part) = todo.pop() {
+            if part == ".." {
+                at.pop();
+                continue;
+            }
+            let here = self.0.join(&at).join(&part);
+            let meta = fs::symlink_metadata(&here).ok()?;
+            if !meta.file_type().is_symlink() {
+                at.push(part);
+                continue;
+            }
+            links += 1;
+            if links > LINKS {
+                return None;
+            }
+            let target = fs::read_link(&here).ok()?;
+            if target.is_absolute() {
+                at = PathBuf::new();
+            }
+            todo.extend(parts(&target));
+        }
+        Some(self.0.join(at))
+    }
+
+    pub(super) fn exists(&self, path: &str) -> bool {
+        self.find(path).is_some()
+    }
+
+    pub(super) fn real(&self, path: &str) -> Option<PathBuf> {
+        self.find(path)
+    }
+
+    /// A regular file of at most `limit` bytes.
+    pub(super) fn read(&self, path: &str, limit: u64) -> Option<io::Result<Vec<u8>>> {
+        let place = self.find(path)?;
+        let meta = fs::metadata(&place).ok()?;
+        if !meta.is_file() {
+            return None;
+        }
+        let read = || {
+            let mut bytes = Vec::new();
+            fs::File::open(&place)?.take(limit + 1).read_to_end(&mut bytes)?;
+            if bytes.len() as u64 > limit {
+                return Err(io::Error::other(format!("it is longer than {limit} bytes")));
+            }
+            Ok(bytes)
+        };
+        Some(read())
+    }
+
+    /// Names in a directory that end so, sorted.
+    pub(super) fn names(&self, directory: &str, suffix: &str) -> Vec<String> {
+        let Some(place) = self.find(directory) else { return Vec::new() };
+        let Ok(entries) = fs::read_dir(place) else { return Vec::new() };
+        let mut names: Vec<String> = entries
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .filter(|name| name.ends_with(suffix))
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+/// The parts of a path, last first.
+fn parts(path: &Path) -> Vec<OsString> {
+    let mut parts: Vec<OsString> = path
+        .components()
+        .filter_map(|part| match part {
+            Component::Normal(name) => Some(name.to_owned()),
+            Component::ParentDir => Some(OsString::from("..")),
+            _ => None,
+        })
+        .collect();
+    parts.reverse();
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn links_stay_inside() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root(dir.path());
+        fs::create_dir_all(dir.path().join("usr/lib")).unwrap();
+        fs::write(dir.path().join("usr/lib/os-release"), "ID=x\n").unwrap();
+        fs::create_dir_all(dir.path().join("etc")).unwrap();
+        symlink("../usr/lib/os-release", dir.path().join("etc/a")).unwrap();
+        symlink("/usr/lib/os-release", dir.path().join("etc/b")).unwrap();
+        symlink("../../../../../../usr/lib/os-release", dir.path().join("etc/c")).unwrap();
+        symlink("/etc/loop", dir.path().join("etc/loop")).unwrap();
+        symlink("/etc/passwd", dir.path().join("etc/d")).unwrap();
+        for name in ["a", "b", "c"] {
+            assert_eq!(root.read(&format!("/etc/{name}"), 99).unwrap().unwrap(), b"ID=x\n");
+        }
+        assert!(root.read("/etc/loop", 99).is_none());
+        assert!(root.read("/etc/d", 99).is_none());
+        assert!(root.read("/etc/a", 3).unwrap().is_err());
+        assert_eq!(root.names("/etc", "a"), ["a"]);
+    }
+}

@@ -1,0 +1,347 @@
+//! `fix --json`.
+
+use clocksmith_change::boot::Change;
+use clocksmith_change::journal::{Entry, Report, StepStatus};
+use clocksmith_change::mistakes::Mistake;
+use clocksmith_change::propose::{Outcome, Proposal, Refused};
+use clocksmith_change::system::System;
+use clocksmith_change::{Action, Step};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// `fix --json`.
+#[derive(Serialize, JsonSchema, Debug)]
+pub(crate) struct FixReport {
+    /// Always `clocksmith.fix.v1`.
+    schema: &'static str,
+    /// What was asked for.
+    pub(crate) mode: Mode,
+    /// What came of it, in one word.
+    pub(crate) result: Came,
+    /// In one sentence.
+    pub(crate) headline: String,
+    /// The root directory of the system; null for this machine.
+    pub(crate) root: Option<String>,
+    /// The clocksource in use at the end.
+    pub(crate) clocksource: Option<String>,
+    /// The clocksource that is wanted.
+    pub(crate) target: Option<String>,
+    /// What changes on the kernel command line.
+    pub(crate) cmdline: Option<Change>,
+    /// What owns the command line, where it changes.
+    pub(crate) boot_by: Option<String>,
+    /// The steps, in order.
+    pub(crate) steps: Vec<StepReport>,
+    /// Whether it takes effect with the next boot only.
+    pub(crate) reboot: bool,
+    /// Risks that were accepted by name.
+    pub(crate) accepted: Vec<String>,
+    /// What is not done, and why.
+    pub(crate) refused: Vec<Refused>,
+    /// What a person must do: lines to copy.
+    pub(crate) by_hand: Vec<String>,
+    /// What should be known.
+    pub(crate) notes: Vec<String>,
+    /// What is wrong with the boot configuration as it stands.
+    pub(crate) mistakes: Vec<Mistake>,
+    /// What `verify` said, before and after.
+    pub(crate) verified: Vec<String>,
+    /// What a read of CLOCK_MONOTONIC cost, where it was measured.
+    pub(crate) reads: Option<Gain>,
+    /// The number of the change that was made.
+    pub(crate) change: Option<u64>,
+    /// With --status: every change in force.
+    pub(crate) changes: Vec<ChangeReport>,
+    /// What was taken back: by --undo, or because it did not hold, or of a run that was killed.
+    pub(crate) taken_back: Vec<TakenBack>,
+}
+
+/// What was asked for.
+#[derive(Serialize, JsonSchema, Debug, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Mode {
+    /// A plan.
+    Plan,
+    /// `--apply`.
+    Apply,
+    /// `--undo`.
+    Undo,
+    /// `--status`.
+    Status,
+}
+
+/// What came of it.
+#[derive(Serialize, JsonSchema, Debug, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Came {
+    /// Nothing is wrong that could be fixed here, or nothing is in force.
+    NothingToDo,
+    /// There is a plan.
+    Planned,
+    /// What helps must be done by a person.
+    ByHand,
+    /// What would help is refused.
+    Refused,
+    /// The evidence does not say.
+    Undetermined,
+    /// Done.
+    Applied,
+    /// Done, and put back, because it did not hold.
+    RolledBack,
+    /// Taken back.
+    Undone,
+    /// Every change still holds.
+    InForce,
+    /// Some change does not hold any more.
+    NotInForce,
+    /// A change holds in files, and the next boot will take it.
+    WaitsForReboot,
+}
+
+impl From<Outcome> for Came {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::NothingToDo => Self::NothingToDo,
+            Outcome::Planned => Self::Planned,
+            Outcome::ByHand => Self::ByHand,
+            Outcome::Refused => Self::Refused,
+            Outcome::Undetermined => Self::Undetermined,
+        }
+    }
+}
+
+/// A step.
+#[derive(Serialize, JsonSchema, Debug)]
+pub(crate) struct StepReport {
+    /// What is done.
+    pub(crate) action: Action,
+    /// Why.
+    pub(crate) why: String,
+    /// What it risks.
+    pub(crate) risk: String,
+    /// How it is taken back.
+    pub(crate) undo: String,
+    /// How it is checked.
+    pub(crate) verified: String,
+    /// A unified diff, for a file.
+    pub(crate) diff: Option<String>,
+    /// With --status: `in-force`, `changed`, `gone`, `left` or `unknown`, with what was seen.
+    pub(crate) holds: Option<String>,
+}
+
+/// What a read cost before and after, in nanoseconds.
+#[derive(Serialize, JsonSchema, Debug, Clone, Copy)]
+pub(crate) struct Gain {
+    /// Before.
+    pub(crate) before_ns: f64,
+    /// After.
+    pub(crate) after_ns: f64,
+    /// How many times as fast.
+    pub(crate) ratio: f64,
+}
+
+/// A change in force.
+#[derive(Serialize, JsonSchema, Debug)]
+pub(crate) struct ChangeReport {
+    /// Its number.
+    pub(crate) id: u64,
+    /// What it did.
+    pub(crate) summary: String,
+    /// When, in seconds since 1970.
+    pub(crate) begun: i64,
+    /// Risks that were accepted by name.
+    pub(crate) accepted: Vec<String>,
+    /// Its steps, each with whether it holds.
+    pub(crate) steps: Vec<StepReport>,
+    /// What else was seen: the unit's result, the running kernel's command line.
+    pub(crate) seen: Vec<String>,
+    /// Whether it holds; `waits-for-reboot` where only the next boot can show it.
+    pub(crate) holds: Came,
+}
+
+/// What was taken back.
+#[derive(Serialize, JsonSchema, Debug)]
+pub(crate) struct TakenBack {
+    /// Its number.
+    pub(crate) id: u64,
+    /// What it had done.
+    pub(crate) summary: String,
+    /// Why it was taken back.
+    pub(crate) because: String,
+    /// What was done, a line each.
+    pub(crate) done: Vec<String>,
+    /// What did not work, or was left alone.
+    pub(crate) troubles: Vec<String>,
+}
+
+impl TakenBack {
+    pub(crate) fn new(report: &Report, because: &str) -> Self {
+        let mut done: Vec<String> = report
+            .restored
+            .iter()
+            .map(|path| format!("{} is what it was", path.display()))
+            .collect();
+        done.extend(
+            report.directories.iter().map(|path| format!("{} is gone again", path.display())),
+        );
+        done.extend(report.ran.iter().map(|command| format!("ran {}", command.join(" "))));
+        done.extend(
+            report.left.iter().map(|c| format!("to be run inside that system: {}", c.join(" "))),
+        );
+        done.extend(report.clocksource.iter().map(|name| format!("{name} is in use again")));
+        let troubles = report.kept.iter().chain(&report.troubles).cloned().collect();
+        Self {
+            id: report.id,
+            summary: report.summary.clone(),
+            because: because.to_owned(),
+            done,
+            troubles,
+        }
+    }
+}
+
+impl FixReport {
+    pub(crate) fn new(mode: Mode, root: Option<&std::path::Path>) -> Self {
+        Self {
+            schema: "clocksmith.fix.v1",
+            mode,
+            result: Came::NothingToDo,
+            headline: String::new(),
+            root: root.map(|root| root.display().to_string()),
+            clocksource: None,
+            target: None,
+            cmdline: None,
+            boot_by: None,
+            steps: Vec::new(),
+            reboot: false,
+            accepted: Vec::new(),
+            refused: Vec::new(),
+            by_hand: Vec::new(),
+            notes: Vec::new(),
+            mistakes: Vec::new(),
+            verified: Vec::new(),
+            reads: None,
+            change: None,
+            changes: Vec::new(),
+            taken_back: Vec::new(),
+        }
+    }
+
+    /// Fills in a proposal.
+    pub(crate) fn propose(&mut self, proposal: &Proposal, system: &System) {
+        self.result = proposal.outcome.into();
+        self.headline = sentence(&proposal.summary);
+        self.target.clone_from(&proposal.target);
+        self.cmdline = (!proposal.cmdline.is_empty()).then(|| proposal.cmdline.clone());
+        self.boot_by = proposal.boot_by.map(str::to_owned);
+        self.steps = proposal.plan.steps.iter().map(|step| StepReport::new(step, system)).collect();
+        self.reboot = proposal.reboot;
+        self.accepted.clone_from(&proposal.plan.accepted);
+        self.refused.clone_from(&proposal.refused);
+        self.by_hand.clone_from(&proposal.by_hand);
+        self.notes.clone_from(&proposal.notes);
+        self.mistakes.clone_from(&proposal.mistakes);
+    }
+}
+
+/// With a capital and a full stop.
+pub(crate) fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+    let end = if text.ends_with('.') || text.is_empty() { "" } else { "." };
+    format!("{first}{}{end}", chars.as_str())
+}
+
+impl StepReport {
+    pub(crate) fn new(step: &Step, system: &System) -> Self {
+        let (undo, verified, diff) = match &step.action {
+            Action::Write { path, content, .. } => {
+                let old = system.text(path);
+                let undo = if system.files.contains_key(path) {
+                    "its former content, owner, mode and times come back"
+                } else {
+                    "the file is deleted"
+                };
+                (undo.to_owned(), "it is read back".to_owned(), Some(diff(path, old, content)))
+            }
+            Action::Remove { .. } => {
+                ("the file comes back".to_owned(), "it is looked for".to_owned(), None)
+            }
+            Action::Link { .. } => {
+                ("the link is deleted".to_owned(), "it is read back".to_owned(), None)
+            }
+            Action::Run { rewrites, undo, .. } => {
+                let mut parts = Vec::new();
+                if !rewrites.is_empty() {
+                    parts.push(
+                        "the files that it rewrites are saved before, and come back".to_owned(),
+                    );
+                }
+                if let Some(undo) = undo {
+                    parts.push(undo.join(" "));
+                }
+                (parts.join("; then "), "it must end well".to_owned(), None)
+            }
+            Action::Clocksource { .. } => (
+                "the one that was in use is chosen again".to_owned(),
+                "it is read back, because a refused write returns success; then it is watched"
+                    .to_owned(),
+                None,
+            ),
+        };
+        Self {
+            action: step.action.clone(),
+            why: step.why.clone(),
+            risk: step.risk.clone(),
+            undo,
+            verified,
+            diff,
+            holds: None,
+        }
+    }
+}
+
+impl ChangeReport {
+    pub(crate) fn new(entry: &Entry, system: &System) -> Self {
+        let steps = entry
+            .plan
+            .steps
+            .iter()
+            .map(|step| StepReport { diff: None, ..StepReport::new(step, system) });
+        Self {
+            id: entry.id,
+            summary: entry.plan.summary.clone(),
+            begun: entry.begun,
+            accepted: entry.plan.accepted.clone(),
+            steps: steps.collect(),
+            seen: Vec::new(),
+            holds: Came::InForce,
+        }
+    }
+}
+
+/// A step's status in words.
+pub(crate) fn holds(status: &StepStatus) -> String {
+    match status {
+        StepStatus::InForce => "in-force".to_owned(),
+        StepStatus::Gone => "gone: what was before is there again".to_owned(),
+        StepStatus::Left => "left: to be run inside that system".to_owned(),
+        StepStatus::Unknown(why) => format!("unknown: {why}"),
+        StepStatus::Changed(list) => {
+            let list: Vec<String> =
+                list.iter().map(|(path, what)| format!("{} ({what})", path.display())).collect();
+            format!("changed: {}", list.join(", "))
+        }
+    }
+}
+
+/// A unified diff of a file.
+fn diff(path: &std::path::Path, old: Option<&str>, new: &str) -> String {
+    let name = path.display().to_string();
+    let before = if old.is_some() { name.as_str() } else { "/dev/null" };
+    similar::TextDiff::from_lines(old.unwrap_or_default(), new)
+        .unified_diff()
+        .context_radius(2)
+        .header(before, &name)
+        .to_string()
+}

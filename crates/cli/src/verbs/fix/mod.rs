@@ -1,0 +1,157 @@
+//! `fix`: a plan, its application, its undoing, its state.
+
+mod apply;
+mod fleet;
+mod status;
+mod undo;
+
+use crate::args::{BootWay, Common, Fix};
+use crate::exit::Code;
+use crate::render;
+use crate::report::fix::{Came, FixReport, Mode};
+use anyhow::{Context, Result};
+use clocksmith_change::Sysfs;
+use clocksmith_change::journal::Place;
+use clocksmith_change::propose::{Accept, Boot, Checked, Proposal, Situation, Wish, propose};
+use clocksmith_change::system::{self, System};
+use clocksmith_diagnose::{Diagnosis, diagnose};
+use clocksmith_facts::tree::{DirTree, LiveTree};
+use clocksmith_facts::{Facts, Origin, collect, log};
+use clocksmith_kernel::{Machine, predict};
+use clocksmith_measure::{LightMeasurement, light};
+use std::path::Path;
+
+pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
+    if args.status {
+        return status::run(common);
+    }
+    if args.undo {
+        return undo::run(common, args);
+    }
+    if let Some(format) = args.format {
+        return fleet::run(common, args, format);
+    }
+    if args.apply {
+        return apply::run(common, args);
+    }
+    let seen = Seen::look(common)?;
+    let proposal = seen.propose(args, &seen.checked());
+    let mut report = FixReport::new(Mode::Plan, common.root.as_deref());
+    report.clocksource = seen.diagnosis.current.name.clone();
+    report.propose(&proposal, &seen.system);
+    if proposal.verify_first {
+        report.notes.push("`verify` runs before it is applied (5 s), and again after".to_owned());
+    }
+    if seen.is_live() && !is_root() && !report.steps.is_empty() {
+        report.notes.push("to apply it, root is needed: sudo clocksmith fix --apply".to_owned());
+    }
+    if common.json {
+        render::json(&report)?
+    } else {
+        render::fix::print(common, &report)?
+    }
+    Ok(code(report.result))
+}
+
+/// The exit code of a result.
+fn code(came: Came) -> Code {
+    match came {
+        Came::Refused | Came::RolledBack | Came::NotInForce => Code::Bad,
+        Came::Undetermined => Code::Undetermined,
+        _ => Code::Done,
+    }
+}
+
+fn is_root() -> bool {
+    // SAFETY: takes nothing, and cannot fail.
+    unsafe { libc::geteuid() == 0 }
+}
+
+/// The system that is changed.
+fn place(common: &Common) -> Result<Place> {
+    match &common.root {
+        None => Ok(Place::live()?),
+        // No running kernel belongs to it: what would be written there has no effect.
+        Some(root) => {
+            Place::at(root, Sysfs::at(&root.join("sys/devices/system/clocksource/clocksource0")))
+                .with_context(|| {
+                    format!("cannot use {} as a system's root directory", root.display())
+                })
+        }
+    }
+}
+
+/// The machine as it is.
+struct Seen {
+    facts: Facts,
+    system: System,
+    diagnosis: Diagnosis,
+    measured: Option<LightMeasurement>,
+}
+
+impl Seen {
+    fn look(common: &Common) -> Result<Self> {
+        let root = common.root.as_deref();
+        let mut facts = match root {
+            None => collect::collect(&LiveTree::new(), Origin::Live),
+            // A directory that has no facts about clocks has files all the same.
+            Some(dir) => {
+                let shown = dir.display();
+                let tree = DirTree::new(dir)
+                    .with_context(|| format!("cannot read {shown} as a system's root directory"))?;
+                collect::collect(&tree, Origin::Root(shown.to_string()))
+            }
+        };
+        log::complete(&mut facts);
+        let measured = root.is_none().then(|| light(clocksmith_measure::light::BUDGET));
+        let machine = Machine::of(&facts);
+        let reads = measured.as_ref().map(super::why::reads).unwrap_or_default();
+        let diagnosis = diagnose(&facts, &machine, &predict(&machine), reads);
+        let system = system::read(root.unwrap_or(Path::new("/")));
+        Ok(Self { facts, system, diagnosis, measured })
+    }
+
+    fn is_live(&self) -> bool {
+        self.system.live
+    }
+
+    /// What a read of CLOCK_MONOTONIC costs, in nanoseconds.
+    fn cost(&self) -> Option<f64> {
+        let read = self.measured.as_ref()?.clock(clocksmith_measure::reads::Clock::Monotonic)?;
+        read.ns.filter(|ns| ns.is_finite() && *ns > 0.0)
+    }
+
+    fn checked(&self) -> Checked {
+        Checked::of(self.facts.verified.value())
+    }
+
+    fn propose(&self, args: &Fix, checked: &Checked) -> Proposal {
+        let situation = Situation {
+            diagnosis: &self.diagnosis,
+            facts: &self.facts,
+            system: &self.system,
+            checked: checked.clone(),
+        };
+        propose(&situation, &wish(args))
+    }
+}
+
+fn wish(args: &Fix) -> Wish {
+    let boot = match args.boot {
+        _ if args.runtime_only => Boot::None,
+        None => Boot::Auto,
+        Some(BootWay::Unit) => Boot::Unit,
+        Some(BootWay::Cmdline) => Boot::Cmdline,
+        Some(BootWay::None) => Boot::None,
+    };
+    Wish {
+        to: args.to.clone(),
+        add: args.param.clone(),
+        remove: args.remove_param.clone(),
+        boot,
+        accept: Accept {
+            backward: args.accept_time_may_go_backward,
+            unverified: args.accept_unverified_counter,
+        },
+    }
+}

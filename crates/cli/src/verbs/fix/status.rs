@@ -1,0 +1,174 @@
+//! `fix --status`: what is in force, and whether it still holds.
+
+use super::place;
+use crate::args::Common;
+use crate::exit::Code;
+use crate::render;
+use crate::report::fix::{Came, ChangeReport, FixReport, Mode, holds, sentence};
+use anyhow::Result;
+use clocksmith_change::journal::{Entry, Journal, Phase, Place, StepStatus};
+use clocksmith_change::mistakes::{self, clock_words};
+use clocksmith_change::system::{self, System};
+use clocksmith_change::unit::UNIT;
+use clocksmith_change::{Action, Sysfs};
+use std::path::Path;
+use std::process::Command;
+
+pub(super) fn run(common: &Common) -> Result<Code> {
+    let place = place(common)?;
+    let system = system::read(common.root.as_deref().unwrap_or(Path::new("/")));
+    let mut report = FixReport::new(Mode::Status, common.root.as_deref());
+    let entries = Journal::look(&place)?;
+    for entry in &entries {
+        report.changes.push(one(entry, &place, &system));
+    }
+    if place.is_live() {
+        report.clocksource = Sysfs::live().current().ok();
+    }
+    report.mistakes = mistakes::find(&system);
+    let worst = |came: Came| report.changes.iter().filter(|c| c.holds == came).count();
+    (report.result, report.headline) = if report.changes.is_empty() {
+        (Came::NothingToDo, "no change is in force".to_owned())
+    } else if worst(Came::NotInForce) > 0 {
+        let all = report.changes.len();
+        (Came::NotInForce, format!("{} of {all} changes do not hold", worst(Came::NotInForce)))
+    } else if worst(Came::WaitsForReboot) > 0 {
+        (
+            Came::WaitsForReboot,
+            "in force in files; the running kernel needs a reboot for it".to_owned(),
+        )
+    } else if report.changes.len() == 1 {
+        (Came::InForce, "1 change is in force, and holds".to_owned())
+    } else {
+        (Came::InForce, format!("{} changes are in force, and hold", report.changes.len()))
+    };
+    report.headline = sentence(&report.headline);
+    if common.json {
+        render::json(&report)?
+    } else {
+        render::fix::print(common, &report)?
+    }
+    Ok(super::code(report.result))
+}
+
+fn one(entry: &Entry, place: &Place, system: &System) -> ChangeReport {
+    let mut change = ChangeReport::new(entry, system);
+    let held = entry.holds(place);
+    for (step, status) in change.steps.iter_mut().zip(&held.steps) {
+        step.holds = Some(holds(status));
+    }
+    let bad = held.steps.iter().any(|s| matches!(s, StepStatus::Changed(_) | StepStatus::Gone));
+    if entry.phase != Phase::Applied {
+        change
+            .seen
+            .push("it is half done: the next run puts it right (clocksmith fix --undo)".to_owned());
+        change.holds = Came::NotInForce;
+    } else if bad {
+        change.holds = Came::NotInForce;
+    }
+    if place.is_live() {
+        unit(entry, &mut change);
+        command_line(entry, system, &mut change);
+    }
+    change
+}
+
+/// Whether the unit did its work in this boot.
+fn unit(entry: &Entry, change: &mut ChangeReport) {
+    let ours = |path: &Path| path.ends_with(UNIT);
+    let has = entry
+        .plan
+        .steps
+        .iter()
+        .any(|step| matches!(&step.action, Action::Write { path, .. } if ours(path)));
+    if !has {
+        return;
+    }
+    let shown = Command::new("systemctl")
+        .args(["show", "--property=ActiveState,Result,UnitFileState,NeedDaemonReload", UNIT])
+        .output();
+    let Ok(output) = shown else {
+        change.seen.push(format!("whether {UNIT} ran is not known: systemctl cannot be run"));
+        return;
+    };
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let value = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+        line.unwrap_or("unknown").to_owned()
+    };
+    let (state, result) = (value("ActiveState"), value("Result"));
+    change.seen.push(format!("{UNIT}: {state}, {result}, {}", value("UnitFileState")));
+    if state != "active" || result != "success" {
+        change.seen.push(format!("see: journalctl -b -u {UNIT}"));
+        change.holds = Came::NotInForce;
+    }
+}
+
+/// Whether the running kernel got the words that the files hold.
+fn command_line(entry: &Entry, system: &System, change: &mut ChangeReport) {
+    let mut wanted: Vec<String> = Vec::new();
+    let mut touches = false;
+    for step in &entry.plan.steps {
+        match &step.action {
+            Action::Write { path, content, .. }
+                if !path.ends_with(UNIT) && !path.ends_with("clocksmith.start") =>
+            {
+                touches = true;
+                wanted.extend(clock_words(content));
+            }
+            Action::Run { command, .. } => {
+                for word in command.iter().filter_map(|word| {
+                    word.strip_prefix("--args=").or(word.strip_prefix("--append-if-missing="))
+                }) {
+                    touches = true;
+                    wanted.extend(clock_words(word));
+                }
+            }
+            _ => {}
+        }
+    }
+    let Some(line) = system.cmdline().filter(|_| touches) else { return };
+    let running = clock_words(line);
+    let missing: Vec<&String> = wanted.iter().filter(|word| !running.contains(word)).collect();
+    let removed = removed(&entry.plan.summary);
+    let extra: Vec<&String> =
+        running.iter().filter(|word| removed.contains(&word.as_str())).collect();
+    if missing.is_empty() && extra.is_empty() {
+        change
+            .seen
+            .push(format!("the running kernel's command line has it: {}", line_of(&running)));
+        return;
+    }
+    if !missing.is_empty() {
+        let missing: Vec<&str> = missing.iter().map(|word| word.as_str()).collect();
+        change
+            .seen
+            .push(format!("not on the running kernel's command line: {}", missing.join(" ")));
+    }
+    if !extra.is_empty() {
+        let extra: Vec<&str> = extra.iter().map(|word| word.as_str()).collect();
+        change
+            .seen
+            .push(format!("still on the running kernel's command line: {}", extra.join(" ")));
+    }
+    if change.holds != Came::InForce {
+        return;
+    }
+    let rebooted = entry.boot.is_some() && entry.boot != boot_id();
+    change.holds = if rebooted { Came::NotInForce } else { Came::WaitsForReboot };
+}
+
+/// The words that the change took away: its summary names them, no file holds them any more.
+fn removed(summary: &str) -> Vec<&str> {
+    let taken = summary.split("take ").nth(1).and_then(|rest| rest.split(" away").next());
+    taken.map(|words| words.split_whitespace().collect()).unwrap_or_default()
+}
+
+fn line_of(words: &[String]) -> String {
+    if words.is_empty() { "no word about clocks".to_owned() } else { words.join(" ") }
+}
+
+fn boot_id() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(text.trim().to_owned())
+}
