@@ -262,7 +262,7 @@ fix() {
     fi
     # One guest after the other.
     timeout 1800 cargo test --locked -p clocksmith-testbed --test live_fix -- --ignored --nocapture \
-        --test-threads 1 a_slow the_command
+        --test-threads 1 a_slow the_command a_power_cut
 }
 
 # What happens to clocks in a running guest, on one kernel: the quick ones. Played once more if a busy

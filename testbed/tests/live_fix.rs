@@ -181,15 +181,35 @@ fn the_command_line_way_survives_a_power_cut() {
     guest.is_on("tsc");
     guest.clocksmith("fix --status", 0);
 
-    // The power goes while it is being taken back, in the middle of update-grub or near it; whoever comes next finishes that.
-    guest.disk.send("clocksmith fix --undo >/dev/null 2>&1").unwrap();
-    std::thread::sleep(Duration::from_millis(700));
-    guest.disk.power_cut().unwrap();
-    guest.disk.settle().unwrap();
-    guest.say("up again after the power cut");
     guest.clocksmith("fix --undo", 0);
     guest.as_before(&before);
-    assert_eq!(guest.json("fix --status", 0)["result"], "nothing-to-do");
+    guest.reboot();
+    guest.is_on("hpet");
+    guest.disk.shutdown().unwrap();
+}
+
+#[test]
+#[ignore = "boots an installed system twice"]
+fn a_power_cut_while_it_is_applied_is_put_right_by_the_next_run() {
+    let mut guest = Guest::start(System::Debian12);
+    guest.disk.check("sync").unwrap();
+    let before = guest.files();
+    // The drop-in is there, update-grub is at work: the power goes.
+    guest
+        .disk
+        .check(
+            "(clocksmith fix --apply --param hpet=verbose >/dev/null 2>&1 &); \
+             while ! [ -e /etc/default/grub.d/90-clocksmith.cfg ]; do sleep 0.05; done; sleep 0.2",
+        )
+        .unwrap();
+    guest.disk.power_cut().unwrap();
+    guest.say("up again after the power cut");
+    let status = guest.json("fix --status", 1);
+    assert_eq!(status["result"], "not-in-force", "it was over before the power went");
+    let undone = guest.json("fix --undo", 0);
+    let because = undone["taken_back"][0]["because"].as_str().unwrap();
+    assert!(because.contains("killed while it made the change"), "{because}");
+    guest.as_before(&before);
     guest.disk.shutdown().unwrap();
 }
 
