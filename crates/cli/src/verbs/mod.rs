@@ -1,6 +1,7 @@
 //! One file a verb: gather, ask the crates below, render.
 
 mod bench;
+pub(crate) mod check;
 mod collect;
 mod explain;
 mod predict;
@@ -18,6 +19,7 @@ pub(crate) fn run(args: Args) -> Result<Code> {
         Some(Verb::Why(why)) => why::run(&args.common, &why),
         Some(Verb::Predict(predict)) => predict::run(&args.common, &predict),
         Some(Verb::Verify(verify)) => verify::run_verb(&args.common, &verify),
+        Some(Verb::Check(check)) => check::run(&args.common, &check),
         Some(Verb::Collect(collect)) => collect::run(&args.common, &collect),
         Some(Verb::Bench(bench)) => bench::run(&args.common, &bench),
         Some(Verb::GuardClocksource(guard)) => Ok(bench::sweep::guard(&guard)),
