@@ -305,4 +305,4 @@ fn line(state: State, text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

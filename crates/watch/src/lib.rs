@@ -11,7 +11,12 @@
 //! changes a clock.
 
 pub mod assess;
+pub mod cost;
+pub mod event;
+pub mod history;
 pub mod judge;
 pub mod metrics;
+pub mod reason;
+pub mod state;
 
 pub use judge::{Judgement, Point, State, Thresholds, judge};

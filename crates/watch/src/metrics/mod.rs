@@ -7,8 +7,10 @@
 //! judged here.
 
 mod text;
+mod watch;
 
 pub use text::{Kind, Text};
+pub use watch::{Process, process, watch};
 
 use crate::judge::Judgement;
 use clocksmith_diagnose::{Diagnosis, Path, Verdict};
