@@ -14,6 +14,7 @@ pub mod assess;
 pub mod cost;
 pub mod event;
 pub mod history;
+pub mod http;
 pub mod judge;
 pub mod metrics;
 pub mod reason;
