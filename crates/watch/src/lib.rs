@@ -17,6 +17,7 @@ pub mod history;
 pub mod http;
 pub mod judge;
 pub mod metrics;
+pub mod page;
 pub mod reason;
 pub mod state;
 
