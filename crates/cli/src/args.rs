@@ -1,9 +1,12 @@
 //! The command line of the program. One definition: help, man pages and completions come from it.
 
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
-use clocksmith_watch::State;
+mod watch;
+
+use clap::{Args as ClapArgs, Parser, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
+use watch::{CHECK, WATCH};
+pub(crate) use watch::{Check, CheckFormat, Watch};
 
 /// Why is this the clock, what does a read cost, and can it be trusted?
 #[derive(Parser, Debug)]
@@ -56,6 +59,9 @@ pub(crate) enum Verb {
     /// One line and an exit code for monitoring
     #[command(after_help = CHECK)]
     Check(Check),
+    /// Stay, tell every change of the clocks with its reason, and publish metrics and a page
+    #[command(after_help = WATCH)]
+    Watch(Box<Watch>),
     /// Put everything that `why` needs into one file, to send to somebody
     Collect(Collect),
     /// What reading the time costs here, by every way there is
@@ -139,112 +145,6 @@ pub(crate) struct Verify {
     #[arg(long)]
     pub(crate) no_save: bool,
 }
-
-/// Options of `check`.
-#[derive(ClapArgs, Debug, Clone, Default)]
-pub(crate) struct Check {
-    /// How to say it [default: nagios]
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    pub(crate) format: Option<CheckFormat>,
-    #[command(flatten)]
-    pub(crate) thresholds: Thresholds,
-    /// Do not measure what a read costs
-    #[arg(long)]
-    pub(crate) no_measure: bool,
-}
-
-/// A form in which monitoring systems want to hear it.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CheckFormat {
-    /// Nagios, Icinga, Naemon and others: a line, details, performance data
-    Nagios,
-    /// A custom plugin of node-problem-detector: one line; exit codes 0, 1 (a problem) and 3
-    Npd,
-    /// Metrics, for the textfile collector of node_exporter
-    Prometheus,
-    /// One JSON document
-    Json,
-    /// Test Anything Protocol: a line for each point
-    Tap,
-}
-
-/// What counts as how bad, for `check` and `watch`.
-#[derive(ClapArgs, Debug, Clone, Default)]
-pub(crate) struct Thresholds {
-    /// The clocksource that should be in use; several with commas between
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub(crate) expect: Vec<String>,
-    /// A warning from this cost of a read of CLOCK_MONOTONIC on, in nanoseconds
-    #[arg(long, value_name = "NS", value_parser = nanoseconds)]
-    pub(crate) warn_cost: Option<f64>,
-    /// Critical from this cost on, in nanoseconds
-    #[arg(long, value_name = "NS", value_parser = nanoseconds)]
-    pub(crate) critical_cost: Option<f64>,
-    /// What slow reads are [default: warning]
-    #[arg(long, value_enum, value_name = "STATE")]
-    pub(crate) slow: Option<Grade>,
-    /// What a clocksource is that the kernel gave up in this boot [default: warning]
-    #[arg(long, value_enum, value_name = "STATE")]
-    pub(crate) demoted: Option<Grade>,
-    /// What time is that may be wrong [default: critical]
-    #[arg(long, value_enum, value_name = "STATE")]
-    pub(crate) untrustworthy: Option<Grade>,
-    /// What another clocksource than an expected one is [default: critical]
-    #[arg(long, value_enum, value_name = "STATE")]
-    pub(crate) unexpected: Option<Grade>,
-}
-
-/// How bad something is.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Grade {
-    /// Not at all
-    Ok,
-    /// A warning
-    Warning,
-    /// Critical
-    Critical,
-}
-
-impl From<Grade> for State {
-    fn from(grade: Grade) -> Self {
-        match grade {
-            Grade::Ok => Self::Ok,
-            Grade::Warning => Self::Warning,
-            Grade::Critical => Self::Critical,
-        }
-    }
-}
-
-impl Thresholds {
-    /// With what was not said as it is by default.
-    pub(crate) fn resolved(&self) -> clocksmith_watch::Thresholds {
-        let or = |grade: Option<Grade>, default| grade.map_or(default, State::from);
-        let default = clocksmith_watch::Thresholds::default();
-        clocksmith_watch::Thresholds {
-            slow: or(self.slow, default.slow),
-            demoted: or(self.demoted, default.demoted),
-            untrustworthy: or(self.untrustworthy, default.untrustworthy),
-            unexpected: or(self.unexpected, default.unexpected),
-            expect: self.expect.iter().map(|name| name.trim().to_owned()).collect(),
-            warn_ns: self.warn_cost,
-            critical_ns: self.critical_cost,
-        }
-    }
-}
-
-/// A cost on the command line.
-fn nanoseconds(text: &str) -> Result<f64, String> {
-    let number = text.trim().trim_end_matches("ns").trim_end();
-    match number.parse::<f64>() {
-        Ok(ns) if ns.is_finite() && ns > 0.0 => Ok(ns),
-        _ => Err(format!("{text:?} is no cost; expected nanoseconds, such as 100")),
-    }
-}
-
-const CHECK: &str = "Exit codes are those of monitoring plugins: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN \
-(also wrong usage); with --format npd 0 OK, 1 a problem, 3 unknown. It takes some milliseconds, needs no \
-root (without it the kernel log may be out of reach, and then demotions are not seen), starts no program \
-and changes nothing.";
 
 /// Options of `collect`.
 #[derive(ClapArgs, Debug, Clone, Default)]

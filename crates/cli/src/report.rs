@@ -369,6 +369,7 @@ mod tests {
         let all = [
             ("clocksmith.bench.v1", schemars::schema_for!(bench::BenchReport)),
             ("clocksmith.check.v1", schemars::schema_for!(check::CheckReport)),
+            ("clocksmith.watch.v1", schemars::schema_for!(check::WatchLine)),
             ("clocksmith.why.v1", schemars::schema_for!(WhyReport)),
             ("clocksmith.predict.v1", schemars::schema_for!(PredictReport)),
             ("clocksmith.collect.v1", schemars::schema_for!(CollectReport)),

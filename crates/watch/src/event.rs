@@ -1,10 +1,13 @@
 //! What happened to the clocks, as the history keeps it.
 
 use crate::judge::State;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The kind of an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// The watch began.
@@ -70,7 +73,7 @@ impl Kind {
 }
 
 /// Why it happened.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reason {
     /// Id of a cause, which `clocksmith explain` knows; `None` if it is not known.
     pub cause: Option<String>,
@@ -82,7 +85,7 @@ pub struct Reason {
 }
 
 /// One event.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
     /// Seconds since 1970.
     pub time: f64,

@@ -12,6 +12,8 @@
 
 pub mod assess;
 pub mod cost;
+pub mod daemon;
+pub mod edge;
 pub mod event;
 pub mod history;
 pub mod http;

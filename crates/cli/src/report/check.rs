@@ -1,9 +1,10 @@
-//! `check --json`.
+//! `check --json` and `watch --json`.
 
 use super::{Clocksource, MachineReport};
 use clocksmith_diagnose::diagnosis::MissingFact;
 use clocksmith_diagnose::{Cause, Read, Verdict};
 use clocksmith_watch::assess::Assessment;
+use clocksmith_watch::event::Event;
 use clocksmith_watch::{Judgement, State, Thresholds};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -80,5 +81,26 @@ impl CheckReport {
             report.missing = diagnosis.missing;
         }
         report
+    }
+}
+
+/// A line of `watch --json`.
+#[derive(Serialize, JsonSchema, Debug)]
+pub(crate) struct WatchLine {
+    /// Always `clocksmith.watch.v1`.
+    schema: &'static str,
+    /// How grave it is.
+    state: State,
+    /// One line for people.
+    text: String,
+    /// The event; null for what the watch says of itself.
+    event: Option<Event>,
+}
+
+impl WatchLine {
+    /// Builds the line.
+    pub(crate) fn new(state: State, text: &str, event: Option<&Event>) -> Self {
+        let schema = "clocksmith.watch.v1";
+        Self { schema, state, text: text.to_owned(), event: event.cloned() }
     }
 }

@@ -6,6 +6,7 @@ mod collect;
 mod explain;
 mod predict;
 mod verify;
+mod watch;
 mod why;
 
 use crate::args::{Args, Verb};
@@ -20,6 +21,7 @@ pub(crate) fn run(args: Args) -> Result<Code> {
         Some(Verb::Predict(predict)) => predict::run(&args.common, &predict),
         Some(Verb::Verify(verify)) => verify::run_verb(&args.common, &verify),
         Some(Verb::Check(check)) => check::run(&args.common, &check),
+        Some(Verb::Watch(watch)) => watch::run(&args.common, &watch),
         Some(Verb::Collect(collect)) => collect::run(&args.common, &collect),
         Some(Verb::Bench(bench)) => bench::run(&args.common, &bench),
         Some(Verb::GuardClocksource(guard)) => Ok(bench::sweep::guard(&guard)),

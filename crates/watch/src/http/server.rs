@@ -77,7 +77,7 @@ impl Gate {
 }
 
 /// What answers.
-pub type Handler = dyn Fn(&Request) -> Answer + Send + Sync;
+pub type Handler = dyn Fn(&Request, &Server) -> Answer + Send + Sync;
 
 /// What is shared by all connections.
 pub struct Server {
@@ -205,7 +205,7 @@ impl Server {
 
     fn admitted(&self, request: &Request, gate: &Gate) -> Answer {
         match gate.users.admit(request.authorization.as_deref(), Instant::now()) {
-            Access::Granted => (self.handler)(request),
+            Access::Granted => (self.handler)(request, self),
             Access::Denied => Answer::status(401),
             Access::Later => Answer::status(429),
         }

@@ -10,7 +10,7 @@ mod text;
 mod watch;
 
 pub use text::{Kind, Text};
-pub use watch::{Process, process, watch};
+pub use watch::{Process, process, requests, watch};
 
 use crate::judge::Judgement;
 use clocksmith_diagnose::{Diagnosis, Path, Verdict};

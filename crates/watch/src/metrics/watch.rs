@@ -2,6 +2,7 @@
 
 use super::{Kind, Text};
 use crate::state::Watch;
+use std::collections::BTreeMap;
 
 /// Everything about the watched machine.
 pub fn watch(text: &mut Text, version: &str, watch: &Watch) {
@@ -88,8 +89,6 @@ pub struct Process {
     pub resident_bytes: f64,
     /// Open file descriptors.
     pub open_fds: f64,
-    /// Requests by status code.
-    pub requests: [(u16, u64); 8],
 }
 
 /// The process itself.
@@ -100,11 +99,13 @@ pub fn process(text: &mut Text, process: &Process) {
     text.sample(&[], process.resident_bytes);
     text.family("process_open_fds", Kind::Gauge, "Open file descriptors of this process.");
     text.sample(&[], process.open_fds);
+}
+
+/// Answered requests, by status code.
+pub fn requests(text: &mut Text, counts: &BTreeMap<u16, u64>) {
     text.family("clocksmith_http_requests_total", Kind::Counter, "Answered requests.");
-    for (code, count) in process.requests {
-        if code != 0 {
-            #[allow(clippy::cast_precision_loss)]
-            text.sample(&[("code", &code.to_string())], count as f64);
-        }
+    for (code, count) in counts {
+        #[allow(clippy::cast_precision_loss)]
+        text.sample(&[("code", &code.to_string())], *count as f64);
     }
 }
