@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # All checks of this project: format, lints, docs, tests, the clock, the libraries for C and Python, licences and
-# advisories, boots of real kernels and of an installed system, scenarios in running guests, fuzzing,
+# advisories, monitoring with the real programs, boots of real kernels and of an installed system, scenarios in running guests, fuzzing,
 # speed.
 #
 #   ./test.sh            everything (about half an hour on two cores)
@@ -108,7 +108,7 @@ fuzz() {
         return
     fi
     local target
-    for target in log bundle cpuid cmdline acpi; do
+    for target in log bundle cpuid cmdline acpi http; do
         if ! fuzz/run "$target" "$fuzz_seconds" >"$log/fuzz" 2>&1; then
             tail -n 100 "$log/fuzz"
             echo "fuzz $target: failed"
@@ -296,7 +296,13 @@ static_program() {
         cargo build --locked -p clocksmith-cli --target x86_64-unknown-linux-musl 2>/dev/null
 }
 
-all=(fmt clippy doc test clock c python licences advisories boots scenarios sweep disk fuzz speed)
+# Monitoring with the real programs: Prometheus, node_exporter, Chromium.
+watch() {
+    cargo build --locked -p clocksmith-cli || return
+    script packaging/test.py "${CARGO_TARGET_DIR:-target}/debug/clocksmith"
+}
+
+all=(fmt clippy doc test clock c python watch licences advisories boots scenarios sweep disk fuzz speed)
 for name in "${@:-${all[@]}}"; do
     case $name in
     fmt) step fmt cargo fmt --all --check ;;
@@ -306,6 +312,7 @@ for name in "${@:-${all[@]}}"; do
     clock) step clock clock ;;
     c) step c script crates/clock-c/test.sh --bench ;;
     python) step python script python/test.sh --bench ;;
+    watch) step watch watch ;;
     licences) step licences licences ;;
     advisories) step advisories advisories ;;
     boots) step boots boots ;;

@@ -114,8 +114,8 @@ pub struct Watch {
     /// A demotion that waits for its diagnosis: when, and the first line.
     demotion: Option<(f64, String)>,
     demoted_at: f64,
-    /// The line of a demotion since the last change of the clocksource.
-    fresh_demotion: Option<String>,
+    /// The first line of a demotion since the last change of the clocksource, and when it came.
+    fresh_demotion: Option<(f64, String)>,
     cost: Cost,
     latest: Option<Latest>,
     test: Option<Test>,
@@ -286,7 +286,9 @@ impl Watch {
             return;
         }
         self.cost.reset();
-        let demotion = self.fresh_demotion.take();
+        // One that is long over is no reason for what happens now.
+        let fresh = self.fresh_demotion.take().filter(|(at, _)| time - at < PATIENCE);
+        let demotion = fresh.map(|(_, line)| line);
         if self.pending.len() == WAITING {
             self.explain_first(time);
         }
@@ -312,7 +314,10 @@ impl Watch {
                     {
                         pending.demotion = Some(shown.clone());
                     }
-                    _ => self.fresh_demotion = Some(shown.clone()),
+                    _ => match &self.fresh_demotion {
+                        Some((at, _)) if time - at < TOGETHER => {}
+                        _ => self.fresh_demotion = Some((time, shown.clone())),
+                    },
                 }
                 if time - self.demoted_at > TOGETHER && self.demotion.is_none() {
                     self.demotion = Some((time, shown));

@@ -67,6 +67,21 @@ fn a_demotion_is_told_with_its_cause() {
 }
 
 #[test]
+fn an_old_demotion_is_no_reason_for_a_new_change() {
+    let mut watch = watching();
+    watch.observe(
+        200.0,
+        Observation::KernelSaid("[ 9.0] tsc: Marking TSC unstable due to clocksource watchdog\n"),
+    );
+    watch.observe(200.0, assessed("tsc", ALL, LOG, 25.0));
+    assert_eq!(kinds(&watch.take_events()), [Kind::Demotion]);
+    watch.observe(5_000.0, devices("hpet", ALL));
+    watch.observe(5_000.0, assessed("hpet", ALL, LOG, 1_200.0));
+    let events = watch.take_events();
+    assert_eq!(events[0].reason.as_ref().unwrap().cause.as_deref(), Some("runtime-override"));
+}
+
+#[test]
 fn every_switch_counts_also_between_two_looks_at_sysfs() {
     let mut watch = watching();
     let said = "[ 1.0] clocksource: Switched to clocksource hpet\n\
