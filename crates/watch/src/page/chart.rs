@@ -102,9 +102,9 @@ pub(super) fn costs(watch: &Watch, now: f64) -> String {
     for sample in &samples {
         (low, high) = (low.min(f64::from(sample.ns)), high.max(f64::from(sample.ns)));
     }
-    // Half a decade around it, so that noise does not look like a mountain.
-    let bottom = (low / 1.8).max(0.1).log10();
-    let top = (high * 1.8).max(1.0).log10();
+    // Whole decades, so that a line of the grid is always there and noise is no mountain.
+    let bottom = low.max(0.1).log10().floor();
+    let top = (high * 1.05).max(1.0).log10().ceil().max(bottom + 1.0);
     let mut line = String::new();
     for sample in samples.iter().filter(|sample| sample.time >= begin) {
         let x = (sample.time - begin) / (now - begin) * 1000.0;
@@ -117,12 +117,14 @@ pub(super) fn costs(watch: &Watch, now: f64) -> String {
     let mut grid = String::new();
     let mut labels = String::new();
     for (ns, name) in [
+        (0.1, "0.1 ns"),
         (1.0, "1 ns"),
         (10.0, "10 ns"),
         (100.0, "100 ns"),
         (1e3, "1 us"),
         (1e4, "10 us"),
         (1e5, "100 us"),
+        (1e6, "1 ms"),
     ] {
         let at = (f64::log10(ns) - bottom) / (top - bottom);
         if (0.0..=1.0).contains(&at) {
