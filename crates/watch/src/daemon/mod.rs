@@ -183,6 +183,9 @@ struct Daemon {
     /// Kernel messages are not waited for until then.
     quiet: Option<Instant>,
     complained: bool,
+    /// What the service manager was told last, and when that this program lives.
+    told: String,
+    alive: Instant,
 }
 
 impl Daemon {
@@ -211,6 +214,8 @@ impl Daemon {
             last_look: None,
             quiet: None,
             complained: false,
+            told: String::new(),
+            alive: now,
         }
     }
 
@@ -374,11 +379,19 @@ impl Daemon {
         notify.say("READY=1");
     }
 
-    fn tell_manager(&self, notify: &Notify) {
-        let watch = self.lock();
-        let line = watch.latest().map_or("", |latest| latest.judgement.line.as_str());
-        let alive = if notify.watchdog.is_some() { "\nWATCHDOG=1" } else { "" };
-        notify.say(&format!("STATUS={line}{alive}"));
+    /// Tells the service manager what changed, and from time to time that this program lives.
+    fn tell_manager(&mut self, notify: &Notify) {
+        let line = self.lock().latest().map(|latest| latest.judgement.line.clone());
+        let line = line.unwrap_or_default();
+        if line != self.told {
+            notify.say(&format!("STATUS={line}"));
+            self.told = line;
+        }
+        let now = Instant::now();
+        if notify.watchdog.is_some_and(|every| now.duration_since(self.alive) >= every / 4) {
+            notify.say("WATCHDOG=1");
+            self.alive = now;
+        }
     }
 }
 
