@@ -1,6 +1,7 @@
 //! The state machine of the watch: observations in, events out. Pure: whoever calls it says what time it
 //! is, and does what it wants done.
 
+mod kept;
 #[cfg(test)]
 mod tests;
 
@@ -12,6 +13,7 @@ use crate::reason::{self, Meaning};
 use clocksmith_diagnose::Diagnosis;
 use clocksmith_facts::clockdev::ClocksourceDevice;
 use clocksmith_facts::log::{Event as Said, KernelLog};
+use kept::{last_known, without_stamp};
 use std::collections::VecDeque;
 
 /// Lines by which the kernel gives up one clocksource belong together for that long, in seconds.
@@ -477,31 +479,5 @@ impl Watch {
         let mut event = Event::new(time, Kind::Stall, state, text);
         event.reason = Some(Reason { cause: None, text: why, evidence: None });
         self.tell(event);
-    }
-}
-
-/// The clocksource that was last known in this boot.
-fn last_known(history: &History, boot: Option<&str>) -> Option<String> {
-    let boot = boot?;
-    let mut known = None;
-    let mut same = false;
-    for event in history.events() {
-        match event.kind {
-            Kind::Started => {
-                same = event.boot.as_deref() == Some(boot);
-                known.clone_from(&event.to);
-            }
-            Kind::ClocksourceChange => known.clone_from(&event.to),
-            _ => {}
-        }
-    }
-    known.filter(|_| same)
-}
-
-/// A kernel line without its time stamp.
-fn without_stamp(line: &str) -> &str {
-    match line.split_once("] ") {
-        Some((stamp, rest)) if stamp.starts_with('[') => rest.trim_start(),
-        _ => line,
     }
 }
