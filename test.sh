@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # All checks of this project: format, lints, docs, tests, the clock, the libraries for C and Python, the
-# formats for configuration tools, licences and advisories, files of virtual machines against libvirt,
-# boots of real kernels and of an installed system, scenarios in running guests, fuzzing,
+# formats for configuration tools, monitoring with the real programs, licences and advisories, files of
+# virtual machines against libvirt, boots of real kernels and of an installed system, scenarios in running
+# guests, fuzzing,
 # speed.
 #
 #   ./test.sh            everything (about half an hour on two cores)
@@ -109,7 +110,7 @@ fuzz() {
         return
     fi
     local target
-    for target in log bundle cpuid cmdline acpi boot_files vm_libvirt vm_qemu vm_yaml vm_proxmox \
+    for target in log bundle cpuid cmdline acpi http boot_files vm_libvirt vm_qemu vm_yaml vm_proxmox \
         vm_migrate vm_vbox vm_vmx vm_xl vm_json vm_persist; do
         if ! fuzz/run "$target" "$fuzz_seconds" >"$log/fuzz" 2>&1; then
             tail -n 100 "$log/fuzz"
@@ -336,7 +337,14 @@ static_program() {
         cargo build --locked -p clocksmith-cli --target x86_64-unknown-linux-musl 2>/dev/null
 }
 
-all=(fmt clippy doc test clock c python formats licences advisories vm boots scenarios sweep disk fix fuzz speed)
+# Monitoring with the real programs: Prometheus, node_exporter, Chromium.
+watch() {
+    cargo build --locked -p clocksmith-cli || return
+    script packaging/test.py "${CARGO_TARGET_DIR:-target}/debug/clocksmith"
+}
+
+all=(fmt clippy doc test clock c python formats watch licences advisories vm boots scenarios sweep disk fix
+    fuzz speed)
 for name in "${@:-${all[@]}}"; do
     case $name in
     fmt) step fmt cargo fmt --all --check ;;
@@ -347,6 +355,7 @@ for name in "${@:-${all[@]}}"; do
     c) step c script crates/clock-c/test.sh --bench ;;
     python) step python script python/test.sh --bench ;;
     formats) step formats script crates/change/test.sh ;;
+    watch) step watch watch ;;
     licences) step licences licences ;;
     advisories) step advisories advisories ;;
     vm) step vm vm ;;

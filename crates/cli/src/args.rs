@@ -1,10 +1,13 @@
 //! The command line of the program. One definition: help, man pages and completions come from it.
 
 pub(crate) mod vm;
+mod watch;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
+use watch::{CHECK, WATCH};
+pub(crate) use watch::{Check, CheckFormat, Watch};
 
 /// Why is this the clock, what does a read cost, and can it be trusted?
 #[derive(Parser, Debug)]
@@ -54,6 +57,12 @@ pub(crate) enum Verb {
     /// Whether the counter and the clocks can be trusted, by measurement
     #[command(long_about = VERIFY)]
     Verify(Verify),
+    /// One line and an exit code for monitoring
+    #[command(after_help = CHECK)]
+    Check(Check),
+    /// Stay, tell every change of the clocks with its reason, and publish metrics and a page
+    #[command(after_help = WATCH)]
+    Watch(Box<Watch>),
     /// Put everything that `why` needs into one file, to send to somebody
     Collect(Collect),
     /// What reading the time costs here, by every way there is

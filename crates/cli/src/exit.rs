@@ -14,6 +14,8 @@ pub(crate) enum Code {
     Usage,
     /// Could not be determined.
     Undetermined,
+    /// One of the monitoring convention, which `check` has.
+    Monitoring(u8),
 }
 
 impl From<Code> for ExitCode {
@@ -23,6 +25,7 @@ impl From<Code> for ExitCode {
             Code::Bad => 1,
             Code::Usage => 2,
             Code::Undetermined => 3,
+            Code::Monitoring(code) => code,
         })
     }
 }

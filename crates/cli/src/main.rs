@@ -13,7 +13,10 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let args = args::Args::parse();
+    let args = match args::Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return verbs::check::wrong_usage(error),
+    };
     match verbs::run(args) {
         Ok(code) => code.into(),
         Err(error) => {

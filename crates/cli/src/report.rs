@@ -1,6 +1,7 @@
 //! The JSON documents of the contract. Fields are added, never removed or renamed.
 
 pub(crate) mod bench;
+pub(crate) mod check;
 pub(crate) mod fix;
 pub(crate) mod migrate;
 pub(crate) mod vm;
@@ -399,6 +400,8 @@ mod tests {
         let all = [
             ("clocksmith.bench.v1", schemars::schema_for!(bench::BenchReport)),
             ("clocksmith.vm-migrate.v1", schemars::schema_for!(migrate::MigrateReport)),
+            ("clocksmith.check.v1", schemars::schema_for!(check::CheckReport)),
+            ("clocksmith.watch.v1", schemars::schema_for!(check::WatchLine)),
             ("clocksmith.why.v1", schemars::schema_for!(WhyReport)),
             ("clocksmith.predict.v1", schemars::schema_for!(PredictReport)),
             ("clocksmith.collect.v1", schemars::schema_for!(CollectReport)),

@@ -58,6 +58,15 @@ fn why_has_the_fields_of_the_contract() {
 }
 
 #[test]
+fn check_of_this_machine_of_others_and_of_none() {
+    validate("clocksmith.check.v1", &["check", "--json"]);
+    validate("clocksmith.check.v1", &["check", "--format", "json", "--no-measure"]);
+    validate("clocksmith.check.v1", &["check", "--json", "--root", "/nonexistent"]);
+    let root = fixture("boots/linux-6.1-arm64/root");
+    validate("clocksmith.check.v1", &["check", "--json", "--root", root.to_str().unwrap()]);
+}
+
+#[test]
 fn predict_of_this_machine_and_from_nothing() {
     validate("clocksmith.predict.v1", &["predict", "--json"]);
     let args = ["predict", "--json", "--blank", "--kernel", "6.1", "--set", "vendor=AMD"];

@@ -1,6 +1,7 @@
 //! What people see: text in 80 columns, colour only on a terminal, or one JSON document.
 
 pub(crate) mod bench;
+pub(crate) mod check;
 pub(crate) mod collect;
 pub(crate) mod explain;
 pub(crate) mod facts;

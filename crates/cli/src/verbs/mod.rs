@@ -1,12 +1,14 @@
 //! One file a verb: gather, ask the crates below, render.
 
 mod bench;
+pub(crate) mod check;
 mod collect;
 mod explain;
 mod fix;
 mod predict;
 mod verify;
 pub(crate) mod vm;
+mod watch;
 mod why;
 
 use crate::args::{Args, Verb};
@@ -20,6 +22,8 @@ pub(crate) fn run(args: Args) -> Result<Code> {
         Some(Verb::Why(why)) => why::run(&args.common, &why),
         Some(Verb::Predict(predict)) => predict::run(&args.common, &predict),
         Some(Verb::Verify(verify)) => verify::run_verb(&args.common, &verify),
+        Some(Verb::Check(check)) => check::run(&args.common, &check),
+        Some(Verb::Watch(watch)) => watch::run(&args.common, &watch),
         Some(Verb::Collect(collect)) => collect::run(&args.common, &collect),
         Some(Verb::Bench(bench)) => bench::run(&args.common, &bench),
         Some(Verb::Fix(fix)) => fix::run(&args.common, &fix),

@@ -6,23 +6,17 @@ use crate::render;
 use crate::verify::{claims, progress, report::VerifyReport, state};
 use anyhow::{Result, bail};
 use clocksmith_facts::cpu::CpuList;
-use clocksmith_facts::hypervisor::HypervisorKind;
 use clocksmith_facts::tree::LiveTree;
 use clocksmith_facts::{Facts, Origin, collect, log};
 use clocksmith_measure::interrupt;
 use clocksmith_measure::verify::{History, Options, Outcome, Real, Trust, run};
+use clocksmith_watch::edge::machine::verify_options;
 use std::time::Duration;
 
 /// How long a run takes.
 const DURATION: Duration = Duration::from_secs(5);
 /// How long a round of a long watch takes.
 const ROUND: Duration = Duration::from_secs(10);
-/// By how much a clock that a hypervisor makes of its host's may wander: hosts are steered by NTP.
-const HOST_WANDER: f64 = 5e-3;
-/// How early an emulated read of the counter may be, in nanoseconds: the emulator reads its own
-/// processor's counter without waiting for what comes before.
-const EMULATED_NS: f64 = 200.0;
-
 pub(crate) fn run_verb(common: &Common, args: &Verify) -> Result<Code> {
     if common.root.is_some() {
         bail!(
@@ -63,19 +57,10 @@ impl<'a> Watch<'a> {
     fn new(args: &'a Verify) -> Result<Self> {
         let mut facts = collect::collect(&LiveTree::new(), Origin::Live);
         log::complete(&mut facts);
-        let emulated = facts
-            .hypervisor
-            .value()
-            .and_then(Option::as_ref)
-            .is_some_and(|hypervisor| hypervisor.kind == HypervisorKind::Tcg);
-        let options = Options {
-            duration: args.duration.unwrap_or(DURATION),
-            cpus: args.cpus.as_deref().map(cpus).transpose()?,
-            claims: claims::of(&facts),
-            counter_is_clock: counter_is_clock(&facts),
-            wander: if by_hypervisor(&facts) { HOST_WANDER } else { 0.0 },
-            early_ns: if emulated { EMULATED_NS } else { 0.0 },
-        };
+        let cpus = args.cpus.as_deref().map(cpus).transpose()?;
+        let duration = args.duration.unwrap_or(DURATION);
+        let options =
+            Options { claims: claims::of(&facts), ..verify_options(&facts, cpus, duration) };
         Ok(Self { args, facts, options, history: History::default() })
     }
 
@@ -199,19 +184,4 @@ fn cpus(text: &str) -> Result<Vec<u32>> {
         Ok(list) => Ok(list.0.into_iter().collect()),
         Err(error) => bail!("--cpus {text}: {error}; expected processors such as 0-3,8"),
     }
-}
-
-/// Whether the kernel makes its time of the counter that programs can read.
-fn counter_is_clock(facts: &Facts) -> bool {
-    facts
-        .current_clocksource()
-        .value()
-        .is_some_and(|name| name.starts_with("tsc") || *name == "arch_sys_counter")
-}
-
-/// Whether the kernel's clock is a device that a hypervisor makes up.
-fn by_hypervisor(facts: &Facts) -> bool {
-    let guest = matches!(facts.hypervisor.value(), Some(Some(_)));
-    let device = ["hpet", "acpi_pm", "refined-jiffies", "jiffies", "pit"];
-    guest && facts.current_clocksource().value().is_some_and(|name| device.contains(name))
 }

@@ -6,9 +6,10 @@ use crate::gather::{self, From};
 use crate::render;
 use crate::report::WhyReport;
 use anyhow::Result;
-use clocksmith_diagnose::{Path, Read, Verdict, diagnose};
+use clocksmith_diagnose::{Verdict, diagnose};
 use clocksmith_kernel::{Machine, predict};
-use clocksmith_measure::{LightMeasurement, light};
+use clocksmith_measure::light;
+use clocksmith_watch::assess;
 
 pub(crate) fn run(common: &Common, why: &Why) -> Result<Code> {
     let from = From {
@@ -22,7 +23,7 @@ pub(crate) fn run(common: &Common, why: &Why) -> Result<Code> {
     // Only the machine that runs this program can be measured.
     let measured =
         (from.is_live() && !why.no_measure).then(|| light(clocksmith_measure::light::BUDGET));
-    let reads = measured.as_ref().map(reads).unwrap_or_default();
+    let reads = measured.as_ref().map(assess::reads).unwrap_or_default();
     let counter_ns = measured.as_ref().and_then(|m| m.counter.ns);
     let diagnosis = diagnose(&facts, &machine, &expectation, reads);
     let code = match diagnosis.verdict {
@@ -42,22 +43,4 @@ pub(crate) fn run(common: &Common, why: &Why) -> Result<Code> {
         }
     }
     Ok(code)
-}
-
-/// The measurement in the words of the report.
-pub(super) fn reads(measurement: &LightMeasurement) -> Vec<Read> {
-    measurement
-        .clocks
-        .iter()
-        .map(|cost| Read {
-            clock: cost.clock.name().to_owned(),
-            path: match cost.path {
-                clocksmith_measure::Path::Vdso => Path::Vdso,
-                clocksmith_measure::Path::Syscall => Path::Syscall,
-                clocksmith_measure::Path::Unknown => Path::Unknown,
-            },
-            ns: cost.ns,
-            syscall_ns: cost.syscall_ns,
-        })
-        .collect()
 }

@@ -39,18 +39,25 @@ impl LiveLog {
     }
 }
 
+/// The ring buffer alone: at once, and without starting another program.
+///
+/// # Errors
+/// It cannot be read; the reason is that of `/dev/kmsg`.
+pub fn ring() -> Result<LiveLog, Missing> {
+    match kmsg::read() {
+        Ok(text) => Ok(LiveLog { text: text.into_bytes(), source: "/dev/kmsg".to_owned() }),
+        // Containers have no /dev/kmsg; the system call is older and often allowed.
+        Err(error) => syslog().map_err(|_| from_io(&error, "/dev/kmsg".to_owned())),
+    }
+}
+
 /// The ring buffer, if it still holds the beginning of the boot; else the journal, if that does;
 /// else what is left of the ring buffer.
 ///
 /// # Errors
 /// None of them can be read; the reason is that of `/dev/kmsg`.
 pub fn read() -> Result<LiveLog, Missing> {
-    let ring = match kmsg::read() {
-        Ok(text) => Ok(LiveLog { text: text.into_bytes(), source: "/dev/kmsg".to_owned() }),
-        // Containers have no /dev/kmsg; the system call is older and often allowed.
-        Err(error) => syslog().map_err(|_| from_io(&error, "/dev/kmsg".to_owned())),
-    };
-    match ring {
+    match ring() {
         Ok(ring) if ring.has_beginning() => Ok(ring),
         Ok(ring) => match journal() {
             Some(journal) if journal.has_beginning() => Ok(journal),

@@ -3,6 +3,7 @@
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// Text that is kept at most (the largest ring buffers have 32 MiB).
 const LIMIT: usize = 64 << 20;
@@ -25,6 +26,50 @@ pub(super) fn read() -> io::Result<String> {
         }
     }
     Ok(text)
+}
+
+/// What the kernel says from now on. The descriptor is readable when there is something new.
+#[derive(Debug)]
+pub struct Follower {
+    kmsg: OwnedFd,
+}
+
+impl Follower {
+    /// Begins behind the last record.
+    ///
+    /// # Errors
+    /// `/dev/kmsg` is not there, or this user may not read it.
+    pub fn at_end() -> io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let kmsg = rustix::fs::open("/dev/kmsg", flags, Mode::empty())?;
+        rustix::fs::seek(&kmsg, rustix::fs::SeekFrom::End(0))?;
+        Ok(Self { kmsg })
+    }
+
+    /// The lines that were written since the last call, at most about `limit` bytes of them; empty if
+    /// there are none.
+    ///
+    /// # Errors
+    /// The device cannot be read any more.
+    pub fn lines(&mut self, limit: usize) -> io::Result<String> {
+        let mut text = String::new();
+        let mut buffer = [0u8; 8192];
+        while text.len() < limit {
+            match rustix::io::read(&self.kmsg, &mut buffer) {
+                Ok(0) | Err(Errno::AGAIN) => break,
+                Ok(length) => push_record(&buffer[..length], &mut text),
+                Err(Errno::PIPE | Errno::INVAL | Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(text)
+    }
+}
+
+impl AsFd for Follower {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.kmsg.as_fd()
+    }
 }
 
 /// Appends the lines of one record `PRIORITY,SEQUENCE,MICROSECONDS,FLAGS[,...];TEXT`. Lines behind

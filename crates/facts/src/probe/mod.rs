@@ -9,5 +9,5 @@ pub mod auxv;
 pub mod cpuid;
 pub mod identity;
 pub mod kernel_log;
-mod kmsg;
+pub mod kmsg;
 pub mod state;

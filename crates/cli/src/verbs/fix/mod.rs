@@ -105,7 +105,7 @@ impl Seen {
         log::complete(&mut facts);
         let measured = root.is_none().then(|| light(clocksmith_measure::light::BUDGET));
         let machine = Machine::of(&facts);
-        let reads = measured.as_ref().map(super::why::reads).unwrap_or_default();
+        let reads = measured.as_ref().map(clocksmith_watch::assess::reads).unwrap_or_default();
         let diagnosis = diagnose(&facts, &machine, &predict(&machine), reads);
         let system = system::read(root.unwrap_or(Path::new("/")));
         Ok(Self { facts, system, diagnosis, measured })

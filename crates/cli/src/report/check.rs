@@ -1,0 +1,106 @@
+//! `check --json` and `watch --json`.
+
+use super::{Clocksource, MachineReport};
+use clocksmith_diagnose::diagnosis::MissingFact;
+use clocksmith_diagnose::{Cause, Read, Verdict};
+use clocksmith_watch::assess::Assessment;
+use clocksmith_watch::event::Event;
+use clocksmith_watch::{Judgement, State, Thresholds};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// `check --json`, or `check --format json`.
+#[derive(Serialize, JsonSchema, Debug)]
+pub(crate) struct CheckReport {
+    /// Always `clocksmith.check.v1`.
+    schema: &'static str,
+    /// `ok`, `warning`, `critical` or `unknown`.
+    pub(crate) state: State,
+    /// The exit code: 0, 1, 2 or 3.
+    pub(crate) code: u8,
+    /// The line for people, under 80 characters.
+    pub(crate) line: String,
+    /// What was looked at.
+    pub(crate) points: Vec<clocksmith_watch::Point>,
+    /// What counted as how bad.
+    pub(crate) thresholds: Thresholds,
+    /// The diagnosis in one word; null if there is none.
+    pub(crate) verdict: Option<Verdict>,
+    /// The diagnosis in one sentence; null if there is none.
+    pub(crate) headline: Option<String>,
+    /// What is in use; null if the machine could not be read.
+    pub(crate) clocksource: Option<Clocksource>,
+    /// What reads cost, where measured.
+    pub(crate) reads: Vec<Read>,
+    /// Causes, gravest first.
+    pub(crate) causes: Vec<Cause>,
+    /// Facts that are missing.
+    pub(crate) missing: Vec<MissingFact>,
+    /// The machine in short; null if it could not be read.
+    pub(crate) machine: Option<MachineReport>,
+    /// How long it took, in milliseconds.
+    pub(crate) elapsed_ms: f64,
+}
+
+impl CheckReport {
+    /// Builds the document.
+    pub(crate) fn new(
+        assessment: Option<Assessment>,
+        judgement: &Judgement,
+        thresholds: Thresholds,
+        elapsed_ms: f64,
+    ) -> Self {
+        let machine = assessment.as_ref().map(|seen| MachineReport::of(&seen.facts));
+        let diagnosis = assessment.map(|seen| seen.diagnosis);
+        let mut report = Self {
+            schema: "clocksmith.check.v1",
+            state: judgement.state,
+            code: judgement.state.code(),
+            line: judgement.line.clone(),
+            points: judgement.points.clone(),
+            thresholds,
+            verdict: None,
+            headline: None,
+            clocksource: None,
+            reads: Vec::new(),
+            causes: Vec::new(),
+            missing: Vec::new(),
+            machine,
+            elapsed_ms,
+        };
+        if let Some(diagnosis) = diagnosis {
+            report.verdict = Some(diagnosis.verdict);
+            report.headline = Some(diagnosis.headline);
+            report.clocksource = Some(Clocksource {
+                current: diagnosis.current.name,
+                available: diagnosis.available,
+                source: diagnosis.current.source,
+            });
+            report.reads = diagnosis.reads;
+            report.causes = diagnosis.causes;
+            report.missing = diagnosis.missing;
+        }
+        report
+    }
+}
+
+/// A line of `watch --json`.
+#[derive(Serialize, JsonSchema, Debug)]
+pub(crate) struct WatchLine {
+    /// Always `clocksmith.watch.v1`.
+    schema: &'static str,
+    /// How grave it is.
+    state: State,
+    /// One line for people.
+    text: String,
+    /// The event; null for what the watch says of itself.
+    event: Option<Event>,
+}
+
+impl WatchLine {
+    /// Builds the line.
+    pub(crate) fn new(state: State, text: &str, event: Option<&Event>) -> Self {
+        let schema = "clocksmith.watch.v1";
+        Self { schema, state, text: text.to_owned(), event: event.cloned() }
+    }
+}

@@ -1,0 +1,105 @@
+//! `watch`: the daemon. What it says goes to standard output, for a terminal or the journal.
+
+use crate::args::{Common, Watch};
+use crate::exit::Code;
+use crate::gather::{self, From};
+use crate::render;
+use crate::report::check::WatchLine;
+use anyhow::{Context, Result, bail};
+use clocksmith_facts::probe;
+use clocksmith_watch::State;
+use clocksmith_watch::daemon::{self, Options};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Where it listens if nobody says anything.
+const PORT: u16 = 9988;
+
+pub(crate) fn run(common: &Common, args: &Watch) -> Result<Code> {
+    let root = common.root.as_deref();
+    if root.is_some() {
+        // What is no mirror is told now, with what to do about it.
+        gather::facts(From { root, ..From::default() })?;
+    }
+    let or = |given: Option<Duration>, seconds| given.unwrap_or(Duration::from_secs(seconds));
+    let poll = or(args.poll, 1);
+    if poll < Duration::from_millis(10) {
+        bail!("--poll: more than a hundred times a second would itself be a load; at least 10ms");
+    }
+    let listen = match (args.no_listen || args.once, args.listen.is_empty()) {
+        (true, _) => Vec::new(),
+        (false, true) => vec![SocketAddr::from((Ipv4Addr::LOCALHOST, PORT))],
+        (false, false) => args.listen.clone(),
+    };
+    let options = Options {
+        thresholds: args.thresholds.resolved(),
+        root: common.root.clone(),
+        listen,
+        web_config: args.web_config.clone(),
+        textfile: args.textfile.clone(),
+        state: if args.no_history || args.once { None } else { state(args) },
+        poll,
+        look: or(args.look, 60).max(poll),
+        test: (!args.no_test).then(|| or(args.test, 300).max(Duration::from_secs(1))),
+        stall: or(args.stall, 2),
+        host: host(common),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    if args.once {
+        let text = daemon::once(&options).context("cannot look at the machine")?;
+        render::text(&text)?;
+        return Ok(Code::Done);
+    }
+    let journal = std::env::var_os("JOURNAL_STREAM").is_some();
+    let json = common.json;
+    let quiet = common.quiet;
+    daemon::run(options, &mut |state, text, event| {
+        if quiet && state == State::Ok {
+            return;
+        }
+        // Where nobody reads any more the watch goes on: its metrics are what counts.
+        let _ = if json {
+            render::json_line(&WatchLine::new(state, text, event))
+        } else {
+            render::text(&format!("{}{text}\n", if journal { priority(state) } else { "" }))
+        };
+    })
+    .map_err(anyhow::Error::from)?;
+    Ok(Code::Done)
+}
+
+/// The priority of a line, as the journal takes it from standard output: `sd-daemon(3)`.
+fn priority(state: State) -> &'static str {
+    match state {
+        State::Ok => "<6>",
+        State::Unknown => "<5>",
+        State::Warning => "<4>",
+        State::Critical => "<2>",
+    }
+}
+
+/// Where the history is kept.
+fn state(args: &Watch) -> Option<PathBuf> {
+    if let Some(dir) = &args.state_dir {
+        return Some(dir.clone());
+    }
+    // systemd separates several directories with colons.
+    if let Some(dirs) = std::env::var_os("STATE_DIRECTORY") {
+        let dirs = dirs.to_string_lossy().into_owned();
+        return dirs.split(':').next().filter(|dir| !dir.is_empty()).map(PathBuf::from);
+    }
+    match probe::state::file() {
+        Some(file) => file.parent().map(PathBuf::from),
+        None => Some(PathBuf::from("/var/lib/clocksmith")),
+    }
+}
+
+/// The name of the machine, for people.
+fn host(common: &Common) -> String {
+    match &common.root {
+        Some(root) => root.display().to_string(),
+        None => std::fs::read_to_string("/proc/sys/kernel/hostname")
+            .map_or_else(|_| "this machine".to_owned(), |name| name.trim().to_owned()),
+    }
+}

@@ -1,0 +1,426 @@
+//! The watch itself: the state machine, fed by the machine that is watched, heard by the service
+//! manager, the history, the textfile and the network.
+
+mod lateness;
+
+use crate::edge::files::{self, Store};
+use crate::edge::machine::Machine;
+use crate::edge::notify::Notify;
+use crate::edge::own;
+use crate::edge::signals::{Signals, Wish};
+use crate::event::{Event, Kind};
+use crate::history::History;
+use crate::http::answer::{Answer, HTML, JSON_LINES, METRICS, PLAIN};
+use crate::http::request::Request;
+use crate::http::server::{Gate, Server};
+use crate::http::web_config::ConfigError;
+use crate::judge::{State, Thresholds};
+use crate::metrics;
+use crate::page;
+use crate::state::{Observation, Watch};
+use lateness::Lateness;
+use rustix::event::{PollFd, PollFlags, poll};
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Looks that an event asks for are at least that far apart.
+const BREATH: Duration = Duration::from_millis(500);
+/// After a kernel message, how long others may join it before they are read together.
+const GATHER: Duration = Duration::from_millis(50);
+/// How soon a sample of the cost is repeated that was unlike the others.
+const AGAIN: Duration = Duration::from_secs(2);
+
+/// What to do.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What counts as how bad.
+    pub thresholds: Thresholds,
+    /// A mirror of another machine; `None`: this one.
+    pub root: Option<PathBuf>,
+    /// Where to listen; nowhere if empty.
+    pub listen: Vec<SocketAddr>,
+    /// The web configuration file.
+    pub web_config: Option<PathBuf>,
+    /// The file for node_exporter's textfile collector.
+    pub textfile: Option<PathBuf>,
+    /// The directory of the history.
+    pub state: Option<PathBuf>,
+    /// How often sysfs is read.
+    pub poll: Duration,
+    /// How often the whole machine is looked at and a read is measured.
+    pub look: Duration,
+    /// How often two processors are tested; `None`: never.
+    pub test: Option<Duration>,
+    /// How late the watch itself must be for a stall.
+    pub stall: Duration,
+    /// Name of the machine, for people.
+    pub host: String,
+    /// Version of the program.
+    pub version: String,
+}
+
+/// Why the watch cannot begin.
+#[derive(Debug, thiserror::Error)]
+pub enum WatchError {
+    /// The web configuration.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// An address.
+    #[error("cannot listen on {address}: {error}; choose another with --listen")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// The system's error.
+        error: io::Error,
+    },
+    /// Signals, or waiting.
+    #[error("cannot wait for anything: {0}")]
+    System(#[from] io::Error),
+}
+
+/// What is said to whoever reads the log of the program: how grave it is, one line, and the event, if it
+/// is one.
+pub type Say<'a> = dyn FnMut(State, &str, Option<&Event>) + 'a;
+
+/// One look, as metrics.
+///
+/// # Errors
+/// A mirror that cannot be read.
+pub fn once(options: &Options) -> io::Result<String> {
+    let mut daemon = Daemon::new(options.clone(), History::default());
+    daemon.read_clocksources();
+    daemon.look()?;
+    let mut text = metrics::Text::default();
+    metrics::watch(&mut text, &options.version, &daemon.lock());
+    Ok(text.finish())
+}
+
+/// Watches until somebody wishes it to end.
+///
+/// # Errors
+/// It cannot begin; later nothing is an error that it cannot go on with.
+pub fn run(options: Options, say: &mut Say<'_>) -> Result<(), WatchError> {
+    // Before the first thread, since threads inherit what is blocked.
+    let mut signals = Signals::new()?;
+    let notify = Notify::from_environment();
+    let gate = match &options.web_config {
+        Some(path) => Gate::read(path)?,
+        None => Gate::default(),
+    };
+    let mut history = History::default();
+    let mut store = None;
+    if let Some(dir) = &options.state {
+        match Store::open(dir) {
+            Ok((opened, kept)) => {
+                let strange = history.load(&kept);
+                if strange > 0 {
+                    say(
+                        State::Warning,
+                        &format!("{strange} lines of the history are unreadable"),
+                        None,
+                    );
+                }
+                store = Some(opened);
+            }
+            Err(error) => {
+                let dir = dir.display();
+                say(State::Warning, &format!("no history is kept in {dir}: {error}"), None);
+            }
+        }
+    }
+    let mut daemon = Daemon::new(options, history);
+    daemon.store = store;
+    if let Some(why) = daemon.machine.deaf() {
+        let advice = "demotions are seen by their effect only; CAP_SYSLOG would help";
+        say(State::Warning, &format!("the kernel log cannot be followed: {why}; {advice}"), None);
+    }
+    let asks_who = gate.asks_who();
+    let server = Server::new(gate, handler(&daemon));
+    daemon.server = Some(Arc::clone(&server));
+    for address in daemon.options.listen.clone() {
+        let bound =
+            server.listen(address).map_err(|error| WatchError::Listen { address, error })?;
+        say(State::Ok, &format!("listening on {bound}"), None);
+        if !bound.ip().is_loopback() && !asks_who {
+            say(State::Warning, &format!("everybody who reaches {bound} can read this"), None);
+        }
+    }
+    daemon.begin(say);
+    notify.say("READY=1");
+    let mut wanted_look = false;
+    loop {
+        daemon.tell_manager(&notify);
+        daemon.wait(&signals)?;
+        while let Some(wish) = signals.waiting() {
+            match wish {
+                Wish::End => {
+                    notify.say("STOPPING=1");
+                    say(State::Ok, "ending", None);
+                    return Ok(());
+                }
+                Wish::Reload => daemon.reload(&notify, say),
+            }
+        }
+        wanted_look |= daemon.turn();
+        daemon.settle(&mut wanted_look, say);
+    }
+}
+
+struct Daemon {
+    options: Options,
+    machine: Machine,
+    watch: Arc<Mutex<Watch>>,
+    store: Option<Store>,
+    server: Option<Arc<Server>>,
+    lateness: Lateness,
+    next_poll: Instant,
+    next_look: Instant,
+    next_test: Option<Instant>,
+    last_look: Option<Instant>,
+    /// Kernel messages are not waited for until then.
+    quiet: Option<Instant>,
+    complained: bool,
+    /// What the service manager was told last, and when that this program lives.
+    told: String,
+    alive: Instant,
+}
+
+impl Daemon {
+    fn new(options: Options, history: History) -> Self {
+        let machine = match &options.root {
+            Some(root) => Machine::mirror(root.clone()),
+            None => Machine::live(),
+        };
+        let follows = machine.deaf().is_none();
+        let watch = Watch::new(own::now(), options.thresholds.clone(), follows, history);
+        let now = Instant::now();
+        let live = machine.is_live();
+        // The first test soon, so that a fault is known before the first hour is over.
+        let next_test =
+            options.test.filter(|_| live).map(|every| now + every.min(Duration::from_secs(20)));
+        Self {
+            lateness: Lateness::new(options.stall),
+            options,
+            machine,
+            watch: Arc::new(Mutex::new(watch)),
+            store: None,
+            server: None,
+            next_poll: now,
+            next_look: now,
+            next_test,
+            last_look: None,
+            quiet: None,
+            complained: false,
+            told: String::new(),
+            alive: now,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Watch> {
+        self.watch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn observe(&self, observation: Observation<'_>) -> crate::state::Want {
+        self.lock().observe(own::now(), observation)
+    }
+
+    fn begin(&mut self, say: &mut Say<'_>) {
+        self.read_clocksources();
+        let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok();
+        let boot = boot.as_deref().map(str::trim).filter(|_| self.machine.is_live());
+        self.lock().started(own::now(), boot);
+        self.settle(&mut true, say);
+    }
+
+    /// Sleeps until something is to be done.
+    fn wait(&mut self, signals: &Signals) -> io::Result<()> {
+        let now = Instant::now();
+        if self.quiet.is_some_and(|until| until <= now) {
+            self.quiet = None;
+        }
+        let mut until = self.next_poll.min(self.next_look);
+        until = self.next_test.map_or(until, |test| until.min(test));
+        until = self.quiet.map_or(until, |quiet| until.min(quiet));
+        let patience = until.saturating_duration_since(now);
+        let timeout = rustix::time::Timespec {
+            tv_sec: i64::try_from(patience.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: patience.subsec_nanos().into(),
+        };
+        let mut fds = vec![PollFd::new(signals, PollFlags::IN)];
+        let kernel = self.machine.kernel_fd().filter(|_| self.quiet.is_none());
+        if let Some(fd) = &kernel {
+            fds.push(PollFd::new(fd, PollFlags::IN));
+        }
+        self.lateness.sleeps(patience);
+        match poll(&mut fds, Some(&timeout)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let said = fds.get(1).is_some_and(|fd| !fd.revents().is_empty());
+        if let Some(late) = self.lateness.woke() {
+            self.observe(late);
+        }
+        if said {
+            // A demotion is several lines, and the switch follows them.
+            self.quiet = Some(Instant::now() + GATHER);
+            self.next_poll = self.next_poll.min(Instant::now() + GATHER);
+        }
+        Ok(())
+    }
+
+    /// Does what is due; says whether a whole look is wanted.
+    fn turn(&mut self) -> bool {
+        let now = Instant::now();
+        let mut wanted = false;
+        if now >= self.next_poll {
+            self.next_poll = now + self.options.poll;
+            // The kernel's words first: they name every switch, sysfs only the last one.
+            let text = self.machine.kernel_lines();
+            if !text.is_empty() {
+                wanted |= self.observe(Observation::KernelSaid(&text)).assess;
+            }
+            wanted |= self.read_clocksources();
+        }
+        if self.next_test.is_some_and(|test| now >= test) {
+            self.next_test = self.options.test.map(|every| now + every);
+            if let Some((cpus, faults)) = self.machine.test() {
+                self.observe(Observation::Tested { cpus, faults });
+            }
+        }
+        wanted
+    }
+
+    fn read_clocksources(&mut self) -> bool {
+        match self.machine.clocksources() {
+            Ok(devices) => self.observe(Observation::Clocksources(devices)).assess,
+            Err(_) => false,
+        }
+    }
+
+    fn look(&mut self) -> io::Result<bool> {
+        let seen = self.machine.look()?;
+        let log = seen.facts.log.is_known();
+        self.machine.remember(seen.facts);
+        let diagnosis = Box::new(seen.diagnosis);
+        let counter_ns = seen.counter_ns;
+        let want = self.observe(Observation::Assessed { diagnosis, counter_ns, log });
+        own::trim();
+        Ok(want.again)
+    }
+
+    /// Looks if that is due or wanted, and passes on what happened.
+    fn settle(&mut self, wanted: &mut bool, say: &mut Say<'_>) {
+        let now = Instant::now();
+        let breathed = self.last_look.is_none_or(|last| now >= last + BREATH);
+        let mut looked = false;
+        if now >= self.next_look || *wanted && breathed {
+            *wanted = false;
+            looked = true;
+            self.next_look = now + self.options.look;
+            match self.look() {
+                Ok(again) if again => self.next_look = now + AGAIN.min(self.options.look),
+                Ok(_) => {}
+                Err(error) => self.complain(say, &format!("cannot look at the machine: {error}")),
+            }
+            self.last_look = Some(Instant::now());
+        } else if *wanted {
+            self.next_poll = self.next_poll.min(self.last_look.unwrap_or(now) + BREATH);
+        }
+        let events = self.lock().take_events();
+        for event in &events {
+            say(event.state, &spoken(event), Some(event));
+        }
+        if !events.is_empty()
+            && let Some(store) = &mut self.store
+            && let Err(error) = store.add(&events)
+        {
+            self.complain(say, &format!("cannot write the history: {error}"));
+        }
+        if (looked || !events.is_empty())
+            && let Some(path) = self.options.textfile.clone()
+        {
+            let mut text = metrics::Text::default();
+            metrics::watch(&mut text, &self.options.version, &self.lock());
+            if let Err(error) = files::replace(&path, &text.finish()) {
+                self.complain(say, &format!("cannot write {}: {error}", path.display()));
+            }
+        }
+    }
+
+    /// Says once what would otherwise be said every minute.
+    fn complain(&mut self, say: &mut Say<'_>, what: &str) {
+        if !std::mem::replace(&mut self.complained, true) {
+            say(State::Warning, what, None);
+        }
+    }
+
+    fn reload(&mut self, notify: &Notify, say: &mut Say<'_>) {
+        let us = own::awake() * 1e6;
+        notify.say(&format!("RELOADING=1\nMONOTONIC_USEC={us:.0}"));
+        self.complained = false;
+        if let (Some(path), Some(server)) = (&self.options.web_config, &self.server) {
+            match Gate::read(path) {
+                Ok(gate) => {
+                    server.replace(gate);
+                    say(State::Ok, "the web configuration was read anew", None);
+                }
+                Err(error) => {
+                    say(
+                        State::Warning,
+                        &format!("the former web configuration stays: {error}"),
+                        None,
+                    );
+                }
+            }
+        }
+        notify.say("READY=1");
+    }
+
+    /// Tells the service manager what changed, and from time to time that this program lives.
+    fn tell_manager(&mut self, notify: &Notify) {
+        let line = self.lock().latest().map(|latest| latest.judgement.line.clone());
+        let line = line.unwrap_or_default();
+        if line != self.told {
+            notify.say(&format!("STATUS={line}"));
+            self.told = line;
+        }
+        let now = Instant::now();
+        if notify.watchdog.is_some_and(|every| now.duration_since(self.alive) >= every / 4) {
+            notify.say("WATCHDOG=1");
+            self.alive = now;
+        }
+    }
+}
+
+/// An event for the log of the program.
+fn spoken(event: &Event) -> String {
+    match event.kind {
+        Kind::Started => event.text.clone(),
+        kind => format!("{}: {}", kind.name(), event.line()),
+    }
+}
+
+/// What answers requests.
+fn handler(daemon: &Daemon) -> Box<crate::http::server::Handler> {
+    let watch = Arc::clone(&daemon.watch);
+    let (host, version) = (daemon.options.host.clone(), daemon.options.version.clone());
+    Box::new(move |request: &Request, server: &Server| {
+        let watch = || watch.lock().unwrap_or_else(PoisonError::into_inner);
+        match request.path.as_str() {
+            "/" => Answer::new(HTML, page::page(&watch(), own::now(), &host, &version)),
+            "/metrics" => {
+                let mut text = metrics::Text::default();
+                metrics::watch(&mut text, &version, &watch());
+                metrics::process(&mut text, &own::process());
+                metrics::requests(&mut text, &server.counts());
+                Answer::new(METRICS, text.finish())
+            }
+            "/history" => Answer::new(JSON_LINES, watch().history().json_lines()),
+            "/-/healthy" => Answer::new(PLAIN, "clocksmith is healthy\n".to_owned()),
+            _ => Answer::status(404),
+        }
+    })
+}

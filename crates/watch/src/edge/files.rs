@@ -1,0 +1,144 @@
+//! Files that the watch writes: its history, and metrics for node_exporter's textfile collector.
+
+use crate::event::Event;
+use crate::history;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// Length at which the file of the history is put aside, in bytes. With the one before, that is the most
+/// it takes.
+const ROTATE: u64 = 1 << 20;
+const NAME: &str = "history.jsonl";
+const BEFORE: &str = "history.jsonl.1";
+
+/// The history in a directory.
+#[derive(Debug)]
+pub struct Store {
+    path: PathBuf,
+    before: PathBuf,
+    file: File,
+    length: u64,
+}
+
+impl Store {
+    /// Opens it, and makes the directory if it is not there; also gives what was kept, oldest first.
+    ///
+    /// # Errors
+    /// The directory or the file cannot be made or written.
+    pub fn open(dir: &Path) -> io::Result<(Self, String)> {
+        DirBuilder::new().recursive(true).mode(0o755).create(dir)?;
+        let (path, before) = (dir.join(NAME), dir.join(BEFORE));
+        let mut kept = tail(&before).unwrap_or_default();
+        kept.push_str(&tail(&path).unwrap_or_default());
+        let mut file = OpenOptions::new().append(true).create(true).mode(0o644).open(&path)?;
+        let mut length = file.seek(SeekFrom::End(0))?;
+        // A line that a crash cut off must not take the next one with it.
+        if length > 0 && !kept.ends_with('\n') {
+            file.write_all(b"\n")?;
+            length += 1;
+        }
+        Ok((Self { path, before, file, length }, kept))
+    }
+
+    /// Adds events.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    pub fn add(&mut self, events: &[Event]) -> io::Result<()> {
+        let text: String = events.iter().filter_map(history::line).collect();
+        if self.length > 0 && self.length + text.len() as u64 > ROTATE {
+            std::fs::rename(&self.path, &self.before)?;
+            self.file =
+                OpenOptions::new().append(true).create(true).mode(0o644).open(&self.path)?;
+            self.length = 0;
+        }
+        self.file.write_all(text.as_bytes())?;
+        self.length += text.len() as u64;
+        Ok(())
+    }
+}
+
+/// The end of a file, at most as long as a file of the history becomes.
+fn tail(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(2 * ROTATE)))?;
+    let mut bytes = Vec::new();
+    file.take(2 * ROTATE).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Writes a file so that a reader sees the old one or the new one, and never half of it.
+///
+/// # Errors
+/// It cannot be written or moved to its place.
+pub fn replace(path: &Path, content: &str) -> io::Result<()> {
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    // Its name does not end in .prom, so node_exporter passes it over.
+    let beside = dir.join(format!(".{name}.{}", std::process::id()));
+    let _ = std::fs::remove_file(&beside);
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o644)
+        .open(&beside)
+        .and_then(|mut file| file.write_all(content.as_bytes()))
+        .and_then(|()| std::fs::rename(&beside, path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&beside);
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Kind;
+    use crate::history::History;
+    use crate::judge::State;
+
+    #[test]
+    fn the_history_is_kept_and_bounded() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path().join("a/b");
+        let (mut store, kept) = Store::open(&dir).unwrap();
+        assert_eq!(kept, "");
+        let events: Vec<Event> = (0..1000)
+            .map(|i| Event::new(f64::from(i), Kind::Warp, State::Ok, "x".repeat(100)))
+            .collect();
+        for _ in 0..30 {
+            store.add(&events).unwrap();
+        }
+        let sizes: Vec<u64> = std::fs::read_dir(&dir)
+            .unwrap()
+            .map(|f| f.unwrap().metadata().unwrap().len())
+            .collect();
+        assert!(sizes.len() == 2 && sizes.iter().all(|size| *size <= ROTATE), "{sizes:?}");
+        std::fs::OpenOptions::new()
+            .append(true)
+            .open(dir.join(NAME))
+            .unwrap()
+            .write_all(b"{\"time\":1")
+            .unwrap();
+        let (mut store, _) = Store::open(&dir).unwrap();
+        store.add(&events[..1]).unwrap();
+        let (_, kept) = Store::open(&dir).unwrap();
+        let mut history = History::default();
+        assert_eq!(history.load(&kept), 1);
+        assert_eq!(history.events().next_back().unwrap(), &events[0]);
+    }
+
+    #[test]
+    fn a_file_is_replaced_as_a_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("clocksmith.prom");
+        replace(&path, "one\n").unwrap();
+        replace(&path, "two\n").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "two\n");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+        assert!(replace(&dir.path().join("no/x.prom"), "x").is_err());
+    }
+}

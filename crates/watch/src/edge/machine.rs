@@ -1,0 +1,278 @@
+//! The machine that is watched: this one, or a directory that mirrors one.
+
+use crate::assess::{self, Assessment, Live};
+use clocksmith_facts::clockdev::ClocksourceDevice;
+use clocksmith_facts::hypervisor::HypervisorKind;
+use clocksmith_facts::probe::kmsg::Follower;
+use clocksmith_facts::tree::DirTree;
+use clocksmith_facts::{Facts, Origin, collect, log};
+use clocksmith_measure::verify::{self, Real, Source, Trust, Weight};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const CLOCKSOURCES: &str = "sys/devices/system/clocksource";
+/// More devices than any kernel registers.
+const DEVICES: usize = 16;
+/// Kernel messages that are taken at once, in bytes; the rest comes next time.
+const LINES: usize = 1 << 20;
+/// How long a short test of two processors takes.
+const TEST: Duration = Duration::from_millis(40);
+/// How long it takes once more, when it found a fault.
+const AGAIN: Duration = Duration::from_millis(250);
+
+/// The machine.
+#[derive(Debug)]
+pub struct Machine {
+    root: PathBuf,
+    /// `None`: a mirror, which cannot be measured.
+    live: Option<Live>,
+    kernel: Kernel,
+    /// Counts the short tests, to go around the processors.
+    tests: usize,
+    facts: Option<Facts>,
+}
+
+/// Where the kernel's messages come from.
+#[derive(Debug)]
+enum Kernel {
+    Ring(Follower),
+    /// A mirror's `dmesg`, and how far it was read.
+    File(PathBuf, u64),
+    /// Nowhere, and why.
+    Nowhere(String),
+}
+
+impl Machine {
+    /// This machine. Its kernel log is followed from now on, if this user may read it.
+    #[must_use]
+    pub fn live() -> Self {
+        let kernel = match Follower::at_end() {
+            Ok(follower) => Kernel::Ring(follower),
+            Err(error) => Kernel::Nowhere(error.to_string()),
+        };
+        let live = Some(Live::new());
+        Self { root: PathBuf::from("/"), live, kernel, tests: 0, facts: None }
+    }
+
+    /// The machine that `root` mirrors, whose `dmesg` may grow.
+    #[must_use]
+    pub fn mirror(root: PathBuf) -> Self {
+        let dmesg = root.join("dmesg");
+        let length = std::fs::metadata(&dmesg).map_or(0, |meta| meta.len());
+        Self { kernel: Kernel::File(dmesg, length), root, live: None, tests: 0, facts: None }
+    }
+
+    /// Whether it can be measured.
+    #[must_use]
+    pub fn is_live(&self) -> bool {
+        self.live.is_some()
+    }
+
+    /// Why the kernel's log is not followed, if it is not.
+    #[must_use]
+    pub fn deaf(&self) -> Option<&str> {
+        match &self.kernel {
+            Kernel::Nowhere(why) => Some(why),
+            Kernel::Ring(_) | Kernel::File(..) => None,
+        }
+    }
+
+    /// A descriptor that is readable when the kernel has said something.
+    #[must_use]
+    pub fn kernel_fd(&self) -> Option<BorrowedFd<'_>> {
+        match &self.kernel {
+            Kernel::Ring(follower) => Some(follower.as_fd()),
+            Kernel::File(..) | Kernel::Nowhere(_) => None,
+        }
+    }
+
+    /// What the kernel said since the last time. If its log cannot be read any more, that is the end of
+    /// following it.
+    pub fn kernel_lines(&mut self) -> String {
+        let read = match &mut self.kernel {
+            Kernel::Ring(follower) => follower.lines(LINES),
+            Kernel::File(path, from) => Ok(grown(path, from).unwrap_or_default()),
+            Kernel::Nowhere(_) => return String::new(),
+        };
+        match read {
+            Ok(text) => text,
+            Err(error) => {
+                self.kernel = Kernel::Nowhere(error.to_string());
+                String::new()
+            }
+        }
+    }
+
+    /// The clocksources in sysfs.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    pub fn clocksources(&self) -> io::Result<Vec<ClocksourceDevice>> {
+        let mut devices = Vec::new();
+        for entry in std::fs::read_dir(self.root.join(CLOCKSOURCES))?.take(4 * DEVICES) {
+            let entry = entry?;
+            let name = entry.file_name();
+            let Some(name) = name.to_str().filter(|name| name.starts_with("clocksource")) else {
+                continue;
+            };
+            let file = |file| small(&entry.path().join(file)).unwrap_or_default();
+            let (current, available) = (file("current_clocksource"), file("available_clocksource"));
+            devices.extend(ClocksourceDevice::parse(name, &current, &available));
+        }
+        devices.sort_by_key(|device| device.index);
+        devices.truncate(DEVICES);
+        Ok(devices)
+    }
+
+    /// Looks at all of it, and measures what a read costs where that can be done.
+    ///
+    /// # Errors
+    /// The mirror cannot be read.
+    pub fn look(&mut self) -> io::Result<Assessment> {
+        let seen = match &self.live {
+            Some(live) => live.assess(true),
+            None => {
+                let tree = DirTree::new(&self.root)?;
+                let shown = self.root.display().to_string();
+                let mut facts = collect::collect(&tree, Origin::Root(shown));
+                log::complete(&mut facts);
+                assess::of(facts, None)
+            }
+        };
+        Ok(seen)
+    }
+
+    /// Remembers the facts of a look for the short tests.
+    pub fn remember(&mut self, facts: Facts) {
+        // The log is by far the largest part, and no test needs it.
+        self.facts = Some(Facts { log: clocksmith_facts::Fact::default(), ..facts });
+    }
+
+    /// Tests two processors' counters and clocks for some hundredths of a second; another pair each time.
+    /// What is wrong must be found twice. `None` where there is nothing to test.
+    pub fn test(&mut self) -> Option<(Vec<u32>, Vec<String>)> {
+        self.live.as_ref()?;
+        let all = Real.cpus();
+        let first = self.tests.checked_rem(all.len())?;
+        self.tests = self.tests.wrapping_add(1);
+        let mut cpus = vec![*all.get(first)?];
+        // The partner changes with each round, so that in time every pair has its turn.
+        let round = self.tests / all.len();
+        let step = 1 + round.checked_rem(all.len().saturating_sub(1)).unwrap_or(0);
+        cpus.extend(all.get((first + step) % all.len()).filter(|cpu| !cpus.contains(cpu)));
+        let empty = Facts::empty(Origin::Live);
+        let facts = self.facts.as_ref().unwrap_or(&empty);
+        for duration in [TEST, AGAIN] {
+            let faults = faults(facts, cpus.clone(), duration);
+            if faults.is_empty() || duration == AGAIN {
+                return Some((cpus, faults));
+            }
+        }
+        None
+    }
+}
+
+fn faults(facts: &Facts, cpus: Vec<u32>, duration: Duration) -> Vec<String> {
+    let options = verify_options(facts, Some(cpus), duration);
+    let outcome = verify::run(&Real, &options, &mut verify::History::default());
+    if outcome.verdict != Trust::NotTrusted {
+        return Vec::new();
+    }
+    let grave = outcome.findings.into_iter().filter(|finding| finding.weight != Weight::Note);
+    grave.map(|finding| finding.summary).collect()
+}
+
+/// By how much a clock that a hypervisor makes of its host's may wander: hosts are steered by NTP.
+const HOST_WANDER: f64 = 5e-3;
+/// How early an emulated read of the counter may be, in nanoseconds: the emulator reads its own
+/// processor's counter without waiting for what comes before.
+const EMULATED_NS: f64 = 200.0;
+
+/// What a test of counters and clocks must know of a machine. Claims about the counter's frequency are
+/// left to the caller.
+#[must_use]
+pub fn verify_options(
+    facts: &Facts,
+    cpus: Option<Vec<u32>>,
+    duration: Duration,
+) -> verify::Options {
+    let hypervisor = facts.hypervisor.value().and_then(Option::as_ref);
+    let emulated = hypervisor.is_some_and(|hypervisor| hypervisor.kind == HypervisorKind::Tcg);
+    let current = facts.current_clocksource();
+    let current = current.value().copied();
+    // A device that a hypervisor makes up.
+    let device = ["hpet", "acpi_pm", "refined-jiffies", "jiffies", "pit"];
+    let made_up = hypervisor.is_some() && current.is_some_and(|name| device.contains(&name));
+    verify::Options {
+        duration,
+        cpus,
+        claims: Vec::new(),
+        counter_is_clock: current
+            .is_some_and(|name| name.starts_with("tsc") || name == "arch_sys_counter"),
+        wander: if made_up { HOST_WANDER } else { 0.0 },
+        early_ns: if emulated { EMULATED_NS } else { 0.0 },
+    }
+}
+
+/// A file of one short line.
+fn small(path: &Path) -> io::Result<String> {
+    let mut bytes = [0u8; 1024];
+    let mut file = std::fs::File::open(path)?;
+    let length = file.read(&mut bytes)?;
+    Ok(String::from_utf8_lossy(bytes.get(..length).unwrap_or_default()).into_owned())
+}
+
+/// The whole lines that a file has grown by.
+fn grown(path: &Path, from: &mut u64) -> io::Result<String> {
+    let mut file = std::fs::File::open(path)?;
+    let length = file.metadata()?.len();
+    if length < *from {
+        // Written anew.
+        *from = 0;
+    }
+    file.seek(SeekFrom::Start(*from))?;
+    let mut bytes = Vec::new();
+    file.take(LINES as u64).read_to_end(&mut bytes)?;
+    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    bytes.truncate(whole);
+    *from += whole as u64;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn a_mirror_is_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let sysfs = dir.path().join(CLOCKSOURCES).join("clocksource0");
+        std::fs::create_dir_all(&sysfs).unwrap();
+        std::fs::write(sysfs.join("current_clocksource"), "tsc\n").unwrap();
+        std::fs::write(sysfs.join("available_clocksource"), "tsc hpet \n").unwrap();
+        std::fs::write(dir.path().join("dmesg"), "[ 1.0] old\n").unwrap();
+        let mut machine = Machine::mirror(dir.path().to_owned());
+        assert_eq!(machine.clocksources().unwrap()[0].available, ["tsc", "hpet"]);
+        assert_eq!(machine.kernel_lines(), "");
+        let open =
+            || std::fs::OpenOptions::new().append(true).open(dir.path().join("dmesg")).unwrap();
+        write!(open(), "[ 2.0] new\n[ 3.0] ha").unwrap();
+        assert_eq!(machine.kernel_lines(), "[ 2.0] new\n");
+        writeln!(open(), "lf").unwrap();
+        assert_eq!(machine.kernel_lines(), "[ 3.0] half\n");
+        assert!(machine.test().is_none() && machine.look().is_ok());
+    }
+
+    #[test]
+    fn every_pair_of_processors_has_its_turn() {
+        let mut machine = Machine::live();
+        let all = Real.cpus();
+        let (cpus, faults) = machine.test().unwrap();
+        assert_eq!(cpus.len(), all.len().min(2));
+        assert_eq!(faults, Vec::<String>::new());
+        assert!(!machine.clocksources().unwrap().is_empty());
+    }
+}

@@ -1,0 +1,139 @@
+//! What happened to the clocks, as the history keeps it.
+
+use crate::judge::State;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The kind of an event.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// The watch began.
+    Started,
+    /// Another clocksource came into use.
+    ClocksourceChange,
+    /// The list of available clocksources changed.
+    AvailableChange,
+    /// The kernel gave up a clocksource, by its log.
+    Demotion,
+    /// A read costs clearly more or less than before.
+    CostChange,
+    /// Counters or clocks went back, or differ between processors.
+    Warp,
+    /// The machine stood still, or its clocks could not be read for a while.
+    Stall,
+    /// The judgement changed.
+    StateChange,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Started,
+        Self::ClocksourceChange,
+        Self::AvailableChange,
+        Self::Demotion,
+        Self::CostChange,
+        Self::Warp,
+        Self::Stall,
+        Self::StateChange,
+    ];
+
+    /// As it is written in labels: `clocksource-change`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Started => "started",
+            Self::ClocksourceChange => "clocksource-change",
+            Self::AvailableChange => "available-change",
+            Self::Demotion => "demotion",
+            Self::CostChange => "cost-change",
+            Self::Warp => "warp",
+            Self::Stall => "stall",
+            Self::StateChange => "state-change",
+        }
+    }
+
+    /// For people.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Started => "Watch began",
+            Self::ClocksourceChange => "Clocksource changed",
+            Self::AvailableChange => "Available clocksources changed",
+            Self::Demotion => "Clocksource demoted",
+            Self::CostChange => "Cost of a read changed",
+            Self::Warp => "Clocks disagree",
+            Self::Stall => "Stall",
+            Self::StateChange => "State changed",
+        }
+    }
+}
+
+/// Why it happened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Reason {
+    /// Id of a cause, which `clocksmith explain` knows; `None` if it is not known.
+    pub cause: Option<String>,
+    /// In a sentence.
+    pub text: String,
+    /// What it rests on: a line of the kernel log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<String>,
+}
+
+/// One event.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Event {
+    /// Seconds since 1970.
+    pub time: f64,
+    /// What.
+    pub kind: Kind,
+    /// How bad it is.
+    pub state: State,
+    /// One line for people.
+    pub text: String,
+    /// What was before, where that has a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// What is now, where that has a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
+    /// Identity of the boot; with `Kind::Started`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot: Option<String>,
+}
+
+impl Event {
+    /// An event without further fields.
+    #[must_use]
+    pub fn new(time: f64, kind: Kind, state: State, text: impl Into<String>) -> Self {
+        Self {
+            time,
+            kind,
+            state,
+            text: text.into(),
+            from: None,
+            to: None,
+            reason: None,
+            boot: None,
+        }
+    }
+
+    /// One line for a log: what, and why.
+    #[must_use]
+    pub fn line(&self) -> String {
+        match &self.reason {
+            Some(reason) => {
+                let id = reason.cause.as_ref().map_or_else(String::new, |id| format!(" [{id}]"));
+                format!("{}: {}{id}", self.text, reason.text)
+            }
+            None => self.text.clone(),
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The web configuration file that Prometheus' exporters share (exporter-toolkit,
+//! `docs/web-configuration.md`, 2026): TLS, basic authentication, headers. Pure: from text. Fields that
+//! would promise a protection which this server does not have are refused, not ignored.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// The costliest bcrypt hash: 16 takes seconds.
+const COSTLIEST: u32 = 16;
+
+/// Why a configuration cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// Not the format.
+    #[error("not a web configuration: {0}")]
+    Format(#[from] serde_yaml_ng::Error),
+    /// A field that cannot be honoured.
+    #[error("{0}")]
+    Field(String),
+    /// Files or contents of the TLS part.
+    #[error("tls_server_config: {0}")]
+    Tls(String),
+}
+
+/// The file.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields, default)]
+pub struct WebConfig {
+    /// TLS; without it plain HTTP.
+    pub tls_server_config: Option<TlsConfig>,
+    /// Headers.
+    pub http_server_config: HttpConfig,
+    /// Users with bcrypt hashes; none: everybody.
+    pub basic_auth_users: BTreeMap<String, String>,
+    /// Not supported: refused if it is there.
+    pub rate_limit: Option<serde_yaml_ng::Value>,
+}
+
+/// Its part for TLS. Files are relative to the directory of the configuration.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields, default)]
+pub struct TlsConfig {
+    /// Certificate chain, PEM.
+    pub cert: Option<String>,
+    /// Private key, PEM.
+    pub key: Option<String>,
+    /// Certificates of those who may sign clients' ones, PEM.
+    pub client_ca: Option<String>,
+    /// The same from files.
+    pub cert_file: Option<String>,
+    /// See `cert_file`.
+    pub key_file: Option<String>,
+    /// See `cert_file`.
+    pub client_ca_file: Option<String>,
+    /// `NoClientCert`, `VerifyClientCertIfGiven` or `RequireAndVerifyClientCert`.
+    pub client_auth_type: Option<String>,
+    /// Not supported.
+    pub client_allowed_sans: Vec<String>,
+    /// `TLS12` or `TLS13`; older ones mean `TLS12`.
+    pub min_version: Option<String>,
+    /// `TLS12` or `TLS13`.
+    pub max_version: Option<String>,
+    /// Suites of TLS 1.2, by the names of Go.
+    pub cipher_suites: Vec<String>,
+    /// `CurveP256`, `CurveP384`, `X25519`.
+    pub curve_preferences: Vec<String>,
+    /// The server's order holds, always.
+    pub prefer_server_cipher_suites: Option<bool>,
+}
+
+/// Its part for HTTP.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields, default)]
+pub struct HttpConfig {
+    /// HTTP/2 is not spoken; that is no loss.
+    pub http2: Option<bool>,
+    /// Headers of every answer.
+    pub headers: BTreeMap<String, String>,
+}
+
+/// Headers that may be set.
+const HEADERS: [&str; 5] = [
+    "Content-Security-Policy",
+    "X-Frame-Options",
+    "X-Content-Type-Options",
+    "X-XSS-Protection",
+    "Strict-Transport-Security",
+];
+
+impl WebConfig {
+    /// Parses the text of a file.
+    ///
+    /// # Errors
+    /// What is wrong, and where.
+    pub fn parse(text: &str) -> Result<Self, ConfigError> {
+        // An empty file is a configuration without anything.
+        let config: Option<Self> = serde_yaml_ng::from_str(text)?;
+        let config = config.unwrap_or_default();
+        let refuse = |what: String| Err(ConfigError::Field(what));
+        if config.rate_limit.is_some() {
+            return refuse("rate_limit is not supported; take it out".to_owned());
+        }
+        for (user, hash) in &config.basic_auth_users {
+            let cost = hash.split('$').nth(2).and_then(|cost| cost.parse::<u32>().ok());
+            let known = hash.starts_with("$2") && hash.len() == 60;
+            match cost {
+                Some(cost) if known && cost > COSTLIEST => {
+                    return refuse(format!(
+                        "basic_auth_users: the hash of {user:?} has cost {cost}, which would take \
+                         minutes; at most {COSTLIEST}"
+                    ));
+                }
+                Some(_) if known && hash.is_ascii() => {}
+                _ => {
+                    return refuse(format!(
+                        "basic_auth_users: {user:?} has no bcrypt hash; make one with htpasswd -nBC 10 \
+                         USER"
+                    ));
+                }
+            }
+            if user.contains(':') {
+                return refuse(format!("basic_auth_users: {user:?} has a colon"));
+            }
+        }
+        for name in config.http_server_config.headers.keys() {
+            if !HEADERS.contains(&name.as_str()) {
+                let all = HEADERS.join(", ");
+                return refuse(format!("http_server_config: no header {name:?}; there are {all}"));
+            }
+        }
+        if let Some(tls) = &config.tls_server_config
+            && !tls.client_allowed_sans.is_empty()
+        {
+            return refuse("client_allowed_sans is not supported; take it out".to_owned());
+        }
+        Ok(config)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn files_of_exporters() {
+        assert_eq!(WebConfig::parse("").unwrap(), WebConfig::default());
+        assert_eq!(WebConfig::parse("# nothing\n").unwrap(), WebConfig::default());
+        let text = "tls_server_config:\n  cert_file: a.crt\n  key_file: a.key\n  min_version: TLS13\n\
+             http_server_config:\n  http2: true\n  headers:\n    X-Frame-Options: deny\n\
+             basic_auth_users:\n  alice: $2y$10$X0h1gDsPszWURQaxFh.zoubFi6DXncSjhoQNJgRrnGs7EsimhC7zG\n";
+        let config = WebConfig::parse(text).unwrap();
+        assert_eq!(config.tls_server_config.unwrap().key_file.as_deref(), Some("a.key"));
+        assert!(config.basic_auth_users.contains_key("alice"));
+    }
+
+    #[test]
+    fn what_would_be_a_false_promise_is_refused() {
+        let hash = "$2y$31$X0h1gDsPszWURQaxFh.zoubFi6DXncSjhoQNJgRrnGs7EsimhC7zG";
+        for (text, what) in [
+            ("basic_auth_user:\n  a: b\n".to_owned(), "unknown field"),
+            ("basic_auth_users:\n  a: plain\n".to_owned(), "htpasswd"),
+            (format!("basic_auth_users:\n  a: {hash}\n"), "cost 31"),
+            ("rate_limit:\n  burst: 3\n".to_owned(), "rate_limit"),
+            ("tls_server_config:\n  client_allowed_sans: [a]\n".to_owned(), "client_allowed_sans"),
+            ("http_server_config:\n  headers:\n    Set-Cookie: x\n".to_owned(), "no header"),
+            ("[".to_owned(), "not a web configuration"),
+        ] {
+            let error = WebConfig::parse(&text).unwrap_err().to_string();
+            assert!(error.contains(what), "{text}: {error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text(text in any::<String>()) {
+            let _ = WebConfig::parse(&text);
+        }
+    }
+}

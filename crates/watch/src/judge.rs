@@ -1,0 +1,308 @@
+//! The judgement that monitoring asks for: one state, one line, and the points that it rests on.
+//! Pure: from a diagnosis and thresholds.
+
+use clocksmith_diagnose::{Cause, CauseId, Diagnosis, Severity, Verdict};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Characters of the first line, at most: monitoring systems cut at 80 with the end of the line.
+pub const LINE: usize = 79;
+
+/// A state of the monitoring convention.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// Nothing to do.
+    Ok,
+    /// Somebody should look.
+    Warning,
+    /// Somebody should look now.
+    Critical,
+    /// It could not be found out.
+    #[default]
+    Unknown,
+}
+
+impl State {
+    /// All of them, by exit code.
+    pub const ALL: [Self; 4] = [Self::Ok, Self::Warning, Self::Critical, Self::Unknown];
+
+    /// The exit code of the convention: 0, 1, 2, 3.
+    #[must_use]
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Ok => 0,
+            Self::Warning => 1,
+            Self::Critical => 2,
+            Self::Unknown => 3,
+        }
+    }
+
+    /// The word of the convention: `OK`, `WARNING`, `CRITICAL`, `UNKNOWN`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Ok => "OK",
+            Self::Warning => "WARNING",
+            Self::Critical => "CRITICAL",
+            Self::Unknown => "UNKNOWN",
+        }
+    }
+
+    /// The word in small letters, as it stands in JSON and in labels.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Warning => "warning",
+            Self::Critical => "critical",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// What is worse, for putting points together: what is known to be bad outweighs what is unknown.
+    fn rank(self) -> u8 {
+        match self {
+            Self::Ok => 0,
+            Self::Unknown => 1,
+            Self::Warning => 2,
+            Self::Critical => 3,
+        }
+    }
+
+    /// The worse of two.
+    #[must_use]
+    pub fn worse(self, other: Self) -> Self {
+        if other.rank() > self.rank() { other } else { self }
+    }
+}
+
+/// What counts as how bad.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Thresholds {
+    /// Reads of the time are slow: system calls, and usually device accesses.
+    pub slow: State,
+    /// The kernel gave up a clocksource in this boot.
+    pub demoted: State,
+    /// The time may be wrong or go backwards.
+    pub untrustworthy: State,
+    /// Another clocksource is in use than one of `expect`.
+    pub unexpected: State,
+    /// Clocksources of which one should be in use; empty: any will do.
+    pub expect: Vec<String>,
+    /// Nanoseconds a read of CLOCK_MONOTONIC from which on it is a warning.
+    pub warn_ns: Option<f64>,
+    /// The same, critical.
+    pub critical_ns: Option<f64>,
+}
+
+impl Default for Thresholds {
+    fn default() -> Self {
+        Self {
+            slow: State::Warning,
+            demoted: State::Warning,
+            untrustworthy: State::Critical,
+            unexpected: State::Critical,
+            expect: Vec::new(),
+            warn_ns: None,
+            critical_ns: None,
+        }
+    }
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Point {
+    /// `clocksource`, `expected`, `trust`, `reads`, `demotion` or `cost`.
+    pub id: &'static str,
+    /// How it is.
+    pub state: State,
+    /// In a few words.
+    pub text: String,
+}
+
+/// The judgement.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Judgement {
+    /// The worst of the points.
+    pub state: State,
+    /// `CLOCKSMITH WARNING - acpi_pm is slow ...`, under 80 characters.
+    pub line: String,
+    /// What was looked at, in a fixed order; what was not asked for is not there.
+    pub points: Vec<Point>,
+}
+
+impl Judgement {
+    /// A judgement that could not be reached, with the reason.
+    #[must_use]
+    pub fn unknown(reason: &str) -> Self {
+        let text = reason.split_whitespace().collect::<Vec<_>>().join(" ");
+        Self {
+            state: State::Unknown,
+            line: line(State::Unknown, &text),
+            points: vec![Point { id: "clocksource", state: State::Unknown, text }],
+        }
+    }
+}
+
+/// Causes that mean that the kernel gave up a clocksource that it had, or would have had.
+const DEMOTIONS: [CauseId; 8] = [
+    CauseId::TscWarp,
+    CauseId::TscSkew,
+    CauseId::TscJump,
+    CauseId::TscHaltsInIdle,
+    CauseId::TscFrequencyChanges,
+    CauseId::TscMiscalibrated,
+    CauseId::WatchdogAtFault,
+    CauseId::ParavirtClockBroken,
+];
+
+/// Whether a cause means that the kernel gave up a clocksource.
+#[must_use]
+pub fn is_demotion(cause: &Cause) -> bool {
+    cause.severity >= Severity::Warning && DEMOTIONS.contains(&cause.id)
+}
+
+/// Judges.
+#[must_use]
+pub fn judge(diagnosis: &Diagnosis, thresholds: &Thresholds) -> Judgement {
+    let Some(name) = diagnosis.current.name.as_deref() else {
+        return Judgement::unknown("which clocksource is in use is not known");
+    };
+    let ns = monotonic_ns(diagnosis);
+    let mut points =
+        vec![Point { id: "clocksource", state: State::Ok, text: format!("{name} is in use") }];
+    if !thresholds.expect.is_empty() {
+        points.push(expected(name, thresholds));
+    }
+    points.push(trust(diagnosis, thresholds));
+    points.push(reads(diagnosis, name, ns, thresholds));
+    if let Some(point) = demotion(diagnosis, thresholds) {
+        points.push(point);
+    }
+    if thresholds.warn_ns.is_some() || thresholds.critical_ns.is_some() {
+        points.push(cost(ns, thresholds));
+    }
+    let state = points.iter().fold(State::Ok, |state, point| state.worse(point.state));
+    let text = match points.iter().find(|point| point.state == state) {
+        Some(point) if state != State::Ok => point.text.clone(),
+        _ => format!("{name}{}", cost_text(ns, ", ", " a read")),
+    };
+    Judgement { state, line: line(state, &text), points }
+}
+
+/// The cost of CLOCK_MONOTONIC in nanoseconds, where it was measured.
+#[must_use]
+pub fn monotonic_ns(diagnosis: &Diagnosis) -> Option<f64> {
+    diagnosis.reads.iter().find(|read| read.clock == "CLOCK_MONOTONIC")?.ns
+}
+
+fn expected(name: &str, thresholds: &Thresholds) -> Point {
+    let wanted = thresholds.expect.join(" or ");
+    if thresholds.expect.iter().any(|expected| expected == name) {
+        return Point { id: "expected", state: State::Ok, text: format!("{name} is expected") };
+    }
+    let text = format!("{name} is in use, expected {wanted}");
+    Point { id: "expected", state: thresholds.unexpected, text }
+}
+
+fn trust(diagnosis: &Diagnosis, thresholds: &Thresholds) -> Point {
+    let fault = diagnosis.causes.iter().find(|cause| {
+        cause.severity == Severity::Critical || cause.id == CauseId::VerifyFoundFault
+    });
+    let (state, text) = match fault {
+        Some(cause) => {
+            (thresholds.untrustworthy, format!("the time cannot be trusted ({})", cause.id.name()))
+        }
+        None => (State::Ok, "nothing speaks against the time".to_owned()),
+    };
+    Point { id: "trust", state, text }
+}
+
+fn reads(diagnosis: &Diagnosis, name: &str, ns: Option<f64>, thresholds: &Thresholds) -> Point {
+    let cost = cost_text(ns, ", ", " a read");
+    let slow = diagnosis
+        .reads
+        .iter()
+        .find(|read| read.clock == "CLOCK_MONOTONIC")
+        .is_some_and(|read| read.path == clocksmith_diagnose::Path::Syscall);
+    let (state, text) = match diagnosis.verdict {
+        Verdict::Slow => {
+            let why = lead(diagnosis).map_or_else(String::new, |id| format!(" ({})", id.name()));
+            (thresholds.slow, format!("{name} is slow{cost}{why}"))
+        }
+        Verdict::Untrustworthy if slow => (thresholds.slow, format!("{name} is slow{cost}")),
+        Verdict::Untrustworthy | Verdict::Ok => {
+            (State::Ok, format!("reads of {name} are fast{cost}"))
+        }
+        Verdict::Unknown => {
+            (State::Unknown, format!("not known whether reads of {name} are fast{cost}"))
+        }
+    };
+    Point { id: "reads", state, text }
+}
+
+/// The cause that is named beside a slow clocksource.
+fn lead(diagnosis: &Diagnosis) -> Option<CauseId> {
+    diagnosis.causes.first().map(|cause| cause.id)
+}
+
+fn demotion(diagnosis: &Diagnosis, thresholds: &Thresholds) -> Option<Point> {
+    if let Some(cause) = diagnosis.causes.iter().find(|cause| is_demotion(cause)) {
+        let text = format!("the kernel demoted a clocksource ({})", cause.id.name());
+        return Some(Point { id: "demotion", state: thresholds.demoted, text });
+    }
+    // Without its log the kernel's silence means nothing.
+    let unread = diagnosis.missing.iter().any(|missing| missing.fact == "kernel log");
+    (!unread).then(|| Point {
+        id: "demotion",
+        state: State::Ok,
+        text: "the kernel log has no demotion".to_owned(),
+    })
+}
+
+fn cost(ns: Option<f64>, thresholds: &Thresholds) -> Point {
+    let over = |bound: Option<f64>| bound.filter(|bound| ns.is_some_and(|ns| ns >= *bound));
+    let (state, text) = match (ns, over(thresholds.critical_ns), over(thresholds.warn_ns)) {
+        (None, ..) => (State::Unknown, "what a read costs could not be measured".to_owned()),
+        (Some(ns), Some(bound), _) => (State::Critical, too_dear(ns, bound)),
+        (Some(ns), None, Some(bound)) => (State::Warning, too_dear(ns, bound)),
+        (Some(ns), None, None) => (State::Ok, format!("a read costs {}", ns_text(ns))),
+    };
+    Point { id: "cost", state, text }
+}
+
+fn too_dear(ns: f64, bound: f64) -> String {
+    format!("a read costs {}, the bound is {}", ns_text(ns), ns_text(bound))
+}
+
+fn cost_text(ns: Option<f64>, before: &str, after: &str) -> String {
+    ns.map_or_else(String::new, |ns| format!("{before}{}{after}", ns_text(ns)))
+}
+
+/// A duration for people: `26 ns`, `1.3 us`, `2.0 ms`.
+#[must_use]
+pub fn ns_text(ns: f64) -> String {
+    match ns {
+        ns if ns < 10.0 => format!("{ns:.1} ns"),
+        ns if ns < 1e3 => format!("{ns:.0} ns"),
+        ns if ns < 1e6 => format!("{:.1} us", ns / 1e3),
+        ns => format!("{:.1} ms", ns / 1e6),
+    }
+}
+
+/// The first line, cut to [`LINE`] characters, without what would end it early: `|` begins the
+/// performance data of monitoring plugins.
+fn line(state: State, text: &str) -> String {
+    let text: String =
+        text.chars().map(|c| if c.is_control() || c == '|' { ' ' } else { c }).collect();
+    let whole = format!("CLOCKSMITH {} - {text}", state.word());
+    if whole.chars().count() <= LINE {
+        return whole;
+    }
+    let cut: String = whole.chars().take(LINE - 2).collect();
+    format!("{}..", cut.trim_end())
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,131 @@
+use super::*;
+use clocksmith_facts::log::{self, KernelLog};
+use clocksmith_facts::{Fact, Facts, clockdev::ClocksourceDevice};
+use clocksmith_kernel::{Machine, predict};
+use proptest::prelude::*;
+
+const WATCHDOG: &str = "\
+[    0.000000] Linux version 6.1.0-13-amd64 (debian-kernel@lists.debian.org)\n\
+[    0.100000] tsc: Detected 3000.000 MHz processor\n\
+[    1.000000] clocksource: Switched to clocksource tsc\n\
+[ 3845.000000] clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as unstable because the skew is too large:\n\
+[ 3845.000001] clocksource:                       'hpet' wd_nsec: 512000000 wd_now: 9c5d0440 wd_last: 9bf64291 mask: ffffffff\n\
+[ 3845.000002] clocksource:                       'tsc' cs_nsec: 522000000 cs_now: 2000000000 cs_last: 1fa2c7a680 mask: ffffffffffffffff\n\
+[ 3845.000003] tsc: Marking TSC unstable due to clocksource watchdog\n\
+[ 3845.000009] clocksource: Switched to clocksource hpet\n";
+
+pub(crate) fn diagnosis(
+    current: &str,
+    available: &str,
+    log: Option<&str>,
+    reads: Vec<Read>,
+) -> Diagnosis {
+    let mut facts = Facts::empty(clocksmith_facts::Origin::Stated);
+    let device = ClocksourceDevice::parse("clocksource0", current, available).unwrap();
+    facts.clocksources = Fact::known(vec![device], "/sys/devices/system/clocksource");
+    if let Some(text) = log {
+        facts.log = Fact::known(KernelLog::scan(text.as_bytes(), "dmesg").unwrap(), "dmesg");
+        log::complete(&mut facts);
+    }
+    let machine = Machine::of(&facts);
+    clocksmith_diagnose::diagnose(&facts, &machine, &predict(&machine), reads)
+}
+
+use clocksmith_diagnose::{Path, Read};
+
+fn read(ns: f64, path: Path) -> Vec<Read> {
+    let clock = "CLOCK_MONOTONIC".to_owned();
+    vec![Read { clock, path, ns: Some(ns), syscall_ns: Some(200.0) }]
+}
+
+fn point<'a>(judgement: &'a Judgement, id: &str) -> Option<&'a Point> {
+    judgement.points.iter().find(|point| point.id == id)
+}
+
+#[test]
+fn a_fast_clock_is_ok() {
+    let healthy = diagnosis("tsc", "tsc hpet acpi_pm", None, read(23.4, Path::Vdso));
+    let judgement = judge(&healthy, &Thresholds::default());
+    assert_eq!(judgement.state, State::Ok);
+    assert_eq!(judgement.line, "CLOCKSMITH OK - tsc, 23 ns a read");
+    // Its log was not read: nothing is said about demotions.
+    assert!(point(&judgement, "demotion").is_none());
+}
+
+#[test]
+fn a_silent_fallback_is_a_warning_with_its_cause() {
+    let fallen = diagnosis("hpet", "hpet acpi_pm", Some(WATCHDOG), read(1_300.0, Path::Syscall));
+    let judgement = judge(&fallen, &Thresholds::default());
+    assert_eq!(judgement.state, State::Warning, "{judgement:?}");
+    assert_eq!(judgement.line, "CLOCKSMITH WARNING - hpet is slow, 1.3 us a read (tsc-skew)");
+    assert_eq!(point(&judgement, "demotion").unwrap().state, State::Warning);
+    let strict = Thresholds { demoted: State::Critical, ..Thresholds::default() };
+    let judgement = judge(&fallen, &strict);
+    assert_eq!(judgement.line, "CLOCKSMITH CRITICAL - the kernel demoted a clocksource (tsc-skew)");
+    let lax = Thresholds { demoted: State::Ok, slow: State::Ok, ..Thresholds::default() };
+    assert_eq!(judge(&fallen, &lax).state, State::Ok);
+}
+
+#[test]
+fn a_cost_is_held_against_its_bounds() {
+    let healthy = diagnosis("tsc", "tsc hpet", None, read(80.0, Path::Vdso));
+    let with = |warn_ns, critical_ns| {
+        let thresholds = Thresholds { warn_ns, critical_ns, ..Thresholds::default() };
+        judge(&healthy, &thresholds)
+    };
+    assert_eq!(with(Some(100.0), None).state, State::Ok);
+    assert_eq!(with(Some(80.0), None).state, State::Warning);
+    assert_eq!(with(Some(50.0), Some(60.0)).state, State::Critical);
+    assert!(with(Some(50.0), None).line.contains("a read costs 80 ns, the bound is 50 ns"));
+    let blind = diagnosis("tsc", "tsc hpet", None, Vec::new());
+    let thresholds = Thresholds { warn_ns: Some(50.0), ..Thresholds::default() };
+    assert_eq!(judge(&blind, &thresholds).state, State::Unknown);
+}
+
+#[test]
+fn what_is_expected_is_held_against_what_is() {
+    let healthy = diagnosis("kvm-clock", "kvm-clock tsc", None, read(30.0, Path::Vdso));
+    let expect = |names: &[&str]| {
+        let expect = names.iter().map(|name| (*name).to_owned()).collect();
+        judge(&healthy, &Thresholds { expect, ..Thresholds::default() })
+    };
+    assert_eq!(expect(&["tsc", "kvm-clock"]).state, State::Ok);
+    let judgement = expect(&["tsc"]);
+    assert_eq!(judgement.state, State::Critical);
+    assert_eq!(judgement.line, "CLOCKSMITH CRITICAL - kvm-clock is in use, expected tsc");
+}
+
+#[test]
+fn a_jump_is_critical_and_a_gap_is_unknown() {
+    let jump = "[    1.0] Linux version 6.1.0-13-amd64\n\
+[1346249.931484] clocksource: timekeeping watchdog on CPU17: Marking clocksource 'tsc' as unstable because the skew is too large:\n\
+[1346249.931486] clocksource: 'hpet' wd_now: 9c5d0440 wd_last: 9bf64291 mask: ffffffff\n\
+[1346249.931487] clocksource: 'tsc' cs_now: 103b19f57d0eb5 cs_last: fc461fd0ba3a6 mask: ffffffffffffffff\n\
+[1346249.931490] clocksource: Switched to clocksource hpet\n";
+    let broken = diagnosis("hpet", "hpet acpi_pm", Some(jump), read(900.0, Path::Syscall));
+    let judgement = judge(&broken, &Thresholds::default());
+    assert!(judgement.state != State::Ok && judgement.line.contains("tsc-jump"), "{judgement:?}");
+    let facts = Facts::empty(clocksmith_facts::Origin::Stated);
+    let machine = Machine::of(&facts);
+    let nothing = clocksmith_diagnose::diagnose(&facts, &machine, &predict(&machine), Vec::new());
+    assert_eq!(judge(&nothing, &Thresholds::default()).state, State::Unknown);
+}
+
+#[test]
+fn known_trouble_outweighs_the_unknown() {
+    assert_eq!(State::Unknown.worse(State::Warning), State::Warning);
+    assert_eq!(State::Warning.worse(State::Unknown), State::Warning);
+    assert_eq!(State::Ok.worse(State::Unknown), State::Unknown);
+    assert_eq!(State::ALL.map(State::code), [0, 1, 2, 3]);
+}
+
+proptest! {
+    #[test]
+    fn the_line_is_one_short_line(text in "\\PC{0,200}", more in any::<String>()) {
+        for text in [text.clone(), more.clone()] {
+            let line = Judgement::unknown(&text).line;
+            prop_assert!(line.chars().count() <= LINE && !line.contains(['\n', '|']));
+            prop_assert!(line.starts_with("CLOCKSMITH UNKNOWN - "));
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! A machine's clocks under watch: the judgement that monitoring asks for, events with their reasons,
+//! metrics, a page, and the daemon that keeps them.
+//!
+//! What lives here: the judgement ([`mod@judge`]) that `check` and `watch` share; the state machine that
+//! turns observations into events ([`state`]); the texts that others read ([`metrics`], [`page`]); all of
+//! that is pure. The thin edges stand in [`edge`] (files, the kernel log, signals, the service manager),
+//! [`http`] (requests and the server) and [`daemon`], which ties them together.
+//!
+//! What must not live here: rules of the kernel, causes and remedies (`clocksmith-diagnose`), ways to
+//! measure (`clocksmith-measure`), the command line and its output (`clocksmith-cli`). Nothing here
+//! changes a clock.
+
+pub mod assess;
+pub mod cost;
+pub mod daemon;
+pub mod edge;
+pub mod event;
+pub mod history;
+pub mod http;
+pub mod judge;
+pub mod metrics;
+pub mod page;
+pub mod reason;
+pub mod state;
+
+pub use judge::{Judgement, Point, State, Thresholds, judge};

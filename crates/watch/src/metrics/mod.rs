@@ -1,0 +1,152 @@
+//! Metrics in Prometheus' text format, version 0.0.4: names in base units, `_info` with value 1,
+//! `_total` for what only grows. Clocksources have the labels `device` and `clocksource`, as
+//! node_exporter's `node_time_clocksource_available_info` and `node_time_clocksource_current_info` have
+//! (`collector/time_linux.go`, 1.5 and later), so that the two can be joined.
+//!
+//! What lives here: one function a group of families. What must not: anything that is measured or
+//! judged here.
+
+mod text;
+mod watch;
+
+pub use text::{Kind, Text};
+pub use watch::{Process, process, requests, watch};
+
+use crate::judge::Judgement;
+use clocksmith_diagnose::{Diagnosis, Path, Verdict};
+use clocksmith_facts::clockdev::ClocksourceDevice;
+
+/// Version of the program.
+pub fn build(text: &mut Text, version: &str) {
+    text.family(
+        "clocksmith_build_info",
+        Kind::Gauge,
+        "Always 1; the version of clocksmith that says all this.",
+    );
+    text.sample(&[("version", version)], 1.0);
+}
+
+/// The judgement, as states of which one is 1.
+pub fn judgement(text: &mut Text, judgement: &Judgement) {
+    text.family(
+        "clocksmith_state",
+        Kind::Gauge,
+        "The judgement of the clocks: 0 ok, 1 warning, 2 critical, 3 unknown.",
+    );
+    text.sample(&[], f64::from(judgement.state.code()));
+    text.family(
+        "clocksmith_point_state",
+        Kind::Gauge,
+        "What the judgement rests on, point by point: 0 ok, 1 warning, 2 critical, 3 unknown.",
+    );
+    for point in &judgement.points {
+        text.sample(&[("point", point.id)], f64::from(point.state.code()));
+    }
+}
+
+/// Which clocksources there are, and which is in use.
+pub fn clocksources(text: &mut Text, devices: &[ClocksourceDevice]) {
+    text.family(
+        "clocksmith_clocksource_available_info",
+        Kind::Gauge,
+        "Always 1; a clocksource that the kernel offers.",
+    );
+    for device in devices {
+        let number = device.index.to_string();
+        for name in &device.available {
+            text.sample(&[("device", &number), ("clocksource", name)], 1.0);
+        }
+    }
+    text.family(
+        "clocksmith_clocksource_current_info",
+        Kind::Gauge,
+        "Always 1; the clocksource in use.",
+    );
+    for device in devices.iter().filter(|device| !device.current.is_empty()) {
+        let number = device.index.to_string();
+        text.sample(&[("device", &number), ("clocksource", &device.current)], 1.0);
+    }
+}
+
+/// Verdict, causes and costs.
+pub fn diagnosis(text: &mut Text, diagnosis: &Diagnosis, counter_ns: Option<f64>) {
+    text.family(
+        "clocksmith_verdict",
+        Kind::Gauge,
+        "1 for the verdict that holds, 0 for the others.",
+    );
+    let verdicts = [
+        (Verdict::Ok, "ok"),
+        (Verdict::Slow, "slow"),
+        (Verdict::Untrustworthy, "untrustworthy"),
+        (Verdict::Unknown, "unknown"),
+    ];
+    for (verdict, name) in verdicts {
+        let holds = f64::from(u8::from(verdict == diagnosis.verdict));
+        text.sample(&[("verdict", name)], holds);
+    }
+    text.family(
+        "clocksmith_cause_info",
+        Kind::Gauge,
+        "Always 1; a cause that the diagnosis found. What it means: clocksmith explain CAUSE.",
+    );
+    for cause in &diagnosis.causes {
+        let severity = match cause.severity {
+            clocksmith_diagnose::Severity::Info => "info",
+            clocksmith_diagnose::Severity::Warning => "warning",
+            clocksmith_diagnose::Severity::Critical => "critical",
+        };
+        text.sample(&[("cause", cause.id.name()), ("severity", severity)], 1.0);
+    }
+    text.family(
+        "clocksmith_clock_read_seconds",
+        Kind::Gauge,
+        "What a read of a clock costs through the C library, median of the last measurement.",
+    );
+    for read in &diagnosis.reads {
+        if let Some(ns) = read.ns {
+            text.sample(&[("clock", &read.clock)], ns / 1e9);
+        }
+    }
+    text.family(
+        "clocksmith_clock_read_syscall_seconds",
+        Kind::Gauge,
+        "What the same read costs as a plain system call.",
+    );
+    for read in &diagnosis.reads {
+        if let Some(ns) = read.syscall_ns {
+            text.sample(&[("clock", &read.clock)], ns / 1e9);
+        }
+    }
+    text.family(
+        "clocksmith_clock_read_path_info",
+        Kind::Gauge,
+        "Always 1; the way that a read of a clock takes: vdso, syscall or unknown.",
+    );
+    for read in &diagnosis.reads {
+        let path = match read.path {
+            Path::Vdso => "vdso",
+            Path::Syscall => "syscall",
+            Path::Unknown => "unknown",
+        };
+        text.sample(&[("clock", &read.clock), ("path", path)], 1.0);
+    }
+    if let Some(ns) = counter_ns {
+        text.family(
+            "clocksmith_raw_read_seconds",
+            Kind::Gauge,
+            "What a bare read of the processor's counter costs.",
+        );
+        text.sample(&[], ns / 1e9);
+    }
+}
+
+/// Whether the kernel log could be read: without it demotions are only seen by their effect.
+pub fn kernel_log(text: &mut Text, readable: bool) {
+    text.family(
+        "clocksmith_kernel_log_readable",
+        Kind::Gauge,
+        "1 if the kernel log can be read, 0 if not.",
+    );
+    text.sample(&[], f64::from(u8::from(readable)));
+}

@@ -1,0 +1,176 @@
+//! Why another clocksource came into use. Pure: from what the kernel said lately, and the diagnosis.
+
+use crate::event::Reason;
+use crate::judge::is_demotion;
+use clocksmith_diagnose::{Cause, CauseId, names};
+use clocksmith_facts::log::Event as Said;
+
+/// What the reason of a change is concluded from.
+#[derive(Clone, Copy, Debug)]
+pub struct Evidence<'a> {
+    /// What was in use.
+    pub from: &'a str,
+    /// What is in use now.
+    pub to: &'a str,
+    /// The available ones before the change; empty where they are not known.
+    pub before: &'a [String],
+    /// The available ones now.
+    pub now: &'a [String],
+    /// The line by which the kernel gave up a clocksource since the last change, if there is one.
+    pub demotion: Option<&'a str>,
+    /// Whether the kernel's log could be followed.
+    pub log: bool,
+    /// Causes of the diagnosis after the change.
+    pub causes: &'a [Cause],
+}
+
+/// The reason of a change.
+#[must_use]
+pub fn of(evidence: &Evidence<'_>) -> Reason {
+    let Evidence { from, to, before, now, .. } = *evidence;
+    if from == "tsc-early" && to == "tsc" {
+        return reason(
+            None,
+            "the kernel had measured the rate of the TSC, as it does in each boot",
+        );
+    }
+    if let Some(line) = evidence.demotion {
+        return demoted(evidence, line);
+    }
+    let listed = |list: &[String], name: &str| list.iter().any(|listed| listed == name);
+    let still_there = listed(now, from);
+    if !before.is_empty() && !listed(before, to) && listed(now, to) && rating(to) > rating(from) {
+        return reason(None, format!("{to} was registered, and the kernel rates it higher"));
+    }
+    if still_there && rating(to) > rating(from) {
+        let text = format!("somebody wrote {to} to current_clocksource; it is the better one");
+        return reason(Some(CauseId::RuntimeOverride), text);
+    }
+    if still_there {
+        let silence = if evidence.log { ", and the kernel did not complain about it" } else { "" };
+        let text = format!(
+            "somebody (a service, a tool, a person) wrote {to} to current_clocksource: {from} is still \
+             available{silence}"
+        );
+        return reason(Some(CauseId::RuntimeOverride), text);
+    }
+    if !now.is_empty() && !still_there {
+        let cause = evidence.causes.iter().find(|cause| is_demotion(cause));
+        if let Some(cause) = cause {
+            return from_cause(cause, None);
+        }
+        let settle = if evidence.log {
+            "its log does not say why"
+        } else {
+            "why it says in its log, which this user may not read"
+        };
+        return reason(None, format!("the kernel took {from} off its list; {settle}"));
+    }
+    reason(None, "not known: neither the kernel's log nor its list of clocksources says")
+}
+
+/// The reason of a demotion that the kernel's log states.
+fn demoted(evidence: &Evidence<'_>, line: &str) -> Reason {
+    match evidence.causes.iter().find(|cause| is_demotion(cause)) {
+        Some(cause) => from_cause(cause, Some(line)),
+        None => {
+            let text = format!("the kernel gave up {}", evidence.from);
+            Reason { cause: None, text, evidence: Some(line.to_owned()) }
+        }
+    }
+}
+
+/// The reason that a cause of the diagnosis is.
+#[must_use]
+pub fn from_cause(cause: &Cause, line: Option<&str>) -> Reason {
+    let line = line.map(str::to_owned);
+    Reason {
+        cause: Some(cause.id.name().to_owned()),
+        text: cause.summary.trim_end_matches('.').to_owned(),
+        evidence: line.or_else(|| cause.evidence.first().map(|evidence| evidence.text.clone())),
+    }
+}
+
+fn reason(cause: Option<CauseId>, text: impl Into<String>) -> Reason {
+    Reason { cause: cause.map(|id| id.name().to_owned()), text: text.into(), evidence: None }
+}
+
+fn rating(name: &str) -> i32 {
+    names::find(name).map_or(0, |name| name.rating)
+}
+
+/// What a message of the kernel means to the watch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// It gave up a clocksource.
+    Demotion,
+    /// Clocks or counters disagree.
+    Warp,
+    /// It could not read a clock for a while.
+    Stall,
+    /// Nothing that happened just now.
+    Nothing,
+}
+
+/// What a message means.
+#[must_use]
+pub fn meaning(said: &Said) -> Meaning {
+    match said {
+        Said::TscUnstable(_)
+        | Said::WatchdogMarked { .. }
+        | Said::WatchdogOld { .. }
+        | Said::WatchdogVerdict { .. }
+        | Said::FoundUnstableAfterBoot
+        | Said::ReadbackDelay { marks: true, .. } => Meaning::Demotion,
+        Said::Warp { .. }
+        | Said::WarpRandom
+        | Said::CrossCheckSkew { .. }
+        | Said::WatchdogCpuOrder
+        | Said::TimeWentBackwards => Meaning::Warp,
+        Said::LongReadout { .. } | Said::ReadbackDelay { marks: false, .. } => Meaning::Stall,
+        _ => Meaning::Nothing,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(text: &str) -> Vec<String> {
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    fn why(
+        from: &str,
+        to: &str,
+        before: &str,
+        now: &str,
+        demotion: Option<&str>,
+        log: bool,
+    ) -> Reason {
+        let (before, now) = (list(before), list(now));
+        of(&Evidence { from, to, before: &before, now: &now, demotion, log, causes: &[] })
+    }
+
+    #[test]
+    fn each_change_has_its_reason() {
+        let all = "tsc hpet acpi_pm";
+        let by_hand = why("tsc", "hpet", all, all, None, true);
+        assert_eq!(by_hand.cause.as_deref(), Some("runtime-override"));
+        assert!(by_hand.text.contains("did not complain"), "{}", by_hand.text);
+        assert!(!why("tsc", "hpet", all, all, None, false).text.contains("complain"));
+        assert!(why("hpet", "tsc", all, all, None, true).text.contains("better"));
+        let line = "tsc: Marking TSC unstable due to clocksource watchdog";
+        let demoted = why("tsc", "hpet", all, "hpet acpi_pm", Some(line), true);
+        assert_eq!(demoted.evidence.as_deref(), Some(line));
+        let silent = why("tsc", "hpet", all, "hpet acpi_pm", None, false);
+        assert!(silent.text.contains("may not read") && silent.cause.is_none());
+        assert!(
+            why("tsc-early", "tsc", "tsc-early hpet", "tsc hpet", None, true)
+                .text
+                .contains("each boot")
+        );
+        assert!(why("hpet", "tsc", "hpet", "tsc hpet", None, true).text.contains("registered"));
+        assert!(why("a", "b", "", "", None, false).text.contains("not known"));
+    }
+}

@@ -1,0 +1,194 @@
+//! The server against good and bad clients: limits, passwords, TLS.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use clocksmith_watch::http::answer::{Answer, PLAIN};
+use clocksmith_watch::http::server::{AT_ONCE, Gate, PATIENCE, Server};
+use clocksmith_watch::http::web_config::WebConfig;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
+}
+
+fn gate(config: &str) -> Result<Gate, String> {
+    WebConfig::parse(config)
+        .and_then(|config| Gate::new(config, &fixtures()))
+        .map_err(|error| error.to_string())
+}
+
+fn serve(config: &str) -> (Arc<Server>, SocketAddr) {
+    let handler = |request: &clocksmith_watch::http::request::Request, _: &Server| match request
+        .path
+        .as_str()
+    {
+        "/" => Answer::new(PLAIN, "hello\n".to_owned()),
+        "/large" => Answer::new(PLAIN, "x".repeat(64 << 20)),
+        _ => Answer::status(404),
+    };
+    let server = Server::new(gate(config).unwrap(), Box::new(handler));
+    let address = server.listen("127.0.0.1:0".parse().unwrap()).unwrap();
+    (server, address)
+}
+
+fn ask(address: SocketAddr, request: &[u8]) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    // A server that has heard enough may close before the last byte is sent.
+    let _ = stream.write_all(request);
+    let mut out = Vec::new();
+    let _ = stream.read_to_end(&mut out);
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+fn status(answer: &str) -> &str {
+    answer.split(' ').nth(1).unwrap_or("none")
+}
+
+#[test]
+fn answers_and_refusals() {
+    let (server, address) = serve("");
+    let answer = ask(address, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert!(answer.ends_with("\r\n\r\nhello\n") && answer.contains("Connection: close"));
+    assert!(ask(address, b"HEAD / HTTP/1.1\r\n\r\n").ends_with("\r\n\r\n"));
+    let endless = [b"GET / HTTP/1.1\r\nA: ".to_vec(), vec![b'x'; 1 << 20]].concat();
+    for (request, expected) in [
+        (&b"GET /nothing HTTP/1.1\r\n\r\n"[..], "404"),
+        (b"DELETE / HTTP/1.1\r\n\r\n", "405"),
+        (b"\x00\x01\x02\r\n\r\n", "400"),
+        (&endless, "431"),
+    ] {
+        assert_eq!(status(&ask(address, request)), expected);
+    }
+    assert_eq!(server.counts().get(&200), Some(&2));
+}
+
+#[test]
+fn clients_that_dribble_never_read_or_say_nothing_do_not_keep_others_out() {
+    let (_, address) = serve("");
+    let mut bad = Vec::new();
+    for number in 0..3 * AT_ONCE {
+        let mut stream = TcpStream::connect(address).unwrap();
+        let begin: &[u8] = match number % 3 {
+            0 => b"",
+            1 => b"GET / HTTP/1.1\r\nA: ",
+            _ => b"GET /large HTTP/1.1\r\n\r\n",
+        };
+        stream.write_all(begin).unwrap();
+        stream.set_nonblocking(true).unwrap();
+        bad.push(stream);
+    }
+    // Three rounds of bad ones, each of which may take twice the patience; and time for a busy machine.
+    let end = Instant::now() + 12 * PATIENCE;
+    let begun = Instant::now();
+    let good = std::thread::spawn(move || ask(address, b"GET / HTTP/1.1\r\n\r\n"));
+    while !good.is_finished() && Instant::now() < end {
+        for stream in &mut bad {
+            // One byte now and then, for ever: a limit for each read alone would never be reached.
+            match stream.write(b"x") {
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(_) => {}
+            }
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert!(good.is_finished(), "kept out for {:?}", begun.elapsed());
+    assert_eq!(status(&good.join().unwrap()), "200");
+}
+
+const USERS: &str = "basic_auth_users:\n  prometheus: $2y$05$vwJcJEtHnXq8/hK6ABHJ8OSCj0vi9nh/WHFRP9iOjxm8CHu3mbOce\n";
+
+#[test]
+fn passwords() {
+    let (server, address) = serve(USERS);
+    let with = |pair: &str| {
+        let request = format!("GET / HTTP/1.1\r\nAuthorization: Basic {pair}\r\n\r\n");
+        status(&ask(address, request.as_bytes())).to_owned()
+    };
+    let answer = ask(address, b"GET / HTTP/1.1\r\n\r\n");
+    assert!(status(&answer) == "401" && answer.contains("WWW-Authenticate: Basic"));
+    assert_eq!(with("cHJvbWV0aGV1czpzZWNyZXQ="), "200");
+    assert_eq!(with("cHJvbWV0aGV1czp3cm9uZw=="), "401");
+    server.replace(gate("").unwrap());
+    assert_eq!(status(&ask(address, b"GET / HTTP/1.1\r\n\r\n")), "200");
+}
+
+#[cfg(feature = "tls")]
+mod tls {
+    use super::*;
+    use rustls::pki_types::pem::PemObject;
+    use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+    use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+
+    const CERTIFICATE: &str =
+        "tls_server_config:\n  cert_file: server.crt\n  key_file: server.key\n";
+
+    fn secret(address: SocketAddr, certificate: bool) -> std::io::Result<String> {
+        let file = |name: &str| fixtures().join(name);
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_file(file("ca.crt")).unwrap()).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots);
+        let config = if certificate {
+            let chain = vec![CertificateDer::from_pem_file(file("server.crt")).unwrap()];
+            let key = PrivateKeyDer::from_pem_file(file("server.key")).unwrap();
+            builder.with_client_auth_cert(chain, key).unwrap()
+        } else {
+            builder.with_no_client_auth()
+        };
+        let name = ServerName::try_from("localhost").unwrap();
+        let connection = ClientConnection::new(Arc::new(config), name).unwrap();
+        let mut stream = StreamOwned::new(connection, TcpStream::connect(address)?);
+        stream.write_all(b"GET / HTTP/1.1\r\n\r\n")?;
+        let mut out = String::new();
+        stream.read_to_string(&mut out)?;
+        Ok(out)
+    }
+
+    #[test]
+    fn the_certificate_of_the_configuration_serves() {
+        let (_, address) = serve(CERTIFICATE);
+        assert!(secret(address, false).unwrap().ends_with("hello\n"));
+        // Plain HTTP gets no answer that it could read.
+        assert!(!ask(address, b"GET / HTTP/1.1\r\n\r\n").contains("hello"));
+    }
+
+    #[test]
+    fn clients_without_a_certificate_stay_out_where_one_is_asked_for() {
+        let config = format!(
+            "{CERTIFICATE}  client_ca_file: ca.crt\n  client_auth_type: RequireAndVerifyClientCert\n"
+        );
+        let (_, address) = serve(&config);
+        assert!(secret(address, true).unwrap().ends_with("hello\n"));
+        assert!(secret(address, false).is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_kept_is_refused() {
+        for (more, what) in [
+            ("  client_ca_file: ca.crt\n", "client_auth_type"),
+            ("  client_auth_type: RequireAndVerifyClientCert\n", "client_ca_file"),
+            ("  client_auth_type: RequireAnyClientCert\n", "not supported"),
+            ("  min_version: TLS13\n  max_version: TLS12\n", "above"),
+            ("  max_version: TLS11\n", "TLS12"),
+            ("  curve_preferences: [CurveP521]\n", "curve_preferences"),
+            ("  max_version: TLS12\n  cipher_suites: [TLS_RSA_WITH_RC4_128_SHA]\n", "suites"),
+            ("  cert: x\n", "one is enough"),
+        ] {
+            let error = gate(&format!("{CERTIFICATE}{more}")).unwrap_err();
+            assert!(error.contains(what), "{more}: {error}");
+        }
+        let good = "  min_version: TLS12\n  cipher_suites: [TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256]\n  \
+                    curve_preferences: [X25519, CurveP256]\n";
+        assert!(gate(&format!("{CERTIFICATE}{good}")).is_ok());
+        assert!(
+            gate("tls_server_config:\n  cert_file: nothing.crt\n  key_file: server.key\n").is_err()
+        );
+    }
+}
