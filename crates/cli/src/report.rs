@@ -371,6 +371,7 @@ mod tests {
             ("clocksmith.predict.v1", schemars::schema_for!(PredictReport)),
             ("clocksmith.collect.v1", schemars::schema_for!(CollectReport)),
             ("clocksmith.verify.v1", schemars::schema_for!(crate::verify::report::VerifyReport)),
+            ("clocksmith.run.v1", schemars::schema_for!(crate::run::report::RunReport)),
             ("clocksmith.explain.v1", schemars::schema_for!(ExplainReport)),
         ];
         for (name, schema) in all {

@@ -4,6 +4,7 @@ mod bench;
 mod collect;
 mod explain;
 mod predict;
+mod run;
 mod verify;
 mod why;
 
@@ -20,6 +21,7 @@ pub(crate) fn run(args: Args) -> Result<Code> {
         Some(Verb::Verify(verify)) => verify::run_verb(&args.common, &verify),
         Some(Verb::Collect(collect)) => collect::run(&args.common, &collect),
         Some(Verb::Bench(bench)) => bench::run(&args.common, &bench),
+        Some(Verb::Run(run)) => run::run(&args.common, &run),
         Some(Verb::GuardClocksource(guard)) => Ok(bench::sweep::guard(&guard)),
         Some(Verb::Explain(explain)) => explain::run(&args.common, &explain),
     }
