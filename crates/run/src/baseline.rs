@@ -6,6 +6,9 @@ use std::time::Duration;
 /// error of the rate: 0.1 % for a clock that takes 2 us to read, and for the first millisecond only.
 const SHORTEST_NS: u64 = 1_000_000;
 
+/// A rate that differs so much from the one known is one over a suspend, or a migration.
+const SUSPECT: u64 = 2_000;
+
 /// A reading of both, against which others are held.
 #[derive(Clone, Copy, Debug)]
 pub struct Baseline {
@@ -19,6 +22,18 @@ impl Baseline {
     pub fn begin() -> Self {
         let (cycles, ns) = reading();
         Self { cycles, ns }
+    }
+
+    /// The rate, where one is known already: it is the better the longer the baseline is, but a baseline
+    /// in which the counter, or the kernel's clock, stood still or leapt is begun anew.
+    pub(crate) fn better(&mut self, known: u64) -> Option<u64> {
+        match self.rate() {
+            Some(rate) if known == 0 || rate.abs_diff(known) < known / SUSPECT => Some(rate),
+            _ => {
+                *self = Self::begin();
+                self.rate()
+            }
+        }
     }
 
     /// Nanoseconds per cycle, times 2^48, over the time since the beginning; waits if that is under

@@ -5,7 +5,7 @@ use crate::image::Act;
 use crate::target::{self, Refusal};
 use crate::tracer::{self, Counted, Listeners, Totals, Tracer};
 use std::io::{self, Read, Write};
-use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -40,7 +40,7 @@ pub struct Launch {
     /// debugger can attach to it.
     pub follow: bool,
     listeners: Listeners,
-    kept: Vec<OwnedFd>,
+    kept: Vec<RawFd>,
 }
 
 impl Launch {
@@ -77,10 +77,10 @@ impl Launch {
         self
     }
 
-    /// Keeps a file open in the tracer, which closes all others.
+    /// Keeps a file open in the tracer, which closes all others: one that a listener owns.
     #[must_use]
-    pub fn keep(mut self, file: OwnedFd) -> Self {
-        self.kept.push(file);
+    pub fn keep(mut self, file: &impl AsRawFd) -> Self {
+        self.kept.push(file.as_raw_fd());
         self
     }
 
@@ -149,7 +149,7 @@ impl Launch {
     }
 }
 
-fn be_tracer(tracer: &Tracer, from_program: OwnedFd, to_program: OwnedFd, kept: &[OwnedFd]) -> ! {
+fn be_tracer(tracer: &Tracer, from_program: OwnedFd, to_program: OwnedFd, kept: &[RawFd]) -> ! {
     let work = || -> io::Result<()> {
         let (mut from_program, mut to_program) =
             (std::fs::File::from(from_program), std::fs::File::from(to_program));
@@ -159,7 +159,7 @@ fn be_tracer(tracer: &Tracer, from_program: OwnedFd, to_program: OwnedFd, kept: 
         from_program.read_exact(&mut [0])?;
         let seized = tracer::seize(tracer);
         let error = seized.as_ref().err().map_or(0, |error| error.raw_os_error().unwrap_or(-1));
-        let mut keep: Vec<_> = kept.iter().map(AsRawFd::as_raw_fd).collect();
+        let mut keep = kept.to_vec();
         keep.push(to_program.as_raw_fd());
         let_go(&keep);
         // Closed by that.

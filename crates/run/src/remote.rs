@@ -6,7 +6,24 @@ use std::io;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Remote(pub(crate) libc::pid_t);
 
-pub(crate) type Registers = libc::user_regs_struct;
+#[cfg(target_arch = "x86_64")]
+type Registers = libc::user_regs_struct;
+
+/// Elsewhere there is no image, and nobody comes this far.
+#[cfg(not(target_arch = "x86_64"))]
+#[derive(Clone, Copy, Debug, Default)]
+struct Registers {
+    rip: u64,
+    rax: u64,
+    orig_rax: u64,
+    rdi: u64,
+    rsi: u64,
+    rdx: u64,
+    r10: u64,
+    r8: u64,
+    r9: u64,
+    rsp: u64,
+}
 
 fn checked(result: libc::c_long) -> io::Result<libc::c_long> {
     if result == -1 { Err(io::Error::last_os_error()) } else { Ok(result) }
@@ -38,6 +55,7 @@ impl Remote {
         self.request(libc::PTRACE_DETACH as _, 0, signal as usize)
     }
 
+    #[cfg(target_arch = "x86_64")]
     fn registers(self) -> io::Result<Registers> {
         // SAFETY: a struct of numbers; the kernel fills it.
         let mut registers: Registers = unsafe { core::mem::zeroed() };
@@ -46,12 +64,23 @@ impl Remote {
         Ok(registers)
     }
 
+    #[cfg(target_arch = "x86_64")]
     fn set_registers(self, registers: &Registers) -> io::Result<()> {
         // SAFETY: as above.
         checked(unsafe {
             libc::ptrace(libc::PTRACE_SETREGS, self.0, 0usize, &raw const *registers)
         })
         .map(drop)
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn registers(self) -> io::Result<Registers> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn set_registers(self, _: &Registers) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 
     /// Reads memory; how much could be read.

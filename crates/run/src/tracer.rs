@@ -62,6 +62,7 @@ struct Known {
     /// By process: where its counts are, and the last that were read.
     counts: HashMap<libc::pid_t, (Option<u64>, Option<Counted>)>,
     rate: u64,
+    baseline: Option<Baseline>,
     told: bool,
 }
 
@@ -129,8 +130,8 @@ impl Tracer {
 
     /// A process runs another program.
     fn exec(&self, remote: Remote, known: &mut Known) {
-        // The longer the baseline the better: each program gets a new one.
-        if let Some(rate) = self.baseline.rate() {
+        let baseline = known.baseline.get_or_insert(self.baseline);
+        if let Some(rate) = baseline.better(known.rate) {
             known.rate = rate;
         }
         let image = Image { act: self.act, rate: known.rate };
