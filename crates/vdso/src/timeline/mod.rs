@@ -135,7 +135,7 @@ pub fn not_before(floor: u64, kernel_ns: u64) -> u64 {
 }
 
 /// How often a reader looks before it takes what there is.
-const LOOKS: u32 = 16;
+const LOOKS: u32 = 64;
 /// How long somebody else may take to read the kernel's clock, in nanoseconds.
 const PATIENCE_NS: u64 = 40_000;
 
@@ -170,7 +170,7 @@ impl Timeline<'_> {
     #[cold]
     #[inline(never)]
     fn look_after<E: Environment>(&self, env: &E, clock: Clock) -> Answer {
-        let mut last = 0;
+        let mut good = None;
         let mut waited = false;
         for _ in 0..LOOKS {
             let word = self.shared.word(Ordering::Acquire);
@@ -186,10 +186,12 @@ impl Timeline<'_> {
                 self.renew(env, word, &state, !here);
                 continue;
             }
-            last = state.end().wrapping_add(offset);
+            // Not in the future: what follows must not be less.
+            good = Some(state.end().wrapping_add(offset));
             match state.position(cycles, self.parameters.slack) {
                 Which::First(ns) => return Answer::Time(ns.wrapping_add(offset)),
                 Which::Second(ns) => {
+                    good = Some(ns.wrapping_add(offset));
                     // One of those who notice is enough.
                     if !self.claim(cycles, state.rate) {
                         return Answer::Time(ns.wrapping_add(offset));
@@ -207,12 +209,9 @@ impl Timeline<'_> {
             }
             self.renew(env, word, &state, false);
         }
-        if last == 0 {
-            // Not one of so many attempts to publish a first state has succeeded, of whoever.
-            return Answer::Retired { floor: 0 };
-        }
-        // Others publish faster than this one can look, which nobody has seen yet: not exact, but in order.
-        Answer::Time(last)
+        // Something takes this thread away after each of its attempts, for longer than what it published
+        // lasts. The end of a state that is over is in order, if late; without any there was no other time.
+        good.map_or(Answer::Retired { floor: 0 }, Answer::Time)
     }
 
     /// Whether the kernel's clock should be read by this one, and not by somebody who is at it.

@@ -266,6 +266,48 @@ fn a_signal_handler_may_interrupt_any_call() {
     assert!(last.abs_diff(world.now()) < 3_000, "{last} {}", world.now());
 }
 
+/// A thread that is always taken away between two steps, for longer than a state lasts.
+struct Starved<'a>(&'a World, u64);
+
+impl Environment for Starved<'_> {
+    fn counter(&self) -> u64 {
+        self.0.pass(self.0.random(self.1));
+        self.0.counter()
+    }
+
+    fn kernel(&self, clock: Clock) -> Option<u64> {
+        self.0.pass(self.0.random(self.1));
+        self.0.kernel(clock)
+    }
+}
+
+#[test]
+fn a_starved_thread_is_in_order_too() {
+    for taken in [300_000, 700_000, 3_000_000, 60_000_000] {
+        let world = World::new();
+        let memory = Memory::default();
+        let mut last = time(memory.clock(&world).read(&world, Clock::Monotonic));
+        for step in 0..3_000 {
+            let clock = memory.clock(&world);
+            let answer = if step % 3 == 0 {
+                clock.read(&Starved(&world, taken), Clock::Monotonic)
+            } else {
+                clock.read(&world, Clock::Monotonic)
+            };
+            match answer {
+                Answer::Time(now) => {
+                    assert!(now >= last, "{taken} {step}: {now} {last}");
+                    last = now;
+                }
+                Answer::Retired { floor } => {
+                    assert!(floor >= last, "{taken} {step}");
+                    break;
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn without_the_lock_it_is_a_clock_all_the_same() {
     // A child of a thread that was stopped with the lock held would find it free; a thread that
