@@ -41,7 +41,7 @@
 //! A slot that is lost with its writer (a thread that was cancelled in these few instructions) is
 //! never used again; there are enough.
 //!
-//! What is remembered of the rate ([`crate::discipline`]) is behind a lock that is only ever tried: without
+//! What is remembered of the rate (`discipline.rs`) is behind a lock that is only ever tried: without
 //! it, the last rate is good enough. It lies in memory that a forked child finds empty.
 
 #[cfg(all(test, loom))]
