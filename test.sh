@@ -132,7 +132,7 @@ speed() {
         cargo bench --locked -p clocksmith-measure --bench plain_c
 }
 
-# The clock: every order of its sequence lock, 32-bit x86, aarch64 in an emulator, targets without
+# The clock: every order of its sequence lock (and of how `run`'s clock is published), 32-bit x86, aarch64 in an emulator, targets without
 # support, and, with a nightly toolchain, undefined behaviour (Miri) and data races (ThreadSanitizer).
 clock() {
     local targets missing=() target
@@ -141,6 +141,8 @@ clock() {
 
     cargo test --locked -p clocksmith --all-features || return
     RUSTFLAGS="--cfg loom" cargo test --locked --release -p clocksmith --lib \
+        --target-dir "${CARGO_TARGET_DIR:-target}/loom" model || return
+    RUSTFLAGS="--cfg loom" cargo test --locked --release -p clocksmith-vdso --lib \
         --target-dir "${CARGO_TARGET_DIR:-target}/loom" model || return
 
     if has i686-unknown-linux-musl; then
@@ -169,6 +171,9 @@ clock() {
         PROPTEST_CASES=4 MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-permissive-provenance" \
             cargo +nightly miri test --locked -p clocksmith --lib \
             --target-dir "${CARGO_TARGET_DIR:-target}/miri" || return
+        PROPTEST_CASES=2 MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test --locked \
+            -p clocksmith-vdso --lib --target-dir "${CARGO_TARGET_DIR:-target}/miri" \
+            timeline::tests::a_child || return
         RUSTFLAGS=-Zsanitizer=thread cargo +nightly test --locked -Zbuild-std \
             --target x86_64-unknown-linux-gnu --target-dir "${CARGO_TARGET_DIR:-target}/tsan" \
             -p clocksmith --test hostile -- sources_change ordered_reads every_source || return

@@ -72,6 +72,9 @@ pub(crate) enum Verb {
     Fix(Box<Fix>),
     /// Virtual machines' files: what they do to the guest's clock, and how to mend them
     Vm(vm::Vm),
+    /// Run a program with a fast clock, or as if its clock were slow
+    #[command(long_about = RUN)]
+    Run(Run),
     /// Puts a clocksource back when `bench --every-clocksource` goes away
     #[command(hide = true)]
     GuardClocksource(GuardClocksource),
@@ -280,6 +283,40 @@ of interleaved batches, without the cost of the loop. Ctrl-C ends it and shows w
 3).\n\n--every-clocksource changes the clock of the whole machine for seconds. A second process puts it \
 back even if this one is killed. It is chosen by name then, as whoever writes its name into \
 current_clocksource does.";
+
+const RUN: &str = "Runs a program, and its children, with a clock that needs no system call: static \
+and Go programs and the JVM, too. Where the kernel's own clock is fast already the program is run as it \
+is.\n\nWith --as it is the other way round: the program runs as if its clock were slow, which shows how \
+much it would suffer on such a machine.\n\nThe program replaces this one: process id, terminal, \
+signals and exit code are its own. If it is not run: 2 wrong usage, 125 refused or failed, 126 the \
+program cannot be run, 127 it is not found. What it may do with which rights, and what can go wrong: \
+docs/run.md.";
+
+/// Options of `run`.
+#[derive(ClapArgs, Debug, Clone)]
+pub(crate) struct Run {
+    /// How the program gets its clock
+    #[arg(long, value_enum, default_value_t = crate::run::Via::Vdso)]
+    pub(crate) via: crate::run::Via,
+    /// What its clock is made of [default: the best that is proven here]
+    #[arg(long, value_enum, conflicts_with = "as_if")]
+    pub(crate) source: Option<crate::run::Source>,
+    /// Faster, but times of different threads may be out of order by a microsecond
+    #[arg(long, conflicts_with = "as_if")]
+    pub(crate) relaxed: bool,
+    /// A slow clock: hpet, acpi_pm, syscall, 20us (each read), +1us (more than it takes here)
+    #[arg(long = "as", value_name = "CLOCK", value_parser = crate::run::slow::parse)]
+    pub(crate) as_if: Option<crate::run::slow::Slow>,
+    /// Leave the program alone once it has its clock: its children get none, debuggers can attach
+    #[arg(long)]
+    pub(crate) no_follow: bool,
+    /// The library of --via preload, if it is not beside this program
+    #[arg(long, value_name = "FILE")]
+    pub(crate) preload_file: Option<PathBuf>,
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<std::ffi::OsString>,
+}
 
 /// Options of the guardian.
 #[derive(ClapArgs, Debug, Clone, Default)]

@@ -16,6 +16,20 @@ pub(crate) enum Code {
     Undetermined,
     /// One of the monitoring convention, which `check` has.
     Monitoring(u8),
+    /// `run` only: the program was not run, by whatever reason; as `env`, `nohup` and `timeout` do.
+    NotRun(NotRun),
+}
+
+/// Why `run` did not run the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum NotRun {
+    /// Refused, or failed before.
+    Refused = 125,
+    /// It is there, but cannot be run.
+    NotExecutable = 126,
+    /// It is not there.
+    NotFound = 127,
 }
 
 impl From<Code> for ExitCode {
@@ -26,6 +40,7 @@ impl From<Code> for ExitCode {
             Code::Usage => 2,
             Code::Undetermined => 3,
             Code::Monitoring(code) => code,
+            Code::NotRun(why) => why as u8,
         })
     }
 }

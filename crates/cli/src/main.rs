@@ -6,6 +6,7 @@ mod exit;
 mod gather;
 mod render;
 mod report;
+mod run;
 mod verbs;
 mod verify;
 

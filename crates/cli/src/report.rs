@@ -409,6 +409,7 @@ mod tests {
             ("clocksmith.verify.v1", schemars::schema_for!(crate::verify::report::VerifyReport)),
             ("clocksmith.vm-lint.v1", schemars::schema_for!(vm::LintReport)),
             ("clocksmith.vm-fix.v1", schemars::schema_for!(vm::FixReport)),
+            ("clocksmith.run.v1", schemars::schema_for!(crate::run::report::RunReport)),
             ("clocksmith.explain.v1", schemars::schema_for!(ExplainReport)),
         ];
         for (name, schema) in all {

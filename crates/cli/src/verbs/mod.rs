@@ -6,6 +6,7 @@ mod collect;
 mod explain;
 mod fix;
 mod predict;
+mod run;
 mod verify;
 pub(crate) mod vm;
 mod watch;
@@ -28,6 +29,7 @@ pub(crate) fn run(args: Args) -> Result<Code> {
         Some(Verb::Bench(bench)) => bench::run(&args.common, &bench),
         Some(Verb::Fix(fix)) => fix::run(&args.common, &fix),
         Some(Verb::Vm(vm)) => vm::run(&args.common, &vm),
+        Some(Verb::Run(run)) => run::run(&args.common, &run),
         Some(Verb::GuardClocksource(guard)) => Ok(bench::sweep::guard(&guard)),
         Some(Verb::Explain(explain)) => explain::run(&args.common, &explain),
     }

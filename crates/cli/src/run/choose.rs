@@ -1,0 +1,195 @@
+//! Which clock a program gets, and why not another one.
+
+use super::Source;
+use clocksmith_facts::tree::LiveTree;
+use clocksmith_facts::verified::{self, Trust};
+use std::time::Duration;
+
+/// The longest that the test of the counters takes; and once more, where somebody else kept the processors
+/// busy. On an idle machine it takes a millisecond or two for each processor.
+const TESTS: [Duration; 2] = [Duration::from_millis(300), Duration::from_secs(2)];
+/// How many times each way is tried.
+const TRIES: usize = 16;
+
+/// What was chosen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Choice {
+    pub(crate) source: Source,
+    /// One sentence.
+    pub(crate) reason: String,
+}
+
+/// Why none was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refused(pub(crate) String);
+
+/// What the choice is made of; the machine's is [`Live`].
+pub(crate) trait Evidence {
+    /// Whether the kernel serves its clock without a system call.
+    fn is_fast(&self) -> bool;
+    /// Whether the counters of all processors can be used as one, or why not.
+    fn counter(&self) -> Result<String, String>;
+}
+
+/// Chooses.
+pub(crate) fn choose(
+    evidence: &impl Evidence,
+    wish: Option<Source>,
+    relaxed: bool,
+) -> Result<Choice, Refused> {
+    let choice = |source, reason: String| Ok(Choice { source, reason });
+    match wish {
+        Some(Source::Exact) => choice(Source::Exact, "it was asked for".to_owned()),
+        Some(Source::Coarse) => choice(Source::Coarse, "it was asked for".to_owned()),
+        Some(Source::Disciplined) => counter(evidence),
+        None if evidence.is_fast() && !relaxed => choice(
+            Source::Exact,
+            "the kernel serves its clock without a system call here, and nothing in order is faster \
+             (--relaxed is, --source disciplined tries all the same)"
+                .to_owned(),
+        ),
+        None => counter(evidence),
+    }
+}
+
+fn counter(evidence: &impl Evidence) -> Result<Choice, Refused> {
+    match evidence.counter() {
+        Ok(reason) => Ok(Choice { source: Source::Disciplined, reason }),
+        Err(why) => Err(Refused(format!(
+            "the counter (TSC) of this machine is not used: {why}. There is --source coarse, which needs \
+             no counter: times are those of the kernel's last tick, up to 10 ms old, and differences \
+             below that are 0"
+        ))),
+    }
+}
+
+/// This machine.
+pub(crate) struct Live;
+
+impl Live {
+    fn kernel_uses_it(&self) -> bool {
+        let name = std::fs::read_to_string(
+            "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+        );
+        self.is_fast() && name.is_ok_and(|name| name.trim() == "tsc")
+    }
+}
+
+impl Evidence for Live {
+    fn is_fast(&self) -> bool {
+        let best = |read: fn()| {
+            (0..TRIES)
+                .map(|_| {
+                    let begin = std::time::Instant::now();
+                    for _ in 0..4 {
+                        read();
+                    }
+                    begin.elapsed()
+                })
+                .min()
+                .unwrap_or(Duration::MAX)
+        };
+        let (usual, by_call) = (best(read_usual), best(read_by_call));
+        usual < by_call / 2
+    }
+
+    fn counter(&self) -> Result<String, String> {
+        if let Some(result) = verified::recent(&LiveTree::new()) {
+            match result.counter {
+                Trust::Trusted => {
+                    return Ok(format!(
+                        "`verify` found the counter good {} minutes ago",
+                        result.age_s / 60
+                    ));
+                }
+                Trust::NotTrusted => {
+                    let faults: Vec<_> =
+                        result.findings.iter().filter(|f| f.fault).map(|f| &*f.summary).collect();
+                    return Err(format!(
+                        "`verify` found a fault {} minutes ago: {}",
+                        result.age_s / 60,
+                        faults.join("; ")
+                    ));
+                }
+                Trust::Unknown => {}
+            }
+        }
+        let [short, long] = TESTS;
+        let found = match clocksmith::test_counters(short) {
+            Err(clocksmith::Refused::TooBusy { .. }) if self.kernel_uses_it() => {
+                return Ok(
+                    "the kernel uses the counter itself (this machine is too busy to test it)"
+                        .to_owned(),
+                );
+            }
+            Err(clocksmith::Refused::TooBusy { .. }) => clocksmith::test_counters(long),
+            other => other,
+        };
+        match found {
+            Ok(found) => Ok(format!(
+                "the counters of {} processors agree (tested just now; `clocksmith verify` tests more, \
+                 and spares this test for a day)",
+                found.processors
+            )),
+            Err(clocksmith::Refused::TooBusy { .. }) => Err(
+                "the machine is too busy to test it now; `clocksmith verify` takes longer, and its \
+                 result is used here"
+                    .to_owned(),
+            ),
+            Err(why @ clocksmith::Refused::NotInvariant) => Err(format!(
+                "{why}; if `clocksmith verify` trusts it all the same, that is used here for a day"
+            )),
+            Err(why) => Err(why.to_string()),
+        }
+    }
+}
+
+fn read_usual() {
+    let mut time = [0i64; 2];
+    // SAFETY: writes a `timespec`.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, time.as_mut_ptr().cast()) };
+}
+
+fn read_by_call() {
+    let mut time = [0i64; 2];
+    // SAFETY: as above.
+    unsafe { libc::syscall(libc::SYS_clock_gettime, libc::CLOCK_MONOTONIC, time.as_mut_ptr()) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Machine(bool, Result<&'static str, &'static str>);
+
+    impl Evidence for Machine {
+        fn is_fast(&self) -> bool {
+            self.0
+        }
+
+        fn counter(&self) -> Result<String, String> {
+            self.1.map(str::to_owned).map_err(str::to_owned)
+        }
+    }
+
+    #[test]
+    fn the_best_that_is_proven() {
+        let of = |machine: Machine, wish, relaxed| {
+            choose(&machine, wish, relaxed).map(|choice| choice.source)
+        };
+        let (good, bad) = (Ok("proven"), Err("CPU 1 is behind"));
+        assert_eq!(of(Machine(true, bad), None, false), Ok(Source::Exact));
+        assert_eq!(of(Machine(true, good), None, true), Ok(Source::Disciplined));
+        assert_eq!(of(Machine(false, good), None, false), Ok(Source::Disciplined));
+        assert_eq!(
+            of(Machine(true, good), Some(Source::Disciplined), false),
+            Ok(Source::Disciplined)
+        );
+        assert_eq!(of(Machine(false, bad), Some(Source::Coarse), false), Ok(Source::Coarse));
+        // Nobody gets a counter that is bad, not even who asks for it.
+        for wish in [None, Some(Source::Disciplined)] {
+            let Err(Refused(why)) = choose(&Machine(false, bad), wish, false) else { panic!() };
+            assert!(why.contains("CPU 1 is behind") && why.contains("--source coarse"), "{why}");
+        }
+    }
+}

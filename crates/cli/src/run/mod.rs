@@ -1,0 +1,39 @@
+//! What `run` decides before there is a program: which clock, by which way, and whether it may. The
+//! verb itself is in `verbs/run.rs`.
+
+pub(crate) mod choose;
+pub(crate) mod preload;
+pub(crate) mod report;
+pub(crate) mod slow;
+
+use clap::ValueEnum;
+
+/// How the program gets its clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Via {
+    /// By another vDSO: any 64-bit program
+    Vdso,
+    /// By a library that is loaded first: programs that use a shared C library
+    Preload,
+}
+
+/// What its clock is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Source {
+    /// The kernel's own clock, as it is
+    Exact,
+    /// The counter, held to the kernel's clock
+    Disciplined,
+    /// The kernel's time at its last tick: some milliseconds old, on any machine
+    Coarse,
+}
+
+impl Source {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Disciplined => "disciplined",
+            Self::Coarse => "coarse",
+        }
+    }
+}

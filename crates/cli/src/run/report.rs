@@ -1,0 +1,86 @@
+//! The document that `run --json` prints on standard error when the program has ended.
+
+use super::slow::Slow;
+use clocksmith_run::Totals;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// `clocksmith.run.v1`.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct RunReport {
+    /// `clocksmith.run.v1`.
+    pub(crate) schema: &'static str,
+    /// The program and its arguments.
+    pub(crate) command: Vec<String>,
+    /// How it got its clock: `vdso`, `preload`, or `none` where the kernel's is as good.
+    pub(crate) via: &'static str,
+    /// What its clock was made of: `exact`, `disciplined`, `coarse`; `null` with `--as`.
+    pub(crate) source: Option<&'static str>,
+    /// Why that.
+    pub(crate) reason: String,
+    /// Whether times of different threads were in order.
+    pub(crate) ordered: bool,
+    /// With `--as`: the slow clock.
+    pub(crate) slow: Option<SlowReport>,
+    /// Whether children got the same clock.
+    pub(crate) followed: bool,
+    /// Programs that got the clock until the first one ended, counting each `exec`; `null` where
+    /// nobody counts (`preload`, `none`).
+    pub(crate) programs: Option<u64>,
+    /// Programs that did not.
+    pub(crate) untouched: Option<u64>,
+    /// Why not, for the first of them.
+    pub(crate) reasons: Vec<UntouchedReport>,
+}
+
+/// The slow clock.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct SlowReport {
+    /// As it was given.
+    pub(crate) name: String,
+    /// Whether every read was a system call.
+    pub(crate) by_call: bool,
+    /// What a read took at least, in nanoseconds.
+    pub(crate) least_ns: u64,
+    /// What a read took more than it does, in nanoseconds.
+    pub(crate) extra_ns: u64,
+    /// Where the figure is from.
+    pub(crate) basis: String,
+}
+
+/// A program that was left alone.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct UntouchedReport {
+    /// Its file.
+    pub(crate) program: String,
+    /// Why.
+    pub(crate) reason: String,
+}
+
+impl RunReport {
+    pub(crate) fn with(mut self, totals: &Totals) -> Self {
+        self.programs = Some(totals.programs);
+        self.untouched = Some(totals.untouched);
+        self.reasons = totals
+            .reasons
+            .iter()
+            .map(|(program, why)| UntouchedReport {
+                program: program.clone(),
+                reason: why.to_string(),
+            })
+            .collect();
+        self
+    }
+}
+
+impl From<&Slow> for SlowReport {
+    fn from(slow: &Slow) -> Self {
+        Self {
+            name: slow.name.clone(),
+            by_call: slow.by_call,
+            least_ns: slow.least_ns,
+            extra_ns: slow.extra_ns,
+            basis: slow.basis.clone(),
+        }
+    }
+}

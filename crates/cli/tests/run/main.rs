@@ -1,0 +1,156 @@
+//! `run` with real programs: in C (with and without a shared library), Go, Java, Python and a shell. Where a tool to
+//! build one is missing, or this machine is too busy to test its counter, that is said, and no failure.
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod programs;
+mod started;
+
+use programs::{Program, build};
+use started::{Started, run};
+
+const LINE: [&str; 3] = ["run", "--source", "disciplined"];
+
+/// Runs each program with each of the words; all must say "ok".
+fn all_ok(programs: &[Program], words: &[&str]) {
+    for program in programs {
+        let Some(path) = build(*program) else { continue };
+        for word in words {
+            match run(&LINE, &path, &[word]) {
+                Started::Ended { code: 0, out, .. } => {
+                    assert!(out.starts_with("ok"), "{word}: {out}")
+                }
+                // What the machine does not allow (a time namespace).
+                Started::Ended { code: 77, .. } => eprintln!("skipped: {program:?} {word}"),
+                Started::TooBusy => eprintln!("skipped: too busy"),
+                other => panic!("{program:?} {word}: {other:?}"),
+            }
+        }
+    }
+}
+
+const C: [Program; 2] = [Program::C, Program::StaticC];
+
+#[test]
+fn times_agree_with_the_kernels() {
+    all_ok(&C, &["agree", "timens"]);
+}
+
+#[test]
+fn threads_see_time_go_on() {
+    all_ok(&C, &["threads"]);
+    all_ok(&[Program::Go, Program::Java], &["-"]);
+}
+
+#[test]
+fn children_by_every_way() {
+    all_ok(&C, &["children", "exec", "stop"]);
+}
+
+#[test]
+fn signals_and_filters() {
+    all_ok(&C, &["signals", "seccomp", "seccomp-first"]);
+}
+
+#[test]
+fn no_memory_can_be_written_and_executed() {
+    all_ok(&C, &["maps"]);
+}
+
+#[test]
+fn codes_and_deaths_are_the_programs_own() {
+    let path = build(Program::C).unwrap();
+    for (words, code, signal) in [
+        (["exit", "7"], 7, 0),
+        (["exit", "0"], 0, 0),
+        (["die", "15"], -1, 15),
+        (["die", "9"], -1, 9),
+    ] {
+        match run(&LINE, &path, &words) {
+            Started::Ended { code: found, signal: by, .. } => {
+                assert_eq!((found, by), (code, signal), "{words:?}");
+            }
+            Started::TooBusy => return,
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_run_is_said() {
+    let code = |program: &str| match run(&LINE, program.as_ref(), &[]) {
+        Started::Ended { code, .. } => Some(code),
+        Started::TooBusy => None,
+    };
+    assert!([Some(127), None].contains(&code("no-such-program-at-all")));
+    assert!([Some(126), None].contains(&code("/etc/passwd")));
+}
+
+/// The process id is the one that the caller started, and standard output the program's alone.
+#[test]
+fn the_program_is_the_process_that_was_started() {
+    let path = build(Program::C).unwrap();
+    if let Started::Ended { code: 0, out, pid, .. } = run(&LINE, &path, &["pid"]) {
+        assert_eq!(out.trim(), pid.to_string());
+    }
+}
+
+#[test]
+fn a_document_at_the_end() {
+    let path = build(Program::StaticC).unwrap();
+    let Started::Ended { out, err, .. } =
+        run(&["run", "--json", "--source", "disciplined"], &path, &["children"])
+    else {
+        return;
+    };
+    assert!(out.starts_with("ok"), "{out}");
+    let document: serde_json::Value = serde_json::from_str(&err).unwrap();
+    let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schemas/clocksmith.run.v1.json");
+    let schema = serde_json::from_str(&std::fs::read_to_string(schema).unwrap()).unwrap();
+    assert!(jsonschema::is_valid(&schema, &document), "{document}");
+    // Itself, by vfork, by posix_spawn, and the shell.
+    assert_eq!(document["programs"], 4, "{document}");
+}
+
+/// Each read takes as long as it would elsewhere: within one run, against each other.
+#[test]
+fn as_if_the_clock_were_slow() {
+    for program in [Program::C, Program::StaticC] {
+        let path = build(program).unwrap();
+        let cost = |how: &[&str]| match run(how, &path, &["cost", "20000"]) {
+            Started::Ended { code: 0, out, .. } => out.trim().parse::<f64>().unwrap(),
+            other => panic!("{other:?}"),
+        };
+        let usual = cost(&["run", "--source", "exact"]);
+        assert!(cost(&["run", "--as", "+30us"]) > usual + 25_000.0);
+        assert!(cost(&["run", "--as", "50us", "--no-follow"]) > 45_000.0);
+    }
+}
+
+#[test]
+fn a_coarse_clock_is_the_kernels() {
+    let path = build(Program::StaticC).unwrap();
+    let found = run(&["run", "--source", "coarse"], &path, &["threads"]);
+    assert!(matches!(found, Started::Ended { code: 0, .. }), "{found:?}");
+}
+
+#[test]
+fn programs_with_rights_of_their_own_are_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let path = build(Program::C).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let other = dir.path().join("setuid");
+    std::fs::copy(&path, &other).unwrap();
+    // SAFETY: only returns a number.
+    if unsafe { libc::geteuid() } != 0 {
+        eprintln!("skipped: only root can make such a program");
+        return;
+    }
+    std::os::unix::fs::chown(&other, Some(65_534), None).unwrap();
+    std::fs::set_permissions(&other, std::fs::Permissions::from_mode(0o4755)).unwrap();
+    let Started::Ended { code, err, .. } = run(&["run", "--as", "syscall"], &other, &["agree"])
+    else {
+        panic!()
+    };
+    assert_eq!(code, 125, "{err}");
+    assert!(err.contains("setuid"), "{err}");
+}

@@ -1,0 +1,1 @@
+../../clock/src/discipline.rs
