@@ -1,5 +1,5 @@
 //! Exit codes: 0 done; 1 done, and the answer is bad; 2 wrong usage or unusable input; 3 could not be
-//! determined.
+//! determined. A verb that runs a command ends as the command does.
 
 use std::process::ExitCode;
 
@@ -14,6 +14,8 @@ pub(crate) enum Code {
     Usage,
     /// Could not be determined.
     Undetermined,
+    /// As the command that was run ended.
+    Command(u8),
 }
 
 impl From<Code> for ExitCode {
@@ -23,6 +25,7 @@ impl From<Code> for ExitCode {
             Code::Bad => 1,
             Code::Usage => 2,
             Code::Undetermined => 3,
+            Code::Command(code) => code,
         })
     }
 }

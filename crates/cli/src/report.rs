@@ -1,6 +1,7 @@
 //! The JSON documents of the contract. Fields are added, never removed or renamed.
 
 pub(crate) mod bench;
+pub(crate) mod who;
 
 use clocksmith_diagnose::diagnosis::MissingFact;
 use clocksmith_diagnose::explain::Explanation;
@@ -367,6 +368,7 @@ mod tests {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
         let all = [
             ("clocksmith.bench.v1", schemars::schema_for!(bench::BenchReport)),
+            ("clocksmith.who.v1", schemars::schema_for!(who::WhoReport)),
             ("clocksmith.why.v1", schemars::schema_for!(WhyReport)),
             ("clocksmith.predict.v1", schemars::schema_for!(PredictReport)),
             ("clocksmith.collect.v1", schemars::schema_for!(CollectReport)),

@@ -6,6 +6,7 @@ pub(crate) mod explain;
 pub(crate) mod facts;
 pub(crate) mod predict;
 pub(crate) mod verify;
+pub(crate) mod who;
 pub(crate) mod why;
 
 use crate::args::Common;

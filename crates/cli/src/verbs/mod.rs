@@ -5,6 +5,7 @@ mod collect;
 mod explain;
 mod predict;
 mod verify;
+mod who;
 mod why;
 
 use crate::args::{Args, Verb};
@@ -21,6 +22,7 @@ pub(crate) fn run(args: Args) -> Result<Code> {
         Some(Verb::Collect(collect)) => collect::run(&args.common, &collect),
         Some(Verb::Bench(bench)) => bench::run(&args.common, &bench),
         Some(Verb::GuardClocksource(guard)) => Ok(bench::sweep::guard(&guard)),
+        Some(Verb::Who(who)) => who::run(&args.common, &who),
         Some(Verb::Explain(explain)) => explain::run(&args.common, &explain),
     }
 }
