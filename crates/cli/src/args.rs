@@ -232,7 +232,7 @@ pub(crate) struct Who {
     /// Arm no breakpoints; clock ids stay unknown
     #[arg(long)]
     pub(crate) no_breakpoints: bool,
-    /// A view that refreshes; q ends it
+    /// A view that refreshes every second; Ctrl-C ends it
     #[arg(long, conflicts_with_all = ["json", "command"])]
     pub(crate) top: bool,
     /// Write folded stacks, for flame graphs

@@ -122,7 +122,9 @@ impl Aggregate {
         if !view.in_vdso && view.kernel.is_some() {
             let calls = self.sites.entry((process, ip, top)).or_default();
             match view.kernel {
-                Some(KernelCall::Clock(api)) => (calls.clock, calls.api) = (calls.clock + 1, Some(api)),
+                Some(KernelCall::Clock(api)) => {
+                    (calls.clock, calls.api) = (calls.clock + 1, Some(api))
+                }
                 Some(KernelCall::Other) => calls.other += 1,
                 _ => {}
             }

@@ -103,7 +103,8 @@ fn measure(budget: Duration) -> Costs {
             unsafe { libc::syscall(libc::SYS_gettimeofday, time.as_mut_ptr(), 0usize) }
         }));
         // SAFETY: a null pointer is allowed.
-        subjects.push(Subject::new("call time", || unsafe { libc::syscall(libc::SYS_time, 0usize) }));
+        subjects
+            .push(Subject::new("call time", || unsafe { libc::syscall(libc::SYS_time, 0usize) }));
     }
     if clocksmith_measure::reads::counter_allowed().is_ok() {
         subjects.push(Subject::new("counter", clocksmith_measure::reads::counter));

@@ -38,9 +38,11 @@ pub struct Options {
 
 impl Options {
     /// What watching one program takes: under two hundredths of its speed.
-    pub const PROGRAM: Self = Self { frequency: 997, stack: 2048, breakpoints: true, cycles: false };
+    pub const PROGRAM: Self =
+        Self { frequency: 997, stack: 2048, breakpoints: true, cycles: false };
     /// What watching everything takes.
-    pub const MACHINE: Self = Self { frequency: 199, stack: 1024, breakpoints: false, cycles: false };
+    pub const MACHINE: Self =
+        Self { frequency: 199, stack: 1024, breakpoints: false, cycles: false };
 }
 
 /// Time between two moments with breakpoints, and how long they are armed.
@@ -140,10 +142,10 @@ impl Session {
         };
         session.gaps.extend(session.sampler.access().gap());
         if !matches!(target, Target::Command(_)) {
-            session.sampler.switch(true).map_err(|error| Refusal::Impossible {
-                what: "the processes".to_owned(),
-                error,
-            })?;
+            session
+                .sampler
+                .switch(true)
+                .map_err(|error| Refusal::Impossible { what: "the processes".to_owned(), error })?;
         }
         session.begun = Instant::now();
         Ok(session)
@@ -159,18 +161,17 @@ impl Session {
                 return false;
             }
             let next = if self.breakpoints.is_some() { self.next_moment.min(end) } else { end };
-            let pause = next.saturating_duration_since(now).clamp(
-                Duration::from_millis(1),
-                Duration::from_millis(25),
-            );
+            let pause = next
+                .saturating_duration_since(now)
+                .clamp(Duration::from_millis(1), Duration::from_millis(25));
             let ended = self.sampler.wait(pause);
             self.drain();
             if self.breakpoints.is_some() && Instant::now() >= self.next_moment {
                 self.moment();
                 // Not in step with anything that the program does at a fixed beat.
                 let jitter = u64::from(self.begun.elapsed().subsec_nanos()) % 40_000_000;
-                self.next_moment =
-                    Instant::now() + BETWEEN - Duration::from_millis(20) + Duration::from_nanos(jitter);
+                self.next_moment = Instant::now() + BETWEEN - Duration::from_millis(20)
+                    + Duration::from_nanos(jitter);
             }
             self.ask_runtimes(false);
             if ended {
@@ -188,11 +189,8 @@ impl Session {
     /// Arms the breakpoints for a moment, on the threads that read most.
     fn moment(&mut self) {
         let Some(mut breakpoints) = self.breakpoints.take() else { return };
-        let mut threads: Vec<(i32, usize, u64)> = self
-            .recent
-            .drain()
-            .map(|(tid, (process, reads))| (tid, process, reads))
-            .collect();
+        let mut threads: Vec<(i32, usize, u64)> =
+            self.recent.drain().map(|(tid, (process, reads))| (tid, process, reads)).collect();
         threads.sort_by_key(|(_, _, reads)| std::cmp::Reverse(*reads));
         threads.truncate(THREADS);
         let threads: Vec<(i32, Vec<u64>)> = threads

@@ -129,7 +129,8 @@ impl Unwinder {
         let Some(registers) = sample.registers else { return Vec::new() };
         let by_tables = self.by_tables(sample, code);
         let by_pointers = by_pointers(sample, code);
-        let mut best = if by_pointers.len() > by_tables.len() + 1 { by_pointers } else { by_tables };
+        let mut best =
+            if by_pointers.len() > by_tables.len() + 1 { by_pointers } else { by_tables };
         if best.len() <= BROKEN {
             search(&sample.stack, &mut best, code);
         }
@@ -146,8 +147,7 @@ impl Unwinder {
             word(&sample.stack, usize::try_from(offset).map_err(|_| ())?).ok_or(())
         };
         let start = UnwindRegsX86_64::new(registers.ip, registers.sp, registers.bp);
-        let mut frames =
-            self.inner.iter_frames(registers.ip, start, &mut self.cache, &mut read);
+        let mut frames = self.inner.iter_frames(registers.ip, start, &mut self.cache, &mut read);
         let mut stack = Vec::new();
         while let Ok(Some(frame)) = frames.next() {
             let address = match frame {
@@ -215,7 +215,12 @@ fn follows_call(address: u64, code: &dyn Code) -> bool {
 fn is_call(bytes: &[u8; 7]) -> bool {
     let indirect = |opcode: u8, operand: u8| opcode == 0xff && (operand >> 3) & 7 == 2;
     let [a, b, c, d, e, f, g] = *bytes;
-    c == 0xe8 || indirect(f, g) || indirect(e, f) || indirect(d, e) || indirect(b, c) || indirect(a, b)
+    c == 0xe8
+        || indirect(f, g)
+        || indirect(e, f)
+        || indirect(d, e)
+        || indirect(b, c)
+        || indirect(a, b)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::{Style, wrap};
 use crate::args::{Common, Who};
 use crate::report::who::WhoReport;
 use anyhow::Result;
-use clocksmith_who::account::{Estimate, FunctionRow, Profile, ProcessRow, Row};
+use clocksmith_who::account::{Estimate, Flag, FlagKind, FunctionRow, ProcessRow, Profile, Row};
 use clocksmith_who::classify::Path;
 use std::io::{Write, stderr};
 
@@ -28,9 +28,9 @@ pub(crate) fn headline(target: &str, profile: &Profile) -> String {
             (totals.cpu_share.high * 100.0).max(0.1)
         );
     }
-    let rate = totals.reads_per_second.map_or_else(String::new, |rate| {
-        format!(", about {} reads a second", count(rate))
-    });
+    let rate = totals
+        .reads_per_second
+        .map_or_else(String::new, |rate| format!(", about {} reads a second", count(rate)));
     let saving = match totals.saving_cpu_seconds {
         Some(saving) if saving > 0.1 * totals.read_cpu_seconds => format!(
             "; a fast clock would save {:.1} % of its CPU time",
@@ -56,7 +56,8 @@ pub(crate) fn print(common: &Common, args: &Who, report: &WhoReport) -> Result<(
     Ok(())
 }
 
-fn page(common: &Common, args: &Who, report: &WhoReport, style: Style) -> String {
+/// The whole report.
+pub(crate) fn page(common: &Common, args: &Who, report: &WhoReport, style: Style) -> String {
     let mut out = style.bold(&wrap(&report.headline, "", ""));
     if common.quiet {
         return out;
@@ -149,7 +150,9 @@ fn clocks(out: &mut String, rows: &[Row], most: usize, style: Style) {
 fn what(row: &Row) -> String {
     match (&row.clock, row.api) {
         (Some(clock), _) => clock.clone(),
-        (None, clocksmith_who::clock::Api::ClockGettime) => "clock_gettime, clock not known".to_owned(),
+        (None, clocksmith_who::clock::Api::ClockGettime) => {
+            "clock_gettime, clock not known".to_owned()
+        }
         (None, api) => api.name().to_owned(),
     }
 }
@@ -162,7 +165,8 @@ fn functions(out: &mut String, profile: &Profile, most: usize, all: bool, style:
             break;
         }
         shown += 1;
-        let who = if all { format!("{} ({})", row.function, row.pid) } else { row.function.clone() };
+        let who =
+            if all { format!("{} ({})", row.function, row.pid) } else { row.function.clone() };
         out.push_str(&cut(format!(
             "{:>7}  {:>8}  {:>9}  {:>6}  {who}",
             row.per_second.map_or_else(|| "-".to_owned(), |rate| count(rate.value)),
@@ -225,19 +229,30 @@ fn flags(out: &mut String, profile: &Profile, verbose: bool, style: Style) {
     }
     out.push_str(&format!("\n{}\n", style.bold("To look at")));
     let most = if verbose { usize::MAX } else { 6 };
-    for flag in profile.flags.iter().take(most) {
-        use clocksmith_who::account::FlagKind as Kind;
-        let what = match flag.kind {
-            Kind::WallClockForIntervals => "the wall clock, perhaps for a time-out or an interval",
-            Kind::CoarseCandidate => "candidate for a clock of the last tick",
-            Kind::CpuTimeInHotPath => "CPU-time clock in a hot path",
-            Kind::AvoidableSystemCall => "system calls that the vDSO could save",
-        };
-        let text = format!("{}: {what}: {} ({})", flag.function, flag.evidence, flag.doubt);
-        out.push_str(&wrap(&text, "  ", "    "));
+    // Functions of which the same is said are said together.
+    let mut groups: Vec<(&Flag, Vec<&str>)> = Vec::new();
+    for flag in &profile.flags {
+        match groups.iter_mut().find(|(known, _)| known.kind == flag.kind) {
+            Some((_, functions)) => functions.push(&flag.function),
+            None => groups.push((flag, vec![&flag.function])),
+        }
     }
-    if profile.flags.len() > most {
-        out.push_str(&style.dim(&format!("  {} more with -v\n", profile.flags.len() - most)));
+    for (flag, functions) in groups {
+        let what = match flag.kind {
+            FlagKind::WallClockForIntervals => {
+                "the wall clock, perhaps for a time-out or an interval"
+            }
+            FlagKind::CoarseCandidate => "candidate for a clock of the last tick",
+            FlagKind::CpuTimeInHotPath => "CPU-time clock in a hot path",
+            FlagKind::AvoidableSystemCall => "system calls that the vDSO could save",
+        };
+        let mut names = functions.iter().take(most).copied().collect::<Vec<_>>().join(", ");
+        if functions.len() > most {
+            names.push_str(&format!(" and {} more", functions.len() - most));
+        }
+        let which = if functions.len() > 1 { "the first: " } else { "" };
+        let text = format!("{names}: {what}; {which}{} ({})", flag.evidence, flag.doubt);
+        out.push_str(&wrap(&text, "  ", "    "));
     }
 }
 
@@ -249,9 +264,9 @@ fn remedies(out: &mut String, profile: &Profile, style: Style) {
     for remedy in &profile.remedies {
         let name = serde_json::to_value(remedy.id).ok();
         let name = name.as_ref().and_then(|name| name.as_str()).unwrap_or_default();
-        let saves = remedy
-            .saves_cpu_seconds
-            .map_or_else(String::new, |saves| format!(" (saves {saves:.2} CPU s of those watched)"));
+        let saves = remedy.saves_cpu_seconds.map_or_else(String::new, |saves| {
+            format!(" (saves {saves:.2} CPU s of those watched)")
+        });
         out.push_str(&format!("  {}{saves}\n", style.green(name)));
         out.push_str(&wrap(remedy.summary, "    ", "    "));
         if remedy.risk != "none" {
@@ -291,7 +306,10 @@ fn percent(share: f64) -> String {
 }
 
 fn number(ns: Option<f64>) -> String {
-    ns.map_or_else(|| "-".to_owned(), |ns| if ns < 99.95 { format!("{ns:.1}") } else { format!("{ns:.0}") })
+    ns.map_or_else(
+        || "-".to_owned(),
+        |ns| if ns < 99.95 { format!("{ns:.1}") } else { format!("{ns:.0}") },
+    )
 }
 
 /// A count with three digits: 999, 1.23k, 45.6M.

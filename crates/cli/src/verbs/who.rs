@@ -62,13 +62,36 @@ impl About<'_> {
             (Target::Processes(self.args.pid.clone()), name(&self.args.pid))
         };
         let mut session = Session::start(&target, self.options()).map_err(refused)?;
-        let duration = self.args.duration.unwrap_or(DURATION);
-        session.watch(duration, interrupt::wished);
+        if self.args.top {
+            self.top(&name, &mut session)?;
+        } else {
+            session.watch(self.args.duration.unwrap_or(DURATION), interrupt::wished);
+        }
         // Names of code made at run time can be had only while the process lives.
         session.stop();
         let recording = session.recording();
         self.finish(name, &recording)?;
         Ok(if recording.all.samples == 0 { Code::Undetermined } else { Code::Done })
+    }
+
+    /// Shows what there is every second, until somebody interrupts or the time is up.
+    fn top(&self, name: &str, session: &mut Session) -> Result<()> {
+        const CLEAR: &str = "\x1b[H\x1b[2J";
+        let begun = Instant::now();
+        loop {
+            session.watch(Duration::from_secs(1), interrupt::wished);
+            let over = self.args.duration.is_some_and(|end| begun.elapsed() >= end);
+            if over || interrupt::wished() {
+                return Ok(());
+            }
+            let recording = session.recording();
+            let profile = account::profile(&recording, self.costs);
+            let report =
+                WhoReport::new(self.facts, name.to_owned(), &recording, self.costs, profile);
+            render::text(CLEAR)?;
+            render::who::print(self.common, self.args, &report)?;
+            render::text("\nSince the start; Ctrl-C ends it.\n")?;
+        }
     }
 
     /// Runs a command, and ends as it ends.

@@ -73,7 +73,8 @@ pub(super) fn cells(recording: &Recording, costs: &Costs) -> Vec<Cell> {
         };
         let parts = parts(path, api, clocks, costs);
         // So many calls make so many seconds: calls × Σ share × cost.
-        let mean: Option<f64> = parts.iter().map(|(_, share, cost)| Some(share.value * (*cost)?)).sum();
+        let mean: Option<f64> =
+            parts.iter().map(|(_, share, cost)| Some(share.value * (*cost)?)).sum();
         let seconds = ns as f64 * 1e-9;
         for (clock, share, cost) in parts {
             let weight = match (cost, mean) {

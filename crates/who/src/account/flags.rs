@@ -40,8 +40,20 @@ pub struct Flag {
 
 /// Words in names of functions that wait or measure.
 const WAITING: [&str; 14] = [
-    "wait", "timeout", "time_out", "timedout", "deadline", "sleep", "poll", "elapsed", "interval",
-    "duration", "expire", "retry", "backoff", "remaining",
+    "wait",
+    "timeout",
+    "time_out",
+    "timedout",
+    "deadline",
+    "sleep",
+    "poll",
+    "elapsed",
+    "interval",
+    "duration",
+    "expire",
+    "retry",
+    "backoff",
+    "remaining",
 ];
 /// Least share of the CPU time for a hot path.
 const HOT: f64 = 0.005;

@@ -162,6 +162,8 @@ pub struct Profile {
     pub remedies: Vec<Remedy>,
 }
 
+/// Least part of a read's cost that is worth a remedy.
+const SMALL: f64 = 0.1;
 /// Stacks that are listed.
 const STACKS: usize = 100;
 
@@ -250,8 +252,7 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
     for cell in &cells {
         let saved = saving(cell);
         total.add(cell, saved);
-        let (sum, fast_seconds) =
-            by_clock.entry((cell.api, cell.clock, cell.path)).or_default();
+        let (sum, fast_seconds) = by_clock.entry((cell.api, cell.clock, cell.path)).or_default();
         sum.add(cell, saved);
         *fast_seconds += fast(cell, costs).zip(cell.calls).map_or(0.0, |(ns, calls)| ns * calls);
         let key = (cell.process, &*cell.site.function, &*cell.site.module);
@@ -268,7 +269,10 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
         *functions.entry(&cell.site.function).or_default() += cell.seconds;
         let cpu_time = cell.clock.is_some_and(ClockId::is_cpu_time);
         let served = costs.of(cell.api, cell.clock).in_user_space();
-        if let Some(id) = for_reads(cell.path, cpu_time, served) {
+        // What is fast already needs no remedy.
+        let small =
+            cell.path == Path::Vdso && saved.is_none_or(|saved| saved < SMALL * cell.seconds);
+        if let Some(id) = for_reads(cell.path, cpu_time, served).filter(|_| !small) {
             let known = helps.entry(id).or_insert(None);
             *known = match (*known, saved.filter(|_| !cpu_time)) {
                 (Some(a), Some(b)) => Some(a + b),
@@ -282,7 +286,8 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
         Some(sum.around(part / whole, total.samples, split))
     };
     let per_second = |sum: &Sum, split| Some(sum.around(sum.calls()? / wall, all, split));
-    let cpu_share = |sum: &Sum| sum.around(if cpu > 0.0 { sum.seconds / cpu } else { 0.0 }, all, false);
+    let cpu_share =
+        |sum: &Sum| sum.around(if cpu > 0.0 { sum.seconds / cpu } else { 0.0 }, all, false);
     let hits = |api: Api, clock: Option<ClockId>| -> u64 {
         let hits = recording.hits.iter().filter(|hit| hit.api == api && hit.clock == clock);
         hits.map(|hit| hit.count).sum()
@@ -348,7 +353,9 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
                 cpu_seconds: own,
                 read_share: found.map_or_else(
                     || Estimate::share(0.0, of),
-                    |(sum, ..)| sum.around(if own > 0.0 { sum.seconds / own } else { 0.0 }, of, false),
+                    |(sum, ..)| {
+                        sum.around(if own > 0.0 { sum.seconds / own } else { 0.0 }, of, false)
+                    },
                 ),
                 per_second: found.and_then(|(sum, ..)| Some(sum.calls()? / wall)),
                 path: found.and_then(|(_, paths, _)| most(paths).copied()),
@@ -366,7 +373,9 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
     if helps.contains_key(&RemedyId::FixClocksource) {
         let saved = helps.get(&RemedyId::FixClocksource).copied().flatten();
         helps.insert(RemedyId::RunOnFastClock, saved);
-        helps.insert(RemedyId::FastClockLibrary, saved);
+        let library = helps.get(&RemedyId::FastClockLibrary).copied().flatten();
+        let both = saved.map(|saved| saved + library.unwrap_or(0.0)).or(library);
+        helps.insert(RemedyId::FastClockLibrary, both);
     }
     let mut remedies: Vec<Remedy> =
         helps.into_iter().map(|(id, saved)| Remedy::new(id, saved)).collect();
@@ -433,4 +442,3 @@ fn kernel(recording: &Recording) -> Vec<KernelRow> {
     };
     recording.kernel.iter().take(10).map(row).collect()
 }
-

@@ -84,12 +84,17 @@ impl Remedy {
 
 /// The remedy for reads by a way, `in_user_space` if the vDSO serves this clock here.
 #[must_use]
-pub(super) fn for_reads(path: Path, cpu_time: bool, in_user_space: Option<bool>) -> Option<RemedyId> {
+pub(super) fn for_reads(
+    path: Path,
+    cpu_time: bool,
+    in_user_space: Option<bool>,
+) -> Option<RemedyId> {
     match path {
         _ if cpu_time => Some(RemedyId::CpuTimeLess),
         Path::VdsoFallback => Some(RemedyId::FixClocksource),
         Path::Syscall if in_user_space == Some(true) => Some(RemedyId::ReadThroughVdso),
         Path::Syscall => Some(RemedyId::FixClocksource),
-        Path::Vdso | Path::Counter => None,
+        Path::Vdso => Some(RemedyId::FastClockLibrary),
+        Path::Counter => None,
     }
 }

@@ -37,9 +37,24 @@ pub fn site(frames: &[Frame]) -> Site {
 
 fn of(frame: &Frame, via: Option<&Frame>) -> Site {
     Site {
-        function: frame.name.to_string(),
+        function: plain(&frame.name).to_owned(),
         module: frame.module.to_string(),
-        via: via.map_or_else(String::new, |frame| frame.name.to_string()),
+        via: via.map_or_else(String::new, |frame| plain(&frame.name).to_owned()),
+    }
+}
+
+/// A name as its author wrote it: without the marks of copies that the compiler made, and of glibc's
+/// names for itself.
+fn plain(name: &str) -> &str {
+    let name = name.split(" [clone ").next().unwrap_or(name);
+    let name = name.split(".isra.").next().unwrap_or(name);
+    let name = name.split(".constprop.").next().unwrap_or(name);
+    let own = name.strip_prefix("__GI_").unwrap_or(name);
+    match own.strip_prefix("__") {
+        Some(known) if matches!(known, "clock_gettime" | "clock_gettime64" | "gettimeofday") => {
+            known
+        }
+        _ => own,
     }
 }
 
@@ -60,8 +75,17 @@ fn is_library(frame: &Frame) -> bool {
 /// The C and C++ run-time libraries.
 fn is_library_file(module: &str) -> bool {
     const FILES: [&str; 11] = [
-        "libc.so", "libc-2", "libc.musl", "ld-linux", "ld-musl", "libpthread", "librt", "libm.so",
-        "libstdc++", "libgcc_s", "libc++",
+        "libc.so",
+        "libc-2",
+        "libc.musl",
+        "ld-linux",
+        "ld-musl",
+        "libpthread",
+        "librt",
+        "libm.so",
+        "libstdc++",
+        "libgcc_s",
+        "libc++",
     ];
     FILES.iter().any(|file| module.starts_with(file))
 }
@@ -69,8 +93,20 @@ fn is_library_file(module: &str) -> bool {
 /// Functions of standard libraries that are linked into programs.
 fn is_library_function(name: &str) -> bool {
     const PREFIXES: [&str; 14] = [
-        "std::", "core::", "alloc::", "<std::", "<core::", "<alloc::", "runtime.", "time.", "syscall.",
-        "internal/", "sync.", "__vdso_", "__GI_", "std::chrono::",
+        "std::",
+        "core::",
+        "alloc::",
+        "<std::",
+        "<core::",
+        "<alloc::",
+        "runtime.",
+        "time.",
+        "syscall.",
+        "internal/",
+        "sync.",
+        "__vdso_",
+        "__GI_",
+        "std::chrono::",
     ];
     const NAMES: [&str; 18] = [
         "clock_gettime",
@@ -178,6 +214,14 @@ mod tests {
         assert_eq!(found(&python).0, "hot (app.py)");
         let node = [vdso, ("uv__hrtime", "node", Native), ("[unnamed code]", "", Unnamed)];
         assert_eq!(found(&node).0, "[unnamed code]");
+    }
+
+    #[test]
+    fn names_are_those_of_the_source() {
+        assert_eq!(plain("app::R::hot() [clone .isra.0]"), "app::R::hot()");
+        assert_eq!(plain("__GI___clock_gettime"), "clock_gettime");
+        assert_eq!(plain("hot.constprop.0"), "hot");
+        assert_eq!(plain("__mine"), "__mine");
     }
 
     #[test]

@@ -30,11 +30,8 @@ pub(crate) mod made {
     use crate::symbols::{Frame, FrameKind};
 
     pub(crate) fn recording() -> Recording {
-        let frame = |name: &str| Frame {
-            name: name.into(),
-            module: "app".into(),
-            kind: FrameKind::Native,
-        };
+        let frame =
+            |name: &str| Frame { name: name.into(), module: "app".into(), kind: FrameKind::Native };
         let tally = |samples| Tally { samples, ns: samples * 1_000_000 };
         let stack = |path, names: &[&str], samples| Stack {
             process: 0,

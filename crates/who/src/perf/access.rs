@@ -31,7 +31,8 @@ impl Access {
 }
 
 /// The capabilities that are enough for everything but other users' programs in other namespaces.
-const SETCAP: &str = "sudo setcap cap_perfmon,cap_sys_ptrace,cap_syslog+ep $(command -v clocksmith)";
+const SETCAP: &str =
+    "sudo setcap cap_perfmon,cap_sys_ptrace,cap_syslog+ep $(command -v clocksmith)";
 
 /// Why no samples can be taken.
 #[derive(Debug, thiserror::Error)]
@@ -74,9 +75,7 @@ impl Refusal {
     pub(super) fn new(what: &str, error: io::Error) -> Self {
         let what = what.to_owned();
         match error.raw_os_error() {
-            Some(libc::EACCES | libc::EPERM) => {
-                Self::Denied { what, error, paranoid: paranoid() }
-            }
+            Some(libc::EACCES | libc::EPERM) => Self::Denied { what, error, paranoid: paranoid() },
             _ => Self::Impossible { what, error },
         }
     }

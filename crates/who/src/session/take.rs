@@ -58,7 +58,9 @@ impl Session {
     }
 
     fn take(&mut self, sample: &Sample) {
-        if self.wanted.as_ref().is_some_and(|wanted| !wanted.contains(&sample.pid)) || sample.pid == 0 {
+        if self.wanted.as_ref().is_some_and(|wanted| !wanted.contains(&sample.pid))
+            || sample.pid == 0
+        {
             return;
         }
         let Some(at) = self.process(sample.pid) else {
@@ -71,12 +73,9 @@ impl Session {
         let ip = registers.ip;
         let Some(process) = self.processes.get_mut(at) else { return };
         process.refresh_for(ip, &mut self.files);
-        let before = *self
-            .before
-            .entry((at, ip))
-            .or_insert_with(|| process.code_before::<3>(ip));
-        let kernel = (!sample.kernel.is_empty())
-            .then(|| self.symbols.kernel().call(&sample.kernel));
+        let before = *self.before.entry((at, ip)).or_insert_with(|| process.code_before::<3>(ip));
+        let kernel =
+            (!sample.kernel.is_empty()).then(|| self.symbols.kernel().call(&sample.kernel));
         let view = View {
             kernel,
             in_vdso: process.in_vdso(ip),
@@ -98,8 +97,7 @@ impl Session {
             self.sums.pend(key, ip, top, sample.period);
             return;
         }
-        if let Some(name) =
-            sample.kernel.first().and_then(|leaf| self.symbols.kernel_frame(*leaf))
+        if let Some(name) = sample.kernel.first().and_then(|leaf| self.symbols.kernel_frame(*leaf))
         {
             *self.sums.kernel.entry(name.name).or_default() += 1;
         }
@@ -120,10 +118,8 @@ impl Session {
     pub(super) fn take_hit(&mut self, sample: &Sample) {
         let Some(at) = self.process(sample.pid) else { return };
         let Some(registers) = sample.registers else { return };
-        let Some(api) = self
-            .processes
-            .get(at)
-            .and_then(|process| process.vdso.as_ref()?.entry(registers.ip))
+        let Some(api) =
+            self.processes.get(at).and_then(|process| process.vdso.as_ref()?.entry(registers.ip))
         else {
             return;
         };
@@ -189,8 +185,10 @@ impl Session {
 /// The registers that callees keep, then the stack.
 fn words(sample: &Sample) -> Vec<u64> {
     let kept = sample.registers.map(|registers| registers.kept).unwrap_or_default();
-    let stack = sample.stack.chunks_exact(8).take(WORDS).filter_map(|chunk| {
-        Some(u64::from_le_bytes(*chunk.first_chunk::<8>()?))
-    });
+    let stack = sample
+        .stack
+        .chunks_exact(8)
+        .take(WORDS)
+        .filter_map(|chunk| Some(u64::from_le_bytes(*chunk.first_chunk::<8>()?)));
     kept.into_iter().chain(stack).collect()
 }

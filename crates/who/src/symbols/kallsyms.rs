@@ -51,12 +51,16 @@ impl KernelSymbols {
     fn names(&self, address: u64) -> impl Iterator<Item = &str> {
         let after = self.at.partition_point(|(begin, ..)| *begin <= address);
         let begin = after.checked_sub(1).and_then(|last| self.at.get(last)).map(|(at, ..)| *at);
-        self.at.get(..after).unwrap_or_default().iter().rev().take_while(move |(at, ..)| {
-            Some(*at) == begin
-        }).filter_map(|(_, from, length)| {
-            let from = *from as usize;
-            self.names.get(from..from + *length as usize)
-        })
+        self.at
+            .get(..after)
+            .unwrap_or_default()
+            .iter()
+            .rev()
+            .take_while(move |(at, ..)| Some(*at) == begin)
+            .filter_map(|(_, from, length)| {
+                let from = *from as usize;
+                self.names.get(from..from + *length as usize)
+            })
     }
 
     /// The function around an address.

@@ -106,9 +106,7 @@ impl Symbols {
             Some(name) => {
                 Frame { name: perf_map::readable(name).into(), module, kind: FrameKind::Jit }
             }
-            None => {
-                Frame { name: "[unnamed code]".into(), module, kind: FrameKind::Unnamed }
-            }
+            None => Frame { name: "[unnamed code]".into(), module, kind: FrameKind::Unnamed },
         };
         vec![frame]
     }

@@ -59,7 +59,11 @@ pub fn readable(name: &str) -> String {
         if let Some(rest) = name.strip_prefix(prefix) {
             let rest = rest.trim_start_matches(['*', '~', '^', '+', '-', '\'']);
             let function = rest.split(' ').next().unwrap_or(rest);
-            return if function.is_empty() { "(anonymous)".to_owned() } else { function.to_owned() };
+            return if function.is_empty() {
+                "(anonymous)".to_owned()
+            } else {
+                function.to_owned()
+            };
         }
     }
     if let Some(rest) = name.strip_prefix("py::") {
@@ -93,7 +97,10 @@ mod tests {
     fn newer_wins() {
         let mut map = PerfMap::parse("10 10 old\n30 10 kept");
         map.update(PerfMap::parse("10 8 new"));
-        assert_eq!((map.name(0x10), map.name(0x1a), map.name(0x30)), (Some("new"), None, Some("kept")));
+        assert_eq!(
+            (map.name(0x10), map.name(0x1a), map.name(0x30)),
+            (Some("new"), None, Some("kept"))
+        );
     }
 
     #[test]

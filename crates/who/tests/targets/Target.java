@@ -14,7 +14,7 @@ public class Target {
     }
 
     static void work(int seed) {
-        for (int i = 0; i < 300; i++) sink += seed * 0x9e3779b1 ^ i;
+        for (int i = 0; i < 20; i++) sink += seed * 0x9e3779b1 ^ i;
     }
 
     public static void main(String[] words) {

@@ -31,7 +31,7 @@ __attribute__((noinline)) static void hot_c(void) {
 }
 
 __attribute__((noinline)) static void work(unsigned seed) {
-    for (int i = 0; i < 300; i++) sink += seed * 2654435761u + i;
+    for (int i = 0; i < 20; i++) sink += seed * 2654435761u + i;
 }
 
 int main(int count, char **words) {

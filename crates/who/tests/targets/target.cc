@@ -25,7 +25,7 @@ __attribute__((noinline)) void hot_c() {
     calls[2]++;
 }
 __attribute__((noinline)) void work(unsigned seed) {
-    for (int i = 0; i < 300; i++) sink = sink + seed * 2654435761u + i;
+    for (int i = 0; i < 20; i++) sink = sink + seed * 2654435761u + i;
 }
 }
 

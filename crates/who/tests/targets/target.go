@@ -26,7 +26,7 @@ func hotB() {
 
 //go:noinline
 func work(seed uint32) {
-	for i := uint32(0); i < 300; i++ {
+	for i := uint32(0); i < 20; i++ {
 		sink += int64(seed*2654435761 + i)
 	}
 }

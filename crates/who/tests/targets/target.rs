@@ -22,7 +22,7 @@ fn hot_c(calls: &mut [u64; 3], start: Instant) {
 
 #[inline(never)]
 fn work(seed: u32) {
-    for i in 0..300u32 {
+    for i in 0..20u32 {
         black_box(seed.wrapping_mul(2654435761).wrapping_add(i));
     }
 }
