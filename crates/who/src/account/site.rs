@@ -64,7 +64,8 @@ fn is_library(frame: &Frame) -> bool {
         return true;
     }
     if frame.kind == FrameKind::Jit {
-        return is_java_library(&frame.name);
+        // Node's own library states its scripts so.
+        return is_java_library(&frame.name) || frame.module.starts_with("node:");
     }
     if matches!(frame.kind, FrameKind::Unnamed | FrameKind::Interpreted) {
         return false;

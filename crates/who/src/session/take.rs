@@ -139,6 +139,11 @@ impl Session {
             let words = words(sample);
             let mut name = python.function(&words);
             if name.is_none() {
+                // Memory that was mapped since the map was read holds functions as well.
+                process.python = Some(python);
+                process.refresh_older(&mut self.files);
+                let Some(again) = process.python.take() else { return };
+                python = again;
                 python.learn(process, &words);
                 name = python.function(&words);
             }

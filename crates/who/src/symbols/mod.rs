@@ -104,6 +104,7 @@ impl Symbols {
         let module: Arc<str> = "[code made at run time]".into();
         let frame = match process.perf_map.name(address) {
             Some(name) => {
+                let module = perf_map::place(name).map_or(module, Arc::from);
                 Frame { name: perf_map::readable(name).into(), module, kind: FrameKind::Jit }
             }
             None => Frame { name: "[unnamed code]".into(), module, kind: FrameKind::Unnamed },

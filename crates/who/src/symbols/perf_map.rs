@@ -51,11 +51,26 @@ impl PerfMap {
     }
 }
 
+/// The file that V8 states behind a function's name, without the line: `node:` for its own library.
+#[must_use]
+pub fn place(name: &str) -> Option<&str> {
+    let (_, place) = name.split_once(' ').filter(|_| is_script(name))?;
+    let cut = |text: &'_ str| text.rfind(':').filter(|at| *at > 0);
+    let without = |text| cut(text).and_then(|at| text.get(..at)).unwrap_or(text);
+    Some(without(without(place)))
+}
+
+const SCRIPT: [&str; 5] = ["LazyCompile:", "JS:", "Function:", "Script:", "Eval:"];
+
+fn is_script(name: &str) -> bool {
+    SCRIPT.iter().any(|prefix| name.starts_with(prefix))
+}
+
 /// A name as people write it: without the marks of V8's and Python's maps.
 #[must_use]
 pub fn readable(name: &str) -> String {
     // V8: "JS:*hotA /x/file.js:3:14", "LazyCompile:~main file:1"; Python: "py::function:/x/file.py".
-    for prefix in ["LazyCompile:", "JS:", "Function:", "Script:", "Eval:"] {
+    for prefix in SCRIPT {
         if let Some(rest) = name.strip_prefix(prefix) {
             let rest = rest.trim_start_matches(['*', '~', '^', '+', '-', '\'']);
             let function = rest.split(' ').next().unwrap_or(rest);
@@ -107,6 +122,9 @@ mod tests {
     fn readable_names() {
         assert_eq!(readable("JS:*hotA /x/app.js:3:14"), "hotA");
         assert_eq!(readable("LazyCompile:~ /x/app.js:3:14"), "(anonymous)");
+        assert_eq!(place("JS:*hotA /x/app.js:3:14"), Some("/x/app.js"));
+        assert_eq!(place("JS:~load node:internal/x:3:14"), Some("node:internal/x"));
+        assert_eq!(place("long Main.hotA(int, long)"), None);
         assert_eq!(readable("py::hot_a:/x/app.py"), "hot_a");
         assert_eq!(readable("long Main.hotA(int, long)"), "Main.hotA");
         assert_eq!(readable("Interpreter"), "Interpreter");
@@ -118,7 +136,7 @@ mod tests {
         fn any_text(text: String, address: u64) {
             let map = PerfMap::parse(&text);
             if let Some(name) = map.name(address) {
-                readable(name);
+                let _ = (readable(name), place(name));
             }
         }
 
