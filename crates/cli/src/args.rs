@@ -223,7 +223,7 @@ pub(crate) struct Who {
     /// How long: 500ms, 5s, 2m [default: 5s; with COMMAND until it ends]
     #[arg(long, value_name = "TIME", value_parser = crate::verify::duration::parse)]
     pub(crate) duration: Option<Duration>,
-    /// Samples for each second of CPU time [default: 997; with --all 199]
+    /// Samples for each second of CPU time [default: 397; with --all 199]
     #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u64).range(10..=10_000))]
     pub(crate) frequency: Option<u64>,
     /// Sample the processor's cycles instead of CPU time, where it counts them

@@ -39,7 +39,7 @@ pub struct Options {
 impl Options {
     /// What watching one program takes: under two hundredths of its speed.
     pub const PROGRAM: Self =
-        Self { frequency: 997, stack: 2048, breakpoints: true, cycles: false };
+        Self { frequency: 397, stack: 2048, breakpoints: true, cycles: false };
     /// What watching everything takes.
     pub const MACHINE: Self =
         Self { frequency: 199, stack: 1024, breakpoints: false, cycles: false };
@@ -47,7 +47,7 @@ impl Options {
 
 /// Time between two moments with breakpoints, and how long they are armed.
 const BETWEEN: Duration = Duration::from_millis(200);
-const ARMED: Duration = Duration::from_micros(500);
+const ARMED: Duration = Duration::from_micros(300);
 /// Threads that are looked at in one moment.
 const THREADS: usize = 8;
 /// Threads times processors that get an event each; beyond, the whole machine is sampled and what is

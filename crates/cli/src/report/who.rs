@@ -52,6 +52,8 @@ pub(crate) struct WhoMethod {
     pub(crate) counter_ns: Option<f64>,
     /// What the fast clock costs here.
     pub(crate) fast_ns: Option<f64>,
+    /// Whether that is concluded from the counter's cost, because no fast clock is served here.
+    pub(crate) fast_assumed: bool,
     /// What a clock of the last tick costs here.
     pub(crate) coarse_ns: Option<f64>,
     /// The length of a tick, in nanoseconds.
@@ -90,13 +92,23 @@ impl WhoReport {
                 lost: recording.lost,
                 counter_ns: costs.counter_ns,
                 fast_ns: costs.fast_ns,
+                fast_assumed: costs.fast_assumed,
                 coarse_ns: costs.coarse_ns,
                 tick_ns: costs.tick_ns,
                 confidence: 0.95,
             },
             profile,
             exact: None,
-            gaps: recording.gaps.clone(),
+            gaps: recording.gaps.iter().cloned().chain(assumed(costs)).collect(),
         }
     }
+}
+
+/// What the savings rest on where there is no fast clock to measure.
+fn assumed(costs: &Costs) -> Option<String> {
+    costs.fast_assumed.then(|| {
+        "a fast clock cannot be measured here: savings assume one on this machine's counter, if that \
+         could be trusted (clocksmith verify)"
+            .to_owned()
+    })
 }

@@ -82,6 +82,11 @@ pub(super) fn cells(recording: &Recording, costs: &Costs) -> Vec<Cell> {
                 _ => share.value,
             };
             let seconds = seconds * weight;
+            // The part of a read in user space that then falls back is part of that.
+            let path = match costs.of(api, clock).in_user_space() {
+                Some(false) if path == Path::Vdso => Path::VdsoFallback,
+                _ => path,
+            };
             cells.push(Cell {
                 process,
                 site: site.clone(),
@@ -96,7 +101,31 @@ pub(super) fn cells(recording: &Recording, costs: &Costs) -> Vec<Cell> {
             });
         }
     }
-    cells
+    merged(cells)
+}
+
+/// Cells that became equal are one.
+fn merged(cells: Vec<Cell>) -> Vec<Cell> {
+    let mut all: Vec<Cell> = Vec::new();
+    for cell in cells {
+        let same = |known: &&mut Cell| {
+            known.process == cell.process
+                && known.path == cell.path
+                && known.api == cell.api
+                && known.clock == cell.clock
+                && known.site == cell.site
+        };
+        // Equal ones stand close together: they come from one function.
+        match all.iter_mut().rev().take(64).find(same) {
+            Some(known) => {
+                known.samples += cell.samples;
+                known.seconds += cell.seconds;
+                known.calls = known.calls.zip(cell.calls).map(|(a, b)| a + b);
+            }
+            None => all.push(cell),
+        }
+    }
+    all
 }
 
 /// The clocks that were read by this way, each with its share of the calls and its cost.

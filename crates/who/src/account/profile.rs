@@ -246,8 +246,8 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
     let mut by_clock: BTreeMap<(Api, Option<ClockId>, Path), (Sum, f64)> = BTreeMap::new();
     type Function<'a> = (Sum, Vec<&'a str>, Vec<Path>, Vec<String>);
     let mut by_function: BTreeMap<(usize, &str, &str), Function<'_>> = BTreeMap::new();
-    let mut by_process: BTreeMap<usize, (Sum, BTreeMap<Path, f64>, BTreeMap<&str, f64>)> =
-        BTreeMap::new();
+    type Ways<'a> = (Sum, BTreeMap<Path, f64>, BTreeMap<&'a str, f64>);
+    let mut by_process: BTreeMap<usize, Ways<'_>> = BTreeMap::new();
     let mut helps: BTreeMap<RemedyId, Option<f64>> = BTreeMap::new();
     for cell in &cells {
         let saved = saving(cell);
