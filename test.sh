@@ -108,7 +108,7 @@ fuzz() {
         return
     fi
     local target
-    for target in log bundle cpuid cmdline acpi; do
+    for target in log bundle cpuid cmdline acpi who; do
         if ! fuzz/run "$target" "$fuzz_seconds" >"$log/fuzz" 2>&1; then
             tail -n 100 "$log/fuzz"
             echo "fuzz $target: failed"

@@ -37,6 +37,9 @@ pub(crate) fn run(common: &Common, args: &Who) -> Result<Code> {
     if args.command.is_empty() { about.watch() } else { about.run() }
 }
 
+/// Makes a file of a recording.
+type Maker = fn(&Recording) -> Result<Vec<u8>>;
+
 /// What a run knows.
 struct About<'a> {
     common: &'a Common,
@@ -120,7 +123,7 @@ impl About<'_> {
     fn finish(&self, name: String, recording: &Recording) -> Result<()> {
         let profile = account::profile(recording, self.costs);
         let args = self.args;
-        let files: [(&Option<_>, fn(&Recording) -> Result<Vec<u8>>); 3] = [
+        let files: [(&Option<_>, Maker); 3] = [
             (&args.folded, |recording| Ok(output::folded(recording).into_bytes())),
             (&args.pprof, |recording| Ok(output::pprof(recording)?)),
             (&args.firefox, |recording| Ok(output::firefox(recording)?)),
