@@ -9,7 +9,7 @@ use crate::perf::{Breakpoints, Refusal, Sampler, Scope};
 use crate::recording::Recording;
 use crate::symbols::Symbols;
 use crate::target::{self, Files, Process};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 /// Who is watched.
@@ -75,6 +75,8 @@ pub struct Session {
     current: HashMap<u32, Option<usize>>,
     /// Who started a process.
     parents: HashMap<u32, u32>,
+    /// Processes that have ended: their ids may come again.
+    ended: HashSet<u32>,
     files: Files,
     symbols: Symbols,
     sums: Aggregate,
@@ -127,6 +129,7 @@ impl Session {
             processes: Vec::new(),
             current: HashMap::new(),
             parents: HashMap::new(),
+            ended: HashSet::new(),
             files: Files::default(),
             symbols: Symbols::default(),
             sums: Aggregate::default(),

@@ -40,8 +40,8 @@ pub enum Refusal {
     /// The kernel allows this user no events on these processes.
     #[error(
         "the kernel does not let this user take samples of {what} ({error}{}). Run it as root, or give \
-         the program the capability: {SETCAP}; at level 2 and below a user can sample own programs: \
-         sudo sysctl kernel.perf_event_paranoid=2",
+         the program the capability: {SETCAP}. Without either, users can sample their own programs where \
+         the level is 2 or less: sudo sysctl kernel.perf_event_paranoid=2",
         paranoid.map_or_else(String::new, |level| format!(", kernel.perf_event_paranoid is {level}"))
     )]
     Denied {

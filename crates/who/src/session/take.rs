@@ -20,12 +20,19 @@ impl Session {
                 Record::Lost(count) => self.lost += count,
                 Record::Fork { pid, parent, .. } if pid != parent => {
                     self.parents.insert(pid, parent);
-                    self.current.remove(&pid);
+                    // Its first samples may stand in another ring and have come before; only the id of
+                    // one that had ended means another process now.
+                    if self.ended.remove(&pid) {
+                        self.current.remove(&pid);
+                    }
                     if let Some(wanted) = &mut self.wanted
                         && wanted.contains(&parent)
                     {
                         wanted.push(pid);
                     }
+                }
+                Record::Exit { pid, tid } if pid == tid => {
+                    self.ended.insert(pid);
                 }
                 Record::Exec { pid } => {
                     self.current.remove(&pid);
