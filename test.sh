@@ -110,7 +110,7 @@ fuzz() {
         return
     fi
     local target
-    for target in log bundle cpuid cmdline acpi http boot_files vm_libvirt vm_qemu vm_yaml vm_proxmox \
+    for target in log bundle cpuid cmdline acpi http who boot_files vm_libvirt vm_qemu vm_yaml vm_proxmox \
         vm_migrate vm_vbox vm_vmx vm_xl vm_json vm_persist; do
         if ! fuzz/run "$target" "$fuzz_seconds" >"$log/fuzz" 2>&1; then
             tail -n 100 "$log/fuzz"

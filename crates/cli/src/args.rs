@@ -75,6 +75,9 @@ pub(crate) enum Verb {
     /// Run a program with a fast clock, or as if its clock were slow
     #[command(long_about = RUN)]
     Run(Run),
+    /// Which programs and functions read the clock, how often, and what that costs
+    #[command(long_about = WHO)]
+    Who(Who),
     /// Puts a clocksource back when `bench --every-clocksource` goes away
     #[command(hide = true)]
     GuardClocksource(GuardClocksource),
@@ -316,6 +319,53 @@ pub(crate) struct Run {
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<std::ffi::OsString>,
+}
+
+const WHO: &str = "Which programs and functions read the clock, how often, by which way, what that \
+costs, and what it would cost on a fast clock.\n\nBy samples of CPU time with stacks, and breakpoints on \
+the vDSO that are armed for moments; nothing is injected or stopped, and nothing stays behind. Calls in a \
+second follow from CPU time and the cost of a call as measured on this machine. With a COMMAND it ends as \
+the command ends, and the report goes to standard error; with --json the report is on standard output and \
+the command's own output on standard error.\n\nExit codes: the command's own with COMMAND, else 0 done, 2 \
+wrong usage or no such process, 3 nothing could be seen.";
+
+/// Options of `who`.
+#[derive(ClapArgs, Debug, Clone, Default)]
+#[command(group = clap::ArgGroup::new("target").required(true).args(["pid", "all", "command"]))]
+pub(crate) struct Who {
+    /// Watch this process, its threads and what it starts; may be repeated
+    #[arg(short, long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) pid: Vec<u32>,
+    /// Watch the whole machine, and rank its processes (root)
+    #[arg(short, long, conflicts_with_all = ["pid", "command"])]
+    pub(crate) all: bool,
+    /// Watch this command until it ends
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "pid")]
+    pub(crate) command: Vec<std::ffi::OsString>,
+    /// How long: 500ms, 5s, 2m [default: 5s; with COMMAND until it ends]
+    #[arg(long, value_name = "TIME", value_parser = crate::verify::duration::parse)]
+    pub(crate) duration: Option<Duration>,
+    /// Samples for each second of CPU time [default: 397; with --all 199]
+    #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u64).range(10..=10_000))]
+    pub(crate) frequency: Option<u64>,
+    /// Sample the processor's cycles instead of CPU time, where it counts them
+    #[arg(long)]
+    pub(crate) cycles: bool,
+    /// Arm no breakpoints; clock ids stay unknown
+    #[arg(long)]
+    pub(crate) no_breakpoints: bool,
+    /// A view that refreshes every second; Ctrl-C ends it
+    #[arg(long, conflicts_with_all = ["json", "command"])]
+    pub(crate) top: bool,
+    /// Write folded stacks, for flame graphs
+    #[arg(long, value_name = "FILE")]
+    pub(crate) folded: Option<PathBuf>,
+    /// Write a profile for pprof
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pprof: Option<PathBuf>,
+    /// Write a profile for the Firefox Profiler
+    #[arg(long, value_name = "FILE")]
+    pub(crate) firefox: Option<PathBuf>,
 }
 
 /// Options of the guardian.

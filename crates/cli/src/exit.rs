@@ -1,5 +1,5 @@
 //! Exit codes: 0 done; 1 done, and the answer is bad; 2 wrong usage or unusable input; 3 could not be
-//! determined.
+//! determined. A verb that runs a command ends as the command does.
 
 use std::process::ExitCode;
 
@@ -16,6 +16,8 @@ pub(crate) enum Code {
     Undetermined,
     /// One of the monitoring convention, which `check` has.
     Monitoring(u8),
+    /// As the command that was run ended.
+    Command(u8),
     /// `run` only: the program was not run, by whatever reason; as `env`, `nohup` and `timeout` do.
     NotRun(NotRun),
 }
@@ -41,6 +43,7 @@ impl From<Code> for ExitCode {
             Code::Undetermined => 3,
             Code::Monitoring(code) => code,
             Code::NotRun(why) => why as u8,
+            Code::Command(code) => code,
         })
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod fix;
 pub(crate) mod migrate;
 pub(crate) mod vm;
+pub(crate) mod who;
 
 use clocksmith_diagnose::diagnosis::MissingFact;
 use clocksmith_diagnose::explain::Explanation;
@@ -402,6 +403,7 @@ mod tests {
             ("clocksmith.vm-migrate.v1", schemars::schema_for!(migrate::MigrateReport)),
             ("clocksmith.check.v1", schemars::schema_for!(check::CheckReport)),
             ("clocksmith.watch.v1", schemars::schema_for!(check::WatchLine)),
+            ("clocksmith.who.v1", schemars::schema_for!(who::WhoReport)),
             ("clocksmith.why.v1", schemars::schema_for!(WhyReport)),
             ("clocksmith.predict.v1", schemars::schema_for!(PredictReport)),
             ("clocksmith.collect.v1", schemars::schema_for!(CollectReport)),

@@ -161,3 +161,29 @@ fn explain_has_exit_codes() {
     assert_eq!(code("hpet"), Some(0));
     assert_eq!(code("frobnicate"), Some(3));
 }
+
+#[test]
+fn who_of_a_command() {
+    // Not every machine, and no container, lets a test take samples.
+    let out =
+        Command::new(env!("CARGO_BIN_EXE_clocksmith")).args(["who", "-q", "--", "true"]).output();
+    if !cfg!(target_arch = "x86_64") || out.unwrap().status.code() != Some(0) {
+        eprintln!("skipped: no samples can be taken here");
+        return;
+    }
+    let loop_ = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; echo done";
+    let args = ["who", "--json", "--", "sh", "-c", loop_];
+    // The command's own output is aside: standard output is one document.
+    let value = validate("clocksmith.who.v1", &args);
+    assert!(value["totals"]["samples"].as_u64().unwrap() > 0);
+    let code = |args: &[&str]| {
+        let out = Command::new(env!("CARGO_BIN_EXE_clocksmith")).args(args).output();
+        out.unwrap().status.code()
+    };
+    assert_eq!(code(&["who", "--", "sh", "-c", "exit 7"]), Some(7));
+    assert_eq!(code(&["who", "--", "sh", "-c", "kill -9 $$"]), Some(137));
+    assert_eq!(code(&["who", "--", "/nonexistent/command"]), Some(2));
+    assert_eq!(code(&["who", "-p", "4194304"]), Some(2));
+    assert_eq!(code(&["who"]), Some(2));
+    assert_eq!(code(&["who", "-p", "1", "--all"]), Some(2));
+}

@@ -10,6 +10,7 @@ pub(crate) mod migrate;
 pub(crate) mod predict;
 pub(crate) mod verify;
 pub(crate) mod vm;
+pub(crate) mod who;
 pub(crate) mod why;
 
 use crate::args::Common;

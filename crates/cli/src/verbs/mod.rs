@@ -10,6 +10,7 @@ mod run;
 mod verify;
 pub(crate) mod vm;
 mod watch;
+mod who;
 mod why;
 
 use crate::args::{Args, Verb};
@@ -31,6 +32,7 @@ pub(crate) fn run(args: Args) -> Result<Code> {
         Some(Verb::Vm(vm)) => vm::run(&args.common, &vm),
         Some(Verb::Run(run)) => run::run(&args.common, &run),
         Some(Verb::GuardClocksource(guard)) => Ok(bench::sweep::guard(&guard)),
+        Some(Verb::Who(who)) => who::run(&args.common, &who),
         Some(Verb::Explain(explain)) => explain::run(&args.common, &explain),
     }
 }

@@ -1,0 +1,347 @@
+//! `who` as text: the sum, the reads by clock, the functions, the stacks, what looks wrong, what helps.
+
+use super::{Style, wrap};
+use crate::args::{Common, Who};
+use crate::report::who::WhoReport;
+use anyhow::Result;
+use clocksmith_who::account::{Estimate, Flag, FlagKind, FunctionRow, ProcessRow, Profile, Row};
+use clocksmith_who::classify::Path;
+use std::io::{Write, stderr};
+
+/// Rows of a table that are shown without `-v`.
+const ROWS: usize = 12;
+/// Stacks that are shown without `-v`, and frames of each.
+const STACKS: usize = 3;
+const FRAMES: usize = 8;
+/// Below this share of the CPU time a row is left out of the short report.
+const SMALL: f64 = 0.0005;
+
+/// The answer in one sentence.
+pub(crate) fn headline(target: &str, profile: &Profile) -> String {
+    let totals = &profile.totals;
+    if totals.samples == 0 {
+        return format!("{target} used no CPU time while it was watched.");
+    }
+    if totals.read_samples == 0 {
+        return format!(
+            "Reading the time takes under {:.1} % of the CPU time of {target}.",
+            (totals.cpu_share.high * 100.0).max(0.1)
+        );
+    }
+    let rate = totals
+        .reads_per_second
+        .map_or_else(String::new, |rate| format!(", about {} reads a second", count(rate)));
+    let saving = match totals.saving_cpu_seconds {
+        Some(saving) if saving > 0.1 * totals.read_cpu_seconds => format!(
+            "; a fast clock would save {:.1} % of its CPU time",
+            saving / totals.cpu_seconds.max(1e-9) * 100.0
+        ),
+        _ => String::new(),
+    };
+    format!(
+        "Reading the time takes {} of the CPU time of {target}{rate}{saving}.",
+        percent(totals.cpu_share.value)
+    )
+}
+
+/// Prints the report: behind a command on standard error, since standard output is the command's.
+pub(crate) fn print(common: &Common, args: &Who, report: &WhoReport) -> Result<()> {
+    let style = Style::of(common);
+    let out = page(common, args, report, style);
+    if args.command.is_empty() {
+        return super::text(&out);
+    }
+    let mut err = stderr().lock();
+    err.write_all(out.as_bytes())?;
+    Ok(())
+}
+
+/// The whole report.
+pub(crate) fn page(common: &Common, args: &Who, report: &WhoReport, style: Style) -> String {
+    let mut out = style.bold(&wrap(&report.headline, "", ""));
+    if common.quiet {
+        return out;
+    }
+    let profile = &report.profile;
+    method(&mut out, report);
+    let most = if common.verbose { usize::MAX } else { ROWS };
+    if args.all || profile.processes.len() > 1 {
+        processes(&mut out, &profile.processes, most, style);
+    }
+    if profile.totals.read_samples > 0 {
+        clocks(&mut out, &profile.rows, most, style);
+        functions(&mut out, profile, most, args.all, style);
+        kernel(&mut out, profile);
+        stacks(&mut out, profile, common.verbose, style);
+    }
+    flags(&mut out, profile, common.verbose, style);
+    remedies(&mut out, profile, style);
+    if !report.gaps.is_empty() {
+        out.push_str(&format!("\n{}\n", style.bold("Not seen")));
+        for gap in &report.gaps {
+            out.push_str(&wrap(gap, "  ", "    "));
+        }
+    }
+    out
+}
+
+fn method(out: &mut String, report: &WhoReport) {
+    let (method, totals) = (&report.method, &report.profile.totals);
+    let clocksource = report.clocksource.current.as_deref().unwrap_or("not known");
+    out.push_str(&wrap(clocksource, "  clocksource ", "              "));
+    let mut text = format!(
+        "{:.1} s, {:.2} s of CPU time, {} samples ({} of reads), {} calls seen by breakpoints",
+        method.seconds, totals.cpu_seconds, totals.samples, totals.read_samples, method.hits
+    );
+    if method.lost > 0 {
+        text.push_str(&format!(", {} records lost", method.lost));
+    }
+    out.push_str(&wrap(&text, "  watched     ", "              "));
+}
+
+fn processes(out: &mut String, rows: &[ProcessRow], most: usize, style: Style) {
+    out.push_str(&format!(
+        "\n{}\n",
+        style.bold("    pid  name             CPU s  on reads   reads/s  mostly    in")
+    ));
+    let reading: Vec<&ProcessRow> = rows.iter().filter(|row| row.path.is_some()).collect();
+    for row in reading.iter().take(most) {
+        out.push_str(&cut(format!(
+            "{:>7}  {:<14} {:>7.2}  {:>8}  {:>8}  {:<8}  {}",
+            row.pid,
+            clip(&row.name, 14),
+            row.cpu_seconds,
+            percent(row.read_share.value),
+            row.per_second.map_or_else(|| "-".to_owned(), count),
+            row.path.map_or("-", Path::short),
+            row.function.as_deref().unwrap_or("-"),
+        )));
+    }
+    let rest = reading.len().saturating_sub(most);
+    let idle = rows.len() - reading.len();
+    if rest + idle > 0 {
+        out.push_str(&style.dim(&format!(
+            "         {rest} more, and {idle} that were not seen reading the time\n"
+        )));
+    }
+}
+
+fn clocks(out: &mut String, rows: &[Row], most: usize, style: Style) {
+    out.push_str(&format!(
+        "\n{}\n",
+        style.bold("reads/s  of reads     of CPU  ns now  ns fast  by        clock")
+    ));
+    let total = rows.len();
+    for row in rows.iter().take(most).filter(|row| row.cpu_share.value >= SMALL || total < 4) {
+        out.push_str(&cut(format!(
+            "{:>7}  {:>8}  {:>9}  {:>6}  {:>7}  {:<8}  {}",
+            row.per_second.map_or_else(|| "-".to_owned(), |rate| count(rate.value)),
+            row.share_of_reads.map_or_else(|| "-".to_owned(), |share| percent(share.value)),
+            interval(row.cpu_share),
+            number(row.ns),
+            number(row.fast_ns),
+            row.path.short(),
+            what(row),
+        )));
+    }
+}
+
+/// The clock, or the function where it takes none.
+fn what(row: &Row) -> String {
+    match (&row.clock, row.api) {
+        (Some(clock), _) => clock.clone(),
+        (None, clocksmith_who::clock::Api::ClockGettime) => {
+            "clock_gettime, clock not known".to_owned()
+        }
+        (None, api) => api.name().to_owned(),
+    }
+}
+
+fn functions(out: &mut String, profile: &Profile, most: usize, all: bool, style: Style) {
+    out.push_str(&format!("\n{}\n", style.bold("reads/s  of reads     of CPU  saves   function")));
+    let mut shown = 0;
+    for row in profile.functions.iter().take(most) {
+        if row.cpu_share.value < SMALL && shown > 2 {
+            break;
+        }
+        shown += 1;
+        let who =
+            if all { format!("{} ({})", row.function, row.pid) } else { row.function.clone() };
+        out.push_str(&cut(format!(
+            "{:>7}  {:>8}  {:>9}  {:>6}  {who}",
+            row.per_second.map_or_else(|| "-".to_owned(), |rate| count(rate.value)),
+            row.share_of_reads.map_or_else(|| "-".to_owned(), |share| percent(share.value)),
+            interval(row.cpu_share),
+            row.saving_cpu_seconds.map_or_else(|| "-".to_owned(), |s| format!("{s:.2} s")),
+        )));
+        let how = how(row);
+        if !how.is_empty() {
+            out.push_str(&style.dim(&cut(format!("{:39}{how}", ""))));
+        }
+    }
+    if profile.functions.len() > shown {
+        let rest = profile.functions.len() - shown;
+        out.push_str(&style.dim(&format!("{:39}{rest} more with -v\n", "")));
+    }
+}
+
+/// Through what, which clocks, by which way.
+fn how(row: &FunctionRow) -> String {
+    let mut parts = Vec::new();
+    if !row.via.is_empty() {
+        let via: Vec<&str> = row.via.iter().take(2).map(String::as_str).collect();
+        parts.push(format!("through {}", via.join(", ")));
+    }
+    parts.extend(row.clocks.iter().map(|clock| clock.trim_start_matches("CLOCK_").to_owned()));
+    let slow: Vec<&str> =
+        row.paths.iter().filter(|path| **path != Path::Vdso).map(|path| path.short()).collect();
+    parts.extend(slow.into_iter().map(str::to_owned));
+    parts.join("; ")
+}
+
+fn kernel(out: &mut String, profile: &Profile) {
+    if profile.kernel.is_empty() {
+        return;
+    }
+    let rows = profile.kernel.iter().take(4).filter(|row| row.share > 0.01);
+    let text: Vec<String> =
+        rows.map(|row| format!("{} {}", row.function, percent(row.share))).collect();
+    out.push_str(&wrap(&text.join(", "), "\nIn the kernel: ", "  "));
+}
+
+fn stacks(out: &mut String, profile: &Profile, verbose: bool, style: Style) {
+    out.push_str(&format!("\n{}\n", style.bold("Stacks")));
+    let (many, frames) = if verbose { (usize::MAX, usize::MAX) } else { (STACKS, FRAMES) };
+    for stack in profile.stacks.iter().take(many) {
+        let share = percent(stack.cpu_share);
+        let mut names: Vec<&str> = stack.frames.iter().take(frames).map(String::as_str).collect();
+        if stack.frames.len() > names.len() {
+            names.push("...");
+        }
+        let text = format!("{} < {}", stack.path.name(), names.join(" < "));
+        out.push_str(&wrap(&text, &format!("{share:>8}  "), "            "));
+    }
+}
+
+fn flags(out: &mut String, profile: &Profile, verbose: bool, style: Style) {
+    if profile.flags.is_empty() {
+        return;
+    }
+    out.push_str(&format!("\n{}\n", style.bold("To look at")));
+    let most = if verbose { usize::MAX } else { 6 };
+    // Functions of which the same is said are said together.
+    let mut groups: Vec<(&Flag, Vec<&str>)> = Vec::new();
+    for flag in &profile.flags {
+        match groups.iter_mut().find(|(known, _)| known.kind == flag.kind) {
+            Some((_, functions)) => functions.push(&flag.function),
+            None => groups.push((flag, vec![&flag.function])),
+        }
+    }
+    for (flag, functions) in groups {
+        let what = match flag.kind {
+            FlagKind::WallClockForIntervals => {
+                "the wall clock, perhaps for a time-out or an interval"
+            }
+            FlagKind::CoarseCandidate => "candidate for a clock of the last tick",
+            FlagKind::CpuTimeInHotPath => "CPU-time clock in a hot path",
+            FlagKind::AvoidableSystemCall => "system calls that the vDSO could save",
+        };
+        let mut names = functions.iter().take(most).copied().collect::<Vec<_>>().join(", ");
+        if functions.len() > most {
+            names.push_str(&format!(" and {} more", functions.len() - most));
+        }
+        let which = if functions.len() > 1 { "the first: " } else { "" };
+        let text = format!("{names}: {what}; {which}{} ({})", flag.evidence, flag.doubt);
+        out.push_str(&wrap(&text, "  ", "    "));
+    }
+}
+
+fn remedies(out: &mut String, profile: &Profile, style: Style) {
+    if profile.remedies.is_empty() {
+        return;
+    }
+    out.push_str(&format!("\n{}\n", style.bold("What helps")));
+    for remedy in &profile.remedies {
+        let name = serde_json::to_value(remedy.id).ok();
+        let name = name.as_ref().and_then(|name| name.as_str()).unwrap_or_default();
+        let saves = remedy.saves_cpu_seconds.map_or_else(String::new, |saves| {
+            format!(" (saves {saves:.2} CPU s of those watched)")
+        });
+        out.push_str(&format!("  {}{saves}\n", style.green(name)));
+        out.push_str(&wrap(remedy.summary, "    ", "    "));
+        if remedy.risk != "none" {
+            out.push_str(&style.dim(&wrap(&format!("risk: {}", remedy.risk), "    ", "    ")));
+        }
+        if let Some(command) = remedy.command {
+            out.push_str(&format!("    $ {command}\n"));
+        }
+    }
+}
+
+/// A line that ends with the 80th column.
+fn cut(line: String) -> String {
+    format!("{}\n", clip(line.trim_end(), super::WIDTH))
+}
+
+fn clip(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
+    format!("{kept}~")
+}
+
+/// A share with what chance allows on either side.
+fn interval(share: Estimate) -> String {
+    let half = (share.high - share.low) / 2.0 * 100.0;
+    let digits = usize::from(share.value < 0.0995);
+    format!("{:.digits$}±{half:.1} %", share.value * 100.0)
+}
+
+fn percent(share: f64) -> String {
+    match share * 100.0 {
+        value if value >= 9.95 => format!("{value:.0} %"),
+        value => format!("{value:.1} %"),
+    }
+}
+
+fn number(ns: Option<f64>) -> String {
+    ns.map_or_else(
+        || "-".to_owned(),
+        |ns| if ns < 99.95 { format!("{ns:.1}") } else { format!("{ns:.0}") },
+    )
+}
+
+/// A count with three digits: 999, 1.23k, 45.6M.
+fn count(value: f64) -> String {
+    let (value, unit) = match value {
+        value if value < 999.5 => return format!("{value:.0}"),
+        value if value < 999_500.0 => (value / 1e3, "k"),
+        value if value < 999_500_000.0 => (value / 1e6, "M"),
+        value => (value / 1e9, "G"),
+    };
+    let digits = match value {
+        value if value < 9.995 => 2,
+        value if value < 99.95 => 1,
+        _ => 0,
+    };
+    format!("{value:.digits$}{unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_keep_three_digits() {
+        let shown = [0.0, 999.4, 1234.0, 45_600.0, 999_600.0, 33_000_000.0, 2e9].map(count);
+        assert_eq!(shown, ["0", "999", "1.23k", "45.6k", "1.00M", "33.0M", "2.00G"]);
+    }
+
+    #[test]
+    fn lines_end_at_the_width() {
+        assert_eq!(cut("x".repeat(100)).chars().count(), 81);
+        assert_eq!(clip("abc", 3), "abc");
+        assert_eq!(clip("abcd", 3), "ab~");
+    }
+}

@@ -1,0 +1,114 @@
+//! `who --json`.
+
+use super::{Clocksource, MachineReport};
+use clocksmith_facts::Facts;
+use clocksmith_who::account::Profile;
+use clocksmith_who::calibrate::Costs;
+use clocksmith_who::exact::ExactRow;
+use clocksmith_who::recording::Recording;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// `who --json`.
+#[derive(Serialize, JsonSchema, Debug)]
+pub(crate) struct WhoReport {
+    /// Always `clocksmith.who.v1`.
+    schema: &'static str,
+    /// The answer in one sentence.
+    pub(crate) headline: String,
+    /// What was watched.
+    pub(crate) target: String,
+    /// The machine in short.
+    pub(crate) machine: MachineReport,
+    /// The clocksource in use.
+    pub(crate) clocksource: Clocksource,
+    /// How it was watched.
+    pub(crate) method: WhoMethod,
+    /// The account.
+    #[serde(flatten)]
+    pub(crate) profile: Profile,
+    /// Exact counts, where they were asked for and can be had.
+    pub(crate) exact: Option<Vec<ExactRow>>,
+    /// What is missing, and what would give it.
+    pub(crate) gaps: Vec<String>,
+}
+
+/// How it was watched.
+#[derive(Serialize, JsonSchema, Debug)]
+pub(crate) struct WhoMethod {
+    /// Seconds of wall time.
+    pub(crate) seconds: f64,
+    /// Samples for each second of CPU time.
+    pub(crate) frequency: u64,
+    /// Whether time in the kernel was seen.
+    pub(crate) kernel_seen: bool,
+    /// Breakpoint hits.
+    pub(crate) hits: u64,
+    /// For how many milliseconds breakpoints were armed.
+    pub(crate) armed_ms: f64,
+    /// Records that the kernel could not deliver.
+    pub(crate) lost: u64,
+    /// What a read of the counter costs here, in nanoseconds.
+    pub(crate) counter_ns: Option<f64>,
+    /// What the fast clock costs here.
+    pub(crate) fast_ns: Option<f64>,
+    /// Whether that is concluded from the counter's cost, because no fast clock is served here.
+    pub(crate) fast_assumed: bool,
+    /// What a clock of the last tick costs here.
+    pub(crate) coarse_ns: Option<f64>,
+    /// The length of a tick, in nanoseconds.
+    pub(crate) tick_ns: Option<f64>,
+    /// The least confidence of the intervals, 0 to 1; they hold what chance in sampling does, not an error
+    /// in the cost of a read.
+    pub(crate) confidence: f64,
+}
+
+impl WhoReport {
+    /// Builds the document.
+    pub(crate) fn new(
+        facts: &Facts,
+        target: String,
+        recording: &Recording,
+        costs: &Costs,
+        profile: Profile,
+    ) -> Self {
+        let current = facts.current_clocksource();
+        Self {
+            schema: "clocksmith.who.v1",
+            headline: crate::render::who::headline(&target, &profile),
+            target,
+            machine: MachineReport::of(facts),
+            clocksource: Clocksource {
+                current: current.value().map(|name| (*name).to_owned()),
+                available: facts.available_clocksources().map(<[String]>::to_vec),
+                source: current.source().map_or_else(String::new, ToString::to_string),
+            },
+            method: WhoMethod {
+                seconds: recording.seconds,
+                frequency: recording.frequency,
+                kernel_seen: recording.kernel_seen,
+                hits: recording.hits.iter().map(|hit| hit.count).sum(),
+                armed_ms: recording.armed_ms,
+                lost: recording.lost,
+                counter_ns: costs.counter_ns,
+                fast_ns: costs.fast_ns,
+                fast_assumed: costs.fast_assumed,
+                coarse_ns: costs.coarse_ns,
+                tick_ns: costs.tick_ns,
+                confidence: 0.95,
+            },
+            profile,
+            exact: None,
+            gaps: recording.gaps.iter().cloned().chain(assumed(costs)).collect(),
+        }
+    }
+}
+
+/// What the savings rest on where there is no fast clock to measure.
+fn assumed(costs: &Costs) -> Option<String> {
+    costs.fast_assumed.then(|| {
+        "a fast clock cannot be measured here: savings assume one on this machine's counter, if that \
+         could be trusted (clocksmith verify)"
+            .to_owned()
+    })
+}

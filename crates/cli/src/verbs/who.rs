@@ -1,0 +1,186 @@
+//! `who`: who reads the clock.
+
+use crate::args::{Common, Who};
+use crate::exit::Code;
+use crate::render;
+use crate::report::who::WhoReport;
+use anyhow::{Context, Result, bail};
+use clocksmith_facts::tree::LiveTree;
+use clocksmith_facts::{Facts, Origin, collect, log};
+use clocksmith_measure::interrupt;
+use clocksmith_who::account;
+use clocksmith_who::calibrate::{self, Costs};
+use clocksmith_who::output;
+use clocksmith_who::perf::Refusal;
+use clocksmith_who::recording::Recording;
+use clocksmith_who::session::{Options, Session, Target};
+use clocksmith_who::spawn::{Running, Waiting};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+/// How long a process or the machine is watched.
+const DURATION: Duration = Duration::from_secs(5);
+/// How long measuring the costs takes.
+const CALIBRATION: Duration = Duration::from_millis(250);
+
+pub(crate) fn run(common: &Common, args: &Who) -> Result<Code> {
+    if common.root.is_some() {
+        bail!("who watches the machine that it runs on; --root shows another one");
+    }
+    let mut facts = collect::collect(&LiveTree::new(), Origin::Live);
+    log::complete(&mut facts);
+    let costs = calibrate::costs(CALIBRATION);
+    interrupt::listen();
+    let about = About { common, args, facts: &facts, costs: &costs };
+    if args.command.is_empty() { about.watch() } else { about.run() }
+}
+
+/// Makes a file of a recording.
+type Maker = fn(&Recording) -> Result<Vec<u8>>;
+
+/// What a run knows.
+struct About<'a> {
+    common: &'a Common,
+    args: &'a Who,
+    facts: &'a Facts,
+    costs: &'a Costs,
+}
+
+impl About<'_> {
+    fn options(&self) -> Options {
+        let mut options = if self.args.all { Options::MACHINE } else { Options::PROGRAM };
+        options.frequency = self.args.frequency.unwrap_or(options.frequency);
+        options.cycles = self.args.cycles;
+        options.breakpoints &= !self.args.no_breakpoints;
+        options
+    }
+
+    /// Watches what runs already.
+    fn watch(&self) -> Result<Code> {
+        let (target, name) = if self.args.all {
+            (Target::Machine, "the machine".to_owned())
+        } else {
+            (Target::Processes(self.args.pid.clone()), name(&self.args.pid))
+        };
+        let mut session = Session::start(&target, self.options()).map_err(refused)?;
+        if self.args.top {
+            self.top(&name, &mut session)?;
+        } else {
+            session.watch(self.args.duration.unwrap_or(DURATION), interrupt::wished);
+        }
+        // Names of code made at run time can be had only while the process lives.
+        session.stop();
+        let recording = session.recording();
+        self.finish(name, &recording)?;
+        Ok(if recording.all.samples == 0 { Code::Undetermined } else { Code::Done })
+    }
+
+    /// Shows what there is every second, until somebody interrupts or the time is up.
+    fn top(&self, name: &str, session: &mut Session) -> Result<()> {
+        const CLEAR: &str = "\x1b[H\x1b[2J";
+        let begun = Instant::now();
+        loop {
+            session.watch(Duration::from_secs(1), interrupt::wished);
+            let over = self.args.duration.is_some_and(|end| begun.elapsed() >= end);
+            if over || interrupt::wished() {
+                return Ok(());
+            }
+            let recording = session.recording();
+            let profile = account::profile(&recording, self.costs);
+            let report =
+                WhoReport::new(self.facts, name.to_owned(), &recording, self.costs, profile);
+            render::text(CLEAR)?;
+            render::who::print(self.common, self.args, &report)?;
+            render::text("\nSince the start; Ctrl-C ends it.\n")?;
+        }
+    }
+
+    /// Runs a command, and ends as it ends.
+    fn run(&self) -> Result<Code> {
+        let words = &self.args.command;
+        let shown = words.first().map(|word| word.to_string_lossy().into_owned());
+        let shown = shown.unwrap_or_default();
+        let waiting = Waiting::new(words, self.common.json)
+            .with_context(|| format!("cannot start {shown}"))?;
+        let mut session =
+            Session::start(&Target::Command(waiting.pid()), self.options()).map_err(refused)?;
+        let mut running = waiting.go().with_context(|| {
+            format!("cannot run {shown}: is it there, executable, and spelled right?")
+        })?;
+        let status = follow(&mut session, &mut running, self.args.duration)?;
+        session.stop();
+        let recording = session.recording();
+        self.finish(shown, &recording)?;
+        let status = match status {
+            Some(status) => status,
+            None => running.wait().context("cannot wait for the command")?,
+        };
+        Ok(Code::Command(code(status)))
+    }
+
+    fn finish(&self, name: String, recording: &Recording) -> Result<()> {
+        let profile = account::profile(recording, self.costs);
+        let args = self.args;
+        let files: [(&Option<_>, Maker); 3] = [
+            (&args.folded, |recording| Ok(output::folded(recording).into_bytes())),
+            (&args.pprof, |recording| Ok(output::pprof(recording)?)),
+            (&args.firefox, |recording| Ok(output::firefox(recording)?)),
+        ];
+        for (path, make) in files {
+            if let Some(path) = path {
+                write(path, &make(recording)?)?;
+            }
+        }
+        let report = WhoReport::new(self.facts, name, recording, self.costs, profile);
+        if self.common.json {
+            render::json(&report)
+        } else {
+            render::who::print(self.common, args, &report)
+        }
+    }
+}
+
+fn write(path: &Path, content: &[u8]) -> Result<()> {
+    std::fs::write(path, content)
+        .with_context(|| format!("cannot write {}: choose another place", path.display()))
+}
+
+/// Watches until the command has ended, or the time is up; then how it ended, if it did.
+fn follow(
+    session: &mut Session,
+    running: &mut Running,
+    at_most: Option<Duration>,
+) -> Result<Option<ExitStatus>> {
+    let begun = Instant::now();
+    loop {
+        // Ctrl-C reaches the command as well; it decides whether that is its end.
+        session.watch(Duration::from_millis(50), || false);
+        if let Some(status) = running.ended().context("cannot wait for the command")? {
+            return Ok(Some(status));
+        }
+        if at_most.is_some_and(|at_most| begun.elapsed() >= at_most) {
+            return Ok(None);
+        }
+    }
+}
+
+/// The code by which a shell would tell it.
+fn code(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| Some(128 + status.signal()?)).unwrap_or(255);
+    u8::try_from(code & 0xff).unwrap_or(255)
+}
+
+fn refused(refusal: Refusal) -> anyhow::Error {
+    anyhow::anyhow!(refusal)
+}
+
+/// Names of processes for people.
+fn name(pids: &[u32]) -> String {
+    let one = |pid: &u32| {
+        let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        if name.is_empty() { format!("process {pid}") } else { format!("{} ({pid})", name.trim()) }
+    };
+    pids.iter().map(one).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,162 @@
+//! Reads that look wrong. Each flag says how sure it is; none is more than what can be seen from
+//! outside. Pure.
+
+use super::cells::Cell;
+use crate::calibrate::Costs;
+use crate::classify::Path;
+use crate::recording::Recording;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What looks wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FlagKind {
+    /// The wall clock in a function that waits or measures: it may be set at any time.
+    WallClockForIntervals,
+    /// Reads so close together that a clock of the last tick would give most of them the same answer.
+    CoarseCandidate,
+    /// CPU-time clocks, which are always a system call, in a hot path.
+    CpuTimeInHotPath,
+    /// System calls for a clock that the vDSO serves.
+    AvoidableSystemCall,
+}
+
+/// One such place.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Flag {
+    /// What.
+    pub kind: FlagKind,
+    /// The process.
+    pub pid: u32,
+    /// The function.
+    pub function: String,
+    /// What was seen.
+    pub evidence: String,
+    /// What it does not tell.
+    pub doubt: &'static str,
+}
+
+/// Words in names of functions that wait or measure.
+const WAITING: [&str; 14] = [
+    "wait",
+    "timeout",
+    "time_out",
+    "timedout",
+    "deadline",
+    "sleep",
+    "poll",
+    "elapsed",
+    "interval",
+    "duration",
+    "expire",
+    "retry",
+    "backoff",
+    "remaining",
+];
+/// Least share of the CPU time for a hot path.
+const HOT: f64 = 0.005;
+/// Least share of reads that are closer together than a tick.
+const CLOSE: f64 = 0.9;
+
+/// The part of reads that must be closer together than a tick: a thread that reads `rate` times a
+/// second can have at most one read in each tick that is a whole tick behind the last.
+pub(super) fn closer_than_tick(rate: f64, tick_ns: f64) -> f64 {
+    if rate <= 0.0 || tick_ns <= 0.0 { 0.0 } else { (1.0 - 1e9 / tick_ns / rate).max(0.0) }
+}
+
+/// Finds them.
+pub(super) fn flags(recording: &Recording, cells: &[Cell], costs: &Costs) -> Vec<Flag> {
+    let cpu = recording.all.ns as f64 * 1e-9;
+    let mut flags = Vec::new();
+    let pid = |process: usize| recording.processes.get(process).map_or(0, |seen| seen.pid);
+    let mut rates: BTreeMap<(usize, &str), (f64, f64)> = BTreeMap::new();
+    for cell in cells {
+        let share = if cpu > 0.0 { cell.seconds / cpu } else { 0.0 };
+        let function = cell.site.function.clone();
+        let flag = |kind, evidence: String, doubt| Flag {
+            kind,
+            pid: pid(cell.process),
+            function: function.clone(),
+            evidence,
+            doubt,
+        };
+        let clock = cell.clock;
+        if share > HOT && clock.is_some_and(crate::clock::ClockId::is_cpu_time) {
+            flags.push(flag(
+                FlagKind::CpuTimeInHotPath,
+                format!("{:.1} % of the CPU time", share * 100.0),
+                "a profiler or an accounting needs it",
+            ));
+        }
+        if cell.path == Path::Syscall
+            && share > HOT
+            && costs.of(cell.api, clock).in_user_space() == Some(true)
+        {
+            flags.push(flag(
+                FlagKind::AvoidableSystemCall,
+                format!("{:.1} % of the CPU time, past the vDSO", share * 100.0),
+                "which clock it asks for is not seen; CPU-time clocks need the call",
+            ));
+        }
+        let lower = function.to_lowercase();
+        let wall = clock.is_some_and(crate::clock::ClockId::is_wall)
+            || cell.api == crate::clock::Api::Gettimeofday;
+        if wall && let Some(word) = WAITING.iter().find(|word| lower.contains(*word)) {
+            flags.push(flag(
+                FlagKind::WallClockForIntervals,
+                format!(
+                    "reads {}, and its name says \"{word}\"",
+                    clock.map_or_else(|| cell.api.name().to_owned(), crate::clock::ClockId::name)
+                ),
+                "only its name speaks of waiting; an absolute time of day is the wall clock's",
+            ));
+        }
+        let fine = clock.is_none_or(|clock| !clock.is_coarse() && !clock.is_cpu_time());
+        if fine && cell.path != Path::Counter && cell.api != crate::clock::Api::Time {
+            let rate = rates.entry((cell.process, &cell.site.function)).or_default();
+            rate.0 += cell.calls.unwrap_or(0.0);
+            rate.1 += cell.seconds;
+        }
+    }
+    if let Some(tick) = costs.tick_ns {
+        for ((process, function), (calls, seconds)) in rates {
+            // All threads together can have a tick each; how many read there is not counted, so as many
+            // as could have run are taken.
+            let threads = recording.processes.get(process).map_or(1.0, |seen| {
+                (seen.tally.ns as f64 * 1e-9 / recording.seconds.max(1e-9)).ceil().max(1.0)
+            });
+            let close = closer_than_tick(calls / recording.seconds.max(1e-9) / threads, tick);
+            if close > CLOSE && cpu > 0.0 && seconds / cpu > HOT {
+                flags.push(Flag {
+                    kind: FlagKind::CoarseCandidate,
+                    pid: pid(process),
+                    function: function.to_owned(),
+                    evidence: format!(
+                        "at least {:.1} % of its reads are less than a tick ({:.0} ms) after the one \
+                         before",
+                        (close * 1000.0).floor() / 10.0,
+                        tick * 1e-6
+                    ),
+                    doubt: "whether it can bear a time that is a tick old, only its author knows",
+                });
+            }
+        }
+    }
+    flags.sort_by(|a, b| (a.kind, &a.function).cmp(&(b.kind, &b.function)));
+    flags.dedup_by(|a, b| (a.kind, a.pid, &a.function) == (b.kind, b.pid, &b.function));
+    flags
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_that_must_be_close() {
+        assert!((closer_than_tick(1e6, 4e6) - 0.99975).abs() < 1e-9);
+        assert_eq!(closer_than_tick(100.0, 4e6), 0.0);
+        assert_eq!(closer_than_tick(0.0, 4e6), 0.0);
+    }
+}

@@ -1,0 +1,100 @@
+//! What would help, by name. Pure.
+
+use crate::classify::Path;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A remedy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RemedyId {
+    /// Another clocksource for the whole machine.
+    FixClocksource,
+    /// This program on the fast clock, unmodified.
+    RunOnFastClock,
+    /// The library's clock in the program.
+    FastClockLibrary,
+    /// The vDSO instead of a system call of one's own.
+    ReadThroughVdso,
+    /// A clock of the last tick, or a cached time.
+    CheaperReads,
+    /// CPU time less often.
+    CpuTimeLess,
+}
+
+/// A remedy with what it would save here.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Remedy {
+    /// Its name.
+    pub id: RemedyId,
+    /// What to do.
+    pub summary: &'static str,
+    /// What it risks, or on what it depends.
+    pub risk: &'static str,
+    /// A command that goes on from here, where there is one.
+    pub command: Option<&'static str>,
+    /// CPU seconds that it would have saved in the time that was watched; null where that cannot be
+    /// said.
+    pub saves_cpu_seconds: Option<f64>,
+}
+
+impl Remedy {
+    /// A remedy.
+    #[must_use]
+    pub(super) fn new(id: RemedyId, saves_cpu_seconds: Option<f64>) -> Self {
+        let (summary, risk, command) = match id {
+            RemedyId::FixClocksource => (
+                "give the machine a clocksource that the vDSO can read: why it has none, and what can \
+                 be done, says clocksmith why",
+                "that of the remedy that is chosen there",
+                Some("clocksmith why"),
+            ),
+            RemedyId::RunOnFastClock => (
+                "run the unmodified program on the fast clock",
+                "only where clocksmith verify trusts the counter",
+                Some("clocksmith run -- COMMAND"),
+            ),
+            RemedyId::FastClockLibrary => (
+                "read the library's clock in the program: the kernel's time for one counter read",
+                "only where clocksmith verify trusts the counter",
+                None,
+            ),
+            RemedyId::ReadThroughVdso => (
+                "call clock_gettime(2) of the C library instead of the system call: the vDSO answers \
+                 in user space",
+                "none",
+                None,
+            ),
+            RemedyId::CheaperReads => (
+                "read CLOCK_MONOTONIC_COARSE or a cached time where a tick is precise enough",
+                "the time stands still for a tick, 1 to 10 ms; who waits or measures less than that \
+                 needs the fine clock",
+                None,
+            ),
+            RemedyId::CpuTimeLess => (
+                "read CPU-time clocks less often: no clocksource makes them cheap, each is a system \
+                 call",
+                "none",
+                None,
+            ),
+        };
+        Self { id, summary, risk, command, saves_cpu_seconds }
+    }
+}
+
+/// The remedy for reads by a way, `in_user_space` if the vDSO serves this clock here.
+#[must_use]
+pub(super) fn for_reads(
+    path: Path,
+    cpu_time: bool,
+    in_user_space: Option<bool>,
+) -> Option<RemedyId> {
+    match path {
+        _ if cpu_time => Some(RemedyId::CpuTimeLess),
+        Path::VdsoFallback => Some(RemedyId::FixClocksource),
+        Path::Syscall if in_user_space == Some(true) => Some(RemedyId::ReadThroughVdso),
+        Path::Syscall => Some(RemedyId::FixClocksource),
+        Path::Vdso => Some(RemedyId::FastClockLibrary),
+        Path::Counter => None,
+    }
+}

@@ -1,0 +1,38 @@
+//! One line a stack: functions from the outermost to the innermost with semicolons between, a space,
+//! the number of samples (Brendan Gregg's stackcollapse format).
+
+use super::names;
+use crate::recording::Recording;
+use std::collections::BTreeMap;
+
+/// Makes the text.
+#[must_use]
+pub fn folded(recording: &Recording) -> String {
+    let mut lines: BTreeMap<String, u64> = BTreeMap::new();
+    for stack in &recording.stacks {
+        let words: Vec<String> = names(recording, stack).map(clean).collect();
+        *lines.entry(words.join(";")).or_default() += stack.tally.samples;
+    }
+    lines.into_iter().map(|(line, samples)| format!("{line} {samples}\n")).collect()
+}
+
+/// A name in which nothing looks like the format's own signs.
+fn clean(name: &str) -> String {
+    name.chars().map(|c| if c == ';' || c.is_control() { '_' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::made;
+    use super::*;
+
+    #[test]
+    fn lines() {
+        assert_eq!(
+            folded(&made::recording()),
+            "a_pp;main;cold;clock_gettime;vDSO, fell back to a system call 2\n\
+             a_pp;main;hot;clock_gettime 3\n"
+        );
+        assert_eq!(folded(&Recording::default()), "");
+    }
+}

@@ -1,0 +1,103 @@
+//! What the kernel allows this user, and what would give more.
+
+use super::event::Depth;
+use std::io;
+
+/// What sampling can see.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Kernel and user space, or user space only.
+    pub depth: Depth,
+    /// `kernel.perf_event_paranoid`, where it can be read.
+    pub paranoid: Option<i32>,
+}
+
+impl Access {
+    /// Why the kernel's part is missing, and what would give it; `None` if nothing is missing.
+    #[must_use]
+    pub fn gap(&self) -> Option<String> {
+        (self.depth == Depth::User).then(|| {
+            let level = self.paranoid.map_or_else(
+                || "for this user".to_owned(),
+                |level| format!("for this user (kernel.perf_event_paranoid is {level})"),
+            );
+            format!(
+                "the kernel's part of the time is not seen {level}: system calls count for nothing. \
+                 Run it as root, or give the program the capability: {SETCAP}; or for every user \
+                 until the next boot: sudo sysctl kernel.perf_event_paranoid=1"
+            )
+        })
+    }
+}
+
+/// The capabilities that are enough for everything but other users' programs in other namespaces.
+const SETCAP: &str =
+    "sudo setcap cap_perfmon,cap_sys_ptrace,cap_syslog+ep $(command -v clocksmith)";
+
+/// Why no samples can be taken.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// The kernel allows this user no events on these processes.
+    #[error(
+        "the kernel does not let this user take samples of {what} ({error}{}). Run it as root, or give \
+         the program the capability: {SETCAP}. Without either, users can sample their own programs where \
+         the level is 2 or less: sudo sysctl kernel.perf_event_paranoid=2",
+        paranoid.map_or_else(String::new, |level| format!(", kernel.perf_event_paranoid is {level}"))
+    )]
+    Denied {
+        /// What was to be sampled.
+        what: String,
+        /// The kernel's answer.
+        error: io::Error,
+        /// `kernel.perf_event_paranoid`.
+        paranoid: Option<i32>,
+    },
+    /// The process is gone.
+    #[error("there is no process {0}: it may have ended; `ps` lists what runs")]
+    Gone(i32),
+    /// A kernel without performance events, a sandbox that forbids them, or too few descriptors.
+    #[error(
+        "samples of {what} cannot be taken: {error}. A container or a sandbox may forbid \
+         perf_event_open(2): run it on the host; or raise the limit of open files: ulimit -n 65536"
+    )]
+    Impossible {
+        /// What was to be sampled.
+        what: String,
+        /// The kernel's answer.
+        error: io::Error,
+    },
+    /// Sampling with registers is written for this architecture only.
+    #[error("who reads registers of x86-64 programs; this machine is another architecture")]
+    Architecture,
+}
+
+impl Refusal {
+    pub(super) fn new(what: &str, error: io::Error) -> Self {
+        let what = what.to_owned();
+        match error.raw_os_error() {
+            Some(libc::EACCES | libc::EPERM) => Self::Denied { what, error, paranoid: paranoid() },
+            _ => Self::Impossible { what, error },
+        }
+    }
+}
+
+/// `kernel.perf_event_paranoid`.
+pub(super) fn paranoid() -> Option<i32> {
+    std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").ok()?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_said_with_a_command() {
+        let all = Access { depth: Depth::Kernel, paranoid: Some(2) };
+        assert_eq!(all.gap(), None);
+        let gap = Access { depth: Depth::User, ..all }.gap().unwrap();
+        assert!(gap.contains("setcap cap_perfmon") && gap.contains("sysctl"), "{gap}");
+        let error = io::Error::from_raw_os_error(libc::EACCES);
+        let text = Refusal::new("process 1", error).to_string();
+        assert!(text.contains("process 1") && text.contains("setcap"), "{text}");
+    }
+}

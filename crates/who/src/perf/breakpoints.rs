@@ -1,0 +1,124 @@
+//! Breakpoints on the functions of the vDSO, armed for moments.
+//!
+//! Each hit costs the target about ten microseconds, so they are armed for a few hundred microseconds
+//! a few times a second. All of a thread's breakpoints are one group and are switched by their leader
+//! alone, so that all are armed for the same time: counts of functions that were armed for different
+//! times cannot be compared.
+
+use super::event;
+use super::ring::Ring;
+use crate::record::{self, Record, Sample};
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+/// Pages of data: room for more hits than fit into a moment.
+const PAGES: usize = 32;
+/// Bytes of the user stack that a hit carries.
+const STACK: u32 = 2048;
+/// Breakpoints that fit into the processor's registers, less one for whoever else needs one.
+const MOST: usize = 3;
+
+/// A thread's breakpoints.
+#[derive(Debug)]
+struct Group {
+    ring: Ring,
+    _others: Vec<OwnedFd>,
+    used: u64,
+}
+
+/// Breakpoints of several threads.
+#[derive(Debug, Default)]
+pub struct Breakpoints {
+    groups: HashMap<i32, Group>,
+    rounds: u64,
+    buffer: Vec<u8>,
+    armed: Duration,
+    /// The last reason why a thread has none.
+    refused: Option<io::Error>,
+}
+
+impl Breakpoints {
+    /// Threads that keep their breakpoints between moments.
+    const KEPT: usize = 64;
+
+    /// Arms the breakpoints of these threads (each with its vDSO's entry addresses) for a moment, and
+    /// gives the hits to `each`.
+    pub fn moment(
+        &mut self,
+        threads: &[(i32, Vec<u64>)],
+        how_long: Duration,
+        mut each: impl FnMut(Sample),
+    ) {
+        self.rounds += 1;
+        for (tid, entries) in threads {
+            if !self.groups.contains_key(tid) {
+                match Self::open(*tid, entries, self.rounds) {
+                    Ok(group) => {
+                        self.groups.insert(*tid, group);
+                    }
+                    Err(error) => self.refused = Some(error),
+                }
+            }
+        }
+        let mut armed: Vec<&mut Group> = Vec::new();
+        for (tid, group) in &mut self.groups {
+            if threads.iter().any(|(wanted, _)| wanted == tid) {
+                group.used = self.rounds;
+                armed.push(group);
+            }
+        }
+        if armed.is_empty() {
+            return;
+        }
+        let begun = Instant::now();
+        for group in &armed {
+            let _ = event::switch(group.ring.event(), true);
+        }
+        std::thread::sleep(how_long);
+        for group in &armed {
+            let _ = event::switch(group.ring.event(), false);
+        }
+        self.armed += begun.elapsed();
+        for group in armed {
+            group.ring.drain(&mut self.buffer, |kind, misc, body| {
+                if let Some(Record::Sample(sample)) = record::parse(kind, misc, body) {
+                    each(sample);
+                }
+            });
+        }
+        let (rounds, many) = (self.rounds, self.groups.len() > Self::KEPT);
+        self.groups.retain(|_, group| rounds - group.used < if many { 1 } else { 25 });
+    }
+
+    fn open(tid: i32, entries: &[u64], round: u64) -> io::Result<Group> {
+        let mut leader: Option<Ring> = None;
+        let mut others = Vec::new();
+        for entry in entries.iter().take(MOST) {
+            let mut attr = event::breakpoint(*entry, STACK, leader.is_none());
+            let fd = event::open(&mut attr, tid, -1, leader.as_ref().map(Ring::event))?;
+            match &leader {
+                None => leader = Some(Ring::new(fd, PAGES)?),
+                Some(leader) => {
+                    event::redirect(std::os::fd::AsFd::as_fd(&fd), leader.event())?;
+                    others.push(fd);
+                }
+            }
+        }
+        let ring = leader.ok_or_else(|| io::Error::other("the vDSO has no functions"))?;
+        Ok(Group { ring, _others: others, used: round })
+    }
+
+    /// How long breakpoints were armed, all moments together.
+    #[must_use]
+    pub fn armed(&self) -> Duration {
+        self.armed
+    }
+
+    /// Why some thread has none: `EBUSY` or `ENOSPC` where a debugger holds the registers.
+    #[must_use]
+    pub fn refused(&self) -> Option<&io::Error> {
+        self.refused.as_ref()
+    }
+}

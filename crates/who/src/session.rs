@@ -1,0 +1,223 @@
+//! A recording session: events are opened, their records are taken while the programs run, and what
+//! was seen gets its names. An edge.
+
+mod names;
+mod take;
+
+use crate::aggregate::{Aggregate, Key, Tally};
+use crate::perf::{Breakpoints, Refusal, Sampler, Scope};
+use crate::recording::Recording;
+use crate::symbols::Symbols;
+use crate::watched::{self, Files, Process};
+use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
+
+/// Who is watched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// These processes, with the processes that they have started and will start.
+    Processes(Vec<u32>),
+    /// A process that waits to become a command (see [`crate::spawn`]).
+    Command(u32),
+    /// The whole machine.
+    Machine,
+}
+
+/// How to watch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Samples for each second of CPU time.
+    pub frequency: u64,
+    /// Bytes of the user stack that a sample carries, a multiple of 8.
+    pub stack: u32,
+    /// Whether breakpoints look at clock ids.
+    pub breakpoints: bool,
+    /// Whether the processor's cycle counter beats, where there is one.
+    pub cycles: bool,
+}
+
+impl Options {
+    /// What watching one program takes: under two hundredths of its speed.
+    pub const PROGRAM: Self =
+        Self { frequency: 397, stack: 2048, breakpoints: true, cycles: false };
+    /// What watching everything takes.
+    pub const MACHINE: Self =
+        Self { frequency: 199, stack: 1024, breakpoints: false, cycles: false };
+}
+
+/// Time between two moments with breakpoints, and how long they are armed.
+const BETWEEN: Duration = Duration::from_millis(200);
+const ARMED: Duration = Duration::from_micros(300);
+/// Threads that are looked at in one moment.
+const THREADS: usize = 8;
+/// Threads times processors that get an event each; beyond, the whole machine is sampled and what is
+/// not wanted is thrown away.
+const EVENTS: usize = 4096;
+/// Samples of interpreters that wait for the function that they show.
+const UNRESOLVED: usize = 1 << 13;
+
+/// A sample of an interpreter whose function is not known yet.
+#[derive(Debug)]
+enum Unresolved {
+    Read(Key, Tally, (u64, u32)),
+    Hit(crate::aggregate::HitKey),
+}
+
+/// A running session.
+#[derive(Debug)]
+pub struct Session {
+    sampler: Sampler,
+    breakpoints: Option<Breakpoints>,
+    /// `None`: everyone.
+    wanted: Option<Vec<u32>>,
+    processes: Vec<Process>,
+    /// By process id; `None` where it cannot be looked at.
+    current: HashMap<u32, Option<usize>>,
+    /// Who started a process.
+    parents: HashMap<u32, u32>,
+    /// Processes that have ended: their ids may come again.
+    ended: HashSet<u32>,
+    files: Files,
+    symbols: Symbols,
+    sums: Aggregate,
+    /// Bytes before instructions, by process and address.
+    before: HashMap<(usize, u64), Option<[u8; 3]>>,
+    unresolved: Vec<(Vec<u64>, Unresolved)>,
+    /// Samples of reads since the last moment, by thread.
+    recent: HashMap<i32, (usize, u64)>,
+    asked: HashMap<usize, (Instant, Duration)>,
+    gaps: Vec<String>,
+    strangers: HashMap<u32, Tally>,
+    lost: u64,
+    begun: Instant,
+    next_moment: Instant,
+}
+
+impl Session {
+    /// Opens the events, and starts them; a waiting command's start with it.
+    ///
+    /// # Errors
+    /// See [`Refusal`].
+    pub fn start(target: &Target, options: Options) -> Result<Self, Refusal> {
+        let (mut scope, wanted) = match target {
+            Target::Machine => (Scope::Everything, None),
+            Target::Command(pid) => (Scope::OnExec(id(*pid)), None),
+            Target::Processes(pids) => {
+                let mut all: Vec<u32> = pids.clone();
+                all.extend(pids.iter().flat_map(|pid| watched::children(*pid)));
+                all.sort_unstable();
+                all.dedup();
+                let tids: Vec<i32> = all.iter().flat_map(|pid| watched::threads(*pid)).collect();
+                if tids.is_empty() {
+                    return Err(Refusal::Gone(pids.first().map_or(0, |pid| id(*pid))));
+                }
+                (Scope::Threads(tids), Some(all))
+            }
+        };
+        let mut followed = None;
+        if let Scope::Threads(tids) = &scope
+            && tids.len() * crate::perf::online_cpus().len() > EVENTS
+        {
+            scope = Scope::Everything;
+            followed = wanted;
+        }
+        let sampler = Sampler::open(&scope, options.frequency, options.stack, options.cycles)?;
+        let mut session = Self {
+            sampler,
+            breakpoints: options.breakpoints.then(Breakpoints::default),
+            wanted: followed,
+            processes: Vec::new(),
+            current: HashMap::new(),
+            parents: HashMap::new(),
+            ended: HashSet::new(),
+            files: Files::default(),
+            symbols: Symbols::default(),
+            sums: Aggregate::default(),
+            before: HashMap::new(),
+            unresolved: Vec::new(),
+            recent: HashMap::new(),
+            asked: HashMap::new(),
+            gaps: Vec::new(),
+            strangers: HashMap::new(),
+            lost: 0,
+            begun: Instant::now(),
+            next_moment: Instant::now() + BETWEEN / 4,
+        };
+        session.gaps.extend(session.sampler.access().gap());
+        if !matches!(target, Target::Command(_)) {
+            session
+                .sampler
+                .switch(true)
+                .map_err(|error| Refusal::Impossible { what: "the processes".to_owned(), error })?;
+        }
+        session.begun = Instant::now();
+        Ok(session)
+    }
+
+    /// Watches for a while, or until `stop` says so; says whether all that is watched has ended.
+    pub fn watch(&mut self, how_long: Duration, mut stop: impl FnMut() -> bool) -> bool {
+        let end = Instant::now() + how_long;
+        loop {
+            let now = Instant::now();
+            if now >= end || stop() {
+                self.drain();
+                return false;
+            }
+            let next = if self.breakpoints.is_some() { self.next_moment.min(end) } else { end };
+            let pause = next
+                .saturating_duration_since(now)
+                .clamp(Duration::from_millis(1), Duration::from_millis(25));
+            let ended = self.sampler.wait(pause);
+            self.drain();
+            if self.breakpoints.is_some() && Instant::now() >= self.next_moment {
+                self.moment();
+                // Not in step with anything that the program does at a fixed beat.
+                let jitter = u64::from(self.begun.elapsed().subsec_nanos()) % 40_000_000;
+                self.next_moment = Instant::now() + BETWEEN - Duration::from_millis(20)
+                    + Duration::from_nanos(jitter);
+            }
+            self.ask_runtimes(false);
+            if ended {
+                return true;
+            }
+        }
+    }
+
+    /// Stops sampling; what was seen stays.
+    pub fn stop(&mut self) {
+        let _ = self.sampler.switch(false);
+        self.drain();
+    }
+
+    /// Arms the breakpoints for a moment, on the threads that read most.
+    fn moment(&mut self) {
+        let Some(mut breakpoints) = self.breakpoints.take() else { return };
+        let mut threads: Vec<(i32, usize, u64)> =
+            self.recent.drain().map(|(tid, (process, reads))| (tid, process, reads)).collect();
+        threads.sort_by_key(|(_, _, reads)| std::cmp::Reverse(*reads));
+        threads.truncate(THREADS);
+        let threads: Vec<(i32, Vec<u64>)> = threads
+            .into_iter()
+            .filter_map(|(tid, process, _)| {
+                let vdso = self.processes.get(process)?.vdso.as_ref()?;
+                Some((tid, vdso.entries().into_iter().map(|(_, address)| address).collect()))
+            })
+            .collect();
+        let mut hits = Vec::new();
+        breakpoints.moment(&threads, ARMED, |sample| hits.push(sample));
+        for hit in hits {
+            self.take_hit(&hit);
+        }
+        self.breakpoints = Some(breakpoints);
+    }
+
+    /// What was recorded so far, with names.
+    pub fn recording(&mut self) -> Recording {
+        self.ask_runtimes(true);
+        names::recording(self)
+    }
+}
+
+fn id(pid: u32) -> i32 {
+    i32::try_from(pid).unwrap_or(0)
+}

@@ -1,0 +1,144 @@
+//! A command that waits until it is being watched, and then runs as if it had been started by hand.
+
+use std::ffi::OsString;
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus};
+use std::thread::JoinHandle;
+
+/// A process that has not yet become the command.
+#[derive(Debug)]
+pub struct Waiting {
+    pid: u32,
+    go: PipeWriter,
+    starter: JoinHandle<io::Result<Child>>,
+}
+
+impl Waiting {
+    /// Prepares a command: a process is there, and waits. It ends if this program ends first. With
+    /// `aside` its standard output goes where this program's standard error goes.
+    ///
+    /// # Errors
+    /// No process could be made.
+    pub fn new(command: &[OsString], aside: bool) -> io::Result<Self> {
+        let (program, arguments) = command
+            .split_first()
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no command"))?;
+        let mut starting = Command::new(program);
+        starting.args(arguments);
+        if aside {
+            starting.stdout(io::stderr().as_fd().try_clone_to_owned()?);
+        }
+        let (mut told, tell) = io::pipe()?;
+        let (wait, go) = io::pipe()?;
+        let ours = go.as_raw_fd();
+        let prepare = move || {
+            // The new process has a copy of the end that is to be closed when this program ends.
+            // SAFETY: closes a descriptor of the new process, in which nothing else uses it.
+            unsafe { libc::close(ours) };
+            prepare(&tell, &wait)
+        };
+        // SAFETY: the closure uses descriptors of pipes only, which is allowed after a fork.
+        unsafe { starting.pre_exec(prepare) };
+        // The standard library waits for the command to begin, so somebody else has to wait for it.
+        let starter = std::thread::Builder::new().name("starter".to_owned()).spawn(move || {
+            let child = starting.spawn();
+            // The closure holds the child's ends of the pipes open: without them a failure before the
+            // handshake is an end of file, not a wait.
+            drop(starting);
+            child
+        })?;
+        let mut pid = [0; 4];
+        match told.read_exact(&mut pid) {
+            Ok(()) => Ok(Self { pid: u32::from_ne_bytes(pid), go, starter }),
+            Err(error) => match starter.join() {
+                Ok(Err(error)) => Err(error),
+                _ => Err(error),
+            },
+        }
+    }
+
+    /// Its id, which stays when it becomes the command.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Lets it become the command.
+    ///
+    /// # Errors
+    /// The command could not be started, as `execve(2)`.
+    pub fn go(self) -> io::Result<Running> {
+        let Self { mut go, starter, .. } = self;
+        go.write_all(&[1])?;
+        drop(go);
+        let child = starter.join().map_err(|_| io::Error::other("the starter has failed"))??;
+        Ok(Running { child })
+    }
+}
+
+/// In the new process: say who one is, and wait for one byte.
+fn prepare(mut tell: &PipeWriter, mut wait: &PipeReader) -> io::Result<()> {
+    tell.write_all(&std::process::id().to_ne_bytes())?;
+    wait.read_exact(&mut [0])
+}
+
+/// A command that runs.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+}
+
+impl Running {
+    /// Whether it has ended, and how.
+    ///
+    /// # Errors
+    /// As `waitpid(2)`.
+    pub fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
+        self.child.try_wait()
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Errors
+    /// As `waitpid(2)`.
+    pub fn wait(&mut self) -> io::Result<ExitStatus> {
+        self.child.wait()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(command: &[&str]) -> Vec<OsString> {
+        command.iter().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn it_waits_and_then_runs() {
+        let waiting = Waiting::new(&words(&["sh", "-c", "exit 7"]), false).unwrap();
+        let name = std::fs::read_to_string(format!("/proc/{}/comm", waiting.pid())).unwrap();
+        assert_ne!(name.trim(), "sh");
+        let pid = waiting.pid();
+        let mut running = waiting.go().unwrap();
+        assert_eq!(running.child.id(), pid);
+        assert_eq!(running.wait().unwrap().code(), Some(7));
+    }
+
+    #[test]
+    fn a_command_that_is_not_there() {
+        let waiting = Waiting::new(&words(&["/nonexistent/command"]), false).unwrap();
+        assert_eq!(waiting.go().unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert!(Waiting::new(&[], false).is_err());
+    }
+
+    #[test]
+    fn left_alone_it_ends() {
+        let waiting = Waiting::new(&words(&["true"]), false).unwrap();
+        let Waiting { go, starter, .. } = waiting;
+        drop(go);
+        assert!(starter.join().unwrap().is_err());
+    }
+}

@@ -1,0 +1,295 @@
+//! Stacks from registers and a piece of stack memory.
+//!
+//! Three ways, because no single one gets through every program: the unwind tables of the files and
+//! of the vDSO; the chain of frame pointers that the kernel walked (Go reads the clock on another
+//! stack, where tables end and frame pointers go on); and a search of the stack for words that stand
+//! behind a call instruction (musl has no tables for its C code).
+
+use crate::record::Sample;
+use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
+use framehop::{ExplicitModuleSectionInfo, FrameAddress, Module, Unwinder as _};
+use object::{Object, ObjectSection};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Frames that are kept.
+pub const FRAMES: usize = 48;
+/// A chain that is not longer is taken for broken.
+const BROKEN: usize = 3;
+/// Words behind calls that are taken from the stack at most.
+const FOUND: usize = 4;
+
+/// Section bytes, shared between processes that map the same file.
+type Bytes = Arc<[u8]>;
+
+/// The unwind tables of one file.
+#[derive(Clone, Debug)]
+pub struct Tables {
+    info: Sections,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Sections {
+    text: Option<Range<u64>>,
+    got: Option<Range<u64>>,
+    eh_frame: Option<(Range<u64>, Option<Bytes>)>,
+    eh_frame_hdr: Option<(Range<u64>, Option<Bytes>)>,
+    debug_frame: Option<Bytes>,
+}
+
+impl Tables {
+    /// Reads them from an ELF file; `None` if it is none.
+    #[must_use]
+    pub fn read(file: &[u8]) -> Option<Self> {
+        Some(Self::of(&object::File::parse(file).ok()?))
+    }
+
+    /// Takes them from a file that was parsed. The code itself is not kept: it is large, and the
+    /// tables are enough.
+    #[must_use]
+    pub fn of<'a, R: object::ReadRef<'a>>(file: &object::File<'a, R>) -> Self {
+        let data = |name: &str| -> Option<(Range<u64>, Option<Bytes>)> {
+            let section = file.section_by_name(name)?;
+            let range = section.address()..section.address().checked_add(section.size())?;
+            // No decompression: a hostile file may state any size.
+            let bytes = section.data().ok().filter(|data| !data.is_empty()).map(Bytes::from);
+            Some((range, bytes))
+        };
+        let place = |name: &str| {
+            let section = file.section_by_name(name)?;
+            Some(section.address()..section.address().checked_add(section.size())?)
+        };
+        Self {
+            info: Sections {
+                text: place(".text"),
+                got: place(".got"),
+                eh_frame: data(".eh_frame"),
+                eh_frame_hdr: data(".eh_frame_hdr"),
+                debug_frame: data(".debug_frame").and_then(|(_, bytes)| bytes),
+            },
+        }
+    }
+}
+
+/// The unwinder of one process.
+pub struct Unwinder {
+    inner: UnwinderX86_64<Bytes>,
+    cache: CacheX86_64,
+}
+
+impl std::fmt::Debug for Unwinder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Unwinder").finish_non_exhaustive()
+    }
+}
+
+impl Default for Unwinder {
+    fn default() -> Self {
+        Self { inner: UnwinderX86_64::new(), cache: CacheX86_64::new() }
+    }
+}
+
+/// What the process has at an address.
+pub trait Code {
+    /// Whether code can run there.
+    fn is_code(&self, address: u64) -> bool;
+    /// The bytes before an address, where they can be read.
+    fn before(&self, address: u64) -> Option<[u8; 7]>;
+    /// Whether a function of the vDSO begins there.
+    fn is_vdso_entry(&self, address: u64) -> bool;
+}
+
+impl Unwinder {
+    /// Adds a file that is mapped at `range`, `bias` above the addresses in it.
+    pub fn add(&mut self, name: &str, tables: &Tables, range: Range<u64>, bias: u64) {
+        let sections = &tables.info;
+        let split = |section: &Option<(Range<u64>, Option<Bytes>)>| match section {
+            Some((range, bytes)) => (Some(range.clone()), bytes.clone()),
+            None => (None, None),
+        };
+        let (eh_frame_svma, eh_frame) = split(&sections.eh_frame);
+        let (eh_frame_hdr_svma, eh_frame_hdr) = split(&sections.eh_frame_hdr);
+        let info = ExplicitModuleSectionInfo {
+            base_svma: 0,
+            text_svma: sections.text.clone(),
+            got_svma: sections.got.clone(),
+            eh_frame_svma,
+            eh_frame,
+            eh_frame_hdr_svma,
+            eh_frame_hdr,
+            debug_frame: sections.debug_frame.clone(),
+            ..Default::default()
+        };
+        self.inner.add_module(Module::new(name.to_owned(), range, bias, info));
+    }
+
+    /// The user stack of a sample, innermost first. Addresses of callers are one less than where they
+    /// go on, so that they lie inside the call.
+    pub fn stack(&mut self, sample: &Sample, code: &dyn Code) -> Vec<u64> {
+        let Some(registers) = sample.registers else { return Vec::new() };
+        let by_tables = self.by_tables(sample, code);
+        let by_pointers = by_pointers(sample, code);
+        let mut best =
+            if by_pointers.len() > by_tables.len() + 1 { by_pointers } else { by_tables };
+        if best.len() <= BROKEN {
+            search(&sample.stack, &mut best, code);
+        }
+        if best.is_empty() {
+            best.push(registers.ip);
+        }
+        best
+    }
+
+    fn by_tables(&mut self, sample: &Sample, code: &dyn Code) -> Vec<u64> {
+        let Some(registers) = sample.registers else { return Vec::new() };
+        let mut read = |address: u64| {
+            let offset = address.checked_sub(registers.sp).ok_or(())?;
+            word(&sample.stack, usize::try_from(offset).map_err(|_| ())?).ok_or(())
+        };
+        let start = UnwindRegsX86_64::new(registers.ip, registers.sp, registers.bp);
+        let mut frames = self.inner.iter_frames(registers.ip, start, &mut self.cache, &mut read);
+        let mut stack = Vec::new();
+        while let Ok(Some(frame)) = frames.next() {
+            let address = match frame {
+                FrameAddress::InstructionPointer(address) => address,
+                FrameAddress::ReturnAddress(address) => u64::from(address) - 1,
+            };
+            if !code.is_code(address) || stack.len() == FRAMES {
+                break;
+            }
+            stack.push(address);
+        }
+        stack
+    }
+}
+
+/// The kernel's chain of frame pointers. At the entry of a function the frame of the caller is not yet
+/// made, so the chain skips it; it stands on top of the stack.
+fn by_pointers(sample: &Sample, code: &dyn Code) -> Vec<u64> {
+    let mut stack: Vec<u64> = Vec::new();
+    for (at, address) in sample.user.iter().enumerate().take(FRAMES) {
+        let address = if at == 0 { *address } else { address.saturating_sub(1) };
+        if !code.is_code(address) {
+            break;
+        }
+        stack.push(address);
+        if at == 0
+            && code.is_vdso_entry(address)
+            && let Some(caller) = word(&sample.stack, 0)
+            && code.is_code(caller.wrapping_sub(1))
+        {
+            stack.push(caller - 1);
+        }
+    }
+    stack
+}
+
+/// Adds words of the stack that stand behind a call.
+fn search(memory: &[u8], stack: &mut Vec<u64>, code: &dyn Code) {
+    let mut found = 0;
+    for offset in (0..memory.len()).step_by(8) {
+        let Some(address) = word(memory, offset) else { break };
+        let caller = address.wrapping_sub(1);
+        if !code.is_code(caller) || stack.contains(&caller) || !follows_call(address, code) {
+            continue;
+        }
+        stack.push(caller);
+        found += 1;
+        if found == FOUND {
+            break;
+        }
+    }
+}
+
+fn word(memory: &[u8], offset: usize) -> Option<u64> {
+    let bytes = memory.get(offset..offset.checked_add(8)?)?;
+    Some(u64::from_le_bytes(bytes.try_into().ok()?))
+}
+
+/// Whether the instruction before an address is a call: near (`E8`), or through a register or memory
+/// (`FF /2`, with 2 to 7 bytes).
+fn follows_call(address: u64, code: &dyn Code) -> bool {
+    code.before(address).is_some_and(|bytes| is_call(&bytes))
+}
+
+fn is_call(bytes: &[u8; 7]) -> bool {
+    let indirect = |opcode: u8, operand: u8| opcode == 0xff && (operand >> 3) & 7 == 2;
+    let [a, b, c, d, e, f, g] = *bytes;
+    c == 0xe8
+        || indirect(f, g)
+        || indirect(e, f)
+        || indirect(d, e)
+        || indirect(b, c)
+        || indirect(a, b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Registers;
+    use proptest::prelude::*;
+
+    /// Code from 0x1000 to 0x2000, with a call before each address that ends in 0.
+    struct Made;
+
+    impl Code for Made {
+        fn is_code(&self, address: u64) -> bool {
+            (0x1000..0x2000).contains(&address)
+        }
+        fn before(&self, address: u64) -> Option<[u8; 7]> {
+            let call = [0, 0, 0xe8, 1, 2, 3, 4];
+            self.is_code(address).then_some(if address & 15 == 0 { call } else { [0; 7] })
+        }
+        fn is_vdso_entry(&self, address: u64) -> bool {
+            address == 0x1100
+        }
+    }
+
+    fn sample(ip: u64, user: &[u64], words: &[u64]) -> Sample {
+        Sample {
+            user: user.to_vec(),
+            registers: Some(Registers { ip, sp: 0x8000, ..Registers::default() }),
+            stack: words.iter().flat_map(|word| word.to_le_bytes()).collect(),
+            ..Sample::default()
+        }
+    }
+
+    #[test]
+    fn frame_pointers_with_the_caller_that_they_skip() {
+        let sample = sample(0x1100, &[0x1100, 0x1300, 0x1400, 0x1500, 9], &[0x1200]);
+        let stack = Unwinder::default().stack(&sample, &Made);
+        assert_eq!(stack, [0x1100, 0x11ff, 0x12ff, 0x13ff, 0x14ff]);
+    }
+
+    #[test]
+    fn a_broken_chain_is_completed_from_the_stack() {
+        let sample = sample(0x1104, &[0x1104], &[5, 0x1208, 0x1230, 0x9999, 0x1340]);
+        let stack = Unwinder::default().stack(&sample, &Made);
+        assert_eq!(stack, [0x1104, 0x122f, 0x133f]);
+    }
+
+    #[test]
+    fn calls() {
+        assert!(is_call(&[0, 0, 0xe8, 0, 0, 0, 0]));
+        // call *%rax; call *8(%rax); call *0x100(%rip).
+        assert!(is_call(&[0, 0, 0, 0, 0, 0xff, 0xd0]));
+        assert!(is_call(&[0, 0, 0, 0, 0xff, 0x50, 8]));
+        assert!(is_call(&[0, 0xff, 0x15, 0, 1, 0, 0]));
+        // jmp *%rax.
+        assert!(!is_call(&[0, 0, 0, 0, 0, 0xff, 0xe0]));
+    }
+
+    proptest! {
+        #[test]
+        fn any_stack(ip: u64, sp: u64, bp: u64, user: Vec<u64>, stack: Vec<u8>) {
+            let registers = Some(Registers { ip, sp, bp, ..Registers::default() });
+            let sample = Sample { user, registers, stack, ..Sample::default() };
+            prop_assert!(Unwinder::default().stack(&sample, &Made).len() <= FRAMES + FOUND);
+        }
+
+        #[test]
+        fn any_file(bytes: Vec<u8>) {
+            let _ = Tables::read(&bytes);
+        }
+    }
+}

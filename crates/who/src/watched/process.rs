@@ -1,0 +1,354 @@
+//! One process: its map, its memory, its files.
+
+use super::maps::{self, Mapping};
+use super::python::Python;
+use super::runtime::{self, Runtime};
+use super::vdso::Vdso;
+use crate::clock::Api;
+use crate::symbols::perf_map::PerfMap;
+use crate::unwind::{Code, Tables, Unwinder};
+use object::{Object, ObjectSegment, ReadCache};
+use std::collections::HashMap;
+use std::fs::File;
+use std::ops::Range;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A file that is mapped somewhere, held open so that it can be read after its process has gone.
+#[derive(Debug)]
+pub struct Mapped {
+    /// The open file.
+    pub file: File,
+    /// Device and inode.
+    pub id: (u64, u64),
+    /// Its parts: offset in the file, size in the file, address.
+    segments: Vec<(u64, u64, u64)>,
+    tables: Option<Tables>,
+    /// Whether it is a program of the Go tool chain.
+    pub is_go: bool,
+}
+
+impl Mapped {
+    fn open(file: File) -> Option<Self> {
+        let meta = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
+        let id = (meta.dev(), meta.ino());
+        let (mut segments, mut tables, mut is_go) = (Vec::new(), None, false);
+        let cache = ReadCache::new(file.try_clone().ok()?);
+        if let Ok(elf) = object::File::parse(&cache) {
+            segments = elf
+                .segments()
+                .map(|segment| {
+                    let (offset, size) = segment.file_range();
+                    (offset, size, segment.address())
+                })
+                .collect();
+            tables = Some(Tables::of(&elf));
+            is_go = elf.section_by_name(".gopclntab").is_some();
+        }
+        Some(Self { file, id, segments, tables, is_go })
+    }
+
+    /// What to add to an address in the file to get the one in the process.
+    fn bias(&self, mapping: &Mapping) -> Option<u64> {
+        let end = mapping.offset.checked_add(mapping.range.end - mapping.range.start)?;
+        let (offset, _, address) = self.segments.iter().find(|(offset, size, _)| {
+            mapping.offset < offset.saturating_add(*size) && end > *offset
+        })?;
+        Some(
+            mapping
+                .range
+                .start
+                .wrapping_sub(mapping.offset)
+                .wrapping_add(*offset)
+                .wrapping_sub(*address),
+        )
+    }
+}
+
+/// Files of all processes, each held once.
+#[derive(Debug, Default)]
+pub struct Files {
+    known: HashMap<(u64, u64), Arc<Mapped>>,
+}
+
+impl Files {
+    /// Opens the file behind a mapping, as the process sees it: through its own mapping (which also
+    /// reaches deleted files, and needs a capability), else below its own root directory.
+    fn get(&mut self, pid: u32, mapping: &Mapping) -> Option<Arc<Mapped>> {
+        let Range { start, end } = mapping.range;
+        let through = PathBuf::from(format!("/proc/{pid}/map_files/{start:x}-{end:x}"));
+        let below = PathBuf::from(format!("/proc/{pid}/root{}", mapping.name));
+        let file = File::open(through).or_else(|error| {
+            // A deleted file's name may be another file's by now.
+            if mapping.deleted { Err(error) } else { File::open(below) }
+        });
+        let file = file.ok()?;
+        let meta = file.metadata().ok()?;
+        let id = (meta.dev(), meta.ino());
+        if let Some(known) = self.known.get(&id) {
+            return Some(Arc::clone(known));
+        }
+        let mapped = Arc::new(Mapped::open(file)?);
+        self.known.insert(id, Arc::clone(&mapped));
+        Some(mapped)
+    }
+}
+
+/// One process.
+#[derive(Debug)]
+pub struct Process {
+    /// Its id.
+    pub pid: u32,
+    /// Its short name.
+    pub name: String,
+    /// What runs it.
+    pub runtime: Runtime,
+    /// Its mappings, in order of addresses.
+    pub maps: Vec<Mapping>,
+    /// Its vDSO, if it has one.
+    pub vdso: Option<Vdso>,
+    /// Names of code made at run time.
+    pub perf_map: PerfMap,
+    /// The Python interpreter in it.
+    pub python: Option<Python>,
+    /// What could not be found out about it.
+    pub gaps: Vec<String>,
+    memory: Option<File>,
+    files: HashMap<u64, Arc<Mapped>>,
+    /// The unwinder; separate, so that it can be used while the process is looked at.
+    pub unwinder: Option<Unwinder>,
+    added: HashMap<u64, (u64, u64)>,
+    read: Instant,
+}
+
+/// A map is not read more often than this.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+impl Process {
+    /// Looks at a process; `None` if it is gone or not ours to look at.
+    #[must_use]
+    pub fn new(pid: u32, files: &mut Files) -> Option<Self> {
+        let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim().to_owned();
+        let mut process = Self {
+            pid,
+            name,
+            runtime: Runtime::Native,
+            maps: Vec::new(),
+            vdso: None,
+            perf_map: PerfMap::default(),
+            python: None,
+            gaps: Vec::new(),
+            memory: None,
+            files: HashMap::new(),
+            unwinder: Some(Unwinder::default()),
+            added: HashMap::new(),
+            read: Instant::now(),
+        };
+        process.refresh(files);
+        (!process.maps.is_empty()).then_some(process)
+    }
+
+    /// Reads the map again, if there is something in it.
+    fn refresh(&mut self, files: &mut Files) {
+        self.read = Instant::now();
+        let text = std::fs::read(format!("/proc/{}/maps", self.pid)).unwrap_or_default();
+        let maps = maps::parse(&String::from_utf8_lossy(&text));
+        if maps.is_empty() {
+            return;
+        }
+        // A process that has become another program keeps its id; its memory has to be opened anew.
+        let program = |maps: &[Mapping]| maps.iter().find(|m| m.is_file()).map(|m| m.name.clone());
+        if !self.maps.is_empty() && program(&maps) != program(&self.maps) {
+            self.unwinder = Some(Unwinder::default());
+            self.added.clear();
+            self.files.clear();
+            (self.vdso, self.python, self.perf_map) = (None, None, PerfMap::default());
+            let name = std::fs::read_to_string(format!("/proc/{}/comm", self.pid));
+            self.name = name.map_or_else(|_| self.name.clone(), |name| name.trim().to_owned());
+        }
+        self.memory = File::open(format!("/proc/{}/mem", self.pid)).ok();
+        self.maps = maps;
+        if self.vdso.is_none() {
+            self.find_vdso();
+        }
+        let executable: Vec<Mapping> =
+            self.maps.iter().filter(|m| m.executable && m.is_file()).cloned().collect();
+        for mapping in executable {
+            let start = mapping.range.start;
+            let Some(file) = files.get(self.pid, &mapping) else { continue };
+            if self.added.get(&start) == Some(&file.id) {
+                continue;
+            }
+            if let (Some(tables), Some(bias), Some(unwinder)) =
+                (&file.tables, file.bias(&mapping), &mut self.unwinder)
+            {
+                unwinder.add(&mapping.name, tables, mapping.range.clone(), bias);
+            }
+            self.added.insert(start, file.id);
+            self.files.insert(start, file);
+        }
+        self.runtime = runtime::recognise(&self.maps, |mapping| {
+            self.files.get(&mapping.range.start).is_some_and(|file| file.is_go)
+        });
+        if self.runtime == Runtime::Python && self.python.is_none() {
+            match Python::find(self) {
+                Ok(python) => {
+                    // It said otherwise while its library was not mapped yet.
+                    self.gaps.clear();
+                    self.python = Some(python);
+                }
+                Err(why) if !self.gaps.contains(&why) => self.gaps.push(why),
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Reads the map again if an address is not in it: a library that was loaded meanwhile.
+    pub fn refresh_for(&mut self, address: u64, files: &mut Files) {
+        if self.mapping(address).is_none() && self.read.elapsed() > PATIENCE {
+            self.refresh(files);
+        }
+    }
+
+    /// Reads the map again, if that was not done for a while.
+    pub fn refresh_older(&mut self, files: &mut Files) {
+        if self.read.elapsed() > 5 * PATIENCE {
+            self.refresh(files);
+        }
+    }
+
+    fn find_vdso(&mut self) {
+        let Some(mapping) = self.maps.iter().find(|mapping| mapping.name == "[vdso]") else {
+            return;
+        };
+        let range = mapping.range.clone();
+        let length = usize::try_from(range.end - range.start).unwrap_or(0).min(1 << 20);
+        // All 64-bit processes have the same one, unless somebody has replaced it.
+        let Some(image) = self.read(range.start, length).or_else(super::vdso::own_image) else {
+            return;
+        };
+        let vdso = Vdso::new(range.clone(), &image);
+        if let (Some(tables), Some(unwinder)) = (Tables::read(&image), &mut self.unwinder) {
+            unwinder.add("[vdso]", &tables, range.clone(), range.start);
+        }
+        self.vdso = Some(vdso);
+    }
+
+    /// The mapping around an address.
+    #[must_use]
+    pub fn mapping(&self, address: u64) -> Option<&Mapping> {
+        maps::find(&self.maps, address)
+    }
+
+    /// The file around an address, and the offset in it.
+    #[must_use]
+    pub fn file(&self, address: u64) -> Option<(&Mapping, &Arc<Mapped>, u64)> {
+        let mapping = self.mapping(address)?;
+        let file = self.files.get(&mapping.range.start)?;
+        Some((mapping, file, address - mapping.range.start + mapping.offset))
+    }
+
+    /// The files with code that are accepted, each with its bias.
+    pub fn images(
+        &self,
+        accept: impl Fn(&Mapping) -> bool,
+    ) -> impl Iterator<Item = (&Arc<Mapped>, u64)> {
+        self.maps.iter().filter(move |mapping| mapping.executable && accept(mapping)).filter_map(
+            |mapping| {
+                let file = self.files.get(&mapping.range.start)?;
+                Some((file, file.bias(mapping)?))
+            },
+        )
+    }
+
+    /// Bytes of its memory; `None` where it may not be read.
+    #[must_use]
+    pub fn read(&self, address: u64, length: usize) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; length];
+        self.memory.as_ref()?.read_exact_at(&mut bytes, address).ok()?;
+        Some(bytes)
+    }
+
+    /// A word of its memory.
+    #[must_use]
+    pub fn word(&self, address: u64) -> Option<u64> {
+        let mut bytes = [0; 8];
+        self.memory.as_ref()?.read_exact_at(&mut bytes, address).ok()?;
+        Some(u64::from_ne_bytes(bytes))
+    }
+
+    /// The function of the vDSO around an address, if it reads a clock.
+    #[must_use]
+    pub fn vdso_function(&self, address: u64) -> Option<Api> {
+        self.vdso.as_ref()?.function(address)?.api
+    }
+
+    /// Whether an address is in the vDSO.
+    #[must_use]
+    pub fn in_vdso(&self, address: u64) -> bool {
+        self.vdso.as_ref().is_some_and(|vdso| vdso.range.contains(&address))
+    }
+
+    /// Bytes of code before an address: from the file or the vDSO's image, which needs no right to
+    /// read memory, else from memory.
+    #[must_use]
+    pub fn code_before<const N: usize>(&self, address: u64) -> Option<[u8; N]> {
+        let from = address.checked_sub(N as u64)?;
+        let mut bytes = [0; N];
+        if let Some(vdso) = self.vdso.as_ref().filter(|vdso| vdso.range.contains(&from)) {
+            let offset = usize::try_from(from - vdso.range.start).ok()?;
+            bytes.copy_from_slice(vdso.image.get(offset..offset.checked_add(N)?)?);
+            return Some(bytes);
+        }
+        if let Some((_, file, offset)) = self.file(from) {
+            file.file.read_exact_at(&mut bytes, offset).ok()?;
+            return Some(bytes);
+        }
+        self.memory.as_ref()?.read_exact_at(&mut bytes, from).ok()?;
+        Some(bytes)
+    }
+}
+
+impl Code for Process {
+    fn is_code(&self, address: u64) -> bool {
+        self.mapping(address).is_some_and(|mapping| mapping.executable)
+    }
+
+    fn before(&self, address: u64) -> Option<[u8; 7]> {
+        self.code_before::<7>(address)
+    }
+
+    fn is_vdso_entry(&self, address: u64) -> bool {
+        self.vdso.as_ref().is_some_and(|vdso| vdso.entry(address).is_some())
+    }
+}
+
+/// The threads of a process.
+#[must_use]
+pub fn threads(pid: u32) -> Vec<i32> {
+    let Ok(entries) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// The processes that a process has started, and theirs.
+#[must_use]
+pub fn children(pid: u32) -> Vec<u32> {
+    let mut all = vec![pid];
+    let mut at = 0;
+    while let Some(parent) = all.get(at).copied() {
+        for tid in threads(parent) {
+            let path = format!("/proc/{parent}/task/{tid}/children");
+            let text = std::fs::read_to_string(path).unwrap_or_default();
+            for child in text.split_ascii_whitespace().filter_map(|word| word.parse().ok()) {
+                if !all.contains(&child) {
+                    all.push(child);
+                }
+            }
+        }
+        at += 1;
+    }
+    all.remove(0);
+    all
+}

@@ -1,0 +1,98 @@
+//! What runs a program: by what is mapped. Pure.
+
+use super::maps::Mapping;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A kind of program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Runtime {
+    /// Compiled code: C, C++, Rust.
+    Native,
+    /// Compiled by Go.
+    Go,
+    /// A Java virtual machine.
+    Jvm,
+    /// Node.js, or V8 otherwise.
+    Node,
+    /// The Python interpreter.
+    Python,
+}
+
+impl Runtime {
+    /// Whether it makes code at run time that only it can name.
+    #[must_use]
+    pub fn makes_code(self) -> bool {
+        matches!(self, Self::Jvm | Self::Node)
+    }
+}
+
+/// Whether a file is the JVM.
+#[must_use]
+pub fn is_jvm(mapping: &Mapping) -> bool {
+    mapping.base_name() == "libjvm.so"
+}
+
+/// Whether a file is the Python interpreter.
+#[must_use]
+pub fn is_python(mapping: &Mapping) -> bool {
+    python_version(mapping).is_some()
+}
+
+/// The version that a file's name states: `python3.11`, `libpython3.11.so.1.0`.
+#[must_use]
+pub fn python_version(mapping: &Mapping) -> Option<(u32, u32)> {
+    let name = mapping.base_name();
+    let rest = name.strip_prefix("libpython").or_else(|| name.strip_prefix("python"))?;
+    let mut numbers = rest.split(|c: char| !c.is_ascii_digit());
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+/// Whether a file is Node.
+#[must_use]
+pub fn is_node(mapping: &Mapping) -> bool {
+    let name = mapping.base_name();
+    matches!(name, "node" | "nodejs") || name.starts_with("libnode.so")
+}
+
+/// Recognises what runs a program; `is_go` says whether a mapped file comes from Go.
+#[must_use]
+pub fn recognise(maps: &[Mapping], is_go: impl Fn(&Mapping) -> bool) -> Runtime {
+    let mut code = maps.iter().filter(|mapping| mapping.executable && mapping.is_file());
+    let any = |accept: fn(&Mapping) -> bool| {
+        maps.iter().any(|mapping| mapping.executable && mapping.is_file() && accept(mapping))
+    };
+    if any(is_jvm) {
+        Runtime::Jvm
+    } else if any(is_python) {
+        Runtime::Python
+    } else if any(is_node) {
+        Runtime::Node
+    } else if code.any(is_go) {
+        Runtime::Go
+    } else {
+        Runtime::Native
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::watched::maps::parse;
+
+    #[test]
+    fn by_what_is_mapped() {
+        let of = |name: &str| {
+            recognise(&parse(&format!("1000-2000 r-xp 0 0:0 1 {name}")), |m| m.base_name() == "g")
+        };
+        assert_eq!(of("/usr/lib/jvm/lib/server/libjvm.so"), Runtime::Jvm);
+        assert_eq!(of("/usr/bin/python3.11"), Runtime::Python);
+        assert_eq!(of("/usr/lib/libpython3.13.so.1.0"), Runtime::Python);
+        assert_eq!(of("/usr/bin/node"), Runtime::Node);
+        assert_eq!(of("/opt/g"), Runtime::Go);
+        assert_eq!(of("/bin/cat"), Runtime::Native);
+        // A script of that name is no interpreter.
+        assert_eq!(of("/usr/bin/pythonic"), Runtime::Native);
+    }
+}

@@ -1,0 +1,33 @@
+//! What `who` reads: records of the kernel's ring (first byte even), or text: memory maps, maps of
+//! code made at run time, the kernel's symbols.
+
+#![no_main]
+
+use clocksmith_who::record;
+use clocksmith_who::symbols::kallsyms::KernelSymbols;
+use clocksmith_who::symbols::perf_map::{self, PerfMap};
+use clocksmith_who::watched::maps;
+use clocksmith_who::unwind::Tables;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let Some((first, rest)) = data.split_first() else { return };
+    if first % 2 == 0 {
+        let kind = u32::from(first / 2 % 12);
+        let _ = record::parse(kind, u16::from(*first) << 8, rest);
+        let _ = Tables::read(rest);
+        return;
+    }
+    let text = String::from_utf8_lossy(rest);
+    for mapping in maps::parse(&text) {
+        assert!(mapping.range.start < mapping.range.end);
+    }
+    let map = PerfMap::parse(&text);
+    let symbols = KernelSymbols::parse(&text);
+    for word in rest.chunks_exact(8).filter_map(|chunk| chunk.try_into().ok()).map(u64::from_le_bytes) {
+        let _ = symbols.call(&[word]);
+        if let Some(name) = map.name(word) {
+            let _ = (perf_map::readable(name), perf_map::place(name));
+        }
+    }
+});
