@@ -1,8 +1,8 @@
 //! What should be changed here: from a diagnosis, a system, what `verify` found and a person's wish to a
 //! plan, or to the reasons why not.
 //!
-//! Pure: the same facts give the same proposal. What lives here: the choice ([`choose`](mod@choose)), what is refused
-//! and under which name a risk can be accepted ([`guard`]), and the steps ([`steps`]). What must not live
+//! Pure: the same facts give the same proposal. What lives here: the choice (`choose`), what is refused
+//! and under which name a risk can be accepted (`guard`), and the steps (`steps`). What must not live
 //! here: how a boot loader is told ([`crate::boot`]), any reading or measuring.
 
 mod choose;
