@@ -39,6 +39,7 @@ mod vmware;
 mod words;
 mod xen;
 mod xml;
+mod yaml;
 
 pub use choice::Choices;
 pub use document::{Document, DocumentError};

@@ -100,6 +100,45 @@ impl Text {
         self.text.get(span).unwrap_or_default()
     }
 
+    /// The end of a line, as the text has it.
+    pub(crate) fn line_end(&self) -> &'static str {
+        if self.text.contains("\r\n") { "\r\n" } else { "\n" }
+    }
+
+    /// The blanks at the beginning of the line on which an offset stands, in front of it.
+    pub(crate) fn indentation(&self, offset: usize) -> &str {
+        let before = self.line_before(offset);
+        before
+            .get(..before.len() - before.trim_start_matches([' ', '\t']).len())
+            .unwrap_or_default()
+    }
+
+    /// The same if nothing else stands there.
+    pub(crate) fn indent(&self, offset: usize) -> Option<&str> {
+        let blanks = self.indentation(offset);
+        (blanks.len() == self.line_before(offset).len()).then_some(blanks)
+    }
+
+    /// A range with the line on which it stands, if nothing else stands there.
+    pub(crate) fn with_its_line(&self, span: std::ops::Range<usize>) -> std::ops::Range<usize> {
+        let Some(blanks) = self.indent(span.start) else {
+            return span;
+        };
+        let rest = self.slice(span.end..self.text.len());
+        let line = rest.split_inclusive('\n').next().unwrap_or_default();
+        if line.ends_with('\n') && line.trim().is_empty() {
+            return span.start - blanks.len()..span.end + line.len();
+        }
+        span
+    }
+
+    /// The part of a line in front of an offset.
+    fn line_before(&self, offset: usize) -> &str {
+        let line = self.starts.partition_point(|start| *start <= offset).max(1);
+        let start = self.starts.get(line - 1).copied().unwrap_or(0);
+        self.text.get(start..offset).unwrap_or_default()
+    }
+
     /// All of it.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -4,6 +4,7 @@
 use super::tsc::{Engine, Era, Key, Keys, ModeKey};
 use crate::guest::Guest;
 use std::ops::Range;
+use std::rc::Rc;
 
 /// A value and where it stands.
 #[derive(Clone, Debug)]
@@ -48,7 +49,7 @@ pub(crate) struct Machine {
     pub(crate) own_file: bool,
     pub(crate) hpet: Option<Setting>,
     pub(crate) engine: Option<Setting>,
-    pub(crate) extra: Vec<Extra>,
+    pub(crate) extra: Rc<Vec<Extra>>,
     /// Where another key can be put, and the text before and after it.
     pub(crate) insert: Option<(usize, String, String)>,
     /// What is not said has its default. It is not so in a script, which may change a machine that
