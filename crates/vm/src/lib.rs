@@ -32,6 +32,7 @@ mod persist;
 mod placed;
 mod proxmox;
 mod qemu;
+mod template;
 #[cfg(test)]
 mod testing;
 mod virtualbox;

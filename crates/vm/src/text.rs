@@ -15,6 +15,8 @@ pub struct Text {
     text: String,
     starts: Vec<usize>,
     encoding: Encoding,
+    /// Whether it has ends of lines as Windows writes them.
+    crlf: bool,
 }
 
 /// How the text stands in its file. A change is written back in the same way.
@@ -38,7 +40,8 @@ impl Text {
     pub fn new(text: String) -> Self {
         let mut starts = vec![0];
         starts.extend(text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i + 1));
-        Self { text, starts, encoding: Encoding::default() }
+        let crlf = text.contains("\r\n");
+        Self { text, starts, encoding: Encoding::default(), crlf }
     }
 
     /// Takes the bytes of a file: UTF-8, UTF-16 with a byte order mark, or some 8-bit code page.
@@ -102,7 +105,7 @@ impl Text {
 
     /// The end of a line, as the text has it.
     pub(crate) fn line_end(&self) -> &'static str {
-        if self.text.contains("\r\n") { "\r\n" } else { "\n" }
+        if self.crlf { "\r\n" } else { "\n" }
     }
 
     /// The blanks at the beginning of the line on which an offset stands, in front of it.

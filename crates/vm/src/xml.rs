@@ -3,6 +3,7 @@
 
 use crate::lint::LintError;
 use crate::placed::UNKNOWN;
+use crate::template::is_placeholder;
 use crate::text::Text;
 use quick_xml::Reader;
 use quick_xml::events::{BytesRef, BytesStart, Event};
@@ -285,7 +286,7 @@ impl Tree {
                 // They are in order, and none overlaps another one.
                 let next = holes.partition_point(|hole| hole.end <= value_span.start);
                 let inside = holes.get(next).is_some_and(|hole| hole.start < value_span.end);
-                if inside || placeholder(&value) {
+                if inside || is_placeholder(&value) {
                     value.push(UNKNOWN);
                     self.template = true;
                 }
@@ -327,19 +328,6 @@ fn position(reader: &Reader<&[u8]>) -> usize {
 /// Where a borrowed piece stands in the text that it was borrowed from.
 fn offset(source: &str, piece: &str) -> usize {
     (piece.as_ptr() as usize).saturating_sub(source.as_ptr() as usize).min(source.len())
-}
-
-/// Placeholders that are XML as well: `{{ x }}`, `${X}`, `$X`, `%s`, `@X@`, `%(x)s`.
-fn placeholder(value: &str) -> bool {
-    let wrapped = |open: &str, close: &str| {
-        value.find(open).is_some_and(|at| value.get(at..).is_some_and(|rest| rest.contains(close)))
-    };
-    wrapped("{{", "}}")
-        || wrapped("${", "}")
-        || wrapped("%(", ")")
-        || matches!(value, "%s" | "%d" | "%u" | "%v")
-        || (value.len() > 2 && value.starts_with('@') && value.ends_with('@'))
-        || (value.len() > 1 && value.starts_with('$'))
 }
 
 /// What a reference stands for: a character's number, or one of the five names that XML has by itself.

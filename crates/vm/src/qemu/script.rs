@@ -12,7 +12,7 @@ const MOST_WORDS: usize = 4096;
 const MOST_COMMANDS: usize = 256;
 /// The most that variables are put in for, in bytes. A script has some kilobytes; only variables that
 /// double each other, or a long one that is used again and again, come to this.
-const MOST_EXPANDED: usize = 8 << 20;
+const MOST_EXPANDED: usize = 4 << 20;
 /// The most that runs under conditions, in pieces.
 const MOST_CONDITIONS: usize = 2048;
 
@@ -357,7 +357,11 @@ impl Variables {
                 if let Piece::Variable { name, quoted, .. } = piece {
                     let parts = match self.value(name, with) {
                         Some(Value::Array(parts)) => Some(parts.clone()),
-                        Some(Value::Scalar(scalar)) if !quoted => Some(scalar.words()),
+                        Some(Value::Scalar(scalar)) if !quoted => {
+                            // Each word is a string of its own.
+                            self.spend(scalar.as_str().len() * 7);
+                            Some(scalar.words())
+                        }
                         _ => None,
                     };
                     if let Some(parts) = parts {

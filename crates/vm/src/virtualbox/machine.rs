@@ -3,6 +3,7 @@
 
 use super::tsc::{Engine, Era, Key, Keys, ModeKey};
 use crate::guest::Guest;
+use crate::template::in_plain_value as is_template;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -147,12 +148,6 @@ impl Machine {
             Some(os) => guest(&os.value),
         }
     }
-}
-
-/// Whether a text is filled in later.
-pub(crate) fn is_template(text: &str) -> bool {
-    ["$", "{{", "<%", "%", "#{", "@"].iter().any(|mark| text.contains(mark))
-        || text.starts_with('<')
 }
 
 /// What an operating system's id says. Source: `Global::sOSTypes` in `src/VBox/Main/src-all/Global.cpp`

@@ -15,7 +15,8 @@ use crate::document::Document;
 use crate::finding::{Finding, Rule, Severity};
 use crate::guest::Guest;
 use crate::lint::{LintError, Report};
-use machine::{Extra, Machine, is_template};
+use crate::template::in_plain_value as is_template;
+use machine::{Extra, Machine};
 use std::collections::HashSet;
 use tsc::{Effective, Engine, Era, Key, Mode, ModeKey, Refusal};
 
