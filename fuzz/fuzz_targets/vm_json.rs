@@ -1,4 +1,4 @@
-//! Firecracker and Cloud Hypervisor: any text is linted or refused; what is proposed can be done, and comes to an end.
+//! Firecracker and Cloud Hypervisor: findings or an error, and changes that can be made, once.
 
 #![no_main]
 
@@ -6,7 +6,6 @@ use clocksmith_vm::Kind;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
-    let text = String::from_utf8_lossy(data);
-    clocksmith_fuzz::lint(Kind::Firecracker, "vm.json", &text);
-    clocksmith_fuzz::lint(Kind::CloudHypervisor, "vm.json", &text);
+    clocksmith_fuzz::vm(Kind::Firecracker, "vm.json", data);
+    clocksmith_fuzz::vm(Kind::CloudHypervisor, "vm.json", data);
 });

@@ -5,4 +5,4 @@
 use clocksmith_vm::Kind;
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|data: &[u8]| clocksmith_fuzz::vm(data, Kind::Qemu));
+fuzz_target!(|data: &[u8]| clocksmith_fuzz::vm(Kind::Qemu, "file", data));

@@ -1,4 +1,4 @@
-//! VirtualBox machines and scripts: any text is linted or refused; what is proposed can be done, and comes to an end.
+//! VirtualBox machines and scripts: findings or an error, and changes that can be made, once.
 
 #![no_main]
 
@@ -12,5 +12,5 @@ fuzz_target!(|data: &[u8]| {
     if name == "x.sh" && text.contains('<') {
         return;
     }
-    clocksmith_fuzz::lint(Kind::Virtualbox, name, &text);
+    clocksmith_fuzz::vm(Kind::Virtualbox, name, data);
 });

@@ -1,4 +1,4 @@
-//! Xen domains: any text is linted or refused; what is proposed can be done, and comes to an end.
+//! Xen domains: findings or an error, and changes that can be made, once.
 
 #![no_main]
 
@@ -6,6 +6,5 @@ use clocksmith_vm::Kind;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
-    let text = String::from_utf8_lossy(data);
-    clocksmith_fuzz::lint(Kind::Xen, "m.cfg", &text);
+    clocksmith_fuzz::vm(Kind::Xen, "m.cfg", data);
 });

@@ -33,21 +33,22 @@ fn answered(diagnosis: &Diagnosis) {
     }
 }
 
-/// Looks at a file of a virtual machine and mends it: that ends, every change can be made, what is
-/// mended can be read, and mending twice is mending once.
-pub fn vm(data: &[u8], kind: clocksmith_vm::Kind) {
-    use clocksmith_vm::{Choices, Document, fix, lint, predict};
-    let _ = Document::new("file", data);
-    let Ok(document) = Document::of_kind("file", data, kind) else {
+/// Looks at a file of a virtual machine and mends it: findings stand inside of it, every change can be
+/// made, what is mended can be read, and mending twice is mending once.
+pub fn vm(kind: clocksmith_vm::Kind, name: &str, data: &[u8]) {
+    use clocksmith_vm::{Choices, Document, edit, fix, lint, predict};
+    let _ = Document::new(name, data);
+    let Ok(document) = Document::of_kind(name, data, kind) else {
         return;
     };
-    assert_eq!(document.text.encode(document.text.as_str()), data, "the encoding is not kept");
+    let text = document.text.as_str();
+    assert_eq!(document.text.encode(text), data, "the encoding is not kept");
     let Ok(report) = lint(&document) else {
         return;
     };
     for finding in &report.findings {
-        assert!(finding.span.end <= document.text.as_str().len(), "{finding:?}");
-        clocksmith_vm::edit::apply(document.text.as_str(), &finding.edits).expect("changes of one finding");
+        assert!(text.get(finding.span.clone()).is_some(), "{finding:?} in {text:?}");
+        edit::apply(text, &finding.edits).expect("changes of one finding");
     }
     let _ = predict(&document);
     for choices in [Choices::default(), Choices { invtsc: true, tsc_frequency: Some(2_000_000_000) }] {
@@ -55,30 +56,4 @@ pub fn vm(data: &[u8], kind: clocksmith_vm::Kind) {
         let twice = fix(&once.document, &choices).expect("what was mended");
         assert_eq!(once.document.text, twice.document.text, "mended twice");
     }
-}
-
-/// Whatever a virtual machine's file says, findings stand inside of it, their changes can be made,
-/// and making them again and again comes to an end.
-pub fn lint(kind: clocksmith_vm::Kind, name: &str, text: &str) {
-    use clocksmith_vm::{Document, Text, edit, lint};
-    let mut text = text.to_owned();
-    for round in 0..8 {
-        let document = Document { name: name.to_owned(), text: Text::new(text.clone()), kind };
-        let Ok(report) = lint(&document) else {
-            assert!(round == 0, "mending broke the file: {text:?}");
-            return;
-        };
-        for finding in &report.findings {
-            assert!(text.get(finding.span.clone()).is_some(), "{finding:?} in {text:?}");
-        }
-        let edits: Vec<_> = report.findings.iter().flat_map(|f| f.edits.clone()).collect();
-        if edits.is_empty() {
-            return;
-        }
-        match edit::apply(&text, &edits) {
-            Ok(mended) => text = mended,
-            Err(error) => panic!("{error}: {edits:?} in {text:?}"),
-        }
-    }
-    panic!("never done: {text:?}");
 }

@@ -1,10 +1,11 @@
 //! Changes to a text by byte ranges: everything else stays as it is.
 
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 use thiserror::Error;
 
 /// One change: these bytes become that text. An empty range inserts.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Edit {
     /// Byte offsets, on character borders.
     pub span: Range<usize>,
@@ -28,12 +29,8 @@ pub enum EditError {
 /// # Errors
 /// Two of them overlap, or one does not fit the text.
 pub fn apply(text: &str, edits: &[Edit]) -> Result<String, EditError> {
-    let mut sorted: Vec<&Edit> = Vec::with_capacity(edits.len());
-    for edit in edits {
-        if !sorted.contains(&edit) {
-            sorted.push(edit);
-        }
-    }
+    let mut known = HashSet::with_capacity(edits.len());
+    let mut sorted: Vec<&Edit> = edits.iter().filter(|edit| known.insert(*edit)).collect();
     sorted.sort_by_key(|edit| (edit.span.start, edit.span.end));
     let mut out = String::with_capacity(text.len());
     let mut done = 0;
@@ -52,6 +49,50 @@ pub fn apply(text: &str, edits: &[Edit]) -> Result<String, EditError> {
     }
     out.push_str(text.get(done..).unwrap_or_default());
     Ok(out)
+}
+
+/// Changes that are collected one after the other, as far as they can be made together.
+#[derive(Debug)]
+pub(crate) struct Together<'a> {
+    text: &'a str,
+    edits: Vec<Edit>,
+    /// What is replaced, and by what the first time. None of them overlaps another one, so their ends
+    /// rise as their beginnings do.
+    places: BTreeMap<(usize, usize), String>,
+}
+
+impl<'a> Together<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        Self { text, edits: Vec::new(), places: BTreeMap::new() }
+    }
+
+    /// Adds changes, all or none, and says whether it did.
+    pub(crate) fn add(&mut self, more: &[Edit]) -> bool {
+        let mut new = Vec::new();
+        for edit in more {
+            let place = (edit.span.start, edit.span.end);
+            let before = self.places.range(..(edit.span.end, 0)).next_back();
+            let free = before.is_none_or(|(old, with)| {
+                old.1 <= place.0 || (*old == place && *with == edit.with)
+            });
+            if !free || self.text.get(edit.span.clone()).is_none() {
+                for place in new {
+                    self.places.remove(&place);
+                }
+                return false;
+            }
+            if let std::collections::btree_map::Entry::Vacant(entry) = self.places.entry(place) {
+                entry.insert(edit.with.clone());
+                new.push(place);
+            }
+        }
+        self.edits.extend_from_slice(more);
+        !more.is_empty()
+    }
+
+    pub(crate) fn done(self) -> Vec<Edit> {
+        self.edits
+    }
 }
 
 #[cfg(test)]
@@ -78,6 +119,26 @@ mod tests {
         fn never_panics(text in "\\PC{0,20}", spans in proptest::collection::vec((0usize..30, 0usize..30), 0..5)) {
             let edits: Vec<_> = spans.iter().map(|(a, b)| edit(*a..*b, "x")).collect();
             let _ = apply(&text, &edits);
+        }
+
+        #[test]
+        fn what_is_added_can_be_made(
+            changes in proptest::collection::vec(
+                proptest::collection::vec((0usize..12, 0usize..4, "[xy]?"), 0..3), 0..8),
+        ) {
+            let text = "zehn Zeichen";
+            let mut together = Together::new(text);
+            let mut all: Vec<Edit> = Vec::new();
+            for more in changes {
+                let more: Vec<Edit> = more.iter().map(|(at, n, with)| edit(*at..at + n, with)).collect();
+                let with = [all.clone(), more.clone()].concat();
+                let fits = !more.is_empty() && apply(text, &with).is_ok();
+                prop_assert_eq!(together.add(&more), fits, "{:?} to {:?}", more, all);
+                if fits {
+                    all = with;
+                }
+            }
+            prop_assert_eq!(together.done(), all);
         }
     }
 }

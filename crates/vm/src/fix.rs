@@ -2,7 +2,7 @@
 
 use crate::choice::{self, Choices};
 use crate::document::Document;
-use crate::edit::{self, Edit};
+use crate::edit::{self, Edit, Together};
 use crate::finding::{Finding, Severity};
 use crate::lint::{LintError, Report, lint};
 
@@ -67,33 +67,18 @@ fn round(
     choices: &Choices,
     chosen: &mut usize,
 ) -> (Vec<Edit>, Vec<Finding>) {
-    let text = document.text.as_str();
-    let mut edits: Vec<Edit> = Vec::new();
+    let mut together = Together::new(document.text.as_str());
     let mut taken = Vec::new();
-    let mut add = |more: &[Edit]| {
-        let mut all = edits.clone();
-        all.extend_from_slice(more);
-        let touches = more.iter().any(|new| {
-            edits.iter().any(|old| {
-                old != new && new.span.start < old.span.end && old.span.start < new.span.end
-            })
-        });
-        let fits = !more.is_empty() && !touches && edit::apply(text, &all).is_ok();
-        if fits {
-            edits = all;
-        }
-        fits
-    };
     for finding in &report.findings {
-        if add(&finding.edits) {
+        if together.add(&finding.edits) {
             taken.push(finding.clone());
         }
     }
     // Choices come when the rest is done, so that they see the file as it will be.
     if taken.is_empty() {
         for edit in choice::edits(document, choices) {
-            *chosen += usize::from(add(&[edit]));
+            *chosen += usize::from(together.add(&[edit]));
         }
     }
-    (edits, taken)
+    (together.done(), taken)
 }

@@ -4,21 +4,43 @@ use crate::document::Document;
 use crate::lint::LintError;
 use serde_json::Value;
 use std::ops::Range;
+use std::rc::Rc;
 
 /// A value that is no list and no object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Leaf {
-    /// Keys and indexes from the root.
-    pub(crate) path: Vec<String>,
+    /// Where it is in the document; `None` for the root.
+    path: Option<Rc<Step>>,
     /// The bytes of the value, with its quotes.
     pub(crate) span: Range<usize>,
 }
 
+/// A key or an index, and what it is within. Leaves of one object share what is above it, so that deep
+/// documents and long keys cost nothing.
+#[derive(Debug, PartialEq, Eq)]
+struct Step {
+    name: String,
+    within: Option<Rc<Step>>,
+}
+
 impl Leaf {
+    /// Keys and indexes, the root's last.
+    fn steps(&self) -> impl Iterator<Item = &str> {
+        std::iter::successors(self.path.as_deref(), |step| step.within.as_deref())
+            .map(|step| step.name.as_str())
+    }
+
+    /// Keys and indexes from the root.
+    pub(crate) fn path(&self) -> Vec<&str> {
+        let mut path: Vec<&str> = self.steps().collect();
+        path.reverse();
+        path
+    }
+
     /// Whether the path ends so.
     pub(crate) fn ends(&self, tail: &[&str]) -> bool {
-        self.path.len() >= tail.len()
-            && self.path.iter().rev().zip(tail.iter().rev()).all(|(a, b)| a == b)
+        let mut steps = self.steps();
+        tail.iter().rev().all(|part| steps.next() == Some(part))
     }
 }
 
@@ -32,7 +54,7 @@ pub(crate) struct Json<'a> {
 impl Json<'_> {
     /// The leaf at a path.
     pub(crate) fn at(&self, path: &[&str]) -> Option<&Leaf> {
-        self.leaves.iter().find(|leaf| leaf.path.len() == path.len() && leaf.ends(path))
+        self.leaves.iter().find(|leaf| leaf.ends(path) && leaf.steps().count() == path.len())
     }
 
     /// The text of a leaf that is a string: what stands between its quotes, and where it begins.
@@ -62,10 +84,16 @@ pub(crate) fn read(document: &Document) -> Result<Json<'_>, LintError> {
 
 /// Where the leaves of valid JSON stand.
 fn leaves(text: &str) -> Vec<Leaf> {
-    enum Level {
-        List(usize),
-        Object(Option<String>),
+    /// The list or object that is open, where it is itself, and the step to what comes next in it.
+    struct Level {
+        within: Option<Rc<Step>>,
+        /// The index in a list; `None` in an object.
+        index: Option<usize>,
+        next: Option<Rc<Step>>,
     }
+    let step = |within: &Option<Rc<Step>>, name: String| {
+        Some(Rc::new(Step { name, within: within.clone() }))
+    };
     let bytes = text.as_bytes();
     let mut found = Vec::new();
     let mut levels: Vec<Level> = Vec::new();
@@ -74,14 +102,20 @@ fn leaves(text: &str) -> Vec<Leaf> {
         let start = at;
         at += 1;
         match byte {
-            b'{' => levels.push(Level::Object(None)),
-            b'[' => levels.push(Level::List(0)),
+            b'{' | b'[' => {
+                let within = levels.last().and_then(|level| level.next.clone());
+                let index = (*byte == b'[').then_some(0);
+                let next = index.and_then(|_| step(&within, "0".to_owned()));
+                levels.push(Level { within, index, next });
+            }
             b'}' | b']' => drop(levels.pop()),
-            b',' => match levels.last_mut() {
-                Some(Level::List(index)) => *index += 1,
-                Some(Level::Object(key)) => *key = None,
-                None => {}
-            },
+            b',' => {
+                if let Some(level) = levels.last_mut() {
+                    level.index = level.index.map(|index| index + 1);
+                    level.next =
+                        level.index.and_then(|index| step(&level.within, index.to_string()));
+                }
+            }
             b':' | b' ' | b'\t' | b'\r' | b'\n' => {}
             _ => {
                 if *byte == b'"' {
@@ -100,18 +134,13 @@ fn leaves(text: &str) -> Vec<Leaf> {
                     }
                 }
                 let span = start..at.min(bytes.len());
-                if let Some(Level::Object(key @ None)) = levels.last_mut() {
+                if let Some(level @ Level { index: None, next: None, .. }) = levels.last_mut() {
                     let raw = text.get(span).unwrap_or_default();
-                    *key = Some(serde_json::from_str(raw).unwrap_or_else(|_| raw.to_owned()));
+                    let key = serde_json::from_str(raw).unwrap_or_else(|_| raw.to_owned());
+                    level.next = step(&level.within, key);
                     continue;
                 }
-                let path = levels
-                    .iter()
-                    .map(|level| match level {
-                        Level::List(index) => index.to_string(),
-                        Level::Object(key) => key.clone().unwrap_or_default(),
-                    })
-                    .collect();
+                let path = levels.last().and_then(|level| level.next.clone());
                 found.push(Leaf { path, span });
             }
         }
@@ -129,7 +158,7 @@ mod tests {
         let text = r#"{"a": [1, {"b\"c": "x y"}], "d": true}"#;
         let leaves = leaves(text);
         let all: Vec<(String, &str)> =
-            leaves.iter().map(|l| (l.path.join("/"), &text[l.span.clone()])).collect();
+            leaves.iter().map(|l| (l.path().join("/"), &text[l.span.clone()])).collect();
         let expected =
             [("a/0", "1"), ("a/1/b\"c", "\"x y\""), ("d", "true")].map(|(p, t)| (p.to_owned(), t));
         assert_eq!(all, expected);

@@ -32,6 +32,7 @@ mod persist;
 mod placed;
 mod proxmox;
 mod qemu;
+mod template;
 #[cfg(test)]
 mod testing;
 mod virtualbox;
@@ -39,6 +40,7 @@ mod vmware;
 mod words;
 mod xen;
 mod xml;
+mod yaml;
 
 pub use choice::Choices;
 pub use document::{Document, DocumentError};

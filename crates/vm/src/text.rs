@@ -15,6 +15,8 @@ pub struct Text {
     text: String,
     starts: Vec<usize>,
     encoding: Encoding,
+    /// Whether it has ends of lines as Windows writes them.
+    crlf: bool,
 }
 
 /// How the text stands in its file. A change is written back in the same way.
@@ -38,7 +40,8 @@ impl Text {
     pub fn new(text: String) -> Self {
         let mut starts = vec![0];
         starts.extend(text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i + 1));
-        Self { text, starts, encoding: Encoding::default() }
+        let crlf = text.contains("\r\n");
+        Self { text, starts, encoding: Encoding::default(), crlf }
     }
 
     /// Takes the bytes of a file: UTF-8, UTF-16 with a byte order mark, or some 8-bit code page.
@@ -98,6 +101,45 @@ impl Text {
     #[must_use]
     pub fn slice(&self, span: std::ops::Range<usize>) -> &str {
         self.text.get(span).unwrap_or_default()
+    }
+
+    /// The end of a line, as the text has it.
+    pub(crate) fn line_end(&self) -> &'static str {
+        if self.crlf { "\r\n" } else { "\n" }
+    }
+
+    /// The blanks at the beginning of the line on which an offset stands, in front of it.
+    pub(crate) fn indentation(&self, offset: usize) -> &str {
+        let before = self.line_before(offset);
+        before
+            .get(..before.len() - before.trim_start_matches([' ', '\t']).len())
+            .unwrap_or_default()
+    }
+
+    /// The same if nothing else stands there.
+    pub(crate) fn indent(&self, offset: usize) -> Option<&str> {
+        let blanks = self.indentation(offset);
+        (blanks.len() == self.line_before(offset).len()).then_some(blanks)
+    }
+
+    /// A range with the line on which it stands, if nothing else stands there.
+    pub(crate) fn with_its_line(&self, span: std::ops::Range<usize>) -> std::ops::Range<usize> {
+        let Some(blanks) = self.indent(span.start) else {
+            return span;
+        };
+        let rest = self.slice(span.end..self.text.len());
+        let line = rest.split_inclusive('\n').next().unwrap_or_default();
+        if line.ends_with('\n') && line.trim().is_empty() {
+            return span.start - blanks.len()..span.end + line.len();
+        }
+        span
+    }
+
+    /// The part of a line in front of an offset.
+    fn line_before(&self, offset: usize) -> &str {
+        let line = self.starts.partition_point(|start| *start <= offset).max(1);
+        let start = self.starts.get(line - 1).copied().unwrap_or(0);
+        self.text.get(start..offset).unwrap_or_default()
     }
 
     /// All of it.

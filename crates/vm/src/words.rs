@@ -71,6 +71,18 @@ pub(crate) fn statements(text: &str) -> Vec<(usize, &str)> {
     all
 }
 
+/// The word that ends a here-document, of a text that begins with `<<`, and the length of what names it.
+pub(crate) fn here_document(text: &str) -> Option<(&str, usize)> {
+    let rest = text.strip_prefix("<<").filter(|rest| !rest.starts_with('<'))?;
+    let rest = rest.trim_start_matches(['-', '~', ' ', '\'', '"', '\\']);
+    let ends = |c: char| c.is_whitespace() || ";()|&<>'\"\\`,".contains(c);
+    let end = rest.find(ends).unwrap_or(rest.len());
+    let quote = usize::from(rest.get(end..).is_some_and(|rest| rest.starts_with(['\'', '"'])));
+    rest.get(..end)
+        .filter(|word| !word.is_empty())
+        .map(|word| (word, text.len() - rest.len() + end + quote))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,15 +1,18 @@
-//! An XML text as a tree whose every part knows where it stands. Templates and fragments are taken as
-//! they are.
+//! An XML text as a tree whose every part knows where it stands: the only reader of XML here. Read
+//! leniently, templates and fragments are taken as they are; read strictly, it must be one element.
 
 use crate::lint::LintError;
 use crate::placed::UNKNOWN;
+use crate::template::is_placeholder;
 use crate::text::Text;
 use quick_xml::Reader;
-use quick_xml::events::{BytesStart, Event};
+use quick_xml::events::{BytesRef, BytesStart, Event};
+use std::borrow::Cow;
 use std::ops::Range;
 
-/// Deeper nesting is no configuration.
-const DEEPEST: usize = 200;
+/// Deeper nesting is no configuration. VirtualBox takes 250 snapshots within each other, with two elements
+/// for each (`SETTINGS_SNAPSHOT_DEPTH_MAX`).
+const DEEPEST: usize = 600;
 
 /// An attribute.
 #[derive(Clone, Debug)]
@@ -40,14 +43,18 @@ pub(crate) struct Element {
     pub(crate) empty: bool,
     /// Where its closing tag begins.
     pub(crate) inner_end: usize,
-    /// The text directly in it.
-    pub(crate) text: String,
+    text: String,
 }
 
 impl Element {
     /// The name without a prefix.
     pub(crate) fn local(&self) -> &str {
         self.name.rsplit(':').next().unwrap_or(&self.name)
+    }
+
+    /// The text directly in it, without the blanks around it.
+    pub(crate) fn text(&self) -> &str {
+        self.text.trim()
     }
 
     /// An attribute.
@@ -94,6 +101,14 @@ impl Tree {
         self.elements.iter().filter(move |element| element.local() == name)
     }
 
+    /// All that stands in an element, at whatever depth.
+    pub(crate) fn within(&self, element: &Element) -> &[Element] {
+        // In the order of the text.
+        let place = |at: usize| self.elements.partition_point(|e| e.open.start < at);
+        let range = place(element.open.end)..place(element.whole.end);
+        self.elements.get(range).unwrap_or_default()
+    }
+
     /// Whether an element of this name stands above.
     pub(crate) fn below(&self, element: &Element, name: &str) -> bool {
         let mut parent = element.parent;
@@ -111,12 +126,28 @@ impl Tree {
 
     /// Reads a text from `from` on. What stands behind the last root is not looked at.
     pub(crate) fn parse(text: &Text, from: usize) -> Result<Self, LintError> {
-        let (masked, holes) = mask(text.as_str());
+        Self::read(text, from, false)
+    }
+
+    /// Reads a text that is one element, without templates. What stands behind it is not looked at.
+    pub(crate) fn strict(text: &Text) -> Result<Self, LintError> {
+        let tree = Self::read(text, 0, true)?;
+        if tree.roots.is_empty() {
+            let what = "no valid XML: there is no element".to_owned();
+            return Err(LintError::Syntax { line: 1, column: 1, what });
+        }
+        Ok(tree)
+    }
+
+    fn read(text: &Text, from: usize, strict: bool) -> Result<Self, LintError> {
+        let (masked, holes) =
+            if strict { (Cow::Borrowed(text.as_str()), Vec::new()) } else { mask(text.as_str()) };
         let source = masked.get(from..).unwrap_or_default();
+        let known = if strict { None } else { Some(holes.as_slice()) };
         let mut reader = Reader::from_str(source);
         reader.config_mut().check_end_names = false;
         reader.config_mut().allow_unmatched_ends = true;
-        reader.config_mut().allow_dangling_amp = true;
+        reader.config_mut().allow_dangling_amp = !strict;
         let mut tree = Self { template: !holes.is_empty(), quote: '\'', ..Self::default() };
         let mut stack: Vec<usize> = Vec::new();
         let mut quotes = (0usize, 0usize);
@@ -136,20 +167,12 @@ impl Tree {
                             format!("more than {DEEPEST} elements within each other"),
                         ));
                     }
-                    let index = tree.add(
-                        &tag,
-                        source,
-                        from,
-                        start..end,
-                        false,
-                        &stack,
-                        &holes,
-                        &mut quotes,
-                    );
+                    let index =
+                        tree.add(&tag, source, from, start..end, false, &stack, known, &mut quotes);
                     stack.push(index);
                 }
                 Ok(Event::Empty(tag)) => {
-                    tree.add(&tag, source, from, start..end, true, &stack, &holes, &mut quotes);
+                    tree.add(&tag, source, from, start..end, true, &stack, known, &mut quotes);
                 }
                 Ok(Event::End(tag)) => {
                     let name = tag.name().as_ref().to_owned();
@@ -163,6 +186,9 @@ impl Tree {
                                     element.inner_end = start;
                                     element.whole.end = end;
                                 }
+                            }
+                            if strict && stack.is_empty() {
+                                break;
                             }
                         }
                         _ if tree.template => {}
@@ -184,13 +210,16 @@ impl Tree {
                         }
                     }
                 }
-                Ok(Event::Text(bytes)) => {
-                    if let Some(element) =
-                        stack.last().and_then(|index| tree.elements.get_mut(*index))
-                    {
-                        element.text.push_str(bytes.trim());
+                Ok(Event::Text(bytes)) => tree.say(&stack, &bytes),
+                Ok(Event::CData(bytes)) => tree.say(&stack, &bytes),
+                Ok(Event::GeneralRef(name)) => match resolve(&name) {
+                    Some(meant) => tree.say(&stack, &meant),
+                    None if strict => {
+                        let what = format!("no valid XML: there is no entity {}", &*name);
+                        return Err(fail(start, what));
                     }
-                }
+                    None => {}
+                },
                 Ok(Event::Eof) => break,
                 Ok(_) => {}
                 // Behind what was read, there may be anything: a script, words.
@@ -218,6 +247,13 @@ impl Tree {
         Ok(tree)
     }
 
+    /// Adds a text to the innermost element.
+    fn say(&mut self, stack: &[usize], text: &str) {
+        if let Some(element) = stack.last().and_then(|index| self.elements.get_mut(*index)) {
+            element.text.push_str(text);
+        }
+    }
+
     #[allow(clippy::too_many_arguments)]
     fn add(
         &mut self,
@@ -227,7 +263,7 @@ impl Tree {
         open: Range<usize>,
         empty: bool,
         stack: &[usize],
-        holes: &[Range<usize>],
+        holes: Option<&[Range<usize>]>,
         quotes: &mut (usize, usize),
     ) -> usize {
         // Where the `<` is: text in front of a tag is an event of its own.
@@ -246,11 +282,14 @@ impl Tree {
             }
             let mut value = quick_xml::escape::unescape(raw)
                 .map_or_else(|_| raw.to_owned(), |v| v.into_owned());
-            let inside =
-                |hole: &Range<usize>| hole.start < value_span.end && value_span.start < hole.end;
-            if holes.iter().any(inside) || placeholder(&value) {
-                value.push(UNKNOWN);
-                self.template = true;
+            if let Some(holes) = holes {
+                // They are in order, and none overlaps another one.
+                let next = holes.partition_point(|hole| hole.end <= value_span.start);
+                let inside = holes.get(next).is_some_and(|hole| hole.start < value_span.end);
+                if inside || is_placeholder(&value) {
+                    value.push(UNKNOWN);
+                    self.template = true;
+                }
             }
             let before = source.get(..key_start - from).unwrap_or_default();
             let blank = before.len() - before.trim_end_matches([' ', '\t', '\n', '\r']).len();
@@ -291,21 +330,17 @@ fn offset(source: &str, piece: &str) -> usize {
     (piece.as_ptr() as usize).saturating_sub(source.as_ptr() as usize).min(source.len())
 }
 
-/// Placeholders that are XML as well: `{{ x }}`, `${X}`, `$X`, `%s`, `@X@`, `%(x)s`.
-fn placeholder(value: &str) -> bool {
-    let wrapped = |open: &str, close: &str| {
-        value.find(open).is_some_and(|at| value.get(at..).is_some_and(|rest| rest.contains(close)))
-    };
-    wrapped("{{", "}}")
-        || wrapped("${", "}")
-        || wrapped("%(", ")")
-        || matches!(value, "%s" | "%d" | "%u" | "%v")
-        || (value.len() > 2 && value.starts_with('@') && value.ends_with('@'))
-        || (value.len() > 1 && value.starts_with('$'))
+/// What a reference stands for: a character's number, or one of the five names that XML has by itself.
+fn resolve(name: &BytesRef<'_>) -> Option<String> {
+    match name.resolve_char_ref() {
+        Ok(Some(c)) => Some(c.to_string()),
+        _ => quick_xml::escape::resolve_predefined_entity(name).map(str::to_owned),
+    }
 }
 
-/// The text with templates blanked out, byte for byte as long, and where they stood.
-fn mask(text: &str) -> (String, Vec<Range<usize>>) {
+/// The text with templates blanked out, byte for byte as long, and where they stood: in order, those that
+/// overlap as one.
+fn mask(text: &str) -> (Cow<'_, str>, Vec<Range<usize>>) {
     let mut bytes = text.as_bytes().to_vec();
     let mut holes = Vec::new();
     for (open, close) in [("<%", "%>"), ("{%", "%}"), ("{{", "}}"), ("{#", "#}"), ("<?=", "?>")] {
@@ -326,6 +361,14 @@ fn mask(text: &str) -> (String, Vec<Range<usize>>) {
             at = end;
         }
     }
+    holes.sort_by_key(|hole| hole.start);
+    holes.dedup_by(|next, last| {
+        let overlaps = next.start < last.end;
+        if overlaps {
+            last.end = last.end.max(next.end);
+        }
+        overlaps
+    });
     // Only whole pieces were blanked out, so it is a string still.
-    (String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned()), holes)
+    (String::from_utf8(bytes).map_or(Cow::Borrowed(text), Cow::Owned), holes)
 }

@@ -149,7 +149,7 @@ fn template(json: &Json<'_>, findings: &mut Vec<Finding>) {
         Some((text, start))
     };
     for bitmap in json.leaves.iter().filter(|leaf| leaf.ends(&["bitmap"])) {
-        let path: Vec<&str> = bitmap.path.iter().map(String::as_str).collect();
+        let path = bitmap.path();
         // .../cpuid_modifiers/N/modifiers/M/bitmap
         let Some((above, [.., "modifiers", _, _])) =
             path.len().checked_sub(3).and_then(|at| path.split_at_checked(at))

@@ -1,9 +1,8 @@
 //! Manifests of KubeVirt: machines, instances, templates of them, several in one file, and Helm's.
 //!
-//! `yaml` makes a tree with places; the rules are in `rules`.
+//! [`crate::yaml`] makes a tree with places; the rules are in `rules`.
 
 pub(crate) mod rules;
-mod yaml;
 
 use crate::document::Document;
 use crate::edit::Edit;
@@ -11,8 +10,8 @@ use crate::finding::{Finding, Severity};
 use crate::guest::Guest;
 use crate::lint::{LintError, Report};
 use crate::text::Text;
+use crate::yaml::{self, Key, Node};
 use std::ops::Range;
-use yaml::{Key, Node};
 
 /// Looks at a file.
 pub(crate) fn lint(document: &Document) -> Result<Report, LintError> {

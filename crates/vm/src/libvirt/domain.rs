@@ -125,15 +125,19 @@ impl<'a> Domain<'a> {
 
     /// `<feature name=... policy=...>` of the CPU; the last one counts.
     pub(crate) fn feature(&self, name: &'a str) -> Option<(&'a Element, bool)> {
-        let cpu = self.cpu?;
-        let feature =
-            self.tree.children(cpu, "feature").filter(|f| f.value("name") == Some(name)).last()?;
+        let feature = self.asked(name).filter(|f| f.value("policy") != Some("optional"))?;
         // Without a policy it is `require`.
-        let on = !matches!(feature.value("policy"), Some("disable" | "forbid" | "optional"));
-        if feature.value("policy") == Some("optional") {
-            return None;
-        }
-        Some((feature, on))
+        Some((feature, !matches!(feature.value("policy"), Some("disable" | "forbid"))))
+    }
+
+    /// Whether a feature is there only if the host has it.
+    pub(crate) fn optional(&self, name: &'a str) -> bool {
+        self.asked(name).is_some_and(|feature| feature.value("policy") == Some("optional"))
+    }
+
+    fn asked(&self, name: &'a str) -> Option<&'a Element> {
+        let features = self.tree.children(self.cpu?, "feature");
+        features.filter(|feature| feature.value("name") == Some(name)).last()
     }
 
     /// `mode=` of the CPU; without it and with a model, `custom`.
@@ -193,22 +197,14 @@ impl<'a> Domain<'a> {
         if self.line.apple {
             return Guest::Macos;
         }
-        let inside = |element: &&Element| match self.element {
-            Some(domain) => {
-                domain.whole.start <= element.open.start && element.open.start < domain.whole.end
-            }
-            None => true,
-        };
-        let ids = self.tree.all("os").filter(inside).filter_map(|os| os.value("id"));
+        let inside = self.element.map_or(&*self.tree.elements, |domain| self.tree.within(domain));
+        let all = |name: &'a str| inside.iter().filter(move |element| element.local() == name);
+        let ids = all("os").filter_map(|os| os.value("id"));
         let texts = ["name", "title", "description"];
-        let texts = texts.iter().filter_map(|name| self.child(name)).map(|e| e.text.as_str());
-        let files = self
-            .tree
-            .all("source")
-            .filter(inside)
-            .filter_map(|s| s.value("file").or(s.value("dev")));
-        let loader = ["nvram", "loader"].into_iter().flat_map(|n| self.tree.all(n)).filter(inside);
-        let words = ids.chain(texts).chain(files).chain(loader.map(|e| e.text.as_str()));
+        let texts = texts.iter().filter_map(|name| self.child(name)).map(Element::text);
+        let files = all("source").filter_map(|s| s.value("file").or(s.value("dev")));
+        let loader = ["nvram", "loader"].into_iter().flat_map(all);
+        let words = ids.chain(texts).chain(files).chain(loader.map(Element::text));
         if let Some(guest) = words.into_iter().find_map(Guest::of_words) {
             return guest;
         }

@@ -5,7 +5,7 @@
 
 mod check;
 pub(crate) mod choice;
-mod domain;
+pub(crate) mod domain;
 mod place;
 pub(crate) mod predict;
 pub(crate) mod rules;

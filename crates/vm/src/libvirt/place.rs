@@ -5,24 +5,11 @@ use crate::edit::Edit;
 use crate::text::Text;
 use crate::xml::Element;
 
-/// The blanks in front of an offset, if nothing else stands there on its line.
-fn indent(text: &Text, at: usize) -> Option<&str> {
-    let before = text.slice(0..at);
-    let start = before.rfind('\n').map_or(0, |n| n + 1);
-    let line = before.get(start..).unwrap_or_default();
-    line.chars().all(|c| c == ' ' || c == '\t').then_some(line)
-}
-
-/// The end of a line, as the file writes it.
-fn newline(text: &Text) -> &'static str {
-    if text.as_str().contains("\r\n") { "\r\n" } else { "\n" }
-}
-
 /// One step of indentation.
 fn step(text: &Text, parent: &Element, domain: &Domain<'_>) -> String {
     let outer = parent.parent.and_then(|index| domain.tree.get(index));
-    let inner = indent(text, parent.open.start);
-    match (inner, outer.and_then(|outer| indent(text, outer.open.start))) {
+    let inner = text.indent(parent.open.start);
+    match (inner, outer.and_then(|outer| text.indent(outer.open.start))) {
         (Some(inner), Some(outer)) => {
             inner.strip_prefix(outer).filter(|step| !step.is_empty()).unwrap_or("  ").to_owned()
         }
@@ -43,12 +30,12 @@ pub(super) fn element(domain: &Domain<'_>, name: &str, attributes: &[(&str, &str
 /// Puts an element behind the last child.
 pub(super) fn insert(domain: &Domain<'_>, parent: &Element, xml: &str) -> Edit {
     let text = domain.text;
-    let newline = newline(text);
+    let newline = text.line_end();
     if parent.empty {
         let tag = text.slice(parent.open.clone());
         let kept = tag.trim_end_matches("/>").trim_end().len();
         let from = parent.open.start + kept;
-        let with = match indent(text, parent.open.start) {
+        let with = match text.indent(parent.open.start) {
             Some(outer) => {
                 let step = step(text, parent, domain);
                 format!(">{newline}{outer}{step}{xml}{newline}{outer}</{}>", parent.name)
@@ -60,14 +47,14 @@ pub(super) fn insert(domain: &Domain<'_>, parent: &Element, xml: &str) -> Edit {
     let last = parent.children.last().and_then(|child| domain.tree.get(*child));
     if let Some(last) = last {
         let end = last.whole.end;
-        let with = match indent(text, last.open.start) {
+        let with = match text.indent(last.open.start) {
             Some(inner) => format!("{newline}{inner}{xml}"),
             None => xml.to_owned(),
         };
         return Edit { span: end..end, with };
     }
     let at = parent.open.end;
-    let with = match indent(text, parent.open.start) {
+    let with = match text.indent(parent.open.start) {
         Some(outer) => {
             let step = step(text, parent, domain);
             let rest = text.slice(parent.open.end..parent.inner_end);
@@ -82,20 +69,7 @@ pub(super) fn insert(domain: &Domain<'_>, parent: &Element, xml: &str) -> Edit {
 
 /// Takes an element out, with its line if nothing else stands there.
 pub(super) fn remove(domain: &Domain<'_>, element: &Element) -> Edit {
-    let text = domain.text;
-    let whole = element.whole.clone();
-    let Some(blanks) = indent(text, whole.start) else {
-        return Edit { span: whole, with: String::new() };
-    };
-    let rest = text.slice(whole.end..text.as_str().len());
-    let line = rest.split_inclusive('\n').next().unwrap_or_default();
-    if line.ends_with('\n') && line.trim().is_empty() {
-        return Edit {
-            span: whole.start - blanks.len()..whole.end + line.len(),
-            with: String::new(),
-        };
-    }
-    Edit { span: whole, with: String::new() }
+    Edit { span: domain.text.with_its_line(element.whole.clone()), with: String::new() }
 }
 
 /// Sets an attribute.
@@ -128,9 +102,9 @@ pub(super) fn timer(domain: &Domain<'_>, name: &str, attribute: &str, value: &st
         return None;
     }
     let quote = domain.tree.quote;
-    let with = match indent(domain.text, behind.open.start) {
+    let with = match domain.text.indent(behind.open.start) {
         Some(outer) => {
-            let newline = newline(domain.text);
+            let newline = domain.text.line_end();
             let inner = format!("{outer}{}", if outer.is_empty() { "  " } else { outer });
             format!(
                 "{newline}{outer}<clock offset={quote}utc{quote}>{newline}{inner}{xml}{newline}{outer}</clock>"

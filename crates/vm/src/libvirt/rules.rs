@@ -251,15 +251,6 @@ pub(crate) static XEN_NATIVE_NO_INVTSC: Rule = Rule {
     source: "libvirt src/libxl/libxl_conf.c (11.3.0); xl.cfg(5), nomigrate; xen-tscmode(7)",
 };
 
-pub(crate) static XEN_INVTSC_OK: Rule = Rule {
-    id: "xen-invtsc-native-ok",
-    severity: Severity::Info,
-    summary: "a native, invariant TSC",
-    why: "the guest may use tsc",
-    risk: "Right only for a domain that never migrates.",
-    source: "xen-tscmode(7); libvirt src/libxl/libxl_conf.c (11.3.0)",
-};
-
 pub(crate) static XEN_EMULATED: Rule = Rule {
     id: "lv-xen-tsc-emulated",
     severity: Severity::Warn,
@@ -270,7 +261,7 @@ pub(crate) static XEN_EMULATED: Rule = Rule {
 };
 
 /// All of them.
-pub(crate) static RULES: [&Rule; 26] = [
+pub(crate) static RULES: [&Rule; 25] = [
     &CPU_OVERRIDE,
     &OVERRIDE_LOSES,
     &HPET_ON,
@@ -295,6 +286,5 @@ pub(crate) static RULES: [&Rule; 26] = [
     &DUPLICATE_TIMER,
     &FREQ_ALONE,
     &XEN_NATIVE_NO_INVTSC,
-    &XEN_INVTSC_OK,
     &XEN_EMULATED,
 ];

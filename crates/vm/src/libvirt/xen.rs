@@ -12,7 +12,7 @@ pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
         match timer.value("mode") {
             Some("native") => {
                 if domain.feature("invtsc").is_some_and(|(_, on)| on) {
-                    out.push(Finding::new(&rules::XEN_INVTSC_OK, span));
+                    out.push(Finding::new(&crate::xen::rules::NATIVE_OK, span));
                 } else {
                     let words = "require invtsc in <cpu mode='host-passthrough'>, for a domain that never \
                                  migrates; else leave mode= out";

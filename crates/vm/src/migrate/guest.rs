@@ -1,5 +1,12 @@
 //! What a guest's configuration says of its TSC: no more than is needed to know where it can go.
 
+use crate::libvirt::{self, domain::Domain};
+use crate::placed::Placed;
+use crate::qemu::cpu;
+use crate::qemu::line::Line;
+use crate::qemu::property::Properties;
+use crate::qemu::script::Script;
+use crate::text::Text;
 use clocksmith_facts::Facts;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -75,58 +82,24 @@ pub fn parse(text: &str) -> Result<Guest, GuestError> {
 /// # Errors
 /// No XML, or no domain.
 pub fn clock_of_domain(text: &str) -> Result<Guest, GuestError> {
-    let options = roxmltree::ParsingOptions { nodes_limit: 200_000, ..Default::default() };
-    let document = roxmltree::Document::parse_with_options(text, options)
+    let text = Text::new(text.to_owned());
+    let tree = libvirt::read(&text)
         .map_err(|error| GuestError::Broken(format!("this XML cannot be read: {error}")))?;
-    let root = document.root_element();
     // `virsh snapshot-dumpxml` and saved configurations wrap it.
-    let domain = root.descendants().find(|node| node.has_tag_name("domain"));
-    let Some(domain) = domain else { return Err(GuestError::Kind) };
+    let domains = Domain::all(&tree, &text, "");
+    let domain = domains.first().filter(|domain| domain.element.is_some());
+    let domain = domain.ok_or(GuestError::Kind)?;
     let mut guest = Guest {
-        name: None,
+        name: domain.child("name").map(|name| name.text().to_owned()),
         manager: Manager::Libvirt,
-        invtsc: Some(false),
+        // Whether the host had it when the guest was started decides on an optional one.
+        invtsc: if domain.optional("invtsc") { None } else { domain.invtsc() },
         frequency: Frequency::Absent,
     };
-    for child in domain.children() {
-        match child.tag_name().name() {
-            "name" => guest.name = child.text().map(|name| name.trim().to_owned()),
-            "cpu" => {
-                let passed =
-                    matches!(child.attribute("mode"), Some("host-passthrough" | "maximum"));
-                let off = child.attribute("migratable") == Some("off");
-                guest.invtsc = Some(passed && off);
-                let invtsc = |node: &roxmltree::Node<'_, '_>| {
-                    node.has_tag_name("feature") && node.attribute("name") == Some("invtsc")
-                };
-                if let Some(feature) = child.children().find(invtsc) {
-                    guest.invtsc = match feature.attribute("policy") {
-                        Some("disable" | "forbid") => Some(false),
-                        // Whether the host had it when the guest was started.
-                        Some("optional") => None,
-                        _ => Some(true),
-                    };
-                }
-            }
-            "clock" => {
-                let tsc = child.children().find(|timer| {
-                    timer.has_tag_name("timer") && timer.attribute("name") == Some("tsc")
-                });
-                if let Some(hz) = tsc.and_then(|timer| timer.attribute("frequency")) {
-                    guest.frequency = set(hz, hz.trim().parse().ok())?;
-                }
-            }
-            _ => {}
-        }
+    if let Some(hz) = domain.frequency() {
+        guest.frequency = set(hz, hz.trim().parse().ok())?;
     }
-    let passed: Vec<&str> = domain
-        .children()
-        .filter(|node| node.tag_name().name() == "commandline")
-        .flat_map(|node| node.children())
-        .filter(|node| node.tag_name().name() == "arg")
-        .filter_map(|node| node.attribute("value"))
-        .collect();
-    if let Some(cpu) = last_cpu(passed.into_iter()) {
+    if let Some(cpu) = domain.line.cpu() {
         let raw = clock_of_cpu(cpu)?;
         // libvirt looks at its own XML, QEMU at the last -cpu: with either having it, somebody minds.
         if raw.invtsc != Some(false) {
@@ -139,63 +112,36 @@ pub fn clock_of_domain(text: &str) -> Result<Guest, GuestError> {
     Ok(guest)
 }
 
-/// The clock of a QEMU command line, alone or in a script.
+/// The clock of a QEMU command line: in a script, whose variables are put in, in a log, or as
+/// `/proc/PID/cmdline` has it. The last one with a `-cpu` counts.
 ///
 /// # Errors
 /// There is no `-cpu` in it, or a frequency that is none.
 pub fn clock_of_qemu(text: &str) -> Result<Guest, GuestError> {
-    let words = text.split(|c: char| c.is_whitespace() || matches!(c, '\0' | '\'' | '"'));
-    let words = words.filter(|word| !word.is_empty());
-    let cpu = last_cpu(words).ok_or(GuestError::Kind)?;
-    clock_of_cpu(cpu)
-}
-
-fn last_cpu<'a>(words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let mut last = None;
-    let mut is_value = false;
-    for word in words {
-        if is_value {
-            last = Some(word);
-        }
-        is_value = matches!(word, "-cpu" | "--cpu");
+    if text.contains('\0') {
+        let words: Vec<Placed> = text.split('\0').map(|word| Placed::new(word, 0)).collect();
+        return clock_of_cpu(Line::of_words(&words).cpu().ok_or(GuestError::Kind)?);
     }
-    last
+    let script = Script::read(text);
+    let lines: Vec<Line> = script.commands.iter().map(Line::read).collect();
+    clock_of_cpu(lines.iter().rev().find_map(Line::cpu).ok_or(GuestError::Kind)?)
 }
 
-/// The clock of a value of `-cpu`.
-///
-/// `+feature` and `-feature` count after `feature=on`, whatever their order
-/// (`x86_cpu_parse_featurestr()`, QEMU 2.9 to 10.0); `invtsc` is no migratable feature, so `host` and
-/// `max` have it only with `migratable=off`, or by name.
-///
-/// # Errors
-/// A frequency that is none.
-pub fn clock_of_cpu(value: &str) -> Result<Guest, GuestError> {
-    let mut words = value.split(',');
-    let model = words.next().unwrap_or_default();
-    let (mut plus, mut minus, mut named, mut migratable) = (false, false, None, true);
-    let mut frequency = Frequency::Absent;
-    for word in words {
-        match word.split_once('=').map_or((word, None), |(key, value)| (key, Some(value))) {
-            ("+invtsc", None) => plus = true,
-            ("-invtsc", None) => minus = true,
-            ("invtsc", value) => named = Some(value.is_none_or(on)),
-            ("migratable", Some(value)) => migratable = on(value),
-            ("tsc-frequency", Some(text)) => {
-                let hex = text.strip_prefix("0x").map(|hex| u64::from_str_radix(hex, 16).ok());
-                frequency = set(text, hex.unwrap_or_else(|| text.parse().ok()))?;
-            }
-            ("tsc-freq", Some(text)) => frequency = set(text, metric(text))?,
-            _ => {}
+/// The clock of a value of `-cpu`; what only a run of the script would tell is not known.
+fn clock_of_cpu(cpu: &Properties) -> Result<Guest, GuestError> {
+    let frequency = match cpu::frequency(cpu).and_then(|said| Some((said, said.value.as_ref()?))) {
+        None => Frequency::Absent,
+        Some((_, value)) if value.unknown() => Frequency::Unknown,
+        Some((said, value)) if said.name == "tsc-freq" => {
+            set(value.as_str(), metric(value.as_str()))?
         }
-    }
-    let whole = matches!(model, "host" | "max") && !migratable;
-    let invtsc = !minus && (plus || named.unwrap_or(whole));
-    Ok(Guest { name: None, manager: Manager::Qemu, invtsc: Some(invtsc), frequency })
-}
-
-fn on(value: &str) -> bool {
-    matches!(value, "on" | "yes" | "true" | "y")
+        Some((_, value)) => {
+            let text = value.as_str();
+            let hex = text.strip_prefix("0x").map(|hex| u64::from_str_radix(hex, 16).ok());
+            set(text, hex.unwrap_or_else(|| text.parse().ok()))?
+        }
+    };
+    Ok(Guest { name: None, manager: Manager::Qemu, invtsc: cpu::invtsc(cpu), frequency })
 }
 
 /// `2.5G`, as QEMU reads it (`qemu_strtosz_metric()`), in Hz.

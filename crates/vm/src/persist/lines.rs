@@ -34,15 +34,3 @@ pub(super) fn lines(text: &str) -> Vec<Line<'_>> {
     let next = all.iter().skip(1).map(|(_, line)| *line).chain(std::iter::once(""));
     all.iter().zip(next).map(|((base, text), next)| Line { base: *base, text, next }).collect()
 }
-
-/// The word that ends a here-document which a statement opens, if it opens one.
-pub(super) fn here_document(text: &str) -> Option<&str> {
-    let at = text.find("<<")?;
-    let rest = text.get(at + 2..)?;
-    if rest.starts_with('<') {
-        return None;
-    }
-    let rest = rest.trim_start_matches(['-', '~', ' ', '\'', '"', '\\']);
-    let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
-    rest.get(..end).filter(|word| !word.is_empty())
-}

@@ -18,7 +18,8 @@ use crate::guest::Guest;
 use crate::kind::Kind;
 use crate::lint::{LintError, Report};
 use crate::parameters::{self, Parameter};
-use lines::{Line, here_document, lines};
+use crate::words::here_document;
+use lines::{Line, lines};
 
 /// The rules of this kind.
 pub(crate) const RULES: &[&Rule] = rules::ALL;
@@ -185,7 +186,9 @@ fn script(text: &str, findings: &mut Vec<Finding>) {
                 findings.extend(parameters::judge(&parameters::find(line.text, line.base), false));
                 continue;
             }
-        } else if let Some(end) = here_document(line.text) {
+        } else if let Some((end, _)) =
+            line.text.find("<<").and_then(|at| here_document(line.text.get(at..)?))
+        {
             here = Some((end, grub::appends(line.text)));
         }
         if line.is_comment() {

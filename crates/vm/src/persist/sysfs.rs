@@ -10,6 +10,12 @@ use std::ops::Range;
 const CURRENT: &str = "current_clocksource";
 const UNBIND: &str = "unbind_clocksource";
 
+/// The most spellings of variables that are remembered; two for each.
+const MOST_NAMES: usize = 128;
+
+/// How far above a path its tool is looked for, in lines.
+const FARTHEST: usize = 1000;
+
 /// Variables of a script that hold a file's name, as they are written where they are used.
 #[derive(Debug, Default)]
 pub(super) struct Aliases {
@@ -28,6 +34,9 @@ impl Aliases {
             || name.is_empty()
             || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
         {
+            return;
+        }
+        if self.current.len() + self.unbind.len() >= MOST_NAMES {
             return;
         }
         let both = [format!("${{{name}}}"), format!("${name}")];
@@ -171,7 +180,7 @@ fn renaming_tool(line: &Line<'_>, above: &[Line<'_>]) -> Option<&'static str> {
         text.len() - trimmed.len() + item
     };
     let mut least = indent(line.text);
-    for line in above.iter().rev().filter(|line| !line.text.trim().is_empty()) {
+    for line in above.iter().rev().take(FARTHEST).filter(|line| !line.text.trim().is_empty()) {
         let here = indent(line.text);
         if here < least {
             least = here;

@@ -8,19 +8,15 @@ use crate::choice::Choices;
 use crate::document::Document;
 use crate::edit::Edit;
 use crate::placed::Placed;
+use std::collections::HashSet;
 
 /// The changes of a whole file.
 pub(crate) fn edits(document: &Document, choices: &Choices) -> Vec<Edit> {
     let script = Script::read(document.text.as_str());
-    let mut out: Vec<Edit> = Vec::new();
-    for command in &script.commands {
-        for edit in Line::read(command).cpu().map(|cpu| of_cpu(cpu, choices)).unwrap_or_default() {
-            if !out.contains(&edit) {
-                out.push(edit);
-            }
-        }
-    }
-    out
+    let mut known = HashSet::new();
+    let lines = script.commands.iter().map(Line::read);
+    let edits = lines.flat_map(|l| l.cpu().map(|cpu| of_cpu(cpu, choices)).unwrap_or_default());
+    edits.filter(|edit| known.insert(edit.clone())).collect()
 }
 
 /// The changes of one `-cpu`.

@@ -2,7 +2,12 @@
 //! not understand becomes an unknown part of a word, never a guess.
 
 use crate::placed::Placed;
+use crate::words::here_document;
+use std::collections::HashMap;
 use std::ops::Range;
+
+/// Brackets that are looked for in vain; behind that many, no other one is looked for.
+const MOST_UNBALANCED: usize = 256;
 
 /// A part of a word.
 #[derive(Clone, Debug)]
@@ -44,8 +49,16 @@ pub(crate) struct Statement {
 
 /// Splits a script.
 pub(crate) fn statements(text: &str) -> Vec<Statement> {
-    let mut lexer =
-        Lexer { text, at: 0, out: Vec::new(), now: Statement::default(), here: Vec::new() };
+    let mut lexer = Lexer {
+        text,
+        at: 0,
+        out: Vec::new(),
+        now: Statement::default(),
+        here: Vec::new(),
+        index: None,
+        next: HashMap::new(),
+        unbalanced: 0,
+    };
     lexer.run();
     lexer.out
 }
@@ -55,10 +68,64 @@ struct Lexer<'a> {
     at: usize,
     out: Vec<Statement>,
     now: Statement,
-    here: Vec<String>,
+    here: Vec<&'a str>,
+    index: Option<Index<'a>>,
+    /// Where a mark stands next, as far as it was looked for: nothing is searched twice.
+    next: HashMap<&'static str, usize>,
+    /// How many brackets were looked for in vain.
+    unbalanced: usize,
+}
+
+/// What here-documents are looked for by.
+struct Index<'a> {
+    /// Where the lines of a text, without blanks around it, begin.
+    lines: HashMap<&'a str, Vec<usize>>,
+    /// Where QEMU is named.
+    programs: Vec<usize>,
+}
+
+impl<'a> Index<'a> {
+    fn of(text: &'a str) -> Self {
+        let mut lines: HashMap<&str, Vec<usize>> = HashMap::new();
+        let mut at = 0;
+        for line in text.split_inclusive('\n') {
+            lines.entry(line.trim()).or_default().push(at);
+            at += line.len();
+        }
+        Self { lines, programs: text.match_indices("qemu-").map(|(at, _)| at).collect() }
+    }
+
+    /// Where the line that ends a document begins, and whether QEMU is named before.
+    fn document(&self, name: &str, from: usize, end: usize) -> (usize, bool) {
+        let after = |places: &[usize]| places.get(places.partition_point(|at| *at < from)).copied();
+        let end = self.lines.get(name).and_then(|lines| after(lines)).unwrap_or(end);
+        (end, after(&self.programs).is_some_and(|at| at < end))
+    }
 }
 
 impl<'a> Lexer<'a> {
+    /// Where a mark stands next; the end if nowhere.
+    fn find(&mut self, mark: &'static str) -> usize {
+        match self.next.get(mark) {
+            Some(at) if *at >= self.at => *at,
+            _ => {
+                let at = self.rest().find(mark).map_or(self.text.len(), |n| self.at + n);
+                self.next.insert(mark, at);
+                at
+            }
+        }
+    }
+
+    /// The length of a bracketed piece at the beginning of a text.
+    fn balanced(&mut self, text: &str, open: char, close: char) -> Option<usize> {
+        if self.unbalanced > MOST_UNBALANCED {
+            return None;
+        }
+        let length = balanced(text, open, close);
+        self.unbalanced += usize::from(length.is_none());
+        length
+    }
+
     fn rest(&self) -> &'a str {
         self.text.get(self.at..).unwrap_or_default()
     }
@@ -164,32 +231,23 @@ impl<'a> Lexer<'a> {
 
     /// `<<EOF`: remembers the delimiter.
     fn here_document(&mut self) {
-        self.at += 2;
-        if self.peek() == Some('-') {
-            self.at += 1;
+        match here_document(self.rest()) {
+            Some((name, end)) => {
+                self.here.push(name);
+                self.at += end;
+            }
+            None => self.at += 2,
         }
-        let rest = self.rest();
-        let end = rest.find(['\n', ' ', ';', ')', '|', '&', '>']).unwrap_or(rest.len());
-        let name = rest.get(..end).unwrap_or_default().trim_matches(['\'', '"', '\\']);
-        if !name.is_empty() {
-            self.here.push(name.to_owned());
-        }
-        self.at += end;
     }
 
     /// Behind the line: the documents. One that has a command line of QEMU in it is a script too.
     fn here_documents(&mut self) {
         for name in std::mem::take(&mut self.here) {
-            let rest = self.rest();
-            let mut length = 0;
-            for line in rest.split_inclusive('\n') {
-                if line.trim() == name {
-                    break;
-                }
-                length += line.len();
-            }
-            if !rest.get(..length).unwrap_or_default().contains("qemu-") {
-                self.at += length;
+            let (text, from) = (self.text, self.at);
+            let index = self.index.get_or_insert_with(|| Index::of(text));
+            let (end, script) = index.document(name, from, text.len());
+            if !script {
+                self.at = end;
             }
         }
     }
@@ -248,7 +306,6 @@ impl<'a> Lexer<'a> {
     }
 
     fn double(&mut self, text: &mut Placed, pieces: &mut Vec<Piece>) {
-        let begun = self.at;
         self.at += 1;
         if closing(self.rest()).is_none() {
             return;
@@ -281,21 +338,18 @@ impl<'a> Lexer<'a> {
                 }
             }
         }
-        let _ = begun;
     }
 
     fn template(&mut self, text: &mut Placed, pieces: &mut Vec<Piece>) {
         let at = self.at;
-        match self.rest().find("}}") {
-            Some(length) if !self.rest().get(..length).unwrap_or_default().contains('\n') => {
-                self.at += length + 2;
-                flush(text, pieces);
-                pieces.push(Piece::Opaque { at });
-            }
-            _ => {
-                text.push('{', at);
-                self.at += 1;
-            }
+        let close = self.find("}}");
+        if close < self.text.len() && close < self.find("\n") {
+            self.at = close + 2;
+            flush(text, pieces);
+            pieces.push(Piece::Opaque { at });
+        } else {
+            text.push('{', at);
+            self.at += 1;
         }
     }
 
@@ -313,7 +367,7 @@ impl<'a> Lexer<'a> {
         }
         let next = rest.get(1..).unwrap_or_default();
         if next.starts_with('(') {
-            let length = balanced(next, '(', ')').map_or(1, |n| n + 1);
+            let length = self.balanced(next, '(', ')').map_or(1, |n| n + 1);
             let inner = rest.get(2..length.saturating_sub(1)).unwrap_or_default();
             let whole = if name_length(inner) == inner.len() && !inner.is_empty() {
                 Piece::Variable { name: inner.to_owned(), default: None, quoted, at }
@@ -323,7 +377,7 @@ impl<'a> Lexer<'a> {
             return piece(length, whole, self);
         }
         if next.starts_with('{') {
-            let Some(n) = balanced(next, '{', '}') else {
+            let Some(n) = self.balanced(next, '{', '}') else {
                 return piece(1, Piece::Opaque { at }, self);
             };
             let inner = next.get(1..n - 1).unwrap_or_default();

@@ -19,6 +19,7 @@ use crate::guest::Guest;
 use crate::lint::{LintError, Report};
 use line::Line;
 use script::{Command, Script};
+use std::collections::HashSet;
 
 /// Looks at a file with command lines of QEMU.
 pub(crate) fn lint(document: &Document) -> Result<Report, LintError> {
@@ -32,8 +33,12 @@ pub(crate) fn lint(document: &Document) -> Result<Report, LintError> {
         });
     };
     let named = Guest::of_words(&document.name);
-    let mut report =
-        Report { guest: Guest::Unknown, partial: first.program.is_none(), findings: Vec::new() };
+    let mut report = Report {
+        guest: Guest::Unknown,
+        partial: first.program.is_none() || script.cut,
+        findings: Vec::new(),
+    };
+    let mut known = HashSet::new();
     for command in &script.commands {
         let line = Line::read(command);
         let guest = match line.guest() {
@@ -45,9 +50,7 @@ pub(crate) fn lint(document: &Document) -> Result<Report, LintError> {
         }
         report.partial |= line.unknown;
         for finding in command_findings(&script, command, &line, guest) {
-            let same =
-                |known: &Finding| known.rule.id == finding.rule.id && known.span == finding.span;
-            if !report.findings.iter().any(same) {
+            if known.insert((finding.rule.id, finding.span.clone())) {
                 report.findings.push(finding);
             }
         }

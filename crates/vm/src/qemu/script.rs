@@ -2,6 +2,7 @@
 
 use super::lexer::{Piece, Statement, Word, name_length, statements};
 use crate::placed::{Placed, UNKNOWN};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -9,6 +10,11 @@ use std::ops::Range;
 const MOST_WORDS: usize = 4096;
 /// The most command lines of one file, the values of a variable that depend on a condition included.
 const MOST_COMMANDS: usize = 256;
+/// The most that variables are put in for, in bytes. A script has some kilobytes; only variables that
+/// double each other, or a long one that is used again and again, come to this.
+const MOST_EXPANDED: usize = 4 << 20;
+/// The most that runs under conditions, in pieces.
+const MOST_CONDITIONS: usize = 2048;
 
 /// A command line of QEMU.
 #[derive(Clone, Debug)]
@@ -27,31 +33,39 @@ pub(crate) struct Script {
     conditional: Vec<Range<usize>>,
     /// Pieces of conditions that ask for a version of QEMU or for a feature of the host are somewhere.
     pub(crate) asks: bool,
+    /// Whether there is more in it than is looked at: what is absent may be there all the same.
+    pub(crate) cut: bool,
 }
 
 impl Script {
     /// Whether what stands at an offset runs under a condition under which the command does not.
     pub(crate) fn conditional(&self, command: &Command, at: usize) -> bool {
         let home = command.program.as_ref().map_or(usize::MAX, |program| program.span().start);
-        self.conditional.iter().any(|range| range.contains(&at) && !range.contains(&home))
+        self.cut
+            || self.conditional.iter().any(|range| range.contains(&at) && !range.contains(&home))
     }
 
     /// Reads a file: a script, a unit, a Makefile, or options alone.
     pub(crate) fn read(text: &str) -> Self {
         let statements = statements(text);
-        let mut script = Self { conditional: conditions(&statements), ..Self::default() };
+        let conditional = conditions(&statements);
+        let all = united(&conditional);
+        let mut script = Self { cut: conditional.len() > MOST_CONDITIONS, ..Self::default() };
+        script.conditional = conditional.into_iter().take(MOST_CONDITIONS).collect();
         script.asks = text.contains("/proc/cpuinfo") || text.contains("--version");
         let mut variables = Variables::default();
         for statement in &statements {
-            let under = script.conditional.iter().any(|range| range.contains(&begin(statement)));
+            let at = begin(statement);
+            let before = all.partition_point(|range| range.start <= at);
+            let under = before.checked_sub(1).and_then(|n| all.get(n)).is_some_and(|r| at < r.end);
             let rest = variables.assign(statement, under);
             if script.commands.len() >= MOST_COMMANDS {
+                script.cut = true;
                 break;
             }
             script.take(&variables.expand(rest, None));
             for name in variables.named(rest) {
-                let others = variables.others.get(&name).cloned().unwrap_or_default();
-                for other in others.iter().take(8) {
+                for other in variables.others.get(&name).into_iter().flatten().take(8) {
                     script.take(&variables.expand(rest, Some((&name, other))));
                 }
             }
@@ -59,6 +73,7 @@ impl Script {
         if script.commands.is_empty() {
             script.pool(&variables, &statements);
         }
+        script.cut |= variables.exhausted();
         script
     }
 
@@ -130,6 +145,20 @@ fn conditions(statements: &[Statement]) -> Vec<Range<usize>> {
     ranges
 }
 
+/// The same ranges in order, those that overlap as one.
+fn united(ranges: &[Range<usize>]) -> Vec<Range<usize>> {
+    let mut sorted = ranges.to_vec();
+    sorted.sort_by_key(|range| range.start);
+    let mut out: Vec<Range<usize>> = Vec::new();
+    for range in sorted {
+        match out.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => out.push(range),
+        }
+    }
+    out
+}
+
 #[derive(Clone, Debug)]
 enum Value {
     Scalar(Placed),
@@ -141,9 +170,40 @@ struct Variables {
     now: BTreeMap<String, Value>,
     /// What a variable may be instead.
     others: BTreeMap<String, Vec<Value>>,
+    /// The bytes that were put in for variables, and the words.
+    spent: Cell<usize>,
+}
+
+impl Value {
+    /// What it costs to put it in.
+    fn cost(&self) -> usize {
+        match self {
+            Self::Scalar(text) => text.as_str().len(),
+            Self::Array(words) => words.iter().map(|word| word.as_str().len() + 64).sum(),
+        }
+    }
 }
 
 impl Variables {
+    /// Whether no more variables are put in: they are unknown then.
+    fn exhausted(&self) -> bool {
+        self.spent.get() > MOST_EXPANDED
+    }
+
+    /// The value of a variable, to be put in once.
+    fn value<'v>(&'v self, name: &str, with: Option<(&String, &'v Value)>) -> Option<&'v Value> {
+        let value = match with {
+            Some((known, value)) if known == name => value,
+            _ => self.now.get(name)?,
+        };
+        self.spend(value.cost());
+        (!self.exhausted()).then_some(value)
+    }
+
+    fn spend(&self, bytes: usize) {
+        self.spent.set(self.spent.get().saturating_add(bytes));
+    }
+
     /// Takes the assignments at the beginning of a statement, and returns the words behind them.
     fn assign<'s>(&mut self, statement: &'s Statement, under: bool) -> &'s [Word] {
         let words = statement.words.as_slice();
@@ -226,6 +286,14 @@ impl Variables {
     }
 
     fn set(&mut self, name: &str, value: Value, append: bool, under: bool) {
+        if (append || under)
+            && let Some(old) = self.now.get(name)
+        {
+            self.spend(old.cost());
+            if self.exhausted() {
+                return;
+            }
+        }
         let value = match (self.now.get(name), append) {
             (Some(Value::Scalar(old)), true) => {
                 let mut text = old.clone();
@@ -287,13 +355,13 @@ impl Variables {
             let mut any = word.pieces.is_empty();
             for piece in &word.pieces {
                 if let Piece::Variable { name, quoted, .. } = piece {
-                    let value = match with {
-                        Some((known, value)) if known == name => Some(value),
-                        _ => self.now.get(name),
-                    };
-                    let parts = match value {
+                    let parts = match self.value(name, with) {
                         Some(Value::Array(parts)) => Some(parts.clone()),
-                        Some(Value::Scalar(scalar)) if !quoted => Some(scalar.words()),
+                        Some(Value::Scalar(scalar)) if !quoted => {
+                            // Each word is a string of its own.
+                            self.spend(scalar.as_str().len() * 7);
+                            Some(scalar.words())
+                        }
                         _ => None,
                     };
                     if let Some(parts) = parts {
@@ -323,27 +391,21 @@ impl Variables {
         match piece {
             Piece::Literal(literal) => text.append(literal),
             Piece::Opaque { at } => text.push(UNKNOWN, *at),
-            Piece::Variable { name, default, at, .. } => {
-                let value = match with {
-                    Some((known, value)) if known == name => Some(value),
-                    _ => self.now.get(name),
-                };
-                match value {
-                    Some(Value::Scalar(value)) => text.append(value),
-                    Some(Value::Array(values)) => {
-                        for (n, value) in values.iter().enumerate() {
-                            if n > 0 {
-                                text.push(' ', *at);
-                            }
-                            text.append(value);
+            Piece::Variable { name, default, at, .. } => match self.value(name, with) {
+                Some(Value::Scalar(value)) => text.append(value),
+                Some(Value::Array(values)) => {
+                    for (n, value) in values.iter().enumerate() {
+                        if n > 0 {
+                            text.push(' ', *at);
                         }
+                        text.append(value);
                     }
-                    None => match default {
-                        Some(default) => text.append(default),
-                        None => text.push(UNKNOWN, *at),
-                    },
                 }
-            }
+                None => match default {
+                    Some(default) if !self.exhausted() => text.append(default),
+                    _ => text.push(UNKNOWN, *at),
+                },
+            },
         }
     }
 }

@@ -3,7 +3,9 @@
 
 use super::tsc::{Engine, Era, Key, Keys, ModeKey};
 use crate::guest::Guest;
+use crate::template::in_plain_value as is_template;
 use std::ops::Range;
+use std::rc::Rc;
 
 /// A value and where it stands.
 #[derive(Clone, Debug)]
@@ -48,7 +50,7 @@ pub(crate) struct Machine {
     pub(crate) own_file: bool,
     pub(crate) hpet: Option<Setting>,
     pub(crate) engine: Option<Setting>,
-    pub(crate) extra: Vec<Extra>,
+    pub(crate) extra: Rc<Vec<Extra>>,
     /// Where another key can be put, and the text before and after it.
     pub(crate) insert: Option<(usize, String, String)>,
     /// What is not said has its default. It is not so in a script, which may change a machine that
@@ -146,12 +148,6 @@ impl Machine {
             Some(os) => guest(&os.value),
         }
     }
-}
-
-/// Whether a text is filled in later.
-pub(crate) fn is_template(text: &str) -> bool {
-    ["$", "{{", "<%", "%", "#{", "@"].iter().any(|mark| text.contains(mark))
-        || text.starts_with('<')
 }
 
 /// What an operating system's id says. Source: `Global::sOSTypes` in `src/VBox/Main/src-all/Global.cpp`

@@ -15,7 +15,8 @@ use crate::document::Document;
 use crate::finding::{Finding, Rule, Severity};
 use crate::guest::Guest;
 use crate::lint::{LintError, Report};
-use machine::{Extra, Machine, is_template};
+use crate::template::in_plain_value as is_template;
+use machine::{Extra, Machine};
 use std::collections::HashSet;
 use tsc::{Effective, Engine, Era, Key, Mode, ModeKey, Refusal};
 
@@ -38,8 +39,8 @@ pub(crate) fn lint(document: &Document) -> Result<Report, LintError> {
     };
     let guest = machines.first().map_or(Guest::Unknown, |machine| machine.guest().0);
     let mut findings = Vec::new();
-    for machine in &machines {
-        judge(machine, &mut findings);
+    for (index, machine) in machines.iter().enumerate() {
+        judge(machine, index == 0, &mut findings);
     }
     // A key of the machine counts for its snapshots, but is one finding.
     let mut seen = HashSet::new();
@@ -51,6 +52,8 @@ pub(crate) fn lint(document: &Document) -> Result<Report, LintError> {
 
 struct Judge<'a> {
     machine: &'a Machine,
+    /// Whether it is the first one: a file's keys count for all of its snapshots.
+    first: bool,
     findings: &'a mut Vec<Finding>,
 }
 
@@ -79,8 +82,8 @@ impl Judge<'_> {
     }
 }
 
-fn judge(machine: &Machine, findings: &mut Vec<Finding>) {
-    let mut judge = Judge { machine, findings };
+fn judge(machine: &Machine, first: bool, findings: &mut Vec<Finding>) {
+    let mut judge = Judge { machine, first, findings };
     let refuses = keys(&mut judge);
     mode(&mut judge, refuses);
     provider(&mut judge);
@@ -95,10 +98,14 @@ fn keys(judge: &mut Judge<'_>) -> bool {
     let machine = judge.machine;
     let keys = machine.keys();
     let mut refuses = false;
-    for extra in &machine.extra {
+    for extra in machine.extra.iter() {
         let Some(name) = extra.tm() else { continue };
         let Some(key) = Key::ALL.into_iter().find(|key| key.name() == name) else {
             if !tsc::known(name) && !is_template(name) {
+                refuses = true;
+                if !judge.first && machine.own_file {
+                    continue;
+                }
                 let near = Key::ALL.iter().find(|key| key.name().eq_ignore_ascii_case(name));
                 let fix = near.map_or_else(
                     || "remove the key".to_owned(),
@@ -111,13 +118,14 @@ fn keys(judge: &mut Judge<'_>) -> bool {
                     finding = finding.edit(remove.clone(), "");
                 }
                 judge.findings.push(finding);
-                refuses = true;
             }
             continue;
         };
         if key.is_old() {
-            old_key(judge, extra, key);
             refuses = true;
+            if judge.first || !machine.own_file {
+                old_key(judge, extra, key);
+            }
         }
     }
     // `keys` counts the last value of each.

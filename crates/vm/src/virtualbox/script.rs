@@ -3,7 +3,9 @@
 use super::machine::{self, Extra, Machine, Setting};
 use crate::document::Document;
 use crate::words::{Word, statements, words};
+use std::collections::HashMap;
 use std::ops::Range;
+use std::rc::Rc;
 
 fn setting(word: &Word<'_>) -> Setting {
     Setting { value: word.text.to_owned(), span: word.span.clone() }
@@ -19,21 +21,27 @@ fn is_comment(line: &str) -> bool {
         || lower.starts_with("rem ")
 }
 
-/// The machine whose settings a command changes; one script may make several.
-fn named<'m>(
-    all: &'m mut Vec<(String, Machine)>,
-    name: &str,
-    word: &Word<'_>,
-) -> Option<&'m mut Machine> {
-    let at = match all.iter().position(|(known, _)| known == name) {
-        Some(at) => at,
-        None => {
-            let head = word.span.clone();
-            all.push((name.to_owned(), Machine { head, ..Machine::default() }));
-            all.len() - 1
+/// The machines of a script, in the order of their first lines.
+#[derive(Default)]
+struct Machines {
+    all: Vec<Machine>,
+    names: HashMap<String, usize>,
+}
+
+impl Machines {
+    /// The machine whose settings a command changes; one script may make several.
+    fn named(&mut self, name: &str, word: &Word<'_>) -> Option<&mut Machine> {
+        let at = *self.names.entry(name.to_owned()).or_insert(self.all.len());
+        if at == self.all.len() {
+            self.all.push(Machine { head: word.span.clone(), ..Machine::default() });
         }
-    };
-    all.get_mut(at).map(|(_, machine)| machine)
+        self.all.get_mut(at)
+    }
+}
+
+/// Whether a word begins a command, so that the words before it end.
+fn begins_command(word: &Word<'_>) -> bool {
+    ["modifyvm", "createvm", "setextradata"].iter().any(|name| word.text.eq_ignore_ascii_case(name))
 }
 
 /// The value of an option: the word after it, or what follows `=`.
@@ -84,10 +92,11 @@ fn extra(
     let value = rest
         .get(1)
         .filter(|word| !word.text.is_empty() && !matches!(word.text, "&&" | "||" | "&" | "|"));
-    machine.extra.retain(|known| known.name != key.text);
+    let all = Rc::make_mut(&mut machine.extra);
+    all.retain(|known| known.name != key.text);
     let Some(value) = value else { return };
     let length = line.trim_end().len();
-    machine.extra.push(Extra {
+    all.push(Extra {
         name: key.text.to_owned(),
         value: setting(value),
         whole: base + (line.len() - line.trim_start().len())..base + length,
@@ -123,35 +132,46 @@ fn joined(text: &str) -> Vec<(usize, &str)> {
 /// Reads a script. Each machine that it names is one, in the order of their first lines.
 pub(super) fn read(document: &Document) -> Vec<Machine> {
     let text = document.text.as_str();
-    let mut all: Vec<(String, Machine)> = Vec::new();
+    let mut all = Machines::default();
     let mut common = Machine::default();
     for (base, line) in joined(text) {
         if is_comment(line) {
             continue;
         }
         let mut words = words(line, base);
+        // A statement may have lines that are comments.
+        let mut own = (base, false);
         words.retain(|word| {
-            let before = text.get(..word.span.start).unwrap_or_default();
-            let own = before.rfind('\n').map_or(0, |at| at + 1);
-            !is_comment(text.get(own..).unwrap_or_default())
+            let between = text.get(own.0..word.span.start).unwrap_or_default();
+            if let Some(end) = between.rfind('\n') {
+                let from = own.0 + end + 1;
+                own.1 = is_comment(text.get(from..).unwrap_or_default());
+            }
+            own.0 = word.span.start.max(own.0);
+            !own.1
         });
         let mut known = false;
         for (index, word) in words.iter().enumerate() {
-            let rest = words.get(index + 2..).unwrap_or_default();
+            if !begins_command(word) {
+                continue;
+            }
+            let after = words.get(index + 1..).unwrap_or_default();
+            let next = after.iter().position(begins_command).unwrap_or(after.len());
+            let after = after.get(..next).unwrap_or_default();
+            let rest = after.get(1..).unwrap_or_default();
             let name = words.get(index + 1).map(|word| word.text.to_owned());
             match word.text.to_ascii_lowercase().as_str() {
                 "modifyvm" => {
-                    if let Some(machine) = name.and_then(|name| named(&mut all, &name, word)) {
+                    if let Some(machine) = name.and_then(|name| all.named(&name, word)) {
                         options(machine, rest);
                     }
                     known = true;
                 }
                 "createvm" => {
-                    let after = words.get(index + 1..).unwrap_or_default();
                     let at_name =
                         after.iter().position(|word| word.text == "--name" || word.text == "-n");
                     let name = at_name.and_then(|at| after.get(at + 1)).map(|word| word.text);
-                    if let Some(machine) = named(&mut all, name.unwrap_or_default(), word) {
+                    if let Some(machine) = all.named(name.unwrap_or_default(), word) {
                         machine.complete = true;
                         options(machine, after);
                     }
@@ -165,7 +185,7 @@ pub(super) fn read(document: &Document) -> Vec<Machine> {
                     let end = end
                         + usize::from(after.starts_with('\r'))
                         + usize::from(after.contains('\n'));
-                    if let Some(machine) = name.and_then(|name| named(&mut all, &name, word)) {
+                    if let Some(machine) = name.and_then(|name| all.named(&name, word)) {
                         extra(machine, line, base, rest, alone.then_some(base..end));
                     }
                     known = true;
@@ -177,8 +197,9 @@ pub(super) fn read(document: &Document) -> Vec<Machine> {
             assignments(&mut common, line, &words);
         }
     }
-    all.into_iter()
-        .map(|(_, mut machine)| {
+    all.all
+        .into_iter()
+        .map(|mut machine| {
             machine.cpus = machine.cpus.or_else(|| common.cpus.clone());
             machine.os = machine.os.or_else(|| common.os.clone());
             machine.hint = common.hint;

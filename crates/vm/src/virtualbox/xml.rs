@@ -6,67 +6,27 @@ use super::machine::{Extra, Machine, Setting};
 use super::tsc::Era;
 use crate::document::Document;
 use crate::lint::LintError;
-use quick_xml::Reader;
-use quick_xml::events::{BytesStart, Event};
-use std::ops::Range;
+use crate::text::Text;
+use crate::xml::{Element, Tree};
+use std::rc::Rc;
+
+/// The most snapshots that are looked at; the keys of the machine count for each of them. VirtualBox
+/// takes 250 within each other (`SETTINGS_SNAPSHOT_DEPTH_MAX`).
+const MOST_SNAPSHOTS: usize = 250;
 
 /// What the file has.
 pub(super) struct File {
     /// The machine first, then its snapshots, as they stand.
     pub(super) machines: Vec<Machine>,
-    /// Whether the root element is missing its machine, as in `VirtualBox.xml`.
+    /// Whether the root element is missing its machine, as in `VirtualBox.xml`, or not all of it was
+    /// looked at.
     pub(super) partial: bool,
 }
 
 /// An attribute with the place of its value.
-fn attribute(text: &str, element: &BytesStart<'_>, name: &str) -> Option<Setting> {
-    for attribute in element.attributes().with_checks(false).flatten() {
-        if attribute.key.as_ref() != name {
-            continue;
-        }
-        let raw: &str = &attribute.value;
-        // The reader lends slices of the text, so an address tells the place.
-        let start = (raw.as_ptr() as usize).checked_sub(text.as_ptr() as usize)?;
-        let span = start..start.checked_add(raw.len())?;
-        let raw = text.get(span.clone())?;
-        let value = quick_xml::escape::unescape(raw)
-            .map_or_else(|_| raw.to_owned(), std::borrow::Cow::into_owned);
-        return Some(Setting { value, span });
-    }
-    None
-}
-
-/// The element with the line it stands on, if nothing else stands there.
-fn with_its_line(text: &str, span: Range<usize>) -> Range<usize> {
-    let before = text.get(..span.start).unwrap_or_default();
-    let start = before.rfind('\n').map_or(0, |at| at + 1);
-    let after = text.get(span.end..).unwrap_or_default();
-    let end = after.find('\n').map_or(text.len(), |at| span.end + at + 1);
-    let blank = |range: Range<usize>| text.get(range).is_some_and(|part| part.trim().is_empty());
-    if start > 0 && blank(start..span.start) && blank(span.end..end) { start..end } else { span }
-}
-
-/// The blank text before `at` on its line.
-fn indentation(text: &str, at: usize) -> &str {
-    let line = text.get(..at).and_then(|before| before.rsplit('\n').next()).unwrap_or_default();
-    line.get(..line.len() - line.trim_start().len()).unwrap_or_default()
-}
-
-fn line_end(text: &str) -> &'static str {
-    if text.contains("\r\n") { "\r\n" } else { "\n" }
-}
-
-struct Walk<'a> {
-    text: &'a str,
-    stack: Vec<String>,
-    machines: Vec<Machine>,
-    /// Which machine an element belongs to: indexes, innermost last.
-    within: Vec<usize>,
-    extra: Vec<Extra>,
-    insert: Option<(usize, String, String)>,
-    /// Whether the machine has extra data.
-    extra_data: bool,
-    era: Option<Era>,
+fn setting(element: &Element, name: &str) -> Option<Setting> {
+    let attribute = element.attribute(name)?;
+    Some(Setting { value: attribute.value.clone(), span: attribute.value_span.clone() })
 }
 
 /// The version attribute of the root: a file of settings 1.15 or later was written by 5.0 or later;
@@ -78,174 +38,130 @@ fn era(version: &str) -> Option<Era> {
     ((major, minor) >= (1, 15)).then_some(Era::Five)
 }
 
+/// Below what the settings of a machine stand. Elements of the same name elsewhere do not count.
+fn holds_settings(parent: &str) -> bool {
+    matches!(parent, "Hardware" | "BIOS" | "Platform" | "x86")
+}
+
+/// What the elements say so far.
+struct Walk<'a> {
+    text: &'a Text,
+    machines: Vec<Machine>,
+    extra: Vec<Extra>,
+    insert: Option<(usize, String, String)>,
+    /// Whether the machine has extra data.
+    extra_data: bool,
+}
+
 impl Walk<'_> {
-    fn open(&mut self, element: &BytesStart<'_>, span: Range<usize>, empty: bool) {
+    /// Takes an element. `owner` is the machine, or the snapshot, that it is in; returns the one that its
+    /// children are in.
+    fn take(&mut self, element: &Element, parent: &str, owner: Option<usize>) -> Option<usize> {
         let text = self.text;
-        let name = element.name().as_ref().to_owned();
-        let get = |attribute_name: &str| attribute(text, element, attribute_name);
-        let parent = self.stack.last().cloned().unwrap_or_default();
-        let parent = parent.as_str();
-        match name.as_str() {
-            "VirtualBox" if self.stack.is_empty() => {
-                self.era = get("version").and_then(|version| era(&version.value));
-            }
-            "Machine" | "Snapshot" => {
+        let get = |name: &str| setting(element, name);
+        match element.name.as_str() {
+            name @ ("Machine" | "Snapshot") => {
                 let snapshot =
                     (name == "Snapshot").then(|| get("name").map(|n| n.value).unwrap_or_default());
-                self.within.push(self.machines.len());
                 // A snapshot keeps the machine's operating system.
                 let os = get("OSType").or_else(|| self.machines.first().and_then(|m| m.os.clone()));
                 self.machines.push(Machine {
                     snapshot,
-                    head: span.clone(),
+                    head: element.open.clone(),
                     os,
                     complete: true,
                     own_file: true,
                     ..Machine::default()
                 });
+                return Some(self.machines.len() - 1);
             }
             "ExtraDataItem" => {
                 if let (Some(key), Some(value)) = (get("name"), get("value"))
                     && key.value.starts_with("VBoxInternal")
                 {
-                    let remove = Some(with_its_line(text, span.clone()));
-                    self.extra.push(Extra { name: key.value, value, whole: span.clone(), remove });
+                    let whole = element.open.clone();
+                    let remove = Some(text.with_its_line(whole.clone()));
+                    self.extra.push(Extra { name: key.value, value, whole, remove });
                 }
             }
             "ExtraData" if parent == "Machine" => {
-                let before = format!("{}{}  ", line_end(text), indentation(text, span.start));
+                let indent = text.indentation(element.open.start);
+                let before = format!("{}{indent}  ", text.line_end());
                 // An empty element has no inside.
-                self.insert = Some((span.end, before, String::new())).filter(|_| !empty);
+                self.insert = (!element.empty).then(|| (element.open.end, before, String::new()));
                 self.extra_data = true;
             }
-            _ => self.setting(&name, element, parent),
-        }
-        if empty {
-            if matches!(name.as_str(), "Machine" | "Snapshot") {
-                self.within.pop();
-            }
-        } else {
-            if name == "Hardware" && parent == "Machine" && !self.extra_data {
+            "Hardware" if parent == "Machine" && !element.empty && !self.extra_data => {
                 // No extra data yet: it stands before the hardware.
-                let (end, indent) = (line_end(text), indentation(text, span.start));
+                let (end, indent) = (text.line_end(), text.indentation(element.open.start));
                 let before = format!("<ExtraData>{end}{indent}  ");
                 let after = format!("{end}{indent}</ExtraData>{end}{indent}");
-                self.insert = Some((span.start, before, after));
+                self.insert = Some((element.open.start, before, after));
             }
-            self.stack.push(name);
-        }
-    }
-
-    /// A setting below `Hardware`. Elements of the same name elsewhere do not count.
-    fn setting(&mut self, name: &str, element: &BytesStart<'_>, parent: &str) {
-        let text = self.text;
-        let get = |attribute_name: &str| attribute(text, element, attribute_name);
-        let Some(machine) = self.within.last().and_then(|at| self.machines.get_mut(*at)) else {
-            return;
-        };
-        if parent != "Hardware" && parent != "BIOS" && parent != "Platform" && parent != "x86" {
-            return;
-        }
-        match name {
-            "CPU" => {
-                machine.cpus = get("count").or(machine.cpus.take());
-                machine.engine = get("executionEngine").or(machine.engine.take());
+            name if holds_settings(parent) => {
+                let machine = owner.and_then(|owner| self.machines.get_mut(owner))?;
+                match name {
+                    "CPU" => {
+                        machine.cpus = get("count").or(machine.cpus.take());
+                        machine.engine = get("executionEngine").or(machine.engine.take());
+                    }
+                    "Paravirt" => machine.provider = get("provider").or(machine.provider.take()),
+                    "HPET" => machine.hpet = get("enabled").or(machine.hpet.take()),
+                    _ => {}
+                }
             }
-            "Paravirt" => machine.provider = get("provider").or(machine.provider.take()),
-            "HPET" => machine.hpet = get("enabled").or(machine.hpet.take()),
             _ => {}
         }
-    }
-
-    fn close(&mut self) {
-        if let Some(name) = self.stack.pop()
-            && matches!(name.as_str(), "Machine" | "Snapshot")
-        {
-            self.within.pop();
-        }
+        owner
     }
 }
 
 pub(super) fn read(document: &Document) -> Result<File, LintError> {
-    let text = document.text.as_str();
-    let syntax = |at: usize, what: String| {
-        let place = document.text.place(at);
+    let tree =
+        Tree::strict(&document.text).map_err(|LintError::Syntax { line, column, what }| {
+            LintError::Syntax { line, column, what: format!("{what}; VirtualBox refuses the file") }
+        })?;
+    let root = tree.roots.first().and_then(|root| tree.get(*root));
+    let root = root.filter(|root| root.name == "VirtualBox").ok_or_else(|| {
+        let place = document.text.place(root.map_or(0, |root| root.open.start));
+        let what =
+            "the first element is not <VirtualBox>: this is no VirtualBox machine".to_owned();
         LintError::Syntax { line: place.line, column: place.column, what }
-    };
-    let mut reader = Reader::from_str(text);
+    })?;
+    let era = setting(root, "version").and_then(|version| era(&version.value));
     let mut walk = Walk {
-        text,
-        stack: Vec::new(),
+        text: &document.text,
         machines: Vec::new(),
-        within: Vec::new(),
         extra: Vec::new(),
         insert: None,
         extra_data: false,
-        era: None,
     };
-    let mut rooted = false;
-    loop {
-        let start = usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX);
-        let event = reader.read_event().map_err(|error| {
-            let at = usize::try_from(reader.error_position()).unwrap_or(usize::MAX);
-            syntax(at, format!("not XML: {error}; VirtualBox refuses the file"))
-        })?;
-        let end = usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX);
-        match event {
-            Event::Start(element) | Event::Empty(element)
-                if !rooted && element.name().as_ref() != "VirtualBox" =>
-            {
-                let what = "the first element is not <VirtualBox>: this is no VirtualBox machine";
-                return Err(syntax(start, what.to_owned()));
-            }
-            Event::Start(element) => {
-                rooted = true;
-                walk.open(&element, start..end, false);
-            }
-            Event::Empty(element) => {
-                rooted = true;
-                walk.open(&element, start..end, true);
-                if walk.stack.is_empty() {
-                    break;
-                }
-            }
-            Event::End(_) => {
-                walk.close();
-                // Nothing counts behind the root.
-                if walk.stack.is_empty() {
-                    break;
-                }
-            }
-            Event::Eof if !rooted => {
-                return Err(syntax(end, "no element <VirtualBox>".to_owned()));
-            }
-            Event::Eof => {
-                let what = match walk.stack.last() {
-                    Some(open) => format!("the file ends inside <{open}>: it was cut off"),
-                    None => "the file was cut off".to_owned(),
-                };
-                return Err(syntax(end, what));
-            }
-            _ => {}
-        }
+    // The machine of each element; an element stands behind what it is in.
+    let mut owners: Vec<Option<usize>> = Vec::with_capacity(tree.elements.len());
+    for element in &tree.elements {
+        let owner = element.parent.and_then(|parent| owners.get(parent).copied().flatten());
+        let parent = element.parent.and_then(|parent| tree.get(parent));
+        owners.push(walk.take(element, parent.map_or("", |parent| &parent.name), owner));
     }
-    Ok(finish(walk))
+    Ok(finish(walk, era))
 }
 
-fn finish(walk: Walk<'_>) -> File {
-    let Walk { mut machines, extra, insert, era, .. } = walk;
-    let partial = machines.is_empty();
-    if partial {
+fn finish(walk: Walk<'_>, era: Option<Era>) -> File {
+    let Walk { mut machines, extra, insert, .. } = walk;
+    let partial = machines.is_empty() || machines.len() > MOST_SNAPSHOTS;
+    machines.truncate(MOST_SNAPSHOTS + 1);
+    if machines.is_empty() {
         // Global extra data counts for every machine.
         machines.push(Machine::default());
     }
-    for (index, machine) in machines.iter_mut().enumerate() {
+    // The keys belong to the machine and count for its snapshots, too, but are reported once.
+    let extra = Rc::new(extra);
+    for machine in &mut machines {
         machine.era = era;
-        // The keys belong to the machine and count for its snapshots, too, but are reported once.
-        machine.extra.clone_from(&extra);
-        if index == 0 {
-            machine.insert.clone_from(&insert);
-        }
+        machine.extra = Rc::clone(&extra);
+    }
+    if let Some(machine) = machines.first_mut() {
+        machine.insert = insert;
     }
     File { machines, partial }
 }

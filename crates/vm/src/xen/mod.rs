@@ -4,7 +4,7 @@
 //! under Xen.
 
 mod config;
-mod rules;
+pub(crate) mod rules;
 #[cfg(test)]
 mod tests;
 

@@ -53,7 +53,7 @@ pub(super) const NATIVE_NO_NOMIGRATE: Rule = Rule {
     risk: "with nomigrate=1 the domain cannot migrate any more; with tsc_mode=\"default\" the TSC may become emulated after a migration",
     source: TSCMODE,
 };
-pub(super) const NATIVE_OK: Rule = Rule {
+pub(crate) static NATIVE_OK: Rule = Rule {
     id: "xen-invtsc-native-ok",
     severity: Severity::Info,
     summary: "a native, invariant TSC: Linux may use it",

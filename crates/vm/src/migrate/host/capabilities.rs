@@ -2,9 +2,8 @@
 
 use super::{Host, HostError, exact, frequency};
 use crate::migrate::scale::Hardware;
-
-/// Nodes of XML that are read; a host has a few thousand.
-const NODES: u32 = 2_000_000;
+use crate::text::Text;
+use crate::xml::{Element, Tree};
 
 /// Reads the part `<host><cpu>`.
 ///
@@ -16,11 +15,10 @@ const NODES: u32 = 2_000_000;
 /// # Errors
 /// No XML, or of another kind.
 pub fn parse(name: &str, text: &str) -> Result<Host, HostError> {
-    let options = roxmltree::ParsingOptions { nodes_limit: NODES, ..Default::default() };
-    let document = roxmltree::Document::parse_with_options(text, options)
+    let tree = Tree::strict(&Text::new(text.to_owned()))
         .map_err(|error| HostError::Broken(format!("this XML cannot be read: {error}")))?;
-    let root = document.root_element();
-    match root.tag_name().name() {
+    let root = tree.roots.first().and_then(|root| tree.get(*root)).ok_or(HostError::Kind)?;
+    match root.local() {
         "capabilities" => {}
         "domainCapabilities" => {
             return Err(HostError::Empty(
@@ -38,17 +36,13 @@ pub fn parse(name: &str, text: &str) -> Result<Host, HostError> {
         }
         _ => return Err(HostError::Kind),
     }
-    let child = |node: roxmltree::Node<'_, '_>, tag: &str| {
-        node.children().find(|child| child.has_tag_name(tag)).map(|child| child.id())
-    };
-    let cpu = child(root, "host")
-        .and_then(|id| document.get_node(id))
-        .and_then(|host| child(host, "cpu"))
-        .and_then(|id| document.get_node(id))
+    let cpu = tree
+        .children(root, "host")
+        .next()
+        .and_then(|host| tree.children(host, "cpu").next())
         .ok_or_else(|| HostError::Empty("it has no <host><cpu>".to_owned()))?;
-    let text_of =
-        |tag: &str| cpu.children().find(|node| node.has_tag_name(tag)).and_then(|node| node.text());
-    if let Some(arch) = text_of("arch").map(str::trim)
+    let text_of = |tag: &'static str| tree.children(cpu, tag).next().map(Element::text);
+    if let Some(arch) = text_of("arch")
         && !matches!(arch, "x86_64" | "i686")
     {
         let arch: String = arch.chars().filter(|c| c.is_ascii_graphic()).take(20).collect();
@@ -56,20 +50,20 @@ pub fn parse(name: &str, text: &str) -> Result<Host, HostError> {
             "it is a host with {arch} processors, which have no TSC; this is about x86"
         )));
     }
-    let named = |tag: &str, name: &str| {
-        cpu.children().find(|node| node.has_tag_name(tag) && node.attribute("name") == Some(name))
+    let named = |tag: &'static str, name: &str| {
+        tree.children(cpu, tag).find(|element| element.value("name") == Some(name))
     };
     let mut host = Host::unknown(name);
     let counter = named("counter", "tsc");
-    if let Some(hz) = counter.and_then(|counter| counter.attribute("frequency")) {
+    if let Some(hz) = counter.and_then(|counter| counter.value("frequency")) {
         host.tsc = exact(frequency(hz)?);
     }
-    host.scaling = match counter.and_then(|counter| counter.attribute("scaling")) {
+    host.scaling = match counter.and_then(|counter| counter.value("scaling")) {
         Some("yes") => Some(true),
         Some("no") => Some(false),
         _ => None,
     };
-    host.hardware = match text_of("vendor").map(str::trim) {
+    host.hardware = match text_of("vendor") {
         Some("Intel") => Some(Hardware::Vmx),
         Some("AMD" | "Hygon") => Some(Hardware::Svm),
         _ => None,

@@ -7,7 +7,7 @@
 
 use super::{Host, HostError, exact, frequency};
 use crate::migrate::scale::Hardware;
-use saphyr_parser::{Event, Parser};
+use crate::yaml::{self, Node};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -19,9 +19,6 @@ const INTEL: &str = "cpu-vendor.node.kubevirt.io/Intel";
 const AMD: &str = "cpu-vendor.node.kubevirt.io/AMD";
 
 const NO_NODE: &str = "it holds no Node of Kubernetes; `kubectl get nodes -o json` writes them";
-
-/// Nesting of YAML that is read; nodes have six levels.
-const DEPTH: usize = 64;
 
 #[derive(Deserialize)]
 struct Object {
@@ -69,142 +66,45 @@ pub fn parse_json(text: &str) -> Result<Vec<Host>, HostError> {
 /// # Errors
 /// No YAML, or no node in it.
 pub fn parse_yaml(text: &str) -> Result<Vec<Host>, HostError> {
-    let mut reader = YamlReader::default();
-    for event in Parser::new_from_str(text) {
-        let (event, _) = event.map_err(|error| {
-            // A text that is no YAML at all is more likely of another kind than broken.
-            if text.contains("kubevirt.io/") {
-                HostError::Broken(format!("this YAML cannot be read: {error}"))
-            } else {
-                HostError::Kind
+    let documents = yaml::parse(text).map_err(|error| {
+        // A text that is no YAML at all is more likely of another kind than broken.
+        if text.contains("kubevirt.io/") {
+            HostError::Broken(format!("this YAML cannot be read: {error}"))
+        } else {
+            HostError::Kind
+        }
+    })?;
+    let mut nodes = Vec::new();
+    let mut known = false;
+    for document in &documents {
+        match string(document, "kind") {
+            Some("Node") => nodes.push(metadata(document)),
+            Some("NodeList" | "List") => {
+                let items = document.at(&["items"]).map(Node::items).unwrap_or_default();
+                let is_node = |item: &&Node| string(item, "kind").is_none_or(|kind| kind == "Node");
+                nodes.extend(items.iter().filter(is_node).map(metadata));
             }
-        })?;
-        reader.event(event)?;
+            _ => continue,
+        }
+        known = true;
     }
-    if reader.kinds.is_empty() { Err(HostError::Kind) } else { hosts(reader.nodes) }
+    if known { hosts(nodes) } else { Err(HostError::Kind) }
 }
 
-/// One mapping or sequence that is open.
-enum Open {
-    /// A mapping, with the key whose value comes next.
-    Mapping(Option<String>),
-    Sequence,
+fn string<'a>(node: &'a Node, key: &str) -> Option<&'a str> {
+    node.at(&[key])?.scalar().map(|(text, _)| text)
 }
 
-/// Collects nodes from events, so that neither aliases nor nesting cost anything.
-#[derive(Default)]
-struct YamlReader {
-    open: Vec<Open>,
-    /// The `kind` of whole documents.
-    kinds: Vec<String>,
-    nodes: Vec<Metadata>,
-    /// The object at each of the two places where nodes stand: the document, and an item of it.
-    objects: [(Option<String>, Metadata); 2],
-}
-
-impl YamlReader {
-    fn event(&mut self, event: Event<'_>) -> Result<(), HostError> {
-        match event {
-            Event::MappingStart(..) => self.push(Open::Mapping(None))?,
-            Event::SequenceStart(..) => self.push(Open::Sequence)?,
-            Event::MappingEnd => {
-                if let Some(item) = self.object_level() {
-                    self.finish(item);
-                }
-                self.open.pop();
-                self.value_done();
-            }
-            Event::SequenceEnd => {
-                self.open.pop();
-                self.value_done();
-            }
-            Event::Scalar(text, ..) => match self.open.last_mut() {
-                Some(Open::Mapping(key @ None)) => *key = Some(text.into_owned()),
-                _ => {
-                    self.scalar(&text);
-                    self.value_done();
-                }
-            },
-            Event::Alias(_) => match self.open.last_mut() {
-                Some(Open::Mapping(key @ None)) => *key = Some(String::new()),
-                _ => self.value_done(),
-            },
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn push(&mut self, open: Open) -> Result<(), HostError> {
-        // A collection as a key of a mapping: its value is of no interest, its end must be seen.
-        if let Some(Open::Mapping(key @ None)) = self.open.last_mut() {
-            *key = Some(String::new());
-            return Err(HostError::Broken("a key of this YAML is a collection".to_owned()));
-        }
-        if self.open.len() >= DEPTH {
-            return Err(HostError::Broken("this YAML is nested too deeply for a node".to_owned()));
-        }
-        self.open.push(open);
-        Ok(())
-    }
-
-    fn value_done(&mut self) {
-        if let Some(Open::Mapping(key)) = self.open.last_mut() {
-            *key = None;
-        }
-    }
-
-    /// The keys from the document down to here; a sequence is `[]`.
-    fn path(&self) -> Vec<&str> {
-        self.open
+fn metadata(object: &Node) -> Metadata {
+    let labels = match object.at(&["metadata", "labels"]) {
+        Some(Node::Map { entries, .. }) => entries
             .iter()
-            .map(|open| match open {
-                Open::Mapping(key) => key.as_deref().unwrap_or(""),
-                Open::Sequence => "[]",
-            })
-            .collect()
-    }
-
-    /// Whether the innermost mapping is an object: 0 for the document, 1 for an item of it.
-    fn object_level(&self) -> Option<usize> {
-        match self.path().as_slice() {
-            [_] => Some(0),
-            ["items", "[]", _] => Some(1),
-            _ => None,
-        }
-    }
-
-    fn scalar(&mut self, text: &str) {
-        let (level, place): (usize, Vec<String>) = {
-            let path = self.path();
-            let (level, rest) = match path.as_slice() {
-                ["items", "[]", rest @ ..] => (1, rest),
-                rest => (0, rest),
-            };
-            (level, rest.iter().map(|key| (*key).to_owned()).collect())
-        };
-        let place: Vec<&str> = place.iter().map(String::as_str).collect();
-        let Some((kind, metadata)) = self.objects.get_mut(level) else { return };
-        match place.as_slice() {
-            ["kind"] => *kind = Some(text.to_owned()),
-            ["metadata", "name"] => metadata.name = Some(text.to_owned()),
-            ["metadata", "labels", label] => {
-                metadata.labels.insert((*label).to_owned(), text.to_owned());
-            }
-            _ => {}
-        }
-    }
-
-    fn finish(&mut self, level: usize) {
-        let Some(object) = self.objects.get_mut(level) else { return };
-        let (kind, metadata) = std::mem::take(object);
-        let listed = level == 1 && (kind.is_none() || kind.as_deref() == Some("Node"));
-        if listed || kind.as_deref() == Some("Node") {
-            self.nodes.push(metadata);
-        }
-        if level == 0 {
-            self.kinds.extend(kind.filter(|kind| matches!(&**kind, "Node" | "NodeList" | "List")));
-        }
-    }
+            .filter_map(|(key, value)| Some((key.name.clone(), value.scalar()?.0.to_owned())))
+            .collect(),
+        _ => BTreeMap::new(),
+    };
+    let name = object.at(&["metadata"]).and_then(|metadata| string(metadata, "name"));
+    Metadata { name: name.map(str::to_owned), labels }
 }
 
 fn hosts(nodes: Vec<Metadata>) -> Result<Vec<Host>, HostError> {

@@ -1,4 +1,4 @@
-//! YAML as a tree whose every part knows where it stands.
+//! YAML as a tree whose every part knows where it stands: the only reader of YAML here.
 
 use crate::lint::LintError;
 use granit_parser::{Event, Parser};
@@ -9,7 +9,7 @@ const DEEPEST: usize = 100;
 
 /// A node.
 #[derive(Clone, Debug)]
-pub(super) enum Node {
+pub(crate) enum Node {
     Scalar {
         value: String,
         span: Range<usize>,
@@ -27,14 +27,14 @@ pub(super) enum Node {
 
 /// A key.
 #[derive(Clone, Debug)]
-pub(super) struct Key {
-    pub(super) name: String,
-    pub(super) span: Range<usize>,
+pub(crate) struct Key {
+    pub(crate) name: String,
+    pub(crate) span: Range<usize>,
 }
 
 impl Node {
     /// The node below keys.
-    pub(super) fn at(&self, path: &[&str]) -> Option<&Node> {
+    pub(crate) fn at(&self, path: &[&str]) -> Option<&Node> {
         let mut node = self;
         for name in path {
             node = node.entry(name)?.1;
@@ -43,7 +43,7 @@ impl Node {
     }
 
     /// An entry of a map.
-    pub(super) fn entry(&self, name: &str) -> Option<(&Key, &Node)> {
+    pub(crate) fn entry(&self, name: &str) -> Option<(&Key, &Node)> {
         match self {
             Node::Map { entries, .. } => {
                 entries.iter().find(|(key, _)| key.name == name).map(|(key, node)| (key, node))
@@ -53,7 +53,7 @@ impl Node {
     }
 
     /// A scalar and its place.
-    pub(super) fn scalar(&self) -> Option<(&str, &Range<usize>)> {
+    pub(crate) fn scalar(&self) -> Option<(&str, &Range<usize>)> {
         match self {
             Node::Scalar { value, span } => Some((value, span)),
             _ => None,
@@ -61,7 +61,7 @@ impl Node {
     }
 
     /// The value of `true` and `false`.
-    pub(super) fn truth(&self) -> Option<bool> {
+    pub(crate) fn truth(&self) -> Option<bool> {
         match self.scalar()?.0 {
             "true" | "True" | "TRUE" => Some(true),
             "false" | "False" | "FALSE" => Some(false),
@@ -70,7 +70,7 @@ impl Node {
     }
 
     /// The items of a list.
-    pub(super) fn items(&self) -> &[Node] {
+    pub(crate) fn items(&self) -> &[Node] {
         match self {
             Node::List { items } => items,
             _ => &[],
@@ -78,7 +78,7 @@ impl Node {
     }
 
     /// Calls with every map, outermost first, until one is taken.
-    pub(super) fn find<'a>(&'a self, take: &mut dyn FnMut(&'a Node) -> bool) {
+    pub(crate) fn find<'a>(&'a self, take: &mut dyn FnMut(&'a Node) -> bool) {
         match self {
             Node::Map { entries, .. } if !take(self) => {
                 entries.iter().for_each(|(_, node)| node.find(take));
@@ -90,7 +90,7 @@ impl Node {
 }
 
 /// The documents of a text.
-pub(super) fn parse(text: &str) -> Result<Vec<Node>, LintError> {
+pub(crate) fn parse(text: &str) -> Result<Vec<Node>, LintError> {
     let mut parser = Parser::new_from_str(text);
     let mut documents = Vec::new();
     let mut stack: Vec<(Node, Option<Key>)> = Vec::new();
