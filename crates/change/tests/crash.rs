@@ -45,7 +45,9 @@ impl Case {
         let journal = open(root).unwrap_or_else(|error| panic!("{what}: {error}"));
         for recovered in journal.recovered() {
             let report = match recovered {
-                Recovered::RolledBack(report) | Recovered::FinishedUndo(report) => report,
+                Recovered::RolledBack(report)
+                | Recovered::Unconfirmed(report)
+                | Recovered::FinishedUndo(report) => report,
                 Recovered::Stuck { error, .. } => panic!("{what}: stuck: {error}"),
             };
             assert!(report.troubles.is_empty() && report.kept.is_empty(), "{what}: {report:?}");

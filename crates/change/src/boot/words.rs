@@ -6,14 +6,14 @@
 //! (`parse_args()` of `kernel/params.c`).
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// The longest word that is written, in bytes. The whole command line has 2048 on x86.
 const LONGEST: usize = 256;
 
 /// What shall be different on the kernel command line.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     /// Words that shall be there.
     pub add: Vec<String>,

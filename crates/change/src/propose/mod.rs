@@ -173,7 +173,7 @@ pub fn propose(situation: &Situation<'_>, wish: &Wish) -> Proposal {
     let mut proposal = Proposal {
         outcome: Outcome::NothingToDo,
         summary: String::new(),
-        plan: Plan { summary: String::new(), steps: Vec::new(), accepted: Vec::new() },
+        plan: Plan::default(),
         target: None,
         cmdline: Change::default(),
         boot_by: None,

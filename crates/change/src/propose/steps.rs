@@ -21,6 +21,7 @@ pub(super) fn build(situation: &Situation<'_>, wish: &Wish, proposal: &mut Propo
             done.push(format!("use {target} now"));
         }
         if matches!(wish.boot, Boot::Auto | Boot::Unit) && at_boot(situation, &target, proposal) {
+            proposal.plan.each_boot = Some(target.clone());
             done.push(format!("choose {target} at each boot"));
         }
     }
@@ -158,6 +159,7 @@ fn command_line(situation: &Situation<'_>, proposal: &mut Proposal, done: &mut V
             }
             done.push(format!("kernel command line of later boots: {}", parts.join(", ")));
             proposal.plan.steps.extend(way.steps);
+            proposal.plan.cmdline = change;
             proposal.reboot = true;
         }
         Err(error) => proposal.refused.push(Refused {

@@ -114,7 +114,7 @@ pub fn plan() -> Plan {
         update_grub(),
         step(Action::Clocksource { name: "tsc".to_owned() }),
     ];
-    Plan { summary: "use tsc".to_owned(), steps, accepted: Vec::new() }
+    Plan { summary: "use tsc".to_owned(), steps, ..Plan::default() }
 }
 
 pub fn place(root: &Path) -> Place {
