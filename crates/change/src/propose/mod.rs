@@ -15,6 +15,7 @@ use crate::boot::Change;
 use crate::mistakes::Mistake;
 use crate::plan::Plan;
 use crate::system::System;
+use crate::trial::Verified;
 use clocksmith_diagnose::Diagnosis;
 use clocksmith_facts::Facts;
 use clocksmith_facts::verified::{Trust, VerifyResult};
@@ -92,6 +93,20 @@ impl Checked {
                 Self::Passed(format!("verify passed {} min ago", result.age_s / 60))
             }
             (_, Trust::Unknown) => Self::Unknown("verify could not test the counter".to_owned()),
+        }
+    }
+}
+
+impl Checked {
+    /// From a run of just now: `counter` is its verdict on the counter, `kept` the same result as everybody
+    /// else reads it, if it could be kept.
+    #[must_use]
+    pub fn just_now(kept: Option<&VerifyResult>, counter: Verified) -> Self {
+        match (kept, counter) {
+            (_, Verified::NotTrusted(why)) => Self::Failed(why),
+            (Some(kept), _) => Self::of(Some(kept)),
+            (None, Verified::Trusted) => Self::Passed("verify passed just now".to_owned()),
+            (None, Verified::Unknown(why)) => Self::Unknown(why),
         }
     }
 }
