@@ -51,6 +51,16 @@ impl Change {
         Self { add: self.remove.clone(), remove: self.add.clone() }
     }
 
+    /// What of it a command line does not have: words that are not there, and words that still are.
+    #[must_use]
+    pub fn open(&self, line: &str) -> Self {
+        let there = |word: &&String| has(line, word);
+        Self {
+            add: self.add.iter().filter(|word| !there(word)).cloned().collect(),
+            remove: self.remove.iter().filter(there).cloned().collect(),
+        }
+    }
+
     /// Whether every word may be written.
     ///
     /// # Errors
@@ -81,7 +91,7 @@ impl Change {
     /// Whether a command line has all that is added and nothing that is removed.
     #[must_use]
     pub fn holds(&self, text: &str) -> bool {
-        self.add.iter().all(|word| has(text, word)) && !self.remove.iter().any(|w| has(text, w))
+        self.open(text).is_empty()
     }
 }
 

@@ -54,6 +54,7 @@ pub use place::Place;
 pub use run::{Ran, Runner, SystemRunner};
 pub use status::{Holds, StepStatus};
 
+use crate::boot::Change;
 use crate::plan::{Plan, Step};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -119,6 +120,8 @@ pub struct Report {
     pub id: u64,
     /// What it had done.
     pub summary: String,
+    /// What it had changed on the kernel command line of later boots.
+    pub cmdline: Change,
     /// Files and links that are again what they were.
     pub restored: Vec<PathBuf>,
     /// Directories that were taken away.

@@ -171,8 +171,12 @@ pub(super) fn put_back(journal: &mut Journal, entry: &mut Entry) -> Result<Repor
     clear(tree, entry)?;
     let chosen = |index: usize| entry.records.get(index).is_some_and(put_backs);
     stage_saved(tree, &journal.store, entry, chosen)?;
-    let mut report =
-        Report { id: entry.id, summary: entry.plan.summary.clone(), ..Report::default() };
+    let mut report = Report {
+        id: entry.id,
+        summary: entry.plan.summary.clone(),
+        cmdline: entry.plan.cmdline.clone(),
+        ..Report::default()
+    };
     for (step, planned) in entry.plan.steps.iter().enumerate().rev() {
         if let Action::Clocksource { name } = &planned.action {
             let first = !entry.plan.steps.iter().take(step).any(is_clocksource);
