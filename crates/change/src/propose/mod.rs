@@ -216,6 +216,8 @@ fn conclude(situation: &Situation<'_>, proposal: &mut Proposal) {
     let current = situation.diagnosis.current.name.as_deref().unwrap_or("an unknown clocksource");
     (proposal.outcome, proposal.summary) = if !proposal.plan.steps.is_empty() {
         (Outcome::Planned, proposal.plan.summary.clone())
+    } else if !proposal.refused.is_empty() && !proposal.summary.is_empty() {
+        (Outcome::Refused, proposal.summary.clone())
     } else if !proposal.refused.is_empty() {
         let what: Vec<&str> = proposal.refused.iter().map(|r| r.what.as_str()).collect();
         (Outcome::Refused, format!("not done: {}", what.join("; ")))
