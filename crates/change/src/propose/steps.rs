@@ -121,9 +121,11 @@ fn at_boot(situation: &Situation<'_>, target: &str, proposal: &mut Proposal) -> 
             .by_hand
             .push("rc-update add local default   # if `local` is not in a runlevel yet".to_owned());
     } else {
-        proposal
-            .notes
-            .push("no systemd and no OpenRC: for later boots use --boot cmdline".to_owned());
+        proposal.by_hand.extend([
+            "no systemd and no OpenRC here. To keep the choice over boots, on the command line:"
+                .to_owned(),
+            format!("  clocksmith fix --apply --to {target} --boot cmdline"),
+        ]);
     }
     proposal.plan.steps.len() > before
 }
@@ -178,7 +180,7 @@ fn command_line(situation: &Situation<'_>, proposal: &mut Proposal, done: &mut V
                 );
             }
             proposal.refused.push(Refused {
-                what: format!("kernel command line: {parts}"),
+                what: format!("changing the kernel command line ({parts})"),
                 because: error.to_string(),
                 source: "the boot configuration of this system".to_owned(),
                 accept: None,
