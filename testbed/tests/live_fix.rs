@@ -89,9 +89,11 @@ impl Guest {
         self.say("rebooted");
     }
 
-    /// Every file, link and directory of /etc and /boot: kind, mode, owner, target, content.
+    /// Every file, link and directory of /etc and /boot: kind, mode, owner, target, content; and when it was
+    /// changed, but for directories, which get another time by whatever was in them for a while.
     fn files(&mut self) -> BTreeMap<String, String> {
-        let script = "cd / && find etc boot efi -printf '%p %y%m %U:%G %l\\n' 2>/dev/null; \
+        let script = "cd / && find etc boot efi -type d -printf '%p %y%m %U:%G\\n' 2>/dev/null; \
+                      find etc boot efi ! -type d -printf '%p %y%m %U:%G %T@ %l\\n' 2>/dev/null; \
                       find etc boot -type f -print0 | xargs -0 sha256sum | awk '{print $2\" sha \"$1}'";
         let text = self.disk.check(script).unwrap();
         let mut files = BTreeMap::<String, String>::new();
@@ -116,7 +118,10 @@ impl Guest {
             }
         }
         assert!(different.is_empty(), "{}", different.join("\n"));
-        self.say(&format!("{} files of /etc and /boot are as they were", now.len()));
+        self.say(&format!(
+            "{} files of /etc and /boot are as they were, with their times",
+            now.len()
+        ));
     }
 }
 

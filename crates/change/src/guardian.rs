@@ -75,6 +75,16 @@ impl Guardian {
         self.end()
     }
 
+    /// Dismisses the guardian, and leaves the clocksource as it is: the change stays, or somebody else put
+    /// it back.
+    pub fn dismiss(mut self) {
+        if let Some(mut pipe) = self.pipe.take() {
+            // If it has been killed there is nobody to be told.
+            let _ = writeln!(pipe, "{DISMISSED}");
+        }
+        let _ = self.child.wait();
+    }
+
     fn end(&mut self) -> Result<(), ChangeError> {
         let Some(mut pipe) = self.pipe.take() else { return Ok(()) };
         if put_back(&self.sysfs, &self.original).is_ok() {

@@ -4,8 +4,8 @@
 //! [`guardian`], a process that outlives whoever chose and puts things back; what system this is
 //! ([`system`]), how its boot loader is told ([`boot`]) and what is wrong with that as it stands
 //! ([`mistakes`]); what should be changed ([`propose`]), as data ([`plan`]), or in the languages of
-//! those who manage many machines ([`formats`]); and the [`journal`], which changes it, all or nothing,
-//! and takes it back.
+//! those who manage many machines ([`formats`]); the [`journal`], which changes it, all or nothing, and
+//! takes it back; and whether a change stays ([`trial`]).
 //!
 //! What must not live here: what is wrong with a clock (`clocksmith-diagnose`), measuring, any printing.
 
@@ -19,6 +19,7 @@ pub mod plan;
 pub mod propose;
 pub mod switch;
 pub mod system;
+pub mod trial;
 pub mod unit;
 
 pub use guardian::{Guardian, Watched};

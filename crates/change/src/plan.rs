@@ -5,12 +5,13 @@
 //! order. Paths are those of the system that is changed; where its root is (`/`, or a directory) is
 //! known to whoever applies the plan alone.
 
+use crate::boot::Change;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// What would be changed, and why.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
     /// What it does, in a line.
     pub summary: String,
@@ -18,6 +19,11 @@ pub struct Plan {
     pub steps: Vec<Step>,
     /// The risks that were accepted by name, for the record.
     pub accepted: Vec<String>,
+    /// What its steps change on the kernel command line of later boots: to see, after one, whether it is so.
+    pub cmdline: Change,
+    /// The clocksource that a unit or script of it chooses at each boot; so taking it back in a later boot
+    /// is not over when the files are what they were.
+    pub each_boot: Option<String>,
 }
 
 /// One change, with its reason.

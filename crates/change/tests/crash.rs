@@ -1,7 +1,7 @@
 //! Killed at any system call, the next run finds the old state or the new one, never something between.
 //!
-//! Killed before and after every system call that changes anything; with `CLOCKSMITH_CRASH=all` (some
-//! minutes) also before and after the others, and recoveries of more states.
+//! Killed before every system call that changes anything, which is also after the one before it; with
+//! `CLOCKSMITH_CRASH=all` (some minutes) before and after every system call, and recoveries of more states.
 
 #![cfg(all(target_env = "gnu", target_pointer_width = "64"))]
 #![allow(clippy::unwrap_used, clippy::panic)]
@@ -14,7 +14,6 @@ use clocksmith_change::journal::*;
 use common::*;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use trace::{Count, End, Victim, killed_at};
 
 struct Case {
@@ -45,7 +44,9 @@ impl Case {
         let journal = open(root).unwrap_or_else(|error| panic!("{what}: {error}"));
         for recovered in journal.recovered() {
             let report = match recovered {
-                Recovered::RolledBack(report) | Recovered::FinishedUndo(report) => report,
+                Recovered::RolledBack(report)
+                | Recovered::Unconfirmed(report)
+                | Recovered::FinishedUndo(report) => report,
                 Recovered::Stuck { error, .. } => panic!("{what}: stuck: {error}"),
             };
             assert!(report.troubles.is_empty() && report.kept.is_empty(), "{what}: {report:?}");
@@ -72,13 +73,16 @@ impl Case {
 
 fn copy(from: &Path, to: &Path) {
     let _ = fs::remove_dir_all(to);
-    let status = Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap();
-    assert!(status.success());
+    copy_tree(from, to);
 }
 
 fn apply(root: &Path) -> i32 {
     match open(root) {
-        Ok(mut journal) => i32::from(journal.apply(&plan(), &mut Silent).is_err()),
+        // Until the trial ends, the change is taken back by whoever comes next.
+        Ok(mut journal) => match journal.attempt(&plan(), &mut Silent) {
+            Ok(applied) => i32::from(journal.confirm(applied.id).is_err()),
+            Err(_) => 1,
+        },
         Err(_) => 2,
     }
 }
@@ -124,7 +128,7 @@ fn everywhere(
             "old" => old += 1,
             _ => new += 1,
         }
-        stop += 1;
+        stop += if thorough() { 1 } else { 2 };
     }
     let _ = fs::remove_dir_all(&work);
     (points, old, new)
@@ -151,7 +155,7 @@ fn an_undo_killed_at_every_stop() {
     let case = Case::make();
     let (points, old, new) = everywhere(&case, "new", Victim::Alone, undo);
     println!("undo: killed at {points} points: {old} old, {new} new");
-    assert!(points >= 150 && old >= 100 && new >= 20);
+    assert!(points >= 90 && old >= 80 && new >= 10);
 }
 
 #[test]
@@ -175,7 +179,7 @@ fn a_recovery_killed_at_every_stop() {
     let case = Case::make();
     let mut total = 0;
     for (from, job, end) in [("old", apply as fn(&Path) -> i32, "old"), ("new", undo, "old")] {
-        let mut stop = 40;
+        let mut stop = 41;
         loop {
             let half = case.path("half");
             copy(&case.path(from), &half);
@@ -190,7 +194,7 @@ fn a_recovery_killed_at_every_stop() {
                 assert!(new == 0 && old > 0, "{from}, stop {stop}");
                 total += points;
             }
-            stop += if thorough() { 211 } else { 161 };
+            stop += if thorough() { 211 } else { 162 };
         }
     }
     println!("recovery: killed at {total} points");

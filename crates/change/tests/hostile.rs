@@ -249,7 +249,7 @@ fn a_boot_partition_without_owners() {
     let after = picture(&root);
     // It has no links: clearly refused, nothing changed.
     let link = Action::Link { path: "/boot/link".into(), target: "x".into() };
-    let links = Plan { summary: String::new(), steps: vec![step(link)], accepted: Vec::new() };
+    let links = Plan { summary: String::new(), steps: vec![step(link)], ..Plan::default() };
     let error = open(&root).unwrap().apply(&links, &mut Silent).unwrap_err();
     let last = picture(&root);
     assert!(Command::new("umount").arg(root.join("boot")).status().unwrap().success());
@@ -282,7 +282,7 @@ fn the_running_system_with_its_own_programs() {
     };
     fs::write("/srv/there", "old").unwrap();
     let steps = vec![write("/srv/here", "new"), run(&["cp", "/srv/here", "/srv/there"])];
-    let mut all = Plan { summary: String::new(), steps, accepted: Vec::new() };
+    let mut all = Plan { summary: String::new(), steps, ..Plan::default() };
     let mut journal = Journal::open(&place, Wait::No).unwrap();
     journal.apply(&all, &mut Silent).unwrap();
     assert_eq!(fs::read_to_string("/srv/there").unwrap(), "new");

@@ -206,7 +206,7 @@ fn changes_are_taken_back_in_their_order() {
     let one = |content: &str| Plan {
         summary: content.to_owned(),
         steps: vec![write("/etc/fstab", content), write("/etc/new/deep/file", content)],
-        accepted: Vec::new(),
+        ..Plan::default()
     };
     let mut journal = open(root).unwrap();
     let first = journal.apply(&one("first"), &mut Silent).unwrap().id;
@@ -252,7 +252,7 @@ fn links_never_lead_out() {
     symlink("loop", root.join("etc/out/loop")).unwrap();
     let try_it = |path: &str| {
         let plan =
-            Plan { summary: String::new(), steps: vec![write(path, "x")], accepted: Vec::new() };
+            Plan { summary: String::new(), steps: vec![write(path, "x")], ..Plan::default() };
         open(root).unwrap().apply(&plan, &mut Silent)
     };
     // Absolute links and `..` stay inside.
@@ -273,7 +273,7 @@ fn what_would_be_harmed_is_refused() {
     let before = picture(root);
     for (path, word) in [("/etc/fstab", "hard link"), ("/etc", "no regular file")] {
         let steps = vec![write("/etc/fine", "x"), write(path, "x")];
-        let plan = Plan { summary: String::new(), steps, accepted: Vec::new() };
+        let plan = Plan { summary: String::new(), steps, ..Plan::default() };
         let error = open(root).unwrap().apply(&plan, &mut Silent).unwrap_err();
         assert!(error.to_string().contains(word), "{error}");
         assert!(matches!(error.end, End::Untouched));

@@ -132,7 +132,7 @@ fn case(nodes: &[(String, Node)], actions: Vec<Action>, late: bool) -> Result<bo
         .flatten()
         .collect();
     let steps: Vec<Step> = actions.into_iter().map(step).collect();
-    let plan = Plan { summary: String::new(), steps, accepted: Vec::new() };
+    let plan = Plan { summary: String::new(), steps, ..Plan::default() };
     let open = || {
         Journal::open_with(&place(root), Wait::No, Box::new(Scribbler(Vec::clone(&rewritten))))
             .unwrap()

@@ -161,8 +161,9 @@ pub(crate) struct Verify {
 const FIX: &str = "Shows what would fix the clock of this machine: every step as a diff or a command, \
 why, what it risks, and how it is undone. Nothing is changed without --apply.\n\n--apply makes the \
 change, all of it or nothing; it verifies the counter first where the TSC is chosen, reads back what \
-it wrote, and watches: if the kernel demotes the new clocksource, or `verify` objects, everything is \
-put back. --undo takes back exactly what was done; --status says what is in force and whether it \
+it wrote, and watches: if another clocksource comes into use, `verify` objects, reads are no faster, or \
+a signal comes (Ctrl-C), everything is put back. If it is killed meanwhile, a second process puts the \
+clocksource back, and the next --apply or --undo the rest. --undo takes back exactly what was done; --status says what is in force and whether it \
 still holds.\n\nWith --root DIR it works on a system in a directory: files are changed there, commands \
 are listed, to be run inside it.\n\nExit codes: 0 done or nothing to do, 1 refused, no longer in force, \
 or not verified and put back, 2 wrong usage, 3 could not be determined.";

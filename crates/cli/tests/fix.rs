@@ -236,3 +236,51 @@ fn formats_for_many_machines() {
     }
     assert_eq!(root.fix("--format floppy --to tsc").code, 2);
 }
+
+/// A run that is killed in its watch leaves a change that nobody vouches for.
+#[test]
+fn a_watch_that_did_not_end() {
+    use clocksmith_change::journal::{Journal, Place, Silent, Wait};
+    use clocksmith_change::{Action, Plan, Step, Sysfs};
+
+    let root = Root::new(&[("etc/os-release", "ID=debian\n"), ("etc/a", "old\n")]);
+    let before = root.files();
+    let sysfs = Sysfs::at(root.0.path());
+    let place = Place::at(root.0.path(), sysfs).unwrap();
+    let write = |content: &str| Plan {
+        summary: format!("write {}", content.trim()),
+        steps: vec![Step {
+            action: Action::Write { path: "/etc/a".into(), content: content.into(), mode: 0o644 },
+            why: String::new(),
+            risk: "none".to_owned(),
+        }],
+        ..Plan::default()
+    };
+    let mut journal = Journal::open(&place, Wait::No).unwrap();
+    journal.apply(&write("first\n"), &mut Silent).unwrap();
+    journal.attempt(&write("second\n"), &mut Silent).unwrap();
+    // As long as it runs, nothing is wrong.
+    let status = root.fix("--status --json");
+    assert_eq!((status.code, &status.json()["result"]), (3, &"undetermined".into()));
+    assert!(status.out.contains("Another run is watching change 2 now"), "{}", status.out);
+    drop(journal);
+
+    let status = root.fix("--status --json");
+    assert_eq!((status.code, &status.json()["result"]), (1, &"not-in-force".into()));
+    let said = root.fix("--status").out.replace('\n', " ");
+    assert!(said.contains("Change 2 was applied, but the watch did not end"), "{said}");
+    assert!(said.contains("clocksmith fix --undo"), "{said}");
+    let plan = root.fix("--json").json();
+    assert!(plan["notes"].to_string().contains("change 2 of an earlier run"), "{plan}");
+    assert_eq!(root.text("etc/a"), "second\n", "a plan and a status change nothing");
+
+    // It alone is taken back, not the one before it.
+    let undone = root.fix("--undo");
+    assert_eq!(undone.code, 0, "{}", undone.err);
+    assert!(undone.out.starts_with("Taken back: write second."), "{}", undone.out);
+    assert!(undone.err.contains("nobody saw it hold"), "{}", undone.err);
+    assert_eq!(root.text("etc/a"), "first\n");
+    assert_eq!(root.fix("--status --json").json()["result"], "in-force");
+    assert_eq!(root.fix("--undo").code, 0);
+    assert_eq!(root.files(), before);
+}

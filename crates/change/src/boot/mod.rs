@@ -44,10 +44,7 @@ pub enum NoWay {
     #[error(transparent)]
     Word(#[from] BadWord),
     /// No boot loader that is known.
-    #[error(
-        "which boot loader starts this system is not known: there is no GRUB, no loader entry, no \
-         extlinux, zipl or cmdline.txt below {0}. Add the words to its configuration by hand"
-    )]
+    #[error("there is no GRUB, no loader entry, no extlinux, zipl or cmdline.txt below {0}")]
     Unknown(String),
     /// A file that cannot be edited.
     #[error("{}: {why}", path.display())]

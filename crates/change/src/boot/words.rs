@@ -6,14 +6,14 @@
 //! (`parse_args()` of `kernel/params.c`).
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// The longest word that is written, in bytes. The whole command line has 2048 on x86.
 const LONGEST: usize = 256;
 
 /// What shall be different on the kernel command line.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     /// Words that shall be there.
     pub add: Vec<String>,
@@ -51,6 +51,16 @@ impl Change {
         Self { add: self.remove.clone(), remove: self.add.clone() }
     }
 
+    /// What of it a command line does not have: words that are not there, and words that still are.
+    #[must_use]
+    pub fn open(&self, line: &str) -> Self {
+        let there = |word: &&String| has(line, word);
+        Self {
+            add: self.add.iter().filter(|word| !there(word)).cloned().collect(),
+            remove: self.remove.iter().filter(there).cloned().collect(),
+        }
+    }
+
     /// Whether every word may be written.
     ///
     /// # Errors
@@ -81,7 +91,7 @@ impl Change {
     /// Whether a command line has all that is added and nothing that is removed.
     #[must_use]
     pub fn holds(&self, text: &str) -> bool {
-        self.add.iter().all(|word| has(text, word)) && !self.remove.iter().any(|w| has(text, w))
+        self.open(text).is_empty()
     }
 }
 

@@ -16,6 +16,7 @@ pub(super) fn apply(
     journal: &mut Journal,
     plan: &Plan,
     observer: &mut dyn Observer,
+    end: Phase,
 ) -> Result<Applied, ApplyError> {
     let untouched = |step, cause| ApplyError { step, cause, end: End::Untouched };
     if let Some(entry) = journal.store.entries().iter().find(|it| it.phase != Phase::Applied) {
@@ -35,7 +36,7 @@ pub(super) fn apply(
         }
     };
     let mut at = None;
-    let result = make(journal, &mut entry, observer, &mut at);
+    let result = make(journal, &mut entry, observer, end, &mut at);
     match result {
         Ok(changed) => {
             let left = entry.left.iter().filter_map(|step| command_of(&entry, *step)).collect();
@@ -52,6 +53,16 @@ pub(super) fn apply(
             Err(ApplyError { step: at, cause, end })
         }
     }
+}
+
+/// From on trial to in force.
+pub(super) fn confirm(journal: &mut Journal, id: u64) -> Result<(), JournalError> {
+    let entry = journal.store.entries().iter().find(|entry| entry.id == id);
+    let Some(mut entry) = entry.filter(|entry| entry.phase == Phase::Trial).cloned() else {
+        return Err(JournalError::NothingToUndo(format!("change {id} is not on trial")));
+    };
+    entry.phase = Phase::Applied;
+    journal.store.save(&mut entry)
 }
 
 fn back(journal: &mut Journal, entry: &mut Entry) -> Result<super::Report, JournalError> {
@@ -71,6 +82,7 @@ fn make(
     journal: &mut Journal,
     entry: &mut Entry,
     observer: &mut dyn Observer,
+    end: Phase,
     at: &mut Option<usize>,
 ) -> Result<Vec<std::path::PathBuf>, JournalError> {
     stage(journal.place.tree(), entry)?;
@@ -92,7 +104,7 @@ fn make(
     clear(journal.place.tree(), entry)?;
     appeared(journal, entry, |_, _| true)?;
     look_again(journal, entry)?;
-    entry.phase = Phase::Applied;
+    entry.phase = end;
     let mut changed = entry.directories.clone();
     changed.extend(
         entry
@@ -101,7 +113,7 @@ fn make(
             .filter(|record| record.new.as_ref().is_some_and(|new| !new.same(&record.old)))
             .map(|record| record.path.clone()),
     );
-    // Up to here the change is taken back by whoever finds it; from here on it is in force.
+    // Up to here the change is taken back by whoever finds it; from here on it is in force, or on trial.
     if let Err(error) = journal.store.save(entry) {
         entry.phase = Phase::Applying;
         return Err(error);

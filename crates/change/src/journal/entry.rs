@@ -15,6 +15,9 @@ pub const VERSION: u32 = 1;
 pub enum Phase {
     /// Being made. Found by a later run: it was killed, and everything is put back.
     Applying,
+    /// Made, and being watched. Found by a later run: whoever watched is gone and never said that it holds,
+    /// so everything is put back.
+    Trial,
     /// Made, and in force as far as nobody else changed it.
     Applied,
     /// Being taken back. Found by a later run: it was killed, and that is finished.
@@ -76,6 +79,14 @@ pub struct Record {
     pub new: Option<State>,
     /// While it is taken back: what is done about it.
     pub decision: Option<Decision>,
+}
+
+impl Phase {
+    /// Whether all steps were made, and none was taken back.
+    #[must_use]
+    pub fn is_made(self) -> bool {
+        matches!(self, Self::Trial | Self::Applied)
+    }
 }
 
 impl Entry {

@@ -127,6 +127,19 @@ fn acquire(file: &mut File, wait: Wait, begun: Instant, shown: &Path) -> Result<
     }
 }
 
+/// Whether somebody has it. Makes nothing.
+pub(super) fn is_held(tree: &Tree) -> bool {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let open = || {
+        let located = tree.locate(Path::new(DIRECTORY), End::Follow).ok()?;
+        let directory = tree.directory(&located.path).ok()?;
+        rustix::fs::openat(&directory, NAME, flags, Mode::empty()).ok()
+    };
+    let Some(file) = open() else { return false };
+    // Shared, so that two who ask do not take each other for a run; given back by closing.
+    rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK)
+}
+
 /// Who wrote that he has the lock.
 fn holder(file: &mut File) -> Option<u32> {
     let mut text = String::new();

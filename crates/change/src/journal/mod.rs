@@ -8,6 +8,7 @@
 //! |---|---|
 //! | no entry | nothing |
 //! | `Applying` | puts everything back |
+//! | `Trial` | puts everything back: nobody ever said that it holds |
 //! | `Applied` | nothing: it is in force |
 //! | `Undoing` | finishes taking back |
 //!
@@ -19,9 +20,11 @@
 //! # fn example(plan: &Plan) -> Result<(), Box<dyn std::error::Error>> {
 //! let mut journal = Journal::open(&Place::live()?, Wait::No)?;
 //! for recovered in journal.recovered() { /* say it */ }
-//! let applied = journal.apply(plan, &mut Silent)?;
-//! // Whoever finds that it did not help:
-//! journal.undo(Which::Id(applied.id), Force::No)?;
+//! let applied = journal.attempt(plan, &mut Silent)?;
+//! // Whoever finds that it helps, and whoever finds that it does not:
+//! # let helps = true;
+//! if helps { journal.confirm(applied.id)?; }
+//! else { journal.undo(Which::Id(applied.id), Force::No)?; }
 //! # Ok(()) }
 //! ```
 //!
@@ -51,6 +54,7 @@ pub use place::Place;
 pub use run::{Ran, Runner, SystemRunner};
 pub use status::{Holds, StepStatus};
 
+use crate::boot::Change;
 use crate::plan::{Plan, Step};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -92,6 +96,9 @@ pub enum Force {
 pub enum Recovered {
     /// A run had been killed while it made a change; everything was put back.
     RolledBack(Report),
+    /// A run had been killed, or the power had gone, while a change was on trial ([`Journal::attempt`]): it
+    /// was made, and never confirmed. Everything was put back.
+    Unconfirmed(Report),
     /// A run had been killed while it took a change back; that was finished.
     FinishedUndo(Report),
     /// Neither could be done. Nothing new is applied until it is; [`Journal::undo`] with
@@ -113,6 +120,8 @@ pub struct Report {
     pub id: u64,
     /// What it had done.
     pub summary: String,
+    /// What it had changed on the kernel command line of later boots.
+    pub cmdline: Change,
     /// Files and links that are again what they were.
     pub restored: Vec<PathBuf>,
     /// Directories that were taken away.
@@ -220,6 +229,13 @@ impl Journal {
         &self.recovered
     }
 
+    /// Whether another run holds the journal now: what [`Journal::look`] finds half done may be its work.
+    /// Where that cannot be seen, no.
+    #[must_use]
+    pub fn is_held(place: &Place) -> bool {
+        lock::is_held(place.tree())
+    }
+
     /// The changes in force, oldest first; and those that are half done ([`Recovered::Stuck`]).
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
@@ -235,7 +251,28 @@ impl Journal {
         plan: &Plan,
         observer: &mut dyn Observer,
     ) -> Result<Applied, ApplyError> {
-        apply::apply(self, plan, observer)
+        apply::apply(self, plan, observer, Phase::Applied)
+    }
+
+    /// Makes the change, all of it or nothing, on trial: until [`Journal::confirm`] says that it holds,
+    /// whoever opens the journal next puts everything back.
+    ///
+    /// # Errors
+    /// As [`Journal::apply`].
+    pub fn attempt(
+        &mut self,
+        plan: &Plan,
+        observer: &mut dyn Observer,
+    ) -> Result<Applied, ApplyError> {
+        apply::apply(self, plan, observer, Phase::Trial)
+    }
+
+    /// Ends the trial of a change: it is in force.
+    ///
+    /// # Errors
+    /// No such change is on trial, or it could not be written down: then it still is.
+    pub fn confirm(&mut self, id: u64) -> Result<(), JournalError> {
+        apply::confirm(self, id)
     }
 
     /// Takes back exactly what was done, in the reverse order. Without [`Force::Yes`], nothing is where

@@ -63,7 +63,7 @@ pub(super) fn decide(
         return Err(JournalError::Conflicts { conflicts });
     }
     // Files that were made new since (a kernel's) belong to the others: the program makes them all anew.
-    let grown = if entry.phase == Phase::Applied && mode == Mode::Later {
+    let grown = if entry.phase.is_made() && mode == Mode::Later {
         grown(journal, entry)?
     } else {
         Vec::new()
@@ -97,7 +97,7 @@ fn ours(entry: &Entry, record: &Record, current: &State, mode: Mode) -> bool {
     if current.same(&record.old) || record.new.as_ref().is_some_and(|new| current.same(new)) {
         return true;
     }
-    if entry.phase == Phase::Applied {
+    if entry.phase.is_made() {
         return false;
     }
     // A directory with a mode, or a link's owner, need not be as planned while it is being made.
@@ -171,8 +171,12 @@ pub(super) fn put_back(journal: &mut Journal, entry: &mut Entry) -> Result<Repor
     clear(tree, entry)?;
     let chosen = |index: usize| entry.records.get(index).is_some_and(put_backs);
     stage_saved(tree, &journal.store, entry, chosen)?;
-    let mut report =
-        Report { id: entry.id, summary: entry.plan.summary.clone(), ..Report::default() };
+    let mut report = Report {
+        id: entry.id,
+        summary: entry.plan.summary.clone(),
+        cmdline: entry.plan.cmdline.clone(),
+        ..Report::default()
+    };
     for (step, planned) in entry.plan.steps.iter().enumerate().rev() {
         if let Action::Clocksource { name } = &planned.action {
             let first = !entry.plan.steps.iter().take(step).any(is_clocksource);
@@ -282,10 +286,12 @@ fn restore_at(
     Ok(true)
 }
 
-/// Puts the clocksource back, unless somebody else chose another one, or a reboot did.
+/// Puts the clocksource back, unless somebody else chose another one, or a reboot did. After a reboot the
+/// one in use may be the work of a file of the change that is now gone: then it is put back too.
 fn clocksource(journal: &Journal, entry: &Entry, ours: &str, report: &mut Report) {
     let Some(old) = &entry.clocksource else { return };
-    if entry.boot.is_none() || entry.boot != journal.place.boot() {
+    let rebooted = entry.boot.is_none() || entry.boot != journal.place.boot();
+    if rebooted && entry.plan.each_boot.is_none() {
         report.kept.push("the clocksource: the machine was booted since".to_owned());
         return;
     }
@@ -300,6 +306,8 @@ fn clocksource(journal: &Journal, entry: &Entry, ours: &str, report: &mut Report
         })
         .chain([ours])
         .collect();
+    let chosen =
+        if rebooted { entry.plan.each_boot.iter().map(String::as_str).collect() } else { chosen };
     match journal.place.sysfs().current() {
         Ok(current) if current == *old => {}
         // No kernel shows an empty name; a file that stands for its own may be cut off.

@@ -23,10 +23,11 @@ impl Journal {
         for mut entry in half_done {
             let id = entry.id;
             let summary = entry.plan.summary.clone();
-            let undoing = entry.phase == Phase::Undoing;
+            let phase = entry.phase;
             let result = self.finish(&mut entry);
             self.recovered.push(match result {
-                Ok(report) if undoing => Recovered::FinishedUndo(report),
+                Ok(report) if phase == Phase::Undoing => Recovered::FinishedUndo(report),
+                Ok(report) if phase == Phase::Trial => Recovered::Unconfirmed(report),
                 Ok(report) => Recovered::RolledBack(report),
                 Err(error) => {
                     let error = match error {
@@ -44,10 +45,14 @@ impl Journal {
 
     fn finish(&mut self, entry: &mut super::Entry) -> Result<Report, JournalError> {
         let mode = if entry.forced { Mode::Forced } else { Mode::Later };
-        if entry.phase == Phase::Applying {
-            decide(self, entry, mode, &Found::new())?;
-        } else {
-            super::undo::unhindered(self, entry)?;
+        match entry.phase {
+            Phase::Applying => decide(self, entry, mode, &Found::new())?,
+            Phase::Trial | Phase::Applied => {
+                decide(self, entry, mode, &Found::new())?;
+                entry.phase = Phase::Undoing;
+                self.store.save(entry)?;
+            }
+            Phase::Undoing => super::undo::unhindered(self, entry)?,
         }
         put_back(self, entry)
     }
@@ -96,7 +101,7 @@ mod tests {
                 regenerate: Some(command),
             }),
         ];
-        Plan { summary: "x".to_owned(), steps, accepted: Vec::new() }
+        Plan { summary: "x".to_owned(), steps, ..Plan::default() }
     }
 
     fn open(place: &Place) -> Journal {
@@ -167,5 +172,98 @@ mod tests {
         let journal = open(&place);
         assert!(matches!(journal.recovered()[0], Recovered::RolledBack(_)));
         assert_eq!(fs::read_to_string(dir.path().join("made")).unwrap(), "from old");
+    }
+
+    #[test]
+    fn a_trial_without_an_end_is_put_back_and_a_confirmed_one_stays() {
+        let (dir, place) = system("hpet");
+        let read = |name: &str| fs::read_to_string(dir.path().join(name)).unwrap();
+        let mut journal = open(&place);
+        let id = journal.attempt(&choice("tsc"), &mut Silent).unwrap().id;
+        assert_eq!(
+            (read("current_clocksource").as_str(), read("source").as_str()),
+            ("tsc", "ours")
+        );
+        assert_eq!(journal.entries()[0].phase, Phase::Trial);
+        assert!(Journal::is_held(&place));
+        // Whoever watched is killed.
+        drop(journal);
+        assert!(!Journal::is_held(&place));
+        let mut journal = open(&place);
+        let Recovered::Unconfirmed(report) = &journal.recovered()[0] else { panic!() };
+        assert_eq!((report.id, report.clocksource.as_deref()), (id, Some("hpet")));
+        assert_eq!(
+            (read("current_clocksource").as_str(), read("source").as_str()),
+            ("hpet", "old")
+        );
+        assert!(journal.entries().is_empty() && journal.confirm(id).is_err());
+
+        let id = journal.attempt(&choice("tsc"), &mut Silent).unwrap().id;
+        journal.confirm(id).unwrap();
+        assert!(journal.confirm(id).is_err());
+        drop(journal);
+        let journal = open(&place);
+        assert!(journal.recovered().is_empty());
+        assert_eq!(journal.entries()[0].phase, Phase::Applied);
+        assert_eq!(read("source"), "ours");
+    }
+
+    #[test]
+    fn a_trial_is_not_put_back_over_the_work_of_others() {
+        let (dir, place) = system("hpet");
+        open(&place).attempt(&choice("tsc"), &mut Silent).unwrap();
+        fs::write(dir.path().join("source"), "theirs").unwrap();
+        let journal = open(&place);
+        assert!(matches!(&journal.recovered()[0], Recovered::Stuck { .. }));
+        assert_eq!(fs::read_to_string(dir.path().join("source")).unwrap(), "theirs");
+        assert_eq!(journal.place.sysfs().current().unwrap(), "tsc");
+    }
+
+    #[test]
+    fn what_a_file_chose_in_a_later_boot_is_put_back_through_all_changes() {
+        let (_dir, place) = system("acpi_pm");
+        let mut journal = open(&place);
+        journal.apply(&choice("hpet"), &mut Silent).unwrap();
+        journal.apply(&choice("tsc"), &mut Silent).unwrap();
+        // A reboot, in which the last one's file chose again.
+        for mut entry in journal.entries().to_vec() {
+            entry.boot = Some("another".to_owned());
+            journal.store.save(&mut entry).unwrap();
+        }
+        let reports = journal.undo(Which::All, Force::No).unwrap();
+        assert!(reports.iter().all(|report| report.kept.is_empty()), "{reports:?}");
+        assert_eq!(place.sysfs().current().unwrap(), "acpi_pm");
+    }
+
+    #[test]
+    fn a_clocksource_that_no_file_chose_stays_after_a_reboot() {
+        let (_dir, place) = system("hpet");
+        let mut journal = open(&place);
+        let plan = Plan { each_boot: None, ..choice("tsc") };
+        journal.apply(&plan, &mut Silent).unwrap();
+        let mut entry = journal.entries()[0].clone();
+        entry.boot = Some("another".to_owned());
+        journal.store.save(&mut entry).unwrap();
+        let reports = journal.undo(Which::Last, Force::No).unwrap();
+        assert_eq!(reports[0].kept, ["the clocksource: the machine was booted since"]);
+        assert_eq!(place.sysfs().current().unwrap(), "tsc");
+    }
+
+    fn system(current: &str) -> (tempfile::TempDir, Place) {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("source"), "old").unwrap();
+        fs::write(dir.path().join("current_clocksource"), current).unwrap();
+        let place = Place::at(dir.path(), Sysfs::at(dir.path())).unwrap();
+        (dir, place)
+    }
+
+    /// Chooses it now, and with a file at each boot.
+    fn choice(name: &str) -> Plan {
+        let step = |action| Step { action, why: "x".to_owned(), risk: "none".to_owned() };
+        let steps = vec![
+            step(Action::Clocksource { name: name.to_owned() }),
+            step(Action::Write { path: "/source".into(), content: "ours".to_owned(), mode: 0o644 }),
+        ];
+        Plan { steps, each_boot: Some(name.to_owned()), ..Plan::default() }
     }
 }

@@ -392,18 +392,20 @@ mod tests {
 
     #[test]
     fn a_program_is_stopped_with_its_children() {
-        struct Soon(Instant);
-        impl Observer for Soon {
+        /// Stops as soon as the program is at work.
+        struct Ready(PathBuf);
+        impl Observer for Ready {
             fn stop(&self) -> bool {
-                self.0.elapsed() > Duration::from_millis(50)
+                self.0.exists()
             }
         }
         let (dir, place) = place();
+        let shown = dir.path().display();
         let script = format!(
-            "trap 'echo tidy > {}/tidy; exit' TERM; sleep 1000 & wait",
-            dir.path().display()
+            "trap 'echo tidy > {shown}/tidy; exit' TERM; sleep 1000 & echo > {shown}/ready; wait"
         );
-        let error = shell(&place, &script, &mut Soon(Instant::now())).unwrap_err();
+        let ready = dir.path().join("ready");
+        let error = shell(&place, &script, &mut Ready(ready)).unwrap_err();
         assert!(matches!(error, JournalError::Stopped));
         assert!(dir.path().join("tidy").exists());
     }

@@ -42,7 +42,7 @@ pub(super) fn undo(
     for mut entry in chosen {
         let before = entry.phase;
         entry.forced = force == Force::Yes;
-        if entry.phase == Phase::Applied {
+        if entry.phase.is_made() {
             entry.phase = Phase::Undoing;
         }
         journal.store.save(&mut entry)?;
@@ -57,10 +57,10 @@ fn attempt(
     before: Phase,
 ) -> Result<Report, JournalError> {
     let result = put_back(journal, entry);
-    if result.is_err() && before == Phase::Applied && untouched(journal, entry) {
+    if result.is_err() && before.is_made() && untouched(journal, entry) {
         // A full disk, say, showed before anything was taken back: it is in force as before.
         let _ = clear(journal.place.tree(), entry);
-        entry.phase = Phase::Applied;
+        entry.phase = before;
         for record in &mut entry.records {
             record.decision = None;
         }

@@ -15,6 +15,7 @@ use crate::boot::Change;
 use crate::mistakes::Mistake;
 use crate::plan::Plan;
 use crate::system::System;
+use crate::trial::Verified;
 use clocksmith_diagnose::Diagnosis;
 use clocksmith_facts::Facts;
 use clocksmith_facts::verified::{Trust, VerifyResult};
@@ -96,6 +97,20 @@ impl Checked {
     }
 }
 
+impl Checked {
+    /// From a run of just now: `counter` is its verdict on the counter, `kept` the same result as everybody
+    /// else reads it, if it could be kept.
+    #[must_use]
+    pub fn just_now(kept: Option<&VerifyResult>, counter: Verified) -> Self {
+        match (kept, counter) {
+            (_, Verified::NotTrusted(why)) => Self::Failed(why),
+            (Some(kept), _) => Self::of(Some(kept)),
+            (None, Verified::Trusted) => Self::Passed("verify passed just now".to_owned()),
+            (None, Verified::Unknown(why)) => Self::Unknown(why),
+        }
+    }
+}
+
 /// What a proposal is made from.
 #[derive(Clone, Debug)]
 pub struct Situation<'a> {
@@ -173,7 +188,7 @@ pub fn propose(situation: &Situation<'_>, wish: &Wish) -> Proposal {
     let mut proposal = Proposal {
         outcome: Outcome::NothingToDo,
         summary: String::new(),
-        plan: Plan { summary: String::new(), steps: Vec::new(), accepted: Vec::new() },
+        plan: Plan::default(),
         target: None,
         cmdline: Change::default(),
         boot_by: None,
@@ -201,6 +216,8 @@ fn conclude(situation: &Situation<'_>, proposal: &mut Proposal) {
     let current = situation.diagnosis.current.name.as_deref().unwrap_or("an unknown clocksource");
     (proposal.outcome, proposal.summary) = if !proposal.plan.steps.is_empty() {
         (Outcome::Planned, proposal.plan.summary.clone())
+    } else if !proposal.refused.is_empty() && !proposal.summary.is_empty() {
+        (Outcome::Refused, proposal.summary.clone())
     } else if !proposal.refused.is_empty() {
         let what: Vec<&str> = proposal.refused.iter().map(|r| r.what.as_str()).collect();
         (Outcome::Refused, format!("not done: {}", what.join("; ")))

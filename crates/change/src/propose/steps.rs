@@ -17,10 +17,13 @@ pub(super) fn build(situation: &Situation<'_>, wish: &Wish, proposal: &mut Propo
     let mut done = Vec::new();
     if let Some(target) = proposal.target.clone() {
         if system.live && current != Some(target.as_str()) {
-            proposal.plan.steps.push(runtime(&target, current));
+            let facts = situation.facts;
+            let guest = matches!(facts.hypervisor.value(), Some(Some(_)));
+            proposal.plan.steps.push(runtime(&target, current, guest));
             done.push(format!("use {target} now"));
         }
         if matches!(wish.boot, Boot::Auto | Boot::Unit) && at_boot(situation, &target, proposal) {
+            proposal.plan.each_boot = Some(target.clone());
             done.push(format!("choose {target} at each boot"));
         }
     }
@@ -32,17 +35,22 @@ pub(super) fn build(situation: &Situation<'_>, wish: &Wish, proposal: &mut Propo
     proposal.plan.summary = done.join("; ");
 }
 
-fn runtime(target: &str, current: Option<&str>) -> Step {
+fn runtime(target: &str, current: Option<&str>, guest: bool) -> Step {
     let from = current.map_or_else(String::new, |name| format!(" instead of {name}"));
-    let risk = if target == "tsc" {
-        "if the TSCs of two CPUs differ, time goes backward between them, which verify looks for before \
-         and after; a guest that is restored or moved keeps a stale wall clock until NTP steps it"
-    } else {
-        "none for the time: the kernel takes the former one back if it must"
+    let risk = match (target, guest) {
+        ("tsc", false) => {
+            "if the TSCs of two CPUs differ, time goes backward between them: verify looks for that before \
+             and after"
+        }
+        ("tsc", true) => {
+            "if the TSCs of two CPUs differ, time goes backward between them: verify looks for that before \
+             and after. A guest that is restored or moved has a stale wall clock until NTP steps it"
+        }
+        _ => "none for the time: the kernel takes the former one back if it must",
     };
     Step {
         action: Action::Clocksource { name: target.to_owned() },
-        why: format!("the running kernel uses {target}{from}, without a reboot"),
+        why: format!("the running kernel uses {target}{from} at once"),
         risk: risk.to_owned(),
     }
 }
@@ -113,9 +121,11 @@ fn at_boot(situation: &Situation<'_>, target: &str, proposal: &mut Proposal) -> 
             .by_hand
             .push("rc-update add local default   # if `local` is not in a runlevel yet".to_owned());
     } else {
-        proposal
-            .notes
-            .push("no systemd and no OpenRC: for later boots use --boot cmdline".to_owned());
+        proposal.by_hand.extend([
+            "no systemd and no OpenRC here. To keep the choice over boots, on the command line:"
+                .to_owned(),
+            format!("  clocksmith fix --apply --to {target} --boot cmdline"),
+        ]);
     }
     proposal.plan.steps.len() > before
 }
@@ -138,6 +148,14 @@ fn systemctl(words: &[&str], undo: Option<&[&str]>, why: &str) -> Step {
 
 fn command_line(situation: &Situation<'_>, proposal: &mut Proposal, done: &mut Vec<String>) {
     let change = proposal.cmdline.clone();
+    let mut parts = Vec::new();
+    if !change.add.is_empty() {
+        parts.push(format!("add {}", change.add.join(" ")));
+    }
+    if !change.remove.is_empty() {
+        parts.push(format!("take {} away", change.remove.join(" ")));
+    }
+    let parts = parts.join(", ");
     match boot::plan(situation.system, &change) {
         Ok(way) => {
             proposal.boot_by = Some(way.by);
@@ -149,22 +167,24 @@ fn command_line(situation: &Situation<'_>, proposal: &mut Proposal, done: &mut V
                 }
                 return;
             }
-            let mut parts = Vec::new();
-            if !change.add.is_empty() {
-                parts.push(format!("add {}", change.add.join(" ")));
-            }
-            if !change.remove.is_empty() {
-                parts.push(format!("take {} away", change.remove.join(" ")));
-            }
-            done.push(format!("kernel command line of later boots: {}", parts.join(", ")));
+            done.push(format!("kernel command line of later boots: {parts}"));
             proposal.plan.steps.extend(way.steps);
+            proposal.plan.cmdline = change;
             proposal.reboot = true;
         }
-        Err(error) => proposal.refused.push(Refused {
-            what: "changing the kernel command line".to_owned(),
-            because: error.to_string(),
-            source: "the boot configuration of this system".to_owned(),
-            accept: None,
-        }),
+        Err(error) => {
+            if matches!(error, boot::NoWay::Unknown(_)) {
+                proposal.summary = format!(
+                    "not done, because the boot loader is not known. By hand, on its kernel command line: \
+                     {parts}"
+                );
+            }
+            proposal.refused.push(Refused {
+                what: format!("changing the kernel command line ({parts})"),
+                because: error.to_string(),
+                source: "the boot configuration of this system".to_owned(),
+                accept: None,
+            });
+        }
     }
 }

@@ -123,7 +123,11 @@ fn a_usable_tsc_is_chosen_now_and_at_each_boot() {
         // Not verified in this boot: that is done before.
         assert!(slow.propose(Checked::NotYet, &Wish::default()).verify_first);
         let wish = Wish { boot: Boot::None, ..Wish::default() };
-        assert_eq!(short(&slow.propose(passed(), &wish)), ["tsc"]);
+        let proposal_now = slow.propose(passed(), &wish);
+        assert_eq!(short(&proposal_now), ["tsc"]);
+        // What a later boot must be compared with.
+        assert_eq!(proposal.plan.each_boot.as_deref(), Some("tsc"));
+        assert_eq!(proposal_now.plan.each_boot, None);
     }
 }
 
@@ -153,6 +157,8 @@ fn the_words_in_the_way_go() {
     let proposal = slow.propose(passed(), &wish);
     assert_eq!(proposal.cmdline.remove, ["clocksource=hpet"], "{proposal:?}");
     assert_eq!(short(&proposal).first().map(String::as_str), Some("tsc"));
+    assert_eq!(proposal.plan.cmdline, proposal.cmdline);
+    assert_eq!(proposal.plan.each_boot, None);
     assert!(proposal.reboot);
     let off = machine(
         "hpet acpi_pm",
@@ -210,6 +216,35 @@ fn a_wish_that_makes_no_sense_is_refused() {
     }
     let proposal = slow.propose(passed(), &param("notsc"));
     assert_eq!(short(&proposal), ["90-clocksmith.cfg", "update-grub"]);
+}
+
+#[test]
+fn an_unknown_boot_loader_says_first_what_to_do() {
+    let mut bare = machine("tsc hpet acpi_pm", "hpet", "quiet", "");
+    bare.system = System { live: true, systemd: true, ..System::default() };
+    let proposal = bare.propose(passed(), &param("tsc=reliable"));
+    assert_eq!(proposal.outcome, Outcome::Refused);
+    assert!(proposal.summary.ends_with("By hand, on its kernel command line: add tsc=reliable"));
+    assert_eq!(proposal.plan.cmdline, Change::default(), "no step does it");
+    // Without any way to keep a choice, the way by hand is said too.
+    bare.system.systemd = false;
+    let proposal = bare.propose(passed(), &to("hpet"));
+    assert_eq!(proposal.outcome, Outcome::ByHand);
+    assert!(proposal.by_hand[1].contains("--to hpet --boot cmdline"));
+}
+
+#[test]
+fn a_run_of_verify_just_now_counts_by_what_it_found() {
+    use crate::trial::Verified;
+    let not = || Verified::NotTrusted("apart".to_owned());
+    assert_eq!(Checked::just_now(None, not()), Checked::Failed("apart".to_owned()));
+    assert!(matches!(Checked::just_now(None, Verified::Trusted), Checked::Passed(_)));
+    let unknown = Verified::Unknown("busy".to_owned());
+    assert_eq!(Checked::just_now(None, unknown), Checked::Unknown("busy".to_owned()));
+    let slow = machine("tsc hpet acpi_pm", "hpet", "quiet", "");
+    let checked = Checked::just_now(None, not());
+    let proposal = slow.propose(checked, &Wish::default());
+    assert_eq!((proposal.outcome, short(&proposal).len()), (Outcome::Refused, 0));
 }
 
 #[test]

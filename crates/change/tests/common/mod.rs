@@ -114,7 +114,7 @@ pub fn plan() -> Plan {
         update_grub(),
         step(Action::Clocksource { name: "tsc".to_owned() }),
     ];
-    Plan { summary: "use tsc".to_owned(), steps, accepted: Vec::new() }
+    Plan { summary: "use tsc".to_owned(), steps, ..Plan::default() }
 }
 
 pub fn place(root: &Path) -> Place {
@@ -149,6 +149,33 @@ impl Runner for Inside {
 
 pub fn open(root: &Path) -> Result<Journal, JournalError> {
     Journal::open_with(&place(root), Wait::No, Box::new(Inside))
+}
+
+/// Copies a tree with modes, times and attributes. No program does it: that would take most of the time of
+/// tests that copy a thousand times.
+pub fn copy_tree(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let (from, meta) = entry.map(|entry| (entry.path(), entry.metadata().unwrap())).unwrap();
+        let to = to.join(from.file_name().unwrap());
+        if meta.is_dir() {
+            copy_tree(&from, &to);
+        } else if meta.is_symlink() {
+            symlink(fs::read_link(&from).unwrap(), &to).unwrap();
+            let time = rustix::fs::Timespec { tv_sec: meta.mtime(), tv_nsec: meta.mtime_nsec() };
+            let times = rustix::fs::Timestamps { last_access: time, last_modification: time };
+            let flags = rustix::fs::AtFlags::SYMLINK_NOFOLLOW;
+            rustix::fs::utimensat(rustix::fs::CWD, &to, &times, flags).unwrap();
+        } else {
+            fs::copy(&from, &to).unwrap();
+            for (name, value) in xattrs(&from) {
+                set_xattr(&to, std::str::from_utf8(&name).unwrap(), &value).unwrap();
+            }
+            fs::File::open(&to).unwrap().set_modified(meta.modified().unwrap()).unwrap();
+        }
+    }
+    let meta = fs::metadata(from).unwrap();
+    fs::set_permissions(to, meta.permissions()).unwrap();
 }
 
 /// All of a tree; of directories no times, and nothing of the journal.

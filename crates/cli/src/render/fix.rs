@@ -174,11 +174,15 @@ fn outcome(out: &mut String, report: &FixReport, style: Style) {
         out.push_str(&wrap(line, "  verified  ", "            "));
     }
     if let Some(gain) = report.reads {
+        let how = if gain.ratio >= 1.0 {
+            format!("{:.1} times as fast", gain.ratio)
+        } else {
+            format!("{:.1} times as slow", 1.0 / gain.ratio)
+        };
         let line = format!(
-            "a read of CLOCK_MONOTONIC cost {} before and costs {} now: {:.1} times as fast",
+            "a read of CLOCK_MONOTONIC: {} before, {} after the change; {how}",
             super::why::duration(Some(gain.before_ns)),
             super::why::duration(Some(gain.after_ns)),
-            gain.ratio
         );
         out.push_str(&wrap(&line, "  measured  ", "            "));
     }
@@ -205,9 +209,12 @@ fn outcome(out: &mut String, report: &FixReport, style: Style) {
         }
     }
     for taken in &report.taken_back {
-        let title = format!("Taken back, change {}: {}", taken.id, taken.summary);
-        out.push_str(&style.bold(&wrap(&title, "\n", "  ")));
-        if !taken.because.is_empty() {
+        // The headline has said it of the only one.
+        if report.taken_back.len() > 1 || !report.headline.contains(&taken.summary) {
+            let title = format!("Change {}: {}", taken.id, taken.summary);
+            out.push_str(&style.bold(&wrap(&title, "\n", "  ")));
+        }
+        if !report.headline.contains(&taken.because) {
             out.push_str(&wrap(&taken.because, "  because: ", "    "));
         }
         for line in &taken.done {

@@ -284,8 +284,7 @@ impl StepReport {
             }
             Action::Clocksource { .. } => (
                 "the one that was in use is chosen again".to_owned(),
-                "it is read back, because a refused write returns success; then it is watched"
-                    .to_owned(),
+                "it is read back, then watched; what does not hold is put back".to_owned(),
                 None,
             ),
         };

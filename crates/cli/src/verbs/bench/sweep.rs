@@ -152,7 +152,7 @@ pub(in crate::verbs) fn guard(wanted: &GuardClocksource) -> Code {
     match guardian::watch(&sysfs, &wanted.original, stdin().lock(), stdout()) {
         Ok(Watched::Dismissed | Watched::Untouched) => Code::Done,
         Ok(Watched::Restored) => {
-            eprintln!("clocksmith: the measurement ended early; {} is back", wanted.original);
+            eprintln!("clocksmith: the run was killed; {} is in use again", wanted.original);
             Code::Done
         }
         Err(error) => {

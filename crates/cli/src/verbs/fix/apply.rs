@@ -1,31 +1,21 @@
 //! `fix --apply`: verifies, makes the change, watches it, and puts everything back if it does not hold.
 
-use super::{Seen, code, is_root, place};
+use super::{Seen, code, is_root, place, say, trial};
 use crate::args::{Common, Fix};
 use crate::exit::{Code, NotTakenBack};
 use crate::render;
-use crate::report::fix::{Came, FixReport, Gain, Mode, TakenBack, sentence};
+use crate::report::fix::{Came, FixReport, Mode, TakenBack, sentence};
 use anyhow::{Context, Result, anyhow, bail};
 use clocksmith_change::journal::{
     ApplyError, End, Force, Journal, JournalError, Observer, Recovered, Wait, Which,
 };
-use clocksmith_change::propose::{Checked, Outcome, Proposal};
+use clocksmith_change::propose::{Outcome, Proposal};
 use clocksmith_change::{Action, Step, Sysfs};
-use clocksmith_facts::tree::LiveTree;
-use clocksmith_facts::{Origin, collect, log, verified};
 use clocksmith_measure::interrupt;
-use clocksmith_measure::verify::Trust;
-use std::io::{IsTerminal, Write, stderr};
 use std::time::{Duration, Instant};
 
 /// How long another run is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Between two looks at the clocksource.
-const LOOK: Duration = Duration::from_millis(200);
-/// How long it is watched if nobody says.
-const WATCH: Duration = Duration::from_secs(30);
-/// A change that is to make reads faster and leaves them at more than this share of the cost does not.
-const FASTER: f64 = 0.9;
 
 pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
     if common.root.is_none() && !is_root() {
@@ -38,32 +28,51 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
     let place = place(common)?;
     let mut journal = Journal::open(&place, Wait::AtMost(PATIENCE))?;
     let mut report = FixReport::new(Mode::Apply, common.root.as_deref());
-    recovered(&journal, &mut report)?;
+    recovered(&journal, &mut report, Stuck::IsError)?;
     let seen = Seen::look(common)?;
     report.clocksource = seen.diagnosis.current.name.clone();
     let proposal = proposal(common, args, &seen, &mut report)?;
     report.propose(&proposal, &seen.system);
+    if interrupt::wished() {
+        report.result = Came::Undetermined;
+        report.headline = "Interrupted before anything was changed.".to_owned();
+        report.steps.clear();
+        return finish(common, &report);
+    }
     if !common.json {
         render::fix::print_plan(common, &report)?;
     }
     if proposal.outcome != Outcome::Planned {
         return finish(common, &report);
     }
+    let target = proposal.target.as_deref().filter(|_| seen.is_live() && has_runtime(&proposal));
+    let guardian = target.map(|_| trial::guardian()).transpose()?;
+    let begun = Instant::now();
     let mut observer = Teller { wanted: !common.json && !common.quiet };
-    let applied = match journal.apply(&proposal.plan, &mut observer) {
+    let made = match target {
+        Some(_) => journal.attempt(&proposal.plan, &mut observer),
+        None => journal.apply(&proposal.plan, &mut observer),
+    };
+    let applied = match made {
         Ok(applied) => applied,
-        Err(error) => return failed(common, report, error),
+        Err(error) => {
+            if let (Some(guardian), false) = (guardian, matches!(error.end, End::Stuck(_))) {
+                guardian.dismiss();
+            }
+            return failed(common, report, error);
+        }
     };
     report.change = Some(applied.id);
     report.by_hand.extend(
         applied.left.iter().map(|command| format!("run inside that system: {}", command.join(" "))),
     );
-    let objection = if seen.is_live() && has_runtime(&proposal) {
-        after(common, args, &seen, &proposal, &mut report)?
-    } else {
-        None
-    };
+    let objection = target.and_then(|target| {
+        let objection = trial::objection(common, args, &seen, target, begun, &mut report);
+        let unwritten = |error| format!("that it holds could not be written down: {error}");
+        objection.or_else(|| journal.confirm(applied.id).err().map(unwritten))
+    });
     if let Some(because) = objection {
+        // A guardian that is not dismissed puts the clocksource back when this one is gone.
         let reports = journal.undo(Which::Id(applied.id), Force::Yes).with_context(|| {
             NotTakenBack(format!(
                 "{because}; and change {} could not be taken back. Try: clocksmith fix --undo",
@@ -77,6 +86,9 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
     } else {
         report.result = Came::Applied;
         report.headline = done(&proposal, applied.id);
+    }
+    if let Some(guardian) = guardian {
+        guardian.dismiss();
     }
     if seen.is_live() {
         report.clocksource = Sysfs::live().current().ok();
@@ -92,7 +104,9 @@ fn done(proposal: &Proposal, id: u64) -> String {
 fn finish(common: &Common, report: &FixReport) -> Result<Code> {
     if common.json {
         render::json(report)?;
-    } else if matches!(report.result, Came::Applied | Came::RolledBack) {
+    } else if matches!(report.result, Came::Applied | Came::RolledBack)
+        || report.result == Came::Undetermined && interrupt::wished()
+    {
         render::fix::print_outcome(common, report)?;
     }
     Ok(code(report.result))
@@ -102,27 +116,45 @@ fn has_runtime(proposal: &Proposal) -> bool {
     proposal.plan.steps.iter().any(|step| matches!(step.action, Action::Clocksource { .. }))
 }
 
+/// What a change that cannot be recovered means.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stuck {
+    /// The end.
+    IsError,
+    /// Nothing: what it stands against is overwritten.
+    IsForced,
+}
+
 /// What a run that was killed had left.
-pub(super) fn recovered(journal: &Journal, report: &mut FixReport) -> Result<()> {
+pub(super) fn recovered(journal: &Journal, report: &mut FixReport, stuck: Stuck) -> Result<()> {
     for recovered in journal.recovered() {
-        match recovered {
-            Recovered::RolledBack(done) => {
-                let because = "an earlier run was killed while it made the change";
-                report.taken_back.push(TakenBack::new(done, because));
-                eprintln!("clocksmith: {because}; everything of it was put back");
-            }
-            Recovered::FinishedUndo(done) => {
-                let because = "an earlier run was killed while it took the change back";
-                report.taken_back.push(TakenBack::new(done, because));
-                eprintln!("clocksmith: {because}; that is finished now");
-            }
+        let (done, because, then) = match recovered {
+            Recovered::RolledBack(done) => (
+                done,
+                "an earlier run was killed while it made the change",
+                "everything of it was put back",
+            ),
+            Recovered::Unconfirmed(done) => (
+                done,
+                "an earlier run was killed, or the power went, while it watched the change: nobody saw it \
+                 hold",
+                "everything of it was put back",
+            ),
+            Recovered::FinishedUndo(done) => (
+                done,
+                "an earlier run was killed while it took the change back",
+                "that is finished now",
+            ),
+            Recovered::Stuck { .. } if stuck == Stuck::IsForced => continue,
             Recovered::Stuck { id, summary, error } => {
                 return Err(anyhow!(
-                    "change {id} of an earlier run ({summary}) is half done: {error}. To overwrite what \
-                     others changed since: clocksmith fix --undo --force"
+                    "change {id} of an earlier run ({summary}) was never finished: {error}. To overwrite \
+                     what others changed since: clocksmith fix --undo --force"
                 ));
             }
-        }
+        };
+        report.taken_back.push(TakenBack::new(done, because));
+        say(&format!("clocksmith: {because}; {then}"));
     }
     Ok(())
 }
@@ -134,102 +166,11 @@ fn proposal(common: &Common, args: &Fix, seen: &Seen, report: &mut FixReport) ->
         return Ok(proposal);
     }
     if !common.json && !common.quiet {
-        eprintln!("clocksmith: verifying the counter before it becomes the clock (5 s)");
+        say("clocksmith: verifying the counter before it becomes the clock (5 s)");
     }
     let outcome = super::super::verify::quick(common)?;
     report.verified.push(format!("before: {}", render::verify::headline(&outcome)));
-    // As it is read by everybody else: of this boot, and just now.
-    let kept = verified::recent(&LiveTree::new());
-    let checked = match (kept, outcome.counter) {
-        (_, Trust::NotTrusted) => Checked::Failed(first(&outcome.findings)),
-        (Some(kept), _) => Checked::of(Some(&kept)),
-        (None, Trust::Trusted) => Checked::Passed("verify passed just now".to_owned()),
-        (None, Trust::Unknown) => {
-            Checked::Unknown(outcome.untested.first().cloned().unwrap_or_default())
-        }
-    };
-    Ok(seen.propose(args, &checked))
-}
-
-fn first(findings: &[clocksmith_measure::verify::Finding]) -> String {
-    let fault = findings.iter().find(|f| f.weight != clocksmith_measure::verify::Weight::Note);
-    fault.map_or_else(|| "a fault was found".to_owned(), |finding| finding.summary.clone())
-}
-
-/// Whether the new clocksource holds, is faster, and is not objected to; the objection otherwise.
-fn after(
-    common: &Common,
-    args: &Fix,
-    seen: &Seen,
-    proposal: &Proposal,
-    report: &mut FixReport,
-) -> Result<Option<String>> {
-    let Some(target) = &proposal.target else { return Ok(None) };
-    let end = Instant::now() + args.watch.unwrap_or(WATCH);
-    let now = Seen::look(common)?;
-    if let (Some(before), Some(after)) = (seen.cost(), now.cost()) {
-        report.reads = Some(Gain { before_ns: before, after_ns: after, ratio: before / after });
-        // Who named a clocksource may have wanted the slower one.
-        if args.to.is_none() && after > before * FASTER {
-            return Ok(Some(format!("reads of the time are no faster with {target}")));
-        }
-    }
-    let outcome = super::super::verify::quick(common)?;
-    report.verified.push(format!("after: {}", render::verify::headline(&outcome)));
-    match outcome.verdict {
-        Trust::Trusted => {}
-        Trust::NotTrusted if args.accept_time_may_go_backward => {}
-        Trust::NotTrusted => {
-            return Ok(Some(format!("verify objects: {}", first(&outcome.findings))));
-        }
-        Trust::Unknown if args.accept_time_may_go_backward || args.accept_unverified_counter => {}
-        Trust::Unknown => {
-            return Ok(Some("it could not be verified with the new clocksource".to_owned()));
-        }
-    }
-    watch(common, target, end)
-}
-
-/// Looks at the clocksource until the time is up.
-fn watch(common: &Common, target: &str, end: Instant) -> Result<Option<String>> {
-    let sysfs = Sysfs::live();
-    let shown = stderr().is_terminal() && !common.quiet;
-    let clear = || {
-        if shown {
-            // Progress that cannot be shown is no error.
-            let _ = write!(stderr(), "\r{:<60}\r", "");
-        }
-    };
-    loop {
-        let current = sysfs.current()?;
-        if current != target {
-            clear();
-            return Ok(Some(demoted(target, &current)));
-        }
-        if interrupt::wished() {
-            clear();
-            return Ok(Some("it was interrupted while the change was being watched".to_owned()));
-        }
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            clear();
-            return Ok(None);
-        }
-        if shown {
-            let _ = write!(stderr(), "\rwatching {target}: {} s left ", left.as_secs() + 1);
-        }
-        std::thread::sleep(LOOK.min(left));
-    }
-}
-
-/// The kernel went away from it: with its own words, if they can be read.
-fn demoted(target: &str, current: &str) -> String {
-    let mut facts = collect::collect(&LiveTree::new(), Origin::Live);
-    log::complete(&mut facts);
-    let known = clocksmith_change::known::known(&facts, Vec::new());
-    let said = known.demoted.iter().rev().find(|(name, _)| name == target);
-    let said = said.map_or_else(String::new, |(_, at)| format!(" ({at})"));
-    format!("the kernel went from {target} to {current}{said}")
+    Ok(seen.propose(args, &trial::checked(&outcome)))
 }
 
 fn failed(common: &Common, mut report: FixReport, error: ApplyError) -> Result<Code> {
@@ -267,7 +208,7 @@ impl Observer for Teller {
             Action::Run { command, .. } => format!("running {}", command.join(" ")),
             Action::Clocksource { name } => format!("choosing {name}"),
         };
-        eprintln!("step {}: {what}", index + 1);
+        say(&format!("step {}: {what}", index + 1));
     }
 
     fn stop(&self) -> bool {

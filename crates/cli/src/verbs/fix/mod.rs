@@ -3,6 +3,7 @@
 mod apply;
 mod fleet;
 mod status;
+mod trial;
 mod undo;
 
 use crate::args::{BootWay, Common, Fix};
@@ -11,7 +12,7 @@ use crate::render;
 use crate::report::fix::{Came, FixReport, Mode};
 use anyhow::{Context, Result};
 use clocksmith_change::Sysfs;
-use clocksmith_change::journal::Place;
+use clocksmith_change::journal::{Journal, Phase, Place};
 use clocksmith_change::propose::{Accept, Boot, Checked, Proposal, Situation, Wish, propose};
 use clocksmith_change::system::{self, System};
 use clocksmith_diagnose::{Diagnosis, diagnose};
@@ -19,6 +20,7 @@ use clocksmith_facts::tree::{DirTree, LiveTree};
 use clocksmith_facts::{Facts, Origin, collect, log};
 use clocksmith_kernel::{Machine, predict};
 use clocksmith_measure::{LightMeasurement, light};
+use std::io::{Write, stderr};
 use std::path::Path;
 
 pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
@@ -45,12 +47,24 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
     if seen.is_live() && !is_root() && !report.steps.is_empty() {
         report.notes.push("to apply it, root is needed: sudo clocksmith fix --apply".to_owned());
     }
+    report.notes.extend(unfinished(common));
     if common.json {
         render::json(&report)?
     } else {
         render::fix::print(common, &report)?
     }
     Ok(code(report.result))
+}
+
+/// What the next run will take back first, where the journal can be read.
+fn unfinished(common: &Common) -> Option<String> {
+    let place = place(common).ok()?;
+    let entries = Journal::look(&place).ok()?;
+    let entry = entries.iter().find(|entry| entry.phase != Phase::Applied)?;
+    let id = entry.id;
+    (!Journal::is_held(&place)).then(|| {
+        format!("change {id} of an earlier run was never finished; --apply takes it back first")
+    })
 }
 
 /// The exit code of a result.
@@ -65,6 +79,11 @@ fn code(came: Came) -> Code {
 fn is_root() -> bool {
     // SAFETY: takes nothing, and cannot fail.
     unsafe { libc::geteuid() == 0 }
+}
+
+/// A line on standard error. A terminal that is gone must not end a run in the middle of a change.
+fn say(line: &str) {
+    let _ = writeln!(stderr(), "{line}");
 }
 
 /// The system that is changed.

@@ -19,15 +19,19 @@ pub(super) fn run(common: &Common) -> Result<Code> {
     let system = system::read(common.root.as_deref().unwrap_or(Path::new("/")));
     let mut report = FixReport::new(Mode::Status, common.root.as_deref());
     let entries = Journal::look(&place)?;
+    let busy = Journal::is_held(&place);
     for entry in &entries {
-        report.changes.push(one(entry, &place, &system));
+        report.changes.push(one(entry, &place, &system, busy));
     }
     if place.is_live() {
         report.clocksource = Sysfs::live().current().ok();
     }
     report.mistakes = mistakes::find(&system);
     let worst = |came: Came| report.changes.iter().filter(|c| c.holds == came).count();
-    (report.result, report.headline) = if report.changes.is_empty() {
+    let open = entries.iter().find(|entry| entry.phase != Phase::Applied);
+    (report.result, report.headline) = if let Some(entry) = open {
+        unfinished(entry, busy)
+    } else if report.changes.is_empty() {
         (Came::NothingToDo, "no change is in force".to_owned())
     } else if worst(Came::NotInForce) > 0 {
         let all = report.changes.len();
@@ -51,7 +55,28 @@ pub(super) fn run(common: &Common) -> Result<Code> {
     Ok(super::code(report.result))
 }
 
-fn one(entry: &Entry, place: &Place, system: &System) -> ChangeReport {
+/// What is said of a change whose run has not come to its end.
+fn unfinished(entry: &Entry, busy: bool) -> (Came, String) {
+    let id = entry.id;
+    if busy {
+        let what = match entry.phase {
+            Phase::Applying => "making",
+            Phase::Trial | Phase::Applied => "watching",
+            Phase::Undoing => "taking back",
+        };
+        return (Came::Undetermined, format!("another run is {what} change {id} now"));
+    }
+    let text = match entry.phase {
+        Phase::Applying => format!("change {id} was made by half: its run was killed"),
+        Phase::Trial | Phase::Applied => {
+            format!("change {id} was applied, but the watch did not end: its run was killed")
+        }
+        Phase::Undoing => format!("change {id} was taken back by half: its run was killed"),
+    };
+    (Came::NotInForce, format!("{text}. To take it back: clocksmith fix --undo"))
+}
+
+fn one(entry: &Entry, place: &Place, system: &System, busy: bool) -> ChangeReport {
     let mut change = ChangeReport::new(entry, system);
     let held = entry.holds(place);
     for (step, status) in change.steps.iter_mut().zip(&held.steps) {
@@ -59,10 +84,7 @@ fn one(entry: &Entry, place: &Place, system: &System) -> ChangeReport {
     }
     let bad = held.steps.iter().any(|s| matches!(s, StepStatus::Changed(_) | StepStatus::Gone));
     if entry.phase != Phase::Applied {
-        change
-            .seen
-            .push("it is half done: the next run puts it right (clocksmith fix --undo)".to_owned());
-        change.holds = Came::NotInForce;
+        change.holds = unfinished(entry, busy).0;
     } else if bad {
         change.holds = Came::NotInForce;
     }
@@ -106,62 +128,25 @@ fn unit(entry: &Entry, change: &mut ChangeReport) {
 
 /// Whether the running kernel got the words that the files hold.
 fn command_line(entry: &Entry, system: &System, change: &mut ChangeReport) {
-    let mut wanted: Vec<String> = Vec::new();
-    let mut touches = false;
-    for step in &entry.plan.steps {
-        match &step.action {
-            Action::Write { path, content, .. }
-                if !path.ends_with(UNIT) && !path.ends_with("clocksmith.start") =>
-            {
-                touches = true;
-                wanted.extend(clock_words(content));
-            }
-            Action::Run { command, .. } => {
-                for word in command.iter().filter_map(|word| {
-                    word.strip_prefix("--args=").or(word.strip_prefix("--append-if-missing="))
-                }) {
-                    touches = true;
-                    wanted.extend(clock_words(word));
-                }
-            }
-            _ => {}
-        }
-    }
-    let Some(line) = system.cmdline().filter(|_| touches) else { return };
-    let running = clock_words(line);
-    let missing: Vec<&String> = wanted.iter().filter(|word| !running.contains(word)).collect();
-    let removed = removed(&entry.plan.summary);
-    let extra: Vec<&String> =
-        running.iter().filter(|word| removed.contains(&word.as_str())).collect();
-    if missing.is_empty() && extra.is_empty() {
-        change
-            .seen
-            .push(format!("the running kernel's command line has it: {}", line_of(&running)));
+    let wanted = &entry.plan.cmdline;
+    let Some(line) = system.cmdline().filter(|_| !wanted.is_empty()) else { return };
+    let open = wanted.open(line);
+    if open.is_empty() {
+        let running = line_of(&clock_words(line));
+        change.seen.push(format!("the running kernel's command line has it so: {running}"));
         return;
     }
-    if !missing.is_empty() {
-        let missing: Vec<&str> = missing.iter().map(|word| word.as_str()).collect();
-        change
-            .seen
-            .push(format!("not on the running kernel's command line: {}", missing.join(" ")));
-    }
-    if !extra.is_empty() {
-        let extra: Vec<&str> = extra.iter().map(|word| word.as_str()).collect();
-        change
-            .seen
-            .push(format!("still on the running kernel's command line: {}", extra.join(" ")));
+    for (words, what) in [(&open.add, "not"), (&open.remove, "still")] {
+        if !words.is_empty() {
+            let words = words.join(" ");
+            change.seen.push(format!("{what} on the running kernel's command line: {words}"));
+        }
     }
     if change.holds != Came::InForce {
         return;
     }
     let rebooted = entry.boot.is_some() && entry.boot != boot_id();
     change.holds = if rebooted { Came::NotInForce } else { Came::WaitsForReboot };
-}
-
-/// The words that the change took away: its summary names them, no file holds them any more.
-fn removed(summary: &str) -> Vec<&str> {
-    let taken = summary.split("take ").nth(1).and_then(|rest| rest.split(" away").next());
-    taken.map(|words| words.split_whitespace().collect()).unwrap_or_default()
 }
 
 fn line_of(words: &[String]) -> String {

@@ -1,15 +1,15 @@
 //! `fix --undo`: takes back exactly what was done.
 
-use super::{apply, is_root, place};
+use super::apply::{Stuck, recovered};
+use super::{is_root, place};
 use crate::args::{Common, Fix};
 use crate::exit::Code;
 use crate::render;
 use crate::report::fix::{Came, FixReport, Mode, TakenBack, sentence};
 use anyhow::{Result, bail};
-use clocksmith_change::journal::{Entry, Force, Journal, JournalError, Wait, Which};
-use clocksmith_change::mistakes::clock_words;
-use clocksmith_change::unit::UNIT;
-use clocksmith_change::{Action, Step, Sysfs};
+use clocksmith_change::Sysfs;
+use clocksmith_change::boot::Change;
+use clocksmith_change::journal::{Force, Journal, JournalError, Recovered, Wait, Which};
 use std::time::Duration;
 
 pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
@@ -19,46 +19,34 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
     let place = place(common)?;
     let mut journal = Journal::open(&place, Wait::AtMost(Duration::from_secs(10)))?;
     let mut report = FixReport::new(Mode::Undo, common.root.as_deref());
-    let force = if args.force { Force::Yes } else { Force::No };
-    if !args.force {
-        apply::recovered(&journal, &mut report)?;
-    }
-    report.reboot = journal.entries().iter().any(|entry| {
-        entry.plan.steps.iter().any(|step| match &step.action {
-            Action::Write { content, .. } => !clock_words(content).is_empty(),
-            Action::Run { command, .. } => !clock_words(&command.join(" ")).is_empty(),
-            _ => false,
-        })
-    });
-    let chosen = if place.is_live() { at_boot(journal.entries()) } else { None };
+    let (force, stuck) =
+        if args.force { (Force::Yes, Stuck::IsForced) } else { (Force::No, Stuck::IsError) };
+    recovered(&journal, &mut report, stuck)?;
+    let mut changes: Vec<Change> = changes(journal.recovered());
+    let taken = !report.taken_back.is_empty();
     let which = if args.all { Which::All } else { Which::Last };
-    match journal.undo(which, force) {
+    // What was never finished was the last change: the one before it is not meant.
+    let result = if taken && !args.all { Ok(Vec::new()) } else { journal.undo(which, force) };
+    match result {
         Ok(reports) => {
             report.taken_back.extend(reports.iter().map(|done| TakenBack::new(done, "")));
-            if let Some((ours, former)) = chosen {
-                put_back(&ours, &former, &mut report);
-            }
-            report.result = Came::Undone;
-            let tail = if report.reboot {
-                ". The running kernel's command line stays until a reboot"
-            } else {
-                ""
-            };
-            let what: Vec<&str> = reports.iter().map(|done| done.summary.as_str()).collect();
-            report.headline = sentence(&format!("taken back: {}{tail}", what.join("; ")));
+            changes.extend(reports.into_iter().map(|done| done.cmdline));
+            undone(&mut report);
         }
+        Err(JournalError::NothingToUndo(_)) if taken => undone(&mut report),
         Err(JournalError::NothingToUndo(why)) => {
-            report.result =
-                if report.taken_back.is_empty() { Came::NothingToDo } else { Came::Undone };
-            report.reboot = false;
+            report.result = Came::NothingToDo;
             report.headline = sentence(&format!("nothing to take back: {why}"));
         }
         Err(error @ JournalError::Conflicts { .. }) => {
             report.result = Came::Refused;
-            report.reboot = false;
             report.headline = sentence(&format!("{error}. To overwrite that: --force"));
         }
         Err(error) => return Err(error.into()),
+    }
+    if report.result == Came::Undone && place.is_live() && booted_with(&changes) {
+        report.reboot = true;
+        report.headline.push_str(" The running kernel was booted with it, and needs a reboot.");
     }
     if place.is_live() {
         report.clocksource = Sysfs::live().current().ok();
@@ -71,34 +59,25 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
     Ok(super::code(report.result))
 }
 
-/// What the last change's unit chose in this boot, and what was in use before the change: the journal
-/// puts back what it chose itself, and that was in another boot.
-fn at_boot(entries: &[Entry]) -> Option<(String, String)> {
-    let entry = entries.last()?;
-    let unit =
-        |step: &Step| matches!(&step.action, Action::Write { path, .. } if path.ends_with(UNIT));
-    entry.plan.steps.iter().find(|step| unit(step))?;
-    let name = entry.plan.steps.iter().find_map(|step| match &step.action {
-        Action::Clocksource { name } => Some(name.clone()),
-        _ => None,
-    })?;
-    Some((name, entry.clocksource.clone()?))
+fn undone(report: &mut FixReport) {
+    report.result = Came::Undone;
+    let what: Vec<&str> = report.taken_back.iter().map(|taken| taken.summary.as_str()).collect();
+    report.headline = sentence(&format!("taken back: {}", what.join("; ")));
 }
 
-fn put_back(ours: &str, former: &str, report: &mut FixReport) {
-    let sysfs = Sysfs::live();
-    if sysfs.current().ok().as_deref() != Some(ours) || ours == former {
-        return;
-    }
-    match sysfs.choose(former) {
-        Ok(()) => {
-            if let Some(taken) = report.taken_back.last_mut() {
-                taken.troubles.retain(|line| !line.starts_with("the clocksource"));
-                taken.done.push(format!(
-                    "{former} is in use again, which the unit had changed in this boot"
-                ));
-            }
-        }
-        Err(error) => report.notes.push(format!("{ours} stays in use until a reboot: {error}")),
-    }
+/// What opening the journal took off the command line again, or put there.
+fn changes(recovered: &[Recovered]) -> Vec<Change> {
+    let of = |recovered: &Recovered| match recovered {
+        Recovered::RolledBack(done)
+        | Recovered::Unconfirmed(done)
+        | Recovered::FinishedUndo(done) => Some(done.cmdline.clone()),
+        Recovered::Stuck { .. } => None,
+    };
+    recovered.iter().filter_map(of).collect()
+}
+
+/// Whether the running kernel got a command line that one of these changes made.
+fn booted_with(changes: &[Change]) -> bool {
+    let line = std::fs::read_to_string("/proc/cmdline").unwrap_or_default();
+    changes.iter().any(|change| !change.is_empty() && change.holds(&line))
 }

@@ -1,0 +1,148 @@
+//! The live machine on trial: what [`clocksmith_change::trial`] asks, measured here.
+
+use super::Seen;
+use crate::args::{Common, Fix};
+use crate::render;
+use crate::report::fix::{FixReport, Gain};
+use clocksmith_change::propose::Checked;
+use clocksmith_change::switch::ChangeError;
+use clocksmith_change::trial::{Objection, Subject, Terms, Verified, hold};
+use clocksmith_change::{Guardian, Sysfs};
+use clocksmith_facts::tree::LiveTree;
+use clocksmith_facts::{Origin, collect, log, verified};
+use clocksmith_measure::interrupt;
+use clocksmith_measure::verify::{Finding, Outcome, Trust, Weight};
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write, stderr};
+use std::time::{Duration, Instant};
+
+/// How long it is watched if nobody says.
+const WATCH: Duration = Duration::from_secs(30);
+
+/// Somebody who puts the clocksource back at once if this process is killed; the files are put back by the
+/// next run.
+pub(super) fn guardian() -> Result<Guardian, ChangeError> {
+    let sysfs = Sysfs::live();
+    let arguments: [OsString; 3] =
+        ["guard-clocksource".into(), "--directory".into(), sysfs.directory().into()];
+    Guardian::start(&sysfs, &arguments)
+}
+
+/// What speaks against the change, in words.
+pub(super) fn objection(
+    common: &Common,
+    args: &Fix,
+    seen: &Seen,
+    target: &str,
+    begun: Instant,
+    report: &mut FixReport,
+) -> Option<String> {
+    let terms = Terms {
+        target: target.to_owned(),
+        before_ns: seen.cost(),
+        // Who named a clocksource may have wanted the slower one.
+        must_be_faster: args.to.is_none(),
+        accept: super::wish(args).accept,
+        watch: args.watch.unwrap_or(WATCH),
+    };
+    let shown = stderr().is_terminal() && !common.quiet;
+    let mut live = Live { common, terms: &terms, begun, shown, report };
+    let result = hold(&terms, &mut live);
+    live.clear();
+    match result {
+        Ok(()) => None,
+        Err(objection @ Objection::Left { .. }) => Some(format!("{objection}{}", log_says(target))),
+        Err(objection) => Some(objection.to_string()),
+    }
+}
+
+struct Live<'a> {
+    common: &'a Common,
+    terms: &'a Terms,
+    begun: Instant,
+    shown: bool,
+    report: &'a mut FixReport,
+}
+
+impl Live<'_> {
+    fn clear(&self) {
+        if self.shown {
+            // Progress that cannot be shown is no error.
+            let _ = write!(stderr(), "\r{:<60}\r", "");
+        }
+    }
+}
+
+impl Subject for Live<'_> {
+    fn current(&mut self) -> Result<String, ChangeError> {
+        Sysfs::live().current()
+    }
+
+    fn cost(&mut self) -> Option<f64> {
+        let after = Seen::look(self.common).ok()?.cost()?;
+        if let Some(before) = self.terms.before_ns {
+            self.report.reads =
+                Some(Gain { before_ns: before, after_ns: after, ratio: before / after });
+        }
+        Some(after)
+    }
+
+    fn verify(&mut self) -> Verified {
+        match super::super::verify::quick(self.common) {
+            Ok(outcome) => {
+                let line = format!("after: {}", render::verify::headline(&outcome));
+                self.report.verified.push(line);
+                of(outcome.verdict, &outcome)
+            }
+            Err(error) => Verified::Unknown(format!("{error:#}")),
+        }
+    }
+
+    fn stop(&mut self) -> bool {
+        interrupt::wished()
+    }
+
+    fn elapsed(&mut self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    fn rest(&mut self, pause: Duration, left: Duration) {
+        if self.shown {
+            let target = &self.terms.target;
+            let _ = write!(stderr(), "\rwatching {target}: {} s left ", left.as_secs() + 1);
+        }
+        std::thread::sleep(pause);
+    }
+}
+
+/// What a run of `verify` before the change says of the counter.
+pub(super) fn checked(outcome: &Outcome) -> Checked {
+    // As it is read by everybody else: of this boot, and just now.
+    let kept = verified::recent(&LiveTree::new());
+    Checked::just_now(kept.as_ref(), of(outcome.counter, outcome))
+}
+
+fn of(trust: Trust, outcome: &Outcome) -> Verified {
+    match trust {
+        Trust::Trusted => Verified::Trusted,
+        Trust::NotTrusted => Verified::NotTrusted(first(&outcome.findings)),
+        Trust::Unknown => {
+            let why = outcome.untested.first().cloned();
+            Verified::Unknown(why.unwrap_or_else(|| "the machine was too busy".to_owned()))
+        }
+    }
+}
+
+fn first(findings: &[Finding]) -> String {
+    let fault = findings.iter().find(|finding| finding.weight != Weight::Note);
+    fault.map_or_else(|| "a fault was found".to_owned(), |finding| finding.summary.clone())
+}
+
+/// The kernel's own words about going away from a clocksource, if they can be read.
+fn log_says(target: &str) -> String {
+    let mut facts = collect::collect(&LiveTree::new(), Origin::Live);
+    log::complete(&mut facts);
+    let known = clocksmith_change::known::known(&facts, Vec::new());
+    let said = known.demoted.iter().rev().find(|(name, _)| name == target);
+    said.map_or_else(String::new, |(_, at)| format!(" (the kernel's log: {at})"))
+}
