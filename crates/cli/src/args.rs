@@ -324,7 +324,8 @@ pub(crate) struct Run {
 
 const WHO: &str = "Which programs and functions read the clock, how often, by which way, what that \
 costs, and what it would cost on a fast clock.\n\nBy samples of CPU time with stacks, and breakpoints on \
-the vDSO that are armed for moments; nothing is injected or stopped, and nothing stays behind. Calls in a \
+the vDSO that are armed for moments; nothing is injected or stopped, and nothing stays behind. Only --exact \
+gives a COMMAND a vDSO that counts its calls, as `run` gives one. Calls in a \
 second follow from CPU time and the cost of a call as measured on this machine. With a COMMAND it ends as \
 the command ends, and the report goes to standard error; with --json the report is on standard output and \
 the command's own output on standard error.\n\nExit codes: the command's own with COMMAND, else 0 done, 2 \
@@ -355,6 +356,9 @@ pub(crate) struct Who {
     /// Arm no breakpoints; clock ids stay unknown
     #[arg(long)]
     pub(crate) no_breakpoints: bool,
+    /// Count every call of COMMAND through the vDSO, by clock (x86-64; no debugger can attach)
+    #[arg(long, requires = "command", conflicts_with_all = ["pid", "all", "duration"])]
+    pub(crate) exact: bool,
     /// A view that refreshes every second; Ctrl-C ends it
     #[arg(long, conflicts_with_all = ["json", "command"])]
     pub(crate) top: bool,

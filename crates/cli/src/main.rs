@@ -9,6 +9,7 @@ mod report;
 mod run;
 mod verbs;
 mod verify;
+mod who;
 
 use clap::Parser;
 use std::process::ExitCode;

@@ -101,6 +101,20 @@ impl Launch {
         }
     }
 
+    /// Has this process followed: what it becomes by `execve` gets the image. For who needs to do more
+    /// between that and `execve` than [`Launch::exec`] does; [`check`](crate::check) the program before.
+    ///
+    /// The process must have one thread only, as one has between `fork` and `execve`.
+    ///
+    /// # Errors
+    /// Nobody follows it; the process is as it was.
+    pub fn attach(self) -> Result<(), Failure> {
+        if !crate::available() {
+            return Err(Failure::Unavailable);
+        }
+        self.prepare()
+    }
+
     /// Until this process is traced.
     fn prepare(self) -> Result<(), Failure> {
         let pipe = || io::pipe().map_err(|error| Failure::Tracer("making a pipe", error));

@@ -30,7 +30,9 @@ pub struct Totals {
     pub programs: u64,
     /// Programs that did not, with the first reasons.
     pub untouched: u64,
-    /// Some of them: the program's file and why.
+    /// Processes that have ended and whose counts could not be read, with [`Act::Count`].
+    pub uncounted: u64,
+    /// Some of the programs that did not: the program's file and why.
     pub reasons: Vec<(String, Refusal)>,
 }
 
@@ -156,8 +158,10 @@ impl Tracer {
     }
 
     fn ended(&self, pid: libc::pid_t, known: &mut Known) {
-        if let Some((_, Some(counted))) = known.counts.remove(&pid) {
-            (self.listeners.counted)(&counted);
+        match known.counts.remove(&pid) {
+            Some((_, Some(counted))) => (self.listeners.counted)(&counted),
+            Some((Some(_), None)) if self.act == Act::Count => known.totals.uncounted += 1,
+            _ => {}
         }
         if pid == self.program {
             self.tell(known);

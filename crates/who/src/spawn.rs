@@ -22,6 +22,21 @@ impl Waiting {
     /// # Errors
     /// No process could be made.
     pub fn new(command: &[OsString], aside: bool) -> io::Result<Self> {
+        Self::prepared(command, aside, || ())
+    }
+
+    /// The same; `first` is done in the new process before anybody is told of it, so that whatever that
+    /// starts is not watched.
+    ///
+    /// # Errors
+    /// As [`Waiting::new`].
+    ///
+    /// `first` runs between `fork` and `execve`: it must not wait for a lock or a thread of this process.
+    pub fn prepared(
+        command: &[OsString],
+        aside: bool,
+        mut first: impl FnMut() + Send + Sync + 'static,
+    ) -> io::Result<Self> {
         let (program, arguments) = command
             .split_first()
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no command"))?;
@@ -37,9 +52,11 @@ impl Waiting {
             // The new process has a copy of the end that is to be closed when this program ends.
             // SAFETY: closes a descriptor of the new process, in which nothing else uses it.
             unsafe { libc::close(ours) };
+            first();
             prepare(&tell, &wait)
         };
-        // SAFETY: the closure uses descriptors of pipes only, which is allowed after a fork.
+        // SAFETY: the closure uses descriptors of pipes only, which is allowed after a fork; `first` is
+        // up to the caller.
         unsafe { starting.pre_exec(prepare) };
         // The standard library waits for the command to begin, so somebody else has to wait for it.
         let starter = std::thread::Builder::new().name("starter".to_owned()).spawn(move || {

@@ -74,6 +74,7 @@ pub(crate) fn page(common: &Common, args: &Who, report: &WhoReport, style: Style
         kernel(&mut out, profile);
         stacks(&mut out, profile, common.verbose, style);
     }
+    exact(&mut out, report, most, style);
     flags(&mut out, profile, common.verbose, style);
     remedies(&mut out, profile, style);
     if !report.gaps.is_empty() {
@@ -197,6 +198,43 @@ fn how(row: &FunctionRow) -> String {
         row.paths.iter().filter(|path| **path != Path::Vdso).map(|path| path.short()).collect();
     parts.extend(slow.into_iter().map(str::to_owned));
     parts.join("; ")
+}
+
+/// What was counted one by one, beside the estimates above.
+fn exact(out: &mut String, report: &WhoReport, most: usize, style: Style) {
+    let (Some(rows), Some(summary)) = (&report.exact, &report.exact_summary) else { return };
+    out.push_str(&format!(
+        "\n{}\n",
+        style.bold("       calls  reads/s  of reads  counted exactly")
+    ));
+    for row in rows.iter().take(most) {
+        let clock = row.clock.as_deref().unwrap_or(match row.api {
+            clocksmith_who::clock::Api::ClockGettime => "clock_gettime, other clocks",
+            api => api.name(),
+        });
+        out.push_str(&cut(format!(
+            "{:>12}  {:>7}  {:>8}  {clock}",
+            row.calls,
+            count(row.per_second),
+            percent(row.share),
+        )));
+    }
+    let mut text = format!(
+        "{} calls by {} process{}",
+        summary.calls,
+        summary.processes,
+        if summary.processes == 1 { "" } else { "es" }
+    );
+    if let Some(coarse) = summary.coarse {
+        text.push_str(&format!(
+            "; at most {} of them ({}) came within a tick ({:.1} ms) of the thread's previous read: \
+             candidates for a coarse clock, if the program can do with the time of the last tick",
+            coarse.reads,
+            percent(coarse.share),
+            coarse.tick_ns / 1e6
+        ));
+    }
+    out.push_str(&wrap(&text, "  ", "  "));
 }
 
 fn kernel(out: &mut String, profile: &Profile) {

@@ -4,7 +4,7 @@ use super::{Clocksource, MachineReport};
 use clocksmith_facts::Facts;
 use clocksmith_who::account::Profile;
 use clocksmith_who::calibrate::Costs;
-use clocksmith_who::exact::ExactRow;
+use clocksmith_who::exact::{self, Counter, ExactRow, ExactSummary};
 use clocksmith_who::recording::Recording;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -29,6 +29,8 @@ pub(crate) struct WhoReport {
     pub(crate) profile: Profile,
     /// Exact counts, where they were asked for and can be had.
     pub(crate) exact: Option<Vec<ExactRow>>,
+    /// What the exact counts come from, and how close reads are to each other.
+    pub(crate) exact_summary: Option<ExactSummary>,
     /// What is missing, and what would give it.
     pub(crate) gaps: Vec<String>,
 }
@@ -99,7 +101,23 @@ impl WhoReport {
             },
             profile,
             exact: None,
+            exact_summary: None,
             gaps: recording.gaps.iter().cloned().chain(assumed(costs)).collect(),
+        }
+    }
+}
+
+impl WhoReport {
+    /// Adds exact counts, or why there are none.
+    pub(crate) fn count(&mut self, counter: &mut dyn Counter) {
+        match counter.counts() {
+            Ok(counted) => {
+                self.exact = Some(exact::rows(&counted.counts, self.method.seconds));
+                let tick = self.method.tick_ns;
+                self.exact_summary = Some(exact::summary(counter.method(), &counted, tick));
+                self.gaps.extend(counted.lost);
+            }
+            Err(why) => self.gaps.push(format!("no exact counts: {why}")),
         }
     }
 }

@@ -4,12 +4,14 @@ use crate::args::{Common, Who};
 use crate::exit::Code;
 use crate::render;
 use crate::report::who::WhoReport;
+use crate::who::counter;
 use anyhow::{Context, Result, bail};
 use clocksmith_facts::tree::LiveTree;
 use clocksmith_facts::{Facts, Origin, collect, log};
 use clocksmith_measure::interrupt;
 use clocksmith_who::account;
 use clocksmith_who::calibrate::{self, Costs};
+use clocksmith_who::exact::Counter;
 use clocksmith_who::output;
 use clocksmith_who::perf::Refusal;
 use clocksmith_who::recording::Recording;
@@ -73,7 +75,7 @@ impl About<'_> {
         // Names of code made at run time can be had only while the process lives.
         session.stop();
         let recording = session.recording();
-        self.finish(name, &recording)?;
+        self.finish(name, &recording, None)?;
         Ok(if recording.all.samples == 0 { Code::Undetermined } else { Code::Done })
     }
 
@@ -102,8 +104,13 @@ impl About<'_> {
         let words = &self.args.command;
         let shown = words.first().map(|word| word.to_string_lossy().into_owned());
         let shown = shown.unwrap_or_default();
-        let waiting = Waiting::new(words, self.common.json)
-            .with_context(|| format!("cannot start {shown}"))?;
+        let (waiting, mut counter) = if self.args.exact {
+            let pair = counter::waiting(words, self.common.json);
+            pair.map(|(waiting, exact)| (waiting, Some(exact)))
+        } else {
+            Waiting::new(words, self.common.json).map(|waiting| (waiting, None))
+        }
+        .with_context(|| format!("cannot start {shown}"))?;
         let mut session =
             Session::start(&Target::Command(waiting.pid()), self.options()).map_err(refused)?;
         let mut running = waiting.go().with_context(|| {
@@ -112,7 +119,8 @@ impl About<'_> {
         let status = follow(&mut session, &mut running, self.args.duration)?;
         session.stop();
         let recording = session.recording();
-        self.finish(shown, &recording)?;
+        let counter = counter.as_mut().map(|counter| counter as &mut dyn Counter);
+        self.finish(shown, &recording, counter)?;
         let status = match status {
             Some(status) => status,
             None => running.wait().context("cannot wait for the command")?,
@@ -120,7 +128,12 @@ impl About<'_> {
         Ok(Code::Command(code(status)))
     }
 
-    fn finish(&self, name: String, recording: &Recording) -> Result<()> {
+    fn finish(
+        &self,
+        name: String,
+        recording: &Recording,
+        counter: Option<&mut dyn Counter>,
+    ) -> Result<()> {
         let profile = account::profile(recording, self.costs);
         let args = self.args;
         let files: [(&Option<_>, Maker); 3] = [
@@ -133,7 +146,10 @@ impl About<'_> {
                 write(path, &make(recording)?)?;
             }
         }
-        let report = WhoReport::new(self.facts, name, recording, self.costs, profile);
+        let mut report = WhoReport::new(self.facts, name, recording, self.costs, profile);
+        if let Some(counter) = counter {
+            report.count(counter);
+        }
         if self.common.json {
             render::json(&report)
         } else {

@@ -80,6 +80,10 @@ impl Session {
         let ip = registers.ip;
         let Some(process) = self.processes.get_mut(at) else { return };
         process.refresh_for(ip, &mut self.files);
+        // What counting takes is neither a read nor the program's.
+        if process.in_counting(ip) {
+            return;
+        }
         let before = *self.before.entry((at, ip)).or_insert_with(|| process.code_before::<3>(ip));
         let kernel =
             (!sample.kernel.is_empty()).then(|| self.symbols.kernel().call(&sample.kernel));
@@ -116,7 +120,10 @@ impl Session {
         let Some(process) = self.processes.get_mut(at) else { return Vec::new() };
         // The process is asked while its unwinder works.
         let Some(mut unwinder) = process.unwinder.take() else { return Vec::new() };
-        let stack = unwinder.stack(sample, process);
+        let mut stack = unwinder.stack(sample, process);
+        if process.counting.is_some() {
+            stack.retain(|address| !process.in_counting(*address));
+        }
         process.unwinder = Some(unwinder);
         stack
     }

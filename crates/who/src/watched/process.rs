@@ -7,6 +7,7 @@ use super::vdso::Vdso;
 use crate::clock::Api;
 use crate::symbols::perf_map::PerfMap;
 use crate::unwind::{Code, Tables, Unwinder};
+use clocksmith_vdso::layout;
 use object::{Object, ObjectSegment, ReadCache};
 use std::collections::HashMap;
 use std::fs::File;
@@ -109,6 +110,8 @@ pub struct Process {
     pub maps: Vec<Mapping>,
     /// Its vDSO, if it has one.
     pub vdso: Option<Vdso>,
+    /// Where a vDSO lies that counts each call and passes it on to the kernel's, if it has one.
+    pub counting: Option<Range<u64>>,
     /// Names of code made at run time.
     pub perf_map: PerfMap,
     /// The Python interpreter in it.
@@ -137,6 +140,7 @@ impl Process {
             runtime: Runtime::Native,
             maps: Vec::new(),
             vdso: None,
+            counting: None,
             perf_map: PerfMap::default(),
             python: None,
             gaps: Vec::new(),
@@ -165,6 +169,7 @@ impl Process {
             self.added.clear();
             self.files.clear();
             (self.vdso, self.python, self.perf_map) = (None, None, PerfMap::default());
+            self.counting = None;
             let name = std::fs::read_to_string(format!("/proc/{}/comm", self.pid));
             self.name = name.map_or_else(|_| self.name.clone(), |name| name.trim().to_owned());
         }
@@ -172,6 +177,7 @@ impl Process {
         self.maps = maps;
         if self.vdso.is_none() {
             self.find_vdso();
+            self.find_counting();
         }
         let executable: Vec<Mapping> =
             self.maps.iter().filter(|m| m.executable && m.is_file()).cloned().collect();
@@ -234,6 +240,37 @@ impl Process {
             unwinder.add("[vdso]", &tables, range.clone(), range.start);
         }
         self.vdso = Some(vdso);
+    }
+
+    /// Finds the image of `who --exact`: code without a file, behind settings that say what it is. Stacks
+    /// go through it, but it is nobody's who reads the time.
+    fn find_counting(&mut self) {
+        let (Some(image), Some(unwinder)) = (clocksmith_vdso::IMAGE, &mut self.unwinder) else {
+            return;
+        };
+        let memory = self.memory.as_ref();
+        let candidates = self.maps.iter().filter(|mapping| {
+            mapping.executable && !mapping.is_file() && !mapping.name.starts_with("[v")
+        });
+        let found = candidates.into_iter().find(|mapping| {
+            let mut head = [0; 12];
+            let settings = mapping.range.start.checked_sub(layout::FRONT as u64);
+            let read = settings.zip(memory);
+            let read = read.is_some_and(|(at, memory)| memory.read_exact_at(&mut head, at).is_ok());
+            read && head[..8] == layout::MAGIC.to_le_bytes()
+                && head[8..] == (layout::Mode::Count as u32).to_le_bytes()
+        });
+        if let (Some(mapping), Some(tables)) = (found, Tables::read(image)) {
+            let range = mapping.range.clone();
+            unwinder.add("[counting vdso]", &tables, range.clone(), range.start);
+            self.counting = Some(range);
+        }
+    }
+
+    /// Whether an address is in the vDSO that counts.
+    #[must_use]
+    pub fn in_counting(&self, address: u64) -> bool {
+        self.counting.as_ref().is_some_and(|range| range.contains(&address))
     }
 
     /// The mapping around an address.
