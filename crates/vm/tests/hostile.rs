@@ -1,0 +1,90 @@
+//! Whatever somebody puts into a file, eight times as much of it takes about eight times as long, and not
+//! sixty-four times. Only ratios are compared, and generously: other programs run, too.
+
+#[path = "hostile/mod.rs"]
+mod texts;
+
+use clocksmith_vm::{Choices, Document, Kind, Text, fix, lint};
+use std::time::Duration;
+
+const SMALL: usize = 3 << 10;
+const LARGE: usize = 8 * SMALL;
+/// Less than this is no measurement.
+const LEAST: Duration = Duration::from_millis(4);
+/// Between eight, which is linear, and sixty-four, which is quadratic.
+const WORST: u32 = 30;
+
+/// The time that this thread has run: a busy machine makes it wait, and that does not count.
+fn run() -> Duration {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let ns = text.split_whitespace().next().and_then(|ns| ns.parse().ok());
+    Duration::from_nanos(ns.unwrap_or_default())
+}
+
+/// How long it takes to look at a file, and to mend it.
+fn cost(kind: Kind, name: &str, text: &str, mends: bool) -> Duration {
+    let document = Document { name: name.to_owned(), text: Text::new(text.to_owned()), kind };
+    let begun = run();
+    if mends {
+        let _ = fix(&document, &Choices::default());
+    } else {
+        let _ = Kind::detect(name, text);
+        let _ = lint(&document);
+    }
+    run().saturating_sub(begun)
+}
+
+/// Variables that are put in again and again cost up to a bound, which is reached only in larger files.
+fn up_to_a_bound(case: &str) -> bool {
+    ["one l", "doubling", "variables that"].iter().any(|begin| case.starts_with(begin))
+}
+
+fn grows_with_its_length(kind: Kind, mends: bool, wanted: impl Fn(&str) -> bool) {
+    let texts = |size| {
+        let files = texts::cases(kind, size).into_iter().map(|(case, text)| {
+            let (name, text) = texts::file(kind, &text);
+            (case, name, text)
+        });
+        let machines = texts::machines(size).into_iter().map(|(case, text)| (case, "a.vbox", text));
+        files.chain(machines.filter(|_| kind == Kind::Virtualbox)).collect::<Vec<_>>()
+    };
+    for (small, large) in texts(SMALL).iter().zip(&texts(LARGE)) {
+        let case = small.0;
+        if !wanted(case) || (kind == Kind::Qemu && up_to_a_bound(case)) {
+            continue;
+        }
+        // A machine that is busy for a moment gets another chance.
+        let mut seen = Vec::new();
+        let linear = (0..4).any(|_| {
+            let short = cost(kind, small.1, &small.2, mends);
+            let long = cost(kind, large.1, &large.2, mends);
+            seen.push((short, long));
+            long < short.max(LEAST) * WORST
+        });
+        assert!(linear, "{}, {case}: {SMALL} and {LARGE} bytes took {seen:?}", kind.name());
+    }
+}
+
+#[test]
+fn looking_takes_as_long_as_the_file_is() {
+    for kind in Kind::all() {
+        grows_with_its_length(kind, false, |_| true);
+    }
+}
+
+#[test]
+fn mending_takes_as_long_as_the_file_is() {
+    grows_with_its_length(Kind::Vmware, true, |case| case == "virtual TSC");
+    grows_with_its_length(Kind::Persistence, true, |case| case == "one line of defaults");
+    grows_with_its_length(Kind::Libvirt, true, |case| case == "domains");
+}
+
+#[test]
+fn variables_that_double_each_other_make_a_part() {
+    let cases = texts::cases(Kind::Qemu, 96 << 10);
+    for (_, text) in cases.iter().filter(|(case, _)| case.starts_with("variables that")) {
+        let (name, text) = texts::file(Kind::Qemu, text);
+        let document = Document { name: name.to_owned(), text: Text::new(text), kind: Kind::Qemu };
+        assert!(lint(&document).unwrap().partial);
+    }
+}
