@@ -327,6 +327,19 @@ sweep() {
     return 1
 }
 
+# Whether `who` finds the readers of a slow clock in a guest, and `run` makes them fast.
+who() {
+    if ! command -v qemu-system-x86_64 >/dev/null || ! command -v cc >/dev/null; then
+        skip "no qemu-system-x86_64 or cc: apt-get install qemu-system-x86 gcc"
+        return
+    fi
+    if ! cargo build --locked --release -p clocksmith-cli --target x86_64-unknown-linux-musl; then
+        skip "no static program for the guests: rustup target add x86_64-unknown-linux-musl" network
+        return
+    fi
+    timeout 180 cargo test --locked -p clocksmith-testbed --test live_who -- --ignored
+}
+
 # Files of virtual machines against the real libvirt: mended ones are valid, and QEMU is told what was
 # predicted.
 vm() {
@@ -353,7 +366,7 @@ watch() {
     script packaging/test.py "${CARGO_TARGET_DIR:-target}/debug/clocksmith"
 }
 
-all=(fmt clippy doc test clock c python formats watch licences advisories vm boots scenarios sweep disk fix
+all=(fmt clippy doc test clock c python formats watch licences advisories vm boots scenarios sweep who disk fix
     fuzz speed)
 for name in "${@:-${all[@]}}"; do
     case $name in
@@ -374,6 +387,7 @@ for name in "${@:-${all[@]}}"; do
     fix) step fix fix ;;
     scenarios) step scenarios scenarios ;;
     sweep) step sweep sweep ;;
+    who) step who who ;;
     fuzz) step fuzz fuzz ;;
     speed) step speed speed ;;
     *)

@@ -359,8 +359,8 @@ pub(crate) struct Who {
     /// Count every call of COMMAND through the vDSO, by clock (x86-64; no debugger can attach)
     #[arg(long, requires = "command", conflicts_with_all = ["pid", "all", "duration"])]
     pub(crate) exact: bool,
-    /// A view that refreshes every second; Ctrl-C ends it
-    #[arg(long, conflicts_with_all = ["json", "command"])]
+    /// The last seconds, on the terminal, refreshed every second; q ends it
+    #[arg(long, conflicts_with_all = ["json", "command", "folded", "pprof", "firefox"])]
     pub(crate) top: bool,
     /// Write folded stacks, for flame graphs
     #[arg(long, value_name = "FILE")]

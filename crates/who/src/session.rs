@@ -189,6 +189,16 @@ impl Session {
         self.drain();
     }
 
+    /// Forgets what was recorded, so that the next recording begins here; what is known of the
+    /// processes stays.
+    pub fn forget(&mut self) {
+        self.sums = Aggregate::default();
+        self.unresolved.clear();
+        self.strangers.clear();
+        self.lost = 0;
+        self.begun = Instant::now();
+    }
+
     /// Arms the breakpoints for a moment, on the threads that read most.
     fn moment(&mut self) {
         let Some(mut breakpoints) = self.breakpoints.take() else { return };

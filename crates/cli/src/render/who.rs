@@ -321,11 +321,12 @@ fn cut(line: String) -> String {
     format!("{}\n", clip(line.trim_end(), super::WIDTH))
 }
 
-fn clip(text: &str, width: usize) -> String {
+pub(crate) fn clip(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
     }
-    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
+    let Some(most) = width.checked_sub(1) else { return String::new() };
+    let kept: String = text.chars().take(most).collect();
     format!("{kept}~")
 }
 
@@ -336,7 +337,7 @@ fn interval(share: Estimate) -> String {
     format!("{:.digits$}±{half:.1} %", share.value * 100.0)
 }
 
-fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     match share * 100.0 {
         value if value >= 9.95 => format!("{value:.0} %"),
         value => format!("{value:.1} %"),
@@ -351,7 +352,7 @@ fn number(ns: Option<f64>) -> String {
 }
 
 /// A count with three digits: 999, 1.23k, 45.6M.
-fn count(value: f64) -> String {
+pub(crate) fn count(value: f64) -> String {
     let (value, unit) = match value {
         value if value < 999.5 => return format!("{value:.0}"),
         value if value < 999_500.0 => (value / 1e3, "k"),

@@ -4,7 +4,7 @@ use crate::args::{Common, Who};
 use crate::exit::Code;
 use crate::render;
 use crate::report::who::WhoReport;
-use crate::who::counter;
+use crate::who::{counter, top};
 use anyhow::{Context, Result, bail};
 use clocksmith_facts::tree::LiveTree;
 use clocksmith_facts::{Facts, Origin, collect, log};
@@ -68,10 +68,9 @@ impl About<'_> {
         };
         let mut session = Session::start(&target, self.options()).map_err(refused)?;
         if self.args.top {
-            self.top(&name, &mut session)?;
-        } else {
-            session.watch(self.args.duration.unwrap_or(DURATION), interrupt::wished);
+            return self.top(&name, &mut session);
         }
+        session.watch(self.args.duration.unwrap_or(DURATION), interrupt::wished);
         // Names of code made at run time can be had only while the process lives.
         session.stop();
         let recording = session.recording();
@@ -79,24 +78,16 @@ impl About<'_> {
         Ok(if recording.all.samples == 0 { Code::Undetermined } else { Code::Done })
     }
 
-    /// Shows what there is every second, until somebody interrupts or the time is up.
-    fn top(&self, name: &str, session: &mut Session) -> Result<()> {
-        const CLEAR: &str = "\x1b[H\x1b[2J";
-        let begun = Instant::now();
-        loop {
-            session.watch(Duration::from_secs(1), interrupt::wished);
-            let over = self.args.duration.is_some_and(|end| begun.elapsed() >= end);
-            if over || interrupt::wished() {
-                return Ok(());
-            }
-            let recording = session.recording();
-            let profile = account::profile(&recording, self.costs);
-            let report =
-                WhoReport::new(self.facts, name.to_owned(), &recording, self.costs, profile);
-            render::text(CLEAR)?;
-            render::who::print(self.common, self.args, &report)?;
-            render::text("\nSince the start; Ctrl-C ends it.\n")?;
-        }
+    /// Shows the last seconds on the terminal.
+    fn top(&self, name: &str, session: &mut Session) -> Result<Code> {
+        let current = self.facts.current_clocksource();
+        let about = top::About {
+            target: name.to_owned(),
+            clocksource: current.value().map_or_else(|| "?".to_owned(), |name| (*name).to_owned()),
+            colour: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+        };
+        let seen = top::run(&about, session, self.costs, self.args.duration)?;
+        Ok(if seen { Code::Done } else { Code::Undetermined })
     }
 
     /// Runs a command, and ends as it ends.

@@ -1,0 +1,106 @@
+//! `who --top`: the last seconds in a terminal. `window` adds seconds up and `view` makes lines of
+//! them, both pure; here is the terminal, which is put back however this ends.
+
+mod view;
+mod window;
+
+use anyhow::{Context, Result, bail};
+use clocksmith_measure::interrupt;
+use clocksmith_who::account;
+use clocksmith_who::calibrate::Costs;
+use clocksmith_who::session::Session;
+use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyModifiers};
+use ratatui::DefaultTerminal;
+use ratatui::widgets::Paragraph;
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+use window::{Second, Window};
+
+/// Time between two looks at the keyboard.
+const LOOK: Duration = Duration::from_millis(100);
+/// Time between two pictures.
+const BEAT: Duration = Duration::from_secs(1);
+
+/// What is shown beside the table.
+#[derive(Clone, Debug)]
+pub(crate) struct About {
+    /// What is watched.
+    pub(crate) target: String,
+    /// The clocksource in use.
+    pub(crate) clocksource: String,
+    /// Whether colours are wanted.
+    pub(crate) colour: bool,
+}
+
+/// The terminal, as long as it is ours. A panic puts it back by the hook that `ratatui` sets.
+struct Screen(DefaultTerminal);
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        ratatui::restore();
+    }
+}
+
+/// Shows the last seconds until somebody presses q, a signal comes, or the time is up. Says whether
+/// anything was seen.
+pub(crate) fn run(
+    about: &About,
+    session: &mut Session,
+    costs: &Costs,
+    duration: Option<Duration>,
+) -> Result<bool> {
+    if !std::io::stdout().is_terminal() {
+        bail!(
+            "--top draws on a terminal, and standard output is none; without --top there is a report"
+        );
+    }
+    let mut screen = Screen(ratatui::try_init().context("cannot use this terminal")?);
+    let begun = Instant::now();
+    let (mut window, mut next, mut seen) = (Window::default(), begun + BEAT, false);
+    draw(&mut screen, about, &window)?;
+    loop {
+        let over = session.watch(LOOK, interrupt::wished);
+        let mut dirty = false;
+        while event::poll(Duration::ZERO).context("cannot read the keyboard")? {
+            match event::read().context("cannot read the keyboard")? {
+                Event::Key(key) if quits(key) => return Ok(seen),
+                Event::Resize(..) => dirty = true,
+                _ => {}
+            }
+        }
+        let timed_out = duration.is_some_and(|end| begun.elapsed() >= end);
+        if over || timed_out || interrupt::wished() {
+            return Ok(seen || session.recording().all.samples > 0);
+        }
+        if Instant::now() >= next {
+            next = Instant::now() + BEAT;
+            let recording = session.recording();
+            session.forget();
+            seen |= recording.all.samples > 0;
+            let profile = account::profile(&recording, costs);
+            window.push(Second::of(&profile, recording.seconds));
+            dirty = true;
+        }
+        if dirty {
+            draw(&mut screen, about, &window)?;
+        }
+    }
+}
+
+fn quits(key: KeyEvent) -> bool {
+    match key.code {
+        KeyCode::Char('q' | 'Q') | KeyCode::Esc => true,
+        KeyCode::Char('c') => key.modifiers.contains(KeyModifiers::CONTROL),
+        _ => false,
+    }
+}
+
+fn draw(screen: &mut Screen, about: &About, window: &Window) -> Result<()> {
+    let picture = |frame: &mut ratatui::Frame<'_>| {
+        let area = frame.area();
+        let lines = view::lines(about, window, area.width.into(), area.height.into());
+        frame.render_widget(Paragraph::new(lines), area);
+    };
+    screen.0.draw(picture).context("cannot draw on this terminal")?;
+    Ok(())
+}
