@@ -224,6 +224,9 @@ mod tests {
         let mut machine =
             MadeUp { leaves: (200, Some("hpet")), cost: Some(900.0), verified, ..good() };
         assert_eq!(hold(&terms(), &mut machine), left("hpet"));
+        let verified = Verified::NotTrusted("x".to_owned());
+        let mut machine = MadeUp { leaves: (2000, Some("hpet")), verified, ..good() };
+        assert_eq!(hold(&terms(), &mut machine), left("hpet"));
         let mut machine = MadeUp { leaves: (7000, None), ..good() };
         assert!(matches!(hold(&terms(), &mut machine), Err(Objection::Blind(_))));
     }

@@ -73,7 +73,7 @@ fn killed_in_the_middle() {
     // The guardian has the other end of this pipe; it ends when the guardian does.
     let mut said = String::new();
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    assert!(said.contains("tsc is back"), "{said}");
+    assert!(said.contains("tsc is in use again"), "{said}");
 }
 
 #[test]
