@@ -17,7 +17,7 @@ testbed=${TESTBED:-$target/debug/testbed}
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/clocksmith-testbed
 packages=redis-server,redis-tools,postgresql,nginx-light,apache2-utils,busybox-static
 
-source=hpet rounds=3 smp=2 kernel=6.1 servers=()
+source=hpet rounds=3 smp=1 kernel=6.1 servers=()
 while [ $# -gt 0 ]; do
     case $1 in
     --source) source=$2 && shift ;;
