@@ -7,6 +7,7 @@
 #
 #   ./test.sh            everything (about half an hour on two cores)
 #   ./test.sh clippy     one step, or several, by name
+#   ./test.sh servers    what no whole run does: servers in guests with a slow clock (figures, half an hour)
 #
 # A step whose tool is not here is skipped, and counted as skipped; `.ci/run` installs the tools.
 # Exits with 1 when a step failed. Settings:
@@ -366,6 +367,18 @@ watch() {
     script packaging/test.py "${CARGO_TARGET_DIR:-target}/debug/clocksmith"
 }
 
+# Redis, PostgreSQL and nginx in guests with a slow clock, with and without `clocksmith run`. Figures to read, no
+# verdict, so no step of a whole run.
+servers() {
+    if ! cargo build --locked --release -p clocksmith-cli --target x86_64-unknown-linux-musl; then
+        skip "no static program for the guests: rustup target add x86_64-unknown-linux-musl" network
+        return
+    fi
+    cargo build --locked -p clocksmith-testbed || return
+    script testbed/servers.sh --source hpet || return
+    script testbed/servers.sh --source acpi_pm
+}
+
 all=(fmt clippy doc test clock c python formats watch licences advisories vm boots scenarios sweep who disk fix
     fuzz speed)
 for name in "${@:-${all[@]}}"; do
@@ -388,10 +401,11 @@ for name in "${@:-${all[@]}}"; do
     scenarios) step scenarios scenarios ;;
     sweep) step sweep sweep ;;
     who) step who who ;;
+    servers) step servers servers ;;
     fuzz) step fuzz fuzz ;;
     speed) step speed speed ;;
     *)
-        echo "test.sh: no step $name; there are: ${all[*]}" >&2
+        echo "test.sh: no step $name; there are: ${all[*]}, servers" >&2
         exit 2
         ;;
     esac
