@@ -248,7 +248,7 @@ disk() {
 }
 
 # `clocksmith fix`: put back where it does not hold, in a guest that only runs it; and in installed systems:
-# made fast, rebooted, cut off from power, taken back to the byte. About six minutes.
+# made fast, rebooted, cut off from power, taken back to the byte. Eight minutes on two busy processors.
 # The release program, because a debug one is slow under emulation.
 fix() {
     local tool
