@@ -7,10 +7,11 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
 
+mod guest;
+
 use clocksmith_testbed::cache::Cache;
 use clocksmith_testbed::disk::{Disk, Setup, System};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 const CURRENT: &str = "cat /sys/devices/system/clocksource/clocksource0/current_clocksource";
@@ -21,15 +22,6 @@ const SLOW: &str = "sed -i 's/^GRUB_CMDLINE_LINUX_DEFAULT=.*/GRUB_CMDLINE_LINUX_
 /// What tells why it is not as it should be.
 const TRACE: &str = "systemctl status --no-pager clocksmith-clocksource.service; dmesg | grep -iE \
                      'clocksource|tsc'; cat /sys/devices/system/clocksource/clocksource0/avail*";
-
-fn program() -> PathBuf {
-    if let Some(path) = std::env::var_os("CLOCKSMITH_STATIC") {
-        return path.into();
-    }
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"), PathBuf::from);
-    target.join("x86_64-unknown-linux-musl/release/clocksmith")
-}
 
 /// A guest with the program in it.
 struct Guest {
@@ -42,7 +34,7 @@ impl Guest {
         let begun = Instant::now();
         let setup = Setup { system, patience: Duration::from_secs(400), ..Setup::default() };
         let mut disk = Disk::start_with(&Cache::standard().unwrap(), setup).unwrap();
-        let program = program();
+        let program = guest::program();
         let bytes = std::fs::read(&program)
             .unwrap_or_else(|error| panic!("{}: {error}", program.display()));
         disk.push("/usr/local/bin/clocksmith", &bytes).unwrap();

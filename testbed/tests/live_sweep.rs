@@ -7,10 +7,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
 
-use clocksmith_testbed::cache::Cache;
-use clocksmith_testbed::qemu::arguments::Accel;
-use clocksmith_testbed::scenario::place::{Place, Programs};
-use std::path::{Path, PathBuf};
+mod guest;
+
+use guest::said;
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(240);
@@ -36,35 +35,11 @@ for signal in KILL TERM ABRT; do
 done
 echo '== end'";
 
-fn program() -> PathBuf {
-    if let Some(path) = std::env::var_os("CLOCKSMITH_STATIC") {
-        return path.into();
-    }
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"), PathBuf::from);
-    target.join("x86_64-unknown-linux-musl/release/clocksmith")
-}
-
-fn said<'a>(lines: &'a str, what: &str) -> &'a str {
-    let start = format!("== {what} ");
-    lines.lines().find_map(|line| line.strip_prefix(&start)).unwrap_or_else(|| {
-        panic!("the guest did not say `{what}`:\n{lines}");
-    })
-}
-
 #[test]
 #[ignore = "boots a guest"]
 fn the_clocksource_is_put_back_in_every_case() {
-    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
-    let program = program();
-    let programs = Programs { clocksmith: Some(&program), ..Programs::default() };
-    let place =
-        Place::new(&cases, &Cache::standard().unwrap(), "6.1", Accel::Tcg, &programs).unwrap();
-    let stage = place.stage("sweep", SCRIPT).unwrap();
-    let (guest, _qmp) = stage.start("guest", None).unwrap();
-    let frames = guest.frames(PATIENCE).unwrap();
-    let lines = frames.get("run").unwrap();
-    println!("{lines}");
+    let lines = guest::run("sweep", SCRIPT, None, PATIENCE);
+    let lines = lines.as_str();
 
     assert_eq!(said(lines, "before"), "tsc");
     assert_eq!(said(lines, "status"), "0");

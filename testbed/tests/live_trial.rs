@@ -8,10 +8,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
 
-use clocksmith_testbed::cache::Cache;
-use clocksmith_testbed::qemu::arguments::Accel;
-use clocksmith_testbed::scenario::place::{Place, Programs};
-use std::path::{Path, PathBuf};
+mod guest;
+
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(400);
@@ -85,15 +83,6 @@ run kill-after clocksmith fix --status
 ls /var/lib/clocksmith
 echo '== end 0 0'";
 
-fn program() -> PathBuf {
-    if let Some(path) = std::env::var_os("CLOCKSMITH_STATIC") {
-        return path.into();
-    }
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"), PathBuf::from);
-    target.join("x86_64-unknown-linux-musl/release/clocksmith")
-}
-
 /// What was said in a part, as one line; its exit status and the clocksource after it.
 fn part<'a>(lines: &'a str, name: &str) -> (String, &'a str) {
     let start = format!("== {name} ");
@@ -115,16 +104,8 @@ fn part<'a>(lines: &'a str, name: &str) -> (String, &'a str) {
 #[test]
 #[ignore = "boots a guest"]
 fn a_change_that_does_not_hold_is_put_back_in_every_case() {
-    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
-    let program = program();
-    let programs = Programs { clocksmith: Some(&program), ..Programs::default() };
-    let place =
-        Place::new(&cases, &Cache::standard().unwrap(), "6.1", Accel::Tcg, &programs).unwrap();
-    let stage = place.stage("trial", SCRIPT).unwrap();
-    let (guest, _qmp) = stage.start("guest", None).unwrap();
-    let frames = guest.frames(PATIENCE).unwrap();
-    let lines = frames.get("run").unwrap();
-    println!("{lines}");
+    let lines = guest::run("trial", SCRIPT, None, PATIENCE);
+    let lines = lines.as_str();
     let is = |name: &str, end: &str, words: &[&str]| {
         let (said, ended) = part(lines, name);
         assert_eq!(ended, end, "{name}: {said}");

@@ -7,10 +7,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
 
-use clocksmith_testbed::cache::Cache;
-use clocksmith_testbed::qemu::arguments::Accel;
-use clocksmith_testbed::scenario::place::{Place, Programs};
-use std::path::{Path, PathBuf};
+mod guest;
+
+use guest::said;
 use std::process::Command;
 use std::time::Duration;
 
@@ -53,22 +52,6 @@ for source in hpet acpi_pm; do
 done
 echo '== end'";
 
-fn program() -> PathBuf {
-    if let Some(path) = std::env::var_os("CLOCKSMITH_STATIC") {
-        return path.into();
-    }
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"), PathBuf::from);
-    target.join("x86_64-unknown-linux-musl/release/clocksmith")
-}
-
-fn said<'a>(lines: &'a str, what: &str) -> &'a str {
-    let start = format!("== {what} ");
-    lines.lines().find_map(|line| line.strip_prefix(&start)).unwrap_or_else(|| {
-        panic!("the guest did not say `{what}`:\n{lines}");
-    })
-}
-
 #[test]
 #[ignore = "boots a guest"]
 fn who_reads_a_slow_clock_and_run_makes_it_fast() {
@@ -78,17 +61,8 @@ fn who_reads_a_slow_clock_and_run_makes_it_fast() {
     let built =
         Command::new("cc").args(["-O2", "-static", "-o"]).arg(&target).arg(&source).status();
     assert!(built.unwrap().success());
-    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
-    let program = program();
-    let programs =
-        Programs { clocksmith: Some(&program), reader: Some(&target), ..Programs::default() };
-    let place =
-        Place::new(&cases, &Cache::standard().unwrap(), "6.1", Accel::Tcg, &programs).unwrap();
-    let stage = place.stage("who", SCRIPT).unwrap();
-    let (guest, _qmp) = stage.start("guest", None).unwrap();
-    let frames = guest.frames(PATIENCE).unwrap();
-    let lines = frames.get("run").unwrap();
-    println!("{lines}");
+    let lines = guest::run("who", SCRIPT, Some(&target), PATIENCE);
+    let lines = lines.as_str();
     for source in ["hpet", "acpi_pm"] {
         assert_eq!(said(lines, &format!("clocksource {source}")), source);
         assert_eq!(said(lines, &format!("status {source}")), "0");

@@ -6,9 +6,9 @@ use clocksmith_facts::tree::LiveTree;
 use clocksmith_facts::verified::{self, Finding, Sureness, Trust, VerifyResult};
 use clocksmith_facts::{Facts, probe};
 use clocksmith_measure::verify as measured;
-use std::fs::{DirBuilder, OpenOptions};
-use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use clocksmith_watch::edge::files::{Durable, replace};
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -92,20 +92,7 @@ fn write(path: &Path, content: &[u8], mode: u32) -> Result<()> {
         || format!("cannot keep the result in {} (--no-save does without)", path.display());
     let dir = path.parent().with_context(failed)?;
     DirBuilder::new().recursive(true).mode(mode).create(dir).with_context(failed)?;
-    let beside = dir.join(format!(".verify.json.{}", std::process::id()));
-    // One that a killed program of the same number left behind.
-    let _ = std::fs::remove_file(&beside);
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o644)
-        .open(&beside)
-        .and_then(|mut file| file.write_all(content).and_then(|()| file.sync_all()))
-        .and_then(|()| std::fs::rename(&beside, path));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&beside);
-    }
-    written.with_context(failed)
+    replace(path, content, Durable::Yes).with_context(failed)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 mod lateness;
 
-use crate::edge::files::{self, Store};
+use crate::edge::files::{self, Durable, Store};
 use crate::edge::machine::Machine;
 use crate::edge::notify::Notify;
 use crate::edge::own;
@@ -344,7 +344,7 @@ impl Daemon {
         {
             let mut text = metrics::Text::default();
             metrics::watch(&mut text, &self.options.version, &self.lock());
-            if let Err(error) = files::replace(&path, &text.finish()) {
+            if let Err(error) = files::replace(&path, text.finish().as_bytes(), Durable::No) {
                 self.complain(say, &format!("cannot write {}: {error}", path.display()));
             }
         }

@@ -70,22 +70,35 @@ fn tail(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// Whether a file must outlive a power cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durable {
+    /// It is on the disk before it takes its place.
+    Yes,
+    /// It is written again soon.
+    No,
+}
+
 /// Writes a file so that a reader sees the old one or the new one, and never half of it.
 ///
 /// # Errors
 /// It cannot be written or moved to its place.
-pub fn replace(path: &Path, content: &str) -> io::Result<()> {
+pub fn replace(path: &Path, content: &[u8], durable: Durable) -> io::Result<()> {
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     // Its name does not end in .prom, so node_exporter passes it over.
     let beside = dir.join(format!(".{name}.{}", std::process::id()));
+    // One that a killed program of the same number left behind.
     let _ = std::fs::remove_file(&beside);
     let written = OpenOptions::new()
         .write(true)
         .create_new(true)
         .mode(0o644)
         .open(&beside)
-        .and_then(|mut file| file.write_all(content.as_bytes()))
+        .and_then(|mut file| {
+            file.write_all(content)?;
+            if durable == Durable::Yes { file.sync_all() } else { Ok(()) }
+        })
         .and_then(|()| std::fs::rename(&beside, path));
     if written.is_err() {
         let _ = std::fs::remove_file(&beside);
@@ -135,10 +148,10 @@ mod tests {
     fn a_file_is_replaced_as_a_whole() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("clocksmith.prom");
-        replace(&path, "one\n").unwrap();
-        replace(&path, "two\n").unwrap();
+        replace(&path, b"one\n", Durable::No).unwrap();
+        replace(&path, b"two\n", Durable::Yes).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "two\n");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
-        assert!(replace(&dir.path().join("no/x.prom"), "x").is_err());
+        assert!(replace(&dir.path().join("no/x.prom"), b"x", Durable::No).is_err());
     }
 }

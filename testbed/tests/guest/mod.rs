@@ -1,0 +1,45 @@
+//! What tests in guests share: which program goes in, a script's run, and what it said.
+
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "each test uses a part; a test may end where something is missing"
+)]
+
+use clocksmith_testbed::cache::Cache;
+use clocksmith_testbed::qemu::arguments::Accel;
+use clocksmith_testbed::scenario::place::{Place, Programs};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The static program: `CLOCKSMITH_STATIC`, or the one that was built last.
+pub(crate) fn program() -> PathBuf {
+    if let Some(path) = std::env::var_os("CLOCKSMITH_STATIC") {
+        return path.into();
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"), PathBuf::from);
+    target.join("x86_64-unknown-linux-musl/release/clocksmith")
+}
+
+/// Runs a script in a guest on Linux 6.1 with tsc, hpet and acpi_pm, and returns what it said.
+pub(crate) fn run(name: &str, script: &str, reader: Option<&Path>, patience: Duration) -> String {
+    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
+    let program = program();
+    let programs = Programs { clocksmith: Some(&program), reader, ..Programs::default() };
+    let cache = Cache::standard().unwrap();
+    let place = Place::new(&cases, &cache, "6.1", Accel::Tcg, &programs).unwrap();
+    let (guest, _qmp) = place.stage(name, script).unwrap().start("guest", None).unwrap();
+    let lines = guest.frames(patience).unwrap().get("run").unwrap().to_owned();
+    println!("{lines}");
+    lines
+}
+
+/// What follows `== WHAT` in what a script said.
+pub(crate) fn said<'a>(lines: &'a str, what: &str) -> &'a str {
+    let start = format!("== {what} ");
+    lines.lines().find_map(|line| line.strip_prefix(&start)).unwrap_or_else(|| {
+        panic!("the guest did not say `{what}`:\n{lines}");
+    })
+}
