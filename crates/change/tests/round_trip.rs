@@ -160,6 +160,25 @@ fn case(nodes: &[(String, Node)], actions: Vec<Action>, late: bool) -> Result<bo
     Ok(made)
 }
 
+/// What the search has found once.
+#[test]
+fn a_directory_of_ours_may_be_what_a_program_rewrites() {
+    let write = Action::Write { path: "/a/a".into(), content: String::new(), mode: 0 };
+    let run = Action::Run {
+        command: vec!["touch-them".to_owned(), "a".to_owned()],
+        rewrites: vec!["/a".into()],
+        undo: None,
+        regenerate: None,
+    };
+    // Nothing to remove, and not even its directory.
+    let remove = Action::Remove { path: "/b/a".into() };
+    for actions in
+        [vec![write.clone(), run.clone(), remove.clone()], vec![write, run], vec![remove]]
+    {
+        assert!(case(&[], actions, false).unwrap());
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 

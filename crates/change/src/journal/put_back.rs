@@ -97,6 +97,10 @@ fn ours(entry: &Entry, record: &Record, current: &State, mode: Mode) -> bool {
     if current.same(&record.old) || record.new.as_ref().is_some_and(|new| current.same(new)) {
         return true;
     }
+    // A directory of ours, at a path that a program was expected to write; it goes with the others.
+    if *current == State::Other && entry.directories.contains(&record.path) {
+        return true;
+    }
     if entry.phase.is_made() {
         return false;
     }

@@ -19,17 +19,17 @@ pub(super) fn stage(tree: &Tree, entry: &Entry) -> Result<(), JournalError> {
         tree.make_directory(directory, 0o755)?;
     }
     for (step, record) in targets(entry) {
-        let spot = tree.sure_spot(&record.path)?;
-        let new = spot.beside(entry.staged(step).as_ref())?;
+        let new = || tree.sure_spot(&record.path)?.beside(entry.staged(step).as_ref());
         match entry.plan.steps.get(step).map(|step| &step.action) {
             Some(Action::Write { content, mode, .. }) => {
                 let wanted = match &record.old {
                     State::File { meta, .. } => Wanted::Like(meta),
                     _ => Wanted::New(*mode),
                 };
-                make(&new, content.as_bytes(), wanted)?;
+                make(&new()?, content.as_bytes(), wanted)?;
             }
-            Some(Action::Link { target, .. }) => make_link(&new, target, None)?,
+            Some(Action::Link { target, .. }) => make_link(&new()?, target, None)?,
+            // What is to be removed may have no directory, and needs nothing.
             _ => {}
         }
     }
