@@ -87,7 +87,8 @@ fn grow(root: &Path, nodes: &[(String, Node)]) {
 }
 
 /// Rewrites, makes and removes what the plan says that it may.
-struct Scribbler(Vec<PathBuf>);
+/// Rewrites what its step may rewrite; the step's number is behind the program's name.
+struct Scribbler(Vec<Vec<PathBuf>>);
 
 impl Runner for Scribbler {
     fn check(&self, _: &Place, _: &str) -> Result<(), JournalError> {
@@ -100,7 +101,8 @@ impl Runner for Scribbler {
         command: &[String],
         _: &mut dyn Observer,
     ) -> Result<Ran, JournalError> {
-        for (index, path) in self.0.iter().enumerate() {
+        let step: usize = command[0].rsplit('-').next().unwrap().parse().unwrap();
+        for (index, path) in self.0[step].iter().enumerate() {
             let path = place.root().join(path.strip_prefix("/").unwrap());
             if path.is_symlink() {
                 continue;
@@ -117,20 +119,23 @@ impl Runner for Scribbler {
     }
 }
 
-fn case(nodes: &[(String, Node)], actions: Vec<Action>, late: bool) -> Result<bool, TestCaseError> {
+fn case(
+    nodes: &[(String, Node)],
+    mut actions: Vec<Action>,
+    late: bool,
+) -> Result<bool, TestCaseError> {
     let dir = temporary();
     let root = dir.path();
     fs::create_dir_all(root.join("var/lib")).unwrap();
     grow(root, nodes);
     let before = picture(root);
-    let rewritten = actions
-        .iter()
-        .filter_map(|action| match action {
-            Action::Run { rewrites, .. } => Some(rewrites.clone()),
-            _ => None,
-        })
-        .flatten()
-        .collect();
+    let mut rewritten = Vec::new();
+    for action in &mut actions {
+        if let Action::Run { command, rewrites, .. } = action {
+            command[0] = format!("touch-them-{}", rewritten.len());
+            rewritten.push(rewrites.clone());
+        }
+    }
     let steps: Vec<Step> = actions.into_iter().map(step).collect();
     let plan = Plan { summary: String::new(), steps, ..Plan::default() };
     let open = || {

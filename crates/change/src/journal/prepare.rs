@@ -4,7 +4,7 @@
 use super::capture::capture;
 use super::entry::{Entry, Phase, Planned, Record, State, TEMPORARY, VERSION, Watch};
 use super::store::digest;
-use super::tree::{End, Spot, Tree};
+use super::tree::{End, Located, Spot, Tree};
 use super::{Journal, JournalError};
 use crate::plan::{Action, Plan};
 use rustix::fs::{IFlags, Mode, OFlags};
@@ -100,6 +100,7 @@ impl Draft<'_> {
         planned: Planned,
     ) -> Result<usize, JournalError> {
         let located = self.tree.locate(path, end)?;
+        self.steady(&located)?;
         for directory in located.missing {
             // Something that an earlier step makes is in the way of a directory, or the other way round.
             if self.entry.records.iter().any(|record| record.path == directory) {
@@ -128,6 +129,10 @@ impl Draft<'_> {
                 Err(JournalError::Path { .. }) if end == End::Follow => continue,
                 other => other?,
             };
+            self.steady(&located)?;
+            if self.makes_link(&located.path) {
+                return Err(self.unfit(&located.path, "becomes a link by an earlier step"));
+            }
             let is_directory = self.tree.names(&located.path)?.is_some();
             if is_directory {
                 self.watch(step, &located.path, None)?;
@@ -152,6 +157,30 @@ impl Draft<'_> {
             self.by(index, step);
         }
         Ok(())
+    }
+
+    /// Refuses a path whose way an earlier step changes: it would be another file by then.
+    fn steady(&self, located: &Located) -> Result<(), JournalError> {
+        let changed = |path: &&PathBuf| {
+            self.entry
+                .records
+                .iter()
+                .any(|record| record.path == **path && !record.planned.is_empty())
+        };
+        match located.links.iter().chain(&located.missing).find(changed) {
+            Some(path) => {
+                Err(self.unfit(path, "is changed by one step and on the way of a later one"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn makes_link(&self, path: &Path) -> bool {
+        let link = |planned: &Planned| matches!(planned, Planned::Link(_));
+        self.entry
+            .records
+            .iter()
+            .any(|record| record.path == path && record.planned.iter().any(link))
     }
 
     fn by(&mut self, index: usize, step: usize) {

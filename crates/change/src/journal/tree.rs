@@ -37,6 +37,8 @@ pub(super) struct Located {
     pub(super) path: PathBuf,
     /// Directories on the way that are not there, outermost first.
     pub(super) missing: Vec<PathBuf>,
+    /// Links that were followed, each by its own place.
+    pub(super) links: Vec<PathBuf>,
 }
 
 /// A name in an opened directory.
@@ -81,7 +83,7 @@ impl Tree {
         push(&mut todo, path);
         let mut way: Vec<(OsString, OwnedFd)> = Vec::new();
         let mut missing: Vec<OsString> = Vec::new();
-        let mut links = 0;
+        let mut links = Vec::new();
         while let Some(name) = todo.pop() {
             if name == ".." {
                 if !missing.is_empty() {
@@ -102,10 +104,12 @@ impl Tree {
                 Err(error) => return Err(failed(error)),
                 Ok(stat) => match FileType::from_raw_mode(stat.st_mode) {
                     FileType::Symlink if !last || end == End::Follow => {
-                        links += 1;
-                        if links > MAX_LINKS {
+                        if links.len() >= MAX_LINKS {
                             return Err(wrong("its links lead in circles"));
                         }
+                        let mut link = PathBuf::from("/");
+                        link.extend(way.iter().map(|(name, _)| name).chain([&name]));
+                        links.push(link);
                         let target =
                             rustix::fs::readlinkat(at, &name, Vec::new()).map_err(failed)?;
                         let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
@@ -134,7 +138,7 @@ impl Tree {
             })
             .collect();
         place.push(name);
-        Ok(Located { path: place, missing })
+        Ok(Located { path: place, missing, links })
     }
 
     /// Opens a directory of a located path; follows no link.
