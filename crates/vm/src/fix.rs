@@ -33,7 +33,8 @@ pub fn fix(document: &Document, choices: &Choices) -> Result<Fixed, LintError> {
     let mut chosen = 0;
     let mut report = lint(&now)?;
     for _ in 0..ROUNDS {
-        let (edits, taken) = round(&now, &report, choices, &mut chosen);
+        let mut made = 0;
+        let (edits, taken) = round(&now, &report, choices, &mut made);
         if edits.is_empty() {
             break;
         }
@@ -45,14 +46,32 @@ pub fn fix(document: &Document, choices: &Choices) -> Result<Fixed, LintError> {
         let Ok(after) = lint(&next) else {
             break;
         };
-        if bad(&after) > bad(&report) {
+        let open = |document: &Document| choice::edits(document, choices).len();
+        let progress = if taken.is_empty() {
+            open(&next) < open(&now)
+        } else {
+            fewer(&taken, &report, &after)
+        };
+        if bad(&after) > bad(&report) || !progress {
             break;
         }
+        chosen += made;
         mended.extend(taken);
         now = next;
         report = after;
     }
     Ok(Fixed { document: now, mended, chosen, report })
+}
+
+/// Whether something that was to be mended is gone. In a file whose parts are not where they seem to be (a
+/// template, a torn file) a change may stand where nothing reads it; then it is not made, and above all not
+/// again and again.
+fn fewer(taken: &[Finding], before: &Report, after: &Report) -> bool {
+    let of_taken = |report: &Report| {
+        let same = |finding: &&Finding| taken.iter().any(|one| one.rule.id == finding.rule.id);
+        report.findings.iter().filter(same).count()
+    };
+    of_taken(after) < of_taken(before)
 }
 
 /// How many errors.

@@ -624,3 +624,23 @@ fn snapshots_and_states_hold_domains() {
         );
     }
 }
+
+/// A change that nothing reads, because the file's parts are not where they seem to be, is not made again
+/// and again.
+#[test]
+fn torn_files_are_mended_once_at_most() {
+    let torn = "{% if x %}<domac\"/></ffsain>{% \"><c<!-- virsh edit x -->\n<domain type='kvm'>\n  \
+                <name>win10</name>\n  <os><type arch='x86_64' machine='q35'>hvm</type><cmeline>notsc</cmdline></os>\n  \
+                <features><hyperv><reenlightenment state='on'/></hyperv></features>\n  <cpu mode='host-passthrough'/>\n  \
+                <clock offset='lock offset=\"utc\"/></domutc'>\n    <timer name='tsc' present='yes' main>{% e0difo\n    \
+                <timer name=\"hpet\" present=\"yes\"/>\n  </clock>\n  <qemu:commandline><q";
+    for choices in
+        [Choices::default(), Choices { invtsc: true, tsc_frequency: Some(2_000_000_000) }]
+    {
+        let document = Document::of_kind("torn.xml", torn.as_bytes(), Kind::Libvirt).unwrap();
+        let once = fix(&document, &choices).unwrap();
+        let twice = fix(&once.document, &choices).unwrap();
+        assert_eq!(once.document.text.as_str(), twice.document.text.as_str());
+        assert!(once.document.text.as_str().matches("hypervclock").count() <= 1);
+    }
+}
