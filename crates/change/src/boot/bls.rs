@@ -198,12 +198,8 @@ pub(super) fn edit(text: &str, change: &Change) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::boot::change;
     use proptest::prelude::*;
-
-    fn change(add: &[&str], remove: &[&str]) -> Change {
-        let own = |list: &[&str]| list.iter().map(|w| (*w).to_owned()).collect();
-        Change { add: own(add), remove: own(remove) }
-    }
 
     const ENTRY: &str = "title      Fedora Linux\nversion    6.11.4\nlinux      /vmlinuz-6.11.4\n\
                          options    root=UUID=1 ro rhgb quiet\ngrub_users $grub_users\n";

@@ -106,12 +106,8 @@ fn append(text: &str, change: &Change) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::boot::change;
     use proptest::prelude::*;
-
-    fn change(add: &[&str], remove: &[&str]) -> Change {
-        let own = |list: &[&str]| list.iter().map(|w| (*w).to_owned()).collect();
-        Change { add: own(add), remove: own(remove) }
-    }
 
     #[test]
     fn every_entry_and_nothing_else() {

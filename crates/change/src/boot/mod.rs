@@ -143,5 +143,12 @@ pub(crate) fn edits<'a>(
         .collect()
 }
 
+/// A change in a line, for tests.
+#[cfg(test)]
+fn change(add: &[&str], remove: &[&str]) -> Change {
+    let own = |list: &[&str]| list.iter().map(|w| (*w).to_owned()).collect();
+    Change { add: own(add), remove: own(remove) }
+}
+
 #[cfg(test)]
 mod tests;

@@ -184,12 +184,8 @@ pub fn replace(text: &str, assignment: &Assignment, value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::boot::change;
     use proptest::prelude::*;
-
-    fn change(add: &[&str], remove: &[&str]) -> Change {
-        let own = |list: &[&str]| list.iter().map(|w| (*w).to_owned()).collect();
-        Change { add: own(add), remove: own(remove) }
-    }
 
     const DEBIAN: &str = "# If you change this file, run 'update-grub' afterwards\n\
                           GRUB_DEFAULT=0\nGRUB_TIMEOUT=5\n\

@@ -5,11 +5,6 @@ use crate::system::{Os, System};
 use proptest::prelude::*;
 use std::path::Path;
 
-fn change(add: &[&str], remove: &[&str]) -> Change {
-    let own = |list: &[&str]| list.iter().map(|w| (*w).to_owned()).collect();
-    Change { add: own(add), remove: own(remove) }
-}
-
 fn tsc() -> Change {
     change(&["clocksource=tsc"], &[])
 }

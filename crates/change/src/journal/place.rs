@@ -69,7 +69,8 @@ impl Place {
     }
 
     /// The number of the running boot, where it is known.
-    pub(super) fn boot(&self) -> Option<String> {
+    #[must_use]
+    pub fn boot(&self) -> Option<String> {
         let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
         Some(text.trim().to_owned())
     }

@@ -90,7 +90,7 @@ fn one(entry: &Entry, place: &Place, system: &System, busy: bool) -> ChangeRepor
     }
     if place.is_live() {
         unit(entry, &mut change);
-        command_line(entry, system, &mut change);
+        command_line(entry, place, system, &mut change);
     }
     change
 }
@@ -127,7 +127,7 @@ fn unit(entry: &Entry, change: &mut ChangeReport) {
 }
 
 /// Whether the running kernel got the words that the files hold.
-fn command_line(entry: &Entry, system: &System, change: &mut ChangeReport) {
+fn command_line(entry: &Entry, place: &Place, system: &System, change: &mut ChangeReport) {
     let wanted = &entry.plan.cmdline;
     let Some(line) = system.cmdline().filter(|_| !wanted.is_empty()) else { return };
     let open = wanted.open(line);
@@ -145,15 +145,10 @@ fn command_line(entry: &Entry, system: &System, change: &mut ChangeReport) {
     if change.holds != Came::InForce {
         return;
     }
-    let rebooted = entry.boot.is_some() && entry.boot != boot_id();
+    let rebooted = entry.boot.is_some() && entry.boot != place.boot();
     change.holds = if rebooted { Came::NotInForce } else { Came::WaitsForReboot };
 }
 
 fn line_of(words: &[String]) -> String {
     if words.is_empty() { "no word about clocks".to_owned() } else { words.join(" ") }
-}
-
-fn boot_id() -> Option<String> {
-    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    Some(text.trim().to_owned())
 }
