@@ -1,6 +1,7 @@
-//! The rules about domains of libvirt.
+//! The rules about domains of libvirt. What is true of QEMU's option as well has its words from there.
 
 use crate::finding::{Rule, Severity};
+use crate::qemu::rules as qemu;
 
 pub(crate) static CPU_OVERRIDE: Rule = Rule {
     id: "lv-cpu-override",
@@ -123,23 +124,15 @@ pub(crate) static INVTSC_NO_FREQ: Rule = Rule {
 
 pub(crate) static KVMCLOCK_OFF: Rule = Rule {
     id: "lv-kvmclock-off",
-    severity: Severity::Info,
-    summary: "kvm-clock is taken away",
-    why: "right for Windows, and harmless with an invariant TSC",
-    risk: "After a migration or a restored snapshot, the wall clock of a Linux guest on tsc is \
-        late by the pause.",
     source: "libvirt src/qemu/qemu_command.c (11.3.0), kvmclock=off",
+    ..qemu::KVMCLOCK_OFF
 };
 
 pub(crate) static KVMCLOCK_OFF_NO_INVTSC: Rule = Rule {
     id: "lv-kvmclock-off-no-invtsc",
-    severity: Severity::Error,
-    summary: "kvm-clock is taken away, and the TSC is not invariant",
-    why: "a Linux guest has no clock left but a TSC that it may distrust; then it reads hpet \
-        or acpi_pm, each time with a system call and an exit",
-    risk: "None, for a guest that may see KVM.",
     source: "Linux arch/x86/kernel/kvmclock.c kvmclock_init(); libvirt src/qemu/qemu_command.c \
         (11.3.0)",
+    ..qemu::KVMCLOCK_OFF_NO_INVTSC
 };
 
 pub(crate) static MIGRATABLE_DEFAULT: Rule = Rule {
@@ -162,26 +155,10 @@ pub(crate) static NO_INVTSC: Rule = Rule {
     source: "libvirt src/cpu_map/x86_features.xml, invtsc migratable=no; Linux kvmclock_init()",
 };
 
-pub(crate) static RDTSCP_OFF: Rule = Rule {
-    id: "lv-rdtscp-off",
-    severity: Severity::Warn,
-    summary: "RDTSCP is taken away",
-    why: "the vDSO must use lfence and rdtsc, and a program that uses rdtscp without asking \
-        ends with an illegal instruction",
-    risk: "Programs that time RDTSCP to find out that they are in a virtual machine may find \
-        out.",
-    source: "Linux arch/x86/include/asm/msr.h rdtsc_ordered()",
-};
+pub(crate) static RDTSCP_OFF: Rule = Rule { id: "lv-rdtscp-off", ..qemu::RDTSCP_OFF };
 
-pub(crate) static TSC_DEADLINE_OFF: Rule = Rule {
-    id: "lv-tsc-deadline-off",
-    severity: Severity::Warn,
-    summary: "the TSC deadline timer is taken away",
-    why: "the guest sets its timers by the count register of the APIC, which is coarser and \
-        must be calibrated",
-    risk: "None; a guest with the feature cannot migrate to a machine without it.",
-    source: "Linux arch/x86/kernel/apic/apic.c __setup_APIC_LVTT()",
-};
+pub(crate) static TSC_DEADLINE_OFF: Rule =
+    Rule { id: "lv-tsc-deadline-off", ..qemu::TSC_DEADLINE_OFF };
 
 pub(crate) static REENLIGHTENMENT: Rule = Rule {
     id: "lv-reenlightenment-no-freq",

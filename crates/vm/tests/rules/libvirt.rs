@@ -1,0 +1,195 @@
+//! Domains of libvirt.
+
+use super::*;
+
+#[test]
+fn libvirt_timers() {
+    use Severity::{Error, Info, Warn};
+    let with = |name: &str, timers: &str| domain(name, "", PLAIN_CPU, &clock(timers), "");
+    let kind = Kind::Libvirt;
+    let plain = with("debian", "");
+    both(
+        kind,
+        "lv-hpet-default-on",
+        Warn,
+        &domain("x", "", PLAIN_CPU, "  <clock offset='utc'/>\n", ""),
+        &plain,
+    );
+    both(kind, "lv-hpet-default-on", Warn, &domain("x", "", PLAIN_CPU, "", ""), &plain);
+    both(kind, "lv-hpet-on", Warn, &plain.replace("present='no'", "present='yes'"), &plain);
+    let tsc = with("debian", "    <timer name='tsc' present='yes' mode='native'/>\n");
+    both(kind, "lv-tsc-timer-noop", Warn, &tsc, &plain);
+    let native = with("debian", "    <timer name='tsc' frequency='2000000000' mode='native'/>\n");
+    both(kind, "lv-tsc-timer-noop", Warn, &native, &plain);
+    both(
+        kind,
+        "lv-rtc-pit-present-noop",
+        Info,
+        &with("debian", "    <timer name='pit' present='no'/>\n"),
+        &plain,
+    );
+    let catchup = "    <timer name='rtc' tickpolicy='catchup'/>\n";
+    both(
+        kind,
+        "lv-tickpolicy-catchup-linux",
+        Info,
+        &with("debian", catchup),
+        &with("win10", catchup),
+    );
+    let off = "    <timer name='kvmclock' present='no'/>\n";
+    both(kind, "lv-kvmclock-off-no-invtsc", Error, &with("debian", off), &with("win10", off));
+    both(kind, "lv-kvmclock-off", Warn, &with("win10", off), &plain);
+    let reference = "    <timer name='hypervclock' present='yes'/>\n";
+    both(kind, "lv-hypervclock-missing", Warn, &with("win10", ""), &with("win10", reference));
+    both(kind, "lv-hypervclock-ok", Info, &with("win10", reference), &with("win10", ""));
+    let twice =
+        "    <timer name='pit' tickpolicy='delay'/>\n    <timer name='pit' tickpolicy='delay'/>\n";
+    both(kind, "lv-duplicate-timer", Warn, &with("debian", twice), &plain);
+    both(
+        kind,
+        "lv-frequency-without-invtsc",
+        Info,
+        &with("x", "    <timer name='tsc' frequency='2000000000'/>\n"),
+        &plain,
+    );
+}
+
+#[test]
+fn libvirt_cpus() {
+    use Severity::{Error, Info, Warn};
+    let kind = Kind::Libvirt;
+    let with = |cpu: &str| domain("debian", "", cpu, QUIET_CLOCK, "");
+    let plain = with(PLAIN_CPU);
+    let policy = |policy: &str, name: &str| {
+        with(&feature(&format!("<feature policy='{policy}' name='{name}'/>")))
+    };
+    both(kind, "lv-hypervisor-hidden", Error, &policy("disable", "hypervisor"), &plain);
+    both(kind, "lv-rdtscp-off", Warn, &policy("forbid", "rdtscp"), &plain);
+    both(kind, "lv-tsc-deadline-off", Warn, &policy("disable", "tsc-deadline"), &plain);
+    both(kind, "lv-invtsc-disabled", Warn, &policy("disable", "invtsc"), &plain);
+    both(kind, "lv-invtsc-no-freq", Warn, &policy("require", "invtsc"), &plain);
+    both(
+        kind,
+        "lv-invtsc-no-freq",
+        Warn,
+        &plain.replace("migratable='on'", "migratable='off'"),
+        &plain,
+    );
+    both(kind, "lv-no-invtsc", Info, &plain, &policy("require", "invtsc"));
+    both(kind, "lv-migratable-default", Info, &plain.replace(" migratable='on'", ""), &plain);
+    let fixed = domain(
+        "debian",
+        "",
+        &feature("<feature policy='require' name='invtsc'/>"),
+        &clock("    <timer name='tsc' frequency='2000000000'/>\n"),
+        "",
+    );
+    both(kind, "lv-invtsc-freq-ok", Info, &fixed, &plain);
+    let hidden = "    <kvm>\n      <hidden state='on'/>\n    </kvm>\n";
+    let reference = clock("    <timer name='hypervclock' present='yes'/>\n");
+    both(
+        kind,
+        "lv-kvm-hidden",
+        Warn,
+        &domain("debian", hidden, PLAIN_CPU, QUIET_CLOCK, ""),
+        &plain,
+    );
+    let windows = ids(kind, &domain("win11", hidden, PLAIN_CPU, &reference, ""));
+    assert!(windows.contains(&("lv-kvm-hidden", Info)), "{windows:?}");
+    let again = "    <hyperv>\n      <reenlightenment state='on'/>\n    </hyperv>\n";
+    both(
+        kind,
+        "lv-reenlightenment-no-freq",
+        Info,
+        &domain("win11", again, PLAIN_CPU, &reference, ""),
+        &plain,
+    );
+}
+
+#[test]
+fn libvirt_overrides() {
+    use Severity::{Error, Warn};
+    let kind = Kind::Libvirt;
+    let reference = clock("    <timer name='hypervclock' present='yes'/>\n");
+    let with = |cpu: &str| domain("win10", "", PLAIN_CPU, &reference, &arguments(cpu));
+    let plain = domain("win10", "", PLAIN_CPU, &reference, "");
+    both(kind, "lv-cpu-override", Error, &with("host"), &plain);
+    both(kind, "lv-override-loses-clock", Warn, &with("host"), &with("host,hv_time"));
+    both(kind, "lv-kvm-hidden", Warn, &with("host,kvm=off"), &with("host"));
+    both(kind, "lv-hypervisor-hidden", Error, &with("host,-hypervisor"), &with("host,+hypervisor"));
+    both(
+        kind,
+        "q-invtsc-migblock",
+        Warn,
+        &with("Penryn,+invtsc"),
+        &with("Penryn,+invtsc,tsc-frequency=5000000"),
+    );
+    // The same is not said twice.
+    assert!(!ids(kind, &with("host")).iter().any(|found| found.0 == "lv-hypervclock-ok"));
+    let fixed = fix(&document(kind, &with("host,kvm=off")), &Choices::default()).unwrap();
+    assert!(fixed.document.text.as_str().contains("value='host,kvm=off,hv-time=on'"));
+}
+
+#[test]
+fn libvirt_on_xen_and_elsewhere() {
+    use Severity::{Info, Warn};
+    let native = domain("x", "", PLAIN_CPU, &clock("    <timer name='tsc' mode='native'/>\n"), "");
+    let native = native.replace("type='kvm'", "type='xen'");
+    let invtsc = native.replace(
+        "<topology sockets='1' cores='2' threads='1'/>",
+        "<feature policy='require' name='invtsc'/>",
+    );
+    both(Kind::Libvirt, "xen-native-no-invtsc", Warn, &native, &invtsc);
+    both(Kind::Libvirt, "xen-invtsc-native-ok", Info, &invtsc, &native);
+    both(Kind::Libvirt, "lv-xen-tsc-emulated", Warn, &native.replace("native", "emulate"), &native);
+    assert!(ids(Kind::Libvirt, &native.replace("type='xen'", "type='bhyve'")).is_empty());
+    let arm =
+        domain("x", "", PLAIN_CPU, "", "").replace("x86_64", "aarch64").replace("q35", "virt");
+    assert!(!ids(Kind::Libvirt, &arm).iter().any(|found| found.1 >= Warn));
+}
+
+#[test]
+fn libvirt_mends_in_the_files_own_style() {
+    let kind = Kind::Libvirt;
+    mended(
+        kind,
+        "<clock offset=\"utc\"/>",
+        "<clock offset=\"utc\">\n  <timer name=\"hpet\" present=\"no\"/>\n</clock>",
+    );
+    mended(
+        kind,
+        "\t<clock offset='utc'>\r\n\t\t<timer name='pit' tickpolicy='delay'/> <!-- stays -->\r\n\t</clock>\r\n",
+        "\t<clock offset='utc'>\r\n\t\t<timer name='pit' tickpolicy='delay'/>\r\n\t\t<timer name='hpet' present='no'/> <!-- stays -->\r\n\t</clock>\r\n",
+    );
+    mended(
+        kind,
+        "<clock>\n  <timer name='hpet' present='yes' />\n  <timer name='tsc' mode='native'/>\n</clock>\n",
+        "<clock>\n  <timer name='hpet' present='no' />\n</clock>\n",
+    );
+    let macos = domain("macOS", "", PLAIN_CPU, "  <clock offset='utc'/>\n", "");
+    mended(kind, &macos, &macos);
+}
+
+#[test]
+fn choices() {
+    let file = domain("debian", "", PLAIN_CPU, QUIET_CLOCK, "");
+    let choices = Choices { invtsc: true, tsc_frequency: Some(2_100_000_000) };
+    let fixed = fix(&document(Kind::Libvirt, &file), &choices).unwrap();
+    let text = fixed.document.text.as_str();
+    assert!(
+        text.contains("threads='1'/>\n    <feature policy='require' name='invtsc'/>\n  </cpu>"),
+        "{text}"
+    );
+    assert!(text.contains("    <timer name='tsc' frequency='2100000000'/>\n  </clock>"), "{text}");
+    assert_eq!(fixed.chosen, 2);
+    let again = fix(&fixed.document, &choices).unwrap();
+    assert_eq!((again.document.text, again.chosen), (fixed.document.text, 0));
+
+    let script = "qemu-system-x86_64 -machine q35,hpet=off -cpu host,-invtsc -m 1G\n";
+    let fixed = fix(&document(Kind::Qemu, script), &choices).unwrap();
+    let text = fixed.document.text.as_str();
+    assert_eq!(
+        text,
+        "qemu-system-x86_64 -machine q35,hpet=off -cpu host,+invtsc,tsc-frequency=2100000000 -m 1G\n"
+    );
+}

@@ -1,0 +1,32 @@
+//! Machines of Proxmox VE.
+
+use super::*;
+
+#[test]
+fn proxmox_rules() {
+    use Severity::{Error, Info, Warn};
+    let kind = Kind::Proxmox;
+    let plain = "bios: ovmf\ncores: 2\ncpu: host\nostype: l26\n";
+    let args = |args: &str| format!("args: {args}\n{plain}");
+    both(kind, "pve-args-cpu-override", Error, &args("-cpu 'host,+pcid'"), plain);
+    both(kind, "q-invtsc-migblock", Warn, &args("-cpu host,+invtsc"), plain);
+    both(kind, "pve-host-no-invtsc", Info, plain, &plain.replace("host", "kvm64"));
+    both(kind, "pve-kvm-hidden", Warn, &plain.replace("host", "host,hidden=1"), plain);
+    both(kind, "pve-kvm-disabled", Warn, &format!("{plain}kvm: 0\n"), plain);
+    both(kind, "pve-ostype-missing", Info, &plain.replace("ostype: l26\n", ""), plain);
+    both(
+        kind,
+        "pve-ostype-windows-unset",
+        Warn,
+        &format!("{}name: win11\n", plain.replace("l26", "other")),
+        plain,
+    );
+    both(kind, "pve-tdf", Info, &format!("{plain}tdf: 1\n"), plain);
+    both(kind, "q-no-hpet-removed", Error, &args("-no-hpet"), plain);
+    both(kind, "q-hpet-on", Warn, &args("-machine hpet=on"), plain);
+    // A snapshot is what it was.
+    assert_eq!(
+        ids(kind, &format!("{plain}\n[before]\nargs: -cpu host,kvm=off\n")),
+        ids(kind, plain)
+    );
+}
