@@ -5,13 +5,14 @@
 # guests, fuzzing,
 # speed.
 #
-#   ./test.sh            everything (about half an hour on two cores)
+#   ./test.sh            everything (40 minutes on two busy cores)
 #   ./test.sh clippy     one step, or several, by name
 #   ./test.sh servers    what no whole run does: servers in guests with a slow clock (figures, half an hour)
 #
 # A step whose tool is not here is skipped, and counted as skipped; `.ci/run` installs the tools.
 # Exits with 1 when a step failed. Settings:
 #   FUZZ_SECONDS=20         for each fuzz target
+#   FUZZ_SEED=1             begin fuzzing the same way each time
 #   CLOCKSMITH_BENCH_MIB=64 size of the logs of the speed check
 #   STRICT=1                a skipped step is a failure, except where a network is missing
 set -euo pipefail
@@ -258,10 +259,7 @@ fix() {
             return
         fi
     done
-    if ! cargo build --locked --release -p clocksmith-cli --target x86_64-unknown-linux-musl; then
-        skip "no static program for the guests: rustup target add x86_64-unknown-linux-musl" network
-        return
-    fi
+    release_program || return 0
     # What does not hold is put back: one quick guest, once more if a busy host spoiled it.
     timeout 300 cargo test --locked -p clocksmith-testbed --test live_trial -- --ignored --nocapture ||
         timeout 300 cargo test --locked -p clocksmith-testbed --test live_trial -- --ignored --nocapture ||
@@ -308,17 +306,13 @@ scenarios() {
     return 1
 }
 
-# Whether `bench --every-clocksource` in a guest puts the clocksource back, also when it is killed. The
-# release program: a debug one is too slow for emulation.
+# Whether `bench --every-clocksource` in a guest puts the clocksource back, also when it is killed.
 sweep() {
     if ! command -v qemu-system-x86_64 >/dev/null || ! command -v cc >/dev/null; then
         skip "no qemu-system-x86_64 or cc: apt-get install qemu-system-x86 gcc"
         return
     fi
-    if ! cargo build --locked --release -p clocksmith-cli --target x86_64-unknown-linux-musl; then
-        skip "no static program for the guests: rustup target add x86_64-unknown-linux-musl" network
-        return
-    fi
+    release_program || return 0
     local begun
     for begun in once again; do
         if timeout 300 cargo test --locked -p clocksmith-testbed --test live_sweep -- --ignored; then
@@ -334,10 +328,7 @@ who() {
         skip "no qemu-system-x86_64 or cc: apt-get install qemu-system-x86 gcc"
         return
     fi
-    if ! cargo build --locked --release -p clocksmith-cli --target x86_64-unknown-linux-musl; then
-        skip "no static program for the guests: rustup target add x86_64-unknown-linux-musl" network
-        return
-    fi
+    release_program || return 0
     timeout 180 cargo test --locked -p clocksmith-testbed --test live_who -- --ignored
 }
 
@@ -345,9 +336,9 @@ who() {
 # predicted.
 vm() {
     local tool
-    for tool in virsh virt-xml-validate xmllint qemu-system-x86_64; do
-        if ! command -v "$tool" >/dev/null; then
-            skip "no $tool: apt-get install libvirt-clients libvirt-daemon-driver-qemu libxml2-utils qemu-system-x86"
+    for tool in virsh virt-xml-validate xmllint libvirtd qemu-system-x86_64; do
+        if ! PATH=$PATH:/usr/sbin command -v "$tool" >/dev/null; then
+            skip "no $tool: apt-get install libvirt-clients libvirt-daemon libvirt-daemon-driver-qemu libxml2-utils qemu-system-x86"
             return
         fi
     done
@@ -361,6 +352,15 @@ static_program() {
         cargo build --locked -p clocksmith-cli --target x86_64-unknown-linux-musl 2>/dev/null
 }
 
+# The release program that runs in any guest; a debug one is too slow for emulation. Where it cannot be built the step
+# is skipped, and there is nothing more to do.
+release_program() {
+    if ! cargo build --locked --release -p clocksmith-cli --target x86_64-unknown-linux-musl; then
+        skip "no static program for the guests: rustup target add x86_64-unknown-linux-musl" network
+        return 1
+    fi
+}
+
 # Monitoring with the real programs: Prometheus, node_exporter, Chromium.
 watch() {
     cargo build --locked -p clocksmith-cli || return
@@ -370,10 +370,7 @@ watch() {
 # Redis, PostgreSQL and nginx in guests with a slow clock, with and without `clocksmith run`. Figures to read, no
 # verdict, so no step of a whole run.
 servers() {
-    if ! cargo build --locked --release -p clocksmith-cli --target x86_64-unknown-linux-musl; then
-        skip "no static program for the guests: rustup target add x86_64-unknown-linux-musl" network
-        return
-    fi
+    release_program || return 0
     cargo build --locked -p clocksmith-testbed || return
     script testbed/servers.sh --source hpet || return
     script testbed/servers.sh --source acpi_pm
