@@ -1,0 +1,324 @@
+#!/usr/bin/env python3
+"""Writes the pages of the book that are made from the program and its sources.
+
+    book/make.py              writes them (after a change of a cause, a rule, a version)
+    book/make.py --check      fails if one is missing or is not what would be written
+
+    --clocksmith FILE         the program (target/debug/clocksmith below CARGO_TARGET_DIR)
+
+What is made: the pages of the causes, from the ids in the schema of `why`, from `clocksmith explain` and from
+the kernel's lines in `causes.toml` (which are proven here: each must lead to its cause); the versions of the
+kernel's rules, from `crates/kernel/src/feature.rs`; the rules of `vm lint`, from their ids in `crates/vm` and
+`clocksmith explain`; the design of the clock, from `crates/clock/src/guide.rs`.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+BOOK = Path(__file__).resolve().parent
+TOP = BOOK.parent
+NOTE = "<!-- Made by book/make.py; do not edit. -->\n\n"
+
+
+class Wrong(Exception):
+    """What must be mended before pages can be made."""
+
+
+def program(given):
+    """The program to ask."""
+    target = Path(os.environ.get("CARGO_TARGET_DIR", TOP / "target"))
+    found = Path(given) if given else TOP / target / "debug" / "clocksmith"
+    if not found.is_file():
+        raise Wrong(f"no program at {found}: cargo build -p clocksmith-cli, or --clocksmith FILE")
+    return str(found.resolve())
+
+
+def run(command, cwd=None):
+    """Standard output of a command that may say that the answer is bad, but must not fail."""
+    env = {**os.environ, "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=env, timeout=60)
+    if done.returncode not in (0, 1, 3):
+        raise Wrong(f"{' '.join(command)} ended with {done.returncode}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def explain(clocksmith, word):
+    """The first explanation of a word, which must have its name."""
+    document = json.loads(run([clocksmith, "explain", "--json", word]))
+    for entry in document["explanations"]:
+        if entry["title"] == word:
+            return entry
+    raise Wrong(f"`clocksmith explain {word}` explains something else, or nothing")
+
+
+def code(text):
+    """Text with the words of the field set as code: paths, functions, parameters, options."""
+    text = text.replace("<", "&lt;").replace(">", "&gt;")
+    parts = re.split(r"(`[^`]*`)", text)
+    word = re.compile(
+        r"(?<![\w/`])("
+        r"[\w./-]+/[\w./-]+\.(?:c|h|S|rs)"
+        r"|\w+\(\)"
+        r"|--[a-z][\w-]*|/(?:sys|proc|etc|var|dev)/[\w/.-]*\w"
+        r"|(?:tsc|clocksource|notsc|vdso|hpet|pmtmr|nohz|highres|idle|lapic|nosmp|acpi)=[\w.,=<>-]*\w"
+        r"|\w+(?:_\w+)+=?|[\w.]+\.max_cstate=\d"
+        r")"
+    )
+    return "".join(part if part.startswith("`") else word.sub(r"`\1`", part) for part in parts)
+
+
+def cause_ids():
+    """The ids of the causes, in the order of the program, from the published schema."""
+    schema = json.loads((TOP / "schemas/clocksmith.why.v1.json").read_text())
+    ids = []
+    for one in schema["$defs"]["CauseId"]["oneOf"]:
+        ids += one.get("enum", [one["const"]] if "const" in one else [])
+    if len(ids) < 20:
+        raise Wrong("the schema of `why` lists too few causes")
+    return ids
+
+
+def answer(clocksmith, file, log):
+    """What `why` says of a log in a file, up to its advice; the rest is left out with `...`."""
+    with tempfile.TemporaryDirectory() as scratch:
+        write(Path(scratch) / file, log)
+        text = run([clocksmith, "why", "--log", file], cwd=scratch)
+    kept = []
+    for line in text.rstrip("\n").split("\n"):
+        if line.startswith(("What to do", "What not to do", "How Linux decided", "Not seen")):
+            break
+        kept.append(line)
+    while kept and not kept[-1]:
+        kept.pop()
+    return "\n".join(kept)
+
+
+def lines_of_eras(clocksmith, cause, eras, files):
+    """The logs of a cause, each in a file that leads to that cause, and the section about them."""
+    text = "## The kernel's lines\n\n"
+    names = []
+    for index, era in enumerate(eras):
+        name = f"causes/{cause}.log" if len(eras) == 1 else f"causes/{cause}-{index + 1}.log"
+        files[BOOK / "samples" / name] = era["log"]
+        names.append(name)
+        text += f"Linux {era['kernels']} (`{name}`):\n\n```text\n{era['log'].rstrip()}\n```\n\n"
+        done = subprocess.run(
+            [clocksmith, "why", "--json", "--log", "-"],
+            input=era["log"], capture_output=True, text=True, timeout=60,
+        )
+        try:
+            found = [c["id"] for c in json.loads(done.stdout)["causes"]]
+        except (ValueError, KeyError):
+            raise Wrong(f"{cause}, {era['kernels']}: no diagnosis: {done.stderr.strip()}") from None
+        if cause not in found:
+            raise Wrong(f"causes.toml: the lines of {cause} for {era['kernels']} lead to {found}")
+    return text, names
+
+
+def cause_page(clocksmith, cause, eras, ids, files):
+    """One page."""
+    entry = explain(clocksmith, cause)
+    page = NOTE + f"# {cause}\n\n{code(entry['what'])}\n\n"
+    page += f"**What it means.** {code(entry['so_what'])}\n\n"
+    page += f"**What to do.** {code(entry['do_what'])}\n\n"
+    page += f"**In which kernels.** {code(entry['versions'])}\n\n"
+    names = []
+    if "elsewhere" in eras:
+        page += f"## Where it is seen\n\n{eras['elsewhere']}\n\n"
+    if "era" in eras:
+        text, names = lines_of_eras(clocksmith, cause, eras["era"], files)
+        page += text
+    page += "## What the program says\n\n"
+    if names:
+        said = answer(clocksmith, names[-1], eras["era"][-1]["log"])
+        page += f"```console\n$ clocksmith why --log {names[-1]}\n{said}\n...\n```\n\n"
+    else:
+        head = run([clocksmith, "explain", cause]).rstrip()
+        page += f"```console\n$ clocksmith explain {cause}\n{head}\n```\n\n"
+    links = [
+        f"[{word}]({word}.md)" if word in ids else f"`clocksmith explain \"{word}\"`"
+        for word in entry["see_also"]
+    ]
+    page += f"See also: {', '.join(links)}.\n\n"
+    page += "".join(f"Source: {code(source)}.\n" for source in entry["sources"])
+    return page
+
+
+def causes(clocksmith, files):
+    """The pages of all causes, and their list."""
+    table = tomllib.loads((BOOK / "causes.toml").read_text())
+    ids = cause_ids()
+    for missing in [i for i in ids if i not in table]:
+        raise Wrong(f"causes.toml has nothing about {missing}: lines that show it, or `elsewhere`")
+    for unknown in [i for i in table if i not in ids]:
+        raise Wrong(f"causes.toml: {unknown} is no cause of the program")
+    with ThreadPoolExecutor(2) as pool:
+        pages = list(pool.map(lambda c: cause_page(clocksmith, c, table[c], ids, files), ids))
+    index = NOTE + (
+        "# The causes\n\nEvery answer of `clocksmith why` names its causes by these ids; they are part of the\n"
+        "JSON document and never change their meaning. Each page has the kernel's lines of each era, and what the\n"
+        "program makes of them. `clocksmith explain ID` says the same on a terminal.\n\n"
+        "| cause | what happened |\n|---|---|\n"
+    )
+    for cause, page in zip(ids, pages):
+        files[BOOK / f"src/causes/{cause}.md"] = page
+        what = re.split(r"(?<=[\w)])\. ", explain(clocksmith, cause)["what"])[0].rstrip(".")
+        index += f"| [{cause}](causes/{cause}.md) | {code(what)} |\n"
+    logs = sum(len(table[i].get("era", [])) for i in ids)
+    index += f"\n{len(ids)} causes; {logs} logs, each of which leads to its cause: `book/make.py --check`.\n"
+    files[BOOK / "src/causes.md"] = index
+
+
+def features(files):
+    """The table of versions, from the source that has it."""
+    source = (TOP / "crates/kernel/src/feature.rs").read_text()
+    body = source[source.index("pub enum Feature {"):]
+    body = body[: body.index("\n}")]
+    words = {
+        name: " ".join(doc.replace("///", " ").split())
+        for doc, name in re.findall(r"((?:    ///[^\n]*\n)+)    (\w+),", body)
+    }
+    table = source[source.index("static TABLE"):]
+    table = table[: table.index("\n];")]
+    version = r"(?:v\((\d+), (\d+)\)|Version::new\((\d+), (\d+), (\d+)\)|(OLDEST))"
+    rows = {}
+    for chunk in re.split(r"\n    (?=row\(|span\(|backported\(|Row \{)", table)[1:]:
+        name = re.search(r"Feature::(\w+)", chunk)[1]
+        found = []
+        for a, b, x, y, z, oldest in re.findall(version, chunk):
+            if oldest:
+                found.append("2.6.32")
+            elif a:
+                found.append(f"{a}.{b}")
+            else:
+                found.append(f"{x}.{y}.{z}" if z != "0" else f"{x}.{y}")
+        until = "until" in chunk or chunk.startswith("span")
+        stable = found[2:] if until else found[1:]
+        text = f"{found[0]} up to before {found[1]}" if until else f"{found[0]} and later"
+        if found[0] == "2.6.32" and until:
+            text = f"before {found[1]}"
+        if stable:
+            text += "; also " + ", ".join(f"{s} and later of that line" for s in stable)
+        rows[name] = text
+    if set(rows) != set(words):
+        raise Wrong(f"feature.rs is not understood: {sorted(set(rows) ^ set(words))}")
+    page = NOTE + (
+        "# Versions of the rules\n\nWhat changed in the kernel's clock code, and when: the program's own table\n"
+        "(`crates/kernel/src/feature.rs`), which `why` and `predict` decide by. The versions are upstream's;\n"
+        "distributions backport more than that, so where a machine shows something else the machine is right.\n\n"
+        "| what | in Linux |\n|---|---|\n"
+    )
+    for name, what in words.items():
+        page += f"| {code(what.rstrip('.'))} | {rows[name]} |\n"
+    page += f"\n{len(rows)} changes. Kernels of Red Hat keep an old version and receive newer code; `feature.rs` knows some of it.\n"
+    files[BOOK / "src/kernel/versions.md"] = page
+
+
+KINDS = {
+    "qemu": "QEMU command lines", "libvirt": "libvirt", "virtualbox": "VirtualBox", "vmware": "VMware",
+    "xen": "Xen", "proxmox": "Proxmox VE", "kubevirt": "KubeVirt", "firecracker": "Firecracker",
+    "cloud_hypervisor": "Cloud Hypervisor", "persist": "What keeps a choice over boots",
+}
+
+
+def vm_rules(clocksmith, files):
+    """The rules of `vm lint`, by the folder that has them."""
+    page = NOTE + (
+        "# Every rule of vm lint\n\nWhat `clocksmith vm lint` can say, why, with which risk, and where it is written. "
+        "`clocksmith explain ID`\nshows one on a terminal.\n"
+    )
+    total = 0
+    folders = sorted({p.parent.name for p in (TOP / "crates/vm/src").glob("*/*.rs")})
+    for folder in [k for k in KINDS if k in folders] + [f for f in folders if f not in KINDS]:
+        ids = []
+        for file in sorted((TOP / "crates/vm/src" / folder).rglob("*.rs")):
+            ids += re.findall(r'\bid: "([a-z0-9-]+)"', file.read_text())
+        rows = []
+        for rule in dict.fromkeys(ids):
+            try:
+                rows.append(explain(clocksmith, rule))
+            except Wrong:
+                continue
+        if not rows:
+            continue
+        page += f"\n## {KINDS.get(folder, folder)}\n"
+        for row in sorted(rows, key=lambda r: r["title"]):
+            total += 1
+            risk = row["do_what"].split("Risk: ", 1)[-1]
+            page += f"\n### {row['title']}\n\n{code(row['what'])} {code(row['so_what'])}\n\n"
+            page += f"Risk of mending it: {code(risk.rstrip('.'))}.\n\nSource: {code('; '.join(row['sources']))}.\n"
+    page += f"\n{total} rules.\n"
+    if total < 50:
+        raise Wrong(f"only {total} rules of vm lint were found")
+    files[BOOK / "src/vm/rules.md"] = page
+
+
+def clock(files):
+    """The guide of the library, without what only rustdoc reads."""
+    text = (TOP / "crates/clock/src/guide.rs").read_text()
+    page = NOTE + "# The design of the clock\n\nThe guide of the library `clocksmith` (`cargo doc -p clocksmith --open`).\n"
+    section = []
+    for line in text.splitlines():
+        if line.startswith("///"):
+            section.append(line[4:] if line.startswith("/// ") else "")
+        elif line.startswith("pub mod") and section:
+            title, *rest = section
+            page += f"\n## {title.rstrip('.')}\n" + "\n".join(
+                re.sub(r"^# ", "### ", row) for row in rest
+            ) + "\n"
+            section = []
+    # Links into rustdoc become plain words.
+    page = re.sub(r"\[(`[^`\]]+`)\]\([^)]*\)", r"\1", page)
+    page = re.sub(r"\[`([^`\]]+)`\](?!\()", r"`\1`", page)
+    if "The kernel's own numbers" not in page:
+        raise Wrong("crates/clock/src/guide.rs is not understood")
+    files[BOOK / "src/clock/design.md"] = page
+
+
+def write(path, text):
+    """Writes a file if that changes anything."""
+    if not path.exists() or path.read_text() != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Writes the pages of the book that are made.")
+    parser.add_argument("--check", action="store_true", help="fail if a page is not what would be written")
+    parser.add_argument("--clocksmith", metavar="FILE", help="the program")
+    args = parser.parse_args()
+    files = {}
+    try:
+        clocksmith = program(args.clocksmith)
+        causes(clocksmith, files)
+        features(files)
+        vm_rules(clocksmith, files)
+        clock(files)
+    except Wrong as wrong:
+        sys.exit(f"book/make.py: {wrong}")
+    made = [BOOK / "src/causes", BOOK / "samples/causes"]
+    left = [p for folder in made if folder.is_dir() for p in folder.iterdir() if p not in files]
+    old = [p for p, text in files.items() if not p.exists() or p.read_text() != text]
+    if args.check:
+        for path in sorted(old + left):
+            print(f"not up to date: {path.relative_to(TOP)}", file=sys.stderr)
+        if old or left:
+            sys.exit("book/make.py: run book/make.py, and look at what changed")
+    else:
+        for path in left:
+            path.unlink()
+        for path, text in files.items():
+            write(path, text)
+    print(f"made pages: {sum(p.suffix == '.md' for p in files)}, logs of causes: {sum(p.suffix == '.log' for p in files)}")
+
+
+if __name__ == "__main__":
+    main()

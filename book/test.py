@@ -1,0 +1,390 @@
+#!/usr/bin/env python3
+"""Tests the book: every command in it is run, and what is printed is compared with what stands there.
+
+    book/test.py                     all pages
+    book/test.py tour.md verbs/      these pages
+    book/test.py --update            writes what the commands print now into the pages (not the live ones)
+    book/test.py --update --live     the live ones, too
+    book/test.py --html DIR          also looks at the links of the built book
+
+    --clocksmith FILE                the program (target/debug/clocksmith below CARGO_TARGET_DIR)
+
+A block that begins with ```console is run, in a copy of `book/samples` that all blocks of a page share. Lines that
+begin with `$ ` are commands (a backslash at the end continues one), the others what they print, both streams.
+A line `...` stands for any number of lines. A command that ends with 2 or more fails, unless the next one is
+`echo $?`. In the line before a block:
+
+    <!-- live: ONE | TWO -->    it depends on the machine: only these words are wanted in what it prints, and
+                                the exit code is 0, 1 or 3
+    <!-- not-run: REASON -->    it cannot be run here; its options are looked up all the same. These are counted
+
+`sudo COMMAND` runs the command; `journalctl` and `dmesg` print the samples `server.log`: a test changes nothing
+of the machine. Every `clocksmith ...` outside of such blocks (in code, in the pages that are included) is looked
+up: there must be such a verb with such options. And every page is in the summary, and every link leads somewhere.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+BOOK = Path(__file__).resolve().parent
+TOP = BOOK.parent
+SRC = BOOK / "src"
+MARK = "\x1e"
+SECONDS = 120
+
+SHIMS = {
+    "sudo": 'while [ "${1#-}" != "$1" ]; do shift; done\nexec "$@"',
+    "journalctl": "exec cat \"$SAMPLES/server.log\"",
+    "dmesg": "exec cat \"$SAMPLES/server.log\"",
+}
+
+
+class Block:
+    """One ```console block of a page."""
+
+    def __init__(self, page, line, begin, end, lines, note):
+        self.page, self.line, self.begin, self.end = page, line, begin, end
+        self.live = self.not_run = None
+        if note and (found := re.match(r"<!--\s*live:\s*(.*?)\s*-->$", note)):
+            self.live = [word.strip() for word in found[1].split("|")]
+        if note and (found := re.match(r"<!--\s*not-run:\s*(.*?)\s*-->$", note)):
+            self.not_run = found[1]
+        self.steps = []
+        index = 0
+        while index < len(lines):
+            if not lines[index].startswith("$ "):
+                raise SystemExit(f"{page}:{line}: a console block begins with a command: $ ...")
+            command = [lines[index]]
+            while command[-1].endswith("\\") and index + 1 < len(lines):
+                index += 1
+                command.append(lines[index])
+            index += 1
+            output = []
+            while index < len(lines) and not lines[index].startswith("$ "):
+                output.append(lines[index])
+                index += 1
+            self.steps.append((command, output))
+
+    def commands(self):
+        """The commands as a shell takes them."""
+        return ["\n".join(c)[2:] for c, _ in self.steps]
+
+
+def blocks(path):
+    """The console blocks of a page, and its lines."""
+    name = str(path.relative_to(SRC))
+    lines = path.read_text().split("\n")
+    found, index = [], 0
+    while index < len(lines):
+        fence = re.match(r"^(```+)\s*(\S*)", lines[index])
+        if not fence:
+            index += 1
+            continue
+        end = index + 1
+        while end < len(lines) and lines[end].rstrip() != fence[1]:
+            end += 1
+        if fence[2] == "console":
+            note = next((l for l in reversed(lines[:index]) if l.strip()), "")
+            body = lines[index + 1 : end]
+            found.append(Block(name, index + 1, index + 1, end, body, note.strip()))
+        elif any(l.startswith("$ ") for l in lines[index + 1 : end]):
+            raise SystemExit(f"{name}:{index + 1}: a command outside of a console block")
+        index = end + 1
+    return found, lines
+
+
+def run(block, scratch, env):
+    """Runs the commands of a block in one shell; for each, what it printed and how it ended."""
+    script = ["set +e", "__code=0"]
+    for command in block.commands():
+        script += ["(exit $__code)", command, "__code=$?", f"printf '\\n{MARK}%d\\n' $__code"]
+    try:
+        done = subprocess.run(
+            ["bash", "-c", "\n".join(script)], cwd=scratch, env=env, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS, text=True, errors="replace",
+        )
+    except subprocess.TimeoutExpired:
+        return [(["... did not end"], 124)] * len(block.steps)
+    results, rest = [], done.stdout
+    for _ in block.steps:
+        found = re.search(rf"\n{MARK}(\d+)\n", rest)
+        if not found:
+            results.append((rest.rstrip("\n").split("\n"), done.returncode or 1))
+            rest = ""
+            continue
+        text = rest[: found.start()].rstrip("\n")
+        results.append((text.split("\n") if text else [], int(found[1])))
+        rest = rest[found.end() :]
+    return results
+
+
+def trimmed(lines):
+    """Without blanks at the ends of lines, and without empty lines at the end."""
+    lines = [line.rstrip() for line in lines]
+    while lines and not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def matches(wanted, seen):
+    """Whether what was printed is what is wanted; `...` alone in a line is any number of lines."""
+    parts, part = [], []
+    for line in trimmed(wanted):
+        if line.strip() == "...":
+            parts.append(part)
+            part = []
+        else:
+            part.append(line)
+    parts.append(part)
+    seen = trimmed(seen)
+    if len(parts) == 1:
+        return parts[0] == seen
+    if seen[: len(parts[0])] != parts[0]:
+        return False
+    at = len(parts[0])
+    for middle in parts[1:-1]:
+        place = next((i for i in range(at, len(seen) - len(middle) + 1) if seen[i : i + len(middle)] == middle), None)
+        if place is None:
+            return False
+        at = place + len(middle)
+    last = parts[-1]
+    return len(seen) - at >= len(last) and seen[len(seen) - len(last) :] == last
+
+
+def refreshed(wanted, seen):
+    """What is printed now, with as much left out as before: so many lines at the beginning and at the end."""
+    seen, wanted = trimmed(seen), trimmed(wanted)
+    if not any(line.strip() == "..." for line in wanted):
+        return seen
+    first = next(i for i, line in enumerate(wanted) if line.strip() == "...")
+    last = next(i for i, line in enumerate(reversed(wanted)) if line.strip() == "...")
+    if first + last >= len(seen):
+        return seen
+    return seen[:first] + ["..."] + (seen[len(seen) - last :] if last else [])
+
+
+def judge(block, results):
+    """What is wrong with the block, in words; empty if nothing is."""
+    wrong = []
+    for index, ((command, wanted), (seen, code)) in enumerate(zip(block.steps, results)):
+        where = f"{block.page}:{block.line}: {command[0]}"
+        asked = index + 1 < len(block.steps) and block.steps[index + 1][0][0] == "$ echo $?"
+        if code == 124:
+            wrong.append(f"{where}\n  did not end in {SECONDS} s")
+        elif block.live is not None:
+            if code not in (0, 1, 3) and not asked:
+                wrong.append(f"{where}\n  ended with {code}: {' '.join(seen)[:300]}")
+        else:
+            if code >= 2 and not asked:
+                wrong.append(f"{where}\n  ended with {code}")
+            if not matches(wanted, seen):
+                wrong.append(f"{where}\n" + difference(wanted, seen))
+    if block.live is not None:
+        text = " ".join(" ".join(line for seen, _ in results for line in seen).split())
+        wrong += [f"{block.page}:{block.line}: `{word}` is not in: {text[:600]}" for word in block.live if word not in text]
+    return wrong
+
+
+def difference(wanted, seen):
+    """Two texts, told apart."""
+    import difflib
+
+    rows = difflib.unified_diff(trimmed(wanted), trimmed(seen), "in the page", "printed", lineterm="", n=1)
+    return "\n".join("  " + row for row in list(rows)[:60])
+
+
+class Options:
+    """Which verbs and options the program has."""
+
+    def __init__(self, clocksmith):
+        self.clocksmith, self.known = clocksmith, {}
+
+    def help(self, verb):
+        """The help of a verb (a tuple of words), or None if there is no such verb."""
+        if verb not in self.known:
+            done = subprocess.run([self.clocksmith, *verb, "--help"], capture_output=True, text=True, timeout=60)
+            self.known[verb] = done.stdout if done.returncode == 0 else None
+        return self.known[verb]
+
+    def wrong(self, command):
+        """Why this is no command of the program; None if it is one."""
+        words = command.split()[1:]
+        verb, rest = (), words
+        while rest and re.fullmatch(r"[a-z][a-z-]+", rest[0]) and len(verb) < (2 if verb == ("vm",) else 1):
+            verb, rest = (*verb, rest[0]), rest[1:]
+        text = self.help(verb)
+        if text is None:
+            return f"there is no verb {' '.join(verb)}"
+        for word in rest:
+            if word in ("|", ">", ";", "&&", "--"):
+                break
+            option = re.match(r"^\[?(--?[a-zA-Z][\w-]*)", word)
+            if option and not re.search(rf"(?<![\w-]){re.escape(option[1])}(?![\w-])", text):
+                return f"{' '.join(verb) or 'clocksmith'} has no {option[1]}"
+        return None
+
+
+def looked_up(text):
+    """Commands of the program in a page outside of console blocks."""
+    text = re.sub(r"```console.*?\n```", "", text, flags=re.S)
+    found = re.findall(r"`(?:sudo )?(clocksmith(?: [^`]+)?)`", text)
+    for line in re.findall(r"(?m)^    (?:\$ |# )?(?:sudo )?(clocksmith .*)$", text):
+        found.append(re.split(r"\s{2,}|\s#\s", line)[0])
+    return [one for one in found if not re.search(r"clocksmith [A-Z]", one)]
+
+
+def included(path):
+    """The text of a page with the files that it includes."""
+    text = path.read_text()
+    def put(found):
+        return (path.parent / found[1]).read_text()
+    return re.sub(r"\{\{#include ([^}:]+)[^}]*\}\}", put, text)
+
+
+def anchors(text):
+    """The ids that headings get."""
+    ids = set()
+    for title in re.findall(r"(?m)^#+ (.*)$", re.sub(r"```.*?\n```", "", text, flags=re.S)):
+        plain = re.sub(r"[`*\[\]]|\(.*?\.md.*?\)", "", title).strip().lower()
+        ids.add("".join(c for c in plain.replace(" ", "-") if c.isalnum() or c in "-_"))
+    return ids
+
+
+def links(pages):
+    """What is wrong with the links and the summary."""
+    wrong = []
+    summary = set(re.findall(r"\]\(([^)]+\.md)\)", (SRC / "SUMMARY.md").read_text()))
+    there = {str(p.relative_to(SRC)) for p in pages} - {"SUMMARY.md"}
+    wrong += [f"SUMMARY.md does not have {page}" for page in sorted(there - summary)]
+    wrong += [f"SUMMARY.md has {page}, which is not there" for page in sorted(summary - there)]
+    for path in pages:
+        text = re.sub(r"```.*?\n```", "", path.read_text(), flags=re.S)
+        for target in re.findall(r"(?<!`)\]\(([^)\s]+)\)", text):
+            if re.match(r"[a-z]+:", target):
+                continue
+            file, _, anchor = target.partition("#")
+            goal = (path.parent / file).resolve() if file else path
+            name = path.relative_to(SRC)
+            if not goal.exists():
+                wrong.append(f"{name}: {target} is not there")
+            elif anchor and anchor not in anchors(included(goal)):
+                wrong.append(f"{name}: {target}: no such heading")
+    return wrong
+
+
+def built(directory):
+    """What is wrong with the built book: links that lead nowhere, resources from elsewhere."""
+    wrong, count = [], 0
+    for page in sorted(directory.rglob("*.html")):
+        if page.name in ("print.html", "toc.html", "404.html"):
+            continue
+        text = page.read_text(errors="replace")
+        body = text[text.find("<main") : text.find("</main>")]
+        for tag, target in re.findall(r"<(script|link|img|iframe|source)\b[^>]*?\b(?:src|href)=\"([^\"]*)\"", text):
+            if re.match(r"(https?:)?//", target) and "canonical" not in target:
+                wrong.append(f"{page.name}: <{tag}> from elsewhere: {target}")
+        ids = set(re.findall(r"\bid=\"([^\"]+)\"", text))
+        for target in re.findall(r"<a\b[^>]*?\bhref=\"([^\"]*)\"", body):
+            if re.match(r"[a-z]+:|//", target) or not target:
+                continue
+            count += 1
+            file, _, anchor = target.partition("#")
+            goal = (page.parent / file).resolve() if file else page
+            if not goal.exists():
+                wrong.append(f"{page.relative_to(directory)}: {target} is not there")
+            elif anchor and goal == page and anchor not in ids:
+                wrong.append(f"{page.relative_to(directory)}: {target}: no such place")
+    return wrong, count
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Runs every command of the book.")
+    parser.add_argument("pages", nargs="*", help="pages or folders below book/src")
+    parser.add_argument("--update", action="store_true")
+    parser.add_argument("--live", action="store_true", help="with --update: the live blocks, too")
+    parser.add_argument("--html", metavar="DIR", type=Path)
+    parser.add_argument("--clocksmith", metavar="FILE")
+    args = parser.parse_args()
+
+    target = TOP / os.environ.get("CARGO_TARGET_DIR", "target")
+    clocksmith = Path(args.clocksmith or target / "debug" / "clocksmith").resolve()
+    if not clocksmith.is_file():
+        sys.exit(f"book/test.py: no program at {clocksmith}: cargo build -p clocksmith-cli, or --clocksmith FILE")
+
+    pages = sorted(SRC.rglob("*.md"))
+    chosen = [p for p in pages if not args.pages or any(str(p.relative_to(SRC)).startswith(n) for n in args.pages)]
+    counts = {"run": 0, "live": 0, "not run": 0, "looked up": 0}
+    wrong, reasons = [], []
+    options = Options(str(clocksmith))
+    for path in chosen:
+        found, lines = blocks(path)
+        with tempfile.TemporaryDirectory(prefix="book-") as base:
+            base = Path(base)
+            shutil.copytree(BOOK / "samples", base / "samples", symlinks=True)
+            for folder in ("bin", "home", "state"):
+                (base / folder).mkdir()
+            (base / "bin/clocksmith").symlink_to(clocksmith)
+            for name, text in SHIMS.items():
+                (base / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
+                (base / "bin" / name).chmod(0o755)
+            env = {
+                "PATH": f"{base}/bin:{os.environ.get('PATH', '/usr/bin:/bin')}", "HOME": f"{base}/home",
+                "XDG_STATE_HOME": f"{base}/state", "SAMPLES": str(base / "samples"), "NO_COLOR": "1",
+                "LC_ALL": "C.UTF-8", "TZ": "UTC", "TERM": "dumb", "USER": "user",
+            }
+            changed = []
+            for block in found:
+                if block.not_run is not None:
+                    counts["not run"] += len(block.steps)
+                    reasons.append(f"{block.page}:{block.line}: {block.not_run}")
+                    for command in block.commands():
+                        for one in re.findall(r"clocksmith [^|;&]*", command):
+                            if (why := options.wrong(one)):
+                                wrong.append(f"{block.page}:{block.line}: {one}: {why}")
+                    continue
+                results = run(block, base / "samples", env)
+                counts["live" if block.live is not None else "run"] += len(block.steps)
+                if args.update and (block.live is None or args.live):
+                    new = []
+                    for (command, wanted), (seen, _) in zip(block.steps, results):
+                        keep = block.live is None and matches(wanted, seen)
+                        new += command + (wanted if keep else refreshed(wanted, seen))
+                    if new != lines[block.begin : block.end]:
+                        changed.append((block, new))
+                        block_again = Block(block.page, block.line, 0, 0, new, "")
+                        block.steps = block_again.steps
+                wrong += judge(block, results)
+            for block, new in reversed(changed):
+                lines[block.begin : block.end] = new
+            if changed:
+                path.write_text("\n".join(lines))
+                print(f"changed: {path.relative_to(TOP)}")
+        for command in looked_up(included(path)):
+            counts["looked up"] += 1
+            if (why := options.wrong(command)):
+                wrong.append(f"{path.relative_to(SRC)}: `{command}`: {why}")
+    if not args.pages:
+        wrong += links(pages)
+    for one in wrong:
+        print(f"wrong: {one}")
+    print(f"pages: {len(chosen)}, commands run and compared: {counts['run']}, run on this machine: {counts['live']}, "
+          f"not run: {counts['not run']}, looked up: {counts['looked up']}, wrong: {len(wrong)}")
+    for reason in reasons:
+        print(f"not run: {reason}")
+    if args.html:
+        bad, count = built(args.html.resolve())
+        for one in bad:
+            print(f"wrong: {one}")
+        print(f"links in the built book: {count}, wrong: {len(bad)}")
+        wrong += bad
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
