@@ -404,6 +404,29 @@ fn tsc_reliable_is_refused_with_the_reason_wherever_the_evidence_is_against_it()
 }
 
 #[test]
+fn what_is_in_use_is_not_said_to_be_missing() {
+    let only = |log: &str| {
+        let seen = read(log);
+        let cause = seen.causes.into_iter().find(|c| c.id == CauseId::OnlyChoice);
+        cause.map(|c| c.summary)
+    };
+    let hpet = "[    0.000000] Linux version 5.10.0-28-amd64 (x)\n\
+                [    0.000000] Hypervisor detected: KVM\n\
+                [    0.230000] clocksource: hpet: mask: 0xffffffff max_cycles: 0xffffffff, max_idle_ns: 19112604467 ns\n\
+                [    0.270000] tsc: Marking TSC unstable due to TSCs unsynchronized\n\
+                [    0.980000] clocksource: Switched to clocksource hpet\n";
+    let said = only(hpet).unwrap();
+    assert!(said.contains("no paravirtual clock") && !said.contains("no HPET"), "{said}");
+    // A hypervisor's clock is not what is left, least of all beside a usable TSC.
+    let xen = "[    0.000000] Linux version 4.14.77-70.59.amzn1.x86_64 (x)\n\
+               [    0.000000] Hypervisor detected: Xen HVM\n\
+               [    0.420000] clocksource: xen: mask: 0xffffffffffffffff max_cycles: 0x1cd42e4dffb, max_idle_ns: 881590591483 ns\n\
+               [    1.790000] clocksource: Switched to clocksource xen\n\
+               [    2.800000] clocksource: tsc: mask: 0xffffffffffffffff max_cycles: 0x21275a0a5d4, max_idle_ns: 440795233714 ns\n";
+    assert_eq!(only(xen), None);
+}
+
+#[test]
 fn an_unknown_clocksource_is_never_a_confident_verdict() {
     for row in TABLE.iter().filter(|row| row.current.is_none()) {
         let seen = read(row.log);

@@ -332,27 +332,33 @@ fn only_choice(case: &Case<'_>, causes: &mut Causes) {
     if case.slow != Some(true) || !case.machine.arch.value.is_x86() {
         return;
     }
-    let alone = match case.facts.available_clocksources() {
-        Some(list) if !list.is_empty() => {
-            list.iter().all(|name| name == current || name.contains("jiffies"))
-        }
-        _ => case.log().is_some_and(|log| {
-            log.from_boot
-                && !log.any(|event| match event {
-                    Event::Registered { name, .. } => {
-                        name != current && !name.contains("jiffies") && !name.starts_with("tsc")
-                    }
-                    _ => false,
-                })
-                && log.any(|event| matches!(event, Event::Registered { .. }))
-        }),
-    };
+    // A paravirtual clock is never what is left, but what the hypervisor offers; and where the TSC is
+    // registered and usable there is a choice.
+    let offered =
+        matches!(current, "kvm-clock" | "xen") || current.starts_with("hyperv_clocksource");
+    let alone = !offered
+        && match case.facts.available_clocksources() {
+            Some(list) if !list.is_empty() => {
+                list.iter().all(|name| name == current || name.contains("jiffies"))
+            }
+            _ => case.log().is_some_and(|log| {
+                log.from_boot
+                    && !log.any(|event| match event {
+                        Event::Registered { name, .. } => {
+                            name != current && !name.contains("jiffies") && !name.starts_with("tsc")
+                        }
+                        _ => false,
+                    })
+                    && log.any(|event| matches!(event, Event::Registered { .. }))
+                    && !tsc_registered(log)
+            }),
+        };
     if alone {
-        let guest = case.in_guest();
-        let what = if guest {
-            "the hypervisor offers no HPET and no paravirtual clock"
-        } else {
-            "no HPET is described"
+        let what = match (case.in_guest(), current) {
+            (true, "hpet") => "the hypervisor offers no paravirtual clock",
+            (true, _) => "the hypervisor offers no HPET and no paravirtual clock",
+            (false, "hpet") => "on hardware there is nothing faster behind it",
+            (false, _) => "no HPET is described",
         };
         let unexplained = !causes.0.iter().any(|c| c.severity >= Severity::Warning);
         causes.add(
