@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All checks of this project: format, lints, docs, tests, the clock, the libraries for C and Python, the
+# All checks of this project: format, lints, docs, tests, the book, the clock, the libraries for C and Python, the
 # formats for configuration tools, monitoring with the real programs, licences and advisories, files of
 # virtual machines against libvirt, boots of real kernels and of an installed system, scenarios in running
 # guests, fuzzing,
@@ -367,6 +367,27 @@ watch() {
     script packaging/test.py "${CARGO_TARGET_DIR:-target}/debug/clocksmith"
 }
 
+# The book: the pages that are made are what would be made, every command in it is run and what it prints compared,
+# every link leads somewhere. All but the last needs no mdBook. Two minutes, most of them waiting for measurements.
+book() {
+    cargo build --locked -p clocksmith-cli || return
+    local program="${CARGO_TARGET_DIR:-target}/debug/clocksmith" html=()
+    if ! python3 -c 'import tomllib' 2>/dev/null; then
+        skip "no Python 3.11"
+        return
+    fi
+    book/make.py --check --clocksmith "$program" || return
+    docs/terminal.py --check --clocksmith "$program" || return
+    if command -v mdbook >/dev/null; then
+        mdbook build book || return
+        html=(--html target/book)
+    fi
+    timeout 600 book/test.py --clocksmith "$program" ${html[@]+"${html[@]}"} || return
+    if [ "${#html[@]}" -eq 0 ]; then
+        skip "its commands are right; it was not built: cargo install --locked mdbook --no-default-features"
+    fi
+}
+
 # Redis, PostgreSQL and nginx in guests with a slow clock, with and without `clocksmith run`. Figures to read, no
 # verdict, so no step of a whole run.
 servers() {
@@ -376,7 +397,7 @@ servers() {
     script testbed/servers.sh --source acpi_pm
 }
 
-all=(fmt clippy doc test clock c python formats watch licences advisories vm boots scenarios sweep who disk fix
+all=(fmt clippy doc test book clock c python formats watch licences advisories vm boots scenarios sweep who disk fix
     fuzz speed)
 for name in "${@:-${all[@]}}"; do
     case $name in
@@ -384,6 +405,7 @@ for name in "${@:-${all[@]}}"; do
     clippy) step clippy cargo clippy --workspace --all-targets --all-features --locked -- -D warnings ;;
     doc) step doc docs ;;
     test) step test tests ;;
+    book) step book book ;;
     clock) step clock clock ;;
     c) step c script crates/clock-c/test.sh --bench ;;
     python) step python script python/test.sh --bench ;;

@@ -19,7 +19,7 @@ known) fails, unless the next one is `echo $?`. In the line before a block:
 
 `sudo COMMAND` runs the command; `journalctl` and `dmesg` print the samples `server.log`: a test changes nothing
 of the machine. Every `clocksmith ...` outside of such blocks (in code, in the pages that are included) is looked
-up: there must be such a verb with such options. And every page is in the summary, and every link leads somewhere.
+up: there must be such a verb with such options; so it is in `README.md` and `docs`. And every page is in the summary, and every link leads somewhere.
 """
 
 import argparse
@@ -29,6 +29,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 BOOK = Path(__file__).resolve().parent
@@ -302,6 +303,58 @@ def built(directory):
     return wrong, count
 
 
+def page(path, args, clocksmith, options):
+    """Runs the blocks of a page: counts, what is wrong, what is not run."""
+    counts = {"run": 0, "live": 0, "not run": 0, "looked up": 0}
+    wrong, reasons, changed = [], [], []
+    found, lines = blocks(path)
+    with tempfile.TemporaryDirectory(prefix="book-") as base:
+        base = Path(base)
+        shutil.copytree(BOOK / "samples", base / "samples", symlinks=True)
+        for folder in ("bin", "home", "state"):
+            (base / folder).mkdir()
+        (base / "bin/clocksmith").symlink_to(clocksmith)
+        for name, text in SHIMS.items():
+            (base / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
+            (base / "bin" / name).chmod(0o755)
+        env = {
+            "PATH": f"{base}/bin:{os.environ.get('PATH', '/usr/bin:/bin')}", "HOME": f"{base}/home",
+            "XDG_STATE_HOME": f"{base}/state", "SAMPLES": str(base / "samples"), "NO_COLOR": "1",
+            "LC_ALL": "C.UTF-8", "TZ": "UTC", "TERM": "dumb", "USER": "user",
+        }
+        for block in found:
+            if block.not_run is not None:
+                counts["not run"] += len(block.steps)
+                reasons.append(f"{block.page}:{block.line}: {block.not_run}")
+                for command in block.commands():
+                    for one in re.findall(r"clocksmith [^|;&]*", command):
+                        if (why := options.wrong(one)):
+                            wrong.append(f"{block.page}:{block.line}: {one}: {why}")
+                continue
+            results = run(block, base / "samples", env)
+            counts["live" if block.live is not None else "run"] += len(block.steps)
+            if args.update and (block.live is None or args.live):
+                new = []
+                for (command, wanted), (seen, _) in zip(block.steps, results):
+                    keep = block.live is None and matches(wanted, seen)
+                    new += command + (wanted if keep else refreshed(wanted, seen))
+                if new != lines[block.begin : block.end]:
+                    changed.append((block, new))
+                    block_again = Block(block.page, block.line, 0, 0, new, "")
+                    block.steps = block_again.steps
+            wrong += judge(block, results)
+        for block, new in reversed(changed):
+            lines[block.begin : block.end] = new
+        if changed:
+            path.write_text("\n".join(lines))
+            print(f"changed: {path.relative_to(TOP)}")
+    for command in looked_up(included(path)):
+        counts["looked up"] += 1
+        if (why := options.wrong(command)):
+            wrong.append(f"{path.relative_to(SRC)}: `{command}`: {why}")
+    return counts, wrong, reasons
+
+
 def main():
     parser = argparse.ArgumentParser(description="Runs every command of the book.")
     parser.add_argument("pages", nargs="*", help="pages or folders below book/src")
@@ -321,55 +374,19 @@ def main():
     counts = {"run": 0, "live": 0, "not run": 0, "looked up": 0}
     wrong, reasons = [], []
     options = Options(str(clocksmith))
-    for path in chosen:
-        found, lines = blocks(path)
-        with tempfile.TemporaryDirectory(prefix="book-") as base:
-            base = Path(base)
-            shutil.copytree(BOOK / "samples", base / "samples", symlinks=True)
-            for folder in ("bin", "home", "state"):
-                (base / folder).mkdir()
-            (base / "bin/clocksmith").symlink_to(clocksmith)
-            for name, text in SHIMS.items():
-                (base / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
-                (base / "bin" / name).chmod(0o755)
-            env = {
-                "PATH": f"{base}/bin:{os.environ.get('PATH', '/usr/bin:/bin')}", "HOME": f"{base}/home",
-                "XDG_STATE_HOME": f"{base}/state", "SAMPLES": str(base / "samples"), "NO_COLOR": "1",
-                "LC_ALL": "C.UTF-8", "TZ": "UTC", "TERM": "dumb", "USER": "user",
-            }
-            changed = []
-            for block in found:
-                if block.not_run is not None:
-                    counts["not run"] += len(block.steps)
-                    reasons.append(f"{block.page}:{block.line}: {block.not_run}")
-                    for command in block.commands():
-                        for one in re.findall(r"clocksmith [^|;&]*", command):
-                            if (why := options.wrong(one)):
-                                wrong.append(f"{block.page}:{block.line}: {one}: {why}")
-                    continue
-                results = run(block, base / "samples", env)
-                counts["live" if block.live is not None else "run"] += len(block.steps)
-                if args.update and (block.live is None or args.live):
-                    new = []
-                    for (command, wanted), (seen, _) in zip(block.steps, results):
-                        keep = block.live is None and matches(wanted, seen)
-                        new += command + (wanted if keep else refreshed(wanted, seen))
-                    if new != lines[block.begin : block.end]:
-                        changed.append((block, new))
-                        block_again = Block(block.page, block.line, 0, 0, new, "")
-                        block.steps = block_again.steps
-                wrong += judge(block, results)
-            for block, new in reversed(changed):
-                lines[block.begin : block.end] = new
-            if changed:
-                path.write_text("\n".join(lines))
-                print(f"changed: {path.relative_to(TOP)}")
-        for command in looked_up(included(path)):
-            counts["looked up"] += 1
-            if (why := options.wrong(command)):
-                wrong.append(f"{path.relative_to(SRC)}: `{command}`: {why}")
+    # Two at a time: most of the time is spent in waiting for measurements, of which only some words matter.
+    with ThreadPoolExecutor(1 if args.update and args.live else 2) as pool:
+        for one, bad, why in pool.map(lambda path: page(path, args, clocksmith, options), chosen):
+            counts = {key: counts[key] + one[key] for key in counts}
+            wrong += bad
+            reasons += why
     if not args.pages:
         wrong += links(pages)
+        for path in [TOP / "README.md", *sorted((TOP / "docs").glob("*.md"))]:
+            for command in looked_up(path.read_text()):
+                counts["looked up"] += 1
+                if (why := options.wrong(command)):
+                    wrong.append(f"{path.relative_to(TOP)}: `{command}`: {why}")
     for one in wrong:
         print(f"wrong: {one}")
     print(f"pages: {len(chosen)}, commands run and compared: {counts['run']}, run on this machine: {counts['live']}, "
