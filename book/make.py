@@ -8,7 +8,7 @@
 
 What is made: the pages of the causes, from the ids in the schema of `why`, from `clocksmith explain` and from
 the kernel's lines in `causes.toml` (which are proven here: each must lead to its cause); the versions of the
-kernel's rules, from `crates/kernel/src/feature.rs`; the rules of `vm lint`, from their ids in `crates/vm` and
+kernel's rules, from `crates/kernel/src/feature.rs`; those rules, from the answers of `clocksmith predict`; the rules of `vm lint`, from their ids in `crates/vm` and
 `clocksmith explain`; the design of the clock, from `crates/clock/src/guide.rs`.
 """
 
@@ -222,6 +222,62 @@ def features(files):
     files[BOOK / "src/kernel/versions.md"] = page
 
 
+KERNELS = ["2.6.32", "3.2", "4.14", "5.4", "6.1", "6.12", "7.1"]
+HYPERVISORS = ["none", "kvm", "xen", "xen-pv", "vmware", "hyperv", "virtualbox", "tcg", "bhyve"]
+PARAMETERS = [
+    "notsc", "tsc=unstable", "tsc=reliable", "clocksource=hpet", "clocksource=tcs", "hpet=disable", "pmtmr=0",
+    "acpi=off", "clearcpuid=4",
+]
+UNTRUSTED = ["--set", "vendor=AMD", "--set", "invtsc=no", "--cpus", "2"]
+
+
+def questions():
+    """What-if questions to `predict`, in which (nearly) every rule answers."""
+    for kernel in KERNELS[::-1]:
+        for hypervisor in HYPERVISORS:
+            yield ["--kernel", kernel, "--hypervisor", hypervisor]
+        yield ["--kernel", kernel, *UNTRUSTED]
+        for word in PARAMETERS:
+            yield ["--kernel", kernel, "--cmdline", word]
+        for word in ["nopv", "no-kvmclock", "clocksource=tsc"]:
+            yield ["--kernel", kernel, "--hypervisor", "kvm", *UNTRUSTED, "--cmdline", word]
+        yield ["--kernel", kernel, "--hypervisor", "hyperv", "--set", "invtsc=yes"]
+        for arch in ["arm64", "riscv", "s390x", "ppc64le"]:
+            yield ["--kernel", kernel, "--set", f"arch={arch}"]
+
+
+def rules(clocksmith, files):
+    """The rules of the model, from its own answers; their names, from its source."""
+    source = "".join(p.read_text() for p in sorted((TOP / "crates/kernel/src").rglob("*.rs")))
+    names = set(re.findall(r'\breason\(\s*"([^"]+)"', source))
+    asked = list(questions())
+    with ThreadPoolExecutor(2) as pool:
+        answers = pool.map(lambda a: run([clocksmith, "predict", "--blank", "--json", *a]), asked)
+        found = {}
+        for words, answer_text in zip(asked, answers):
+            for reason in json.loads(answer_text)["reasons"]:
+                key = (reason["rule"], reason["source"])
+                found.setdefault(key, (reason["because"], words))
+    page = NOTE + (
+        "# Every rule of the model\n\nWhat `clocksmith why` and `clocksmith predict` decide by: each rule with the "
+        "kernel's function and\nversions, one thing that it says, and a question that makes it say so "
+        "(`clocksmith predict -v --blank QUESTION`).\n\n"
+        "| rule | it says, for example | in the kernel | question |\n|---|---|---|---|\n"
+    )
+    for (rule, where), (because, words) in sorted(found.items()):
+        because = re.sub(r" \[[^\]]*\]", "", because).replace("|", "\\|")
+        question = " ".join(f'"{w}"' if " " in w else w for w in words)
+        page += f"| {rule} | {code(because)} | {code(where)} | `{question}` |\n"
+    silent = sorted(names - {rule for rule, _ in found})
+    if len(names) < 20 or len(silent) > 4:
+        raise Wrong(f"no question makes these rules of the kernel's model answer: {silent}")
+    page += f"\n{len({r for r, _ in found})} rules"
+    if silent:
+        page += f"; beside them, in special cases only: {', '.join(silent)}"
+    page += ". What changed when: [versions](versions.md).\n"
+    files[BOOK / "src/kernel/list.md"] = page
+
+
 KINDS = {
     "qemu": "QEMU command lines", "libvirt": "libvirt", "virtualbox": "VirtualBox", "vmware": "VMware",
     "xen": "Xen", "proxmox": "Proxmox VE", "kubevirt": "KubeVirt", "firecracker": "Firecracker",
@@ -300,6 +356,7 @@ def main():
         clocksmith = program(args.clocksmith)
         causes(clocksmith, files)
         features(files)
+        rules(clocksmith, files)
         vm_rules(clocksmith, files)
         clock(files)
     except Wrong as wrong:
