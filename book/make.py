@@ -259,15 +259,17 @@ def rules(clocksmith, files):
                 key = (reason["rule"], reason["source"])
                 found.setdefault(key, (reason["because"], words))
     page = NOTE + (
-        "# Every rule of the model\n\nWhat `clocksmith why` and `clocksmith predict` decide by: each rule with the "
-        "kernel's function and\nversions, one thing that it says, and a question that makes it say so "
-        "(`clocksmith predict -v --blank QUESTION`).\n\n"
-        "| rule | it says, for example | in the kernel | question |\n|---|---|---|---|\n"
+        "# Every rule of the model\n\nWhat `clocksmith why` and `clocksmith predict` decide by: each rule, what it says, "
+        "for example, the\nkernel's function with versions, and a question that makes the rule answer.\n"
     )
+    last = None
     for (rule, where), (because, words) in sorted(found.items()):
-        because = re.sub(r" \[[^\]]*\]", "", because).replace("|", "\\|")
+        if rule != last:
+            page += f"\n## {rule}\n\n"
+            last = rule
+        because = re.sub(r" \[[^\]]*\]", "", because)
         question = " ".join(f'"{w}"' if " " in w else w for w in words)
-        page += f"| {rule} | {code(because)} | {code(where)} | `{question}` |\n"
+        page += f"- {code(because)}. Kernel: {code(where)}. `clocksmith predict -v --blank {question}`\n"
     silent = sorted(names - {rule for rule, _ in found})
     if len(names) < 20 or len(silent) > 4:
         raise Wrong(f"no question makes these rules of the kernel's model answer: {silent}")
