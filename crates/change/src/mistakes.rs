@@ -6,8 +6,8 @@
 
 use crate::boot::grub;
 use crate::boot::shell::Shell;
-use crate::boot::words;
 use crate::system::System;
+use crate::words;
 use clocksmith_facts::cmdline::CommandLine;
 use clocksmith_kernel::MistakeKind;
 use schemars::JsonSchema;

@@ -5,7 +5,7 @@
 //! order. Paths are those of the system that is changed; where its root is (`/`, or a directory) is
 //! known to whoever applies the plan alone.
 
-use crate::boot::Change;
+use crate::words::Change;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

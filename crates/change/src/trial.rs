@@ -4,7 +4,7 @@
 //! can end. What lives here: what is looked at, in which order, and what speaks against the change. What
 //! must not live here: making the change or taking it back ([`crate::journal`]), measuring, any printing.
 
-use crate::propose::Accept;
+use crate::accept::Accept;
 use crate::switch::ChangeError;
 use std::time::Duration;
 use thiserror::Error;

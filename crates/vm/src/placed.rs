@@ -14,6 +14,9 @@ const LONGEST: usize = 64 << 10;
 pub(crate) struct Placed {
     text: String,
     at: Vec<usize>,
+    /// Where it stands as a whole, when what the file has there is longer or shorter, so that no byte of it has a
+    /// place of its own.
+    within: Option<Range<usize>>,
 }
 
 impl Placed {
@@ -21,6 +24,16 @@ impl Placed {
     pub(crate) fn new(text: &str, start: usize) -> Self {
         let mut placed = Self::default();
         placed.push_str(text, start);
+        placed
+    }
+
+    /// What became of a range of the file; nothing of it can be changed.
+    pub(crate) fn lost(text: &str, within: Range<usize>) -> Self {
+        let mut placed = Self::default();
+        for c in text.chars() {
+            placed.push(c, within.start);
+        }
+        placed.within = Some(within);
         placed
     }
 
@@ -57,6 +70,10 @@ impl Placed {
         if self.text.len() + other.text.len() <= LONGEST {
             self.text.push_str(&other.text);
             self.at.extend(&other.at);
+            self.within = match (self.within.take(), &other.within) {
+                (Some(a), Some(b)) => Some(a.start.min(b.start)..a.end.max(b.end)),
+                (one, other) => one.or_else(|| other.clone()),
+            };
         }
     }
 
@@ -65,6 +82,7 @@ impl Placed {
         for at in &mut self.at {
             *at += by;
         }
+        self.within = self.within.map(|within| within.start + by..within.end + by);
         self
     }
 
@@ -72,11 +90,18 @@ impl Placed {
     pub(crate) fn slice(&self, range: Range<usize>) -> Self {
         let text = self.text.get(range.clone()).unwrap_or_default().to_owned();
         let at = self.at.get(range).unwrap_or_default().to_vec();
-        if text.len() == at.len() { Self { text, at } } else { Self::default() }
+        if text.len() == at.len() {
+            Self { text, at, within: self.within.clone() }
+        } else {
+            Self::default()
+        }
     }
 
     /// Where it stands in the file: from its first to its last byte.
     pub(crate) fn span(&self) -> Range<usize> {
+        if let Some(within) = &self.within {
+            return within.clone();
+        }
         match (self.at.first(), self.at.last()) {
             (Some(first), Some(last)) if first <= last => *first..*last + 1,
             (Some(first), _) => *first..*first,
@@ -88,11 +113,14 @@ impl Placed {
     pub(crate) fn exact(&self) -> Option<Range<usize>> {
         let span = self.span();
         let whole = self.at.windows(2).all(|pair| matches!(pair, [a, b] if a + 1 == *b));
-        (whole && !self.at.is_empty() && !self.unknown()).then_some(span)
+        (whole && self.within.is_none() && !self.at.is_empty() && !self.unknown()).then_some(span)
     }
 
-    /// Just behind its last byte.
+    /// Just behind its last byte, where that has a place.
     pub(crate) fn end(&self) -> Option<usize> {
+        if self.within.is_some() {
+            return None;
+        }
         self.at.last().map(|last| last + 1)
     }
 
@@ -141,5 +169,17 @@ mod tests {
         assert_eq!(text.words()[1].span(), 48..49);
         assert_eq!(parts[0].1.span(), 10..14);
         assert_eq!(Placed::default().span(), 0..0);
+    }
+
+    #[test]
+    fn what_lost_its_places_stands_where_all_of_it_stood() {
+        // `&#246;,x` in the file.
+        let lost = Placed::lost("\u{f6},x", 20..28);
+        for part in [lost.clone(), lost.split(',')[1].1.clone(), lost.split(',')[0].1.clone()] {
+            assert_eq!((part.span(), part.exact(), part.end()), (20..28, None, None));
+        }
+        let mut with = Placed::new("a", 3);
+        with.append(&lost.moved(2));
+        assert_eq!((with.span(), with.exact()), (22..30, None));
     }
 }

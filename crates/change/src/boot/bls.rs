@@ -5,8 +5,9 @@
 //! kernel-install(8) (new entries take `/etc/kernel/cmdline`, else `/usr/lib/kernel/cmdline`, else the
 //! running command line); RHEL 8's `options $kernelopts`, which is a variable of grubenv; grubby(8).
 
-use super::{Change, NoWay, RISK, Way, edits, file, grubenv, run, shell, words, write};
+use super::{NoWay, RISK, Way, edits, file, grubenv, run, shell, write};
 use crate::system::System;
+use crate::words::{self, Change};
 use std::path::Path;
 
 /// Directories of entries, as [`crate::system::read`] looks for them.

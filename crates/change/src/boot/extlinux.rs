@@ -5,8 +5,9 @@
 //! it makes `/boot/extlinux.conf`); u-boot-menu's `u-boot-update` (`U_BOOT_PARAMETERS` in
 //! `/etc/default/u-boot`); the syslinux wiki, `APPEND`.
 
-use super::{Change, NoWay, RISK, Way, edits, file, run, shell, words, write};
+use super::{NoWay, RISK, Way, edits, file, run, shell, write};
 use crate::system::System;
+use crate::words::{self, Change};
 use std::path::Path;
 
 const CONFIGS: [&str; 2] = ["/boot/extlinux.conf", "/boot/extlinux/extlinux.conf"];

@@ -7,8 +7,9 @@
 //! last, so a choice in it wins, and the recovery entries go without it and stay a way back.
 
 use super::shell::{self, Shell};
-use super::{Change, NoWay, RISK, Way, file, run, words, write};
+use super::{NoWay, RISK, Way, file, run, write};
 use crate::system::System;
+use crate::words::{self, Change};
 use std::path::Path;
 
 /// The administrator's settings.

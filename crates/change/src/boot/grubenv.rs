@@ -3,7 +3,7 @@
 //! Source: `grub-core/lib/envblk.c`; the size is `DEFAULT_ENVBLK_SIZE` of `util/grub-editenv.c`. GRUB
 //! writes it block by block at boot, so its size must stay what it is.
 
-use super::Change;
+use crate::words::Change;
 
 /// How it begins.
 const SIGNATURE: &str = "# GRUB Environment Block\n";

@@ -4,9 +4,10 @@
 //! `boot.kernelParams`; Flatcar, custom kernel boot options (`linux_append` in the OEM partition's
 //! grub.cfg); Ignition specification 3.3 and later, `kernelArguments`; transactional-update(8).
 
-use super::{Change, RISK, Way, write};
+use super::{RISK, Way, write};
 use crate::plan::{Action, Step};
 use crate::system::System;
+use crate::words::Change;
 
 pub(super) fn plan(system: &System, change: &Change) -> Option<Way> {
     let os = &system.os;

@@ -15,12 +15,10 @@ mod grubenv;
 mod image;
 pub mod shell;
 mod single;
-pub mod words;
-
-pub use words::{BadWord, Change, check};
 
 use crate::plan::{Action, Step};
 use crate::system::System;
+use crate::words::{BadWord, Change};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 

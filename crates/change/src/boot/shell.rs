@@ -4,7 +4,7 @@
 //! It understands what such files hold: comments, assignments with no, single or double quotes,
 //! values over several lines, `export`. Everything else is not understood and said to be so.
 
-use super::words::Change;
+use crate::words::Change;
 
 /// A place in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]

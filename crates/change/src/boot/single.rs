@@ -4,9 +4,10 @@
 //! holds it); the Raspberry Pi documentation (cmdline.txt is one line); systemd-stub(7) and ukify(1) (the
 //! command line is a section of the image).
 
-use super::{Change, NoWay, RISK, Way, bls, file, write};
+use super::{NoWay, RISK, Way, bls, file, write};
 use crate::plan::{Action, Step};
 use crate::system::System;
+use crate::words::Change;
 
 pub(super) fn zipl(system: &System, change: &Change) -> Option<Result<Way, NoWay>> {
     let path = "/etc/zipl.conf";

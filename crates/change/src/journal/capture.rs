@@ -1,9 +1,9 @@
 //! What is at a path, with everything that can be restored; and making a file that has it.
 
 use super::JournalError;
+use super::bytes::{digest, hex, unhex};
 use super::entry::{Meta, State};
-use super::store::digest;
-use super::tree::{Spot, io};
+use super::tree::{Spot, errno, io};
 use rustix::fs::{
     AtFlags, FileType, Gid, Mode, OFlags, Stat, Timespec, Timestamps, Uid, XattrFlags,
 };
@@ -66,10 +66,6 @@ fn file(spot: &Spot) -> Result<(State, Option<Vec<u8>>), JournalError> {
     Ok((state, Some(content)))
 }
 
-pub(super) fn errno(error: &std::io::Error) -> Errno {
-    Errno::from_io_error(error).unwrap_or(Errno::IO)
-}
-
 // The types of these fields differ between processors.
 #[allow(clippy::unnecessary_cast, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn meta(stat: &Stat, xattrs: Vec<(String, String)>) -> Meta {
@@ -128,21 +124,6 @@ fn xattrs(of: &Of<'_>, shown: &Path) -> Result<Vec<(String, String)>, JournalErr
     }
     found.sort();
     Ok(found)
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    text.as_bytes()
-        .chunks(2)
-        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
-        .collect()
 }
 
 /// What a file that is made shall have.

@@ -36,7 +36,9 @@ mod error;
 
 pub use entry::{Entry, Phase};
 pub use error::{ApplyError, Conflict, End, JournalError};
+mod appeared;
 mod apply;
+mod bytes;
 mod capture;
 mod lock;
 mod place;
@@ -54,8 +56,8 @@ pub use place::Place;
 pub use run::{Ran, Runner, SystemRunner};
 pub use status::{Holds, StepStatus};
 
-use crate::boot::Change;
 use crate::plan::{Plan, Step};
+use crate::words::Change;
 use std::path::PathBuf;
 use std::time::Duration;
 

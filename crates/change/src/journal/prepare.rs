@@ -1,9 +1,9 @@
 //! Before anything is changed: what the plan touches is found, looked at and saved; what could not be
 //! done, or not be undone, is refused.
 
+use super::bytes::digest;
 use super::capture::capture;
 use super::entry::{Entry, Phase, Planned, Record, State, TEMPORARY, VERSION, Watch};
-use super::store::digest;
 use super::tree::{End, Located, Spot, Tree};
 use super::{Journal, JournalError};
 use crate::plan::{Action, Plan};

@@ -1,7 +1,7 @@
 //! Taking a change back: first what is done about every file is decided, with nothing changed; then it
 //! is done, in such a way that doing it again after half of it changes nothing more.
 
-use super::apply::appeared;
+use super::appeared::appeared;
 use super::capture::{capture, make_link, set_time};
 use super::entry::{Decision, Entry, Phase, Record, State};
 use super::run::TIMEOUT;

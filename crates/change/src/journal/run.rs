@@ -5,8 +5,7 @@
 //! (`PR_SET_PDEATHSIG`). Its own children do not; so all of them carry a mark in their environment, by
 //! which a later run finds and ends them before it puts anything back.
 
-use super::capture::errno;
-use super::tree::io;
+use super::tree::{errno, io};
 use super::{JournalError, Observer, Place};
 use std::ffi::OsStr;
 use std::fs::File;

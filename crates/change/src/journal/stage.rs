@@ -5,7 +5,7 @@ use super::JournalError;
 use super::capture::{Wanted, capture, make, make_link};
 use super::entry::{Entry, State};
 use super::store::Store;
-use super::tree::{Spot, Tree, io};
+use super::tree::{Spot, Tree, errno, io};
 use crate::plan::Action;
 use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
@@ -72,9 +72,7 @@ fn reserve(spot: &Spot, size: u64) -> Result<(), JournalError> {
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
             let mut zeros = std::io::Read::take(std::io::repeat(0), size);
             let copied = std::io::copy(&mut zeros, &mut std::fs::File::from(fd));
-            copied
-                .map(drop)
-                .map_err(|error| io("keep room beside", &spot.shown)(super::capture::errno(&error)))
+            copied.map(drop).map_err(|error| io("keep room beside", &spot.shown)(errno(&error)))
         }
         Err(error) => Err(io("keep room beside", &spot.shown)(error)),
     }

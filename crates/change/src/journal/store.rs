@@ -4,13 +4,12 @@
 //! another name, synced, and renamed; its generations take turns between two names, so that one whose
 //! data a filesystem lost in a power cut leaves the one before. A content is a file named by its SHA-256.
 
-use super::capture::{errno, hex};
+use super::bytes::digest;
 use super::entry::{Entry, VERSION};
-use super::tree::{io, names};
+use super::tree::{errno, io, names};
 use super::{DIRECTORY, JournalError, Place};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
-use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -26,11 +25,6 @@ const CONTENT: &str = ".content";
 const ENTRY: &str = ".json";
 /// An entry above this is none.
 const MAX_ENTRY: u64 = 64 << 20;
-
-/// SHA-256 in hexadecimal.
-pub(super) fn digest(content: &[u8]) -> String {
-    hex(&Sha256::digest(content))
-}
 
 #[derive(Debug)]
 pub(super) struct Store {

@@ -57,6 +57,11 @@ pub(super) struct Tree {
     path: PathBuf,
 }
 
+/// The system's number of an error of the standard library.
+pub(super) fn errno(error: &std::io::Error) -> Errno {
+    Errno::from_io_error(error).unwrap_or(Errno::IO)
+}
+
 /// Makes an error of the system one that says what was attempted on what.
 pub(super) fn io(what: &'static str, path: &Path) -> impl FnOnce(Errno) -> JournalError + use<> {
     let path = path.to_owned();

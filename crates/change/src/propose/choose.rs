@@ -1,9 +1,9 @@
 //! Which clocksource, and which words on the kernel command line.
 
 use super::{Boot, Proposal, Situation, Wish};
-use crate::boot::Change;
 use crate::known::known;
 use crate::switch;
+use crate::words::Change;
 use clocksmith_diagnose::remedies::Layer;
 use clocksmith_diagnose::{CauseId, Confidence, Verdict, names};
 use clocksmith_facts::cmdline::CommandLine;

@@ -1,10 +1,11 @@
 //! What is refused, and under which name its risk can be accepted.
 
-use super::{BACKWARD, Checked, Outcome, Proposal, Refused, Situation, UNVERIFIED, Wish};
-use crate::boot::{Change, check};
+use super::{Checked, Outcome, Proposal, Refused, Situation, Wish};
+use crate::accept::{BACKWARD, UNVERIFIED};
 use crate::known::known;
 use crate::switch;
 use crate::unit::is_name;
+use crate::words::{Change, check};
 use clocksmith_diagnose::remedies::table;
 use clocksmith_diagnose::{CauseId, names};
 use clocksmith_facts::cmdline::CommandLine;

@@ -11,11 +11,12 @@ mod steps;
 #[cfg(test)]
 mod tests;
 
-use crate::boot::Change;
+use crate::accept::Accept;
 use crate::mistakes::Mistake;
 use crate::plan::Plan;
 use crate::system::System;
 use crate::trial::Verified;
+use crate::words::Change;
 use clocksmith_diagnose::Diagnosis;
 use clocksmith_facts::Facts;
 use clocksmith_facts::verified::{Trust, VerifyResult};
@@ -50,20 +51,6 @@ pub enum Boot {
     /// None: until the next boot only.
     None,
 }
-
-/// Risks that can be accepted; each is named after what may happen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Accept {
-    /// `--accept-time-may-go-backward`.
-    pub backward: bool,
-    /// `--accept-unverified-counter`.
-    pub unverified: bool,
-}
-
-/// The option that accepts that time may go backward.
-pub const BACKWARD: &str = "--accept-time-may-go-backward";
-/// The option that accepts a counter that could not be verified.
-pub const UNVERIFIED: &str = "--accept-unverified-counter";
 
 /// What `verify` says of the counter.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Machines, wishes, and what comes of them.
 
 use super::*;
+use crate::accept::{BACKWARD, UNVERIFIED};
 use crate::plan::Action;
 use clocksmith_diagnose::{Path, Read, Verdict, diagnose};
 use clocksmith_facts::Origin;

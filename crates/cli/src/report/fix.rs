@@ -1,10 +1,10 @@
 //! `fix --json`.
 
-use clocksmith_change::boot::Change;
 use clocksmith_change::journal::{Entry, Report, StepStatus};
 use clocksmith_change::mistakes::Mistake;
 use clocksmith_change::propose::{Outcome, Proposal, Refused};
 use clocksmith_change::system::System;
+use clocksmith_change::words::Change;
 use clocksmith_change::{Action, Step};
 use schemars::JsonSchema;
 use serde::Serialize;

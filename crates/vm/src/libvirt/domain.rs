@@ -232,9 +232,5 @@ fn value(arg: &Element, text: &Text) -> Placed {
         return Placed::new(&attribute.value, attribute.value_span.start);
     }
     // Entities: the places are lost, so nothing of it is changed.
-    let mut placed = Placed::default();
-    for c in attribute.value.chars() {
-        placed.push(c, attribute.value_span.start);
-    }
-    placed
+    Placed::lost(&attribute.value, attribute.value_span.clone())
 }

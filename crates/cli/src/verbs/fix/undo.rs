@@ -8,8 +8,8 @@ use crate::render;
 use crate::report::fix::{Came, FixReport, Mode, TakenBack, sentence};
 use anyhow::{Result, bail};
 use clocksmith_change::Sysfs;
-use clocksmith_change::boot::Change;
 use clocksmith_change::journal::{Force, Journal, JournalError, Recovered, Wait, Which};
+use clocksmith_change::words::Change;
 use std::time::Duration;
 
 pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
