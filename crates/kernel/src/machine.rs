@@ -257,6 +257,13 @@ impl Machine {
             _ => None,
         });
         self.observed = marked.map(|(entry, reason)| Observed { reason, source: name(entry) });
+        // Said only of a TSC that is not constant (`unsynchronized_tsc()`), so questions about this machine start
+        // from there.
+        if let Some(Observed { reason: UnstableReason::Unsynchronized, source }) = &self.observed
+            && self.constant_tsc.is_assumed()
+        {
+            self.constant_tsc = Input::read(false, source.clone());
+        }
     }
 
     /// The parameter `possible CPUs`, after the command line has lowered it (`nosmp`, `nr_cpus=`,
