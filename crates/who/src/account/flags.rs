@@ -2,6 +2,7 @@
 //! outside. Pure.
 
 use super::cells::Cell;
+use super::waits::{self, Confidence};
 use crate::calibrate::Costs;
 use crate::classify::Path;
 use crate::recording::Recording;
@@ -32,6 +33,8 @@ pub struct Flag {
     pub pid: u32,
     /// The function.
     pub function: String,
+    /// How sure it is that it is what it looks like.
+    pub confidence: Confidence,
     /// What was seen.
     pub evidence: String,
     /// What it does not tell.
@@ -75,10 +78,11 @@ pub(super) fn flags(recording: &Recording, cells: &[Cell], costs: &Costs) -> Vec
     for cell in cells {
         let share = if cpu > 0.0 { cell.seconds / cpu } else { 0.0 };
         let function = cell.site.function.clone();
-        let flag = |kind, evidence: String, doubt| Flag {
+        let flag = |kind, confidence, evidence: String, doubt| Flag {
             kind,
             pid: pid(cell.process),
             function: function.clone(),
+            confidence,
             evidence,
             doubt,
         };
@@ -86,6 +90,7 @@ pub(super) fn flags(recording: &Recording, cells: &[Cell], costs: &Costs) -> Vec
         if share > HOT && clock.is_some_and(crate::clock::ClockId::is_cpu_time) {
             flags.push(flag(
                 FlagKind::CpuTimeInHotPath,
+                Confidence::High,
                 format!("{:.1} % of the CPU time", share * 100.0),
                 "a profiler or an accounting needs it",
             ));
@@ -96,8 +101,9 @@ pub(super) fn flags(recording: &Recording, cells: &[Cell], costs: &Costs) -> Vec
         {
             flags.push(flag(
                 FlagKind::AvoidableSystemCall,
+                Confidence::Medium,
                 format!("{:.1} % of the CPU time, past the vDSO", share * 100.0),
-                "which clock it asks for is not seen; CPU-time clocks need the call",
+                "which clock it asks for is not seen, --syscalls counts it; CPU-time clocks need the call",
             ));
         }
         let lower = function.to_lowercase();
@@ -106,6 +112,7 @@ pub(super) fn flags(recording: &Recording, cells: &[Cell], costs: &Costs) -> Vec
         if wall && let Some(word) = WAITING.iter().find(|word| lower.contains(*word)) {
             flags.push(flag(
                 FlagKind::WallClockForIntervals,
+                Confidence::Low,
                 format!(
                     "reads {}, and its name says \"{word}\"",
                     clock.map_or_else(|| cell.api.name().to_owned(), crate::clock::ClockId::name)
@@ -133,6 +140,7 @@ pub(super) fn flags(recording: &Recording, cells: &[Cell], costs: &Costs) -> Vec
                     kind: FlagKind::CoarseCandidate,
                     pid: pid(process),
                     function: function.to_owned(),
+                    confidence: Confidence::Medium,
                     evidence: format!(
                         "at least {:.1} % of its reads are less than a tick ({:.0} ms) after the one \
                          before",
@@ -144,7 +152,21 @@ pub(super) fn flags(recording: &Recording, cells: &[Cell], costs: &Costs) -> Vec
             }
         }
     }
-    flags.sort_by(|a, b| (a.kind, &a.function).cmp(&(b.kind, &b.function)));
+    for waiting in &recording.waits {
+        let Some((confidence, evidence, doubt)) = waits::judge(waiting) else { continue };
+        flags.push(Flag {
+            kind: FlagKind::WallClockForIntervals,
+            pid: pid(waiting.process),
+            function: super::site(&waiting.frames).function,
+            confidence,
+            evidence,
+            doubt,
+        });
+    }
+    // What is surest of a function stands for it.
+    flags.sort_by(|a, b| {
+        (a.kind, &a.function, a.pid, a.confidence).cmp(&(b.kind, &b.function, b.pid, b.confidence))
+    });
     flags.dedup_by(|a, b| (a.kind, a.pid, &a.function) == (b.kind, b.pid, &b.function));
     flags
 }

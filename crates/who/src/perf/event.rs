@@ -132,6 +132,13 @@ pub(super) fn switch(event: BorrowedFd<'_>, on: bool) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
+/// Switches a sampling event on for so many samples; then the kernel switches it off.
+pub(super) fn arm(event: BorrowedFd<'_>, samples: u16) -> io::Result<()> {
+    // SAFETY: the descriptor is an event's; the operation takes a number.
+    let result = unsafe { sys::ioctls::REFRESH(event.as_raw_fd(), i32::from(samples)) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
 /// Sets the filter of a tracepoint's event: a condition on its fields, as in
 /// `Documentation/trace/events.rst`.
 pub(super) fn filter(event: BorrowedFd<'_>, condition: &str) -> io::Result<()> {

@@ -1,6 +1,7 @@
 //! From sums to a recording: addresses get names.
 
 use super::Session;
+use crate::account::waits::{Seen as Wait, Waiting};
 use crate::recording::{Hit, Moment, Recording, Seen, Stack};
 use crate::symbols::{Frame, FrameKind, Symbols};
 use crate::watched::{Process, Runtime, jvm};
@@ -118,6 +119,31 @@ pub(super) fn recording(session: &mut Session) -> Recording {
             count: *count,
         })
         .collect();
+    let mut waits: Vec<Waiting> = session
+        .waits
+        .deadlines
+        .iter()
+        .map(|((process, call, stack), looks)| Waiting {
+            process: *process,
+            call,
+            frames: namer.frames(*process, stack, None),
+            seen: Wait::WallDeadline { looks: *looks },
+        })
+        .collect();
+    for thread in session.waits.falling() {
+        let reader = thread.reader.as_ref().map(|stack| namer.frames(thread.process, stack, None));
+        waits.push(Waiting {
+            process: thread.process,
+            call: thread.call,
+            frames: namer.frames(thread.process, &thread.stack, None),
+            seen: Wait::Remaining {
+                falls: thread.falls,
+                wall: thread.wall,
+                others: thread.others,
+                reader,
+            },
+        });
+    }
     let first = sums.moments.iter().map(|moment| moment.time).min().unwrap_or(0);
     let mut moments: Vec<Moment> = sums
         .moments
@@ -173,6 +199,7 @@ pub(super) fn recording(session: &mut Session) -> Recording {
         seconds: session.begun.elapsed().as_secs_f64(),
         frequency: session.sampler.frequency(),
         kernel_seen: session.sampler.access().depth == crate::perf::Depth::Kernel,
+        waits,
         armed_ms: breakpoints.map_or(0.0, |breakpoints| breakpoints.armed().as_secs_f64() * 1e3),
         gaps,
     }
