@@ -82,7 +82,8 @@ impl Reader {
     /// The command that runs it in a guest.
     pub fn command(&self) -> String {
         let program = if self.program.is_some() { "reader" } else { "probe reader" };
-        let run = if self.under_run.is_some() { "clocksmith run --source disciplined -- " } else { "" };
+        let run =
+            if self.under_run.is_some() { "clocksmith run --source disciplined -- " } else { "" };
         format!("{run}{program} --threads {}", self.threads)
     }
 
@@ -226,7 +227,8 @@ mod tests {
         );
         assert!(reader.script("READER").contains("echo hpet >$S/current_clocksource"));
         let report = |off: u64| {
-            let text = line(1, 0, 0, 0).replace("true", &format!("1,\"wall_longest_off_ns\":{off}"));
+            let text =
+                line(1, 0, 0, 0).replace("true", &format!("1,\"wall_longest_off_ns\":{off}"));
             serde_json::from_str(text.strip_prefix("|reader ").unwrap()).unwrap()
         };
         assert_eq!(reader.problem_of(&report(WALL_OFF_NS)), None);

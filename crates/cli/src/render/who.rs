@@ -7,8 +7,8 @@ use anyhow::Result;
 use clocksmith_who::account::{
     Confidence, Estimate, Flag, FlagKind, FunctionRow, ProcessRow, Profile, Row,
 };
-use clocksmith_who::exact::ExactRow;
 use clocksmith_who::classify::Path;
+use clocksmith_who::exact::ExactRow;
 use std::io::{Write, stderr};
 
 /// Rows of a table that are shown without `-v`.

@@ -157,15 +157,15 @@ fn programs_with_rights_of_their_own_are_refused() {
 
 /// A program of 32 bits that ends with status 7: an ELF header, a program header, three instructions.
 const THIRTY_TWO: [u8; 96] = [
-        0x7f, b'E', b'L', b'F', 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, // 32 bits, little endian
-        2, 0, 3, 0, 1, 0, 0, 0, 0x54, 0x80, 0x04, 0x08, // an executable of i386, its entry
-        52, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 52, 0, 32, 0, 1, 0, 40, 0, 0, 0, 0, 0, //
-        1, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x04, 0x08, 0, 0x80, 0x04, 0x08, // PT_LOAD
-        96, 0, 0, 0, 96, 0, 0, 0, 5, 0, 0, 0, 0, 0x10, 0, 0, //
-        0x31, 0xc0, 0x40, // xor eax, eax; inc eax (exit)
-        0x6a, 7, 0x5b, // push 7; pop ebx
-        0xcd, 0x80, // int 0x80
-        0, 0, 0, 0,
+    0x7f, b'E', b'L', b'F', 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, // 32 bits, little endian
+    2, 0, 3, 0, 1, 0, 0, 0, 0x54, 0x80, 0x04, 0x08, // an executable of i386, its entry
+    52, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 52, 0, 32, 0, 1, 0, 40, 0, 0, 0, 0, 0, //
+    1, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x04, 0x08, 0, 0x80, 0x04, 0x08, // PT_LOAD
+    96, 0, 0, 0, 96, 0, 0, 0, 5, 0, 0, 0, 0, 0x10, 0, 0, //
+    0x31, 0xc0, 0x40, // xor eax, eax; inc eax (exit)
+    0x6a, 7, 0x5b, // push 7; pop ebx
+    0xcd, 0x80, // int 0x80
+    0, 0, 0, 0,
 ];
 
 /// As the command it is refused; as a child it runs with the kernel's clock. Either is said, and none is silently

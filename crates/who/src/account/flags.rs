@@ -60,6 +60,8 @@ const WAITING: [&str; 14] = [
 ];
 /// Least share of the CPU time for a hot path.
 const HOT: f64 = 0.005;
+/// Samples that a rate must rest on: one alone would stand for a hundred thousand reads.
+const FEW: f64 = 10.0;
 /// Least share of reads that are closer together than a tick.
 const CLOSE: f64 = 0.9;
 
@@ -74,7 +76,7 @@ pub(super) fn flags(recording: &Recording, cells: &[Cell], costs: &Costs) -> Vec
     let cpu = recording.all.ns as f64 * 1e-9;
     let mut flags = Vec::new();
     let pid = |process: usize| recording.processes.get(process).map_or(0, |seen| seen.pid);
-    let mut rates: BTreeMap<(usize, &str), (f64, f64)> = BTreeMap::new();
+    let mut rates: BTreeMap<(usize, &str), (f64, f64, f64)> = BTreeMap::new();
     for cell in cells {
         let share = if cpu > 0.0 { cell.seconds / cpu } else { 0.0 };
         let function = cell.site.function.clone();
@@ -125,17 +127,18 @@ pub(super) fn flags(recording: &Recording, cells: &[Cell], costs: &Costs) -> Vec
             let rate = rates.entry((cell.process, &cell.site.function)).or_default();
             rate.0 += cell.calls.unwrap_or(0.0);
             rate.1 += cell.seconds;
+            rate.2 += cell.samples;
         }
     }
     if let Some(tick) = costs.tick_ns {
-        for ((process, function), (calls, seconds)) in rates {
+        for ((process, function), (calls, seconds, samples)) in rates {
             // All threads together can have a tick each; how many read there is not counted, so as many
             // as could have run are taken.
             let threads = recording.processes.get(process).map_or(1.0, |seen| {
                 (seen.tally.ns as f64 * 1e-9 / recording.seconds.max(1e-9)).ceil().max(1.0)
             });
             let close = closer_than_tick(calls / recording.seconds.max(1e-9) / threads, tick);
-            if close > CLOSE && cpu > 0.0 && seconds / cpu > HOT {
+            if close > CLOSE && samples >= FEW && cpu > 0.0 && seconds / cpu > HOT {
                 flags.push(Flag {
                     kind: FlagKind::CoarseCandidate,
                     pid: pid(process),

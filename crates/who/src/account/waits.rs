@@ -76,6 +76,13 @@ pub fn falls(before: u64, after: u64, between: u64) -> bool {
     fell >= LEAST && fell >= between / 2 && fell <= between.saturating_mul(9) / 5
 }
 
+/// Whether falling time-outs of a call are the program's doing: the kernel itself leaves what is left in the
+/// argument of `select`, and of a sleep that a signal has ended.
+#[must_use]
+pub fn may_fall(call: &str) -> bool {
+    !matches!(call, "select" | "nanosleep" | "clock_nanosleep")
+}
+
 /// Whether a read is one of the wall clock.
 #[must_use]
 pub fn is_wall(api: Api, clock: Option<ClockId>) -> bool {
@@ -159,13 +166,21 @@ mod tests {
     }
 
     #[test]
+    fn what_the_kernel_lets_fall_says_nothing() {
+        assert!(may_fall("poll") && may_fall("epoll_wait") && may_fall("futex"));
+        assert!(!may_fall("select") && !may_fall("nanosleep") && !may_fall("clock_nanosleep"));
+    }
+
+    #[test]
     fn another_clock_acquits() {
         let sure = |waiting: &Waiting| judge(waiting).map(|(confidence, ..)| confidence);
         assert_eq!(sure(&remaining(5, 9, 0, Some("pump"))), Some(Confidence::High));
         assert_eq!(sure(&remaining(5, 9, 0, Some("now"))), Some(Confidence::Medium));
         assert_eq!(sure(&remaining(5, 9, 0, None)), Some(Confidence::Medium));
         // A log beside a wait by CLOCK_MONOTONIC; a log beside waits of one length; too little seen.
-        for waiting in [remaining(5, 9, 1, None), remaining(0, 99, 0, None), remaining(5, 1, 0, None)] {
+        for waiting in
+            [remaining(5, 9, 1, None), remaining(0, 99, 0, None), remaining(5, 1, 0, None)]
+        {
             assert_eq!(sure(&waiting), None, "{waiting:?}");
         }
         let (_, evidence, _) = judge(&remaining(5, 9, 0, Some("now"))).unwrap();

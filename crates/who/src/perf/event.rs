@@ -144,9 +144,8 @@ pub(super) fn arm(event: BorrowedFd<'_>, samples: u16) -> io::Result<()> {
 pub(super) fn filter(event: BorrowedFd<'_>, condition: &str) -> io::Result<()> {
     let condition = std::ffi::CString::new(condition)?;
     // SAFETY: the descriptor is an event's; the kernel copies the string, which ends with a zero.
-    let result = unsafe {
-        sys::ioctls::SET_FILTER(event.as_raw_fd(), condition.as_ptr().cast_mut())
-    };
+    let result =
+        unsafe { sys::ioctls::SET_FILTER(event.as_raw_fd(), condition.as_ptr().cast_mut()) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 

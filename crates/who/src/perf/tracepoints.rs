@@ -245,9 +245,7 @@ impl Group {
             });
             match opened {
                 Ok(fd) => events.push((what, File::from(fd))),
-                Err(error)
-                    if matches!(error.raw_os_error(), Some(libc::ESRCH | libc::ENODEV)) =>
-                {
+                Err(error) if matches!(error.raw_os_error(), Some(libc::ESRCH | libc::ENODEV)) => {
                     return Ok(None);
                 }
                 Err(error) => {
@@ -255,7 +253,10 @@ impl Group {
                         Some((_, tid)) => format!("of thread {tid}"),
                         None => format!("on processor {cpu}"),
                     };
-                    return Err(NoTracepoints::Refused { what: format!("counting those {of}"), error });
+                    return Err(NoTracepoints::Refused {
+                        what: format!("counting those {of}"),
+                        error,
+                    });
                 }
             }
         }
@@ -309,7 +310,9 @@ fn tracepoint(number: u64, inherit: bool, leader: bool, on_exec: bool) -> b::per
         size: u32::try_from(size_of::<b::perf_event_attr>()).unwrap_or(0),
         type_: b::PERF_TYPE_TRACEPOINT,
         config: number,
-        read_format: u64::from(b::PERF_FORMAT_TOTAL_TIME_ENABLED | b::PERF_FORMAT_TOTAL_TIME_RUNNING),
+        read_format: u64::from(
+            b::PERF_FORMAT_TOTAL_TIME_ENABLED | b::PERF_FORMAT_TOTAL_TIME_RUNNING,
+        ),
         ..Default::default()
     };
     attr.set_disabled(u64::from(leader));
@@ -376,7 +379,10 @@ mod tests {
         assert!(matches!(find(&[empty.path()]), Err(NoTracepoints::NotMounted)));
         assert!(matches!(find(&[bare.path(), empty.path()]), Err(NoTracepoints::NotBuilt)));
         let numbers = find(&[empty.path(), full.path()]).unwrap();
-        assert_eq!((numbers.clock_gettime, numbers.time, numbers.clock_getres), (480, Some(9), None));
+        assert_eq!(
+            (numbers.clock_gettime, numbers.time, numbers.clock_getres),
+            (480, Some(9), None)
+        );
         let broken = tracefs(&[("clock_gettime", "what\n"), ("gettimeofday", "7\n")]);
         assert!(matches!(find(&[broken.path()]), Err(NoTracepoints::NotBuilt)));
         assert!(NoTracepoints::NotMounted.to_string().contains("mount -t tracefs"));

@@ -3,11 +3,11 @@
 //! microseconds.
 
 use super::Session;
-use crate::account::waits::{FALLS, falls, is_wall};
+use crate::account::waits::{FALLS, falls, is_wall, may_fall};
 use crate::clock::ClockId;
 use crate::record::{Registers, Sample};
+use crate::watched;
 use crate::watched::waits::{self, Blocked, End};
-use crate::watched::{self};
 use std::collections::HashMap;
 use std::time::Instant;
 
@@ -104,6 +104,7 @@ impl Session {
                         *self.waits.deadlines.entry((process, wait.call, stack)).or_default() += 1;
                     }
                 }
+                End::After(_) if !may_fall(wait.call) => {}
                 End::Until(_) => {}
                 End::After(ns) => {
                     let thread = self.waits.threads.entry(tid).or_insert_with(|| Thread {
@@ -174,7 +175,8 @@ impl Session {
         else {
             return;
         };
-        let clock = (api == crate::clock::Api::ClockGettime).then_some(ClockId(registers.di as i32));
+        let clock =
+            (api == crate::clock::Api::ClockGettime).then_some(ClockId(registers.di as i32));
         let wall = is_wall(api, clock);
         let first = self.waits.threads.get(&tid).is_some_and(|thread| thread.reader.is_none());
         let stack = (wall && first).then(|| self.stack(process, sample).into_boxed_slice());

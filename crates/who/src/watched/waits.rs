@@ -95,7 +95,9 @@ impl Blocked {
         };
         let time = |pointer: u64, unit: u64| {
             let (seconds, parts) = pair(pointer).filter(|_| pointer != 0)?;
-            Some(End::After(seconds.checked_mul(1_000_000_000)?.checked_add(parts.checked_mul(unit)?)?))
+            Some(End::After(
+                seconds.checked_mul(1_000_000_000)?.checked_add(parts.checked_mul(unit)?)?,
+            ))
         };
         let (call, end) = match self.number {
             number::POLL => ("poll", milliseconds(third)?),
@@ -122,11 +124,8 @@ fn futex_end(operation: u64, time_out: u64, after: impl Fn(u64) -> Option<End>) 
     if time_out == 0 {
         return None;
     }
-    let clock = if operation & futex::CLOCK_REALTIME == 0 {
-        ClockId::MONOTONIC
-    } else {
-        ClockId::REALTIME
-    };
+    let clock =
+        if operation & futex::CLOCK_REALTIME == 0 { ClockId::MONOTONIC } else { ClockId::REALTIME };
     match operation & 0xffff_ffff & !(futex::PRIVATE | futex::CLOCK_REALTIME) {
         futex::WAIT => after(time_out),
         futex::WAIT_BITSET | futex::WAIT_REQUEUE_PI | futex::LOCK_PI2 => Some(End::Until(clock)),
@@ -152,7 +151,9 @@ mod tests {
         let blocked = parse(line).unwrap();
         assert_eq!((blocked.number, blocked.arguments[1]), (202, 0x189));
         assert_eq!((blocked.sp, blocked.ip), (0x7ffe00, 0x7f12));
-        for other in ["running\n", "", "-1 0x7ffe00 0x7f12\n", "202 0x7f 0x189\n", "0 7 8 9 1 2 3 4 5\n"] {
+        for other in
+            ["running\n", "", "-1 0x7ffe00 0x7f12\n", "202 0x7f 0x189\n", "0 7 8 9 1 2 3 4 5\n"]
+        {
             assert_eq!(parse(other), None, "{other}");
         }
     }
