@@ -4,7 +4,7 @@ use super::Session;
 use crate::account::waits::{Seen as Wait, Waiting};
 use crate::recording::{Hit, Moment, Recording, Seen, Stack};
 use crate::symbols::{Frame, FrameKind, Symbols};
-use crate::watched::{Process, Runtime, jvm};
+use crate::watched::{Process, Runtime, jvm, runtime};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -177,7 +177,12 @@ pub(super) fn recording(session: &mut Session) -> Recording {
         tally: *tally,
     }));
     let mut gaps = session.gaps.clone();
-    gaps.extend(session.processes.iter().flat_map(|process| process.gaps.clone()));
+    for process in &session.processes {
+        // Whoever has written a map of its functions need not be told to.
+        let named = process.runtime == Runtime::Python && !process.perf_map.is_empty();
+        let unnamed = process.gaps.iter().filter(|gap| !(named && gap.contains(runtime::X_PERF)));
+        gaps.extend(unnamed.cloned());
+    }
     let breakpoints = session.breakpoints.as_ref();
     if let Some(error) = breakpoints.and_then(|breakpoints| breakpoints.refused())
         && hits.is_empty()
