@@ -149,7 +149,7 @@ mount -t tracefs nodev /sys/kernel/tracing
 for source in tsc hpet; do
     echo $source >$S/current_clocksource
     clocksmith who --syscalls --json -- reader >/tmp/of 2>/dev/null; show $source /tmp/of
-    reader 4 &
+    reader 15 &
     pid=$!
     sleep 1
     clocksmith who --syscalls --json --duration 60s -p $pid >/tmp/of 2>/dev/null; show p-$source /tmp/of
