@@ -59,16 +59,37 @@ pub enum NoTracepoints {
     )]
     NotBuilt,
     /// Opening the events failed.
-    #[error(
-        "system calls are not counted: {what}: {error}. As root, with a limit of open files that is high enough \
-         (ulimit -n 65536), on the host and not in a container, it would be allowed"
-    )]
+    #[error("system calls are not counted: {what}: {error}. {}", help(error))]
     Refused {
         /// What was attempted.
         what: String,
         /// The kernel's answer.
         error: io::Error,
     },
+}
+
+/// What would allow it.
+fn help(error: &io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EMFILE | libc::ENFILE) => {
+            "A thread takes 13 open files: raise their limit (ulimit -Hn 65536; ulimit -n 65536), or watch the whole \
+             machine with --all"
+        }
+        Some(libc::EACCES | libc::EPERM) => "Run it as root, on the host and not in a container",
+        _ => "Run it on the host: a container or a sandbox may forbid perf_event_open(2)",
+    }
+}
+
+/// Allows this process as many open files as it may allow itself.
+fn more_files() {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: both calls get a live value of the right type.
+    unsafe {
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0 {
+            limit.rlim_cur = limit.rlim_max;
+            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
+        }
+    }
 }
 
 /// The numbers of the tracepoints.
@@ -165,6 +186,8 @@ impl Tracepoints {
                 groups.extend(Group::open(numbers, thread, -1, true)?);
             }
             Scope::Threads(_) => {
+                // Nothing is started here that would inherit it.
+                more_files();
                 // A thread that begins meanwhile is counted with the one that started it, if that has its
                 // events already; so all is done again until nothing has begun meanwhile.
                 let mut threads = list();
