@@ -15,24 +15,24 @@ static int ends[2];
 static void *talk(void *unused) { for (;;) { usleep(7000); (void)!write(ends[1], "x", 1); } return unused; }
 static volatile long long spent;
 static void spin(void) { for (int i = 0; i < 20000; i++) spent += i; }
-/* Until a deadline, with what is left of it. */
-__attribute__((noinline)) static void until(int clock) {
+/* Until a deadline, with what is left of it; perhaps with a line in a log each time. */
+__attribute__((noinline)) static void until(int clock, int log) {
     char byte[64];
     struct pollfd in = { ends[0], POLLIN, 0 };
     long long end = ns(clock) + 900000000ll, left;
     while ((left = end - ns(clock)) > 0) {
         poll(&in, 1, (int)(left / 1000000));
         (void)!read(ends[0], byte, sizeof byte);
+        if (log) spent += ns(CLOCK_REALTIME);
         spin();
     }
 }
 /* A log has the time of day in each line; the wait is always as long. */
-__attribute__((noinline)) static void logs(int beside) {
+__attribute__((noinline)) static void logs(void) {
     char byte[64];
     struct pollfd in = { ends[0], POLLIN, 0 };
     long long written = ns(CLOCK_REALTIME);
     spent += written;
-    if (beside) { until(CLOCK_MONOTONIC); return; }
     poll(&in, 1, 900);
     (void)!read(ends[0], byte, sizeof byte);
     spin();
@@ -54,10 +54,10 @@ int main(int count, char **words) {
     if (pipe(ends) || count < 2) return 1;
     pthread_create(&id, 0, talk, 0);
     for (;;) {
-        if (!strcmp(words[1], "wall")) until(CLOCK_REALTIME);
-        else if (!strcmp(words[1], "monotonic")) until(CLOCK_MONOTONIC);
-        else if (!strcmp(words[1], "log")) logs(0);
-        else if (!strcmp(words[1], "log-monotonic")) { logs(0); logs(1); }
+        if (!strcmp(words[1], "wall")) until(CLOCK_REALTIME, 0);
+        else if (!strcmp(words[1], "monotonic")) until(CLOCK_MONOTONIC, 0);
+        else if (!strcmp(words[1], "log")) logs();
+        else if (!strcmp(words[1], "log-monotonic")) until(CLOCK_MONOTONIC, 1);
         else if (!strcmp(words[1], "sleep")) { spent += ns(CLOCK_REALTIME); sleep(1); }
         else condition();
     }
