@@ -8,7 +8,8 @@
  *   lies between what the two say.
  *
  * The system call is watched for steps back in the same way, to tell whether the kernel's own clock
- * went back. Totals are printed twice a second, as one line of JSON.
+ * went back. CLOCK_REALTIME is looked at as well, now and then: by how much it is off, and for how long on end
+ * it is off by more than a millisecond (somebody may set it, and a reader may learn that a little later). Totals are printed twice a second, as one line of JSON.
  */
 #define _GNU_SOURCE
 #include "probe.h"
@@ -24,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { THREADS = 64, SOURCES = 16, BRACKET_EVERY = 8 };
+enum { THREADS = 64, SOURCES = 16, BRACKET_EVERY = 8, WALL_EVERY = 32, WALL_OFF_NS = 1000000 };
 
 static const char current_source[] = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
@@ -33,6 +34,8 @@ struct totals {
     _Atomic uint64_t reads;
     _Atomic uint64_t back_steps, largest_back_step, kernel_back_steps, kernel_largest_back_step;
     _Atomic uint64_t largest_error;
+    _Atomic uint64_t wall_largest_error, wall_longest_off;
+    int64_t off_since;
     char apart[128];
 };
 
@@ -42,19 +45,29 @@ static _Atomic int64_t kernel_newest;
 static volatile sig_atomic_t stop;
 static read_clock from_vdso;
 
-static int64_t by_vdso(void)
+static int64_t clock_by_vdso(int clock)
 {
     struct timespec time;
-    if (!from_vdso || from_vdso(CLOCK_MONOTONIC, &time))
-        clock_gettime(CLOCK_MONOTONIC, &time);
+    if (!from_vdso || from_vdso(clock, &time))
+        clock_gettime(clock, &time);
     return time.tv_sec * 1000000000ll + time.tv_nsec;
+}
+
+static int64_t clock_by_system_call(int clock)
+{
+    struct timespec time;
+    syscall(SYS_clock_gettime, clock, &time);
+    return time.tv_sec * 1000000000ll + time.tv_nsec;
+}
+
+static int64_t by_vdso(void)
+{
+    return clock_by_vdso(CLOCK_MONOTONIC);
 }
 
 static int64_t by_system_call(void)
 {
-    struct timespec time;
-    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &time);
-    return time.tv_sec * 1000000000ll + time.tv_nsec;
+    return clock_by_system_call(CLOCK_MONOTONIC);
 }
 
 static void count(_Atomic uint64_t *total)
@@ -85,6 +98,27 @@ static int64_t ordered(int64_t (*clock)(void), _Atomic int64_t *maximum, _Atomic
     return value;
 }
 
+/* How long it was off is from the first to the last look that found it off: never too long. */
+static void look_at_wall(struct totals *own)
+{
+    int64_t now = by_system_call();
+    int64_t before = clock_by_system_call(CLOCK_REALTIME);
+    int64_t value = clock_by_vdso(CLOCK_REALTIME);
+    int64_t after = clock_by_system_call(CLOCK_REALTIME);
+    /* Set back in between. */
+    if (after < before)
+        return;
+    int64_t off = before - value > value - after ? before - value : value - after;
+    at_least(&own->wall_largest_error, off);
+    if (off <= WALL_OFF_NS) {
+        own->off_since = 0;
+        return;
+    }
+    if (!own->off_since)
+        own->off_since = now;
+    at_least(&own->wall_longest_off, now - own->off_since);
+}
+
 static void *thread(void *argument)
 {
     struct totals *own = argument;
@@ -101,6 +135,8 @@ static void *thread(void *argument)
             at_least(&own->largest_error, before - value);
             at_least(&own->largest_error, value - after);
         }
+        if (turn % WALL_EVERY == 0)
+            look_at_wall(own);
         count(&own->reads);
     }
     return NULL;
@@ -128,6 +164,7 @@ static void look_at_source(void)
 static void print(int threads, int final)
 {
     uint64_t reads = 0, steps = 0, step = 0, kernel_steps = 0, kernel_step = 0, error = 0;
+    uint64_t wall_error = 0, wall_off = 0;
     for (int i = 0; i < threads; i++) {
         reads += totals[i].reads;
         steps += totals[i].back_steps;
@@ -137,6 +174,8 @@ static void print(int threads, int final)
                           ? totals[i].kernel_largest_back_step
                           : kernel_step;
         error = totals[i].largest_error > error ? totals[i].largest_error : error;
+        wall_error = totals[i].wall_largest_error > wall_error ? totals[i].wall_largest_error : wall_error;
+        wall_off = totals[i].wall_longest_off > wall_off ? totals[i].wall_longest_off : wall_off;
     }
     char list[SOURCES * 36] = "", line[2048];
     for (int i = 0; i < source_count; i++)
@@ -146,10 +185,12 @@ static void print(int threads, int final)
         "|reader {\"clock\":\"CLOCK_MONOTONIC by the vDSO\",\"threads\":%d,\"reads\":%llu,"
         "\"back_steps\":%llu,\"largest_back_step_ns\":%llu,\"largest_error_ns\":%llu,"
         "\"kernel_back_steps\":%llu,\"kernel_largest_back_step_ns\":%llu,"
+        "\"wall_largest_error_ns\":%llu,\"wall_longest_off_ns\":%llu,"
         "\"source\":\"%s\",\"sources\":[%s],\"final\":%s}\n",
         threads, (unsigned long long)reads, (unsigned long long)steps, (unsigned long long)step,
         (unsigned long long)error, (unsigned long long)kernel_steps,
-        (unsigned long long)kernel_step, source_count ? sources[source_count - 1] : "", list,
+        (unsigned long long)kernel_step, (unsigned long long)wall_error, (unsigned long long)wall_off,
+        source_count ? sources[source_count - 1] : "", list,
         final ? "true" : "false");
     if (write(STDOUT_FILENO, line, length) != length)
         _exit(1);

@@ -204,6 +204,9 @@ struct ScenarioArguments {
     /// Nanoseconds by which the reader's clock may be off CLOCK_MONOTONIC
     #[arg(long, value_name = "N", default_value_t = 0)]
     reader_error_ns: u64,
+    /// Run the reader under `clocksmith run`, with this clocksource in use: tsc, hpet or acpi_pm
+    #[arg(long, value_name = "CLOCKSOURCE", requires = "guest_clocksmith", value_parser = ["tsc", "hpet", "acpi_pm"])]
+    under_run: Option<String>,
     /// tcg or kvm
     #[arg(long, default_value = "tcg")]
     accel: Accel,
@@ -278,6 +281,7 @@ fn run(cli: Cli) -> Result<u8> {
                 reader: scenario.reader.as_deref(),
                 reader_threads: scenario.reader_threads,
                 reader_error_ns: scenario.reader_error_ns,
+                under_run: scenario.under_run,
             };
             let wanted = verb::scenario::Wanted {
                 names: &scenario.name,

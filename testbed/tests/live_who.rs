@@ -1,5 +1,6 @@
 //! `clocksmith who` and `clocksmith run` in a guest whose clocks are slow ones: `who` names the function that
-//! reads and that it falls back to a system call, and `run` makes the reads cheap. Ignored by default,
+//! reads and that it falls back to a system call, counts these calls one by one, and `run` makes the reads
+//! cheap. Ignored by default,
 //! because it needs QEMU, a kernel, a C compiler and the static program:
 //! `cargo build --release --target x86_64-unknown-linux-musl -p clocksmith-cli`, then
 //! `cargo test -p clocksmith-testbed --test live_who -- --ignored --nocapture`.
@@ -10,6 +11,8 @@
 mod guest;
 
 use guest::said;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -52,15 +55,24 @@ for source in hpet acpi_pm; do
 done
 echo '== end'";
 
+/// A static program.
+fn build(dir: &Path, text: &str) -> PathBuf {
+    let (source, target) = (dir.join("target.c"), dir.join("target"));
+    std::fs::write(&source, text).unwrap();
+    let built = Command::new("cc")
+        .args(["-O2", "-static", "-pthread", "-o"])
+        .arg(&target)
+        .arg(&source)
+        .status();
+    assert!(built.unwrap().success());
+    target
+}
+
 #[test]
 #[ignore = "boots a guest"]
 fn who_reads_a_slow_clock_and_run_makes_it_fast() {
     let dir = tempfile::tempdir().unwrap();
-    let (source, target) = (dir.path().join("target.c"), dir.path().join("target"));
-    std::fs::write(&source, TARGET).unwrap();
-    let built =
-        Command::new("cc").args(["-O2", "-static", "-o"]).arg(&target).arg(&source).status();
-    assert!(built.unwrap().success());
+    let target = build(dir.path(), TARGET);
     let lines = guest::run("who", SCRIPT, Some(&target), PATIENCE);
     let lines = lines.as_str();
     for source in ["hpet", "acpi_pm"] {
@@ -85,5 +97,110 @@ fn who_reads_a_slow_clock_and_run_makes_it_fast() {
         let times = ns("plain") / ns("fast");
         println!("{source}: {:.0} ns, with run {:.0} ns", ns("plain"), ns("fast"));
         assert!(times >= 5.0, "{source}: run makes reads {times:.1} times cheaper only");
+    }
+}
+
+/// Reads so many times in each of two named threads, in the first one, and in a child; by the C library, and by system
+/// calls of its own. With a number, sleeps so many seconds between starting its threads and reading.
+const COUNTS: &str = r#"
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static int pause_s;
+static void *reads(void *n) {
+    struct timespec t;
+    prctl(PR_SET_NAME, (long)n == 3000 ? "three" : "two");
+    sleep(pause_s);
+    for (long i = 0; i < (long)n; i++) clock_gettime(CLOCK_MONOTONIC, &t);
+    return n;
+}
+int main(int count, char **words) {
+    struct timespec t;
+    struct timeval day;
+    pthread_t ids[2];
+    pause_s = count > 1 ? atoi(words[1]) : 0;
+    pthread_create(&ids[0], 0, reads, (void *)3000);
+    pthread_create(&ids[1], 0, reads, (void *)2000);
+    for (int i = 0; i < 2; i++) pthread_join(ids[i], 0);
+    for (int i = 0; i < 400; i++) clock_gettime(CLOCK_REALTIME, &t);
+    for (int i = 0; i < 30; i++) clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    for (int i = 0; i < 55; i++) clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    for (int i = 0; i < 123; i++) gettimeofday(&day, 0);
+    for (int i = 0; i < 77; i++) syscall(SYS_time, 0);
+    if (!fork()) {
+        for (int i = 0; i < 500; i++) syscall(SYS_clock_gettime, CLOCK_BOOTTIME, &t);
+        _exit(0);
+    }
+    wait(0);
+    return 0;
+}
+"#;
+
+const COUNTING: &str = "settle
+show() { while read -r line; do echo \"$1 $line\"; done <$2; }
+clocksmith who --syscalls --json -- reader >/tmp/none 2>/dev/null; show none /tmp/none
+mount -t tracefs nodev /sys/kernel/tracing
+for source in tsc hpet; do
+    echo $source >$S/current_clocksource
+    clocksmith who --syscalls --json -- reader >/tmp/of 2>/dev/null; show $source /tmp/of
+    reader 15 &
+    pid=$!
+    sleep 1
+    clocksmith who --syscalls --json --duration 60s -p $pid >/tmp/of 2>/dev/null; show p-$source /tmp/of
+    wait $pid
+done
+echo '== end'";
+
+/// What was counted is what the program did: by clock, by thread, with what it has started; with `-p`, too. Of a clock
+/// that the vDSO serves there is no call.
+#[test]
+#[ignore = "boots a guest"]
+fn system_calls_are_counted_one_by_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = build(dir.path(), COUNTS);
+    let lines = guest::run("syscalls", COUNTING, Some(&target), 2 * PATIENCE);
+    let document = |name: &str| -> Value {
+        let start = format!("{name} ");
+        let json: String = lines.lines().filter_map(|line| line.strip_prefix(&start)).collect();
+        serde_json::from_str(&json).unwrap_or_else(|error| panic!("{name}: {error}: {json}"))
+    };
+    let none = document("none");
+    assert!(none["system_calls"].is_null());
+    assert!(none["gaps"].to_string().contains("mount -t tracefs"), "{}", none["gaps"]);
+    for (name, slow) in [("tsc", false), ("hpet", true), ("p-tsc", false), ("p-hpet", true)] {
+        let counted = &document(name)["system_calls"];
+        let calls = |rows: &Value, what: &str| -> u64 {
+            let mut rows = rows.as_array().unwrap().iter();
+            let row = rows
+                .find(|row| row["clock"] == what || row["clock"].is_null() && row["api"] == what);
+            row.map_or(0, |row| row["calls"].as_u64().unwrap())
+        };
+        let through = |did: u64| if slow { did } else { 0 };
+        for (what, did) in [
+            ("CLOCK_MONOTONIC", through(5000)),
+            ("CLOCK_REALTIME", through(400)),
+            ("gettimeofday", through(123)),
+            ("CLOCK_MONOTONIC_COARSE", 0),
+            ("CLOCK_PROCESS_CPUTIME_ID", 55),
+            ("CLOCK_BOOTTIME", 500),
+            ("time", 77),
+        ] {
+            assert_eq!(calls(&counted["rows"], what), did, "{name} {what}: {counted}");
+        }
+        assert_eq!(counted["calls"], through(5000 + 400 + 123) + 55 + 500 + 77, "{name}");
+        if name == "p-hpet" {
+            let thread = |name: &str| -> u64 {
+                let mut rows = counted["threads"].as_array().unwrap().iter();
+                rows.find(|row| row["name"] == name).unwrap()["calls"].as_u64().unwrap()
+            };
+            assert_eq!((thread("three"), thread("two")), (3000, 2000), "{counted}");
+            assert_eq!(thread("reader"), 400 + 123 + 55 + 500 + 77, "{counted}");
+        }
     }
 }

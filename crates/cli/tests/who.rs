@@ -124,6 +124,94 @@ fn counts_are_those_of_the_program() {
     }
 }
 
+/// Reads by system calls that the vDSO has no part in, by four threads and a child.
+const CALLS: &str = r#"
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static void *reads(void *n) {
+    struct timespec t;
+    for (long i = 0; i < (long)n; i++) syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
+    return n;
+}
+int main(int count, char **words) {
+    struct timespec t;
+    struct timeval day;
+    clockid_t own;
+    pthread_t ids[3];
+    for (long i = 0; i < 3; i++) pthread_create(&ids[i], 0, reads, (void *)(1000 * (i + 1)));
+    for (int i = 0; i < 3; i++) pthread_join(ids[i], 0);
+    for (int i = 0; i < 55; i++) clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    for (int i = 0; i < 66; i++) clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    pthread_getcpuclockid(pthread_self(), &own);
+    for (int i = 0; i < 7; i++) clock_gettime(own, &t);
+    for (int i = 0; i < 1234; i++) syscall(SYS_gettimeofday, &day, 0);
+    for (int i = 0; i < 77; i++) syscall(SYS_time, 0);
+    for (int i = 0; i < 5; i++) syscall(SYS_clock_getres, 0, &t);
+    if (!fork()) {
+        for (int i = 0; i < 500; i++) syscall(SYS_clock_gettime, CLOCK_REALTIME, &t);
+        _exit(0);
+    }
+    wait(0);
+    return 6;
+}
+"#;
+
+/// By the kernel's tracepoints, where they may be used; else the reason is said, and what would help.
+#[test]
+fn system_calls_are_counted_one_by_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let (source, program) = (dir.path().join("calls.c"), dir.path().join("calls"));
+    std::fs::write(&source, CALLS).unwrap();
+    let built = Command::new("cc").args(["-pthread", "-o"]).arg(&program).arg(&source).status();
+    if !built.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: no cc");
+        return;
+    }
+    let out = Command::new(env!("CARGO_BIN_EXE_clocksmith"))
+        .args(["who", "--syscalls", "--json", "--"])
+        .arg(&program)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&out.stderr);
+    if out.stdout.is_empty() && text.contains("perf_event") {
+        eprintln!("skipped: {text}");
+        return;
+    }
+    assert_eq!(out.status.code(), Some(6), "{text}");
+    let document: Value = serde_json::from_slice(&out.stdout).unwrap();
+    let counted = &document["system_calls"];
+    if counted.is_null() {
+        let gaps = gaps(&document);
+        assert!(gaps.contains("system calls are not counted: "), "{gaps}");
+        eprintln!("skipped: {gaps}");
+        return;
+    }
+    let calls = |rows: &Value, name: Option<&str>, api: &str| -> u64 {
+        let mut rows = rows.as_array().unwrap().iter();
+        let row = rows.find(|row| row["clock"].as_str() == name && row["api"] == api);
+        row.map_or(0, |row| row["calls"].as_u64().unwrap())
+    };
+    let rows = &counted["rows"];
+    for (name, api, did) in [
+        (Some("CLOCK_MONOTONIC"), "clock_gettime", 6000),
+        (Some("CLOCK_REALTIME"), "clock_gettime", 500),
+        (Some("CLOCK_PROCESS_CPUTIME_ID"), "clock_gettime", 55),
+        (Some("CLOCK_THREAD_CPUTIME_ID"), "clock_gettime", 66),
+        (None, "clock_gettime", 7),
+        (None, "gettimeofday", 1234),
+        (None, "time", 77),
+    ] {
+        assert_eq!(calls(rows, name, api), did, "{name:?} {api}: {rows}");
+    }
+    assert_eq!(counted["calls"], 6000 + 500 + 55 + 66 + 7 + 1234 + 77);
+    assert_eq!(counted["resolution_calls"], 5);
+}
+
 #[test]
 fn go_is_counted() {
     let dir = tempfile::tempdir().unwrap();

@@ -28,7 +28,7 @@ pub struct Interval {
 }
 
 /// What was counted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counted {
     /// One for each function and clock.
     pub counts: Vec<Count>,
@@ -38,6 +38,36 @@ pub struct Counted {
     pub processes: u64,
     /// What is not in them, in words.
     pub lost: Vec<String>,
+    /// For how many seconds it was counted, where that is known.
+    pub seconds: Option<f64>,
+    /// The same by thread, where threads were counted one by one.
+    pub threads: Vec<ThreadCalls>,
+    /// Calls of `clock_getres`, which read no clock and are in none of the counts.
+    pub resolutions: u64,
+}
+
+impl Counted {
+    /// Adds calls.
+    pub fn add(&mut self, one: Count) {
+        let same = |known: &&mut Count| (known.api, known.clock) == (one.api, one.clock);
+        match self.counts.iter_mut().find(same) {
+            Some(known) => known.calls = known.calls.saturating_add(one.calls),
+            None => self.counts.push(one),
+        }
+    }
+}
+
+/// Calls of one thread, with those of the threads and processes that it has started meanwhile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThreadCalls {
+    /// Its process.
+    pub pid: u32,
+    /// The thread.
+    pub tid: i32,
+    /// Its name.
+    pub name: String,
+    /// One for each function and clock.
+    pub counts: Vec<Count>,
 }
 
 /// A source of exact counts for the whole of a recording: started with it, asked at its end.
@@ -92,6 +122,64 @@ pub struct CoarseCandidates {
     pub reads: u64,
     /// Their share of all calls, 0 to 1: an upper bound.
     pub share: f64,
+}
+
+/// System calls that read clocks, counted one by one: reads that went past the vDSO, or that the vDSO could
+/// not serve.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct SystemCalls {
+    /// How they were counted.
+    pub method: String,
+    /// All of them.
+    pub calls: u64,
+    /// By function and clock, most frequent first.
+    pub rows: Vec<ExactRow>,
+    /// By thread, most calls first; empty where the whole machine was watched. A thread that began while
+    /// it was counted is in the row of the one that started it.
+    pub threads: Vec<ThreadRow>,
+    /// Calls of `clock_getres`, which read no clock and are in no other number.
+    pub resolution_calls: u64,
+}
+
+/// System calls of one thread.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ThreadRow {
+    /// Its process.
+    pub pid: u32,
+    /// The thread.
+    pub tid: i32,
+    /// Its name.
+    pub name: String,
+    /// Its calls, with those of the threads and processes that it started meanwhile.
+    pub calls: u64,
+    /// The same by function and clock, most frequent first.
+    pub rows: Vec<ExactRow>,
+}
+
+/// What was counted of system calls; `seconds` is how long, where the counter does not know it.
+#[must_use]
+pub fn system_calls(method: String, counted: &Counted, seconds: f64) -> SystemCalls {
+    let seconds = counted.seconds.unwrap_or(seconds);
+    let mut threads: Vec<ThreadRow> = counted
+        .threads
+        .iter()
+        .map(|thread| ThreadRow {
+            pid: thread.pid,
+            tid: thread.tid,
+            name: thread.name.clone(),
+            calls: all(&thread.counts),
+            rows: rows(&thread.counts, seconds),
+        })
+        .filter(|thread| thread.calls > 0)
+        .collect();
+    threads.sort_by_key(|thread| (std::cmp::Reverse(thread.calls), thread.tid));
+    SystemCalls {
+        method,
+        calls: all(&counted.counts),
+        rows: rows(&counted.counts, seconds),
+        threads,
+        resolution_calls: counted.resolutions,
+    }
 }
 
 /// Exact counts, most frequent first.
@@ -169,6 +257,21 @@ mod tests {
     }
 
     #[test]
+    fn threads_are_added_up_and_silent_ones_left_out() {
+        let mut counted = Counted { seconds: Some(2.0), resolutions: 3, ..Counted::default() };
+        for (tid, calls) in [(1, 5), (2, 0), (3, 7)] {
+            let counts = vec![count(ClockId::REALTIME, calls), count(ClockId::TAI, 1.min(calls))];
+            counts.iter().for_each(|one| counted.add(*one));
+            counted.threads.push(ThreadCalls { pid: 1, tid, name: "t".to_owned(), counts });
+        }
+        let all = system_calls(String::new(), &counted, 9.0);
+        assert_eq!((all.calls, all.rows[0].calls, all.rows[0].per_second), (14, 12, 6.0));
+        let threads: Vec<_> = all.threads.iter().map(|row| (row.tid, row.calls)).collect();
+        assert_eq!(threads, [(3, 8), (1, 6)]);
+        assert_eq!(all.resolution_calls, 3);
+    }
+
+    #[test]
     fn candidates_are_an_upper_bound() {
         let interval = |from_ns, to_ns, reads| Interval { from_ns, to_ns, reads };
         let intervals = vec![
@@ -180,7 +283,7 @@ mod tests {
             counts: vec![count(ClockId::MONOTONIC, 60), count(ClockId::TAI, 8)],
             intervals,
             processes: 1,
-            lost: Vec::new(),
+            ..Counted::default()
         };
         let of = |counted: &Counted| summary(String::new(), counted, Some(4e6)).coarse.unwrap();
         // The class that a tick cuts is in it, what is longer is not.

@@ -1,5 +1,6 @@
 //! What was recorded, with names. Pure: the input of the account and of the files for other tools.
 
+use crate::account::waits::Waiting;
 use crate::aggregate::Tally;
 use crate::classify::Path;
 use crate::clock::{Api, ClockId};
@@ -88,6 +89,8 @@ pub struct Recording {
     pub kernel_seen: bool,
     /// How long breakpoints were armed, in milliseconds.
     pub armed_ms: f64,
+    /// Waits that may be by the wall clock.
+    pub waits: Vec<Waiting>,
     /// What is missing, and what would give it.
     pub gaps: Vec<String>,
 }

@@ -3,9 +3,10 @@
 
 mod names;
 mod take;
+mod waits;
 
 use crate::aggregate::{Aggregate, Key, Tally};
-use crate::perf::{Breakpoints, Refusal, Sampler, Scope};
+use crate::perf::{Breakpoints, NoTracepoints, Refusal, Sampler, Scope, Tracepoints};
 use crate::recording::Recording;
 use crate::symbols::Symbols;
 use crate::watched::{self, Files, Process};
@@ -21,6 +22,25 @@ pub enum Target {
     Command(u32),
     /// The whole machine.
     Machine,
+}
+
+/// Counts the system calls that read clocks, from now on; a waiting command's from its beginning.
+///
+/// # Errors
+/// See [`NoTracepoints`].
+pub fn system_calls(target: &Target) -> Result<Tracepoints, NoTracepoints> {
+    match target {
+        Target::Machine => Tracepoints::start(&Scope::Everything, Vec::new),
+        Target::Command(pid) => Tracepoints::start(&Scope::OnExec(id(*pid)), Vec::new),
+        Target::Processes(pids) => Tracepoints::start(&Scope::Threads(Vec::new()), || {
+            let children = pids.iter().flat_map(|pid| watched::children(*pid));
+            let mut all: Vec<u32> = pids.iter().copied().chain(children).collect();
+            all.sort_unstable();
+            all.dedup();
+            let threads = |pid| watched::threads(pid).into_iter().map(move |tid| (pid, tid));
+            all.into_iter().flat_map(threads).collect()
+        }),
+    }
 }
 
 /// How to watch.
@@ -85,6 +105,7 @@ pub struct Session {
     unresolved: Vec<(Vec<u64>, Unresolved)>,
     /// Samples of reads since the last moment, by thread.
     recent: HashMap<i32, (usize, u64)>,
+    waits: waits::Waits,
     asked: HashMap<usize, (Instant, Duration)>,
     gaps: Vec<String>,
     strangers: HashMap<u32, Tally>,
@@ -136,6 +157,7 @@ impl Session {
             before: HashMap::new(),
             unresolved: Vec::new(),
             recent: HashMap::new(),
+            waits: waits::Waits::default(),
             asked: HashMap::new(),
             gaps: Vec::new(),
             strangers: HashMap::new(),
@@ -144,6 +166,13 @@ impl Session {
             next_moment: Instant::now() + BETWEEN / 4,
         };
         session.gaps.extend(session.sampler.access().gap());
+        if options.breakpoints {
+            session.waits.watched = match target {
+                Target::Machine => Vec::new(),
+                Target::Command(pid) => vec![*pid],
+                Target::Processes(pids) => pids.clone(),
+            };
+        }
         if !matches!(target, Target::Command(_)) {
             session
                 .sampler
@@ -169,6 +198,7 @@ impl Session {
                 .clamp(Duration::from_millis(1), Duration::from_millis(25));
             let ended = self.sampler.wait(pause);
             self.drain();
+            self.look();
             if self.breakpoints.is_some() && Instant::now() >= self.next_moment {
                 self.moment();
                 // Not in step with anything that the program does at a fixed beat.
@@ -187,6 +217,13 @@ impl Session {
     pub fn stop(&mut self) {
         let _ = self.sampler.switch(false);
         self.drain();
+        let mut few = Vec::new();
+        if let Some(breakpoints) = &mut self.breakpoints {
+            breakpoints.collect(|sample| few.push(sample));
+        }
+        for hit in few {
+            self.take_doubtful(&hit);
+        }
     }
 
     /// Forgets what was recorded, so that the next recording begins here; what is known of the
@@ -195,6 +232,7 @@ impl Session {
         self.sums = Aggregate::default();
         self.unresolved.clear();
         self.strangers.clear();
+        self.waits.deadlines.clear();
         self.lost = 0;
         self.begun = Instant::now();
     }
@@ -213,11 +251,19 @@ impl Session {
                 Some((tid, vdso.entries().into_iter().map(|(_, address)| address).collect()))
             })
             .collect();
-        let mut hits = Vec::new();
+        let (mut hits, mut few) = (Vec::new(), Vec::new());
+        breakpoints.collect(|sample| few.push(sample));
+        for hit in few {
+            self.take_doubtful(&hit);
+        }
         breakpoints.moment(&threads, ARMED, |sample| hits.push(sample));
         for hit in hits {
             self.take_hit(&hit);
         }
+        for (tid, entries) in self.doubtful() {
+            breakpoints.arm_few(tid, &entries);
+        }
+        self.choose_sleepers();
         self.breakpoints = Some(breakpoints);
     }
 

@@ -44,7 +44,7 @@ const GIVEN: &str = ", the given reader";
 /// Plays it.
 pub fn play(place: &Place) -> Result<Story> {
     let mut story = Story::new("fault", place.kernel_name());
-    let own = Reader { program: None, ..place.reader().clone() };
+    let own = Reader { program: None, under_run: None, ..place.reader().clone() };
     let mut script = String::from("settle\n");
     for part in PARTS {
         script.push_str(&part.script(&own, "")?);

@@ -40,11 +40,19 @@ pub struct Programs<'a> {
     pub reader_threads: u32,
     /// How far the reader's clock may be from CLOCK_MONOTONIC, in nanoseconds.
     pub reader_error_ns: u64,
+    /// Whether the reader runs under `clocksmith run`, and with which clocksource of the kernel.
+    pub under_run: Option<String>,
 }
 
 impl Default for Programs<'_> {
     fn default() -> Self {
-        Programs { clocksmith: None, reader: None, reader_threads: 3, reader_error_ns: 0 }
+        Programs {
+            clocksmith: None,
+            reader: None,
+            reader_threads: 3,
+            reader_error_ns: 0,
+            under_run: None,
+        }
     }
 }
 
@@ -82,6 +90,7 @@ impl Place {
             program: programs.reader.map(read_static).transpose()?,
             threads: programs.reader_threads,
             error_ns: programs.reader_error_ns,
+            under_run: programs.under_run.clone(),
         };
         let directory = tempfile::tempdir().context("making a directory for the guests' files")?;
         Ok(Place { directory, prepared, name: kernel.into(), accel, clocksmith, reader })

@@ -4,8 +4,11 @@ use super::{Style, wrap};
 use crate::args::{Common, Who};
 use crate::report::who::WhoReport;
 use anyhow::Result;
-use clocksmith_who::account::{Estimate, Flag, FlagKind, FunctionRow, ProcessRow, Profile, Row};
+use clocksmith_who::account::{
+    Confidence, Estimate, Flag, FlagKind, FunctionRow, ProcessRow, Profile, Row,
+};
 use clocksmith_who::classify::Path;
+use clocksmith_who::exact::ExactRow;
 use std::io::{Write, stderr};
 
 /// Rows of a table that are shown without `-v`.
@@ -75,6 +78,7 @@ pub(crate) fn page(common: &Common, args: &Who, report: &WhoReport, style: Style
         stacks(&mut out, profile, common.verbose, style);
     }
     exact(&mut out, report, most, style);
+    system_calls(&mut out, report, most, style);
     flags(&mut out, profile, common.verbose, style);
     remedies(&mut out, profile, style);
     if !report.gaps.is_empty() {
@@ -207,18 +211,7 @@ fn exact(out: &mut String, report: &WhoReport, most: usize, style: Style) {
         "\n{}\n",
         style.bold("       calls  reads/s  of reads  counted exactly")
     ));
-    for row in rows.iter().take(most) {
-        let clock = row.clock.as_deref().unwrap_or(match row.api {
-            clocksmith_who::clock::Api::ClockGettime => "clock_gettime, other clocks",
-            api => api.name(),
-        });
-        out.push_str(&cut(format!(
-            "{:>12}  {:>7}  {:>8}  {clock}",
-            row.calls,
-            count(row.per_second),
-            percent(row.share),
-        )));
-    }
+    counted(out, rows, most);
     let mut text = format!(
         "{} calls by {} process{}",
         summary.calls,
@@ -235,6 +228,58 @@ fn exact(out: &mut String, report: &WhoReport, most: usize, style: Style) {
         ));
     }
     out.push_str(&wrap(&text, "  ", "  "));
+}
+
+fn counted(out: &mut String, rows: &[ExactRow], most: usize) {
+    for row in rows.iter().take(most) {
+        out.push_str(&cut(format!(
+            "{:>12}  {:>7}  {:>8}  {}",
+            row.calls,
+            count(row.per_second),
+            percent(row.share),
+            clock(row),
+        )));
+    }
+}
+
+/// The clock of counted calls, or the function where it takes none.
+fn clock(row: &ExactRow) -> &str {
+    row.clock.as_deref().unwrap_or(match row.api {
+        clocksmith_who::clock::Api::ClockGettime => "clock_gettime, other clocks",
+        api => api.name(),
+    })
+}
+
+/// The reads that went by system call, counted one by one.
+fn system_calls(out: &mut String, report: &WhoReport, most: usize, style: Style) {
+    let Some(calls) = &report.system_calls else { return };
+    if calls.calls == 0 {
+        out.push_str(&wrap("No read went by system call (counted).", "\n", "  "));
+        return;
+    }
+    out.push_str(&format!(
+        "\n{}\n",
+        style.bold("       calls  reads/s  of these  read by system call, counted exactly")
+    ));
+    counted(out, &calls.rows, most);
+    if calls.threads.len() > 1 {
+        out.push_str(&style.dim("       calls  of these  by thread, and what it started\n"));
+        for thread in calls.threads.iter().take(most) {
+            let clocks: Vec<&str> = thread.rows.iter().take(3).map(clock).collect();
+            out.push_str(&cut(format!(
+                "{:>12}  {:>8}  {} ({}): {}",
+                thread.calls,
+                percent(thread.calls as f64 / calls.calls as f64),
+                clip(&thread.name, 15),
+                thread.tid,
+                clocks.join(", ")
+            )));
+        }
+        let rest = calls.threads.len().saturating_sub(most);
+        if rest > 0 {
+            out.push_str(&style.dim(&format!("{:24}{rest} more with -v\n", "")));
+        }
+    }
 }
 
 fn kernel(out: &mut String, profile: &Profile) {
@@ -270,13 +315,17 @@ fn flags(out: &mut String, profile: &Profile, verbose: bool, style: Style) {
     // Functions of which the same is said are said together.
     let mut groups: Vec<(&Flag, Vec<&str>)> = Vec::new();
     for flag in &profile.flags {
-        match groups.iter_mut().find(|(known, _)| known.kind == flag.kind) {
+        let key = |flag: &Flag| (flag.kind, flag.confidence);
+        match groups.iter_mut().find(|(known, _)| key(known) == key(flag)) {
             Some((_, functions)) => functions.push(&flag.function),
             None => groups.push((flag, vec![&flag.function])),
         }
     }
     for (flag, functions) in groups {
         let what = match flag.kind {
+            FlagKind::WallClockForIntervals if flag.confidence == Confidence::High => {
+                "time-outs by the wall clock"
+            }
             FlagKind::WallClockForIntervals => {
                 "the wall clock, perhaps for a time-out or an interval"
             }

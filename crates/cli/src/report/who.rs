@@ -4,7 +4,7 @@ use super::{Clocksource, MachineReport};
 use clocksmith_facts::Facts;
 use clocksmith_who::account::Profile;
 use clocksmith_who::calibrate::Costs;
-use clocksmith_who::exact::{self, Counter, ExactRow, ExactSummary};
+use clocksmith_who::exact::{self, Counter, ExactRow, ExactSummary, SystemCalls};
 use clocksmith_who::recording::Recording;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -31,6 +31,8 @@ pub(crate) struct WhoReport {
     pub(crate) exact: Option<Vec<ExactRow>>,
     /// What the exact counts come from, and how close reads are to each other.
     pub(crate) exact_summary: Option<ExactSummary>,
+    /// Exact counts of the reads that went by system call, where they were asked for and can be had.
+    pub(crate) system_calls: Option<SystemCalls>,
     /// What is missing, and what would give it.
     pub(crate) gaps: Vec<String>,
 }
@@ -102,6 +104,7 @@ impl WhoReport {
             profile,
             exact: None,
             exact_summary: None,
+            system_calls: None,
             gaps: recording.gaps.iter().cloned().chain(assumed(costs)).collect(),
         }
     }
@@ -118,6 +121,18 @@ impl WhoReport {
                 self.gaps.extend(counted.lost);
             }
             Err(why) => self.gaps.push(format!("no exact counts: {why}")),
+        }
+    }
+
+    /// Adds exact counts of system calls, or why there are none.
+    pub(crate) fn count_system_calls(&mut self, counter: &mut dyn Counter) {
+        match counter.counts() {
+            Ok(counted) => {
+                let seconds = self.method.seconds;
+                self.system_calls = Some(exact::system_calls(counter.method(), &counted, seconds));
+                self.gaps.extend(counted.lost);
+            }
+            Err(why) => self.gaps.push(why),
         }
     }
 }

@@ -13,9 +13,9 @@ use clocksmith_who::account;
 use clocksmith_who::calibrate::{self, Costs};
 use clocksmith_who::exact::Counter;
 use clocksmith_who::output;
-use clocksmith_who::perf::Refusal;
+use clocksmith_who::perf::{NoTracepoints, Refusal, Tracepoints};
 use clocksmith_who::recording::Recording;
-use clocksmith_who::session::{Options, Session, Target};
+use clocksmith_who::session::{self, Options, Session, Target};
 use clocksmith_who::spawn::{Running, Waiting};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -67,15 +67,22 @@ impl About<'_> {
             (Target::Processes(self.args.pid.clone()), name(&self.args.pid))
         };
         let mut session = Session::start(&target, self.options()).map_err(refused)?;
+        let mut calls = self.system_calls(&target);
         if self.args.top {
             return self.top(&name, &mut session);
         }
         session.watch(self.args.duration.unwrap_or(DURATION), interrupt::wished);
         // Names of code made at run time can be had only while the process lives.
         session.stop();
+        stop(&mut calls);
         let recording = session.recording();
-        self.finish(name, &recording, None)?;
+        self.finish(name, &recording, None, calls)?;
         Ok(if recording.all.samples == 0 { Code::Undetermined } else { Code::Done })
+    }
+
+    /// Counts system calls, where that is wished.
+    fn system_calls(&self, target: &Target) -> Option<Result<Tracepoints, NoTracepoints>> {
+        (self.args.syscalls || self.args.exact).then(|| session::system_calls(target))
     }
 
     /// Shows the last seconds on the terminal.
@@ -102,16 +109,18 @@ impl About<'_> {
             Waiting::new(words, self.common.json).map(|waiting| (waiting, None))
         }
         .with_context(|| format!("cannot start {shown}"))?;
-        let mut session =
-            Session::start(&Target::Command(waiting.pid()), self.options()).map_err(refused)?;
+        let target = Target::Command(waiting.pid());
+        let mut session = Session::start(&target, self.options()).map_err(refused)?;
+        let mut calls = self.system_calls(&target);
         let mut running = waiting.go().with_context(|| {
             format!("cannot run {shown}: is it there, executable, and spelled right?")
         })?;
         let status = follow(&mut session, &mut running, self.args.duration)?;
         session.stop();
+        stop(&mut calls);
         let recording = session.recording();
         let counter = counter.as_mut().map(|counter| counter as &mut dyn Counter);
-        self.finish(shown, &recording, counter)?;
+        self.finish(shown, &recording, counter, calls)?;
         let status = match status {
             Some(status) => status,
             None => running.wait().context("cannot wait for the command")?,
@@ -124,6 +133,7 @@ impl About<'_> {
         name: String,
         recording: &Recording,
         counter: Option<&mut dyn Counter>,
+        calls: Option<Result<Tracepoints, NoTracepoints>>,
     ) -> Result<()> {
         let profile = account::profile(recording, self.costs);
         let args = self.args;
@@ -141,11 +151,22 @@ impl About<'_> {
         if let Some(counter) = counter {
             report.count(counter);
         }
+        match calls {
+            Some(Ok(mut calls)) => report.count_system_calls(&mut calls),
+            Some(Err(why)) => report.gaps.push(why.to_string()),
+            None => {}
+        }
         if self.common.json {
             render::json(&report)
         } else {
             render::who::print(self.common, args, &report)
         }
+    }
+}
+
+fn stop(calls: &mut Option<Result<Tracepoints, NoTracepoints>>) {
+    if let Some(Ok(calls)) = calls {
+        calls.stop();
     }
 }
 

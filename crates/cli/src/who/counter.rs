@@ -199,6 +199,7 @@ impl Sums {
             intervals: self.intervals,
             processes: self.processes,
             lost: lost(self.end, complete),
+            ..Counted::default()
         })
     }
 }

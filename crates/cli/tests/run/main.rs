@@ -154,3 +154,45 @@ fn programs_with_rights_of_their_own_are_refused() {
     assert_eq!(code, 125, "{err}");
     assert!(err.contains("setuid"), "{err}");
 }
+
+/// A program of 32 bits that ends with status 7: an ELF header, a program header, three instructions.
+const THIRTY_TWO: [u8; 96] = [
+    0x7f, b'E', b'L', b'F', 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, // 32 bits, little endian
+    2, 0, 3, 0, 1, 0, 0, 0, 0x54, 0x80, 0x04, 0x08, // an executable of i386, its entry
+    52, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 52, 0, 32, 0, 1, 0, 40, 0, 0, 0, 0, 0, //
+    1, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x04, 0x08, 0, 0x80, 0x04, 0x08, // PT_LOAD
+    96, 0, 0, 0, 96, 0, 0, 0, 5, 0, 0, 0, 0, 0x10, 0, 0, //
+    0x31, 0xc0, 0x40, // xor eax, eax; inc eax (exit)
+    0x6a, 7, 0x5b, // push 7; pop ebx
+    0xcd, 0x80, // int 0x80
+    0, 0, 0, 0,
+];
+
+/// As the command it is refused; as a child it runs with the kernel's clock. Either is said, and none is silently
+/// slow.
+#[test]
+fn programs_of_32_bits() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let program = dir.path().join("thirty-two");
+    std::fs::write(&program, THIRTY_TWO).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let how = ["run", "--as", "syscall"];
+    let Started::Ended { code, err, .. } = run(&how, &program, &[]) else { panic!() };
+    assert_eq!(code, 125, "{err}");
+    assert!(err.contains("not a 64-bit x86 program"), "{err}");
+
+    // A kernel without the emulation cannot run it at all.
+    let alone = std::process::Command::new(&program).status().ok().and_then(|status| status.code());
+    if alone != Some(7) {
+        eprintln!("skipped: this kernel runs no programs of 32 bits: {alone:?}");
+        return;
+    }
+    let script = format!("{}; echo ended with $?", program.display());
+    let words = ["-c", &script];
+    let Started::Ended { code, out, err, .. } = run(&how, "/bin/sh".as_ref(), &words) else {
+        panic!()
+    };
+    assert_eq!((code, out.as_str()), (0, "ended with 7\n"), "{err}");
+    assert!(err.contains("left alone") && err.contains("thirty-two"), "{err}");
+}

@@ -2,6 +2,7 @@
 //! outside. Pure.
 
 use super::cells::Cell;
+use super::waits::{self, Confidence};
 use crate::calibrate::Costs;
 use crate::classify::Path;
 use crate::recording::Recording;
@@ -32,6 +33,8 @@ pub struct Flag {
     pub pid: u32,
     /// The function.
     pub function: String,
+    /// How sure it is that it is what it looks like.
+    pub confidence: Confidence,
     /// What was seen.
     pub evidence: String,
     /// What it does not tell.
@@ -57,6 +60,8 @@ const WAITING: [&str; 14] = [
 ];
 /// Least share of the CPU time for a hot path.
 const HOT: f64 = 0.005;
+/// Samples that a rate must rest on: one alone would stand for a hundred thousand reads.
+const FEW: f64 = 10.0;
 /// Least share of reads that are closer together than a tick.
 const CLOSE: f64 = 0.9;
 
@@ -71,14 +76,15 @@ pub(super) fn flags(recording: &Recording, cells: &[Cell], costs: &Costs) -> Vec
     let cpu = recording.all.ns as f64 * 1e-9;
     let mut flags = Vec::new();
     let pid = |process: usize| recording.processes.get(process).map_or(0, |seen| seen.pid);
-    let mut rates: BTreeMap<(usize, &str), (f64, f64)> = BTreeMap::new();
+    let mut rates: BTreeMap<(usize, &str), (f64, f64, f64)> = BTreeMap::new();
     for cell in cells {
         let share = if cpu > 0.0 { cell.seconds / cpu } else { 0.0 };
         let function = cell.site.function.clone();
-        let flag = |kind, evidence: String, doubt| Flag {
+        let flag = |kind, confidence, evidence: String, doubt| Flag {
             kind,
             pid: pid(cell.process),
             function: function.clone(),
+            confidence,
             evidence,
             doubt,
         };
@@ -86,6 +92,7 @@ pub(super) fn flags(recording: &Recording, cells: &[Cell], costs: &Costs) -> Vec
         if share > HOT && clock.is_some_and(crate::clock::ClockId::is_cpu_time) {
             flags.push(flag(
                 FlagKind::CpuTimeInHotPath,
+                Confidence::High,
                 format!("{:.1} % of the CPU time", share * 100.0),
                 "a profiler or an accounting needs it",
             ));
@@ -96,8 +103,9 @@ pub(super) fn flags(recording: &Recording, cells: &[Cell], costs: &Costs) -> Vec
         {
             flags.push(flag(
                 FlagKind::AvoidableSystemCall,
+                Confidence::Medium,
                 format!("{:.1} % of the CPU time, past the vDSO", share * 100.0),
-                "which clock it asks for is not seen; CPU-time clocks need the call",
+                "which clock it asks for is not seen, --syscalls counts it; CPU-time clocks need the call",
             ));
         }
         let lower = function.to_lowercase();
@@ -106,6 +114,7 @@ pub(super) fn flags(recording: &Recording, cells: &[Cell], costs: &Costs) -> Vec
         if wall && let Some(word) = WAITING.iter().find(|word| lower.contains(*word)) {
             flags.push(flag(
                 FlagKind::WallClockForIntervals,
+                Confidence::Low,
                 format!(
                     "reads {}, and its name says \"{word}\"",
                     clock.map_or_else(|| cell.api.name().to_owned(), crate::clock::ClockId::name)
@@ -118,21 +127,23 @@ pub(super) fn flags(recording: &Recording, cells: &[Cell], costs: &Costs) -> Vec
             let rate = rates.entry((cell.process, &cell.site.function)).or_default();
             rate.0 += cell.calls.unwrap_or(0.0);
             rate.1 += cell.seconds;
+            rate.2 += cell.samples;
         }
     }
     if let Some(tick) = costs.tick_ns {
-        for ((process, function), (calls, seconds)) in rates {
+        for ((process, function), (calls, seconds, samples)) in rates {
             // All threads together can have a tick each; how many read there is not counted, so as many
             // as could have run are taken.
             let threads = recording.processes.get(process).map_or(1.0, |seen| {
                 (seen.tally.ns as f64 * 1e-9 / recording.seconds.max(1e-9)).ceil().max(1.0)
             });
             let close = closer_than_tick(calls / recording.seconds.max(1e-9) / threads, tick);
-            if close > CLOSE && cpu > 0.0 && seconds / cpu > HOT {
+            if close > CLOSE && samples >= FEW && cpu > 0.0 && seconds / cpu > HOT {
                 flags.push(Flag {
                     kind: FlagKind::CoarseCandidate,
                     pid: pid(process),
                     function: function.to_owned(),
+                    confidence: Confidence::Medium,
                     evidence: format!(
                         "at least {:.1} % of its reads are less than a tick ({:.0} ms) after the one \
                          before",
@@ -144,7 +155,21 @@ pub(super) fn flags(recording: &Recording, cells: &[Cell], costs: &Costs) -> Vec
             }
         }
     }
-    flags.sort_by(|a, b| (a.kind, &a.function).cmp(&(b.kind, &b.function)));
+    for waiting in &recording.waits {
+        let Some((confidence, evidence, doubt)) = waits::judge(waiting) else { continue };
+        flags.push(Flag {
+            kind: FlagKind::WallClockForIntervals,
+            pid: pid(waiting.process),
+            function: super::site(&waiting.frames).function,
+            confidence,
+            evidence,
+            doubt,
+        });
+    }
+    // What is surest of a function stands for it.
+    flags.sort_by(|a, b| {
+        (a.kind, &a.function, a.pid, a.confidence).cmp(&(b.kind, &b.function, b.pid, b.confidence))
+    });
     flags.dedup_by(|a, b| (a.kind, a.pid, &a.function) == (b.kind, b.pid, &b.function));
     flags
 }

@@ -7,9 +7,11 @@ mod flags;
 mod profile;
 mod remedy;
 mod site;
+pub mod waits;
 
 pub use estimate::Estimate;
 pub use flags::{Flag, FlagKind};
 pub use profile::{FunctionRow, KernelRow, ProcessRow, Profile, Row, StackRow, Totals, profile};
 pub use remedy::{Remedy, RemedyId};
 pub use site::{Site, site};
+pub use waits::Confidence;

@@ -32,6 +32,8 @@ struct Group {
 #[derive(Debug, Default)]
 pub struct Breakpoints {
     groups: HashMap<i32, Group>,
+    /// Armed until they are collected, each for a few hits.
+    few: Vec<Ring>,
     rounds: u64,
     buffer: Vec<u8>,
     armed: Duration,
@@ -42,6 +44,8 @@ pub struct Breakpoints {
 impl Breakpoints {
     /// Threads that keep their breakpoints between moments.
     const KEPT: usize = 64;
+    /// Hits of one function, at some ten microseconds each, between two moments.
+    const FEW: u16 = 32;
 
     /// Arms the breakpoints of these threads (each with its vDSO's entry addresses) for a moment, and
     /// gives the hits to `each`.
@@ -90,6 +94,37 @@ impl Breakpoints {
         }
         let (rounds, many) = (self.rounds, self.groups.len() > Self::KEPT);
         self.groups.retain(|_, group| rounds - group.used < if many { 1 } else { 25 });
+    }
+
+    /// Arms the breakpoints of a thread until [`Breakpoints::collect`], each for [`Breakpoints::FEW`] hits at most:
+    /// the kernel disarms it then. For threads that read seldom.
+    pub fn arm_few(&mut self, tid: i32, entries: &[u64]) {
+        // Both would not fit into the processor's registers.
+        self.groups.remove(&tid);
+        for entry in entries.iter().take(MOST) {
+            let armed = event::open(&mut event::breakpoint(*entry, STACK, true), tid, -1, None)
+                .and_then(|fd| Ring::new(fd, PAGES))
+                .and_then(|ring| {
+                    event::arm(ring.event(), Self::FEW)?;
+                    Ok(ring)
+                });
+            match armed {
+                Ok(ring) => self.few.push(ring),
+                Err(error) => self.refused = Some(error),
+            }
+        }
+    }
+
+    /// Disarms what [`Breakpoints::arm_few`] armed, and gives the hits to `each`.
+    pub fn collect(&mut self, mut each: impl FnMut(Sample)) {
+        for mut ring in std::mem::take(&mut self.few) {
+            let _ = event::switch(ring.event(), false);
+            ring.drain(&mut self.buffer, |kind, misc, body| {
+                if let Some(Record::Sample(sample)) = record::parse(kind, misc, body) {
+                    each(sample);
+                }
+            });
+        }
     }
 
     fn open(tid: i32, entries: &[u64], round: u64) -> io::Result<Group> {

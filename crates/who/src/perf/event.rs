@@ -132,6 +132,23 @@ pub(super) fn switch(event: BorrowedFd<'_>, on: bool) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
+/// Switches a sampling event on for so many samples; then the kernel switches it off.
+pub(super) fn arm(event: BorrowedFd<'_>, samples: u16) -> io::Result<()> {
+    // SAFETY: the descriptor is an event's; the operation takes a number.
+    let result = unsafe { sys::ioctls::REFRESH(event.as_raw_fd(), i32::from(samples)) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Sets the filter of a tracepoint's event: a condition on its fields, as in
+/// `Documentation/trace/events.rst`.
+pub(super) fn filter(event: BorrowedFd<'_>, condition: &str) -> io::Result<()> {
+    let condition = std::ffi::CString::new(condition)?;
+    // SAFETY: the descriptor is an event's; the kernel copies the string, which ends with a zero.
+    let result =
+        unsafe { sys::ioctls::SET_FILTER(event.as_raw_fd(), condition.as_ptr().cast_mut()) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
 /// Lets an event write to another one's ring.
 pub(super) fn redirect(event: BorrowedFd<'_>, to: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: both descriptors are events'.

@@ -6,9 +6,11 @@ mod breakpoints;
 mod event;
 mod ring;
 mod sampler;
+mod tracepoints;
 
 pub use access::{Access, Refusal};
 pub use breakpoints::Breakpoints;
 pub use event::{Depth, online_cpus};
 pub use ring::Ring;
 pub use sampler::{Sampler, Scope};
+pub use tracepoints::{NoTracepoints, Tracepoints};

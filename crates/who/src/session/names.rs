@@ -1,9 +1,10 @@
 //! From sums to a recording: addresses get names.
 
 use super::Session;
+use crate::account::waits::{Seen as Wait, Waiting};
 use crate::recording::{Hit, Moment, Recording, Seen, Stack};
 use crate::symbols::{Frame, FrameKind, Symbols};
-use crate::watched::{Process, Runtime, jvm};
+use crate::watched::{Process, Runtime, jvm, runtime};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -118,6 +119,31 @@ pub(super) fn recording(session: &mut Session) -> Recording {
             count: *count,
         })
         .collect();
+    let mut waits: Vec<Waiting> = session
+        .waits
+        .deadlines
+        .iter()
+        .map(|((process, call, stack), looks)| Waiting {
+            process: *process,
+            call,
+            frames: namer.frames(*process, stack, None),
+            seen: Wait::WallDeadline { looks: *looks },
+        })
+        .collect();
+    for thread in session.waits.falling() {
+        let reader = thread.reader.as_ref().map(|stack| namer.frames(thread.process, stack, None));
+        waits.push(Waiting {
+            process: thread.process,
+            call: thread.call,
+            frames: namer.frames(thread.process, &thread.stack, None),
+            seen: Wait::Remaining {
+                falls: thread.falls,
+                wall: thread.wall,
+                others: thread.others,
+                reader,
+            },
+        });
+    }
     let first = sums.moments.iter().map(|moment| moment.time).min().unwrap_or(0);
     let mut moments: Vec<Moment> = sums
         .moments
@@ -151,7 +177,12 @@ pub(super) fn recording(session: &mut Session) -> Recording {
         tally: *tally,
     }));
     let mut gaps = session.gaps.clone();
-    gaps.extend(session.processes.iter().flat_map(|process| process.gaps.clone()));
+    for process in &session.processes {
+        // Whoever has written a map of its functions need not be told to.
+        let named = process.runtime == Runtime::Python && !process.perf_map.is_empty();
+        let unnamed = process.gaps.iter().filter(|gap| !(named && gap.contains(runtime::X_PERF)));
+        gaps.extend(unnamed.cloned());
+    }
     let breakpoints = session.breakpoints.as_ref();
     if let Some(error) = breakpoints.and_then(|breakpoints| breakpoints.refused())
         && hits.is_empty()
@@ -173,6 +204,7 @@ pub(super) fn recording(session: &mut Session) -> Recording {
         seconds: session.begun.elapsed().as_secs_f64(),
         frequency: session.sampler.frequency(),
         kernel_seen: session.sampler.access().depth == crate::perf::Depth::Kernel,
+        waits,
         armed_ms: breakpoints.map_or(0.0, |breakpoints| breakpoints.armed().as_secs_f64() * 1e3),
         gaps,
     }

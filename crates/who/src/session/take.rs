@@ -44,7 +44,7 @@ impl Session {
     }
 
     /// The process of a sample, looked at when it is first seen.
-    fn process(&mut self, pid: u32) -> Option<usize> {
+    pub(super) fn process(&mut self, pid: u32) -> Option<usize> {
         if let Some(known) = self.current.get(&pid) {
             return *known;
         }
@@ -116,7 +116,7 @@ impl Session {
         self.interpreted(at, sample, Unresolved::Read(key, tally, (sample.time, sample.tid)));
     }
 
-    fn stack(&mut self, at: usize, sample: &Sample) -> Vec<u64> {
+    pub(super) fn stack(&mut self, at: usize, sample: &Sample) -> Vec<u64> {
         let Some(process) = self.processes.get_mut(at) else { return Vec::new() };
         // The process is asked while its unwinder works.
         let Some(mut unwinder) = process.unwinder.take() else { return Vec::new() };

@@ -7,6 +7,7 @@ mod process;
 pub mod python;
 pub mod runtime;
 pub mod vdso;
+pub mod waits;
 
 pub use process::{Files, Process, children, threads};
 pub use runtime::Runtime;

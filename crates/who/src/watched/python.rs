@@ -73,7 +73,8 @@ impl Python {
         if (major, minor) != (3, 11) {
             return Err(format!(
                 "process {pid}: functions of Python {major}.{minor} are named only where it writes a \
-                 map of them: python3 -X perf (3.12 and later)"
+                 map of them: {} (3.12 and later)",
+                runtime::X_PERF
             ));
         }
         // The program is small where the interpreter is a library of its own.

@@ -40,6 +40,9 @@ pub fn is_python(mapping: &Mapping) -> bool {
     python_version(mapping).is_some()
 }
 
+/// The option that makes Python write a map of its functions, since 3.12.
+pub const X_PERF: &str = "python3 -X perf";
+
 /// The version that a file's name states: `python3.11`, `libpython3.11.so.1.0`.
 #[must_use]
 pub fn python_version(mapping: &Mapping) -> Option<(u32, u32)> {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Program {
@@ -14,12 +14,24 @@ pub(crate) enum Program {
 
 static ONE: Mutex<()> = Mutex::new(());
 
+/// Where the programs are: made anew for each run, since process ids come again, and with them programs of an older
+/// source.
+fn directory() -> &'static Path {
+    static DIRECTORY: OnceLock<PathBuf> = OnceLock::new();
+    DIRECTORY.get_or_init(|| {
+        let out =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("run-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&out);
+        std::fs::create_dir_all(&out).unwrap();
+        out
+    })
+}
+
 /// Builds it; `None`, with a message, where the tool is missing.
 pub(crate) fn build(program: Program) -> Option<PathBuf> {
     let _one = ONE.lock().unwrap();
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/run/programs");
-    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("run-{}", std::process::id()));
-    std::fs::create_dir_all(&out).unwrap();
+    let out = directory();
     let (name, mut command) = match program {
         Program::C => ("clocks", Command::new("cc")),
         Program::StaticC => ("clocks-static", Command::new("cc")),
@@ -43,7 +55,7 @@ pub(crate) fn build(program: Program) -> Option<PathBuf> {
             command.arg(sources.join("clocks.go"));
         }
         Program::Java => {
-            command.arg("-d").arg(&out).arg(sources.join("Clocks.java"));
+            command.arg("-d").arg(out).arg(sources.join("Clocks.java"));
         }
     }
     match command.output() {
