@@ -1,0 +1,201 @@
+//! `clocksmith watch` for half an hour in a guest whose processors are busy reading the time, while its clocksource is
+//! switched at random: each switch is told, once and in order, and memory does not grow. Prints what was seen.
+//! Ignored by default, because it needs QEMU, a kernel, a C compiler, the static program, and patience:
+//! `cargo build --release --target x86_64-unknown-linux-musl -p clocksmith-cli`, then
+//! `cargo test -p clocksmith-testbed --test live_soak -- --ignored --nocapture`.
+//! `CLOCKSMITH_SOAK_MINUTES` says how long (30), `CLOCKSMITH_STATIC` names another program.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
+
+mod guest;
+
+use serde_json::Value;
+use std::time::Duration;
+
+/// Seconds between two switches, on average; from one to twice as many.
+const PACE: u64 = 15;
+/// KiB of its own memory that the watch may have more at the end than after a sixth of the time. A leak of one event
+/// would show as much more after as many events, scrapes and looks.
+const NOISE_KIB: u64 = 96;
+
+/// Uptimes are in seconds with two places. A switch's is taken before it, an event's when it has been read from the
+/// watch, so their difference is no less than the delay.
+const SCRIPT: &str = r#"settle
+ifconfig lo 127.0.0.1 up
+mkdir -p /tmp/state
+up() { read -r now _ </proc/uptime; }
+sh -c 'echo $$ >/tmp/pid; exec clocksmith watch --json --state-dir /tmp/state' 2>/tmp/err | while read -r line; do
+    up
+    echo "== event $now $line"
+done &
+until wget -q -O /dev/null http://127.0.0.1:9988/-/healthy; do usleep 200000; done
+pid=$(cat /tmp/pid)
+probe reader --threads 2 >/dev/null 2>&1 &
+load=$!
+scraped=0
+sample() {
+    set -- $(sed -n 's/^\(Rss\|Private_Dirty\|Anonymous\): *\([0-9]*\) kB/\2/p' /proc/$pid/smaps_rollup)
+    rss=$1 dirty=$2 own=$3
+    set -- $(sed 's/.*) //' /proc/$pid/stat)
+    echo "== sample $now $rss $dirty $own $((${12} + ${13})) $(ls /proc/$pid/fd | wc -l) $(ls /proc/$pid/task | wc -l) $scraped"
+}
+up
+begun=${now%.*} next_scrape=0 next_sample=60 next_switch=5 switches=0
+while up; past=$((${now%.*} - begun)); [ $past -lt SECONDS ] || [ $switches -lt WANTED ]; do
+    if [ $past -ge $next_sample ]; then
+        sample
+        next_sample=$((next_sample + 60))
+    fi
+    if [ $past -ge $next_scrape ]; then
+        for path in metrics history ""; do wget -q -O /dev/null http://127.0.0.1:9988/$path && scraped=$((scraped + 1)); done
+        next_scrape=$((next_scrape + 15))
+    fi
+    if [ $past -ge $next_switch ]; then
+        read -r from <$S/current_clocksource
+        to=$from
+        while [ $to = $from ]; do
+            case $((RANDOM % 3)) in 0) to=tsc ;; 1) to=hpet ;; *) to=acpi_pm ;; esac
+        done
+        up
+        echo $to >$S/current_clocksource
+        echo "== switch $now $from $to"
+        switches=$((switches + 1))
+        next_switch=$((past + 1 + RANDOM % (2 * PACE - 1)))
+    fi
+    usleep 300000
+done
+sleep 10
+up
+sample
+kill -TERM $pid
+kill $load
+sleep 3
+echo "== ended $([ -e /proc/$pid ] && echo no || echo yes) $switches"
+cat /tmp/err"#;
+
+/// What the watch took when it was looked at; memory in KiB.
+struct Sample {
+    uptime: f64,
+    rss: u64,
+    dirty: u64,
+    anonymous: u64,
+    /// CPU time since its start, in hundredths of a second.
+    ticks: u64,
+    files: u64,
+    threads: u64,
+    scraped: u64,
+}
+
+fn samples(lines: &str) -> Vec<Sample> {
+    let of = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let number = |at: usize| words[at].parse().unwrap_or_else(|_| panic!("{line}"));
+        Sample {
+            uptime: words[0].parse().unwrap(),
+            rss: number(1),
+            dirty: number(2),
+            anonymous: number(3),
+            ticks: number(4),
+            files: number(5),
+            threads: number(6),
+            scraped: number(7),
+        }
+    };
+    lines.lines().filter_map(|line| line.strip_prefix("== sample ")).map(of).collect()
+}
+
+/// Switches as `(uptime, from, to)`.
+fn switches(lines: &str) -> Vec<(f64, String, String)> {
+    let of = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        (words[0].parse().unwrap(), words[1].to_owned(), words[2].to_owned())
+    };
+    lines.lines().filter_map(|line| line.strip_prefix("== switch ")).map(of).collect()
+}
+
+/// Events as `(uptime, document)`.
+fn events(lines: &str) -> Vec<(f64, Value)> {
+    let of = |line: &str| {
+        let (uptime, event) = line.split_once(' ').unwrap();
+        (uptime.parse().unwrap(), serde_json::from_str(event).unwrap())
+    };
+    lines.lines().filter_map(|line| line.strip_prefix("== event ")).map(of).collect()
+}
+
+#[test]
+#[ignore = "watches a guest for half an hour"]
+fn a_watch_under_load_tells_every_switch_and_does_not_grow() {
+    let minutes: u64 =
+        std::env::var("CLOCKSMITH_SOAK_MINUTES").map_or(30, |text| text.parse().unwrap());
+    // No fewer than 100 in half an hour.
+    let wanted = minutes * 100 / 30;
+    let script = SCRIPT
+        .replace("SECONDS", &(minutes * 60).to_string())
+        .replace("WANTED", &wanted.to_string())
+        .replace("PACE", &PACE.to_string());
+    let patience = Duration::from_secs(minutes * 90 + 180);
+    let lines = guest::run_on("6.12", "soak", &script, None, patience);
+    let (samples, switches, events) = (samples(&lines), switches(&lines), events(&lines));
+    assert!(lines.contains("== ended yes"), "the watch does not end when it is told to");
+
+    println!("minute      RSS  dirty  anonymous  KiB; CPU s  files  threads  scrapes");
+    let begun = samples[0].uptime - 60.0;
+    for sample in &samples {
+        println!(
+            "{:>6.1} {:>8} {:>6} {:>10} {:>11.2} {:>6} {:>8} {:>8}",
+            (sample.uptime - begun) / 60.0,
+            sample.rss,
+            sample.dirty,
+            sample.anonymous,
+            sample.ticks as f64 / 100.0,
+            sample.files,
+            sample.threads,
+            sample.scraped
+        );
+    }
+
+    // Every switch has its event, and no event is without a switch.
+    let kind = |event: &Value| event["kind"].as_str().unwrap().to_owned();
+    let told: Vec<&(f64, Value)> =
+        events.iter().filter(|(_, event)| kind(event) == "clocksource-change").collect();
+    let mut delays = Vec::new();
+    for (at, (switch, (seen, event))) in switches.iter().zip(&told).enumerate() {
+        assert_eq!(event["from"], switch.1.as_str(), "switch {at}: {switch:?}, {event}");
+        assert_eq!(event["to"], switch.2.as_str(), "switch {at}: {switch:?}, {event}");
+        assert!(event["reason"]["text"].is_string(), "no reason: {event}");
+        delays.push(seen - switch.0);
+    }
+    delays.sort_by(f64::total_cmp);
+    let at = |part: f64| delays[((delays.len() - 1) as f64 * part) as usize];
+    println!(
+        "{} switches, {} told; seconds from before the switch to the event: half within {:.2}, 95 % within {:.2}, all within {:.2}",
+        switches.len(),
+        told.len(),
+        at(0.5),
+        at(0.95),
+        at(1.0)
+    );
+    let mut others: Vec<String> = events.iter().map(|(_, event)| kind(event)).collect();
+    others.sort();
+    let mut kinds = others.clone();
+    kinds.dedup();
+    for name in kinds {
+        println!("{name}: {}", others.iter().filter(|other| **other == name).count());
+    }
+    assert_eq!(told.len(), switches.len());
+    assert!(switches.len() as u64 >= wanted, "{} switches, not {wanted}", switches.len());
+
+    let settled = &samples[samples.len() / 6];
+    let last = samples.last().unwrap();
+    println!(
+        "from minute {:.0} to the end: RSS {:+} KiB, dirty {:+} KiB, anonymous {:+} KiB",
+        (settled.uptime - begun) / 60.0,
+        last.rss as i64 - settled.rss as i64,
+        last.dirty as i64 - settled.dirty as i64,
+        last.anonymous as i64 - settled.anonymous as i64
+    );
+    assert!(last.anonymous <= settled.anonymous + NOISE_KIB, "its own memory grows");
+    assert!(last.dirty <= settled.dirty + NOISE_KIB, "its own memory grows");
+    assert!(last.files <= settled.files + 1, "open files grow");
+    assert!(last.threads <= settled.threads + 1, "threads grow");
+}
