@@ -113,13 +113,15 @@ fn switches(lines: &str) -> Vec<(f64, String, String)> {
     lines.lines().filter_map(|line| line.strip_prefix("== switch ")).map(of).collect()
 }
 
-/// Events as `(uptime, document)`.
+/// Events as `(uptime, event)`.
 fn events(lines: &str) -> Vec<(f64, Value)> {
     let of = |line: &str| {
-        let (uptime, event) = line.split_once(' ').unwrap();
-        (uptime.parse().unwrap(), serde_json::from_str(event).unwrap())
+        let (uptime, document) = line.split_once(' ').unwrap();
+        let document: Value = serde_json::from_str(document).unwrap();
+        // What is told beside events: where it listens.
+        document["event"].is_object().then(|| (uptime.parse().unwrap(), document["event"].clone()))
     };
-    lines.lines().filter_map(|line| line.strip_prefix("== event ")).map(of).collect()
+    lines.lines().filter_map(|line| line.strip_prefix("== event ")).filter_map(of).collect()
 }
 
 #[test]
@@ -134,8 +136,12 @@ fn a_watch_under_load_tells_every_switch_and_does_not_grow() {
         .replace("WANTED", &wanted.to_string())
         .replace("PACE", &PACE.to_string());
     let patience = Duration::from_secs(minutes * 90 + 180);
-    let lines = guest::run_on("6.12", "soak", &script, None, patience);
-    let (samples, switches, events) = (samples(&lines), switches(&lines), events(&lines));
+    judge(&guest::run_on("6.12", "soak", &script, None, patience), wanted);
+}
+
+/// Prints what the guest said of a watch, and judges it.
+fn judge(lines: &str, wanted: u64) {
+    let (samples, switches, events) = (samples(lines), switches(lines), events(lines));
     assert!(lines.contains("== ended yes"), "the watch does not end when it is told to");
 
     println!("minute      RSS  dirty  anonymous  KiB; CPU s  files  threads  scrapes");
@@ -182,7 +188,7 @@ fn a_watch_under_load_tells_every_switch_and_does_not_grow() {
     for name in kinds {
         println!("{name}: {}", others.iter().filter(|other| **other == name).count());
     }
-    assert_eq!(told.len(), switches.len());
+    assert_eq!(told.len(), switches.len(), "not all were told");
     assert!(switches.len() as u64 >= wanted, "{} switches, not {wanted}", switches.len());
 
     let settled = &samples[samples.len() / 6];
@@ -198,4 +204,56 @@ fn a_watch_under_load_tells_every_switch_and_does_not_grow() {
     assert!(last.dirty <= settled.dirty + NOISE_KIB, "its own memory grows");
     assert!(last.files <= settled.files + 1, "open files grow");
     assert!(last.threads <= settled.threads + 1, "threads grow");
+}
+
+/// What a short run says: two switches, both told, or as `change` would have it.
+fn made_up(change: impl Fn(usize, &str) -> String) -> String {
+    let event = |uptime: f64, from: &str, to: &str| {
+        format!(
+            "== event {uptime} {{\"event\":{{\"kind\":\"clocksource-change\",\"from\":\"{from}\",\"to\":\"{to}\",\
+             \"reason\":{{\"text\":\"x\"}}}}}}"
+        )
+    };
+    let lines = [
+        "== event 1.0 {\"text\":\"listening\",\"event\":null}".to_owned(),
+        "== switch 5.00 tsc hpet".to_owned(),
+        event(5.2, "tsc", "hpet"),
+        "== sample 60.00 5000 400 400 2 9 4 12".to_owned(),
+        "== switch 70.00 hpet tsc".to_owned(),
+        event(70.1, "hpet", "tsc"),
+        "== sample 120.00 5010 410 408 4 9 4 24".to_owned(),
+        "== ended yes 2".to_owned(),
+    ];
+    let lines: Vec<String> = lines.iter().enumerate().map(|(at, line)| change(at, line)).collect();
+    lines.join("\n")
+}
+
+#[test]
+fn a_good_run_is_good() {
+    judge(&made_up(|_, line| line.to_owned()), 2);
+}
+
+#[test]
+#[should_panic(expected = "switch 1")]
+fn a_switch_that_is_told_as_another_is_noticed() {
+    judge(
+        &made_up(
+            |at, line| {
+                if at == 5 { line.replace("\"tsc\"", "\"acpi_pm\"") } else { line.to_owned() }
+            },
+        ),
+        2,
+    );
+}
+
+#[test]
+#[should_panic(expected = "not all were told")]
+fn a_switch_that_is_not_told_is_noticed() {
+    judge(&made_up(|at, line| if at == 5 { String::new() } else { line.to_owned() }), 2);
+}
+
+#[test]
+#[should_panic(expected = "its own memory grows")]
+fn memory_that_grows_is_noticed() {
+    judge(&made_up(|_, line| line.replace("410 408", "600 598")), 2);
 }

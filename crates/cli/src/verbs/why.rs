@@ -60,15 +60,18 @@ pub(crate) fn run(common: &Common, why: &Why) -> Result<Code> {
 
 /// Seconds since 1970.
 fn now() -> f64 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
+    SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .map_or(0.0, |since| since.as_secs_f64())
 }
 
-/// What the answer is about, in words.
+/// What the answer is about, in words: where a file lies concerns nobody else.
 fn of(from: From<'_>) -> String {
+    let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).display().to_string();
     match (from.log, from.bundle, from.root) {
         (Some(path), _, _) if path == Path::new("-") => "a kernel log".to_owned(),
-        (Some(path), _, _) => format!("the kernel log {}", path.display()),
-        (_, Some(path), _) => format!("the bundle {}", path.display()),
+        (Some(path), _, _) => format!("the kernel log {}", name(path)),
+        (_, Some(path), _) => format!("the bundle {}", name(path)),
         (_, _, Some(path)) => format!("the files in {}", path.display()),
         _ => "the machine it ran on".to_owned(),
     }

@@ -75,7 +75,10 @@ mod tests {
     #[test]
     fn what_cannot_be_seen_is_named() {
         assert_eq!(text("\x1b[31mred\0\r\x7f"), "\u{241b}[31mred\u{2400}\u{240d}\u{2421}");
-        assert_eq!(text("tsc\u{202e}elbatsnu\u{2066}\u{85}"), "tsc[U+202E]elbatsnu[U+2066][U+0085]");
+        assert_eq!(
+            text("tsc\u{202e}elbatsnu\u{2066}\u{85}"),
+            "tsc[U+202E]elbatsnu[U+2066][U+0085]"
+        );
         assert_eq!(text("a\tb\nc"), "a b c");
         assert_eq!(verbatim("a\tb\nc\u{200b}"), "a\tb\nc[U+200B]");
         assert_eq!(text("Zürich 10 µs 時計"), "Zürich 10 µs 時計");

@@ -35,7 +35,9 @@ pub(crate) fn put(path: &Path, page: &str) -> Result<()> {
         _ => {}
     }
     replace(path, page.as_bytes(), Durable::Yes).with_context(|| {
-        format!("cannot write {shown}. Name a file in a directory that is there and can be written to")
+        format!(
+            "cannot write {shown}. Name a file in a directory that is there and can be written to"
+        )
     })
 }
 
@@ -65,7 +67,11 @@ mod tests {
         put(&path, &page("two")).unwrap();
         assert!(std::fs::read_to_string(&path).unwrap().contains("two"));
 
-        for other in ["", "<!doctype html>\n<title>notes</title>", "<meta name=\"generator\" content=\"clocksmith "] {
+        for other in [
+            "",
+            "<!doctype html>\n<title>notes</title>",
+            "<meta name=\"generator\" content=\"clocksmith ",
+        ] {
             std::fs::write(&path, other).unwrap();
             let error = put(&path, &page("three")).unwrap_err().to_string();
             assert!(error.contains("not overwritten"), "{error}");

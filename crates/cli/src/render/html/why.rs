@@ -77,10 +77,10 @@ fn machine(report: &WhyReport) -> String {
     }
     if let Some(expected) = &report.expected.current {
         let list = match &report.expected.available {
-            Some(available) if !available.is_empty() => format!(", of {}", available.join(" ")),
+            Some(available) if !available.is_empty() => format!(" of {}", available.join(" ")),
             _ => String::new(),
         };
-        let words = format!("{expected}{list}, by the rules of this kernel");
+        let words = format!("{expected}{list} (by the rules of this kernel)");
         row(&mut rows, "Expected", &text(&words));
     }
     if let Some(vdso) = report.expected.vdso {
@@ -228,7 +228,8 @@ fn advice(remedies: &[&Remedy]) -> String {
             row(&mut out, "Against", &answers(remedy));
         }
         row(&mut out, "Source", &text(&remedy.source));
-        let _ = writeln!(out, "</table><p class=\"id\"><code>{}</code></p></li>", text(&remedy.id));
+        row(&mut out, "Name", &format!("<code>{}</code>", text(&remedy.id)));
+        out.push_str("</table></li>\n");
     }
     out.push_str("</ol>\n");
     out
@@ -272,12 +273,22 @@ fn missing(report: &WhyReport) -> String {
     if report.missing.is_empty() {
         return String::new();
     }
-    let mut out = String::from("<table>");
+    // Much is often missing for one reason: the log is all there is.
+    type Reason<'a> = (&'a str, Option<&'a str>);
+    let mut groups: Vec<(Reason, Vec<&str>)> = Vec::new();
     for item in &report.missing {
-        let how = item.how.as_deref().map_or_else(String::new, |how| {
+        let reason = (item.why.as_str(), item.how.as_deref());
+        match groups.iter_mut().find(|group| group.0 == reason) {
+            Some((_, names)) => names.push(&item.fact),
+            None => groups.push((reason, vec![&item.fact])),
+        }
+    }
+    let mut out = String::from("<table>");
+    for ((why, how), names) in groups {
+        let how = how.map_or_else(String::new, |how| {
             format!("<br><span class=\"kind\">to settle it:</span> {}", text(how))
         });
-        row(&mut out, &item.fact, &format!("{}{how}", text(&item.why)));
+        row(&mut out, &names.join(", "), &format!("{}{how}", text(why)));
     }
     out.push_str("</table>\n");
     out
@@ -314,12 +325,14 @@ fn timeline(moments: &[Moment]) -> String {
         let _ = writeln!(
             out,
             "<li class=\"{class}\"><time>{at}</time> <span class=\"tag\">{word}</span> \
-             <code>{}</code> {}</li>",
+             <p><code>{}</code> {}</p></li>",
             text(moment.text.trim()),
             source(&moment.source)
         );
     }
-    out.push_str("</ol>\n<p class=\"note\">Seconds since boot, as the kernel's log has them.</p>\n");
+    out.push_str(
+        "</ol>\n<p class=\"note\">Seconds since boot, as the kernel's log has them.</p>\n",
+    );
     out
 }
 
