@@ -22,7 +22,7 @@ fn the_page_of_every_recorded_boot_has_its_causes_and_remedies() {
         let root = boot.unwrap().path().join("root");
         sources.push(vec!["--root".to_owned(), root.to_str().unwrap().to_owned()]);
     }
-    let (mut causes, mut remedies) = (0, 0);
+    let (mut causes, mut remedies, mut moments) = (0, 0, 0);
     for source in &sources {
         let source: Vec<&str> = source.iter().map(String::as_str).collect();
         let page = clocksmith(&[&["why", "--html", "-"], &source[..]].concat());
@@ -41,9 +41,10 @@ fn the_page_of_every_recorded_boot_has_its_causes_and_remedies() {
             assert!(page.contains(&format!("<code>{id}</code></")), "{source:?}: {id}");
             remedies += 1;
         }
-        assert!(!list("timeline").is_empty(), "{source:?} has a log");
+        moments += list("timeline").len();
+        assert_eq!(list("timeline").len(), page.matches("<time>").count() - 2, "{source:?}");
     }
-    assert!(causes >= 10 && remedies >= 10, "{causes} causes, {remedies} remedies");
+    assert!(causes >= 10 && remedies >= 10 && moments >= 3, "{causes} {remedies} {moments}");
 }
 
 #[test]

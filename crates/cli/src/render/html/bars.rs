@@ -16,7 +16,7 @@ pub(super) fn bars(reads: &[Read], counter_ns: Option<f64>) -> String {
     let counter = usable(&counter_ns);
     let figures = reads.iter().flat_map(|read| [usable(&read.ns), usable(&read.syscall_ns)]);
     let most = figures.chain([counter]).flatten().fold(0.0, f64::max);
-    if most <= 0.0 {
+    if !reads.iter().any(|read| usable(&read.ns).is_some()) {
         return String::new();
     }
     let mut out = String::from("<ul class=\"bars\">\n");

@@ -77,10 +77,12 @@ fn machine(report: &WhyReport) -> String {
     }
     if let Some(expected) = &report.expected.current {
         let list = match &report.expected.available {
-            Some(available) if !available.is_empty() => format!(" of {}", available.join(" ")),
+            Some(available) if !available.is_empty() => {
+                format!(" (available: {})", available.join(" "))
+            }
             _ => String::new(),
         };
-        let words = format!("{expected}{list} (by the rules of this kernel)");
+        let words = format!("{expected}{list}, by the rules of this kernel");
         row(&mut rows, "Expected", &text(&words));
     }
     if let Some(vdso) = report.expected.vdso {
