@@ -6,7 +6,12 @@
 //! `cargo test -p clocksmith-testbed --test live_alert -- --ignored --nocapture`.
 //! `CLOCKSMITH_STATIC` names another program. `./test.sh alert` does all of it.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test may end where something is missing"
+)]
 
 mod guest;
 

@@ -172,9 +172,9 @@ fn causes(causes: &[Cause]) -> String {
 
 fn quotes(out: &mut String, evidence: &[Evidence]) {
     for evidence in evidence {
-        let _ = write!(
+        let _ = writeln!(
             out,
-            "<figure><pre>{}</pre><figcaption>{}</figcaption></figure>\n",
+            "<figure><pre>{}</pre><figcaption>{}</figcaption></figure>",
             verbatim(evidence.text.trim()),
             source(&evidence.source)
         );
@@ -215,9 +215,9 @@ fn advice(remedies: &[&Remedy]) -> String {
     }
     let mut out = String::from("<ol class=\"advice\">\n");
     for remedy in remedies {
-        let _ = write!(
+        let _ = writeln!(
             out,
-            "<li><h3>{} <span class=\"tag\">{}</span></h3>\n",
+            "<li><h3>{} <span class=\"tag\">{}</span></h3>",
             text(&remedy.summary),
             layer(remedy.layer)
         );
