@@ -182,32 +182,33 @@ fn prometheus_tells_a_switched_clocksource_and_that_it_is_over() {
 
     // There, and each delay from before the switch.
     let switch = |disk: &mut Disk, name: &str| {
+        let before = Instant::now();
         disk.check(&format!("echo {name} >{SYSFS}/current_clocksource")).unwrap();
         assert_eq!(current(disk), name);
         say(&format!("{name} is in use"));
-        Instant::now()
+        before
     };
     let names = |alerts: &[(String, String)]| -> Vec<String> {
         alerts.iter().map(|alert| alert.0.clone()).collect()
     };
-    let done = switch(&mut disk, "hpet");
+    let before = switch(&mut disk, "hpet");
     for name in ["ClocksourceChanged", "ClockSlow"] {
         let (description, _) = until(name, || {
             firing(prometheus).into_iter().find(|alert| alert.0 == name).map(|alert| alert.1)
         });
-        println!("          {name} fires {:.1} s after the switch", done.elapsed().as_secs_f64());
+        println!("          {name} fires {:.1} s after the switch", before.elapsed().as_secs_f64());
         println!("          \"{description}\"");
         if name == "ClocksourceChanged" {
             assert!(description.contains("from tsc to hpet"), "{description}");
         }
     }
 
-    let done = switch(&mut disk, "tsc");
+    let before = switch(&mut disk, "tsc");
     for name in ["ClockSlow", "ClocksourceChanged"] {
         until(name, || {
             (!names(&firing(prometheus)).iter().any(|alert| alert == name)).then_some(())
         });
-        println!("          {name} is over {:.1} s after it", done.elapsed().as_secs_f64());
+        println!("          {name} is over {:.1} s after it", before.elapsed().as_secs_f64());
     }
     assert_eq!(firing(prometheus), [], "an alert that stays");
     let history = disk.check("cat /var/lib/clocksmith/history.jsonl").unwrap();
