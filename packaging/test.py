@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What is shipped for monitoring, against the real programs: Prometheus, promtool, node_exporter, Chromium.
+"""What is shipped for monitoring, against the real programs: Prometheus, promtool, node_exporter, Chromium; and the
+page of `why` in Chromium.
 
     packaging/test.py CLOCKSMITH [--keep DIR]
 
@@ -128,21 +129,24 @@ def dashboard(api):
     say(f"dashboard: {len(panels)} panels, {count} queries, each with data")
 
 
-def page(work, base):
-    browser = lambda *more: run(
+def browser(work, *more):
+    return run(
         "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
         "--virtual-time-budget=4000", f"--user-data-dir={work}/chromium", "--enable-logging=stderr", *more,
     )
-    seen = browser("--dump-dom", f"{base}/")
+
+
+def looks(work, name, text, address, parts, sections):
+    """Whether a page says its parts, loads nothing, and can be read narrow and wide, light and dark."""
+    seen = browser(work, "--dump-dom", address)
     console = [line for line in seen.splitlines() if "CONSOLE" in line]
-    need(not console, f"the console says: {console}")
-    for part in ["Clocks of", "WARNING", "tsc -&gt; hpet", "tsc-skew", "Timeline", "<svg", "Marking clocksource"]:
-        need(part in seen, f"the page lacks {part!r}:\n{seen}")
-    text = get(f"{base}/")
-    need(not re.search(r"https?://|<script|@import|url\(", text), "the page loads something")
+    need(not console, f"{name}: the console says: {console}")
+    for part in parts:
+        need(part in seen, f"{name} lacks {part!r}:\n{seen}")
+    need(not re.search(r"<script|@import|url\(|<[^>]*\ssrc=|<[^>]*href=.https?:", text), f"{name} loads something")
     # Narrow and wide: frames of both widths in a page of ours, which looks whether anything sticks out.
     frame = text.replace("&", "&amp;").replace('"', "&quot;")
-    widths = [320, 768, 1400]
+    widths = [320, 400, 768, 1400]
     frames = "".join(f'<iframe width="{w}" height="900" srcdoc="{frame}"></iframe>' for w in widths)
     script = """<script>onload=()=>{const out=[];for(const f of document.querySelectorAll('iframe')){
       const d=f.contentDocument,b=f.contentWindow.getComputedStyle(d.body);
@@ -152,19 +156,44 @@ def page(work, base):
     wrapper.write_text(f"<!doctype html><meta charset=utf-8><body>{frames}{script}")
     colours = {}
     for scheme, setting in [("dark", 0), ("light", 1)]:
-        dom = browser("--dump-dom", f"--blink-settings=preferredColorScheme={setting}", wrapper.as_uri())
+        dom = browser(work, "--dump-dom", f"--blink-settings=preferredColorScheme={setting}", wrapper.as_uri())
         result = json.loads(re.search(r'<p id="r">(.*?)</p>', dom).group(1))
-        need([row[0] for row in result] == widths and all(row[1] for row in result), f"something sticks out: {result}")
-        need(all(row[4] >= 5 for row in result), f"sections are missing: {result}")
+        need([row[0] for row in result] == widths and all(row[1] for row in result), f"{name}: something sticks out: {result}")
+        need(all(row[4] >= sections for row in result), f"{name}: sections are missing: {result}")
         colours[scheme] = result[0][2:4]
-        for width in [420, 1280]:
-            browser(f"--blink-settings=preferredColorScheme={setting}", f"--window-size={width},1700",
-                    f"--screenshot={work}/page-{scheme}-{width}.png", f"{base}/")
-            need((work / f"page-{scheme}-{width}.png").stat().st_size > 5_000, "a picture of the page")
+        # The window is no narrower than 500 pixels, whatever is asked for.
+        for width in [500, 1280]:
+            picture = work / f"{name}-{scheme}-{width}.png"
+            browser(work, f"--blink-settings=preferredColorScheme={setting}", f"--window-size={width},1700",
+                    f"--screenshot={picture}", address)
+            need(picture.stat().st_size > 5_000, f"{name}: a picture")
     bright = lambda colour: sum(map(int, re.findall(r"\d+", colour)[:3]))
-    need(bright(colours["dark"][0]) < bright(colours["dark"][1]), f"dark is not dark: {colours}")
-    need(bright(colours["light"][0]) > bright(colours["light"][1]), f"light is not light: {colours}")
-    say("page: content, no word on the console, nothing sticks out at 320, 768 and 1400 pixels, light and dark")
+    need(bright(colours["dark"][0]) < bright(colours["dark"][1]), f"{name}: dark is not dark: {colours}")
+    need(bright(colours["light"][0]) > bright(colours["light"][1]), f"{name}: light is not light: {colours}")
+    say(f"{name}: content, no word on the console, nothing sticks out at 320 to 1400 pixels, light and dark")
+
+
+def page(work, base):
+    parts = ["Clocks of", "WARNING", "tsc -&gt; hpet", "tsc-skew", "Timeline", "<svg", "Marking clocksource"]
+    looks(work, "page", get(f"{base}/"), f"{base}/", parts, 5)
+
+
+def report(work, clocksmith):
+    """The page of `why`: of this machine, and of a log whose writer wishes us ill."""
+    evil = "<script>document.title=1</script>" + "\u202e\x1b[31m\"'&<img src=x onerror=alert(1)>" + "x" * 300
+    log = work / "hostile.log"
+    log.write_text(
+        "[    0.000000] Linux version 6.1.0-13-amd64 (debian-kernel@lists.debian.org)\n"
+        f"[    0.000000] Command line: clocksource={evil}\n[    1.000000] clocksource: Switched to clocksource tsc\n"
+        f"{DEMOTION}[  901.000000] tsc: Marking TSC unstable due to {evil}\n"
+    )
+    for name, parts, sections, more in [
+        ("why-live", ["CLOCK_MONOTONIC", "class=\"bars\"", "bare counter"], 3, []),
+        ("why-log", ["SLOW", "tsc-skew", "&lt;script&gt;", "[U+202E]", "What to do", "What not to do", "unfit"], 6, ["--log", str(log)]),
+    ]:
+        file = work / f"{name}.html"
+        run(clocksmith, "why", *more, "--html", str(file))
+        looks(work, name, file.read_text(), file.as_uri(), parts, sections)
 
 
 def main():
@@ -240,6 +269,7 @@ def test(clocksmith, work):
 
     dashboard(api)
     page(work, f"http://{at}")
+    report(work, clocksmith)
     need(fake.poll() is None, "the watch is gone")
     fake.terminate()
     need(fake.wait(10) == 0, "the watch does not end cleanly")

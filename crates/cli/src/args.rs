@@ -95,6 +95,9 @@ pub(crate) struct Why {
     /// Do not measure the cost of a read
     #[arg(long)]
     pub(crate) no_measure: bool,
+    /// Write one self-contained page to this file as well; `-` is standard output, and then no text
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
 }
 
 /// Options of `predict`.

@@ -4,6 +4,7 @@ pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod fix;
 pub(crate) mod migrate;
+pub(crate) mod timeline;
 pub(crate) mod vm;
 pub(crate) mod who;
 
@@ -48,6 +49,9 @@ pub(crate) struct WhyReport {
     pub(crate) machine: MachineReport,
     /// What `verify` found in this boot, less than a day ago; null if it did not run.
     pub(crate) verified: Option<VerifiedReport>,
+    /// What the kernel did with its clocksources in this boot, by its log, in the log's order; empty
+    /// without a log.
+    pub(crate) timeline: Vec<timeline::Moment>,
     /// Every fact with its source, or the reason why it is missing; only with `-v`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) facts: Option<serde_json::Value>,
@@ -165,6 +169,11 @@ impl AsHost {
 }
 
 impl WhyReport {
+    /// The name of the document.
+    pub(crate) fn schema(&self) -> &'static str {
+        self.schema
+    }
+
     /// Builds the document.
     pub(crate) fn new(
         facts: &Facts,
@@ -196,6 +205,7 @@ impl WhyReport {
             differences: diagnosis.differences,
             machine: MachineReport::of(facts),
             verified: VerifiedReport::new(facts),
+            timeline: timeline::of(facts),
             facts: None,
         }
     }

@@ -25,11 +25,22 @@ pub(crate) fn program() -> PathBuf {
 
 /// Runs a script in a guest on Linux 6.1 with tsc, hpet and acpi_pm, and returns what it said.
 pub(crate) fn run(name: &str, script: &str, reader: Option<&Path>, patience: Duration) -> String {
+    run_on("6.1", name, script, reader, patience)
+}
+
+/// The same on another kernel of the catalogue.
+pub(crate) fn run_on(
+    kernel: &str,
+    name: &str,
+    script: &str,
+    reader: Option<&Path>,
+    patience: Duration,
+) -> String {
     let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
     let program = program();
     let programs = Programs { clocksmith: Some(&program), reader, ..Programs::default() };
     let cache = Cache::standard().unwrap();
-    let place = Place::new(&cases, &cache, "6.1", Accel::Tcg, &programs).unwrap();
+    let place = Place::new(&cases, &cache, kernel, Accel::Tcg, &programs).unwrap();
     let (guest, _qmp) = place.stage(name, script).unwrap().start("guest", None).unwrap();
     let lines = guest.frames(patience).unwrap().get("run").unwrap().to_owned();
     println!("{lines}");

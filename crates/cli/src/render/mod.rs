@@ -6,6 +6,7 @@ pub(crate) mod collect;
 pub(crate) mod explain;
 pub(crate) mod facts;
 pub(crate) mod fix;
+pub(crate) mod html;
 pub(crate) mod migrate;
 pub(crate) mod predict;
 pub(crate) mod verify;

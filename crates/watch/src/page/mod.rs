@@ -2,6 +2,7 @@
 //! elsewhere. Pure: from the state machine and the time.
 
 mod chart;
+mod escape;
 mod time;
 
 use crate::event::{Event, Kind};
@@ -9,13 +10,15 @@ use crate::judge::{State, ns_text};
 use crate::state::{Latest, Watch};
 use chart::{costs, strip};
 use clocksmith_diagnose::Path;
+pub use escape::{text, verbatim};
 use std::fmt::Write;
-use time::{ago, utc};
+use time::ago;
+pub use time::utc;
 
 /// Events on the page, at most.
 const EVENTS: usize = 100;
-/// What the style needs beside this file.
-const STYLE: &str = include_str!("style.css");
+/// How this page and others of the program look: light and dark, narrow and wide, nothing from elsewhere.
+pub const STYLE: &str = include_str!("style.css");
 
 /// The page as it is at `now`, in seconds since 1970, of the machine of this name.
 #[must_use]
@@ -182,23 +185,6 @@ fn facts(out: &mut String, watch: &Watch, now: f64) {
     }
     body.push_str("</table>\n");
     section(out, "Figures", &body);
-}
-
-/// Text as HTML.
-fn text(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c if c.is_control() => out.push(' '),
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Times for people.
 
-/// `2026-11-21 12:17:01Z`.
+/// `2026-11-21 12:17:01Z`, from seconds since 1970.
+#[must_use]
 #[allow(clippy::cast_possible_truncation)]
-pub(super) fn utc(seconds: f64) -> String {
+pub fn utc(seconds: f64) -> String {
     let seconds = seconds.clamp(0.0, 2.5e11) as i64;
     let (days, rest) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
     let (year, month, day) = date(days);

@@ -7,6 +7,7 @@ use super::{
 use crate::report::bench::{BenchReport, RowReport};
 use clocksmith_measure::bench::row::Via;
 use clocksmith_measure::bench::served::Served;
+use clocksmith_watch::page::verbatim;
 
 const STYLE: &str = include_str!("page.css");
 
@@ -197,7 +198,7 @@ fn extras(out: &mut String, report: &BenchReport) {
     if let Some(like) = &report.like {
         let title = format!("As {} ({}) prints it", like.code, like.name);
         section(out, &title, "", "");
-        out.push_str(&format!("<pre>{}</pre>\n", escape(&super::like::text(like, report))));
+        out.push_str(&format!("<pre>{}</pre>\n", verbatim(&super::like::text(like, report))));
     }
     if let Some(gain) = &report.gain {
         let spent = format!(

@@ -1,11 +1,7 @@
 //! The little of SVG that the plots need. Colours are classes, so that the page's style decides.
 
+pub(super) use clocksmith_watch::page::text as escape;
 use std::fmt::Write;
-
-/// Text for HTML and SVG.
-pub(super) fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
 
 /// A drawing.
 pub(super) struct Svg {

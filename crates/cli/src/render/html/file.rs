@@ -1,0 +1,89 @@
+//! Where a page goes: a new file, one of our own anew, or standard output.
+
+use crate::render;
+use anyhow::{Context, Result, bail};
+use clocksmith_watch::edge::files::{Durable, replace};
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+
+/// How pages of ours name their maker.
+pub(super) const GENERATOR: &str = "clocksmith";
+/// How far from its beginning a page has named its maker.
+const HEAD: u64 = 1024;
+
+/// Writes a page as a whole: whoever reads the file sees the former page or this one. Only a page of ours is
+/// written over.
+pub(crate) fn put(path: &Path, page: &str) -> Result<()> {
+    if path == Path::new("-") {
+        return render::text(page);
+    }
+    let shown = path.display();
+    match std::fs::symlink_metadata(path) {
+        Ok(there) if !there.is_file() => {
+            bail!("{shown} is there and is no ordinary file: name a new file for the page, or `-`")
+        }
+        Ok(_) if !is_ours(path).with_context(|| format!("cannot read what {shown} is now"))? => {
+            bail!(
+                "{shown} is there and is no page of clocksmith: it is not overwritten. Name another file, or remove \
+                 it first"
+            )
+        }
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            return Err(error).with_context(|| format!("cannot write {shown}"));
+        }
+        _ => {}
+    }
+    replace(path, page.as_bytes(), Durable::Yes).with_context(|| {
+        format!(
+            "cannot write {shown}. Name a file in a directory that is there and can be written to"
+        )
+    })
+}
+
+/// Whether a file begins as our pages do.
+fn is_ours(path: &Path) -> std::io::Result<bool> {
+    let mut head = Vec::new();
+    File::open(path)?.take(HEAD).read_to_end(&mut head)?;
+    let head = String::from_utf8_lossy(&head);
+    Ok(head.starts_with("<!doctype html>")
+        && head.contains(&format!("<meta name=\"generator\" content=\"{GENERATOR} ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_page_of_ours_is_written_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("why.html");
+        let page = |words: &str| {
+            let mut page = super::super::Page::new("why", "title");
+            page.section(words, words);
+            page.out
+        };
+        put(&path, &page("one")).unwrap();
+        put(&path, &page("two")).unwrap();
+        assert!(std::fs::read_to_string(&path).unwrap().contains("two"));
+
+        for other in [
+            "",
+            "<!doctype html>\n<title>notes</title>",
+            "<meta name=\"generator\" content=\"clocksmith ",
+        ] {
+            std::fs::write(&path, other).unwrap();
+            let error = put(&path, &page("three")).unwrap_err().to_string();
+            assert!(error.contains("not overwritten"), "{error}");
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), other);
+        }
+        let link = dir.path().join("link.html");
+        std::fs::write(&path, page("four")).unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        for not_a_file in [link.as_path(), dir.path(), Path::new("/dev/full")] {
+            assert!(put(not_a_file, "x").unwrap_err().to_string().contains("no ordinary file"));
+        }
+        assert!(put(&dir.path().join("none/why.html"), "x").is_err());
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2, "nothing is left beside it");
+    }
+}

@@ -1,0 +1,133 @@
+//! What the kernel did with its clocksources, as its log tells it: part of `why --json`.
+
+use clocksmith_facts::Facts;
+use clocksmith_facts::log::Event;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What a line of the kernel's log tells of its clocksources.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Step {
+    /// A clocksource was registered, which does not mean that it can be chosen.
+    Registered,
+    /// Another clocksource came into use.
+    Switched,
+    /// Somebody's choice: refused, deferred, or written to sysfs.
+    Choice,
+    /// The frequency of a counter was found out, or could not be.
+    Calibration,
+    /// The kernel compared clocks, or did not.
+    Check,
+    /// A clocksource or counter was found unfit.
+    Unstable,
+    /// The machine was suspended or came back.
+    Suspend,
+}
+
+/// One line of the kernel's log.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct Moment {
+    /// Seconds since boot; null where the line has no time stamp.
+    pub(crate) at: Option<f64>,
+    /// What it tells.
+    pub(crate) step: Step,
+    /// Where it stands: `dmesg:112`.
+    pub(crate) source: String,
+    /// The line.
+    pub(crate) text: String,
+}
+
+/// The moments of the boot that the log ends with. Of each kind of message the first and the last 64 are kept.
+pub(crate) fn of(facts: &Facts) -> Vec<Moment> {
+    let Some(log) = facts.kernel_log() else { return Vec::new() };
+    log.entries
+        .iter()
+        .filter_map(|entry| {
+            let step = step(&entry.event)?;
+            Some(Moment {
+                at: entry.at,
+                step,
+                source: log.source(entry).0,
+                text: entry.text.clone(),
+            })
+        })
+        .collect()
+}
+
+/// What a message tells of a clocksource's way; nothing of what a machine is.
+fn step(event: &Event) -> Option<Step> {
+    Some(match event {
+        Event::Registered { .. } | Event::KvmClock => Step::Registered,
+        Event::Switched(_) => Step::Switched,
+        Event::Override { .. } | Event::WroteCurrent(_) | Event::NotscIgnored => Step::Choice,
+        Event::Detected { .. }
+        | Event::Refined { .. }
+        | Event::Calibration(_)
+        | Event::ApicCalibration { .. }
+        | Event::RecalibrationDiffers
+        | Event::P0Mismatch => Step::Calibration,
+        Event::SyncSkipped
+        | Event::WatchdogInterval { .. }
+        | Event::WatchdogDetail { .. }
+        | Event::WatchdogSkewed { .. }
+        | Event::WatchdogCurrent(_)
+        | Event::WatchdogCpuOrder
+        | Event::SkewTestSkipped
+        | Event::WatchdogRetried
+        | Event::LongReadout { .. }
+        | Event::CrossCheck
+        | Event::RemoteTimeout
+        | Event::WatchdogReadTimeout { .. } => Step::Check,
+        Event::ReadbackDelay { marks, .. } if !marks => Step::Check,
+        Event::ReadbackDelay { .. }
+        | Event::TscUnstable(_)
+        | Event::FoundUnstableAfterBoot
+        | Event::SchedClockUnstable
+        | Event::Warp { .. }
+        | Event::WarpRandom
+        | Event::TscAdjust(_)
+        | Event::WatchdogMarked { .. }
+        | Event::WatchdogOld { .. }
+        | Event::WatchdogVerdict { .. }
+        | Event::CrossCheckSkew { .. }
+        | Event::HpetDisabled(_)
+        | Event::PmTimerBad
+        | Event::XenClockNotice(_)
+        | Event::CounterTrapped
+        | Event::ArchTimerErratum(_)
+        | Event::KvmTscUnreliable(_)
+        | Event::DriftReport(_)
+        | Event::TimeWentBackwards => Step::Unstable,
+        Event::Suspend | Event::Resume => Step::Suspend,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clocksmith_facts::log::KernelLog;
+
+    #[test]
+    fn a_demotion_is_told_in_its_order() {
+        let log = "\
+[    0.000000] Linux version 6.1.0 (gcc)
+[    0.000000] Command line: quiet
+[    0.100000] tsc: Detected 2400.000 MHz processor
+[    0.200000] clocksource: hpet: mask: 0xffffffff max_cycles: 0xffffffff, max_idle_ns: 19112604467 ns
+[    1.000000] clocksource: Switched to clocksource tsc
+[  900.000000] tsc: Marking TSC unstable due to clocksource watchdog
+[  900.000009] clocksource: Switched to clocksource hpet
+";
+        let facts = Facts::from_log(KernelLog::scan(log.as_bytes(), "log").unwrap());
+        let moments = of(&facts);
+        let steps: Vec<_> = moments.iter().map(|moment| moment.step).collect();
+        let wanted =
+            [Step::Calibration, Step::Registered, Step::Switched, Step::Unstable, Step::Switched];
+        assert_eq!(steps, wanted);
+        assert_eq!(moments[3].at, Some(900.0));
+        assert_eq!(moments[3].source, "log:6");
+        assert!(moments[3].text.ends_with("clocksource watchdog"));
+    }
+}
