@@ -11,6 +11,7 @@ use clocksmith_diagnose::diagnosis::MissingFact;
 use clocksmith_diagnose::explain::Explanation;
 use clocksmith_diagnose::{Cause, Confidence, Diagnosis, Read, Remedy, Verdict};
 use clocksmith_facts::Facts;
+use clocksmith_facts::tree::Manifest;
 use clocksmith_kernel::Expectation;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -26,6 +27,10 @@ pub(crate) struct WhyReport {
     pub(crate) confidence: Confidence,
     /// The answer in one sentence.
     pub(crate) headline: String,
+    /// The machine's name, for `fleet`: of a bundle, or as `--host-name` gives it.
+    pub(crate) host: Option<String>,
+    /// When the facts were taken, in UTC (`2026-01-02T03:04:05Z`); bundles have it.
+    pub(crate) taken_at: Option<String>,
     /// What is in use.
     pub(crate) clocksource: Clocksource,
     /// What the model of this kernel expects.
@@ -165,6 +170,12 @@ impl AsHost {
 }
 
 impl WhyReport {
+    /// Says whose bundle it is.
+    pub(crate) fn named(mut self, manifest: Option<Manifest>) -> Self {
+        (self.host, self.taken_at) = manifest.map(|m| (m.hostname, m.time)).unzip();
+        self
+    }
+
     /// Builds the document.
     pub(crate) fn new(
         facts: &Facts,
@@ -177,6 +188,8 @@ impl WhyReport {
             verdict: diagnosis.verdict,
             confidence: diagnosis.confidence,
             headline: diagnosis.headline,
+            host: None,
+            taken_at: None,
             clocksource: Clocksource {
                 current: diagnosis.current.name,
                 available: diagnosis.available,
@@ -407,6 +420,7 @@ mod tests {
             ("clocksmith.why.v1", schemars::schema_for!(WhyReport)),
             ("clocksmith.predict.v1", schemars::schema_for!(PredictReport)),
             ("clocksmith.collect.v1", schemars::schema_for!(CollectReport)),
+            ("clocksmith.fleet.v1", schemars::schema_for!(clocksmith_fleet::report::FleetReport)),
             ("clocksmith.fix.v1", schemars::schema_for!(fix::FixReport)),
             ("clocksmith.verify.v1", schemars::schema_for!(crate::verify::report::VerifyReport)),
             ("clocksmith.vm-lint.v1", schemars::schema_for!(vm::LintReport)),
