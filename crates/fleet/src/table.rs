@@ -174,3 +174,23 @@ impl<R> Table<R> {
         out
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The column reference in `docs/fleet.md` is what there is: `UPDATE_DOCS=1 cargo test -p
+    /// clocksmith-fleet` writes it anew.
+    #[test]
+    fn the_documentation_has_every_column() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/fleet.md");
+        let page = std::fs::read_to_string(path).unwrap();
+        let (before, rest) = page.split_once("```sql tables\n").unwrap();
+        let (_, after) = rest.split_once("```").unwrap();
+        let current = format!("{before}```sql tables\n{}```{after}", definitions());
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            std::fs::write(path, &current).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(path).unwrap(), current);
+    }
+}
