@@ -2,9 +2,9 @@
 
 use anyhow::{Context, Result, anyhow};
 use clocksmith_fleet::table::{CAUSES, HOSTS, REMEDIES};
+use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::DataType;
-use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{Float64Type, Int64Type};
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
@@ -49,8 +49,10 @@ impl Engine {
 
     /// Asks. Nothing can be changed: no file is written, no table made.
     pub(crate) async fn ask(&self, query: &str) -> Result<SendableRecordBatchStream> {
-        let reading =
-            SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
+        let reading = SQLOptions::new()
+            .with_allow_ddl(false)
+            .with_allow_dml(false)
+            .with_allow_statements(false);
         let frame = self.context.sql_with_options(query, reading).await?;
         Ok(frame.execute_stream().await?)
     }
@@ -83,7 +85,12 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    fn value<T>(&self, name: &str, kind: &DataType, of: impl Fn(&dyn Array, usize) -> T) -> Result<Option<T>> {
+    fn value<T>(
+        &self,
+        name: &str,
+        kind: &DataType,
+        of: impl Fn(&dyn Array, usize) -> T,
+    ) -> Result<Option<T>> {
         let column = self.batch.column_by_name(name);
         let column = column.ok_or_else(|| anyhow!("a query of the report has no column {name}"))?;
         let column = cast(&column.slice(self.at, 1), kind)?;

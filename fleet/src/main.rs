@@ -64,7 +64,8 @@ fn run(args: &Args) -> Result<u8> {
     if !inputs.documents.is_empty() {
         directories.insert(0, written.publish()?);
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread().build().context("cannot start threads")?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().build().context("cannot start threads")?;
     runtime.block_on(async {
         let engine = engine::Engine::open(&directories, args.memory).await?;
         if let Some(query) = &args.sql {

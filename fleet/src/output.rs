@@ -40,7 +40,11 @@ pub(crate) async fn query(engine: &Engine, query: &str, args: &Args) -> Result<(
             more += batch.num_rows() - kept;
             batches.push(batch.slice(0, kept));
         }
-        let more = if more > 0 { format!("and {more} more (--csv and --json print all)\n") } else { String::new() };
+        let more = if more > 0 {
+            format!("and {more} more (--csv and --json print all)\n")
+        } else {
+            String::new()
+        };
         return text(&format!("{}\n{more}", pretty_format_batches(&batches)?));
     }
     let mut out = BufWriter::new(stdout().lock());

@@ -5,8 +5,8 @@ use anyhow::{Context, Result};
 use clocksmith_fleet::migration::{self, Same};
 use clocksmith_fleet::render;
 use clocksmith_fleet::report::{
-    CauseGroup, Causes, Change, Changes, ChoiceOutlier, CostOutlier, FLEET, FleetReport, Group, Groups,
-    Input, Like, Outliers,
+    CauseGroup, Causes, Change, Changes, ChoiceOutlier, CostOutlier, FLEET, FleetReport, Group,
+    Groups, Input, Like, Outliers,
 };
 
 macro_rules! queries {

@@ -185,7 +185,11 @@ impl Reader {
         }
     }
 
-    fn documents(&mut self, input: &Arc<str>, reader: Box<dyn Read>) -> Result<Result<(), String>, Closed> {
+    fn documents(
+        &mut self,
+        input: &Arc<str>,
+        reader: Box<dyn Read>,
+    ) -> Result<Result<(), String>, Closed> {
         let mut reader = BufReader::with_capacity(1 << 18, reader);
         let mut begin = Vec::with_capacity(BEGIN);
         if let Err(error) = (&mut reader).take(BEGIN as u64).read_to_end(&mut begin) {
@@ -201,9 +205,11 @@ impl Reader {
                     return Ok(Err(error.to_string()));
                 }
                 if text.len() > MAX_WHOLE {
-                    return Ok(Err("it is one JSON text of more than 64 MiB; make it one document a \
+                    return Ok(Err(
+                        "it is one JSON text of more than 64 MiB; make it one document a \
                                    line: jq -c '.[]?' FILE"
-                        .to_owned()));
+                            .to_owned(),
+                    ));
                 }
                 let documents = documents::whole(&text);
                 drop(text);
@@ -211,16 +217,22 @@ impl Reader {
                 self.send(Batch { input: input.clone(), lines, documents, error: None })?;
                 Ok(Ok(()))
             }
-            Shape::Packed => Ok(Err("it is packed. A bundle goes through `clocksmith fleet`; packed \
+            Shape::Packed => {
+                Ok(Err("it is packed. A bundle goes through `clocksmith fleet`; packed \
                                      documents are unpacked first: zcat FILE | clocksmith fleet -"
-                .to_owned())),
+                    .to_owned()))
+            }
             Shape::Parquet => {
                 Ok(Err("it is a Parquet file; give the directory with all three tables".to_owned()))
             }
         }
     }
 
-    fn lines(&mut self, input: &Arc<str>, reader: impl BufRead) -> Result<Result<(), String>, Closed> {
+    fn lines(
+        &mut self,
+        input: &Arc<str>,
+        reader: impl BufRead,
+    ) -> Result<Result<(), String>, Closed> {
         let mut lines = Lines::new(reader);
         let mut batch = Vec::with_capacity(BATCH);
         let mut bytes = 0;

@@ -38,7 +38,10 @@ impl Place {
                 for name in [HOSTS.name, CAUSES.name, REMEDIES.name] {
                     let file = out.join(format!("{name}.parquet"));
                     if file.symlink_metadata().is_ok() {
-                        bail!("{} is there already; it is not overwritten, give another --out", file.display());
+                        bail!(
+                            "{} is there already; it is not overwritten, give another --out",
+                            file.display()
+                        );
                     }
                 }
                 std::fs::create_dir_all(out)
@@ -46,7 +49,10 @@ impl Place {
                     .with_context(|| format!("cannot write into {}", out.display()))?
             }
             None => TempDir::with_prefix("clocksmith-fleet-").with_context(|| {
-                format!("cannot write into {}; TMPDIR names another place", std::env::temp_dir().display())
+                format!(
+                    "cannot write into {}; TMPDIR names another place",
+                    std::env::temp_dir().display()
+                )
             })?,
         };
         let dir = temporary.path();

@@ -9,7 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 fn program(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_clocksmith-fleet")).args(args).stdin(Stdio::null()).output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_clocksmith-fleet"))
+        .args(args)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
 }
 
 fn report(args: &[&str]) -> Value {
@@ -30,7 +34,8 @@ fn lines(fleet: Fleet) -> String {
 
 fn counts(list: &Value, name: &str) -> BTreeMap<String, u64> {
     let rows = list.as_array().unwrap().iter();
-    rows.map(|row| (row[name].as_str().unwrap().to_owned(), row["hosts"].as_u64().unwrap())).collect()
+    rows.map(|row| (row[name].as_str().unwrap().to_owned(), row["hosts"].as_u64().unwrap()))
+        .collect()
 }
 
 #[test]
@@ -54,8 +59,12 @@ fn the_report_is_the_truth_of_a_made_up_fleet() {
     assert_eq!(report["hosts"], 6000);
     assert_eq!(counts(&report["verdicts"]["groups"], "name"), verdicts);
     assert_eq!(counts(&report["changes"]["changes"], "remedy"), remedies);
-    let found: Vec<&str> =
-        report["outliers"]["cost"].as_array().unwrap().iter().map(|o| o["host"].as_str().unwrap()).collect();
+    let found: Vec<&str> = report["outliers"]["cost"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|o| o["host"].as_str().unwrap())
+        .collect();
     for host in &costly {
         assert!(found.contains(&host.as_str()), "{host} was planted and not found in {found:?}");
     }
@@ -88,7 +97,8 @@ fn bad_documents_are_counted_and_named_and_stop_nothing() {
     let good = lines(Fleet { hosts: 3, seed: 1 });
     let first = good.lines().next().unwrap();
     let deep = "[".repeat(300_000);
-    let text = format!("{good}nonsense\n{{\"schema\":\"clocksmith.why.v9\"}}\n\n{deep}\n{first}\n\u{0}\n");
+    let text =
+        format!("{good}nonsense\n{{\"schema\":\"clocksmith.why.v9\"}}\n\n{deep}\n{first}\n\u{0}\n");
     let bad = write(dir.path(), "bad.jsonl", text);
     let packed = write(dir.path(), "packed.gz", b"\x1f\x8b\x08\x00");
     let missing = dir.path().join("missing.json");
@@ -101,7 +111,10 @@ fn bad_documents_are_counted_and_named_and_stop_nothing() {
     assert!(place(0).ends_with("bad.jsonl:4") && place(1).ends_with("bad.jsonl:5"), "{report:#}");
     assert!(report["input"]["rejects"][1]["why"].as_str().unwrap().contains("newer"));
     let text = String::from_utf8(program(&inputs).stdout).unwrap();
-    assert!(text.contains("6 of 10 documents could not be used") && text.contains("bad.jsonl:4"), "{text}");
+    assert!(
+        text.contains("6 of 10 documents could not be used") && text.contains("bad.jsonl:4"),
+        "{text}"
+    );
     assert!(text.lines().all(|line| line.chars().count() <= 80 || !line.contains("  ")), "{text}");
 }
 
@@ -148,7 +161,12 @@ fn sql_reads_and_never_writes() {
 #[test]
 fn documents_come_by_pipe_and_by_a_list_of_names() {
     let dir = tempfile::tempdir().unwrap();
-    let pretty = |seed| Fleet { hosts: 1, seed }.machines().map(|m| format!("{:#}\n", m.document)).collect::<String>();
+    let pretty = |seed| {
+        Fleet { hosts: 1, seed }
+            .machines()
+            .map(|m| format!("{:#}\n", m.document))
+            .collect::<String>()
+    };
     let (a, b) = (write(dir.path(), "a.json", pretty(1)), write(dir.path(), "b.json", pretty(2)));
     let list = write(dir.path(), "list", format!("-\0{}\0{}\0", a.display(), b.display()));
     let mut child = Command::new(env!("CARGO_BIN_EXE_clocksmith-fleet"))

@@ -2,7 +2,8 @@
 
 use anyhow::{Context, Result, anyhow, bail};
 use clocksmith_facts::log::{KernelLog, LogError};
-use clocksmith_facts::tree::{BundleError, BundleTree, DirTree, LiveTree, Manifest};
+use clocksmith_facts::tree::bundle::Manifest;
+use clocksmith_facts::tree::{BundleError, BundleTree, DirTree, LiveTree};
 use clocksmith_facts::{Facts, Origin, Why, collect, log};
 use std::fs::File;
 use std::io::{Read, stdin};

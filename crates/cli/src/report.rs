@@ -11,7 +11,7 @@ use clocksmith_diagnose::diagnosis::MissingFact;
 use clocksmith_diagnose::explain::Explanation;
 use clocksmith_diagnose::{Cause, Confidence, Diagnosis, Read, Remedy, Verdict};
 use clocksmith_facts::Facts;
-use clocksmith_facts::tree::Manifest;
+use clocksmith_facts::tree::bundle::Manifest;
 use clocksmith_kernel::Expectation;
 use schemars::JsonSchema;
 use serde::Serialize;

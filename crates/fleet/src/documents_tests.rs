@@ -39,7 +39,10 @@ fn documents_over_many_lines_and_arrays_are_found() {
     assert_eq!(texts(&whole(array)), [(1, "{\"a\":[1]}".into()), (2, "{\"b\":2}".into())]);
     assert_eq!(shape(b"{\"a\":1}\n{\n"), Shape::Lines);
     // Broken: the rest is one document, whose reader says what is wrong.
-    assert_eq!(texts(&whole(b"[{\"a\":1},{\"b\"")), [(1, "{\"a\":1}".into()), (1, "{\"b\"".into())]);
+    assert_eq!(
+        texts(&whole(b"[{\"a\":1},{\"b\"")),
+        [(1, "{\"a\":1}".into()), (1, "{\"b\"".into())]
+    );
 }
 
 #[test]

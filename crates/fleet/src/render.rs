@@ -58,7 +58,11 @@ pub fn page(report: &FleetReport, look: Look) -> String {
 pub fn input(input: &Input) -> String {
     let mut out = String::new();
     if input.rejected > 0 {
-        let _ = writeln!(out, "  {} of {} documents could not be used:", input.rejected, input.documents);
+        let _ = writeln!(
+            out,
+            "  {} of {} documents could not be used:",
+            input.rejected, input.documents
+        );
         for reject in input.rejects.iter().take(5) {
             out.push_str(&wrap(&format!("{}: {}", reject.place, reject.why), "    ", "      "));
         }
@@ -116,7 +120,8 @@ fn causes(out: &mut String, report: &FleetReport, look: Look) {
         return;
     }
     let _ = writeln!(out, "\n{}", look.bold("By cause"));
-    let _ = writeln!(out, "{:<32} {:<9} {:>9} {:>10}  example", "", "severity", "hosts", "gravest on");
+    let _ =
+        writeln!(out, "{:<32} {:<9} {:>9} {:>10}  example", "", "severity", "hosts", "gravest on");
     for cause in &report.causes.groups {
         let _ = writeln!(
             out,
@@ -182,7 +187,8 @@ fn migration(out: &mut String, report: &FleetReport, look: Look) {
         } else {
             format!(" ({} to {})", group.slowest_khz, group.fastest_khz)
         };
-        let example = group.example.as_deref().map(|host| format!(", as {host}")).unwrap_or_default();
+        let example =
+            group.example.as_deref().map(|host| format!(", as {host}")).unwrap_or_default();
         let text = format!("{} hosts at {} kHz{range}{example}", group.hosts, group.khz);
         out.push_str(&wrap(&text, "  ", "    "));
     }

@@ -227,7 +227,10 @@ impl Rows {
 
 /// Names that every second machine has name none.
 fn is_name(name: &str) -> bool {
-    !matches!(name, "" | "(none)" | "localhost" | "localhost.localdomain" | "localhost4" | "localhost6")
+    !matches!(
+        name,
+        "" | "(none)" | "localhost" | "localhost.localdomain" | "localhost4" | "localhost6"
+    )
 }
 
 /// A text without what would move a terminal's cursor, and of a length that a table bears.

@@ -33,10 +33,17 @@ fn a_document_becomes_rows() {
     let rows = rows(&document());
     let host = &rows.host;
     assert_eq!((host.host.as_str(), host.taken_from.as_str()), ("a.jsonl:7", "a.jsonl:7"));
-    assert_eq!((host.cost_ns, host.monotonic_ns, host.syscall_ns), (Some(1200.0), Some(1000.5), None));
+    assert_eq!(
+        (host.cost_ns, host.monotonic_ns, host.syscall_ns),
+        (Some(1200.0), Some(1000.5), None)
+    );
     assert_eq!((host.vdso, host.expected_vdso), (Some(false), Some(true)));
     assert_eq!(host.available.as_deref(), Some("hpet acpi_pm"));
-    assert_eq!(host.cause.as_deref(), Some("watchdog-at-fault"), "the gravest, of equal ones the first");
+    assert_eq!(
+        host.cause.as_deref(),
+        Some("watchdog-at-fault"),
+        "the gravest, of equal ones the first"
+    );
     assert_eq!(host.cpu.as_deref(), Some("C\u{fffd}PU"), "nothing that moves a cursor");
     assert_eq!(host.kernel_series.as_deref(), Some("6.1"));
     assert_eq!((host.tsc_khz, host.tsc_slack_khz), (Some(2_500_000), Some(3)));
@@ -75,7 +82,10 @@ fn names_that_name_nobody_give_way_to_that_of_the_input() {
 #[test]
 fn other_documents_are_refused_by_name() {
     let refuse = |text: &str| parse(text.as_bytes()).unwrap_err();
-    assert_eq!(refuse("{\"schema\":\"clocksmith.why.v2\"}"), DocumentError::Newer("clocksmith.why.v2".into()));
+    assert_eq!(
+        refuse("{\"schema\":\"clocksmith.why.v2\"}"),
+        DocumentError::Newer("clocksmith.why.v2".into())
+    );
     assert_eq!(
         refuse("{\"schema\":\"clocksmith.check.v1\"}"),
         DocumentError::OtherDocument("clocksmith.check.v1".into())
@@ -83,7 +93,13 @@ fn other_documents_are_refused_by_name() {
     assert_eq!(refuse("{\"a\":1}"), DocumentError::NoSchema);
     let mut odd = document();
     odd["verdict"] = json!("fine");
-    for text in ["", "x", "{\"schema\":\"clocksmith.why.v1\"}", "{\"schema\":\"clocksmith.why.v1\"", &odd.to_string()] {
+    for text in [
+        "",
+        "x",
+        "{\"schema\":\"clocksmith.why.v1\"}",
+        "{\"schema\":\"clocksmith.why.v1\"",
+        &odd.to_string(),
+    ] {
         assert!(matches!(refuse(text), DocumentError::Broken(_)), "{text}: {}", refuse(text));
     }
     // The schema is found wherever it stands, and in any spelling of JSON.
@@ -98,7 +114,8 @@ fn what_the_verb_passes_on_has_the_name_of_its_input() {
     let text = json!({"schema": "clocksmith.fleet-input.v1", "input": "web1.tar.gz", "document": document()});
     let Named { input, document } = parse_named(text.to_string().as_bytes());
     assert_eq!(Rows::of(&document.unwrap(), &input.unwrap()).host.host, "web1.tar.gz");
-    let text = json!({"schema": "clocksmith.fleet-input.v1", "input": "b", "error": "it is cut off"});
+    let text =
+        json!({"schema": "clocksmith.fleet-input.v1", "input": "b", "error": "it is cut off"});
     let error = parse_named(text.to_string().as_bytes()).document.unwrap_err();
     assert_eq!(error.to_string(), "it is cut off");
 }
@@ -128,7 +145,11 @@ fn made_up_fleets_are_what_they_claim() {
     let fleet = Fleet { hosts: 4000, seed: 7 };
     let (mut names, mut verdicts) = (HashSet::new(), HashSet::new());
     for made in fleet.machines() {
-        assert!(validator.is_valid(&made.document), "{:?}", validator.iter_errors(&made.document).next());
+        assert!(
+            validator.is_valid(&made.document),
+            "{:?}",
+            validator.iter_errors(&made.document).next()
+        );
         let rows = rows(&made.document);
         assert_eq!(rows.host.verdict.name(), made.verdict);
         assert_eq!(rows.host.remedy.as_deref(), made.remedy, "{}", rows.host.host);
@@ -136,7 +157,9 @@ fn made_up_fleets_are_what_they_claim() {
         assert!(names.insert(rows.host.host));
     }
     assert_eq!((names.len(), verdicts.len()), (4000, 3));
-    let text = |seed| Fleet { hosts: 50, seed }.machines().map(|m| m.document.to_string()).collect::<String>();
+    let text = |seed| {
+        Fleet { hosts: 50, seed }.machines().map(|m| m.document.to_string()).collect::<String>()
+    };
     assert_eq!(text(1), text(1));
     assert_ne!(text(1), text(2));
 }

@@ -20,8 +20,10 @@ pub(super) struct Kind {
     pub(super) invariant: bool,
 }
 
-const DEBIAN: &[&str] = &["6.1.0-50-amd64", "6.1.0-44-amd64", "6.12.117+deb13-amd64", "5.10.0-46-amd64"];
-const RHEL: &[&str] = &["5.14.0-570.12.1.el9_6.x86_64", "4.18.0-553.el8_10.x86_64", "6.12.0-55.el10.x86_64"];
+const DEBIAN: &[&str] =
+    &["6.1.0-50-amd64", "6.1.0-44-amd64", "6.12.117+deb13-amd64", "5.10.0-46-amd64"];
+const RHEL: &[&str] =
+    &["5.14.0-570.12.1.el9_6.x86_64", "4.18.0-553.el8_10.x86_64", "6.12.0-55.el10.x86_64"];
 const CLOUD: &[&str] = &["6.8.0-1031-aws", "6.1.141-155.222.amzn2023.x86_64", "5.15.0-1084-aws"];
 const AZURE: &[&str] = &["6.8.0-1029-azure", "6.11.0-1015-azure"];
 const ARM: &[&str] = &["6.1.141-155.222.amzn2023.aarch64", "6.8.0-1031-aws"];
@@ -195,7 +197,10 @@ pub(super) const FAULTS: &[Fault] = &[
         ns: 640.0,
         on: &["Xen HVM"],
         causes: &[("paravirt-clock-preferred", "warning")],
-        remedies: &[("switch-to-tsc-now", "runtime", false, 1), ("xen-native-tsc", "hypervisor", false, 1)],
+        remedies: &[
+            ("switch-to-tsc-now", "runtime", false, 1),
+            ("xen-native-tsc", "hypervisor", false, 1),
+        ],
         chosen: Some("switch-to-tsc-now"),
     },
     Fault {

@@ -125,7 +125,8 @@ impl Fleet {
         let khz = u64::from(kind.khz) + off;
         let causes: Vec<Value> = fault.map_or_else(Vec::new, Fault::causes);
         let remedies: Vec<Value> = fault.map_or_else(Vec::new, Fault::remedies);
-        let role = *numbers.skewed(&["web", "db", "cache", "batch", "kvm", "edge"]).unwrap_or(&"web");
+        let role =
+            *numbers.skewed(&["web", "db", "cache", "batch", "kvm", "edge"]).unwrap_or(&"web");
         let site = numbers.below(24);
         let host = format!("{role}{number:07}.dc{site:02}.example.net");
         let available: Vec<&str> = if current == kind.clocksource {

@@ -37,7 +37,9 @@ pub(super) fn find(given: &[PathBuf]) -> Result<Inputs> {
     }
     let standard = inputs.others.iter().filter(|path| *path == Path::new("-")).count();
     if standard > 0 && (standard > 1 || !inputs.bundles.is_empty()) {
-        bail!("standard input can be given once, and not together with bundles; write it to a file");
+        bail!(
+            "standard input can be given once, and not together with bundles; write it to a file"
+        );
     }
     Ok(inputs)
 }

@@ -89,9 +89,8 @@ pub(crate) fn run(common: &Common, args: &Fleet) -> Result<Code> {
     if !inputs.bundles.is_empty() {
         command.stdin(Stdio::piped());
     }
-    let mut child = command
-        .spawn()
-        .with_context(|| format!("cannot start {}", engine.display()))?;
+    let mut child =
+        command.spawn().with_context(|| format!("cannot start {}", engine.display()))?;
     if let Some(pipe) = child.stdin.take() {
         let mut pipe = io::BufWriter::with_capacity(1 << 16, pipe);
         let sent = bundles::each(&inputs.bundles, |line| {
@@ -113,7 +112,10 @@ pub(crate) fn run(common: &Common, args: &Fleet) -> Result<Code> {
         Some(0) => Code::Done,
         Some(2) => Code::Usage,
         Some(3) => Code::Undetermined,
-        _ => bail!("{} did not end by itself ({status}); --memory 256M takes less memory", engine.display()),
+        _ => bail!(
+            "{} did not end by itself ({status}); --memory 256M takes less memory",
+            engine.display()
+        ),
     })
 }
 
@@ -155,7 +157,8 @@ fn engine(args: &Fleet) -> Result<PathBuf> {
     }
     let beside = std::env::current_exe().ok().and_then(|own| Some(own.parent()?.join(ENGINE)));
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let in_path = std::env::split_paths(&path).filter(|dir| dir.is_absolute()).map(|dir| dir.join(ENGINE));
+    let in_path =
+        std::env::split_paths(&path).filter(|dir| dir.is_absolute()).map(|dir| dir.join(ENGINE));
     let found = beside.into_iter().chain(in_path).find(|file| is_program(file));
     found.context(
         "`fleet` needs the program clocksmith-fleet, which is neither beside this one nor in PATH. From \
