@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # All checks of this project: format, lints, docs, tests, the clock, the libraries for C and Python, the
-# formats for configuration tools, the engine for fleets, monitoring with the real programs, licences and advisories, files of
+# formats for configuration tools, the engine for fleets, monitoring with the real programs, licences and
+# advisories, files of
 # virtual machines against libvirt, boots of real kernels and of an installed system, scenarios in running
 # guests, fuzzing,
 # speed.

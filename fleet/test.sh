@@ -51,7 +51,7 @@ PYTHON
 
 echo "-- DuckDB"
 if "$python" -m venv "$work/env" >"$work/said" 2>&1; then
-    if "$work/env/bin/python" -m pip --disable-pip-version-check --quiet install 'duckdb>=1.1,<2'; then
+    if "$work/env/bin/python" -m pip --disable-pip-version-check --quiet install 'duckdb>=1.1,<3'; then
         "$work/env/bin/python" compare.py "$engine" "$work/tables"
     else
         missing+=("duckdb (pip cannot fetch it)")
