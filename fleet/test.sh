@@ -39,7 +39,7 @@ engine=$work/bin/clocksmith-fleet
 echo "-- $hosts made-up hosts"
 "$engine" --generate "$hosts" >"$work/fleet.jsonl"
 # Little memory: what does not fit goes to disk, and nothing changes.
-"$clocksmith" fleet "$work/fleet.jsonl" --out "$work/tables" --memory 32M --json >"$work/small.json"
+"$clocksmith" fleet "$work/fleet.jsonl" --out "$work/tables" --memory 64M --json >"$work/small.json"
 "$clocksmith" fleet "$work/tables" --json >"$work/large.json"
 "$python" - "$work/small.json" "$work/large.json" "$hosts" <<'PYTHON' || fail "another answer with little memory"
 import json, sys

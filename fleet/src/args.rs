@@ -21,7 +21,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Ask this instead of the report: any SELECT on hosts, causes, remedies
-    #[arg(long, value_name = "QUERY")]
+    #[arg(long, value_name = "QUERY", allow_hyphen_values = true)]
     pub(crate) sql: Option<String>,
     /// Print the definitions of the tables, with what the columns mean
     #[arg(long = "tables")]
@@ -71,8 +71,8 @@ fn bytes(text: &str) -> Result<usize, String> {
     };
     let number: Option<usize> = digits.parse().ok();
     match number.and_then(|number| number.checked_mul(unit)) {
-        Some(bytes) if bytes >= 16 << 20 => Ok(bytes),
-        Some(_) => Err("less than 16M, with which no query can be run".to_owned()),
+        Some(bytes) if bytes >= 64 << 20 => Ok(bytes),
+        Some(_) => Err("less than 64M, with which not every query can be run".to_owned()),
         None => Err("it is no number of bytes, such as 256M or 4G".to_owned()),
     }
 }

@@ -27,7 +27,11 @@ impl Engine {
             .with_memory_pool(Arc::new(FairSpillPool::new(memory)))
             .build_arc()
             .context("cannot prepare the engine")?;
-        let context = SessionContext::new_with_config_rt(SessionConfig::new(), runtime);
+        // What is kept for merging sorted runs is taken for each sort at once; the default of 10 MiB would
+        // leave nothing of little memory.
+        let config =
+            SessionConfig::new().with_sort_spill_reservation_bytes((memory / 64).min(10 << 20));
+        let context = SessionContext::new_with_config_rt(config, runtime);
         for table in [HOSTS.name, CAUSES.name, REMEDIES.name] {
             let mut files = Vec::new();
             for directory in directories {

@@ -109,7 +109,7 @@ fn changes(out: &mut String, report: &FleetReport, look: Look) {
     }
     out.push_str(&wrap(
         "hosts: where it is the first that is not refused and answers the gravest cause; alone: where \
-         nothing else is wrong. clocksmith explain ID says what it is.",
+         nothing else is wrong. `clocksmith explain ID` says what it is.",
         "  ",
         "  ",
     ));
@@ -140,20 +140,26 @@ fn by(out: &mut String, title: &str, groups: &Groups, look: Look) {
     let _ = writeln!(out, "\n{}", look.bold(&format!("By {}", title.to_lowercase())));
     let _ = writeln!(
         out,
-        "{:<25} {:>8} {:>8} {:>7} {:>7} {:>7}  example",
+        "{:<24} {:>7} {:>7} {:>7} {:>6} {:>7}  example",
         "", "hosts", "ok", "slow", "wrong", "unknown"
     );
     for group in &groups.groups {
+        let name = group.name.as_deref().unwrap_or("(not known)");
+        // A long name has a line of its own: two processors may differ in the last letter.
+        let long = name.chars().count() > 24;
+        if long {
+            out.push_str(&wrap(name, "", "  "));
+        }
         let _ = writeln!(
             out,
-            "{:<25} {:>8} {:>8} {:>7} {:>7} {:>7}  {}",
-            cut(group.name.as_deref().unwrap_or("(not known)"), 25),
+            "{:<24} {:>7} {:>7} {:>7} {:>6} {:>7}  {}",
+            if long { "" } else { name },
             group.hosts,
             group.ok,
             group.slow,
             group.untrustworthy,
             group.unknown,
-            cut(&group.example, 11)
+            cut(&group.example, 15)
         );
     }
     more(out, 0, groups.more);

@@ -38,7 +38,7 @@ pub(crate) struct Fleet {
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Ask this instead of the report: any SELECT on hosts, causes, remedies
-    #[arg(long, value_name = "QUERY")]
+    #[arg(long, value_name = "QUERY", allow_hyphen_values = true)]
     sql: Option<String>,
     /// With --sql: print comma-separated values
     #[arg(long, requires = "sql", conflicts_with = "json")]
