@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # All checks of this project: format, lints, docs, tests, the book, the clock, the libraries for C and Python, the
-# formats for configuration tools, monitoring with the real programs, licences and advisories, files of
-# virtual machines against libvirt, boots of real kernels and of an installed system, scenarios in running
-# guests, alerts of a Prometheus about a guest, fuzzing, speed.
+# formats for configuration tools, the engine for fleets, monitoring with the real programs, licences and
+# advisories, files of virtual machines against libvirt, boots of real kernels and of an installed system, scenarios
+# in running guests, alerts of a Prometheus about a guest, fuzzing, speed.
 #
 #   ./test.sh            everything (40 minutes on two busy cores)
 #   ./test.sh clippy     one step, or several, by name
@@ -82,6 +82,7 @@ licences() {
     fi
     cargo deny --locked check licenses bans sources
     cargo deny --locked --manifest-path python/Cargo.toml --config deny.toml check licenses bans sources
+    cargo deny --locked --manifest-path fleet/Cargo.toml --config deny.toml check licenses bans sources
 }
 
 # The database of advisories is a git repository, which not every network reaches.
@@ -113,7 +114,7 @@ fuzz() {
     fi
     local target
     for target in log bundle cpuid cmdline acpi http who boot_files vm_libvirt vm_qemu vm_yaml vm_proxmox \
-        vm_migrate vm_vbox vm_vmx vm_xl vm_json vm_persist; do
+        vm_migrate vm_vbox vm_vmx vm_xl vm_json vm_persist fleet; do
         if ! fuzz/run "$target" "$fuzz_seconds" >"$log/fuzz" 2>&1; then
             tail -n 100 "$log/fuzz"
             echo "fuzz $target: failed"
@@ -445,8 +446,8 @@ servers() {
     script testbed/servers.sh --source acpi_pm
 }
 
-all=(fmt clippy doc test book clock c python formats watch licences advisories vm boots scenarios sweep who disk fix
-    alert fuzz speed)
+all=(fmt clippy doc test book clock c python formats fleet watch licences advisories vm boots scenarios sweep who disk
+    fix alert fuzz speed)
 for name in "${@:-${all[@]}}"; do
     case $name in
     fmt) step fmt cargo fmt --all --check ;;
@@ -458,6 +459,7 @@ for name in "${@:-${all[@]}}"; do
     c) step c script crates/clock-c/test.sh --bench ;;
     python) step python script python/test.sh --bench ;;
     formats) step formats script crates/change/test.sh ;;
+    fleet) step fleet script fleet/test.sh ;;
     watch) step watch watch ;;
     licences) step licences licences ;;
     advisories) step advisories advisories ;;

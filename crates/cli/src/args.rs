@@ -65,6 +65,9 @@ pub(crate) enum Verb {
     Watch(Box<Watch>),
     /// Put everything that `why` needs into one file, to send to somebody
     Collect(Collect),
+    /// Reports of many machines: groups, outliers, what one change would fix, SQL
+    #[command(long_about = crate::verbs::fleet::HELP)]
+    Fleet(crate::verbs::fleet::Fleet),
     /// What reading the time costs here, by every way there is
     Bench(Box<Bench>),
     /// Shows what would fix it; makes it so with --apply, takes it back with --undo
@@ -98,6 +101,9 @@ pub(crate) struct Why {
     /// Write one self-contained page to this file as well; `-` is standard output, and then no text
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
+    /// With --json: the machine's name, by which `fleet` knows it
+    #[arg(long, value_name = "NAME")]
+    pub(crate) host_name: Option<String>,
 }
 
 /// Options of `predict`.

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result, anyhow, bail};
 use clocksmith_facts::log::{KernelLog, LogError};
+use clocksmith_facts::tree::bundle::Manifest;
 use clocksmith_facts::tree::{BundleError, BundleTree, DirTree, LiveTree};
 use clocksmith_facts::{Facts, Origin, Why, collect, log};
 use std::fs::File;
@@ -76,14 +77,26 @@ fn from_root(dir: &Path) -> Result<Facts> {
     )
 }
 
+/// The facts of a bundle, and what it says of itself.
+pub(crate) fn bundle(path: &Path) -> Result<(Facts, Option<Manifest>)> {
+    let (mut facts, manifest) = read_bundle(path)?;
+    log::complete(&mut facts);
+    Ok((facts, manifest))
+}
+
 fn from_bundle(path: &Path) -> Result<Facts> {
+    read_bundle(path).map(|(facts, _)| facts)
+}
+
+fn read_bundle(path: &Path) -> Result<(Facts, Option<Manifest>)> {
     let tree = BundleTree::open(path).map_err(|error| match error {
         // These name the file themselves.
         BundleError::Read { .. } | BundleError::NotTar(_) => anyhow!(error),
         _ => anyhow!(error).context(format!("cannot use {} as a bundle", path.display())),
     });
     let tree = tree.map_err(|error| anyhow!("{error:#}. `clocksmith collect` writes bundles"))?;
-    Ok(collect::collect(&tree, Origin::Bundle(path.display().to_string())))
+    let facts = collect::collect(&tree, Origin::Bundle(path.display().to_string()));
+    Ok((facts, tree.manifest().cloned()))
 }
 
 fn from_log(path: &Path) -> Result<Facts> {

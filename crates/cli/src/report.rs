@@ -12,6 +12,7 @@ use clocksmith_diagnose::diagnosis::MissingFact;
 use clocksmith_diagnose::explain::Explanation;
 use clocksmith_diagnose::{Cause, Confidence, Diagnosis, Read, Remedy, Verdict};
 use clocksmith_facts::Facts;
+use clocksmith_facts::tree::bundle::Manifest;
 use clocksmith_kernel::Expectation;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -27,6 +28,10 @@ pub(crate) struct WhyReport {
     pub(crate) confidence: Confidence,
     /// The answer in one sentence.
     pub(crate) headline: String,
+    /// The machine's name, for `fleet`: of a bundle, or as `--host-name` gives it.
+    pub(crate) host: Option<String>,
+    /// When the facts were taken, in UTC (`2026-01-02T03:04:05Z`); bundles have it.
+    pub(crate) taken_at: Option<String>,
     /// What is in use.
     pub(crate) clocksource: Clocksource,
     /// What the model of this kernel expects.
@@ -174,6 +179,12 @@ impl WhyReport {
         self.schema
     }
 
+    /// Says whose bundle it is.
+    pub(crate) fn named(mut self, manifest: Option<Manifest>) -> Self {
+        (self.host, self.taken_at) = manifest.map(|m| (m.hostname, m.time)).unzip();
+        self
+    }
+
     /// Builds the document.
     pub(crate) fn new(
         facts: &Facts,
@@ -186,6 +197,8 @@ impl WhyReport {
             verdict: diagnosis.verdict,
             confidence: diagnosis.confidence,
             headline: diagnosis.headline,
+            host: None,
+            taken_at: None,
             clocksource: Clocksource {
                 current: diagnosis.current.name,
                 available: diagnosis.available,
@@ -417,6 +430,7 @@ mod tests {
             ("clocksmith.why.v1", schemars::schema_for!(WhyReport)),
             ("clocksmith.predict.v1", schemars::schema_for!(PredictReport)),
             ("clocksmith.collect.v1", schemars::schema_for!(CollectReport)),
+            ("clocksmith.fleet.v1", schemars::schema_for!(clocksmith_fleet::report::FleetReport)),
             ("clocksmith.fix.v1", schemars::schema_for!(fix::FixReport)),
             ("clocksmith.verify.v1", schemars::schema_for!(crate::verify::report::VerifyReport)),
             ("clocksmith.vm-lint.v1", schemars::schema_for!(vm::LintReport)),

@@ -5,6 +5,7 @@ pub(crate) mod check;
 mod collect;
 mod explain;
 mod fix;
+pub(crate) mod fleet;
 mod predict;
 mod run;
 mod verify;
@@ -27,6 +28,7 @@ pub(crate) fn run(args: Args) -> Result<Code> {
         Some(Verb::Check(check)) => check::run(&args.common, &check),
         Some(Verb::Watch(watch)) => watch::run(&args.common, &watch),
         Some(Verb::Collect(collect)) => collect::run(&args.common, &collect),
+        Some(Verb::Fleet(fleet)) => fleet::run(&args.common, &fleet),
         Some(Verb::Bench(bench)) => bench::run(&args.common, &bench),
         Some(Verb::Fix(fix)) => fix::run(&args.common, &fix),
         Some(Verb::Vm(vm)) => vm::run(&args.common, &vm),

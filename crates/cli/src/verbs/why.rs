@@ -19,7 +19,10 @@ pub(crate) fn run(common: &Common, why: &Why) -> Result<Code> {
         bundle: why.bundle.as_deref(),
         log: why.log.as_deref(),
     };
-    let facts = gather::facts(from)?;
+    let (facts, manifest) = match &why.bundle {
+        Some(bundle) => gather::bundle(bundle)?,
+        None => (gather::facts(from)?, None),
+    };
     let machine = Machine::of(&facts);
     let expectation = predict(&machine);
     // Only the machine that runs this program can be measured.
@@ -32,7 +35,10 @@ pub(crate) fn run(common: &Common, why: &Why) -> Result<Code> {
         Verdict::Unknown => Code::Undetermined,
         _ => Code::Done,
     };
-    let mut report = WhyReport::new(&facts, &expectation, diagnosis, counter_ns);
+    let mut report = WhyReport::new(&facts, &expectation, diagnosis, counter_ns).named(manifest);
+    if why.host_name.is_some() {
+        report.host.clone_from(&why.host_name);
+    }
     if common.verbose {
         report.facts = Some(serde_json::to_value(&facts)?);
     }

@@ -1,0 +1,92 @@
+//! What was given: bundles, and what the engine reads itself.
+
+use anyhow::{Context, Result, bail};
+use clocksmith_fleet::documents::{Shape, shape};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Directories in directories; `fetch` of Ansible makes four of them.
+const DEPTH: usize = 16;
+
+/// Inputs, in the order in which they were given; directories sorted.
+#[derive(Debug, Default)]
+pub(super) struct Inputs {
+    /// What `collect` wrote.
+    pub(super) bundles: Vec<PathBuf>,
+    /// Documents, and directories of tables.
+    pub(super) others: Vec<PathBuf>,
+}
+
+/// Finds them. What is not readable inside a directory is left to whoever reads it, and is counted there.
+pub(super) fn find(given: &[PathBuf]) -> Result<Inputs> {
+    let mut inputs = Inputs::default();
+    for path in given {
+        if path == Path::new("-") {
+            inputs.others.push(path.clone());
+        } else if path.is_dir() {
+            let before = inputs.bundles.len() + inputs.others.len();
+            directory(path, DEPTH, &mut inputs)?;
+            if inputs.bundles.len() + inputs.others.len() == before {
+                bail!("{} is a directory without files", path.display());
+            }
+        } else {
+            let begin = begin(path).with_context(|| format!("cannot read {}", path.display()))?;
+            inputs.add(path.clone(), &begin)?;
+        }
+    }
+    let standard = inputs.others.iter().filter(|path| *path == Path::new("-")).count();
+    if standard > 0 && (standard > 1 || !inputs.bundles.is_empty()) {
+        bail!(
+            "standard input can be given once, and not together with bundles; write it to a file"
+        );
+    }
+    Ok(inputs)
+}
+
+impl Inputs {
+    fn add(&mut self, path: PathBuf, begin: &[u8]) -> Result<()> {
+        match shape(begin) {
+            Shape::Packed => self.bundles.push(path),
+            Shape::Lines | Shape::Whole => self.others.push(path),
+            Shape::Parquet => {
+                let dir = path.parent().unwrap_or(Path::new(".")).display();
+                bail!("{} is one table; give the directory with all three: {dir}", path.display());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn begin(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut begin = Vec::new();
+    File::open(path)?.take(512).read_to_end(&mut begin)?;
+    Ok(begin)
+}
+
+/// Symbolic links to directories are not followed: they may lead back.
+fn directory(dir: &Path, depth: usize, inputs: &mut Inputs) -> Result<()> {
+    if dir.join("hosts.parquet").is_file() {
+        inputs.others.push(dir.to_owned());
+        return Ok(());
+    }
+    let entries = std::fs::read_dir(dir)
+        .and_then(Iterator::collect::<std::io::Result<Vec<_>>>)
+        .with_context(|| format!("cannot list {}", dir.display()))?;
+    let mut entries: Vec<_> =
+        entries.into_iter().map(|entry| (entry.path(), entry.file_type())).collect();
+    entries.sort_by(|a, b| a.0.cmp(&b.0));
+    for (path, kind) in entries {
+        if kind.as_ref().is_ok_and(std::fs::FileType::is_dir) {
+            if depth == 0 {
+                bail!("{} is deeper than {DEPTH} directories", path.display());
+            }
+            directory(&path, depth - 1, inputs)?;
+        } else if path.is_file() {
+            // Without its beginning it is passed on, and the reason why it cannot be read is told there.
+            let begin = begin(&path).unwrap_or_default();
+            inputs.add(path, &begin)?;
+        }
+    }
+    Ok(())
+}

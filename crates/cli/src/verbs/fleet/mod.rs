@@ -1,0 +1,192 @@
+//! `fleet`: the reports of many machines. Bundles become documents here, as `why --bundle` makes them;
+//! the tables, the queries and the report are those of a program of its own, `clocksmith-fleet`, to
+//! which the documents go by a pipe. So this program stays small.
+
+mod bundles;
+mod inputs;
+
+use crate::args::Common;
+use crate::exit::Code;
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use inputs::Inputs;
+use std::ffi::OsString;
+use std::io::{self, Write, stdout};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+pub(crate) const HELP: &str = "\
+Reports of many machines: hosts by verdict, cause, clocksource, hardware, kernel and hypervisor; hosts \
+that differ from those that are like them; what one change would answer on how many hosts; groups of \
+hosts among which guests can move with their TSC; and SQL on all of it.\n\nINPUT is a bundle that \
+`clocksmith collect` wrote, documents of `clocksmith why --json` (one a line, or a file each; `-` is \
+standard input), a directory of such files, or a directory of tables that --out wrote. Of several \
+reports of one host the first one counts; bundles come first.\n\nIt needs the program clocksmith-fleet \
+beside this one or in PATH. --lines does not.\n\nExit codes: 0 done, 2 wrong usage or no usable input, 3 \
+nothing is known of any host.";
+
+/// The program that has the engine.
+const ENGINE: &str = "clocksmith-fleet";
+
+/// Options of `fleet`.
+#[derive(Args, Debug, Clone)]
+pub(crate) struct Fleet {
+    /// Bundles, documents, tables, or directories of these
+    #[arg(value_name = "INPUT", required_unless_present_any = ["tables", "show_sql"])]
+    inputs: Vec<PathBuf>,
+    /// Write the tables into this directory: hosts, causes and remedies (.parquet)
+    #[arg(short, long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Ask this instead of the report: any SELECT on hosts, causes, remedies
+    #[arg(long, value_name = "QUERY", allow_hyphen_values = true)]
+    sql: Option<String>,
+    /// With --sql: print comma-separated values
+    #[arg(long, requires = "sql", conflicts_with = "json")]
+    csv: bool,
+    /// Rows of each list [default: 12; with --json 1000]
+    #[arg(long, value_name = "N")]
+    rows: Option<usize>,
+    /// Memory for queries, such as 256M or 4G [default: 512M]; what needs more goes to disk
+    #[arg(long, value_name = "BYTES")]
+    memory: Option<String>,
+    /// Print the definitions of the tables, with what the columns mean
+    #[arg(long)]
+    tables: bool,
+    /// Print the queries of the report
+    #[arg(long)]
+    show_sql: bool,
+    /// Only print the documents of bundles, one a line
+    #[arg(long, conflicts_with_all = ["out", "sql", "rows", "memory", "tables", "show_sql"])]
+    lines: bool,
+    /// The program with the engine, if it is not beside this one or in PATH
+    #[arg(long, value_name = "FILE", hide = true)]
+    engine: Option<PathBuf>,
+}
+
+pub(crate) fn run(common: &Common, args: &Fleet) -> Result<Code> {
+    if common.root.is_some() {
+        bail!("--root is one machine; `fleet` takes bundles and documents of many");
+    }
+    let inputs = inputs::find(&args.inputs)?;
+    if args.lines {
+        return lines(&inputs);
+    }
+    let engine = engine(args)?;
+    let mut command = Command::new(&engine);
+    command.args(options(common, args));
+    // Names of inputs by a file: a fleet has more of them than a command line holds.
+    let mut list = tempfile::NamedTempFile::new().context("cannot write a list of the inputs")?;
+    if !inputs.bundles.is_empty() {
+        list.write_all(b"-\0")?;
+    }
+    for input in &inputs.others {
+        use std::os::unix::ffi::OsStrExt;
+        list.write_all(input.as_os_str().as_bytes())?;
+        list.write_all(b"\0")?;
+    }
+    list.flush()?;
+    command.arg("--files-from").arg(list.path());
+    if !inputs.bundles.is_empty() {
+        command.stdin(Stdio::piped());
+    }
+    let mut child =
+        command.spawn().with_context(|| format!("cannot start {}", engine.display()))?;
+    if let Some(pipe) = child.stdin.take() {
+        let mut pipe = io::BufWriter::with_capacity(1 << 16, pipe);
+        let sent = bundles::each(&inputs.bundles, |line| {
+            serde_json::to_writer(&mut pipe, &line).map_err(io::Error::from)?;
+            pipe.write_all(b"\n")
+        });
+        match sent.and_then(|()| pipe.flush()) {
+            // It has ended early, and said why.
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                drop(pipe);
+                let _ = child.wait();
+                return Err(error).with_context(|| format!("cannot write to {}", engine.display()));
+            }
+            _ => {}
+        }
+    }
+    let status = child.wait().with_context(|| format!("cannot wait for {}", engine.display()))?;
+    Ok(match status.code() {
+        Some(0) => Code::Done,
+        Some(2) => Code::Usage,
+        Some(3) => Code::Undetermined,
+        _ => bail!(
+            "{} did not end by itself ({status}); --memory 256M takes less memory",
+            engine.display()
+        ),
+    })
+}
+
+/// The options that the engine has, too.
+fn options(common: &Common, args: &Fleet) -> Vec<OsString> {
+    let mut out: Vec<OsString> = Vec::new();
+    for (given, option) in [
+        (common.json, "--json"),
+        (common.quiet, "--quiet"),
+        (common.no_color, "--no-color"),
+        (args.csv, "--csv"),
+        (args.tables, "--tables"),
+        (args.show_sql, "--show-sql"),
+    ] {
+        if given {
+            out.push(option.into());
+        }
+    }
+    // With `=`, a value may begin with a dash.
+    let mut with = |option: &str, value: Option<OsString>| {
+        if let Some(value) = value {
+            let mut word = OsString::from(option);
+            word.push("=");
+            word.push(value);
+            out.push(word);
+        }
+    };
+    with("--out", args.out.clone().map(Into::into));
+    with("--sql", args.sql.clone().map(Into::into));
+    with("--rows", args.rows.map(|rows| rows.to_string().into()));
+    with("--memory", args.memory.clone().map(Into::into));
+    out
+}
+
+/// Beside this program, else in PATH.
+fn engine(args: &Fleet) -> Result<PathBuf> {
+    if let Some(engine) = &args.engine {
+        return Ok(engine.clone());
+    }
+    let beside = std::env::current_exe().ok().and_then(|own| Some(own.parent()?.join(ENGINE)));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let in_path =
+        std::env::split_paths(&path).filter(|dir| dir.is_absolute()).map(|dir| dir.join(ENGINE));
+    let found = beside.into_iter().chain(in_path).find(|file| is_program(file));
+    found.context(
+        "`fleet` needs the program clocksmith-fleet, which is neither beside this one nor in PATH. From \
+         the source: cargo install --locked --path fleet. (`fleet --lines` prints documents without it)",
+    )
+}
+
+fn is_program(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    file.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+/// The documents of bundles, one a line.
+fn lines(inputs: &Inputs) -> Result<Code> {
+    if let Some(other) = inputs.others.first() {
+        bail!("{} is no bundle; --lines makes documents of bundles", other.display());
+    }
+    let mut out = io::BufWriter::new(stdout().lock());
+    let mut good = 0;
+    bundles::each(&inputs.bundles, |line| {
+        if let Some(error) = &line.error {
+            eprintln!("clocksmith: {}: {error}", line.input);
+            return Ok(());
+        }
+        good += 1;
+        serde_json::to_writer(&mut out, &line.document).map_err(io::Error::from)?;
+        out.write_all(b"\n")
+    })?;
+    out.flush()?;
+    Ok(if good > 0 { Code::Done } else { Code::Usage })
+}

@@ -1,0 +1,170 @@
+//! `fleet` up to the engine: a script in its place writes down what it is given. The engine itself is
+//! tested where it lives, and both together by `fleet/test.sh`.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use serde_json::Value;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+fn clocksmith(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_clocksmith"));
+    command.args(args).stdin(Stdio::null()).output().unwrap()
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// A bundle of a machine that is a fixture.
+fn bundle(dir: &Path, name: &str) -> PathBuf {
+    let path = dir.join(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let root =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/boots/linux-7.3-tsc-unstable/root");
+    let out = clocksmith(&["collect", "--root", root, "--output", text(&path)]);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    path
+}
+
+/// An engine that keeps its words, its list of inputs and what comes by the pipe, and ends with `code`.
+fn engine(dir: &Path, code: u8) -> PathBuf {
+    let path = dir.join("engine");
+    let script = format!(
+        "#!/bin/sh\ncd '{}'\nprintf '%s\\n' \"$@\" >words\nfor last; do :; done\ntr '\\0' '\\n' <\"$last\" >list\n\
+         cat >pipe\nexit {code}\n",
+        text(dir)
+    );
+    std::fs::write(&path, script).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+fn read(dir: &Path, name: &str) -> String {
+    std::fs::read_to_string(dir.join(name)).unwrap()
+}
+
+#[test]
+fn bundles_go_by_the_pipe_as_documents_and_the_rest_by_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = dir.path();
+    // In directories of directories, in the order of their names, with one that is cut off.
+    bundle(at, "in/b/two.tar.gz");
+    bundle(at, "in/a/one.tar.gz");
+    std::fs::write(at.join("in/c.tar.gz"), b"\x1f\x8b\x08\x00").unwrap();
+    std::fs::write(at.join("in/docs.jsonl"), "{}\n").unwrap();
+    let engine = engine(at, 0);
+    let input = at.join("in");
+    let args = ["fleet", text(&input), "--engine", text(&engine), "--rows", "7", "--json"];
+    let out = clocksmith(&[&args[..], &["--sql", "-- x\nSELECT 1", "--memory", "64M"]].concat());
+    assert_eq!(out.status.code(), Some(0), "{}", String::from_utf8_lossy(&out.stderr));
+    let words = read(at, "words");
+    for word in ["--json\n", "--rows=7\n", "--memory=64M\n", "--sql=-- x\nSELECT 1\n"] {
+        assert!(words.contains(word), "{words}");
+    }
+    assert_eq!(read(at, "list"), format!("-\n{}\n", text(&input.join("docs.jsonl"))));
+    let lines: Vec<Value> =
+        read(at, "pipe").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let inputs: Vec<&str> = lines.iter().map(|line| line["input"].as_str().unwrap()).collect();
+    assert!(
+        inputs[0].ends_with("a/one.tar.gz")
+            && inputs[1].ends_with("b/two.tar.gz")
+            && inputs[2].ends_with("c.tar.gz"),
+        "{inputs:?}"
+    );
+    // The same document as that of `why --bundle`.
+    let why = clocksmith(&["why", "--json", "--bundle", inputs[0]]);
+    assert_eq!(lines[0]["document"], serde_json::from_slice::<Value>(&why.stdout).unwrap());
+    assert!(lines[0]["document"]["taken_at"].is_string());
+    assert!(lines[2]["error"].as_str().unwrap().contains("bundle"), "{}", lines[2]);
+}
+
+#[test]
+fn the_engine_decides_how_it_ends() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("a.jsonl");
+    std::fs::write(&file, "{}\n").unwrap();
+    for code in [0, 2, 3] {
+        let engine = engine(dir.path(), code);
+        let out = clocksmith(&["fleet", text(&file), "--engine", text(&engine)]);
+        assert_eq!(out.status.code(), Some(i32::from(code)));
+    }
+    let out = clocksmith(&["fleet", text(&file), "--engine", "/nonexistent"]);
+    assert_eq!(out.status.code(), Some(2));
+}
+
+/// An engine that does not want all of it is no hang and no broken pipe of ours.
+#[test]
+fn an_engine_that_ends_early_is_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let one = bundle(dir.path(), "one.tar.gz");
+    let engine = dir.path().join("engine");
+    std::fs::write(&engine, "#!/bin/sh\nexec <&-\nexit 2\n").unwrap();
+    std::fs::set_permissions(&engine, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut args = vec!["fleet", "--engine", text(&engine)];
+    args.extend(std::iter::repeat_n(text(&one), 40));
+    let out = clocksmith(&args);
+    assert_eq!((out.status.code(), out.stderr.len()), (Some(2), 0));
+}
+
+#[test]
+fn without_the_engine_it_says_what_to_install() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("a.jsonl");
+    std::fs::write(&file, "{}\n").unwrap();
+    // Alone in a directory, as it may lie beside an engine that was built.
+    let alone = dir.path().join("clocksmith");
+    std::fs::copy(env!("CARGO_BIN_EXE_clocksmith"), &alone).unwrap();
+    let out =
+        Command::new(&alone).arg("fleet").arg(&file).env("PATH", "/nonexistent").output().unwrap();
+    assert_eq!(out.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&out.stderr).contains("cargo install --locked --path fleet"));
+}
+
+#[test]
+fn lines_are_documents_and_need_no_engine() {
+    let dir = tempfile::tempdir().unwrap();
+    let good = bundle(dir.path(), "good.tar.gz");
+    let bad = dir.path().join("bad.tar.gz");
+    std::fs::write(&bad, b"\x1f\x8b\x08\x00").unwrap();
+    let out = clocksmith(&["fleet", "--lines", text(&bad), text(&good)]);
+    assert_eq!(out.status.code(), Some(0));
+    let lines = String::from_utf8(out.stdout).unwrap();
+    assert_eq!(lines.lines().count(), 1);
+    let document: Value = serde_json::from_str(&lines).unwrap();
+    assert_eq!(document["schema"], "clocksmith.why.v1");
+    assert!(document["host"].is_string());
+    assert!(String::from_utf8_lossy(&out.stderr).contains("bad.tar.gz"));
+    assert_eq!(clocksmith(&["fleet", "--lines", text(&bad)]).status.code(), Some(2));
+}
+
+#[test]
+fn what_cannot_be_an_input_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = engine(dir.path(), 0);
+    let empty = dir.path().join("empty");
+    std::fs::create_dir(&empty).unwrap();
+    let parquet = dir.path().join("x.parquet");
+    std::fs::write(&parquet, "PAR1....").unwrap();
+    for (input, says) in [
+        (text(&empty), "without files"),
+        (text(&parquet), "one table"),
+        ("/nonexistent", "cannot read"),
+    ] {
+        let out = clocksmith(&["fleet", input, "--engine", text(&engine)]);
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert_eq!(out.status.code(), Some(2));
+        assert!(said.contains(says), "{said}");
+    }
+    assert_eq!(clocksmith(&["fleet", "--root", "/", "-"]).status.code(), Some(2));
+}
+
+#[test]
+fn a_name_is_in_the_document_only_when_it_is_asked_for() {
+    let document = |args: &[&str]| -> Value {
+        let args = [&["why", "--json", "--no-measure"], args].concat();
+        serde_json::from_slice(&clocksmith(&args).stdout).unwrap()
+    };
+    assert_eq!(document(&[])["host"], Value::Null);
+    assert_eq!(document(&["--host-name", "web1"])["host"], "web1");
+}

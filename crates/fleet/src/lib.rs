@@ -1,0 +1,19 @@
+//! The reports of many machines, without an engine: what a line holds, and what it becomes.
+//!
+//! What lives here: the splitter of inputs into documents ([`documents`]), the document of `why` as far
+//! as it is needed ([`document`]), the rows that it becomes ([`row`]) and the tables that they make
+//! ([`table`]), what is counted while reading ([`intake`]), the groups that are not SQL ([`migration`]),
+//! the report ([`report`]) and its text ([`render`]), and made-up fleets for tests ([`generate`]).
+//!
+//! What must not live here: files, threads, an engine for queries (`fleet/` at the top has them), rules
+//! about clocks.
+
+pub mod document;
+pub mod documents;
+pub mod generate;
+pub mod intake;
+pub mod migration;
+pub mod render;
+pub mod report;
+pub mod row;
+pub mod table;

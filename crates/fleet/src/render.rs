@@ -1,0 +1,273 @@
+//! The report as text of 80 columns.
+
+use crate::report::{FleetReport, Groups, Input, Like};
+use std::fmt::Write;
+
+/// Width of the text.
+const WIDTH: usize = 80;
+
+/// How a text is shown.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Look {
+    /// With the escape sequences of a terminal.
+    pub colour: bool,
+    /// The answer only.
+    pub quiet: bool,
+}
+
+impl Look {
+    fn bold(self, text: &str) -> String {
+        if self.colour { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() }
+    }
+}
+
+/// The whole report.
+#[must_use]
+pub fn page(report: &FleetReport, look: Look) -> String {
+    let mut out = look.bold(wrap(&report.headline, "", "").trim_end());
+    out.push('\n');
+    if look.quiet {
+        return out;
+    }
+    out.push_str(&input(&report.input));
+    if let Some(tables) = &report.tables {
+        let text = format!("tables written to {tables}: hosts, causes, remedies (.parquet)");
+        out.push_str(&wrap(&text, "  ", "    "));
+    }
+    if report.hosts == 0 {
+        return out;
+    }
+    changes(&mut out, report, look);
+    causes(&mut out, report, look);
+    for (title, groups) in [
+        ("Verdict", &report.verdicts),
+        ("Clocksource", &report.clocksources),
+        ("Hypervisor", &report.hypervisors),
+        ("Kernel", &report.kernels),
+        ("Processor", &report.hardware),
+    ] {
+        by(&mut out, title, groups, look);
+    }
+    outliers(&mut out, report, look);
+    migration(&mut out, report, look);
+    out
+}
+
+/// What could not be used.
+#[must_use]
+pub fn input(input: &Input) -> String {
+    let mut out = String::new();
+    if input.rejected > 0 {
+        let _ = writeln!(
+            out,
+            "  {} of {} documents could not be used:",
+            input.rejected, input.documents
+        );
+        for reject in input.rejects.iter().take(5) {
+            out.push_str(&wrap(&format!("{}: {}", reject.place, reject.why), "    ", "      "));
+        }
+        more(&mut out, 4, input.rejected.saturating_sub(input.rejects.len().min(5) as u64));
+    }
+    if input.duplicates > 0 {
+        let names: Vec<&str> = input.duplicate_hosts.iter().take(3).map(String::as_str).collect();
+        let text = format!(
+            "{} more reports of hosts that had one already; the first one of each host counts. Such as \
+             {}",
+            input.duplicates,
+            names.join(", ")
+        );
+        out.push_str(&wrap(text.trim_end_matches(". Such as "), "  ", "    "));
+    }
+    out
+}
+
+fn changes(out: &mut String, report: &FleetReport, look: Look) {
+    if report.changes.changes.is_empty() && report.changes.without == 0 {
+        return;
+    }
+    let _ = writeln!(out, "\n{}", look.bold("What one change would answer"));
+    let _ = writeln!(
+        out,
+        "{:<24} {:<10} {:>9} {:>9} {:>9}  example",
+        "change", "where", "hosts", "alone", "refused"
+    );
+    for change in &report.changes.changes {
+        let _ = writeln!(
+            out,
+            "{:<24} {:<10} {:>9} {:>9} {:>9}  {}",
+            cut(&change.remedy, 24),
+            cut(&change.layer, 10),
+            change.hosts,
+            change.alone,
+            change.refused,
+            cut(&change.example, 14)
+        );
+    }
+    more(out, 0, report.changes.more);
+    if report.changes.without > 0 {
+        let _ = writeln!(out, "{:<35} {:>9}", "(none is advised)", report.changes.without);
+    }
+    out.push_str(&wrap(
+        "hosts: where it is the first that is not refused and answers the gravest cause; alone: where \
+         nothing else is wrong. `clocksmith explain ID` says what it is.",
+        "  ",
+        "  ",
+    ));
+}
+
+fn causes(out: &mut String, report: &FleetReport, look: Look) {
+    if report.causes.groups.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n{}", look.bold("By cause"));
+    let _ =
+        writeln!(out, "{:<32} {:<9} {:>9} {:>10}  example", "", "severity", "hosts", "gravest on");
+    for cause in &report.causes.groups {
+        let _ = writeln!(
+            out,
+            "{:<32} {:<9} {:>9} {:>10}  {}",
+            cut(&cause.cause, 32),
+            cause.severity,
+            cause.hosts,
+            cause.gravest_on,
+            cut(&cause.example, 15)
+        );
+    }
+    more(out, 0, report.causes.more);
+}
+
+fn by(out: &mut String, title: &str, groups: &Groups, look: Look) {
+    let _ = writeln!(out, "\n{}", look.bold(&format!("By {}", title.to_lowercase())));
+    let _ = writeln!(
+        out,
+        "{:<24} {:>7} {:>7} {:>7} {:>6} {:>7}  example",
+        "", "hosts", "ok", "slow", "wrong", "unknown"
+    );
+    for group in &groups.groups {
+        let name = group.name.as_deref().unwrap_or("(not known)");
+        // A long name has a line of its own: two processors may differ in the last letter.
+        let long = name.chars().count() > 24;
+        if long {
+            out.push_str(&wrap(name, "", "  "));
+        }
+        let _ = writeln!(
+            out,
+            "{:<24} {:>7} {:>7} {:>7} {:>6} {:>7}  {}",
+            if long { "" } else { name },
+            group.hosts,
+            group.ok,
+            group.slow,
+            group.untrustworthy,
+            group.unknown,
+            cut(&group.example, 15)
+        );
+    }
+    more(out, 0, groups.more);
+}
+
+fn outliers(out: &mut String, report: &FleetReport, look: Look) {
+    let found = &report.outliers;
+    if found.choice.is_empty() && found.cost.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n{}", look.bold("Unlike those that are like them"));
+    for outlier in &found.choice {
+        out.push_str(&wrap(&format!("{}: {}", outlier.host, outlier.why), "  ", "    "));
+    }
+    more(out, 2, found.choice_more);
+    for outlier in &found.cost {
+        out.push_str(&wrap(&format!("{}: {}", outlier.host, outlier.why), "  ", "    "));
+    }
+    more(out, 2, found.cost_more);
+}
+
+fn migration(out: &mut String, report: &FleetReport, look: Look) {
+    let found = &report.migration;
+    if found.groups.is_empty() && found.scaling == 0 {
+        return;
+    }
+    let _ = writeln!(out, "\n{}", look.bold("Guests can move, with their TSC as it is, among"));
+    for group in &found.groups {
+        let range = if group.slowest_khz == group.fastest_khz {
+            String::new()
+        } else {
+            format!(" ({} to {})", group.slowest_khz, group.fastest_khz)
+        };
+        let example =
+            group.example.as_deref().map(|host| format!(", as {host}")).unwrap_or_default();
+        let text = format!("{} hosts at {} kHz{range}{example}", group.hosts, group.khz);
+        out.push_str(&wrap(&text, "  ", "    "));
+    }
+    more(out, 2, found.more);
+    for (count, what) in [
+        (found.scaling, "can scale a guest's TSC: they belong to every group"),
+        (found.unfit, "have no invariant TSC: they belong to none"),
+        (found.unknown, "are not known well enough"),
+    ] {
+        if count > 0 {
+            let _ = writeln!(out, "  {count} {what}");
+        }
+    }
+}
+
+/// Who a host is held against, in words.
+#[must_use]
+pub fn like(like: &Like) -> String {
+    let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "not known".to_owned());
+    let on = match like.hypervisor.as_deref() {
+        Some("none") => "on bare metal".to_owned(),
+        Some(name) => format!("on {name}"),
+        None => "on what is not known".to_owned(),
+    };
+    format!("{}, Linux {}, {on}", known(&like.cpu), known(&like.kernel))
+}
+
+/// A cost in nanoseconds, as people write it.
+#[must_use]
+pub fn ns(ns: f64) -> String {
+    match ns {
+        ns if ns < 100.0 => format!("{ns:.1} ns"),
+        ns if ns < 10_000.0 => format!("{ns:.0} ns"),
+        ns => format!("{:.1} us", ns / 1000.0),
+    }
+}
+
+fn more(out: &mut String, indent: usize, count: u64) {
+    if count > 0 {
+        let _ = writeln!(out, "{:indent$}and {count} more (--rows N shows more)", "");
+    }
+}
+
+fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let mut short: String = text.chars().take(width.saturating_sub(1)).collect();
+    short.push('~');
+    short
+}
+
+/// Wraps a paragraph; words longer than the line are left whole.
+fn wrap(text: &str, first: &str, rest: &str) -> String {
+    let mut out = String::from(first);
+    let mut column = first.chars().count();
+    let mut empty = true;
+    for word in text.split_whitespace() {
+        let len = word.chars().count();
+        if !empty && column + 1 + len > WIDTH {
+            out.push('\n');
+            out.push_str(rest);
+            column = rest.chars().count();
+            empty = true;
+        }
+        if !empty {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += len;
+        empty = false;
+    }
+    out.push('\n');
+    out
+}

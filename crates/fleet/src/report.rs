@@ -1,0 +1,270 @@
+//! `clocksmith fleet --json`. Fields are added, never removed or renamed.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Its schema.
+pub const FLEET: &str = "clocksmith.fleet.v1";
+
+/// What is said of many machines.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct FleetReport {
+    /// Always `clocksmith.fleet.v1`.
+    pub schema: &'static str,
+    /// The answer in one sentence.
+    pub headline: String,
+    /// Hosts in the tables.
+    pub hosts: u64,
+    /// What was read.
+    pub input: Input,
+    /// The directory that the tables were written to; null without `--out`.
+    pub tables: Option<String>,
+    /// Hosts by verdict; their names: `ok`, `slow`, `untrustworthy`, `unknown`.
+    pub verdicts: Groups,
+    /// Hosts by the clocksource in use.
+    pub clocksources: Groups,
+    /// Hosts by cause; a host has several.
+    pub causes: Causes,
+    /// Hosts by processor.
+    pub hardware: Groups,
+    /// Hosts by kernel series.
+    pub kernels: Groups,
+    /// Hosts by hypervisor; `none` is bare metal.
+    pub hypervisors: Groups,
+    /// Hosts that differ from those of the same processor, kernel and hypervisor.
+    pub outliers: Outliers,
+    /// What one change would answer.
+    pub changes: Changes,
+    /// Hosts among which guests can move.
+    pub migration: Migration,
+}
+
+/// What was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Input {
+    /// Documents, bad ones among them; 0 where only tables were read.
+    pub documents: u64,
+    /// Documents that could not be used.
+    pub rejected: u64,
+    /// The first of them.
+    pub rejects: Vec<Reject>,
+    /// Documents of hosts that had one already. The first one counts; between tables all count.
+    pub duplicates: u64,
+    /// The first of them.
+    pub duplicate_hosts: Vec<String>,
+}
+
+/// A document that could not be used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Reject {
+    /// `FILE` or `FILE:LINE`.
+    pub place: String,
+    /// Why.
+    pub why: String,
+}
+
+/// Groups, the largest first.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct Groups {
+    /// The largest.
+    pub groups: Vec<Group>,
+    /// How many more there are.
+    pub more: u64,
+}
+
+/// A group of hosts.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Group {
+    /// What they have in common; null is not known.
+    pub name: Option<String>,
+    /// How many.
+    pub hosts: u64,
+    /// Of these: fast, and nothing speaks against it.
+    pub ok: u64,
+    /// Slow.
+    pub slow: u64,
+    /// Time may be wrong.
+    pub untrustworthy: u64,
+    /// The evidence does not say.
+    pub unknown: u64,
+    /// One of them: the first by name.
+    pub example: String,
+}
+
+/// Causes, the most frequent first.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct Causes {
+    /// The most frequent.
+    pub groups: Vec<CauseGroup>,
+    /// How many more there are.
+    pub more: u64,
+}
+
+/// Hosts with one cause.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CauseGroup {
+    /// The cause's id.
+    pub cause: String,
+    /// Its gravest severity.
+    pub severity: String,
+    /// Hosts that have it.
+    pub hosts: u64,
+    /// Hosts on which it is the gravest.
+    pub gravest_on: u64,
+    /// One of them.
+    pub example: String,
+}
+
+/// Hosts that differ.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct Outliers {
+    /// By clocksource or verdict: at least nine in ten of eight or more hosts like them agree.
+    pub choice: Vec<ChoiceOutlier>,
+    /// How many more there are.
+    pub choice_more: u64,
+    /// By the cost of a read: over twice (and 20 ns more than), or under half of, the median of eight
+    /// or more hosts like them with the same clocksource.
+    pub cost: Vec<CostOutlier>,
+    /// How many more there are.
+    pub cost_more: u64,
+}
+
+/// The hosts that a host is held against: same processor, kernel release and hypervisor.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Like {
+    /// Processor.
+    pub cpu: Option<String>,
+    /// Kernel release.
+    pub kernel: Option<String>,
+    /// Hypervisor.
+    pub hypervisor: Option<String>,
+    /// How many there are, this one among them.
+    pub hosts: u64,
+}
+
+/// A host with another clocksource or verdict than those that are like it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ChoiceOutlier {
+    /// The host.
+    pub host: String,
+    /// Its clocksource.
+    pub clocksource: String,
+    /// Its verdict.
+    pub verdict: String,
+    /// Its gravest cause.
+    pub cause: Option<String>,
+    /// The clocksource of the others.
+    pub usual_clocksource: Option<String>,
+    /// Their verdict.
+    pub usual_verdict: String,
+    /// How many of them have these.
+    pub usual_hosts: u64,
+    /// Who they are.
+    pub like: Like,
+    /// In one sentence.
+    pub why: String,
+}
+
+/// A host whose reads cost something else than on those that are like it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CostOutlier {
+    /// The host.
+    pub host: String,
+    /// Nanoseconds a read of CLOCK_REALTIME.
+    pub cost_ns: f64,
+    /// The median of those that are like it.
+    pub median_ns: f64,
+    /// Their clocksource.
+    pub clocksource: Option<String>,
+    /// Who they are.
+    pub like: Like,
+    /// In one sentence.
+    pub why: String,
+}
+
+/// Changes, the one that answers most first.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct Changes {
+    /// The changes.
+    pub changes: Vec<Change>,
+    /// How many more there are.
+    pub more: u64,
+    /// Hosts that are slow or untrustworthy, and for which no change is advised.
+    pub without: u64,
+}
+
+/// A change, and the hosts on which it is the one that is advised first.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Change {
+    /// The remedy's id.
+    pub remedy: String,
+    /// Where it acts.
+    pub layer: String,
+    /// Hosts on which it is the first remedy that is not refused and answers the gravest cause.
+    pub hosts: u64,
+    /// Hosts of these on which it answers all that is wrong.
+    pub alone: u64,
+    /// Hosts on which it is refused.
+    pub refused: u64,
+    /// One of the hosts.
+    pub example: String,
+}
+
+/// Hosts among which guests can move with their TSC as it is.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct Migration {
+    /// Hosts that cannot scale, with frequencies within 250 ppm of one: the largest group first.
+    pub groups: Vec<MigrationGroup>,
+    /// How many more groups there are.
+    pub more: u64,
+    /// Hosts that can scale: they belong to every group.
+    pub scaling: u64,
+    /// Hosts whose TSC is not invariant: they belong to none.
+    pub unfit: u64,
+    /// Hosts of which too little is known.
+    pub unknown: u64,
+}
+
+/// A group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct MigrationGroup {
+    /// The frequency in the middle, in kHz.
+    pub khz: u32,
+    /// The slowest of them.
+    pub slowest_khz: u32,
+    /// The fastest of them.
+    pub fastest_khz: u32,
+    /// How many.
+    pub hosts: u64,
+    /// One of them.
+    pub example: Option<String>,
+}
+
+impl FleetReport {
+    /// Hosts with that verdict.
+    #[must_use]
+    pub fn with(&self, verdict: &str) -> u64 {
+        let named = |group: &&Group| group.name.as_deref() == Some(verdict);
+        self.verdicts.groups.iter().find(named).map_or(0, |group| group.hosts)
+    }
+
+    /// The answer in one sentence.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let hosts = self.hosts;
+        let parts: Vec<String> = [
+            ("slow", "are slow to tell the time"),
+            ("untrustworthy", "cannot be trusted with it"),
+            ("unknown", "are not known well enough"),
+        ]
+        .iter()
+        .filter(|(verdict, _)| self.with(verdict) > 0)
+        .map(|(verdict, what)| format!("{} {what}", self.with(verdict)))
+        .collect();
+        match (hosts, parts.as_slice()) {
+            (0, _) => "No host.".to_owned(),
+            (_, []) => format!("{hosts} hosts, and nothing is wrong with the clock of any."),
+            (_, parts) => format!("Of {hosts} hosts {}.", parts.join(", ")),
+        }
+    }
+}

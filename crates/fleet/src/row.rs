@@ -1,0 +1,268 @@
+//! Rows: what one machine's document says, flat and typed.
+
+use crate::document::{Remedy, Severity, Verdict, Why};
+
+/// Characters of a text that are kept. What is longer is no name of anything.
+pub const MAX_TEXT: usize = 256;
+
+/// A machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostRow {
+    /// Its name.
+    pub host: String,
+    /// The answer in one word.
+    pub verdict: Verdict,
+    /// How sure it is.
+    pub confidence: String,
+    /// The clocksource in use.
+    pub clocksource: Option<String>,
+    /// What sysfs lists, with spaces between.
+    pub available: Option<String>,
+    /// The clocksource that the model expects.
+    pub expected: Option<String>,
+    /// Whether the vDSO serves CLOCK_MONOTONIC, by the model.
+    pub expected_vdso: Option<bool>,
+    /// Whether it does, as measured.
+    pub vdso: Option<bool>,
+    /// Nanoseconds a read of CLOCK_REALTIME.
+    pub cost_ns: Option<f64>,
+    /// Nanoseconds a read of CLOCK_MONOTONIC.
+    pub monotonic_ns: Option<f64>,
+    /// Nanoseconds a read of CLOCK_REALTIME by a system call.
+    pub syscall_ns: Option<f64>,
+    /// Nanoseconds a read of the bare counter.
+    pub counter_ns: Option<f64>,
+    /// The gravest cause.
+    pub cause: Option<String>,
+    /// How much that matters.
+    pub severity: Option<Severity>,
+    /// How many causes there are.
+    pub causes: i64,
+    /// The change that is advised first: see [`change`].
+    pub remedy: Option<String>,
+    /// Whether that answers every cause that is more than worth knowing.
+    pub remedy_alone: Option<bool>,
+    /// Kernel release.
+    pub kernel: Option<String>,
+    /// Its first two numbers.
+    pub kernel_series: Option<String>,
+    /// Architecture.
+    pub arch: Option<String>,
+    /// Hypervisor, `none` on bare metal.
+    pub hypervisor: Option<String>,
+    /// Processor.
+    pub cpu: Option<String>,
+    /// Frequency of the TSC in kHz.
+    pub tsc_khz: Option<i64>,
+    /// By how many kHz that may be off.
+    pub tsc_slack_khz: Option<i64>,
+    /// Whether guests' TSCs can be scaled.
+    pub tsc_scaling: Option<bool>,
+    /// In which way.
+    pub tsc_hardware: Option<String>,
+    /// Whether the TSC is invariant.
+    pub tsc_invariant: Option<bool>,
+    /// What `verify` found.
+    pub verified: Option<String>,
+    /// When the facts were taken.
+    pub taken_at: Option<String>,
+    /// The input that it was read from.
+    pub taken_from: String,
+}
+
+/// A cause on a machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CauseRow {
+    /// The machine.
+    pub host: String,
+    /// Its place in the list, from 1, gravest first.
+    pub place: i64,
+    /// The id.
+    pub cause: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// How sure it is.
+    pub confidence: String,
+}
+
+/// A remedy for a machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemedyRow {
+    /// The machine.
+    pub host: String,
+    /// Its place in the list, from 1, in order of preference.
+    pub place: i64,
+    /// The id.
+    pub remedy: String,
+    /// Where it acts.
+    pub layer: String,
+    /// Whether it is refused here.
+    pub refused: bool,
+    /// Why.
+    pub refused_because: Option<String>,
+    /// Whether it answers the gravest cause.
+    pub answers_gravest: bool,
+    /// Whether it answers every cause that is more than worth knowing.
+    pub answers_all: bool,
+    /// Whether it is the change that is advised first: see [`change`].
+    pub chosen: bool,
+}
+
+/// All rows of a machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rows {
+    /// The machine.
+    pub host: HostRow,
+    /// Its causes.
+    pub causes: Vec<CauseRow>,
+    /// Its remedies.
+    pub remedies: Vec<RemedyRow>,
+}
+
+/// The place of the change that is advised first where something is wrong: the first remedy that is not
+/// refused, answers the gravest cause, and changes the machine (a program that reads more cheaply leaves
+/// it as it is). `None` where nothing is wrong, nothing is known, or nothing is advised.
+#[must_use]
+pub fn change(why: &Why) -> Option<usize> {
+    if !matches!(why.verdict, Verdict::Slow | Verdict::Untrustworthy) {
+        return None;
+    }
+    why.remedies.iter().position(|remedy| {
+        remedy.refused_because.is_none()
+            && remedy.layer != "program"
+            && answers_gravest(remedy, why)
+    })
+}
+
+/// The gravest cause; of equal ones the first.
+fn gravest(why: &Why) -> Option<&crate::document::Cause> {
+    why.causes.iter().rev().max_by_key(|cause| cause.severity)
+}
+
+fn answers_gravest(remedy: &Remedy, why: &Why) -> bool {
+    gravest(why).is_some_and(|cause| remedy.causes.contains(&cause.id))
+}
+
+/// Whether it answers everything that is wrong. Where nothing is more than worth knowing, the gravest
+/// cause is what is wrong.
+fn answers_all(remedy: &Remedy, why: &Why) -> bool {
+    answers_gravest(remedy, why)
+        && why
+            .causes
+            .iter()
+            .filter(|cause| cause.severity > Severity::Info)
+            .all(|cause| remedy.causes.contains(&cause.id))
+}
+
+impl Rows {
+    /// From a document. `place` says where it was read, and names a machine that has no name of its own.
+    #[must_use]
+    pub fn of(why: &Why, place: &str) -> Self {
+        let chosen = change(why);
+        let name = why.host.as_deref().map(text).filter(|name| is_name(name));
+        let name = name.unwrap_or_else(|| text(place));
+        let gravest = gravest(why);
+        let tsc = why.machine.as_host.tsc;
+        let read = |clock: &str| why.reads.iter().find(|read| read.clock == clock);
+        let (monotonic, realtime) = (read("CLOCK_MONOTONIC"), read("CLOCK_REALTIME"));
+        let remedy = chosen.and_then(|place| why.remedies.get(place));
+        let host = HostRow {
+            verdict: why.verdict,
+            confidence: text(&why.confidence),
+            clocksource: optional(&why.clocksource.current),
+            available: why.clocksource.available.as_ref().map(|list| text(&list.join(" "))),
+            expected: optional(&why.expected.current),
+            expected_vdso: why.expected.vdso,
+            vdso: monotonic.and_then(|read| match read.path.as_str() {
+                "vdso" => Some(true),
+                "syscall" => Some(false),
+                _ => None,
+            }),
+            cost_ns: realtime.and_then(|read| cost(read.ns)),
+            monotonic_ns: monotonic.and_then(|read| cost(read.ns)),
+            syscall_ns: realtime.and_then(|read| cost(read.syscall_ns)),
+            counter_ns: cost(why.counter_ns),
+            cause: gravest.map(|cause| text(&cause.id)),
+            severity: gravest.map(|cause| cause.severity),
+            causes: count(why.causes.len()),
+            remedy: remedy.map(|remedy| text(&remedy.id)),
+            remedy_alone: remedy.map(|remedy| answers_all(remedy, why)),
+            kernel: optional(&why.machine.kernel),
+            kernel_series: why.machine.kernel.as_deref().and_then(series),
+            arch: optional(&why.machine.arch),
+            hypervisor: optional(&why.machine.hypervisor),
+            cpu: optional(&why.machine.cpu),
+            tsc_khz: tsc.map(|tsc| i64::from(tsc.khz)),
+            tsc_slack_khz: tsc.map(|tsc| i64::from(tsc.slack_khz)),
+            tsc_scaling: why.machine.as_host.scaling,
+            tsc_hardware: optional(&why.machine.as_host.hardware),
+            tsc_invariant: why.machine.as_host.invariant,
+            verified: why.verified.as_ref().map(|verified| text(&verified.verdict)),
+            taken_at: optional(&why.taken_at),
+            taken_from: text(place),
+            host: name,
+        };
+        let causes = why.causes.iter().enumerate().map(|(at, cause)| CauseRow {
+            host: host.host.clone(),
+            place: count(at + 1),
+            cause: text(&cause.id),
+            severity: cause.severity,
+            confidence: text(&cause.confidence),
+        });
+        let remedies = why.remedies.iter().enumerate().map(|(at, remedy)| RemedyRow {
+            host: host.host.clone(),
+            place: count(at + 1),
+            remedy: text(&remedy.id),
+            layer: text(&remedy.layer),
+            refused: remedy.refused_because.is_some(),
+            refused_because: optional(&remedy.refused_because),
+            answers_gravest: answers_gravest(remedy, why),
+            answers_all: answers_all(remedy, why),
+            chosen: chosen == Some(at),
+        });
+        let (causes, remedies) = (causes.collect(), remedies.collect());
+        Self { host, causes, remedies }
+    }
+}
+
+/// Names that every second machine has name none.
+fn is_name(name: &str) -> bool {
+    !matches!(
+        name,
+        "" | "(none)" | "localhost" | "localhost.localdomain" | "localhost4" | "localhost6"
+    )
+}
+
+/// A text without what would move a terminal's cursor, and of a length that a table bears.
+fn text(text: &str) -> String {
+    let clean = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c });
+    clean.take(MAX_TEXT).collect::<String>().trim().to_owned()
+}
+
+fn optional(value: &Option<String>) -> Option<String> {
+    value.as_deref().map(text).filter(|value| !value.is_empty())
+}
+
+/// A cost is a number of nanoseconds.
+fn cost(ns: Option<f64>) -> Option<f64> {
+    ns.filter(|ns| ns.is_finite() && *ns > 0.0)
+}
+
+fn count(n: usize) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+/// The first two numbers of a release: `6.1` of `6.1.0-50-cloud-amd64`, `7.3` of `7.3-cloud-amd64`.
+fn series(release: &str) -> Option<String> {
+    let mut numbers = release.splitn(3, '.').map(|part| {
+        let end = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
+        part.get(..end).unwrap_or_default()
+    });
+    let (major, minor) = (numbers.next()?, numbers.next()?);
+    let good = |part: &str| !part.is_empty() && part.len() <= 5;
+    (good(major) && good(minor)).then(|| format!("{major}.{minor}"))
+}
+
+#[cfg(test)]
+#[path = "row_tests.rs"]
+mod tests;

@@ -1,0 +1,165 @@
+use super::*;
+use crate::document::{DocumentError, Named, parse, parse_named};
+use crate::generate::Fleet;
+use serde_json::{Value, json};
+use std::collections::HashSet;
+
+fn document() -> Value {
+    json!({"schema": "clocksmith.why.v1", "verdict": "slow", "confidence": "high", "headline": "x",
+        "clocksource": {"current": "hpet", "available": ["hpet", "acpi_pm"], "source": "s"},
+        "expected": {"current": "tsc", "available": null, "vdso": true},
+        "reads": [{"clock": "CLOCK_MONOTONIC", "path": "syscall", "ns": 1000.5, "syscall_ns": 1001.0},
+            {"clock": "CLOCK_REALTIME", "path": "syscall", "ns": 1200.0, "syscall_ns": null}],
+        "causes": [
+            {"id": "vdso-bypassed", "severity": "info", "confidence": "low", "summary": "", "evidence": []},
+            {"id": "watchdog-at-fault", "severity": "warning", "confidence": "high", "summary": "", "evidence": []},
+            {"id": "of-a-later-version", "severity": "warning", "confidence": "high"}],
+        "remedies": [
+            {"id": "a-refused", "layer": "boot", "refused_because": "no", "for": ["watchdog-at-fault"]},
+            {"id": "b-program", "layer": "program", "for": ["watchdog-at-fault", "of-a-later-version"]},
+            {"id": "c-other", "layer": "boot", "for": ["of-a-later-version"]},
+            {"id": "d-right", "layer": "runtime", "for": ["watchdog-at-fault"]},
+            {"id": "e-all", "layer": "boot", "for": ["watchdog-at-fault", "of-a-later-version"]}],
+        "machine": {"kernel": "6.1.0-50-amd64", "arch": "x86_64", "hypervisor": "none", "cpu": " C\u{1b}PU ",
+            "as_host": {"tsc": {"khz": 2_500_000, "slack_khz": 3}, "scaling": true, "hardware": "vmx", "invariant": true}}})
+}
+
+fn rows(document: &Value) -> Rows {
+    Rows::of(&parse(document.to_string().as_bytes()).unwrap(), "a.jsonl:7")
+}
+
+#[test]
+fn a_document_becomes_rows() {
+    let rows = rows(&document());
+    let host = &rows.host;
+    assert_eq!((host.host.as_str(), host.taken_from.as_str()), ("a.jsonl:7", "a.jsonl:7"));
+    assert_eq!(
+        (host.cost_ns, host.monotonic_ns, host.syscall_ns),
+        (Some(1200.0), Some(1000.5), None)
+    );
+    assert_eq!((host.vdso, host.expected_vdso), (Some(false), Some(true)));
+    assert_eq!(host.available.as_deref(), Some("hpet acpi_pm"));
+    assert_eq!(
+        host.cause.as_deref(),
+        Some("watchdog-at-fault"),
+        "the gravest, of equal ones the first"
+    );
+    assert_eq!(host.cpu.as_deref(), Some("C\u{fffd}PU"), "nothing that moves a cursor");
+    assert_eq!(host.kernel_series.as_deref(), Some("6.1"));
+    assert_eq!((host.tsc_khz, host.tsc_slack_khz), (Some(2_500_000), Some(3)));
+    assert_eq!((rows.causes.len(), rows.remedies.len()), (3, 5));
+}
+
+#[test]
+fn the_change_is_the_first_that_is_allowed_and_answers_what_is_gravest() {
+    let mut document = document();
+    let chosen = |document: &Value| {
+        let rows = rows(document);
+        let marked = rows.remedies.iter().find(|r| r.chosen).map(|r| r.remedy.clone());
+        assert_eq!(marked, rows.host.remedy);
+        (rows.host.remedy, rows.host.remedy_alone)
+    };
+    assert_eq!(chosen(&document), (Some("d-right".into()), Some(false)));
+    document["remedies"].as_array_mut().unwrap().remove(3);
+    assert_eq!(chosen(&document), (Some("e-all".into()), Some(true)));
+    document["verdict"] = json!("ok");
+    assert_eq!(chosen(&document), (None, None), "nothing is wrong");
+}
+
+#[test]
+fn names_that_name_nobody_give_way_to_that_of_the_input() {
+    let mut document = document();
+    for (name, expected) in
+        [("web1", "web1"), ("localhost", "a.jsonl:7"), ("", "a.jsonl:7"), ("(none)", "a.jsonl:7")]
+    {
+        document["host"] = json!(name);
+        assert_eq!(rows(&document).host.host, expected);
+    }
+    document["host"] = json!("x".repeat(100_000));
+    assert_eq!(rows(&document).host.host.len(), MAX_TEXT);
+}
+
+#[test]
+fn other_documents_are_refused_by_name() {
+    let refuse = |text: &str| parse(text.as_bytes()).unwrap_err();
+    assert_eq!(
+        refuse("{\"schema\":\"clocksmith.why.v2\"}"),
+        DocumentError::Newer("clocksmith.why.v2".into())
+    );
+    assert_eq!(
+        refuse("{\"schema\":\"clocksmith.check.v1\"}"),
+        DocumentError::OtherDocument("clocksmith.check.v1".into())
+    );
+    assert_eq!(refuse("{\"a\":1}"), DocumentError::NoSchema);
+    let mut odd = document();
+    odd["verdict"] = json!("fine");
+    for text in [
+        "",
+        "x",
+        "{\"schema\":\"clocksmith.why.v1\"}",
+        "{\"schema\":\"clocksmith.why.v1\"",
+        &odd.to_string(),
+    ] {
+        assert!(matches!(refuse(text), DocumentError::Broken(_)), "{text}: {}", refuse(text));
+    }
+    // The schema is found wherever it stands, and in any spelling of JSON.
+    let text = document().to_string().replacen("\"schema\":\"clocksmith.why.v1\",", "", 1);
+    let last = format!("{},\"schema\":\"clocksmith.why.v1\"}}", text.strip_suffix('}').unwrap());
+    assert!(parse(last.as_bytes()).is_ok());
+    assert!(parse(format!("{:#}", document()).as_bytes()).is_ok());
+}
+
+#[test]
+fn what_the_verb_passes_on_has_the_name_of_its_input() {
+    let text = json!({"schema": "clocksmith.fleet-input.v1", "input": "web1.tar.gz", "document": document()});
+    let Named { input, document } = parse_named(text.to_string().as_bytes());
+    assert_eq!(Rows::of(&document.unwrap(), &input.unwrap()).host.host, "web1.tar.gz");
+    let text =
+        json!({"schema": "clocksmith.fleet-input.v1", "input": "b", "error": "it is cut off"});
+    let error = parse_named(text.to_string().as_bytes()).document.unwrap_err();
+    assert_eq!(error.to_string(), "it is cut off");
+}
+
+#[test]
+fn series_are_two_numbers() {
+    for (release, expected) in [
+        ("6.1.0-50-amd64", Some("6.1")),
+        ("7.3-cloud-amd64", Some("7.3")),
+        ("2.6.32", Some("2.6")),
+        ("x", None),
+        ("6.", None),
+        ("6", None),
+        ("", None),
+    ] {
+        assert_eq!(series(release).as_deref(), expected, "{release}");
+    }
+}
+
+/// What was made up comes back as it was meant, is valid against the published schema, and depends on
+/// the seed alone.
+#[test]
+fn made_up_fleets_are_what_they_claim() {
+    let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schemas/clocksmith.why.v1.json");
+    let schema = serde_json::from_str(&std::fs::read_to_string(schema).unwrap()).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let fleet = Fleet { hosts: 4000, seed: 7 };
+    let (mut names, mut verdicts) = (HashSet::new(), HashSet::new());
+    for made in fleet.machines() {
+        assert!(
+            validator.is_valid(&made.document),
+            "{:?}",
+            validator.iter_errors(&made.document).next()
+        );
+        let rows = rows(&made.document);
+        assert_eq!(rows.host.verdict.name(), made.verdict);
+        assert_eq!(rows.host.remedy.as_deref(), made.remedy, "{}", rows.host.host);
+        verdicts.insert(made.verdict);
+        assert!(names.insert(rows.host.host));
+    }
+    assert_eq!((names.len(), verdicts.len()), (4000, 3));
+    let text = |seed| {
+        Fleet { hosts: 50, seed }.machines().map(|m| m.document.to_string()).collect::<String>()
+    };
+    assert_eq!(text(1), text(1));
+    assert_ne!(text(1), text(2));
+}

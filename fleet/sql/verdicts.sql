@@ -1,0 +1,12 @@
+-- Hosts by verdict.
+SELECT
+  verdict AS name,
+  count(*) AS hosts,
+  sum(CASE WHEN verdict = 'ok' THEN 1 ELSE 0 END) AS ok,
+  sum(CASE WHEN verdict = 'slow' THEN 1 ELSE 0 END) AS slow,
+  sum(CASE WHEN verdict = 'untrustworthy' THEN 1 ELSE 0 END) AS untrustworthy,
+  sum(CASE WHEN verdict = 'unknown' THEN 1 ELSE 0 END) AS unknown,
+  min(host) AS example
+FROM hosts
+GROUP BY verdict
+ORDER BY hosts DESC, coalesce(verdict, '')

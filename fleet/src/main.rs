@@ -1,0 +1,99 @@
+//! `clocksmith-fleet`: the reports of many machines as tables, and SQL on them. `clocksmith fleet` starts
+//! it; it can also be used by itself.
+//!
+//! What lives here: the edges. Files and threads ([`read`]), Parquet ([`tables`]), the engine for queries
+//! ([`engine`]), the report's queries ([`queries`], with their texts in `sql/`), what is printed
+//! ([`output`]). What a line means, what a row is and what the report says live in `crates/fleet`.
+
+mod args;
+mod engine;
+mod output;
+mod queries;
+mod read;
+mod tables;
+
+use anyhow::{Context, Result, bail};
+use args::Args;
+use clap::Parser;
+use clocksmith_fleet::generate::Fleet;
+use clocksmith_fleet::render::{self, Look};
+use clocksmith_fleet::report::Input;
+use clocksmith_fleet::table;
+use std::io::{IsTerminal, Write, stdout};
+use std::process::ExitCode;
+
+/// 0 done, 2 wrong usage or unusable input, 3 could not be determined.
+fn main() -> ExitCode {
+    let args = Args::parse();
+    match run(&args) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("clocksmith-fleet: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(args: &Args) -> Result<u8> {
+    if args.table_definitions {
+        return output::text(&table::definitions()).map(|()| 0);
+    }
+    if args.show_sql {
+        return output::text(&queries::texts()).map(|()| 0);
+    }
+    if let Some(hosts) = args.generate {
+        return generate(Fleet { hosts, seed: args.seed }).map(|()| 0);
+    }
+    let inputs = read::Inputs::of(args)?;
+    let mut written = tables::Place::new(args.out.as_deref())?;
+    let mut counts = Input::default();
+    if !inputs.documents.is_empty() {
+        counts = read::all(&inputs.documents, &mut written)?;
+        if counts.documents == 0 && inputs.tables.is_empty() {
+            bail!("no document in what was given; `clocksmith why --json` writes them");
+        }
+        if counts.documents == counts.rejected && inputs.tables.is_empty() {
+            eprint!("{}", render::input(&counts));
+            bail!("none of {} documents could be used", counts.documents);
+        }
+    } else if args.out.is_some() {
+        bail!("--out writes the tables of documents; there is none, only tables");
+    }
+    let mut directories = inputs.tables;
+    if !inputs.documents.is_empty() {
+        directories.insert(0, written.publish()?);
+    }
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().build().context("cannot start threads")?;
+    runtime.block_on(async {
+        let engine = engine::Engine::open(&directories, args.memory).await?;
+        if let Some(query) = &args.sql {
+            eprint!("{}", render::input(&counts));
+            output::query(&engine, query, args).await?;
+            return Ok(0);
+        }
+        let mut report = queries::report(&engine, counts, args.rows()).await?;
+        report.tables = args.out.as_ref().map(|out| out.display().to_string());
+        if args.json {
+            output::json(&report)?;
+        } else {
+            let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+            let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+            let colour = stdout().is_terminal() && !args.no_color && !no_color && !dumb;
+            output::text(&render::page(&report, Look { colour, quiet: args.quiet }))?;
+        }
+        Ok(if report.with("unknown") == report.hosts { 3 } else { 0 })
+    })
+}
+
+/// A made-up fleet, one document a line.
+fn generate(fleet: Fleet) -> Result<()> {
+    let mut out = std::io::BufWriter::with_capacity(1 << 20, stdout().lock());
+    for machine in fleet.machines() {
+        serde_json::to_writer(&mut out, &machine.document).map_err(std::io::Error::from)?;
+        out.write_all(b"\n")?;
+    }
+    out.flush()?;
+    Ok(())
+}

@@ -1,0 +1,189 @@
+//! The queries of the report. Their texts are standard SQL and run in other engines as they are.
+
+use crate::engine::{Engine, Row};
+use anyhow::{Context, Result};
+use clocksmith_fleet::migration::{self, Same};
+use clocksmith_fleet::render;
+use clocksmith_fleet::report::{
+    CauseGroup, Causes, Change, Changes, ChoiceOutlier, CostOutlier, FLEET, FleetReport, Group,
+    Groups, Input, Like, Outliers,
+};
+
+macro_rules! queries {
+    ($($name:ident)*) => { &[$((stringify!($name), include_str!(concat!("../sql/", stringify!($name), ".sql")))),*] };
+}
+
+/// Names and texts.
+pub(crate) const QUERIES: &[(&str, &str)] = queries!(verdicts clocksources causes hardware kernels
+    hypervisors choice_outliers cost_outliers changes without frequencies);
+
+/// All of them, as one script.
+pub(crate) fn texts() -> String {
+    QUERIES.iter().map(|(name, text)| format!("-- {name}\n{};\n\n", text.trim_end())).collect()
+}
+
+fn text(name: &str) -> Result<&'static str> {
+    let found = QUERIES.iter().find(|(known, _)| *known == name);
+    found.map(|(_, text)| *text).with_context(|| format!("no query {name}"))
+}
+
+/// Frequencies that are looked at; more than there are kHz between those of all processors.
+const FREQUENCIES: usize = 4_000_000;
+
+/// Asks everything.
+pub(crate) async fn report(engine: &Engine, mut input: Input, rows: usize) -> Result<FleetReport> {
+    let without = engine.rows(text("without")?, 1).await?;
+    let totals = without.rows.first().context("no answer for the number of hosts")?;
+    let hosts = totals.count("reports")?;
+    // What came twice in documents is not in the tables.
+    input.duplicates += hosts.saturating_sub(totals.count("hosts")?);
+    let mut report = FleetReport {
+        schema: FLEET,
+        headline: String::new(),
+        hosts,
+        input,
+        tables: None,
+        verdicts: groups(engine, "verdicts", rows.max(4)).await?,
+        clocksources: groups(engine, "clocksources", rows).await?,
+        causes: causes(engine, rows).await?,
+        hardware: groups(engine, "hardware", rows).await?,
+        kernels: groups(engine, "kernels", rows).await?,
+        hypervisors: groups(engine, "hypervisors", rows).await?,
+        outliers: outliers(engine, rows).await?,
+        changes: changes(engine, rows, totals.count("without")?).await?,
+        migration: migration(engine, rows).await?,
+    };
+    report.headline = report.sentence();
+    Ok(report)
+}
+
+async fn groups(engine: &Engine, name: &str, rows: usize) -> Result<Groups> {
+    let answer = engine.rows(text(name)?, rows).await?;
+    let group = |row: &Row| -> Result<Group> {
+        Ok(Group {
+            name: row.text("name")?,
+            hosts: row.count("hosts")?,
+            ok: row.count("ok")?,
+            slow: row.count("slow")?,
+            untrustworthy: row.count("untrustworthy")?,
+            unknown: row.count("unknown")?,
+            example: row.known("example")?,
+        })
+    };
+    Ok(Groups { groups: answer.rows.iter().map(group).collect::<Result<_>>()?, more: answer.more })
+}
+
+async fn causes(engine: &Engine, rows: usize) -> Result<Causes> {
+    let answer = engine.rows(text("causes")?, rows).await?;
+    let cause = |row: &Row| -> Result<CauseGroup> {
+        Ok(CauseGroup {
+            cause: row.known("cause")?,
+            severity: row.known("severity")?,
+            hosts: row.count("hosts")?,
+            gravest_on: row.count("gravest_on")?,
+            example: row.known("example")?,
+        })
+    };
+    Ok(Causes { groups: answer.rows.iter().map(cause).collect::<Result<_>>()?, more: answer.more })
+}
+
+async fn changes(engine: &Engine, rows: usize, without: u64) -> Result<Changes> {
+    let answer = engine.rows(text("changes")?, rows).await?;
+    let change = |row: &Row| -> Result<Change> {
+        Ok(Change {
+            remedy: row.known("remedy")?,
+            layer: row.known("layer")?,
+            hosts: row.count("hosts")?,
+            alone: row.count("alone")?,
+            refused: row.count("refused")?,
+            example: row.known("example")?,
+        })
+    };
+    let changes = answer.rows.iter().map(change).collect::<Result<_>>()?;
+    Ok(Changes { changes, more: answer.more, without })
+}
+
+fn like(row: &Row) -> Result<Like> {
+    Ok(Like {
+        cpu: row.text("cpu")?,
+        kernel: row.text("kernel")?,
+        hypervisor: row.text("hypervisor")?,
+        hosts: row.count("hosts_like")?,
+    })
+}
+
+async fn outliers(engine: &Engine, rows: usize) -> Result<Outliers> {
+    let choice = engine.rows(text("choice_outliers")?, rows).await?;
+    let cost = engine.rows(text("cost_outliers")?, rows).await?;
+    Ok(Outliers {
+        choice: choice.rows.iter().map(choice_outlier).collect::<Result<_>>()?,
+        choice_more: choice.more,
+        cost: cost.rows.iter().map(cost_outlier).collect::<Result<_>>()?,
+        cost_more: cost.more,
+    })
+}
+
+fn choice_outlier(row: &Row) -> Result<ChoiceOutlier> {
+    let mut outlier = ChoiceOutlier {
+        host: row.known("host")?,
+        clocksource: row.known("clocksource")?,
+        verdict: row.known("verdict")?,
+        cause: row.text("cause")?,
+        usual_clocksource: row.text("usual_clocksource")?,
+        usual_verdict: row.known("usual_verdict")?,
+        usual_hosts: row.count("usual_hosts")?,
+        like: like(row)?,
+        why: String::new(),
+    };
+    outlier.why = format!(
+        "{} ({}){}, where {} of {} are on {} ({}): {}",
+        outlier.clocksource,
+        outlier.verdict,
+        outlier.cause.as_ref().map(|cause| format!(" by {cause}")).unwrap_or_default(),
+        outlier.usual_hosts,
+        outlier.like.hosts,
+        outlier.usual_clocksource.as_deref().unwrap_or("one that is not known"),
+        outlier.usual_verdict,
+        render::like(&outlier.like)
+    );
+    Ok(outlier)
+}
+
+fn cost_outlier(row: &Row) -> Result<CostOutlier> {
+    let mut outlier = CostOutlier {
+        host: row.known("host")?,
+        cost_ns: row.float("cost_ns")?.unwrap_or_default(),
+        median_ns: row.float("median_ns")?.unwrap_or_default(),
+        clocksource: row.text("clocksource")?,
+        like: like(row)?,
+        why: String::new(),
+    };
+    outlier.why = format!(
+        "a read takes {}, where the median of {} with {} is {}: {}",
+        render::ns(outlier.cost_ns),
+        outlier.like.hosts,
+        outlier.clocksource.as_deref().unwrap_or("an unknown clocksource"),
+        render::ns(outlier.median_ns),
+        render::like(&outlier.like)
+    );
+    Ok(outlier)
+}
+
+async fn migration(engine: &Engine, rows: usize) -> Result<clocksmith_fleet::report::Migration> {
+    let answer = engine.rows(text("frequencies")?, FREQUENCIES).await?;
+    let same = |row: &Row| -> Result<Same> {
+        Ok(Same {
+            khz: row.integer("tsc_khz")?,
+            slack_khz: row.integer("tsc_slack_khz")?,
+            scaling: row.flag("tsc_scaling")?,
+            invariant: row.flag("tsc_invariant")?,
+            hosts: row.count("hosts")?,
+            example: row.text("example")?,
+        })
+    };
+    let kinds: Vec<Same> = answer.rows.iter().map(same).collect::<Result<_>>()?;
+    let mut found = migration::groups(&kinds);
+    found.more = found.groups.len().saturating_sub(rows) as u64;
+    found.groups.truncate(rows);
+    Ok(found)
+}

@@ -1,0 +1,258 @@
+//! Inputs to rows: one thread reads, some parse, one writes. Order is kept, so the same inputs give the
+//! same tables; queues are short, so memory does not grow with the inputs.
+
+use crate::args::Args;
+use crate::tables::Place;
+use anyhow::{Context, Result, bail};
+use clocksmith_fleet::document;
+use clocksmith_fleet::documents::{self, Document, Lines, MAX_WHOLE, Shape};
+use clocksmith_fleet::intake::Intake;
+use clocksmith_fleet::report::Input;
+use clocksmith_fleet::row::Rows;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, stdin};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+/// Documents, and bytes, that are handed on together.
+const BATCH: usize = 256;
+const BATCH_BYTES: usize = 1 << 20;
+/// Batches that wait for a thread.
+const QUEUE: usize = 2;
+/// Bytes that show what an input is.
+const BEGIN: usize = 512;
+
+/// What was given.
+pub(crate) struct Inputs {
+    /// Files of documents; `-` is standard input.
+    pub(crate) documents: Vec<PathBuf>,
+    /// Directories of tables.
+    pub(crate) tables: Vec<PathBuf>,
+}
+
+impl Inputs {
+    pub(crate) fn of(args: &Args) -> Result<Self> {
+        let mut all = args.inputs.clone();
+        if let Some(list) = &args.files_from {
+            let names = std::fs::read(list)
+                .with_context(|| format!("cannot read the list of inputs {}", list.display()))?;
+            all.extend(names.split(|byte| *byte == 0).filter(|name| !name.is_empty()).map(path));
+        }
+        let mut inputs = Self { documents: Vec::new(), tables: Vec::new() };
+        for input in all {
+            if input.is_dir() {
+                if !input.join("hosts.parquet").is_file() {
+                    bail!(
+                        "{} is a directory without hosts.parquet; `clocksmith fleet` reads directories \
+                         of bundles and documents",
+                        input.display()
+                    );
+                }
+                inputs.tables.push(input);
+            } else {
+                inputs.documents.push(input);
+            }
+        }
+        Ok(inputs)
+    }
+}
+
+fn path(name: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt;
+    PathBuf::from(std::ffi::OsStr::from_bytes(name))
+}
+
+/// Documents of one input.
+struct Batch {
+    input: Arc<str>,
+    /// One document a line: the line belongs to the name.
+    lines: bool,
+    documents: Vec<Document>,
+    /// Why the input cannot be read on.
+    error: Option<String>,
+}
+
+/// What became of a document: where it was, and its rows or the reason why there are none.
+type Outcome = (String, Result<Rows, String>);
+
+/// Reads all inputs into the tables.
+pub(crate) fn all(inputs: &[PathBuf], tables: &mut Place) -> Result<Input> {
+    let threads = std::thread::available_parallelism().map_or(2, usize::from).clamp(1, 16);
+    let mut intake = Intake::default();
+    std::thread::scope(|scope| {
+        let (mut to, mut from) = (Vec::new(), Vec::new());
+        for _ in 0..threads {
+            let (send, receive) = sync_channel::<Batch>(QUEUE);
+            let (parsed, done) = sync_channel::<Vec<Outcome>>(QUEUE);
+            to.push(send);
+            from.push(done);
+            scope.spawn(move || parse(&receive, &parsed));
+        }
+        scope.spawn(move || Reader { to, next: 0 }.read(inputs));
+        // Batches come back in the order in which they were dealt out. The first queue that has ended is
+        // the one that would be next, so nothing stands in the others.
+        for done in (0..from.len()).cycle() {
+            let Some(Ok(batch)) = from.get(done).map(Receiver::recv) else { break };
+            for (place, outcome) in batch {
+                match outcome {
+                    Ok(rows) => {
+                        if intake.host(&rows.host.host, &place) {
+                            tables.push(rows)?;
+                        }
+                    }
+                    Err(why) => intake.reject(&place, &why),
+                }
+            }
+        }
+        // What still waits to send sees that nobody listens.
+        drop(from);
+        Ok::<(), anyhow::Error>(())
+    })?;
+    Ok(intake.finish())
+}
+
+fn parse(batches: &Receiver<Batch>, out: &SyncSender<Vec<Outcome>>) {
+    while let Ok(batch) = batches.recv() {
+        let mut outcomes: Vec<Outcome> = Vec::with_capacity(batch.documents.len() + 1);
+        for document in &batch.documents {
+            let place = if batch.lines {
+                format!("{}:{}", batch.input, document.line)
+            } else {
+                batch.input.to_string()
+            };
+            outcomes.push(match &document.text {
+                Ok(text) => {
+                    let named = document::parse_named(text);
+                    let place = named.input.unwrap_or(place);
+                    let rows = named.document.map(|why| Rows::of(&why, &place));
+                    (place, rows.map_err(|error| error.to_string()))
+                }
+                Err(why) => (place, Err((*why).to_owned())),
+            });
+        }
+        if let Some(error) = batch.error {
+            outcomes.push((batch.input.to_string(), Err(error)));
+        }
+        if out.send(outcomes).is_err() {
+            return;
+        }
+    }
+}
+
+/// Nobody takes batches any more.
+struct Closed;
+
+/// Deals batches out to the threads in turn.
+struct Reader {
+    to: Vec<SyncSender<Batch>>,
+    next: usize,
+}
+
+impl Reader {
+    fn read(mut self, inputs: &[PathBuf]) {
+        for input in inputs {
+            if self.one(input).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn send(&mut self, batch: Batch) -> Result<(), Closed> {
+        let to = self.to.get(self.next).ok_or(Closed)?;
+        self.next = (self.next + 1) % self.to.len();
+        to.send(batch).map_err(|_| Closed)
+    }
+
+    fn one(&mut self, path: &Path) -> Result<(), Closed> {
+        let standard = path == Path::new("-");
+        let input: Arc<str> = if standard { "stdin".into() } else { path.to_string_lossy().into() };
+        let opened: io::Result<Box<dyn Read>> = if standard {
+            Ok(Box::new(stdin()))
+        } else {
+            File::open(path).map(|file| Box::new(file) as Box<dyn Read>)
+        };
+        let read = match opened {
+            Ok(reader) => self.documents(&input, reader)?,
+            Err(error) => Err(error.to_string()),
+        };
+        match read {
+            Ok(()) => Ok(()),
+            Err(why) => {
+                let error = Some(format!("cannot be read: {why}"));
+                self.send(Batch { input, lines: false, documents: Vec::new(), error })
+            }
+        }
+    }
+
+    fn documents(
+        &mut self,
+        input: &Arc<str>,
+        reader: Box<dyn Read>,
+    ) -> Result<Result<(), String>, Closed> {
+        let mut reader = BufReader::with_capacity(1 << 18, reader);
+        let mut begin = Vec::with_capacity(BEGIN);
+        if let Err(error) = (&mut reader).take(BEGIN as u64).read_to_end(&mut begin) {
+            return Ok(Err(error.to_string()));
+        }
+        let shape = documents::shape(&begin);
+        let reader = BufReader::with_capacity(1 << 18, io::Cursor::new(begin).chain(reader));
+        match shape {
+            Shape::Lines => self.lines(input, reader),
+            Shape::Whole => {
+                let mut text = Vec::new();
+                if let Err(error) = reader.take(MAX_WHOLE as u64 + 1).read_to_end(&mut text) {
+                    return Ok(Err(error.to_string()));
+                }
+                if text.len() > MAX_WHOLE {
+                    return Ok(Err(
+                        "it is one JSON text of more than 64 MiB; make it one document a \
+                                   line: jq -c '.[]?' FILE"
+                            .to_owned(),
+                    ));
+                }
+                let documents = documents::whole(&text);
+                drop(text);
+                let lines = documents.len() > 1;
+                self.send(Batch { input: input.clone(), lines, documents, error: None })?;
+                Ok(Ok(()))
+            }
+            Shape::Packed => {
+                Ok(Err("it is packed. A bundle goes through `clocksmith fleet`; packed \
+                                     documents are unpacked first: zcat FILE | clocksmith fleet -"
+                    .to_owned()))
+            }
+            Shape::Parquet => {
+                Ok(Err("it is a Parquet file; give the directory with all three tables".to_owned()))
+            }
+        }
+    }
+
+    fn lines(
+        &mut self,
+        input: &Arc<str>,
+        reader: impl BufRead,
+    ) -> Result<Result<(), String>, Closed> {
+        let mut lines = Lines::new(reader);
+        let mut batch = Vec::with_capacity(BATCH);
+        let mut bytes = 0;
+        let whole = |documents| Batch { input: input.clone(), lines: true, documents, error: None };
+        loop {
+            match lines.next_document() {
+                Ok(Some(document)) => {
+                    bytes += document.text.as_ref().map_or(0, Vec::len);
+                    batch.push(document);
+                    if batch.len() >= BATCH || bytes >= BATCH_BYTES {
+                        bytes = 0;
+                        let full = std::mem::replace(&mut batch, Vec::with_capacity(BATCH));
+                        self.send(whole(full))?;
+                    }
+                }
+                end => {
+                    self.send(whole(batch))?;
+                    return Ok(end.map(|_| ()).map_err(|error| error.to_string()));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! The program as it is used: made-up fleets of which the truth is known, and inputs that are no good.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+
+use clocksmith_fleet::generate::Fleet;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+fn program(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_clocksmith-fleet"))
+        .args(args)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+fn report(args: &[&str]) -> Value {
+    let out = program(&[&["--json"], args].concat());
+    assert!(out.status.success(), "{args:?}: {}", String::from_utf8_lossy(&out.stderr));
+    serde_json::from_slice(&out.stdout).unwrap()
+}
+
+fn write(dir: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+    let path = dir.join(name);
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn lines(fleet: Fleet) -> String {
+    fleet.machines().map(|made| format!("{}\n", made.document)).collect()
+}
+
+fn counts(list: &Value, name: &str) -> BTreeMap<String, u64> {
+    let rows = list.as_array().unwrap().iter();
+    rows.map(|row| (row[name].as_str().unwrap().to_owned(), row["hosts"].as_u64().unwrap()))
+        .collect()
+}
+
+#[test]
+fn the_report_is_the_truth_of_a_made_up_fleet() {
+    let dir = tempfile::tempdir().unwrap();
+    let fleet = Fleet { hosts: 6000, seed: 3 };
+    let (mut verdicts, mut remedies, mut costly) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+    for made in fleet.machines() {
+        *verdicts.entry(made.verdict.to_owned()).or_insert(0) += 1;
+        if let Some(remedy) = made.remedy {
+            *remedies.entry(remedy.to_owned()).or_insert(0) += 1;
+        }
+        if made.costly {
+            costly.push(made.document["host"].as_str().unwrap().to_owned());
+        }
+    }
+    assert!(!costly.is_empty());
+    let input = write(dir.path(), "fleet.jsonl", lines(fleet));
+    let out = dir.path().join("tables");
+    let report = report(&["--out", out.to_str().unwrap(), input.to_str().unwrap()]);
+    assert_eq!(report["hosts"], 6000);
+    assert_eq!(counts(&report["verdicts"]["groups"], "name"), verdicts);
+    assert_eq!(counts(&report["changes"]["changes"], "remedy"), remedies);
+    let found: Vec<&str> = report["outliers"]["cost"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|o| o["host"].as_str().unwrap())
+        .collect();
+    for host in &costly {
+        assert!(found.contains(&host.as_str()), "{host} was planted and not found in {found:?}");
+    }
+    for outlier in report["outliers"]["choice"].as_array().unwrap() {
+        let here = (&outlier["clocksource"], &outlier["verdict"]);
+        assert_ne!(here, (&outlier["usual_clocksource"], &outlier["usual_verdict"]), "{outlier}");
+    }
+    assert_eq!(report["outliers"]["choice_more"], 0);
+    let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../schemas/clocksmith.fleet.v1.json");
+    let schema: Value = serde_json::from_str(&std::fs::read_to_string(schema).unwrap()).unwrap();
+    for field in schema["required"].as_array().unwrap() {
+        assert!(report.get(field.as_str().unwrap()).is_some(), "{field}");
+    }
+    // The tables say the same as what they were made from, and are not overwritten.
+    let mut again = self::report(&[out.to_str().unwrap()]);
+    again["tables"] = report["tables"].clone();
+    again["input"] = report["input"].clone();
+    assert_eq!(again, report);
+    let refused = program(&["--out", out.to_str().unwrap(), input.to_str().unwrap()]);
+    assert_eq!(refused.status.code(), Some(2));
+    let left: Vec<_> = std::fs::read_dir(&out).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 3, "{left:?}");
+    // Two directories of tables are one fleet; what is in both is said.
+    let twice = self::report(&[out.to_str().unwrap(), out.to_str().unwrap()]);
+    assert_eq!((&twice["hosts"], &twice["input"]["duplicates"]), (&json!(12000), &json!(6000)));
+}
+
+#[test]
+fn bad_documents_are_counted_and_named_and_stop_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let good = lines(Fleet { hosts: 3, seed: 1 });
+    let first = good.lines().next().unwrap();
+    let deep = "[".repeat(300_000);
+    let text =
+        format!("{good}nonsense\n{{\"schema\":\"clocksmith.why.v9\"}}\n\n{deep}\n{first}\n\u{0}\n");
+    let bad = write(dir.path(), "bad.jsonl", text);
+    let packed = write(dir.path(), "packed.gz", b"\x1f\x8b\x08\x00");
+    let missing = dir.path().join("missing.json");
+    let inputs = [bad.to_str().unwrap(), packed.to_str().unwrap(), missing.to_str().unwrap()];
+    let report = report(&inputs);
+    assert_eq!(report["hosts"], 3);
+    assert_eq!(report["input"]["rejected"], 6);
+    assert_eq!(report["input"]["duplicates"], 1);
+    let place = |at: usize| report["input"]["rejects"][at]["place"].as_str().unwrap().to_owned();
+    assert!(place(0).ends_with("bad.jsonl:4") && place(1).ends_with("bad.jsonl:5"), "{report:#}");
+    assert!(report["input"]["rejects"][1]["why"].as_str().unwrap().contains("newer"));
+    let text = String::from_utf8(program(&inputs).stdout).unwrap();
+    assert!(
+        text.contains("6 of 10 documents could not be used") && text.contains("bad.jsonl:4"),
+        "{text}"
+    );
+    assert!(text.lines().all(|line| line.chars().count() <= 80 || !line.contains("  ")), "{text}");
+}
+
+#[test]
+fn nothing_usable_is_wrong_input_and_nothing_known_is_not_determined() {
+    let dir = tempfile::tempdir().unwrap();
+    for text in ["", "\n\n", "nonsense\n", "{}\n"] {
+        let out = program(&[write(dir.path(), "x", text).to_str().unwrap()]);
+        assert_eq!(out.status.code(), Some(2), "{text:?}");
+        assert!(out.stdout.is_empty() && !out.stderr.is_empty());
+    }
+    let unknown = json!({"schema": "clocksmith.why.v1", "verdict": "unknown", "confidence": "low",
+        "clocksource": {}, "expected": {}, "causes": [], "remedies": []});
+    let unknown = write(dir.path(), "u.jsonl", unknown.to_string());
+    assert_eq!(program(&[unknown.to_str().unwrap()]).status.code(), Some(3));
+}
+
+#[test]
+fn sql_reads_and_never_writes() {
+    let dir = tempfile::tempdir().unwrap();
+    let input = write(dir.path(), "f.jsonl", lines(Fleet { hosts: 40, seed: 1 }));
+    let ask = |form: &str, query: &str| program(&[form, "--sql", query, input.to_str().unwrap()]);
+    let out = ask("--json", "SELECT count(*) AS n, count(DISTINCT host) AS m FROM hosts");
+    assert_eq!(serde_json::from_slice::<Value>(&out.stdout).unwrap(), json!({"n": 40, "m": 40}));
+    let out = ask("--csv", "SELECT lower(verdict) v FROM hosts WHERE false");
+    assert_eq!(String::from_utf8(out.stdout).unwrap(), "v\n");
+    let target = dir.path().join("written");
+    for query in [
+        format!("COPY hosts TO '{}' STORED AS CSV", target.display()),
+        format!("CREATE EXTERNAL TABLE x STORED AS CSV LOCATION '{}'", input.display()),
+        "INSERT INTO hosts SELECT * FROM hosts".to_owned(),
+        "DROP TABLE hosts".to_owned(),
+        "SET datafusion.execution.batch_size = 1".to_owned(),
+        format!("SELECT * FROM '{}'", input.display()),
+        "SELECT nonsense FROM hosts".to_owned(),
+        "SELECT count(*) FROM hosts; DROP TABLE hosts".to_owned(),
+    ] {
+        let out = ask("--json", &query);
+        assert_eq!(out.status.code(), Some(2), "{query}: {}", String::from_utf8_lossy(&out.stdout));
+    }
+    assert!(!target.exists());
+}
+
+#[test]
+fn documents_come_by_pipe_and_by_a_list_of_names() {
+    let dir = tempfile::tempdir().unwrap();
+    let pretty = |seed| {
+        Fleet { hosts: 1, seed }
+            .machines()
+            .map(|m| format!("{:#}\n", m.document))
+            .collect::<String>()
+    };
+    let (a, b) = (write(dir.path(), "a.json", pretty(1)), write(dir.path(), "b.json", pretty(2)));
+    let list = write(dir.path(), "list", format!("-\0{}\0{}\0", a.display(), b.display()));
+    let mut child = Command::new(env!("CARGO_BIN_EXE_clocksmith-fleet"))
+        .args(["--json", "--files-from", list.to_str().unwrap()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let why: Value = serde_json::from_str(&pretty(9)).unwrap();
+    let passed = json!({"schema": "clocksmith.fleet-input.v1", "input": "web.tar.gz", "error": "it is cut off"});
+    let mut pipe = child.stdin.take().unwrap();
+    write!(pipe, "{passed}\n{why}\n").unwrap();
+    drop(pipe);
+    let report: Value = serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap();
+    let reject = json!({"place": "web.tar.gz", "why": "it is cut off"});
+    assert_eq!(report["input"]["rejects"], json!([reject]));
+    assert_eq!(report["input"]["documents"], 4);
+}
+
+#[test]
+fn definitions_name_every_column() {
+    let text = String::from_utf8(program(&["--tables"]).stdout).unwrap();
+    for column in ["cost_ns", "tsc_khz", "kernel_series", "refused_because", "severity"] {
+        assert!(text.contains(column), "{column}");
+    }
+}
