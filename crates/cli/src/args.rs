@@ -78,6 +78,10 @@ pub(crate) enum Verb {
     /// Which programs and functions read the clock, how often, and what that costs
     #[command(long_about = WHO)]
     Who(Who),
+    /// What a shell completes: print the script for it
+    Completions(Completions),
+    /// The manual pages, as `man` reads them
+    Man(ManPages),
     /// Puts a clocksource back when `bench --every-clocksource` goes away
     #[command(hide = true)]
     GuardClocksource(GuardClocksource),
@@ -371,6 +375,25 @@ pub(crate) struct Who {
     /// Write a profile for the Firefox Profiler
     #[arg(long, value_name = "FILE")]
     pub(crate) firefox: Option<PathBuf>,
+}
+
+/// Options of `completions`.
+#[derive(ClapArgs, Debug, Clone)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum, value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Options of `man`.
+#[derive(ClapArgs, Debug, Clone, Default)]
+pub(crate) struct ManPages {
+    /// Write all pages into this directory
+    #[arg(long, value_name = "DIR", conflicts_with = "verb")]
+    pub(crate) out: Option<PathBuf>,
+    /// The verb whose page is printed, such as why, or vm lint [default: the program's own]
+    #[arg(value_name = "VERB")]
+    pub(crate) verb: Vec<String>,
 }
 
 /// Options of the guardian.

@@ -3,8 +3,10 @@
 mod bench;
 pub(crate) mod check;
 mod collect;
+mod completions;
 mod explain;
 mod fix;
+mod man;
 mod predict;
 mod run;
 mod verify;
@@ -33,6 +35,8 @@ pub(crate) fn run(args: Args) -> Result<Code> {
         Some(Verb::Run(run)) => run::run(&args.common, &run),
         Some(Verb::GuardClocksource(guard)) => Ok(bench::sweep::guard(&guard)),
         Some(Verb::Who(who)) => who::run(&args.common, &who),
+        Some(Verb::Completions(completions)) => completions::run(&args.common, &completions),
+        Some(Verb::Man(man)) => man::run(&args.common, &man),
         Some(Verb::Explain(explain)) => explain::run(&args.common, &explain),
     }
 }
