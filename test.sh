@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All checks of this project: format, lints, docs, tests, the clock, the libraries for C and Python, the
+# All checks of this project: format, lints, docs, tests, the clock, the libraries for C and Python, packages, the
 # formats for configuration tools, monitoring with the real programs, licences and advisories, files of
 # virtual machines against libvirt, boots of real kernels and of an installed system, scenarios in running
 # guests, fuzzing,
@@ -345,6 +345,12 @@ vm() {
     timeout 600 cargo test --locked -p clocksmith-vm --test libvirt -- --ignored --nocapture
 }
 
+# Everything that is given to users is built, and installed, run and removed in a new system. Root makes
+# that system.
+packages() {
+    script packaging/test-packages.sh
+}
+
 # A program that runs in any guest; without the target for it the guests run none.
 static_program() {
     static=${CARGO_TARGET_DIR:-target}/x86_64-unknown-linux-musl/debug/clocksmith
@@ -352,10 +358,10 @@ static_program() {
         cargo build --locked -p clocksmith-cli --target x86_64-unknown-linux-musl 2>/dev/null
 }
 
-# The release program that runs in any guest; a debug one is too slow for emulation. Where it cannot be built the step
-# is skipped, and there is nothing more to do.
+# The release program that runs in any guest; a debug one is too slow for emulation. Built as it is for packages, so
+# that it is built once. Where it cannot be built the step is skipped, and there is nothing more to do.
 release_program() {
-    if ! cargo build --locked --release -p clocksmith-cli --target x86_64-unknown-linux-musl; then
+    if ! packaging/build.sh --out "$log/dist" program-x86_64; then
         skip "no static program for the guests: rustup target add x86_64-unknown-linux-musl" network
         return 1
     fi
@@ -376,7 +382,7 @@ servers() {
     script testbed/servers.sh --source acpi_pm
 }
 
-all=(fmt clippy doc test clock c python formats watch licences advisories vm boots scenarios sweep who disk fix
+all=(fmt clippy doc test clock c python packages formats watch licences advisories vm boots scenarios sweep who disk fix
     fuzz speed)
 for name in "${@:-${all[@]}}"; do
     case $name in
@@ -387,6 +393,7 @@ for name in "${@:-${all[@]}}"; do
     clock) step clock clock ;;
     c) step c script crates/clock-c/test.sh --bench ;;
     python) step python script python/test.sh --bench ;;
+    packages) step packages packages ;;
     formats) step formats script crates/change/test.sh ;;
     watch) step watch watch ;;
     licences) step licences licences ;;

@@ -9,6 +9,7 @@
 #   wheel                             the Python wheel
 #   sbom                              what is in all that: CycloneDX, and the licences of others
 #   packages                          archives and packages of what was compiled, and the sums
+#   install DIR                       the program by `cargo install`, compiled in the same way, below DIR
 #
 # The same source gives the same bytes, wherever and whoever builds: no path of this machine gets into a
 # program, and the only time is SOURCE_DATE_EPOCH (the last commit's, if it is not set). Compiled things go
@@ -50,6 +51,11 @@ while [ $# -gt 0 ]; do
         out=$2
         shift
         ;;
+    install)
+        [ $# -ge 2 ] || fail "install wants a directory; see --help" 2
+        steps+=(install) prefix=$2
+        shift
+        ;;
     program-x86_64 | program-aarch64 | libraries | wheel | sbom | packages) steps+=("$1") ;;
     *) fail "unknown argument $1; see --help" 2 ;;
     esac
@@ -58,6 +64,7 @@ done
 [ "${#steps[@]}" -gt 0 ] || steps=(program-x86_64 program-aarch64 libraries wheel sbom packages)
 
 need cargo rustup
+prefix=${prefix-}
 target=${CARGO_TARGET_DIR:-$root/target}
 case $target in /*) ;; *) target=$root/$target ;; esac
 # What is compiled, and waits to be packed.
@@ -109,6 +116,13 @@ program() {
     install -D -m 755 "$target/$triple/release/clocksmith" "$built/$1/clocksmith"
 }
 
+install_by_cargo() {
+    (
+        reproducibly
+        cargo install --locked --path crates/cli --target x86_64-unknown-linux-musl --root "$prefix"
+    )
+}
+
 # Shared libraries are loaded by the programs of this distribution, so they are built for its C library.
 libraries() {
     need cc gcc
@@ -154,6 +168,7 @@ sbom() {
 for step in "${steps[@]}"; do
     case $step in
     program-*) program "${step#program-}" ;;
+    install) install_by_cargo ;;
     packages) out=$out built=$built version=$version "$here/pack.sh" ;;
     *) "$step" ;;
     esac
