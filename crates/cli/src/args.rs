@@ -3,7 +3,7 @@
 pub(crate) mod vm;
 mod watch;
 
-use clap::{Args as ClapArgs, Parser, Subcommand};
+use clap::{Args as ClapArgs, Command, CommandFactory, Parser, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
 use watch::{CHECK, WATCH};
@@ -19,6 +19,20 @@ pub(crate) struct Args {
     pub(crate) why: Why,
     #[command(subcommand)]
     pub(crate) verb: Option<Verb>,
+}
+
+/// The definition without hidden verbs, for what people read and shells complete.
+pub(crate) fn visible() -> Command {
+    let all = Args::command();
+    let verbs = all.get_subcommands().filter(|verb| !verb.is_hide_set()).cloned();
+    let mut program = Command::new("clocksmith")
+        .version(env!("CARGO_PKG_VERSION"))
+        .args(all.get_arguments().cloned())
+        .subcommands(verbs);
+    if let (Some(about), Some(long)) = (all.get_about(), all.get_long_about()) {
+        program = program.about(about.clone()).long_about(long.clone());
+    }
+    program
 }
 
 const LONG: &str = "Explains which clocksource this machine (or another one, from its files or its \

@@ -4,7 +4,7 @@
 
 mod words;
 
-use clap::{Command, CommandFactory};
+use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 use std::io::{self, Write};
@@ -23,7 +23,11 @@ pub(crate) struct Page {
 
 /// All pages: the program's own first, then those of its verbs, without hidden ones.
 pub(crate) fn pages() -> Vec<Page> {
-    let mut program = crate::args::Args::command().disable_help_subcommand(true);
+    let mut program = crate::args::visible().disable_help_subcommand(true);
+    // In NAME the program's name stands before it already.
+    if let Some(about) = program.get_about().map(ToString::to_string) {
+        program = program.about(about.trim_start_matches("clocksmith: ").to_owned());
+    }
     program.build();
     let mut pages = Vec::new();
     gather(&program, "", &mut pages);
@@ -36,13 +40,8 @@ pub(crate) fn pages() -> Vec<Page> {
 
 fn gather(command: &Command, verb: &str, pages: &mut Vec<Page>) {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
-    pages.push(Page {
-        verb: verb.to_owned(),
-        name,
-        command: command.clone(),
-        others: Vec::new(),
-    });
-    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+    pages.push(Page { verb: verb.to_owned(), name, command: command.clone(), others: Vec::new() });
+    for below in command.get_subcommands() {
         let verb = format!("{verb} {}", below.get_name());
         gather(below, verb.trim_start(), pages);
     }
@@ -60,18 +59,16 @@ impl Page {
     ///
     /// Those of `out`.
     pub(crate) fn render(&self, out: &mut dyn Write) -> io::Result<()> {
-        // Every page has the program's version, and no date: the same source gives the same page.
-        let version = env!("CARGO_PKG_VERSION");
-        let man = Man::new(self.command.clone())
-            .title(self.name.to_uppercase())
-            .source(format!("clocksmith {version}"))
-            .manual("clocksmith");
-        man.render_title(out)?;
+        // Every page has the program's version, and no date: the same source gives the same page. (The
+        // title of `Man` has no place for a date that is not there.)
+        let (title, version) = (self.name.to_uppercase(), env!("CARGO_PKG_VERSION"));
+        writeln!(out, ".TH \"{title}\" \"1\" \"\" \"clocksmith {version}\" \"clocksmith\"")?;
+        let man = Man::new(self.command.clone());
         man.render_name_section(out)?;
         man.render_synopsis_section(out)?;
         man.render_description_section(out)?;
         man.render_options_section(out)?;
-        if self.command.get_subcommands().any(|below| !below.is_hide_set()) {
+        if self.command.has_subcommands() {
             man.render_subcommands_section(out)?;
         }
         self.own_sections().to_writer(out)
@@ -137,6 +134,7 @@ fn list(roff: &mut Roff, heading: &str, items: &[(&str, &str)]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::CommandFactory;
 
     fn text(page: &Page) -> String {
         let mut out = Vec::new();

@@ -1,9 +1,8 @@
 //! `completions`: what a shell completes, from the one definition of the command line.
 
-use crate::args::{Args, Common, Completions};
+use crate::args::{Common, Completions, visible};
 use crate::exit::Code;
 use anyhow::{Result, bail};
-use clap::CommandFactory;
 use std::io::{Write, stdout};
 
 pub(crate) fn run(common: &Common, args: &Completions) -> Result<Code> {
@@ -12,7 +11,7 @@ pub(crate) fn run(common: &Common, args: &Completions) -> Result<Code> {
     }
     // Into memory first: the generator panics when its output goes away.
     let mut text = Vec::new();
-    clap_complete::generate(args.shell, &mut Args::command(), "clocksmith", &mut text);
+    clap_complete::generate(args.shell, &mut visible(), "clocksmith", &mut text);
     let mut out = stdout().lock();
     out.write_all(&text)?;
     out.flush()?;
