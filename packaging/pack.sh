@@ -76,20 +76,21 @@ program_tree() {
     documents "$d/usr/share/doc/clocksmith"
 }
 
-# The oldest C library of the GNU kind that a shared library runs with, such as 2.34.
-glibc() {
-    objdump -T "$1" | grep -oE 'GLIBC_[0-9.]+' | sed 's/GLIBC_//' | sort -uV | tail -n 1
+# The packages that a shared library needs: the oldest C library that has all its functions, and the
+# compiler's.
+needs() {
+    echo "libc6 (>= $(objdump -T "$1" | grep -oE 'GLIBC_[0-9.]+' | sed 's/GLIBC_//' | sort -uV | tail -n 1)), libgcc-s1"
 }
 
 deb() {
-    # deb PACKAGE ARCHITECTURE DEPENDS: packs $work/deb/PACKAGE_ARCHITECTURE
+    # deb PACKAGE ARCHITECTURE DEPENDS RECOMMENDS: packs $work/deb/PACKAGE_ARCHITECTURE
     local tree=$work/deb/$1_$2 script size
     install -D -m 644 "$here/deb/copyright" "$tree/usr/share/doc/$1/copyright"
     mkdir -p "$tree/DEBIAN"
     size=$(find "$tree" -path "$tree/DEBIAN" -prune -o -type f -printf '%s\n' |
         awk '{ kib += int(($1 + 1023) / 1024) } END { print kib + 0 }')
-    sed -e "s/@version@/$version/" -e "s/@architecture@/$2/" -e "s/@depends@/$3/" -e "s/@size@/$size/" \
-        "$here/deb/$1.control" | sed '/^Depends: *$/d' >"$tree/DEBIAN/control"
+    sed -e "s/@version@/$version/" -e "s/@architecture@/$2/" -e "s/@depends@/$3/" \
+        -e "s/@recommends@/${4-}/" -e "s/@size@/$size/" "$here/deb/$1.control" | sed -E '/^[A-Z][a-z]+: *$/d' >"$tree/DEBIAN/control"
     for script in preinst postinst prerm postrm; do
         if [ -e "$here/deb/$1.$script" ]; then install -m 755 "$here/deb/$1.$script" "$tree/DEBIAN/$script"; fi
     done
@@ -142,11 +143,12 @@ for machine in x86_64:amd64 aarch64:arm64; do
 
     program_tree "$machine" "$work/deb/clocksmith_$arch" vendor-completions
     gzip -9n "$work/deb/clocksmith_$arch/usr/share/doc/clocksmith/CHANGELOG.md"
-    depends=
+    # The program needs nothing; its library for other programs may be without what it needs.
+    recommends=
     if [ -e "$built/$machine/libclocksmith_preload.so" ]; then
-        depends="libc6 (>= $(glibc "$built/$machine/libclocksmith_preload.so"))"
+        recommends=$(needs "$built/$machine/libclocksmith_preload.so")
     fi
-    deb clocksmith "$arch" "$depends"
+    deb clocksmith "$arch" "" "$recommends"
 
     program_tree "$machine" "$work/rpm/clocksmith-$machine" site-functions
     install -D -m 644 -t "$work/rpm/clocksmith-$machine/usr/share/licenses/clocksmith" \
@@ -170,7 +172,7 @@ c_tree() {
 soname=libclocksmith${version%%.*}
 c_tree /usr/lib/x86_64-linux-gnu "$work/deb/${soname}_amd64" "$work/deb/libclocksmith-dev_amd64"
 install -D -m 644 "$built/sbom/clocksmith-c.cdx.json" "$work/deb/${soname}_amd64/usr/share/doc/$soname/clocksmith-c.cdx.json"
-deb "$soname" amd64 "libc6 (>= $(glibc "$built/c/usr/lib/MULTIARCH/libclocksmith.so.$version"))"
+deb "$soname" amd64 "$(needs "$built/c/usr/lib/MULTIARCH/libclocksmith.so.$version")"
 deb libclocksmith-dev amd64 "$soname (= $version)"
 c_tree /usr/lib64 "$work/rpm/libclocksmith-x86_64" "$work/rpm/libclocksmith-x86_64"
 install -D -m 644 -t "$work/rpm/libclocksmith-x86_64/usr/share/licenses/libclocksmith" \
