@@ -6,8 +6,8 @@
 #
 #   program-x86_64, program-aarch64   the static program, compiled
 #   libraries                         the C library and the library of `run --via preload`, compiled (x86-64)
-#   wheel                             the Python wheel
 #   sbom                              what is in all that: CycloneDX, and the licences of others
+#   wheel                             the Python wheel
 #   packages                          archives and packages of what was compiled, and the sums
 #   install DIR                       the program by `cargo install`, compiled in the same way, below DIR
 #
@@ -61,7 +61,7 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-[ "${#steps[@]}" -gt 0 ] || steps=(program-x86_64 program-aarch64 libraries wheel sbom packages)
+[ "${#steps[@]}" -gt 0 ] || steps=(program-x86_64 program-aarch64 libraries sbom wheel packages)
 
 need cargo rustup
 prefix=${prefix-}
@@ -81,7 +81,8 @@ export SOURCE_DATE_EPOCH
 # Compilers write paths into programs (for panics, and C's assert). They get others, the same everywhere.
 # After `cargo fetch`, because only then is it known where the dependencies are.
 reproducibly() {
-    cargo fetch --locked --quiet --manifest-path "${manifest:-Cargo.toml}" ||
+    # reproducibly TARGET
+    cargo fetch --locked --quiet --target "$1" --manifest-path "${manifest:-Cargo.toml}" ||
         fail "cargo cannot fetch the dependencies" 75
     local home=${CARGO_HOME:-$HOME/.cargo} dir flags=()
     # The last one that fits counts.
@@ -110,7 +111,7 @@ program() {
         export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER=rust-lld
     fi
     (
-        reproducibly
+        reproducibly "$triple"
         cargo build --locked --release -p clocksmith-cli --target "$triple"
     )
     install -D -m 755 "$target/$triple/release/clocksmith" "$built/$1/clocksmith"
@@ -118,7 +119,7 @@ program() {
 
 install_by_cargo() {
     (
-        reproducibly
+        reproducibly x86_64-unknown-linux-musl
         cargo install --locked --path crates/cli --target x86_64-unknown-linux-musl --root "$prefix"
     )
 }
@@ -128,7 +129,7 @@ libraries() {
     need cc gcc
     rm -rf "$built/c"
     (
-        reproducibly
+        reproducibly x86_64-unknown-linux-gnu
         # Its objects end up in other programs, which strip them as they like; only debug information goes.
         export CARGO_PROFILE_RELEASE_STRIP=debuginfo
         DESTDIR=$built/c "$root/crates/clock-c/install.sh" --prefix /usr --libdir /usr/lib/MULTIARCH \
@@ -144,24 +145,30 @@ libraries() {
 
 wheel() {
     need python3 python3
-    local env=$built/maturin
+    local env=$built/maturin bill=clocksmith-python.cdx.json
+    [ -e "$built/sbom/$bill" ] || fail "$built/sbom/$bill is not there: the step sbom makes it"
     if ! [ -x "$env/bin/maturin" ]; then
         python3 -m venv "$env" || fail "python3 cannot make a virtual environment: apt-get install python3-venv" 77
-        "$env/bin/pip" install --quiet --disable-pip-version-check 'maturin>=1.9,<2' ||
+        # Earlier ones take no bill of materials.
+        "$env/bin/pip" install --quiet --disable-pip-version-check 'maturin>=1.16,<2' ||
             fail "pip cannot fetch maturin" 75
     fi
     rm -rf "$built/wheel"
     (
-        manifest=python/Cargo.toml reproducibly
+        manifest=python/Cargo.toml reproducibly x86_64-unknown-linux-gnu
         cd python
+        # It must lie within the project.
+        trap 'rm -f "$bill"' EXIT
+        cp "$built/sbom/$bill" .
         PYO3_PYTHON=$env/bin/python "$env/bin/maturin" build --release --quiet --out "$built/wheel" \
-            --interpreter "$env/bin/python"
+            --sbom-include "$bill" --interpreter "$env/bin/python"
     )
 }
 
 sbom() {
     need python3 python3
-    cargo fetch --locked --quiet || fail "cargo cannot fetch the dependencies" 75
+    cargo fetch --locked --quiet && cargo fetch --locked --quiet --manifest-path python/Cargo.toml ||
+        fail "cargo cannot fetch the dependencies" 75
     python3 "$here/sbom.py" --out "$built/sbom"
 }
 

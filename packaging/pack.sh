@@ -183,8 +183,9 @@ rpm_of libclocksmith x86_64
 
 find "$work/rpms" -name '*.rpm' -exec install -m 644 -t "$out" {} +
 if [ -d "$built/wheel" ]; then install -m 644 "$built"/wheel/*.whl "$out/"; fi
-install -m 644 "$built/sbom/clocksmith.cdx.json" "$out/clocksmith-$version.cdx.json"
-install -m 644 "$built/sbom/clocksmith-c.cdx.json" "$out/clocksmith-c-$version.cdx.json"
+for product in clocksmith clocksmith-c clocksmith-python; do
+    install -m 644 "$built/sbom/$product.cdx.json" "$out/$product-$version.cdx.json"
+done
 (cd "$out" && find . -maxdepth 1 -type f ! -name SHA256SUMS -printf '%P\0' | sort -z | xargs -0 sha256sum >SHA256SUMS)
 echo "packed into $out:"
 (cd "$out" && du -b -- * | sort -k 2)

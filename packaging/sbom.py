@@ -3,7 +3,7 @@
 
     packaging/sbom.py --out DIR
 
-Writes clocksmith.cdx.json and clocksmith-c.cdx.json (CycloneDX 1.5) and third-party-licences.txt, from what cargo
+Writes clocksmith.cdx.json, clocksmith-c.cdx.json and clocksmith-python.cdx.json (CycloneDX 1.5) and third-party-licences.txt, from what cargo
 says of the dependencies that are linked in (none of build scripts and procedural macros) and from Cargo.lock.
 The same source and the same compiler give the same files. SOURCE_DATE_EPOCH is the time in them.
 
@@ -24,7 +24,12 @@ import uuid
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGETS = ("x86_64-unknown-linux-musl", "aarch64-unknown-linux-musl")
-PRODUCTS = {"clocksmith": "clocksmith-cli", "clocksmith-c": "clocksmith-c"}
+# The file's name, the package, and the workspace that it belongs to.
+PRODUCTS = (
+    ("clocksmith", "clocksmith-cli", ROOT),
+    ("clocksmith-c", "clocksmith-c", ROOT),
+    ("clocksmith-python", "clocksmith-python", ROOT / "python"),
+)
 LICENCE_FILE = re.compile(r"(licen[cs]e|copying|notice|copyright|unlicense)", re.IGNORECASE)
 
 MUSL = """musl as a whole is licensed under the following standard MIT license:
@@ -47,19 +52,19 @@ IN THE SOFTWARE.
 """
 
 
-def cargo(*arguments):
+def cargo(home, *arguments):
     """Standard output of cargo; its own message and an end where it fails."""
-    done = subprocess.run(["cargo", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(["cargo", *arguments], cwd=home, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"sbom.py: cargo {' '.join(arguments)}: {done.stderr.strip()}")
     return done.stdout
 
 
-def linked(package):
+def linked(home, package):
     """Names and versions of what is linked into a product for any target."""
     found = set()
     for target in TARGETS:
-        tree = cargo("tree", "--locked", "-p", package, "--target", target, "-e", "normal,no-proc-macro",
+        tree = cargo(home, "tree", "--locked", "-p", package, "--target", target, "-e", "normal,no-proc-macro",
                      "--prefix", "none", "--no-dedupe", "-f", "{p}")
         for line in tree.splitlines():
             name, version = line.split()[:2]
@@ -156,15 +161,15 @@ def main():
     out = parser.parse_args().out
     out.mkdir(parents=True, exist_ok=True)
 
-    metadata = json.loads(cargo("metadata", "--locked", "--format-version", "1"))
-    lock = tomllib.loads((ROOT / "Cargo.lock").read_text(encoding="utf-8"))
-    checksums = {(p["name"], p["version"]): p["checksum"] for p in lock["package"] if "checksum" in p}
-    edges = {node["id"]: node["dependencies"] for node in metadata["resolve"]["nodes"]}
     said = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True).stdout
     compiler = said.split()[1]
     everything = {}
-    for product, package in PRODUCTS.items():
-        names = linked(package)
+    for product, package, home in PRODUCTS:
+        metadata = json.loads(cargo(home, "metadata", "--locked", "--format-version", "1"))
+        lock = tomllib.loads((home / "Cargo.lock").read_text(encoding="utf-8"))
+        checksums = {(p["name"], p["version"]): p["checksum"] for p in lock["package"] if "checksum" in p}
+        edges = {node["id"]: node["dependencies"] for node in metadata["resolve"]["nodes"]}
+        names = linked(home, package)
         packages = sorted((p for p in metadata["packages"] if (p["name"], p["version"]) in names),
                           key=lambda p: (p["name"], p["version"]))
         main_package = next(p for p in packages if p["name"] == package)

@@ -98,7 +98,7 @@ for path in "$root/" "$target/" "${CARGO_HOME:-$HOME/.cargo}/" "$(rustc --print 
     # Of a root's home only what is more than a common word.
     case $path in / | /root/) continue ;; esac
     if grep -raqF "$path" "$dir/open"; then
-        grep -raclF "$path" "$dir/open" | grep -v ':0$' >&2 || true
+        grep -ralF "$path" "$dir/open" >&2 || true
         fail "these hold a path of this machine, $path"
     fi
 done
