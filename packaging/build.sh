@@ -101,6 +101,9 @@ reproducibly() {
     export CARGO_PROFILE_RELEASE_STRIP=symbols CARGO_INCREMENTAL=0
 }
 
+# No program has a time in it. Where they are compiled SOURCE_DATE_EPOCH is unset, because ring is compiled anew, and
+# all that uses it, when it changes: at each commit.
+
 program() {
     # program MACHINE
     local triple=$1-unknown-linux-musl
@@ -112,6 +115,7 @@ program() {
     fi
     (
         reproducibly "$triple"
+        unset SOURCE_DATE_EPOCH
         cargo build --locked --release -p clocksmith-cli --target "$triple"
     )
     install -D -m 755 "$target/$triple/release/clocksmith" "$built/$1/clocksmith"
@@ -120,6 +124,7 @@ program() {
 install_by_cargo() {
     (
         reproducibly x86_64-unknown-linux-musl
+        unset SOURCE_DATE_EPOCH
         cargo install --locked --path crates/cli --target x86_64-unknown-linux-musl --root "$prefix"
     )
 }
