@@ -103,7 +103,6 @@ reproducibly() {
 
 # No program has a time in it. Where they are compiled SOURCE_DATE_EPOCH is unset, because ring is compiled anew, and
 # all that uses it, when it changes: at each commit.
-
 program() {
     # program MACHINE
     local triple=$1-unknown-linux-musl
