@@ -71,10 +71,10 @@ fi
 
 # Everything that is given to users, and that once more from the same compiled files, elsewhere and by other
 # settings: the bytes must be the same.
-packaging/build.sh --out "$dir/dist"
-lap "built"
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 export SOURCE_DATE_EPOCH
+packaging/build.sh --out "$dir/dist"
+lap "built"
 (
     umask 077
     TZ=Asia/Tokyo TMPDIR=$dir packaging/build.sh --out "$dir/again" sbom packages >/dev/null
