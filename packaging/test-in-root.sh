@@ -16,6 +16,11 @@ fail() {
     exit 1
 }
 
+# grep that reads all: with -q the writer would die of a closed pipe.
+has() {
+    grep "$@" >/dev/null
+}
+
 # All files with their kind, mode, owner and, for files, size; but not what belongs to dpkg, rpm, and caches.
 snapshot() {
     find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /run -o -path /packages -o -path "$work" \
@@ -49,7 +54,7 @@ use() {
     [ "$status" -ne 2 ] || fail "why: $(cat "$work/why")"
     grep -qF "$(cat /sys/devices/system/clocksource/clocksource0/current_clocksource)" "$work/why" ||
         fail "why does not name the clocksource: $(cat "$work/why")"
-    "$program" watch --once | grep -q '^clocksmith_' || fail "watch --once prints no metrics"
+    "$program" watch --once | has '^clocksmith_' || fail "watch --once prints no metrics"
 }
 
 # Pages have no warnings, by the two programs that read them.
@@ -73,7 +78,7 @@ pages() {
 completions() {
     bash -n "$1" && zsh -n "$2" && fish -n "$3" || fail "a shell does not take its completions"
     bash -c '. "$1"; COMP_WORDS=(clocksmith wh); COMP_CWORD=1
-        _clocksmith clocksmith wh clocksmith; echo "${COMPREPLY[*]}"' - "$1" | grep -q "why who" ||
+        _clocksmith clocksmith wh clocksmith; echo "${COMPREPLY[*]}"' - "$1" | has "why who" ||
         fail "bash completes nothing"
 }
 
@@ -88,14 +93,14 @@ completions /usr/share/bash-completion/completions/clocksmith /usr/share/zsh/ven
     /usr/share/fish/vendor_completions.d/clocksmith.fish
 # As the shells find them by themselves.
 bash -c '. /usr/share/bash-completion/bash_completion; _completion_loader clocksmith; complete -p clocksmith' |
-    grep -q _clocksmith || fail "bash-completion does not find it"
+    has _clocksmith || fail "bash-completion does not find it"
 [ "$(zsh -fc 'autoload -U compinit; compinit -u -D; print $_comps[clocksmith]')" = _clocksmith ] ||
     fail "zsh does not find it"
-fish -c 'complete -C "clocksmith wh"' | grep -q '^why' || fail "fish does not find it"
+fish -c 'complete -C "clocksmith wh"' | has '^why' || fail "fish does not find it"
 said=$(systemd-analyze verify clocksmith-watch.service 2>&1 | grep -i clocksmith || true)
 [ -z "$said" ] || fail "systemd-analyze has something to say of the unit: $said"
 [ "$(systemctl is-enabled clocksmith-watch)" = disabled ] || fail "the service is enabled by the installation"
-clocksmith run --via preload --source coarse -- cat /proc/self/maps | grep -q /usr/lib/clocksmith/libclocksmith_preload.so ||
+clocksmith run --via preload --source coarse -- cat /proc/self/maps | has /usr/lib/clocksmith/libclocksmith_preload.so ||
     fail "run does not find its library"
 for file in copyright README.md CHANGELOG.md.gz third-party-licences.txt clocksmith.cdx.json; do
     [ -s "/usr/share/doc/clocksmith/$file" ] || fail "no $file in /usr/share/doc/clocksmith"
@@ -146,7 +151,7 @@ cc -O2 -pthread -static /packages/clocks.c -o static $(pkg-config --static --cfl
 # shellcheck disable=SC2046
 c++ -O2 -std=c++17 -pthread /packages/chrono.cpp -o chrono $(pkg-config --cflags --libs clocksmith)
 ./shared >/dev/null && ./static >/dev/null && ./chrono >/dev/null || fail "a program with the library fails"
-ldd shared | grep -q "libclocksmith.so.${version%%.*} => /lib" || fail "the shared library is not the one that is used"
+ldd shared | has "libclocksmith.so.${version%%.*} => /lib" || fail "the shared library is not the one that is used"
 dpkg -P libclocksmith-dev >/dev/null 2>&1
 # A program goes on with the library alone.
 ./shared >/dev/null || fail "the library needs its development package"
@@ -202,7 +207,7 @@ tree=$work/clocksmith-$version-x86_64-linux
 use "$tree/clocksmith"
 pages "$tree/man"
 completions "$tree/completions/clocksmith.bash" "$tree/completions/_clocksmith" "$tree/completions/clocksmith.fish"
-"$tree/clocksmith" run --via preload --source coarse -- cat /proc/self/maps | grep -q "$tree/libclocksmith_preload.so" ||
+"$tree/clocksmith" run --via preload --source coarse -- cat /proc/self/maps | has "$tree/libclocksmith_preload.so" ||
     fail "run does not find its library"
 [ -s "$tree/LICENSE-MIT" ] || fail "no licence"
 rm -r "$tree"

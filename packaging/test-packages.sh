@@ -105,7 +105,7 @@ done
 programs=0
 while read -r program; do
     programs=$((programs + 1))
-    if readelf -lW "$program" | grep -q INTERP || readelf -dW "$program" | grep -q NEEDED; then
+    if readelf -ldW "$program" | grep -E "INTERP|NEEDED"; then
         fail "$program is not static"
     fi
     case $program in
