@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# All checks of this project: format, lints, docs, tests, the book, the clock, the libraries for C and Python, the
-# formats for configuration tools, the engine for fleets, monitoring with the real programs, licences and
-# advisories, files of virtual machines against libvirt, boots of real kernels and of an installed system, scenarios
-# in running guests, alerts of a Prometheus about a guest, fuzzing, speed.
+# All checks of this project: format, lints, docs, tests, the book, the clock, the libraries for C and Python,
+# packages, the formats for configuration tools, the engine for fleets, monitoring with the real programs, licences
+# and advisories, files of virtual machines against libvirt, boots of real kernels and of an installed system,
+# scenarios in running guests, alerts of a Prometheus about a guest, fuzzing, speed.
 #
 #   ./test.sh            everything (40 minutes on two busy cores)
 #   ./test.sh clippy     one step, or several, by name
@@ -357,6 +357,12 @@ vm() {
     timeout 600 cargo test --locked -p clocksmith-vm --test libvirt -- --ignored --nocapture
 }
 
+# Everything that is given to users is built, and installed, run and removed in a new system. Root makes
+# that system.
+packages() {
+    script packaging/test-packages.sh
+}
+
 # A program that runs in any guest; without the target for it the guests run none.
 static_program() {
     static=${CARGO_TARGET_DIR:-target}/x86_64-unknown-linux-musl/debug/clocksmith
@@ -364,10 +370,10 @@ static_program() {
         cargo build --locked -p clocksmith-cli --target x86_64-unknown-linux-musl 2>/dev/null
 }
 
-# The release program that runs in any guest; a debug one is too slow for emulation. Where it cannot be built the step
-# is skipped, and there is nothing more to do.
+# The release program that runs in any guest; a debug one is too slow for emulation. Built as it is for packages, so
+# that it is built once. Where it cannot be built the step is skipped, and there is nothing more to do.
 release_program() {
-    if ! cargo build --locked --release -p clocksmith-cli --target x86_64-unknown-linux-musl; then
+    if ! packaging/build.sh --out "$log/dist" program-x86_64; then
         skip "no static program for the guests: rustup target add x86_64-unknown-linux-musl" network
         return 1
     fi
@@ -446,8 +452,8 @@ servers() {
     script testbed/servers.sh --source acpi_pm
 }
 
-all=(fmt clippy doc test book clock c python formats fleet watch licences advisories vm boots scenarios sweep who disk
-    fix alert fuzz speed)
+all=(fmt clippy doc test book clock c python packages formats fleet watch licences advisories vm boots scenarios sweep
+    who disk fix alert fuzz speed)
 for name in "${@:-${all[@]}}"; do
     case $name in
     fmt) step fmt cargo fmt --all --check ;;
@@ -458,6 +464,7 @@ for name in "${@:-${all[@]}}"; do
     clock) step clock clock ;;
     c) step c script crates/clock-c/test.sh --bench ;;
     python) step python script python/test.sh --bench ;;
+    packages) step packages packages ;;
     formats) step formats script crates/change/test.sh ;;
     fleet) step fleet script fleet/test.sh ;;
     watch) step watch watch ;;

@@ -3,7 +3,7 @@
 pub(crate) mod vm;
 mod watch;
 
-use clap::{Args as ClapArgs, Parser, Subcommand};
+use clap::{Args as ClapArgs, Command, CommandFactory, Parser, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
 use watch::{CHECK, WATCH};
@@ -19,6 +19,20 @@ pub(crate) struct Args {
     pub(crate) why: Why,
     #[command(subcommand)]
     pub(crate) verb: Option<Verb>,
+}
+
+/// The definition without hidden verbs, for what people read and shells complete.
+pub(crate) fn visible() -> Command {
+    let all = Args::command();
+    let verbs = all.get_subcommands().filter(|verb| !verb.is_hide_set()).cloned();
+    let mut program = Command::new("clocksmith")
+        .version(env!("CARGO_PKG_VERSION"))
+        .args(all.get_arguments().cloned())
+        .subcommands(verbs);
+    if let (Some(about), Some(long)) = (all.get_about(), all.get_long_about()) {
+        program = program.about(about.clone()).long_about(long.clone());
+    }
+    program
 }
 
 const LONG: &str = "Explains which clocksource this machine (or another one, from its files or its \
@@ -81,6 +95,10 @@ pub(crate) enum Verb {
     /// Which programs and functions read the clock, how often, and what that costs
     #[command(long_about = WHO)]
     Who(Who),
+    /// What a shell completes: print the script for it
+    Completions(Completions),
+    /// The manual pages, as `man` reads them
+    Man(ManPages),
     /// Puts a clocksource back when `bench --every-clocksource` goes away
     #[command(hide = true)]
     GuardClocksource(GuardClocksource),
@@ -384,6 +402,25 @@ pub(crate) struct Who {
     /// Write a profile for the Firefox Profiler
     #[arg(long, value_name = "FILE")]
     pub(crate) firefox: Option<PathBuf>,
+}
+
+/// Options of `completions`.
+#[derive(ClapArgs, Debug, Clone)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum, value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Options of `man`.
+#[derive(ClapArgs, Debug, Clone, Default)]
+pub(crate) struct ManPages {
+    /// Write all pages into this directory
+    #[arg(long, value_name = "DIR", conflicts_with = "verb")]
+    pub(crate) out: Option<PathBuf>,
+    /// The verb whose page is printed, such as why, or vm lint [default: the program's own]
+    #[arg(value_name = "VERB")]
+    pub(crate) verb: Vec<String>,
 }
 
 /// Options of the guardian.

@@ -4,6 +4,7 @@
 mod args;
 mod exit;
 mod gather;
+mod manual;
 mod render;
 mod report;
 mod run;

@@ -3,9 +3,11 @@
 mod bench;
 pub(crate) mod check;
 mod collect;
+mod completions;
 mod explain;
 mod fix;
 pub(crate) mod fleet;
+mod man;
 mod predict;
 mod run;
 mod verify;
@@ -35,6 +37,8 @@ pub(crate) fn run(args: Args) -> Result<Code> {
         Some(Verb::Run(run)) => run::run(&args.common, &run),
         Some(Verb::GuardClocksource(guard)) => Ok(bench::sweep::guard(&guard)),
         Some(Verb::Who(who)) => who::run(&args.common, &who),
+        Some(Verb::Completions(completions)) => completions::run(&args.common, &completions),
+        Some(Verb::Man(man)) => man::run(&args.common, &man),
         Some(Verb::Explain(explain)) => explain::run(&args.common, &explain),
     }
 }

@@ -1,0 +1,44 @@
+//! `man`: the manual pages, on standard output or into a directory.
+
+use crate::args::{Common, ManPages};
+use crate::exit::Code;
+use crate::manual::{Page, pages};
+use anyhow::{Context, Result, bail};
+use std::fs::File;
+use std::io::{BufWriter, Write, stdout};
+use std::path::Path;
+
+pub(crate) fn run(common: &Common, args: &ManPages) -> Result<Code> {
+    if common.json {
+        bail!("a manual page has no JSON form; leave out --json");
+    }
+    let pages = pages();
+    if let Some(dir) = &args.out {
+        for page in &pages {
+            write(page, dir)?;
+        }
+        return Ok(Code::Done);
+    }
+    let verb = args.verb.join(" ");
+    let Some(page) = pages.iter().find(|page| page.verb == verb) else {
+        bail!("there is no page for {verb:?}; `clocksmith --help` lists the verbs");
+    };
+    let mut text = Vec::new();
+    page.render(&mut text)?;
+    let mut out = stdout().lock();
+    out.write_all(&text)?;
+    out.flush()?;
+    Ok(Code::Done)
+}
+
+fn write(page: &Page, dir: &Path) -> Result<()> {
+    let path = dir.join(page.file());
+    let write = || {
+        let mut file = BufWriter::new(File::create(&path)?);
+        page.render(&mut file)?;
+        file.flush()
+    };
+    write().with_context(|| {
+        format!("cannot write {}; --out wants a directory that exists", path.display())
+    })
+}

@@ -1,0 +1,149 @@
+#!/usr/bin/env bash
+# Builds all packages, and installs, runs and removes each in a new Debian system without a network.
+#
+#   packaging/test-packages.sh
+#
+# The system is made once by mmdebstrap, in the cache directory (CLOCKSMITH_PACKAGE_ROOTS, else
+# $XDG_CACHE_HOME/clocksmith-packages), and unpacked anew each time. That needs root: as another user it uses
+# `sudo -n` when STRICT is set, as continuous integration does. Exits with 1 when something is wrong, with 77
+# when a tool is missing, with 75 when something cannot be fetched.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(dirname "$here")
+cd "$root"
+export LC_ALL=C
+release=bookworm
+# What users of the packages have, and what their files are checked with.
+wanted=(bash-completion fish g++ libc6-dev man-db mandoc pkg-config python3-venv rpm systemd zsh)
+
+missing() {
+    echo "packages: $1" >&2
+    exit "${2:-77}"
+}
+
+fail() {
+    echo "packages: $1" >&2
+    exit 1
+}
+
+for tool in mmdebstrap:mmdebstrap rpmbuild:rpm rpm2cpio:rpm2cpio cpio:cpio dpkg-deb:dpkg strings:binutils \
+    aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu qemu-aarch64-static:qemu-user-static unshare:util-linux; do
+    command -v "${tool%:*}" >/dev/null || missing "no ${tool%:*}: apt-get install ${tool#*:}"
+done
+targets=$(rustup target list --installed 2>/dev/null || true)
+for target in x86_64-unknown-linux-musl aarch64-unknown-linux-musl; do
+    grep -qx "$target" <<<"$targets" || missing "no $target: rustup target add $target"
+done
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+    if [ -n "${STRICT-}" ] && sudo -n true 2>/dev/null; then
+        as_root=(sudo -n)
+    else
+        missing "only root can make a system to install packages in: sudo packaging/test-packages.sh"
+    fi
+fi
+
+dir=$(mktemp -d)
+trap '"${as_root[@]}" rm -rf --one-file-system "$dir"' EXIT
+begun=$SECONDS
+lap() {
+    echo "-- $1: $((SECONDS - begun)) s"
+    begun=$SECONDS
+}
+
+# The system to install in.
+cache=${CLOCKSMITH_PACKAGE_ROOTS:-${XDG_CACHE_HOME:-$HOME/.cache}/clocksmith-packages}
+mkdir -p "$cache"
+system=$cache/$release-$(echo "${wanted[*]}" | sha256sum | head -c 12).tar
+if ! [ -e "$system" ]; then
+    mirror=${CLOCKSMITH_TESTBED_MIRROR:-$(apt-get indextargets --format '$(LABEL) $(REPO_URI)' "Created-By: Packages" \
+        2>/dev/null | sed -n 's/^Debian //p' | head -n 1)}
+    apt-config dump | grep -E '^Acquire::(https?|Retries|ForceIPv4)' >"$dir/acquire" || true
+    if ! "${as_root[@]}" mmdebstrap --mode=root --variant=minbase --aptopt='APT::Install-Recommends "false"' \
+        --aptopt="$dir/acquire" --include="$(IFS=,; echo "${wanted[*]}")" \
+        "$release" "$dir/system.tar" "${mirror:-http://deb.debian.org/debian}" >"$dir/said" 2>&1; then
+        tail -n 15 "$dir/said"
+        missing "the packages of a Debian system could not be fetched" 75
+    fi
+    mv "$dir/system.tar" "$system"
+    lap "a Debian system is made"
+fi
+
+# Everything that is given to users, and that once more from the same compiled files, elsewhere and by other
+# settings: the bytes must be the same.
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+export SOURCE_DATE_EPOCH
+packaging/build.sh --out "$dir/dist"
+lap "built"
+(
+    umask 077
+    TZ=Asia/Tokyo TMPDIR=$dir packaging/build.sh --out "$dir/again" sbom packages >/dev/null
+)
+diff -r "$dir/dist" "$dir/again" || fail "packed twice, and not the same: what differs is named above"
+lap "packed again, the same"
+
+# Nothing of this machine in them, and the static programs need nothing of another one.
+dist=$dir/dist
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+mkdir "$dir/open"
+for file in "$dist"/*.deb; do dpkg-deb -x "$file" "$dir/open/$(basename "$file")"; done
+for file in "$dist"/*.rpm; do
+    mkdir "$dir/open/$(basename "$file")"
+    rpm2cpio "$file" | (cd "$dir/open/$(basename "$file")" && cpio --quiet -id)
+done
+for file in "$dist"/*.tar.gz; do tar -C "$dir/open" -xf "$file"; done
+for file in "$dist"/*.whl; do python3 -m zipfile -e "$file" "$dir/open/$(basename "$file")"; done
+target=${CARGO_TARGET_DIR:-$root/target}
+for path in "$root/" "$target/" "${CARGO_HOME:-$HOME/.cargo}/" "$(rustc --print sysroot)/" "$dir" "$HOME/"; do
+    # Of a root's home only what is more than a common word.
+    case $path in / | /root/) continue ;; esac
+    if grep -raqF "$path" "$dir/open"; then
+        grep -ralF "$path" "$dir/open" >&2 || true
+        fail "these hold a path of this machine, $path"
+    fi
+done
+programs=0
+while read -r program; do
+    programs=$((programs + 1))
+    if readelf -ldW "$program" | grep -E "INTERP|NEEDED"; then
+        fail "$program is not static"
+    fi
+    case $program in
+    *aarch64* | *arm64*) said=$(qemu-aarch64-static "$program" --version) ;;
+    *) said=$("$program" --version) ;;
+    esac
+    [ "$said" = "clocksmith $version" ] || fail "$program calls itself $said"
+done < <(find "$dir/open" -type f -name clocksmith -perm -u+x)
+[ "$programs" -eq 6 ] || fail "$programs programs in archives and packages, not 6"
+log=crates/cli/tests/fixtures/boots/linux-6.1-arm64/root/dmesg
+qemu-aarch64-static "$dir/open/clocksmith-$version-aarch64-linux/clocksmith" why --log "$log" >"$dir/why" ||
+    fail "why --log does not run on aarch64: $?"
+grep -q arch_sys_counter "$dir/why" || fail "why --log says something else on aarch64: $(cat "$dir/why")"
+(cd "$dist" && sha256sum --quiet -c SHA256SUMS)
+lap "looked into"
+
+# As by `cargo install`, with what is compiled already.
+CARGO_TARGET_DIR=$target packaging/build.sh --out "$dir/unused" install "$dir/installed" >"$dir/said" 2>&1 ||
+    fail "cargo install: $(tail -n 5 "$dir/said")"
+[ "$("$dir/installed/bin/clocksmith" --version)" = "clocksmith $version" ] || fail "cargo install: no such program"
+cargo uninstall --quiet --root "$dir/installed" clocksmith-cli
+[ -z "$(find "$dir/installed" -type f ! -name '.crates*')" ] || fail "cargo uninstall leaves something"
+lap "cargo install"
+
+# In the new system, which has no network.
+mkdir "$dir/system"
+"${as_root[@]}" tar -C "$dir/system" --numeric-owner --exclude=./dev -xf "$system"
+"${as_root[@]}" mkdir "$dir/system/packages" "$dir/system/dev"
+"${as_root[@]}" cp -r "$dist/." "$here/test-in-root.sh" crates/clock-c/tests/programs/clocks.c \
+    crates/clock-c/tests/programs/chrono.cpp "$dir/system/packages/"
+"${as_root[@]}" cp "$log" "$dir/system/packages/log"
+lap "unpacked a new system"
+"${as_root[@]}" unshare --mount --net --pid --ipc --uts --fork --kill-child -- bash -euc '
+    mount --make-rprivate /
+    mount -t proc proc "$0/proc"
+    mount --rbind /sys "$0/sys"
+    mount --rbind /dev "$0/dev"
+    mount -t tmpfs tmpfs "$0/run"
+    exec chroot "$0" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 TERM=dumb \
+        bash /packages/test-in-root.sh "$1"' "$dir/system" "$version"
+lap "installed, run and removed in it"
