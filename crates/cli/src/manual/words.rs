@@ -57,9 +57,8 @@ const EXIT_VM: List = &[
 ];
 const EXIT_FLEET: List = &[
     ("0", "Done."),
-    ("1", "Done, and hosts are not well: slow, at risk, or nothing is known of them."),
     ("2", "Wrong usage, or nothing that can be used."),
-    ("3", "Could not be determined."),
+    ("3", "Nothing is known of any host."),
 ];
 const EXIT_SIMPLE: List =
     &[("0", "Done."), ("2", "Wrong usage, or a file that cannot be written.")];
@@ -95,6 +94,11 @@ const SERVICE: (&str, &str) = (
 const PRELOAD: (&str, &str) = (
     "../lib/clocksmith/libclocksmith_preload.so",
     "The library of --via preload, as seen from the program's directory (x86-64).",
+);
+
+const ENGINE: (&str, &str) = (
+    "clocksmith-fleet",
+    "The engine for SQL, a program of its own, beside clocksmith or in PATH; --lines does without.",
 );
 
 const NO_COLOR: (&str, &str) = ("NO_COLOR", "If it is set and not empty: no colour.");
