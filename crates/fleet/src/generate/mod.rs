@@ -149,7 +149,7 @@ impl Fleet {
             "counter_ns": kind.ns * 0.42,
             "causes": causes,
             "remedies": remedies,
-            "policies": [], "missing": [], "differences": [],
+            "policies": [], "missing": [], "differences": [], "timeline": [],
             "machine": {"kernel": kernel, "arch": kind.arch, "hypervisor": kind.hypervisor,
                 "cpu": kind.cpu, "boots_in_log": 1, "as_host": {
                     "tsc": kind.hardware.map(|_| json!({"khz": khz, "slack_khz": 0})),
