@@ -9,6 +9,8 @@
 #   sbom                              what is in all that: CycloneDX, and the licences of others
 #   wheel                             the Python wheel
 #   packages                          archives and packages of what was compiled, and the sums
+#   fleet                             clocksmith-fleet, the engine of `fleet` (x86-64): by name alone, because it takes as
+#                                     long to compile as all the rest; name it before `packages`
 #   install DIR                       the program by `cargo install`, compiled in the same way, below DIR
 #
 # The same source gives the same bytes, wherever and whoever builds: no path of this machine gets into a
@@ -56,7 +58,7 @@ while [ $# -gt 0 ]; do
         steps+=(install) prefix=$2
         shift
         ;;
-    program-x86_64 | program-aarch64 | libraries | wheel | sbom | packages) steps+=("$1") ;;
+    program-x86_64 | program-aarch64 | libraries | wheel | sbom | packages | fleet) steps+=("$1") ;;
     *) fail "unknown argument $1; see --help" 2 ;;
     esac
     shift
@@ -167,6 +169,17 @@ wheel() {
         PYO3_PYTHON=$env/bin/python "$env/bin/maturin" build --release --quiet --out "$built/wheel" \
             --sbom-include "$bill" --interpreter "$env/bin/python"
     )
+}
+
+# For many queries at once the C library of the distribution is faster than the static one.
+fleet() {
+    (
+        manifest=fleet/Cargo.toml reproducibly
+        CARGO_TARGET_DIR=$target/fleet cargo build --locked --release --manifest-path fleet/Cargo.toml \
+            --target x86_64-unknown-linux-gnu
+    )
+    install -D -m 755 "$target/fleet/x86_64-unknown-linux-gnu/release/clocksmith-fleet" \
+        "$built/x86_64/clocksmith-fleet"
 }
 
 sbom() {

@@ -53,7 +53,7 @@ definition() {
 documents() {
     # documents DIRECTORY: what every form of the program has
     install -d "$1"
-    install -m 644 "$root/README.md" "$root/CHANGELOG.md" "$root"/docs/run.md "$root"/docs/monitoring.md "$1/"
+    install -m 644 "$root/README.md" "$root/CHANGELOG.md" "$root"/docs/{fleet,monitoring,run,who}.md "$1/"
     install -m 644 "$built/sbom/clocksmith.cdx.json" "$built/sbom/third-party-licences.txt" "$1/"
 }
 
@@ -70,6 +70,8 @@ program_tree() {
     install -D -m 644 "$here/systemd/clocksmith-watch.service" "$d/usr/lib/systemd/system/clocksmith-watch.service"
     install -D -m 644 "$here/prometheus/clocksmith.rules.yml" "$d/usr/share/clocksmith/prometheus/clocksmith.rules.yml"
     install -D -m 644 "$here/grafana/clocksmith.json" "$d/usr/share/clocksmith/grafana/clocksmith.json"
+    install -D -t "$d/usr/share/clocksmith/fleet" -m 644 "$here"/fleet/*.yml "$here"/fleet/*.yaml
+    install -m 755 "$here"/fleet/*.sh "$d/usr/share/clocksmith/fleet/"
     if [ -e "$built/$1/libclocksmith_preload.so" ]; then
         install -D -m 644 "$built/$1/libclocksmith_preload.so" "$d/usr/lib/clocksmith/libclocksmith_preload.so"
     fi
@@ -156,6 +158,21 @@ for machine in x86_64:amd64 aarch64:arm64; do
     settle "$work/rpm/clocksmith-$machine"
     rpm_of clocksmith "$machine"
 done
+
+# The engine of `fleet`, where it was compiled: for the machine that reads the reports of the others.
+if [ -e "$built/x86_64/clocksmith-fleet" ]; then
+    fleet_tree() {
+        install -D -m 755 -t "$1/usr/bin" "$built/x86_64/clocksmith-fleet"
+        install -D -m 644 -t "$1/usr/share/doc/clocksmith-fleet" "$root/docs/fleet.md"
+    }
+    fleet_tree "$work/deb/clocksmith-fleet_amd64"
+    deb clocksmith-fleet amd64 "$(needs "$built/x86_64/clocksmith-fleet"), clocksmith (= $version)"
+    fleet_tree "$work/rpm/clocksmith-fleet-x86_64"
+    install -D -m 644 -t "$work/rpm/clocksmith-fleet-x86_64/usr/share/licenses/clocksmith-fleet" \
+        "$root/LICENSE-MIT" "$root/LICENSE-APACHE"
+    settle "$work/rpm/clocksmith-fleet-x86_64"
+    rpm_of clocksmith-fleet x86_64
+fi
 
 # The C library: what programs need at run time, and what building them needs.
 c_tree() {

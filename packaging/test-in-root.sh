@@ -138,6 +138,17 @@ if ! [ -e /var/lib/clocksmith/journal/1.1.json ] || ! [ -e "$unit" ]; then fail 
 rm -r /var/lib/clocksmith "$unit"
 gone "the package clocksmith"
 
+if [ -e "/packages/clocksmith-fleet_${version}_amd64.deb" ]; then
+    begin "clocksmith-fleet.deb"
+    dpkg -i "/packages/clocksmith_${version}_amd64.deb" "/packages/clocksmith-fleet_${version}_amd64.deb" \
+        >"$work/said" 2>&1 || fail "dpkg -i: $(cat "$work/said")"
+    clocksmith collect --output "$work/this.tar.gz" -q >/dev/null
+    clocksmith fleet "$work/this.tar.gz" --sql "SELECT count(*) AS hosts FROM hosts" --csv | grep -qx 1 ||
+        fail "fleet does not count this machine"
+    dpkg -P clocksmith-fleet clocksmith >/dev/null 2>&1
+    gone "the package clocksmith-fleet"
+fi
+
 begin "the C library's .deb"
 dpkg -i "/packages/${soname}_${version}_amd64.deb" "/packages/libclocksmith-dev_${version}_amd64.deb" >"$work/said" 2>&1 ||
     fail "dpkg -i: $(cat "$work/said")"
