@@ -174,7 +174,7 @@ wheel() {
 # For many queries at once the C library of the distribution is faster than the static one.
 fleet() {
     (
-        manifest=fleet/Cargo.toml reproducibly
+        manifest=fleet/Cargo.toml reproducibly x86_64-unknown-linux-gnu
         CARGO_TARGET_DIR=$target/fleet cargo build --locked --release --manifest-path fleet/Cargo.toml \
             --target x86_64-unknown-linux-gnu
     )
