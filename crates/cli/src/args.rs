@@ -1,9 +1,11 @@
 //! The command line of the program. One definition: help, man pages and completions come from it.
 
+mod fleet;
 pub(crate) mod vm;
 mod watch;
 
 use clap::{Args as ClapArgs, Command, CommandFactory, Parser, Subcommand};
+pub(crate) use fleet::Fleet;
 use std::path::PathBuf;
 use std::time::Duration;
 use watch::{CHECK, WATCH};
@@ -80,8 +82,8 @@ pub(crate) enum Verb {
     /// Put everything that `why` needs into one file, to send to somebody
     Collect(Collect),
     /// Reports of many machines: groups, outliers, what one change would fix, SQL
-    #[command(long_about = crate::verbs::fleet::HELP)]
-    Fleet(crate::verbs::fleet::Fleet),
+    #[command(long_about = fleet::HELP)]
+    Fleet(Fleet),
     /// What reading the time costs here, by every way there is
     Bench(Box<Bench>),
     /// Shows what would fix it; makes it so with --apply, takes it back with --undo

@@ -21,8 +21,8 @@ pub(crate) enum VmVerb {
     #[command(long_about = FIX)]
     Fix(Fix),
     /// Whether a guest can move to other hosts, and what its clock does there
-    #[command(after_help = crate::verbs::vm::migrate::HELP)]
-    Migrate(crate::verbs::vm::migrate::Migrate),
+    #[command(after_help = MIGRATE)]
+    Migrate(Migrate),
 }
 
 const LINT: &str = "What these files do to the guest's clock: domains of libvirt, command lines of QEMU in \
@@ -35,6 +35,13 @@ const FIX: &str = "Mends what can be mended without knowing more than the file. 
 decision is an option: --invtsc, --tsc-frequency. A domain that libvirt keeps itself (/etc/libvirt) is never \
 written: `virsh define` does that.\n\nExit codes: 0 nothing is left to warn of, 1 something is left, 2 a file \
 cannot be used.";
+
+const MIGRATE: &str = "\
+GUEST is a libvirt domain (virsh dumpxml), a QEMU command line, or a bundle that `clocksmith \
+collect` wrote in the guest. HOST is the output of `virsh capabilities`, nodes of Kubernetes with \
+KubeVirt's labels (kubectl get nodes -o json), `clocksmith why --json`, a bundle of a host, a mirror \
+of its /proc and /sys, or a directory of such files.\n\nExit codes: 0 it can go to all of them, 1 not \
+to all, 2 wrong usage, 3 not known.";
 
 fn kinds() -> PossibleValuesParser {
     PossibleValuesParser::new(Kind::all().map(Kind::name))
@@ -72,4 +79,24 @@ pub(crate) struct Fix {
     /// Fix the frequency of the guest's TSC, in Hz
     #[arg(long, value_name = "HERTZ", value_parser = clap::value_parser!(u64).range(1_000_000..=100_000_000_000))]
     pub(crate) tsc_frequency: Option<u64>,
+}
+
+/// Options of `vm migrate`.
+#[derive(ClapArgs, Debug, Clone)]
+pub(crate) struct Migrate {
+    /// The guest's configuration
+    #[arg(value_name = "GUEST", required_unless_present_any = ["frequency", "fleet"])]
+    pub(crate) guest: Option<PathBuf>,
+    /// The hosts that it may go to
+    #[arg(long, value_name = "HOST", num_args = 1.., required = true)]
+    pub(crate) to: Vec<PathBuf>,
+    /// A guest with this TSC frequency in Hz, instead of a file
+    #[arg(long, value_name = "HZ", conflicts_with = "guest")]
+    pub(crate) frequency: Option<String>,
+    /// The guest of --frequency has invtsc
+    #[arg(long, requires = "frequency")]
+    pub(crate) invtsc: bool,
+    /// Find the one frequency that serves these hosts best, and the groups that share one
+    #[arg(long)]
+    pub(crate) fleet: bool,
 }

@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod collect;
 pub(crate) mod explain;
 pub(crate) mod facts;
+pub(crate) mod figures;
 pub(crate) mod fix;
 pub(crate) mod html;
 pub(crate) mod migrate;

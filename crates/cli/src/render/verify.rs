@@ -4,39 +4,12 @@ use super::{Style, text, wrap};
 use crate::args::Common;
 use crate::verify::report::VerifyReport;
 use anyhow::Result;
-use clocksmith_measure::verify::{Interval, Outcome, Sureness, Trust, Weight};
+use clocksmith_measure::verify::{Interval, Outcome, Trust, Weight};
 
 /// Rows of a table that are shown without `-v`.
 const ROWS: usize = 8;
 /// Processors that fit into a matrix of 80 columns.
 const MATRIX: usize = 6;
-
-/// The answer in one sentence.
-pub(crate) fn headline(outcome: &Outcome) -> String {
-    let sure = sure(outcome.confidence);
-    let what = outcome.findings.iter().find(|finding| finding.weight != Weight::Note);
-    match outcome.verdict {
-        Trust::Trusted if outcome.method.counter.is_none() => {
-            format!("The clocks can be trusted ({sure} confidence): nothing wrong was found.")
-        }
-        Trust::Trusted => format!(
-            "The counter and the clocks can be trusted ({sure} confidence): nothing wrong was found."
-        ),
-        Trust::NotTrusted => {
-            let who = match (outcome.counter, outcome.clocks) {
-                (Trust::NotTrusted, Trust::NotTrusted) => "The counter and the clocks",
-                (Trust::NotTrusted, _) => "The counter",
-                _ => "The clocks",
-            };
-            let what = what.map_or("a fault was found", |finding| finding.summary.as_str());
-            format!("{who} cannot be trusted ({sure} confidence): {what}.")
-        }
-        Trust::Unknown => {
-            let why = outcome.untested.first().map_or("too little was measured", String::as_str);
-            format!("Whether counter and clocks can be trusted is not known: {why}.")
-        }
-    }
-}
 
 /// Prints the result.
 pub(crate) fn print(common: &Common, report: &VerifyReport) -> Result<()> {
@@ -76,14 +49,6 @@ fn word(trust: Trust) -> &'static str {
         Trust::Trusted => "trusted",
         Trust::NotTrusted => "NOT TRUSTED",
         Trust::Unknown => "unknown",
-    }
-}
-
-fn sure(sureness: Sureness) -> &'static str {
-    match sureness {
-        Sureness::Low => "low",
-        Sureness::Medium => "medium",
-        Sureness::High => "high",
     }
 }
 

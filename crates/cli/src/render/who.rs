@@ -1,5 +1,6 @@
 //! `who` as text: the sum, the reads by clock, the functions, the stacks, what looks wrong, what helps.
 
+use super::figures::{count, percent};
 use super::{Style, wrap};
 use crate::args::{Common, Who};
 use crate::report::who::WhoReport;
@@ -18,34 +19,6 @@ const STACKS: usize = 3;
 const FRAMES: usize = 8;
 /// Below this share of the CPU time a row is left out of the short report.
 const SMALL: f64 = 0.0005;
-
-/// The answer in one sentence.
-pub(crate) fn headline(target: &str, profile: &Profile) -> String {
-    let totals = &profile.totals;
-    if totals.samples == 0 {
-        return format!("{target} used no CPU time while it was watched.");
-    }
-    if totals.read_samples == 0 {
-        return format!(
-            "Reading the time takes under {:.1} % of the CPU time of {target}.",
-            (totals.cpu_share.high * 100.0).max(0.1)
-        );
-    }
-    let rate = totals
-        .reads_per_second
-        .map_or_else(String::new, |rate| format!(", about {} reads a second", count(rate)));
-    let saving = match totals.saving_cpu_seconds {
-        Some(saving) if saving > 0.1 * totals.read_cpu_seconds => format!(
-            "; a fast clock would save {:.1} % of its CPU time",
-            saving / totals.cpu_seconds.max(1e-9) * 100.0
-        ),
-        _ => String::new(),
-    };
-    format!(
-        "Reading the time takes {} of the CPU time of {target}{rate}{saving}.",
-        percent(totals.cpu_share.value)
-    )
-}
 
 /// Prints the report: behind a command on standard error, since standard output is the command's.
 pub(crate) fn print(common: &Common, args: &Who, report: &WhoReport) -> Result<()> {
@@ -386,13 +359,6 @@ fn interval(share: Estimate) -> String {
     format!("{:.digits$}±{half:.1} %", share.value * 100.0)
 }
 
-pub(crate) fn percent(share: f64) -> String {
-    match share * 100.0 {
-        value if value >= 9.95 => format!("{value:.0} %"),
-        value => format!("{value:.1} %"),
-    }
-}
-
 fn number(ns: Option<f64>) -> String {
     ns.map_or_else(
         || "-".to_owned(),
@@ -400,31 +366,9 @@ fn number(ns: Option<f64>) -> String {
     )
 }
 
-/// A count with three digits: 999, 1.23k, 45.6M.
-pub(crate) fn count(value: f64) -> String {
-    let (value, unit) = match value {
-        value if value < 999.5 => return format!("{value:.0}"),
-        value if value < 999_500.0 => (value / 1e3, "k"),
-        value if value < 999_500_000.0 => (value / 1e6, "M"),
-        value => (value / 1e9, "G"),
-    };
-    let digits = match value {
-        value if value < 9.995 => 2,
-        value if value < 99.95 => 1,
-        _ => 0,
-    };
-    format!("{value:.digits$}{unit}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn counts_keep_three_digits() {
-        let shown = [0.0, 999.4, 1234.0, 45_600.0, 999_600.0, 33_000_000.0, 2e9].map(count);
-        assert_eq!(shown, ["0", "999", "1.23k", "45.6k", "1.00M", "33.0M", "2.00G"]);
-    }
 
     #[test]
     fn lines_end_at_the_width() {

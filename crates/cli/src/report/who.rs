@@ -1,6 +1,7 @@
 //! `who --json`.
 
 use super::{Clocksource, MachineReport};
+use crate::render::figures::{count, percent};
 use clocksmith_facts::Facts;
 use clocksmith_who::account::Profile;
 use clocksmith_who::calibrate::Costs;
@@ -79,7 +80,7 @@ impl WhoReport {
         let current = facts.current_clocksource();
         Self {
             schema: "clocksmith.who.v1",
-            headline: crate::render::who::headline(&target, &profile),
+            headline: headline(&target, &profile),
             target,
             machine: MachineReport::of(facts),
             clocksource: Clocksource {
@@ -135,6 +136,34 @@ impl WhoReport {
             Err(why) => self.gaps.push(why),
         }
     }
+}
+
+/// The answer in one sentence.
+pub(crate) fn headline(target: &str, profile: &Profile) -> String {
+    let totals = &profile.totals;
+    if totals.samples == 0 {
+        return format!("{target} used no CPU time while it was watched.");
+    }
+    if totals.read_samples == 0 {
+        return format!(
+            "Reading the time takes under {:.1} % of the CPU time of {target}.",
+            (totals.cpu_share.high * 100.0).max(0.1)
+        );
+    }
+    let rate = totals
+        .reads_per_second
+        .map_or_else(String::new, |rate| format!(", about {} reads a second", count(rate)));
+    let saving = match totals.saving_cpu_seconds {
+        Some(saving) if saving > 0.1 * totals.read_cpu_seconds => format!(
+            "; a fast clock would save {:.1} % of its CPU time",
+            saving / totals.cpu_seconds.max(1e-9) * 100.0
+        ),
+        _ => String::new(),
+    };
+    format!(
+        "Reading the time takes {} of the CPU time of {target}{rate}{saving}.",
+        percent(totals.cpu_share.value)
+    )
 }
 
 /// What the savings rest on where there is no fast clock to measure.

@@ -3,7 +3,7 @@
 use crate::report::MachineReport;
 use clocksmith_facts::Facts;
 use clocksmith_facts::log::{Event, KernelLog};
-use clocksmith_measure::verify::Outcome;
+use clocksmith_measure::verify::{Outcome, Sureness, Trust, Weight};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -67,7 +67,7 @@ impl VerifyReport {
         };
         Self {
             schema: "clocksmith.verify.v1",
-            headline: crate::render::verify::headline(outcome),
+            headline: headline(outcome),
             outcome: outcome.clone(),
             machine: Machine {
                 kernel: machine.kernel,
@@ -89,4 +89,40 @@ fn unstable(log: &KernelLog) -> Option<String> {
         _ => None,
     })?;
     Some(entry.text.clone())
+}
+
+/// The answer in one sentence.
+pub(crate) fn headline(outcome: &Outcome) -> String {
+    let sure = sure(outcome.confidence);
+    let what = outcome.findings.iter().find(|finding| finding.weight != Weight::Note);
+    match outcome.verdict {
+        Trust::Trusted if outcome.method.counter.is_none() => {
+            format!("The clocks can be trusted ({sure} confidence): nothing wrong was found.")
+        }
+        Trust::Trusted => format!(
+            "The counter and the clocks can be trusted ({sure} confidence): nothing wrong was found."
+        ),
+        Trust::NotTrusted => {
+            let who = match (outcome.counter, outcome.clocks) {
+                (Trust::NotTrusted, Trust::NotTrusted) => "The counter and the clocks",
+                (Trust::NotTrusted, _) => "The counter",
+                _ => "The clocks",
+            };
+            let what = what.map_or("a fault was found", |finding| finding.summary.as_str());
+            format!("{who} cannot be trusted ({sure} confidence): {what}.")
+        }
+        Trust::Unknown => {
+            let why = outcome.untested.first().map_or("too little was measured", String::as_str);
+            format!("Whether counter and clocks can be trusted is not known: {why}.")
+        }
+    }
+}
+
+/// A word for it.
+fn sure(sureness: Sureness) -> &'static str {
+    match sureness {
+        Sureness::Low => "low",
+        Sureness::Medium => "medium",
+        Sureness::High => "high",
+    }
 }

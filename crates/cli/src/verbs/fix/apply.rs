@@ -169,7 +169,7 @@ fn proposal(common: &Common, args: &Fix, seen: &Seen, report: &mut FixReport) ->
         say("clocksmith: verifying the counter before it becomes the clock (5 s)");
     }
     let outcome = super::super::verify::quick(common)?;
-    report.verified.push(format!("before: {}", render::verify::headline(&outcome)));
+    report.verified.push(format!("before: {}", crate::verify::report::headline(&outcome)));
     Ok(seen.propose(args, &trial::checked(&outcome)))
 }
 

@@ -2,7 +2,6 @@
 
 use super::Seen;
 use crate::args::{Common, Fix};
-use crate::render;
 use crate::report::fix::{FixReport, Gain};
 use clocksmith_change::propose::Checked;
 use clocksmith_change::switch::ChangeError;
@@ -90,7 +89,7 @@ impl Subject for Live<'_> {
     fn verify(&mut self) -> Verified {
         match super::super::verify::quick(self.common) {
             Ok(outcome) => {
-                let line = format!("after: {}", render::verify::headline(&outcome));
+                let line = format!("after: {}", crate::verify::report::headline(&outcome));
                 self.report.verified.push(line);
                 of(outcome.verdict, &outcome)
             }

@@ -1,12 +1,12 @@
 //! `vm migrate`: can this guest go to these hosts, and what does its clock do there?
 
 use crate::args::Common;
+use crate::args::vm::Migrate;
 use crate::exit::Code;
 use crate::gather;
 use crate::render;
 use crate::report::migrate::MigrateReport;
 use anyhow::{Context, Result, bail};
-use clap::Args;
 use clocksmith_vm::migrate::decide::{Answer, decide};
 use clocksmith_vm::migrate::fleet::fleet;
 use clocksmith_vm::migrate::guest::{self, Frequency, Guest, Manager};
@@ -15,35 +15,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-pub(crate) const HELP: &str = "\
-GUEST is a libvirt domain (virsh dumpxml), a QEMU command line, or a bundle that `clocksmith \
-collect` wrote in the guest. HOST is the output of `virsh capabilities`, nodes of Kubernetes with \
-KubeVirt's labels (kubectl get nodes -o json), `clocksmith why --json`, a bundle of a host, a mirror \
-of its /proc and /sys, or a directory of such files.\n\nExit codes: 0 it can go to all of them, 1 not \
-to all, 2 wrong usage, 3 not known.";
-
 /// Files of hosts may be lists of many thousand nodes.
 const MAX_BYTES: u64 = 2 << 30;
-
-/// Options of `vm migrate`.
-#[derive(Args, Debug, Clone)]
-pub(crate) struct Migrate {
-    /// The guest's configuration
-    #[arg(value_name = "GUEST", required_unless_present_any = ["frequency", "fleet"])]
-    guest: Option<PathBuf>,
-    /// The hosts that it may go to
-    #[arg(long, value_name = "HOST", num_args = 1.., required = true)]
-    to: Vec<PathBuf>,
-    /// A guest with this TSC frequency in Hz, instead of a file
-    #[arg(long, value_name = "HZ", conflicts_with = "guest")]
-    frequency: Option<String>,
-    /// The guest of --frequency has invtsc
-    #[arg(long, requires = "frequency")]
-    invtsc: bool,
-    /// Find the one frequency that serves these hosts best, and the groups that share one
-    #[arg(long)]
-    fleet: bool,
-}
 
 pub(crate) fn run(common: &Common, args: &Migrate) -> Result<Code> {
     let mut hosts = Vec::new();

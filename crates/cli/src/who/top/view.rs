@@ -2,7 +2,8 @@
 
 use super::About;
 use super::window::{Reader, Window};
-use crate::render::who::{clip, count, percent};
+use crate::render::figures::{count, percent};
+use crate::render::who::clip;
 use clocksmith_who::classify::Path;
 use ratatui::style::{Style, Stylize};
 use ratatui::text::Line;
