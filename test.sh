@@ -4,7 +4,7 @@
 # and advisories, files of virtual machines against libvirt, boots of real kernels and of an installed system,
 # scenarios in running guests, alerts of a Prometheus about a guest, fuzzing, speed.
 #
-#   ./test.sh            everything (40 minutes on two busy cores)
+#   ./test.sh            everything (an hour on two cores)
 #   ./test.sh clippy     one step, or several, by name
 #   ./test.sh servers    what no whole run does: servers in guests with a slow clock (figures, half an hour)
 #   ./test.sh soak       likewise: a watch in a busy guest (half an hour; CLOCKSMITH_SOAK_MINUTES=30)
