@@ -96,7 +96,7 @@ impl Breakpoints {
         self.groups.retain(|_, group| rounds - group.used < if many { 1 } else { 25 });
     }
 
-    /// Arms the breakpoints of a thread until [`Breakpoints::collect`], each for [`Breakpoints::FEW`] hits at most:
+    /// Arms the breakpoints of a thread until [`Breakpoints::collect`], each for 32 hits at most:
     /// the kernel disarms it then. For threads that read seldom.
     pub fn arm_few(&mut self, tid: i32, entries: &[u64]) {
         // Both would not fit into the processor's registers.
