@@ -211,7 +211,7 @@ fn prometheus_tells_a_switched_clocksource_and_that_it_is_over() {
         println!("          {name} is over {:.1} s after it", before.elapsed().as_secs_f64());
     }
     assert_eq!(firing(prometheus), [], "an alert that stays");
-    let history = disk.check("cat /var/lib/clocksmith/history.jsonl").unwrap();
+    let history = disk.check("cat /var/lib/clocksmith/watch/history.jsonl").unwrap();
     let changes = history.lines().filter(|line| line.contains("\"clocksource-change\"")).count();
     assert_eq!(changes, 2, "{history}");
     say("the history has both");
