@@ -3,8 +3,9 @@
 
 #![no_main]
 
-use clocksmith_change::boot::{self, Change};
+use clocksmith_change::boot;
 use clocksmith_change::system::{System, Text};
+use clocksmith_change::words::Change;
 use clocksmith_change::{Action, mistakes};
 use libfuzzer_sys::fuzz_target;
 use std::path::PathBuf;
