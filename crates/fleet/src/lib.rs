@@ -3,11 +3,12 @@
 //! What lives here: the splitter of inputs into documents ([`documents`]), the document of `why` as far
 //! as it is needed ([`document`]), the rows that it becomes ([`row`]) and the tables that they make
 //! ([`table`]), what is counted while reading ([`intake`]), the groups that are not SQL ([`migration`]),
-//! the report ([`report`]) and its text ([`render`]), and made-up fleets for tests ([`generate`]).
+//! the report ([`report`]) and its text ([`render`], in 80 [`columns`]), and made-up fleets for tests ([`generate`]).
 //!
 //! What must not live here: files, threads, an engine for queries (`fleet/` at the top has them), rules
 //! about clocks.
 
+pub mod columns;
 pub mod document;
 pub mod documents;
 pub mod generate;

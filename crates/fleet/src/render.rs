@@ -1,10 +1,8 @@
 //! The report as text of 80 columns.
 
+use crate::columns::{clip, wrap};
 use crate::report::{FleetReport, Groups, Input, Like};
 use std::fmt::Write;
-
-/// Width of the text.
-const WIDTH: usize = 80;
 
 /// How a text is shown.
 #[derive(Clone, Copy, Debug, Default)]
@@ -95,12 +93,12 @@ fn changes(out: &mut String, report: &FleetReport, look: Look) {
         let _ = writeln!(
             out,
             "{:<24} {:<10} {:>9} {:>9} {:>9}  {}",
-            cut(&change.remedy, 24),
-            cut(&change.layer, 10),
+            clip(&change.remedy, 24),
+            clip(&change.layer, 10),
             change.hosts,
             change.alone,
             change.refused,
-            cut(&change.example, 14)
+            clip(&change.example, 14)
         );
     }
     more(out, 0, report.changes.more);
@@ -126,11 +124,11 @@ fn causes(out: &mut String, report: &FleetReport, look: Look) {
         let _ = writeln!(
             out,
             "{:<32} {:<9} {:>9} {:>10}  {}",
-            cut(&cause.cause, 32),
+            clip(&cause.cause, 32),
             cause.severity,
             cause.hosts,
             cause.gravest_on,
-            cut(&cause.example, 15)
+            clip(&cause.example, 15)
         );
     }
     more(out, 0, report.causes.more);
@@ -159,7 +157,7 @@ fn by(out: &mut String, title: &str, groups: &Groups, look: Look) {
             group.slow,
             group.untrustworthy,
             group.unknown,
-            cut(&group.example, 15)
+            clip(&group.example, 15)
         );
     }
     more(out, 0, groups.more);
@@ -236,38 +234,4 @@ fn more(out: &mut String, indent: usize, count: u64) {
     if count > 0 {
         let _ = writeln!(out, "{:indent$}and {count} more (--rows N shows more)", "");
     }
-}
-
-fn cut(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    let mut short: String = text.chars().take(width.saturating_sub(1)).collect();
-    short.push('~');
-    short
-}
-
-/// Wraps a paragraph; words longer than the line are left whole.
-fn wrap(text: &str, first: &str, rest: &str) -> String {
-    let mut out = String::from(first);
-    let mut column = first.chars().count();
-    let mut empty = true;
-    for word in text.split_whitespace() {
-        let len = word.chars().count();
-        if !empty && column + 1 + len > WIDTH {
-            out.push('\n');
-            out.push_str(rest);
-            column = rest.chars().count();
-            empty = true;
-        }
-        if !empty {
-            out.push(' ');
-            column += 1;
-        }
-        out.push_str(word);
-        column += len;
-        empty = false;
-    }
-    out.push('\n');
-    out
 }

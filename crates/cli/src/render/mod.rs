@@ -17,11 +17,9 @@ pub(crate) mod why;
 
 use crate::args::Common;
 use anyhow::Result;
+pub(crate) use clocksmith_fleet::columns::{WIDTH, wrap};
 use serde::Serialize;
 use std::io::{IsTerminal, Write, stdout};
-
-/// Width of the text.
-pub(crate) const WIDTH: usize = 80;
 
 /// Whether to use colour.
 #[derive(Clone, Copy, Debug)]
@@ -107,30 +105,4 @@ pub(crate) fn text(text: &str) -> Result<()> {
     out.write_all(text.as_bytes())?;
     out.flush()?;
     Ok(())
-}
-
-/// Wraps a paragraph: the first line behind `first`, the others behind `rest`. Words longer than the
-/// line are left whole.
-pub(crate) fn wrap(text: &str, first: &str, rest: &str) -> String {
-    let mut out = String::from(first);
-    let mut column = first.chars().count();
-    let mut empty = true;
-    for word in text.split_whitespace() {
-        let len = word.chars().count();
-        if !empty && column + 1 + len > WIDTH {
-            out.push('\n');
-            out.push_str(rest);
-            column = rest.chars().count();
-            empty = true;
-        }
-        if !empty {
-            out.push(' ');
-            column += 1;
-        }
-        out.push_str(word);
-        column += len;
-        empty = false;
-    }
-    out.push('\n');
-    out
 }

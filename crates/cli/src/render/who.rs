@@ -5,6 +5,7 @@ use super::{Style, wrap};
 use crate::args::{Common, Who};
 use crate::report::who::WhoReport;
 use anyhow::Result;
+pub(crate) use clocksmith_fleet::columns::clip;
 use clocksmith_who::account::{
     Confidence, Estimate, Flag, FlagKind, FunctionRow, ProcessRow, Profile, Row,
 };
@@ -341,15 +342,6 @@ fn remedies(out: &mut String, profile: &Profile, style: Style) {
 /// A line that ends with the 80th column.
 fn cut(line: String) -> String {
     format!("{}\n", clip(line.trim_end(), super::WIDTH))
-}
-
-pub(crate) fn clip(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    let Some(most) = width.checked_sub(1) else { return String::new() };
-    let kept: String = text.chars().take(most).collect();
-    format!("{kept}~")
 }
 
 /// A share with what chance allows on either side.

@@ -1,0 +1,43 @@
+//! Text for terminals of 80 columns. It stands here because two programs print by it: `clocksmith`, and the engine,
+//! whose report is made in this crate.
+
+/// Columns of what is printed.
+pub const WIDTH: usize = 80;
+
+/// Wraps a paragraph: the first line behind `first`, the others behind `rest`. Words longer than the
+/// line are left whole.
+#[must_use]
+pub fn wrap(text: &str, first: &str, rest: &str) -> String {
+    let mut out = String::from(first);
+    let mut column = first.chars().count();
+    let mut empty = true;
+    for word in text.split_whitespace() {
+        let len = word.chars().count();
+        if !empty && column + 1 + len > WIDTH {
+            out.push('\n');
+            out.push_str(rest);
+            column = rest.chars().count();
+            empty = true;
+        }
+        if !empty {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += len;
+        empty = false;
+    }
+    out.push('\n');
+    out
+}
+
+/// As much of a text as fits into so many columns; where something was cut off, the last one says it.
+#[must_use]
+pub fn clip(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let Some(most) = width.checked_sub(1) else { return String::new() };
+    let kept: String = text.chars().take(most).collect();
+    format!("{kept}~")
+}
