@@ -132,9 +132,19 @@ impl Judge<'_, '_> {
     }
 
     fn readings(&mut self, rates: &Rates) {
-        let best = self.decoded.readings.first().map(|reading| reading.fit);
-        for reading in &self.decoded.readings {
-            self.reading(reading, best.unwrap_or(Fit::Possible), rates);
+        let decoded = self.decoded;
+        let Some(best) = decoded.readings.first().map(|reading| reading.fit) else { return };
+        // A frequency that was stated on the command line explains any difference of rates.
+        let stated = self.case.machine.cmdline.value.has("tsc_early_khz")
+            && decoded.readings.iter().any(|r| matches!(r.hypothesis, Hypothesis::Rate { .. }));
+        for reading in &decoded.readings {
+            let covered =
+                stated && matches!(reading.hypothesis, Hypothesis::ClocksourceJumped { .. });
+            // What is shown needs no alternatives.
+            if covered || best == Fit::Shown && reading.fit < best {
+                continue;
+            }
+            self.reading(reading, best, rates);
         }
     }
 
@@ -145,27 +155,22 @@ impl Judge<'_, '_> {
         let clear = best > Fit::Possible;
         match reading.hypothesis {
             Hypothesis::TooSmall { seconds } => {
-                let sure = if self.check_at_fault(seconds) {
-                    Confidence::Medium
-                } else {
-                    Confidence::Low
-                };
+                let sure =
+                    if self.check_at_fault(seconds) { Confidence::Medium } else { Confidence::Low };
                 self.too_small(seconds, sure);
             }
             Hypothesis::Rate { ppm } => self.rate(ppm, reading.fit, best, rates),
             // A small step within one interval is covered by what is said of the rate.
-            Hypothesis::ClocksourceJumped { seconds } if reading.fit == best && (!clear || best >= Fit::Likely) => {
-                let small = self
-                    .decoded
-                    .wd_seconds
-                    .is_some_and(|wd| seconds.abs() <= RATE_ERROR_MAX * wd);
-                if !small || clear {
+            Hypothesis::ClocksourceJumped { seconds } => {
+                let small =
+                    self.decoded.wd_seconds.is_some_and(|wd| seconds.abs() <= RATE_ERROR_MAX * wd);
+                if reading.fit == best && !(small && !clear) {
                     self.jumped(seconds, sure);
                 }
             }
-            Hypothesis::ClocksourceJumped { .. } => {}
             Hypothesis::ReferenceJumped { seconds } => {
-                let words = if seconds < 0.0 { "stopped, lost time or went back" } else { "jumped ahead" };
+                let words =
+                    if seconds < 0.0 { "stopped, lost time or went back" } else { "jumped ahead" };
                 let id = if is_paravirt(reference) { CauseId::ParavirtClockBroken } else { fault };
                 let other = if clear && reading.fit < best { "the other reading: " } else { "" };
                 let summary = format!(
@@ -214,7 +219,8 @@ impl Judge<'_, '_> {
                 self.add(fault, sure, summary);
             }
             Hypothesis::ReferenceStuck => {
-                let summary = format!("{reference} did not move while the TSC did: the reference failed");
+                let summary =
+                    format!("{reference} did not move while the TSC did: the reference failed");
                 self.add(fault, sure, summary);
             }
             Hypothesis::PlausibleRate { hz } => {
@@ -258,7 +264,8 @@ impl Judge<'_, '_> {
 
     /// A check that cannot tell anything from its figures.
     fn check_at_fault(&self, difference: f64) -> bool {
-        let interval = self.decoded.wd_seconds.unwrap_or(0.0).max(self.decoded.cs_seconds.unwrap_or(0.0));
+        let interval =
+            self.decoded.wd_seconds.unwrap_or(0.0).max(self.decoded.cs_seconds.unwrap_or(0.0));
         let version = self.case.machine.kernel.value.version;
         let narrow = !self.case.machine.kernel.is_assumed()
             && Feature::ReadbackRetries.of(&self.case.machine.kernel.value)
@@ -282,6 +289,12 @@ impl Judge<'_, '_> {
     fn rate(&mut self, ppm: Option<f64>, fit: Fit, best: Fit, rates: &Rates) {
         let (case, reference) = (self.case, self.reference);
         let sure = confidence(fit).min(Confidence::Medium);
+        let stated = case.machine.cmdline.value.has("tsc_early_khz");
+        let credible = ppm.is_some_and(|ppm| ppm.abs() <= RATE_ERROR_MAX * 1e6);
+        if ppm.is_some() && !credible && !stated {
+            // The figures allow it; a jump is what they make.
+            return;
+        }
         let differ = match ppm {
             Some(ppm) => format!("{} ({})", self.figures, amount(ppm)),
             None => self.figures.clone(),
@@ -295,7 +308,6 @@ impl Judge<'_, '_> {
                 return;
             }
         }
-        let stated = case.machine.cmdline.value.has("tsc_early_khz");
         let early = self.incident.clocksource == "tsc-early";
         if let Some(ppm) = ppm
             && (stated || early && fit >= Fit::Likely)
@@ -318,8 +330,11 @@ impl Judge<'_, '_> {
                 "{differ}, and {third} agreed with the TSC's frequency: {reference} is the one that \
                  is off"
             );
-            let id =
-                if is_paravirt(reference) { CauseId::ParavirtClockBroken } else { CauseId::WatchdogAtFault };
+            let id = if is_paravirt(reference) {
+                CauseId::ParavirtClockBroken
+            } else {
+                CauseId::WatchdogAtFault
+            };
             self.add(id, sure, summary);
             self.add(CauseId::TscSkew, Confidence::Low, format!("{differ}; {SETTLE}"));
             return;

@@ -196,7 +196,8 @@ fn long_readout(
             add(CauseId::WatchdogAtFault, Severity::Info, Confidence::Low, both);
         }
         _ => {
-            let both = format!("{counted}: one of the two jumped, and the kernel skipped the check");
+            let both =
+                format!("{counted}: one of the two jumped, and the kernel skipped the check");
             add(CauseId::TscJump, Severity::Warning, Confidence::Low, both.clone());
             add(CauseId::WatchdogAtFault, Severity::Info, Confidence::Low, both);
         }

@@ -337,7 +337,7 @@ fn wrap_period(mask: u64, hz: f64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rates::HPET_HZ;
+    use super::reading::Hypothesis;
     use super::*;
 
     fn decode(text: &str) -> (Incident, Decoded) {
@@ -348,21 +348,38 @@ mod tests {
         (incident, decoded)
     }
 
+    fn first(decoded: &Decoded) -> Reading {
+        *decoded.readings.first().expect("a reading")
+    }
+
+    const WRAPPED: &str = "[  384.2] clocksource: timekeeping watchdog: Marking clocksource 'tsc' as \
+         unstable, because the skew is too large:\n\
+         [  384.3] \t'acpi_pm' wd_now: 8d5199 wd_last: 60e92e mask: ffffff\n\
+         [  384.4] \t'tsc' cs_now: 1981c973dc9 cs_last: 1940283c820 mask: ffffffffffffffff\n";
+
     #[test]
-    fn a_wrapped_pm_timer_is_recognised_without_the_tsc_frequency() {
-        let (incident, decoded) = decode(
-            "[  384.2] clocksource: timekeeping watchdog: Marking clocksource 'tsc' as unstable, \
-             because the skew is too large:\n\
-             [  384.3] \t'acpi_pm' wd_now: 8d5199 wd_last: 60e92e mask: ffffff\n\
-             [  384.4] \t'tsc' cs_now: 1981c973dc9 cs_last: 1940283c820 mask: ffffffffffffffff\n",
-        );
+    fn pm_timer_wrapped_without_tsc_rate_gives_every_number_of_wraps_that_fits() {
+        let (incident, decoded) = decode(WRAPPED);
         assert_eq!(incident.watchdog.as_deref(), Some("acpi_pm"));
-        match decoded.reading {
-            Reading::ReferenceWrapped { wraps: 1, seconds } => {
-                assert!((seconds - 5.500).abs() < 0.001, "{seconds}");
-            }
-            other => panic!("{other:?}"),
-        }
+        let Reading { hypothesis: Hypothesis::StoodStill { wraps, wraps_most, seconds }, fit } =
+            first(&decoded)
+        else {
+            panic!("{decoded:?}");
+        };
+        assert_eq!((wraps, wraps_most), (1, 5));
+        assert!((seconds - 5.500).abs() < 0.001, "{seconds}");
+        assert_eq!(fit, Fit::Likely);
+    }
+
+    #[test]
+    fn pm_timer_wrapped_with_tsc_rate_gives_one_number_of_wraps() {
+        let (_, decoded) =
+            decode(&format!("[    0.0] tsc: Detected 3202.955 MHz processor\n{WRAPPED}"));
+        let hypothesis = first(&decoded).hypothesis;
+        assert!(
+            matches!(hypothesis, Hypothesis::StoodStill { wraps: 1, wraps_most: 1, .. }),
+            "{decoded:?}"
+        );
     }
 
     #[test]
@@ -374,26 +391,36 @@ mod tests {
              [1346249.931487] clocksource: 'tsc' cs_now: 103b19f57d0eb5 cs_last: fc461fd0ba3a6 mask: \
              ffffffffffffffff\n",
         );
-        assert!(matches!(decoded.reading, Reading::Jumped { seconds } if seconds > 10_000.0));
+        assert!(decoded.readings.iter().any(
+            |r| matches!(r.hypothesis, Hypothesis::ClocksourceJumped { seconds } if seconds > 10_000.0)
+        ));
+        assert!(!decoded.readings.iter().any(|r| matches!(r.hypothesis, Hypothesis::Rate { .. })));
     }
 
     #[test]
-    fn old_deltas() {
-        let rates = Rates { tsc: None, hpet: HPET_HZ };
-        assert!(matches!(old_reading(4.6869, &rates), Reading::ReferenceWrapped { wraps: 1, .. }));
-        assert!(
-            matches!(old_reading(-0.1316, &rates), Reading::Skewed { ppm } if ppm < -200_000.0)
-        );
-        assert!(matches!(old_reading(-8.59, &rates), Reading::Jumped { .. }));
-    }
-
-    #[test]
-    fn one_interval_of_nothing_is_a_glitch() {
+    fn one_interval_of_nothing_is_a_glitch_or_a_step_back() {
         let (_, decoded) = decode(
             "Sep 11 07:03:06 kernel: clocksource: Clocksource 'tsc' skewed -485515617 ns (-485 ms) \
              over watchdog 'acpi_pm' interval of 485515617 ns (485 ms)\n\
              Sep 11 07:03:06 kernel: tsc: Marking TSC unstable due to clocksource watchdog\n",
         );
-        assert_eq!(decoded.reading, Reading::Stuck);
+        assert_eq!(first(&decoded).hypothesis, Hypothesis::ClocksourceStuck);
+    }
+
+    #[test]
+    fn lines_of_two_consoles_are_one_incident() {
+        let line = "[ 10.0] clocksource: Clocksource 'tsc' skewed -485515617 ns (-485 ms) over \
+                    watchdog 'acpi_pm' interval of 490000000 ns (490 ms)\n";
+        let log = KernelLog::scan(format!("{line}{line}").as_bytes(), "log").unwrap();
+        assert_eq!(incidents(&log).len(), 1);
+    }
+
+    #[test]
+    fn skipped_checks_demote_nothing() {
+        let text = "[ 1.0] clocksource: timekeeping watchdog on CPU8: hpet wd-wd read-back delay of \
+                    92539ns\n[ 1.1] clocksource: wd-tsc-wd read-back delay of 90933ns, clock-skew \
+                    test skipped!\n";
+        let log = KernelLog::scan(text.as_bytes(), "log").unwrap();
+        assert!(!tsc_demoted(&log));
     }
 }
