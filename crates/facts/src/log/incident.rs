@@ -366,7 +366,7 @@ mod tests {
         else {
             panic!("{decoded:?}");
         };
-        assert_eq!((wraps, wraps_most), (1, 5));
+        assert_eq!((wraps, wraps_most), (1, 6));
         assert!((seconds - 5.500).abs() < 0.001, "{seconds}");
         assert_eq!(fit, Fit::Likely);
     }
