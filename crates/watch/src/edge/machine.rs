@@ -208,6 +208,11 @@ pub fn verify_options(
     verify::Options {
         duration,
         cpus,
+        machine_cpus: facts
+            .cpu
+            .online
+            .value()
+            .map_or_else(Vec::new, |online| online.0.iter().copied().collect()),
         claims: Vec::new(),
         counter_is_clock: current
             .is_some_and(|name| name.starts_with("tsc") || name == "arch_sys_counter"),
