@@ -100,8 +100,9 @@ fn watch(
     out: &Path,
 ) -> (Vec<(String, f64)>, Profile, Vec<String>) {
     let costs = calibrate::costs(Duration::from_millis(250));
-    // The program's own count goes to a file, by a shell that it replaces.
-    let script = format!("exec \"$@\" > {}", out.display());
+    // The program's own count goes to a file, by a shell that it replaces. Node writes a log where it is started.
+    let directory = out.parent().unwrap().display();
+    let script = format!("cd {directory} && exec \"$@\" > {}", out.display());
     let shell = ["sh", "-c", &script, "sh"].map(OsString::from).into_iter();
     let words: Vec<OsString> =
         shell.chain(command.iter().map(OsString::from)).chain([OsString::from(seconds)]).collect();
