@@ -127,6 +127,7 @@ fn watch(
 }
 
 #[test]
+#[ignore = "takes a minute: ./test.sh agreement"]
 fn every_language_is_understood() {
     if Command::new("true").status().is_err() || !cfg!(target_arch = "x86_64") {
         eprintln!("skipped: x86-64 only");
@@ -176,7 +177,7 @@ const HEAD: &str = "\
 
 Programs with a known mix of reads from known functions count their own calls; beside that stands what
 `who` reports of them, by sampling and breakpoints. Written by
-`UPDATE_AGREEMENT=1 AGREEMENT_SECONDS=10 cargo test -p clocksmith-who --test agreement`. Java and Node run
+`UPDATE_AGREEMENT=1 AGREEMENT_SECONDS=10 cargo test -p clocksmith-who --test agreement -- --ignored`. Java and Node run
 with inlining off for these functions: a runtime's map has no names of inlined functions.
 
 | program | function | did | reported | points off | named | clocks |
