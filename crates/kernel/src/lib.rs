@@ -11,7 +11,6 @@ pub mod feature;
 pub mod input;
 pub mod machine;
 pub mod mistakes;
-pub mod names;
 mod other;
 pub mod predict;
 mod select;
@@ -19,6 +18,7 @@ pub mod vdso;
 pub mod whatif;
 mod x86;
 
+pub use clocksmith_facts::names;
 pub use expectation::{Assumed, Expectation, Reason};
 pub use input::{Basis, Input};
 pub use machine::Machine;
