@@ -70,7 +70,8 @@ fn numbered<'a>(text: &'a str, head: &str, tail: &str) -> Option<&'a str> {
 
 /// Beginnings that only kernels print. A line without a stamp that begins like this is a kernel
 /// message, also when the rest of it is cut off.
-const BEGINNINGS: [&str; 46] = [
+const BEGINNINGS: [&str; 47] = [
+    "Timer ISR/",
     "clocksource: ",
     "clocksource:\t",
     "tsc: ",

@@ -155,6 +155,7 @@ pub(crate) fn may_continue(event: &Event) -> bool {
         Event::TscUnstable(super::event::UnstableReason::Other(_))
             | Event::CommandLine(_)
             | Event::Banner(_)
+            | Event::Dmi(_)
             | Event::ReadbackDelay { delay_ns: None, .. }
     ) || matches!(event, Event::Switched(name) if !crate::names::is_known(name))
 }
