@@ -61,7 +61,7 @@ pub(crate) const KEYWORDS: &[(&str, Group)] = &[
     ("CPU topo: ", Group::Platform),
     ("setup_percpu: ", Group::Platform),
     ("logical packages", Group::Platform),
-    ("family: 0x", Group::Platform),
+    ("(family:", Group::Platform),
     ("resolution mode", Group::Platform),
     ("NOHz mode", Group::Platform),
     ("PM: suspend e", Group::Platform),
