@@ -81,13 +81,16 @@ pub(super) fn expose_invariant_tsc(plan: &Plan<'_>) -> Option<Offer> {
 }
 
 pub(super) fn xen_native_tsc(plan: &Plan<'_>) -> Option<Offer> {
-    let hvm = plan.case.hypervisor() == Some(HypervisorKind::XenHvm);
+    let hvm = matches!(
+        plan.case.hypervisor(),
+        Some(HypervisorKind::Xen | HypervisorKind::XenHvm | HypervisorKind::XenPvh)
+    );
     if !hvm || plan.is_dom0() || plan.case.slow == Some(false) || !plan.owns_host() {
         return None;
     }
     Some(
         Offer::default().setting("xl.cfg of the domain, on the host", "tsc_mode=\"native\"").instruction(
-            "Xen shows the invariant TSC only to a domain that cannot migrate: nomigrate=1 in the same file",
+            "for an HVM or PVH domain; Xen shows the invariant TSC only to a domain that cannot migrate: nomigrate=1 in the same file",
         ),
     )
 }
