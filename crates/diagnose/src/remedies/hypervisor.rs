@@ -66,10 +66,12 @@ pub(super) fn expose_invariant_tsc(plan: &Plan<'_>) -> Option<Offer> {
              name='invtsc'/></cpu>",
         )
         .setting("QEMU command line", "-cpu host,migratable=off,+invtsc")
-        .instruction(
-            "to keep migration: <timer name='tsc' frequency='HZ'/> (QEMU: tsc-frequency=HZ), on hosts that can \
-             give that frequency",
-        );
+        .setting(
+            "libvirt domain XML, in <clock>, to keep migration",
+            "<timer name='tsc' frequency='HZ'/>",
+        )
+        .setting("QEMU command line, to keep migration", "-cpu host,+invtsc,tsc-frequency=HZ")
+        .instruction("HZ is a frequency in Hz that all hosts of the guest can give");
     Some(if host_off_tsc(plan) {
         offer.instruction(
             "only after the host was found to run on its TSC: otherwise the guest trusts a counter that its \
