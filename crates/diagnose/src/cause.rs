@@ -1,11 +1,11 @@
 //! Causes: stable ids, each with its evidence.
 
 use clocksmith_facts::log::{Entry, KernelLog};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The id of a cause. Part of the public interface: ids are added, never reused for something else.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum CauseId {
     /// The boot-time synchronisation test between CPUs saw the TSC go backwards.
@@ -147,7 +147,8 @@ impl CauseId {
 }
 
 /// How much a cause matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Worth knowing; nothing is wrong.
@@ -159,7 +160,8 @@ pub enum Severity {
 }
 
 /// How sure a statement is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
     /// One possible reading among others; the text says what would settle it.
@@ -171,7 +173,8 @@ pub enum Confidence {
 }
 
 /// What a cause rests on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evidence {
     /// Where it was read.
     pub source: String,
@@ -193,7 +196,8 @@ impl Evidence {
 }
 
 /// A cause, with its evidence.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cause {
     /// Stable id.
     pub id: CauseId,

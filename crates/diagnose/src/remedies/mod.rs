@@ -13,11 +13,11 @@ use crate::{Cause, CauseId, Confidence, Severity, Verdict};
 use clocksmith_facts::cpu::CpuVendor;
 use clocksmith_facts::hypervisor::HypervisorKind;
 use clocksmith_kernel::feature::Feature;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Where a remedy acts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Layer {
     /// In the program that reads the time.
@@ -33,7 +33,8 @@ pub enum Layer {
 }
 
 /// Something that can be done, with its risk; or something that should not be done, with the reason.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Remedy {
     /// Stable id.
     pub id: String,
