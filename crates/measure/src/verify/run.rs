@@ -7,7 +7,7 @@ use super::locked::{Last, Seen};
 use super::outcome::{Frequency, Outcome};
 use super::samples::{Agreement, Pair, Point, Samples, Steps};
 use super::series;
-use super::source::{ClockId, Source};
+use super::source::{ClockId, Real, Source};
 use super::tour;
 use std::time::Duration;
 
