@@ -1,11 +1,14 @@
 //! Causes: stable ids, each with its evidence.
 
 use clocksmith_facts::log::{Entry, KernelLog};
-use schemars::JsonSchema;
 use serde::Serialize;
 
+<<<<<<< HEAD
+pub use crate::causes::CauseId;
+=======
 /// The id of a cause. Part of the public interface: ids are added, never reused for something else.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum CauseId {
     /// The boot-time synchronisation test between CPUs saw the TSC go backwards.
@@ -145,9 +148,11 @@ impl CauseId {
         Self::ALL.into_iter().find(|id| id.name() == name)
     }
 }
+>>>>>>> 213ccb5d5c7645340ddf3532ebaf645f2982db4f
 
 /// How much a cause matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Worth knowing; nothing is wrong.
@@ -159,7 +164,8 @@ pub enum Severity {
 }
 
 /// How sure a statement is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
     /// One possible reading among others; the text says what would settle it.
@@ -171,7 +177,8 @@ pub enum Confidence {
 }
 
 /// What a cause rests on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evidence {
     /// Where it was read.
     pub source: String,
@@ -193,7 +200,8 @@ impl Evidence {
 }
 
 /// A cause, with its evidence.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cause {
     /// Stable id.
     pub id: CauseId,

@@ -6,11 +6,11 @@ use crate::remedies::{self, Remedy};
 use crate::{Cause, Confidence, Severity, headline, names};
 use clocksmith_facts::{Fact, Facts, Missing};
 use clocksmith_kernel::{Expectation, Machine};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The answer in one word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// Time is read fast, and nothing speaks against it.
@@ -24,7 +24,8 @@ pub enum Verdict {
 }
 
 /// How a clock read was served, by behaviour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Path {
     /// In user space.
@@ -36,7 +37,8 @@ pub enum Path {
 }
 
 /// The cost of one clock.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Read {
     /// `CLOCK_MONOTONIC` and so on.
     pub clock: String,
@@ -49,7 +51,8 @@ pub struct Read {
 }
 
 /// A fact that is missing and would help.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MissingFact {
     /// Name of the fact.
     pub fact: String,

@@ -3,14 +3,14 @@
 
 use clocksmith_diagnose::{Cause, CauseId, Diagnosis, Severity, Verdict};
 use clocksmith_facts::ntp::NtpState;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Characters of the first line, at most: monitoring systems cut at 80 with the end of the line.
 pub const LINE: usize = 79;
 
 /// A state of the monitoring convention.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// Nothing to do.
@@ -79,7 +79,8 @@ impl State {
 }
 
 /// What counts as how bad.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Thresholds {
     /// Reads of the time are slow: system calls, and usually device accesses.
     pub slow: State,
@@ -112,7 +113,8 @@ impl Default for Thresholds {
 }
 
 /// One thing that was looked at.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Point {
     /// `clocksource`, `expected`, `trust`, `reads`, `demotion`, `cost` or `ntp`.
     pub id: &'static str,
@@ -141,7 +143,8 @@ impl Point {
 }
 
 /// The judgement.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Judgement {
     /// The worst of the points that were looked at.
     pub state: State,
@@ -179,22 +182,10 @@ impl Judgement {
     }
 }
 
-/// Whether a cause means that the kernel gave up a clocksource that it had, or would have had.
+/// Whether a cause means that the kernel gave up a clocksource.
 #[must_use]
 pub fn is_demotion(cause: &Cause) -> bool {
-    use CauseId as Id;
-    cause.severity >= Severity::Warning
-        && matches!(
-            cause.id,
-            Id::TscWarp
-                | Id::TscSkew
-                | Id::TscJump
-                | Id::TscHaltsInIdle
-                | Id::TscFrequencyChanges
-                | Id::TscMiscalibrated
-                | Id::WatchdogAtFault
-                | Id::ParavirtClockBroken
-        )
+    cause.is_demotion()
 }
 
 /// Judges.
@@ -204,8 +195,7 @@ pub fn judge(diagnosis: &Diagnosis, thresholds: &Thresholds) -> Judgement {
         return Judgement::unknown("which clocksource is in use is not known");
     };
     let ns = monotonic_ns(diagnosis);
-    let mut points =
-        vec![Point::new("clocksource", State::Ok, format!("{name} is in use"))];
+    let mut points = vec![Point::new("clocksource", State::Ok, format!("{name} is in use"))];
     if !thresholds.expect.is_empty() {
         points.push(expected(name, thresholds));
     }
@@ -268,9 +258,7 @@ fn reads(diagnosis: &Diagnosis, name: &str, ns: Option<f64>, thresholds: &Thresh
         Verdict::Untrustworthy | Verdict::Ok => {
             (State::Ok, format!("reads of {name} are fast{cost}"))
         }
-        Verdict::Unknown => {
-            (State::Unknown, format!("not known whether {name} is fast{cost}"))
-        }
+        Verdict::Unknown => (State::Unknown, format!("not known whether {name} is fast{cost}")),
     };
     Point::new("reads", state, text)
 }
@@ -287,10 +275,11 @@ fn demotion(diagnosis: &Diagnosis, thresholds: &Thresholds) -> Point {
     }
     // Without its log the kernel's silence means nothing.
     match diagnosis.missing.iter().find(|missing| missing.fact == "kernel log") {
-        Some(missing) => {
-            let text = format!("not looked at, the kernel log cannot be read: {}", missing.why);
-            Point::not_looked_at("demotion", text)
-        }
+        Some(_) => Point::not_looked_at(
+            "demotion",
+            "not looked at: no kernel log could be read (live, that takes root or CAP_SYSLOG)"
+                .to_owned(),
+        ),
         None => Point::new("demotion", State::Ok, "the kernel log has no demotion".to_owned()),
     }
 }

@@ -20,7 +20,6 @@ use crate::words::Change;
 use clocksmith_diagnose::Diagnosis;
 use clocksmith_facts::Facts;
 use clocksmith_facts::verified::{Trust, VerifyResult};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What somebody asked for; nothing means: whatever helps.
@@ -36,6 +35,8 @@ pub struct Wish {
     pub boot: Boot,
     /// Risks that were accepted, by name.
     pub accept: Accept,
+    /// The plan is only shown: what applying needs is a note, not a refusal.
+    pub plan_only: bool,
 }
 
 /// By which way a choice survives a reboot.
@@ -120,7 +121,8 @@ pub struct Situation<'a> {
 }
 
 /// What comes of it, in one word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// Nothing is wrong that could be fixed here.
@@ -136,7 +138,8 @@ pub enum Outcome {
 }
 
 /// Something that is not done, and why.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Refused {
     /// What.
     pub what: String,
