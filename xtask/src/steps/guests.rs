@@ -292,7 +292,7 @@ pub(crate) static FORGERY: Step = Step {
     emulated: true,
     seconds: 90,
     budget: 300,
-    short: None,
+    short: Some(90),
     needs: &[QEMU, CC, LIBC, DPKG, Need::Network],
     uses: &[&TESTBED, &STATIC_PROGRAM],
     run: |context| live(context, "forgery::", 300),
