@@ -42,15 +42,37 @@ pub(crate) fn headline(
             let why = because.map_or_else(String::new, |cause| format!(": {}", lead(cause)));
             format!("The time of this machine cannot be trusted ({name}){why}.")
         }
-        // What is in use is known, so it is the measurement that does not tell.
-        Verdict::Unknown if case.current_name().is_some() => {
-            let cost =
-                if cost.is_empty() { ", and no read could be timed".to_owned() } else { cost };
+        Verdict::Unknown if case.current_name().is_some() && !case.open.is_empty() => {
+            let names: Vec<&str> = case.open.iter().map(|input| input.name()).collect();
+            let verb = if names.len() == 1 { "is" } else { "are" };
             format!(
-                "Unknown whether reading the time is fast here: the clocksource is {name}{cost}. \
-                 Something between this program and the counter (a tracer, an emulator) may answer \
-                 the reads."
+                "Unknown whether reading the time is fast here: the clocksource is {name}{cost}. That depends on the \
+                 {}, which {verb} not in this evidence.",
+                join(&names)
             )
+        }
+        // What is in use is known, so it is the measurement that does not tell.
+        Verdict::Unknown if case.current_name().is_some() => match reads.is_empty() {
+            true => format!(
+                "Unknown whether reading the time is fast here: the clocksource is {name}, of which this program \
+                 does not know how it is read."
+            ),
+            false => {
+                let cost =
+                    if cost.is_empty() { ", and no read could be timed".to_owned() } else { cost };
+                format!(
+                    "Unknown whether reading the time is fast here: the clocksource is {name}{cost}, and the \
+                     measurement does not show which way the reads take."
+                )
+            }
+        },
+        Verdict::Unknown if case.current.passing.is_some() => {
+            let passing = case.current.passing.as_ref();
+            let name = passing.map_or("", |passing| passing.name.as_str());
+            let when = passing.map_or("", |passing| passing.when.as_str());
+            let but = passing.map_or("", |passing| passing.but.as_str());
+            let when = if when.is_empty() { "At first".to_owned() } else { capital(when) };
+            format!("Unknown which clocksource is in use. {when} it was {name}; {but}.")
         }
         Verdict::Unknown => match because {
             Some(cause) if cause.id != CauseId::InsufficientEvidence => {
@@ -120,4 +142,19 @@ fn ns_text(ns: f64) -> String {
 /// A sentence as a clause: no full stop; the first letter as it is, since most are proper names.
 fn lower(text: &str) -> String {
     text.trim_end_matches('.').to_owned()
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn join(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
+    }
+}
+
+/// A sentence's first letter.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

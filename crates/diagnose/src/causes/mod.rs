@@ -16,6 +16,7 @@ use crate::cause::{Cause, CauseId, Confidence, Evidence, Severity};
 use crate::current::Current;
 use clocksmith_facts::Facts;
 use clocksmith_facts::log::KernelLog;
+use clocksmith_kernel::open::OpenInput;
 use clocksmith_kernel::{Expectation, Machine};
 
 /// Everything that a rule may look at.
@@ -29,6 +30,8 @@ pub(crate) struct Case<'a> {
     pub(crate) slow: Option<bool>,
     /// Measured: reads are system calls although the clocksource has a vDSO mode.
     pub(crate) vdso_bypassed: bool,
+    /// The inputs on which it depends whether reads are fast.
+    pub(crate) open: &'a [OpenInput],
 }
 
 impl Case<'_> {
@@ -51,7 +54,7 @@ impl Case<'_> {
 
     /// A paravirtual clock with a vDSO mode is in use: nothing is lost by not using the TSC.
     pub(crate) fn served_by_fast_paravirt(&self) -> bool {
-        self.slow == Some(false)
+        self.slow != Some(true)
             && self.current_name().is_some_and(|name| {
                 matches!(name, "kvm-clock" | "xen" | "hyperv_clocksource_tsc_page")
             })

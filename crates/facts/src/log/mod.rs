@@ -8,7 +8,9 @@
 
 mod complete;
 mod encoding;
+pub mod bounds;
 pub mod event;
+pub mod extent;
 pub mod incident;
 mod journal;
 mod keywords;
@@ -53,6 +55,8 @@ pub struct KernelLog {
     pub first_at: Option<f64>,
     /// See `first_at`.
     pub last_at: Option<f64>,
+    /// How far the text reaches, and whether it was filtered.
+    pub extent: extent::Extent,
     /// Whether anything in it looks like a kernel message.
     pub looks_like_kernel: bool,
     /// The events, in the order of their lines.

@@ -5,6 +5,7 @@
 //! keywords at once); memory is one window plus the kept events.
 
 use super::event::Event;
+use super::extent::Gather;
 use super::keywords::Finder;
 use super::lines::{
     LINE_LIMIT, count_lines, is_comment, newlines_within, next_line, next_message, previous_line,
@@ -78,6 +79,8 @@ struct Scanner {
     prompted: bool,
     /// Lines looked at for signs of a kernel log when no event was found.
     sampled: u32,
+    /// The head and the tail of the text.
+    gather: Gather,
 }
 
 impl Scanner {
@@ -93,6 +96,7 @@ impl Scanner {
             skipping: false,
             prompted: false,
             sampled: 0,
+            gather: Gather::default(),
         }
     }
 
@@ -124,6 +128,7 @@ impl Scanner {
             }
         };
         self.sample(&window[at..complete]);
+        self.gather.lines(&window[at..complete]);
         // `counted` is the start of line number `self.line`.
         let mut counted = at;
         while let Some(hit) = finder.find(window, at..complete) {
@@ -346,6 +351,7 @@ impl Scanner {
         self.log.first_at = None;
         self.log.last_at = None;
         self.log.from_boot = false;
+        self.gather.restart();
     }
 
     fn keep(&mut self, event: Event, raw: &str, at: Option<f64>) {
@@ -370,6 +376,7 @@ impl Scanner {
 
     fn finish(mut self) -> Result<KernelLog, LogError> {
         self.log.lines = self.line.saturating_sub(1);
+        self.log.extent = self.gather.finish();
         let (entries, omitted) = self.store.into_entries();
         self.log.entries = entries;
         self.log.omitted = omitted;
