@@ -145,7 +145,8 @@ fn standing(
         return if reaches_late && shows || !may_be_watched(machine) { high } else { Standing::Held };
     }
     // Other architectures do not choose twice.
-    if !is_x86_name(name) {
+    let elsewhere = !machine.arch.is_assumed() && !machine.arch.value.is_x86();
+    if elsewhere || !is_x86_name(name) {
         return high;
     }
     let asked = facts.cmdline.value().and_then(|line| line.clocksource_override());
@@ -155,9 +156,12 @@ fn standing(
     if name != "tsc-early" && (tsc_is_lost(log, entry) || outranks_tsc(machine, name)) {
         return high;
     }
-    if let Some(later) = tsc_follows(log, entry)
-        && can_yield(machine, name)
-    {
+    if let Some(later) = tsc_follows(log, entry) {
+        if is_paravirtual(name) && name != "tsc-early" {
+            // The kernel chooses when a clocksource registers, so that it would have said so here: the TSC is not
+            // rated higher (`clocksource_enqueue()`, `clocksource_select()` in `__clocksource_register_scale()`).
+            return Standing::Settled(if shows { Confidence::High } else { Confidence::Medium });
+        }
         return Standing::Passing(format!(
             "{} says that tsc was registered later, so that tsc is probably in use",
             log.source(later)
@@ -167,7 +171,11 @@ fn standing(
         return high;
     }
     if reaches_late && shows {
-        return if name == "tsc-early" { Standing::Settled(Confidence::Medium) } else { high };
+        return if name == "tsc-early" { Standing::Held } else { high };
+    }
+    // A TSC with a higher rating is the exception beside these, and nothing but the TSC follows tsc-early.
+    if is_paravirtual(name) || name == "tsc-early" {
+        return Standing::Held;
     }
     Standing::Passing(match (entry.at, end, shows) {
         (_, _, false) => {
@@ -188,7 +196,7 @@ fn may_be_watched(machine: &Machine) -> bool {
 
 /// Whether a name can only be that of a clocksource of x86.
 fn is_x86_name(name: &str) -> bool {
-    name.contains("jiffies") || crate::names::find(name).is_none_or(|known| known.x86)
+    name.contains("jiffies") || crate::names::find(name).is_some_and(|known| known.x86)
 }
 
 /// The TSC was given up in this boot, before or with this switch.
@@ -226,12 +234,9 @@ fn outranks_tsc(machine: &Machine, name: &str) -> bool {
             == Some(true)
 }
 
-/// Whether a TSC that registers later replaces this clocksource.
-fn can_yield(machine: &Machine, name: &str) -> bool {
-    match name {
-        "kvm-clock" | "xen" => !outranks_tsc(machine, name),
-        _ => true,
-    }
+/// Whether a clocksource is one that a hypervisor offers.
+fn is_paravirtual(name: &str) -> bool {
+    matches!(name, "kvm-clock" | "xen") || name.starts_with("hyperv_clocksource")
 }
 
 /// The line behind the switch that says that the TSC registers.

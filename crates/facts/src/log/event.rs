@@ -54,7 +54,10 @@ impl UnstableReason {
             "KVM discovered backwards TSC" => Self::KvmBackwards,
             "UV BIOS" => Self::UvBios,
             _ if text.starts_with("cpufreq changes") => Self::CpufreqChanges,
-            _ if text.starts_with("TSC halts in idle") || text.starts_with("TSC halt in") => {
+            _ if text.starts_with("TSC halts in idle")
+                || text.starts_with("TSC halt in")
+                || text.starts_with("possible TSC halt in") =>
+            {
                 Self::HaltsInIdle
             }
             _ => Self::Other(text.chars().take(120).collect()),
