@@ -3,9 +3,8 @@
 #
 #   packaging/test-packages.sh
 #
-# The system is made once by mmdebstrap, in the cache directory (CLOCKSMITH_PACKAGE_ROOTS, else
-# $XDG_CACHE_HOME/clocksmith-packages), and unpacked anew each time. That needs root: as another user it uses
-# `sudo -n` when STRICT is set, as continuous integration does. Exits with 1 when something is wrong, with 77
+# The system is made once by packaging/debian-root.sh, and unpacked anew each time. That needs root: as another user it
+# uses `sudo -n` when STRICT is set, as continuous integration does. Exits with 1 when something is wrong, with 77
 # when a tool is missing, with 75 when something cannot be fetched.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -51,23 +50,9 @@ lap() {
     begun=$SECONDS
 }
 
-# The system to install in.
-cache=${CLOCKSMITH_PACKAGE_ROOTS:-${XDG_CACHE_HOME:-$HOME/.cache}/clocksmith-packages}
-mkdir -p "$cache"
-system=$cache/$release-$(echo "${wanted[*]}" | sha256sum | head -c 12).tar
-if ! [ -e "$system" ]; then
-    mirror=${CLOCKSMITH_TESTBED_MIRROR:-$(apt-get indextargets --format '$(LABEL) $(REPO_URI)' "Created-By: Packages" \
-        2>/dev/null | sed -n 's/^Debian //p' | head -n 1)}
-    apt-config dump | grep -E '^Acquire::(https?|Retries|ForceIPv4)' >"$dir/acquire" || true
-    if ! "${as_root[@]}" mmdebstrap --mode=root --variant=minbase --aptopt='APT::Install-Recommends "false"' \
-        --aptopt="$dir/acquire" --include="$(IFS=,; echo "${wanted[*]}")" \
-        "$release" "$dir/system.tar" "${mirror:-http://deb.debian.org/debian}" >"$dir/said" 2>&1; then
-        tail -n 15 "$dir/said"
-        missing "the packages of a Debian system could not be fetched" 75
-    fi
-    mv "$dir/system.tar" "$system"
-    lap "a Debian system is made"
-fi
+# The system to install in. Its last line says what is missing.
+system=$("$here/debian-root.sh" "$release" "${wanted[@]}") || exit
+lap "a Debian system is there"
 
 # Everything that is given to users, and that once more from the same compiled files, elsewhere and by other
 # settings: the bytes must be the same.

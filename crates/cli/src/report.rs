@@ -69,6 +69,14 @@ pub(crate) struct VerifiedReport {
     pub(crate) verdict: serde_json::Value,
     /// `low`, `medium` or `high`.
     pub(crate) confidence: serde_json::Value,
+    /// The CPUs that were tested.
+    pub(crate) cpus: Vec<u32>,
+    /// The CPUs of the machine; empty where that is not known.
+    pub(crate) machine_cpus: Vec<u32>,
+    /// Whether some of them were left out: the result holds for those that were tested.
+    pub(crate) partial: bool,
+    /// The tested CPUs for people: `0-3`, or `0 of 0-3`.
+    pub(crate) scope: String,
     /// Seconds ago.
     pub(crate) age_s: u64,
     /// The clocksource that was in use.
@@ -89,6 +97,10 @@ impl VerifiedReport {
         Some(Self {
             verdict: serde_json::to_value(result.verdict).ok()?,
             confidence: serde_json::to_value(result.confidence).ok()?,
+            cpus: result.cpus.clone(),
+            machine_cpus: result.machine_cpus.clone(),
+            partial: result.is_partial(),
+            scope: result.scope(),
             age_s: result.age_s,
             clocksource: result.clocksource.clone(),
             detectable_offset_ns: result.detectable_offset_ns,

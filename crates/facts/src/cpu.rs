@@ -107,6 +107,32 @@ impl CpuList {
     }
 }
 
+impl FromIterator<u32> for CpuList {
+    fn from_iter<I: IntoIterator<Item = u32>>(cpus: I) -> Self {
+        Self(cpus.into_iter().collect())
+    }
+}
+
+/// The kernel's list format: `0-3,8`.
+impl std::fmt::Display for CpuList {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut rest = self.0.iter().copied().peekable();
+        let mut comma = "";
+        while let Some(first) = rest.next() {
+            let mut last = first;
+            while let Some(next) = rest.next_if(|next| last.checked_add(1) == Some(*next)) {
+                last = next;
+            }
+            match last {
+                _ if last == first => write!(f, "{comma}{first}")?,
+                _ => write!(f, "{comma}{first}-{last}")?,
+            }
+            comma = ",";
+        }
+        Ok(())
+    }
+}
+
 /// What `/proc/cpuinfo` tells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cpuinfo {

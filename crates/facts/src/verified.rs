@@ -4,7 +4,12 @@
 //! else in the user's state directory, which a tree has as the virtual file `verify`. A result of
 //! another boot, or one that is a day old, says nothing any more. Its age goes by the time since
 //! boot, so a wall clock that was set changes nothing, and a bundle reads as the machine did.
+//!
+//! A run may test some of the CPUs only (`--cpus`, `taskset`, a cpuset). Such a result is a proof for
+//! these CPUs and no others: [`VerifyResult::covers`]. It replaces no fuller result of the same boot:
+//! [`VerifyResult::supersedes`].
 
+use crate::cpu::CpuList;
 use crate::tree::Tree;
 use crate::{Fact, Missing, Source, Why};
 use serde::{Deserialize, Serialize};
@@ -14,6 +19,8 @@ pub const PATHS: [&str; 3] =
     ["verify", "run/clocksmith/verify.json", "var/lib/clocksmith/verify.json"];
 /// The file of the boot's identity, and that of the time since boot.
 pub const BOOT: [&str; 2] = ["proc/sys/kernel/random/boot_id", "proc/uptime"];
+/// The file of the CPUs that are online.
+const ONLINE: &str = "sys/devices/system/cpu/online";
 /// The name of the format.
 pub const SCHEMA: &str = "clocksmith.verify-result.v1";
 /// A result that is older than this is not used, in seconds.
@@ -75,8 +82,12 @@ pub struct VerifyResult {
     pub machine: Option<String>,
     /// The clocksource in use.
     pub clocksource: Option<String>,
-    /// The processors that were tested.
+    /// The CPUs that were tested.
     pub cpus: Vec<u32>,
+    /// The CPUs of the machine: those online when it was tested, and when the result was read. Empty
+    /// where that is not known.
+    #[serde(default)]
+    pub machine_cpus: Vec<u32>,
     /// The worse of the two below.
     pub verdict: Trust,
     /// How sure it is.
@@ -98,6 +109,68 @@ pub struct VerifyResult {
     pub age_s: u64,
 }
 
+impl VerifyResult {
+    /// Whether CPUs of the machine were left out. `false` where the machine's CPUs are not known.
+    #[must_use]
+    pub fn is_partial(&self) -> bool {
+        !self.covers(&self.machine_cpus)
+    }
+
+    /// Whether all of these CPUs were tested.
+    #[must_use]
+    pub fn covers(&self, cpus: &[u32]) -> bool {
+        cpus.iter().all(|cpu| self.cpus.contains(cpu))
+    }
+
+    /// The CPUs that were tested: `0-3`, or `0 of 0-3` for some of the machine's.
+    #[must_use]
+    pub fn scope(&self) -> String {
+        let tested = self.cpus.iter().copied().collect::<CpuList>();
+        if !self.is_partial() {
+            return tested.to_string();
+        }
+        let tested = if self.cpus.is_empty() { "none".to_owned() } else { tested.to_string() };
+        format!("{tested} of {}", self.machine_cpus.iter().copied().collect::<CpuList>())
+    }
+
+    /// Whether it found a fault, of the counter or of the clocks.
+    #[must_use]
+    pub fn has_fault(&self) -> bool {
+        [self.verdict, self.counter, self.clocks].contains(&Trust::NotTrusted)
+    }
+
+    /// Whether it proves that the counters of these CPUs can be used as one: nothing was found, a fault
+    /// that matters to programs would have been, and all of these CPUs were tested.
+    #[must_use]
+    pub fn proves_counter(&self, cpus: &[u32]) -> bool {
+        self.counter == Trust::Trusted
+            && self.verdict != Trust::NotTrusted
+            && self.confidence > Sureness::Low
+            && self.covers(cpus)
+    }
+
+    /// Whether this result takes the place of an `earlier` one of the same boot. A fault always does.
+    /// Otherwise it must be at least as good a proof, for at least the same CPUs: a short run on a busy
+    /// machine, or one on a single CPU, says nothing against a long one on all of them.
+    #[must_use]
+    pub fn supersedes(&self, earlier: &Self) -> bool {
+        // A CPU that has gone since cannot be tested again.
+        let there = |cpu: &&u32| self.machine_cpus.is_empty() || self.machine_cpus.contains(cpu);
+        let needed: Vec<u32> = earlier.cpus.iter().filter(there).copied().collect();
+        self.has_fault() || (self.rank() >= earlier.rank() && self.covers(&needed))
+    }
+
+    /// How much it proves. A fault that was found weighs as much as the best proof.
+    fn rank(&self) -> u8 {
+        match (self.verdict, self.confidence) {
+            _ if self.has_fault() => 2,
+            (Trust::Trusted, Sureness::Low) => 1,
+            (Trust::Trusted, _) => 2,
+            _ => 0,
+        }
+    }
+}
+
 /// The boot that a tree shows: its identity, and whole seconds since it began.
 ///
 /// # Errors
@@ -117,7 +190,8 @@ pub fn boot(tree: &dyn Tree) -> Result<(String, u64), Missing> {
     Ok((id, seconds))
 }
 
-/// The newest result of this boot that is less than a day old.
+/// The result of this boot, less than a day old, that is the best proof: the newest one that no fuller
+/// one outweighs.
 #[must_use]
 pub fn recent(tree: &dyn Tree) -> Option<VerifyResult> {
     read(tree).value().cloned()
@@ -127,13 +201,10 @@ pub fn recent(tree: &dyn Tree) -> Option<VerifyResult> {
 #[must_use]
 pub fn read(tree: &dyn Tree) -> Fact<VerifyResult> {
     let mut gap: Option<Missing> = None;
-    let mut best: Option<(VerifyResult, Source)> = None;
+    let mut found: Vec<(VerifyResult, Source)> = Vec::new();
     for path in PATHS {
         match one(tree, path) {
-            Ok(found) if best.as_ref().is_none_or(|(known, _)| found.age_s < known.age_s) => {
-                best = Some((found, Source(tree.describe(path))));
-            }
-            Ok(_) => {}
+            Ok(result) => found.push((result, Source(tree.describe(path)))),
             // A file that cannot be used tells more than one that is not there.
             Err(missing) => {
                 let tells = matches!(missing.why, Why::Unreadable(_) | Why::Permission);
@@ -143,6 +214,12 @@ pub fn read(tree: &dyn Tree) -> Fact<VerifyResult> {
             }
         }
     }
+    // Stable: of two of the same age the first place counts.
+    found.sort_by_key(|(result, _)| result.age_s);
+    let best = found
+        .into_iter()
+        .rev()
+        .reduce(|best, newer| if newer.0.supersedes(&best.0) { newer } else { best });
     match (best, gap) {
         (Some((value, source)), _) => Fact::Known { value, source },
         (None, Some(missing)) => Fact::Missing(missing.how("clocksmith verify")),
@@ -167,7 +244,17 @@ fn one(tree: &dyn Tree, path: &str) -> Result<VerifyResult, Missing> {
         Some(_) => return Err(bad("it is older than a day".to_owned())),
         None => return Err(bad("it is of a later time of this boot".to_owned())),
     }
+    // A CPU that came online since was not tested; one that a result of before named may be gone.
+    if let Some(now) = online(tree) {
+        let known = result.machine_cpus.iter().copied();
+        result.machine_cpus = known.chain(now.0).collect::<CpuList>().0.into_iter().collect();
+    }
     Ok(result)
+}
+
+fn online(tree: &dyn Tree) -> Option<CpuList> {
+    let bytes = tree.read(ONLINE, LIMIT).ok()?;
+    CpuList::parse(&String::from_utf8_lossy(&bytes)).ok()
 }
 
 #[cfg(test)]
@@ -186,6 +273,7 @@ mod tests {
             machine: None,
             clocksource: Some("tsc".to_owned()),
             cpus: vec![0, 1],
+            machine_cpus: vec![0, 1],
             verdict: Trust::Trusted,
             confidence: Sureness::High,
             counter: Trust::Trusted,
@@ -233,6 +321,71 @@ mod tests {
         strange.schema = "x".to_owned();
         assert!(why(&strange, "200.0 1").contains("format"));
         assert!(read(&MemoryTree::new("memory")).reason().is_some());
+    }
+
+    #[test]
+    fn recent_partial_result_does_not_hide_a_fuller_one() {
+        let (full, mut partial) = (result("this", 100), result("this", 200));
+        partial.cpus = vec![0];
+        let seen = |newer: &VerifyResult| {
+            recent(&tree(&[(PATHS[2], &full), (PATHS[0], newer)], "260.0 1")).unwrap().uptime_s
+        };
+        assert_eq!(seen(&partial), 100);
+        // Alone it counts, for its CPUs.
+        let alone = recent(&tree(&[(PATHS[0], &partial)], "260.0 1")).unwrap();
+        assert!(alone.is_partial() && alone.covers(&[0]) && !alone.covers(&[0, 1]));
+        assert_eq!((alone.scope().as_str(), full.scope().as_str()), ("0 of 0-1", "0-1"));
+        // A fault counts however few CPUs were tested.
+        partial.counter = Trust::NotTrusted;
+        assert_eq!(seen(&partial), 200);
+        // A result that says nothing does not hide one that does.
+        let mut unknown = result("this", 200);
+        (unknown.verdict, unknown.counter) = (Trust::Unknown, Trust::Unknown);
+        assert_eq!(seen(&unknown), 100);
+        let mut low = result("this", 200);
+        low.confidence = Sureness::Low;
+        assert_eq!(seen(&low), 100);
+        assert_eq!(seen(&result("this", 200)), 200);
+    }
+
+    #[test]
+    fn supersedes_fault_only_by_a_full_and_sure_result() {
+        let mut fault = result("this", 100);
+        (fault.verdict, fault.counter) = (Trust::NotTrusted, Trust::NotTrusted);
+        let mut newer = result("this", 200);
+        assert!(newer.supersedes(&fault) && fault.supersedes(&newer));
+        newer.confidence = Sureness::Low;
+        assert!(!newer.supersedes(&fault));
+        let mut partial = result("this", 200);
+        partial.cpus = vec![1];
+        assert!(!partial.supersedes(&fault));
+        // CPU 1 was taken away since.
+        (partial.cpus, partial.machine_cpus) = (vec![0], vec![0]);
+        assert!(partial.supersedes(&fault));
+    }
+
+    #[test]
+    fn proves_counter_needs_confidence_and_all_cpus() {
+        let mut known = result("this", 100);
+        assert!(known.proves_counter(&[0, 1]) && known.proves_counter(&[1]));
+        assert!(!known.proves_counter(&[0, 2]));
+        known.confidence = Sureness::Low;
+        assert!(!known.proves_counter(&[0, 1]));
+        (known.confidence, known.counter) = (Sureness::High, Trust::Unknown);
+        assert!(!known.proves_counter(&[0]));
+    }
+
+    #[test]
+    fn read_counts_a_cpu_that_came_online_since() {
+        let mut tree = tree(&[(PATHS[0], &result("this", 100))], "200.0 1");
+        tree.insert(ONLINE, b"0-3\n".to_vec());
+        let found = recent(&tree).unwrap();
+        assert_eq!((found.is_partial(), found.scope().as_str()), (true, "0-1 of 0-3"));
+        // A file of an earlier version does not name the machine's CPUs.
+        let mut old = serde_json::to_value(result("this", 100)).unwrap();
+        old.as_object_mut().unwrap().remove("machine_cpus").unwrap();
+        tree.insert(PATHS[0], serde_json::to_vec(&old).unwrap());
+        assert_eq!(recent(&tree).unwrap().scope(), "0-1 of 0-3");
     }
 
     #[test]

@@ -116,17 +116,18 @@ pub fn light(budget: Duration) -> LightMeasurement {
         let at = sampled.iter().position(|samples| samples.name == name)?;
         cost_of(&sampled.swap_remove(at), coarse)
     };
+    let counter_ns = cost(COUNTER);
     let clocks = Clock::ALL
         .iter()
         .zip(shares)
         .map(|(clock, system_share)| {
             let ns = cost(clock.name());
             let syscall_ns = cost(&by_syscall(*clock));
-            let path = verdict(ns, syscall_ns, system_share);
+            let path = judge(ns, syscall_ns, system_share, counter_ns);
             ClockCost { clock: *clock, ns, syscall_ns, system_share, path }
         })
         .collect();
-    let counter = CounterCost { name: reads::counter_name(), ns: cost(COUNTER), why: counter_gap };
+    let counter = CounterCost { name: reads::counter_name(), ns: counter_ns, why: counter_gap };
     LightMeasurement {
         clocks,
         counter,
@@ -153,6 +154,25 @@ const COARSE: Duration = Duration::from_micros(100);
 fn by_syscall(clock: Clock) -> String {
     format!("{} by system call", clock.name())
 }
+
+/// The way that a clock is read, by everything that a light measurement knows: the one place where
+/// figures become a way. A read that costs what a system call costs made one, unless the counter alone
+/// costs so much: then it traps, and the vDSO may well be used. The split of CPU time tells both apart; a
+/// short measurement has none, since the kernel counts whole ticks only.
+#[must_use]
+pub fn judge(
+    ns: Option<f64>,
+    syscall_ns: Option<f64>,
+    system_share: Option<f64>,
+    counter_ns: Option<f64>,
+) -> Path {
+    let path = verdict(ns, syscall_ns, system_share);
+    let traps = counter_ns.zip(ns).is_some_and(|(counter, ns)| counter >= TRAPPING * ns);
+    if path == Path::Syscall && system_share.is_none() && traps { Path::Unknown } else { path }
+}
+
+/// Share of a read's cost from which on the counter read in it may be most of it.
+const TRAPPING: f64 = 0.5;
 
 /// The way that a clock is read. Where cost and split of CPU time contradict each other, neither is
 /// believed.
@@ -245,6 +265,23 @@ mod tests {
         assert_eq!(path(170.0, 250.0, None), Path::Unknown);
         assert_eq!(verdict(None, Some(1.0), None), Path::Unknown);
         assert_eq!(path(0.0, 0.0, None), Path::Unknown);
+    }
+
+    #[test]
+    fn judge_without_shares_goes_by_the_ratio() {
+        let judge = |ns, syscall, counter| judge(Some(ns), Some(syscall), None, counter);
+        // kvm-clock without the stable bit, and Hyper-V's page with sequence 0, as measured in guests.
+        for (ns, syscall) in [(646.5, 651.7), (722.0, 810.0), (654.0, 650.0)] {
+            assert_eq!(judge(ns, syscall, Some(10.0)), Path::Syscall, "{ns} {syscall}");
+            assert_eq!(judge(ns, syscall, None), Path::Syscall, "{ns} {syscall}");
+        }
+        // A counter that traps costs most of the read that it serves.
+        assert_eq!(judge(1400.0, 1600.0, Some(1300.0)), Path::Unknown);
+        assert_eq!(judge(60.0, 582.0, Some(10.0)), Path::Vdso);
+        // Too far from either.
+        assert_eq!(judge(450.0, 650.0, Some(10.0)), Path::Unknown);
+        // With a split of CPU time that decides.
+        assert_eq!(super::judge(Some(900.0), Some(900.0), Some(0.9), Some(800.0)), Path::Syscall);
     }
 
     #[test]

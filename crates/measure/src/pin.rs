@@ -24,6 +24,15 @@ pub fn to(cpu: u32) -> Result<u32, String> {
     Ok(cpu)
 }
 
+/// Whether a thread can be bound to a CPU: tried in a thread of its own.
+///
+/// # Errors
+/// Why that is not possible.
+pub fn bindable(cpu: u32) -> Result<(), String> {
+    let tried = std::thread::spawn(move || to(cpu)).join();
+    tried.unwrap_or_else(|_| Err(format!("cannot run on CPU {cpu}: its thread failed"))).map(|_| ())
+}
+
 /// The same; the error is the bare reason.
 pub(crate) fn bind(cpu: u32) -> Result<(), String> {
     let index = cpu as usize;

@@ -5,14 +5,22 @@ use clocksmith_facts::probe::kernel_log::{self, LiveLog};
 use clocksmith_facts::tree::{LiveTree, Tree};
 use clocksmith_facts::{Facts, Missing, Origin, collect, log};
 use clocksmith_kernel::{Machine, predict};
-use clocksmith_measure::{LightMeasurement, light};
+use clocksmith_measure::LightMeasurement;
+use clocksmith_measure::light;
+use std::cell::Cell;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Read as Input;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// How long the measurement takes.
-const SHORT: Duration = Duration::from_millis(6);
-/// How long it takes where the short one and the facts contradict each other.
-const LONG: Duration = Duration::from_millis(48);
+/// How long the measurement takes at first, and how long where the way of the reads is in doubt: a
+/// clocksource that the vDSO should serve, and no sign that it does. The last one is what `why` takes, and
+/// enough for the kernel to count ticks of CPU time at 250 Hz and above.
+const STEPS: [Duration; 3] = [Duration::from_millis(6), Duration::from_millis(48), light::BUDGET];
+/// How long an answer that took a longer measurement is used again, while the clocksource and the cost of
+/// a read stay as they were.
+const SETTLED: Duration = Duration::from_secs(600);
+/// The cost stays as it was within this factor.
+const ALIKE: f64 = 1.5;
 
 /// What one look gave.
 #[derive(Debug)]
@@ -26,10 +34,31 @@ pub struct Assessment {
 }
 
 /// Looks at the running machine without disturbing it: it starts no other program, and takes a few
-/// milliseconds.
+/// milliseconds; up to [`light::BUDGET`] where only a longer measurement tells the way of the reads.
 #[derive(Debug, Default)]
 pub struct Live {
     tree: LiveTree,
+    settled: Cell<Option<Settled>>,
+}
+
+/// What a longer measurement found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Settled {
+    /// The clocksource, as a number: names are compared, never shown.
+    clocksource: u64,
+    path: clocksmith_measure::Path,
+    ns: f64,
+    at: Instant,
+}
+
+impl Settled {
+    /// Whether it still holds for a read of this cost by this clocksource.
+    fn holds(&self, clocksource: u64, ns: Option<f64>, now: Instant) -> bool {
+        let alike = |ns: f64| ns < self.ns * ALIKE && self.ns < ns * ALIKE;
+        self.clocksource == clocksource
+            && now.saturating_duration_since(self.at) < SETTLED
+            && ns.is_some_and(alike)
+    }
 }
 
 impl Live {
@@ -45,34 +74,59 @@ impl Live {
         let quick = Quick { live: &self.tree, log: kernel_log::ring() };
         let mut facts = collect::collect(&quick, Origin::Live);
         log::complete(&mut facts);
-        let measured = measure.then(|| light(SHORT));
-        let first = of(facts, measured.as_ref());
-        let doubtful = |read: &Read| read.clock == MONOTONIC && read.path != Path::Vdso;
-        let slow_by_nature = first
-            .diagnosis
-            .current
-            .name
-            .as_deref()
-            .is_some_and(clocksmith_diagnose::names::is_slow_by_nature);
-        if !first.diagnosis.reads.iter().any(doubtful) || slow_by_nature {
-            return first;
+        if !measure {
+            return of(facts, None);
         }
-        // A clocksource that the vDSO should serve, and reads that look like system calls: only the
-        // split of CPU time can tell a trapping counter from a bypassed vDSO, and that takes longer.
-        let longer = light(LONG);
-        let mut second = of(first.facts, Some(&longer));
-        let told = longer.clocks.iter().any(|cost| {
-            cost.clock.name() == MONOTONIC
-                && (cost.system_share.is_some() || cost.path == clocksmith_measure::Path::Vdso)
-        });
-        if !told {
-            let reads = reads(&longer)
-                .into_iter()
-                .map(|read| Read { path: Path::Unknown, ..read })
-                .collect();
-            second = with_reads(second.facts, reads, longer.counter.ns);
+        let name = facts.current_clocksource().value().map(|name| (*name).to_owned());
+        let name = name.unwrap_or_default();
+        let measured = self.measure(&name, &mut |budget| clocksmith_measure::light(budget));
+        of(facts, Some(&measured))
+    }
+
+    /// Measures as long as it takes to know the way of the reads, within [`STEPS`].
+    fn measure(
+        &self,
+        clocksource: &str,
+        light: &mut dyn FnMut(Duration) -> LightMeasurement,
+    ) -> LightMeasurement {
+        let mut hasher = DefaultHasher::new();
+        clocksource.hash(&mut hasher);
+        let clocksource_id = hasher.finish();
+        let mut measured = light(STEPS[0]);
+        // A device is slow whatever the way.
+        if clocksmith_diagnose::names::is_slow_by_nature(clocksource) {
+            return measured;
         }
-        second
+        for (step, budget) in STEPS.into_iter().enumerate() {
+            if step > 0 {
+                measured = light(budget);
+            }
+            let Some(cost) = measured.clocks.iter_mut().find(|c| c.clock.name() == MONOTONIC)
+            else {
+                return measured;
+            };
+            let path = cost.path;
+            if path == clocksmith_measure::Path::Vdso {
+                return measured;
+            }
+            let now = Instant::now();
+            if let Some(settled) =
+                self.settled.get().filter(|settled| settled.holds(clocksource_id, cost.ns, now))
+            {
+                cost.path = settled.path;
+                return measured;
+            }
+            // What the first step takes for a system call may be an accident of a few batches.
+            let enough = step > 0 && path == clocksmith_measure::Path::Syscall;
+            if enough || budget == light::BUDGET {
+                if let Some(ns) = cost.ns {
+                    let settled = Settled { clocksource: clocksource_id, path, ns, at: now };
+                    self.settled.set(Some(settled));
+                }
+                return measured;
+            }
+        }
+        measured
     }
 }
 
@@ -143,6 +197,95 @@ impl Tree for Quick<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clocksmith_measure::Path as Way;
+    use clocksmith_measure::light::{ClockCost, CounterCost, judge};
+    use clocksmith_measure::reads::Clock;
+
+    /// A measurement of a read that costs so much, as [`light`] judges it; `share` is the kernel's part of
+    /// the CPU time, where there was time enough to see it.
+    fn made_up(ns: f64, syscall_ns: f64, share: Option<f64>, counter: f64) -> LightMeasurement {
+        let (ns, syscall_ns, counter) = (Some(ns), Some(syscall_ns), Some(counter));
+        let path = judge(ns, syscall_ns, share, counter);
+        let clock = Clock::Monotonic;
+        let cost = ClockCost { clock, ns, syscall_ns, system_share: share, path };
+        LightMeasurement {
+            clocks: vec![cost],
+            counter: CounterCost { name: Some("rdtsc"), ns: counter, why: None },
+            cpu: Some(0),
+            rounds: 9,
+            elapsed_ms: 6.0,
+        }
+    }
+
+    fn verdict(clocksource: &str, measured: &LightMeasurement) -> clocksmith_diagnose::Verdict {
+        let mut facts = Facts::empty(Origin::Stated);
+        let device = clocksmith_facts::clockdev::ClocksourceDevice::parse(
+            "clocksource0",
+            clocksource,
+            clocksource,
+        );
+        facts.clocksources =
+            clocksmith_facts::Fact::known(vec![device.unwrap()], "/sys/devices/system/clocksource");
+        of(facts, Some(measured)).diagnosis.verdict
+    }
+
+    #[test]
+    fn paravirtual_clock_read_by_system_call_is_slow() {
+        use clocksmith_diagnose::Verdict;
+        // Figures of guests without the stable bit, and of Hyper-V's page with sequence 0.
+        for (name, ns, syscall) in [
+            ("kvm-clock", 722.0, 760.0),
+            ("kvm-clock", 646.5, 651.7),
+            ("hyperv_clocksource_tsc_page", 661.0, 640.0),
+        ] {
+            let live = Live::new();
+            let mut taken = Vec::new();
+            let measured = live.measure(name, &mut |budget| {
+                taken.push(budget);
+                made_up(ns, syscall, None, 10.0)
+            });
+            assert_eq!(measured.clocks[0].path, Way::Syscall);
+            assert_eq!(taken, STEPS[..2]);
+            assert_eq!(verdict(name, &measured), Verdict::Slow, "{name}");
+            // The same again costs no more than the short look.
+            let again = live.measure(name, &mut |budget| {
+                taken.push(budget);
+                made_up(ns * 1.1, syscall * 1.6, None, 10.0)
+            });
+            assert_eq!((again.clocks[0].path, taken.len()), (Way::Syscall, 3));
+        }
+    }
+
+    #[test]
+    fn measure_in_doubt_takes_longer_up_to_the_bound() {
+        let live = Live::new();
+        let mut taken = Vec::new();
+        let mut light = |budget| {
+            taken.push(budget);
+            // Only the longest look has ticks enough.
+            made_up(450.0, 650.0, (budget == light::BUDGET).then_some(0.9), 10.0)
+        };
+        assert_eq!(live.measure("kvm-clock", &mut light).clocks[0].path, Way::Syscall);
+        assert_eq!(taken, STEPS);
+        // Fast: the short look is enough. So it is for a device.
+        for (name, ns) in [("kvm-clock", 60.0), ("hpet", 1_300.0)] {
+            let mut looks = 0;
+            Live::new().measure(name, &mut |_| {
+                looks += 1;
+                made_up(ns, 600.0, None, 10.0)
+            });
+            assert_eq!(looks, 1, "{name}");
+        }
+    }
+
+    #[test]
+    fn settled_answer_ends_with_its_clocksource_and_its_cost() {
+        let at = Instant::now();
+        let settled = Settled { clocksource: 1, path: Way::Syscall, ns: 650.0, at };
+        assert!(settled.holds(1, Some(700.0), at) && !settled.holds(2, Some(700.0), at));
+        assert!(!settled.holds(1, Some(60.0), at) && !settled.holds(1, None, at));
+        assert!(!settled.holds(1, Some(650.0), at + SETTLED));
+    }
 
     #[test]
     fn this_machine_is_assessed() {

@@ -26,11 +26,13 @@ pub enum Kind {
     Stall,
     /// The judgement changed.
     StateChange,
+    /// The kernel's log says what sysfs contradicts: it did not happen.
+    ContradictedEvidence,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Started,
         Self::ClocksourceChange,
         Self::AvailableChange,
@@ -39,6 +41,7 @@ impl Kind {
         Self::Warp,
         Self::Stall,
         Self::StateChange,
+        Self::ContradictedEvidence,
     ];
 
     /// As it is written in labels: `clocksource-change`.
@@ -53,6 +56,7 @@ impl Kind {
             Self::Warp => "warp",
             Self::Stall => "stall",
             Self::StateChange => "state-change",
+            Self::ContradictedEvidence => "contradicted-evidence",
         }
     }
 
@@ -68,6 +72,7 @@ impl Kind {
             Self::Warp => "Clocks disagree",
             Self::Stall => "Stall",
             Self::StateChange => "State changed",
+            Self::ContradictedEvidence => "Log contradicts sysfs",
         }
     }
 }

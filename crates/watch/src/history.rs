@@ -1,6 +1,6 @@
 //! A bounded memory of events and costs, and the form in which events are kept in a file: JSON Lines.
 
-use crate::event::Event;
+use crate::event::{Event, Kind};
 use std::collections::VecDeque;
 
 /// Events in memory.
@@ -27,10 +27,14 @@ pub struct History {
 }
 
 impl History {
-    /// Adds an event, and forgets the oldest one if there are too many.
+    /// Adds an event; if there are too many, the oldest one of the most frequent kind goes, so that a
+    /// flood of one kind does not take the others with it.
     pub fn add(&mut self, event: Event) {
         if self.events.len() == EVENTS {
-            self.events.pop_front();
+            let count = |kind| self.events.iter().filter(|event| event.kind == kind).count();
+            let most = Kind::ALL.into_iter().max_by_key(|kind| count(*kind));
+            let oldest = self.events.iter().position(|event| Some(event.kind) == most);
+            self.events.remove(oldest.unwrap_or(0));
         }
         self.events.push_back(event);
     }
@@ -83,7 +87,6 @@ pub fn line(event: &Event) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Kind;
     use crate::judge::State;
     use proptest::prelude::*;
 
@@ -108,6 +111,20 @@ mod tests {
         let text = format!("{whole}{}\n\n{whole}", &whole[..whole.len() / 2]);
         assert_eq!(history.load(&text), 1);
         assert_eq!(history.events().len(), 2);
+    }
+
+    #[test]
+    fn add_flood_of_one_kind_leaves_the_others() {
+        let mut history = History::default();
+        for i in 0..20 {
+            history.add(Event::new(f64::from(i), Kind::ClocksourceChange, State::Warning, "x"));
+        }
+        for i in 0..10_000 {
+            history.add(Event::new(f64::from(i), Kind::Stall, State::Warning, "x"));
+        }
+        let changes = history.events().filter(|event| event.kind == Kind::ClocksourceChange);
+        assert_eq!(changes.count(), 20);
+        assert_eq!(history.events().len(), EVENTS);
     }
 
     proptest! {

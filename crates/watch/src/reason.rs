@@ -112,6 +112,18 @@ pub enum Meaning {
     Nothing,
 }
 
+/// The clocksource that a message is about: the TSC unless it names another one.
+#[must_use]
+pub fn about(said: &Said) -> &str {
+    match said {
+        Said::WatchdogMarked { name, .. }
+        | Said::WatchdogOld { name, .. }
+        | Said::WatchdogVerdict { name, .. }
+        | Said::ReadbackDelay { name, .. } => name,
+        _ => "tsc",
+    }
+}
+
 /// What a message means.
 #[must_use]
 pub fn meaning(said: &Said) -> Meaning {

@@ -76,6 +76,8 @@ impl Checked {
         };
         match (result.verdict, result.counter) {
             (_, Trust::NotTrusted) | (Trust::NotTrusted, _) => Self::Failed(why()),
+            // Of some CPUs, or with low confidence: no proof for the machine.
+            (_, Trust::Trusted) if !result.proves_counter(&result.machine_cpus) => Self::NotYet,
             (_, Trust::Trusted) => {
                 Self::Passed(format!("verify passed {} min ago", result.age_s / 60))
             }
@@ -91,7 +93,13 @@ impl Checked {
     pub fn just_now(kept: Option<&VerifyResult>, counter: Verified) -> Self {
         match (kept, counter) {
             (_, Verified::NotTrusted(why)) => Self::Failed(why),
-            (Some(kept), _) => Self::of(Some(kept)),
+            (Some(kept), _) => match Self::of(Some(kept)) {
+                Self::NotYet => Self::Unknown(format!(
+                    "verify tested CPUs {} and could not prove the counter for all of them",
+                    kept.scope()
+                )),
+                checked => checked,
+            },
             (None, Verified::Trusted) => Self::Passed("verify passed just now".to_owned()),
             (None, Verified::Unknown(why)) => Self::Unknown(why),
         }

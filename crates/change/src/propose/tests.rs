@@ -272,5 +272,22 @@ fn a_system_in_a_directory_has_no_running_kernel() {
 #[test]
 fn verdicts_of_verify_are_read() {
     assert_eq!(Checked::of(None), Checked::NotYet);
+    let result = |cpus: &[u32], confidence: &str| {
+        serde_json::from_value::<VerifyResult>(serde_json::json!({
+            "schema": clocksmith_facts::verified::SCHEMA, "version": "0", "boot_id": "b",
+            "uptime_s": 1, "time_s": 1, "kernel": null, "machine": null, "clocksource": "hpet",
+            "cpus": cpus, "machine_cpus": [0, 1], "verdict": "trusted", "confidence": confidence,
+            "counter": "trusted", "clocks": "trusted", "detectable_offset_ns": null,
+            "detectable_rate_ppm": null, "detectable_jump_ns": null, "findings": [],
+        }))
+        .unwrap()
+    };
+    assert!(matches!(Checked::of(Some(&result(&[0, 1], "high"))), Checked::Passed(_)));
+    // Some of the CPUs, or low confidence: it is verified again, and that counts if it is no better.
+    for weak in [result(&[0], "medium"), result(&[0, 1], "low")] {
+        assert_eq!(Checked::of(Some(&weak)), Checked::NotYet);
+        let just_now = Checked::just_now(Some(&weak), crate::trial::Verified::Trusted);
+        assert!(matches!(just_now, Checked::Unknown(_)), "{just_now:?}");
+    }
     assert_eq!(machine("tsc", "tsc", "", "").diagnosis.verdict, Verdict::Ok);
 }

@@ -2,7 +2,7 @@
 
 use super::{Style, text, wrap};
 use crate::args::Common;
-use crate::verify::report::VerifyReport;
+use crate::verify::report::{VerifyReport, scope};
 use anyhow::Result;
 use clocksmith_measure::verify::{Interval, Outcome, Trust, Weight};
 
@@ -30,6 +30,9 @@ pub(crate) fn print(common: &Common, report: &VerifyReport) -> Result<()> {
         untested(&mut out, outcome, style);
         if let Some(kept) = &report.kept {
             out.push_str(&wrap(&format!("Kept in {kept}; `why` uses it for a day."), "\n", ""));
+        }
+        if let Some(why) = &report.not_kept {
+            out.push_str(&wrap(&format!("This result is not kept: {why}."), "\n", ""));
         }
     }
     text(&out)
@@ -85,10 +88,10 @@ fn state(out: &mut String, report: &VerifyReport) {
     row(
         "method",
         &format!(
-            "{:.1} s, processors: {}, pairs: {}, messages to and fro: {}, reads under a lock: {}, \
+            "{:.1} s, CPUs {}, pairs: {}, messages to and fro: {}, reads under a lock: {}, \
              threads at most: {}",
             method.seconds,
-            method.cpus.len(),
+            scope(outcome),
             outcome.pairs.len(),
             method.exchanges,
             method.locked_reads,

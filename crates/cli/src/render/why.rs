@@ -78,7 +78,8 @@ fn state(out: &mut String, report: &WhyReport, expectation: &Expectation) {
             out,
             "verified",
             &format!(
-                "{verdict} ({sure} confidence{offset}), {} min ago  [{}]",
+                "CPUs {}: {verdict} ({sure} confidence{offset}), {} min ago  [{}]",
+                verified.scope,
                 verified.age_s / 60,
                 verified.source
             ),

@@ -2,7 +2,7 @@
 
 use super::Source;
 use clocksmith_facts::tree::LiveTree;
-use clocksmith_facts::verified::{self, Trust};
+use clocksmith_facts::verified::{self, Trust, VerifyResult};
 use std::time::Duration;
 
 /// The longest that the test of the counters takes; and once more, where somebody else kept the processors
@@ -94,25 +94,10 @@ impl Evidence for Live {
     }
 
     fn counter(&self) -> Result<String, String> {
-        if let Some(result) = verified::recent(&LiveTree::new()) {
-            match result.counter {
-                Trust::Trusted => {
-                    return Ok(format!(
-                        "`verify` found the counter good {} minutes ago",
-                        result.age_s / 60
-                    ));
-                }
-                Trust::NotTrusted => {
-                    let faults: Vec<_> =
-                        result.findings.iter().filter(|f| f.fault).map(|f| &*f.summary).collect();
-                    return Err(format!(
-                        "`verify` found a fault {} minutes ago: {}",
-                        result.age_s / 60,
-                        faults.join("; ")
-                    ));
-                }
-                Trust::Unknown => {}
-            }
+        // All CPUs that the program may use.
+        let cpus = clocksmith_measure::pin::allowed();
+        if let Some(known) = proof(verified::recent(&LiveTree::new()).as_ref(), &cpus) {
+            return known;
         }
         let [short, long] = TESTS;
         let found = match clocksmith::test_counters(short) {
@@ -144,6 +129,22 @@ impl Evidence for Live {
     }
 }
 
+/// What an earlier `verify` says of the counter of these CPUs; `None` if it proves nothing for all of
+/// them.
+fn proof(result: Option<&VerifyResult>, cpus: &[u32]) -> Option<Result<String, String>> {
+    let result = result?;
+    let ago = format!("{} minutes ago", result.age_s / 60);
+    if result.counter == Trust::NotTrusted {
+        let faults: Vec<_> =
+            result.findings.iter().filter(|f| f.fault).map(|f| &*f.summary).collect();
+        return Some(Err(format!("`verify` found a fault {ago}: {}", faults.join("; "))));
+    }
+    let proven = !cpus.is_empty() && result.proves_counter(cpus);
+    proven.then(|| {
+        Ok(format!("`verify` found the counter of CPUs {} good {ago}", result.scope()))
+    })
+}
+
 fn read_usual() {
     let mut time = [0i64; 2];
     // SAFETY: writes a `timespec`.
@@ -159,6 +160,33 @@ fn read_by_call() {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn result(cpus: &[u32], confidence: &str) -> VerifyResult {
+        serde_json::from_value(serde_json::json!({
+            "schema": verified::SCHEMA, "version": "0", "boot_id": "b", "uptime_s": 1, "time_s": 1,
+            "kernel": null, "machine": null, "clocksource": "hpet", "cpus": cpus,
+            "machine_cpus": [0, 1], "verdict": "trusted", "confidence": confidence,
+            "counter": "trusted", "clocks": "trusted", "detectable_offset_ns": null,
+            "detectable_rate_ppm": null, "detectable_jump_ns": null,
+            "findings": [{"id": "counter-offset", "fault": true, "summary": "CPU 1 is behind"}],
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn proof_covers_all_cpus_and_is_sure() {
+        let full = result(&[0, 1], "high");
+        assert!(proof(Some(&full), &[0, 1]).unwrap().unwrap().contains("CPUs 0-1"));
+        assert_eq!(proof(None, &[0]), None);
+        // Some of the CPUs, or none that are known.
+        assert_eq!(proof(Some(&result(&[0], "medium")), &[0, 1]), None);
+        assert_eq!(proof(Some(&full), &[]), None);
+        assert!(proof(Some(&result(&[0], "medium")), &[0]).unwrap().unwrap().contains("0 of 0-1"));
+        assert_eq!(proof(Some(&result(&[0, 1], "low")), &[0, 1]), None);
+        // A fault counts in any case.
+        let fault = VerifyResult { counter: Trust::NotTrusted, ..result(&[0], "low") };
+        assert!(proof(Some(&fault), &[0, 1]).unwrap().unwrap_err().contains("CPU 1 is behind"));
+    }
 
     struct Machine(bool, Result<&'static str, &'static str>);
 

@@ -3,7 +3,8 @@
 use crate::args::{Common, Verify};
 use crate::exit::Code;
 use crate::render;
-use crate::verify::{claims, progress, report::VerifyReport, state};
+use crate::verify::state::{self, Kept};
+use crate::verify::{claims, progress, report::VerifyReport};
 use anyhow::{Result, bail};
 use clocksmith_facts::cpu::CpuList;
 use clocksmith_facts::tree::LiveTree;
@@ -57,7 +58,8 @@ impl<'a> Watch<'a> {
     fn new(args: &'a Verify) -> Result<Self> {
         let mut facts = collect::collect(&LiveTree::new(), Origin::Live);
         log::complete(&mut facts);
-        let cpus = args.cpus.as_deref().map(cpus).transpose()?;
+        let cpus = args.cpus.as_deref().map(|text| cpus(text, facts.cpu.online.value()));
+        let cpus = cpus.transpose()?;
         let duration = args.duration.unwrap_or(DURATION);
         let options =
             Options { claims: claims::of(&facts), ..verify_options(&facts, cpus, duration) };
@@ -137,7 +139,11 @@ fn finish(
     rounds: Option<u64>,
 ) -> Result<Code> {
     let mut report = VerifyReport::new(facts, &outcome, rounds);
-    report.kept = save(args, facts, &outcome);
+    match save(args, facts, &outcome) {
+        Some(Kept::In(path)) => report.kept = Some(path.display().to_string()),
+        Some(Kept::Earlier(why)) => report.not_kept = Some(why),
+        None => {}
+    }
     if common.json {
         render::json(&report)?;
     } else {
@@ -146,13 +152,13 @@ fn finish(
     Ok(code(&outcome))
 }
 
-/// Keeps the result for `why` and others; where it is, if that succeeded.
-fn save(args: &Verify, facts: &Facts, outcome: &Outcome) -> Option<String> {
+/// Keeps the result for `why` and others; what became of it, if that succeeded.
+fn save(args: &Verify, facts: &Facts, outcome: &Outcome) -> Option<Kept> {
     if args.no_save {
         return None;
     }
     match state::save(facts, outcome) {
-        Ok(path) => Some(path.display().to_string()),
+        Ok(kept) => Some(kept),
         Err(error) => {
             eprintln!("{} (the result above holds all the same)", render::error(&error));
             None
@@ -176,12 +182,41 @@ fn gravity(trust: Trust) -> u8 {
     }
 }
 
-fn cpus(text: &str) -> Result<Vec<u32>> {
-    match CpuList::parse(text) {
+/// The CPUs that were asked for. One that is not there is a mistake: a run without it would look like a
+/// proof for it.
+fn cpus(text: &str, online: Option<&CpuList>) -> Result<Vec<u32>> {
+    let list = match CpuList::parse(text) {
         Ok(list) if list.0.is_empty() => {
-            bail!("--cpus: an empty list; expected processors such as 0-3,8")
+            bail!("--cpus: an empty list; expected CPUs such as 0-3,8")
         }
-        Ok(list) => Ok(list.0.into_iter().collect()),
-        Err(error) => bail!("--cpus {text}: {error}; expected processors such as 0-3,8"),
+        Ok(list) => list,
+        Err(error) => bail!("--cpus {text}: {error}; expected CPUs such as 0-3,8"),
+    };
+    if let Some(online) = online {
+        let unknown: CpuList = list.0.difference(&online.0).copied().collect();
+        if unknown.count() > 0 {
+            bail!(
+                "--cpus {text}: this machine has no CPU {unknown} online; online are {online}. Name \
+                 some of these"
+            );
+        }
+    }
+    Ok(list.0.into_iter().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpus_unknown_is_an_error() {
+        let online: CpuList = [0, 1].into_iter().collect();
+        assert_eq!(cpus("0-1", Some(&online)).unwrap(), [0, 1]);
+        let error = |text| cpus(text, Some(&online)).unwrap_err().to_string();
+        assert!(error("0-99").contains("no CPU 2-99 online; online are 0-1"), "{}", error("0-99"));
+        assert!(error("99").contains("no CPU 99"));
+        assert!(error("").contains("empty") && error("x").contains("expected"));
+        // Where sysfs does not say which there are, the kernel says it for each.
+        assert_eq!(cpus("99", None).unwrap(), [99]);
     }
 }

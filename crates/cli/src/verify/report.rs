@@ -2,6 +2,7 @@
 
 use crate::report::MachineReport;
 use clocksmith_facts::Facts;
+use clocksmith_facts::cpu::CpuList;
 use clocksmith_facts::log::{Event, KernelLog};
 use clocksmith_measure::verify::{Outcome, Sureness, Trust, Weight};
 use schemars::JsonSchema;
@@ -25,6 +26,8 @@ pub(crate) struct VerifyReport {
     pub(crate) rounds: Option<u64>,
     /// Where the result was kept; null if it was not.
     pub(crate) kept: Option<String>,
+    /// Why it was not kept: an earlier result is a better proof. Null if it was kept, or was not to be.
+    pub(crate) not_kept: Option<String>,
 }
 
 /// The machine in short.
@@ -78,6 +81,7 @@ impl VerifyReport {
             kernel,
             rounds,
             kept: None,
+            not_kept: None,
         }
     }
 }
@@ -96,6 +100,11 @@ pub(crate) fn headline(outcome: &Outcome) -> String {
     let sure = sure(outcome.confidence);
     let what = outcome.findings.iter().find(|finding| finding.weight != Weight::Note);
     match outcome.verdict {
+        Trust::Trusted if outcome.method.partial => format!(
+            "Nothing wrong was found on CPUs {} ({sure} confidence){}.",
+            scope(outcome),
+            if outcome.method.cpus.len() > 1 { "" } else { "; no two CPUs were compared" }
+        ),
         Trust::Trusted if outcome.method.counter.is_none() => {
             format!("The clocks can be trusted ({sure} confidence): nothing wrong was found.")
         }
@@ -115,6 +124,17 @@ pub(crate) fn headline(outcome: &Outcome) -> String {
             let why = outcome.untested.first().map_or("too little was measured", String::as_str);
             format!("Whether counter and clocks can be trusted is not known: {why}.")
         }
+    }
+}
+
+/// The CPUs that were tested: `0-3`, or `0 of 0-3`.
+pub(crate) fn scope(outcome: &Outcome) -> String {
+    let list = |cpus: &[u32]| cpus.iter().copied().collect::<CpuList>().to_string();
+    let method = &outcome.method;
+    match (method.partial, method.cpus.is_empty()) {
+        (false, _) => list(&method.cpus),
+        (true, true) => format!("none of {}", list(&method.machine_cpus)),
+        (true, false) => format!("{} of {}", list(&method.cpus), list(&method.machine_cpus)),
     }
 }
 

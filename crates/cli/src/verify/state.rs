@@ -15,24 +15,55 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Where root's result goes: the first that can be written.
 const ROOT: [&str; 2] = ["/var/lib/clocksmith/verify.json", "/run/clocksmith/verify.json"];
 
-/// Keeps the result; says where.
-pub(crate) fn save(facts: &Facts, outcome: &measured::Outcome) -> Result<PathBuf> {
+/// What became of a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// It is in this file.
+    In(PathBuf),
+    /// The earlier result of this boot is a better proof, and stays: why.
+    Earlier(String),
+}
+
+/// Keeps the result, unless the one that is kept already is a better proof.
+pub(crate) fn save(facts: &Facts, outcome: &measured::Outcome) -> Result<Kept> {
     let (boot_id, uptime_s) = verified::boot(&LiveTree::new()).map_err(|missing| {
         anyhow!("cannot keep the result: which boot this is, is not known: {}", missing.why)
     })?;
-    let content = serde_json::to_vec_pretty(&result(facts, outcome, boot_id, uptime_s))?;
+    let result = result(facts, outcome, boot_id, uptime_s);
+    if let Some(earlier) = verified::recent(&LiveTree::new())
+        && !result.supersedes(&earlier)
+    {
+        return Ok(Kept::Earlier(outweighed(&result, &earlier)));
+    }
+    let content = serde_json::to_vec_pretty(&result)?;
     if let Some(path) = probe::state::file() {
         write(&path, &content, 0o700)?;
-        return Ok(path);
+        return Ok(Kept::In(path));
     }
     let mut refused = None;
     for path in ROOT.map(PathBuf::from) {
         match write(&path, &content, 0o755) {
-            Ok(()) => return Ok(path),
+            Ok(()) => return Ok(Kept::In(path)),
             Err(error) => refused = refused.or(Some(error)),
         }
     }
     Err(refused.unwrap_or_else(|| anyhow!("cannot keep the result: there is no place for it")))
+}
+
+/// Why an earlier result stays.
+fn outweighed(result: &VerifyResult, earlier: &VerifyResult) -> String {
+    let ago = format!("the one of {} min ago", earlier.age_s / 60);
+    if !result.covers(&earlier.cpus) {
+        return format!(
+            "{ago} tested more CPUs ({}, this one {}) and stays",
+            earlier.scope(),
+            result.scope()
+        );
+    }
+    if earlier.has_fault() {
+        return format!("{ago} found a fault and stays; a sure result on all CPUs replaces it");
+    }
+    format!("{ago} is surer and stays")
 }
 
 fn result(
@@ -55,6 +86,7 @@ fn result(
         machine: (!parts.is_empty()).then(|| parts.join(", ")),
         clocksource: facts.current_clocksource().value().map(|name| (*name).to_owned()),
         cpus: outcome.method.cpus.clone(),
+        machine_cpus: outcome.method.machine_cpus.clone(),
         verdict: trust(outcome.verdict),
         confidence: match outcome.confidence {
             measured::Sureness::Low => Sureness::Low,

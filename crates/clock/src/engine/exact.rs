@@ -20,11 +20,11 @@ impl Engine {
             view.arm(now, span);
             view.show(page);
         }
-        if let Some(raw) = discover::raw_beside(page)
-            && self.prove::<C>(raw, Id::MonotonicRaw, || kernel::time(Id::MonotonicRaw))
-        {
-            self.raw.arm(now, span);
-            self.raw.show(raw);
+        if let Some(raw) = discover::raw_beside(page) {
+            if self.prove::<C>(raw, Id::MonotonicRaw, || kernel::time(Id::MonotonicRaw)) {
+                self.raw.arm(now, span);
+                self.raw.show(raw);
+            }
         }
     }
 

@@ -183,10 +183,10 @@ impl Engine {
     #[cold]
     #[inline(never)]
     fn exact_slow<C: Counter, K: Kernel, const ORDERED: bool>(&self, id: Id) -> u64 {
-        if self.cannot_be_exact()
-            && let Some(ns) = asked::<K>(id)
-        {
-            return ns;
+        if self.cannot_be_exact() {
+            if let Some(ns) = asked::<K>(id) {
+                return ns;
+            }
         }
         kernel::keep_errno(|| {
             self.start::<C, K>();
@@ -413,10 +413,10 @@ impl Engine {
     fn look_after<C: Counter, K: Kernel>(&self, reading: &Reading) -> Looked {
         let own = self.own.load(Ordering::Acquire);
         // SAFETY: a page of ours is never unmapped.
-        if let Some(page) = unsafe { own.as_ref() }
-            && self.mono.shows(memory::as_raw(page))
-        {
-            return self.renew::<C, K>(page, reading);
+        if let Some(page) = unsafe { own.as_ref() } {
+            if self.mono.shows(memory::as_raw(page)) {
+                return self.renew::<C, K>(page, reading);
+            }
         }
         let page = self.exact.page();
         if page.is_nothing() {
@@ -452,15 +452,17 @@ impl Engine {
 
     fn leave_line<C: Counter>(&self) {
         // SAFETY: a page of ours is never unmapped.
-        if let Some(page) = unsafe { self.own.load(Ordering::Acquire).as_ref() }
-            && page.is_begun()
-        {
-            if self.mono.shows(memory::as_raw(page)) {
-                self.mono.show(nothing());
-            }
-            if let Some(floor) = page.put_away::<C>() {
-                self.floor_ns.fetch_max(floor, Ordering::Relaxed);
-            }
+        let Some(page) = (unsafe { self.own.load(Ordering::Acquire).as_ref() }) else {
+            return;
+        };
+        if !page.is_begun() {
+            return;
+        }
+        if self.mono.shows(memory::as_raw(page)) {
+            self.mono.show(nothing());
+        }
+        if let Some(floor) = page.put_away::<C>() {
+            self.floor_ns.fetch_max(floor, Ordering::Relaxed);
         }
     }
 

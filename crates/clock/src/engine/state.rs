@@ -28,11 +28,10 @@ impl Engine {
             return Source::Vvar;
         }
         // SAFETY: a page of ours is never unmapped.
-        if let Some(page) = unsafe { self.own.load(Ordering::Acquire).as_ref() }
-            && page.is_running()
-            && self.mono.shows(memory::as_raw(page))
-        {
-            return Source::Disciplined;
+        if let Some(page) = unsafe { self.own.load(Ordering::Acquire).as_ref() } {
+            if page.is_running() && self.mono.shows(memory::as_raw(page)) {
+                return Source::Disciplined;
+            }
         }
         // Mode 0 is `VDSO_CLOCKMODE_NONE`: the vDSO makes a system call itself.
         let by_call = !front.is_nothing() && mode == 0;

@@ -1,19 +1,34 @@
 //! What is known of a watchdog reference by its name.
 
-use super::Case;
 use clocksmith_facts::hypervisor::HypervisorKind;
 use clocksmith_facts::log::incident::Incident;
-
-/// A reference that is known to be late, lossy or emulated.
-pub(super) fn suspect_reference(case: &Case<'_>, incident: &Incident) -> bool {
-    match incident.watchdog.as_deref() {
-        Some("jiffies" | "refined-jiffies" | "acpi_pm") => true,
-        Some("hpet") => case.in_guest(),
-        _ => case.in_guest(),
-    }
-}
+use clocksmith_facts::log::{Event, KernelLog};
 
 /// A clock that a hypervisor publishes.
 pub(super) fn is_paravirt(name: &str) -> bool {
     HypervisorKind::from_clocksource(name).is_some()
+}
+
+/// A clock other than the reference that confirmed the TSC's frequency: the kernel refines it over a
+/// second against the HPET, else the PM timer (`tsc_refine_calibration_work()`), and that figure was
+/// in force in the check.
+pub(super) fn third_clock(log: &KernelLog, incident: &Incident) -> Option<&'static str> {
+    let reference = incident.watchdog.as_deref()?;
+    if matches!(reference, "hpet" | "acpi_pm") || incident.clocksource != "tsc" {
+        return None;
+    }
+    let first = incident.entries.first().copied()?;
+    let mut detected = None;
+    let mut refined = None;
+    for entry in log.entries.iter().take(first) {
+        match entry.event {
+            Event::Detected { khz, tsc: true } => detected = Some(khz),
+            Event::Refined { khz } => refined = Some(khz),
+            _ => {}
+        }
+    }
+    // Two measurements that agree: a disturbed one differs by more.
+    let (detected, refined) = (detected?, refined?);
+    (detected.abs_diff(refined) <= detected / 1000)
+        .then_some("the refinement against the HPET or the PM timer")
 }

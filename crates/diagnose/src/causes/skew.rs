@@ -1,147 +1,430 @@
-//! The TSC and its reference ran at different rates: the TSC, its calibration, or the reference.
+//! The TSC and its reference disagreed: what the figures can mean, and which causes that makes.
+//!
+//! The hypotheses are enumerated in `clocksmith_facts::log::incident::reading`. Here the rest of the
+//! evidence is added: guest or bare metal, a stated frequency, a refinement, a third clock.
 
-use super::reference::{is_paravirt, suspect_reference};
+use super::reference::{is_paravirt, third_clock};
 use super::tsc::seconds_text;
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence};
-use clocksmith_facts::log::Event;
-use clocksmith_facts::log::incident::Incident;
+use clocksmith_facts::log::incident::reading::{Fit, Hypothesis, RATE_ERROR_MAX, Reading};
+use clocksmith_facts::log::incident::{Decoded, Incident};
 use clocksmith_facts::log::rates::Rates;
+use clocksmith_facts::log::{Event, KernelLog};
+use clocksmith_kernel::feature::Feature;
 
-/// Judges a difference of `ppm` parts per million in one interval.
-pub(super) fn skewed(
+/// What tells a wrong TSC from a wrong reference.
+const SETTLE: &str = "settled by the frequency that chronyc tracking or ntpq shows, by the frequency \
+                      that another boot finds (\"Refined TSC\"), or by a check against another reference";
+
+/// Judges one demotion by its figures.
+pub(super) fn judge(
     case: &Case<'_>,
+    log: &KernelLog,
     incident: &Incident,
-    ppm: f64,
     rates: &Rates,
-    evidence: Vec<Evidence>,
+    evidence: &[Evidence],
     causes: &mut Causes,
 ) {
-    let reference = incident.watchdog.as_deref().unwrap_or("its reference");
-    let loss = case.loss();
-    let amount =
-        if ppm.abs() >= 10_000.0 { format!("{:.1} %", ppm / 1e4) } else { format!("{ppm:.0} ppm") };
-    let size = ppm.abs();
-    if reference.contains("jiffies") {
-        causes.add(
-            CauseId::WatchdogAtFault,
-            loss,
-            Confidence::High,
-            format!(
-                "the TSC was compared with {reference} ({amount}), which loses ticks whenever interrupts \
-                 or a virtual CPU are held up: no proof against the TSC"
-            ),
-            evidence,
-        );
-        return;
-    }
-    if is_paravirt(reference) {
-        let summary = format!("the TSC and {reference} differ by {amount}");
-        causes.add(
+    let mut decoded = incident.decode(rates);
+    narrow(case, incident, &mut decoded);
+    let mut judge = Judge {
+        case,
+        log,
+        incident,
+        reference: incident.watchdog.as_deref().unwrap_or("its reference"),
+        figures: figures(&decoded, incident),
+        decoded: &decoded,
+        evidence,
+        causes,
+        surest: None,
+    };
+    if incident.cpus_differ {
+        judge.add(
             CauseId::TscSkew,
-            loss,
-            Confidence::Medium,
-            format!(
-                "{summary}: after a move to a host with another TSC frequency, the TSC is at fault"
-            ),
-            evidence.clone(),
-        );
-        causes.add(
-            CauseId::ParavirtClockBroken,
-            loss,
-            Confidence::Low,
-            format!(
-                "{summary}: or the hypervisor's scale is wrong; chronyc tracking would settle it"
-            ),
-            evidence,
-        );
-        return;
-    }
-    let tight = clocksmith_kernel::feature::Feature::ReadbackRetries.of(&case.machine.kernel.value);
-    let version = case.machine.kernel.value.version;
-    let narrow_era = tight && version.major == 5 && (14..=15).contains(&version.minor);
-    // The watchdog's timer does not fire early: an interval that the reference counts as clearly
-    // shorter than half a second, while the TSC counts more, convicts the reference.
-    let decoded = incident.decode(rates);
-    if let (Some(wd), Some(cs)) = (decoded.wd_seconds, decoded.cs_seconds)
-        && !incident.old_style
-        && wd < 0.45
-        && cs > 0.49
-    {
-        causes.add(
-            CauseId::WatchdogAtFault,
-            loss,
             Confidence::High,
-            format!(
-                "{reference} counted {} for an interval that cannot be shorter than half a second; the \
-                 TSC counted {}: the reference lost time",
-                seconds_text(wd),
-                seconds_text(cs)
-            ),
-            evidence,
+            "the cross check found some CPUs' TSCs ahead of or behind others: the TSC itself is at \
+             fault"
+                .to_owned(),
         );
+        if let Some(Hypothesis::TooSmall { seconds }) =
+            decoded.readings.first().map(|reading| reading.hypothesis)
+        {
+            judge.too_small(seconds, Confidence::Low);
+        }
         return;
     }
-    if let Some((confidence, summary)) = refinement_wrong(case, incident, ppm) {
-        causes.add(CauseId::TscMiscalibrated, loss, confidence, summary, evidence.clone());
-        if confidence == Confidence::High {
-            return;
+    judge.readings(rates);
+    judge.undecided();
+}
+
+/// Takes out what this machine cannot have done.
+fn narrow(case: &Case<'_>, incident: &Incident, decoded: &mut Decoded) {
+    let bare_metal = matches!(case.facts.hypervisor.value(), Some(None));
+    if !bare_metal {
+        return;
+    }
+    let before = decoded.readings.len();
+    decoded.readings.retain(|r| !matches!(r.hypothesis, Hypothesis::HeldUp { .. }));
+    if decoded.readings.len() == before || incident.old_style {
+        return;
+    }
+    for reading in &mut decoded.readings {
+        if let Hypothesis::Rate { ppm: Some(ppm) } = reading.hypothesis
+            && ppm.abs() <= RATE_ERROR_MAX * 1e6
+        {
+            reading.fit = reading.fit.max(Fit::Likely);
         }
     }
-    let early = incident.clocksource == "tsc-early";
-    // A calibration error is a steady rate error: the raw counters then agree with a real rate that
-    // is not the kernel's.
-    let miscalibrated = early && size > 1000.0 && size < 400_000.0 && rates.tsc.is_some();
-    if miscalibrated {
-        causes.add(
-            CauseId::TscMiscalibrated,
-            loss,
-            Confidence::Medium,
-            format!(
-                "the early TSC frequency is {amount} off against {reference}: its calibration was \
-                 disturbed, or tsc_early_khz= is wrong"
-            ),
-            evidence.clone(),
-        );
-    }
-    let suspect = suspect_reference(case, incident)
-        || (narrow_era && size < 1500.0)
-        // A difference of this size that shows up once, after hours, is a late read.
-        || (size > 50_000.0 && !case.in_guest() && incident.at.is_some_and(|at| at > 600.0) && reference == "acpi_pm");
-    let (fault, skew) = match (suspect, miscalibrated) {
-        (_, true) => (Confidence::Low, Confidence::Low),
-        (true, _) => (Confidence::Medium, Confidence::Low),
-        (false, _) => (Confidence::Low, Confidence::Medium),
-    };
-    let tail = "a run of clocksmith verify, or the same test with another reference, settles it";
-    causes.add(
-        CauseId::WatchdogAtFault,
-        loss,
-        fault,
-        format!(
-            "the TSC and {reference} differ by {amount} in one interval, which a late read of \
-             {reference} explains; {tail}"
+    decoded.readings.sort_by_key(|reading| std::cmp::Reverse(reading.fit));
+}
+
+/// Both intervals in words.
+fn figures(decoded: &Decoded, incident: &Incident) -> String {
+    let reference = incident.watchdog.as_deref().unwrap_or("its reference");
+    match (decoded.wd_seconds, decoded.cs_seconds) {
+        (Some(wd), Some(cs)) => format!(
+            "the TSC counted {} where {reference} counted {}",
+            seconds_text(cs),
+            seconds_text(wd)
         ),
-        evidence.clone(),
-    );
-    causes.add(
-        CauseId::TscSkew,
-        loss,
-        skew,
-        format!("the TSC ran {amount} away from {reference} in one interval; {tail}"),
-        evidence,
-    );
+        _ => match incident.skew_ns {
+            #[allow(clippy::cast_precision_loss)]
+            Some(ns) => format!(
+                "the TSC counted {} {} than its reference in an interval of unknown length",
+                seconds_text((ns as f64 / 1e9).abs()),
+                if ns < 0 { "less" } else { "more" }
+            ),
+            None => format!("the TSC and {reference} disagreed"),
+        },
+    }
+}
+
+fn amount(ppm: f64) -> String {
+    if ppm.abs() >= 10_000.0 { format!("{:.1} %", ppm / 1e4) } else { format!("{ppm:.0} ppm") }
+}
+
+fn confidence(fit: Fit) -> Confidence {
+    match fit {
+        Fit::Possible => Confidence::Low,
+        Fit::Likely => Confidence::Medium,
+        Fit::Shown => Confidence::High,
+    }
+}
+
+struct Judge<'a, 'b> {
+    case: &'a Case<'b>,
+    log: &'a KernelLog,
+    incident: &'a Incident,
+    reference: &'a str,
+    figures: String,
+    decoded: &'a Decoded,
+    evidence: &'a [Evidence],
+    causes: &'a mut Causes,
+    /// The surest cause that was added.
+    surest: Option<Confidence>,
+}
+
+impl Judge<'_, '_> {
+    fn add(&mut self, id: CauseId, confidence: Confidence, summary: String) {
+        self.surest = self.surest.max(Some(confidence));
+        self.causes.add(id, self.case.loss(), confidence, summary, self.evidence.to_vec());
+    }
+
+    fn readings(&mut self, rates: &Rates) {
+        let decoded = self.decoded;
+        let Some(best) = decoded.readings.first().map(|reading| reading.fit) else { return };
+        // A frequency that was stated on the command line explains any difference of rates.
+        let stated = self.case.machine.cmdline.value.has("tsc_early_khz")
+            && decoded.readings.iter().any(|r| matches!(r.hypothesis, Hypothesis::Rate { .. }));
+        for reading in &decoded.readings {
+            let covered =
+                stated && matches!(reading.hypothesis, Hypothesis::ClocksourceJumped { .. });
+            // What is shown needs no alternatives.
+            if covered || best == Fit::Shown && reading.fit < best {
+                continue;
+            }
+            self.reading(reading, best, rates);
+        }
+    }
+
+    fn reading(&mut self, reading: &Reading, best: Fit, rates: &Rates) {
+        let reference = self.reference;
+        let sure = confidence(reading.fit);
+        let fault = CauseId::WatchdogAtFault;
+        let clear = best > Fit::Possible;
+        match reading.hypothesis {
+            Hypothesis::TooSmall { seconds } => {
+                let sure =
+                    if self.check_at_fault(seconds) { Confidence::Medium } else { Confidence::Low };
+                self.too_small(seconds, sure);
+            }
+            Hypothesis::Rate { ppm } => self.rate(ppm, reading.fit, best, rates),
+            // A small step within one interval is covered by what is said of the rate.
+            Hypothesis::ClocksourceJumped { seconds } => {
+                let small =
+                    self.decoded.wd_seconds.is_some_and(|wd| seconds.abs() <= RATE_ERROR_MAX * wd);
+                if reading.fit == best && !(small && !clear) {
+                    self.jumped(seconds, sure);
+                }
+            }
+            Hypothesis::ReferenceJumped { seconds } => {
+                let words =
+                    if seconds < 0.0 { "stopped, lost time or went back" } else { "jumped ahead" };
+                let id = if is_paravirt(reference) { CauseId::ParavirtClockBroken } else { fault };
+                let other = if clear && reading.fit < best { "the other reading: " } else { "" };
+                let summary = format!(
+                    "{other}{}: {reference} may have {words} by {}; {SETTLE}",
+                    self.figures,
+                    seconds_text(seconds.abs())
+                );
+                self.add(id, sure, summary);
+            }
+            Hypothesis::StoodStill { wraps, wraps_most, seconds } => {
+                let summary = self.stood_still(wraps, wraps_most, seconds);
+                self.add(fault, sure, summary);
+            }
+            Hypothesis::LateRead { seconds } => {
+                let summary = format!(
+                    "{}: one late read of {reference} by {} explains it, and so does a rate error; {SETTLE}",
+                    self.figures,
+                    seconds_text(seconds)
+                );
+                self.add(fault, sure, summary);
+            }
+            Hypothesis::HeldUp { seconds } => {
+                let summary = format!(
+                    "{}: a virtual CPU that lost its turn for {} between the two reads explains it, and \
+                     so does a rate error or a jump; {SETTLE}",
+                    self.figures,
+                    seconds_text(seconds)
+                );
+                self.add(fault, sure, summary);
+            }
+            Hypothesis::TicksLost { seconds } => {
+                let summary = format!(
+                    "{}: {reference} counts ticks and may have lost {} of them while interrupts or a \
+                     virtual CPU were held up; a TSC frequency that is wrong looks the same; {SETTLE}",
+                    self.figures,
+                    seconds_text(seconds)
+                );
+                self.add(fault, sure, summary);
+            }
+            Hypothesis::ClocksourceStuck => {
+                let summary = format!(
+                    "one comparison with {reference} read no progress of the TSC at all: a single \
+                     glitch of the read-out, not drift (the kernel also counts zero for a TSC that went \
+                     back)"
+                );
+                self.add(fault, sure, summary);
+            }
+            Hypothesis::ReferenceStuck => {
+                let summary =
+                    format!("{reference} did not move while the TSC did: the reference failed");
+                self.add(fault, sure, summary);
+            }
+            Hypothesis::PlausibleRate { hz } => {
+                let summary = format!(
+                    "the two counters imply a TSC of {:.1} MHz, a rate that processors have, so neither \
+                     jumped; without the rate that the kernel used (\"Detected ... MHz\", \"Refined \
+                     ...\") the culprit stays open",
+                    hz / 1e6
+                );
+                self.add(fault, Confidence::Low, summary.clone());
+                self.add(CauseId::TscSkew, Confidence::Low, summary);
+            }
+        }
+    }
+
+    fn stood_still(&self, least: u32, most: u32, seconds: f64) -> String {
+        let reference = self.reference;
+        let long = seconds_text(seconds);
+        let basis = if self.incident.old_style || most == least {
+            ""
+        } else {
+            " (the TSC's rate is not in this evidence: any of these gives a rate that processors have)"
+        };
+        let tail = "nothing ran for that long (a stopped virtual CPU, interrupts off), and nothing is \
+                    wrong with the TSC";
+        match (least, most) {
+            (0, 0) => format!(
+                "both clocks agree on {long}, longer than the range that {reference} can tell, which the \
+                 kernel then counts as zero: {tail}"
+            ),
+            (least, most) if least == most => format!(
+                "both clocks agree on {long} once {reference} is taken to have wrapped {least} time(s): \
+                 {tail}"
+            ),
+            (least, most) => format!(
+                "both clocks can agree, on {long} or longer, if {reference} wrapped {least} to {most} \
+                 times{basis}: then {tail}"
+            ),
+        }
+    }
+
+    /// A check that cannot tell anything from its figures.
+    fn check_at_fault(&self, difference: f64) -> bool {
+        let interval =
+            self.decoded.wd_seconds.unwrap_or(0.0).max(self.decoded.cs_seconds.unwrap_or(0.0));
+        let version = self.case.machine.kernel.value.version;
+        let narrow = !self.case.machine.kernel.is_assumed()
+            && Feature::ReadbackRetries.of(&self.case.machine.kernel.value)
+            && version.major == 5
+            && (14..=15).contains(&version.minor);
+        interval < 0.1 || difference.abs() < 50e-6 || narrow
+    }
+
+    fn too_small(&mut self, difference: f64, sure: Confidence) {
+        let summary = format!(
+            "{}: a difference of {} is no more than one delayed read makes and blames neither clock; a \
+             rate error of that size would show in chronyc tracking",
+            self.figures,
+            seconds_text(difference.abs())
+        );
+        self.add(CauseId::WatchdogAtFault, sure, summary);
+    }
+
+    /// The rates differ. The clock in use paces the check, so the figures are the same whichever of
+    /// the two is wrong.
+    fn rate(&mut self, ppm: Option<f64>, fit: Fit, best: Fit, rates: &Rates) {
+        let (case, reference) = (self.case, self.reference);
+        let sure = confidence(fit).min(Confidence::Medium);
+        let stated = case.machine.cmdline.value.has("tsc_early_khz");
+        let credible = ppm.is_some_and(|ppm| ppm.abs() <= RATE_ERROR_MAX * 1e6);
+        if ppm.is_some() && !credible && !stated {
+            // The figures allow it; a jump is what they make.
+            return;
+        }
+        let differ = match ppm {
+            Some(ppm) => format!("{} ({})", self.figures, amount(ppm)),
+            None => self.figures.clone(),
+        };
+        if fit == best
+            && let Some(ppm) = ppm
+            && let Some((sure, summary)) = refinement_wrong(self.log, self.incident, ppm, rates)
+        {
+            self.add(CauseId::TscMiscalibrated, sure, summary);
+            if sure == Confidence::High {
+                return;
+            }
+        }
+        let early = self.incident.clocksource == "tsc-early";
+        if let Some(ppm) = ppm
+            && (stated || early && fit >= Fit::Likely)
+        {
+            let why = if stated {
+                "tsc_early_khz= is probably wrong"
+            } else {
+                "its first calibration was disturbed, or the figure of CPUID or the hypervisor is wrong"
+            };
+            self.add(
+                CauseId::TscMiscalibrated,
+                Confidence::Medium,
+                format!("{differ}: the kernel's figure for the TSC is {} off; {why}", amount(ppm)),
+            );
+            self.other_suspect(&differ, Confidence::Low);
+            return;
+        }
+        if let Some(third) = third_clock(self.log, self.incident) {
+            let summary = format!(
+                "{differ}, and {third} agreed with the TSC's frequency: {reference} is the one that \
+                 is off"
+            );
+            let id = if is_paravirt(reference) {
+                CauseId::ParavirtClockBroken
+            } else {
+                CauseId::WatchdogAtFault
+            };
+            self.add(id, sure, summary);
+            self.add(CauseId::TscSkew, Confidence::Low, format!("{differ}; {SETTLE}"));
+            return;
+        }
+        let moved = if is_paravirt(reference) {
+            ": a move to a host with another TSC frequency makes that"
+        } else {
+            ": a wrong TSC frequency and a wrong reference both make that"
+        };
+        self.add(CauseId::TscSkew, sure, format!("{differ}{moved}; {SETTLE}"));
+        self.other_suspect(&differ, Confidence::Low);
+    }
+
+    fn other_suspect(&mut self, differ: &str, sure: Confidence) {
+        let reference = self.reference;
+        if is_paravirt(reference) {
+            let summary = format!("{differ}: or the hypervisor's scale is wrong; {SETTLE}");
+            self.add(CauseId::ParavirtClockBroken, sure, summary);
+        } else {
+            let summary = format!("{differ}: or {reference} runs at a wrong rate; {SETTLE}");
+            self.add(CauseId::WatchdogAtFault, sure, summary);
+        }
+    }
+
+    fn jumped(&mut self, seconds: f64, sure: Confidence) {
+        let slept = self.log.any(|e| matches!(e, Event::Suspend | Event::Resume));
+        let cause = if slept {
+            " (the machine was suspended and resumed)"
+        } else if self.case.in_guest() {
+            " (the virtual machine was stopped, restored or moved, or its host slept)"
+        } else {
+            " (suspend and resume, firmware, or a tool that wrote the counter's registers)"
+        };
+        let (size, figures) = (seconds_text(seconds.abs()), &self.figures);
+        // A paravirtual clock is software: it can step as well.
+        let paravirt = is_paravirt(self.reference);
+        let back = self.incident.cs.is_some_and(|cs| cs.mask == u64::MAX && cs.cycles >> 63 == 1);
+        let sure = if paravirt && !back { sure.min(Confidence::Medium) } else { sure };
+        let summary = if back {
+            format!("the TSC went back: it reads less than at the check before{cause}")
+        } else if seconds < 0.0 {
+            format!("{figures}: the TSC stood still or was set back by about {size}{cause}")
+        } else {
+            format!(
+                "the TSC jumped ahead by about {size} within one watchdog interval{cause}: {figures}"
+            )
+        };
+        self.add(CauseId::TscJump, sure, summary);
+        if paravirt && !back {
+            self.add(
+                CauseId::ParavirtClockBroken,
+                Confidence::Low,
+                "the other reading: the hypervisor's clock jumped, and the TSC is right; the host's log \
+                 would settle it"
+                    .to_owned(),
+            );
+        }
+    }
+
+    /// Nothing is likely: say what is open and what would settle it.
+    fn undecided(&mut self) {
+        if self.surest >= Some(Confidence::Medium) {
+            return;
+        }
+        if self.decoded.readings.is_empty() {
+            let summary = format!(
+                "the watchdog saw the TSC and {} disagree; the figures that would tell which one was \
+                 wrong are not in this evidence",
+                self.reference
+            );
+            self.add(CauseId::WatchdogAtFault, Confidence::Low, summary.clone());
+            self.add(CauseId::TscSkew, Confidence::Low, summary);
+        }
+        let summary = format!(
+            "the watchdog demoted the TSC: {}; these figures do not tell which clock was wrong; {SETTLE}",
+            self.figures
+        );
+        self.add(CauseId::InsufficientEvidence, Confidence::High, summary);
+    }
 }
 
 /// The watchdog acted within seconds of the refinement of the TSC's frequency. A steady TSC whose
 /// refinement was disturbed looks like this; if the raw counters agree with the frequency detected
 /// first, it is proven.
 fn refinement_wrong(
-    case: &Case<'_>,
+    log: &KernelLog,
     incident: &Incident,
     ppm: f64,
+    rates: &Rates,
 ) -> Option<(Confidence, String)> {
-    let log = case.log()?;
     let (entry, refined) = log.last(|event| match event {
         Event::Refined { khz } => Some(*khz),
         _ => None,
@@ -150,20 +433,13 @@ fn refinement_wrong(
         (Some(refined_at), Some(at)) => (0.0..10.0).contains(&(at - refined_at)),
         _ => true,
     };
-    if ppm.abs() > 15_000.0 || refined == 0 {
+    // The kernel takes a refinement within 1 % of the first figure.
+    if ppm.abs() > 15_000.0 || refined == 0 || incident.clocksource == "tsc-early" {
         return None;
     }
-    let raw_khz = match (incident.cs, incident.wd) {
-        (Some(cs), Some(wd)) if cs.cycles > 0 => {
-            let seconds = match wd.nsec {
-                #[allow(clippy::cast_precision_loss)]
-                Some(ns) => ns as f64 / 1e9,
-                None => incident.decode(&Rates::of(log)).wd_seconds?,
-            };
-            #[allow(clippy::cast_precision_loss)]
-            let khz = cs.cycles as f64 / seconds / 1e3;
-            Some(khz)
-        }
+    let raw_khz = match (incident.cs, incident.decode(rates).wd_seconds) {
+        #[allow(clippy::cast_precision_loss)]
+        (Some(cs), Some(wd)) if cs.cycles > 0 && wd > 0.0 => Some(cs.cycles as f64 / wd / 1e3),
         _ => None,
     };
     let detected = log.last(|event| match event {

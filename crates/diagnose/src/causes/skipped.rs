@@ -3,15 +3,18 @@
 use super::tsc::seconds_text;
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence, Severity};
-use clocksmith_facts::log::incident::INTERVAL_S;
-use clocksmith_facts::log::rates::ACPI_PM_HZ;
-use clocksmith_facts::log::{Event, KernelLog};
+use clocksmith_facts::log::incident::reading::{
+    Fit, Hypothesis, MEASURABLE_S, Pair, RATE_ERROR_MAX, Reading, readings,
+};
+use clocksmith_facts::log::rates::{ACPI_PM_HZ, HPET_HZ, Rates};
+use clocksmith_facts::log::{Entry, Event, KernelLog};
 
 /// Checks that were skipped, and reads that were slow without consequences.
 pub(super) fn find(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
+    let steady = steady(log);
     for entry in log.all(|e| matches!(e, Event::LongReadout { .. })) {
         let Event::LongReadout { cs_nsec, wd_nsec } = entry.event else { continue };
-        long_readout(case, log, entry, cs_nsec, wd_nsec, causes);
+        long_readout(case, log, entry, (from_ns(cs_nsec), from_ns(wd_nsec)), steady, causes);
     }
     for entry in log.all(|e| matches!(e, Event::RemoteTimeout)).take(3) {
         causes.add(
@@ -38,26 +41,75 @@ pub(super) fn find(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
             Severity::Info,
             Confidence::High,
             "reading the reference was slow at times; the kernel skipped or repeated the check, and \
-             nothing follows from it",
+             demoted nothing for it",
             lines,
         );
     }
 }
 
 #[allow(clippy::cast_precision_loss)]
+fn from_ns(ns: i64) -> f64 {
+    ns as f64 / 1e9
+}
+
+/// Several skipped checks with the same ratio of the two intervals: jumps do not repeat like that, a
+/// wrong rate does.
+fn steady(log: &KernelLog) -> bool {
+    let ratios: Vec<f64> = log
+        .all(|e| matches!(e, Event::LongReadout { .. }))
+        .filter_map(|entry| match entry.event {
+            Event::LongReadout { cs_nsec, wd_nsec } if cs_nsec > 0 && wd_nsec > 0 => {
+                Some(from_ns(cs_nsec) / from_ns(wd_nsec))
+            }
+            _ => None,
+        })
+        .collect();
+    let Some(first) = ratios.first().copied() else { return false };
+    ratios.len() > 1
+        && (first - 1.0).abs() > 1e-3
+        && ratios.iter().all(|ratio| (ratio / first - 1.0).abs() < 0.01)
+}
+
+/// What can have made a check too long, the most plausible first. The line does not name the
+/// reference, so those that wrap are tried.
+fn meanings(log: &KernelLog, cs: f64, wd: f64) -> Vec<Reading> {
+    let rates = Rates::of(log);
+    let pair = Pair {
+        wd,
+        cs: Some(cs),
+        cs_hz: rates.tsc,
+        wd_zero: wd == 0.0,
+        repeats: true,
+        wd_rate_known: true,
+        ..Pair::default()
+    };
+    let turns = [16_777_216.0 / ACPI_PM_HZ, 4_294_967_296.0 / rates.hpet.unwrap_or(HPET_HZ)];
+    turns
+        .into_iter()
+        .map(|turn| readings(&Pair { period: Some(turn), ..pair }))
+        .find(|found| {
+            found.iter().any(|r| {
+                matches!(r.hypothesis, Hypothesis::StoodStill { .. }) && r.fit > Fit::Possible
+            })
+        })
+        .unwrap_or_else(|| readings(&pair))
+}
+
 fn long_readout(
     case: &Case<'_>,
     log: &KernelLog,
-    entry: &clocksmith_facts::log::Entry,
-    cs_nsec: i64,
-    wd_nsec: i64,
+    entry: &Entry,
+    (cs, wd): (f64, f64),
+    steady: bool,
     causes: &mut Causes,
 ) {
     let evidence = vec![Evidence::line(log, entry)];
-    let (cs, wd) = (cs_nsec as f64 / 1e9, wd_nsec as f64 / 1e9);
     let difference = cs - wd;
-    if difference.abs() <= 0.05 * cs.abs().max(wd.abs()) {
-        causes.add(
+    let mut add = |id, severity, confidence, summary: String| {
+        causes.add(id, severity, confidence, summary, evidence.clone());
+    };
+    if difference.abs() <= MEASURABLE_S + 1e-3 * wd.abs() {
+        return add(
             CauseId::ReadoutStall,
             Severity::Info,
             Confidence::High,
@@ -66,9 +118,7 @@ fn long_readout(
                  still; the clocksource is fine",
                 seconds_text(wd)
             ),
-            evidence,
         );
-        return;
     }
     // Without any other clock the reference is the tick, which loses interrupts.
     let only_ticks = log
@@ -78,68 +128,78 @@ fn long_readout(
                 if !name.contains("jiffies") && !name.starts_with("tsc"))
         });
     if only_ticks && difference > 0.0 {
-        causes.add(
+        return add(
             CauseId::WatchdogAtFault,
             Severity::Info,
-            Confidence::High,
-            "the only reference is the timer tick, which loses time when interrupts are held up",
-            evidence,
+            Confidence::Medium,
+            "the only reference is the timer tick, which loses time when interrupts are held up"
+                .to_owned(),
         );
-        return;
     }
-    // The reference is a short counter: its interval is short by whole wraps, or counted as zero.
-    let period = INTERVAL_S;
-    let pm_wrap = 16_777_216.0 / ACPI_PM_HZ;
-    let wraps = (difference / pm_wrap).round();
-    let wrapped =
-        (1.0..20.0).contains(&wraps) && (difference - wraps * pm_wrap).abs() < 0.003 * cs + 0.02;
-    if wd_nsec == 0 || wrapped {
-        causes.add(
-            CauseId::ReadoutStall,
-            Severity::Info,
+    let grave = if case.tsc_is_current() { Severity::Critical } else { Severity::Warning };
+    let counted =
+        format!("the TSC counted {} and the reference {}", seconds_text(cs), seconds_text(wd));
+    let found = meanings(log, cs, wd);
+    let rate = steady || case.machine.cmdline.value.has("tsc_early_khz");
+    let best = found.first().map(|reading| reading.hypothesis);
+    match best {
+        Some(Hypothesis::StoodStill { .. }) => {
+            add(
+                CauseId::ReadoutStall,
+                Severity::Info,
+                Confidence::Medium,
+                format!(
+                    "the TSC counted {} and the reference overran its range: the machine stood still \
+                     for that long; the check was skipped",
+                    seconds_text(cs)
+                ),
+            );
+            add(
+                CauseId::WatchdogAtFault,
+                Severity::Info,
+                Confidence::Medium,
+                "the reference counter is too short for so long an interval".to_owned(),
+            );
+        }
+        _ if rate && found.iter().any(|r| matches!(r.hypothesis, Hypothesis::Rate { .. })) => add(
+            CauseId::TscMiscalibrated,
+            grave,
             Confidence::Medium,
             format!(
-                "the TSC counted {} and the reference overran its range: the machine stood still for \
-                 that long; the check was skipped",
-                seconds_text(cs)
+                "{counted}, {:.3} times as much: a frequency that is wrong by that factor makes it, and \
+                 the kernel skipped the check",
+                cs / wd
             ),
-            evidence.clone(),
-        );
-        causes.add(
-            CauseId::WatchdogAtFault,
-            Severity::Info,
-            Confidence::Medium,
-            "the reference counter is too short for so long an interval",
-            evidence,
-        );
-    } else if difference > 0.0 && wd < 4.0 * period {
-        causes.add(
+        ),
+        Some(Hypothesis::ClocksourceJumped { .. }) if difference > 0.0 => add(
             CauseId::TscJump,
-            if case.tsc_is_current() { Severity::Critical } else { Severity::Warning },
-            Confidence::High,
+            grave,
+            match found.first().map(|reading| reading.fit) {
+                Some(Fit::Shown) => Confidence::High,
+                Some(Fit::Likely) => Confidence::Medium,
+                _ => Confidence::Low,
+            },
             format!(
                 "the TSC jumped ahead by {} within {} of the reference, and the kernel skipped the check: \
                  the jump went into the time",
                 seconds_text(difference),
                 seconds_text(wd)
             ),
-            evidence,
-        );
-    } else if difference > 0.0 {
-        causes.add(
-            CauseId::TscJump,
-            Severity::Warning,
-            Confidence::Medium,
-            format!("the TSC counted {} more than the reference", seconds_text(difference)),
-            evidence,
-        );
-    } else {
-        causes.add(
-            CauseId::WatchdogAtFault,
-            Severity::Info,
-            Confidence::Medium,
-            format!("the reference counted {} more than the TSC", seconds_text(-difference)),
-            evidence,
-        );
+        ),
+        _ if difference.abs() <= RATE_ERROR_MAX * wd => {
+            let both = format!(
+                "{counted} ({:+.2} %): the machine stood still, and one of the two clocks is off; the \
+                 kernel skipped the check",
+                difference / wd * 100.0
+            );
+            add(CauseId::TscSkew, Severity::Warning, Confidence::Low, both.clone());
+            add(CauseId::WatchdogAtFault, Severity::Info, Confidence::Low, both);
+        }
+        _ => {
+            let both =
+                format!("{counted}: one of the two jumped, and the kernel skipped the check");
+            add(CauseId::TscJump, Severity::Warning, Confidence::Low, both.clone());
+            add(CauseId::WatchdogAtFault, Severity::Info, Confidence::Low, both);
+        }
     }
 }

@@ -3,6 +3,7 @@
 use clocksmith_facts::cpu::Flags;
 use clocksmith_facts::log::Event;
 use clocksmith_facts::log::event::{Role, UnstableReason};
+use clocksmith_facts::log::incident::reading::{MEASURABLE_S, RATE_ERROR_MAX};
 use clocksmith_facts::log::rates::{ACPI_PM_HZ, HPET_HZ, recovered_hz};
 use clocksmith_facts::version::Kernel;
 
@@ -107,10 +108,16 @@ fn old(name: &str, delta_ns: i64) -> Vec<String> {
         seconds(size)
     )];
     let turns = (delta / PM_TURN).round();
-    if (1.0..=6.0).contains(&turns) && (delta - turns * PM_TURN).abs() < 0.1 {
+    let wrapped = (delta - turns * PM_TURN).abs() < 0.1;
+    if (1.0..=6.0).contains(&turns) && wrapped {
         out.push(format!(
-            "That is {turns:.0} turn(s) of the PM timer ({PM_TURN:.3} s): the reference wrapped while \
-             the machine stood still. {name} is innocent."
+            "That is {turns:.0} turn(s) of the PM timer ({PM_TURN:.3} s): if that was the reference, it \
+             wrapped while the machine stood still, and {name} is innocent."
+        ));
+    } else if (turns + 1.0).abs() < 0.5 && wrapped {
+        out.push(format!(
+            "That is one turn of the PM timer ({PM_TURN:.3} s) too much: if that was the reference, it \
+             read a little less than at the check before, and {name} is innocent."
         ));
     } else if delta < -0.5 {
         out.push(
@@ -120,9 +127,8 @@ fn old(name: &str, delta_ns: i64) -> Vec<String> {
         );
     } else if size <= 0.5 {
         out.push(format!(
-            "If the interval was half a second, the rates differ by {}; a late read of the reference \
-             looks the same.",
-            ppm(delta / 0.5 * 1e6)
+            "The interval is not stated, so no rate follows: a jump of {name}, a virtual CPU that was \
+             held up between the two reads and a wrong rate of either clock look the same."
         ));
     } else {
         out.push(
@@ -150,17 +156,34 @@ fn skewed(name: &str, skew_ns: i64, watchdog: &str, interval_ns: i64) -> Vec<Str
         out.push(format!("{name} did not move at all: one glitch, no drift."));
         return out;
     }
-    let rate = skew / interval * 1e6;
-    out.push(format!("That is {} of the interval (limit 1000 ppm of 0.5 s).", ppm(rate)));
+    if skew.abs() < MEASURABLE_S {
+        out.push(
+            "That is no more than one delayed read makes: it blames neither clock.".to_owned(),
+        );
+        return out;
+    }
+    let rate = skew / interval;
+    if rate.abs() <= RATE_ERROR_MAX {
+        out.push(format!(
+            "That is {} of the interval (limit 1000 ppm of 0.5 s). Which of the two rates is wrong, \
+             these figures do not tell.",
+            ppm(rate * 1e6)
+        ));
+    } else {
+        out.push(
+            "That is more than a wrong rate makes: one of the two jumped or stopped.".to_owned(),
+        );
+    }
     if interval < 0.45 {
         out.push(format!(
-            "The check does not run early: an interval under half a second convicts {watchdog}."
+            "The check is timed by the clock in use: where that is {name}, a short interval by \
+             {watchdog} means a {name} that runs fast or a {watchdog} that lost time."
         ));
     } else if interval > 1.0 {
         out.push("The interval should be 0.5 s: something held the machine up.".to_owned());
     }
     if watchdog.contains("jiffies") {
-        out.push(format!("{watchdog} loses ticks: no proof against {name}."));
+        out.push(format!("{watchdog} loses ticks: no proof against {name}, and none for it."));
     }
     out
 }
@@ -172,7 +195,7 @@ fn long_readout(cs_nsec: i64, wd_nsec: i64) -> Vec<String> {
     let turns = (difference / PM_TURN).round();
     let wrapped =
         (1.0..20.0).contains(&turns) && (difference - turns * PM_TURN).abs() < 0.02 + 0.002 * cs;
-    let second = if difference.abs() <= 0.05 * cs.abs().max(wd.abs()) {
+    let second = if difference.abs() <= MEASURABLE_S + 1e-3 * wd.abs() {
         format!("Both agree: nothing ran for {}. A stall; the clocks are fine.", seconds(wd))
     } else if wd_nsec == 0 {
         "The reference counts as zero: it went further than half its range. A stall.".to_owned()
@@ -181,13 +204,22 @@ fn long_readout(cs_nsec: i64, wd_nsec: i64) -> Vec<String> {
             "The difference is {turns:.0} turn(s) of the PM timer: if that is the reference, it wrapped \
              in a stall."
         )
+    } else if difference.abs() <= RATE_ERROR_MAX * wd.abs() {
+        format!(
+            "They differ by {}: a stall, and one of the two rates is wrong.",
+            ppm(difference / wd * 1e6)
+        )
     } else if difference > 0.0 {
         format!(
-            "They differ by {}: the clocksource jumped ahead, and the jump went into the time.",
+            "They differ by {}: the clocksource jumped ahead, and the jump went into the time; a \
+             frequency that is wrong by that factor looks the same.",
             seconds(difference)
         )
     } else {
-        format!("The reference counted {} more: it is the suspect.", seconds(-difference))
+        format!(
+            "The reference counted {} more: it jumped, or the clocksource stopped.",
+            seconds(-difference)
+        )
     };
     vec![first, second]
 }
@@ -228,7 +260,7 @@ fn readback(name: &str, ns: u64, marks: bool) -> Vec<String> {
         seconds(ns_f(ns))
     )];
     if marks && !name.starts_with("tsc") {
-        out.push(format!("{name} is the reference here: nothing speaks against the TSC."));
+        out.push(format!("{name} is the reference here: that is no evidence against the TSC."));
     }
     out
 }

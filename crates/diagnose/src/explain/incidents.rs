@@ -2,7 +2,8 @@
 
 use super::figures::{ppm, seconds};
 use clocksmith_facts::log::KernelLog;
-use clocksmith_facts::log::incident::{Incident, Reading, incidents};
+use clocksmith_facts::log::incident::reading::{Fit, Hypothesis};
+use clocksmith_facts::log::incident::{Incident, incidents};
 use clocksmith_facts::log::rates::Rates;
 
 /// What the lines say together, one sentence for each demotion.
@@ -15,34 +16,78 @@ fn sentence(incident: &Incident, rates: &Rates) -> Option<String> {
     if incident.wd.is_none() && incident.interval_ns.is_none() {
         return None;
     }
+    let readings = incident.decode(rates).readings;
+    let best = readings.first()?.fit;
+    // What is shown needs no alternatives.
+    let mut clauses = readings
+        .iter()
+        .filter(|reading| best < Fit::Shown || reading.fit == best)
+        .map(|reading| clause(incident, &reading.hypothesis));
+    let first = clauses.next()?;
+    let others: Vec<String> = clauses.collect();
+    Some(match (best, others.is_empty()) {
+        (_, true) => format!("Together: {first}."),
+        (Fit::Possible, false) => format!("Together: {first}, or {}.", others.join(", or ")),
+        (_, false) => format!("Together: {first}. Less likely: {}.", others.join(", or ")),
+    })
+}
+
+fn clause(incident: &Incident, hypothesis: &Hypothesis) -> String {
     let clock = &incident.clocksource;
     let reference = incident.watchdog.as_deref().unwrap_or("the reference");
-    Some(match incident.decode(rates).reading {
-        Reading::Skewed { ppm: difference } => {
+    match *hypothesis {
+        Hypothesis::Rate { ppm: difference } => {
+            let difference = difference.unwrap_or(0.0);
             let side = if difference < 0.0 { "slower" } else { "faster" };
-            format!("Together: {clock} ran {} {side} than {reference}.", ppm(difference.abs()))
+            format!(
+                "{clock} ran {} {side} than {reference}, and which of the two is wrong is open",
+                ppm(difference.abs())
+            )
         }
-        Reading::ReferenceWrapped { wraps, seconds: length } => format!(
-            "Together: both agree on {} if {reference} wrapped {wraps} time(s). The machine stood \
-             still; {clock} is innocent.",
+        Hypothesis::StoodStill { wraps: 0, seconds: length, .. } => format!(
+            "both agree on {}, more than half the range of {reference}, which the kernel takes for \
+             zero: the machine stood still, and {clock} is innocent",
             seconds(length)
         ),
-        Reading::ReferenceOverran { seconds: length } => format!(
-            "Together: both agree on {}, more than half the range of {reference}. The kernel took that \
-             for zero; {clock} is innocent.",
+        Hypothesis::StoodStill { wraps, wraps_most, seconds: length } if wraps == wraps_most => {
+            format!(
+                "both agree on {} if {reference} wrapped {wraps} time(s): the machine stood still, and \
+                 {clock} is innocent",
+                seconds(length)
+            )
+        }
+        Hypothesis::StoodStill { wraps, wraps_most, seconds: length } => format!(
+            "both agree on {} or longer if {reference} wrapped {wraps} to {wraps_most} times: then the \
+             machine stood still, and {clock} is innocent",
             seconds(length)
         ),
-        Reading::Jumped { seconds: jump } => {
-            let side = if jump < 0.0 { "back" } else { "ahead" };
-            format!("Together: {clock} jumped {side} by about {}.", seconds(jump.abs()))
+        Hypothesis::ClocksourceJumped { seconds: jump } => {
+            let side = if jump < 0.0 { "stopped or was set back" } else { "jumped ahead" };
+            format!("{clock} {side} by about {}", seconds(jump.abs()))
         }
-        Reading::Stuck => format!("Together: {clock} did not move: one glitch, no drift."),
-        Reading::ReferenceStuck => format!("Together: {reference} did not move."),
-        Reading::PlausibleRate { hz } => format!(
-            "Together: {clock} ran at {:.3} MHz by {reference}. If that is this CPU's rate, the clocks \
-             agree and the reference was read late; the log's `Detected` line tells.",
+        Hypothesis::ReferenceJumped { seconds: jump } => {
+            let side = if jump < 0.0 { "stopped, lost time or went back" } else { "jumped ahead" };
+            format!("{reference} {side} by about {}", seconds(jump.abs()))
+        }
+        Hypothesis::LateRead { seconds: late } => {
+            format!("{reference} was read {} late", seconds(late))
+        }
+        Hypothesis::HeldUp { seconds: late } => {
+            format!("a virtual CPU lost its turn for {} between the two reads", seconds(late))
+        }
+        Hypothesis::TicksLost { seconds: lost } => {
+            format!("{reference} lost {} of ticks", seconds(lost))
+        }
+        Hypothesis::ClocksourceStuck => format!("{clock} did not move: one glitch, no drift"),
+        Hypothesis::ReferenceStuck => format!("{reference} did not move"),
+        Hypothesis::PlausibleRate { hz } => format!(
+            "{clock} ran at {:.3} MHz by {reference}; if that is this CPU's rate, the clocks agree (the \
+             log's `Detected` line tells)",
             hz / 1e6
         ),
-        Reading::Unknown => return None,
-    })
+        Hypothesis::TooSmall { seconds: difference } => format!(
+            "the clocks differ by {}, no more than one delayed read makes: that blames neither",
+            seconds(difference.abs())
+        ),
+    }
 }

@@ -167,7 +167,7 @@ const PASTED: &[(&str, &str, &str)] = &[
         "clocksource: Clocksource 'tsc-early' skewed 120000000 ns (120 ms) over watchdog \
          'refined-jiffies' interval of 384000000 ns (384 ms)",
         "watchdog-skewed",
-        "convicts",
+        "more than a wrong rate makes",
     ),
     (
         "clocksource: Long readout interval, skipping watchdog check: cs_nsec: 13312434564 wd_nsec: \
@@ -201,7 +201,7 @@ const PASTED: &[(&str, &str, &str)] = &[
         "clocksource: timekeeping watchdog on CPU6: hpet read-back delay of 52680ns, attempt 4, \
          marking unstable",
         "readback-marks",
-        "nothing speaks against the TSC",
+        "no evidence against the TSC",
     ),
     (
         "clocksource:                       'acpi_pm' wd_now: c3a000 wd_last: 3a0000 mask: ffffff",

@@ -1,16 +1,18 @@
 //! The watchdog's figures, put together and turned into seconds.
 //!
 //! One demotion is several lines: the verdict, the two counters, the skew, the cross check. An
-//! [`Incident`] holds them together; [`Incident::decode`] does the arithmetic that nobody does by
-//! hand: cycles to seconds, wraps of a short reference counter, the rate that the two counters imply.
+//! [`Incident`] holds them together; [`Incident::decode`] turns cycles into seconds. What the two
+//! intervals can mean, and the premises of that, are in [`reading`].
 
-use super::event::{Event, Role};
-use super::rates::{ACPI_PM_HZ, Rates, hertz};
+pub mod reading;
+
+use super::event::{Event, Role, UnstableReason};
+use super::rates::{ACPI_PM_HZ, HPET_RATES, Rates, hertz};
 use super::{Entry, KernelLog};
+use reading::{Fit, Pair, Reading, readings, readings_of_difference};
 use serde::Serialize;
 
-/// Nominal length of a watchdog interval in seconds (`WATCHDOG_INTERVAL`, `HZ >> 1`).
-pub const INTERVAL_S: f64 = 0.5;
+pub use reading::INTERVAL_S;
 /// Lines behind the first line of an incident that can still belong to it.
 const REACH: u64 = 24;
 
@@ -66,56 +68,33 @@ pub struct Incident {
     pub entries: Vec<usize>,
 }
 
-/// What the figures of an incident say.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Reading {
-    /// The rates differ: clocksource against reference, in parts per million of the interval.
-    Skewed {
-        /// Difference in parts per million.
-        ppm: f64,
-    },
-    /// Both agree once the reference is taken to have wrapped so many times: nobody looked for that
-    /// long (a stopped virtual CPU).
-    ReferenceWrapped {
-        /// Number of wraps.
-        wraps: u32,
-        /// Length of the interval in seconds.
-        seconds: f64,
-    },
-    /// Both agree, and the interval was longer than half the reference's range: the kernel then takes
-    /// the reference's interval for zero (`clocksource_delta()`, 4.5 and later) and blames the other.
-    ReferenceOverran {
-        /// Length of the interval in seconds.
-        seconds: f64,
-    },
-    /// The clocksource jumped by so many seconds (negative: backwards).
-    Jumped {
-        /// Size of the jump in seconds.
-        seconds: f64,
-    },
-    /// The clocksource did not move at all in the interval: one glitch, no drift.
-    Stuck,
-    /// The reference did not move.
-    ReferenceStuck,
-    /// The TSC frequency is not in the evidence, and the rate implied is one that processors have.
-    PlausibleRate {
-        /// Rate implied by the two counters, in Hz.
-        hz: f64,
-    },
-    /// The figures are not there or cannot be converted.
-    Unknown,
-}
-
 /// The figures of an incident in seconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Decoded {
     /// Interval by the reference, in seconds, without wraps.
     pub wd_seconds: Option<f64>,
     /// Interval by the clocksource, in seconds.
     pub cs_seconds: Option<f64>,
-    /// What they say together.
-    pub reading: Reading,
+    /// Every hypothesis that the figures fit, the most plausible first; empty: the figures are not
+    /// there or cannot be converted.
+    pub readings: Vec<Reading>,
+}
+
+impl Decoded {
+    /// The most plausible reading; `None`: no figures, or several that are equally plausible.
+    #[must_use]
+    pub fn best(&self) -> Option<&Reading> {
+        let first = self.readings.first()?;
+        let alone = self.readings.get(1).is_none_or(|next| next.fit < first.fit);
+        (alone || first.fit > Fit::Possible).then_some(first)
+    }
+}
+
+/// Whether the log shows that the watchdog demoted the TSC. Slow reads and skipped checks do not.
+#[must_use]
+pub fn tsc_demoted(log: &KernelLog) -> bool {
+    log.any(|event| matches!(event, Event::TscUnstable(UnstableReason::Watchdog)))
+        || incidents(log).iter().any(|incident| incident.clocksource.starts_with("tsc"))
 }
 
 /// All acts of the watchdog in a log, in order.
@@ -123,6 +102,11 @@ pub struct Decoded {
 pub fn incidents(log: &KernelLog) -> Vec<Incident> {
     let mut all: Vec<Incident> = Vec::new();
     for (index, entry) in log.entries.iter().enumerate() {
+        // Two consoles write each line twice.
+        let twice = index.checked_sub(1).and_then(|last| log.entries.get(last));
+        if twice.is_some_and(|last| last.event == entry.event && last.at == entry.at) {
+            continue;
+        }
         if let Some(mut new) = opens(entry) {
             // A skew line that follows its own verdict is a detail, not another incident.
             let detail = matches!(entry.event, Event::WatchdogSkewed { .. })
@@ -237,152 +221,92 @@ impl Incident {
     /// Does the arithmetic.
     #[must_use]
     pub fn decode(&self, rates: &Rates) -> Decoded {
-        let wd_name = self.watchdog.as_deref().unwrap_or("");
-        let wd_hz = rates.hz(wd_name);
+        if self.old_style {
+            let periods = [wrap_period(0xff_ffff, ACPI_PM_HZ)]
+                .into_iter()
+                .chain(hpet_rates(rates).map(|hz| wrap_period(0xffff_ffff, hz)))
+                .flatten()
+                .collect::<Vec<f64>>();
+            let readings = self
+                .skew_ns
+                .map(|ns| readings_of_difference(from_ns(ns), &periods))
+                .unwrap_or_default();
+            return Decoded { wd_seconds: None, cs_seconds: None, readings };
+        }
+        let cs_hz = self.cs.and_then(Delta::hz).or_else(|| rates.hz(&self.clocksource));
+        let Some(wd_hz) = self.reference_hz(rates) else {
+            return self.decode_at(None, cs_hz, rates);
+        };
+        self.decode_at(Some(wd_hz), cs_hz, rates)
+    }
+
+    /// The reference's rate. An HPET whose rate the log does not name has one of a few: the one that
+    /// brings the clocks nearest together, so that no clock is blamed for a guess.
+    fn reference_hz(&self, rates: &Rates) -> Option<f64> {
+        let name = self.watchdog.as_deref()?;
+        let known = self.wd.and_then(Delta::hz).or_else(|| rates.hz(name));
+        if known.is_some() || name != "hpet" {
+            return known;
+        }
+        let wd = self.wd.filter(|delta| delta.mask != 0)?;
+        let cs_hz = self.cs.and_then(Delta::hz).or_else(|| rates.hz(&self.clocksource));
+        let cs = self.cs.and_then(|delta| seconds(delta, cs_hz)).unwrap_or(INTERVAL_S);
+        let off = |hz: f64| (hertz(wd.cycles) / hz - cs).abs();
+        HPET_RATES.into_iter().reduce(|best, hz| if off(hz) < off(best) { hz } else { best })
+    }
+
+    fn decode_at(&self, wd_hz: Option<f64>, cs_hz: Option<f64>, rates: &Rates) -> Decoded {
+        let name = self.watchdog.as_deref().unwrap_or("");
         let wd_seconds = self
             .wd
             .and_then(|delta| seconds(delta, wd_hz))
             .or_else(|| self.interval_ns.map(from_ns));
         let cs_seconds = self
             .cs
-            .and_then(|delta| seconds(delta, rates.hz(&self.clocksource)))
+            .and_then(|delta| seconds(delta, cs_hz))
             .or_else(|| Some(wd_seconds? + from_ns(self.skew_ns?)));
-        let period =
-            wd_hz.zip(self.wd).and_then(|(hz, wd)| wrap_period(wd.mask, hz)).or_else(|| {
-                match wd_name {
-                    "acpi_pm" => wrap_period(0xff_ffff, ACPI_PM_HZ),
-                    "hpet" => wrap_period(0xffff_ffff, rates.hpet),
-                    _ => None,
-                }
-            });
-        let reading = self.reading(wd_seconds, cs_seconds, period, rates);
-        Decoded { wd_seconds, cs_seconds, reading }
-    }
-
-    fn reading(
-        &self,
-        wd: Option<f64>,
-        cs: Option<f64>,
-        period: Option<f64>,
-        rates: &Rates,
-    ) -> Reading {
-        if self.old_style {
-            return self.skew_ns.map_or(Reading::Unknown, |ns| old_reading(from_ns(ns), rates));
-        }
-        let stuck = self.cs.is_some_and(|d| d.mask != 0 && d.cycles == 0)
-            || self
-                .skew_ns
-                .zip(self.interval_ns)
-                .is_some_and(|(skew, len)| len > 0 && skew == -len);
-        if stuck {
-            return Reading::Stuck;
-        }
-        if let Some(seconds) = self.overran(rates) {
-            return Reading::ReferenceOverran { seconds };
-        }
-        match (wd, cs) {
-            (Some(wd), Some(cs)) => compared(wd, cs, period),
-            (Some(wd), None) => self.implied(wd, period),
-            _ => Reading::Unknown,
-        }
-    }
-
-    /// Length of the interval, if the reference went further than half its range and the two raw
-    /// counters agree. `clocksource_delta()` in `kernel/time/timekeeping_internal.h` returns 0 when
-    /// the top bit of the masked difference is set: with the 24-bit PM timer from 2.34 s on.
-    fn overran(&self, rates: &Rates) -> Option<f64> {
-        let (wd, cs) = (self.wd?, self.cs?);
-        let hz = rates.hz(self.watchdog.as_deref()?)?;
-        if wd.mask == 0 || wd.mask > u64::from(u32::MAX) || wd.cycles <= wd.mask >> 1 {
-            return None;
-        }
-        let seconds = hertz(wd.cycles) / hz;
-        let implied = hertz(cs.cycles) / seconds;
-        let agrees = match rates.hz(&self.clocksource) {
-            Some(hz) => (implied / hz - 1.0).abs() < 0.02,
-            None => (0.6e9..=6.5e9).contains(&implied),
-        };
-        agrees.then_some(seconds)
-    }
-
-    /// Without the TSC's frequency: the rate that the two counters imply, with wraps of the
-    /// reference if it takes them to be plausible.
-    fn implied(&self, wd: f64, period: Option<f64>) -> Reading {
-        let Some(cs) = self.cs.filter(|d| d.mask != 0) else { return Reading::Unknown };
-        let cycles = cs.signed();
-        if cycles < 0.0 {
-            return Reading::Jumped { seconds: cycles / 3e9 };
-        }
-        if wd <= 0.0 && period.is_none() {
-            return Reading::ReferenceStuck;
-        }
-        let plausible = |hz: f64| (0.6e9..=6.5e9).contains(&hz);
-        let direct = cycles / wd;
-        if plausible(direct) {
-            return Reading::PlausibleRate { hz: direct };
-        }
-        if direct > 6.5e9 {
-            let wraps = (1..=WRAPS_BELIEVED)
-                .find(|n| period.is_some_and(|p| plausible(cycles / (wd + p * f64::from(*n)))));
-            return match (wraps, period) {
-                (Some(wraps), Some(period)) if period < 60.0 => {
-                    Reading::ReferenceWrapped { wraps, seconds: wd + period * f64::from(wraps) }
-                }
-                // 3 GHz stands for "a rate that processors have": only the order matters here.
-                _ => Reading::Jumped { seconds: cycles / 3e9 - wd },
-            };
-        }
-        Reading::Skewed { ppm: (direct / 3e9 - 1.0) * 1e6 }
+        let mask = self.wd.map(|delta| delta.mask).filter(|mask| *mask != 0).or(match name {
+            "acpi_pm" => Some(0xff_ffff),
+            "hpet" => Some(0xffff_ffff),
+            _ => None,
+        });
+        let wd_hz = wd_hz.or_else(|| rates.hz(name));
+        let period = mask.zip(wd_hz).and_then(|(mask, hz)| wrap_period(mask, hz));
+        let stated = |delta: Option<Delta>| delta.and_then(|delta| delta.nsec);
+        let raw = self.wd.is_some_and(|delta| delta.mask != 0);
+        let pair = wd_seconds.map(|wd| Pair {
+            wd,
+            cs: cs_seconds,
+            cs_cycles: self.cs.filter(|delta| delta.mask != 0).map(Delta::signed),
+            cs_hz,
+            period,
+            wd_zero: stated(self.wd) == Some(0) && !raw,
+            repeats: stated(self.cs).is_some() || self.interval_ns.is_some(),
+            ticks: name.contains("jiffies"),
+            wd_rate_known: name != "hpet"
+                || rates.hpet.is_some()
+                || stated(self.wd).is_some()
+                || self.interval_ns.is_some(),
+        });
+        let readings = pair.map(|pair| readings(&pair)).unwrap_or_default();
+        Decoded { wd_seconds, cs_seconds, readings }
     }
 }
 
-/// More wraps than this of a short reference counter are not believed to be a stopped virtual CPU.
-const WRAPS_BELIEVED: u32 = 6;
-
-fn compared(wd: f64, cs: f64, period: Option<f64>) -> Reading {
-    let difference = cs - wd;
-    if wd <= 0.0 {
-        return Reading::ReferenceStuck;
-    }
-    if let Some(period) = period {
-        let wraps = (difference / period).round();
-        let rest = (difference - wraps * period).abs();
-        if wraps >= 1.0 && wraps <= f64::from(WRAPS_BELIEVED) && rest < 0.02 * cs.max(1.0) {
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-            return Reading::ReferenceWrapped { wraps: wraps as u32, seconds: cs };
-        }
-    }
-    if cs < 0.0 || difference.abs() > 1.0 && difference.abs() > wd {
-        return Reading::Jumped { seconds: difference };
-    }
-    Reading::Skewed { ppm: difference / wd * 1e6 }
+fn hpet_rates(rates: &Rates) -> impl Iterator<Item = f64> {
+    let known = rates.hpet;
+    HPET_RATES.into_iter().filter(move |_| known.is_none()).chain(known)
 }
 
-/// The old one-line message: only the difference is known; the interval is the nominal one.
-fn old_reading(difference: f64, rates: &Rates) -> Reading {
-    for (mask, hz) in [(0xff_ffff_u64, ACPI_PM_HZ), (0xffff_ffff, rates.hpet)] {
-        let Some(period) = wrap_period(mask, hz) else { continue };
-        let wraps = (difference / period).round();
-        if (1.0..=f64::from(WRAPS_BELIEVED)).contains(&wraps)
-            && (difference - wraps * period).abs() < 0.02 * period
-        {
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-            let wraps = wraps as u32;
-            return Reading::ReferenceWrapped { wraps, seconds: difference + INTERVAL_S };
-        }
-    }
-    if difference.abs() > 1.5 {
-        Reading::Jumped { seconds: difference }
-    } else {
-        Reading::Skewed { ppm: difference / INTERVAL_S * 1e6 }
-    }
-}
-
+/// Cycles at a rate; else what the kernel states. The kernel's figure is zero where the counter went
+/// back or too far, so the cycles come first.
 fn seconds(delta: Delta, hz: Option<f64>) -> Option<f64> {
-    delta.nsec.map(from_ns).or_else(|| {
-        (delta.mask != 0).then_some(())?;
-        Some(delta.signed() / hz?)
-    })
+    match (delta.mask != 0, hz, delta.nsec) {
+        (true, Some(hz), _) => Some(delta.signed() / hz),
+        // Without a rate the kernel's zero says nothing about a counter that moved.
+        (true, None, Some(0)) if delta.cycles != 0 => None,
+        (_, _, nsec) => nsec.map(from_ns),
+    }
 }
 
 impl Delta {
@@ -393,6 +317,12 @@ impl Delta {
             u64::MAX => from_ns(self.cycles as i64) * 1e9,
             _ => hertz(self.cycles),
         }
+    }
+
+    /// The rate that the kernel converted with, where the line states both figures.
+    fn hz(self) -> Option<f64> {
+        let ns = self.nsec.filter(|ns| *ns >= 1_000_000)?;
+        (self.mask != 0 && self.cycles > 0).then(|| hertz(self.cycles) / from_ns(ns))
     }
 }
 
@@ -407,7 +337,7 @@ fn wrap_period(mask: u64, hz: f64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rates::HPET_HZ;
+    use super::reading::Hypothesis;
     use super::*;
 
     fn decode(text: &str) -> (Incident, Decoded) {
@@ -418,21 +348,38 @@ mod tests {
         (incident, decoded)
     }
 
+    fn first(decoded: &Decoded) -> Reading {
+        *decoded.readings.first().expect("a reading")
+    }
+
+    const WRAPPED: &str = "[  384.2] clocksource: timekeeping watchdog: Marking clocksource 'tsc' as \
+         unstable, because the skew is too large:\n\
+         [  384.3] \t'acpi_pm' wd_now: 8d5199 wd_last: 60e92e mask: ffffff\n\
+         [  384.4] \t'tsc' cs_now: 1981c973dc9 cs_last: 1940283c820 mask: ffffffffffffffff\n";
+
     #[test]
-    fn a_wrapped_pm_timer_is_recognised_without_the_tsc_frequency() {
-        let (incident, decoded) = decode(
-            "[  384.2] clocksource: timekeeping watchdog: Marking clocksource 'tsc' as unstable, \
-             because the skew is too large:\n\
-             [  384.3] \t'acpi_pm' wd_now: 8d5199 wd_last: 60e92e mask: ffffff\n\
-             [  384.4] \t'tsc' cs_now: 1981c973dc9 cs_last: 1940283c820 mask: ffffffffffffffff\n",
-        );
+    fn pm_timer_wrapped_without_tsc_rate_gives_every_number_of_wraps_that_fits() {
+        let (incident, decoded) = decode(WRAPPED);
         assert_eq!(incident.watchdog.as_deref(), Some("acpi_pm"));
-        match decoded.reading {
-            Reading::ReferenceWrapped { wraps: 1, seconds } => {
-                assert!((seconds - 5.500).abs() < 0.001, "{seconds}");
-            }
-            other => panic!("{other:?}"),
-        }
+        let Reading { hypothesis: Hypothesis::StoodStill { wraps, wraps_most, seconds }, fit } =
+            first(&decoded)
+        else {
+            panic!("{decoded:?}");
+        };
+        assert_eq!((wraps, wraps_most), (1, 6));
+        assert!((seconds - 5.500).abs() < 0.001, "{seconds}");
+        assert_eq!(fit, Fit::Likely);
+    }
+
+    #[test]
+    fn pm_timer_wrapped_with_tsc_rate_gives_one_number_of_wraps() {
+        let (_, decoded) =
+            decode(&format!("[    0.0] tsc: Detected 3202.955 MHz processor\n{WRAPPED}"));
+        let hypothesis = first(&decoded).hypothesis;
+        assert!(
+            matches!(hypothesis, Hypothesis::StoodStill { wraps: 1, wraps_most: 1, .. }),
+            "{decoded:?}"
+        );
     }
 
     #[test]
@@ -444,26 +391,36 @@ mod tests {
              [1346249.931487] clocksource: 'tsc' cs_now: 103b19f57d0eb5 cs_last: fc461fd0ba3a6 mask: \
              ffffffffffffffff\n",
         );
-        assert!(matches!(decoded.reading, Reading::Jumped { seconds } if seconds > 10_000.0));
+        assert!(decoded.readings.iter().any(
+            |r| matches!(r.hypothesis, Hypothesis::ClocksourceJumped { seconds } if seconds > 10_000.0)
+        ));
+        assert!(!decoded.readings.iter().any(|r| matches!(r.hypothesis, Hypothesis::Rate { .. })));
     }
 
     #[test]
-    fn old_deltas() {
-        let rates = Rates { tsc: None, hpet: HPET_HZ };
-        assert!(matches!(old_reading(4.6869, &rates), Reading::ReferenceWrapped { wraps: 1, .. }));
-        assert!(
-            matches!(old_reading(-0.1316, &rates), Reading::Skewed { ppm } if ppm < -200_000.0)
-        );
-        assert!(matches!(old_reading(-8.59, &rates), Reading::Jumped { .. }));
-    }
-
-    #[test]
-    fn one_interval_of_nothing_is_a_glitch() {
+    fn one_interval_of_nothing_is_a_glitch_or_a_step_back() {
         let (_, decoded) = decode(
             "Sep 11 07:03:06 kernel: clocksource: Clocksource 'tsc' skewed -485515617 ns (-485 ms) \
              over watchdog 'acpi_pm' interval of 485515617 ns (485 ms)\n\
              Sep 11 07:03:06 kernel: tsc: Marking TSC unstable due to clocksource watchdog\n",
         );
-        assert_eq!(decoded.reading, Reading::Stuck);
+        assert_eq!(first(&decoded).hypothesis, Hypothesis::ClocksourceStuck);
+    }
+
+    #[test]
+    fn lines_of_two_consoles_are_one_incident() {
+        let line = "[ 10.0] clocksource: Clocksource 'tsc' skewed -485515617 ns (-485 ms) over \
+                    watchdog 'acpi_pm' interval of 490000000 ns (490 ms)\n";
+        let log = KernelLog::scan(format!("{line}{line}").as_bytes(), "log").unwrap();
+        assert_eq!(incidents(&log).len(), 1);
+    }
+
+    #[test]
+    fn skipped_checks_demote_nothing() {
+        let text = "[ 1.0] clocksource: timekeeping watchdog on CPU8: hpet wd-wd read-back delay of \
+                    92539ns\n[ 1.1] clocksource: wd-tsc-wd read-back delay of 90933ns, clock-skew \
+                    test skipped!\n";
+        let log = KernelLog::scan(text.as_bytes(), "log").unwrap();
+        assert!(!tsc_demoted(&log));
     }
 }

@@ -11,11 +11,17 @@ pub const HPET_HZ: f64 = 14_318_180.0;
 /// Frequencies of the counters, in Hz.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Rates {
-    /// TSC, where the log tells.
+    /// What the kernel takes for the TSC's frequency, where the log tells.
     pub tsc: Option<f64>,
-    /// HPET.
-    pub hpet: f64,
+    /// The same for `tsc-early`: the figure before the refinement.
+    pub tsc_early: Option<f64>,
+    /// HPET, where the log tells.
+    pub hpet: Option<f64>,
 }
+
+/// Frequencies that HPETs have, in Hz, the usual one first: the PC's 14.318 MHz, Intel's 24 and
+/// 19.2 MHz, and the 100 MHz of QEMU.
+pub const HPET_RATES: [f64; 4] = [HPET_HZ, 24e6, 19.2e6, 100e6];
 
 impl Rates {
     /// The frequencies that a log tells.
@@ -29,16 +35,27 @@ impl Rates {
                 }
                 _ => None,
             })
-            .map_or(HPET_HZ, |(_, hz)| hz);
-        Self { tsc: tsc_hz(log).map(|(_, hz)| hz), hpet }
+            .map(|(_, hz)| hz);
+        let early = log
+            .last(|event| match event {
+                Event::Registered { name, max_cycles, max_idle_ns, .. } if name == "tsc-early" => {
+                    recovered_hz(*max_cycles, *max_idle_ns)
+                }
+                _ => None,
+            })
+            .or_else(|| detected(log))
+            .map(|(_, hz)| hz);
+        let tsc = tsc_hz(log).map(|(_, hz)| hz);
+        Self { tsc, tsc_early: early.or(tsc), hpet }
     }
 
     /// Frequency of a counter by name.
     #[must_use]
     pub fn hz(&self, name: &str) -> Option<f64> {
         match name {
-            "tsc" | "tsc-early" => self.tsc,
-            "hpet" => Some(self.hpet),
+            "tsc" => self.tsc,
+            "tsc-early" => self.tsc_early,
+            "hpet" => self.hpet,
             "acpi_pm" => Some(ACPI_PM_HZ),
             "kvm-clock" | "xen" => Some(1e9),
             _ if name.starts_with("hyperv_clocksource") => Some(1e7),
@@ -86,13 +103,15 @@ pub fn tsc_hz(log: &KernelLog) -> Option<(&Entry, f64)> {
             _ => None,
         })
     })
-    .or_else(|| {
-        log.last(|event| match event {
-            Event::Detected { khz, tsc: true } | Event::VmwareTscKhz(khz) => {
-                Some(hertz(*khz) * 1e3)
-            }
-            _ => None,
-        })
+    .or_else(|| detected(log))
+    .filter(|(_, hz)| *hz > 0.0)
+}
+
+/// The TSC frequency that the kernel found first.
+fn detected(log: &KernelLog) -> Option<(&Entry, f64)> {
+    log.last(|event| match event {
+        Event::Detected { khz, tsc: true } | Event::VmwareTscKhz(khz) => Some(hertz(*khz) * 1e3),
+        _ => None,
     })
     .or_else(|| {
         log.last(|event| match event {

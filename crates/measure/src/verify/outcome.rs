@@ -237,6 +237,10 @@ pub struct Method {
     pub counter_gap: Option<String>,
     /// The processors that were tested.
     pub cpus: Vec<u32>,
+    /// The processors of the machine that were online; empty where that is not known.
+    pub machine_cpus: Vec<u32>,
+    /// Whether some of them were left out: the verdict holds for those that were tested.
+    pub partial: bool,
     /// Processors that no thread could be tied to, with the reason.
     pub unpinned: Vec<Unpinned>,
     /// Threads at the same time, at most.

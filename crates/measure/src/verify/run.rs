@@ -18,6 +18,9 @@ pub struct Options {
     pub duration: Duration,
     /// The processors to test; all that this process may run on if there is nothing.
     pub cpus: Option<Vec<u32>>,
+    /// The CPUs of the machine that are online; empty where that is not known. A run that leaves some of
+    /// them out is partial.
+    pub machine_cpus: Vec<u32>,
     /// What others claim about the counter's frequency.
     pub claims: Vec<Frequency>,
     /// Whether the kernel's current clock is made of the counter: then a wrong counter is a wrong
@@ -79,6 +82,7 @@ fn sample<S: Source>(source: &S, options: &Options) -> Samples {
         counter_is_clock: options.counter_is_clock,
         early_ns: options.early_ns,
         wander: options.wander,
+        machine_cpus: options.machine_cpus.clone(),
         ..Samples::default()
     };
     let counter = samples.counter_gap.is_none();

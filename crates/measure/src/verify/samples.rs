@@ -119,6 +119,8 @@ pub(crate) struct Samples {
     /// Why the counter was not read.
     pub(crate) counter_gap: Option<String>,
     pub(crate) cpus: Vec<u32>,
+    /// The CPUs of the machine; empty where that is not known.
+    pub(crate) machine_cpus: Vec<u32>,
     /// Processors that no thread could be tied to, with the reason.
     pub(crate) unpinned: Vec<(u32, String)>,
     pub(crate) pairs: Vec<Pair>,

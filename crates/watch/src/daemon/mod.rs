@@ -17,7 +17,7 @@ use crate::http::web_config::ConfigError;
 use crate::judge::{State, Thresholds};
 use crate::metrics;
 use crate::page;
-use crate::state::{Observation, Watch};
+use crate::state::{Observation, Want, Watch};
 use lateness::Lateness;
 use rustix::event::{PollFd, PollFlags, poll};
 use std::io;
@@ -30,6 +30,10 @@ use std::time::{Duration, Instant};
 const BREATH: Duration = Duration::from_millis(500);
 /// After a kernel message, how long others may join it before they are read together.
 const GATHER: Duration = Duration::from_millis(50);
+/// The same while the kernel says more than that: a flood of messages is read once a second.
+const CROWD: Duration = Duration::from_secs(1);
+/// How soon sysfs is read again when it has neither confirmed nor contradicted the kernel's log.
+const CONFIRM: Duration = Duration::from_millis(700);
 /// How soon a sample of the cost is repeated that was unlike the others.
 const AGAIN: Duration = Duration::from_secs(2);
 
@@ -180,8 +184,10 @@ struct Daemon {
     next_look: Instant,
     next_test: Option<Instant>,
     last_look: Option<Instant>,
-    /// Kernel messages are not waited for until then.
+    /// Kernel messages are not waited for until then, and read then.
     quiet: Option<Instant>,
+    /// When kernel messages were read last.
+    last_read: Option<Instant>,
     complained: bool,
     /// What the service manager was told last, and when that this program lives.
     told: String,
@@ -213,6 +219,7 @@ impl Daemon {
             next_test,
             last_look: None,
             quiet: None,
+            last_read: None,
             complained: false,
             told: String::new(),
             alive: now,
@@ -223,7 +230,7 @@ impl Daemon {
         self.watch.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn observe(&self, observation: Observation<'_>) -> crate::state::Want {
+    fn observe(&self, observation: Observation<'_>) -> Want {
         self.lock().observe(own::now(), observation)
     }
 
@@ -238,9 +245,6 @@ impl Daemon {
     /// Sleeps until something is to be done.
     fn wait(&mut self, signals: &Signals) -> io::Result<()> {
         let now = Instant::now();
-        if self.quiet.is_some_and(|until| until <= now) {
-            self.quiet = None;
-        }
         let mut until = self.next_poll.min(self.next_look);
         until = self.next_test.map_or(until, |test| until.min(test));
         until = self.quiet.map_or(until, |quiet| until.min(quiet));
@@ -264,9 +268,11 @@ impl Daemon {
             self.observe(late);
         }
         if said {
-            // A demotion is several lines, and the switch follows them.
-            self.quiet = Some(Instant::now() + GATHER);
-            self.next_poll = self.next_poll.min(Instant::now() + GATHER);
+            // A demotion is several lines, and the switch follows them. The first ones after a silence
+            // are read soon; then they have to wait, so that a flood costs no more than one look a second.
+            let soon = Instant::now() + GATHER;
+            let crowded = self.last_read.map_or(soon, |last| last + CROWD);
+            self.quiet = Some(soon.max(crowded));
         }
         Ok(())
     }
@@ -275,14 +281,28 @@ impl Daemon {
     fn turn(&mut self) -> bool {
         let now = Instant::now();
         let mut wanted = false;
-        if now >= self.next_poll {
-            self.next_poll = now + self.options.poll;
-            // The kernel's words first: they name every switch, sysfs only the last one.
+        let poll = now >= self.next_poll;
+        let read = self.quiet.is_some_and(|until| now >= until);
+        if poll || read {
+            self.quiet = None;
+            // The kernel's words first: what they say must show in what is read after them.
             let text = self.machine.kernel_lines();
+            let mut confirm = false;
             if !text.is_empty() {
-                wanted |= self.observe(Observation::KernelSaid(&text)).assess;
+                self.last_read = Some(now);
+                let want = self.observe(Observation::KernelSaid(&text));
+                (wanted, confirm) = (want.assess, want.confirm);
             }
-            wanted |= self.read_clocksources();
+            if poll {
+                self.next_poll = now + self.options.poll;
+            }
+            if poll || confirm {
+                let want = self.read_clocksources();
+                wanted |= want.assess;
+                if want.confirm {
+                    self.next_poll = self.next_poll.min(now + CONFIRM);
+                }
+            }
         }
         if self.next_test.is_some_and(|test| now >= test) {
             self.next_test = self.options.test.map(|every| now + every);
@@ -293,10 +313,10 @@ impl Daemon {
         wanted
     }
 
-    fn read_clocksources(&mut self) -> bool {
+    fn read_clocksources(&mut self) -> Want {
         match self.machine.clocksources() {
-            Ok(devices) => self.observe(Observation::Clocksources(devices)).assess,
-            Err(_) => false,
+            Ok(devices) => self.observe(Observation::Clocksources(devices)),
+            Err(_) => Want::default(),
         }
     }
 

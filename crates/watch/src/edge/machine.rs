@@ -16,7 +16,7 @@ const CLOCKSOURCES: &str = "sys/devices/system/clocksource";
 /// More devices than any kernel registers.
 const DEVICES: usize = 16;
 /// Kernel messages that are taken at once, in bytes; the rest comes next time.
-const LINES: usize = 1 << 20;
+const LINES: usize = 256 << 10;
 /// How long a short test of two processors takes.
 const TEST: Duration = Duration::from_millis(40);
 /// How long it takes once more, when it found a fault.
@@ -208,6 +208,11 @@ pub fn verify_options(
     verify::Options {
         duration,
         cpus,
+        machine_cpus: facts
+            .cpu
+            .online
+            .value()
+            .map_or_else(Vec::new, |online| online.0.iter().copied().collect()),
         claims: Vec::new(),
         counter_is_clock: current
             .is_some_and(|name| name.starts_with("tsc") || name == "arch_sys_counter"),

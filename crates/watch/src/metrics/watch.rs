@@ -52,6 +52,15 @@ fn events(text: &mut Text, watch: &Watch) {
         text.sample(&[("kind", kind.name())], count as f64);
     }
     text.family(
+        "clocksmith_events_suppressed_total",
+        Kind::Counter,
+        "Events that were left out because there were too many of their kind, by kind.",
+    );
+    for (kind, count) in watch.suppressed() {
+        #[allow(clippy::cast_precision_loss)]
+        text.sample(&[("kind", kind.name())], count as f64);
+    }
+    text.family(
         "clocksmith_last_event_timestamp_seconds",
         Kind::Gauge,
         "When an event of this kind happened last, since the watch began.",

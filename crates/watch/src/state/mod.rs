@@ -1,7 +1,9 @@
 //! The state machine of the watch: observations in, events out. Pure: whoever calls it says what time it
 //! is, and does what it wants done.
 
+mod claims;
 mod kept;
+mod limit;
 #[cfg(test)]
 mod tests;
 
@@ -13,15 +15,26 @@ use crate::reason::{self, Meaning};
 use clocksmith_diagnose::Diagnosis;
 use clocksmith_facts::clockdev::ClocksourceDevice;
 use clocksmith_facts::log::{Event as Said, KernelLog};
+use claims::{Claims, Settled, What};
 use kept::{last_known, without_stamp};
+use limit::Limit;
 use std::collections::VecDeque;
 
 /// Lines by which the kernel gives up one clocksource belong together for that long, in seconds.
 const TOGETHER: f64 = 5.0;
 /// How long a change waits for its diagnosis before it is told without one, in seconds.
 const PATIENCE: f64 = 10.0;
+/// Characters of a line of the kernel's that are kept.
+const LINE: usize = 400;
 /// Changes that wait for their diagnosis, at most.
 const WAITING: usize = 1024;
+
+/// Whether a line may be about clocks; almost all lines of a kernel are not, and cost a search for a word.
+fn may_concern(line: &str) -> bool {
+    ["clocksource", "Clocksource", "tsc", "TSC", "imekeeping", "ime went", "atchdog", "CPUs "]
+        .iter()
+        .any(|word| line.contains(word))
+}
 
 /// What was seen.
 #[derive(Debug)]
@@ -64,6 +77,8 @@ pub struct Want {
     pub assess: bool,
     /// Another one soon, since the last sample of the cost was unlike the others.
     pub again: bool,
+    /// The clocksources in sysfs, now: the kernel's log says something that they must confirm.
+    pub confirm: bool,
 }
 
 /// A change that has been seen and not yet explained.
@@ -113,6 +128,9 @@ pub struct Watch {
     devices: Vec<ClocksourceDevice>,
     current: Option<String>,
     pending: VecDeque<Pending>,
+    /// What the kernel's log says and sysfs has not confirmed.
+    claims: Claims,
+    limit: Limit,
     /// A demotion that waits for its diagnosis: when, and the first line.
     demotion: Option<(f64, String)>,
     demoted_at: f64,
@@ -140,6 +158,8 @@ impl Watch {
             devices: Vec::new(),
             current: None,
             pending: VecDeque::new(),
+            claims: Claims::default(),
+            limit: Limit::default(),
             demotion: None,
             demoted_at: f64::NEG_INFINITY,
             fresh_demotion: None,
@@ -181,7 +201,7 @@ impl Watch {
         match observation {
             Observation::Clocksources(devices) => self.clocksources(time, devices),
             Observation::KernelSaid(text) => {
-                for line in text.lines() {
+                for line in text.lines().filter(|line| may_concern(line)) {
                     self.kernel_said(time, line);
                 }
             }
@@ -194,6 +214,7 @@ impl Watch {
             }
         }
         want.assess = !self.pending.is_empty() || self.demotion.is_some();
+        want.confirm = self.claims.wait();
         want
     }
 
@@ -237,6 +258,11 @@ impl Watch {
         Kind::ALL.into_iter().zip(self.counts).zip(self.last).map(|((k, n), at)| (k, n, at))
     }
 
+    /// How many events of each kind were left out, since there were too many of them.
+    pub fn suppressed(&self) -> impl Iterator<Item = (Kind, u64)> {
+        Kind::ALL.into_iter().map(|kind| (kind, self.limit.suppressed(kind)))
+    }
+
     /// The last change of the clocksource since the watch began.
     #[must_use]
     pub fn change(&self) -> Option<&Event> {
@@ -249,14 +275,18 @@ impl Watch {
         self.looks
     }
 
-    fn tell(&mut self, event: Event) {
+    fn tell(&mut self, mut event: Event) {
+        if event.kind == Kind::ClocksourceChange {
+            self.change = Some(event.clone());
+        }
+        let Some(left_out) = self.limit.admit(event.kind, event.time) else { return };
+        if left_out > 0 {
+            event.text.push_str(&format!(" ({left_out} more of this kind before it were left out)"));
+        }
         let at = event.kind as usize;
         if let (Some(count), Some(last)) = (self.counts.get_mut(at), self.last.get_mut(at)) {
             *count += 1;
             *last = Some(event.time);
-        }
-        if event.kind == Kind::ClocksourceChange {
-            self.change = Some(event.clone());
         }
         self.history.add(event.clone());
         self.new.push(event);
@@ -264,6 +294,7 @@ impl Watch {
 
     fn clocksources(&mut self, time: f64, devices: Vec<ClocksourceDevice>) {
         let before = std::mem::replace(&mut self.devices, devices);
+        self.claims.seen(time, before.first(), self.devices.first());
         let available = |devices: &[ClocksourceDevice]| {
             devices.first().map(|device| device.available.clone()).unwrap_or_default()
         };
@@ -279,9 +310,16 @@ impl Watch {
             (event.from, event.to) = (Some(had.join(" ")), Some(has.join(" ")));
             self.tell(event);
         }
+        let Some(device) = self.devices.first() else { return };
+        for settled in self.claims.settle(time, device) {
+            match settled {
+                Settled::Confirmed(claim) => self.confirmed(claim.time, &claim.what, claim.line),
+                Settled::Contradicted(claim) => self.contradicted(time, &claim.what, claim.line),
+            }
+        }
     }
 
-    /// This clocksource is in use: from sysfs, or from the kernel's own words.
+    /// This clocksource is in use.
     fn now_in_use(&mut self, time: f64, now: String, before: Vec<String>) {
         let Some(from) = self.current.replace(now.clone()) else { return };
         if from == now {
@@ -297,49 +335,85 @@ impl Watch {
         self.pending.push_back(Pending { time, from, to: now, before, demotion });
     }
 
+    /// A line of the kernel's log. It claims something, and sysfs has the last word; where there never
+    /// was a sysfs (a mirror without it), the line is all there is.
     fn kernel_said(&mut self, time: f64, line: &str) {
         let Some(said) = KernelLog::message(line) else { return };
-        if let Said::Switched(name) = &said {
-            let before =
-                self.devices.first().map(|device| device.available.clone()).unwrap_or_default();
-            self.now_in_use(time, name.clone(), before);
-            return;
-        }
-        let line: String = line.chars().take(400).collect();
+        let line: String = line.chars().take(LINE).collect();
         let shown = without_stamp(&line).to_owned();
-        match reason::meaning(&said) {
-            Meaning::Demotion => {
+        let what = match &said {
+            Said::Switched(name) if self.current.as_ref() == Some(name) => {
+                self.claims.switched_back();
+                return;
+            }
+            Said::Switched(name) => What::Switch(name.clone()),
+            said => match (reason::meaning(said), reason::about(said)) {
+                (Meaning::Stall, _) => {
+                    let text = "the kernel could not read its clocks for a while";
+                    let mut event = Event::new(time, Kind::Stall, State::Warning, text);
+                    event.reason = Some(Reason { cause: None, text: shown, evidence: Some(line) });
+                    self.tell(event);
+                    return;
+                }
+                (meaning, name) => match What::of(meaning, name) {
+                    Some(what) => what,
+                    None => return,
+                },
+            },
+        };
+        if self.devices.is_empty() {
+            self.confirmed(time, &what, shown);
+        } else {
+            self.claims.add(time, what, &shown);
+        }
+    }
+
+    /// The kernel's log says it, and sysfs shows it.
+    fn confirmed(&mut self, time: f64, what: &What, line: String) {
+        match what {
+            // Told already, when sysfs showed it.
+            What::Switch(name) => self.now_in_use(time, name.clone(), Vec::new()),
+            What::Demotion(_) => {
                 // The kernel first switches and then says so, or the other way around.
                 match self.pending.back_mut() {
                     Some(pending)
                         if pending.demotion.is_none() && pending.from.starts_with("tsc") =>
                     {
-                        pending.demotion = Some(shown.clone());
+                        pending.demotion = Some(line.clone());
                     }
                     _ => match &self.fresh_demotion {
                         Some((at, _)) if time - at < TOGETHER => {}
-                        _ => self.fresh_demotion = Some((time, shown.clone())),
+                        _ => self.fresh_demotion = Some((time, line.clone())),
                     },
                 }
                 if time - self.demoted_at > TOGETHER && self.demotion.is_none() {
-                    self.demotion = Some((time, shown));
+                    self.demotion = Some((time, line));
                 }
                 self.demoted_at = time;
             }
-            Meaning::Warp => {
+            What::Warp(_) => {
                 let text = "the kernel says that clocks disagree";
                 let mut event = Event::new(time, Kind::Warp, State::Critical, text);
-                event.reason = Some(Reason { cause: None, text: shown, evidence: Some(line) });
+                let evidence = Some(line.clone());
+                event.reason = Some(Reason { cause: None, text: line, evidence });
                 self.tell(event);
             }
-            Meaning::Stall => {
-                let text = "the kernel could not read its clocks for a while";
-                let mut event = Event::new(time, Kind::Stall, State::Warning, text);
-                event.reason = Some(Reason { cause: None, text: shown, evidence: Some(line) });
-                self.tell(event);
-            }
-            Meaning::Nothing => {}
         }
+    }
+
+    /// The kernel's log says it, and sysfs shows something else: it did not happen.
+    fn contradicted(&mut self, time: f64, what: &What, line: String) {
+        let device = self.devices.first();
+        let current = device.map_or("", |device| device.current.as_str());
+        let available = device.map(|device| device.available.join(" ")).unwrap_or_default();
+        let text = format!("a line of the kernel log says that {}; sysfs does not", what.text());
+        let mut event = Event::new(time, Kind::ContradictedEvidence, State::Ok, text);
+        let text = format!(
+            "{current} is in use and {available} are available, so it did not happen: a program can write \
+             such a line"
+        );
+        event.reason = Some(Reason { cause: None, text, evidence: Some(line) });
+        self.tell(event);
     }
 
     fn assessed(

@@ -44,8 +44,8 @@ fn kinds(events: &[Event]) -> Vec<Kind> {
 #[test]
 fn a_demotion_is_told_with_its_cause() {
     let mut watch = watching();
-    assert!(watch.observe(200.0, Observation::KernelSaid(GIVEN_UP)).assess);
-    watch.observe(200.0, devices("hpet", "hpet acpi_pm"));
+    assert!(watch.observe(200.0, Observation::KernelSaid(GIVEN_UP)).confirm);
+    assert!(watch.observe(200.0, devices("hpet", "hpet acpi_pm")).assess);
     assert!(kinds(&watch.take_events()).contains(&Kind::AvailableChange));
     let log = format!("{LOG}{GIVEN_UP}");
     let want = watch.observe(200.1, assessed("hpet", "hpet acpi_pm", &log, 1_300.0));
@@ -66,15 +66,92 @@ fn a_demotion_is_told_with_its_cause() {
     assert_eq!(reason.cause.as_deref(), Some("runtime-override"), "{events:?}");
 }
 
+const FORGED: &str = "[ 9.0] tsc: Marking TSC unstable due to clocksource watchdog\n\
+                      [ 9.0] clocksource: Switched to clocksource hpet\n\
+                      [ 9.0] Measured 512340 cycles TSC warp between CPUs, turning off TSC clock.\n";
+
+#[test]
+fn kernel_said_what_sysfs_contradicts_is_no_event() {
+    let mut watch = watching();
+    let mut told = Vec::new();
+    for i in 0..5_000u32 {
+        let time = 200.0 + f64::from(i) / 200.0;
+        let want = watch.observe(time, Observation::KernelSaid(FORGED));
+        // No diagnosis for lines that nothing confirms.
+        assert!(!want.assess && want.confirm);
+        if i % 200 == 0 {
+            assert!(!watch.observe(time, devices("tsc", ALL)).assess);
+        }
+        told.extend(watch.take_events());
+    }
+    assert_eq!(kinds(&told), [Kind::ContradictedEvidence]);
+    assert_eq!(told[0].state, State::Ok);
+    let suppressed = watch.suppressed().find(|(kind, _)| *kind == Kind::ContradictedEvidence);
+    assert!(suppressed.unwrap().1 > 2);
+    // A true demotion in the middle of it is told, with its reason.
+    watch.observe(226.0, Observation::KernelSaid(&FORGED.repeat(50)));
+    watch.observe(226.0, Observation::KernelSaid(GIVEN_UP));
+    watch.observe(226.0, devices("hpet", "hpet acpi_pm"));
+    watch.observe(226.1, assessed("hpet", "hpet acpi_pm", &format!("{LOG}{GIVEN_UP}"), 1_300.0));
+    let events = kinds(&watch.take_events());
+    for kind in [Kind::AvailableChange, Kind::Demotion, Kind::ClocksourceChange] {
+        assert!(events.contains(&kind), "{kind:?} {events:?}");
+    }
+}
+
+#[test]
+fn demotion_is_told_whichever_comes_first() {
+    let log = format!("{LOG}{GIVEN_UP}");
+    for sysfs_first in [false, true] {
+        let mut watch = watching();
+        if sysfs_first {
+            watch.observe(200.0, devices("hpet", "hpet acpi_pm"));
+            watch.observe(201.0, Observation::KernelSaid(GIVEN_UP));
+            watch.observe(201.0, devices("hpet", "hpet acpi_pm"));
+        } else {
+            watch.observe(200.0, Observation::KernelSaid(GIVEN_UP));
+            // The thread that rates it anew has not run yet.
+            watch.observe(200.0, devices("tsc", ALL));
+            watch.observe(201.0, devices("hpet", "hpet acpi_pm"));
+        }
+        watch.observe(202.0, assessed("hpet", "hpet acpi_pm", &log, 1_300.0));
+        let events = kinds(&watch.take_events());
+        assert!(events.contains(&Kind::Demotion), "{sysfs_first} {events:?}");
+        assert!(!events.contains(&Kind::ContradictedEvidence), "{sysfs_first} {events:?}");
+    }
+}
+
+#[test]
+fn demotion_of_a_clocksource_that_is_not_in_use_is_told() {
+    let mut watch = Watch::new(100.0, Thresholds::default(), true, History::default());
+    watch.observe(100.0, devices("hpet", ALL));
+    let said = "[ 9.0] tsc: Marking TSC unstable due to clocksource watchdog\n";
+    watch.observe(200.0, Observation::KernelSaid(said));
+    watch.observe(200.5, devices("hpet", "hpet acpi_pm"));
+    assert!(kinds(&watch.take_events()).contains(&Kind::AvailableChange));
+    watch.observe(200.6, assessed("hpet", "hpet acpi_pm", LOG, 1_300.0));
+    assert_eq!(kinds(&watch.take_events()), [Kind::Demotion]);
+}
+
+/// With periodic ticks the kernel lists a clocksource that it gave up, at the end.
+#[test]
+fn demotion_with_periodic_ticks_is_told() {
+    let mut watch = watching();
+    watch.observe(200.0, Observation::KernelSaid(GIVEN_UP));
+    watch.observe(200.1, devices("hpet", "hpet acpi_pm tsc"));
+    watch.observe(200.2, assessed("hpet", "hpet acpi_pm tsc", LOG, 1_300.0));
+    let events = kinds(&watch.take_events());
+    assert!(events.contains(&Kind::Demotion), "{events:?}");
+}
+
 #[test]
 fn an_old_demotion_is_no_reason_for_a_new_change() {
     let mut watch = watching();
-    watch.observe(
-        200.0,
-        Observation::KernelSaid("[ 9.0] tsc: Marking TSC unstable due to clocksource watchdog\n"),
-    );
-    watch.observe(200.0, assessed("tsc", ALL, LOG, 25.0));
-    assert_eq!(kinds(&watch.take_events()), [Kind::Demotion]);
+    let said = "[ 9.0] tsc: Marking TSC unstable due to clocksource watchdog\n";
+    watch.observe(200.0, Observation::KernelSaid(said));
+    watch.observe(200.0, devices("tsc", ALL));
+    watch.observe(203.0, devices("tsc", ALL));
+    assert_eq!(kinds(&watch.take_events()), [Kind::ContradictedEvidence]);
     watch.observe(5_000.0, devices("hpet", ALL));
     watch.observe(5_000.0, assessed("hpet", ALL, LOG, 1_200.0));
     let events = watch.take_events();
@@ -82,22 +159,27 @@ fn an_old_demotion_is_no_reason_for_a_new_change() {
 }
 
 #[test]
-fn every_switch_counts_also_between_two_looks_at_sysfs() {
+fn a_switch_counts_when_sysfs_shows_it() {
     let mut watch = watching();
     let said = "[ 1.0] clocksource: Switched to clocksource hpet\n\
                 [ 1.1] clocksource: Switched to clocksource acpi_pm\n\
                 [ 1.2] clocksource: Switched to clocksource tsc\n";
     watch.observe(200.0, Observation::KernelSaid(said));
-    // sysfs shows nothing of it.
+    // sysfs shows nothing of it: gone and back, or never true; nothing happened that lasts.
     watch.observe(200.0, devices("tsc", ALL));
-    watch.observe(200.0, assessed("tsc", ALL, LOG, 25.0));
-    assert_eq!(kinds(&watch.take_events()), [Kind::ClocksourceChange; 3]);
+    watch.observe(210.0, devices("tsc", ALL));
+    assert_eq!(watch.take_events(), []);
+    // The log first, and sysfs confirms it.
+    let said = "[ 2.0] clocksource: Switched to clocksource hpet\n";
+    assert!(watch.observe(220.0, Observation::KernelSaid(said)).confirm);
+    assert!(watch.observe(220.0, devices("hpet", ALL)).assess);
+    watch.observe(220.0, assessed("hpet", ALL, LOG, 1_200.0));
+    let events = watch.take_events();
+    assert_eq!(kinds(&events), [Kind::ClocksourceChange, Kind::StateChange]);
     // And the other way around: sysfs first, the log later.
+    let mut watch = watching();
     watch.observe(201.0, devices("hpet", ALL));
-    watch.observe(
-        201.0,
-        Observation::KernelSaid("[ 2.0] clocksource: Switched to clocksource hpet\n"),
-    );
+    watch.observe(201.0, Observation::KernelSaid(said));
     watch.observe(201.0, assessed("hpet", ALL, LOG, 1_200.0));
     let events = watch.take_events();
     assert_eq!(kinds(&events), [Kind::ClocksourceChange, Kind::StateChange]);
@@ -107,6 +189,12 @@ fn every_switch_counts_also_between_two_looks_at_sysfs() {
         current_clocksource: tsc is still available, and the kernel did not complain about it \
         [runtime-override]"
     );
+    // A mirror without sysfs has nothing but the log.
+    let mut deaf = Watch::new(100.0, Thresholds::default(), true, History::default());
+    deaf.observe(101.0, Observation::KernelSaid("[ 1.0] clocksource: Switched to clocksource tsc\n"));
+    deaf.observe(102.0, Observation::KernelSaid(said));
+    deaf.observe(103.0, assessed("hpet", ALL, LOG, 1_200.0));
+    assert_eq!(kinds(&deaf.take_events()), [Kind::ClocksourceChange]);
 }
 
 #[test]
@@ -148,6 +236,10 @@ fn warps_and_stalls() {
     let mut watch = watching();
     let warp = "[ 5.0] Measured 66930 cycles TSC warp between CPUs, turning off TSC clock.\n";
     watch.observe(1.0, Observation::KernelSaid(warp));
+    // The kernel turns the TSC off, and sysfs shows it.
+    watch.observe(1.0, devices("hpet", "hpet acpi_pm"));
+    let told = kinds(&watch.take_events());
+    assert_eq!(told, [Kind::AvailableChange, Kind::Warp]);
     watch.observe(2.0, Observation::Tested { cpus: vec![0, 1], faults: vec!["offset".to_owned()] });
     watch.observe(3.0, Observation::Tested { cpus: vec![0, 1], faults: vec!["offset".to_owned()] });
     watch.observe(4.0, Observation::Tested { cpus: vec![0, 1], faults: Vec::new() });
@@ -157,10 +249,10 @@ fn warps_and_stalls() {
     watch.observe(7.0, late(60.0, None, 60.0));
     let events = watch.take_events();
     use Kind::{Stall, Warp};
-    assert_eq!(kinds(&events), [Warp, Warp, Stall, Stall, Stall]);
-    assert!(events[2].line().contains("stood still"));
-    assert!(events[3].line().contains("busy"));
-    assert!(events[4].line().contains("suspended"));
+    assert_eq!(kinds(&events), [Warp, Stall, Stall, Stall]);
+    assert!(events[1].line().contains("stood still"));
+    assert!(events[2].line().contains("busy"));
+    assert!(events[3].line().contains("suspended"));
     assert_eq!(watch.counts().find(|(kind, ..)| *kind == Warp).unwrap().1, 2);
 }
 
@@ -172,22 +264,39 @@ proptest! {
         watch.observe(1.0, Observation::KernelSaid(&format!("clocksource: {more}")));
     }
 
+    /// Whatever any user can write into the log, as long as sysfs stays as it is.
+    #[test]
+    fn log_alone_makes_no_event(lines in proptest::collection::vec(0usize..4, 1..60)) {
+        let mut watch = watching();
+        let forged: Vec<&str> = FORGED.lines().chain(["x"]).collect();
+        for (second, line) in (0u32..).zip(lines) {
+            let time = 200.0 + f64::from(second);
+            watch.observe(time, Observation::KernelSaid(forged[line]));
+            watch.observe(time, devices("tsc", ALL));
+        }
+        watch.observe(400.0, devices("tsc", ALL));
+        let told = kinds(&watch.take_events());
+        prop_assert!(told.iter().all(|kind| *kind == Kind::ContradictedEvidence), "{told:?}");
+    }
+
     #[test]
     fn no_switch_is_lost_and_none_invented(names in proptest::collection::vec(0usize..3, 1..40)) {
         let all = ["tsc", "hpet", "acpi_pm"];
         let mut watch = watching();
         let mut current = "tsc";
         let mut switches = 0;
-        for name in names {
+        for (second, name) in (0u32..).zip(names) {
+            // Slower than the limit of events.
+            let time = f64::from(second) * 10.0;
             if all[name] != current {
                 switches += 1;
                 current = all[name];
                 let said = format!("[ 9.0] clocksource: Switched to clocksource {current}\n");
-                watch.observe(1.0, Observation::KernelSaid(&said));
+                watch.observe(time, Observation::KernelSaid(&said));
             }
-            watch.observe(1.0, devices(current, ALL));
+            watch.observe(time, devices(current, ALL));
         }
-        watch.observe(1.0, assessed(current, ALL, LOG, 25.0));
+        watch.observe(1_000.0, assessed(current, ALL, LOG, 25.0));
         let told = kinds(&watch.take_events()).into_iter().filter(|kind| *kind == Kind::ClocksourceChange);
         prop_assert_eq!(told.count(), switches);
     }

@@ -31,6 +31,11 @@ pub(crate) fn run(common: &Common, wanted: &Wanted) -> Result<Code> {
         );
     }
     let threads = threads(&wanted.threads)?;
+    if let Some(cpu) = wanted.cpu {
+        // At once, not behind figures of another CPU.
+        let allowed = clocksmith_measure::pin::bindable(cpu);
+        allowed.map_err(|why| anyhow::anyhow!("--cpu: {why}. Name one of these"))?;
+    }
     let preset = wanted.like.as_deref().map(preset).transpose()?;
     if let Some(rate) = wanted.gain
         && !(rate.is_finite() && rate > 0.0)

@@ -3,6 +3,7 @@
 use super::Seen;
 use crate::args::{Common, Fix};
 use crate::report::fix::{FixReport, Gain};
+use crate::verify::report::scope;
 use clocksmith_change::propose::Checked;
 use clocksmith_change::switch::ChangeError;
 use clocksmith_change::trial::{Objection, Subject, Terms, Verified, hold};
@@ -10,7 +11,7 @@ use clocksmith_change::{Guardian, Sysfs};
 use clocksmith_facts::tree::LiveTree;
 use clocksmith_facts::{Origin, collect, log, verified};
 use clocksmith_measure::interrupt;
-use clocksmith_measure::verify::{Finding, Outcome, Trust, Weight};
+use clocksmith_measure::verify::{Finding, Outcome, Sureness, Trust, Weight};
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write, stderr};
 use std::time::{Duration, Instant};
@@ -118,7 +119,16 @@ impl Subject for Live<'_> {
 pub(super) fn checked(outcome: &Outcome) -> Checked {
     // As it is read by everybody else: of this boot, and just now.
     let kept = verified::recent(&LiveTree::new());
-    Checked::just_now(kept.as_ref(), of(outcome.counter, outcome))
+    let counter = match of(outcome.counter, outcome) {
+        Verified::Trusted if outcome.method.partial || outcome.confidence == Sureness::Low => {
+            Verified::Unknown(format!(
+                "verify tested CPUs {} and could not prove the counter for all of them",
+                scope(outcome)
+            ))
+        }
+        counter => counter,
+    };
+    Checked::just_now(kept.as_ref(), counter)
 }
 
 fn of(trust: Trust, outcome: &Outcome) -> Verified {

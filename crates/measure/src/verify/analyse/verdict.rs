@@ -45,9 +45,31 @@ pub(super) fn give(
     if let Some(why) = &samples.counter_gap {
         untested.push(format!("the counter: {why}"));
     }
+    let left_out = samples.machine_cpus.iter().filter(|cpu| !samples.cpus.contains(cpu)).count();
+    let partial = left_out > 0;
+    if partial {
+        untested.push(format!(
+            "{left_out} of the machine's {} CPUs: this run left them out",
+            samples.machine_cpus.len()
+        ));
+    }
+    for steps in samples.steps.iter().filter(|steps| steps.within.reads == 0) {
+        let name = steps.clock.map_or("the counter, in turn on all CPUs", ClockId::name);
+        untested.push(format!("{name}: no reads in the time that there was"));
+    }
     let has = |weight| findings.iter().any(|finding| finding.weight == weight);
     let several = samples.cpus.len() > 1;
+    // Reads of the counter: in turn, under the lock of a pair, in messages, and beside the clock.
+    let counter_reads = samples
+        .steps
+        .iter()
+        .filter(|steps| steps.clock.is_none())
+        .map(|steps| steps.within.reads)
+        .chain(samples.pairs.iter().map(|pair| pair.locked.reads.saturating_add(pair.exchanges)))
+        .chain([samples.points.len() as u64])
+        .fold(0u64, u64::saturating_add);
     let counter_tested = samples.counter_gap.is_none()
+        && counter_reads >= ENOUGH
         && detectable.jump_ns.is_some()
         && !samples.cpus.is_empty()
         && (!several || detectable.offset_ns.is_some_and(|ns| ns <= BLIND_NS));
@@ -85,6 +107,9 @@ pub(super) fn give(
                 .all(|finding| finding.id == FindingId::CounterRate);
             if only_rate { Sureness::Medium } else { Sureness::High }
         }
+        // One CPU of several: no two counters were compared, so nothing is known of what most
+        // programs rely on.
+        Trust::Trusted if partial && !several => Sureness::Low,
         Trust::Trusted => sureness(&detectable, several, untested.is_empty()),
     };
     let of_pairs = |count: fn(&crate::verify::samples::Pair) -> u64| {
@@ -111,6 +136,8 @@ pub(super) fn give(
                 .map(str::to_owned),
             counter_gap: samples.counter_gap.clone(),
             cpus: samples.cpus.clone(),
+            machine_cpus: samples.machine_cpus.clone(),
+            partial,
             unpinned: samples
                 .unpinned
                 .iter()

@@ -1,0 +1,499 @@
+//! What a pair of intervals can mean: every hypothesis is tried, and those that fit are given.
+//!
+//! # Premises
+//!
+//! `clocksource_watchdog()` in `kernel/time/clocksource.c` reads two counters, the clocksource under
+//! test (`cs`) and a reference (`wd`), and compares how far each went since its last run.
+//!
+//! * The timer that starts a check is due every [`INTERVAL_S`] of *jiffies*, and jiffies follow the
+//!   clocksource in use, which usually is the TSC under test. So the clock in use shows about half a
+//!   second whether it is right or not. A fast TSC shows half a second and a *short* reference, a slow
+//!   one half a second and a *long* reference; a reference that is slow or fast shows the same.
+//!   Two intervals alone never tell which of the two rates is wrong.
+//! * The timer's due times are fixed. A check that comes late makes its interval long and the next one
+//!   short: an interval under half a second is no fault of either clock. 7.1 adds checks after
+//!   microseconds.
+//! * A machine that stood still (interrupts off, a stopped virtual CPU) shows a long interval on both.
+//! * A reference of few bits wraps: it then shows too little by whole periods (PM timer, 24 bits:
+//!   4.69 s; HPET, 32 bits: 300 s at 14.318 MHz). The comparison is modulo that period.
+//! * `clocksource_delta()` returns zero for a difference that it takes for a negative one: since 4.5
+//!   from half the range on, since 6.13 (and 6.12.5) from seven eighths on. A reference that went
+//!   that far counts as zero, and so does a TSC that went back.
+//! * Between the two reads anything can take time. One read takes microseconds, an emulated one up to
+//!   hundreds; SMIs and contention under [`LATE_READ_S`]. A virtual CPU can lose its turn between them
+//!   for longer; since 5.14 the kernel reads the reference again and repeats a check that was held up.
+//! * `jiffies` and `refined-jiffies` count ticks. They lose time when ticks are held up, and their own
+//!   length rests on a calibration.
+//! * A paravirtual clock is the host's TSC with a scale: both the scale and an offset can be wrong.
+
+use serde::Serialize;
+
+/// Nominal length of a watchdog interval in seconds (`WATCHDOG_INTERVAL`, `HZ >> 1`).
+pub const INTERVAL_S: f64 = 0.5;
+/// A difference under this many seconds blames neither clock: one delayed read makes as much.
+/// `CLOCKSOURCE_WATCHDOG_MAX_SKEW_US` can be set up to 1000 us for the same reason.
+pub const MEASURABLE_S: f64 = 1e-3;
+/// The longest that reading a reference takes: an SMI or bus contention, in seconds. The longest
+/// read-back that a log is known to state is 7.2 ms.
+pub const LATE_READ_S: f64 = 10e-3;
+/// A virtual CPU that loses its turn between two reads is not away for longer, in seconds.
+const HELD_UP_S: f64 = 1.0;
+/// The largest error of a rate that is named without further evidence: 30 %. It covers base against
+/// boost frequency of a mobile part, and a move between hosts of 2.0 and 2.6 GHz; calibrations that a
+/// boot survives err by less.
+pub const RATE_ERROR_MAX: f64 = 0.30;
+/// Frequencies that TSCs have, in Hz.
+pub const TSC_HZ: std::ops::RangeInclusive<f64> = 0.6e9..=6.5e9;
+/// More wraps than this, or a longer stall, need more than two matching figures.
+const WRAPS_BELIEVED: u32 = 6;
+/// A running machine is not believed to have stood still for longer, in seconds.
+const STALL_BELIEVED_S: f64 = 60.0;
+
+/// What may have happened in the interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Hypothesis {
+    /// The rates differ, clocksource against reference. Which of the two is wrong is open.
+    Rate {
+        /// Difference in parts per million, where the length of the interval is known.
+        ppm: Option<f64>,
+    },
+    /// The clocksource stepped (negative: it stopped or was set back) by so many seconds.
+    ClocksourceJumped {
+        /// Size in seconds.
+        seconds: f64,
+    },
+    /// The reference stepped (negative: it stopped, lost time or went back) by so many seconds.
+    ReferenceJumped {
+        /// Size in seconds.
+        seconds: f64,
+    },
+    /// Both clocks agree: the machine stood still, and the reference wrapped or went so far that the
+    /// kernel counts zero.
+    StoodStill {
+        /// Fewest wraps that fit; 0: the reference went over half its range and counts as zero.
+        wraps: u32,
+        /// Most wraps that fit; more than `wraps` where the clocksource's rate is not known.
+        wraps_most: u32,
+        /// Length of the interval with the fewest wraps, in seconds.
+        seconds: f64,
+    },
+    /// The reference was read late (or, at the check before, the clocksource).
+    LateRead {
+        /// How late, in seconds.
+        seconds: f64,
+    },
+    /// A virtual CPU was held up between the two reads. Kernels before 5.14 do not notice.
+    HeldUp {
+        /// For how long, in seconds.
+        seconds: f64,
+    },
+    /// The kernel counted no progress of the clocksource: a glitch of one read.
+    ClocksourceStuck,
+    /// The reference did not move.
+    ReferenceStuck,
+    /// The reference counts ticks, and some were lost.
+    TicksLost {
+        /// How much, in seconds.
+        seconds: f64,
+    },
+    /// The frequency of the TSC is not in the evidence, and the rate implied is one that processors
+    /// have.
+    PlausibleRate {
+        /// Rate implied by the two counters, in Hz.
+        hz: f64,
+    },
+    /// The difference is less than what one delayed read makes.
+    TooSmall {
+        /// Clocksource minus reference in seconds.
+        seconds: f64,
+    },
+}
+
+/// How well a hypothesis fits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fit {
+    /// The figures allow it.
+    Possible,
+    /// The figures are what it makes; the others need a rarer event.
+    Likely,
+    /// The other hypotheses need a coincidence of less than one in a hundred.
+    Shown,
+}
+
+/// A hypothesis that fits the figures.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Reading {
+    /// What may have happened.
+    pub hypothesis: Hypothesis,
+    /// How well it fits.
+    pub fit: Fit,
+}
+
+/// A pair of intervals, as far as it is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Pair {
+    /// By the reference, in seconds, from its cycles (0 to its period).
+    pub wd: f64,
+    /// By the clocksource, in seconds, at the rate that the kernel believes; negative: it went back.
+    pub cs: Option<f64>,
+    /// The clocksource's cycles, for when its rate is not known.
+    pub cs_cycles: Option<f64>,
+    /// The rate that the kernel believes, in Hz.
+    pub cs_hz: Option<f64>,
+    /// Period of the reference's counter in seconds, where it is short enough to wrap.
+    pub period: Option<f64>,
+    /// The kernel counted the reference's interval as zero, or may have.
+    pub wd_zero: bool,
+    /// The kernel repeats checks that were held up between their reads (5.14 and later).
+    pub repeats: bool,
+    /// The reference counts ticks.
+    pub ticks: bool,
+    /// The reference's rate is stated by the evidence or fixed by its standard.
+    pub wd_rate_known: bool,
+}
+
+/// Every hypothesis that fits, the most plausible first.
+#[must_use]
+pub fn readings(pair: &Pair) -> Vec<Reading> {
+    let mut found = match (pair.cs, pair.cs_cycles) {
+        (Some(cs), _) => with_rate(pair, cs),
+        (None, Some(cycles)) => without_rate(pair, cycles),
+        (None, None) => Vec::new(),
+    };
+    if !pair.wd_rate_known {
+        for reading in &mut found {
+            // A counter that went back did so at any rate.
+            if !matches!(reading.hypothesis, Hypothesis::ClocksourceJumped { .. } if pair.went_back())
+            {
+                reading.fit = reading.fit.min(Fit::Possible);
+            }
+        }
+    }
+    found.sort_by_key(|reading| std::cmp::Reverse(reading.fit));
+    found
+}
+
+/// The old one-line message states the difference alone: the interval was half a second or longer,
+/// and the reference is not named. `periods` are those of the references that the machine may have.
+#[must_use]
+pub fn readings_of_difference(difference: f64, periods: &[f64]) -> Vec<Reading> {
+    let mut found = Vec::new();
+    let mut add = |hypothesis, fit| found.push(Reading { hypothesis, fit });
+    // The kernels of this message let a difference of 62.5 ms pass.
+    let threshold = INTERVAL_S / 8.0;
+    for period in periods {
+        let turns = (difference / period).round();
+        let rest = (difference - turns * period).abs();
+        if rest > threshold + 1e-3 * difference.abs() {
+            continue;
+        }
+        match count(turns) {
+            Some(wraps @ 1..=WRAPS_BELIEVED) => {
+                let seconds = difference + INTERVAL_S;
+                add(Hypothesis::StoodStill { wraps, wraps_most: wraps, seconds }, Fit::Likely);
+            }
+            // A reference that reads a little less than last time has gone nearly a whole period.
+            None if (turns + 1.0).abs() < 0.5 => {
+                add(Hypothesis::ReferenceJumped { seconds: -rest }, Fit::Likely);
+            }
+            _ => {}
+        }
+    }
+    let wrapped = !found.is_empty();
+    let mut add = |hypothesis, fit| found.push(Reading { hypothesis, fit });
+    let size = difference.abs();
+    let far = if wrapped || size <= HELD_UP_S { Fit::Possible } else { Fit::Likely };
+    add(Hypothesis::ClocksourceJumped { seconds: difference }, far);
+    add(Hypothesis::ReferenceJumped { seconds: -difference }, Fit::Possible);
+    if size <= HELD_UP_S {
+        add(Hypothesis::HeldUp { seconds: size }, Fit::Possible);
+    }
+    if size <= RATE_ERROR_MAX * INTERVAL_S {
+        add(Hypothesis::Rate { ppm: None }, Fit::Possible);
+    }
+    found.sort_by_key(|reading| std::cmp::Reverse(reading.fit));
+    found
+}
+
+impl Pair {
+    fn went_back(&self) -> bool {
+        self.cs.or(self.cs_cycles).is_some_and(|cs| cs < 0.0)
+    }
+}
+
+fn with_rate(pair: &Pair, cs: f64) -> Vec<Reading> {
+    let mut found = Vec::new();
+    let mut add = |hypothesis, fit| found.push(Reading { hypothesis, fit });
+    let wd = pair.wd;
+    let difference = cs - wd;
+    if cs < 0.0 {
+        // Its own two reads went back: no reference is needed to say so.
+        add(Hypothesis::ClocksourceJumped { seconds: difference }, Fit::Shown);
+        return found;
+    }
+    let stall = stall(pair, cs);
+    if let Some(reading) = stall {
+        add(reading.hypothesis, reading.fit);
+        if reading.fit == Fit::Shown {
+            return found;
+        }
+    } else if difference.abs() < MEASURABLE_S {
+        add(Hypothesis::TooSmall { seconds: difference }, Fit::Shown);
+        return found;
+    }
+    if cs == 0.0 {
+        add(Hypothesis::ClocksourceStuck, Fit::Likely);
+        // A TSC that went back counts as zero, and its figures are not in every line.
+        add(Hypothesis::ClocksourceJumped { seconds: difference }, Fit::Possible);
+        return found;
+    }
+    if wd <= 0.0 {
+        let nominal = (0.8 * INTERVAL_S..1.5 * INTERVAL_S).contains(&cs);
+        if pair.wd_zero {
+            // The kernel's zero: how far the reference went is not in the evidence.
+            let seconds = cs;
+            add(Hypothesis::StoodStill { wraps: 0, wraps_most: 0, seconds }, Fit::Likely);
+            add(Hypothesis::ReferenceJumped { seconds: difference }, Fit::Possible);
+        } else {
+            let fit = if nominal && !pair.ticks { Fit::Shown } else { Fit::Likely };
+            add(Hypothesis::ReferenceStuck, fit);
+        }
+        if !nominal {
+            add(Hypothesis::ClocksourceJumped { seconds: difference }, Fit::Possible);
+        }
+        return found;
+    }
+    differing(pair, cs, stall.is_some(), &mut found);
+    found
+}
+
+/// The clocks differ by more than a read, and no number of wraps makes them agree.
+fn differing(pair: &Pair, cs: f64, stalled: bool, found: &mut Vec<Reading>) {
+    let wd = pair.wd;
+    let difference = cs - wd;
+    let size = difference.abs();
+    let mut add = |hypothesis, fit| found.push(Reading { hypothesis, fit });
+    let unless_stalled = |fit: Fit| if stalled { Fit::Possible } else { fit };
+    let ratio = difference / wd;
+    let implied = pair.cs_hz.map(|hz| hz * cs / wd);
+    let small_rate = ratio.abs() <= RATE_ERROR_MAX;
+    let nominal = |seconds: f64| (0.5 * INTERVAL_S..1.5 * INTERVAL_S).contains(&seconds);
+    let late = size <= LATE_READ_S && !pair.repeats;
+    let held = size <= HELD_UP_S && !pair.repeats;
+    if small_rate {
+        let fit = if late || held || pair.ticks { Fit::Possible } else { Fit::Likely };
+        add(Hypothesis::Rate { ppm: Some(ratio * 1e6) }, unless_stalled(fit));
+    } else if implied.is_some_and(|hz| TSC_HZ.contains(&hz)) {
+        add(Hypothesis::Rate { ppm: Some(ratio * 1e6) }, Fit::Possible);
+    }
+    if late {
+        add(Hypothesis::LateRead { seconds: size }, Fit::Possible);
+    } else if held {
+        add(Hypothesis::HeldUp { seconds: size }, Fit::Possible);
+    }
+    if pair.ticks && difference > 0.0 {
+        add(Hypothesis::TicksLost { seconds: difference }, Fit::Possible);
+    }
+    let clocksource = if small_rate || pair.ticks {
+        Fit::Possible
+    } else if difference > 0.0 && cs > 1.5 * INTERVAL_S && nominal(wd) {
+        // The reference ran its half second. Only a jump of the clock in use makes that.
+        let no_rate = implied.map_or(cs / wd > 10.0, |hz| !TSC_HZ.contains(&hz));
+        if size > 1.0 && no_rate && !stalled { Fit::Shown } else { Fit::Likely }
+    } else if difference < 0.0 || cs > 1.5 * INTERVAL_S {
+        Fit::Likely
+    } else {
+        // A short reference and a nominal TSC: either.
+        Fit::Possible
+    };
+    add(
+        Hypothesis::ClocksourceJumped { seconds: difference },
+        if clocksource == Fit::Shown { clocksource } else { unless_stalled(clocksource) },
+    );
+    add(Hypothesis::ReferenceJumped { seconds: -difference }, Fit::Possible);
+}
+
+/// The machine stood still, if some number of wraps makes the clocks agree.
+fn stall(pair: &Pair, cs: f64) -> Option<Reading> {
+    let period = pair.period?;
+    let turns = ((cs - pair.wd) / period).round();
+    if (turns + 1.0).abs() < 0.5 && cs < INTERVAL_S {
+        // The reference read less than last time: nearly a whole period, modulo its range.
+        let back = period - pair.wd + cs;
+        return (back.abs() <= LATE_READ_S).then_some(Reading {
+            hypothesis: Hypothesis::ReferenceJumped { seconds: -back },
+            fit: Fit::Likely,
+        });
+    }
+    let wraps = count(turns)?;
+    let overran = pair.wd > period / 2.0;
+    if wraps == 0 && !overran {
+        return None;
+    }
+    let seconds = pair.wd + turns * period;
+    let rest = (cs - seconds).abs();
+    let close = MEASURABLE_S + 1e-3 * seconds;
+    let loose = LATE_READ_S + 0.01 * seconds;
+    if rest > loose {
+        return None;
+    }
+    let believed = wraps <= WRAPS_BELIEVED && seconds <= STALL_BELIEVED_S;
+    let fit = match (rest <= close, believed) {
+        // A jump that ends within 1 % of the period at a whole number of periods is a coincidence.
+        (true, true) if 2.0 * close <= 0.01 * period => Fit::Shown,
+        (true, true) => Fit::Likely,
+        _ => Fit::Possible,
+    };
+    Some(Reading { hypothesis: Hypothesis::StoodStill { wraps, wraps_most: wraps, seconds }, fit })
+}
+
+/// Without the rate that the kernel believes: what the two counters imply.
+fn without_rate(pair: &Pair, cycles: f64) -> Vec<Reading> {
+    let mut found = Vec::new();
+    let mut add = |hypothesis, fit| found.push(Reading { hypothesis, fit });
+    // 3 GHz stands for the rate: sizes are rough.
+    let rough = cycles / 3e9;
+    if cycles < 0.0 {
+        add(Hypothesis::ClocksourceJumped { seconds: rough - pair.wd }, Fit::Shown);
+        return found;
+    }
+    if cycles == 0.0 {
+        add(Hypothesis::ClocksourceStuck, Fit::Likely);
+        return found;
+    }
+    let fits = |wraps: u32| {
+        let seconds = pair.wd + pair.period.unwrap_or(0.0) * f64::from(wraps);
+        seconds > 0.0 && TSC_HZ.contains(&(cycles / seconds))
+    };
+    let overran = pair.period.is_some_and(|period| pair.wd > period / 2.0);
+    let first = if overran { 0 } else { 1 };
+    let wraps: Vec<u32> = match pair.period {
+        Some(_) => (first..=WRAPS_BELIEVED).filter(|wraps| fits(*wraps)).collect(),
+        None => Vec::new(),
+    };
+    let direct = fits(0) && !overran;
+    if direct {
+        add(Hypothesis::PlausibleRate { hz: cycles / pair.wd }, Fit::Possible);
+    }
+    let mut stalled = false;
+    if let (Some(least), Some(most), Some(period)) = (wraps.first(), wraps.last(), pair.period)
+        && !direct
+    {
+        let seconds = pair.wd + period * f64::from(*least);
+        stalled = seconds <= STALL_BELIEVED_S;
+        let fit = if stalled { Fit::Likely } else { Fit::Possible };
+        add(Hypothesis::StoodStill { wraps: *least, wraps_most: *most, seconds }, fit);
+    }
+    if direct {
+        return found;
+    }
+    if pair.wd <= 0.0 && !pair.wd_zero {
+        add(Hypothesis::ReferenceStuck, Fit::Possible);
+    }
+    let seconds = rough - pair.wd;
+    let fit = if stalled || pair.ticks { Fit::Possible } else { Fit::Likely };
+    add(Hypothesis::ClocksourceJumped { seconds }, if seconds < 0.0 { Fit::Possible } else { fit });
+    if !(seconds > 0.0 && pair.wd > 0.5 * INTERVAL_S && !pair.ticks) {
+        add(Hypothesis::ReferenceJumped { seconds: -seconds }, Fit::Possible);
+    }
+    found
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn count(turns: f64) -> Option<u32> {
+    (turns >= 0.0 && turns <= f64::from(u32::MAX)).then_some(turns as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PM: f64 = 16_777_216.0 / 3_579_545.0;
+
+    fn pair(wd: f64, cs: f64) -> Pair {
+        Pair {
+            wd,
+            cs: Some(cs),
+            cs_hz: Some(3e9),
+            repeats: true,
+            wd_rate_known: true,
+            ..Pair::default()
+        }
+    }
+
+    fn has(found: &[Reading], test: impl Fn(&Hypothesis) -> bool) -> bool {
+        found.iter().any(|reading| test(&reading.hypothesis))
+    }
+
+    #[test]
+    fn readings_short_reference_names_rate_without_a_culprit() {
+        let found = readings(&pair(0.4275, 0.513));
+        assert!(matches!(
+            found.first(),
+            Some(Reading { hypothesis: Hypothesis::Rate { .. }, fit: Fit::Likely })
+        ));
+    }
+
+    #[test]
+    fn readings_reference_far_ahead_names_a_jump_and_no_rate() {
+        for wd in [2.0, 5.0, 26.0, 60.0, 3600.0, 86_400.0] {
+            let found = readings(&Pair { cs_hz: None, ..pair(wd, 0.48) });
+            assert!(
+                has(&found, |h| matches!(h, Hypothesis::ClocksourceJumped { .. })),
+                "{found:?}"
+            );
+            assert!(has(&found, |h| matches!(h, Hypothesis::ReferenceJumped { .. })), "{found:?}");
+            assert!(!has(&found, |h| matches!(h, Hypothesis::Rate { .. })), "{found:?}");
+            assert!(!has(&found, |h| matches!(h, Hypothesis::LateRead { .. })), "{found:?}");
+            assert!(found.iter().all(|r| r.fit < Fit::Shown), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn readings_difference_of_a_read_blames_neither() {
+        for (wd, cs) in [(88e-6, 86.1e-6), (772e-6, 770.4e-6), (0.511_979, 0.512_468)] {
+            let found = readings(&pair(wd, cs));
+            assert!(matches!(found[..], [Reading { hypothesis: Hypothesis::TooSmall { .. }, .. }]));
+        }
+    }
+
+    #[test]
+    fn readings_wrap_with_known_rate_is_shown() {
+        let found = readings(&Pair { period: Some(PM), ..pair(0.813, 0.813 + PM) });
+        assert!(matches!(
+            found[..],
+            [Reading { hypothesis: Hypothesis::StoodStill { wraps: 1, .. }, fit: Fit::Shown }]
+        ));
+    }
+
+    #[test]
+    fn readings_clocksource_back_is_shown_by_its_own_reads() {
+        let found = readings(&pair(0.5, -190_000.0));
+        assert!(matches!(
+            found[..],
+            [Reading { hypothesis: Hypothesis::ClocksourceJumped { .. }, fit: Fit::Shown }]
+        ));
+    }
+
+    #[test]
+    fn readings_of_difference_takes_wraps_of_both_signs() {
+        let wrapped = readings_of_difference(4.6869, &[PM]);
+        assert!(has(&wrapped, |h| matches!(h, Hypothesis::StoodStill { wraps: 1, .. })));
+        let back = readings_of_difference(-4.679, &[PM]);
+        assert!(matches!(
+            back.first(),
+            Some(Reading { hypothesis: Hypothesis::ReferenceJumped { .. }, fit: Fit::Likely })
+        ));
+        let far = readings_of_difference(-8.59, &[PM]);
+        assert!(matches!(far[0].hypothesis, Hypothesis::ClocksourceJumped { .. }), "{far:?}");
+    }
+
+    #[test]
+    fn readings_of_difference_names_no_rate_in_ppm() {
+        let found = readings_of_difference(-0.1316, &[PM]);
+        assert!(has(&found, |h| matches!(h, Hypothesis::Rate { ppm: None })));
+        assert!(found.iter().all(|reading| reading.fit == Fit::Possible));
+    }
+}

@@ -1,0 +1,145 @@
+//! What the kernel's log claims, until sysfs confirms or contradicts it. Any user can write lines into
+//! that log that look like the kernel's; nobody can write the list of clocksources.
+
+use crate::reason::Meaning;
+use clocksmith_facts::clockdev::ClocksourceDevice;
+
+/// How long sysfs may take to show what the kernel's log says, in seconds. The kernel changes both under
+/// one lock; only the thread that rates a clocksource anew (`clocksource_watchdog_kthread()`) comes a
+/// moment later.
+const CONFIRM: f64 = 2.0;
+/// How long ago a clocksource may have been lost to confirm a line that is read now, in seconds: sysfs
+/// may be read before the log.
+const BEFORE: f64 = 10.0;
+/// Claims that wait, at most: one of a kind for each clocksource.
+const WAITING: usize = 16;
+/// Clocksources that are remembered as lost, at most.
+const LOST: usize = 16;
+
+/// What a line claims.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    /// This clocksource is in use now.
+    Switch(String),
+    /// The kernel gave up this clocksource.
+    Demotion(String),
+    /// Clocks made of this clocksource disagree.
+    Warp(String),
+}
+
+/// A claim.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Claim {
+    pub(super) what: What,
+    /// When its line was read.
+    pub(super) time: f64,
+    /// The line, without its stamp.
+    pub(super) line: String,
+}
+
+/// What became of a claim.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Settled {
+    /// sysfs shows it.
+    Confirmed(Claim),
+    /// sysfs shows something else.
+    Contradicted(Claim),
+}
+
+/// Claims that wait for sysfs, and what sysfs showed lately.
+#[derive(Debug, Default)]
+pub(super) struct Claims {
+    waiting: Vec<Claim>,
+    /// Clocksources that were lost, and when: taken off the list, put at its end, or not in use any more.
+    lost: Vec<(String, f64)>,
+}
+
+impl Claims {
+    /// Adds a claim; further lines that claim the same are part of it.
+    pub(super) fn add(&mut self, time: f64, what: What, line: &str) {
+        if self.waiting.len() < WAITING && !self.waiting.iter().any(|claim| claim.what == what) {
+            self.waiting.push(Claim { what, time, line: line.to_owned() });
+        }
+    }
+
+    /// Whether one waits.
+    pub(super) fn wait(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// The kernel's log itself says that this clocksource is in use again: what it said of others before
+    /// is over.
+    pub(super) fn switched_back(&mut self) {
+        self.waiting.retain(|claim| !matches!(claim.what, What::Switch(_)));
+    }
+
+    /// Takes note of what sysfs shows, after what it showed before.
+    pub(super) fn seen(
+        &mut self,
+        time: f64,
+        before: Option<&ClocksourceDevice>,
+        now: Option<&ClocksourceDevice>,
+    ) {
+        let (Some(before), Some(now)) = (before, now) else { return };
+        for name in &before.available {
+            // A clocksource that the kernel gave up loses CLOCK_SOURCE_VALID_FOR_HRES, and is not listed
+            // while ticks are one shot (`available_clocksource_show()`); where they are periodic, its
+            // rating becomes 0, and the list is sorted by rating.
+            let off = !now.available.contains(name);
+            let last = |device: &ClocksourceDevice| device.available.last() == Some(name);
+            if off || last(now) && !last(before) && now.available.len() > 1 {
+                self.lose(name, time);
+            }
+        }
+        self.lost.retain(|(_, at)| time - at < BEFORE);
+    }
+
+    fn lose(&mut self, name: &str, time: f64) {
+        self.lost.retain(|(lost, _)| lost != name);
+        if self.lost.len() < LOST {
+            self.lost.push((name.to_owned(), time));
+        }
+    }
+
+    /// What sysfs has settled by now; `device` is what it shows.
+    pub(super) fn settle(&mut self, time: f64, device: &ClocksourceDevice) -> Vec<Settled> {
+        let mut settled = Vec::new();
+        for claim in std::mem::take(&mut self.waiting) {
+            let shown = match &claim.what {
+                What::Switch(to) => device.current == *to,
+                // Also where the first line that claims it was false: a later one is part of it.
+                What::Demotion(name) | What::Warp(name) => {
+                    self.lost.iter().any(|(lost, _)| lost == name)
+                }
+            };
+            if shown {
+                settled.push(Settled::Confirmed(claim));
+            } else if time - claim.time >= CONFIRM {
+                settled.push(Settled::Contradicted(claim));
+            } else {
+                self.waiting.push(claim);
+            }
+        }
+        settled
+    }
+}
+
+impl What {
+    /// What a message of this meaning claims of a clocksource.
+    pub(super) fn of(meaning: Meaning, name: &str) -> Option<Self> {
+        match meaning {
+            Meaning::Demotion => Some(Self::Demotion(name.to_owned())),
+            Meaning::Warp => Some(Self::Warp(name.to_owned())),
+            Meaning::Stall | Meaning::Nothing => None,
+        }
+    }
+
+    /// What the kernel's log says, in words.
+    pub(super) fn text(&self) -> String {
+        match self {
+            Self::Switch(to) => format!("the kernel switched to {to}"),
+            Self::Demotion(name) => format!("the kernel gave up {name}"),
+            Self::Warp(name) => format!("clocks made of {name} disagree"),
+        }
+    }
+}

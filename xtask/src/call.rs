@@ -1,0 +1,143 @@
+//! Running a command, shown and recorded.
+
+use crate::context::Context;
+use crate::step::{Done, Stop};
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+
+/// A command to run.
+pub(crate) struct Call {
+    words: Vec<OsString>,
+    env: Vec<(&'static str, OsString)>,
+    limit: Option<u64>,
+    shown: bool,
+}
+
+/// How it ended, and what it printed to both streams.
+pub(crate) struct Answer {
+    /// None: killed by a signal.
+    pub(crate) code: Option<i32>,
+    pub(crate) text: String,
+}
+
+impl Answer {
+    pub(crate) fn good(&self) -> bool {
+        self.code == Some(0)
+    }
+
+    /// The last line that says something.
+    pub(crate) fn last_line(&self) -> &str {
+        self.text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it printed nothing")
+    }
+}
+
+/// `line` is split at spaces; arguments that may have some are added by [`Call::arg`].
+pub(crate) fn call(line: &str) -> Call {
+    let words = line.split_whitespace().map(OsString::from).collect();
+    Call { words, env: Vec::new(), limit: None, shown: true }
+}
+
+impl Call {
+    pub(crate) fn arg(mut self, word: impl Into<OsString>) -> Call {
+        self.words.push(word.into());
+        self
+    }
+
+    pub(crate) fn args(mut self, line: &str) -> Call {
+        self.words.extend(line.split_whitespace().map(OsString::from));
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &'static str, value: impl Into<OsString>) -> Call {
+        self.env.push((name, value.into()));
+        self
+    }
+
+    /// Seconds after which it is ended, with all that it started.
+    pub(crate) fn limit(mut self, seconds: u64) -> Call {
+        self.limit = Some(seconds);
+        self
+    }
+
+    /// Its output is recorded alone.
+    pub(crate) fn hidden(mut self) -> Call {
+        self.shown = false;
+        self
+    }
+
+    /// Runs it; any other exit code than 0 is a failure.
+    pub(crate) fn run(self, context: &Context) -> Done {
+        let name = self.to_string();
+        let answer = self.answer(context)?;
+        if answer.good() { Ok(()) } else { Err(failure(&name, answer.code)) }
+    }
+
+    /// Runs a script of this project: 77 means that a tool is missing, 75 that the network is; its last line says which.
+    pub(crate) fn script(self, context: &Context) -> Done {
+        let name = self.to_string();
+        let answer = self.answer(context)?;
+        match answer.code {
+            Some(0) => Ok(()),
+            Some(77) => Err(Stop::skip(answer.last_line())),
+            Some(75) => Err(Stop::no_network(answer.last_line())),
+            code => Err(failure(&name, code)),
+        }
+    }
+
+    /// Runs it and says how it ended.
+    pub(crate) fn answer(self, context: &Context) -> Result<Answer, Stop> {
+        let name = self.to_string();
+        let failed = |what: &str, error: &dyn std::fmt::Display| {
+            Stop::fail(format!("{what} `{name}`: {error}"))
+        };
+        let mut words = Vec::new();
+        if let Some(limit) = context.limit(self.limit)? {
+            words.extend(["timeout", "--kill-after=20"].map(OsString::from));
+            words.push(limit.to_string().into());
+        }
+        words.extend(self.words);
+        let (program, arguments) =
+            words.split_first().ok_or_else(|| Stop::fail("an empty command"))?;
+        let (reader, writer) = std::io::pipe().map_err(|error| failed("a pipe for", &error))?;
+        let second = writer.try_clone().map_err(|error| failed("a pipe for", &error))?;
+        let mut command = Command::new(program);
+        command.args(arguments).envs(self.env).stdin(Stdio::null()).stdout(writer).stderr(second);
+        let mut child = command.spawn().map_err(|error| failed("starting", &error))?;
+        // The pipe ends when nobody can write to it.
+        drop(command);
+        let mut text = String::new();
+        let mut line = Vec::new();
+        let mut reader = BufReader::new(reader);
+        while reader.read_until(b'\n', &mut line).map_err(|error| failed("reading from", &error))?
+            > 0
+        {
+            if self.shown {
+                let mut out = std::io::stdout().lock();
+                let shown = out.write_all(&line).and_then(|()| out.flush());
+                shown.map_err(|error| failed("showing", &error))?;
+            }
+            text.push_str(&String::from_utf8_lossy(&line));
+            line.clear();
+        }
+        let status = child.wait().map_err(|error| failed("waiting for", &error))?;
+        context.count(&text);
+        Ok(Answer { code: status.code(), text })
+    }
+}
+
+impl std::fmt::Display for Call {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let words: Vec<_> = self.words.iter().map(|word| word.to_string_lossy()).collect();
+        formatter.write_str(&words.join(" "))
+    }
+}
+
+fn failure(name: &str, code: Option<i32>) -> Stop {
+    Stop::fail(match code {
+        // Of `timeout`.
+        Some(124 | 137) => format!("`{name}` took too long and was ended"),
+        Some(code) => format!("`{name}` ended with {code}"),
+        None => format!("`{name}` was killed"),
+    })
+}

@@ -1,0 +1,159 @@
+//! What a step knows of the run.
+
+use crate::call::{Call, call};
+use crate::step::Stop;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// The same crates and features in every cargo command, so that each crate is compiled once.
+pub(crate) const WORKSPACE: &str = "--workspace --all-features --locked";
+
+/// Sums of the lines in which test programs count.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Tests {
+    pub(crate) passed: u64,
+    pub(crate) failed: u64,
+    pub(crate) skipped: u64,
+}
+
+/// What a step knows of the run.
+pub(crate) struct Context {
+    /// Where cargo compiles.
+    pub(crate) target: PathBuf,
+    /// A directory of this run.
+    pub(crate) dir: PathBuf,
+    /// The short form of the step is wanted.
+    pub(crate) short: Cell<bool>,
+    /// When everything must be over.
+    pub(crate) end: Option<Instant>,
+    /// Parts of the present step that need not be repeated when it is tried once more.
+    done: RefCell<BTreeSet<String>>,
+    /// What the first try of the present step leaves for the second.
+    pub(crate) again: RefCell<String>,
+    tests: Cell<Tests>,
+    /// Seconds beyond the budget that the user asked for.
+    pub(crate) asked: Cell<u64>,
+}
+
+impl Context {
+    pub(crate) fn new(dir: &Path, end: Option<Instant>) -> Context {
+        let target = std::env::var_os("CARGO_TARGET_DIR")
+            .map_or_else(|| PathBuf::from("target"), PathBuf::from);
+        Context {
+            target,
+            dir: dir.to_path_buf(),
+            short: Cell::new(false),
+            end,
+            done: RefCell::default(),
+            again: RefCell::default(),
+            tests: Cell::default(),
+            asked: Cell::new(0),
+        }
+    }
+
+    /// Forgets what the last step left.
+    pub(crate) fn begin_step(&self, short: bool) {
+        self.short.set(short);
+        self.asked.set(0);
+        self.done.borrow_mut().clear();
+        self.again.borrow_mut().clear();
+    }
+
+    /// A part of a step, which is not repeated if only a later part failed.
+    pub(crate) fn part(
+        &self,
+        name: &str,
+        run: impl FnOnce() -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        if self.done.borrow().contains(name) {
+            println!("-- {name}: was good the first time");
+            return Ok(());
+        }
+        println!("-- {name}");
+        run()?;
+        self.done.borrow_mut().insert(name.to_owned());
+        Ok(())
+    }
+
+    /// The limit of a command, given what is left of the run.
+    pub(crate) fn limit(&self, wanted: Option<u64>) -> Result<Option<u64>, Stop> {
+        let Some(end) = self.end else { return Ok(wanted) };
+        let left = end.saturating_duration_since(Instant::now()).as_secs();
+        if left == 0 {
+            return Err(Stop::fail("the time of the whole run is over"));
+        }
+        Ok(Some(wanted.map_or(left, |wanted| wanted.min(left))))
+    }
+
+    /// Adds up cargo's own summaries, one for each test program.
+    pub(crate) fn count(&self, text: &str) {
+        let mut tests = self.tests.get();
+        for line in text.lines().filter(|line| line.starts_with("test result:")) {
+            tests.passed += number_before(line, "passed");
+            tests.failed += number_before(line, "failed");
+            tests.skipped += number_before(line, "ignored");
+        }
+        self.tests.set(tests);
+    }
+
+    pub(crate) fn tests(&self) -> Tests {
+        self.tests.get()
+    }
+
+    /// The debug program.
+    pub(crate) fn program(&self) -> PathBuf {
+        self.target.join("debug/clocksmith")
+    }
+
+    /// The program that runs in any guest, as packages have it.
+    pub(crate) fn static_program(&self) -> PathBuf {
+        // From the top: tests run in the directories of their crates.
+        let path = self.target.join("packages/x86_64/clocksmith");
+        std::path::absolute(&path).unwrap_or(path)
+    }
+
+    pub(crate) fn testbed(&self, arguments: &str) -> Call {
+        let program = self.target.join("debug/testbed").display().to_string();
+        call(&program).args("--cases testbed/cases").args(arguments)
+    }
+}
+
+fn number_before(line: &str, word: &str) -> u64 {
+    let words: Vec<&str> = line.split([' ', ';']).collect();
+    let at = words.iter().position(|found| *found == word);
+    at.and_then(|at| words.get(at.checked_sub(1)?)?.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn count_two_summaries_are_added() {
+        let context = Context::new(Path::new("/nonexistent"), None);
+        let line = "test result: ok. 3 passed; 1 failed; 2 ignored; 0 measured; 9 filtered out; finished in 0.1s\n";
+        context.count(&format!("test a ... ok\n{line}\n{line}"));
+        assert_eq!(context.tests(), Tests { passed: 6, failed: 2, skipped: 4 });
+    }
+
+    #[test]
+    fn part_after_a_failure_only_the_failed_one_is_repeated() {
+        let context = Context::new(Path::new("/nonexistent"), None);
+        let runs = Cell::new(0);
+        let step = |second: bool| {
+            context.part("first", || {
+                runs.set(runs.get() + 1);
+                Ok(())
+            })?;
+            context.part("second", || if second { Ok(()) } else { Err(Stop::fail("busy")) })
+        };
+        assert!(step(false).is_err());
+        assert!(step(true).is_ok());
+        assert_eq!(runs.get(), 1);
+        context.begin_step(false);
+        assert!(step(true).is_ok());
+        assert_eq!(runs.get(), 2);
+    }
+}

@@ -1,0 +1,72 @@
+//! `./test.sh --help`.
+
+use crate::plan::{CI_BUDGET, DEFAULT_BUDGET, TURNS};
+use crate::step::{Step, Tier};
+use crate::steps::STEPS;
+
+pub(crate) fn print() {
+    println!(
+        "Checks of this project.
+
+  ./test.sh               what needs no emulator, no root and, dependencies aside, no network: {} minutes at the most
+                          on two quiet processors from a clean clone, compiling included
+  ./test.sh all           everything but the steps by name
+  ./test.sh STEP...       these steps
+  ./test.sh ci [TURN]     what .ci/run runs, in {} minutes with its tools: the default tier, the short form of each
+                          step that has one, and one row of the turns below, which the commit decides
+  ./test.sh --needs steps|packages|targets|tools [all | ci [TURN] | STEP...]
+                          what such a run wants installed, one a line: for installers
+
+A step whose tool is not here is skipped, and named at the end with what brings the tool. Exit code: 0 all good, 1 a
+step failed, 2 wrong usage. A failing emulated step is run once more; what fails twice has failed. A step over its
+budget has failed, too: its time, less what other programs had of the processors, and in proportion to the speed of
+the machine.
+
+  STRICT=1                a skipped step is a failure, except where a network is missing
+  FUZZ_SECONDS=20         for each fuzz target; FUZZ_SEED=1 begins the same way each time
+  CLOCKSMITH_BENCH_MIB=64 size of the logs of the step speed
+  CLOCKSMITH_SOAK_MINUTES=30 for the step soak
+",
+        DEFAULT_BUDGET / 60,
+        CI_BUDGET / 60
+    );
+    println!(
+        "seconds: on two quiet processors, after what is shared; ci: its short form; E: boots guests\n"
+    );
+    println!("{:<20} {:>7} {:>4} {:>6}    needs", "step", "seconds", "ci", "budget");
+    for tier in [Tier::Default, Tier::All, Tier::Named, Tier::Shared] {
+        println!(
+            "\n{}",
+            match tier {
+                Tier::Default => "Tier default",
+                Tier::All => "Tier all, besides",
+                Tier::Named => "By name alone",
+                Tier::Shared => "Made when a step needs it",
+            }
+        );
+        for step in STEPS.iter().filter(|step| step.tier == tier) {
+            println!("  {}", line(step));
+            println!("      {}", step.what);
+        }
+    }
+    println!("\nTurns of continuous integration");
+    for (index, names) in TURNS.iter().enumerate() {
+        println!("  {}  {}", index + 1, names.join(", "));
+    }
+}
+
+fn line(step: &Step) -> String {
+    let short = step.short.map_or_else(String::new, |seconds| seconds.to_string());
+    let mut words: Vec<&str> = step.uses.iter().map(|used| used.name).collect();
+    words.extend(step.needs.iter().filter_map(|need| need.word()));
+    words.dedup();
+    let emulated = if step.emulated { "E" } else { " " };
+    let line = format!(
+        "{:<18} {:>7} {short:>4} {:>6}  {emulated} {}",
+        step.name,
+        step.seconds,
+        step.budget,
+        words.join(", ")
+    );
+    line.trim_end().to_owned()
+}

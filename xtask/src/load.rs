@@ -1,0 +1,170 @@
+//! How much of the machine a step had, so that its time can be held against its budget on a machine that is busy
+//! or slow.
+//!
+//! A budget is in seconds of two quiet processors like the ones that the seconds in the table were measured on. Three
+//! things are taken out of the time on the wall:
+//!
+//! - what other programs had of the processors (`/proc/stat`, with what a hypervisor stole, less the time of our own
+//!   children): with half of the processors a step may take twice its budget;
+//! - how much slower this machine is, by a loop that is timed at the start; one that is faster gets no smaller budget;
+//! - waiting for the archives of dependencies, which are fetched before the first step.
+//!
+//! Where others had more than half of the machine nothing is judged: then memory, caches and the disk decide, of which
+//! `/proc/stat` says nothing. The run says so.
+
+use std::fs;
+use std::hint::black_box;
+use std::thread::available_parallelism;
+use std::time::{Duration, Instant};
+
+/// Clock ticks a second in `/proc`, the same on every architecture of Linux in use.
+const TICKS: f64 = 100.0;
+/// What [`loop_time`] took on the machine of the table, in seconds.
+const REFERENCE: f64 = 0.0105;
+/// A slower machine gets no more than that many times the budget.
+const SLOWEST: f64 = 4.0;
+/// With less of the machine than this, a step over its budget is reported and is no failure.
+const JUDGED: f64 = 0.5;
+
+/// A moment at which processor time was read.
+pub(crate) struct Mark {
+    at: Instant,
+    busy: Option<f64>,
+    own: Option<f64>,
+}
+
+/// What passed since a mark.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spent {
+    /// On the wall.
+    pub(crate) wall: f64,
+    /// Processor time of this run's children that have ended.
+    pub(crate) cpu: f64,
+    /// Share of the machine that others left, 0 to 1.
+    pub(crate) share: f64,
+}
+
+/// What is said of a time over its budget.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Judgement {
+    Within,
+    Over,
+    /// Over, but the machine was too busy to say whose fault it is.
+    Unjudged,
+}
+
+impl Mark {
+    pub(crate) fn now() -> Mark {
+        Mark {
+            at: Instant::now(),
+            busy: fs::read_to_string("/proc/stat").ok().and_then(|text| busy(&text)),
+            own: fs::read_to_string("/proc/self/stat").ok().and_then(|text| own(&text)),
+        }
+    }
+
+    pub(crate) fn spent(&self) -> Spent {
+        let now = Mark::now();
+        let wall = now.at.duration_since(self.at).as_secs_f64();
+        let since =
+            |before: Option<f64>, after: Option<f64>| Some(((after? - before?) / TICKS).max(0.0));
+        let cpu = since(self.own, now.own).unwrap_or(0.0);
+        let processors = available_parallelism().map_or(1, usize::from) as f64;
+        let others = since(self.busy, now.busy).map_or(0.0, |busy| (busy - cpu).max(0.0));
+        let share = (1.0 - others / (processors * wall.max(0.001))).clamp(0.05, 1.0);
+        Spent { wall, cpu, share }
+    }
+}
+
+impl Spent {
+    /// What it would have taken on the quiet machine of the table. `slowness` is that of [`slowness`].
+    pub(crate) fn quiet(self, slowness: f64) -> f64 {
+        self.wall * self.share / slowness
+    }
+
+    pub(crate) fn judge(self, slowness: f64, budget: u64) -> Judgement {
+        if self.quiet(slowness) <= budget as f64 {
+            Judgement::Within
+        } else if self.share < JUDGED {
+            Judgement::Unjudged
+        } else {
+            Judgement::Over
+        }
+    }
+}
+
+/// How many times slower than the machine of the table this one is, from 1.
+pub(crate) fn slowness() -> f64 {
+    // The fastest of several short runs is one that was not interrupted.
+    let fastest = (0..15).map(|_| loop_time()).min().unwrap_or_default();
+    (fastest.as_secs_f64() / REFERENCE).clamp(1.0, SLOWEST)
+}
+
+fn loop_time() -> Duration {
+    let begun = Instant::now();
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    for _ in 0..1_000_000 {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+    }
+    black_box(state);
+    begun.elapsed()
+}
+
+/// Ticks in which the processors did something, of all programs, from `/proc/stat`.
+fn busy(text: &str) -> Option<f64> {
+    let numbers: Vec<f64> = text
+        .lines()
+        .next()?
+        .split_whitespace()
+        .skip(1)
+        .filter_map(|word| word.parse().ok())
+        .collect();
+    // user nice system idle iowait irq softirq steal; the guests' are in user.
+    let &[user, nice, system, _, _, irq, softirq, steal] = numbers.get(..8)? else { return None };
+    Some(user + nice + system + irq + softirq + steal)
+}
+
+/// Ticks of this process and its children, from `/proc/self/stat`.
+fn own(text: &str) -> Option<f64> {
+    // After the name, which may have spaces: utime, stime, cutime and cstime are fields 14 to 17.
+    let numbers = text.rsplit_once(')')?.1.split_whitespace().skip(11).take(4);
+    Some(numbers.filter_map(|word| word.parse::<f64>().ok()).sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spent(wall: f64, share: f64) -> Spent {
+        Spent { wall, cpu: 0.0, share }
+    }
+
+    #[test]
+    fn judge_quiet_machine_the_wall_decides() {
+        assert_eq!(spent(10.0, 1.0).judge(1.0, 10), Judgement::Within);
+        assert_eq!(spent(11.0, 1.0).judge(1.0, 10), Judgement::Over);
+    }
+
+    #[test]
+    fn judge_busy_machine_gets_more_time() {
+        assert_eq!(spent(15.0, 0.6).judge(1.0, 10), Judgement::Within);
+        assert_eq!(spent(30.0, 0.6).judge(1.0, 10), Judgement::Over);
+        assert_eq!(spent(90.0, 0.3).judge(1.0, 10), Judgement::Unjudged);
+    }
+
+    #[test]
+    fn judge_slow_machine_gets_more_time() {
+        assert_eq!(spent(19.0, 1.0).judge(2.0, 10), Judgement::Within);
+    }
+
+    #[test]
+    fn busy_and_own_read_the_kernels_files() {
+        let text = "cpu  100 1 20 9000 7 2 3 4 50 0\ncpu0 1 2 3 4 5 6 7 8 9 0\n";
+        assert_eq!(busy(text), Some(130.0));
+        assert_eq!(busy("cpu 1 2 3"), None);
+        let text = "42 (a b) c) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n";
+        // Fields count from the process id, so that the state is the third.
+        assert_eq!(own(text), Some(11.0 + 12.0 + 13.0 + 14.0));
+    }
+}

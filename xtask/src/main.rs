@@ -1,0 +1,50 @@
+//! The project's checks: `./test.sh` and `.ci/run` call `xtask test`.
+//!
+//! [`steps`] is the table: each step with its tier, what it needs, how long it takes and its budget. [`plan`] chooses
+//! steps from the command line, [`runner`] runs them, [`load`] says how much of the machine they had.
+
+mod call;
+mod context;
+mod help;
+mod load;
+mod needs;
+mod plan;
+mod runner;
+mod step;
+mod steps;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Wrong usage, as everywhere in this project.
+const USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    // Cargo's alias works in every directory; steps are relative to the top.
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    if let Err(error) = std::env::set_current_dir(&top) {
+        eprintln!("xtask: going to {}: {error}", top.display());
+        return ExitCode::from(USAGE);
+    }
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let Some(("test", words)) = words.split_first().map(|(verb, rest)| (verb.as_str(), rest))
+    else {
+        eprintln!("xtask: the only verb is `test`; see ./test.sh --help");
+        return ExitCode::from(USAGE);
+    };
+    match plan::parse(words) {
+        Ok(plan::Wish::Help) => {
+            help::print();
+            ExitCode::SUCCESS
+        }
+        Ok(plan::Wish::Needs(kind, plan)) => {
+            needs::print(kind, &plan.all());
+            ExitCode::SUCCESS
+        }
+        Ok(plan::Wish::Run(plan)) => runner::run(&plan),
+        Err(why) => {
+            eprintln!("test.sh: {why}");
+            ExitCode::from(USAGE)
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! What steps need, whether it is here, and how to get it.
+
+use crate::step::Step;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Something that a step cannot do without, or does less without.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Need {
+    /// A command, in a Debian package.
+    Tool(&'static str, &'static str),
+    /// A Debian package whose absence the step notices itself.
+    Package(&'static str),
+    /// A command that is a component of the toolchain.
+    Component(&'static str, &'static str),
+    /// A subcommand of cargo, in a crate of that version.
+    Cargo(&'static str, &'static str),
+    /// mdBook, of that version.
+    MdBook(&'static str),
+    /// A target of the compiler. The step notices itself that it is missing, and does the rest.
+    Target(&'static str),
+    /// A nightly compiler with Miri and the sources of the standard library.
+    Nightly,
+    /// Python 3.11 or later.
+    Python,
+    /// Tools in Python, which the step looks for itself.
+    PythonTools,
+    /// ignition-validate, which the step looks for itself.
+    Ignition,
+    /// Root, or `sudo -n` with `STRICT=1`, for a part that the step names.
+    Root,
+    /// An archive of Debian packages, or of Python packages.
+    Network,
+}
+
+/// What `--needs` lists.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Kind {
+    Steps,
+    Packages,
+    Targets,
+    Tools,
+}
+
+pub(crate) const QEMU: Need = Need::Tool("qemu-system-x86_64", "qemu-system-x86");
+pub(crate) const CC: Need = Need::Tool("cc", "gcc");
+/// An archive of C programs for guests.
+pub(crate) const LIBC: Need = Need::Package("libc6-dev");
+pub(crate) const MUSL: Need = Need::Target("x86_64-unknown-linux-musl");
+
+impl Need {
+    /// Why a step cannot run, with the command that brings what is missing.
+    pub(crate) fn missing(self) -> Option<String> {
+        let absent = |is_here: bool, why: String| if is_here { None } else { Some(why) };
+        match self {
+            Need::Tool(command, package) => {
+                absent(is_command(command), format!("no {command}: apt-get install {package}"))
+            }
+            Need::Component(command, component) => absent(
+                succeeds(&[command, "--version"]),
+                format!("no {component}: rustup component add {component}"),
+            ),
+            Need::Cargo(name, version) => absent(
+                succeeds(&["cargo", name, "--version"]),
+                format!("no cargo-{name}: cargo install --locked cargo-{name} --version {version}"),
+            ),
+            Need::MdBook(version) => absent(
+                is_command("mdbook"),
+                format!(
+                    "no mdbook: cargo install --locked mdbook --version {version} --no-default-features"
+                ),
+            ),
+            Need::Nightly => absent(
+                succeeds(&["cargo", "+nightly", "miri", "--version"]),
+                "no nightly with Miri: rustup toolchain install nightly -c miri,rust-src"
+                    .to_owned(),
+            ),
+            Need::Python => absent(
+                succeeds(&["python3", "-c", "import tomllib"]),
+                "no Python 3.11: apt-get install python3".to_owned(),
+            ),
+            Need::Package(_)
+            | Need::Target(_)
+            | Need::PythonTools
+            | Need::Ignition
+            | Need::Root
+            | Need::Network => None,
+        }
+    }
+
+    /// Its word in `--help`.
+    pub(crate) fn word(self) -> Option<&'static str> {
+        match self {
+            Need::Tool(command, _) => Some(command),
+            Need::Component(_, component) => Some(component),
+            Need::Package(_) => None,
+            Need::Cargo("deny", _) => Some("cargo-deny"),
+            Need::Cargo("fuzz", _) => Some("cargo-fuzz"),
+            Need::Cargo(name, _) => Some(name),
+            Need::MdBook(_) => Some("mdbook"),
+            Need::Target(triple) => Some(triple),
+            Need::Nightly => Some("nightly with Miri"),
+            Need::Python => Some("Python 3.11"),
+            Need::PythonTools => Some("ansible, kubernetes-validate"),
+            Need::Ignition => Some("ignition-validate"),
+            Need::Root => Some("root"),
+            Need::Network => Some("network"),
+        }
+    }
+
+    /// What an installer is told: a kind, and a line for it.
+    fn line(self) -> Option<(Kind, String)> {
+        match self {
+            Need::Tool(_, package) | Need::Package(package) => {
+                Some((Kind::Packages, package.to_owned()))
+            }
+            Need::Target(triple) => Some((Kind::Targets, triple.to_owned())),
+            Need::Cargo(name, version) => Some((Kind::Tools, format!("cargo-{name} {version}"))),
+            Need::MdBook(version) => Some((Kind::Tools, format!("mdbook {version}"))),
+            Need::Component(_, component) => Some((Kind::Tools, format!("component {component}"))),
+            Need::Nightly => Some((Kind::Tools, "nightly".to_owned())),
+            Need::PythonTools => Some((Kind::Tools, "python-tools".to_owned())),
+            Need::Ignition => Some((Kind::Tools, "ignition-validate".to_owned())),
+            Need::Python => Some((Kind::Packages, "python3".to_owned())),
+            Need::Root | Need::Network => None,
+        }
+    }
+}
+
+/// All needs of a step, with those of what it uses.
+pub(crate) fn of(step: &Step) -> Vec<Need> {
+    let mut needs = step.needs.to_vec();
+    for used in step.uses {
+        needs.extend(of(used));
+    }
+    needs
+}
+
+/// Prints what these steps need, for an installer: one thing a line.
+pub(crate) fn print(kind: Kind, steps: &[&Step]) {
+    if kind == Kind::Steps {
+        for step in steps {
+            println!("{}", step.name);
+        }
+        return;
+    }
+    let lines: BTreeSet<String> = steps
+        .iter()
+        .flat_map(|step| of(step))
+        .filter_map(Need::line)
+        .filter(|(found, _)| *found == kind)
+        .map(|(_, line)| line)
+        .collect();
+    for line in lines {
+        // A package name may be several.
+        for word in
+            if kind == Kind::Packages { line.split(' ').collect() } else { vec![line.as_str()] }
+        {
+            println!("{word}");
+        }
+    }
+}
+
+/// Whether there is such a command, also among those for administrators.
+pub(crate) fn is_command(name: &str) -> bool {
+    let path = std::env::var("PATH").unwrap_or_default();
+    path.split(':').any(|directory| Path::new(directory).join(name).is_file())
+}
+
+fn succeeds(words: &[&str]) -> bool {
+    let Some((program, arguments)) = words.split_first() else { return false };
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// The compiler's installed targets; none without rustup.
+pub(crate) fn targets() -> Vec<String> {
+    let listed = Command::new("rustup").args(["target", "list", "--installed"]).output();
+    let text = listed
+        .map(|listed| String::from_utf8_lossy(&listed.stdout).into_owned())
+        .unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+pub(crate) fn is_root() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    status
+        .lines()
+        .any(|line| line.starts_with("Uid:") && line.split_whitespace().nth(2) == Some("0"))
+}

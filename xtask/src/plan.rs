@@ -1,0 +1,233 @@
+//! Which steps a command line wants.
+
+use crate::needs::Kind;
+use crate::step::{Step, Tier};
+use crate::steps::STEPS;
+use std::process::Command;
+
+/// Seconds that the default tier may take, compiling included.
+pub(crate) const DEFAULT_BUDGET: u64 = 8 * 60;
+/// Seconds that continuous integration may take, tools included.
+pub(crate) const CI_BUDGET: u64 = 45 * 60;
+/// No step of the turn begins later than that, in seconds.
+pub(crate) const CI_LAST_BEGIN: u64 = 35 * 60;
+/// What runs then is ended.
+pub(crate) const CI_END: u64 = 49 * 60;
+
+/// Steps of which continuous integration runs one row each time, whole.
+pub(crate) const TURNS: &[&[&str]] = &[
+    &["packages"],
+    &["fleet"],
+    &["boots", "vm"],
+    &["fix", "disk"],
+    &["miri", "tsan", "book-html"],
+    &["fuzz", "scenarios"],
+    &["formats", "watch", "who"],
+    &["msrv", "speed", "actions"],
+];
+
+/// What is wanted.
+#[derive(Debug)]
+pub(crate) enum Wish {
+    Help,
+    /// What an installer has to bring for a run.
+    Needs(Kind, Plan),
+    Run(Plan),
+}
+
+/// A run.
+#[derive(Debug, Default)]
+pub(crate) struct Plan {
+    /// In order, with whether the short form is meant.
+    pub(crate) steps: Vec<(&'static Step, bool)>,
+    /// Run at the end, whole, if there is time.
+    pub(crate) turn: Vec<&'static Step>,
+    /// For continuous integration: which turn it is and why.
+    pub(crate) turn_said: Option<String>,
+    /// Seconds for everything.
+    pub(crate) budget: Option<u64>,
+}
+
+impl Plan {
+    pub(crate) fn all(&self) -> Vec<&'static Step> {
+        self.steps.iter().map(|(step, _)| *step).chain(self.turn.iter().copied()).collect()
+    }
+}
+
+impl std::fmt::Debug for Step {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(self.name)
+    }
+}
+
+/// Reads the words after `./test.sh`.
+pub(crate) fn parse(words: &[String]) -> Result<Wish, String> {
+    let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
+    if words.iter().any(|word| matches!(*word, "--help" | "-h" | "help")) {
+        return Ok(Wish::Help);
+    }
+    let mut kind = None;
+    if words.first() == Some(&"--needs") {
+        kind = Some(match words.get(1).copied() {
+            Some("steps") => Kind::Steps,
+            Some("packages") => Kind::Packages,
+            Some("targets") => Kind::Targets,
+            Some("tools") => Kind::Tools,
+            _ => {
+                return Err(
+                    "--needs wants steps, packages, targets or tools; see ./test.sh --help"
+                        .to_owned(),
+                );
+            }
+        });
+        words.drain(..2);
+    }
+    let plan = plan(&words)?;
+    Ok(kind
+        .map_or_else(|| Wish::Run(Plan::default()), |kind| Wish::Needs(kind, Plan::default()))
+        .with(plan))
+}
+
+impl Wish {
+    fn with(self, plan: Plan) -> Wish {
+        match self {
+            Wish::Needs(kind, _) => Wish::Needs(kind, plan),
+            _ => Wish::Run(plan),
+        }
+    }
+}
+
+fn plan(words: &[&str]) -> Result<Plan, String> {
+    let of = |tiers: &[Tier]| -> Vec<(&'static Step, bool)> {
+        STEPS.iter().filter(|step| tiers.contains(&step.tier)).map(|step| (*step, false)).collect()
+    };
+    match words {
+        [] => Ok(Plan {
+            steps: of(&[Tier::Default]),
+            budget: Some(DEFAULT_BUDGET),
+            ..Plan::default()
+        }),
+        ["all"] => Ok(Plan { steps: of(&[Tier::Default, Tier::All]), ..Plan::default() }),
+        ["ci" | "--ci"] => Ok(ci(&head()?)),
+        ["ci" | "--ci", turn] => {
+            let number = turn.parse().ok().filter(|number| (1..=TURNS.len()).contains(number));
+            number.map(|number| turn_of(number - 1, "asked for")).ok_or_else(|| {
+                format!("ci {turn}: the turns are 1 to {}; see ./test.sh --help", TURNS.len())
+            })
+        }
+        names => {
+            let steps: Result<Vec<_>, String> =
+                names.iter().map(|name| find(name).map(|step| (step, false))).collect();
+            Ok(Plan { steps: steps?, ..Plan::default() })
+        }
+    }
+}
+
+pub(crate) fn find(name: &str) -> Result<&'static Step, String> {
+    STEPS.iter().find(|step| step.name == name && step.tier != Tier::Shared).copied().ok_or_else(
+        || {
+            let all: Vec<&str> = STEPS
+                .iter()
+                .filter(|step| step.tier != Tier::Shared)
+                .map(|step| step.name)
+                .collect();
+            format!("no step {name}; there are: all, ci, {}", all.join(", "))
+        },
+    )
+}
+
+/// The commit decides whose turn it is, so that it is the same wherever the commit is tested.
+fn ci(commit: &str) -> Plan {
+    let number =
+        commit.get(..8).and_then(|digits| usize::from_str_radix(digits, 16).ok()).unwrap_or(0);
+    turn_of(number % TURNS.len(), &format!("by the commit {}", commit.get(..12).unwrap_or(commit)))
+}
+
+fn turn_of(turn: usize, why: &str) -> Plan {
+    let mut steps: Vec<(&'static Step, bool)> = Vec::new();
+    for step in STEPS {
+        if step.tier == Tier::Default {
+            steps.push((*step, false));
+        } else if let Some(short) = step.short {
+            // Some are short as they are.
+            steps.push((*step, short < step.seconds));
+        }
+    }
+    let names = TURNS.get(turn).copied().unwrap_or_default();
+    let turn_said = format!("turn {} of {}, {why}: {}", turn + 1, TURNS.len(), names.join(", "));
+    let turn = names.iter().filter_map(|name| find(name).ok()).collect();
+    Plan { steps, turn, turn_said: Some(turn_said), budget: Some(CI_BUDGET) }
+}
+
+fn head() -> Result<String, String> {
+    let asked = Command::new("git").args(["rev-parse", "HEAD"]).output();
+    let text = asked.map_err(|error| format!("ci: git rev-parse HEAD: {error}"))?.stdout;
+    let text = String::from_utf8_lossy(&text).trim().to_owned();
+    if text.is_empty() {
+        Err("ci: no commit here; name a turn: ./test.sh ci 1".to_owned())
+    } else {
+        Ok(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn names(words: &[&str]) -> Vec<&'static str> {
+        plan(words).unwrap().all().iter().map(|step| step.name).collect()
+    }
+
+    #[test]
+    fn plan_without_words_is_the_default_tier() {
+        let names = names(&[]);
+        assert!(names.contains(&"test") && names.contains(&"fmt"));
+        for name in names {
+            let step = find(name).unwrap();
+            assert!(!step.emulated, "{name} boots guests");
+        }
+    }
+
+    #[test]
+    fn plan_all_has_every_step_but_those_by_name() {
+        let all: BTreeSet<&str> = names(&["all"]).into_iter().collect();
+        for step in STEPS {
+            let wanted = matches!(step.tier, Tier::Default | Tier::All);
+            assert_eq!(all.contains(step.name), wanted, "{}", step.name);
+        }
+    }
+
+    #[test]
+    fn plan_by_name_keeps_the_order_and_refuses_others() {
+        assert_eq!(names(&["doc", "fmt"]), ["doc", "fmt"]);
+        assert!(plan(&["nonsense"]).unwrap_err().contains("nonsense"));
+        assert!(plan(&["static-program"]).is_err());
+        assert!(plan(&["ci", "99"]).is_err());
+    }
+
+    #[test]
+    fn ci_every_step_of_all_is_in_each_run_or_in_a_turn() {
+        let runs: Vec<Plan> = (0..TURNS.len()).map(|turn| turn_of(turn, "")).collect();
+        for step in STEPS.iter().filter(|step| matches!(step.tier, Tier::Default | Tier::All)) {
+            let whole = |plan: &Plan| {
+                plan.turn.iter().any(|found| found.name == step.name)
+                    || plan.steps.iter().any(|(found, short)| found.name == step.name && !short)
+            };
+            assert!(runs.iter().any(whole), "{} is in no run", step.name);
+            if step.emulated {
+                assert!(step.short.is_some(), "{} has no short form for each run", step.name);
+            }
+        }
+        for name in TURNS.iter().copied().flatten() {
+            assert!(find(name).is_ok(), "{name} is no step");
+        }
+    }
+
+    #[test]
+    fn ci_the_commit_decides_the_turn() {
+        let turn = |commit: &str| ci(commit).turn.first().map(|step| step.name);
+        assert_eq!(turn("00000000aa"), turn("00000008bb"));
+        assert_ne!(turn("00000000aa"), turn("00000001aa"));
+    }
+}

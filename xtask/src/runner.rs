@@ -1,0 +1,249 @@
+//! Runs steps: skips, second tries, budgets, and the counts at the end.
+
+use crate::context::Context;
+use crate::load::{Judgement, Mark, slowness};
+use crate::plan::{CI_END, CI_LAST_BEGIN, Plan};
+use crate::step::{Done, Step, Stop};
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// What is said at the end.
+#[derive(Default)]
+struct Report {
+    ok: usize,
+    failed: Vec<String>,
+    skipped: Vec<String>,
+    not_run: Vec<String>,
+    slow: Vec<String>,
+}
+
+struct Runner {
+    context: Context,
+    report: Report,
+    /// What is shared by steps, and how making it ended.
+    made: BTreeMap<&'static str, Done>,
+    slowness: f64,
+    strict: bool,
+}
+
+/// Runs all steps of a plan, and says how they ended.
+pub(crate) fn run(plan: &Plan) -> ExitCode {
+    let begun = begun();
+    let dir = std::env::temp_dir().join(format!("clocksmith-test-{}", std::process::id()));
+    if let Err(error) = std::fs::create_dir_all(&dir) {
+        eprintln!("test.sh: making {}: {error}", dir.display());
+        return ExitCode::FAILURE;
+    }
+    let end = plan.turn_said.as_ref().map(|_| begun + Duration::from_secs(CI_END));
+    let mut runner = Runner {
+        context: Context::new(&dir, end),
+        report: Report::default(),
+        made: BTreeMap::new(),
+        slowness: slowness(),
+        strict: std::env::var_os("STRICT").is_some_and(|value| !value.is_empty()),
+    };
+    if runner.slowness > 1.05 {
+        println!("budgets times {:.1}: this machine is so much slower", runner.slowness);
+    }
+    if let Some(said) = &plan.turn_said {
+        println!("{said}");
+    }
+    runner.fetch();
+    let mark = Mark::now();
+    for (step, short) in &plan.steps {
+        runner.step(step, *short);
+    }
+    for step in &plan.turn {
+        let elapsed = begun.elapsed().as_secs();
+        if elapsed > CI_LAST_BEGIN {
+            let reason = format!(
+                "{}: {elapsed} s are over, and it would begin before {CI_LAST_BEGIN} s",
+                step.name
+            );
+            println!("\n== {}: not run", step.name);
+            runner.report.not_run.push(reason);
+        } else {
+            runner.step(step, false);
+        }
+    }
+    if let Some(budget) = plan.budget {
+        runner.total(&mark, begun, budget, plan.turn_said.is_some());
+    }
+    let _ = std::fs::remove_dir_all(&dir);
+    runner.finish(begun)
+}
+
+/// When the run began; continuous integration says it, because tools are part of its time.
+fn begun() -> Instant {
+    let now = Instant::now();
+    let before = std::env::var("CLOCKSMITH_TEST_ELAPSED").ok().and_then(|text| text.parse().ok());
+    now.checked_sub(Duration::from_secs(before.unwrap_or(0))).unwrap_or(now)
+}
+
+impl Runner {
+    /// Dependencies, so that no step's time depends on the network.
+    fn fetch(&self) {
+        let begun = Instant::now();
+        let fetched = crate::call::call("cargo fetch --locked --quiet").answer(&self.context);
+        if let Ok(true) = fetched.map(|answer| answer.good()) {
+            println!("dependencies: {} s", begun.elapsed().as_secs());
+        } else {
+            println!("dependencies: cargo could not fetch all of them; trying with what is here");
+        }
+    }
+
+    fn step(&mut self, step: &'static Step, short: bool) {
+        let done = self.ready(step).and_then(|()| {
+            let form = if short { ", short form" } else { "" };
+            println!("\n== {}{form}: {}", step.name, step.what);
+            let seconds = if short { step.short.unwrap_or(step.seconds) } else { step.seconds };
+            // A short form has the same share of slack.
+            let budget = (seconds * step.budget).div_ceil(step.seconds.max(1));
+            self.timed(step, short, budget)
+        });
+        self.note(step, done);
+    }
+
+    /// Whether what it needs is here, and makes what it shares with others.
+    fn ready(&mut self, step: &'static Step) -> Done {
+        if let Some(reason) = step.needs.iter().find_map(|need| need.missing()) {
+            return Err(Stop::skip(reason));
+        }
+        for used in step.uses {
+            let done = match self.made.get(used.name) {
+                Some(done) => done.clone(),
+                None => {
+                    let done = self.ready(used).and_then(|()| {
+                        println!("\n== {} (shared): {}", used.name, used.what);
+                        self.timed(used, false, used.budget)
+                    });
+                    self.made.insert(used.name, done.clone());
+                    done
+                }
+            };
+            done.map_err(|stop| match stop {
+                Stop::Fail(why) => Stop::Fail(format!("{} failed: {why}", used.name)),
+                skip => skip,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Runs it, an emulated one once more if it fails, and holds its time against the budget.
+    fn timed(&mut self, step: &'static Step, short: bool, budget: u64) -> Done {
+        self.context.begin_step(short);
+        let mut mark = Mark::now();
+        let mut done = (step.run)(&self.context);
+        if let (true, Err(Stop::Fail(why))) = (step.emulated, &done) {
+            println!(
+                "== {}: once more, because an emulator on a busy host may fail: {why}",
+                step.name
+            );
+            mark = Mark::now();
+            done = (step.run)(&self.context);
+        }
+        let spent = mark.spent();
+        let quiet = spent.quiet(self.slowness);
+        let budget = budget + self.context.asked.get();
+        let time = format!(
+            "{:.0} s ({:.0} s of processors; {quiet:.0} s if quiet, of {budget} s)",
+            spent.wall, spent.cpu
+        );
+        println!("-- {}: {time}", step.name);
+        match spent.judge(self.slowness, budget) {
+            Judgement::Within => done,
+            Judgement::Unjudged => {
+                let share = spent.share * 100.0;
+                self.report.slow.push(format!(
+                    "{}: {time}; not judged, because others left {share:.0} % of the machine",
+                    step.name
+                ));
+                done
+            }
+            Judgement::Over => {
+                done.and_then(|()| Err(Stop::fail(format!("over its budget: {time}"))))
+            }
+        }
+    }
+
+    fn note(&mut self, step: &Step, done: Done) {
+        match done {
+            Ok(()) => {
+                println!("== {}: ok", step.name);
+                self.report.ok += 1;
+            }
+            Err(Stop::Skip { reason, network }) if network || !self.strict => {
+                println!("== {}: skipped ({reason})", step.name);
+                self.report.skipped.push(format!("{}: {reason}", step.name));
+            }
+            Err(Stop::Skip { reason, .. }) => {
+                println!(
+                    "== {}: FAILED, because STRICT allows no skipped step ({reason})",
+                    step.name
+                );
+                self.report.failed.push(format!("{}: skipped ({reason})", step.name));
+            }
+            Err(Stop::Fail(why)) => {
+                println!("== {}: FAILED ({why})", step.name);
+                self.report.failed.push(format!("{}: {why}", step.name));
+            }
+        }
+    }
+
+    /// Holds the whole run against its budget.
+    fn total(&mut self, mark: &Mark, begun: Instant, budget: u64, ci: bool) {
+        let spent = mark.spent();
+        // Tools count for continuous integration, on the wall.
+        let tools = if ci { begun.elapsed().as_secs_f64() - spent.wall } else { 0.0 };
+        let quiet = spent.quiet(self.slowness) + tools;
+        println!(
+            "\n== all: {:.0} s ({:.0} s of processors; {quiet:.0} s if quiet, of {budget} s)",
+            spent.wall + tools,
+            spent.cpu
+        );
+        match spent.judge(self.slowness, budget.saturating_sub(tools as u64)) {
+            Judgement::Within => {}
+            Judgement::Over => {
+                self.report.failed.push(format!("all: over the budget of {budget} s"))
+            }
+            Judgement::Unjudged => {
+                let share = spent.share * 100.0;
+                self.report.slow.push(format!(
+                    "all: {quiet:.0} s of {budget} s; not judged, because others left {share:.0} % of the machine"
+                ));
+            }
+        }
+    }
+
+    fn finish(&self, begun: Instant) -> ExitCode {
+        let Report { ok, failed, skipped, not_run, slow } = &self.report;
+        println!();
+        for (word, lines) in [
+            ("over its budget", slow),
+            ("not run", not_run),
+            ("skipped", skipped),
+            ("failed", failed),
+        ] {
+            for line in lines {
+                println!("{word}: {line}");
+            }
+        }
+        let left =
+            if not_run.is_empty() { String::new() } else { format!(", {} not run", not_run.len()) };
+        println!(
+            "steps: {ok} ok, {} failed, {} skipped{left}, {} s",
+            failed.len(),
+            skipped.len(),
+            begun.elapsed().as_secs()
+        );
+        let tests = self.context.tests();
+        if tests != crate::context::Tests::default() {
+            println!(
+                "tests: {} passed, {} failed, {} skipped",
+                tests.passed, tests.failed, tests.skipped
+            );
+        }
+        if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    }
+}

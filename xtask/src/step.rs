@@ -1,0 +1,66 @@
+//! What a step is.
+
+use crate::context::Context;
+use crate::needs::Need;
+
+/// Which runs have a step.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Tier {
+    /// `./test.sh`: no emulator, no root, and no network but for dependencies.
+    Default,
+    /// `./test.sh all`.
+    All,
+    /// Only when it is named: figures to read, or too long for any whole run.
+    Named,
+    /// Made when a step needs it, once a run.
+    Shared,
+}
+
+/// A check, or something that several checks need.
+pub(crate) struct Step {
+    pub(crate) name: &'static str,
+    /// One line for `--help`.
+    pub(crate) what: &'static str,
+    pub(crate) tier: Tier,
+    /// An emulator decides how it ends, so a failure is tried once more.
+    pub(crate) emulated: bool,
+    /// What it takes on two quiet processors, in seconds, after what it shares with others.
+    pub(crate) seconds: u64,
+    /// What it may take there, in seconds; see [`crate::load`].
+    pub(crate) budget: u64,
+    /// Seconds of the short form, which every run of continuous integration has; none: there is no short form.
+    pub(crate) short: Option<u64>,
+    /// Without these it is skipped.
+    pub(crate) needs: &'static [Need],
+    /// Made before it.
+    pub(crate) uses: &'static [&'static Step],
+    pub(crate) run: fn(&Context) -> Done,
+}
+
+/// How a step ended.
+pub(crate) type Done = Result<(), Stop>;
+
+/// Why a step did not end well.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum Stop {
+    /// Something that it needs is not here. `network`: because the network is missing, which `STRICT=1` forgives.
+    Skip {
+        reason: String,
+        network: bool,
+    },
+    Fail(String),
+}
+
+impl Stop {
+    pub(crate) fn skip(reason: impl Into<String>) -> Stop {
+        Stop::Skip { reason: reason.into(), network: false }
+    }
+
+    pub(crate) fn no_network(reason: impl Into<String>) -> Stop {
+        Stop::Skip { reason: reason.into(), network: true }
+    }
+
+    pub(crate) fn fail(why: impl Into<String>) -> Stop {
+        Stop::Fail(why.into())
+    }
+}

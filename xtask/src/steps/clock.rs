@@ -1,0 +1,130 @@
+//! The library's clock, by what a plain test program cannot see: every order of its locks, other machines, undefined
+//! behaviour, data races.
+
+use crate::call::call;
+use crate::context::Context;
+use crate::needs::{Need, is_command, targets};
+use crate::step::{Done, Step, Stop, Tier};
+
+const I686: &str = "i686-unknown-linux-musl";
+const AARCH64: &str = "aarch64-unknown-linux-musl";
+/// Where it only has to build: without support, or without a way to run it here.
+const CHECKED: [&str; 5] = [
+    "riscv64gc-unknown-linux-gnu",
+    "s390x-unknown-linux-gnu",
+    "powerpc64le-unknown-linux-gnu",
+    "x86_64-pc-windows-gnu",
+    "aarch64-apple-darwin",
+];
+
+pub(crate) static CLOCK: Step = Step {
+    name: "clock",
+    what: "every order of the clock's locks (loom); 32-bit x86, aarch64, targets without support",
+    tier: Tier::Default,
+    emulated: false,
+    seconds: 60,
+    budget: 180,
+    short: None,
+    needs: &[
+        Need::Target(I686),
+        Need::Target(AARCH64),
+        Need::Target(CHECKED[0]),
+        Need::Target(CHECKED[1]),
+        Need::Target(CHECKED[2]),
+        Need::Target(CHECKED[3]),
+        Need::Target(CHECKED[4]),
+        Need::Package("qemu-user-static"),
+    ],
+    uses: &[],
+    run: clock,
+};
+
+fn clock(context: &Context) -> Done {
+    call("cargo test --locked --release -p clocksmith -p clocksmith-vdso --lib --target-dir")
+        .arg(context.target.join("loom"))
+        .arg("model")
+        .env("RUSTFLAGS", "--cfg loom")
+        .run(context)?;
+
+    let installed = targets();
+    let has = |target: &str| installed.iter().any(|found| found == target);
+    let mut missing = Vec::new();
+    if has(I686) {
+        call("cargo test --locked -p clocksmith --target").arg(I686).run(context)?;
+    } else {
+        missing.push(I686);
+    }
+    if has(AARCH64) && is_command("qemu-aarch64-static") {
+        call("cargo test --locked -p clocksmith --lib --test hostile --target")
+            .arg(AARCH64)
+            .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER", "rust-lld")
+            .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUNNER", "qemu-aarch64-static")
+            .env("CLOCKSMITH_TEST_RUNNER", "qemu-aarch64-static")
+            .run(context)?;
+    } else {
+        missing.push("aarch64-unknown-linux-musl or qemu-user-static");
+    }
+    for target in CHECKED {
+        if has(target) {
+            call("cargo check --locked -p clocksmith --all-features --target")
+                .arg(target)
+                .run(context)?;
+        } else {
+            missing.push(target);
+        }
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(Stop::no_network(format!(
+        "the locks are right; not there: {} (rustup target add)",
+        missing.join(", ")
+    )))
+}
+
+pub(crate) static MIRI: Step = Step {
+    name: "miri",
+    what: "no undefined behaviour in the clock and in the published lines of `run` (Miri)",
+    tier: Tier::All,
+    emulated: false,
+    seconds: 120,
+    budget: 400,
+    short: None,
+    needs: &[Need::Nightly],
+    uses: &[],
+    run: |context| {
+        let miri = || {
+            call("cargo +nightly miri test --locked --lib --target-dir")
+                .arg(context.target.join("miri"))
+        };
+        miri()
+            .args("-p clocksmith")
+            .env("PROPTEST_CASES", "4")
+            .env("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-permissive-provenance")
+            .run(context)?;
+        miri()
+            .args("-p clocksmith-vdso timeline::tests::a_child")
+            .env("PROPTEST_CASES", "2")
+            .env("MIRIFLAGS", "-Zmiri-disable-isolation")
+            .run(context)
+    },
+};
+
+pub(crate) static TSAN: Step = Step {
+    name: "tsan",
+    what: "no data race in the clock (ThreadSanitizer)",
+    tier: Tier::All,
+    emulated: false,
+    seconds: 90,
+    budget: 300,
+    short: None,
+    needs: &[Need::Nightly],
+    uses: &[],
+    run: |context| {
+        call("cargo +nightly test --locked -Zbuild-std --target x86_64-unknown-linux-gnu --target-dir")
+            .arg(context.target.join("tsan"))
+            .args("-p clocksmith --test hostile -- sources_change ordered_reads every_source")
+            .env("RUSTFLAGS", "-Zsanitizer=thread")
+            .run(context)
+    },
+};

@@ -1,0 +1,54 @@
+//! Dependencies: licences, sources, duplicates, known vulnerabilities.
+
+use crate::call::call;
+use crate::needs::Need;
+use crate::step::{Step, Stop, Tier};
+
+const DENY: Need = Need::Cargo("deny", "0.20.2");
+
+pub(crate) static LICENCES: Step = Step {
+    name: "licences",
+    what: "licences and sources of all dependencies are allowed",
+    tier: Tier::Default,
+    emulated: false,
+    seconds: 5,
+    budget: 60,
+    short: None,
+    needs: &[DENY],
+    uses: &[],
+    run: |context| {
+        call("cargo deny --locked check licenses bans sources").run(context)?;
+        for manifest in ["python/Cargo.toml", "fleet/Cargo.toml"] {
+            call("cargo deny --locked --manifest-path")
+                .arg(manifest)
+                .args("--config deny.toml check licenses bans sources")
+                .run(context)?;
+        }
+        Ok(())
+    },
+};
+
+/// The database is a git repository, which not every network reaches.
+pub(crate) static ADVISORIES: Step = Step {
+    name: "advisories",
+    what: "no dependency has a known vulnerability",
+    tier: Tier::All,
+    emulated: false,
+    seconds: 10,
+    budget: 130,
+    // In every run.
+    short: Some(10),
+    needs: &[DENY, Need::Network],
+    uses: &[],
+    run: |context| {
+        let answer = call("cargo deny --locked check advisories").limit(120).answer(context)?;
+        let unreachable = ["failed to fetch", "failed to load", "failed to open"]
+            .iter()
+            .any(|start| answer.text.contains(&format!("{start} advisory database")))
+            || answer.text.contains("failed to clone");
+        if answer.code == Some(124) || unreachable {
+            return Err(Stop::no_network("advisories: not checked (database unreachable)"));
+        }
+        if answer.good() { Ok(()) } else { Err(Stop::fail("a dependency has an advisory")) }
+    },
+};

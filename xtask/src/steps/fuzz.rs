@@ -1,0 +1,62 @@
+//! Fuzzing of everything that reads foreign input.
+
+use crate::call::call;
+use crate::context::Context;
+use crate::needs::Need;
+use crate::step::{Done, Step, Stop, Tier};
+use std::path::Path;
+
+/// For each target, unless FUZZ_SECONDS says otherwise.
+const SECONDS: u64 = 20;
+
+pub(crate) static FUZZ: Step = Step {
+    name: "fuzz",
+    what: "each fuzz target for FUZZ_SECONDS (20)",
+    tier: Tier::All,
+    emulated: false,
+    seconds: 540,
+    budget: 900,
+    short: None,
+    needs: &[Need::Cargo("fuzz", "0.13.2"), Need::Tool("c++", "g++")],
+    uses: &[],
+    run: fuzz,
+};
+
+fn fuzz(context: &Context) -> Done {
+    let seconds = std::env::var("FUZZ_SECONDS").unwrap_or_else(|_| SECONDS.to_string());
+    let targets = fuzz_targets()?;
+    let asked = seconds.parse().unwrap_or(SECONDS).saturating_sub(SECONDS);
+    context.asked.set(asked * targets.len() as u64);
+    for target in targets {
+        let answer = call("fuzz/run").arg(&target).arg(&seconds).hidden().answer(context)?;
+        if !answer.good() {
+            let lines: Vec<&str> = answer.text.lines().collect();
+            println!(
+                "{}",
+                lines.get(lines.len().saturating_sub(100)..).unwrap_or_default().join("\n")
+            );
+            return Err(Stop::fail(format!("fuzz {target}")));
+        }
+        let inputs = answer
+            .text
+            .lines()
+            .find_map(|line| line.strip_prefix("stat::number_of_executed_units:"));
+        println!("fuzz {target}: {} inputs, no finding", inputs.map_or("?", str::trim));
+    }
+    Ok(())
+}
+
+/// Every target that there is, so that none is forgotten.
+fn fuzz_targets() -> Result<Vec<String>, Stop> {
+    let directory = Path::new("fuzz/fuzz_targets");
+    let entries = std::fs::read_dir(directory)
+        .map_err(|error| Stop::fail(format!("listing {}: {error}", directory.display())))?;
+    let mut names: Vec<String> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
+        .collect();
+    names.sort();
+    Ok(names)
+}

@@ -1,0 +1,374 @@
+//! Real kernels and installed systems in QEMU, by the testbed.
+//!
+//! All guests get the program as packages have it: a debug one is too slow under emulation, and one build serves all.
+
+use crate::call::call;
+use crate::context::{Context, WORKSPACE};
+use crate::needs::{CC, LIBC, MUSL, Need, QEMU, is_root};
+use crate::step::{Done, Step, Stop, Tier};
+use crate::steps::rust::PROGRAM;
+
+const DPKG: Need = Need::Tool("dpkg", "dpkg");
+const QEMU_IMG: Need = Need::Tool("qemu-img", "qemu-utils");
+const MMDEBSTRAP: Need = Need::Tool("mmdebstrap", "mmdebstrap");
+const MKE2FS: Need = Need::Tool("mke2fs", "e2fsprogs");
+/// Boots of the short form: one for each architecture and each verdict.
+const FEW_BOOTS: &str =
+    "smp2@6.1,no-hpet@7.x,smp1@7.x,want-jiffies@7.x,arm-want-jiffies,i386,plain@6.1-s390x";
+
+/// The program that runs in any guest, with the profile of packages (`packaging/build.sh` chooses it).
+pub(crate) static STATIC_PROGRAM: Step = Step {
+    name: "static-program",
+    what: "the program as packages have it, for guests",
+    tier: Tier::Shared,
+    emulated: false,
+    seconds: 180,
+    budget: 400,
+    short: None,
+    needs: &[CC, MUSL],
+    uses: &[],
+    run: |context| {
+        let answer = call("packaging/build.sh --out")
+            .arg(context.dir.join("dist"))
+            .arg("program-x86_64")
+            .answer(context)?;
+        if answer.good() {
+            return Ok(());
+        }
+        if crate::needs::targets().iter().any(|target| target == "x86_64-unknown-linux-musl")
+            && answer.code != Some(75)
+        {
+            return Err(Stop::fail("packaging/build.sh"));
+        }
+        Err(Stop::no_network(
+            "no static program for the guests: rustup target add x86_64-unknown-linux-musl",
+        ))
+    },
+};
+
+/// The testbed and its tests.
+pub(crate) static TESTBED: Step = Step {
+    name: "testbed",
+    what: "the testbed and its tests, compiled",
+    tier: Tier::Shared,
+    emulated: false,
+    seconds: 30,
+    budget: 120,
+    short: None,
+    needs: &[CC],
+    uses: &[],
+    run: |context| call("cargo test --no-run --test live_*").args(WORKSPACE).run(context),
+};
+
+/// An installed system. It is built once, by root; booting it needs none.
+pub(crate) static DISK_IMAGE: Step = Step {
+    name: "disk-image",
+    what: "an installed Debian on a disk image, kept in the cache",
+    tier: Tier::Shared,
+    emulated: true,
+    seconds: 90,
+    budget: 300,
+    short: None,
+    needs: &[QEMU, QEMU_IMG, MMDEBSTRAP, MKE2FS, Need::Root, Need::Network],
+    uses: &[&TESTBED],
+    run: disk_image,
+};
+
+fn disk_image(context: &Context) -> Done {
+    let program = context.target.join("debug/testbed");
+    let strict = std::env::var_os("STRICT").is_some_and(|value| !value.is_empty());
+    // For continuous integration; tests of a person become root only if they are asked to.
+    let build = if !is_root() && strict && call("sudo -n true").hidden().answer(context)?.good() {
+        let cache =
+            std::env::var_os("XDG_CACHE_HOME").map(std::path::PathBuf::from).or_else(|| {
+                std::env::var_os("HOME").map(|home| std::path::Path::new(&home).join(".cache"))
+            });
+        let cache = cache.ok_or_else(|| Stop::fail("neither HOME nor XDG_CACHE_HOME is set"))?;
+        call("sudo -n --preserve-env=CLOCKSMITH_TESTBED_MIRROR")
+            .arg(program)
+            .args("disk build --cache")
+            .arg(cache.join("clocksmith-testbed"))
+    } else {
+        call("").arg(program).args("disk build")
+    };
+    let answer = build.limit(600).answer(context)?;
+    if answer.good() {
+        return Ok(());
+    }
+    if answer.text.contains("needs root: it installs") {
+        return Err(Stop::skip("no disk image, and only root can build one: testbed disk build"));
+    }
+    let offline =
+        ["no Debian archive found", "Failed to fetch", "Could not resolve", "apt-get update"];
+    if offline.iter().any(|words| answer.text.contains(words)) {
+        return Err(Stop::no_network("the packages of the disk image could not be fetched"));
+    }
+    Err(Stop::fail("testbed disk build"))
+}
+
+/// Tests of the testbed that boot something: `live_NAME`, those whose names begin with one of `tests`.
+fn live(context: &Context, name: &str, tests: &str, seconds: u64) -> Done {
+    context.part(&format!("live_{name} {tests}"), || {
+        call("cargo test")
+            .args(WORKSPACE)
+            .args(&format!(
+                "--test live_{name} -- --include-ignored --nocapture --test-threads 1 {tests}"
+            ))
+            .env("CLOCKSMITH_STATIC", context.static_program())
+            .limit(seconds)
+            .run(context)
+    })
+}
+
+pub(crate) static BOOTS: Step = Step {
+    name: "boots",
+    what: "what real kernels choose is what is predicted, and what is said inside is right",
+    tier: Tier::All,
+    emulated: true,
+    seconds: 240,
+    budget: 900,
+    short: Some(70),
+    needs: &[
+        QEMU,
+        Need::Tool("qemu-system-aarch64", "qemu-system-arm"),
+        Need::Tool("qemu-system-s390x", "qemu-system-misc"),
+        CC,
+        LIBC,
+        DPKG,
+        Need::Network,
+    ],
+    uses: &[&PROGRAM, &TESTBED, &STATIC_PROGRAM],
+    run: boots,
+};
+
+/// What disagreed the first time is all that is booted the second time.
+fn boots(context: &Context) -> Done {
+    let again = context.again.take();
+    let subset = match (again.as_str(), context.short.get()) {
+        ("", true) => FEW_BOOTS,
+        ("", false) => "ci",
+        (some, _) => some,
+    };
+    let answer = context
+        .testbed("run --clocksmith")
+        .arg(context.program())
+        .arg("--guest-clocksmith")
+        .arg(context.static_program())
+        .arg("--out")
+        .arg(context.dir.join(if again.is_empty() { "boots" } else { "boots-again" }))
+        .args("--subset")
+        .arg(subset)
+        .limit(1500)
+        .answer(context)?;
+    if answer.good() {
+        return Ok(());
+    }
+    if !answer.text.contains("compared agree") {
+        return Err(Stop::no_network("the kernels could not be fetched, or no guest came up"));
+    }
+    let boots = disagreeing(&answer.text);
+    if boots.is_empty() {
+        return Err(Stop::fail(format!(
+            "testbed run ended with {:?}, and names no boot",
+            answer.code
+        )));
+    }
+    context.again.replace(boots.join(","));
+    Err(Stop::fail(format!("not as predicted, or not up: {}", boots.join(", "))))
+}
+
+/// The boots that `testbed run` complains about: those before a line of complaint, and those that failed.
+fn disagreeing(text: &str) -> Vec<String> {
+    let mut boots: Vec<String> = Vec::new();
+    let mut last = None;
+    for line in text.lines() {
+        let name = line
+            .split_whitespace()
+            .next()
+            .filter(|word| word.contains('@') && !line.starts_with(' '));
+        last = name.or(last);
+        let complaint = line.contains("FAILED")
+            || line.starts_with(' ') && line.trim_start().starts_with("PREDICTED");
+        if let (true, Some(boot)) = (complaint, last) {
+            if !boots.iter().any(|found| found == boot) {
+                boots.push(boot.to_owned());
+            }
+        }
+    }
+    boots
+}
+
+pub(crate) static SCENARIOS: Step = Step {
+    name: "scenarios",
+    what: "what happens to clocks in a running guest (switched, paused, moved, a wrong counter), also under `run`",
+    tier: Tier::All,
+    emulated: true,
+    seconds: 150,
+    budget: 500,
+    short: Some(50),
+    needs: &[QEMU, QEMU_IMG, CC, LIBC, DPKG, Need::Network],
+    uses: &[&TESTBED, &STATIC_PROGRAM],
+    run: |context| {
+        let fetched = context.testbed("fetch --subset smp2@6.1").limit(300).answer(context)?;
+        if !fetched.good() {
+            return Err(Stop::no_network("the kernel could not be fetched"));
+        }
+        let (plain, under_run) = if context.short.get() {
+            ("switch", "pause")
+        } else {
+            ("switch,pause,migrate-file,fault", "pause,snapshot,migrate")
+        };
+        let play = |names: &str| {
+            context
+                .testbed("scenario")
+                .arg(names)
+                .args("--kernel 6.1 --guest-clocksmith")
+                .arg(context.static_program())
+        };
+        context.part(plain, || play(plain).limit(400).run(context))?;
+        // The same with a reader that has its clock from `clocksmith run`.
+        context.part(&format!("under run: {under_run}"), || {
+            play(under_run)
+                .args("--under-run hpet --reader-error-ns 20000000")
+                .limit(400)
+                .run(context)
+        })
+    },
+};
+
+pub(crate) static SWEEP: Step = Step {
+    name: "sweep",
+    what: "`bench --every-clocksource` puts the clocksource back, also when it is killed",
+    tier: Tier::All,
+    emulated: true,
+    seconds: 60,
+    budget: 240,
+    short: Some(60),
+    needs: &[QEMU, CC, LIBC, DPKG, Need::Network],
+    uses: &[&TESTBED, &STATIC_PROGRAM],
+    run: |context| live(context, "sweep", "", 300),
+};
+
+pub(crate) static WHO: Step = Step {
+    name: "who",
+    what: "`who` finds the readers of a slow clock and counts their system calls; `run` makes them fast",
+    tier: Tier::All,
+    emulated: true,
+    seconds: 120,
+    budget: 360,
+    short: Some(60),
+    needs: &[QEMU, CC, LIBC, DPKG, Need::Network],
+    uses: &[&TESTBED, &STATIC_PROGRAM],
+    run: |context| {
+        live(context, "who", "who_reads", 300)?;
+        if context.short.get() { Ok(()) } else { live(context, "who", "system_calls", 300) }
+    },
+};
+
+pub(crate) static DISK: Step = Step {
+    name: "disk",
+    what: "an installed system whose boot loader is told about another clocksource, and a power cut",
+    tier: Tier::All,
+    emulated: true,
+    seconds: 90,
+    budget: 300,
+    short: Some(90),
+    needs: &[QEMU, QEMU_IMG],
+    uses: &[&TESTBED, &DISK_IMAGE],
+    run: |context| live(context, "disk", "grub", 600),
+};
+
+pub(crate) static FIX: Step = Step {
+    name: "fix",
+    what: "`fix` puts back what does not hold; in installed systems: made fast, rebooted, cut off from power, undone",
+    tier: Tier::All,
+    emulated: true,
+    seconds: 400,
+    budget: 1200,
+    short: Some(90),
+    needs: &[QEMU, QEMU_IMG, CC, LIBC, DPKG, MMDEBSTRAP, MKE2FS, Need::Root, Need::Network],
+    uses: &[&TESTBED, &STATIC_PROGRAM],
+    run: |context| {
+        live(context, "trial", "", 400)?;
+        if context.short.get() {
+            return Ok(());
+        }
+        context.part("disk image", || disk_image(context))?;
+        for test in ["a_slow", "the_command", "a_power_cut"] {
+            live(context, "fix", test, 900)?;
+        }
+        Ok(())
+    },
+};
+
+pub(crate) static ALERT: Step = Step {
+    name: "alert",
+    what: "a real Prometheus fires the shipped alert when the clocksource of a guest is switched",
+    tier: Tier::All,
+    emulated: true,
+    seconds: 120,
+    budget: 400,
+    short: Some(120),
+    needs: &[
+        QEMU,
+        QEMU_IMG,
+        MMDEBSTRAP,
+        Need::Tool("prometheus", "prometheus"),
+        Need::Tool("promtool", "prometheus"),
+    ],
+    uses: &[&TESTBED, &STATIC_PROGRAM, &DISK_IMAGE],
+    run: |context| live(context, "alert", "", 400),
+};
+
+pub(crate) static SOAK: Step = Step {
+    name: "soak",
+    what: "a watch for half an hour in a busy guest (CLOCKSMITH_SOAK_MINUTES=30)",
+    tier: Tier::Named,
+    emulated: true,
+    seconds: 1900,
+    budget: 2700,
+    short: None,
+    needs: &[QEMU, CC, LIBC, DPKG, Need::Network],
+    uses: &[&TESTBED, &STATIC_PROGRAM],
+    run: |context| {
+        let minutes =
+            std::env::var("CLOCKSMITH_SOAK_MINUTES").ok().and_then(|text| text.parse().ok());
+        context.asked.set(60 * minutes.unwrap_or(30_u64).saturating_sub(30));
+        live(context, "soak", "", 3 * 3600 + context.asked.get())
+    },
+};
+
+pub(crate) static SERVERS: Step = Step {
+    name: "servers",
+    what: "figures to read: servers in guests with a slow clock, with and without `run`",
+    tier: Tier::Named,
+    emulated: true,
+    seconds: 1800,
+    budget: 3600,
+    short: None,
+    needs: &[QEMU, MMDEBSTRAP, Need::Tool("cpio", "cpio"), Need::Root, Need::Network],
+    uses: &[&TESTBED, &STATIC_PROGRAM],
+    run: |context| {
+        for source in ["hpet", "acpi_pm"] {
+            context.part(source, || {
+                call("testbed/servers.sh --source")
+                    .arg(source)
+                    .env("CLOCKSMITH", context.static_program())
+                    .script(context)
+            })?;
+        }
+        Ok(())
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn disagreeing_names_each_boot_that_is_complained_of_once() {
+        let text = "smp1@7.x  [tsc]  agrees\nsmp2@6.1  [hpet]\n    PREDICTED tsc\n    PREDICTED vDSO\nq35@6.1  FAILED: no output\n2 of 3 compared agree\n";
+        assert_eq!(disagreeing(text), ["smp2@6.1", "q35@6.1"]);
+        assert!(disagreeing("smp1@7.x [tsc]\n").is_empty());
+    }
+}

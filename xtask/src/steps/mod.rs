@@ -1,0 +1,70 @@
+//! The table of steps, in the order in which they run. A module each for what belongs together.
+//!
+//! A new step is an entry here; one of tier `all` also goes into a turn of continuous integration
+//! ([`crate::plan::TURNS`]), which a test makes sure of.
+
+mod clock;
+mod deny;
+mod fuzz;
+mod guests;
+mod rust;
+mod scripts;
+
+use crate::step::Step;
+
+/// All steps: shared ones, the default tier, the rest.
+pub(crate) static STEPS: &[&Step] = &[
+    &rust::COMPILE,
+    &rust::PROGRAM,
+    &guests::STATIC_PROGRAM,
+    &guests::TESTBED,
+    &guests::DISK_IMAGE,
+    &rust::FMT,
+    &rust::CLIPPY,
+    &rust::DOC,
+    &rust::NO_DEFAULT_FEATURES,
+    &rust::TEST,
+    &scripts::BOOK,
+    &clock::CLOCK,
+    &scripts::C,
+    &scripts::PYTHON,
+    &deny::LICENCES,
+    &deny::ADVISORIES,
+    &scripts::ACTIONS,
+    &scripts::VM,
+    &guests::BOOTS,
+    &guests::SCENARIOS,
+    &guests::SWEEP,
+    &guests::WHO,
+    &guests::DISK,
+    &guests::FIX,
+    &guests::ALERT,
+    &scripts::BOOK_HTML,
+    &clock::MIRI,
+    &clock::TSAN,
+    &scripts::MSRV,
+    &scripts::FORMATS,
+    &scripts::WATCH,
+    &scripts::FLEET,
+    &scripts::PACKAGES,
+    &fuzz::FUZZ,
+    &scripts::SPEED,
+    &guests::SERVERS,
+    &guests::SOAK,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn steps_names_are_unique_and_budgets_have_slack() {
+        let names: BTreeSet<&str> = STEPS.iter().map(|step| step.name).collect();
+        assert_eq!(names.len(), STEPS.len());
+        for step in STEPS {
+            let tight = step.seconds + step.seconds / 4;
+            assert!(step.budget >= tight, "{}: {} s of {} s", step.name, step.seconds, step.budget);
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! What cargo itself checks.
+
+use crate::call::call;
+use crate::context::WORKSPACE;
+use crate::needs::{CC, Need};
+use crate::step::{Step, Tier};
+
+/// Debug programs with all features, and all test programs.
+pub(crate) static COMPILE: Step = Step {
+    name: "compile",
+    what: "the programs and the tests, compiled",
+    tier: Tier::Shared,
+    emulated: false,
+    seconds: 150,
+    budget: 300,
+    short: None,
+    needs: &[CC],
+    uses: &[],
+    run: |context| call("cargo test --no-run").args(WORKSPACE).run(context),
+};
+
+/// The debug program alone. It is compiled as one of its tests wants it: with the features that tests bring into
+/// shared dependencies, so that nothing is compiled twice.
+pub(crate) static PROGRAM: Step = Step {
+    name: "program",
+    what: "the program, compiled for tests",
+    tier: Tier::Shared,
+    emulated: false,
+    seconds: 120,
+    budget: 240,
+    short: None,
+    needs: &[CC],
+    uses: &[],
+    run: |context| call("cargo test --no-run --test schemas").args(WORKSPACE).run(context),
+};
+
+pub(crate) static FMT: Step = Step {
+    name: "fmt",
+    what: "rustfmt changes nothing",
+    tier: Tier::Default,
+    emulated: false,
+    seconds: 2,
+    budget: 20,
+    short: None,
+    needs: &[Need::Component("rustfmt", "rustfmt")],
+    uses: &[],
+    run: |context| call("cargo fmt --all --check").run(context),
+};
+
+pub(crate) static CLIPPY: Step = Step {
+    name: "clippy",
+    what: "no lint of clippy or of the compiler, in all crates with all features",
+    tier: Tier::Default,
+    emulated: false,
+    seconds: 60,
+    budget: 150,
+    short: None,
+    needs: &[CC, Need::Component("cargo-clippy", "clippy")],
+    uses: &[],
+    run: |context| {
+        call("cargo clippy --all-targets").args(WORKSPACE).args("-- -D warnings").run(context)
+    },
+};
+
+pub(crate) static DOC: Step = Step {
+    name: "doc",
+    what: "documentation builds without a warning, links included",
+    tier: Tier::Default,
+    emulated: false,
+    seconds: 30,
+    budget: 90,
+    short: None,
+    needs: &[CC],
+    uses: &[],
+    run: |context| {
+        call("cargo doc --no-deps").args(WORKSPACE).env("RUSTDOCFLAGS", "-D warnings").run(context)
+    },
+};
+
+pub(crate) static NO_DEFAULT_FEATURES: Step = Step {
+    name: "no-default-features",
+    what: "the program and the library build without their features",
+    tier: Tier::Default,
+    emulated: false,
+    seconds: 20,
+    budget: 60,
+    short: None,
+    needs: &[],
+    uses: &[],
+    run: |context| {
+        for package in ["clocksmith", "clocksmith-cli"] {
+            call("cargo check --locked --no-default-features -p").arg(package).run(context)?;
+        }
+        Ok(())
+    },
+};
+
+pub(crate) static TEST: Step = Step {
+    name: "test",
+    what: "all tests of all crates that need no guest",
+    tier: Tier::Default,
+    emulated: false,
+    seconds: 90,
+    budget: 240,
+    short: None,
+    needs: &[],
+    uses: &[&COMPILE],
+    run: |context| call("cargo test --no-fail-fast").args(WORKSPACE).run(context),
+};

@@ -1,0 +1,232 @@
+//! Steps whose work is in scripts beside what they test.
+
+use crate::call::call;
+use crate::needs::{CC, MUSL, Need, QEMU, is_command};
+use crate::step::{Step, Stop, Tier};
+use crate::steps::rust::PROGRAM;
+use std::path::Path;
+
+pub(crate) static BOOK: Step = Step {
+    name: "book",
+    what: "made pages are up to date, every command of the book prints what the page says, links lead somewhere",
+    tier: Tier::Default,
+    emulated: false,
+    seconds: 70,
+    budget: 180,
+    short: None,
+    needs: &[Need::Python],
+    uses: &[&PROGRAM],
+    run: |context| {
+        let program = || context.program();
+        call("book/make.py --check --clocksmith").arg(program()).run(context)?;
+        call("docs/terminal.py --check --clocksmith").arg(program()).run(context)?;
+        call("book/test.py --clocksmith").arg(program()).limit(600).run(context)
+    },
+};
+
+pub(crate) static BOOK_HTML: Step = Step {
+    name: "book-html",
+    what: "mdBook builds the book, and every link in the built book leads somewhere",
+    tier: Tier::All,
+    emulated: false,
+    seconds: 10,
+    budget: 60,
+    short: None,
+    needs: &[Need::Python, Need::MdBook("0.5.4")],
+    uses: &[&PROGRAM],
+    run: |context| {
+        call("mdbook build book").run(context)?;
+        // The commands are another step's; one page is enough.
+        call("book/test.py --html target/book about.md --clocksmith")
+            .arg(context.program())
+            .limit(600)
+            .run(context)
+    },
+};
+
+pub(crate) static C: Step = Step {
+    name: "c",
+    what: "the C library: symbols, header, programs in C99 to C++20, pkg-config",
+    tier: Tier::Default,
+    emulated: false,
+    seconds: 30,
+    budget: 100,
+    short: None,
+    needs: &[CC, Need::Tool("pkg-config", "pkg-config"), Need::Package("g++ binutils")],
+    uses: &[],
+    run: |context| call("crates/clock-c/test.sh --bench").script(context),
+};
+
+pub(crate) static PYTHON: Step = Step {
+    name: "python",
+    what: "the Python module: wheel, a new environment, its tests",
+    tier: Tier::Default,
+    emulated: false,
+    seconds: 40,
+    budget: 150,
+    short: None,
+    needs: &[Need::Tool("python3", "python3"), Need::Package("python3-venv")],
+    uses: &[],
+    run: |context| call("python/test.sh --bench").script(context),
+};
+
+pub(crate) static FORMATS: Step = Step {
+    name: "formats",
+    what: "the tools that read the formats of `fix` take them: Ansible, cloud-init, tuned, Ignition, Nix, systemd",
+    tier: Tier::All,
+    emulated: false,
+    seconds: 60,
+    budget: 240,
+    short: None,
+    needs: &[Need::Package("systemd cloud-init tuned nix-bin"), Need::PythonTools, Need::Ignition],
+    uses: &[],
+    run: |context| call("crates/change/test.sh").script(context),
+};
+
+pub(crate) static FLEET: Step = Step {
+    name: "fleet",
+    what: "the engine for queries, held against DuckDB; bundles by every transport into a report",
+    tier: Tier::All,
+    emulated: false,
+    seconds: 500,
+    budget: 1200,
+    short: None,
+    needs: &[
+        Need::Tool("python3", "python3"),
+        Need::Package("g++ python3-venv"),
+        Need::PythonTools,
+        Need::Network,
+    ],
+    uses: &[],
+    run: |context| call("fleet/test.sh").script(context),
+};
+
+pub(crate) static WATCH: Step = Step {
+    name: "watch",
+    what: "monitoring with the real programs: Prometheus, node_exporter, Chromium; the page of `why`",
+    tier: Tier::All,
+    emulated: false,
+    seconds: 60,
+    budget: 240,
+    short: None,
+    needs: &[
+        Need::Tool("promtool", "prometheus"),
+        Need::Tool("prometheus-node-exporter", "prometheus-node-exporter"),
+        Need::Tool("chromium", "chromium"),
+    ],
+    uses: &[&PROGRAM],
+    run: |context| call("packaging/test.py").arg(context.program()).script(context),
+};
+
+pub(crate) static PACKAGES: Step = Step {
+    name: "packages",
+    what: "everything that is given to users is built, and installed, run and removed in a new system",
+    tier: Tier::All,
+    emulated: false,
+    seconds: 700,
+    budget: 1500,
+    short: None,
+    needs: &[
+        Need::Tool("mmdebstrap", "mmdebstrap"),
+        Need::Tool("rpmbuild", "rpm"),
+        Need::Tool("rpm2cpio", "rpm2cpio"),
+        Need::Tool("cpio", "cpio"),
+        Need::Tool("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
+        Need::Package("libc6-dev-arm64-cross"),
+        Need::Tool("qemu-aarch64-static", "qemu-user-static"),
+        MUSL,
+        Need::Target("aarch64-unknown-linux-musl"),
+        Need::Root,
+        Need::Network,
+    ],
+    uses: &[],
+    run: |context| call("packaging/test-packages.sh").script(context),
+};
+
+/// In a Debian 13 root that root makes.
+pub(crate) static MSRV: Step = Step {
+    name: "msrv",
+    what: "the library and its C and Python faces build with the compiler of Debian 13, the program with its own",
+    tier: Tier::All,
+    emulated: false,
+    seconds: 200,
+    budget: 600,
+    short: None,
+    needs: &[Need::Tool("mmdebstrap", "mmdebstrap"), Need::Root, Need::Network],
+    uses: &[],
+    run: |context| {
+        if !Path::new("packaging/msrv.sh").exists() {
+            return Err(Stop::no_network("there is no packaging/msrv.sh"));
+        }
+        call("packaging/msrv.sh").script(context)
+    },
+};
+
+pub(crate) static ACTIONS: Step = Step {
+    name: "actions",
+    what: "actionlint finds nothing in the workflows",
+    tier: Tier::Default,
+    emulated: false,
+    seconds: 1,
+    budget: 20,
+    short: None,
+    needs: &[],
+    uses: &[],
+    run: |context| {
+        if !Path::new(".github/workflows").exists() {
+            return Err(Stop::no_network("there are no workflows"));
+        }
+        if !is_command("actionlint") {
+            // By `go install`, which not every network serves.
+            return Err(Stop::no_network(
+                "no actionlint: go install github.com/rhysd/actionlint/cmd/actionlint@latest",
+            ));
+        }
+        call("actionlint").run(context)
+    },
+};
+
+pub(crate) static VM: Step = Step {
+    name: "vm",
+    what: "files of virtual machines against the real libvirt: mended ones are valid, QEMU is told what was said",
+    tier: Tier::All,
+    emulated: false,
+    seconds: 60,
+    budget: 240,
+    short: None,
+    needs: &[
+        QEMU,
+        Need::Tool("virsh", "libvirt-clients"),
+        Need::Tool("virt-xml-validate", "libvirt-clients"),
+        Need::Tool("xmllint", "libxml2-utils"),
+        Need::Tool("libvirtd", "libvirt-daemon"),
+        Need::Package("libvirt-daemon-driver-qemu"),
+    ],
+    uses: &[],
+    run: |context| {
+        call("cargo test")
+            .args(crate::context::WORKSPACE)
+            .args("--test libvirt -- --ignored --nocapture")
+            .limit(600)
+            .run(context)
+    },
+};
+
+/// Release builds: what is measured here is speed.
+pub(crate) static SPEED: Step = Step {
+    name: "speed",
+    what: "the log is read about as fast as grep; a read of the clock costs what the book says",
+    tier: Tier::All,
+    emulated: false,
+    seconds: 240,
+    budget: 600,
+    short: None,
+    needs: &[CC, Need::Tool("grep", "grep")],
+    uses: &[],
+    run: |context| {
+        call("cargo bench --locked -p clocksmith-cli --bench why_speed").run(context)?;
+        call("cargo bench --locked -p clocksmith-clock-bench --bench read_cost -- --quick")
+            .run(context)?;
+        call("cargo bench --locked -p clocksmith-measure --bench plain_c").run(context)
+    },
+};
