@@ -153,6 +153,13 @@ fn standing(
     if asked.as_deref() == Some(name) {
         return high;
     }
+    // The TSC had served before, so that this is a later change.
+    let after_tsc =
+        log.all(|e| matches!(e, Event::Switched(tsc) if tsc == "tsc")).any(|e| e.line < entry.line);
+    let by_hand = log.any(|e| matches!(e, Event::WroteCurrent(wanted) if wanted == name));
+    if after_tsc || by_hand {
+        return high;
+    }
     if name != "tsc-early" && (tsc_is_lost(log, entry) || outranks_tsc(machine, name)) {
         return high;
     }

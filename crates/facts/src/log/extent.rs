@@ -111,6 +111,10 @@ impl Gather {
                 out.last_at = stripped.at.or(out.last_at);
             }
             let message = stripped.message.trim().to_lowercase();
+            // Lines of other programs are not part of a kernel log, and bundles leave them out.
+            if stripped.kernel == Some(false) {
+                continue;
+            }
             if message.is_empty() || message.starts_with('#') {
                 continue;
             }
