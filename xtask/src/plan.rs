@@ -19,11 +19,11 @@ pub(crate) const TURNS: &[&[&str]] = &[
     &["packages"],
     &["fleet"],
     &["boots", "vm"],
-    &["fix", "disk"],
+    &["fix", "emulator"],
     &["miri", "tsan", "book-html"],
     &["fuzz", "scenarios"],
     &["formats", "watch", "who"],
-    &["msrv", "speed", "actions"],
+    &["msrv", "agreement", "speed"],
 ];
 
 /// What is wanted.

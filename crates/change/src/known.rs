@@ -25,7 +25,8 @@ fn demoted_by(event: &Event) -> Option<&str> {
         Event::TscUnstable(_)
         | Event::FoundUnstableAfterBoot
         | Event::Warp { .. }
-        | Event::WarpRandom => Some("tsc"),
+        | Event::WarpRandom
+        | Event::WarpHeader { .. } => Some("tsc"),
         Event::WatchdogMarked { name, .. }
         | Event::WatchdogOld { name, .. }
         | Event::WatchdogVerdict { name, .. } => Some(name),

@@ -98,7 +98,10 @@ impl Dmi {
     /// The cloud that the strings name; `under` is the hypervisor, as far as it is known.
     #[must_use]
     pub fn cloud(&self, under: Option<HypervisorKind>) -> Cloud {
-        let xen = matches!(under, Some(HypervisorKind::XenHvm | HypervisorKind::XenPv));
+        let xen = matches!(
+            under,
+            Some(HypervisorKind::Xen | HypervisorKind::XenHvm | HypervisorKind::XenPv)
+        );
         let product = self.product_name.as_str();
         match self.sys_vendor.as_str() {
             "Amazon EC2" if xen => Cloud::Ec2Xen,

@@ -57,6 +57,18 @@ pub enum Arch {
     Mips,
     /// SPARC.
     Sparc,
+    /// SuperH.
+    Sh,
+    /// User-mode Linux.
+    Um,
+    /// PA-RISC.
+    Parisc,
+    /// Alpha.
+    Alpha,
+    /// Motorola 68000.
+    M68k,
+    /// Itanium.
+    Ia64,
 }
 
 impl Arch {
@@ -74,6 +86,12 @@ impl Arch {
             name if name.starts_with("loongarch") => Self::Loongarch,
             name if name.starts_with("mips") => Self::Mips,
             name if name.starts_with("sparc") => Self::Sparc,
+            "sh2" | "sh3" | "sh4" | "sh4a" | "sh4eb" => Self::Sh,
+            "um" | "uml" => Self::Um,
+            "parisc" | "parisc64" | "hppa" => Self::Parisc,
+            "alpha" => Self::Alpha,
+            "m68k" => Self::M68k,
+            "ia64" => Self::Ia64,
             _ => return None,
         })
     }

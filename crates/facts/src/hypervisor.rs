@@ -8,8 +8,12 @@ use serde::Serialize;
 pub enum HypervisorKind {
     /// KVM: QEMU/KVM, Firecracker, cloud-hypervisor, Nitro, GCE.
     Kvm,
-    /// Xen, fully virtualised or PVH.
+    /// Xen, and it is not known whether as PV, PVH or HVM.
+    Xen,
+    /// Xen, fully virtualised.
     XenHvm,
+    /// Xen, paravirtualised with the processor's own virtualisation, without emulated devices.
+    XenPvh,
     /// Xen, paravirtualised.
     XenPv,
     /// VMware.
@@ -40,7 +44,9 @@ impl HypervisorKind {
     pub fn name(self) -> &'static str {
         match self {
             Self::Kvm => "KVM",
+            Self::Xen => "Xen",
             Self::XenHvm => "Xen HVM",
+            Self::XenPvh => "Xen PVH",
             Self::XenPv => "Xen PV",
             Self::Vmware => "VMware",
             Self::Hyperv => "Hyper-V",
@@ -79,7 +85,10 @@ impl HypervisorKind {
     pub fn from_log_name(name: &str) -> Option<Self> {
         Some(match name.trim() {
             "KVM" => Self::Kvm,
-            "Xen HVM" | "Xen" => Self::XenHvm,
+            // Until 4.12 one entry served PV and HVM: x86_hyper_xen in arch/x86/xen/enlighten.c.
+            "Xen" => Self::Xen,
+            "Xen HVM" => Self::XenHvm,
+            "Xen PVH" => Self::XenPvh,
             "Xen PV" => Self::XenPv,
             "VMware" => Self::Vmware,
             "Microsoft Hyper-V" | "Microsoft HyperV" => Self::Hyperv,
@@ -126,6 +135,15 @@ impl Hypervisor {
         }
     }
 
+    /// KVM: whether the guest may believe the stable bit of the clock's page: bit 24 of the feature
+    /// leaf, `KVM_FEATURE_CLOCKSOURCE_STABLE_BIT`. Without it the kernel masks the bit
+    /// (`pvclock_set_flags()` is not called by `kvmclock_init()`, 2.6.35 and later). With it the page
+    /// decides.
+    #[must_use]
+    pub fn kvm_stable_bit_offered(&self) -> Option<bool> {
+        self.kvm_features.map(|features| features & (1 << 24) != 0)
+    }
+
     /// Whether that hypervisor's signature is presented at any base, or it is the named one.
     #[must_use]
     pub fn presents(&self, kind: HypervisorKind) -> bool {
@@ -139,7 +157,7 @@ impl HypervisorKind {
     pub fn from_clocksource(name: &str) -> Option<Self> {
         match name {
             "kvm-clock" => Some(Self::Kvm),
-            "xen" => Some(Self::XenHvm),
+            "xen" => Some(Self::Xen),
             name if name.starts_with("hyperv_clocksource") => Some(Self::Hyperv),
             _ => None,
         }
@@ -183,4 +201,19 @@ pub enum Cloud {
     OpenStack,
     /// None that DMI names.
     None,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stable_bit_is_bit_24_of_kvms_features() {
+        let mut found = Hypervisor::named(HypervisorKind::Kvm);
+        assert_eq!(found.kvm_stable_bit_offered(), None);
+        found.kvm_features = Some(0x0100_7efb);
+        assert_eq!(found.kvm_stable_bit_offered(), Some(true));
+        found.kvm_features = Some(0x0000_7efb);
+        assert_eq!(found.kvm_stable_bit_offered(), Some(false));
+    }
 }

@@ -22,6 +22,7 @@ pub mod hypervisor;
 pub mod idle;
 pub mod kconfig;
 pub mod log;
+pub mod names;
 pub mod ntp;
 pub mod probe;
 pub mod tick;

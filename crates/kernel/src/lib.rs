@@ -12,7 +12,6 @@ pub mod feature;
 pub mod input;
 pub mod machine;
 pub mod mistakes;
-pub mod names;
 pub mod open;
 mod other;
 pub mod predict;
@@ -21,6 +20,7 @@ pub mod vdso;
 pub mod whatif;
 mod x86;
 
+pub use clocksmith_facts::names;
 pub use expectation::{Assumed, Expectation, Reason};
 pub use input::{Basis, Input};
 pub use machine::Machine;

@@ -32,9 +32,16 @@ pub(crate) fn predict(machine: &Machine, out: &mut Expectation) {
             400,
             "constant_clocksource_init() in arch/loongarch/kernel/time.c, since 5.19",
         ),
-        Arch::Mips | Arch::Sparc => {
+        Arch::Mips
+        | Arch::Sparc
+        | Arch::Sh
+        | Arch::Um
+        | Arch::Parisc
+        | Arch::Alpha
+        | Arch::M68k
+        | Arch::Ia64 => {
             out.undecided.push(
-                "the clocksource of MIPS and SPARC machines depends on the board: read \
+                "the clocksource of such machines depends on the board: read \
                  /sys/devices/system/clocksource/clocksource0/available_clocksource"
                     .to_owned(),
             );

@@ -1,5 +1,6 @@
 //! One look at a machine: facts, a short measurement, the diagnosis.
 
+use crate::judge::{Judgement, Thresholds, judge};
 use clocksmith_diagnose::{Diagnosis, Path, Read, diagnose};
 use clocksmith_facts::probe::kernel_log::{self, LiveLog};
 use clocksmith_facts::tree::{LiveTree, Tree};
@@ -31,6 +32,14 @@ pub struct Assessment {
     pub diagnosis: Diagnosis,
     /// Nanoseconds a read of the counter, where measured.
     pub counter_ns: Option<f64>,
+}
+
+impl Assessment {
+    /// The judgement of it.
+    #[must_use]
+    pub fn judgement(&self, thresholds: &Thresholds) -> Judgement {
+        judge(&self.diagnosis, thresholds).with_ntp(self.facts.ntp.value())
+    }
 }
 
 /// Looks at the running machine without disturbing it: it starts no other program, and takes a few
@@ -198,14 +207,14 @@ impl Tree for Quick<'_> {
 mod tests {
     use super::*;
     use clocksmith_measure::Path as Way;
-    use clocksmith_measure::light::{ClockCost, CounterCost, judge};
+    use clocksmith_measure::light::{self as measured, ClockCost, CounterCost};
     use clocksmith_measure::reads::Clock;
 
     /// A measurement of a read that costs so much, as [`light`] judges it; `share` is the kernel's part of
     /// the CPU time, where there was time enough to see it.
     fn made_up(ns: f64, syscall_ns: f64, share: Option<f64>, counter: f64) -> LightMeasurement {
         let (ns, syscall_ns, counter) = (Some(ns), Some(syscall_ns), Some(counter));
-        let path = judge(ns, syscall_ns, share, counter);
+        let path = measured::judge(ns, syscall_ns, share, counter);
         let clock = Clock::Monotonic;
         let cost = ClockCost { clock, ns, syscall_ns, system_share: share, path };
         LightMeasurement {

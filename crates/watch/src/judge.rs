@@ -2,6 +2,7 @@
 //! Pure: from a diagnosis and thresholds.
 
 use clocksmith_diagnose::{Cause, CauseId, Diagnosis, Severity, Verdict};
+use clocksmith_facts::ntp::NtpState;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -113,18 +114,36 @@ impl Default for Thresholds {
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Point {
-    /// `clocksource`, `expected`, `trust`, `reads`, `demotion` or `cost`.
+    /// `clocksource`, `expected`, `trust`, `reads`, `demotion`, `cost` or `ntp`.
     pub id: &'static str,
-    /// How it is.
+    /// How it is; `unknown` where it could not be looked at.
     pub state: State,
     /// In a few words.
     pub text: String,
+    /// Whether it was looked at. The judgement does not depend on one that was not.
+    pub looked_at: bool,
+}
+
+impl Point {
+    fn new(id: &'static str, state: State, text: String) -> Self {
+        Self { id, state, text, looked_at: true }
+    }
+
+    /// The word of its state, or that it was not looked at.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        if self.looked_at { self.state.word() } else { "SKIPPED" }
+    }
+
+    fn not_looked_at(id: &'static str, why: String) -> Self {
+        Self { id, state: State::Unknown, text: why, looked_at: false }
+    }
 }
 
 /// The judgement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Judgement {
-    /// The worst of the points.
+    /// The worst of the points that were looked at.
     pub state: State,
     /// `CLOCKSMITH WARNING - acpi_pm is slow ...`, under 80 characters.
     pub line: String,
@@ -140,27 +159,42 @@ impl Judgement {
         Self {
             state: State::Unknown,
             line: line(State::Unknown, &text),
-            points: vec![Point { id: "clocksource", state: State::Unknown, text }],
+            points: vec![Point::new("clocksource", State::Unknown, text)],
         }
+    }
+
+    /// Adds whether NTP keeps the wall clock synchronised, where that is known: for information, since
+    /// it is no fault of the counter or the clocksource.
+    #[must_use]
+    pub fn with_ntp(mut self, ntp: Option<&NtpState>) -> Self {
+        if let Some(ntp) = ntp {
+            let text = if ntp.synchronized {
+                "the wall clock is synchronised".to_owned()
+            } else {
+                "the wall clock is not synchronised (STA_UNSYNC); this is not judged".to_owned()
+            };
+            self.points.push(Point::new("ntp", State::Ok, text));
+        }
+        self
     }
 }
 
-/// Causes that mean that the kernel gave up a clocksource that it had, or would have had.
-const DEMOTIONS: [CauseId; 8] = [
-    CauseId::TscWarp,
-    CauseId::TscSkew,
-    CauseId::TscJump,
-    CauseId::TscHaltsInIdle,
-    CauseId::TscFrequencyChanges,
-    CauseId::TscMiscalibrated,
-    CauseId::WatchdogAtFault,
-    CauseId::ParavirtClockBroken,
-];
-
-/// Whether a cause means that the kernel gave up a clocksource.
+/// Whether a cause means that the kernel gave up a clocksource that it had, or would have had.
 #[must_use]
 pub fn is_demotion(cause: &Cause) -> bool {
-    cause.severity >= Severity::Warning && DEMOTIONS.contains(&cause.id)
+    use CauseId as Id;
+    cause.severity >= Severity::Warning
+        && matches!(
+            cause.id,
+            Id::TscWarp
+                | Id::TscSkew
+                | Id::TscJump
+                | Id::TscHaltsInIdle
+                | Id::TscFrequencyChanges
+                | Id::TscMiscalibrated
+                | Id::WatchdogAtFault
+                | Id::ParavirtClockBroken
+        )
 }
 
 /// Judges.
@@ -171,24 +205,23 @@ pub fn judge(diagnosis: &Diagnosis, thresholds: &Thresholds) -> Judgement {
     };
     let ns = monotonic_ns(diagnosis);
     let mut points =
-        vec![Point { id: "clocksource", state: State::Ok, text: format!("{name} is in use") }];
+        vec![Point::new("clocksource", State::Ok, format!("{name} is in use"))];
     if !thresholds.expect.is_empty() {
         points.push(expected(name, thresholds));
     }
     points.push(trust(diagnosis, thresholds));
     points.push(reads(diagnosis, name, ns, thresholds));
-    if let Some(point) = demotion(diagnosis, thresholds) {
-        points.push(point);
-    }
+    points.push(demotion(diagnosis, thresholds));
     if thresholds.warn_ns.is_some() || thresholds.critical_ns.is_some() {
         points.push(cost(ns, thresholds));
     }
-    let state = points.iter().fold(State::Ok, |state, point| state.worse(point.state));
-    let text = match points.iter().find(|point| point.state == state) {
+    let looked_at = || points.iter().filter(|point| point.looked_at);
+    let state = looked_at().fold(State::Ok, |state, point| state.worse(point.state));
+    let text = match looked_at().find(|point| point.state == state) {
         Some(point) if state != State::Ok => point.text.clone(),
         _ => format!("{name}{}", cost_text(ns, ", ", " a read")),
     };
-    Judgement { state, line: line(state, &text), points }
+    Judgement { state, line: line(state, &shortened(state, &text, name)), points }
 }
 
 /// The cost of CLOCK_MONOTONIC in nanoseconds, where it was measured.
@@ -200,23 +233,23 @@ pub fn monotonic_ns(diagnosis: &Diagnosis) -> Option<f64> {
 fn expected(name: &str, thresholds: &Thresholds) -> Point {
     let wanted = thresholds.expect.join(" or ");
     if thresholds.expect.iter().any(|expected| expected == name) {
-        return Point { id: "expected", state: State::Ok, text: format!("{name} is expected") };
+        return Point::new("expected", State::Ok, format!("{name} is expected"));
     }
     let text = format!("{name} is in use, expected {wanted}");
-    Point { id: "expected", state: thresholds.unexpected, text }
+    Point::new("expected", thresholds.unexpected, text)
 }
 
+/// How grave a fault is the diagnosis decides: a fault of the TSC is none of the time that is made of
+/// another clocksource.
 fn trust(diagnosis: &Diagnosis, thresholds: &Thresholds) -> Point {
-    let fault = diagnosis.causes.iter().find(|cause| {
-        cause.severity == Severity::Critical || cause.id == CauseId::VerifyFoundFault
-    });
+    let fault = diagnosis.causes.iter().find(|cause| cause.severity == Severity::Critical);
     let (state, text) = match fault {
         Some(cause) => {
             (thresholds.untrustworthy, format!("the time cannot be trusted ({})", cause.id.name()))
         }
-        None => (State::Ok, "nothing speaks against the time".to_owned()),
+        None => (State::Ok, "counter and clocksource: no fault found".to_owned()),
     };
-    Point { id: "trust", state, text }
+    Point::new("trust", state, text)
 }
 
 fn reads(diagnosis: &Diagnosis, name: &str, ns: Option<f64>, thresholds: &Thresholds) -> Point {
@@ -236,10 +269,10 @@ fn reads(diagnosis: &Diagnosis, name: &str, ns: Option<f64>, thresholds: &Thresh
             (State::Ok, format!("reads of {name} are fast{cost}"))
         }
         Verdict::Unknown => {
-            (State::Unknown, format!("not known whether reads of {name} are fast{cost}"))
+            (State::Unknown, format!("not known whether {name} is fast{cost}"))
         }
     };
-    Point { id: "reads", state, text }
+    Point::new("reads", state, text)
 }
 
 /// The cause that is named beside a slow clocksource.
@@ -247,18 +280,19 @@ fn lead(diagnosis: &Diagnosis) -> Option<CauseId> {
     diagnosis.causes.first().map(|cause| cause.id)
 }
 
-fn demotion(diagnosis: &Diagnosis, thresholds: &Thresholds) -> Option<Point> {
+fn demotion(diagnosis: &Diagnosis, thresholds: &Thresholds) -> Point {
     if let Some(cause) = diagnosis.causes.iter().find(|cause| is_demotion(cause)) {
         let text = format!("the kernel demoted a clocksource ({})", cause.id.name());
-        return Some(Point { id: "demotion", state: thresholds.demoted, text });
+        return Point::new("demotion", thresholds.demoted, text);
     }
     // Without its log the kernel's silence means nothing.
-    let unread = diagnosis.missing.iter().any(|missing| missing.fact == "kernel log");
-    (!unread).then(|| Point {
-        id: "demotion",
-        state: State::Ok,
-        text: "the kernel log has no demotion".to_owned(),
-    })
+    match diagnosis.missing.iter().find(|missing| missing.fact == "kernel log") {
+        Some(missing) => {
+            let text = format!("not looked at, the kernel log cannot be read: {}", missing.why);
+            Point::not_looked_at("demotion", text)
+        }
+        None => Point::new("demotion", State::Ok, "the kernel log has no demotion".to_owned()),
+    }
 }
 
 fn cost(ns: Option<f64>, thresholds: &Thresholds) -> Point {
@@ -269,7 +303,7 @@ fn cost(ns: Option<f64>, thresholds: &Thresholds) -> Point {
         (Some(ns), None, Some(bound)) => (State::Warning, too_dear(ns, bound)),
         (Some(ns), None, None) => (State::Ok, format!("a read costs {}", ns_text(ns))),
     };
-    Point { id: "cost", state, text }
+    Point::new("cost", state, text)
 }
 
 fn too_dear(ns: f64, bound: f64) -> String {
@@ -290,6 +324,22 @@ pub fn ns_text(ns: f64) -> String {
         ns => format!("{:.1} ms", ns / 1e6),
     }
 }
+
+/// The text with as much of the clocksource's name as the first line has room for: what is said of it
+/// matters more than the end of its name.
+fn shortened(state: State, text: &str, name: &str) -> String {
+    let length = "CLOCKSMITH  - ".len() + state.word().len() + text.chars().count();
+    let whole = name.chars().count();
+    let over = length.saturating_sub(LINE);
+    if over == 0 || !text.contains(name) || whole <= SHORT {
+        return text.to_owned();
+    }
+    let kept: String = name.chars().take((whole.saturating_sub(over + 2)).max(SHORT)).collect();
+    text.replacen(name, &format!("{kept}.."), 1)
+}
+
+/// Characters of a clocksource's name that are kept in any case.
+const SHORT: usize = 8;
 
 /// The first line, cut to [`LINE`] characters, without what would end it early: `|` begins the
 /// performance data of monitoring plugins.

@@ -63,6 +63,7 @@ fn seen(python: &PathBuf, extra: &[&str]) -> Option<(Vec<String>, String)> {
 }
 
 #[test]
+#[ignore = "takes half a minute: ./test.sh agreement"]
 fn each_version_is_named_or_said_not_to_be() {
     for (minor, python) in pythons() {
         let Some((names, gaps)) = seen(&python, &[]) else { return };

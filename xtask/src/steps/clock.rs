@@ -40,7 +40,7 @@ pub(crate) static CLOCK: Step = Step {
 };
 
 fn clock(context: &Context) -> Done {
-    call("cargo test --locked --release -p clocksmith -p clocksmith-vdso --lib --target-dir")
+    call("cargo test --locked --profile loom -p clocksmith -p clocksmith-vdso --lib --target-dir")
         .arg(context.target.join("loom"))
         .arg("model")
         .env("RUSTFLAGS", "--cfg loom")

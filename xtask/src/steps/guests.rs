@@ -57,7 +57,7 @@ pub(crate) static TESTBED: Step = Step {
     short: None,
     needs: &[CC],
     uses: &[],
-    run: |context| call("cargo test --no-run --test live_*").args(WORKSPACE).run(context),
+    run: |context| call("cargo test --no-run --test live").args(WORKSPACE).run(context),
 };
 
 /// An installed system. It is built once, by root; booting it needs none.
@@ -106,14 +106,13 @@ fn disk_image(context: &Context) -> Done {
     Err(Stop::fail("testbed disk build"))
 }
 
-/// Tests of the testbed that boot something: `live_NAME`, those whose names begin with one of `tests`.
-fn live(context: &Context, name: &str, tests: &str, seconds: u64) -> Done {
-    context.part(&format!("live_{name} {tests}"), || {
+/// Tests of the testbed that boot something: those whose names begin with `tests`.
+fn live(context: &Context, tests: &str, seconds: u64) -> Done {
+    context.part(tests, || {
         call("cargo test")
             .args(WORKSPACE)
-            .args(&format!(
-                "--test live_{name} -- --include-ignored --nocapture --test-threads 1 {tests}"
-            ))
+            .args("--test live -- --include-ignored --nocapture --test-threads 1")
+            .arg(tests)
             .env("CLOCKSMITH_STATIC", context.static_program())
             .limit(seconds)
             .run(context)
@@ -166,36 +165,58 @@ fn boots(context: &Context) -> Done {
     if !answer.text.contains("compared agree") {
         return Err(Stop::no_network("the kernels could not be fetched, or no guest came up"));
     }
-    let boots = disagreeing(&answer.text);
-    if boots.is_empty() {
+    let complaints = complaints(&answer.text);
+    if complaints.is_empty() && answer.code == Some(1) {
+        // A kernel of a suite that moves may choose otherwise than its case file says, if that was predicted.
+        println!("-- boots: as predicted, and not as the case file expects; see above");
+        return Ok(());
+    }
+    if !complaints.is_empty() && complaints.iter().all(|complaint| complaint.unfetched) {
+        return Err(Stop::no_network(
+            "a kernel could not be fetched; the others choose as predicted",
+        ));
+    }
+    let names: Vec<&str> = complaints.iter().map(|complaint| complaint.boot.as_str()).collect();
+    if names.is_empty() {
         return Err(Stop::fail(format!(
             "testbed run ended with {:?}, and names no boot",
             answer.code
         )));
     }
-    context.again.replace(boots.join(","));
-    Err(Stop::fail(format!("not as predicted, or not up: {}", boots.join(", "))))
+    context.again.replace(names.join(","));
+    Err(Stop::fail(format!("not as predicted, or not up: {}", names.join(", "))))
 }
 
-/// The boots that `testbed run` complains about: those before a line of complaint, and those that failed.
-fn disagreeing(text: &str) -> Vec<String> {
-    let mut boots: Vec<String> = Vec::new();
-    let mut last = None;
+/// A boot that `testbed run` complains about.
+#[derive(Debug, Eq, PartialEq)]
+struct Complaint {
+    boot: String,
+    /// It was not booted, because its kernel could not be fetched.
+    unfetched: bool,
+}
+
+fn complaints(text: &str) -> Vec<Complaint> {
+    let mut found: Vec<Complaint> = Vec::new();
+    let mut boot = "";
     for line in text.lines() {
-        let name = line
-            .split_whitespace()
-            .next()
-            .filter(|word| word.contains('@') && !line.starts_with(' '));
-        last = name.or(last);
-        let complaint = line.contains("FAILED")
-            || line.starts_with(' ') && line.trim_start().starts_with("PREDICTED");
-        if let (true, Some(boot)) = (complaint, last) {
-            if !boots.iter().any(|found| found == boot) {
-                boots.push(boot.to_owned());
-            }
+        if !line.starts_with(' ') {
+            boot = line.split_whitespace().next().filter(|word| word.contains('@')).unwrap_or("");
         }
+        let inner = line.strip_prefix("    ").unwrap_or_default();
+        let failed = line.contains("FAILED: ");
+        let wrong = line.contains("NO PREDICTION: ")
+            || ["PREDICTED ", "DISAGREES "].iter().any(|word| inner.starts_with(word));
+        if boot.is_empty()
+            || !(failed || wrong)
+            || found.iter().any(|complaint| complaint.boot == boot)
+        {
+            continue;
+        }
+        let unfetched =
+            failed && ["apt", "fetch", "archive"].iter().any(|word| line.contains(word));
+        found.push(Complaint { boot: boot.to_owned(), unfetched });
     }
-    boots
+    found
 }
 
 pub(crate) static SCENARIOS: Step = Step {
@@ -236,6 +257,21 @@ pub(crate) static SCENARIOS: Step = Step {
     },
 };
 
+pub(crate) static EMULATOR: Step = Step {
+    name: "emulator",
+    what: "the testbed's own tools: a guest that is paused, goes back to a snapshot, moves to another emulator",
+    tier: Tier::All,
+    emulated: true,
+    seconds: 40,
+    budget: 240,
+    short: Some(15),
+    needs: &[QEMU, QEMU_IMG, CC, LIBC, DPKG, Need::Network],
+    uses: &[&TESTBED],
+    run: |context| {
+        live(context, if context.short.get() { "emulator::a_paused" } else { "emulator::" }, 300)
+    },
+};
+
 pub(crate) static SWEEP: Step = Step {
     name: "sweep",
     what: "`bench --every-clocksource` puts the clocksource back, also when it is killed",
@@ -246,7 +282,7 @@ pub(crate) static SWEEP: Step = Step {
     short: Some(60),
     needs: &[QEMU, CC, LIBC, DPKG, Need::Network],
     uses: &[&TESTBED, &STATIC_PROGRAM],
-    run: |context| live(context, "sweep", "", 300),
+    run: |context| live(context, "sweep::", 300),
 };
 
 pub(crate) static WHO: Step = Step {
@@ -260,8 +296,8 @@ pub(crate) static WHO: Step = Step {
     needs: &[QEMU, CC, LIBC, DPKG, Need::Network],
     uses: &[&TESTBED, &STATIC_PROGRAM],
     run: |context| {
-        live(context, "who", "who_reads", 300)?;
-        if context.short.get() { Ok(()) } else { live(context, "who", "system_calls", 300) }
+        live(context, "who::who_reads", 300)?;
+        if context.short.get() { Ok(()) } else { live(context, "who::system_calls", 300) }
     },
 };
 
@@ -275,7 +311,7 @@ pub(crate) static DISK: Step = Step {
     short: Some(90),
     needs: &[QEMU, QEMU_IMG],
     uses: &[&TESTBED, &DISK_IMAGE],
-    run: |context| live(context, "disk", "grub", 600),
+    run: |context| live(context, "disk::grub", 600),
 };
 
 pub(crate) static FIX: Step = Step {
@@ -289,13 +325,13 @@ pub(crate) static FIX: Step = Step {
     needs: &[QEMU, QEMU_IMG, CC, LIBC, DPKG, MMDEBSTRAP, MKE2FS, Need::Root, Need::Network],
     uses: &[&TESTBED, &STATIC_PROGRAM],
     run: |context| {
-        live(context, "trial", "", 400)?;
+        live(context, "trial::", 400)?;
         if context.short.get() {
             return Ok(());
         }
         context.part("disk image", || disk_image(context))?;
-        for test in ["a_slow", "the_command", "a_power_cut"] {
-            live(context, "fix", test, 900)?;
+        for test in ["fix::a_slow", "fix::the_command", "fix::a_power_cut"] {
+            live(context, test, 900)?;
         }
         Ok(())
     },
@@ -317,7 +353,24 @@ pub(crate) static ALERT: Step = Step {
         Need::Tool("promtool", "prometheus"),
     ],
     uses: &[&TESTBED, &STATIC_PROGRAM, &DISK_IMAGE],
-    run: |context| live(context, "alert", "", 400),
+    run: |context| live(context, "alert::", 400),
+};
+
+/// Besides GRUB; firmware for it is one package more, and another image.
+pub(crate) static UEFI: Step = Step {
+    name: "uefi",
+    what: "`disk` and `fix` in an installed system with UEFI and systemd-boot",
+    tier: Tier::Named,
+    emulated: true,
+    seconds: 300,
+    budget: 1200,
+    short: None,
+    needs: &[QEMU, QEMU_IMG, MMDEBSTRAP, MKE2FS, Need::Package("ovmf"), Need::Root, Need::Network],
+    uses: &[&TESTBED, &STATIC_PROGRAM],
+    run: |context| {
+        live(context, "disk::systemd_boot", 900)?;
+        live(context, "fix::systemd_boot", 900)
+    },
 };
 
 pub(crate) static SOAK: Step = Step {
@@ -334,7 +387,7 @@ pub(crate) static SOAK: Step = Step {
         let minutes =
             std::env::var("CLOCKSMITH_SOAK_MINUTES").ok().and_then(|text| text.parse().ok());
         context.asked.set(60 * minutes.unwrap_or(30_u64).saturating_sub(30));
-        live(context, "soak", "", 3 * 3600 + context.asked.get())
+        live(context, "soak::", 3 * 3600 + context.asked.get())
     },
 };
 
@@ -366,9 +419,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn disagreeing_names_each_boot_that_is_complained_of_once() {
-        let text = "smp1@7.x  [tsc]  agrees\nsmp2@6.1  [hpet]\n    PREDICTED tsc\n    PREDICTED vDSO\nq35@6.1  FAILED: no output\n2 of 3 compared agree\n";
-        assert_eq!(disagreeing(text), ["smp2@6.1", "q35@6.1"]);
-        assert!(disagreeing("smp1@7.x [tsc]\n").is_empty());
+    fn complaints_each_boot_is_named_once() {
+        let text = "\
+smp1@7.x    [tsc]  agrees
+    inside: ok  (why 0.4 s, collect 0.2 s, 11 KiB)
+smp2@6.1    [hpet]
+    PREDICTED [tsc]
+    DISAGREES verdict ok
+no-hpet@6.1    [acpi_pm]  agrees
+    DISAGREES verdict ok
+q35@6.1     FAILED: the guest said nothing for 60 s
+i386@6.1-pae  FAILED: fetching package lists left none
+pit@6.1     [tsc]  agrees
+    THE CASE FILE EXPECTS [hpet]
+6 boots; 3 of 4 compared agree in 9 s; 2 boots failed
+";
+        let found = complaints(text);
+        let names: Vec<&str> = found.iter().map(|complaint| complaint.boot.as_str()).collect();
+        assert_eq!(names, ["smp2@6.1", "no-hpet@6.1", "q35@6.1", "i386@6.1-pae"]);
+        let unfetched: Vec<bool> = found.iter().map(|complaint| complaint.unfetched).collect();
+        assert_eq!(unfetched, [false, false, false, true]);
     }
 }

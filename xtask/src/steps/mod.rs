@@ -34,6 +34,7 @@ pub(crate) static STEPS: &[&Step] = &[
     &scripts::VM,
     &guests::BOOTS,
     &guests::SCENARIOS,
+    &guests::EMULATOR,
     &guests::SWEEP,
     &guests::WHO,
     &guests::DISK,
@@ -42,6 +43,7 @@ pub(crate) static STEPS: &[&Step] = &[
     &scripts::BOOK_HTML,
     &clock::MIRI,
     &clock::TSAN,
+    &rust::AGREEMENT,
     &scripts::MSRV,
     &scripts::FORMATS,
     &scripts::WATCH,
@@ -49,6 +51,7 @@ pub(crate) static STEPS: &[&Step] = &[
     &scripts::PACKAGES,
     &fuzz::FUZZ,
     &scripts::SPEED,
+    &guests::UEFI,
     &guests::SERVERS,
     &guests::SOAK,
 ];

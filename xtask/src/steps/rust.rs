@@ -19,7 +19,7 @@ pub(crate) static COMPILE: Step = Step {
     run: |context| call("cargo test --no-run").args(WORKSPACE).run(context),
 };
 
-/// The debug program alone. It is compiled as one of its tests wants it: with the features that tests bring into
+/// The debug program alone. It is compiled as its tests want it: with the features that tests bring into
 /// shared dependencies, so that nothing is compiled twice.
 pub(crate) static PROGRAM: Step = Step {
     name: "program",
@@ -31,7 +31,7 @@ pub(crate) static PROGRAM: Step = Step {
     short: None,
     needs: &[CC],
     uses: &[],
-    run: |context| call("cargo test --no-run --test schemas").args(WORKSPACE).run(context),
+    run: |context| call("cargo test --no-run --test it").args(WORKSPACE).run(context),
 };
 
 pub(crate) static FMT: Step = Step {
@@ -106,4 +106,23 @@ pub(crate) static TEST: Step = Step {
     needs: &[],
     uses: &[&COMPILE],
     run: |context| call("cargo test --no-fail-fast").args(WORKSPACE).run(context),
+};
+
+/// One test program each, which takes as long as half of all other tests.
+pub(crate) static AGREEMENT: Step = Step {
+    name: "agreement",
+    what: "what `who` says of programs in nine languages, and of several Pythons, is what they count themselves",
+    tier: Tier::All,
+    emulated: false,
+    seconds: 70,
+    budget: 200,
+    short: None,
+    needs: &[],
+    uses: &[&COMPILE],
+    run: |context| {
+        call("cargo test")
+            .args(WORKSPACE)
+            .args("--test agreement --test pythons -- --ignored")
+            .run(context)
+    },
 };

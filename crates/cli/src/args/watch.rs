@@ -115,7 +115,7 @@ and changes nothing.";
 /// Options of `watch`.
 #[derive(ClapArgs, Debug, Clone, Default)]
 pub(crate) struct Watch {
-    /// Look once, print the metrics, and end
+    /// Look once, print the metrics (with --json the document of check), and end
     #[arg(long)]
     pub(crate) once: bool,
     /// Where to serve the page and the metrics; several times for several addresses

@@ -17,7 +17,7 @@ pub(crate) fn nagios(
         return out;
     }
     for point in &judgement.points {
-        out.push_str(&format!("[{}] {}: {}\n", point.state.word(), point.id, plain(&point.text)));
+        out.push_str(&format!("[{}] {}: {}\n", point.word(), point.id, plain(&point.text)));
     }
     let Some(seen) = seen else { return out };
     if judgement.state != State::Ok {
@@ -79,6 +79,7 @@ pub(crate) fn tap(judgement: &Judgement) -> String {
         let text = plain(&point.text).replace('#', " ");
         let (ok, directive) = match point.state {
             State::Ok => ("ok", String::new()),
+            State::Unknown if !point.looked_at => ("ok", " # SKIP".to_owned()),
             State::Unknown => ("ok", " # SKIP it is not known".to_owned()),
             state => ("not ok", format!(" ({})", state.name())),
         };

@@ -86,6 +86,7 @@ fn step(event: &Event) -> Option<Step> {
         | Event::SchedClockUnstable
         | Event::Warp { .. }
         | Event::WarpRandom
+        | Event::WarpHeader { .. }
         | Event::TscAdjust(_)
         | Event::WatchdogMarked { .. }
         | Event::WatchdogOld { .. }

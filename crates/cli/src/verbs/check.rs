@@ -9,7 +9,7 @@ use crate::report::check::CheckReport;
 use anyhow::{Result, bail};
 use clap::error::ErrorKind;
 use clocksmith_watch::assess::{self, Assessment, Live};
-use clocksmith_watch::{Judgement, State, judge};
+use clocksmith_watch::{Judgement, State};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -23,7 +23,7 @@ pub(crate) fn run(common: &Common, check: &Check) -> Result<Code> {
     let thresholds = check.thresholds.resolved();
     let seen = assess(common, check);
     let judgement = match &seen {
-        Ok(seen) => judge(&seen.diagnosis, &thresholds),
+        Ok(seen) => seen.judgement(&thresholds),
         Err(error) => Judgement::unknown(&format!("{error:#}")),
     };
     if let Err(error) = &seen {

@@ -4,14 +4,14 @@ use crate::args::{Common, Watch};
 use crate::exit::Code;
 use crate::gather::{self, From};
 use crate::render;
-use crate::report::check::WatchLine;
+use crate::report::check::{CheckReport, WatchLine};
 use anyhow::{Context, Result, bail};
 use clocksmith_facts::probe;
 use clocksmith_watch::State;
 use clocksmith_watch::daemon::{self, Options};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Where it listens if nobody says anything.
 const PORT: u16 = 9988;
@@ -46,6 +46,15 @@ pub(crate) fn run(common: &Common, args: &Watch) -> Result<Code> {
         host: host(common),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
+    if args.once && common.json {
+        let begun = Instant::now();
+        let seen = daemon::assessment(&options).context("cannot look at the machine")?;
+        let judgement = seen.judgement(&options.thresholds);
+        let elapsed_ms = begun.elapsed().as_secs_f64() * 1e3;
+        let report = CheckReport::new(Some(seen), &judgement, options.thresholds, elapsed_ms);
+        render::json(&report)?;
+        return Ok(Code::Done);
+    }
     if args.once {
         let text = daemon::once(&options).context("cannot look at the machine")?;
         render::text(&text)?;

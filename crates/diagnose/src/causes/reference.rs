@@ -22,7 +22,8 @@ pub(super) fn third_clock(log: &KernelLog, incident: &Incident) -> Option<&'stat
     let mut refined = None;
     for entry in log.entries.iter().take(first) {
         match entry.event {
-            Event::Detected { khz, tsc: true } => detected = Some(khz),
+            // "MHz TSC" follows "MHz processor" where the two differ.
+            Event::Detected { khz, .. } => detected = Some(khz),
             Event::Refined { khz } => refined = Some(khz),
             _ => {}
         }

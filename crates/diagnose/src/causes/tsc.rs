@@ -107,7 +107,14 @@ fn reason_to_cause(
 }
 
 fn warp(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
-    for entry in log.all(|e| matches!(e, Event::Warp { .. } | Event::WarpRandom)) {
+    let sized = log.any(|e| matches!(e, Event::Warp { .. } | Event::WarpRandom));
+    // The header tells nothing new where the size follows.
+    let told = |e: &Event| match e {
+        Event::Warp { .. } | Event::WarpRandom => true,
+        Event::WarpHeader { .. } => !sized,
+        _ => false,
+    };
+    for entry in log.all(told) {
         let summary = match &entry.event {
             Event::Warp { cycles } => {
                 let time = match tsc_hz(log) {
@@ -121,6 +128,9 @@ fn warp(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
                 format!(
                     "the boot-time test saw the TSC of one CPU {cycles} cycles{time} behind another's"
                 )
+            }
+            Event::WarpHeader { from, to } => {
+                format!("the boot-time test of the TSCs of CPU {from} and CPU {to} failed")
             }
             _ => "the TSC went backwards between CPUs at random in the boot-time test".to_owned(),
         };

@@ -61,13 +61,14 @@ fn hypervisor(reader: &Reader<'_>, facts: &Facts, dmi: &Fact<Dmi>) -> Fact<Optio
         if is_xen { reader.line("sys/hypervisor/guest_type") } else { Fact::default() };
     let finish = |mut found: Hypervisor, source: String| {
         if is_xen {
-            let paravirtual = match guest_type.value().map(String::as_str) {
-                Some("PV") => true,
-                Some(_) => false,
+            found.kind = match guest_type.value().map(String::as_str) {
+                Some("PV") => HypervisorKind::XenPv,
+                Some("PVH") => HypervisorKind::XenPvh,
+                Some(_) => HypervisorKind::XenHvm,
                 // Before 4.13 the type is not named; HVM guests see Xen's CPUID signature.
-                None => !found.presents(HypervisorKind::XenHvm),
+                None if found.presents(HypervisorKind::XenHvm) => HypervisorKind::XenHvm,
+                None => HypervisorKind::XenPv,
             };
-            found.kind = if paravirtual { HypervisorKind::XenPv } else { HypervisorKind::XenHvm };
             let capabilities = reader.line("proc/xen/capabilities");
             found.xen_dom0 = capabilities.value().is_some_and(|text| text.contains("control_d"));
         }

@@ -1,7 +1,7 @@
 //! Fills the gaps of a fact record from the kernel log.
 
 use super::event::Event;
-use super::{Entry, KernelLog};
+use super::{Entry, KernelLog, arch};
 use crate::acpi::{HpetTable, PmTimer};
 use crate::clockdev::ClocksourceDevice;
 use crate::cmdline::CommandLine;
@@ -55,9 +55,20 @@ fn identity(facts: &mut Facts, log: &KernelLog) {
         _ => None,
     };
     set(&mut facts.dmi, log, log.last(dmi));
-    set(&mut facts.arch, log, log.first(|event| arch_of(event, facts.kernel.value())));
+    set(&mut facts.arch, log, architecture(log, facts.kernel.value()));
     let gvisor = log.first(|event| matches!(event, Event::Gvisor).then_some(true));
     set(&mut facts.environment.gvisor, log, gvisor);
+}
+
+/// What only one architecture prints comes first: an arm64 kernel's log may quote an x86 word.
+fn architecture<'a>(log: &'a KernelLog, kernel: Option<&Kernel>) -> Option<(&'a Entry, Arch)> {
+    let told = log.first(|event| match event {
+        Event::Arch(_) => arch::of(event, kernel),
+        _ => None,
+    });
+    let (entry, found) = told.or_else(|| log.first(|event| arch::of(event, kernel)))?;
+    // `arch_sys_counter` serves 32-bit Arm, too.
+    Some((entry, found))
 }
 
 fn kernel_of_boot_image(line: &str) -> Option<Kernel> {
@@ -66,53 +77,6 @@ fn kernel_of_boot_image(line: &str) -> Option<Kernel> {
     let file = image.rsplit('/').next()?;
     let at = file.find("vmlinuz-")?;
     Kernel::parse(&file[at + 8..])
-}
-
-/// The architecture that a message can only come from.
-fn arch_of(event: &Event, kernel: Option<&Kernel>) -> Option<Arch> {
-    match event {
-        Event::ArchTimer { .. } | Event::ArchTimerErratum(_) | Event::CounterTrapped => {
-            Some(Arch::Arm64)
-        }
-        Event::TscUnstable(_)
-        | Event::Detected { .. }
-        | Event::Refined { .. }
-        | Event::Calibration(_)
-        | Event::Warp { .. }
-        | Event::TscAdjust(_)
-        | Event::HypervPrivileges(_)
-        | Event::KvmClock
-        | Event::PmTimer(_)
-        | Event::HpetTable { .. }
-        | Event::P0Mismatch => Some(match kernel {
-            Some(kernel) if kernel.is_i686() => Arch::X86,
-            _ => Arch::X86_64,
-        }),
-        Event::Registered { name, .. } | Event::Switched(name) | Event::ReadCurrent(name) => {
-            arch_of_name(name)
-        }
-        Event::WatchdogMarked { name, .. }
-        | Event::WatchdogOld { name, .. }
-        | Event::WatchdogSkewed { name, .. } => arch_of_name(name),
-        Event::Banner(text) => ["aarch64", "arm64", "riscv64", "s390x", "ppc64", "x86_64", "amd64"]
-            .iter()
-            .find(|tag| text.contains(*tag))
-            .and_then(|tag| Arch::parse(tag)),
-        _ => None,
-    }
-}
-
-/// The architecture that a clocksource name can only belong to.
-fn arch_of_name(name: &str) -> Option<Arch> {
-    Some(match name {
-        "tsc" | "tsc-early" | "hpet" | "acpi_pm" | "kvm-clock" | "xen" => Arch::X86_64,
-        _ if name.starts_with("hyperv_clocksource") => Arch::X86_64,
-        "arch_sys_counter" => Arch::Arm64,
-        "riscv_clocksource" => Arch::Riscv,
-        "timebase" => Arch::Powerpc,
-        "tod" => Arch::S390,
-        _ => return None,
-    })
 }
 
 fn processors(facts: &mut Facts, log: &KernelLog) {
@@ -207,11 +171,13 @@ fn timers(facts: &mut Facts, log: &KernelLog) {
     // A log that reaches back to the first line and past ACPI's own lines would show them.
     let conclusive = log.from_boot && log.any(|e| matches!(e, Event::PossibleCpus(_)));
     if conclusive {
+        // With acpi=off the kernel looks at no table: that none was printed says nothing of them.
+        let off = facts.cmdline.value().is_some_and(|line| line.last("acpi") == Some("off"));
         let source = format!("{}: no such line in a log from the beginning of the boot", log.name);
-        if !facts.hpet.is_known() {
+        if !off && !facts.hpet.is_known() {
             facts.hpet = Fact::known(None, source.clone());
         }
-        if !facts.pm_timer.is_known() {
+        if !off && !facts.pm_timer.is_known() {
             facts.pm_timer = Fact::known(None, source);
         }
     }
@@ -228,23 +194,10 @@ fn hypervisor(facts: &mut Facts, log: &KernelLog) {
         _ => None,
     });
     if !facts.hypervisor.is_known() {
-        let kind = |event: &Event| match event {
-            Event::Hypervisor(kind) => Some(*kind),
-            Event::KvmClock => Some(HypervisorKind::Kvm),
-            Event::VmwareTscKhz(_) => Some(HypervisorKind::Vmware),
-            Event::HypervPrivileges(_)
-            | Event::TscUnstable(super::event::UnstableReason::HyperV) => {
-                Some(HypervisorKind::Hyperv)
-            }
-            Event::Registered { name, .. } | Event::Switched(name) => {
-                HypervisorKind::from_clocksource(name)
-            }
-            Event::Paravirt(name) if name.starts_with("Xen") => Some(HypervisorKind::XenPv),
-            Event::Dmi(text) => kind_of_dmi(text),
-            _ => None,
-        };
-        if let Some((entry, kind)) = log.first(kind) {
-            facts.hypervisor = Fact::known(Some(Hypervisor::named(kind)), log.source(entry));
+        if let Some((entry, kind)) = kind_of_log(log) {
+            let mut found = Hypervisor::named(kind);
+            found.xen_dom0 = is_xen(kind) && log.any(|e| matches!(e, Event::XenDom0));
+            facts.hypervisor = Fact::known(Some(found), log.source(entry));
         } else if let Some((entry, ())) = log.first(|event| match event {
             Event::Paravirt(name) if name == "bare hardware" => Some(()),
             _ => None,
@@ -262,6 +215,54 @@ fn hypervisor(facts: &mut Facts, log: &KernelLog) {
     }
 }
 
+fn is_xen(kind: HypervisorKind) -> bool {
+    use HypervisorKind::{Xen, XenHvm, XenPv, XenPvh};
+    matches!(kind, Xen | XenHvm | XenPv | XenPvh)
+}
+
+/// The hypervisor that a log names: the kernel's own verdict before what follows from a clock or the
+/// firmware's name. Guests that see two hypervisors (KVM with Hyper-V's interfaces) are told by the
+/// verdict.
+fn kind_of_log(log: &KernelLog) -> Option<(&Entry, HypervisorKind)> {
+    let detected = |event: &Event| match event {
+        Event::Hypervisor(kind) => Some(*kind),
+        _ => None,
+    };
+    // Which kind of Xen: `Xen` is PV in this message, and PV or HVM in `Hypervisor detected: Xen`.
+    let booted = |event: &Event| match event {
+        Event::Paravirt(name) => match name.trim_end_matches('.') {
+            "Xen" => Some(HypervisorKind::XenPv),
+            "Xen PVH" => Some(HypervisorKind::XenPvh),
+            "Xen HVM" => Some(HypervisorKind::XenHvm),
+            "KVM" => Some(HypervisorKind::Kvm),
+            _ => None,
+        },
+        Event::Dmi(text) if text.contains("Xen HVM domU") => Some(HypervisorKind::XenHvm),
+        Event::XenDom0 => Some(HypervisorKind::XenPv),
+        _ => None,
+    };
+    let hinted = |event: &Event| match event {
+        Event::KvmClock => Some(HypervisorKind::Kvm),
+        Event::VmwareTscKhz(_) => Some(HypervisorKind::Vmware),
+        Event::HypervPrivileges(_) | Event::TscUnstable(super::event::UnstableReason::HyperV) => {
+            Some(HypervisorKind::Hyperv)
+        }
+        Event::Registered { name, .. } | Event::Switched(name) => {
+            HypervisorKind::from_clocksource(name)
+        }
+        Event::Dmi(text) => kind_of_dmi(text),
+        _ => None,
+    };
+    let verdict = log.first(detected);
+    if let Some((_, kind)) = verdict
+        && kind != HypervisorKind::Xen
+    {
+        return verdict;
+    }
+    let xen = log.first(booted).filter(|(_, kind)| verdict.is_none() || is_xen(*kind));
+    xen.or(verdict).or_else(|| log.first(hinted))
+}
+
 /// Hypervisors that DMI names and the kernel has no code for.
 fn kind_of_dmi(text: &str) -> Option<HypervisorKind> {
     Some(if text.contains("VirtualBox") {
@@ -272,8 +273,6 @@ fn kind_of_dmi(text: &str) -> Option<HypervisorKind> {
         HypervisorKind::Bhyve
     } else if text.contains("Parallels") {
         HypervisorKind::Parallels
-    } else if text.contains("Xen HVM domU") {
-        HypervisorKind::XenHvm
     } else {
         return None;
     })

@@ -1,6 +1,7 @@
-//! Refuses what is no text, with the reason.
+//! Turns UTF-16 into UTF-8, and refuses what is no text, with the reason.
 
 use super::LogError;
+use std::io::{self, Read};
 
 /// Bytes that are looked at.
 const LOOKED_AT: usize = 8192;
@@ -10,17 +11,12 @@ const HOLE: usize = 64;
 
 /// Looks at the beginning of the input.
 pub(super) fn check(window: &[u8], name: &str) -> Result<(), LogError> {
-    let head = &window[..window.len().min(LOOKED_AT)];
-    let name = || name.to_owned();
-    if head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]) || alternates(head) {
-        return Err(LogError::Utf16 { name: name() });
-    }
     let head = without_holes(window);
     let strange = head.iter().filter(|b| matches!(b, 0..=8 | 11 | 14..=26 | 28..=31 | 127)).count();
     // A log may hold a few control characters.
     let nothing = head.is_empty() && !window.is_empty();
     if nothing || head.len() >= 16 && strange * 10 > head.len() {
-        return Err(LogError::Binary { name: name() });
+        return Err(LogError::Binary { name: name.to_owned() });
     }
     Ok(())
 }
@@ -32,21 +28,97 @@ fn without_holes(window: &[u8]) -> Vec<u8> {
     text.flatten().copied().take(LOOKED_AT).collect()
 }
 
-/// Every second byte is NUL: UTF-16 without a byte order mark.
-fn alternates(head: &[u8]) -> bool {
-    let pairs = head.chunks_exact(2);
-    let n = pairs.len();
-    if n < 16 {
-        return false;
+/// The input as UTF-8, if its beginning says that it is UTF-16 (what PowerShell's `>` writes); else
+/// the input as it is.
+pub(super) fn utf8<'a>(mut reader: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
+    let mut head = Vec::with_capacity(LOOKED_AT);
+    reader.by_ref().take(LOOKED_AT as u64).read_to_end(&mut head)?;
+    let order = order(&head);
+    let all = io::Cursor::new(head).chain(reader);
+    Ok(match order {
+        Some(big_endian) => {
+            Box::new(Utf16 { inner: all, big_endian, units: Vec::new(), text: Vec::new() })
+        }
+        None => Box::new(all),
+    })
+}
+
+/// Whether UTF-16 is big-endian; `None` for other text.
+fn order(head: &[u8]) -> Option<bool> {
+    if head.starts_with(&[0xff, 0xfe]) {
+        return Some(false);
     }
-    let zero_high = head.chunks_exact(2).filter(|pair| pair[1] == 0 && pair[0] != 0).count();
-    let zero_low = head.chunks_exact(2).filter(|pair| pair[0] == 0 && pair[1] != 0).count();
-    zero_high * 10 > n * 9 || zero_low * 10 > n * 9
+    if head.starts_with(&[0xfe, 0xff]) {
+        return Some(true);
+    }
+    // Without a byte order mark every second byte of plain text is NUL.
+    let n = head.len() / 2;
+    let share = |zero: usize, other: usize| {
+        head.chunks_exact(2).filter(|pair| pair[zero] == 0 && pair[other] != 0).count() * 10 > n * 9
+    };
+    match n {
+        0..16 => None,
+        _ if share(1, 0) => Some(false),
+        _ if share(0, 1) => Some(true),
+        _ => None,
+    }
+}
+
+/// Decodes UTF-16; unpaired surrogates become U+FFFD.
+struct Utf16<R> {
+    inner: R,
+    big_endian: bool,
+    /// Bytes that are not decoded yet: half a unit, or half a pair.
+    units: Vec<u8>,
+    /// Text that was not asked for yet.
+    text: Vec<u8>,
+}
+
+impl<R: Read> Utf16<R> {
+    /// Decodes the next bytes; `false` at the end of the input.
+    fn more(&mut self) -> io::Result<bool> {
+        let mut buffer = [0u8; LOOKED_AT];
+        let got = self.inner.read(&mut buffer)?;
+        self.units.extend_from_slice(&buffer[..got]);
+        let unit = |pair: &[u8]| {
+            let pair = [pair[0], pair[1]];
+            if self.big_endian { u16::from_be_bytes(pair) } else { u16::from_le_bytes(pair) }
+        };
+        let mut units: Vec<u16> = self.units.chunks_exact(2).map(unit).collect();
+        // The second half of a pair comes with the next bytes.
+        if got > 0 && units.last().is_some_and(|last| (0xd800..0xdc00).contains(last)) {
+            units.pop();
+        }
+        self.units.drain(..units.len() * 2);
+        let mut utf8 = [0u8; 4];
+        for c in char::decode_utf16(units) {
+            let c = c.unwrap_or(char::REPLACEMENT_CHARACTER);
+            if c != '\u{feff}' {
+                self.text.extend_from_slice(c.encode_utf8(&mut utf8).as_bytes());
+            }
+        }
+        Ok(got > 0)
+    }
+}
+
+impl<R: Read> Read for Utf16<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        while self.text.is_empty() {
+            if !self.more()? && self.text.is_empty() {
+                return Ok(0);
+            }
+        }
+        let count = out.len().min(self.text.len());
+        out[..count].copy_from_slice(&self.text[..count]);
+        self.text.drain(..count);
+        Ok(count)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn refused(bytes: &[u8]) -> bool {
         check(bytes, "x").is_err()
@@ -70,5 +142,40 @@ mod tests {
         // Little-endian numbers.
         let numbers: Vec<u8> = (0..3000u32).flat_map(|i| (i * 7).to_le_bytes()).collect();
         assert!(refused(&numbers));
+    }
+
+    fn decoded(bytes: &[u8]) -> String {
+        let mut text = String::new();
+        utf8(bytes).unwrap().read_to_string(&mut text).unwrap();
+        text
+    }
+
+    fn encoded(text: &str, big_endian: bool) -> Vec<u8> {
+        let bytes = |unit: u16| if big_endian { unit.to_be_bytes() } else { unit.to_le_bytes() };
+        text.encode_utf16().flat_map(bytes).collect()
+    }
+
+    #[test]
+    fn half_a_unit_and_half_a_pair_end_the_text() {
+        assert_eq!(decoded(&[0xff, 0xfe, b'a', 0, b'b']), "a");
+        assert_eq!(decoded(&[0xff, 0xfe, b'a', 0, 0x3d, 0xd8]), "a\u{fffd}");
+    }
+
+    proptest! {
+        #[test]
+        fn utf16_is_read_as_utf8(text in "[ -~]{40}(\\PC|\u{1f512}){0,9000}", big_endian: bool) {
+            let mark = encoded(&format!("\u{feff}{text}"), big_endian);
+            prop_assert_eq!(decoded(&mark), text.replace('\u{feff}', ""));
+        }
+
+        #[test]
+        fn ascii_needs_no_byte_order_mark(text in "[ -~]{32,20000}", big_endian: bool) {
+            prop_assert_eq!(decoded(&encoded(&text, big_endian)), text);
+        }
+
+        #[test]
+        fn other_text_stays(text in "\\PC{0,200}") {
+            prop_assert_eq!(decoded(text.as_bytes()), text);
+        }
     }
 }

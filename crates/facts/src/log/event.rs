@@ -1,5 +1,6 @@
 //! What a kernel log line says about clocks.
 
+use crate::Arch;
 use crate::hypervisor::HypervisorKind;
 use serde::Serialize;
 
@@ -255,6 +256,20 @@ pub enum Event {
     FoundUnstableAfterBoot,
     /// `sched_clock: Marking unstable`.
     SchedClockUnstable,
+    /// `sched_clock: Marking stable (...)` (4.13+): the scheduler takes its clock as it is. In guests
+    /// with kvm-clock or Xen's clock it is missing where the host does not set the stable bit.
+    SchedClockStable,
+    /// `Unstable clock detected, switching default tracing clock to "global"`: the
+    /// scheduler's clock is not stable.
+    TraceClockGlobal,
+    /// `TSC synchronization [CPU#0 -> CPU#1]:` alone: the header of a synchronisation test that
+    /// failed.
+    WarpHeader {
+        /// The CPU that was there already.
+        from: u32,
+        /// The CPU that came up.
+        to: u32,
+    },
     /// `Measured N cycles TSC warp between CPUs, turning off TSC clock`.
     Warp {
         /// Size of the warp in TSC cycles.
@@ -399,6 +414,10 @@ pub enum Event {
     },
     /// `Time went backwards`: a paravirtual clock that is not the same on all CPUs.
     TimeWentBackwards,
+    /// A message of dom0, the initial domain of Xen, alone.
+    XenDom0,
+    /// A message that only kernels of one architecture print (x86: of either width).
+    Arch(Arch),
     /// gVisor's own boot message: not a Linux kernel.
     Gvisor,
 }

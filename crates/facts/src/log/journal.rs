@@ -8,6 +8,8 @@ struct Record {
     message: Option<Text>,
     #[serde(rename = "SYSLOG_IDENTIFIER")]
     identifier: Option<String>,
+    #[serde(rename = "SYSLOG_FACILITY")]
+    facility: Option<String>,
     #[serde(rename = "_TRANSPORT")]
     transport: Option<String>,
     #[serde(rename = "_SOURCE_MONOTONIC_TIMESTAMP")]
@@ -36,13 +38,34 @@ pub(super) fn message(line: &str) -> Option<Message> {
         Text::Plain(text) => text,
         Text::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
     };
-    let kernel = match (record.transport.as_deref(), record.identifier.as_deref()) {
-        (Some(transport), _) => transport == "kernel",
-        (None, Some(identifier)) => identifier == "kernel",
-        (None, None) => true,
-    };
+    // What a program writes to /dev/kmsg has the kernel's transport, and a facility of its own.
+    let own = record.facility.as_deref().is_none_or(|facility| facility == "0");
+    let kernel = own
+        && match (record.transport.as_deref(), record.identifier.as_deref()) {
+            (Some(transport), _) => transport == "kernel",
+            (None, Some(identifier)) => identifier == "kernel",
+            (None, None) => true,
+        };
+    // One record is one message: lines behind its first are text that something put there.
+    let message = message.lines().next().unwrap_or_default().to_owned();
     #[allow(clippy::cast_precision_loss)]
     let at =
         record.source_monotonic.and_then(|us| us.parse::<u64>().ok()).map(|us| us as f64 / 1e6);
     Some(Message { message, at, kernel })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_record_is_one_message_of_the_kernel() {
+        let record = |more: &str| {
+            format!("{{\"_TRANSPORT\":\"kernel\",\"MESSAGE\":\"tmpfs: x\\ntsc: y\"{more}}}")
+        };
+        let read = message(&record("")).unwrap();
+        assert_eq!((read.message.as_str(), read.kernel), ("tmpfs: x", true));
+        assert!(message(&record(",\"SYSLOG_FACILITY\":\"0\"")).unwrap().kernel);
+        assert!(!message(&record(",\"SYSLOG_FACILITY\":\"1\"")).unwrap().kernel);
+    }
 }

@@ -18,6 +18,8 @@ pub(super) fn text(window: &[u8], start: usize, end: usize) -> Cow<'_, str> {
     let line = &line[..line.len().min(LINE_LIMIT)];
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let text = String::from_utf8_lossy(line);
+    let plain = line.is_ascii() && !line.contains(&b'&');
+    let text = if plain { text } else { Cow::Owned(plain_signs(&text)) };
     if text.contains('\u{1b}') {
         Cow::Owned(without_escapes(&text))
     } else if text.contains("=3D") || text.ends_with("=0A=") {
@@ -25,6 +27,41 @@ pub(super) fn text(window: &[u8], start: usize, end: usize) -> Cow<'_, str> {
     } else {
         text
     }
+}
+
+/// Undoes what web pages and word processors make of quotes, angle brackets and blanks.
+fn plain_signs(text: &str) -> String {
+    const ENTITIES: [(&str, char); 12] = [
+        ("&#39;", '\''),
+        ("&#039;", '\''),
+        ("&#x27;", '\''),
+        ("&apos;", '\''),
+        ("&lsquo;", '\''),
+        ("&rsquo;", '\''),
+        ("&#34;", '"'),
+        ("&quot;", '"'),
+        ("&gt;", '>'),
+        ("&lt;", '<'),
+        ("&nbsp;", ' '),
+        ("&amp;", '&'),
+    ];
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let entity = ENTITIES.iter().find(|(name, _)| c == '&' && rest.starts_with(name));
+        let (sign, used) = match entity {
+            Some((name, sign)) => (*sign, name.len()),
+            None => (c, c.len_utf8()),
+        };
+        out.push(match sign {
+            '\u{2018}' | '\u{2019}' | '\u{201a}' | '\u{201b}' | '\u{2032}' | '\u{b4}' => '\'',
+            '\u{201c}' | '\u{201d}' | '\u{201e}' | '\u{201f}' | '\u{2033}' => '"',
+            '\u{a0}' | '\u{202f}' | '\u{2007}' => ' ',
+            sign => sign,
+        });
+        rest = &rest[used..];
+    }
+    out.trim_start_matches('\u{feff}').to_owned()
 }
 
 /// Takes terminal colour sequences (`ESC [ ... letter`) out.
@@ -94,6 +131,14 @@ mod tests {
 
     fn read(line: &str) -> String {
         text(line.as_bytes(), 0, line.len()).into_owned()
+    }
+
+    #[test]
+    fn quotes_of_web_pages_are_plain() {
+        let plain = "'tsc' \"x\" > < &";
+        assert_eq!(read("&#39;tsc&#39; &quot;x&quot; &gt; &lt; &amp;"), plain);
+        assert_eq!(read("\u{2018}tsc\u{2019}\u{a0}\u{201c}x\u{201d} > < &"), plain);
+        assert_eq!(read("a & b &c; &"), "a & b &c; &");
     }
 
     #[test]

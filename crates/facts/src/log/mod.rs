@@ -6,9 +6,11 @@
 //! goes into `parse/`. What must not live here: what a message *means* for the choice of a
 //! clocksource (`clocksmith-kernel`), or who is to blame (`clocksmith-diagnose`).
 
+mod arch;
+mod bounds;
 mod complete;
+mod continuation;
 mod encoding;
-pub mod bounds;
 pub mod event;
 pub mod extent;
 pub mod incident;
@@ -22,6 +24,7 @@ mod scan;
 mod store;
 mod transcript;
 
+pub use bounds::VersionBounds;
 pub use complete::complete;
 pub use event::Event;
 use serde::Serialize;
@@ -76,12 +79,6 @@ pub enum LogError {
         /// The system's error.
         error: std::io::Error,
     },
-    /// UTF-16 text.
-    #[error("{name} is UTF-16 text; convert it first: iconv -f UTF-16 -t UTF-8 {name} > log.txt")]
-    Utf16 {
-        /// What was read.
-        name: String,
-    },
     /// Not text.
     #[error(
         "{name} is no text (too many control characters); give a kernel log as text, or packed \
@@ -104,7 +101,6 @@ impl LogError {
         let name = name.to_owned();
         match self {
             Self::Read { error, .. } => Self::Read { name, error },
-            Self::Utf16 { .. } => Self::Utf16 { name },
             Self::Binary { .. } => Self::Binary { name },
             Self::Internal(what) => Self::Internal(what),
         }
@@ -115,6 +111,12 @@ impl KernelLog {
     /// Scans a log of any size in bounded memory. `name` is how evidence cites it.
     pub fn scan(reader: impl Read, name: &str) -> Result<Self, LogError> {
         scan::scan(reader, name)
+    }
+
+    /// Which kernel versions the wording of the messages allows.
+    #[must_use]
+    pub fn version_bounds(&self) -> VersionBounds {
+        bounds::of(self)
     }
 
     /// The source of an entry, as evidence cites it: `dmesg:112`.
@@ -146,7 +148,9 @@ impl KernelLog {
     /// The event that one message states (a pasted line, with or without its prefix).
     #[must_use]
     pub fn message(line: &str) -> Option<Event> {
-        let message = prefix::strip(line).message;
-        parse::parse(message, parse::Groups::of(message))
+        let line = prefix::strip(line);
+        let said = parse::parse(line.message, parse::Groups::of(line.message));
+        // What a shell printed has no stamp of the kernel.
+        said.or_else(|| if line.kernel.is_none() { transcript::told(line.message) } else { None })
     }
 }

@@ -1,5 +1,8 @@
 //! What stands before a kernel message: time stamps, log levels, caller fields, journald and syslog
-//! headers, mail quoting.
+//! headers, mail quoting, and what `dmesg --time-format`, `grep -n`, `cat -n`, containers and build
+//! servers put there.
+
+use super::parse::begins_like_kernel;
 
 /// A line without its prefix.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -9,61 +12,171 @@ pub(crate) struct Stripped<'a> {
     /// Seconds since boot, from a printk time stamp.
     pub(crate) at: Option<f64>,
     /// `Some(true)`: a prefix that only kernel messages have; `Some(false)`: the header names
-    /// another program; `None`: no prefix at all.
+    /// another program, or a facility that is not the kernel's; `None`: no prefix at all.
     pub(crate) kernel: Option<bool>,
+    /// A facility says that a program wrote this, whatever else stands there.
+    foreign: bool,
+}
+
+impl<'a> Stripped<'a> {
+    /// A message of the kernel that needs no prefix to say so.
+    pub(crate) fn of_the_kernel(message: &'a str, at: Option<f64>) -> Self {
+        Self { message, at, kernel: Some(true), foreign: false }
+    }
+
+    /// Whether the line has no prefix, and begins as only kernel messages do.
+    pub(crate) fn is_message(&self) -> bool {
+        self.kernel.is_none() && begins_like_kernel(self.message)
+    }
 }
 
 /// Takes the prefixes off a line, however many there are.
 pub(crate) fn strip(line: &str) -> Stripped<'_> {
     let mut rest = line.trim_end();
-    let mut out = Stripped { message: rest, at: None, kernel: None };
+    let mut out = Stripped { message: rest, at: None, kernel: None, foreign: false };
     for _ in 0..12 {
         rest = rest.trim_start();
         let Some(next) = step(rest, &mut out) else { break };
         rest = next;
     }
-    if out.kernel.is_none()
-        && let Some((at, message)) = embedded_stamp(rest)
-    {
-        out.at = Some(at);
-        out.kernel = Some(true);
-        rest = message;
+    if out.kernel.is_none() {
+        if let Some((at, message)) = embedded_stamp(rest) {
+            out.at = Some(at);
+            out.kernel = Some(true);
+            rest = message;
+        } else if !begins_like_kernel(rest)
+            && let Some(message) = listed(rest)
+        {
+            rest = message;
+        }
+    }
+    if out.foreign {
+        out.kernel = Some(false);
     }
     out.message = rest;
     out
+}
+
+/// What lists, editors and search tools put in front of a line without a stamp: `- `, `12. `,
+/// `12:`, `kern.log:12:`; quotes around the whole of it. Taken off only where a kernel message
+/// begins behind it.
+fn listed(line: &str) -> Option<&str> {
+    let mut rest = line;
+    for _ in 0..4 {
+        rest = listed_step(rest)?.trim_start();
+        if begins_like_kernel(rest) {
+            return Some(rest);
+        }
+    }
+    None
+}
+
+fn listed_step(rest: &str) -> Option<&str> {
+    let first = rest.chars().next()?;
+    if matches!(first, '-' | '*' | '+' | '\u{2022}' | '\u{b7}' | '\u{2013}') {
+        return rest[first.len_utf8()..].strip_prefix(' ');
+    }
+    if matches!(first, '"' | '\'' | '`') {
+        // Quotes around a part of a sentence are another matter.
+        let inside = rest.trim_matches(first);
+        let closed = rest.trim_end_matches([',', '.', ';']).ends_with(first);
+        return (closed && !inside.contains(first) || first == '`' && closed).then_some(inside);
+    }
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    if (1..=9).contains(&digits) {
+        let after = &rest[digits..];
+        return after
+            .strip_prefix([':', '\t'])
+            .or_else(|| after.strip_prefix(". "))
+            .or_else(|| after.strip_prefix(") "))
+            .or_else(|| after.strip_prefix("- "))
+            .or_else(|| after.starts_with("  ").then_some(after))
+            .or_else(|| after.starts_with(" ").then_some(after));
+    }
+    // A file name: `kern.log:` or `./boot/dmesg-`, as grep writes it.
+    let end = rest.find([':', ' ', '\t']).filter(|end| (1..=200).contains(end))?;
+    let file = &rest[..end];
+    let path = file.contains(['.', '/']) && !file.contains(['\'', '"', '(', '[', '=']);
+    if path { rest[end..].strip_prefix(':') } else { None }
 }
 
 /// One prefix taken off, or `None` when the rest is the message.
 fn step<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
     match *rest.as_bytes().first()? {
         b'>' | b'|' => Some(&rest[1..]),
-        b'<' => level(rest),
+        b'<' => level(rest, out),
         b'[' => bracket(rest, out),
         b'M' if rest.starts_with("MESSAGE=") => Some(&rest[8..]),
         b'k' => kern_word(rest, out),
-        b'0'..=b'9' => iso_date(rest).and_then(|after| header(after, out)),
+        b'u' | b'd' | b'm' | b'a' | b's' | b'l' | b'n' if foreign_word(rest).is_some() => {
+            out.foreign = true;
+            foreign_word(rest)
+        }
+        b'0'..=b'9' => iso_date(rest).and_then(|(date, after)| iso_header(date, after, out)),
         b'A'..=b'Z' => syslog_date(rest)
             .and_then(|after| header(after, out))
             .or_else(|| host_kernel(rest, out)),
-        _ => host_kernel(rest, out),
+        _ => host_kernel(rest, out).or_else(|| container(rest)),
     }
 }
 
-/// `<6>` or `<30>`.
-fn level(rest: &str) -> Option<&str> {
+/// `<6>` or `<30>`: the number is eight times the facility plus the level. The kernel's facility is
+/// 0; what a program wrote to `/dev/kmsg` or to syslog has another.
+fn level<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
     let end = rest.find('>').filter(|end| (2..=4).contains(end))?;
-    rest[1..end].bytes().all(|b| b.is_ascii_digit()).then(|| &rest[end + 1..])
+    let number: u32 = rest[1..end].parse().ok()?;
+    out.foreign |= number >= 8;
+    Some(&rest[end + 1..])
+}
+
+/// `user  :info  : ` and `daemon:warn  : ` (`dmesg -x`).
+fn foreign_word(rest: &str) -> Option<&str> {
+    const FACILITIES: [&str; 11] = [
+        "user", "daemon", "mail", "auth", "authpriv", "syslog", "lpr", "news", "local0", "local1",
+        "local7",
+    ];
+    const LEVELS: [&str; 8] = ["emerg", "alert", "crit", "err", "warn", "notice", "info", "debug"];
+    let mut parts = rest.splitn(3, ':');
+    let known =
+        FACILITIES.contains(&parts.next()?.trim_end()) && LEVELS.contains(&parts.next()?.trim());
+    if known { parts.next() } else { None }
+}
+
+/// `web-1  | ` and `web_1  | `, as compose tools write it; `[pod/web-0/app] `.
+fn container(rest: &str) -> Option<&str> {
+    let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && !b"_-.".contains(&(c as u8)))?;
+    let name = &rest[..end];
+    let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
+    let numbered = digits > 0 && name[..name.len() - digits].ends_with(['_', '-']);
+    if !numbered || end > 64 {
+        return None;
+    }
+    let after = rest[end..].trim_start().strip_prefix('|')?;
+    after.starts_with([' ', '\t']).then_some(after)
 }
 
 /// `[    1.234567]`, `[ T0]`, `[    C1]`, `[Wed Dec 22 08:37:21 2021]`; not `[Firmware Bug]`.
 fn bracket<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
     let end = rest.find(']').filter(|end| *end < 48)?;
     let inside = rest[1..end].trim();
+    // `dmesg -d`: `[    5.140900 <    0.000012>]`, also behind a date.
+    let inside = match inside.find('<') {
+        Some(at) if at > 0 && inside.ends_with('>') => inside[..at].trim_end(),
+        _ => inside,
+    };
     let after = &rest[end + 1..];
     let bare = inside.trim_start_matches('<').trim_end_matches('>').trim();
     if let Some(at) = seconds(bare) {
         out.at = Some(at);
         out.kernel = Some(true);
+        return Some(after);
+    }
+    // `[ 2.9]`: a stamp that somebody has shortened.
+    let short = bare.split_once('.').is_some_and(|(whole, part)| {
+        let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        digits(whole) && digits(part)
+    });
+    if short {
         return Some(after);
     }
     let caller = inside.len() > 1
@@ -80,13 +193,27 @@ fn bracket<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
         out.kernel = Some(true);
         return Some(after);
     }
-    // `dmesg -d`: `[<    0.000012>]` was handled above; `[  +0.000012]`:
+    // `dmesg -e`: `[Nov22 04:02]` once a minute, and `[  +0.000012]` between.
+    let minute = inside.len() == 11
+        && MONTHS.contains(&inside.get(..3).unwrap_or_default())
+        && inside.as_bytes()[8] == b':';
+    if minute {
+        out.kernel = Some(true);
+        return Some(after);
+    }
+    // `kubectl logs --prefix`.
+    if inside.starts_with("pod/") && !inside.contains(' ') {
+        return Some(after);
+    }
     if inside.starts_with('+') && seconds(&inside[1..]).is_some() {
         out.kernel = Some(true);
         return Some(after);
     }
     None
 }
+
+const MONTHS: [&str; 12] =
+    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /// `12.345678`: digits, a point, three to nine digits.
 fn seconds(text: &str) -> Option<f64> {
@@ -150,8 +277,6 @@ fn host_kernel<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
 
 /// `Sep 11 07:03:06 `.
 fn syslog_date(rest: &str) -> Option<&str> {
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let bytes = rest.as_bytes();
     if bytes.len() < 16 || !bytes.is_ascii_prefix(16) || !MONTHS.contains(&&rest[..3]) {
         return None;
@@ -164,8 +289,8 @@ fn syslog_date(rest: &str) -> Option<&str> {
     })
 }
 
-/// `2025-06-03T16:08:54.123456+00:00 ` or `2025-06-03 16:08:54 `.
-fn iso_date(rest: &str) -> Option<&str> {
+/// `2025-06-03T16:08:54.123456+00:00 ` or `2025-06-03 16:08:54 `: the date, and what is behind it.
+fn iso_date(rest: &str) -> Option<(&str, &str)> {
     let bytes = rest.as_bytes();
     if bytes.len() < 20 || !bytes.is_ascii_prefix(20) {
         return None;
@@ -179,7 +304,24 @@ fn iso_date(rest: &str) -> Option<&str> {
         return None;
     }
     let end = rest[19..].find([' ', '\t']).map_or(rest.len(), |at| at + 19);
-    (end < 48).then(|| rest[end..].trim_start())
+    (end < 48).then(|| (&rest[..end], rest[end..].trim_start()))
+}
+
+/// What stands behind an ISO date: `HOST PROGRAM: ` of a syslog, or the message itself, as
+/// `dmesg --time-format iso` writes it, and build servers and container logs in front of anything.
+fn iso_header<'a>(date: &str, after: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
+    // `dmesg` writes a comma before the fraction, and a zone behind it.
+    let fraction = date.get(19..).and_then(|rest| rest.strip_prefix(','));
+    if fraction.is_some_and(|rest| rest.contains(['+', '-'])) {
+        out.kernel = Some(true);
+        return Some(after);
+    }
+    let one_name = after.find([':', ' ']).is_none_or(|at| after[at..].starts_with(':'));
+    let program = after.starts_with("kernel:") || after.contains("]: ");
+    if begins_like_kernel(after) || one_name && !program {
+        return Some(after);
+    }
+    header(after, out).or(Some(after))
 }
 
 /// A printk stamp somewhere in the first part of a line, behind a prefix nobody knows.
@@ -189,7 +331,7 @@ fn embedded_stamp(rest: &str) -> Option<(f64, &str)> {
         let open = from + rest.get(from..)?.find('[').filter(|at| from + at < 96)?;
         let close = open + rest[open..].find(']').filter(|len| *len < 20)?;
         if let Some(at) = seconds(rest[open + 1..close].trim()) {
-            let mut out = Stripped { message: "", at: None, kernel: None };
+            let mut out = Stripped { message: "", at: None, kernel: None, foreign: false };
             let mut after = rest[close + 1..].trim_start();
             while let Some(next) = step(after, &mut out) {
                 after = next.trim_start();
@@ -217,7 +359,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn check(line: &str, message: &str, at: Option<f64>, kernel: Option<bool>) {
-        assert_eq!(strip(line), Stripped { message, at, kernel }, "{line}");
+        let out = strip(line);
+        assert_eq!((out.message, out.at, out.kernel), (message, at, kernel), "{line}");
     }
 
     #[test]
@@ -247,6 +390,67 @@ mod tests {
         check(&format!("MESSAGE={m}"), m, None, None);
         check(&format!("console-1: 17: [    0.100000] {m}"), m, Some(0.1), Some(true));
         check(&format!("Sep 11 07:03:06 web tuned[12]: {m}"), m, None, Some(false));
+    }
+
+    #[test]
+    fn dates_without_a_host_are_taken_off() {
+        let m = "clocksource: Switched to clocksource tsc";
+        check(&format!("2020-01-02T03:04:05,000003+00:00 {m}"), m, None, Some(true));
+        check(&format!("2020-01-02 03:04:05,000003-05:00 {m}"), m, None, Some(true));
+        check(&format!("2020-01-02T03:04:05.1234567Z {m}"), m, None, None);
+        check(&format!("2020-01-02 03:04:05 {m}"), m, None, None);
+        let long = "timekeeping watchdog: Marking clocksource 'tsc' as unstable";
+        check(&format!("2020-01-02T03:04:05Z {long}"), long, None, None);
+        let wordy = "Booting paravirtualized kernel on KVM";
+        check(&format!("2020-01-02T03:04:05Z {wordy}"), wordy, None, None);
+        check(&format!("2020-01-02T03:04:05Z web tuned[12]: {m}"), m, None, Some(false));
+        check(&format!("2020-01-02T03:04:05Z web tuned: {m}"), m, None, Some(false));
+    }
+
+    #[test]
+    fn tools_prefixes_are_taken_off() {
+        let m = "clocksource: Switched to clocksource tsc";
+        for prefix in [
+            "- ",
+            "* ",
+            "\u{2022} ",
+            "12:",
+            "  12\t",
+            "12. ",
+            "kern.log:",
+            "/var/log/dmesg:12:",
+            "web_1  | ",
+            "web-1 | ",
+            "[pod/web-0/app] ",
+            "`",
+        ] {
+            let end = if prefix == "`" { "`" } else { "" };
+            let line = format!("{prefix}{m}{end}");
+            assert_eq!(strip(&line).message.trim_end_matches('`'), m, "{line}");
+        }
+        check(&format!("[    5.140900 <    0.000012>] {m}"), m, Some(5.1409), Some(true));
+        check(&format!("[Sun Nov 22 04:02:54 2026 <    0.000012>] {m}"), m, None, Some(true));
+        check(&format!("[Nov22 04:02] {m}"), m, None, Some(true));
+        check(&format!("[  +0.000012] {m}"), m, None, Some(true));
+    }
+
+    #[test]
+    fn programs_that_write_to_the_kernel_log_are_told_by_their_facility() {
+        let m = "tsc: Marking TSC unstable due to clocksource watchdog";
+        check(&format!("<12>[    5.100000] {m}"), m, Some(5.1), Some(false));
+        check(&format!("user  :warn  : [    5.100000] {m}"), m, Some(5.1), Some(false));
+        check(&format!("daemon:info  : [    5.100000] {m}"), m, Some(5.1), Some(false));
+        check(&format!("<4>[    5.100000] {m}"), m, Some(5.1), Some(true));
+    }
+
+    #[test]
+    fn quotations_in_sentences_stay_what_they_are() {
+        for line in [
+            "`tsc: Marking TSC unstable due to clocksource watchdog` is what I see",
+            "I see tsc: Marking TSC unstable due to clocksource watchdog",
+        ] {
+            assert_eq!(strip(line).message, line);
+        }
     }
 
     #[test]

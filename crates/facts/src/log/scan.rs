@@ -4,26 +4,31 @@
 //! Speed comes from looking at lines without a keyword only as bytes (a vectorised search for all
 //! keywords at once); memory is one window plus the kept events.
 
+use super::continuation::{self, LOOKAHEAD, Place};
 use super::event::Event;
 use super::extent::Gather;
 use super::keywords::Finder;
 use super::lines::{
-    LINE_LIMIT, count_lines, is_comment, newlines_within, next_line, next_message, previous_line,
-    text,
+    LINE_LIMIT, count_lines, is_comment, newlines_within, next_line, previous_line, text,
 };
 use super::parse::{self, Groups};
 use super::prefix::{Stripped, strip};
 use super::store::Store;
 use super::{KernelLog, LogError, encoding, transcript};
+use std::collections::VecDeque;
 use std::io::Read;
 
 /// Bytes looked at together. Longer lines are passed over.
 const WINDOW: usize = 1 << 20;
-/// Lines behind a hit that may be its wrapped continuation.
-const LOOKAHEAD: usize = 3;
+/// Lines among which a line with a stamp counts once: two consoles write it twice.
+const DOUBLED_WITHIN: u64 = 64;
+/// Events that are compared with a new one.
+const DOUBLED_OF: usize = 32;
 
 /// Scans a whole log.
-pub(super) fn scan(mut reader: impl Read, name: &str) -> Result<KernelLog, LogError> {
+pub(super) fn scan(reader: impl Read, name: &str) -> Result<KernelLog, LogError> {
+    let mut reader =
+        encoding::utf8(reader).map_err(|error| LogError::Read { name: name.to_owned(), error })?;
     let finder = Finder::new()?;
     let mut scanner = Scanner::new(name);
     let mut window = vec![0u8; WINDOW];
@@ -77,6 +82,8 @@ struct Scanner {
     skipping: bool,
     /// A shell prompt that prints the log was seen.
     prompted: bool,
+    /// The last events: line, stamp and text.
+    recent: VecDeque<(u64, Option<f64>, String)>,
     /// Lines looked at for signs of a kernel log when no event was found.
     sampled: u32,
     /// The head and the tail of the text.
@@ -95,6 +102,7 @@ impl Scanner {
             banner: None,
             skipping: false,
             prompted: false,
+            recent: VecDeque::new(),
             sampled: 0,
             gather: Gather::default(),
         }
@@ -180,7 +188,9 @@ impl Scanner {
             if self.sampled > 400 {
                 return;
             }
-            if strip(&text(line, 0, line.len())).kernel == Some(true) {
+            let line = text(line, 0, line.len());
+            let stripped = strip(&line);
+            if stripped.kernel == Some(true) || stripped.is_message() && !is_comment(&line) {
                 self.log.looks_like_kernel = true;
                 return;
             }
@@ -208,122 +218,54 @@ impl Scanner {
         if is_comment(&raw) {
             return end;
         }
+        let prompt = transcript::is_prompt(&raw);
         let json = raw.starts_with('{').then(|| super::journal::message(&raw)).flatten();
-        let (message, at) = match &json {
+        let line = match &json {
             Some(entry) if !entry.kernel => return end,
-            Some(entry) => {
-                let inner = strip(&entry.message);
-                self.log.looks_like_kernel = true;
-                (inner.message, inner.at.or(entry.at))
-            }
-            None => {
-                let Stripped { message, at, kernel } = strip(&raw);
-                if kernel == Some(false) {
-                    return end;
-                }
-                if kernel == Some(true) {
-                    self.prefixed = true;
-                }
-                (message, at)
-            }
+            Some(entry) => Stripped::of_the_kernel(&entry.message, entry.at),
+            None => strip(&raw),
         };
-        let columns = raw.chars().count();
-        let continuation = self.prefixed && json.is_none() && strip(&raw).kernel.is_none();
-        self.stamp(at);
+        if line.kernel == Some(false) {
+            return end;
+        }
+        self.prefixed |= line.kernel == Some(true) && json.is_none();
+        self.log.looks_like_kernel |= json.is_some() || !prompt && line.is_message();
+        self.stamp(line.at);
 
         let mut used_to = end;
-        let mut event = parse::parse(message, groups);
-        if event.as_ref().is_none_or(parse::may_continue) && json.is_none() {
+        let mut event = None;
+        let place = Place { window, start, end, complete };
+        if !prompt {
+            event = parse::parse(line.message, groups);
+        }
+        if !prompt && json.is_none() {
+            let alone = event.as_ref();
             if let Some((joined, to)) =
-                self.with_next_lines(window, message, end, complete, columns, &event)
+                continuation::with_next(place, self.prefixed, &raw, line.message, alone)
             {
                 event = Some(joined);
                 used_to = to;
-            } else if event.is_none() && continuation {
-                event = self.with_previous_line(window, start, message, groups);
+            } else if event.is_none() && self.prefixed && line.kernel.is_none() {
+                event = continuation::with_previous(place, line.message, groups);
+            }
+            if event.is_some() && continuation::of_a_record(place, &raw, &line) {
+                return end;
             }
         }
-        let event = event.or_else(|| {
-            let (event, to) = transcript::reading(&raw, || next_line(window, end, complete))?;
-            used_to = used_to.max(to);
-            Some(event)
-        });
+        // What a shell printed has no stamp of the kernel.
+        if event.is_none() && line.kernel.is_none() {
+            let read = transcript::told(line.message).map(|event| (event, end));
+            let read =
+                read.or_else(|| transcript::reading(&raw, || next_line(window, end, complete)));
+            if let Some((read, to)) = read {
+                used_to = used_to.max(to);
+                event = Some(read);
+            }
+        }
         if let Some(event) = event {
-            self.keep(event, &raw, at);
+            self.keep(event, &raw, line.at);
         }
         used_to
-    }
-
-    /// The message joined with the lines behind it that have no prefix of their own.
-    fn with_next_lines(
-        &self,
-        window: &[u8],
-        message: &str,
-        end: usize,
-        complete: usize,
-        columns: usize,
-        alone: &Option<Event>,
-    ) -> Option<(Event, usize)> {
-        let mut joined = message.to_owned();
-        let mut columns = columns;
-        let mut from = end;
-        let mut best = None;
-        for _ in 0..LOOKAHEAD {
-            let (next, next_end) = next_line(window, from, complete)?;
-            let Stripped { message: more, kernel, .. } = strip(&next);
-            let more = more.trim();
-            let more = more.trim_end_matches('\r');
-            let stops = kernel.is_some() || more.is_empty() || is_comment(&next);
-            if stops || (!self.prefixed && alone.is_some()) || transcript::is_prompt(&next) {
-                break;
-            }
-            // A soft line break of quoted-printable mail, and a terminal of 80 columns, cut inside
-            // words; mailers cut at blanks.
-            if joined.ends_with('=') {
-                joined.pop();
-            } else if columns != 80 {
-                joined.push(' ');
-            }
-            columns = next.chars().count();
-            joined.push_str(if joined.ends_with(' ') { more } else { next_message(&next, more) });
-            from = next_end;
-            let event = parse::parse(&joined, Groups::of(&joined));
-            if let Some(event) = event {
-                let better = match alone {
-                    None => true,
-                    Some(Event::TscUnstable(_)) => !parse::may_continue(&event),
-                    Some(_) => true,
-                };
-                if better {
-                    let done = !parse::may_continue(&event);
-                    best = Some((event, from));
-                    if done {
-                        break;
-                    }
-                }
-            }
-        }
-        best
-    }
-
-    /// The line in front, if it has a prefix and this one does not: a mailer wrapped before the
-    /// keyword.
-    fn with_previous_line(
-        &self,
-        window: &[u8],
-        start: usize,
-        message: &str,
-        groups: Groups,
-    ) -> Option<Event> {
-        let previous_end = start.checked_sub(1)?;
-        let previous_start =
-            memchr::memrchr(b'\n', &window[..previous_end]).map_or(0, |newline| newline + 1);
-        let previous = text(window, previous_start, previous_end);
-        let stripped = strip(&previous);
-        if stripped.kernel != Some(true) || is_comment(&previous) {
-            return None;
-        }
-        parse::parse(&format!("{} {}", stripped.message, message.trim()), groups)
     }
 
     /// Follows the time stamps; a jump back to the very beginning is a new boot.
@@ -346,6 +288,7 @@ impl Scanner {
         }
         self.log.boots = self.log.boots.saturating_add(1);
         self.store.clear();
+        self.recent.clear();
         self.banner = None;
         self.last_at = None;
         self.log.first_at = None;
@@ -361,6 +304,7 @@ impl Scanner {
             let doubled = self.banner.as_deref() == Some(banner) && !self.store.has_switched();
             if self.banner.is_some() && doubled {
                 self.store.clear();
+                self.recent.clear();
             } else if self.banner.is_some() || !self.store.is_empty() && self.store.has_switched() {
                 self.new_boot();
                 self.last_at = at;
@@ -371,7 +315,24 @@ impl Scanner {
             self.log.from_boot = true;
         }
         self.log.looks_like_kernel = true;
-        self.store.add(self.line, at, raw, event);
+        if !self.doubled(raw, at) {
+            self.store.add(self.line, at, raw, event);
+        }
+    }
+
+    /// Whether the same line was kept a moment ago.
+    fn doubled(&mut self, raw: &str, at: Option<f64>) -> bool {
+        let line = self.line;
+        let within = if at.is_some() { DOUBLED_WITHIN } else { 1 };
+        let raw = raw.trim();
+        let seen = self.recent.iter().any(|(before, then, text)| {
+            line.saturating_sub(*before) <= within && *then == at && text == raw
+        });
+        if self.recent.len() == DOUBLED_OF {
+            self.recent.pop_front();
+        }
+        self.recent.push_back((line, at, raw.chars().take(400).collect()));
+        seen
     }
 
     fn finish(mut self) -> Result<KernelLog, LogError> {

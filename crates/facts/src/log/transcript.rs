@@ -1,35 +1,45 @@
-//! Shell transcripts around a log: a reading of sysfs behind the command that made it.
+//! Shell transcripts around a log: readings of sysfs, writes to it, the flags of a processor. A word is
+//! the name of a clocksource only where a kernel has one of that name: what follows a command may be
+//! anything.
 
 use super::event::Event;
-use super::parse::is_name;
+use super::parse::{after, find, word};
+use crate::names;
 
-/// Whether a line is a shell prompt with a command: `$ cat ...`, `# cat ...`, `root@host:~# ...`.
+const COMMANDS: [&str; 12] = [
+    "cat ",
+    "echo ",
+    "dmesg",
+    "sudo ",
+    "grep ",
+    "head ",
+    "journalctl",
+    "uname",
+    "more ",
+    "bpftrace ",
+    "tee ",
+    "clocksmith ",
+];
+
+/// Whether a line is a shell prompt with a command: `$ cat ...`, `# cat ...`, `root@host:~# ...`,
+/// `[root@host ~]# ...`, `sh-4.2# dmesg`.
 pub(super) fn is_prompt(line: &str) -> bool {
     let line = line.trim_start();
-    let command = match line.strip_prefix(['$', '#']) {
-        Some(rest) => rest.trim_start(),
-        None => {
-            let Some(at) = line.find(['$', '#']) else { return false };
-            if !line[..at].contains('@') {
-                return false;
-            }
-            return true;
-        }
+    let command = |rest: &str| COMMANDS.iter().any(|name| rest.trim_start().starts_with(name));
+    if let Some(rest) = line.strip_prefix(['$', '#']) {
+        return command(rest);
+    }
+    let Some(at) = line.find(['$', '#']).filter(|at| *at < 120) else { return false };
+    let (head, rest) = (&line[..at], &line[at + 1..]);
+    let own = match head.strip_prefix('[') {
+        Some(inside) => inside.ends_with(']') && inside.split_whitespace().count() <= 2,
+        None => !head.trim_end().contains(char::is_whitespace),
     };
-    const COMMANDS: [&str; 11] = [
-        "cat ",
-        "echo ",
-        "dmesg",
-        "sudo ",
-        "grep ",
-        "head ",
-        "journalctl",
-        "uname",
-        "more ",
-        "bpftrace ",
-        "tee ",
-    ];
-    COMMANDS.iter().any(|name| command.starts_with(name))
+    let user = head.trim_start_matches('[').split('@').next().unwrap_or_default();
+    let named = head.contains('@')
+        && !user.is_empty()
+        && user.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b));
+    own && (named || command(rest)) && (rest.is_empty() || rest.starts_with(' ') || command(rest))
 }
 
 /// A reading whose value stands on the next line: `cat .../current_clocksource` and then `hpet`.
@@ -37,7 +47,7 @@ pub(super) fn reading<'a>(
     raw: &str,
     next: impl FnOnce() -> Option<(std::borrow::Cow<'a, str>, usize)>,
 ) -> Option<(Event, usize)> {
-    let at = raw.find("_clocksource")?;
+    let at = find(raw, "_clocksource")?;
     let head = &raw[..at];
     let current = head.ends_with("current");
     if !current && !head.ends_with("available") {
@@ -50,17 +60,95 @@ pub(super) fn reading<'a>(
         return None;
     }
     let (line, end) = next()?;
-    let names: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-    let plausible = !names.is_empty()
-        && names.len() <= 16
-        && names.iter().all(|name| is_name(name) && name.as_bytes()[0].is_ascii_alphabetic());
-    if !plausible || (current && names.len() != 1) {
+    Some((reads(current, &line)?, end))
+}
+
+/// What a file of sysfs says.
+fn reads(current: bool, value: &str) -> Option<Event> {
+    let value = value.trim().trim_matches(['\'', '"', '`']);
+    if current {
+        return names::is_known(value).then(|| Event::ReadCurrent(value.to_owned()));
+    }
+    let list: Vec<String> = value.split_whitespace().map(str::to_owned).collect();
+    // Boards add names from their device trees to the list.
+    let device =
+        |name: &String| name.contains(|c: char| c.is_ascii_digit()) && super::parse::is_name(name);
+    let plausible = list.len() <= 16
+        && list.iter().any(|name| names::is_known(name))
+        && list.iter().all(|name| names::is_known(name) || device(name));
+    plausible.then_some(Event::ReadAvailable(list))
+}
+
+/// A reading, or a write, on one line: `SYSFS current_clocksource=hpet`,
+/// `.../current_clocksource:tsc`, `echo tsc > .../current_clocksource`, `flags : fpu vme ...`.
+pub(super) fn told(line: &str) -> Option<Event> {
+    // `clocksource: tsc` and nothing else: a script that prints the reading.
+    if let Some(name) = line.strip_prefix("clocksource: ")
+        && names::is_known(name.trim())
+    {
+        return Some(Event::ReadCurrent(name.trim().to_owned()));
+    }
+    let flags = line.strip_prefix("CPUFLAGS ").or_else(|| {
+        line.strip_prefix("flags").and_then(|rest| rest.trim_start().strip_prefix(':'))
+    });
+    if let Some(flags) = flags {
+        return Some(Event::ReadFlags(flags.trim().chars().take(4000).collect()));
+    }
+    let at = find(line, "_clocksource")?;
+    let head = &line[..at];
+    let tail = &line[at + 12..];
+    let current = head.ends_with("current");
+    if !current && !head.ends_with("available") {
         return None;
     }
-    let event = match names.into_iter().next() {
-        Some(name) if current => Event::ReadCurrent(name),
-        Some(_) => Event::ReadAvailable(line.split_whitespace().map(str::to_owned).collect()),
-        None => return None,
-    };
-    Some((event, end))
+    if let Some(echo) = after(head, "echo ")
+        && (head.contains('>') || head.contains("tee "))
+        && current
+    {
+        let name = word(echo.trim_start_matches("-n "))?;
+        return names::is_known(name).then(|| Event::WroteCurrent(name.to_owned()));
+    }
+    reads(current, tail.trim_start().strip_prefix(['=', ':', '|'])?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prompts_are_told_from_banners() {
+        for prompt in [
+            "root@x:/# cat /proc/cpuinfo | grep tsc",
+            "[root@web-1 ~]# dmesg | grep tsc",
+            "user@web:~$ something",
+            "$ cat /proc/cmdline",
+            "# dmesg",
+            "sh-4.2# cat /x",
+            "/ # cat /x",
+        ] {
+            assert!(is_prompt(prompt), "{prompt}");
+        }
+        for other in [
+            "Linux version 6.1.0 (builder@example) (gcc 12) #1 SMP",
+            "# case: x",
+            "timer@f0001000: x #1",
+            "[    0.000000] Linux version 6.1.0 (a@b) #1 SMP",
+        ] {
+            assert!(!is_prompt(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn words_of_scripts_are_no_names() {
+        let after = |line: &'static str| move || Some((line.into(), 1));
+        let cat = "cat /sys/devices/system/clocksource/clocksource0/current_clocksource";
+        assert_eq!(reading(cat, after("fi")), None);
+        assert_eq!(reading(cat, after("tsc")), Some((Event::ReadCurrent("tsc".into()), 1)));
+        assert_eq!(told("echo fi > /sys/x/current_clocksource"), None);
+        assert_eq!(told("current_clocksource=fi"), None);
+        assert_eq!(
+            told("available_clocksource: arch_sys_counter timer@f0001000"),
+            Some(Event::ReadAvailable(vec!["arch_sys_counter".into(), "timer@f0001000".into()]))
+        );
+    }
 }

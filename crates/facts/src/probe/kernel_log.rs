@@ -84,19 +84,25 @@ fn syslog() -> io::Result<LiveLog> {
     Ok(LiveLog { text: without_priorities(&buffer), source: "syslog(2)".to_owned() })
 }
 
-/// Removes the `<6>` before each line.
+/// Removes the `<6>` before each line, and the lines of programs: those of another facility than the
+/// kernel's, which is 0.
 fn without_priorities(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     for line in text.split_inclusive(|byte| *byte == b'\n') {
         let digits = |inside: &[u8]| {
             !inside.is_empty() && inside.len() <= 4 && inside.iter().all(u8::is_ascii_digit)
         };
-        let rest = line
+        let split = line
             .strip_prefix(b"<")
             .and_then(|rest| rest.iter().position(|byte| *byte == b'>').map(|at| rest.split_at(at)))
-            .filter(|(inside, _)| digits(inside))
-            .map_or(line, |(_, rest)| &rest[1..]);
-        out.extend_from_slice(rest);
+            .filter(|(inside, _)| digits(inside));
+        match split {
+            Some((number, rest)) if number.len() == 1 && number[0] < b'8' => {
+                out.extend_from_slice(&rest[1..]);
+            }
+            Some(_) => {}
+            None => out.extend_from_slice(line),
+        }
     }
     out
 }
@@ -142,10 +148,7 @@ mod tests {
     #[test]
     fn priorities_are_removed() {
         let text = b"<6>[    0.000000] Linux <5>\n<12>[ 1.0] x\n[ 2.0] y\n<x>z\n<>q\n<1";
-        assert_eq!(
-            without_priorities(text),
-            b"[    0.000000] Linux <5>\n[ 1.0] x\n[ 2.0] y\n<x>z\n<>q\n<1"
-        );
+        assert_eq!(without_priorities(text), b"[    0.000000] Linux <5>\n[ 2.0] y\n<x>z\n<>q\n<1");
     }
 
     #[test]

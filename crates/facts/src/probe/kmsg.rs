@@ -72,25 +72,27 @@ impl AsFd for Follower {
     }
 }
 
-/// Appends the lines of one record `PRIORITY,SEQUENCE,MICROSECONDS,FLAGS[,...];TEXT`. Lines behind
-/// the first begin with a blank and hold the device's properties; they are dropped. A record that
-/// contains line breaks becomes several lines with the same time, as `dmesg` shows it.
+/// Appends one record `PRIORITY,SEQUENCE,MICROSECONDS,FLAGS[,...];TEXT` as one line. What a program
+/// wrote to the device has another facility than the kernel's, and is dropped. A record is one
+/// message: line breaks in it stay written as `\x0a`, because users can have the kernel quote them.
+/// Lines behind the first begin with a blank and hold the device's properties; they are dropped.
 fn push_record(record: &[u8], text: &mut String) {
     use std::fmt::Write;
     let line = record.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let Some(semicolon) = line.iter().position(|byte| *byte == b';') else { return };
     let header = String::from_utf8_lossy(&line[..semicolon]);
-    let Some(time) = header.split(',').nth(2).and_then(|time| time.parse::<u64>().ok()) else {
-        return;
-    };
+    let mut fields = header.split(',');
+    // The facility stands above the three bits of the level; the kernel's is 0.
+    let of_kernel = fields.next().and_then(|n| n.parse::<u32>().ok()).is_some_and(|n| n < 8);
+    let time = fields.nth(1).and_then(|time| time.parse::<u64>().ok());
+    let (true, Some(time)) = (of_kernel, time) else { return };
     let message = unescape(&line[semicolon + 1..]);
-    for part in String::from_utf8_lossy(&message).trim_end_matches('\n').split('\n') {
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "[{:5}.{:06}] {part}", time / 1_000_000, time % 1_000_000);
-    }
+    let message = String::from_utf8_lossy(&message);
+    // Writing to a String cannot fail.
+    let _ = writeln!(text, "[{:5}.{:06}] {message}", time / 1_000_000, time % 1_000_000);
 }
 
-/// Undoes the kernel's `\xNN`.
+/// Undoes the kernel's `\xNN`, but for control characters other than a tab.
 fn unescape(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -98,7 +100,8 @@ fn unescape(text: &[u8]) -> Vec<u8> {
         let code = (*byte == b'\\')
             .then(|| after.strip_prefix(b"x")?.get(..2))
             .flatten()
-            .and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
+            .and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok())
+            .filter(|code| *code == b'\t' || *code >= 0x20 && *code != 0x7f);
         match code {
             Some(code) => {
                 out.push(code);
@@ -137,8 +140,10 @@ mod tests {
             lines("4,0,0,-;tab\\x09back\\x5cslash \\xzz \\x\n"),
             "[    0.000000] tab\tback\\slash \\xzz \\x\n"
         );
-        assert_eq!(lines("4,0,1,-;one\\x0atwo\n"), "[    0.000001] one\n[    0.000001] two\n");
-        for broken in ["", "x", "4,0;x", "4,0,x,-;y"] {
+        assert_eq!(lines("4,0,1,-;one\\x0atwo\n"), "[    0.000001] one\\x0atwo\n");
+        // Facility 1 (user), level 4: a program wrote it.
+        assert_eq!(lines("12,0,1,-;tsc: Marking TSC unstable due to x\n"), "");
+        for broken in ["", "x", "x,0,1,-;y", "4,0;x", "4,0,x,-;y"] {
             assert_eq!(lines(broken), "");
         }
     }

@@ -22,7 +22,9 @@ pub(super) fn effective(machine: &Machine, out: &mut Expectation) -> Option<Hype
     let supported = matches!(
         kind,
         HypervisorKind::Kvm
+            | HypervisorKind::Xen
             | HypervisorKind::XenHvm
+            | HypervisorKind::XenPvh
             | HypervisorKind::XenPv
             | HypervisorKind::Vmware
             | HypervisorKind::Hyperv
@@ -54,7 +56,8 @@ pub(super) fn effective(machine: &Machine, out: &mut Expectation) -> Option<Hype
         return None;
     }
     // `nopv` spares the entries that set `ignore_nopv` (Xen PV, PVH, Jailhouse).
-    let spared = matches!(kind, HypervisorKind::XenPv | HypervisorKind::Jailhouse);
+    let spared =
+        matches!(kind, HypervisorKind::XenPv | HypervisorKind::XenPvh | HypervisorKind::Jailhouse);
     if line.has("nopv") && Feature::Nopv.of(kernel) && !spared {
         out.reason(
             "nopv",
@@ -105,9 +108,12 @@ pub(super) fn clocks(
     let Some(hypervisor) = machine.hypervisor.value.as_ref() else { return Vec::new() };
     match kind {
         Some(HypervisorKind::Kvm) => kvm(machine, hypervisor, out).into_iter().collect(),
-        Some(HypervisorKind::XenHvm | HypervisorKind::XenPv) => {
-            xen(machine, hypervisor, kind, out).into_iter().collect()
-        }
+        Some(
+            HypervisorKind::Xen
+            | HypervisorKind::XenHvm
+            | HypervisorKind::XenPvh
+            | HypervisorKind::XenPv,
+        ) => xen(machine, hypervisor, kind, out).into_iter().collect(),
         Some(HypervisorKind::Hyperv) => hyperv(machine, hypervisor, out),
         _ => Vec::new(),
     }

@@ -3,6 +3,7 @@
 
 mod lateness;
 
+use crate::assess::Assessment;
 use crate::edge::files::{self, Durable, Store};
 use crate::edge::machine::Machine;
 use crate::edge::notify::Notify;
@@ -100,6 +101,14 @@ pub fn once(options: &Options) -> io::Result<String> {
     let mut text = metrics::Text::default();
     metrics::watch(&mut text, &options.version, &daemon.lock());
     Ok(text.finish())
+}
+
+/// One look, for a document of it.
+///
+/// # Errors
+/// A mirror that cannot be read.
+pub fn assessment(options: &Options) -> io::Result<Assessment> {
+    Daemon::new(options.clone(), History::default()).machine.look()
 }
 
 /// Watches until somebody wishes it to end.

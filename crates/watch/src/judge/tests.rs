@@ -48,8 +48,59 @@ fn a_fast_clock_is_ok() {
     let judgement = judge(&healthy, &Thresholds::default());
     assert_eq!(judgement.state, State::Ok);
     assert_eq!(judgement.line, "CLOCKSMITH OK - tsc, 23 ns a read");
-    // Its log was not read: nothing is said about demotions.
-    assert!(point(&judgement, "demotion").is_none());
+    // Its log was not read: that is said, and does not count.
+    let demotion = point(&judgement, "demotion").unwrap();
+    assert!(!demotion.looked_at && demotion.state == State::Unknown);
+    assert!(demotion.text.contains("kernel log cannot be read"), "{}", demotion.text);
+    let trust = point(&judgement, "trust").unwrap();
+    assert_eq!(trust.text, "counter and clocksource: no fault found");
+}
+
+#[test]
+fn with_ntp_says_it_and_does_not_judge() {
+    let healthy = diagnosis("tsc", "tsc hpet acpi_pm", None, read(23.4, Path::Vdso));
+    let judgement = judge(&healthy, &Thresholds::default());
+    let state = |status| {
+        let timex = clocksmith_facts::ntp::Timex { status, ..Default::default() };
+        let judgement = judgement.clone().with_ntp(Some(&timex.into()));
+        assert_eq!((judgement.state, &judgement.line), (State::Ok, &judgement.line));
+        point(&judgement, "ntp").unwrap().clone()
+    };
+    // STA_UNSYNC.
+    assert!(state(0x40).text.contains("not synchronised"));
+    assert_eq!(state(0).text, "the wall clock is synchronised");
+    assert!(point(&judgement.with_ntp(None), "ntp").is_none());
+}
+
+/// What a fault of the counter means for the time is the diagnosis' word.
+#[test]
+fn judge_keeps_the_severity_of_a_cause() {
+    let mut slow = diagnosis("hpet", "tsc hpet acpi_pm", None, read(1_300.0, Path::Syscall));
+    slow.causes.push(Cause {
+        id: CauseId::VerifyFoundFault,
+        severity: Severity::Info,
+        confidence: clocksmith_diagnose::Confidence::High,
+        summary: "clocksmith verify found a fault, which does not concern hpet".to_owned(),
+        evidence: Vec::new(),
+    });
+    let judgement = judge(&slow, &Thresholds::default());
+    assert_eq!(judgement.state, State::Warning, "{judgement:?}");
+    assert_eq!(point(&judgement, "trust").unwrap().state, State::Ok);
+    slow.causes.last_mut().unwrap().severity = Severity::Critical;
+    assert_eq!(judge(&slow, &Thresholds::default()).state, State::Critical);
+}
+
+#[test]
+fn line_shortens_the_name_and_not_the_word() {
+    let name = "hyperv_clocksource_tsc_page";
+    let mut doubtful = diagnosis(name, name, None, read(722.0, Path::Unknown));
+    doubtful.verdict = Verdict::Unknown;
+    let judgement = judge(&doubtful, &Thresholds::default());
+    assert_eq!(
+        judgement.line,
+        "CLOCKSMITH UNKNOWN - not known whether hyperv_clocksou.. is fast, 722 ns a read"
+    );
+    assert!(judgement.line.chars().count() <= LINE);
 }
 
 #[test]

@@ -39,7 +39,7 @@ pub fn judgement(text: &mut Text, judgement: &Judgement) {
         Kind::Gauge,
         "What the judgement rests on, point by point: 0 ok, 1 warning, 2 critical, 3 unknown.",
     );
-    for point in &judgement.points {
+    for point in judgement.points.iter().filter(|point| point.looked_at) {
         text.sample(&[("point", point.id)], f64::from(point.state.code()));
     }
 }

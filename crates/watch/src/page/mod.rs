@@ -86,7 +86,7 @@ fn points(out: &mut String, latest: &Latest) {
             body,
             "<li class=\"{}\"><span class=\"tag\">{}</span> <span>{}</span></li>",
             point.state.name(),
-            point.state.word(),
+            point.word(),
             text(&point.text)
         );
     }

@@ -7,6 +7,8 @@ use std::collections::VecDeque;
 const WINDOW: f64 = 60.0;
 /// Events of one kind in it.
 const MOST: usize = 10;
+/// The same for what sysfs shows: only root can make more of it, and each one is true.
+const MOST_SHOWN: usize = 60;
 /// The same for contradicted evidence: it is told once, since any user can make more of it.
 const CONTRADICTED_WINDOW: f64 = 3600.0;
 
@@ -29,6 +31,7 @@ impl Limit {
     pub(super) fn admit(&mut self, kind: Kind, time: f64) -> Option<u64> {
         let (window, most) = match kind {
             Kind::ContradictedEvidence => (CONTRADICTED_WINDOW, 1),
+            Kind::ClocksourceChange | Kind::AvailableChange => (WINDOW, MOST_SHOWN),
             _ => (WINDOW, MOST),
         };
         let told = self.0.get_mut(kind as usize)?;

@@ -16,6 +16,32 @@ pub(super) const ENTRIES: &[Entry] = &[
         sources: &["arch/x86/kernel/kvmclock.c"],
     },
     Entry {
+        id: "trace-global",
+        words: &[
+            "Unstable clock detected, switching default tracing clock to \"global\"",
+            "Unstable clock detected",
+        ],
+        what: "The kernel does not call its scheduler's clock stable, so trace records take a \
+         clock that is the same on all CPUs.",
+        versions: "Seen from 5.10 to 7.2.",
+        so_what: "In a guest on kvm-clock: the host does not set the stable bit, and each read of \
+         the clock is a system call. Elsewhere: the TSC is not stable.",
+        do_what: "In a guest: look at the host's clocksource.",
+        see_also: &["stable bit", "sched_clock", "kvm-clock"],
+        sources: &["tracing_set_default_clock() in kernel/trace/trace.c"],
+    },
+    Entry {
+        id: "xen-dom0",
+        words: &["xen: registering gsi N triggering N polarity N", "xen_acpi_processor: "],
+        what: "This kernel is dom0, the initial domain of a Xen host.",
+        versions: "2.6.32 and later.",
+        so_what: "Settings of guests (xl.cfg) do not reach it; its clock is set on Xen's own \
+         command line.",
+        do_what: "Nothing.",
+        see_also: &["xen"],
+        sources: &["arch/x86/pci/xen.c", "drivers/xen/xen-acpi-processor.c"],
+    },
+    Entry {
         id: "kvm-clock-cpu",
         words: &[
             "kvm-clock: cpu N, msr X, secondary cpu clock",

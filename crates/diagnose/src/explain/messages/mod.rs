@@ -80,8 +80,13 @@ pub(super) fn id(event: &Event) -> &'static str {
         Event::TscUnstable(reason) => unstable(reason),
         Event::FoundUnstableAfterBoot => "found-unstable",
         Event::SchedClockUnstable => "sched-unstable",
+        Event::SchedClockStable => "sched-stable",
+        Event::TraceClockGlobal => "trace-global",
+        Event::XenDom0 => "xen-dom0",
+        Event::Arch(_) => "arch",
         Event::Warp { .. } => "warp",
         Event::WarpRandom => "warp-random",
+        Event::WarpHeader { .. } => "sync-line",
         Event::SyncSkipped => "sync-skipped",
         Event::TscAdjust(adjust) => match adjust {
             TscAdjust::Forced => "adjust-forced",

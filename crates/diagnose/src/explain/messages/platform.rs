@@ -179,6 +179,16 @@ pub(super) const ENTRIES: &[Entry] = &[
         sources: &["init/version.c"],
     },
     Entry {
+        id: "arch",
+        words: &["BIOS-e820: ", "Booting Linux on physical CPU N", "CPU: ARMv7 Processor"],
+        what: "A line that the kernel of one architecture alone prints.",
+        versions: "All.",
+        so_what: "It tells which clocksources there can be.",
+        do_what: "Nothing.",
+        see_also: &["clocksource"],
+        sources: &["setup_arch() of each architecture"],
+    },
+    Entry {
         id: "cmdline",
         words: &["Command line: ...", "Kernel command line"],
         what: "The parameters of this boot. Those that concern clocks are explained below.",

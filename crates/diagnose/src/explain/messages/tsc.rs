@@ -185,7 +185,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         words: &["sched_clock: Marking stable (A, B)->(C, D)", "sched_clock: Marking stable"],
         what: "The scheduler's clock takes the TSC directly from now on. The figures are offsets \
          in ns at that moment.",
-        versions: "4.13 and later, at the end of each healthy boot.",
+        versions: "4.13 and later, at the end of each healthy boot. In a guest on kvm-clock it is \
+         missing where the host does not set the stable bit.",
         so_what: "Harmless, and a good sign.",
         do_what: "Nothing.",
         see_also: &["sched_clock"],

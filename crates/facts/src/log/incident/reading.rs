@@ -296,7 +296,7 @@ fn differing(pair: &Pair, cs: f64, stalled: bool, found: &mut Vec<Reading>) {
     if pair.ticks && difference > 0.0 {
         add(Hypothesis::TicksLost { seconds: difference }, Fit::Possible);
     }
-    let clocksource = if small_rate || pair.ticks {
+    let clocksource = if small_rate || pair.ticks || held {
         Fit::Possible
     } else if difference > 0.0 && cs > 1.5 * INTERVAL_S && nominal(wd) {
         // The reference ran its half second. Only a jump of the clock in use makes that.

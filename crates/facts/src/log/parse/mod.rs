@@ -4,11 +4,14 @@
 //! never looked at. Each keyword belongs to one group of messages, and a line is tried only against
 //! the groups whose keywords it has.
 
+mod arch;
+mod body;
 mod platform;
 mod tsc;
 mod watchdog;
 
 use super::event::Event;
+pub(crate) use body::{begins_like_kernel, body};
 
 /// A group of messages that share keywords.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +42,7 @@ pub(crate) const KEYWORDS: &[(&str, Group)] = &[
     ("calibrate against PIT", Group::Tsc),
     ("PMTIMER", Group::Tsc),
     ("ched_clock: Marking", Group::Tsc),
+    ("nstable clock detected", Group::Platform),
     ("hpet", Group::Platform),
     ("HPET", Group::Platform),
     ("PM-Timer", Group::Platform),
@@ -63,14 +67,29 @@ pub(crate) const KEYWORDS: &[(&str, Group)] = &[
     ("PM: suspend e", Group::Platform),
     ("system sleep state", Group::Platform),
     ("PM: hibernation", Group::Platform),
-    ("Restarting tasks", Group::Platform),
     ("gVisor", Group::Platform),
     ("pvclock", Group::Platform),
     ("PVCLOCK", Group::Platform),
     ("drift greater", Group::Platform),
-    ("clocksource has been installed", Group::Clocksource),
     ("Calibrating delay", Group::Platform),
     ("Time went backwards", Group::Platform),
+    ("Xen Platform PCI", Group::Platform),
+    ("Xen PCI frontend", Group::Platform),
+    ("xen_acpi_processor", Group::Platform),
+    ("xen: registering gsi", Group::Platform),
+    ("BIOS-e820", Group::Platform),
+    ("x86/fpu", Group::Platform),
+    ("CPU: ARMv", Group::Platform),
+    ("AArch64 Processor", Group::Platform),
+    ("physical CPU 0x", Group::Platform),
+    ("(MIPS", Group::Platform),
+    ("MIPS: machine", Group::Platform),
+    ("Booting machvec", Group::Platform),
+    ("ptrace can change", Group::Platform),
+    ("Linux is running ", Group::Platform),
+    ("machine description", Group::Platform),
+    ("PROMLIB", Group::Platform),
+    ("riscv: ", Group::Platform),
     ("dmesg", Group::Separator),
     ("-- Reboot --", Group::Separator),
     ("-- Boot ", Group::Separator),
@@ -108,20 +127,23 @@ impl Groups {
     }
 }
 
-/// The event that a message states, if it is one that concerns clocks.
+/// The event that a message states, if it is one that concerns clocks. A message is recognised at
+/// its beginning, behind the kernel's own prefixes ([`body`]).
 pub(crate) fn parse(message: &str, groups: Groups) -> Option<Event> {
+    let message = message.trim_start();
+    let body = body(message);
     if groups.clocksource
-        && let Some(event) = watchdog::parse(message)
+        && let Some(event) = watchdog::parse(message, body)
     {
         return Some(event);
     }
     if groups.tsc
-        && let Some(event) = tsc::parse(message)
+        && let Some(event) = tsc::parse(message, body)
     {
         return Some(event);
     }
     if groups.platform || groups.tsc {
-        return platform::parse(message);
+        return platform::parse(message, body);
     }
     None
 }
@@ -134,7 +156,7 @@ pub(crate) fn may_continue(event: &Event) -> bool {
             | Event::CommandLine(_)
             | Event::Banner(_)
             | Event::ReadbackDelay { delay_ns: None, .. }
-    )
+    ) || matches!(event, Event::Switched(name) if !crate::names::is_known(name))
 }
 
 /// Where `needle` begins. A log may have millions of lines with a keyword, and `str::find` prepares
@@ -146,12 +168,6 @@ pub(crate) fn find(text: &str, needle: &str) -> Option<usize> {
 /// The text behind the first occurrence of `needle`.
 pub(crate) fn after<'a>(text: &'a str, needle: &str) -> Option<&'a str> {
     find(text, needle).map(|at| &text[at + needle.len()..])
-}
-
-/// The text between two markers.
-pub(crate) fn between<'a>(text: &'a str, open: &str, close: &str) -> Option<&'a str> {
-    let rest = after(text, open)?;
-    find(rest, close).map(|at| &rest[..at])
 }
 
 /// The leading decimal number (a minus sign is allowed), blanks in front skipped.
@@ -191,16 +207,24 @@ const QUOTES: [char; 4] = ['\'', '"', '*', '`'];
 pub(crate) fn word(text: &str) -> Option<&str> {
     let text = text.trim_start().trim_start_matches(QUOTES);
     let end = text
-        .find(|c: char| c.is_whitespace() || QUOTES.contains(&c) || ",;()".contains(c))
+        .find(|c: char| c.is_whitespace() || QUOTES.contains(&c) || ",;()<>".contains(c))
         .unwrap_or(text.len());
     let word = text[..end].trim_end_matches(['.', ':', '=']);
     (!word.is_empty() && word.len() <= 64).then_some(word)
 }
 
-/// Whether a word can be the name of a clocksource: the kernel's names have at most 31 characters
-/// of a small set.
+/// Whether nothing but the closing signs of a quotation is left.
+pub(crate) fn only_quotes(text: &str) -> bool {
+    text.chars().all(|c| c.is_whitespace() || QUOTES.contains(&c) || ",;.)".contains(c))
+}
+
+/// Whether a word can be the name of a clocksource. The kernel's own names have few signs; those of
+/// boards also come from device trees: `sh-tmu.0`, `timer@f0001000`, `e6130000.timer`.
 pub(crate) fn is_name(word: &str) -> bool {
-    !word.is_empty()
-        && word.len() < 32
-        && word.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b' '))
+    word.len() < 48
+        && word.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && word.ends_with(|c: char| c.is_ascii_alphanumeric())
+        && word.bytes().all(|b| {
+            b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b' ' | b'.' | b'@' | b':')
+        })
 }

@@ -2,102 +2,123 @@
 //! architected timer, tick mode, suspend.
 
 use super::super::event::Event;
-use super::{after, find, hex, number, thousandths};
+use super::{after, arch, find, hex, number, thousandths};
 use crate::hypervisor::HypervisorKind;
 
-pub(super) fn parse(m: &str) -> Option<Event> {
-    identity(m)
-        .or_else(|| hypervisor(m))
-        .or_else(|| timers(m))
-        .or_else(|| cpus(m))
-        .or_else(|| arm(m))
-        .or_else(|| tick_and_sleep(m))
+/// `m` is the whole message, `b` what is behind the kernel's own prefixes.
+pub(super) fn parse(m: &str, b: &str) -> Option<Event> {
+    identity(m, b)
+        .or_else(|| hypervisor(m, b))
+        .or_else(|| timers(m, b))
+        .or_else(|| cpus(m, b))
+        .or_else(|| arm(m, b))
+        .or_else(|| tick_and_sleep(m, b))
+        .or_else(|| arch::parse(m))
 }
 
-fn identity(m: &str) -> Option<Event> {
-    if let Some(rest) = after(m, "Linux version ") {
-        let plausible = rest.starts_with(|c: char| c.is_ascii_digit()) && m.len() - rest.len() < 40;
+fn identity(m: &str, b: &str) -> Option<Event> {
+    if let Some(rest) = m.strip_prefix("Linux version ") {
+        let plausible = rest.starts_with(|c: char| c.is_ascii_digit());
         return plausible.then(|| Event::Banner(clip(rest, 512)));
     }
     for key in ["Kernel command line: ", "Command line: "] {
-        if let Some(rest) = m
-            .strip_prefix(key)
-            .or_else(|| after(m, key).filter(|_| m.find(key).is_some_and(|at| at < 40)))
-        {
+        if let Some(rest) = m.strip_prefix(key) {
             return Some(Event::CommandLine(clip(rest, 4096)));
         }
     }
     if let Some(rest) = m.strip_prefix("DMI: ") {
         return Some(Event::Dmi(clip(rest, 200)));
     }
-    if let Some(rest) = after(m, "Calibrating delay ") {
+    if let Some(rest) = b.strip_prefix("Calibrating delay ") {
         return Some(Event::DelayLoop { measured: rest.starts_with("loop...") });
     }
-    if m.contains("Time went backwards") {
+    if b.starts_with("Time went backwards") {
         return Some(Event::TimeWentBackwards);
     }
-    m.contains("Starting gVisor").then_some(Event::Gvisor)
+    // tracing_set_default_clock() in kernel/trace/trace.c; further lines of the record give advice.
+    if b.starts_with("Unstable clock detected, switching default tracing clock to") {
+        return Some(Event::TraceClockGlobal);
+    }
+    m.starts_with("Starting gVisor").then_some(Event::Gvisor)
 }
 
-fn hypervisor(m: &str) -> Option<Event> {
-    if let Some(name) = after(m, "Hypervisor detected: ") {
+fn hypervisor(m: &str, b: &str) -> Option<Event> {
+    if let Some(name) = b.strip_prefix("Hypervisor detected: ") {
         return HypervisorKind::from_log_name(name).map(Event::Hypervisor);
     }
-    if let Some(name) = after(m, "Booting paravirtualized kernel on ") {
+    if let Some(name) = b.strip_prefix("Booting paravirtualized kernel on ") {
         return Some(Event::Paravirt(clip(name.trim(), 40)));
     }
-    if m.contains("Hyper-V: ") || m.contains("HyperV: ") {
-        let flags = after(m, "privilege flags low ").or_else(|| after(m, "features "))?;
+    if let Some(rest) = m.strip_prefix("Hyper-V: ").or_else(|| m.strip_prefix("HyperV: ")) {
+        let flags =
+            rest.strip_prefix("privilege flags low ").or_else(|| rest.strip_prefix("features "))?;
         let flags = hex(flags).and_then(|n| u32::try_from(n).ok())?;
         return Some(Event::HypervPrivileges(flags));
     }
-    if m.contains("kvm-clock: Using msrs") {
+    if m.starts_with("kvm-clock: Using msrs") {
         return Some(Event::KvmClock);
     }
-    let xen = m.contains("PVCLOCK not supported") || m.contains("doesn't support pvclock on HVM");
+    let xen = (m.starts_with("xen:") && b.contains("PVCLOCK not supported"))
+        || b.starts_with("Xen doesn't support pvclock on HVM");
     if xen {
         return Some(Event::XenClockNotice(clip(m, 160)));
     }
-    (m.contains("drift greater")).then(|| Event::DriftReport(clip(m, 160)))
+    // pci_xen_init() in arch/x86/pci/xen.c returns early unless this is a PV guest and not dom0.
+    if m.starts_with("PCI: setting up Xen PCI frontend stub") {
+        return Some(Event::Hypervisor(HypervisorKind::XenPv));
+    }
+    // xen_unplug_emulated_devices() in arch/x86/xen/platform-pci-unplug.c: HVM guests alone.
+    if m.starts_with("Xen Platform PCI: ") {
+        return Some(Event::Hypervisor(HypervisorKind::XenHvm));
+    }
+    // xen_register_gsi() in arch/x86/pci/xen.c and drivers/xen/xen-acpi-processor.c: dom0 alone.
+    if m.starts_with("xen: registering gsi ") || m.starts_with("xen_acpi_processor: ") {
+        return Some(Event::XenDom0);
+    }
+    let drift = m.starts_with("virtio_vmmci: ") && m.contains("drift greater");
+    drift.then(|| Event::DriftReport(clip(m, 160)))
 }
 
-fn timers(m: &str) -> Option<Event> {
-    if let Some(rest) = after(m, "PM-Timer IO Port: ") {
+fn timers(m: &str, b: &str) -> Option<Event> {
+    if let Some(rest) = b.strip_prefix("PM-Timer IO Port: ") {
         return hex(rest).map(Event::PmTimer);
     }
-    if let Some(rest) = after(m, "PMTMR IOPort override: ") {
+    if let Some(rest) = b.strip_prefix("PMTMR IOPort override: ") {
         return hex(after(rest, "-> ")?).map(Event::PmTimerOverride);
     }
-    if let Some(rest) = after(m, "APIC calibration not consistent with PM-Timer: ") {
+    if let Some(rest) = b.strip_prefix("APIC calibration not consistent with PM-Timer: ") {
         return Some(Event::ApicCalibration { ms: u64::try_from(number(rest)?).ok()? });
     }
-    if m.contains("PM-Timer") && (m.contains("aborting") || m.contains("inconsistent results")) {
+    if b.starts_with("PM-Timer ") && (b.contains("aborting") || b.contains("inconsistent results"))
+    {
         return Some(Event::PmTimerBad);
     }
-    if m.contains("PM-Timer Bug") {
+    if b.trim_start_matches(['*', ' ']).starts_with("The chipset may have PM-Timer Bug") {
         return Some(Event::PmTimerChipsetBug);
     }
-    if let Some(rest) = after(m, "HPET id: ") {
+    if let Some(rest) = b.strip_prefix("HPET id: ") {
         return Some(Event::HpetTable { base: after(rest, "base: ").and_then(hex) });
     }
     if let Some(rest) = m.strip_prefix("ACPI: HPET ") {
         return hex(rest).map(|_| Event::HpetTable { base: None });
     }
-    if let Some(at) = find(m, "comparators, ")
-        && m.contains("hpet")
+    if m.starts_with("hpet")
+        && let Some(at) = find(m, "comparators, ")
     {
         let rest = after(&m[at..], "-bit ")?;
         return Some(Event::HpetCounter { hz: thousandths(rest)?.checked_mul(1000)? });
     }
-    let disabled = m.contains("HPET dysfunctional in PC10. Force disabled")
-        || m.contains("Disabling HPET")
-        || m.contains("Counter not counting")
-        || m.contains("Will disable the HPET");
+    let disabled = b.starts_with("HPET dysfunctional in PC10. Force disabled")
+        || b.starts_with("Config register invalid. Disabling HPET")
+        || b.starts_with("Disabling HPET")
+        || b.starts_with("Counter not counting")
+        || b.starts_with("HPET: Counter not counting")
+        || b.starts_with("Will disable the HPET");
     disabled.then(|| Event::HpetDisabled(clip(m, 120)))
 }
 
-fn cpus(m: &str) -> Option<Event> {
-    if let Some(rest) = after(m, "Allowing ") {
+fn cpus(m: &str, b: &str) -> Option<Event> {
+    if let Some(rest) = b.strip_prefix("Allowing ") {
         // `smpboot: Allowing 2 CPUs, 0 hotplug CPUs`: the first number counts the slots too;
         // 6.9+: `CPU topo: Allowing 2 present CPUs plus 0 hotplug CPUs`: to be added.
         let first = u32::try_from(number(rest)?).ok()?;
@@ -111,42 +132,48 @@ fn cpus(m: &str) -> Option<Event> {
     if let Some(rest) = m.strip_prefix("setup_percpu: ").and_then(|m| after(m, "nr_cpu_ids:")) {
         return Some(Event::PossibleCpus(u32::try_from(number(rest)?).ok()?));
     }
-    if let Some(at) = find(m, "ogical packages: ") {
-        let n = u32::try_from(number(&m[at + 17..])?).ok()?;
-        return Some(Event::Packages(n));
+    if let Some(rest) = b.strip_prefix("Max") {
+        let rest = rest.strip_prefix('.').unwrap_or(rest).strip_prefix(" logical packages: ")?;
+        return Some(Event::Packages(u32::try_from(number(rest)?).ok()?));
     }
-    let family_at = find(m, "(family: 0x")?;
-    let name = after(&m[..family_at], "CPU0: ").unwrap_or("").trim();
+    let rest = b.strip_prefix("CPU0: ").or_else(|| b.strip_prefix("CPU: "))?;
+    let family_at = find(rest, "(family: 0x")?;
     Some(Event::CpuModel {
-        name: clip(name, 80),
-        family: hex(&m[family_at + 9..]).and_then(|n| u32::try_from(n).ok())?,
-        model: after(m, "model: ").and_then(hex).and_then(|n| u32::try_from(n).ok())?,
+        name: clip(rest[..family_at].trim(), 80),
+        family: hex(&rest[family_at + 9..]).and_then(|n| u32::try_from(n).ok())?,
+        model: after(rest, "model: ").and_then(hex).and_then(|n| u32::try_from(n).ok())?,
     })
 }
 
-fn arm(m: &str) -> Option<Event> {
-    if let Some(rest) = after(m, "timer(s) running at ") {
+fn arm(m: &str, b: &str) -> Option<Event> {
+    // `arch_timer: cp15 timer(s) running at 24.00MHz (virt).`, and before 4.11 without the prefix:
+    // `Architected cp15 timer(s) running at 24.00MHz (virt).`
+    let own = m.starts_with("arch_timer: ") || m.starts_with("Architected ");
+    if own && let Some(rest) = after(m, "timer(s) running at ") {
         return Some(Event::ArchTimer { hz: thousandths(rest)?.checked_mul(1000)? });
     }
-    if m.contains("workaround for ") && m.contains("arch_timer") {
-        return Some(Event::ArchTimerErratum(clip(after(m, "workaround for ")?, 120)));
+    // arch_timer_enable_workaround() in drivers/clocksource/arm_arch_timer.c.
+    if own && b.starts_with("Enabling ") {
+        return Some(Event::ArchTimerErratum(clip(after(b, "workaround for ")?, 120)));
     }
-    m.contains("Trapping CNTVCT access").then_some(Event::CounterTrapped)
+    let trapped = b.starts_with("CPU") && b.contains("Trapping CNTVCT access");
+    trapped.then_some(Event::CounterTrapped)
 }
 
-fn tick_and_sleep(m: &str) -> Option<Event> {
-    if m.contains("Could not switch to high resolution mode") {
+fn tick_and_sleep(m: &str, b: &str) -> Option<Event> {
+    if b.starts_with("Could not switch to high resolution mode") {
         return Some(Event::TickNotOneshot);
     }
-    if m.contains("Switched to high resolution mode") || m.contains("Switched to NOHz mode") {
+    if b.starts_with("Switched to high resolution mode") || b.starts_with("Switched to NOHz mode") {
         return Some(Event::TickOneshot);
     }
-    if m.contains("PM: suspend entry") || m.contains("PM: hibernation entry") {
+    let b = b.strip_prefix("PM: ").unwrap_or(b);
+    if m.starts_with("PM: suspend entry") || m.starts_with("PM: hibernation entry") {
         return Some(Event::Suspend);
     }
-    let resumed = m.contains("PM: suspend exit")
-        || m.contains("PM: hibernation exit")
-        || m.contains("Waking up from system sleep state");
+    let resumed = m.starts_with("PM: suspend exit")
+        || m.starts_with("PM: hibernation exit")
+        || b.starts_with("Waking up from system sleep state");
     resumed.then_some(Event::Resume)
 }
 

@@ -1,46 +1,60 @@
 //! Messages of the TSC code: calibration, synchronisation test, TSC_ADJUST, demotion.
 
 use super::super::event::{Calibration, Event, TscAdjust, UnstableReason};
-use super::{after, find, number, thousandths};
+use super::{find, number, thousandths};
 
-pub(super) fn parse(m: &str) -> Option<Event> {
-    verdict(m).or_else(|| sync(m)).or_else(|| frequency(m)).or_else(|| other(m))
+/// `m` is the whole message, `b` what is behind the kernel's own prefixes.
+pub(super) fn parse(m: &str, b: &str) -> Option<Event> {
+    verdict(m, b).or_else(|| sync(b)).or_else(|| frequency(b)).or_else(|| other(m, b))
 }
 
-fn verdict(m: &str) -> Option<Event> {
-    if let Some(reason) = after(m, "Marking TSC unstable due to") {
+fn verdict(m: &str, b: &str) -> Option<Event> {
+    if let Some(reason) = b.strip_prefix("Marking TSC unstable due to") {
         return Some(Event::TscUnstable(UnstableReason::parse(reason)));
     }
     // Up to 2.6.20.
-    if m.contains("TSC appears to be running slowly") {
+    if b.starts_with("TSC appears to be running slowly") {
         return Some(Event::TscUnstable(UnstableReason::RunningSlowly));
     }
-    if m.contains("marking TSC unstable") && m.contains("detected") {
+    // `dmi_mark_tsc_unstable()` in arch/x86/kernel/tsc.c, up to 2.6.38: the table has one machine.
+    if b.starts_with("IBM Thinkpad 380XD detected: marking TSC unstable") {
         return Some(Event::TscUnstable(UnstableReason::Other("DMI quirk".to_owned())));
     }
-    if m.contains("TSC found unstable after boot") {
+    if b.starts_with("TSC found unstable after boot") {
         return Some(Event::FoundUnstableAfterBoot);
     }
-    if m.contains("sched_clock: Marking unstable") {
+    let clock = m.strip_prefix("sched_clock: Marking ")?;
+    if clock.starts_with("unstable") {
         return Some(Event::SchedClockUnstable);
     }
-    None
+    clock.starts_with("stable (").then_some(Event::SchedClockStable)
 }
 
-fn sync(m: &str) -> Option<Event> {
-    if let Some(rest) = after(m, "Measured ")
-        && rest.contains("TSC warp between CPUs")
-    {
-        return Some(Event::Warp { cycles: number(rest)? });
+fn sync(b: &str) -> Option<Event> {
+    if let Some(rest) = b.strip_prefix("Measured ") {
+        return if rest.contains("TSC warp between CPUs") {
+            Some(Event::Warp { cycles: number(rest)? })
+        } else {
+            None
+        };
     }
-    if m.contains("TSC warped randomly between CPUs") {
+    if b.starts_with("TSC warped randomly between CPUs") {
         return Some(Event::WarpRandom);
     }
-    if m.contains("Skipped synchronization checks as TSC is reliable") {
+    if b.starts_with("Skipped synchronization checks as TSC is reliable") {
         return Some(Event::SyncSkipped);
     }
-    let at = find(m, "TSC ADJUST")?;
-    let rest = &m[at..];
+    // check_tsc_sync_source() in arch/x86/kernel/tsc_sync.c prints this header alone when the test
+    // failed, and `checking ...` in front (2.6.32) or `: passed` behind it else.
+    if let Some(rest) = b.strip_prefix("TSC synchronization [CPU#") {
+        let rest = rest.trim_end();
+        let target = &rest[find(rest, "-> CPU#")? + 7..];
+        return (target.ends_with("]:")).then_some(Event::WarpHeader {
+            from: u32::try_from(number(rest)?).ok()?,
+            to: u32::try_from(number(target)?).ok()?,
+        });
+    }
+    let rest = b.strip_prefix("TSC ADJUST")?;
     Some(Event::TscAdjust(if rest.contains("differs within socket") {
         TscAdjust::DiffersInSocket
     } else if rest.contains("differs") {
@@ -54,74 +68,60 @@ fn sync(m: &str) -> Option<Event> {
     }))
 }
 
-fn frequency(m: &str) -> Option<Event> {
-    if let Some(rest) = after(m, "Detected ")
-        && let Some(mhz) = find(rest, " MHz ")
-    {
+fn frequency(b: &str) -> Option<Event> {
+    if let Some(rest) = b.strip_prefix("Detected ") {
+        let mhz = find(rest, " MHz ")?;
         let tsc = rest[mhz + 5..].starts_with("TSC");
-        if tsc || rest[mhz + 5..].starts_with("processor") {
-            return Some(Event::Detected { khz: thousandths(rest)?, tsc });
-        }
+        let known = tsc || rest[mhz + 5..].starts_with("processor");
+        return if known { Some(Event::Detected { khz: thousandths(rest)?, tsc }) } else { None };
     }
-    if let Some(rest) = after(m, "Refined TSC clocksource calibration: ") {
-        return Some(Event::Refined { khz: thousandths(rest)? });
+    if let Some(rest) = b.strip_prefix("Refined TSC clocksource calibration: ") {
+        // Without its unit the figure may be cut.
+        return if rest.contains("MHz") {
+            Some(Event::Refined { khz: thousandths(rest)? })
+        } else {
+            None
+        };
     }
-    if let Some(rest) = after(m, "TSC freq read from hypervisor") {
+    if let Some(rest) = b.strip_prefix("TSC freq read from hypervisor") {
         let rest = rest.trim_start().strip_prefix(':')?;
         return Some(Event::VmwareTscKhz(thousandths(rest)?));
     }
-    if m.contains("TSC freq calibrated by CPUID/MSR differs") {
+    let warning = b.strip_prefix("Warning: ").unwrap_or(b);
+    if warning.starts_with("TSC freq calibrated by CPUID/MSR differs") {
         return Some(Event::RecalibrationDiffers);
     }
-    calibration(m).map(Event::Calibration)
+    calibration(b).map(Event::Calibration)
 }
 
-fn calibration(m: &str) -> Option<Calibration> {
-    Some(if m.contains("Fast TSC calibration using PIT") {
-        Calibration::FastPit
-    } else if m.contains("Fast TSC calibration failed") {
-        Calibration::FastPitFailed
-    } else if m.contains("Unable to calibrate against PIT") {
-        Calibration::NoPit
-    } else if m.contains("No reference (HPET/PMTIMER) available") {
-        Calibration::NoReference
-    } else if m.contains("HPET/PMTIMER calibration failed") {
-        Calibration::ReferenceFailed
-    } else if m.contains("using HPET reference calibration")
-        || m.contains("PIT calibration matches HPET")
-    {
-        Calibration::Hpet
-    } else if m.contains("using PMTIMER reference") || m.contains("PIT calibration matches PMTIMER")
-    {
-        Calibration::PmTimer
-    } else if m.contains("PIT calibration deviates") {
-        Calibration::Deviates
-    } else if m.contains("Using PIT calibration value") || m.contains("using PIT calibration value")
-    {
-        Calibration::Pit
-    } else {
-        return None;
-    })
+fn calibration(b: &str) -> Option<Calibration> {
+    const TEXTS: [(&str, Calibration); 13] = [
+        ("Fast TSC calibration using PIT", Calibration::FastPit),
+        ("Fast TSC calibration failed", Calibration::FastPitFailed),
+        ("Unable to calibrate against PIT", Calibration::NoPit),
+        ("No reference (HPET/PMTIMER) available", Calibration::NoReference),
+        ("HPET/PMTIMER calibration failed", Calibration::ReferenceFailed),
+        ("using HPET reference calibration", Calibration::Hpet),
+        ("PIT calibration matches HPET", Calibration::Hpet),
+        ("using PMTIMER reference", Calibration::PmTimer),
+        ("PIT calibration matches PMTIMER", Calibration::PmTimer),
+        ("PIT calibration deviates", Calibration::Deviates),
+        ("Using PIT calibration value", Calibration::Pit),
+        ("using PIT calibration value", Calibration::Pit),
+        ("Using PMTIMER reference", Calibration::PmTimer),
+    ];
+    TEXTS.iter().find(|(text, _)| b.starts_with(text)).map(|(_, found)| *found)
 }
 
-fn other(m: &str) -> Option<Event> {
-    if m.contains("TSC doesn't count with P0 frequency") {
+fn other(m: &str, b: &str) -> Option<Event> {
+    if b.starts_with("TSC doesn't count with P0 frequency") {
         return Some(Event::P0Mismatch);
     }
-    if m.contains("cannot disable TSC completely") {
+    if b.starts_with("Kernel compiled with CONFIG_X86_TSC, cannot disable TSC completely") {
         return Some(Event::NotscIgnored);
     }
-    let kvm = m.contains("guest TSC will not be reliable")
-        || m.contains("host with unstable TSC")
-        || (m.contains("kvm") && m.contains("TSC scaling unavailable"));
-    if kvm {
-        return Some(Event::KvmTscUnreliable(m.chars().take(200).collect()));
-    }
-    if let Some(flags) = m
-        .strip_prefix("CPUFLAGS ")
-        .or_else(|| m.strip_prefix("flags").and_then(|rest| rest.trim_start().strip_prefix(':')))
-    {
-        return Some(Event::ReadFlags(flags.trim().chars().take(4000).collect()));
-    }
-    None
+    let kvm = b.starts_with("SMP vm created on host with unstable TSC")
+        || b.starts_with("host with unstable TSC")
+        || (m.starts_with("kvm") && b.contains("TSC scaling unavailable"));
+    kvm.then(|| Event::KvmTscUnreliable(m.chars().take(200).collect()))
 }

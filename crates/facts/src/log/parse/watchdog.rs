@@ -1,35 +1,34 @@
 //! Messages of `kernel/time/clocksource.c`: registration, selection, override, the watchdog of every
-//! era (up to 4.0; 4.1; 4.2 to 7.0 with its variants; 7.1), and sysfs readings in transcripts.
+//! era (up to 4.0; 4.1; 4.2 to 7.0 with its variants; 7.1).
 
 use super::super::event::{Event, Refusal, Role};
-use super::{after, between, find, hex, is_name, number, word};
+use super::{after, find, hex, is_name, number, only_quotes, word};
+use crate::names;
 
-pub(super) fn parse(m: &str) -> Option<Event> {
-    selection(m)
+/// `m` is the whole message, `b` what is behind the kernel's own prefixes.
+pub(super) fn parse(m: &str, b: &str) -> Option<Event> {
+    selection(b)
         .or_else(|| registered(m))
-        .or_else(|| transcript(m))
-        .or_else(|| demotion(m))
-        .or_else(|| detail(m))
-        .or_else(|| readback(m))
-        .or_else(|| cross_check(m))
-        .or_else(|| rewritten(m))
+        .or_else(|| demotion(m, b))
+        .or_else(|| detail(b))
+        .or_else(|| readback(b))
+        .or_else(|| cross_check(b))
+        .or_else(|| rewritten(b))
 }
 
-fn selection(m: &str) -> Option<Event> {
-    if let Some(rest) =
-        after(m, "Switched to clocksource ").or_else(|| after(m, "Switching to clocksource "))
+fn selection(b: &str) -> Option<Event> {
+    if let Some(rest) = b
+        .strip_prefix("Switched to clocksource ")
+        .or_else(|| b.strip_prefix("Switching to clocksource "))
     {
-        let name = word(rest)?;
-        return is_name(name).then(|| Event::Switched(name.to_owned()));
+        return chosen(rest).map(Event::Switched);
     }
     // Up to 2.6.27.
-    if let Some(rest) = after(m, "Time: ")
-        && rest.contains(" clocksource has been installed")
-    {
-        let name = word(rest)?;
+    if let Some(rest) = b.strip_prefix("Time: ") {
+        let name = &rest[..find(rest, " clocksource has been installed")?];
         return is_name(name).then(|| Event::Switched(name.to_owned()));
     }
-    let rest = after(m, "Override clocksource ")?;
+    let rest = b.strip_prefix("Override clocksource ")?;
     let name = word(rest)?.to_owned();
     let refusal = if rest.contains("unstable and not HRT") {
         Refusal::Unstable
@@ -43,16 +42,27 @@ fn selection(m: &str) -> Option<Event> {
     Some(Event::Override { name, refusal })
 }
 
+/// The name that ends a message. Text behind it makes it a sentence about a switch.
+fn chosen(rest: &str) -> Option<String> {
+    let whole = rest.trim().trim_end_matches('.');
+    // Some names have a blank in them.
+    if names::is_known(whole) {
+        return Some(whole.to_owned());
+    }
+    let name = word(rest)?;
+    let tail = &rest[find(rest, name)? + name.len()..];
+    (is_name(name) && only_quotes(tail)).then(|| name.to_owned())
+}
+
 /// `clocksource: NAME: mask: 0x.. max_cycles: 0x.., max_idle_ns: N ns` (4.2+), 4.1 without the colon.
 fn registered(m: &str) -> Option<Event> {
-    let mask_at = find(m, ": mask: ")?;
-    let head = m[..mask_at].trim();
-    let name =
-        head.strip_prefix("clocksource:").or_else(|| head.strip_prefix("clocksource"))?.trim();
+    let rest = m.strip_prefix("clocksource")?;
+    let mask_at = find(rest, ": mask: ").filter(|at| *at < 64)?;
+    let name = rest[..mask_at].trim_start_matches(':').trim();
     if !is_name(name) {
         return None;
     }
-    let rest = &m[mask_at..];
+    let rest = &rest[mask_at..];
     Some(Event::Registered {
         name: name.to_owned(),
         mask: hex(after(rest, "mask: ")?)?,
@@ -67,62 +77,68 @@ fn nanoseconds(text: &str) -> Option<u64> {
     text[digits..].trim_start().starts_with("ns").then(|| text[..digits].parse().ok())?
 }
 
-fn demotion(m: &str) -> Option<Event> {
-    if let Some(rest) = after(m, "Marking clocksource ") {
-        if let Some(name) = between(rest, "'", "'") {
+fn demotion(m: &str, b: &str) -> Option<Event> {
+    if let Some(rest) = b.strip_prefix("Marking clocksource ") {
+        let name = word(rest).filter(|name| is_name(name))?.to_owned();
+        let tail = &rest[find(rest, &name)? + name.len()..];
+        if rest.starts_with(['\'', '"', '`', '*']) || tail.contains(" as unstable") {
+            let cpu = after(&m[..m.len() - b.len()], "watchdog on CPU").and_then(number);
             return Some(Event::WatchdogMarked {
-                name: name.to_owned(),
-                cpu: after(m, "watchdog on CPU")
-                    .and_then(number)
-                    .and_then(|n| u32::try_from(n).ok()),
+                name,
+                cpu: cpu.and_then(|n| u32::try_from(n).ok()),
             });
         }
-        let name = word(rest)?.to_owned();
-        let inter_cpu = rest.contains("inter CPU skew");
-        return (inter_cpu || rest.contains("frequency skew"))
+        let inter_cpu = tail.contains("inter CPU skew");
+        return (inter_cpu || tail.contains("frequency skew"))
             .then_some(Event::WatchdogVerdict { name, inter_cpu });
     }
-    if let Some(rest) = after(m, "Clocksource ") {
-        if let Some(delta) = after(rest, "unstable (delta = ") {
-            return Some(Event::WatchdogOld {
-                name: word(rest)?.to_owned(),
-                delta_ns: number(delta)?,
-            });
-        }
-        if let Some(skew) = after(rest, " skewed ") {
-            return Some(Event::WatchdogSkewed {
-                name: word(rest)?.to_owned(),
-                skew_ns: number(skew)?,
-                watchdog: word(after(rest, "over watchdog ")?)?.to_owned(),
-                interval_ns: number(after(rest, "interval of ")?)?,
-            });
-        }
+    let rest = b.strip_prefix("Clocksource ")?;
+    let name = word(rest).filter(|name| is_name(name))?.to_owned();
+    if let Some(delta) = after(rest, "unstable (delta = ") {
+        // Without its unit the figure may be cut.
+        let whole = delta.trim_start_matches('-').trim_start_matches(|c: char| c.is_ascii_digit());
+        return whole
+            .trim_start()
+            .starts_with("ns")
+            .then_some(Event::WatchdogOld { name, delta_ns: number(delta)? });
     }
-    None
+    let skew = after(rest, " skewed ")?;
+    Some(Event::WatchdogSkewed {
+        name,
+        skew_ns: number(skew)?,
+        watchdog: word(after(rest, "over watchdog ")?)?.to_owned(),
+        interval_ns: number(after(rest, "interval of ")?)?,
+    })
 }
 
 /// `'hpet' wd_nsec: 503845 wd_now: 9c5d0440 wd_last: 9bf64291 mask: ffffffff`.
-fn detail(m: &str) -> Option<Event> {
-    if let Some(current) = find(m, "is current clocksource") {
-        return Some(Event::WatchdogCurrent(between(&m[..current], "'", "'").map(str::to_owned)));
-    }
-    if m.contains("No current clocksource") {
+fn detail(b: &str) -> Option<Event> {
+    if b.starts_with("No current clocksource") {
         return Some(Event::WatchdogCurrent(None));
     }
-    let (role, now_key, last_key, nsec_key) = if m.contains("wd_now: ") {
-        (Role::Watchdog, "wd_now: ", "wd_last: ", "wd_nsec: ")
-    } else if m.contains("cs_now: ") {
-        (Role::Clocksource, "cs_now: ", "cs_last: ", "cs_nsec: ")
-    } else {
+    if !b.starts_with('\'') && !b.starts_with('"') {
         return None;
+    }
+    let name = word(b).filter(|name| is_name(name))?;
+    let rest = b[name.len() + 1..].trim_start_matches(['\'', '"']).trim_start();
+    if let Some(current) = find(rest, "is current clocksource") {
+        // `'hpet' (not 'tsc') is current clocksource`.
+        let head = &rest[..current];
+        return (head.is_empty() || head.starts_with("(not "))
+            .then(|| Event::WatchdogCurrent(Some(name.to_owned())));
+    }
+    let (role, now_key, last_key, nsec_key) = match rest.get(..3)? {
+        "wd_" => (Role::Watchdog, "wd_now: ", "wd_last: ", "wd_nsec: "),
+        "cs_" => (Role::Clocksource, "cs_now: ", "cs_last: ", "cs_nsec: "),
+        _ => return None,
     };
     Some(Event::WatchdogDetail {
         role,
-        name: between(m, "'", "'")?.to_owned(),
-        nsec: after(m, nsec_key).and_then(number),
-        now: hex(after(m, now_key)?)?,
-        last: hex(after(m, last_key)?)?,
-        mask: hex(after(m, "mask: ")?)?,
+        name: name.to_owned(),
+        nsec: after(rest, nsec_key).and_then(number),
+        now: hex(after(rest, now_key)?)?,
+        last: hex(after(rest, last_key)?)?,
+        mask: hex(after(rest, "mask: ")?)?,
     })
 }
 
@@ -130,114 +146,70 @@ fn detail(m: &str) -> Option<Event> {
 /// `... wd-tsc-wd excessive read-back delay of N ns vs. limit of M ns ...`,
 /// `... hpet wd-wd read-back delay of N ns`, `wd-tsc-wd read-back delay of N ns, clock-skew test
 /// skipped!`, `... hpet retried 2 times before success`.
-fn readback(m: &str) -> Option<Event> {
-    if m.contains("clock-skew test skipped") {
-        return Some(Event::SkewTestSkipped);
-    }
-    if m.contains("before success") && m.contains(" retried ") {
-        return Some(Event::WatchdogRetried);
-    }
-    if let Some(rest) = after(m, "Long readout interval, skipping watchdog check: ") {
+fn readback(b: &str) -> Option<Event> {
+    if let Some(rest) = b.strip_prefix("Long readout interval, skipping watchdog check: ") {
         return Some(Event::LongReadout {
             cs_nsec: number(after(rest, "cs_nsec: ")?)?,
             wd_nsec: number(after(rest, "wd_nsec: ")?)?,
         });
     }
-    let at = find(m, "read-back delay of")?;
-    let head = m[..at].trim_end();
-    let head = after(head, "watchdog on CPU").and_then(|h| after(h, ":")).unwrap_or(head).trim();
+    // Up to here a message has few words, and no quotes of somebody else.
+    let few = |head: &str| {
+        head.split_whitespace().count() <= 3 && !head.contains(['\'', '"', '/', '=', '[', ':'])
+    };
+    if let Some(at) = find(b, " retried ") {
+        return (few(&b[..at]) && b.contains("before success")).then_some(Event::WatchdogRetried);
+    }
+    let at = find(b, "read-back delay of").filter(|at| few(&b[..*at]))?;
+    if b.contains("clock-skew test skipped") {
+        return Some(Event::SkewTestSkipped);
+    }
+    let head = b[..at].trim();
     let first = head.split_whitespace().next()?;
     let name = first.strip_prefix("wd-").and_then(|n| n.strip_suffix("-wd")).unwrap_or(first);
-    let delay = after(m, "read-back delay of")?.trim_start();
+    let delay = b[at + 18..].trim_start();
     let digits = delay.bytes().take_while(u8::is_ascii_digit).count();
     let unit = delay[digits..].trim_start();
     let delay_ns = if unit.starts_with("ns") { delay[..digits].parse().ok() } else { None };
-    let marks = m.contains("marking")
+    let marks = b.contains("marking")
         || (delay_ns.is_none() && head.contains(first) && !head.contains("wd-wd"));
     Some(Event::ReadbackDelay { name: name.to_owned(), delay_ns, marks })
 }
 
-fn cross_check(m: &str) -> Option<Event> {
-    if m.contains("Checking clocksource ") && m.contains("synchronization from CPU") {
+fn cross_check(b: &str) -> Option<Event> {
+    if b.starts_with("Checking clocksource ") && b.contains("synchronization from CPU") {
         return Some(Event::CrossCheck);
     }
-    let for_clock = find(m, " for clocksource ")?;
-    let head = &m[..for_clock];
+    let rest = b.strip_prefix("CPU")?;
+    let head = &rest[..find(rest, " for clocksource ")?];
     let (at, ahead) = match find(head, " ahead of CPU") {
         Some(at) => (at, true),
         None => (find(head, " behind CPU")?, false),
     };
-    let cpus = after(&head[..at], "CPU")?.trim_start_matches('s').trim();
+    let cpus = head[..at].trim_start_matches('s').trim();
     Some(Event::CrossCheckSkew { ahead, cpus: cpus.chars().take(80).collect() })
 }
 
 /// Messages of the watchdog as rewritten in 7.1.
-fn rewritten(m: &str) -> Option<Event> {
-    if m.contains("Watchdog remote CPU") && m.contains("timed out") {
+fn rewritten(b: &str) -> Option<Event> {
+    if b.starts_with("Watchdog remote CPU") && b.contains("timed out") {
         return Some(Event::RemoteTimeout);
     }
-    if m.contains("Watchdog ") && m.contains("read timed out") {
-        let ns = after(m, "sequence took: ").and_then(number).and_then(|n| u64::try_from(n).ok());
+    if b.starts_with("Watchdog ") && b.contains("read timed out") {
+        let ns = after(b, "sequence took: ").and_then(number).and_then(|n| u64::try_from(n).ok());
         return Some(Event::WatchdogReadTimeout { ns });
     }
-    if let Some(at) = find(m, " interval: ") {
-        let ns = number(&m[at + 11..]).and_then(|n| u64::try_from(n).ok())?;
-        let head = m[..at].trim();
-        let head = head.strip_prefix("clocksource:").unwrap_or(head).trim();
-        let (role, name) = match head.strip_prefix("Watchdog ") {
-            Some(name) => (Role::Watchdog, name),
-            None => (Role::Clocksource, head.strip_prefix("Clocksource ")?),
-        };
-        return Some(Event::WatchdogInterval { role, name: word(name)?.to_owned(), ns });
+    if b.starts_with("CPU") {
+        return (b.contains("(cycles)") && b.contains(" < CPU")).then_some(Event::WatchdogCpuOrder);
     }
-    (m.contains("(cycles)") && m.contains(" < CPU")).then_some(Event::WatchdogCpuOrder)
-}
-
-/// Names that stand alone in readings.
-const READINGS: [&str; 10] = [
-    "tsc",
-    "hpet",
-    "acpi_pm",
-    "kvm-clock",
-    "xen",
-    "jiffies",
-    "refined-jiffies",
-    "arch_sys_counter",
-    "hyperv_clocksource_tsc_page",
-    "hyperv_clocksource_msr",
-];
-
-/// `SYSFS current_clocksource=hpet`, `.../current_clocksource:tsc`, `echo tsc > .../current_clocksource`.
-fn transcript(m: &str) -> Option<Event> {
-    // `clocksource: tsc` and nothing else: a script that prints the reading.
-    if let Some(name) = m.strip_prefix("clocksource: ")
-        && READINGS.contains(&name.trim())
-    {
-        return Some(Event::ReadCurrent(name.trim().to_owned()));
-    }
-    let at = find(m, "_clocksource")?;
-    let head = &m[..at];
-    let tail = &m[at + 12..];
-    let current = head.ends_with("current");
-    let available = head.ends_with("available");
-    if !current && !available {
-        return None;
-    }
-    if let Some(echo) = after(head, "echo ")
-        && head.contains('>')
-        && current
-    {
-        let name = word(echo.trim_start_matches("-n "))?;
-        return is_name(name).then(|| Event::WroteCurrent(name.to_owned()));
-    }
-    let value = tail.trim_start().strip_prefix(['=', ':', '|'])?.trim();
-    let value = value.trim_matches(['\'', '"', '`']);
-    if current {
-        let name = word(value)?;
-        return (is_name(name) && value.split_whitespace().count() == 1)
-            .then(|| Event::ReadCurrent(name.to_owned()));
-    }
-    let names: Vec<String> = value.split_whitespace().map(str::to_owned).collect();
-    (!names.is_empty() && names.len() <= 16 && names.iter().all(|n| is_name(n)))
-        .then_some(Event::ReadAvailable(names))
+    let (role, rest) = match b.strip_prefix("Watchdog ") {
+        Some(rest) => (Role::Watchdog, rest),
+        None => (Role::Clocksource, b.strip_prefix("Clocksource ")?),
+    };
+    let at = find(rest, " interval: ")?;
+    Some(Event::WatchdogInterval {
+        role,
+        name: word(&rest[..at]).filter(|name| is_name(name))?.to_owned(),
+        ns: nanoseconds(rest[at + 11..].trim_start())?,
+    })
 }

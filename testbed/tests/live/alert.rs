@@ -3,7 +3,7 @@
 //! shipped alert rules. Ignored by default, because it needs QEMU, Prometheus, an image that root builds once
 //! (`testbed disk build`), and the static program:
 //! `cargo build --release --target x86_64-unknown-linux-musl -p clocksmith-cli`, then
-//! `cargo test -p clocksmith-testbed --test live_alert -- --ignored --nocapture`.
+//! `cargo test -p clocksmith-testbed --test live -- --ignored --nocapture alert::`.
 //! `CLOCKSMITH_STATIC` names another program. `./test.sh alert` does all of it.
 
 #![allow(
@@ -12,8 +12,6 @@
     clippy::panic,
     reason = "a test may end where something is missing"
 )]
-
-mod guest;
 
 use clocksmith_testbed::cache::Cache;
 use clocksmith_testbed::disk::{Disk, Setup};

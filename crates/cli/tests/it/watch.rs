@@ -165,6 +165,13 @@ fn what_cannot_begin_says_why() {
         let (code, said) = run(args);
         assert!(code == Some(2) && said.contains(what), "{args:?}: {code:?} {said}");
     }
+    let json = Command::new(env!("CARGO_BIN_EXE_clocksmith"))
+        .args(["watch", "--once", "--json"])
+        .output()
+        .unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json["schema"], "clocksmith.check.v1");
+    assert!(json["points"].as_array().unwrap().len() >= 4, "{json:#}");
     let once =
         Command::new(env!("CARGO_BIN_EXE_clocksmith")).args(["watch", "--once"]).output().unwrap();
     assert!(String::from_utf8(once.stdout).unwrap().contains("\nclocksmith_state "));

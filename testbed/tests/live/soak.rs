@@ -2,7 +2,7 @@
 //! switched at random: each switch is told, once and in order, and memory does not grow. Prints what was seen.
 //! Ignored by default, because it needs QEMU, a kernel, a C compiler, the static program, and patience:
 //! `cargo build --release --target x86_64-unknown-linux-musl -p clocksmith-cli`, then
-//! `cargo test -p clocksmith-testbed --test live_soak -- --ignored --nocapture`.
+//! `cargo test -p clocksmith-testbed --test live -- --ignored --nocapture soak::`.
 //! `CLOCKSMITH_SOAK_MINUTES` says how long (30), `CLOCKSMITH_SOAK_PACE` how many seconds lie between two switches (15),
 //! `CLOCKSMITH_STATIC` names another program. `./test.sh soak` does all of it.
 
@@ -12,8 +12,6 @@
     clippy::panic,
     reason = "a test may end where something is missing"
 )]
-
-mod guest;
 
 use serde_json::Value;
 use std::time::Duration;

@@ -3,12 +3,10 @@
 //! clocksource is the former one afterwards, and the program says so. Ignored by default, because it needs
 //! QEMU, a kernel, and the static program:
 //! `cargo build --release --target x86_64-unknown-linux-musl -p clocksmith-cli`, then
-//! `cargo test -p clocksmith-testbed --test live_trial -- --ignored --nocapture`.
+//! `cargo test -p clocksmith-testbed --test live -- --ignored --nocapture trial::`.
 //! `CLOCKSMITH_STATIC` names another program.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
-
-mod guest;
 
 use std::time::Duration;
 

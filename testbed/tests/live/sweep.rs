@@ -2,14 +2,12 @@
 //! clocksource is put back, also when the program is killed in the middle. Ignored by default, because it
 //! needs QEMU, a kernel, and the static program:
 //! `cargo build --release --target x86_64-unknown-linux-musl -p clocksmith-cli`, then
-//! `cargo test -p clocksmith-testbed --test live_sweep -- --ignored --nocapture`.
+//! `cargo test -p clocksmith-testbed --test live -- --ignored --nocapture sweep::`.
 //! `CLOCKSMITH_STATIC` names another program.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
 
-mod guest;
-
-use guest::said;
+use super::guest::said;
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(240);

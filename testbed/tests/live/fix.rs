@@ -2,12 +2,10 @@
 //! after one, and taken back to the byte. Ignored by default, because it needs QEMU, an image that root
 //! builds once (`testbed disk build`), and the static program:
 //! `cargo build --release --target x86_64-unknown-linux-musl -p clocksmith-cli`, then
-//! `cargo test -p clocksmith-testbed --test live_fix -- --ignored --nocapture --test-threads 1`.
+//! `cargo test -p clocksmith-testbed --test live -- --ignored --nocapture --test-threads 1 fix::`.
 //! `CLOCKSMITH_STATIC` names another program. `./test.sh fix` does all of it.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
-
-mod guest;
 
 use clocksmith_testbed::cache::Cache;
 use clocksmith_testbed::disk::{Disk, Setup, System};

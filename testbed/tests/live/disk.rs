@@ -1,6 +1,6 @@
 //! An installed system whose kernel command line is changed the way an administrator does it.
 //! Ignored by default, because it needs QEMU and an image, which root builds once:
-//! `testbed disk build`, then `cargo test -p clocksmith-testbed --test live_disk -- --ignored`.
+//! `testbed disk build`, then `cargo test -p clocksmith-testbed --test live -- --ignored disk::`.
 //! `./test.sh disk` does both.
 
 #![allow(clippy::unwrap_used, reason = "a test may end where something is missing")]

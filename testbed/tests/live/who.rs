@@ -3,14 +3,12 @@
 //! cheap. Ignored by default,
 //! because it needs QEMU, a kernel, a C compiler and the static program:
 //! `cargo build --release --target x86_64-unknown-linux-musl -p clocksmith-cli`, then
-//! `cargo test -p clocksmith-testbed --test live_who -- --ignored --nocapture`.
+//! `cargo test -p clocksmith-testbed --test live -- --ignored --nocapture who::`.
 //! `CLOCKSMITH_STATIC` names another program.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
 
-mod guest;
-
-use guest::said;
+use super::guest::said;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -117,6 +117,44 @@ pub const NAMES: &[Name] = &[
     other("stc", 300, "BCM2835 system timer"),
 ];
 
+/// Clocksources of single boards, of processors that Linux has left, and of test modules: names
+/// without a description.
+const RARE: &[&str] = &[
+    "ARC Timer1",
+    "ARCv2 RTC",
+    "ARConnect GFRC",
+    "META",
+    "bcm1250-counter-3",
+    "ccount",
+    "csky",
+    "dbx500-prcmu-timer",
+    "dec-ioasic",
+    "hbtick",
+    "powertv-counter",
+    "powertv-tim_c",
+    "qemu",
+    "rda-timer",
+    "rpcc",
+    "rtk_timer0_counter",
+    "rtk_timer1_counter",
+    "sirfsoc_clocksource",
+    "sn2_rtc",
+    "sprd_suspend_timer",
+    "tango-xtal",
+    "tcb_clksrc",
+    "tegra_suspend_timer",
+    "timer_cs",
+    "vt8500_timer",
+    "zbbus-cycles",
+];
+
+/// Whether a kernel since 2.6.32 registers a clocksource of this name on some machine. Boards name
+/// theirs in their device trees, too (`timer@f0001000`): those are in no list.
+#[must_use]
+pub fn is_known(name: &str) -> bool {
+    find(name).is_some() || RARE.contains(&name)
+}
+
 /// Looks a name up.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Name> {

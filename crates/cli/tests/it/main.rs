@@ -1,0 +1,18 @@
+//! Tests of the program from outside, as one test program: each would be linked and run alone otherwise.
+//! `cargo test -p clocksmith-cli --test it fix::` runs a module.
+
+mod bad_input;
+mod bench;
+mod book;
+mod boots;
+mod check;
+mod fix;
+mod fleet;
+mod html;
+mod run;
+mod schemas;
+mod verify;
+mod vm;
+mod watch;
+mod who;
+mod who_waits;

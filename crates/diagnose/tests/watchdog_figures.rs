@@ -1,0 +1,159 @@
+//! Single demotions whose figures are easily misread.
+#![allow(clippy::unwrap_used)]
+
+use clocksmith_diagnose::{Cause, CauseId, Confidence, Diagnosis, Severity, diagnose};
+use clocksmith_facts::Facts;
+use clocksmith_facts::log::KernelLog;
+use clocksmith_kernel::{Machine, predict};
+
+fn read(text: &str) -> Diagnosis {
+    let facts = Facts::from_log(KernelLog::scan(text.as_bytes(), "dmesg").unwrap());
+    let machine = Machine::of(&facts);
+    diagnose(&facts, &machine, &predict(&machine), Vec::new())
+}
+
+fn cause(seen: &Diagnosis, id: CauseId) -> Option<&Cause> {
+    seen.causes.iter().find(|cause| cause.id == id)
+}
+
+fn marked(wd: &str, cs: &str) -> String {
+    format!(
+        "[    0.000000] Linux version 6.12.41 (x)\n\
+         [   99.000000] clocksource: timekeeping watchdog on CPU0: Marking clocksource 'tsc' as unstable because the skew is too large:\n\
+         [   99.000001] clocksource:                       {wd}\n\
+         [   99.000002] clocksource:                       {cs}\n\
+         [   99.000003] tsc: Marking TSC unstable due to clocksource watchdog\n\
+         [   99.100000] clocksource: Switched to clocksource hpet\n"
+    )
+}
+
+#[test]
+fn short_reference_acquits_no_fast_tsc() {
+    let seen = read(&marked(
+        "'hpet' wd_nsec: 427500000 wd_now: 7c36c6 wd_last: 18b4dc mask: ffffffff",
+        "'tsc' cs_nsec: 513000000 cs_now: 5000000000 cs_last: 4fb0000000 mask: ffffffffffffffff",
+    ));
+    assert_eq!(cause(&seen, CauseId::TscSkew).unwrap().confidence, Confidence::Medium);
+    let other = cause(&seen, CauseId::WatchdogAtFault).unwrap();
+    assert_eq!(other.confidence, Confidence::Low);
+    assert!(other.summary.contains("chronyc"), "{}", other.summary);
+    assert!(!seen.remedies.iter().any(|r| r.id == "tsc-nowatchdog" && r.refused_because.is_none()));
+}
+
+#[test]
+fn interval_of_microseconds_blames_neither_clock() {
+    let seen = read(
+        "[    0.000000] Linux version 7.1.8 (x)\n\
+         [    1.300000] tsc: Refined TSC clocksource calibration: 2596.123 MHz\n\
+         [    1.400000] clocksource: Switched to clocksource tsc\n\
+         [    2.100000] clocksource: Marking clocksource tsc unstable due to frequency skew\n\
+         [    2.100001] clocksource: Watchdog                    hpet interval:            88000ns\n\
+         [    2.100002] clocksource: Clocksource                  tsc interval:            86100ns\n\
+         [    2.100003] tsc: Marking TSC unstable due to clocksource watchdog\n\
+         [    2.200000] clocksource: Switched to clocksource hpet\n",
+    );
+    assert!(cause(&seen, CauseId::TscSkew).is_none(), "{:?}", seen.causes);
+    assert!(cause(&seen, CauseId::TscMiscalibrated).is_none(), "{:?}", seen.causes);
+    assert!(cause(&seen, CauseId::WatchdogAtFault).is_some());
+    let reliable = seen.remedies.iter().find(|r| r.id == "tsc-reliable");
+    let because = reliable.and_then(|r| r.refused_because.clone()).unwrap_or_default();
+    assert!(!because.contains("culprit"), "{because}");
+}
+
+#[test]
+fn reference_far_ahead_is_no_rate() {
+    for seconds in ["1200000000", "5000000000", "60000000000"] {
+        for reference in ["hpet", "kvm-clock", "acpi_pm"] {
+            let seen = read(&format!(
+                "[    0.000000] Linux version 6.12.41 (x)\n\
+                 [   99.000000] clocksource: timekeeping watchdog on CPU0: Marking clocksource 'tsc' as unstable because the skew is too large:\n\
+                 [   99.000001] clocksource: Clocksource 'tsc' skewed -{} ns (0 ms) over watchdog '{reference}' interval of {seconds} ns (0 ms)\n\
+                 [   99.100000] clocksource: Switched to clocksource {reference}\n",
+                seconds.parse::<u64>().unwrap() - 480_000_000
+            ));
+            for found in &seen.causes {
+                assert!(!found.summary.contains('%'), "{reference} {seconds}: {found:?}");
+                assert!(!found.summary.contains("late read"), "{reference} {seconds}: {found:?}");
+                assert!(found.id != CauseId::TscSkew, "{reference} {seconds}: {found:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn ratio_of_a_wrong_frequency_is_no_jump() {
+    let seen = read(
+        "[    0.000000] Linux version 6.12.41 (x)\n\
+         [    0.010000] Kernel command line: tsc_early_khz=1000000\n\
+         [    0.020000] tsc: Detected 1000.000 MHz processor\n\
+         [    2.300000] clocksource: Switched to clocksource tsc\n\
+         [    3.000000] clocksource: Long readout interval, skipping watchdog check: cs_nsec: 1446900000 wd_nsec: 557300000\n",
+    );
+    assert!(cause(&seen, CauseId::TscJump).is_none(), "{:?}", seen.causes);
+    assert!(cause(&seen, CauseId::TscMiscalibrated).is_some());
+}
+
+#[test]
+fn ticks_as_reference_acquit_no_tsc() {
+    let seen = read(&marked(
+        "'refined-jiffies' wd_nsec: 512032000 wd_now: fffedb58 wd_last: fffedb38 mask: ffffffff",
+        "'tsc' cs_nsec: 533500000 cs_now: 5000000000 cs_last: 4fb0000000 mask: ffffffffffffffff",
+    ));
+    for id in [CauseId::WatchdogAtFault, CauseId::TscSkew] {
+        assert_eq!(cause(&seen, id).unwrap().confidence, Confidence::Low);
+    }
+    assert!(cause(&seen, CauseId::InsufficientEvidence).is_some());
+}
+
+#[test]
+fn refinement_that_agreed_with_the_first_figure_is_a_third_clock() {
+    let log = marked(
+        "'sgi_rtc' wd_nsec: 500000000 wd_now: 2faf080 wd_last: 0 mask: ffffffffffffff",
+        "'tsc' cs_nsec: 505000000 cs_now: 5000000000 cs_last: 4fb0000000 mask: ffffffffffffffff",
+    );
+    let log = log.replacen(
+        '\n',
+        "\n[    0.020000] tsc: Detected 2500.000 MHz processor\n\
+         [    1.300000] tsc: Refined TSC clocksource calibration: 2500.012 MHz\n",
+        1,
+    );
+    let seen = read(&log);
+    assert_eq!(cause(&seen, CauseId::WatchdogAtFault).unwrap().confidence, Confidence::Medium);
+    assert_eq!(cause(&seen, CauseId::TscSkew).unwrap().confidence, Confidence::Low);
+}
+
+#[test]
+fn echo_of_a_stated_reason_is_no_second_cause() {
+    let seen = read(
+        "[   10.000000] Marking TSC unstable due to cpufreq changes\n\
+         [   10.500000] Clocksource tsc unstable (delta = -131624372 ns)\n\
+         [   10.600000] Switching to clocksource hpet\n",
+    );
+    let ids: Vec<_> =
+        seen.causes.iter().filter(|c| c.severity > Severity::Info).map(|c| c.id).collect();
+    assert_eq!(ids, [CauseId::TscFrequencyChanges]);
+    assert_eq!(seen.causes[0].evidence.len(), 2, "{:?}", seen.causes[0]);
+}
+
+#[test]
+fn skipped_checks_are_informational() {
+    let seen = read(
+        "[  197.7] clocksource: timekeeping watchdog on CPU8: hpet wd-wd read-back delay of 239000ns\n\
+         [  197.8] clocksource: wd-tsc-wd read-back delay of 90933ns, clock-skew test skipped!\n",
+    );
+    assert!(seen.causes.iter().all(|c| c.severity == Severity::Info), "{:?}", seen.causes);
+}
+
+#[test]
+fn difference_alone_names_no_rate() {
+    let seen = read(
+        "Switched to clocksource tsc\n\
+         Clocksource tsc unstable (delta = -131624372 ns)\n\
+         Switched to clocksource hpet\n",
+    );
+    assert!(cause(&seen, CauseId::TscJump).is_some());
+    assert!(seen.causes.iter().all(|c| !c.summary.contains('%')), "{:?}", seen.causes);
+    let wrap = read("Clocksource tsc unstable (delta = -4679000000 ns)\n");
+    assert_eq!(cause(&wrap, CauseId::WatchdogAtFault).unwrap().confidence, Confidence::Medium);
+    assert!(cause(&wrap, CauseId::TscJump).is_none());
+}

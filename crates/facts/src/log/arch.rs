@@ -1,0 +1,125 @@
+//! The architecture that a message can only come from. Where no message tells, it stays unknown.
+
+use super::event::Event;
+use crate::Arch;
+use crate::version::Kernel;
+
+/// The architecture that an event gives away. Of x86, the width is that of the kernel's own release,
+/// where it says one, else 64 bits.
+pub(super) fn of(event: &Event, kernel: Option<&Kernel>) -> Option<Arch> {
+    let found = match event {
+        Event::Arch(arch) => *arch,
+        Event::ArchTimerErratum(_) | Event::CounterTrapped => Arch::Arm64,
+        Event::TscUnstable(_)
+        | Event::Detected { .. }
+        | Event::Refined { .. }
+        | Event::Calibration(_)
+        | Event::Warp { .. }
+        | Event::WarpHeader { .. }
+        | Event::TscAdjust(_)
+        | Event::HypervPrivileges(_)
+        | Event::KvmClock
+        | Event::CpuModel { .. }
+        | Event::PmTimer(_)
+        | Event::HpetTable { .. }
+        | Event::P0Mismatch => Arch::X86_64,
+        Event::Registered { name, mask, .. } if name == "timer" => {
+            // Boards have a counter of 32 bits under this name; User-mode Linux one of 64.
+            return (*mask == u64::MAX).then_some(Arch::Um);
+        }
+        Event::Registered { name, .. }
+        | Event::Switched(name)
+        | Event::ReadCurrent(name)
+        | Event::WatchdogMarked { name, .. }
+        | Event::WatchdogOld { name, .. }
+        | Event::WatchdogSkewed { name, .. } => of_name(name)?,
+        Event::ReadAvailable(names) => names.iter().find_map(|name| of_name(name))?,
+        Event::Banner(text) => of_banner(text)?,
+        _ => return None,
+    };
+    Some(match kernel {
+        Some(kernel) if found == Arch::X86_64 && kernel.is_i686() => Arch::X86,
+        _ => found,
+    })
+}
+
+/// The architecture that the release, or the compiler's own name, tells.
+fn of_banner(text: &str) -> Option<Arch> {
+    const TAGS: [(&str, Arch); 26] = [
+        ("aarch64", Arch::Arm64),
+        ("arm64", Arch::Arm64),
+        ("riscv64", Arch::Riscv),
+        ("riscv32", Arch::Riscv),
+        ("s390x", Arch::S390),
+        ("ppc64", Arch::Powerpc),
+        ("powerpc", Arch::Powerpc),
+        ("loongarch", Arch::Loongarch),
+        ("x86_64", Arch::X86_64),
+        ("-amd64", Arch::X86_64),
+        ("i686-", Arch::X86),
+        ("i586-", Arch::X86),
+        ("i486-", Arch::X86),
+        ("armv7", Arch::Arm),
+        ("armv6", Arch::Arm),
+        ("armv5", Arch::Arm),
+        ("-armmp", Arch::Arm),
+        ("arm-linux-", Arch::Arm),
+        ("mips", Arch::Mips),
+        ("sh4-", Arch::Sh),
+        ("sparc", Arch::Sparc),
+        ("hppa", Arch::Parisc),
+        ("parisc", Arch::Parisc),
+        ("alpha-", Arch::Alpha),
+        ("m68k", Arch::M68k),
+        ("ia64", Arch::Ia64),
+    ];
+    // The release first: a cross compiler's name may tell of where it ran.
+    let release = text.split_whitespace().next().unwrap_or_default();
+    let of = |text: &str| TAGS.iter().find(|(tag, _)| text.contains(tag)).map(|(_, arch)| *arch);
+    of(release).or_else(|| {
+        let compiler = &text[text
+            .find("gcc")
+            .or_else(|| text.find("clang"))
+            .map(|at| text[..at].rfind(['(', ' ']).unwrap_or(0))?..];
+        of(compiler)
+    })
+}
+
+/// The architecture that a clocksource's name can only belong to.
+fn of_name(name: &str) -> Option<Arch> {
+    Some(match name {
+        "tsc" | "tsc-early" | "hpet" | "acpi_pm" | "kvm-clock" | "xen" => Arch::X86_64,
+        _ if name.starts_with("hyperv_clocksource") => Arch::X86_64,
+        "riscv_clocksource" | "clint_clocksource" => Arch::Riscv,
+        "timebase" => Arch::Powerpc,
+        "tod" => Arch::S390,
+        "Constant" => Arch::Loongarch,
+        "MIPS" => Arch::Mips,
+        "cr16" => Arch::Parisc,
+        "rpcc" => Arch::Alpha,
+        "itc" => Arch::Ia64,
+        "stick" | "tick" | "hbtick" => Arch::Sparc,
+        "32k_counter" | "mxc_timer1" | "timer_us" | "oscr0" => Arch::Arm,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn banner(text: &str) -> Option<Arch> {
+        of(&Event::Banner(text.to_owned()), None)
+    }
+
+    #[test]
+    fn banners_name_the_architecture_or_none() {
+        assert_eq!(banner("6.1.0-56-cloud-amd64 (b@x) (gcc-12 12.2.0) #1 SMP"), Some(Arch::X86_64));
+        assert_eq!(banner("5.10.0-arm64 (b@x) (gcc 12)"), Some(Arch::Arm64));
+        assert_eq!(banner("3.2.0 (b@x86_64.example) (gcc version 4.6.3) #1"), None);
+        assert_eq!(banner("4.19.0 (b@x) (arm-linux-gnueabihf-gcc (GCC) 8) #1"), Some(Arch::Arm));
+        assert_eq!(banner("4.19.0 (b@x) (gcc version 8.3.0 (sh4-linux-gnu)) #1"), Some(Arch::Sh));
+        assert_eq!(banner("4.19.0 (b@x) (mips-openwrt-linux-musl-gcc 7) #0"), Some(Arch::Mips));
+        assert_eq!(banner("6.1.0 (b@x) (gcc 12) #1 SMP"), None);
+    }
+}

@@ -1,0 +1,56 @@
+//! Messages that the kernel of one architecture alone prints.
+
+use super::super::event::Event;
+use super::find;
+use crate::Arch;
+
+/// The architecture that a message gives away.
+///
+/// Sources: `smp_setup_processor_id()` in `arch/arm/kernel/setup.c` and `arch/arm64/kernel/setup.c`;
+/// `setup_processor()` in `arch/arm/kernel/setup.c`; `cpu_probe()` in `arch/mips`; `setup_arch()` in
+/// `arch/s390`, `arch/sh`, `arch/powerpc` (`probe_machine()`); `os_early_checks()` in `arch/um/os-Linux`;
+/// `prom_init()` in `arch/sparc`; `e820__print_table()` and `fpu__init_system()` in `arch/x86`.
+pub(super) fn parse(m: &str) -> Option<Event> {
+    let arch = match *m.as_bytes().first()? {
+        b'B' if m.starts_with("BIOS-e820: ") => Arch::X86_64,
+        b'x' if m.starts_with("x86/fpu: ") => Arch::X86_64,
+        b'B' => booting(m)?,
+        b'C' if m.starts_with("CPU: ARMv") => Arch::Arm,
+        b'C' if m.starts_with("CPU: AArch64 Processor") => Arch::Arm64,
+        b'C' if m.starts_with("CPU0 revision is: ") && m.contains("(MIPS") => Arch::Mips,
+        b'C' if m.starts_with("Checking that ptrace can change system call numbers") => Arch::Um,
+        b'M' if m.starts_with("MIPS: machine is ") => Arch::Mips,
+        b'P' if m.starts_with("PROMLIB: ") => Arch::Sparc,
+        b'U' if m.starts_with("Using ") && m.trim_end().ends_with(" machine description") => {
+            Arch::Powerpc
+        }
+        b'r' if m.starts_with("riscv: ") => Arch::Riscv,
+        _ => return s390(m),
+    };
+    Some(Event::Arch(arch))
+}
+
+/// `Booting Linux on physical CPU 0x0` is 32-bit Arm, `... 0x0000000000 [0x410fd034]` 64-bit Arm.
+fn booting(m: &str) -> Option<Arch> {
+    if m.starts_with("Booting machvec: ") {
+        return Some(Arch::Sh);
+    }
+    if m.starts_with("Boot CPU: AArch64 Processor") {
+        return Some(Arch::Arm64);
+    }
+    let id = m.strip_prefix("Booting Linux on physical CPU ")?.strip_prefix("0x")?;
+    let digits = id.bytes().take_while(u8::is_ascii_hexdigit).count();
+    match digits {
+        10 => Some(Arch::Arm64),
+        1..=3 => Some(Arch::Arm),
+        _ => None,
+    }
+}
+
+/// `setup.289988: Linux is running under KVM in 64-bit mode`.
+fn s390(m: &str) -> Option<Event> {
+    let at = find(m, "Linux is running ")?;
+    let head = m[..at].trim_end();
+    let own = head.is_empty() || head.starts_with("setup") && head.ends_with(':');
+    (own && m.contains(" in 64-bit mode")).then_some(Event::Arch(Arch::S390))
+}

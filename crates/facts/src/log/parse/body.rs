@@ -1,0 +1,173 @@
+//! Where a message begins. The kernel puts the name of a subsystem in front of its messages
+//! (`pr_fmt`); behind it, and nowhere else, a message says what it says. Text further inside may be
+//! anything: the name of a program, a mount option, what a USB device calls itself.
+
+/// What the kernel writes in front of messages that concern clocks.
+const PREFIXES: [&str; 27] = [
+    "clocksource:",
+    "tsc:",
+    "TSC:",
+    "kvm-clock:",
+    "sched_clock:",
+    "timekeeping:",
+    "timekeeping watchdog:",
+    "hpet:",
+    "x86/hpet:",
+    "x86/tsc:",
+    "time.c:",
+    "smpboot:",
+    "SMP:",
+    "APIC:",
+    "ACPI:",
+    "CPU topo:",
+    "arch_timer:",
+    "vmware:",
+    "VMware:",
+    "xen:",
+    "Xen:",
+    "kvm:",
+    "KVM:",
+    "[Firmware Bug]:",
+    "[Firmware Warn]:",
+    "[Firmware Info]:",
+    "WARNING:",
+];
+
+/// The message behind the kernel's own prefixes, of which there may be several:
+/// `clocksource: timekeeping watchdog on CPU3: `.
+pub(crate) fn body(message: &str) -> &str {
+    let mut rest = message.trim_start();
+    for _ in 0..5 {
+        let Some(next) = without_prefix(rest) else { break };
+        rest = next.trim_start();
+    }
+    rest
+}
+
+fn without_prefix(text: &str) -> Option<&str> {
+    if let Some(rest) = PREFIXES.iter().find_map(|prefix| text.strip_prefix(prefix)) {
+        return Some(rest);
+    }
+    // `timekeeping watchdog on CPU3: ` (4.5 and later), `Timer ISR/0: ` (Xen's 2.6.18),
+    // `TSC synchronization [CPU#0 -> CPU#1]:` with the verdict on the same line (until 2.6.3x).
+    numbered(text, "timekeeping watchdog on CPU", ":")
+        .or_else(|| numbered(text, "Timer ISR/", ":"))
+        .or_else(|| numbered(text, "kvm [", "]:"))
+        .or_else(|| {
+            let rest = text.strip_prefix("checking ").unwrap_or(text);
+            let rest = rest.strip_prefix("TSC synchronization [CPU#")?;
+            let rest = &rest[super::find(rest, "]:")? + 2..];
+            (!rest.trim().is_empty()).then_some(rest)
+        })
+}
+
+/// The text behind `HEAD`, a number and `TAIL`.
+fn numbered<'a>(text: &'a str, head: &str, tail: &str) -> Option<&'a str> {
+    let rest = text.strip_prefix(head)?;
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    if digits == 0 { None } else { rest[digits..].strip_prefix(tail) }
+}
+
+/// Beginnings that only kernels print. A line without a stamp that begins like this is a kernel
+/// message, also when the rest of it is cut off.
+const BEGINNINGS: [&str; 46] = [
+    "clocksource: ",
+    "clocksource:\t",
+    "tsc: ",
+    "TSC: ",
+    "kvm-clock: ",
+    "sched_clock: ",
+    "hpet: ",
+    "x86/hpet: ",
+    "timekeeping watchdog",
+    "arch_timer: ",
+    "smpboot: ",
+    "setup_percpu: ",
+    "ACPI: ",
+    "BIOS-e820: ",
+    "Kernel command line: ",
+    "Command line: ",
+    "Hypervisor detected: ",
+    "Booting paravirtualized kernel on ",
+    "Hyper-V: ",
+    "HyperV: ",
+    "Switched to clocksource ",
+    "Switching to clocksource ",
+    "Override clocksource ",
+    "Marking TSC unstable due to",
+    "Marking clocksource ",
+    "TSC synchronization [CPU#",
+    "checking TSC synchronization",
+    "TSC found unstable after boot",
+    "TSC ADJUST",
+    "Fast TSC calibration ",
+    "Refined TSC clocksource calibration: ",
+    "Calibrating delay loop",
+    "[Firmware Bug]: ",
+    "PM-Timer ",
+    "PMTMR IOPort override: ",
+    "CPU topo: ",
+    "xen: ",
+    "vmware: ",
+    "x86/fpu: ",
+    "DMI: ",
+    "APIC calibration not consistent",
+    "timekeeping: ",
+    "APIC: ",
+    "rcu: ",
+    "PM: suspend ",
+    "Booting Linux on physical CPU ",
+];
+
+/// Whether a text begins as only kernel messages do.
+pub(crate) fn begins_like_kernel(text: &str) -> bool {
+    let text = text.trim_start();
+    let Some(first) = text.as_bytes().first() else { return false };
+    if BEGINNINGS.iter().any(|start| start.as_bytes()[0] == *first && text.starts_with(start)) {
+        return true;
+    }
+    let figures = |head: &str| {
+        text.strip_prefix(head).is_some_and(|rest| {
+            rest.trim_start_matches(['-', ' ']).starts_with(|c: char| c.is_ascii_digit())
+        })
+    };
+    match first {
+        b'L' => figures("Linux version "),
+        b'M' => figures("Measured ") && text.contains(" TSC warp "),
+        b'h' => figures("hpet") && text.contains(": "),
+        b'D' => figures("Detected ") && text.contains(" MHz "),
+        b'C' => text.starts_with("Clocksource ") && text.contains(" unstable (delta = "),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernel_prefixes_are_taken_off_the_beginning_alone() {
+        assert_eq!(body("clocksource: timekeeping watchdog on CPU3: Marking"), "Marking");
+        assert_eq!(body("[Firmware Bug]: TSC ADJUST: CPU0: 1"), "TSC ADJUST: CPU0: 1");
+        assert_eq!(body("checking TSC synchronization [CPU#0 -> CPU#1]: Measured"), "Measured");
+        let header = "TSC synchronization [CPU#0 -> CPU#1]:";
+        assert_eq!(body(header), header);
+        for foreign in ["usb 1-1: Product: tsc: Marking", "timekeeping watchdog on CPUx: Marking"] {
+            assert_eq!(body(foreign), foreign);
+        }
+    }
+
+    #[test]
+    fn beginnings_are_recognised_when_the_rest_is_cut_off() {
+        for cut in
+            ["clocksource: Long readout interval,", "kvm-clock: cpu 0, msr", "Linux version 6"]
+        {
+            assert!(begins_like_kernel(cut), "{cut}");
+        }
+        for other in
+            ["Linux version control", "Measured boot", "hpet is slow", "tsc", "a clocksource: x"]
+        {
+            assert!(!begins_like_kernel(other), "{other}");
+        }
+    }
+}
