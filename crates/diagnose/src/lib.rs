@@ -8,6 +8,7 @@
 pub mod cause;
 pub mod causes;
 pub mod current;
+pub mod demotion;
 pub mod diagnosis;
 pub mod explain;
 mod headline;
@@ -15,5 +16,6 @@ pub use clocksmith_kernel::names;
 pub mod remedies;
 
 pub use cause::{Cause, CauseId, Confidence, Evidence, Severity};
+pub use causes::against_tsc;
 pub use diagnosis::{Diagnosis, Path, Read, Verdict, diagnose};
 pub use remedies::Remedy;

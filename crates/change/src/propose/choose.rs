@@ -4,8 +4,8 @@ use super::{Boot, Proposal, Situation, Wish};
 use crate::known::known;
 use crate::switch;
 use crate::words::Change;
-use clocksmith_diagnose::remedies::Layer;
-use clocksmith_diagnose::{CauseId, Confidence, Verdict, names};
+use clocksmith_diagnose::remedies::{Layer, table};
+use clocksmith_diagnose::{CauseId, Verdict, names};
 use clocksmith_facts::cmdline::CommandLine;
 use clocksmith_kernel::Machine;
 
