@@ -6,8 +6,8 @@ use crate::known::known;
 use crate::switch;
 use crate::unit::is_name;
 use crate::words::{Change, check};
-use clocksmith_diagnose::remedies::table;
 use clocksmith_diagnose::names;
+use clocksmith_diagnose::remedies::table;
 use clocksmith_facts::cmdline::CommandLine;
 use clocksmith_kernel::MistakeKind;
 

@@ -35,6 +35,8 @@ pub(crate) struct Definition {
     pub(crate) demotion: bool,
     /// It follows from another cause, which leads if it was found.
     pub(crate) consequence: bool,
+    /// `tsc=reliable` switches off the check that found it.
+    pub(crate) checked: bool,
     /// Why `tsc=reliable` is wrong.
     pub(crate) against_reliable: Option<AgainstReliable>,
     /// The remedies that answer it, each where its own conditions hold.
@@ -53,6 +55,7 @@ pub(crate) const PLAIN: Definition = Definition {
     returns: false,
     demotion: false,
     consequence: false,
+    checked: false,
     against_reliable: None,
     remedies: &[],
     find: found_elsewhere,
@@ -95,6 +98,12 @@ impl CauseId {
     #[must_use]
     pub fn is_consequence(self) -> bool {
         self.definition().consequence
+    }
+
+    /// Whether `tsc=reliable` switches off the check that found it: it would hide the fault, not mend it.
+    #[must_use]
+    pub fn is_silenced_by_reliable(self) -> bool {
+        self.definition().checked
     }
 
     /// Whether a tenant of a guest can do something about it inside the guest: one of its remedies acts

@@ -14,6 +14,7 @@ pub(super) const CAUSE: Definition = Definition {
     gave_up: true,
     returns: true,
     demotion: true,
+    checked: true,
     against_reliable: Some(|_, cause| {
         Some(
             if cause.confidence >= Confidence::Medium {

@@ -12,6 +12,7 @@ pub(super) const CAUSE: Definition = Definition {
     blame: Blame::Always,
     gave_up: true,
     returns: true,
+    checked: true,
     against_reliable: Some(|_, _| {
         Some(
             "nothing promises that the TSCs of these CPUs run alike, and nothing has tested it; where \

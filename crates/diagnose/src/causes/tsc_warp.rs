@@ -16,6 +16,7 @@ pub(super) const CAUSE: Definition = Definition {
     gave_up: true,
     returns: true,
     demotion: true,
+    checked: true,
     against_reliable: Some(|plan, _| {
         let tail = if Feature::ReliableSkipsSync.of(&plan.case.machine.kernel.value) {
             "it skips the test that failed, and time would then go backwards between CPUs"

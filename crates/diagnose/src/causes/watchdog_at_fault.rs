@@ -8,6 +8,7 @@ pub(super) const CAUSE: Definition = Definition {
     clause: Some("the watchdog demoted the TSC for a fault of its reference, not of the TSC"),
     gave_up: true,
     demotion: true,
+    checked: true,
     against_reliable: Some(|_, cause| {
         (cause.confidence >= Confidence::Medium).then(|| {
             "tsc=nowatchdog silences the watchdog too and keeps the test between CPUs".to_owned()

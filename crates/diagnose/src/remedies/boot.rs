@@ -1,8 +1,8 @@
 //! What changes on the kernel command line: by `clocksmith fix`, which knows this system's boot loader,
 //! and by the distribution's own way.
 
-use super::Plan;
 use super::offer::{Offer, quote};
+use super::{Parameters, Plan};
 use crate::CauseId as C;
 use crate::causes::Case;
 use clocksmith_facts::version::Vendor;
@@ -28,7 +28,11 @@ pub(super) fn add(case: &Case<'_>, words: &[&str]) -> Offer {
         ),
         Vendor::Unknown => format!("append {text} with this system's boot loader"),
     };
-    Offer::default()
+    let parameters = Parameters {
+        add: words.iter().map(|word| (*word).to_owned()).collect(),
+        remove: Vec::new(),
+    };
+    Offer { parameters, ..Offer::default() }
         .command(format!("sudo clocksmith fix {} --apply", options.join(" ")))
         .setting(COMMAND_LINE, text)
         .instruction(format!("without clocksmith: {by_hand}"))
@@ -45,6 +49,7 @@ fn remove(case: &Case<'_>, words: &[String]) -> Offer {
         let options: Vec<String> =
             words.iter().map(|word| format!("--remove-param {word}")).collect();
         offer = offer.command(format!("sudo clocksmith fix {} --apply", options.join(" ")));
+        offer.parameters.remove = words.to_vec();
     }
     let by_hand = match case.machine.kernel.value.vendor {
         Vendor::Rhel(_) | Vendor::Fedora | Vendor::Oracle | Vendor::Amazon => {

@@ -40,6 +40,15 @@ pub enum Layer {
     Firmware,
 }
 
+/// Words that go onto the kernel command line, or off it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Parameters {
+    /// Words that are added.
+    pub add: Vec<String>,
+    /// Words that are taken off.
+    pub remove: Vec<String>,
+}
+
 /// Configuration that is written somewhere by a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Setting {
@@ -66,6 +75,8 @@ pub struct Remedy {
     pub settings: Vec<Setting>,
     /// What a person has to know or do.
     pub instructions: Vec<String>,
+    /// What it changes on the kernel command line of later boots.
+    pub parameters: Parameters,
     /// Why it is refused here; `null` when it is advised.
     pub refused_because: Option<String>,
     /// The causes that it answers.
@@ -155,6 +166,7 @@ impl Plan<'_> {
             commands: offer.commands,
             settings: offer.settings,
             instructions: offer.instructions,
+            parameters: offer.parameters,
             refused_because: None,
             causes,
             source: advice.source.to_owned(),

@@ -1,6 +1,6 @@
 //! How an advice is carried out on this machine: shell commands, configuration, instructions.
 
-use super::Setting;
+use super::{Parameters, Setting};
 
 /// How an advice is carried out here, and what differs from the table here.
 #[derive(Clone, Debug, Default)]
@@ -10,6 +10,7 @@ pub(crate) struct Offer {
     pub(crate) commands: Vec<String>,
     pub(crate) settings: Vec<Setting>,
     pub(crate) instructions: Vec<String>,
+    pub(crate) parameters: Parameters,
 }
 
 impl Offer {

@@ -173,5 +173,6 @@ fn wish(args: &Fix) -> Wish {
             backward: args.accept_time_may_go_backward,
             unverified: args.accept_unverified_counter,
         },
+        plan_only: !args.apply && args.format.is_none(),
     }
 }
