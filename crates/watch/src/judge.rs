@@ -145,22 +145,10 @@ impl Judgement {
     }
 }
 
-/// Causes that mean that the kernel gave up a clocksource that it had, or would have had.
-const DEMOTIONS: [CauseId; 8] = [
-    CauseId::TscWarp,
-    CauseId::TscSkew,
-    CauseId::TscJump,
-    CauseId::TscHaltsInIdle,
-    CauseId::TscFrequencyChanges,
-    CauseId::TscMiscalibrated,
-    CauseId::WatchdogAtFault,
-    CauseId::ParavirtClockBroken,
-];
-
 /// Whether a cause means that the kernel gave up a clocksource.
 #[must_use]
 pub fn is_demotion(cause: &Cause) -> bool {
-    cause.severity >= Severity::Warning && DEMOTIONS.contains(&cause.id)
+    cause.is_demotion()
 }
 
 /// Judges.

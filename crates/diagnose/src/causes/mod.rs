@@ -47,6 +47,9 @@ mod verify_found_fault;
 mod watchdog_at_fault;
 mod watchdog_remote_timeout;
 
+#[cfg(test)]
+mod tests;
+
 pub use definition::against_tsc;
 pub use registry::CauseId;
 
