@@ -1,8 +1,8 @@
 //! What the facts say about clocksources that must not be chosen.
 
 use crate::switch::Known;
+use clocksmith_diagnose::demotion::{demoted_by, disproved_by_sysfs};
 use clocksmith_facts::Facts;
-use clocksmith_facts::log::Event;
 
 /// What is known before one of `available` is chosen. Pure.
 #[must_use]
@@ -11,7 +11,10 @@ pub fn known(facts: &Facts, available: Vec<String>) -> Known {
     if let Some(log) = facts.kernel_log() {
         let entries = log.all(|event| demoted_by(event).is_some());
         for entry in entries {
-            if let Some(name) = demoted_by(&entry.event) {
+            // The log can be written by any user; sysfs cannot.
+            if let Some(name) = demoted_by(&entry.event)
+                && !disproved_by_sysfs(facts, name)
+            {
                 demoted.push((name.to_owned(), log.source(entry).0));
             }
         }
@@ -19,26 +22,29 @@ pub fn known(facts: &Facts, available: Vec<String>) -> Known {
     Known { available, demoted, log_is_complete: facts.kernel_log().is_some_and(|l| l.from_boot) }
 }
 
-/// The clocksource that a message says is not to be trusted any more.
-fn demoted_by(event: &Event) -> Option<&str> {
-    match event {
-        Event::TscUnstable(_)
-        | Event::FoundUnstableAfterBoot
-        | Event::Warp { .. }
-        | Event::WarpRandom
-        | Event::WarpHeader { .. } => Some("tsc"),
-        Event::WatchdogMarked { name, .. }
-        | Event::WatchdogOld { name, .. }
-        | Event::WatchdogVerdict { name, .. } => Some(name),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::switch::refuse;
     use clocksmith_facts::log::KernelLog;
+
+    #[test]
+    fn known_demotion_that_sysfs_disproves_does_not_count() {
+        let line = "[    9.000000] tsc: Marking TSC unstable due to clocksource watchdog\n";
+        let mut facts = Facts::from_log(KernelLog::scan(line.as_bytes(), "dmesg").unwrap());
+        let available = vec!["tsc".to_owned(), "hpet".to_owned()];
+        facts.clocksources = clocksmith_facts::Fact::known(
+            vec![clocksmith_facts::clockdev::ClocksourceDevice {
+                index: 0,
+                current: "hpet".to_owned(),
+                available: available.clone(),
+            }],
+            "sysfs",
+        );
+        assert!(refuse("tsc", &known(&facts, available.clone())).is_some());
+        facts.tick_oneshot = clocksmith_facts::Fact::known(true, "sysfs");
+        assert_eq!(refuse("tsc", &known(&facts, available)), None);
+    }
 
     #[test]
     fn what_the_log_condemns_is_not_chosen() {

@@ -10,6 +10,7 @@ pub(crate) mod who;
 
 use clocksmith_diagnose::diagnosis::MissingFact;
 use clocksmith_diagnose::explain::Explanation;
+use clocksmith_diagnose::remedies::NextStep;
 use clocksmith_diagnose::{Cause, Confidence, Diagnosis, Read, Remedy, Verdict};
 use clocksmith_facts::Facts;
 use clocksmith_facts::tree::bundle::Manifest;
@@ -44,6 +45,8 @@ pub(crate) struct WhyReport {
     pub(crate) causes: Vec<Cause>,
     /// Remedies in order of preference; refused ones last.
     pub(crate) remedies: Vec<Remedy>,
+    /// Next steps on this machine, where reads are slow; empty for files and logs.
+    pub(crate) next: Vec<NextStep>,
     /// What the vendor of this cloud recommends, oldest first, with the date of the text.
     pub(crate) policies: Vec<PolicyReport>,
     /// Facts that are missing.
@@ -206,6 +209,7 @@ impl WhyReport {
     ) -> Self {
         Self {
             schema: "clocksmith.why.v1",
+            next: clocksmith_diagnose::remedies::next_steps(facts, &diagnosis),
             verdict: diagnosis.verdict,
             confidence: diagnosis.confidence,
             headline: diagnosis.headline,

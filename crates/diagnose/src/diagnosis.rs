@@ -2,6 +2,7 @@
 
 use crate::causes::{self, Case};
 use crate::current::{self, Current};
+use crate::reconcile::Contradiction;
 use crate::remedies::{self, Remedy};
 use crate::{Cause, Confidence, Severity, headline, names};
 use clocksmith_facts::{Fact, Facts, Missing};
@@ -85,6 +86,8 @@ pub struct Diagnosis {
     pub differences: Vec<String>,
     /// What would settle an unknown verdict.
     pub settles: Vec<Settle>,
+    /// Evidence that stronger evidence contradicts.
+    pub contradictions: Vec<Contradiction>,
 }
 
 /// A fact that would settle an unknown verdict.
@@ -103,6 +106,17 @@ pub fn diagnose(
     machine: &Machine,
     expectation: &Expectation,
     reads: Vec<Read>,
+) -> Diagnosis {
+    judge(facts, machine, expectation, reads, Vec::new())
+}
+
+/// The same, with the contradictions that were settled before.
+pub(crate) fn judge(
+    facts: &Facts,
+    machine: &Machine,
+    expectation: &Expectation,
+    reads: Vec<Read>,
+    contradictions: Vec<Contradiction>,
 ) -> Diagnosis {
     let current = current::current(facts, machine);
     let served = current.name.as_deref().map(|name| served_by_vdso(machine, name));
@@ -133,6 +147,7 @@ pub fn diagnose(
         slow,
         vdso_bypassed: measured == Some(Path::Syscall) && nature != Some(false),
         open: &open,
+        contradictions: &contradictions,
     };
     let causes = causes::find(&case);
     let (verdict, confidence) =
@@ -153,6 +168,7 @@ pub fn diagnose(
         remedies,
         differences,
         settles,
+        contradictions,
     }
 }
 

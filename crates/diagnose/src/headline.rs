@@ -106,43 +106,7 @@ pub(crate) fn headline(
 /// The cause as a clause of a few words; the details follow below it.
 fn lead(cause: &Cause) -> String {
     use crate::Confidence;
-    let clause = match cause.id {
-        CauseId::TscWarp => "the TSCs of its CPUs are not synchronised",
-        CauseId::TscUnsynchronized => {
-            "the kernel has no promise that the TSCs of its CPUs run alike"
-        }
-        CauseId::TscHaltsInIdle => "its TSC stops in deep idle states",
-        CauseId::TscFrequencyChanges => "its TSC changes rate with the CPU frequency",
-        CauseId::TscSkew => "the watchdog found the TSC running at another rate than its reference",
-        CauseId::TscJump => "the TSC jumped",
-        CauseId::TscMiscalibrated => "the frequency that the kernel took for the TSC is wrong",
-        CauseId::WatchdogAtFault => {
-            "the watchdog demoted the TSC for a fault of its reference, not of the TSC"
-        }
-        CauseId::InvariantTscWithheld => "the hypervisor exposes no invariant TSC",
-        CauseId::ParavirtClockPreferred => "the hypervisor's clock outranks the usable TSC",
-        CauseId::ParavirtClockBroken => "the hypervisor's clock is wrong",
-        CauseId::CmdlineNotsc => "notsc is on the kernel command line",
-        CauseId::CmdlineTscUnstable => "tsc=unstable is on the kernel command line",
-        CauseId::CmdlineClocksourceOverride => "the kernel command line chooses it",
-        CauseId::CmdlineClocksourceUnknown => {
-            "the kernel command line names a clocksource that does not exist"
-        }
-        CauseId::RuntimeOverride => "somebody chose it at run time",
-        CauseId::CounterTrapped => "a hardware erratum makes the kernel trap the counter",
-        CauseId::NoTsc => "the kernel has no usable TSC frequency, or no TSC",
-        CauseId::OnlyChoice => "nothing better is registered",
-        CauseId::CpusDiffer => "its CPUs are not alike in what concerns clocks",
-        CauseId::VerifyFoundFault => "clocksmith verify measured a fault in this boot",
-        CauseId::VdsoBypassed => "reads do not stay in user space",
-        CauseId::OverrideRefused => "a choice of another clocksource was refused",
-        CauseId::TscAdjustChanged => "firmware changed the TSC of some CPUs",
-        CauseId::ReadoutStall
-        | CauseId::WatchdogRemoteTimeout
-        | CauseId::CmdlineParameterIgnored
-        | CauseId::CounterTrappedCompat
-        | CauseId::InsufficientEvidence => return lower(&cause.summary),
-    };
+    let Some(clause) = cause.id.clause() else { return lower(&cause.summary) };
     match cause.confidence {
         Confidence::High => clause.to_owned(),
         Confidence::Medium => format!("(likely) {clause}"),

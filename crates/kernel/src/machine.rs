@@ -222,6 +222,7 @@ impl Machine {
 
     fn observe(&mut self, facts: &Facts) {
         let Some(log) = facts.kernel_log() else { return };
+        self.stable_bit(log);
         let name = |entry| log.source(entry).0;
         if let Some((entry, text)) = log.last(|event| match event {
             Event::HpetDisabled(text) => Some(text.clone()),
@@ -296,6 +297,50 @@ impl Machine {
         }
     }
 
+    /// What the log, or CPUID, tells of the stable bit of a paravirtual clock.
+    ///
+    /// Sources: `kvmclock_init()` and `kvm_sched_clock_init()` in `arch/x86/kernel/kvmclock.c` (since 4.2), which print
+    /// the offset only with the bit, and clear the stability of sched_clock without it; `sched_clock_init_late()` in
+    /// `kernel/sched/clock.c` (since 4.13); `xen_setup_vsyscall_time_info()` in `arch/x86/xen/time.c` (since 4.15).
+    fn stable_bit(&mut self, log: &clocksmith_facts::log::KernelLog) {
+        let Some(hypervisor) = &self.hypervisor.value else { return };
+        let place = |entry| log.source(entry).0;
+        match hypervisor.kind {
+            HypervisorKind::Kvm => {
+                if hypervisor.kvm_stable_bit_offered() == Some(false) {
+                    self.pvclock_stable = Input::read(false, "cpuid 0x40000001 eax[24]");
+                } else if let Some((entry, ())) = log.last(|event| {
+                    matches!(event, Event::KvmSchedOffset | Event::SchedClockStable).then_some(())
+                }) {
+                    self.pvclock_stable = Input::read(true, place(entry));
+                } else if let Some((entry, ())) =
+                    log.last(|event| matches!(event, Event::TraceClockGlobal).then_some(()))
+                {
+                    self.pvclock_stable = Input::read(false, place(entry));
+                }
+            }
+            HypervisorKind::Xen
+            | HypervisorKind::XenHvm
+            | HypervisorKind::XenPv
+            | HypervisorKind::XenPvh => {
+                // The kernel says so where the vDSO may not read the page, while it boots.
+                let shown = log.from_boot
+                    && log.any(|event| matches!(event, Event::Switched(name) if name == "xen"))
+                    && log.extent.would_show_switch_after("xen");
+                if let Some((entry, ())) = log.last(|event| match event {
+                    Event::XenClockNotice(text) => text.contains("PVCLOCK").then_some(()),
+                    _ => None,
+                }) {
+                    self.pvclock_stable = Input::read(false, place(entry));
+                } else if shown && Feature::XenVdso.of(&self.kernel.value) && !self.kernel.is_assumed() {
+                    let source = format!("{}: no message refuses the vDSO", log.name);
+                    self.pvclock_stable = Input::read(true, source);
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// The parameter `possible CPUs`, after the command line has lowered it (`nosmp`, `nr_cpus=`,
     /// `possible_cpus=`, `nolapic`, `maxcpus=0`; `maxcpus=1` does not). Source: `prefill_possible_map()` /
     /// `topology_apply_cmdline_limits_early()`, all versions.
@@ -351,7 +396,7 @@ impl Machine {
         note(&mut all, "HPET", &self.hpet, self.hpet.value.to_string());
         note(&mut all, "PM timer", &self.pm_timer, self.pm_timer.value.to_string());
         let pvclock = self.hypervisor.value.as_ref().is_some_and(|h| {
-            matches!(h.kind, HypervisorKind::Kvm | HypervisorKind::XenHvm | HypervisorKind::XenPv)
+            matches!(h.kind, HypervisorKind::Kvm | HypervisorKind::Xen | HypervisorKind::XenHvm | HypervisorKind::XenPv | HypervisorKind::XenPvh)
         });
         if pvclock {
             let bit = &self.pvclock_stable;

@@ -179,22 +179,10 @@ impl Judgement {
     }
 }
 
-/// Whether a cause means that the kernel gave up a clocksource that it had, or would have had.
+/// Whether a cause means that the kernel gave up a clocksource.
 #[must_use]
 pub fn is_demotion(cause: &Cause) -> bool {
-    use CauseId as Id;
-    cause.severity >= Severity::Warning
-        && matches!(
-            cause.id,
-            Id::TscWarp
-                | Id::TscSkew
-                | Id::TscJump
-                | Id::TscHaltsInIdle
-                | Id::TscFrequencyChanges
-                | Id::TscMiscalibrated
-                | Id::WatchdogAtFault
-                | Id::ParavirtClockBroken
-        )
+    cause.is_demotion()
 }
 
 /// Judges.

@@ -4,8 +4,8 @@ use super::{Boot, Proposal, Situation, Wish};
 use crate::known::known;
 use crate::switch;
 use crate::words::Change;
-use clocksmith_diagnose::remedies::Layer;
-use clocksmith_diagnose::{CauseId, Confidence, Verdict, names};
+use clocksmith_diagnose::remedies::{Layer, table};
+use clocksmith_diagnose::{Verdict, names};
 use clocksmith_facts::cmdline::CommandLine;
 use clocksmith_kernel::Machine;
 
@@ -42,42 +42,30 @@ fn automatic(situation: &Situation<'_>, wish: &Wish, proposal: &mut Proposal) {
         }
         return;
     }
-    let advised = |id: &str| {
-        diagnosis.remedies.iter().any(|remedy| remedy.id == id && remedy.refused_because.is_none())
-    };
-    let has = |id: CauseId| diagnosis.causes.iter().any(|cause| cause.id == id);
-    let likely = |id: CauseId| {
-        diagnosis.causes.iter().any(|c| c.id == id && c.confidence >= Confidence::Medium)
+    let advised = |advice: &table::Advice| {
+        diagnosis.remedies.iter().find(|r| r.id == advice.id && r.refused_because.is_none())
     };
     proposal.target = fast(situation);
-    for (cause, word) in
-        [(CauseId::CmdlineNotsc, "notsc"), (CauseId::CmdlineTscUnstable, "tsc=unstable")]
-    {
-        if has(cause) && proposal.target.is_none() {
-            proposal.cmdline.remove.push(word.to_owned());
+    if proposal.target.is_none() {
+        // A unit does not take words off the command line.
+        if wish.boot != Boot::Unit
+            && let Some(remedy) = advised(&table::REMOVE_PARAMETER)
+        {
+            proposal.cmdline.remove.extend(remedy.parameters.remove.iter().cloned());
+        }
+        if let Some(remedy) = advised(&table::TSC_NOWATCHDOG) {
+            proposal.cmdline.add.extend(remedy.parameters.add.iter().cloned());
+            proposal.notes.push(
+                "the reboot alone brings the TSC back, until the next false alarm".to_owned(),
+            );
         }
     }
-    if proposal.target.is_none()
-        && (likely(CauseId::CmdlineClocksourceUnknown)
-            || likely(CauseId::CmdlineClocksourceOverride))
-        && wish.boot != Boot::Unit
-    {
-        proposal.cmdline.remove.extend(overrides(situation));
-    }
-    if proposal.target.is_none() && advised("tsc-nowatchdog") {
-        proposal.cmdline.add.push("tsc=nowatchdog".to_owned());
-        proposal
-            .notes
-            .push("the reboot alone brings the TSC back, until the next false alarm".to_owned());
-    }
-    let curable =
-        [CauseId::TscUnsynchronized, CauseId::TscWarp, CauseId::TscSkew, CauseId::WatchdogAtFault];
-    // What the kernel's own checks stand against; the guard decides whether it is done.
-    let reliable = diagnosis.remedies.iter().any(|remedy| remedy.id == "tsc-reliable");
+    // What the kernel's own checks found; the guard decides whether it is done.
+    let reliable = diagnosis.remedies.iter().any(|remedy| remedy.id == table::TSC_RELIABLE.id);
     if proposal.target.is_none()
         && proposal.cmdline.is_empty()
         && reliable
-        && curable.into_iter().any(has)
+        && diagnosis.causes.iter().any(|cause| cause.id.is_silenced_by_reliable())
     {
         proposal.cmdline.add.push("tsc=reliable".to_owned());
     }
@@ -152,5 +140,10 @@ fn elsewhere(situation: &Situation<'_>, proposal: &mut Proposal) {
         };
         proposal.by_hand.push(format!("{layer}: {}", remedy.summary));
         proposal.by_hand.extend(remedy.commands.iter().map(|command| format!("  {command}")));
+        for setting in &remedy.settings {
+            proposal.by_hand.push(format!("  {}:", setting.r#where));
+            proposal.by_hand.extend(setting.text.lines().map(|line| format!("    {line}")));
+        }
+        proposal.by_hand.extend(remedy.instructions.iter().map(|text| format!("  {text}")));
     }
 }

@@ -6,8 +6,8 @@ use crate::known::known;
 use crate::switch;
 use crate::unit::is_name;
 use crate::words::{Change, check};
+use clocksmith_diagnose::names;
 use clocksmith_diagnose::remedies::table;
-use clocksmith_diagnose::{CauseId, names};
 use clocksmith_facts::cmdline::CommandLine;
 use clocksmith_kernel::MistakeKind;
 
@@ -181,6 +181,10 @@ fn allowed(situation: &Situation<'_>, wish: &Wish, what: &str, proposal: &mut Pr
 }
 
 fn unverified(wish: &Wish, what: &str, why: &str, source: &str, proposal: &mut Proposal) -> bool {
+    if wish.plan_only {
+        proposal.notes.push(format!("applying needs {UNVERIFIED}: {why}"));
+        return true;
+    }
     if wish.accept.unverified || wish.accept.backward {
         let name = if wish.accept.unverified { UNVERIFIED } else { BACKWARD };
         accept(proposal, name, why);
@@ -198,15 +202,7 @@ fn evidence(situation: &Situation<'_>, what: &str) -> Option<String> {
         let refused = diagnosis.remedies.iter().find(|remedy| remedy.id == "tsc-reliable");
         return refused.and_then(|remedy| remedy.refused_because.clone());
     }
-    let faults = [
-        CauseId::TscWarp,
-        CauseId::TscJump,
-        CauseId::TscHaltsInIdle,
-        CauseId::TscFrequencyChanges,
-        CauseId::TscMiscalibrated,
-        CauseId::VerifyFoundFault,
-    ];
-    let cause = diagnosis.causes.iter().find(|cause| faults.contains(&cause.id));
+    let cause = clocksmith_diagnose::against_tsc(&diagnosis.causes);
     cause.map(|cause| cause.summary.clone())
 }
 

@@ -36,6 +36,8 @@ pub struct Wish {
     pub boot: Boot,
     /// Risks that were accepted, by name.
     pub accept: Accept,
+    /// The plan is only shown: what applying needs is a note, not a refusal.
+    pub plan_only: bool,
 }
 
 /// By which way a choice survives a reboot.

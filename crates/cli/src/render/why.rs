@@ -22,6 +22,7 @@ pub(crate) fn print(common: &Common, report: &WhyReport, expectation: &Expectati
         because(&mut out, report, expectation, common, style);
         costs(&mut out, report);
         remedies(&mut out, report, style);
+        next(&mut out, report, style);
         policies(&mut out, report, common, style);
         missing(&mut out, report, common);
     }
@@ -199,6 +200,15 @@ fn remedies(out: &mut String, report: &WhyReport, style: Style) {
             // Commands are for copying: never wrapped.
             out.push_str(&format!("       {command}\n"));
         }
+        for setting in &remedy.settings {
+            out.push_str(&wrap(&format!("{}:", setting.r#where), "     in ", "        "));
+            for line in setting.text.lines() {
+                out.push_str(&format!("       {line}\n"));
+            }
+        }
+        for instruction in &remedy.instructions {
+            out.push_str(&wrap(instruction, "     - ", "       "));
+        }
         out.push_str(&wrap(&remedy.risk, "     risk: ", "       "));
         out.push_str(&style.dim(&wrap(&remedy.source, "     source: ", "       ")));
     }
@@ -209,6 +219,17 @@ fn remedies(out: &mut String, report: &WhyReport, style: Style) {
             let what = remedy.summary.split(':').next().unwrap_or_default();
             out.push_str(&wrap(&format!("do not {what}: {because}"), "  x ", "    "));
         }
+    }
+}
+
+/// The way on: who suffers, what helps without a reboot, what helps for good.
+fn next(out: &mut String, report: &WhyReport, style: Style) {
+    if report.next.is_empty() {
+        return;
+    }
+    out.push_str(&format!("\n{}\n", style.bold("Next")));
+    for step in &report.next {
+        out.push_str(&format!("  {:<28}  {}\n", step.command, step.what));
     }
 }
 

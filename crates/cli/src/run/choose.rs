@@ -140,9 +140,7 @@ fn proof(result: Option<&VerifyResult>, cpus: &[u32]) -> Option<Result<String, S
         return Some(Err(format!("`verify` found a fault {ago}: {}", faults.join("; "))));
     }
     let proven = !cpus.is_empty() && result.proves_counter(cpus);
-    proven.then(|| {
-        Ok(format!("`verify` found the counter of CPUs {} good {ago}", result.scope()))
-    })
+    proven.then(|| Ok(format!("`verify` found the counter of CPUs {} good {ago}", result.scope())))
 }
 
 fn read_usual() {

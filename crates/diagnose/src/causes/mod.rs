@@ -1,21 +1,66 @@
-//! The rules that find causes. One file a subject; each rule quotes its evidence.
+//! The causes, one module each: how it is found, its words, what it implies, which remedies answer it.
+//! The registry lists them.
 //!
-//! A rule states what the evidence shows. Where two readings fit, both are given, the less likely one
-//! with low confidence and with what would settle it.
+//! A rule states what the evidence shows, and quotes it. Where two readings fit, both are given, the less
+//! likely one with low confidence and with what would settle it. Detectors that find several causes in one
+//! incident are shared: `watchdog`, `skew`, `skipped`, `reference`.
 
-mod choice;
-mod platform;
+pub(crate) mod definition;
+mod paravirt;
 mod reference;
+mod registry;
 mod skew;
 mod skipped;
 mod tsc;
-mod verified;
 mod watchdog;
 
-use crate::cause::{Cause, CauseId, Confidence, Evidence, Severity};
+mod acpi_disabled;
+mod cmdline_clocksource_override;
+mod cmdline_clocksource_unknown;
+mod cmdline_notsc;
+mod cmdline_parameter_ignored;
+mod cmdline_tsc_reliable;
+mod cmdline_tsc_unstable;
+mod contradicted_evidence;
+mod counter_trapped;
+mod counter_trapped_compat;
+mod cpus_differ;
+mod insufficient_evidence;
+mod invariant_tsc_withheld;
+mod no_tsc;
+mod only_choice;
+mod override_refused;
+mod paravirt_clock_broken;
+mod paravirt_clock_preferred;
+mod readout_stall;
+mod runtime_override;
+mod tsc_adjust_changed;
+mod tsc_frequency_changes;
+mod tsc_halts_in_idle;
+mod tsc_jump;
+mod tsc_miscalibrated;
+mod tsc_skew;
+mod tsc_unsynchronized;
+mod tsc_warp;
+pub(crate) mod vdso_bypassed;
+mod verify_found_fault;
+mod watchdog_at_fault;
+mod watchdog_remote_timeout;
+
+#[cfg(test)]
+mod tests;
+
+pub use definition::against_tsc;
+pub use registry::CauseId;
+
+use crate::cause::{Cause, Confidence, Evidence, Severity};
 use crate::current::Current;
+use crate::demotion;
+use crate::reconcile::Contradiction;
 use clocksmith_facts::Facts;
-use clocksmith_facts::log::KernelLog;
+use clocksmith_facts::hypervisor::HypervisorKind;
+use clocksmith_facts::log::{Event, KernelLog};
+use clocksmith_kernel::expectation::TscState;
 use clocksmith_kernel::open::OpenInput;
 use clocksmith_kernel::{Expectation, Machine};
 
@@ -32,6 +77,8 @@ pub(crate) struct Case<'a> {
     pub(crate) vdso_bypassed: bool,
     /// The inputs on which it depends whether reads are fast.
     pub(crate) open: &'a [OpenInput],
+    /// Evidence that stronger evidence contradicts.
+    pub(crate) contradictions: &'a [Contradiction],
 }
 
 impl Case<'_> {
@@ -47,9 +94,56 @@ impl Case<'_> {
         self.current_name().is_some_and(|name| name.starts_with("tsc"))
     }
 
+    /// The hypervisor that the kernel runs under, where known.
+    pub(crate) fn hypervisor(&self) -> Option<HypervisorKind> {
+        self.facts.hypervisor.value().and_then(Option::as_ref).map(|h| h.kind)
+    }
+
     /// The kernel runs as a guest, as far as the facts tell.
     pub(crate) fn in_guest(&self) -> bool {
         matches!(self.facts.hypervisor.value(), Some(Some(_)))
+    }
+
+    /// Whether sysfs lists the TSC; `None` without sysfs.
+    pub(crate) fn tsc_listed(&self) -> Option<bool> {
+        self.facts.available_clocksources().map(|list| list.iter().any(|name| name == "tsc"))
+    }
+
+    /// The log registers the TSC and does not take it away.
+    pub(crate) fn tsc_is_registered(&self) -> bool {
+        self.log().is_some_and(|log| {
+            log.any(|event| matches!(event, Event::Registered { name, .. } if name == "tsc"))
+                && !log.any(|event| matches!(event, Event::TscUnstable(_)))
+        })
+    }
+
+    /// The model, with what was observed, has the TSC marked unstable.
+    pub(crate) fn tsc_is_unstable(&self) -> bool {
+        matches!(self.expectation.tsc, TscState::Unstable { .. })
+    }
+
+    /// The kernel does not offer the TSC until the next boot: by its log or by the model, and sysfs does
+    /// not list it.
+    pub(crate) fn tsc_is_given_up(&self) -> bool {
+        let state = &self.expectation.tsc;
+        let by_model = matches!(
+            state,
+            TscState::Unstable { .. } | TscState::NotPresent | TscState::NotRegistered
+        );
+        let by_log = self.log().is_some_and(demotion::demotes_tsc);
+        match self.tsc_listed() {
+            // With a periodic tick a demoted clocksource stays on the list.
+            Some(true) => by_log && self.facts.tick_oneshot.value() == Some(&false),
+            _ => by_log || by_model,
+        }
+    }
+
+    /// Whether the running kernel can be given the TSC; `None`: the evidence does not say.
+    pub(crate) fn tsc_selectable(&self) -> Option<bool> {
+        if self.tsc_is_given_up() {
+            return Some(false);
+        }
+        self.tsc_listed().or_else(|| self.tsc_is_registered().then_some(true))
     }
 
     /// A paravirtual clock with a vDSO mode is in use: nothing is lost by not using the TSC.
@@ -102,86 +196,15 @@ impl Causes {
     }
 }
 
-/// Finds every cause that the evidence shows, gravest and surest first.
+/// Finds every cause that the evidence shows, gravest and surest first; what follows from another cause
+/// behind that one.
 pub(crate) fn find(case: &Case<'_>) -> Vec<Cause> {
     let mut causes = Causes::default();
-    tsc::find(case, &mut causes);
-    watchdog::find(case, &mut causes);
-    choice::find(case, &mut causes);
-    platform::find(case, &mut causes);
-    verified::find(case, &mut causes);
-    nothing_explains(case, &mut causes);
-    causes.0.sort_by_key(|cause| std::cmp::Reverse((cause.severity, cause.confidence)));
+    for id in CauseId::ALL {
+        (id.definition().find)(case, &mut causes);
+    }
+    causes.0.sort_by_key(|cause| {
+        std::cmp::Reverse((cause.severity, !cause.id.is_consequence(), cause.confidence))
+    });
     causes.0
-}
-
-/// Slow, or unknown, and no cause found: say so, and what would settle it.
-fn nothing_explains(case: &Case<'_>, causes: &mut Causes) {
-    let explained = causes.0.iter().any(|c| {
-        c.severity >= Severity::Warning && c.confidence >= Confidence::Medium
-            || matches!(c.id, CauseId::RuntimeOverride | CauseId::CmdlineClocksourceOverride)
-    });
-    let unstable_without_reason = case.log().is_some_and(|log| {
-        use clocksmith_facts::log::Event;
-        log.any(|e| matches!(e, Event::FoundUnstableAfterBoot | Event::SchedClockUnstable))
-            && !log.any(|e| matches!(e, Event::TscUnstable(_)))
-    });
-    let anything = !causes.0.is_empty();
-    // What is in use is known, and whether it is fast, or stayed, is not.
-    if case.slow.is_none() && case.current_name().is_some() && !case.open.is_empty() && !explained {
-        let names: Vec<&str> = case.open.iter().map(|input| input.name()).collect();
-        let how: Vec<&str> = case.open.iter().map(|input| input.settled_by()).collect();
-        causes.add(
-            CauseId::InsufficientEvidence,
-            Severity::Info,
-            Confidence::High,
-            format!("not in this evidence: {}; on that machine: {}", names.join(", "), how.join("; ")),
-            Vec::new(),
-        );
-    }
-    let needed = match case.slow {
-        Some(true) => !explained,
-        Some(false) => unstable_without_reason && !explained,
-        // What is in use is known, and only whether it is fast is not: the headline says that.
-        None if case.current_name().is_some() => unstable_without_reason && !explained,
-        None => !explained && (unstable_without_reason || !anything),
-    };
-    if !needed {
-        return;
-    }
-    let log_reaches_boot = case.log().is_some_and(|log| log.from_boot);
-    let settle = if case.log().is_none() {
-        "the kernel log from the beginning of the boot would settle it: sudo dmesg, or journalctl -k -b"
-    } else if !log_reaches_boot {
-        "this log does not reach back to the boot, where the kernel says why; journalctl -k -b, \
-         /var/log/dmesg or /var/log/kern.log would settle it"
-    } else {
-        "sudo clocksmith collect on that machine would bring CPUID, the command line and sysfs"
-    };
-    let gvisor = case.facts.environment.gvisor.value() == Some(&true);
-    let what = match (case.current_name(), case.slow) {
-        (None, _) if gvisor => {
-            "this is gVisor, a kernel in user space without Linux's clocksources; the host's clock is \
-             what counts: run clocksmith on the host"
-                .to_owned()
-        }
-        (Some(name), Some(true)) => format!("nothing in this evidence says why {name} is in use"),
-        (Some(name), _) => {
-            format!("the TSC was found unstable while {name} is in use, and no line says why")
-        }
-        (None, _) => "this evidence does not say which clocksource is in use, or why".to_owned(),
-    };
-    let evidence = match case.current_name() {
-        Some(name) => vec![Evidence::new(case.current.source.clone(), format!("current: {name}"))],
-        None => Vec::new(),
-    };
-    // An excerpt that shows nothing wrong is no reason to worry.
-    let harmless = case.slow.is_none() && !unstable_without_reason && !anything;
-    causes.add(
-        CauseId::InsufficientEvidence,
-        if harmless { Severity::Info } else { Severity::Warning },
-        Confidence::High,
-        format!("{what}; {settle}"),
-        evidence,
-    );
 }

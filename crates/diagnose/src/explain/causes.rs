@@ -424,6 +424,46 @@ pub(super) const ENTRIES: &[Entry] = &[
         sources: &["a measurement: clocksmith verify --json has it with all figures"],
     },
     Entry {
+        id: "cmdline-tsc-reliable",
+        words: &["cmdline-tsc-reliable"],
+        what: "tsc=reliable is on the kernel command line. It switches off the watchdog, and from \
+         3.3 on the test between CPUs.",
+        versions: "All. Before 3.3 the test between CPUs is not skipped; from 4.16 to 5.3 tsc-early \
+         stays watched.",
+        so_what: "Nothing is wrong as long as the TSCs of all CPUs agree. Where they do not, time \
+         goes backwards between CPUs and no message reports it.",
+        do_what: "Run clocksmith verify: it tests the counters of all CPUs against each other. \
+         tsc=nowatchdog (5.2 and later) silences the watchdog alone and keeps the test between CPUs.",
+        see_also: &["tsc=reliable", "tsc=nowatchdog", "tsc-warp"],
+        sources: &["Linux Documentation/admin-guide/kernel-parameters.txt, tsc= (7.1, 2026)"],
+    },
+    Entry {
+        id: "acpi-disabled",
+        words: &["acpi-disabled"],
+        what: "acpi=off is on the kernel command line, so the kernel does not read the tables that \
+         describe the HPET and the ACPI PM timer.",
+        versions: "All.",
+        so_what: "Where the TSC is not usable, only the timer tick is left; where it is, the watchdog \
+         has no good reference.",
+        do_what: "Take acpi=off off the command line. If the machine does not boot without it, a \
+         firmware update or a narrower parameter (pci=noacpi, acpi=noirq) is the way.",
+        see_also: &["only-choice", "hpet", "acpi_pm"],
+        sources: &["acpi_disabled in arch/x86/kernel/acpi/boot.c, all versions"],
+    },
+    Entry {
+        id: "contradicted-evidence",
+        words: &["contradicted-evidence"],
+        what: "Two sources of the evidence contradict each other: for example, the kernel log has \
+         the TSC demoted, and sysfs still lists it.",
+        versions: "All.",
+        so_what: "The stronger source counts: a measurement over sysfs over a result of verify over \
+         the kernel log. Any user can write lines into the kernel log.",
+        do_what: "Look at both sources that are named. If the log is of another boot or machine, give \
+         the right one; clocksmith collect gathers them together.",
+        see_also: &["insufficient-evidence", "current_clocksource"],
+        sources: &["none: a statement about the evidence, not about the kernel"],
+    },
+    Entry {
         id: "insufficient-evidence",
         words: &["insufficient-evidence"],
         what: "The files that were given do not hold the line or reading that would decide.",

@@ -103,12 +103,12 @@ pub(super) fn named(folded: &str) -> Vec<Explanation> {
 
 /// The remedy of an id.
 pub(super) fn remedy_of(id: &str) -> Option<Explanation> {
-    ADVICE.iter().find(|advice| advice.id.eq_ignore_ascii_case(id)).map(remedy)
+    ADVICE.iter().copied().find(|advice| advice.id.eq_ignore_ascii_case(id)).map(remedy)
 }
 
 /// Everything of this table.
 pub(super) fn all() -> Vec<Explanation> {
-    POLICIES.iter().map(policy).chain(ADVICE.iter().map(remedy)).collect()
+    POLICIES.iter().map(policy).chain(ADVICE.iter().copied().map(remedy)).collect()
 }
 
 /// Words that find something here.

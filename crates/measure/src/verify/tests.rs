@@ -308,7 +308,9 @@ fn outcome_of_what_was_not_read_is_not_trusted() {
         same: 0,
     });
     let outcome = analyse::outcome(&samples);
-    assert!(outcome.untested.iter().any(|gap| gap.starts_with("CLOCK_THREAD_CPUTIME_ID: no reads")));
+    assert!(
+        outcome.untested.iter().any(|gap| gap.starts_with("CLOCK_THREAD_CPUTIME_ID: no reads"))
+    );
     assert!(outcome.confidence < Sureness::High, "{outcome:?}");
     samples.steps.retain(|steps| steps.clock.is_some());
     for pair in &mut samples.pairs {

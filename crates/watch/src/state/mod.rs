@@ -12,10 +12,10 @@ use crate::event::{Event, Kind, Reason};
 use crate::history::History;
 use crate::judge::{self, Judgement, State, Thresholds};
 use crate::reason::{self, Meaning};
+use claims::{Claims, Settled, What};
 use clocksmith_diagnose::Diagnosis;
 use clocksmith_facts::clockdev::ClocksourceDevice;
 use clocksmith_facts::log::{Event as Said, KernelLog};
-use claims::{Claims, Settled, What};
 use kept::{last_known, without_stamp};
 use limit::Limit;
 use std::collections::VecDeque;
@@ -281,7 +281,9 @@ impl Watch {
         }
         let Some(left_out) = self.limit.admit(event.kind, event.time) else { return };
         if left_out > 0 {
-            event.text.push_str(&format!(" ({left_out} more of this kind before it were left out)"));
+            event
+                .text
+                .push_str(&format!(" ({left_out} more of this kind before it were left out)"));
         }
         let at = event.kind as usize;
         if let (Some(count), Some(last)) = (self.counts.get_mut(at), self.last.get_mut(at)) {

@@ -191,7 +191,10 @@ fn a_switch_counts_when_sysfs_shows_it() {
     );
     // A mirror without sysfs has nothing but the log.
     let mut deaf = Watch::new(100.0, Thresholds::default(), true, History::default());
-    deaf.observe(101.0, Observation::KernelSaid("[ 1.0] clocksource: Switched to clocksource tsc\n"));
+    deaf.observe(
+        101.0,
+        Observation::KernelSaid("[ 1.0] clocksource: Switched to clocksource tsc\n"),
+    );
     deaf.observe(102.0, Observation::KernelSaid(said));
     deaf.observe(103.0, assessed("hpet", ALL, LOG, 1_200.0));
     assert_eq!(kinds(&deaf.take_events()), [Kind::ClocksourceChange]);

@@ -224,6 +224,13 @@ fn advice(remedies: &[&Remedy]) -> String {
         if !remedy.commands.is_empty() {
             let _ = writeln!(out, "<pre>{}</pre>", verbatim(&remedy.commands.join("\n")));
         }
+        for setting in &remedy.settings {
+            let (place, words) = (text(&setting.r#where), verbatim(&setting.text));
+            let _ = writeln!(out, "<p>In {place}:</p><pre>{words}</pre>");
+        }
+        for instruction in &remedy.instructions {
+            let _ = writeln!(out, "<p>{}</p>", text(instruction));
+        }
         out.push_str("<table>");
         row(&mut out, "Risk", &text(&remedy.risk));
         if !remedy.causes.is_empty() {

@@ -60,6 +60,8 @@ fn everything_of_the_document_is_on_the_page() {
             None => wanted.push(remedy.risk.clone()),
         }
         wanted.extend(remedy.commands.iter().filter(|_| remedy.refused_because.is_none()).cloned());
+        wanted.extend(remedy.settings.iter().flat_map(|s| [s.r#where.clone(), s.text.clone()]));
+        wanted.extend(remedy.instructions.iter().cloned());
     }
     for item in &report.missing {
         wanted.extend([item.fact.clone(), item.why.clone()]);

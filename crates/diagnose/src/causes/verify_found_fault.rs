@@ -1,11 +1,26 @@
-//! What an earlier `clocksmith verify` measured in this boot.
+//! `verify-found-fault`: an earlier `clocksmith verify` measured a fault in this boot.
 
+use super::definition::{Blame, Definition, PLAIN};
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence, Severity};
 use clocksmith_facts::Fact;
 use clocksmith_facts::verified::{Sureness, Trust};
 
-pub(super) fn find(case: &Case<'_>, causes: &mut Causes) {
+pub(super) const CAUSE: Definition = Definition {
+    clause: Some("clocksmith verify measured a fault in this boot"),
+    blame: Blame::Always,
+    against_reliable: Some(|_, _| {
+        Some(
+            "clocksmith verify measured a fault in this boot; it switches the checks off, not the fault \
+             off"
+                .to_owned(),
+        )
+    }),
+    find,
+    ..PLAIN
+};
+
+fn find(case: &Case<'_>, causes: &mut Causes) {
     let Fact::Known { value: result, source } = &case.facts.verified else { return };
     if result.verdict != Trust::NotTrusted {
         return;

@@ -1,0 +1,33 @@
+//! `acpi-disabled`: `acpi=off` is why neither HPET nor PM timer are there.
+
+use super::definition::{Definition, PLAIN};
+use super::tsc::cmdline;
+use super::{Case, Causes};
+use crate::cause::{CauseId, Confidence, Severity};
+use crate::remedies::table;
+
+pub(super) const CAUSE: Definition = Definition {
+    clause: Some("acpi=off on the kernel command line hides the HPET and the PM timer"),
+    returns: true,
+    remedies: &[&table::REMOVE_PARAMETER],
+    find,
+    ..PLAIN
+};
+
+fn find(case: &Case<'_>, causes: &mut Causes) {
+    let off = case.machine.cmdline.value.last("acpi") == Some("off");
+    let Some(current) = case.current_name() else { return };
+    if !off || !case.machine.arch.value.is_x86() || matches!(current, "hpet" | "acpi_pm") {
+        return;
+    }
+    // Where the TSC serves, nothing is lost but its references.
+    let lost = case.slow == Some(true) || current.contains("jiffies");
+    causes.add(
+        CauseId::AcpiDisabled,
+        if lost { Severity::Warning } else { Severity::Info },
+        Confidence::High,
+        "acpi=off on the command line hides the tables that describe the HPET and the PM timer, so \
+         neither is registered: what is left beside the TSC is the timer tick",
+        vec![cmdline(case, "acpi=off")],
+    );
+}

@@ -1,0 +1,66 @@
+//! `cmdline-clocksource-override`: the command line chooses the clocksource that is in use.
+
+use super::definition::{Definition, PLAIN};
+use super::tsc::cmdline;
+use super::{Case, Causes};
+use crate::cause::{CauseId, Confidence, Severity};
+use crate::names;
+use crate::remedies::table;
+
+pub(super) const CAUSE: Definition = Definition {
+    clause: Some("the kernel command line chooses it"),
+    returns: true,
+    remedies: &[&table::SWITCH_TO_TSC_NOW, &table::REMOVE_PARAMETER, &table::CHEAPER_READS],
+    find,
+    ..PLAIN
+};
+
+fn find(case: &Case<'_>, causes: &mut Causes) {
+    let Some(wanted) = case.machine.cmdline.value.clocksource_override() else { return };
+    if !is_of_this_machine(case, &wanted) {
+        return;
+    }
+    let evidence = vec![cmdline(case, &format!("clocksource={wanted}"))];
+    let Some(current) = case.current_name() else {
+        causes.add(
+            CauseId::CmdlineClocksourceOverride,
+            Severity::Info,
+            Confidence::Medium,
+            format!(
+                "the command line asks for {wanted}; whether it is in use is not in this evidence"
+            ),
+            evidence,
+        );
+        return;
+    };
+    if current != wanted {
+        return;
+    }
+    let natural = natural_choice(case);
+    let harmless = natural.as_deref() == Some(current) || case.slow == Some(false);
+    causes.add(
+        CauseId::CmdlineClocksourceOverride,
+        if harmless { Severity::Info } else { Severity::Warning },
+        Confidence::High,
+        match natural {
+            Some(natural) if natural != wanted => format!(
+                "the command line chooses {wanted}; left alone the kernel would use {natural}"
+            ),
+            _ => format!("the command line chooses {wanted}"),
+        },
+        evidence,
+    );
+}
+
+/// Whether a kernel of this architecture can have a clocksource of this name.
+pub(super) fn is_of_this_machine(case: &Case<'_>, wanted: &str) -> bool {
+    let x86 = case.machine.arch.value.is_x86();
+    names::find(wanted).is_some_and(|n| n.x86 == x86 || n.name == "jiffies")
+}
+
+/// What the kernel would choose without the override.
+fn natural_choice(case: &Case<'_>) -> Option<String> {
+    let mut machine = case.machine.clone();
+    machine.cmdline.value = machine.cmdline.value.without("clocksource").without("clock");
+    clocksmith_kernel::predict(&machine).current
+}

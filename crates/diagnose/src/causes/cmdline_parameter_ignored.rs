@@ -1,0 +1,38 @@
+//! `cmdline-parameter-ignored`: words that look right and that the kernel silently ignores.
+
+use super::definition::{Definition, PLAIN};
+use super::tsc::cmdline;
+use super::{Case, Causes};
+use crate::cause::{CauseId, Confidence, Severity};
+use clocksmith_kernel::feature::Feature;
+use clocksmith_kernel::{MistakeKind, mistakes};
+
+pub(super) const CAUSE: Definition = Definition { returns: true, find, ..PLAIN };
+
+fn find(case: &Case<'_>, causes: &mut Causes) {
+    let line = &case.machine.cmdline.value;
+    for mistake in mistakes(line) {
+        // What is ignored only; the choice itself is judged elsewhere, against this machine.
+        if matches!(mistake.kind, MistakeKind::UnknownValue | MistakeKind::NoSuchParameter)
+            && let Some(word) = line.words().get(mistake.word)
+        {
+            ignore(case, causes, &word.text(), &mistake.why);
+        }
+    }
+    if line.has_value("tsc", "nowatchdog") && !Feature::TscNowatchdog.of(&case.machine.kernel.value)
+    {
+        let since = Feature::TscNowatchdog.versions();
+        let why = format!("has no effect: the parameter exists {since}");
+        ignore(case, causes, "tsc=nowatchdog", &why);
+    }
+}
+
+fn ignore(case: &Case<'_>, causes: &mut Causes, word: &str, why: &str) {
+    causes.add(
+        CauseId::CmdlineParameterIgnored,
+        Severity::Info,
+        Confidence::High,
+        format!("{word} {why}"),
+        vec![cmdline(case, word)],
+    );
+}

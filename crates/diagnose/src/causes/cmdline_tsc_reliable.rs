@@ -1,0 +1,53 @@
+//! `cmdline-tsc-reliable`: `tsc=reliable` on the kernel command line, with its risk.
+
+use super::definition::{Definition, PLAIN};
+use super::tsc::cmdline;
+use super::{Case, Causes};
+use crate::cause::{CauseId, Confidence, Severity};
+use crate::remedies::table;
+use clocksmith_facts::hypervisor::HypervisorKind;
+use clocksmith_facts::verified::Trust;
+use clocksmith_kernel::feature::Feature;
+
+pub(super) const CAUSE: Definition = Definition {
+    clause: Some("tsc=reliable switches the checks of the TSC off"),
+    remedies: &[&table::NEWER_KERNEL_RELIABLE],
+    find,
+    ..PLAIN
+};
+
+fn find(case: &Case<'_>, causes: &mut Causes) {
+    if !case.machine.cmdline.value.has_value("tsc", "reliable") {
+        return;
+    }
+    let kernel = &case.machine.kernel.value;
+    let what = if case.machine.kernel.is_assumed() || Feature::ReliableSkipsSync.of(kernel) {
+        "tsc=reliable on the command line switches off the watchdog and the test between CPUs"
+    } else {
+        "tsc=reliable on the command line switches off the watchdog; before 3.3 it does not skip the \
+         test between CPUs"
+    };
+    let tested = case.facts.verified.value().is_some_and(|v| v.counter == Trust::Trusted);
+    let risk = if tested {
+        "clocksmith verify has tested the counters in this boot"
+    } else {
+        "if the TSCs of two CPUs differ, time goes backwards between them and nothing reports it: \
+         clocksmith verify tests it"
+    };
+    let virtualbox = case.hypervisor() == Some(HypervisorKind::VirtualBox)
+        && !case.machine.possible_cpus.is_assumed()
+        && case.machine.possible_cpus.value > 1;
+    let trapped = if virtualbox {
+        "; VirtualBox traps each read of the TSC in a guest with several CPUs, so tsc can be as slow as \
+         acpi_pm there"
+    } else {
+        ""
+    };
+    causes.add(
+        CauseId::CmdlineTscReliable,
+        Severity::Info,
+        Confidence::High,
+        format!("{what}; {risk}{trapped}"),
+        vec![cmdline(case, "tsc=reliable")],
+    );
+}

@@ -1,0 +1,104 @@
+//! `insufficient-evidence`: the cause cannot be known from this evidence; what would settle it.
+
+use super::definition::{Definition, PLAIN};
+use super::tsc::marked;
+use super::{Case, Causes};
+use crate::cause::{CauseId, Confidence, Evidence, Severity};
+use crate::remedies::table;
+use clocksmith_facts::log::event::UnstableReason;
+
+pub(super) const CAUSE: Definition = Definition {
+    against_reliable: Some(|plan, _| {
+        (plan.case.slow == Some(true)).then(|| {
+            "why the TSC was demoted is not known; where it really is at fault, time goes backwards \
+             between CPUs"
+                .to_owned()
+        })
+    }),
+    remedies: &[&table::CHEAPER_READS],
+    find,
+    ..PLAIN
+};
+
+fn find(case: &Case<'_>, causes: &mut Causes) {
+    marked(
+        case,
+        causes,
+        CauseId::InsufficientEvidence,
+        Severity::Warning,
+        "the kernel marked the TSC unstable for a reason that is not known here",
+        |reason| matches!(reason, UnstableReason::Other(_)),
+    );
+    nothing_explains(case, causes);
+}
+
+/// Slow, or unknown, and no cause found: say so, and what would settle it.
+fn nothing_explains(case: &Case<'_>, causes: &mut Causes) {
+    let explained = causes.0.iter().any(|c| {
+        c.severity >= Severity::Warning && c.confidence >= Confidence::Medium
+            || matches!(c.id, CauseId::RuntimeOverride | CauseId::CmdlineClocksourceOverride)
+    });
+    let unstable_without_reason = case.log().is_some_and(|log| {
+        use clocksmith_facts::log::Event;
+        log.any(|e| matches!(e, Event::FoundUnstableAfterBoot | Event::SchedClockUnstable))
+            && !log.any(|e| matches!(e, Event::TscUnstable(_)))
+    });
+    let anything = !causes.0.is_empty();
+    // What is in use is known, and whether it is fast, or stayed, is not.
+    if case.slow.is_none() && case.current_name().is_some() && !case.open.is_empty() && !explained {
+        let names: Vec<&str> = case.open.iter().map(|input| input.name()).collect();
+        let how: Vec<&str> = case.open.iter().map(|input| input.settled_by()).collect();
+        causes.add(
+            CauseId::InsufficientEvidence,
+            Severity::Info,
+            Confidence::High,
+            format!("not in this evidence: {}; on that machine: {}", names.join(", "), how.join("; ")),
+            Vec::new(),
+        );
+    }
+    let needed = match case.slow {
+        Some(true) => !explained,
+        Some(false) => unstable_without_reason && !explained,
+        // What is in use is known, and only whether it is fast is not: the headline says that.
+        None if case.current_name().is_some() => unstable_without_reason && !explained,
+        None => !explained && (unstable_without_reason || !anything),
+    };
+    if !needed {
+        return;
+    }
+    let log_reaches_boot = case.log().is_some_and(|log| log.from_boot);
+    let settle = if case.log().is_none() {
+        "the kernel log from the beginning of the boot would settle it: sudo dmesg, or journalctl -k -b"
+    } else if !log_reaches_boot {
+        "this log does not reach back to the boot, where the kernel says why; journalctl -k -b, \
+         /var/log/dmesg or /var/log/kern.log would settle it"
+    } else {
+        "sudo clocksmith collect on that machine would bring CPUID, the command line and sysfs"
+    };
+    let gvisor = case.facts.environment.gvisor.value() == Some(&true);
+    let what = match (case.current_name(), case.slow) {
+        (None, _) if gvisor => {
+            "this is gVisor, a kernel in user space without Linux's clocksources; the host's clock is \
+             what counts: run clocksmith on the host"
+                .to_owned()
+        }
+        (Some(name), Some(true)) => format!("nothing in this evidence says why {name} is in use"),
+        (Some(name), _) => {
+            format!("the TSC was found unstable while {name} is in use, and no line says why")
+        }
+        (None, _) => "this evidence does not say which clocksource is in use, or why".to_owned(),
+    };
+    let evidence = match case.current_name() {
+        Some(name) => vec![Evidence::new(case.current.source.clone(), format!("current: {name}"))],
+        None => Vec::new(),
+    };
+    // An excerpt that shows nothing wrong is no reason to worry.
+    let harmless = case.slow.is_none() && !unstable_without_reason && !anything;
+    causes.add(
+        CauseId::InsufficientEvidence,
+        if harmless { Severity::Info } else { Severity::Warning },
+        Confidence::High,
+        format!("{what}; {settle}"),
+        evidence,
+    );
+}

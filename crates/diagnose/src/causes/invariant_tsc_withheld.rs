@@ -1,0 +1,89 @@
+//! `invariant-tsc-withheld`: the hypervisor exposes no invariant TSC, so its own clock serves.
+
+use super::definition::{Definition, PLAIN};
+use super::paravirt::Paravirt;
+use super::tsc::{by_model, marked};
+use super::{Case, Causes};
+use crate::cause::{CauseId, Confidence, Severity};
+use crate::remedies::table;
+use clocksmith_facts::hypervisor::HypervisorKind;
+use clocksmith_facts::log::event::UnstableReason;
+use clocksmith_kernel::expectation::TscState;
+use clocksmith_kernel::feature::Feature;
+
+pub(super) const CAUSE: Definition = Definition {
+    clause: Some("the hypervisor exposes no invariant TSC"),
+    returns: true,
+    against_reliable: Some(|plan, _| {
+        let hyperv = plan.case.hypervisor() == Some(HypervisorKind::Hyperv);
+        Some(
+            if hyperv {
+                "Hyper-V's own clock is fast and right; without its grant the TSC changes rate when the \
+                 guest moves to another host"
+            } else {
+                "without an invariant TSC from the hypervisor the rate may change when the guest moves to \
+                 another host"
+            }
+            .to_owned(),
+        )
+    }),
+    remedies: &[
+        &table::HOST_ON_TSC,
+        &table::EXPOSE_INVARIANT_TSC,
+        &table::ASK_THE_OPERATOR,
+        &table::CHEAPER_READS,
+    ],
+    find,
+    ..PLAIN
+};
+
+fn find(case: &Case<'_>, causes: &mut Causes) {
+    let id = CauseId::InvariantTscWithheld;
+    let by_hyperv = |reason: &UnstableReason| matches!(reason, UnstableReason::HyperV);
+    let healthy = case.current_name().is_none_or(|name| name == "hyperv_clocksource_tsc_page");
+    marked(
+        case,
+        causes,
+        id,
+        if healthy { Severity::Info } else { case.loss() },
+        "Hyper-V does not grant this guest the invariant TSC, so the kernel uses Hyper-V's own clock by \
+         design",
+        by_hyperv,
+    );
+    let slow = if case.slow == Some(true) { case.loss() } else { Severity::Info };
+    by_model(case, causes, id, slow, false, by_hyperv);
+    serves_instead(case, causes);
+}
+
+fn serves_instead(case: &Case<'_>, causes: &mut Causes) {
+    let Some(clock) = Paravirt::of(case) else { return };
+    let current = clock.name;
+    let known = !case.machine.nonstop_tsc.is_assumed();
+    let invariant = case.machine.constant_tsc.value && case.machine.nonstop_tsc.value;
+    let kvm_rule =
+        Feature::KvmClockYields.of(&case.machine.kernel.value) && !case.machine.kernel.is_assumed();
+    let withheld = match current {
+        "kvm-clock" if known => !invariant,
+        // From 5.1 on an invariant TSC makes kvm-clock step back, so its presence is the proof.
+        "kvm-clock" => kvm_rule && !clock.chosen,
+        "xen" => false,
+        _ => matches!(case.expectation.tsc, TscState::Unstable { .. }),
+    };
+    if !withheld {
+        return;
+    }
+    causes.add(
+        CauseId::InvariantTscWithheld,
+        clock.severity,
+        if known { Confidence::High } else { Confidence::Medium },
+        format!(
+            "the hypervisor exposes no invariant TSC to this guest, so {current} serves{}",
+            if case.slow == Some(true) {
+                ""
+            } else {
+                "; it is as good as a TSC as long as its reads stay in user space"
+            }
+        ),
+        vec![clock.evidence(case)],
+    );
+}

@@ -1,0 +1,75 @@
+//! `only-choice`: nothing better is registered.
+
+use super::definition::{Definition, PLAIN};
+use super::paravirt::Paravirt;
+use super::{Case, Causes};
+use crate::cause::{CauseId, Confidence, Evidence, Severity};
+use crate::remedies::table;
+use clocksmith_facts::hypervisor::HypervisorKind;
+use clocksmith_facts::log::Event;
+
+pub(super) const CAUSE: Definition = Definition {
+    clause: Some("nothing better is registered"),
+    returns: true,
+    consequence: true,
+    remedies: &[
+        &table::VIRTUALBOX_PARAVIRT,
+        &table::XEN_NATIVE_TSC,
+        &table::NEWER_KERNEL,
+        &table::CHEAPER_READS,
+    ],
+    find,
+    ..PLAIN
+};
+
+fn find(case: &Case<'_>, causes: &mut Causes) {
+    let Some(current) = case.current_name() else { return };
+    if case.slow != Some(true) || !case.machine.arch.value.is_x86() {
+        return;
+    }
+    // A paravirtual clock is never what is left, but what the hypervisor offers; and where the TSC is
+    // registered and usable there is a choice.
+    if Paravirt::of(case).is_none() && is_alone(case, current) {
+        let what = match (case.in_guest(), current) {
+            (true, "hpet") => "the hypervisor offers no paravirtual clock",
+            (true, _) => "the hypervisor offers no HPET and no paravirtual clock",
+            (false, "hpet") => "on hardware there is nothing faster behind it",
+            (false, _) => "no HPET is described",
+        };
+        let unexplained = !causes.0.iter().any(|c| c.severity >= Severity::Warning);
+        causes.add(
+            CauseId::OnlyChoice,
+            if unexplained { Severity::Warning } else { Severity::Info },
+            Confidence::High,
+            format!("without the TSC, {current} is all that is left: {what}"),
+            vec![Evidence::new(case.current.source.clone(), format!("current: {current}"))],
+        );
+    }
+    let pv = case.hypervisor() == Some(HypervisorKind::XenPv);
+    if pv && current == "xen" && !causes.has(CauseId::ParavirtClockPreferred) {
+        causes.add(
+            CauseId::OnlyChoice,
+            Severity::Info,
+            Confidence::Medium,
+            "a Xen PV domain has no platform timer: xen is its clock",
+            Vec::new(),
+        );
+    }
+}
+
+fn is_alone(case: &Case<'_>, current: &str) -> bool {
+    if let Some(list) = case.facts.available_clocksources() {
+        return list.iter().all(|name| name == current || name.contains("jiffies"));
+    }
+    case.log().is_some_and(|log| {
+        log.from_boot
+            && !log.any(|event| match event {
+                Event::Registered { name, .. } => {
+                    name != current && !name.contains("jiffies") && !name.starts_with("tsc")
+                }
+                _ => false,
+            })
+            && log.any(|event| matches!(event, Event::Registered { .. }))
+            && !case.tsc_is_registered()
+    })
+}

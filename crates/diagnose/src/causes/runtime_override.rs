@@ -1,0 +1,126 @@
+//! `runtime-override`: somebody wrote a choice to sysfs.
+
+use super::definition::{Definition, PLAIN};
+use super::{Case, Causes};
+use crate::cause::{CauseId, Confidence, Evidence, Severity};
+use crate::demotion::demoted_by;
+use crate::names;
+use crate::remedies::table;
+use clocksmith_facts::log::{Event, KernelLog};
+
+pub(super) const CAUSE: Definition = Definition {
+    clause: Some("somebody chose it at run time"),
+    remedies: &[&table::SWITCH_TO_TSC_NOW, &table::CLEAR_OVERRIDE, &table::CHEAPER_READS],
+    find,
+    ..PLAIN
+};
+
+fn find(case: &Case<'_>, causes: &mut Causes) {
+    if let Some(log) = case.log() {
+        written_in_transcript(case, log, causes);
+        switched(case, log, causes);
+    }
+    head_of_list(case, causes);
+    against_command_line(case, causes);
+}
+
+fn written_in_transcript(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
+    if let Some((entry, name)) = log.last(|event| match event {
+        Event::WroteCurrent(name) => Some(name.clone()),
+        _ => None,
+    }) && case.current_name() == Some(name.as_str())
+    {
+        causes.add(
+            CauseId::RuntimeOverride,
+            case.loss(),
+            Confidence::High,
+            format!("{name} was written to current_clocksource by hand"),
+            vec![Evidence::line(log, entry)],
+        );
+    }
+}
+
+fn rating(name: &str) -> i32 {
+    names::find(name).map_or(0, |n| n.rating)
+}
+
+/// A switch to a worse clocksource, long after boot and without a demotion, was made by hand.
+fn switched(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
+    let switches: Vec<_> = log.all(|e| matches!(e, Event::Switched(_))).collect();
+    let Some(last) = switches.last() else { return };
+    let Event::Switched(to) = &last.event else { return };
+    let Some(previous) = switches.len().checked_sub(2).and_then(|i| switches.get(i)) else {
+        return;
+    };
+    let Event::Switched(from) = &previous.event else { return };
+    let demotes = |event: &Event| {
+        demoted_by(event).is_some()
+            || matches!(event, Event::WatchdogSkewed { .. } | Event::SchedClockUnstable)
+    };
+    let demoted =
+        log.all(demotes).any(|e| e.line > previous.line && e.line < last.line.saturating_add(12));
+    let late = last.at.is_none_or(|at| at > 10.0);
+    if rating(to) < rating(from) && !demoted && late && from != "tsc-early" {
+        causes.add(
+            CauseId::RuntimeOverride,
+            if case.slow == Some(true) { Severity::Warning } else { Severity::Info },
+            Confidence::Medium,
+            format!(
+                "the kernel switched from {from} to {to}, which is rated lower, without demoting {from}: \
+                 somebody wrote {to} to current_clocksource"
+            ),
+            vec![Evidence::line(log, previous), Evidence::line(log, last)],
+        );
+    }
+}
+
+/// sysfs itself shows that the best of the list is not the one in use.
+fn head_of_list(case: &Case<'_>, causes: &mut Causes) {
+    let Some(available) = case.facts.available_clocksources() else { return };
+    let (Some(best), Some(current)) = (available.first(), case.current_name()) else { return };
+    let override_here = case.machine.cmdline.value.clocksource_override();
+    let in_list = available.iter().any(|name| name == current);
+    if best == current || !in_list || override_here.as_deref() == Some(current) {
+        return;
+    }
+    let harmless = case.slow == Some(false);
+    causes.add(
+        CauseId::RuntimeOverride,
+        if harmless { Severity::Info } else { Severity::Warning },
+        Confidence::High,
+        format!(
+            "{current} is in use although {best} heads the list, and the command line does not ask for \
+             it: a service, a tool or a person wrote it to current_clocksource"
+        ),
+        vec![list(case, available, current)],
+    );
+}
+
+/// The command line asks for one clocksource, which is there, and another one is in use: a later write
+/// won. `clocksmith fix` keeps its choice by such a write at each boot.
+fn against_command_line(case: &Case<'_>, causes: &mut Causes) {
+    let Some(wanted) = case.machine.cmdline.value.clocksource_override() else { return };
+    let Some(available) = case.facts.available_clocksources() else { return };
+    let Some(current) = case.current_name() else { return };
+    let there = |name: &str| available.iter().any(|n| n == name);
+    if wanted == current || !there(&wanted) || !there(current) || current == "tsc-early" {
+        return;
+    }
+    causes.add(
+        CauseId::RuntimeOverride,
+        if case.slow == Some(false) { Severity::Info } else { Severity::Warning },
+        Confidence::High,
+        format!(
+            "{current} is in use although the command line asks for {wanted}, which is there: {current} was \
+             written to current_clocksource after the boot, as the unit of clocksmith fix does"
+        ),
+        vec![list(case, available, current), super::tsc::cmdline(case, &format!("clocksource={wanted}"))],
+    );
+}
+
+fn list(case: &Case<'_>, available: &[String], current: &str) -> Evidence {
+    Evidence::new(
+        case.current.source.clone(),
+        format!("current {current}; available {}", available.join(" ")),
+    )
+}

@@ -1,0 +1,41 @@
+//! `tsc-halts-in-idle`: the TSC stops in idle states that the idle driver uses.
+
+use super::definition::{Blame, Definition, PLAIN};
+use super::tsc::marked;
+use super::{Case, Causes};
+use crate::cause::CauseId;
+use crate::remedies::table;
+use clocksmith_facts::log::event::UnstableReason;
+
+pub(super) const CAUSE: Definition = Definition {
+    clause: Some("its TSC stops in deep idle states"),
+    blame: Blame::Always,
+    gave_up: true,
+    returns: true,
+    demotion: true,
+    against_reliable: Some(|_, _| {
+        Some(
+            "this TSC stops in deep idle states; it switches the checks off, not the fault off"
+                .to_owned(),
+        )
+    }),
+    remedies: &[
+        &table::EXPOSE_INVARIANT_TSC,
+        &table::ASK_THE_OPERATOR,
+        &table::SHALLOW_IDLE,
+        &table::CHEAPER_READS,
+    ],
+    find,
+    ..PLAIN
+};
+
+fn find(case: &Case<'_>, causes: &mut Causes) {
+    marked(
+        case,
+        causes,
+        CauseId::TscHaltsInIdle,
+        case.loss(),
+        "this CPU's TSC stops in deep idle states, and the idle driver uses them",
+        |reason| matches!(reason, UnstableReason::HaltsInIdle),
+    );
+}

@@ -1,0 +1,36 @@
+//! `tsc-jump`: the TSC jumped once. The watchdog's figures are judged by the detector in `watchdog`.
+
+use super::definition::{Blame, Definition, PLAIN};
+use super::tsc::marked;
+use super::{Case, Causes};
+use crate::cause::{CauseId, Severity};
+use crate::remedies::table;
+use clocksmith_facts::log::event::UnstableReason;
+
+pub(super) const CAUSE: Definition = Definition {
+    clause: Some("the TSC jumped"),
+    blame: Blame::Always,
+    gave_up: true,
+    demotion: true,
+    against_reliable: Some(|_, _| {
+        Some(
+            "the TSC was seen to jump; it switches the checks off, not the fault off, and the next jump \
+             goes into the time"
+                .to_owned(),
+        )
+    }),
+    remedies: &[&table::UPDATE_FIRMWARE, &table::CHEAPER_READS],
+    find,
+    ..PLAIN
+};
+
+fn find(case: &Case<'_>, causes: &mut Causes) {
+    marked(
+        case,
+        causes,
+        CauseId::TscJump,
+        Severity::Warning,
+        "KVM on this host saw the TSC go backwards: firmware reset it, over suspend or CPU hot-plug",
+        |reason| matches!(reason, UnstableReason::KvmBackwards),
+    );
+}

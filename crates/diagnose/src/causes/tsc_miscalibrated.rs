@@ -1,0 +1,150 @@
+//! `tsc-miscalibrated`: the frequency that the kernel uses is wrong.
+
+use super::definition::{Blame, Definition, PLAIN};
+use super::tsc::{by_model, cmdline};
+use super::{Case, Causes};
+use crate::cause::{CauseId, Confidence, Evidence, Severity};
+use crate::remedies::table;
+use clocksmith_facts::log::event::UnstableReason;
+use clocksmith_facts::log::rates::recovered_hz;
+use clocksmith_facts::log::{Event, KernelLog};
+
+pub(super) const CAUSE: Definition = Definition {
+    clause: Some("the frequency that the kernel took for the TSC is wrong"),
+    blame: Blame::Always,
+    gave_up: true,
+    demotion: true,
+    against_reliable: Some(|_, _| {
+        Some(
+            "the TSC's frequency is wrong; it switches the checks off, not the fault off, and the clock \
+             keeps running at the wrong rate"
+                .to_owned(),
+        )
+    }),
+    remedies: &[
+        &table::REMOVE_PARAMETER,
+        &table::HOST_CLOCK_INTERFACE,
+        &table::UPDATE_FIRMWARE,
+        &table::CHEAPER_READS,
+    ],
+    find,
+    ..PLAIN
+};
+
+fn find(case: &Case<'_>, causes: &mut Causes) {
+    let id = CauseId::TscMiscalibrated;
+    if let Some(log) = case.log() {
+        registered(case, log, causes);
+        refined(log, causes);
+        stated(case, log, causes);
+        for entry in log.all(|e| matches!(e, Event::RecalibrationDiffers)) {
+            causes.add(
+                id,
+                Severity::Warning,
+                Confidence::High,
+                "the TSC frequency that CPUID or firmware states differs from the measured one; the kernel \
+                 keeps the stated one",
+                vec![Evidence::line(log, entry)],
+            );
+        }
+        drift(case, log, causes);
+    }
+    by_model(case, causes, id, case.loss(), false, |reason| {
+        matches!(reason, UnstableReason::Watchdog)
+    });
+}
+
+/// A rate that no processor has.
+fn registered(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
+    let registered = log.last(|event| match event {
+        Event::Registered { name, max_cycles, max_idle_ns, .. } if name.starts_with("tsc") => {
+            recovered_hz(*max_cycles, *max_idle_ns)
+        }
+        _ => None,
+    });
+    if let Some((entry, hz)) = registered
+        && !(0.1e9..=8e9).contains(&hz)
+    {
+        causes.add(
+            CauseId::TscMiscalibrated,
+            if case.tsc_is_current() { Severity::Critical } else { Severity::Warning },
+            Confidence::High,
+            format!(
+                "the kernel believes that the TSC runs at {:.3} GHz, which no processor does: time runs \
+                 at the wrong rate",
+                hz / 1e9
+            ),
+            vec![Evidence::line(log, entry)],
+        );
+    }
+}
+
+/// Two measurements of the kernel that differ.
+fn refined(log: &KernelLog, causes: &mut Causes) {
+    let detected = log.last(|event| match event {
+        Event::Detected { khz, .. } => Some(*khz),
+        _ => None,
+    });
+    let refined = log.last(|event| match event {
+        Event::Refined { khz } => Some(*khz),
+        _ => None,
+    });
+    let (Some((first, early)), Some((second, late))) = (detected, refined) else { return };
+    if early == 0 {
+        return;
+    }
+    // The kernel accepts a refinement within 1 %; two honest measurements agree much better.
+    let off = early.abs_diff(late).saturating_mul(1_000_000) / early;
+    if off > 3000 {
+        let demoted = log.any(|e| matches!(e, Event::TscUnstable(UnstableReason::Watchdog)));
+        causes.add(
+            CauseId::TscMiscalibrated,
+            if demoted { Severity::Warning } else { Severity::Info },
+            if demoted { Confidence::Medium } else { Confidence::Low },
+            format!(
+                "the refined TSC frequency is {off} ppm away from the one detected first: one of the two \
+                 measurements was disturbed"
+            ),
+            vec![Evidence::line(log, first), Evidence::line(log, second)],
+        );
+    }
+}
+
+/// `tsc_early_khz=` is believed as it stands; the calibration of the APIC timer gives it away.
+fn stated(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
+    let Some(given) = case.machine.cmdline.value.number("tsc_early_khz") else { return };
+    let Some((entry, ms)) = log.last(|event| match event {
+        Event::ApicCalibration { ms } if !(87..=115).contains(ms) => Some(*ms),
+        _ => None,
+    }) else {
+        return;
+    };
+    causes.add(
+        CauseId::TscMiscalibrated,
+        if case.tsc_is_current() { Severity::Critical } else { Severity::Warning },
+        Confidence::High,
+        format!(
+            "tsc_early_khz={given} is wrong: 100 ms by that figure are {ms} ms by the PM timer, so the \
+             TSC runs at about {} kHz",
+            given.saturating_mul(100) / ms.max(1)
+        ),
+        vec![cmdline(case, &format!("tsc_early_khz={given}")), Evidence::line(log, entry)],
+    );
+}
+
+/// A program found the clock wrong against a reference: the rate is off.
+fn drift(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
+    if causes.has(CauseId::TscMiscalibrated) || !case.tsc_is_current() {
+        return;
+    }
+    if let Some((entry, ())) = log.first(|e| matches!(e, Event::DriftReport(_)).then_some(())) {
+        causes.add(
+            CauseId::TscMiscalibrated,
+            Severity::Critical,
+            Confidence::Medium,
+            "a program reports that the clock drifts against its reference while the TSC keeps time: the \
+             frequency that the kernel uses is wrong",
+            vec![Evidence::line(log, entry)],
+        );
+    }
+}

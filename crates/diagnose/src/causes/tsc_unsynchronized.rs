@@ -1,0 +1,49 @@
+//! `tsc-unsynchronized`: several CPUs, and nothing promises that their TSCs run alike.
+
+use super::definition::{Blame, Definition, PLAIN};
+use super::tsc::{by_model, marked};
+use super::{Case, Causes};
+use crate::cause::CauseId;
+use crate::remedies::table;
+use clocksmith_facts::log::event::UnstableReason;
+
+pub(super) const CAUSE: Definition = Definition {
+    clause: Some("the kernel has no promise that the TSCs of its CPUs run alike"),
+    blame: Blame::Always,
+    gave_up: true,
+    returns: true,
+    checked: true,
+    against_reliable: Some(|_, _| {
+        Some(
+            "nothing promises that the TSCs of these CPUs run alike, and nothing has tested it; where \
+             they do not, time goes backwards between CPUs"
+                .to_owned(),
+        )
+    }),
+    remedies: &[
+        &table::EXPOSE_INVARIANT_TSC,
+        &table::VIRTUALBOX_PARAVIRT,
+        &table::ASK_THE_OPERATOR,
+        &table::NEWER_KERNEL,
+        &table::CHEAPER_READS,
+    ],
+    find,
+    ..PLAIN
+};
+
+fn find(case: &Case<'_>, causes: &mut Causes) {
+    let id = CauseId::TscUnsynchronized;
+    marked(
+        case,
+        causes,
+        id,
+        case.loss(),
+        "this machine has several CPUs and no promise that their TSCs run alike (no constant TSC on a \
+         non-Intel CPU, or firmware says so), so the kernel does not use them",
+        |reason| matches!(reason, UnstableReason::Unsynchronized | UnstableReason::UvBios),
+    );
+    let assumed = case.machine.constant_tsc.is_assumed() || case.machine.possible_cpus.is_assumed();
+    by_model(case, causes, id, case.loss(), assumed, |reason| {
+        matches!(reason, UnstableReason::Unsynchronized)
+    });
+}

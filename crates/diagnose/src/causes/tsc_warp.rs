@@ -1,0 +1,84 @@
+//! `tsc-warp`: the test at boot saw the TSC of one CPU behind another's.
+
+use super::definition::{Blame, Definition, PLAIN};
+use super::tsc::{marked, seconds_text};
+use super::{Case, Causes};
+use crate::cause::{CauseId, Confidence, Evidence};
+use crate::remedies::table;
+use clocksmith_facts::log::Event;
+use clocksmith_facts::log::event::UnstableReason;
+use clocksmith_facts::log::rates::tsc_hz;
+use clocksmith_kernel::feature::Feature;
+
+pub(super) const CAUSE: Definition = Definition {
+    clause: Some("the TSCs of its CPUs are not synchronised"),
+    blame: Blame::Always,
+    gave_up: true,
+    returns: true,
+    demotion: true,
+    checked: true,
+    against_reliable: Some(|plan, _| {
+        let tail = if Feature::ReliableSkipsSync.of(&plan.case.machine.kernel.value) {
+            "it skips the test that failed, and time would then go backwards between CPUs"
+        } else {
+            "before 3.3 it does not even skip the test that failed"
+        };
+        Some(format!("the TSCs of this machine are not synchronised; {tail}"))
+    }),
+    remedies: &[
+        &table::VIRTUALBOX_PARAVIRT,
+        &table::EQUAL_TSC_OFFSETS,
+        &table::ASK_THE_OPERATOR,
+        &table::UPDATE_FIRMWARE,
+        &table::CHEAPER_READS,
+    ],
+    find,
+    ..PLAIN
+};
+
+fn find(case: &Case<'_>, causes: &mut Causes) {
+    marked(
+        case,
+        causes,
+        CauseId::TscWarp,
+        case.loss(),
+        "at boot one CPU read a lower TSC than another had just read: the counters are not synchronised",
+        |reason| matches!(reason, UnstableReason::SyncFailed),
+    );
+    let Some(log) = case.log() else { return };
+    let sized = log.any(|e| matches!(e, Event::Warp { .. } | Event::WarpRandom));
+    // The header tells nothing new where the size follows.
+    let told = |event: &Event| match event {
+        Event::Warp { .. } | Event::WarpRandom => true,
+        Event::WarpHeader { .. } => !sized,
+        _ => false,
+    };
+    for entry in log.all(told) {
+        let summary = match &entry.event {
+            Event::Warp { cycles } => {
+                let time = match tsc_hz(log) {
+                    Some((_, hz)) => {
+                        #[allow(clippy::cast_precision_loss)]
+                        let seconds = *cycles as f64 / hz;
+                        format!(" ({})", seconds_text(seconds))
+                    }
+                    None => String::new(),
+                };
+                format!(
+                    "the boot-time test saw the TSC of one CPU {cycles} cycles{time} behind another's"
+                )
+            }
+            Event::WarpHeader { from, to } => {
+                format!("the boot-time test of the TSCs of CPU {from} and CPU {to} failed")
+            }
+            _ => "the TSC went backwards between CPUs at random in the boot-time test".to_owned(),
+        };
+        causes.add(
+            CauseId::TscWarp,
+            case.loss(),
+            Confidence::High,
+            summary,
+            vec![Evidence::line(log, entry)],
+        );
+    }
+}

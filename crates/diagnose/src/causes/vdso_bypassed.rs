@@ -1,0 +1,140 @@
+//! `vdso-bypassed`: reads are system calls, because the vDSO is away, not used, or has no path for the
+//! clocksource on this kernel.
+
+use super::definition::{Definition, PLAIN};
+use super::tsc::{cmdline, place};
+use super::{Case, Causes};
+use crate::cause::{CauseId, Confidence, Evidence, Severity};
+use crate::remedies::table;
+use clocksmith_kernel::feature::Feature;
+
+pub(super) const CAUSE: Definition = Definition {
+    clause: Some("reads do not stay in user space"),
+    remedies: &[
+        &table::REMOVE_PARAMETER,
+        &table::HOST_ON_TSC,
+        &table::HYPERV_TSC_PAGE,
+        &table::EXPOSE_INVARIANT_TSC,
+        &table::ASK_THE_OPERATOR,
+        &table::NEWER_KERNEL,
+        &table::CHEAPER_READS,
+    ],
+    find,
+    ..PLAIN
+};
+
+/// The change that gave a paravirtual clock its path in the vDSO.
+pub(crate) fn vdso_path(clocksource: &str) -> Option<Feature> {
+    match clocksource {
+        "kvm-clock" => Some(Feature::KvmClockVdso),
+        "xen" => Some(Feature::XenVdso),
+        "hyperv_clocksource_tsc_page" => Some(Feature::HypervPageVdso),
+        _ => None,
+    }
+}
+
+fn find(case: &Case<'_>, causes: &mut Causes) {
+    kernel_of_32_bits(case, causes);
+    if case.machine.cmdline.value.last("vdso") == Some("0") {
+        causes.add(
+            CauseId::VdsoBypassed,
+            Severity::Warning,
+            Confidence::High,
+            "vdso=0 on the kernel command line takes the vDSO away: every read is a system call",
+            vec![cmdline(case, "vdso=0")],
+        );
+        return;
+    }
+    if case.slow == Some(true) {
+        no_path(case, causes);
+        bypassed(case, causes);
+    }
+}
+
+fn kernel_of_32_bits(case: &Case<'_>, causes: &mut Causes) {
+    let kernel = &case.machine.kernel;
+    if case.machine.arch.value == clocksmith_facts::Arch::X86
+        && !kernel.is_assumed()
+        && !Feature::Vdso32.of(&kernel.value)
+    {
+        causes.add(
+            CauseId::VdsoBypassed,
+            Severity::Info,
+            Confidence::High,
+            "a 32-bit kernel before 3.15 has no clock_gettime in its vDSO: every read is a system call, \
+             whatever the clocksource",
+            vec![Evidence::new(place(&kernel.cite()), kernel.value.release.clone())],
+        );
+    }
+}
+
+/// The clocksource got its path in the vDSO with a later kernel, or never had one.
+fn no_path(case: &Case<'_>, causes: &mut Causes) {
+    let Some(current) = case.current_name() else { return };
+    let kernel = &case.machine.kernel;
+    if current == "hyperv_clocksource_msr" {
+        causes.add(
+            CauseId::VdsoBypassed,
+            Severity::Warning,
+            Confidence::High,
+            "hyperv_clocksource_msr has no vDSO path: the hypervisor does not grant the reference TSC page \
+             (privilege bit 9), so each read asks the hypervisor",
+            vec![Evidence::new(case.current.source.clone(), format!("current: {current}"))],
+        );
+        return;
+    }
+    let Some(feature) = vdso_path(current) else { return };
+    if kernel.is_assumed() || feature.of(&kernel.value) || case.tsc_selectable() == Some(true) {
+        return;
+    }
+    causes.add(
+        CauseId::VdsoBypassed,
+        Severity::Warning,
+        Confidence::High,
+        format!(
+            "this kernel has no vDSO path for {current} ({}): every read is a system call",
+            feature.versions()
+        ),
+        vec![Evidence::new(place(&kernel.cite()), kernel.value.release.clone())],
+    );
+}
+
+/// The clocksource has a path, and reads do not take it.
+fn bypassed(case: &Case<'_>, causes: &mut Causes) {
+    let Some(current) = case.current_name() else { return };
+    let unstable_bit =
+        !case.machine.pvclock_stable.value && matches!(current, "kvm-clock" | "xen");
+    if !case.vdso_bypassed && !unstable_bit {
+        return;
+    }
+    let mapped = case.facts.vdso.value().is_none_or(|v| v.mapped);
+    let host = matches!(current, "kvm-clock" | "xen" | "hyperv_clocksource_tsc_page");
+    let summary = match current {
+        _ if !mapped => {
+            "this process has no vDSO (vdso=0, gVisor, an emulator or a tracer), so every read is a system \
+             call"
+                .to_owned()
+        }
+        "kvm-clock" | "xen" => format!(
+            "{current} is read by system call: the host does not set the stable bit, because its own \
+             clocksource is not the TSC"
+        ),
+        "hyperv_clocksource_tsc_page" => format!(
+            "{current} is read by system call: the host has invalidated the page (sequence 0), because its \
+             own TSC does not serve"
+        ),
+        _ => format!("{current} has a vDSO mode, and reads are system calls all the same"),
+    };
+    let evidence = if case.vdso_bypassed {
+        Evidence::new("measurement", "a read costs as much as the system call")
+    } else {
+        Evidence::new("kernel model", "the host does not guarantee the stable bit")
+    };
+    causes.add(
+        CauseId::VdsoBypassed,
+        Severity::Warning,
+        if mapped && !host { Confidence::Medium } else { Confidence::High },
+        summary,
+        vec![evidence],
+    );
+}

@@ -1,0 +1,28 @@
+//! `watchdog-at-fault`: the reference was late, wrapped, lost ticks or glitched; the TSC is innocent.
+
+use super::definition::{Definition, PLAIN};
+use crate::cause::Confidence;
+use crate::remedies::table;
+
+pub(super) const CAUSE: Definition = Definition {
+    clause: Some("the watchdog demoted the TSC for a fault of its reference, not of the TSC"),
+    gave_up: true,
+    demotion: true,
+    checked: true,
+    against_reliable: Some(|_, cause| {
+        (cause.confidence >= Confidence::Medium).then(|| {
+            "tsc=nowatchdog silences the watchdog too and keeps the test between CPUs".to_owned()
+        })
+    }),
+    remedies: &[
+        &table::REBOOT_TO_RESTORE,
+        &table::TSC_NOWATCHDOG,
+        &table::TSC_RELIABLE,
+        &table::HIDE_HPET,
+        &table::NEWER_KERNEL_WATCHDOG,
+        &table::CHEAPER_READS,
+    ],
+    // Judges who is to blame; also finds skew, jumps, stalls and skipped checks.
+    find: super::watchdog::find,
+    ..PLAIN
+};

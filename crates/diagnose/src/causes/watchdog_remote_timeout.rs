@@ -1,0 +1,8 @@
+//! `watchdog-remote-timeout`: a check across CPUs was skipped. Found by the detector in `skipped`.
+
+use super::definition::{Definition, PLAIN};
+
+pub(super) const CAUSE: Definition = Definition {
+    against_reliable: Some(|_, _| Some("nothing is wrong with the clocksource".to_owned())),
+    ..PLAIN
+};

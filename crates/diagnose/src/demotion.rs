@@ -1,0 +1,35 @@
+//! Which messages of the kernel take a clocksource away until the next boot.
+
+use clocksmith_facts::Facts;
+use clocksmith_facts::log::{Event, KernelLog};
+
+/// The clocksource that a message takes away until the next boot.
+#[must_use]
+pub fn demoted_by(event: &Event) -> Option<&str> {
+    match event {
+        Event::TscUnstable(_)
+        | Event::FoundUnstableAfterBoot
+        | Event::Warp { .. }
+        | Event::WarpRandom
+        | Event::WarpHeader { .. }
+        | Event::ReadbackDelay { marks: true, .. } => Some("tsc"),
+        Event::WatchdogMarked { name, .. }
+        | Event::WatchdogOld { name, .. }
+        | Event::WatchdogVerdict { name, .. } => Some(name),
+        _ => None,
+    }
+}
+
+/// Whether a log takes the TSC away.
+#[must_use]
+pub fn demotes_tsc(log: &KernelLog) -> bool {
+    log.any(|event| demoted_by(event).is_some_and(|name| name.starts_with("tsc")))
+}
+
+/// Whether sysfs proves that a clocksource was not demoted: a demoted one loses `VALID_FOR_HRES`, and
+/// is not listed while the tick is one-shot (`available_clocksource_show()`, all versions).
+#[must_use]
+pub fn disproved_by_sysfs(facts: &Facts, name: &str) -> bool {
+    facts.tick_oneshot.value() == Some(&true)
+        && facts.available_clocksources().is_some_and(|list| list.iter().any(|n| n == name))
+}

@@ -1,0 +1,94 @@
+//! Firmware, idle states, a newer kernel, and the program that reads the time.
+
+use super::offer::Offer;
+use super::{Plan, boot};
+use crate::CauseId as C;
+use crate::causes::vdso_bypassed::vdso_path;
+use clocksmith_facts::cpu::CpuVendor;
+use clocksmith_kernel::feature::Feature;
+
+pub(super) fn update_firmware(plan: &Plan<'_>) -> Option<Offer> {
+    // A stated frequency is no fault of firmware.
+    let stated = plan.case.machine.cmdline.value.has("tsc_early_khz");
+    let only_stated =
+        stated && !plan.causes.iter().any(|c| c.blames_tsc() && c.id != C::TscMiscalibrated);
+    (!plan.case.in_guest() && !only_stated).then(Offer::default)
+}
+
+pub(super) fn shallow_idle(plan: &Plan<'_>) -> Option<Offer> {
+    let case = plan.case;
+    if !plan.has(C::TscHaltsInIdle) {
+        return None;
+    }
+    let intel = case.machine.vendor.value == CpuVendor::Intel;
+    let words: &[&str] = if intel {
+        &["intel_idle.max_cstate=1", "processor.max_cstate=1"]
+    } else {
+        &["processor.max_cstate=1"]
+    };
+    let offer = boot::add(case, words);
+    Some(if case.in_guest() {
+        offer.instruction(
+            "in a guest the cure is an invariant TSC from the host; this is the way around it",
+        )
+    } else {
+        offer
+    })
+}
+
+pub(super) fn early_khz(plan: &Plan<'_>) -> Option<Offer> {
+    let machine = plan.case.machine;
+    let there = !machine.tsc.is_assumed() && machine.tsc.value;
+    let unset = !machine.cmdline.value.has("tsc_early_khz");
+    let known = machine.kernel.is_assumed() || Feature::TscEarlyKhz.of(&machine.kernel.value);
+    (plan.has(C::NoTsc) && there && unset && known).then(|| {
+        Offer::default()
+            .setting("kernel command line", "tsc_early_khz=KHZ")
+            .instruction("KHZ is the frequency in kHz: 2400000 for 2.4 GHz")
+    })
+}
+
+pub(super) fn newer_kernel(plan: &Plan<'_>) -> Option<Offer> {
+    let case = plan.case;
+    let machine = case.machine;
+    let kernel = &machine.kernel.value;
+    if machine.kernel.is_assumed() || case.slow == Some(false) {
+        return None;
+    }
+    let current = case.current_name().unwrap_or_default();
+    if let Some(feature) = vdso_path(current)
+        && !feature.of(kernel)
+    {
+        let since = feature.versions();
+        return Some(Offer::saying(format!(
+            "use a newer kernel: {current} has a vDSO path {since}"
+        )));
+    }
+    let invariant = machine.constant_tsc.value && machine.nonstop_tsc.value;
+    if current == "kvm-clock"
+        && plan.has(C::ParavirtClockPreferred)
+        && invariant
+        && !Feature::KvmClockYields.of(kernel)
+    {
+        let since = Feature::KvmClockYields.versions();
+        return Some(Offer::saying(format!(
+            "use a newer kernel: kvm-clock steps back behind an invariant TSC {since}"
+        )));
+    }
+    let one_package = machine.packages.value == 1 && !machine.packages.is_assumed();
+    if plan.has(C::TscUnsynchronized)
+        && one_package
+        && !Feature::UnsynchronizedByPackages.of(kernel)
+    {
+        let since = Feature::UnsynchronizedByPackages.versions();
+        return Some(Offer::saying(format!(
+            "use a newer kernel: the CPUs of one package count as synchronised {since}"
+        )));
+    }
+    None
+}
+
+/// What helps whatever the cause: fewer or cheaper reads.
+pub(super) fn cheaper_reads(plan: &Plan<'_>) -> Option<Offer> {
+    (plan.case.slow == Some(true) || plan.has(C::CounterTrapped)).then(Offer::default)
+}

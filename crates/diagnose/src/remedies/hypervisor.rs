@@ -1,0 +1,138 @@
+//! What is done in the hypervisor, or in the host; for those who own it.
+
+use super::Plan;
+use super::offer::Offer;
+use crate::CauseId as C;
+use clocksmith_facts::hypervisor::HypervisorKind;
+
+/// The host does not run on its TSC, as far as the guest can tell.
+fn host_off_tsc(plan: &Plan<'_>) -> bool {
+    plan.warns(C::VdsoBypassed)
+        && matches!(
+            plan.case.current_name(),
+            Some("kvm-clock" | "xen" | "hyperv_clocksource_tsc_page")
+        )
+        && !plan.old_pvclock()
+}
+
+pub(super) fn host_on_tsc(plan: &Plan<'_>) -> Option<Offer> {
+    let pvclock = match plan.case.current_name() {
+        Some("kvm-clock") => true,
+        Some("hyperv_clocksource_tsc_page" | "xen") => false,
+        _ => return None,
+    };
+    if !host_off_tsc(plan) || !plan.owns_host() {
+        return None;
+    }
+    let offer = Offer::default().instruction(
+        "on the host: cat /sys/devices/system/clocksource/clocksource0/current_clocksource; if it is not tsc, \
+         clocksmith why says there why not",
+    );
+    Some(if pvclock {
+        offer
+    } else {
+        offer.instruction("the host is not Linux with KVM: its own tools say which counter it uses")
+    })
+}
+
+pub(super) fn hyperv_tsc_page(plan: &Plan<'_>) -> Option<Offer> {
+    let msr = plan.case.current_name() == Some("hyperv_clocksource_msr");
+    if !msr || !plan.owns_host() {
+        return None;
+    }
+    Some(
+        Offer::default()
+            .setting("libvirt domain XML, in <clock>", "<timer name='hypervclock' present='yes'/>")
+            .setting("QEMU command line", "-cpu host,hv-time"),
+    )
+}
+
+pub(super) fn expose_invariant_tsc(plan: &Plan<'_>) -> Option<Offer> {
+    let wanted = [C::InvariantTscWithheld, C::TscUnsynchronized, C::TscHaltsInIdle];
+    let kvm = matches!(plan.case.hypervisor(), Some(HypervisorKind::Kvm | HypervisorKind::Tcg));
+    let idle = plan.warns(C::TscHaltsInIdle);
+    if !kvm
+        || plan.old_pvclock()
+        || !wanted.into_iter().any(|id| plan.has(id))
+        || (plan.case.slow == Some(false) && !idle)
+        || !plan.owns_host()
+    {
+        return None;
+    }
+    let offer = Offer::default()
+        .setting(
+            "libvirt domain XML",
+            "<cpu mode='host-passthrough' migratable='off'><feature policy='require' \
+             name='invtsc'/></cpu>",
+        )
+        .setting("QEMU command line", "-cpu host,migratable=off,+invtsc")
+        .instruction(
+            "to keep migration: <timer name='tsc' frequency='HZ'/> (QEMU: tsc-frequency=HZ), on hosts that can \
+             give that frequency",
+        );
+    Some(if host_off_tsc(plan) {
+        offer.instruction(
+            "only after the host was found to run on its TSC: otherwise the guest trusts a counter that its \
+             host does not",
+        )
+    } else {
+        offer
+    })
+}
+
+pub(super) fn xen_native_tsc(plan: &Plan<'_>) -> Option<Offer> {
+    let hvm = plan.case.hypervisor() == Some(HypervisorKind::XenHvm);
+    if !hvm || plan.is_dom0() || plan.case.slow == Some(false) || !plan.owns_host() {
+        return None;
+    }
+    Some(
+        Offer::default().setting("xl.cfg of the domain, on the host", "tsc_mode=\"native\"").instruction(
+            "Xen shows the invariant TSC only to a domain that cannot migrate: nomigrate=1 in the same file",
+        ),
+    )
+}
+
+pub(super) fn virtualbox(plan: &Plan<'_>) -> Option<Offer> {
+    let here = plan.case.hypervisor() == Some(HypervisorKind::VirtualBox);
+    if !here || (plan.case.slow == Some(false) && !plan.has(C::TscWarp)) {
+        return None;
+    }
+    Some(
+        Offer::default()
+            .setting(
+                "on the host, VirtualBox 5.0 and later; VM is the guest's name",
+                "VBoxManage modifyvm VM --paravirtprovider kvm",
+            )
+            .setting(
+                "on the host, VirtualBox 4.x only",
+                "VBoxManage setextradata VM VBoxInternal/TM/MaybeUseOffsettedHostTSC 1\n\
+                 VBoxManage setextradata VM VBoxInternal/TM/UseRealTSC 1",
+            )
+            .instruction("clocksmith vm lint reads the guest's .vbox file and says which keys do nothing there")
+            .instruction(
+                "VirtualBox traps each read of the TSC in a guest with several CPUs; an HPET (--chipset ich9) is \
+                 better than acpi_pm, and still slow",
+            ),
+    )
+}
+
+pub(super) fn equal_offsets(plan: &Plan<'_>) -> Option<Offer> {
+    (plan.may_be_guest() && plan.has(C::TscWarp) && !plan.is_tenant()).then(Offer::default)
+}
+
+pub(super) fn clock_interface(plan: &Plan<'_>) -> Option<Offer> {
+    let early = plan.case.machine.cmdline.value.has("tsc_early_khz");
+    let frequency = plan.may_be_guest() && plan.has(C::TscMiscalibrated) && !early;
+    (plan.has(C::ParavirtClockBroken) || frequency).then(Offer::default)
+}
+
+/// Where only the operator of a cloud's hosts can act.
+pub(super) fn ask_the_operator(plan: &Plan<'_>) -> Option<Offer> {
+    let unhelped = !plan.remedies.iter().any(|r| r.id == super::table::SWITCH_TO_TSC_NOW.id);
+    (plan.is_tenant()
+        && plan.case.in_guest()
+        && plan.case.slow != Some(false)
+        && unhelped
+        && !plan.old_pvclock())
+    .then(Offer::default)
+}

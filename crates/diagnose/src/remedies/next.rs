@@ -1,0 +1,38 @@
+//! Where to go from the verdict: who suffers, what helps without a reboot, what helps for good.
+
+use crate::causes::against_tsc;
+use crate::{Diagnosis, Verdict};
+use clocksmith_facts::{Facts, Origin};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A next step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct NextStep {
+    /// What it answers or does.
+    pub what: String,
+    /// The command; a word in capitals is for the reader to fill in.
+    pub command: String,
+}
+
+fn step(what: &str, command: &str) -> NextStep {
+    NextStep { what: what.to_owned(), command: command.to_owned() }
+}
+
+/// The next steps on this machine: where reads are slow, and the facts are of the machine that the
+/// program runs on.
+#[must_use]
+pub fn next_steps(facts: &Facts, diagnosis: &Diagnosis) -> Vec<NextStep> {
+    if diagnosis.verdict != Verdict::Slow || !matches!(facts.origin, Origin::Live) {
+        return Vec::new();
+    }
+    let mut steps = vec![step("who reads the time here", "sudo clocksmith who --all")];
+    if against_tsc(&diagnosis.causes).is_none() {
+        steps.push(step(
+            "a fast clock for one program, without a reboot",
+            "clocksmith run -- PROGRAM",
+        ));
+    }
+    steps.push(step("what would fix it for good, as a plan", "sudo clocksmith fix"));
+    steps
+}

@@ -1,0 +1,95 @@
+//! What changes the running kernel.
+
+use super::Plan;
+use super::offer::Offer;
+use crate::CauseId as C;
+use clocksmith_facts::hypervisor::HypervisorKind;
+
+const CURRENT: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+const AVAILABLE: &str = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
+
+/// The TSC is there or may be there, is not used, and there is no evidence against it.
+fn may_switch(plan: &Plan<'_>) -> bool {
+    let case = plan.case;
+    let current = case.current_name();
+    let worth = match case.slow {
+        Some(slow) => slow,
+        // Whether a pvclock stays in user space is not in this evidence: reads of the TSC do.
+        None => matches!(current, Some("xen" | "kvm-clock")),
+    };
+    let there = match case.tsc_selectable() {
+        Some(there) => there,
+        None => current == Some("xen"),
+    };
+    current.is_some()
+        && !case.tsc_is_current()
+        && case.machine.arch.value.is_x86()
+        && worth
+        && there
+        && plan.against_tsc().is_none()
+}
+
+/// What a native or emulated TSC of Xen means.
+fn xen_risk(plan: &Plan<'_>) -> Option<&'static str> {
+    let xen =
+        matches!(plan.case.hypervisor(), Some(HypervisorKind::XenHvm | HypervisorKind::XenPv));
+    xen.then_some(
+        "right on EC2's Xen families, whose TSC is native. Elsewhere it depends on the domain's TSC mode: an \
+         emulated TSC is no faster, and a native one runs at another rate after a migration. If the TSCs \
+         of two CPUs differ, time goes backwards between them: run clocksmith verify first. The choice is \
+         lost at reboot",
+    )
+}
+
+pub(super) fn switch_to_tsc(plan: &Plan<'_>) -> Option<Offer> {
+    if !may_switch(plan) {
+        return None;
+    }
+    let mut offer = Offer::default();
+    offer = if plan.case.tsc_listed() == Some(true) {
+        offer.command(format!("echo tsc > {CURRENT}"))
+    } else {
+        offer.command(format!("grep -qw tsc {AVAILABLE} && echo tsc > {CURRENT}")).instruction(
+            "only if tsc is in available_clocksource, which this evidence does not show",
+        )
+    };
+    offer = offer.command(format!("cat {CURRENT}  # a refused write succeeds: read it back"));
+    Some(match xen_risk(plan) {
+        Some(risk) => offer.risking(risk),
+        None => offer,
+    })
+}
+
+pub(super) fn keep_tsc(plan: &Plan<'_>) -> Option<Offer> {
+    let offer = may_switch(plan).then(|| {
+        Offer::default()
+            .command("sudo clocksmith fix --to tsc --apply")
+            .setting("kernel command line", "clocksource=tsc")
+            .instruction(
+                "clocksmith fix verifies the counter, switches, and keeps the choice by a systemd unit; \
+                 without clocksmith, the word goes on the kernel command line",
+            )
+    })?;
+    Some(match xen_risk(plan) {
+        Some(risk) => offer.risking(risk),
+        None => offer,
+    })
+}
+
+pub(super) fn clear_override(plan: &Plan<'_>) -> Option<Offer> {
+    // An empty write lets the kernel choose the TSC again.
+    if !plan.warns(C::RuntimeOverride)
+        || plan.case.slow != Some(true)
+        || plan.against_tsc().is_some()
+    {
+        return None;
+    }
+    Some(
+        Offer::default()
+            .command(
+                "grep -rs clocksource /etc/systemd /etc/tuned /etc/rc.local /etc/tmpfiles.d /etc/cron*  # \
+                 who writes it",
+            )
+            .command(format!("echo > {CURRENT}")),
+    )
+}

@@ -1,0 +1,108 @@
+//! What helps where the watchdog demoted the TSC.
+
+use super::offer::Offer;
+use super::{Plan, boot};
+use crate::CauseId as C;
+use clocksmith_facts::cpu::CpuVendor;
+use clocksmith_facts::hypervisor::HypervisorKind;
+use clocksmith_kernel::feature::Feature;
+
+/// The watchdog demoted the TSC, which is innocent as far as the evidence goes.
+fn innocent(plan: &Plan<'_>) -> bool {
+    plan.warns(C::WatchdogAtFault)
+        && plan.likely(C::WatchdogAtFault)
+        && plan.against_tsc().is_none()
+}
+
+/// `tsc=reliable` or `tsc=nowatchdog` is on the command line already.
+fn unwatched_by_parameter(plan: &Plan<'_>) -> bool {
+    let line = &plan.case.machine.cmdline.value;
+    line.has_value("tsc", "reliable") || line.has_value("tsc", "nowatchdog")
+}
+
+pub(super) fn reboot(plan: &Plan<'_>) -> Option<Offer> {
+    // With such a parameter the same tsc-early is demoted again.
+    let again = unwatched_by_parameter(plan);
+    (innocent(plan) && plan.case.tsc_is_given_up() && !again)
+        .then(|| Offer::default().command("sudo reboot"))
+}
+
+pub(super) fn nowatchdog(plan: &Plan<'_>) -> Option<Offer> {
+    if !innocent(plan) || unwatched_by_parameter(plan) {
+        return None;
+    }
+    let kernel = &plan.case.machine.kernel;
+    let known = !kernel.is_assumed();
+    if known && !Feature::TscNowatchdog.of(&kernel.value) {
+        return None;
+    }
+    let offer = boot::add(plan.case, &["tsc=nowatchdog"]);
+    Some(if known {
+        offer
+    } else {
+        let since = Feature::TscNowatchdog.versions();
+        offer.instruction(format!("the parameter exists {since}; older kernels ignore it"))
+    })
+}
+
+pub(super) fn reliable(plan: &Plan<'_>) -> Option<Offer> {
+    let kernel = &plan.case.machine.kernel;
+    let newer = kernel.is_assumed() || Feature::TscNowatchdog.of(&kernel.value);
+    let hyperv = plan.case.hypervisor() == Some(HypervisorKind::Hyperv);
+    if !innocent(plan) || newer || hyperv || unwatched_by_parameter(plan) {
+        return None;
+    }
+    Some(boot::add(plan.case, &["tsc=reliable"]))
+}
+
+pub(super) fn hide_hpet(plan: &Plan<'_>) -> Option<Offer> {
+    let emulated = matches!(
+        plan.case.hypervisor(),
+        Some(HypervisorKind::Kvm | HypervisorKind::Tcg | HypervisorKind::XenHvm)
+    );
+    if !plan.warns(C::WatchdogAtFault) || !emulated || !plan.owns_host() {
+        return None;
+    }
+    Some(
+        Offer::default()
+            .setting(
+                "libvirt domain XML",
+                "<clock offset='utc'><timer name='hpet' present='no'/></clock>",
+            )
+            .setting("QEMU command line", "-machine hpet=off")
+            .instruction("QEMU before 9.0 also takes -no-hpet; start the guest anew"),
+    )
+}
+
+pub(super) fn newer_kernel(plan: &Plan<'_>) -> Option<Offer> {
+    let machine = plan.case.machine;
+    let kernel = &machine.kernel.value;
+    let has = Feature::UnwatchedNodes4.of(kernel) || Feature::UnwatchedPackages4.of(kernel);
+    if !innocent(plan) || has {
+        return None;
+    }
+    let flags = [&machine.constant_tsc, &machine.nonstop_tsc, &machine.tsc_adjust];
+    if flags.iter().any(|flag| !flag.value && !flag.is_assumed()) {
+        return None;
+    }
+    if flags.iter().all(|flag| !flag.is_assumed()) {
+        return Some(Offer::default());
+    }
+    // Most AMD processors have no TSC_ADJUST.
+    let amd = matches!(machine.vendor.value, CpuVendor::Amd | CpuVendor::Hygon)
+        && !machine.vendor.is_assumed();
+    (!amd).then(|| {
+        Offer::default()
+            .command("grep -ow 'constant_tsc\\|nonstop_tsc\\|tsc_adjust' /proc/cpuinfo | sort -u")
+            .instruction("it helps only where the processor has all three flags")
+    })
+}
+
+pub(super) fn newer_kernel_reliable(plan: &Plan<'_>) -> Option<Offer> {
+    let kernel = &plan.case.machine.kernel;
+    let watched_early = !kernel.is_assumed()
+        && Feature::TscEarly.of(&kernel.value)
+        && !Feature::ReliableProtectsTscEarly.of(&kernel.value);
+    let demoted = plan.causes.iter().any(crate::Cause::is_demotion);
+    (watched_early && demoted).then(Offer::default)
+}
