@@ -156,7 +156,80 @@ fn x1_ec2_on_xen_prefers_xen_and_tsc_can_be_chosen_now() {
     assert!(now.commands.iter().any(|c| c.contains("echo tsc")));
     assert!(now.commands.iter().any(|c| c.contains("read it back")));
     let boot = seen.advises("keep-tsc-at-boot");
-    assert!(boot.commands.iter().any(|c| c.contains("clocksource=tsc")));
+    assert!(boot.settings.iter().any(|s| s.text == "clocksource=tsc"));
+}
+
+#[test]
+fn x1_from_a_log_alone_chooses_tsc_and_asks_no_tenant_to_configure_the_host() {
+    let seen = Story::new(
+        "Linux version 4.4.0-1022-aws (buildd@lgw01-amd64) (Ubuntu 4.4.0-1022.31-aws 4.4.70)",
+    )
+    .hypervisor(HypervisorKind::XenHvm)
+    .log("[    1.000000] clocksource: Switched to clocksource xen\n")
+    .diagnose();
+    let first = &seen.diagnosis.remedies[0];
+    assert_eq!(first.id, "switch-to-tsc-now");
+    assert!(first.commands[0].starts_with("grep -qw tsc "), "{:?}", first.commands);
+    assert!(first.risk.contains("TSC mode"), "{}", first.risk);
+    assert!(seen.diagnosis.remedies.iter().all(|r| r.id != "xen-native-tsc"));
+}
+
+#[test]
+fn u_a_pvclock_that_is_read_by_system_call_is_cured_at_the_host_first() {
+    let read = clocksmith_diagnose::Read {
+        clock: "CLOCK_MONOTONIC".into(),
+        path: clocksmith_diagnose::Path::Syscall,
+        ns: Some(640.0),
+        syscall_ns: Some(650.0),
+    };
+    let guest = |banner: &str| {
+        Story::new(banner)
+            .vendor(CpuVendor::Intel)
+            .flags("fpu tsc msr constant_tsc hypervisor")
+            .cpus(2)
+            .hypervisor(HypervisorKind::Kvm)
+            .hpet(false)
+            .pm_timer(true)
+            .sysfs("kvm-clock", &["kvm-clock", "acpi_pm"])
+            .diagnose_with(vec![read.clone()])
+    };
+    let own = guest("Linux version 6.1.0-13-amd64 (Debian 6.1.55-1)");
+    assert_eq!(own.diagnosis.causes[0].id, CauseId::VdsoBypassed);
+    let ids: Vec<&str> = own.diagnosis.remedies.iter().map(|r| r.id.as_str()).collect();
+    assert_eq!(&ids[..2], ["host-on-tsc", "expose-invariant-tsc"], "{ids:?}");
+    assert!(!ids.contains(&"newer-kernel"));
+    let rented = guest("Linux version 6.1.0-13-cloud-amd64-aws (x@y)");
+    let ids: Vec<&str> = rented.diagnosis.remedies.iter().map(|r| r.id.as_str()).collect();
+    assert!(ids.contains(&"ask-the-operator") && !ids.contains(&"expose-invariant-tsc"), "{ids:?}");
+}
+
+#[test]
+fn p6_after_the_fix_the_choice_is_a_runtime_override() {
+    let seen = Story::new("Linux version 6.1.0-13-amd64 (Debian 6.1.55-1)")
+        .vendor(CpuVendor::Intel)
+        .flags("fpu tsc msr constant_tsc nonstop_tsc")
+        .bare_metal()
+        .cmdline("ro clocksource=hpet")
+        .sysfs("tsc", &["tsc", "hpet", "acpi_pm"])
+        .diagnose();
+    seen.has_cause(CauseId::RuntimeOverride);
+    let unknown = CauseId::CmdlineClocksourceUnknown;
+    assert!(seen.diagnosis.causes.iter().all(|cause| cause.id != unknown));
+}
+
+#[test]
+fn v5_tsc_reliable_in_use_names_its_risk() {
+    let seen = virtualbox()
+        .kernel("3.8.0-19-generic")
+        .cmdline("ro tsc=reliable")
+        .sysfs("tsc", &["tsc", "acpi_pm"])
+        .diagnose();
+    let cause = seen.diagnosis.causes.iter().find(|c| c.id == CauseId::CmdlineTscReliable).unwrap();
+    assert!(
+        cause.summary.contains("backwards") && cause.summary.contains("VirtualBox"),
+        "{}",
+        cause.summary
+    );
 }
 
 #[test]
@@ -244,7 +317,7 @@ fn m1_the_advice_of_an_invariant_tsc_names_the_migration_blocker() {
         .diagnose();
     seen.has_cause(CauseId::TscUnsynchronized);
     let advice = seen.advises("expose-invariant-tsc");
-    assert!(advice.commands.iter().any(|c| c.contains("frequency=")), "{:?}", advice.commands);
+    assert!(advice.settings.iter().any(|s| s.text.contains("frequency=")), "{:?}", advice.settings);
 }
 
 /// H1, H2: a bare-metal server of 2011 on RHEL 6.

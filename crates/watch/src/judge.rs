@@ -192,8 +192,7 @@ pub fn judge(diagnosis: &Diagnosis, thresholds: &Thresholds) -> Judgement {
         return Judgement::unknown("which clocksource is in use is not known");
     };
     let ns = monotonic_ns(diagnosis);
-    let mut points =
-        vec![Point::new("clocksource", State::Ok, format!("{name} is in use"))];
+    let mut points = vec![Point::new("clocksource", State::Ok, format!("{name} is in use"))];
     if !thresholds.expect.is_empty() {
         points.push(expected(name, thresholds));
     }
@@ -256,9 +255,7 @@ fn reads(diagnosis: &Diagnosis, name: &str, ns: Option<f64>, thresholds: &Thresh
         Verdict::Untrustworthy | Verdict::Ok => {
             (State::Ok, format!("reads of {name} are fast{cost}"))
         }
-        Verdict::Unknown => {
-            (State::Unknown, format!("not known whether {name} is fast{cost}"))
-        }
+        Verdict::Unknown => (State::Unknown, format!("not known whether {name} is fast{cost}")),
     };
     Point::new("reads", state, text)
 }
@@ -275,10 +272,11 @@ fn demotion(diagnosis: &Diagnosis, thresholds: &Thresholds) -> Point {
     }
     // Without its log the kernel's silence means nothing.
     match diagnosis.missing.iter().find(|missing| missing.fact == "kernel log") {
-        Some(missing) => {
-            let text = format!("not looked at, the kernel log cannot be read: {}", missing.why);
-            Point::not_looked_at("demotion", text)
-        }
+        Some(_) => Point::not_looked_at(
+            "demotion",
+            "not looked at: no kernel log could be read (live, that takes root or CAP_SYSLOG)"
+                .to_owned(),
+        ),
         None => Point::new("demotion", State::Ok, "the kernel log has no demotion".to_owned()),
     }
 }

@@ -6,6 +6,7 @@ mod alert;
 mod disk;
 mod emulator;
 mod fix;
+mod forgery;
 mod guest;
 mod soak;
 mod sweep;

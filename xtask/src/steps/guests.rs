@@ -285,6 +285,19 @@ pub(crate) static SWEEP: Step = Step {
     run: |context| live(context, "sweep::", 300),
 };
 
+pub(crate) static FORGERY: Step = Step {
+    name: "forgery",
+    what: "lines that a user writes into the kernel log change no verdict and make no event of `watch`",
+    tier: Tier::All,
+    emulated: true,
+    seconds: 90,
+    budget: 300,
+    short: None,
+    needs: &[QEMU, CC, LIBC, DPKG, Need::Network],
+    uses: &[&TESTBED, &STATIC_PROGRAM],
+    run: |context| live(context, "forgery::", 300),
+};
+
 pub(crate) static WHO: Step = Step {
     name: "who",
     what: "`who` finds the readers of a slow clock and counts their system calls; `run` makes them fast",

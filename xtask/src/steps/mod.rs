@@ -36,6 +36,7 @@ pub(crate) static STEPS: &[&Step] = &[
     &guests::SCENARIOS,
     &guests::EMULATOR,
     &guests::SWEEP,
+    &guests::FORGERY,
     &guests::WHO,
     &guests::DISK,
     &guests::FIX,

@@ -133,7 +133,7 @@ impl Case<'_> {
         let by_log = self.log().is_some_and(demotion::demotes_tsc);
         match self.tsc_listed() {
             // With a periodic tick a demoted clocksource stays on the list.
-            Some(true) => by_log && self.facts.tick_oneshot.value() == Some(&false),
+            Some(true) => by_log && !demotion::disproved_by_sysfs(self.facts, "tsc"),
             _ => by_log || by_model,
         }
     }

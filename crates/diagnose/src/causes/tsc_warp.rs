@@ -48,7 +48,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
     let Some(log) = case.log() else { return };
     let sized = log.any(|e| matches!(e, Event::Warp { .. } | Event::WarpRandom));
     // The header tells nothing new where the size follows.
-    let told = |event: &Event| match event {
+    let told = |e: &Event| match e {
         Event::Warp { .. } | Event::WarpRandom => true,
         Event::WarpHeader { .. } => !sized,
         _ => false,

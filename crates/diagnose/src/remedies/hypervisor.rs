@@ -66,10 +66,12 @@ pub(super) fn expose_invariant_tsc(plan: &Plan<'_>) -> Option<Offer> {
              name='invtsc'/></cpu>",
         )
         .setting("QEMU command line", "-cpu host,migratable=off,+invtsc")
-        .instruction(
-            "to keep migration: <timer name='tsc' frequency='HZ'/> (QEMU: tsc-frequency=HZ), on hosts that can \
-             give that frequency",
-        );
+        .setting(
+            "libvirt domain XML, in <clock>, to keep migration",
+            "<timer name='tsc' frequency='HZ'/>",
+        )
+        .setting("QEMU command line, to keep migration", "-cpu host,+invtsc,tsc-frequency=HZ")
+        .instruction("HZ is a frequency in Hz that all hosts of the guest can give");
     Some(if host_off_tsc(plan) {
         offer.instruction(
             "only after the host was found to run on its TSC: otherwise the guest trusts a counter that its \
@@ -81,13 +83,16 @@ pub(super) fn expose_invariant_tsc(plan: &Plan<'_>) -> Option<Offer> {
 }
 
 pub(super) fn xen_native_tsc(plan: &Plan<'_>) -> Option<Offer> {
-    let hvm = plan.case.hypervisor() == Some(HypervisorKind::XenHvm);
+    let hvm = matches!(
+        plan.case.hypervisor(),
+        Some(HypervisorKind::Xen | HypervisorKind::XenHvm | HypervisorKind::XenPvh)
+    );
     if !hvm || plan.is_dom0() || plan.case.slow == Some(false) || !plan.owns_host() {
         return None;
     }
     Some(
         Offer::default().setting("xl.cfg of the domain, on the host", "tsc_mode=\"native\"").instruction(
-            "Xen shows the invariant TSC only to a domain that cannot migrate: nomigrate=1 in the same file",
+            "for an HVM or PVH domain; Xen shows the invariant TSC only to a domain that cannot migrate: nomigrate=1 in the same file",
         ),
     )
 }

@@ -31,8 +31,15 @@ fn may_switch(plan: &Plan<'_>) -> bool {
 
 /// What a native or emulated TSC of Xen means.
 fn xen_risk(plan: &Plan<'_>) -> Option<&'static str> {
-    let xen =
-        matches!(plan.case.hypervisor(), Some(HypervisorKind::XenHvm | HypervisorKind::XenPv));
+    let xen = matches!(
+        plan.case.hypervisor(),
+        Some(
+            HypervisorKind::Xen
+                | HypervisorKind::XenHvm
+                | HypervisorKind::XenPvh
+                | HypervisorKind::XenPv
+        )
+    );
     xen.then_some(
         "right on EC2's Xen families, whose TSC is native. Elsewhere it depends on the domain's TSC mode: an \
          emulated TSC is no faster, and a native one runs at another rate after a migration. If the TSCs \

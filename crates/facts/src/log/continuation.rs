@@ -106,6 +106,10 @@ pub(super) fn with_previous(place: Place<'_>, message: &str, groups: Groups) -> 
     if stripped.kernel != Some(true) || is_comment(&previous) {
         return None;
     }
+    // What that line says alone was heard already.
+    if parse::parse(stripped.message, Groups::of(stripped.message)).is_some() {
+        return None;
+    }
     parse::parse(&format!("{} {}", stripped.message, message.trim()), groups)
 }
 

@@ -82,9 +82,12 @@ fn without_escapes(text: &str) -> String {
     out
 }
 
-/// Header lines of a report (`# key: value`) are no kernel messages; `# cat ...` is a root prompt.
+/// Header lines of a report (`# key: value`) are no kernel messages; `# cat ...` is a root prompt, and
+/// `#1 SMP` the end of a banner.
 pub(super) fn is_comment(raw: &str) -> bool {
-    raw.trim_start().starts_with('#') && !transcript::is_prompt(raw)
+    let rest = raw.trim_start().strip_prefix('#');
+    rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
+        && !transcript::is_prompt(raw)
 }
 
 /// The text of a continuation: with its leading blanks where a word was cut, without otherwise.

@@ -93,6 +93,9 @@ fn listed_step(rest: &str) -> Option<&str> {
             .or_else(|| after.starts_with("  ").then_some(after))
             .or_else(|| after.starts_with(" ").then_some(after));
     }
+    if let Some(rest) = rest.strip_prefix("dmesg:") {
+        return Some(rest);
+    }
     // A file name: `kern.log:` or `./boot/dmesg-`, as grep writes it.
     let end = rest.find([':', ' ', '\t']).filter(|end| (1..=200).contains(end))?;
     let file = &rest[..end];

@@ -298,10 +298,14 @@ impl Scanner {
     }
 
     fn keep(&mut self, event: Event, raw: &str, at: Option<f64>) {
+        let doubled_line = self.doubled(raw, at);
         if let Event::Banner(banner) = &event {
             // Consoles print the first lines twice: the same banner before anything settled is the
             // same boot.
             let doubled = self.banner.as_deref() == Some(banner) && !self.store.has_switched();
+            if doubled && doubled_line {
+                return;
+            }
             if self.banner.is_some() && doubled {
                 self.store.clear();
                 self.recent.clear();
@@ -315,7 +319,7 @@ impl Scanner {
             self.log.from_boot = true;
         }
         self.log.looks_like_kernel = true;
-        if !self.doubled(raw, at) {
+        if !doubled_line || self.store.is_empty() {
             self.store.add(self.line, at, raw, event);
         }
     }

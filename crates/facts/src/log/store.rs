@@ -26,6 +26,10 @@ pub(super) struct Store {
 impl Store {
     pub(super) fn add(&mut self, line: u64, at: Option<f64>, raw: &str, event: Event) {
         self.switched |= matches!(event, Event::Switched(_));
+        // Once is enough to tell the architecture.
+        if matches!(event, Event::Arch(_)) && self.kinds.contains_key(&event.kind()) {
+            return;
+        }
         let kind = self.kinds.entry(event.kind()).or_default();
         let text: String = raw.trim().chars().take(TEXT_LIMIT).collect();
         let entry = Entry { line, at, text, event };

@@ -70,7 +70,8 @@ fn numbered<'a>(text: &'a str, head: &str, tail: &str) -> Option<&'a str> {
 
 /// Beginnings that only kernels print. A line without a stamp that begins like this is a kernel
 /// message, also when the rest of it is cut off.
-const BEGINNINGS: [&str; 46] = [
+const BEGINNINGS: [&str; 47] = [
+    "Timer ISR/",
     "clocksource: ",
     "clocksource:\t",
     "tsc: ",
@@ -135,6 +136,8 @@ pub(crate) fn begins_like_kernel(text: &str) -> bool {
         b'L' => figures("Linux version "),
         b'M' => figures("Measured ") && text.contains(" TSC warp "),
         b'h' => figures("hpet") && text.contains(": "),
+        // The watchdog's figures, in kernels that put nothing in front of them.
+        b'\'' => [" wd_", " cs_", " is current clocksource"].iter().any(|key| text.contains(key)),
         b'D' => figures("Detected ") && text.contains(" MHz "),
         b'C' => text.starts_with("Clocksource ") && text.contains(" unstable (delta = "),
         _ => false,

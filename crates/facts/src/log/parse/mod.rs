@@ -61,7 +61,7 @@ pub(crate) const KEYWORDS: &[(&str, Group)] = &[
     ("CPU topo: ", Group::Platform),
     ("setup_percpu: ", Group::Platform),
     ("logical packages", Group::Platform),
-    ("family: 0x", Group::Platform),
+    ("(family:", Group::Platform),
     ("resolution mode", Group::Platform),
     ("NOHz mode", Group::Platform),
     ("PM: suspend e", Group::Platform),
@@ -155,6 +155,7 @@ pub(crate) fn may_continue(event: &Event) -> bool {
         Event::TscUnstable(super::event::UnstableReason::Other(_))
             | Event::CommandLine(_)
             | Event::Banner(_)
+            | Event::Dmi(_)
             | Event::ReadbackDelay { delay_ns: None, .. }
     ) || matches!(event, Event::Switched(name) if !crate::names::is_known(name))
 }
