@@ -37,7 +37,7 @@ def program(given):
     target = Path(os.environ.get("CARGO_TARGET_DIR", TOP / "target"))
     found = Path(given) if given else TOP / target / "debug" / "clocksmith"
     if not found.is_file():
-        raise Wrong(f"no program at {found}: cargo build -p clocksmith-cli, or --clocksmith FILE")
+        raise Wrong(f"no program at {found}: cargo build -p clocksmith-cli --features full, or --clocksmith FILE")
     return str(found.resolve())
 
 

@@ -372,7 +372,7 @@ def main():
     target = TOP / os.environ.get("CARGO_TARGET_DIR", "target")
     clocksmith = Path(args.clocksmith or target / "debug" / "clocksmith").resolve()
     if not clocksmith.is_file():
-        sys.exit(f"book/test.py: no program at {clocksmith}: cargo build -p clocksmith-cli, or --clocksmith FILE")
+        sys.exit(f"book/test.py: no program at {clocksmith}: cargo build -p clocksmith-cli --features full, or --clocksmith FILE")
 
     pages = sorted(SRC.rglob("*.md"))
     chosen = [p for p in pages if not args.pages or any(str(p.relative_to(SRC)).startswith(n) for n in args.pages)]

@@ -121,7 +121,7 @@ def main():
     target = TOP / os.environ.get("CARGO_TARGET_DIR", "target")
     program = Path(args.clocksmith or target / "debug/clocksmith").resolve()
     if not program.is_file():
-        sys.exit(f"docs/terminal.py: no program at {program}: cargo build -p clocksmith-cli")
+        sys.exit(f"docs/terminal.py: no program at {program}: cargo build -p clocksmith-cli --features full")
     picture = drawn(printed(str(program)))
     if args.check:
         if not PICTURE.exists() or PICTURE.read_text() != picture:

@@ -33,7 +33,7 @@ fi
 # The two programs beside each other, as they are installed.
 "${linted[@]}" cargo build --quiet --locked
 target=$(cargo metadata --format-version 1 --locked --no-deps | "$python" -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])')
-(cd .. && cargo build --quiet --locked -p clocksmith-cli)
+(cd .. && cargo build --quiet --locked -p clocksmith-cli --features full)
 main=$(cd .. && cargo metadata --format-version 1 --locked --no-deps | "$python" -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])')
 mkdir "$work/bin"
 cp "$target/debug/clocksmith-fleet" "$main/debug/clocksmith" "$work/bin"

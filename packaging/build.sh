@@ -100,7 +100,7 @@ reproducibly() {
     )
     export CARGO_ENCODED_RUSTFLAGS
     export CFLAGS="-ffile-prefix-map=$target=/usr/src/target -ffile-prefix-map=$home/registry/src=/usr/src/cargo"
-    export CARGO_PROFILE_RELEASE_STRIP=symbols CARGO_INCREMENTAL=0
+    export CARGO_PROFILE_DIST_STRIP=symbols CARGO_PROFILE_RELEASE_STRIP=symbols CARGO_INCREMENTAL=0
 }
 
 # No program has a time in it. Where they are compiled SOURCE_DATE_EPOCH is unset, because ring is compiled anew, and
@@ -117,16 +117,17 @@ program() {
     (
         reproducibly "$triple"
         unset SOURCE_DATE_EPOCH
-        cargo build --locked --release -p clocksmith-cli --target "$triple"
+        cargo build --locked --profile dist --features full -p clocksmith-cli --target "$triple"
     )
-    install -D -m 755 "$target/$triple/release/clocksmith" "$built/$1/clocksmith"
+    install -D -m 755 "$target/$triple/dist/clocksmith" "$built/$1/clocksmith"
 }
 
 install_by_cargo() {
     (
         reproducibly x86_64-unknown-linux-musl
         unset SOURCE_DATE_EPOCH
-        cargo install --locked --path crates/cli --target x86_64-unknown-linux-musl --root "$prefix"
+        cargo install --locked --path crates/cli --profile dist --features full \
+            --target x86_64-unknown-linux-musl --root "$prefix"
     )
 }
 
@@ -137,14 +138,14 @@ libraries() {
     (
         reproducibly x86_64-unknown-linux-gnu
         # Its objects end up in other programs, which strip them as they like; only debug information goes.
-        export CARGO_PROFILE_RELEASE_STRIP=debuginfo
+        export CARGO_PROFILE_DIST_STRIP=debuginfo
         DESTDIR=$built/c "$root/crates/clock-c/install.sh" --prefix /usr --libdir /usr/lib/MULTIARCH \
             --target x86_64-unknown-linux-gnu
-        cargo build --locked --release -p clocksmith-preload --target x86_64-unknown-linux-gnu
+        cargo build --locked --profile dist -p clocksmith-preload --target x86_64-unknown-linux-gnu
     )
     strip --strip-unneeded "$built"/c/usr/lib/MULTIARCH/libclocksmith.so."$version"
     strip --strip-debug --enable-deterministic-archives "$built/c/usr/lib/MULTIARCH/libclocksmith.a"
-    install -D -m 644 "$target/x86_64-unknown-linux-gnu/release/libclocksmith_preload.so" \
+    install -D -m 644 "$target/x86_64-unknown-linux-gnu/dist/libclocksmith_preload.so" \
         "$built/x86_64/libclocksmith_preload.so"
     strip --strip-unneeded "$built/x86_64/libclocksmith_preload.so"
 }

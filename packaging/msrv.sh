@@ -108,7 +108,7 @@ program() {
     toolchain "$version"
     export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$root/target}/msrv CARGO_PROFILE_DEV_DEBUG=0
     cargo "+$version" fetch --locked --quiet || missing "cargo cannot fetch the dependencies" 75
-    cargo "+$version" build --locked -p clocksmith-cli || fail "crates/cli does not build with Rust $version, its rust-version"
+    cargo "+$version" build --locked -p clocksmith-cli --features full || fail "crates/cli does not build with Rust $version, its rust-version"
     "$CARGO_TARGET_DIR/debug/clocksmith" why --log "$log" >"$dir/why" || fail "why --log ends with $? if built with Rust $version"
     grep -q arch_sys_counter "$dir/why" || fail "why --log says something else if built with Rust $version: $(cat "$dir/why")"
     echo "msrv: the program builds with Rust $version, and runs"

@@ -24,11 +24,11 @@ import uuid
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGETS = ("x86_64-unknown-linux-musl", "aarch64-unknown-linux-musl")
-# The file's name, the package, and the workspace that it belongs to.
+# The file's name, the package, the features that build.sh switches on, and the workspace that it belongs to.
 PRODUCTS = (
-    ("clocksmith", "clocksmith-cli", ROOT),
-    ("clocksmith-c", "clocksmith-c", ROOT),
-    ("clocksmith-python", "clocksmith-python", ROOT / "python"),
+    ("clocksmith", "clocksmith-cli", "full", ROOT),
+    ("clocksmith-c", "clocksmith-c", "", ROOT),
+    ("clocksmith-python", "clocksmith-python", "", ROOT / "python"),
 )
 LICENCE_FILE = re.compile(r"(licen[cs]e|copying|notice|copyright|unlicense)", re.IGNORECASE)
 
@@ -60,12 +60,12 @@ def cargo(home, *arguments):
     return done.stdout
 
 
-def linked(home, package):
+def linked(home, package, features):
     """Names and versions of what is linked into a product for any target."""
     found = set()
     for target in TARGETS:
-        tree = cargo(home, "tree", "--locked", "-p", package, "--target", target, "-e", "normal,no-proc-macro",
-                     "--prefix", "none", "--no-dedupe", "-f", "{p}")
+        tree = cargo(home, "tree", "--locked", "-p", package, "--features", features, "--target", target, "-e",
+                     "normal,no-proc-macro", "--prefix", "none", "--no-dedupe", "-f", "{p}")
         for line in tree.splitlines():
             name, version = line.split()[:2]
             found.add((name, version.removeprefix("v")))
@@ -164,12 +164,12 @@ def main():
     said = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True).stdout
     compiler = said.split()[1]
     everything = {}
-    for product, package, home in PRODUCTS:
-        metadata = json.loads(cargo(home, "metadata", "--locked", "--format-version", "1"))
+    for product, package, features, home in PRODUCTS:
+        metadata = json.loads(cargo(home, "metadata", "--locked", "--all-features", "--format-version", "1"))
         lock = tomllib.loads((home / "Cargo.lock").read_text(encoding="utf-8"))
         checksums = {(p["name"], p["version"]): p["checksum"] for p in lock["package"] if "checksum" in p}
         edges = {node["id"]: node["dependencies"] for node in metadata["resolve"]["nodes"]}
-        names = linked(home, package)
+        names = linked(home, package, features)
         packages = sorted((p for p in metadata["packages"] if (p["name"], p["version"]) in names),
                           key=lambda p: (p["name"], p["version"]))
         main_package = next(p for p in packages if p["name"] == package)

@@ -12,7 +12,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 target=${CARGO_TARGET_DIR:-$here/../target}
-clocksmith=${CLOCKSMITH:-$target/x86_64-unknown-linux-musl/release/clocksmith}
+clocksmith=${CLOCKSMITH:-$target/x86_64-unknown-linux-musl/dist/clocksmith}
 testbed=${TESTBED:-$target/debug/testbed}
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/clocksmith-testbed
 packages=redis-server,redis-tools,postgresql,nginx-light,apache2-utils,busybox-static
@@ -50,7 +50,7 @@ for tool in mmdebstrap cpio gzip qemu-system-x86_64; do
 done
 for program in "$clocksmith" "$testbed"; do
     if [ ! -x "$program" ]; then
-        echo "no $program: cargo build --release -p clocksmith-cli --target x86_64-unknown-linux-musl; cargo build -p clocksmith-testbed"
+        echo "no $program: cargo build --profile dist --features full -p clocksmith-cli --target x86_64-unknown-linux-musl; cargo build -p clocksmith-testbed"
         exit 77
     fi
 done

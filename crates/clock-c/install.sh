@@ -55,7 +55,7 @@ notes=$(mktemp)
 trap 'rm -f "$messages" "$notes"' EXIT
 
 # The compiler says what the static library needs, and cargo where it has put the files.
-if ! cargo rustc --manifest-path "$here/Cargo.toml" --release --locked --lib "${target[@]}" \
+if ! cargo rustc --manifest-path "$here/Cargo.toml" --profile dist --locked --lib "${target[@]}" \
     --message-format=json-render-diagnostics -- --print native-static-libs >"$messages" 2>"$notes"; then
     cat "$notes" >&2
     fail "cargo could not build clocksmith-c; its message is above"

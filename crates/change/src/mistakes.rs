@@ -10,12 +10,12 @@ use crate::system::System;
 use crate::words;
 use clocksmith_facts::cmdline::CommandLine;
 use clocksmith_kernel::MistakeKind;
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// One mistake.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Mistake {
     /// Stable id.
     pub id: MistakeId,
@@ -28,7 +28,8 @@ pub struct Mistake {
 }
 
 /// The id of a mistake. Ids are added, never reused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum MistakeId {
     /// A kernel parameter stands alone in a file of shell variables.

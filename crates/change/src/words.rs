@@ -5,7 +5,6 @@
 //! `lib/cmdline.c`; what stands behind a lone `--` belongs to init, so words go before it
 //! (`parse_args()` of `kernel/params.c`).
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -13,7 +12,8 @@ use thiserror::Error;
 const LONGEST: usize = 256;
 
 /// What shall be different on the kernel command line.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
     /// Words that shall be there.
     pub add: Vec<String>,

@@ -4,6 +4,7 @@ mod fleet;
 pub(crate) mod vm;
 mod watch;
 
+use crate::build::VERSION;
 use clap::{Args as ClapArgs, Command, CommandFactory, Parser, Subcommand};
 pub(crate) use fleet::Fleet;
 use std::path::PathBuf;
@@ -13,7 +14,7 @@ pub(crate) use watch::{Check, CheckFormat, Watch};
 
 /// Why is this the clock, what does a read cost, and can it be trusted?
 #[derive(Parser, Debug)]
-#[command(name = "clocksmith", version, about, long_about = LONG, max_term_width = 80)]
+#[command(name = "clocksmith", version = VERSION, about, long_about = LONG, max_term_width = 80)]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) common: Common,

@@ -17,6 +17,7 @@ pub(crate) enum Code {
     /// One of the monitoring convention, which `check` has.
     Monitoring(u8),
     /// As the command that was run ended.
+    #[cfg(feature = "who")]
     Command(u8),
     /// `run` only: the program was not run, by whatever reason; as `env`, `nohup` and `timeout` do.
     NotRun(NotRun),
@@ -43,6 +44,7 @@ impl From<Code> for ExitCode {
             Code::Undetermined => 3,
             Code::Monitoring(code) => code,
             Code::NotRun(why) => why as u8,
+            #[cfg(feature = "who")]
             Code::Command(code) => code,
         })
     }

@@ -2,6 +2,7 @@
 //! decided in the crates below.
 
 mod args;
+mod build;
 mod exit;
 mod gather;
 mod manual;
@@ -10,6 +11,7 @@ mod report;
 mod run;
 mod verbs;
 mod verify;
+#[cfg(feature = "who")]
 mod who;
 
 use clap::Parser;

@@ -6,6 +6,7 @@ pub(crate) mod fix;
 pub(crate) mod migrate;
 pub(crate) mod timeline;
 pub(crate) mod vm;
+#[cfg(feature = "who")]
 pub(crate) mod who;
 
 use clocksmith_diagnose::diagnosis::MissingFact;
@@ -15,11 +16,11 @@ use clocksmith_diagnose::{Cause, Confidence, Diagnosis, Read, Remedy, Verdict};
 use clocksmith_facts::Facts;
 use clocksmith_facts::tree::bundle::Manifest;
 use clocksmith_kernel::Expectation;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// `why --json`.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct WhyReport {
     /// Always `clocksmith.why.v1`.
     schema: &'static str,
@@ -66,7 +67,8 @@ pub(crate) struct WhyReport {
 }
 
 /// What `verify` found.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct VerifiedReport {
     /// `trusted`, `not-trusted` or `unknown`.
     pub(crate) verdict: serde_json::Value,
@@ -115,7 +117,8 @@ impl VerifiedReport {
 }
 
 /// A vendor's recommendation.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct PolicyReport {
     /// Who.
     pub(crate) who: &'static str,
@@ -128,7 +131,8 @@ pub(crate) struct PolicyReport {
 }
 
 /// The clocksource in use.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Clocksource {
     /// Name, or null where the evidence does not say.
     pub(crate) current: Option<String>,
@@ -139,7 +143,8 @@ pub(crate) struct Clocksource {
 }
 
 /// What the model expects.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Expected {
     pub(crate) current: Option<String>,
     pub(crate) available: Option<Vec<String>>,
@@ -147,7 +152,8 @@ pub(crate) struct Expected {
 }
 
 /// The machine in short.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct MachineReport {
     /// Kernel release.
     pub(crate) kernel: Option<String>,
@@ -164,7 +170,8 @@ pub(crate) struct MachineReport {
 }
 
 /// A machine as a host of guests.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct AsHost {
     /// The TSC's frequency.
     tsc: Option<clocksmith_vm::migrate::host::Tsc>,
@@ -277,7 +284,8 @@ fn arch_name(arch: &clocksmith_facts::Arch) -> Option<String> {
 }
 
 /// `predict --json`.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct PredictReport {
     /// Always `clocksmith.predict.v1`.
     schema: &'static str,
@@ -299,21 +307,24 @@ pub(crate) struct PredictReport {
     undecided: Vec<String>,
 }
 
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct ClockReport {
     clock: String,
     vdso: Option<bool>,
     why: String,
 }
 
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct ReasonReport {
     rule: String,
     because: String,
     source: String,
 }
 
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct AssumedReport {
     fact: String,
     value: String,
@@ -351,7 +362,8 @@ impl PredictReport {
 }
 
 /// `collect --json`.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct CollectReport {
     /// Always `clocksmith.collect.v1`.
     schema: &'static str,
@@ -366,7 +378,8 @@ pub(crate) struct CollectReport {
 }
 
 /// A file of a bundle.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct CollectedFile {
     /// Path inside the bundle.
     pub(crate) path: String,
@@ -404,7 +417,8 @@ impl CollectReport {
 }
 
 /// `explain --json`.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct ExplainReport {
     /// Always `clocksmith.explain.v1`.
     schema: &'static str,
@@ -427,13 +441,13 @@ impl ExplainReport {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "schema", feature = "who"))]
 mod tests {
     use super::*;
     use std::path::Path;
 
-    /// The published schemas are those of the types: `UPDATE_SCHEMAS=1 cargo test -p clocksmith-cli`
-    /// writes them anew.
+    /// The published schemas are those of the types: `UPDATE_SCHEMAS=1 cargo test -p clocksmith-cli
+    /// --all-features` writes them anew.
     #[test]
     fn published_schemas_are_current() {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");

@@ -1,13 +1,13 @@
 //! Causes: stable ids, each with its evidence.
 
 use clocksmith_facts::log::{Entry, KernelLog};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::causes::CauseId;
 
 /// How much a cause matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Worth knowing; nothing is wrong.
@@ -19,7 +19,8 @@ pub enum Severity {
 }
 
 /// How sure a statement is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
     /// One possible reading among others; the text says what would settle it.
@@ -31,7 +32,13 @@ pub enum Confidence {
 }
 
 /// What a cause rests on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+<<<<<<< HEAD
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+=======
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+>>>>>>> origin/main
 pub struct Evidence {
     /// Where it was read.
     pub source: String,
@@ -53,7 +60,8 @@ impl Evidence {
 }
 
 /// A cause, with its evidence.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cause {
     /// Stable id.
     pub id: CauseId,

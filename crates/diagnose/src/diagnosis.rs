@@ -8,11 +8,11 @@ use crate::{Cause, Confidence, Severity, headline, names};
 use clocksmith_facts::{Fact, Facts, Missing};
 use clocksmith_kernel::open::{self, Answer, OpenInput};
 use clocksmith_kernel::{Expectation, Machine};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The answer in one word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// Time is read fast, and nothing speaks against it.
@@ -26,7 +26,8 @@ pub enum Verdict {
 }
 
 /// How a clock read was served, by behaviour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Path {
     /// In user space.
@@ -38,7 +39,8 @@ pub enum Path {
 }
 
 /// The cost of one clock.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Read {
     /// `CLOCK_MONOTONIC` and so on.
     pub clock: String,
@@ -51,7 +53,8 @@ pub struct Read {
 }
 
 /// A fact that is missing and would help.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MissingFact {
     /// Name of the fact.
     pub fact: String,
@@ -91,7 +94,8 @@ pub struct Diagnosis {
 }
 
 /// A fact that would settle an unknown verdict.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Settle {
     /// The fact.
     pub fact: String,

@@ -8,11 +8,11 @@ use crate::cause::Evidence;
 use crate::demotion::demoted_by;
 use clocksmith_facts::log::Event;
 use clocksmith_facts::{Fact, Facts};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Two pieces of evidence that cannot both be true.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Contradiction {
     /// What they are about.
     pub fact: String,

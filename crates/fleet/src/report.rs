@@ -1,13 +1,13 @@
 //! `clocksmith fleet --json`. Fields are added, never removed or renamed.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Its schema.
 pub const FLEET: &str = "clocksmith.fleet.v1";
 
 /// What is said of many machines.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FleetReport {
     /// Always `clocksmith.fleet.v1`.
     pub schema: &'static str,
@@ -40,7 +40,8 @@ pub struct FleetReport {
 }
 
 /// What was read.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Input {
     /// Documents, bad ones among them; 0 where only tables were read.
     pub documents: u64,
@@ -55,7 +56,8 @@ pub struct Input {
 }
 
 /// A document that could not be used.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reject {
     /// `FILE` or `FILE:LINE`.
     pub place: String,
@@ -64,7 +66,8 @@ pub struct Reject {
 }
 
 /// Groups, the largest first.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Groups {
     /// The largest.
     pub groups: Vec<Group>,
@@ -73,7 +76,8 @@ pub struct Groups {
 }
 
 /// A group of hosts.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Group {
     /// What they have in common; null is not known.
     pub name: Option<String>,
@@ -92,7 +96,8 @@ pub struct Group {
 }
 
 /// Causes, the most frequent first.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Causes {
     /// The most frequent.
     pub groups: Vec<CauseGroup>,
@@ -101,7 +106,8 @@ pub struct Causes {
 }
 
 /// Hosts with one cause.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CauseGroup {
     /// The cause's id.
     pub cause: String,
@@ -116,7 +122,8 @@ pub struct CauseGroup {
 }
 
 /// Hosts that differ.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Outliers {
     /// By clocksource or verdict: at least nine in ten of eight or more hosts like them agree.
     pub choice: Vec<ChoiceOutlier>,
@@ -130,7 +137,8 @@ pub struct Outliers {
 }
 
 /// The hosts that a host is held against: same processor, kernel release and hypervisor.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Like {
     /// Processor.
     pub cpu: Option<String>,
@@ -143,7 +151,8 @@ pub struct Like {
 }
 
 /// A host with another clocksource or verdict than those that are like it.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChoiceOutlier {
     /// The host.
     pub host: String,
@@ -166,7 +175,8 @@ pub struct ChoiceOutlier {
 }
 
 /// A host whose reads cost something else than on those that are like it.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CostOutlier {
     /// The host.
     pub host: String,
@@ -183,7 +193,8 @@ pub struct CostOutlier {
 }
 
 /// Changes, the one that answers most first.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Changes {
     /// The changes.
     pub changes: Vec<Change>,
@@ -194,7 +205,8 @@ pub struct Changes {
 }
 
 /// A change, and the hosts on which it is the one that is advised first.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
     /// The remedy's id.
     pub remedy: String,
@@ -211,7 +223,8 @@ pub struct Change {
 }
 
 /// Hosts among which guests can move with their TSC as it is.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Migration {
     /// Hosts that cannot scale, with frequencies within 250 ppm of one: the largest group first.
     pub groups: Vec<MigrationGroup>,
@@ -226,7 +239,8 @@ pub struct Migration {
 }
 
 /// A group.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MigrationGroup {
     /// The frequency in the middle, in kHz.
     pub khz: u32,

@@ -1,12 +1,12 @@
 //! What was found, and by which rule.
 
 use crate::edit::Edit;
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::ops::Range;
 
 /// How much a finding matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Worth saying.

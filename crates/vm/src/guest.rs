@@ -1,10 +1,10 @@
 //! The system in a virtual machine, as far as its file tells.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The guest's system. What is right for its clock depends on it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Guest {
     /// Linux.

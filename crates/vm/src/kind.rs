@@ -1,10 +1,10 @@
 //! What kind of file it is.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The kinds of files that are understood.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// A libvirt domain, or a part of one.

@@ -1,13 +1,11 @@
 //! What happened to the clocks, as the history keeps it.
 
 use crate::judge::State;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The kind of an event.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// The watch began.
@@ -78,7 +76,8 @@ impl Kind {
 }
 
 /// Why it happened.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reason {
     /// Id of a cause, which `clocksmith explain` knows; `None` if it is not known.
     pub cause: Option<String>,
@@ -90,7 +89,8 @@ pub struct Reason {
 }
 
 /// One event.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Event {
     /// Seconds since 1970.
     pub time: f64,

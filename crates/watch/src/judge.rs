@@ -3,14 +3,14 @@
 
 use clocksmith_diagnose::{Cause, CauseId, Diagnosis, Severity, Verdict};
 use clocksmith_facts::ntp::NtpState;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Characters of the first line, at most: monitoring systems cut at 80 with the end of the line.
 pub const LINE: usize = 79;
 
 /// A state of the monitoring convention.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// Nothing to do.
@@ -79,7 +79,8 @@ impl State {
 }
 
 /// What counts as how bad.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Thresholds {
     /// Reads of the time are slow: system calls, and usually device accesses.
     pub slow: State,
@@ -112,7 +113,8 @@ impl Default for Thresholds {
 }
 
 /// One thing that was looked at.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Point {
     /// `clocksource`, `expected`, `trust`, `reads`, `demotion`, `cost` or `ntp`.
     pub id: &'static str,
@@ -141,7 +143,8 @@ impl Point {
 }
 
 /// The judgement.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Judgement {
     /// The worst of the points that were looked at.
     pub state: State,

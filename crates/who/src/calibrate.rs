@@ -2,12 +2,12 @@
 
 use crate::clock::{Api, ClockId};
 use clocksmith_measure::sampler::{Sampler, Subject};
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::time::Duration;
 
 /// The cost of one way to read, in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cost {
     /// Through the C library, which uses the vDSO where it can.
     pub library_ns: Option<f64>,

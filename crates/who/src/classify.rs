@@ -6,11 +6,11 @@
 //! instruction pointer says who made it: inside the vDSO it is a read that fell back.
 
 use crate::clock::Api;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// By which way the time is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Path {
     /// In the vDSO, in user space.

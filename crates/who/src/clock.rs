@@ -1,6 +1,5 @@
 //! The names of what is read: clock ids, and the functions through which they are read.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A clock id of `clock_gettime(2)`, as a program passed it.
@@ -85,7 +84,8 @@ impl ClockId {
 }
 
 /// The function, or the instruction, by which the time is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Api {
     /// `clock_gettime(2)`.

@@ -2,7 +2,6 @@
 //! is joined to the samples. Pure.
 
 use crate::clock::{Api, ClockId};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Calls of one function for one clock, counted one by one.
@@ -17,7 +16,8 @@ pub struct Count {
 }
 
 /// Reads whose thread had read so long before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interval {
     /// At least so many nanoseconds.
     pub from_ns: u64,
@@ -82,7 +82,8 @@ pub trait Counter {
 }
 
 /// A row of exact counts.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExactRow {
     /// The function.
     pub api: Api,
@@ -98,7 +99,8 @@ pub struct ExactRow {
 }
 
 /// What exact counts come from, and how close the reads are to each other.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExactSummary {
     /// How it was counted.
     pub method: String,
@@ -114,7 +116,8 @@ pub struct ExactSummary {
 
 /// Reads of a clock that has a coarse sibling, closer to the thread's previous read than a tick. Whether the
 /// program can do with the time of the last tick is not known: they are candidates, no more.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CoarseCandidates {
     /// The length of a tick, in nanoseconds.
     pub tick_ns: f64,
@@ -126,7 +129,8 @@ pub struct CoarseCandidates {
 
 /// System calls that read clocks, counted one by one: reads that went past the vDSO, or that the vDSO could
 /// not serve.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SystemCalls {
     /// How they were counted.
     pub method: String,
@@ -142,7 +146,8 @@ pub struct SystemCalls {
 }
 
 /// System calls of one thread.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadRow {
     /// Its process.
     pub pid: u32,

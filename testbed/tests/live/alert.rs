@@ -2,7 +2,8 @@
 //! the shipped unit in an installed Debian, scraped over the network by the Prometheus of this machine, with the
 //! shipped alert rules. Ignored by default, because it needs QEMU, Prometheus, an image that root builds once
 //! (`testbed disk build`), and the static program:
-//! `cargo build --release --target x86_64-unknown-linux-musl -p clocksmith-cli`, then
+//! `cargo build --profile dist --features full -p clocksmith-cli --target
+//! x86_64-unknown-linux-musl`, then
 //! `cargo test -p clocksmith-testbed --test live -- --ignored --nocapture alert::`.
 //! `CLOCKSMITH_STATIC` names another program. `./test.sh alert` does all of it.
 

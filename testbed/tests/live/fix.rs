@@ -1,7 +1,8 @@
 //! `clocksmith fix` in installed systems: a slow clocksource at boot, made fast without a reboot, still so
 //! after one, and taken back to the byte. Ignored by default, because it needs QEMU, an image that root
 //! builds once (`testbed disk build`), and the static program:
-//! `cargo build --release --target x86_64-unknown-linux-musl -p clocksmith-cli`, then
+//! `cargo build --profile dist --features full -p clocksmith-cli --target
+//! x86_64-unknown-linux-musl`, then
 //! `cargo test -p clocksmith-testbed --test live -- --ignored --nocapture --test-threads 1 fix::`.
 //! `CLOCKSMITH_STATIC` names another program. `./test.sh fix` does all of it.
 

@@ -20,7 +20,7 @@ pub(crate) fn program() -> PathBuf {
     }
     let target = std::env::var_os("CARGO_TARGET_DIR")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"), PathBuf::from);
-    target.join("x86_64-unknown-linux-musl/release/clocksmith")
+    target.join("x86_64-unknown-linux-musl/dist/clocksmith")
 }
 
 /// Runs a script in a guest on Linux 6.1 with tsc, hpet and acpi_pm, and returns what it said.

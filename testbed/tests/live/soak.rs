@@ -1,7 +1,8 @@
 //! `clocksmith watch` for half an hour in a guest whose processors are busy reading the time, while its clocksource is
 //! switched at random: each switch is told, once and in order, and memory does not grow. Prints what was seen.
 //! Ignored by default, because it needs QEMU, a kernel, a C compiler, the static program, and patience:
-//! `cargo build --release --target x86_64-unknown-linux-musl -p clocksmith-cli`, then
+//! `cargo build --profile dist --features full -p clocksmith-cli --target
+//! x86_64-unknown-linux-musl`, then
 //! `cargo test -p clocksmith-testbed --test live -- --ignored --nocapture soak::`.
 //! `CLOCKSMITH_SOAK_MINUTES` says how long (30), `CLOCKSMITH_SOAK_PACE` how many seconds lie between two switches (15),
 //! `CLOCKSMITH_STATIC` names another program. `./test.sh soak` does all of it.

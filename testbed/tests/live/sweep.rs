@@ -1,7 +1,8 @@
 //! `clocksmith bench --every-clocksource` in a guest with three clocksources: what it sees, and that the
 //! clocksource is put back, also when the program is killed in the middle. Ignored by default, because it
 //! needs QEMU, a kernel, and the static program:
-//! `cargo build --release --target x86_64-unknown-linux-musl -p clocksmith-cli`, then
+//! `cargo build --profile dist --features full -p clocksmith-cli --target
+//! x86_64-unknown-linux-musl`, then
 //! `cargo test -p clocksmith-testbed --test live -- --ignored --nocapture sweep::`.
 //! `CLOCKSMITH_STATIC` names another program.
 

@@ -2,7 +2,8 @@
 //! clocksource, the counter is wrong before or after, reads are no faster, a signal comes. Each time the
 //! clocksource is the former one afterwards, and the program says so. Ignored by default, because it needs
 //! QEMU, a kernel, and the static program:
-//! `cargo build --release --target x86_64-unknown-linux-musl -p clocksmith-cli`, then
+//! `cargo build --profile dist --features full -p clocksmith-cli --target
+//! x86_64-unknown-linux-musl`, then
 //! `cargo test -p clocksmith-testbed --test live -- --ignored --nocapture trial::`.
 //! `CLOCKSMITH_STATIC` names another program.
 

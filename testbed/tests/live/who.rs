@@ -2,7 +2,8 @@
 //! reads and that it falls back to a system call, counts these calls one by one, and `run` makes the reads
 //! cheap. Ignored by default,
 //! because it needs QEMU, a kernel, a C compiler and the static program:
-//! `cargo build --release --target x86_64-unknown-linux-musl -p clocksmith-cli`, then
+//! `cargo build --profile dist --features full -p clocksmith-cli --target
+//! x86_64-unknown-linux-musl`, then
 //! `cargo test -p clocksmith-testbed --test live -- --ignored --nocapture who::`.
 //! `CLOCKSMITH_STATIC` names another program.
 

@@ -2,7 +2,6 @@
 //! it still holds. Pure data.
 
 use crate::plan::Plan;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -10,7 +9,8 @@ use std::path::PathBuf;
 pub const VERSION: u32 = 1;
 
 /// How far a change is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
     /// Being made. Found by a later run: it was killed, and everything is put back.
@@ -25,7 +25,8 @@ pub enum Phase {
 }
 
 /// One change of a machine, with all that is needed to take it back.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Entry {
     /// [`VERSION`] of whoever wrote it.
     pub version: u32,
@@ -62,7 +63,8 @@ pub struct Entry {
 }
 
 /// A file or link that is touched.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Record {
     /// Where it really is: links on the way, and at its end where the step writes through them, are
     /// followed.
@@ -116,7 +118,8 @@ impl Entry {
 pub(super) const TEMPORARY: &str = ".clocksmith-";
 
 /// What a step makes of a path.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Planned {
     /// Nothing is there.
@@ -128,7 +131,8 @@ pub enum Planned {
 }
 
 /// What is done about a path when a change is taken back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Decision {
     /// It becomes what it was.
@@ -138,7 +142,8 @@ pub enum Decision {
 }
 
 /// A directory in which a program may make files that were not there.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Watch {
     /// The directory.
     pub directory: PathBuf,
@@ -153,7 +158,8 @@ pub struct Watch {
 }
 
 /// What is at a path.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "is")]
 pub enum State {
     /// Nothing.
@@ -179,7 +185,8 @@ pub enum State {
 }
 
 /// What a file has beside its content.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Meta {
     /// Permissions, with the set-user-ID bits: 0 to 0o7777.
     pub mode: u32,

@@ -20,7 +20,6 @@ use crate::words::Change;
 use clocksmith_diagnose::Diagnosis;
 use clocksmith_facts::Facts;
 use clocksmith_facts::verified::{Trust, VerifyResult};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What somebody asked for; nothing means: whatever helps.
@@ -122,7 +121,8 @@ pub struct Situation<'a> {
 }
 
 /// What comes of it, in one word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// Nothing is wrong that could be fixed here.
@@ -138,7 +138,8 @@ pub enum Outcome {
 }
 
 /// Something that is not done, and why.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Refused {
     /// What.
     pub what: String,

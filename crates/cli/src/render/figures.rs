@@ -1,6 +1,7 @@
 //! Figures in few characters.
 
 /// A share as per cent: 0.4 %, 38 %.
+#[cfg(feature = "who")]
 pub(crate) fn percent(share: f64) -> String {
     match share * 100.0 {
         value if value >= 9.95 => format!("{value:.0} %"),
@@ -9,6 +10,7 @@ pub(crate) fn percent(share: f64) -> String {
 }
 
 /// A count with three digits: 999, 1.23k, 45.6M.
+#[cfg(any(test, feature = "who"))]
 pub(crate) fn count(value: f64) -> String {
     let (value, unit) = match value {
         value if value < 999.5 => return format!("{value:.0}"),

@@ -12,12 +12,15 @@ pub(crate) mod migrate;
 pub(crate) mod predict;
 pub(crate) mod verify;
 pub(crate) mod vm;
+#[cfg(feature = "who")]
 pub(crate) mod who;
 pub(crate) mod why;
 
 use crate::args::Common;
 use anyhow::Result;
-pub(crate) use clocksmith_fleet::columns::{WIDTH, wrap};
+#[cfg(any(test, feature = "who"))]
+pub(crate) use clocksmith_fleet::columns::WIDTH;
+pub(crate) use clocksmith_fleet::columns::wrap;
 use serde::Serialize;
 use std::io::{IsTerminal, Write, stdout};
 

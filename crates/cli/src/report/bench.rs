@@ -10,11 +10,11 @@ use clocksmith_measure::bench::served::{Served, Shares};
 use clocksmith_measure::bench::shape::{self, Shape};
 use clocksmith_measure::bench::stats::{self, Estimate, Ratio};
 use clocksmith_measure::bench::{Bench, RowResult};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// `bench --json`.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct BenchReport {
     /// Always `clocksmith.bench.v1`.
     schema: &'static str,
@@ -41,7 +41,8 @@ pub(crate) struct BenchReport {
 }
 
 /// How it was measured.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Method {
     /// The CPU that it was bound to; null if it could not be bound.
     pub(crate) cpu: Option<u32>,
@@ -76,7 +77,8 @@ pub(crate) struct Method {
 }
 
 /// The three costs in nanoseconds; null where the batches took less time than timing them.
-#[derive(Serialize, JsonSchema, Debug, Clone, Copy)]
+#[derive(Serialize, Debug, Clone, Copy)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Costs {
     /// Back to back.
     pub(crate) throughput: Option<Estimate>,
@@ -94,7 +96,8 @@ impl Costs {
 }
 
 /// One way to read the time.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct RowReport {
     /// `CLOCK_MONOTONIC/libc` and so on.
     pub(crate) name: String,
@@ -160,7 +163,8 @@ fn row(result: &RowResult, counter: Option<Estimate>, vdso: Option<Estimate>) ->
 }
 
 /// One row with one number of threads.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct ScalingReport {
     /// The row.
     pub(crate) name: String,
@@ -189,7 +193,8 @@ fn scaling(bench: &Bench) -> Vec<ScalingReport> {
 }
 
 /// Another clocksource.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct SourceReport {
     /// Its name.
     pub(crate) name: String,
@@ -202,7 +207,8 @@ pub(crate) struct SourceReport {
 }
 
 /// A loop of old.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct LikeReport {
     /// Its short name.
     pub(crate) code: &'static str,
@@ -215,7 +221,8 @@ pub(crate) struct LikeReport {
 }
 
 /// One loop.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct LoopReport {
     /// The clocksource in use.
     pub(crate) clocksource: Option<String>,
@@ -265,7 +272,8 @@ impl LikeReport {
 }
 
 /// What other ways would save.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct GainReport {
     /// Reads in a second.
     pub(crate) reads_per_second: f64,
@@ -282,7 +290,8 @@ pub(crate) struct GainReport {
 }
 
 /// Another way.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct WayReport {
     /// Its name.
     pub(crate) name: String,
@@ -295,7 +304,8 @@ pub(crate) struct WayReport {
 }
 
 /// A remedy.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct RemedyGain {
     /// Its id.
     pub(crate) id: String,
@@ -308,7 +318,8 @@ pub(crate) struct RemedyGain {
 }
 
 /// Compared with a former run.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct BaselineReport {
     /// The file.
     pub(crate) file: String,

@@ -6,11 +6,11 @@ use clocksmith_diagnose::{Cause, Read, Verdict};
 use clocksmith_diagnose::Assessment;
 use clocksmith_watch::event::Event;
 use clocksmith_watch::{Judgement, State, Thresholds};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// `check --json`, or `check --format json`.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct CheckReport {
     /// Always `clocksmith.check.v1`.
     schema: &'static str,
@@ -85,7 +85,8 @@ impl CheckReport {
 }
 
 /// A line of `watch --json`.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct WatchLine {
     /// Always `clocksmith.watch.v1`.
     schema: &'static str,

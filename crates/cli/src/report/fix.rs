@@ -6,11 +6,11 @@ use clocksmith_change::propose::{Outcome, Proposal, Refused};
 use clocksmith_change::system::System;
 use clocksmith_change::words::Change;
 use clocksmith_change::{Action, Step};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// `fix --json`.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct FixReport {
     /// Always `clocksmith.fix.v1`.
     schema: &'static str,
@@ -57,7 +57,8 @@ pub(crate) struct FixReport {
 }
 
 /// What was asked for.
-#[derive(Serialize, JsonSchema, Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Serialize, Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Mode {
     /// A plan.
@@ -71,7 +72,8 @@ pub(crate) enum Mode {
 }
 
 /// What came of it.
-#[derive(Serialize, JsonSchema, Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Serialize, Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Came {
     /// Nothing is wrong that could be fixed here, or nothing is in force.
@@ -111,7 +113,8 @@ impl From<Outcome> for Came {
 }
 
 /// A step.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct StepReport {
     /// What is done.
     pub(crate) action: Action,
@@ -130,7 +133,8 @@ pub(crate) struct StepReport {
 }
 
 /// What a read cost before and after, in nanoseconds.
-#[derive(Serialize, JsonSchema, Debug, Clone, Copy)]
+#[derive(Serialize, Debug, Clone, Copy)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Gain {
     /// Before.
     pub(crate) before_ns: f64,
@@ -141,7 +145,8 @@ pub(crate) struct Gain {
 }
 
 /// A change in force.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct ChangeReport {
     /// Its number.
     pub(crate) id: u64,
@@ -160,7 +165,8 @@ pub(crate) struct ChangeReport {
 }
 
 /// What was taken back.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct TakenBack {
     /// Its number.
     pub(crate) id: u64,

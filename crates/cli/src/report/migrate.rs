@@ -5,11 +5,11 @@ use clocksmith_vm::migrate::fleet::Fleet;
 use clocksmith_vm::migrate::guest::{Frequency, Guest, Manager};
 use clocksmith_vm::migrate::host::Host;
 use clocksmith_vm::migrate::scale::{Ratio, khz_of_hz};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// `vm migrate --json`.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct MigrateReport {
     /// Always `clocksmith.vm-migrate.v1`.
     schema: &'static str,
@@ -28,7 +28,8 @@ pub(crate) struct MigrateReport {
 }
 
 /// The guest.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct GuestReport {
     /// Its name, where it has one.
     pub(crate) name: Option<String>,
@@ -45,7 +46,8 @@ pub(crate) struct GuestReport {
 }
 
 /// How many.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Counts {
     /// All.
     pub(crate) hosts: usize,
@@ -58,7 +60,8 @@ pub(crate) struct Counts {
 }
 
 /// What serves the whole fleet.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct FleetReport {
     /// The frequency to set, in Hz: whole kHz. Null when no host is known well enough.
     pub(crate) frequency_hz: Option<u64>,
@@ -83,7 +86,8 @@ pub(crate) struct FleetReport {
 }
 
 /// Hosts that share a frequency.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct GroupReport {
     /// The frequency in their middle, in Hz.
     pub(crate) frequency_hz: u64,

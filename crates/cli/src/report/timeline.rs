@@ -2,11 +2,11 @@
 
 use clocksmith_facts::Facts;
 use clocksmith_facts::log::Event;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What a line of the kernel's log tells of its clocksources.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Step {
     /// A clocksource was registered, which does not mean that it can be chosen.
@@ -26,7 +26,8 @@ pub(crate) enum Step {
 }
 
 /// One line of the kernel's log.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Moment {
     /// Seconds since boot; null where the line has no time stamp.
     pub(crate) at: Option<f64>,

@@ -1,14 +1,14 @@
 //! `vm lint --json` and `vm fix --json`.
 
 use clocksmith_vm::{Document, Finding, Guest, Kind, Report, Severity};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The longest piece of a file that is quoted, in characters.
 const QUOTED: usize = 100;
 
 /// `vm lint --json`.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct LintReport {
     /// Always `clocksmith.vm-lint.v1`.
     pub(crate) schema: &'static str,
@@ -17,7 +17,8 @@ pub(crate) struct LintReport {
 }
 
 /// One file.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct LintFile {
     /// As it was given; `-` is standard input.
     pub(crate) file: String,
@@ -34,7 +35,8 @@ pub(crate) struct LintFile {
 }
 
 /// One finding.
-#[derive(Serialize, JsonSchema, Debug, Clone)]
+#[derive(Serialize, Debug, Clone)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct FindingReport {
     /// The rule; `clocksmith explain ID` shows it.
     pub(crate) id: &'static str,
@@ -110,7 +112,8 @@ impl LintFile {
 }
 
 /// `vm fix --json`.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct FixReport {
     /// Always `clocksmith.vm-fix.v1`.
     pub(crate) schema: &'static str,
@@ -119,7 +122,8 @@ pub(crate) struct FixReport {
 }
 
 /// One file.
-#[derive(Serialize, JsonSchema, Debug, Default)]
+#[derive(Serialize, Debug, Default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct FixFile {
     /// As it was given; `-` is standard input.
     pub(crate) file: String,
@@ -148,7 +152,8 @@ pub(crate) struct FixFile {
 }
 
 /// A finding that is mended.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Mended {
     /// The rule.
     pub(crate) id: &'static str,

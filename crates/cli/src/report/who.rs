@@ -7,11 +7,11 @@ use clocksmith_who::account::Profile;
 use clocksmith_who::calibrate::Costs;
 use clocksmith_who::exact::{self, Counter, ExactRow, ExactSummary, SystemCalls};
 use clocksmith_who::recording::Recording;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// `who --json`.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct WhoReport {
     /// Always `clocksmith.who.v1`.
     schema: &'static str,
@@ -39,7 +39,8 @@ pub(crate) struct WhoReport {
 }
 
 /// How it was watched.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct WhoMethod {
     /// Seconds of wall time.
     pub(crate) seconds: f64,

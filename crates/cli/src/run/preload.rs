@@ -23,7 +23,7 @@ pub(crate) fn find(said: Option<&Path>) -> Result<PathBuf> {
         let shown: Vec<_> = places.iter().map(|path| path.display().to_string()).collect();
         bail!(
             "the library for --via preload is not there (looked for: {}); build it with \
-             `cargo build --release -p clocksmith-preload`, or say where it is with --preload-file",
+             `cargo build --profile dist -p clocksmith-preload`, or say where it is with --preload-file",
             shown.join(", ")
         )
     };

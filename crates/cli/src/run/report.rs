@@ -2,11 +2,11 @@
 
 use super::slow::Slow;
 use clocksmith_run::Totals;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// `clocksmith.run.v1`.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct RunReport {
     /// `clocksmith.run.v1`.
     pub(crate) schema: &'static str,
@@ -34,7 +34,8 @@ pub(crate) struct RunReport {
 }
 
 /// The slow clock.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct SlowReport {
     /// As it was given.
     pub(crate) name: String,
@@ -49,7 +50,8 @@ pub(crate) struct SlowReport {
 }
 
 /// A program that was left alone.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct UntouchedReport {
     /// Its file.
     pub(crate) program: String,

@@ -13,6 +13,7 @@ mod run;
 mod verify;
 pub(crate) mod vm;
 mod watch;
+#[cfg(feature = "who")]
 mod who;
 mod why;
 
@@ -36,7 +37,10 @@ pub(crate) fn run(args: Args) -> Result<Code> {
         Some(Verb::Vm(vm)) => vm::run(&args.common, &vm),
         Some(Verb::Run(run)) => run::run(&args.common, &run),
         Some(Verb::GuardClocksource(guard)) => Ok(bench::sweep::guard(&guard)),
+        #[cfg(feature = "who")]
         Some(Verb::Who(who)) => who::run(&args.common, &who),
+        #[cfg(not(feature = "who"))]
+        Some(Verb::Who(_)) => Err(crate::build::lacks("who")),
         Some(Verb::Completions(completions)) => completions::run(&args.common, &completions),
         Some(Verb::Man(man)) => man::run(&args.common, &man),
         Some(Verb::Explain(explain)) => explain::run(&args.common, &explain),

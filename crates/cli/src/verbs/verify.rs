@@ -10,7 +10,7 @@ use clocksmith_facts::cpu::CpuList;
 use clocksmith_facts::tree::LiveTree;
 use clocksmith_facts::{Facts, Origin, collect};
 use clocksmith_measure::interrupt;
-use clocksmith_measure::verify::{History, Options, Outcome, Real, Trust, run};
+use clocksmith_measure::verify::{History, Options, Outcome, Trust, run_here};
 use clocksmith_watch::edge::machine::verify_options;
 use std::time::Duration;
 
@@ -70,7 +70,7 @@ impl<'a> Watch<'a> {
     fn measure(&mut self) -> Result<Outcome> {
         let name = |facts: &Facts| facts.current_clocksource().value().map(|n| (*n).to_owned());
         for last in [false, true] {
-            let mut outcome = run(&Real, &self.options, &mut self.history);
+            let mut outcome = run_here(&self.options, &mut self.history);
             let duration = self.options.duration;
             let now = Watch::new(self.args)?;
             let (before, after) = (name(&self.facts), name(&now.facts));

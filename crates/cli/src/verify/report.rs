@@ -5,11 +5,11 @@ use clocksmith_facts::Facts;
 use clocksmith_facts::cpu::CpuList;
 use clocksmith_facts::log::{Event, KernelLog};
 use clocksmith_measure::verify::{Outcome, Sureness, Trust, Weight};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// `verify --json`; with `--soak` one line each round.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct VerifyReport {
     /// Always `clocksmith.verify.v1`.
     schema: &'static str,
@@ -31,7 +31,8 @@ pub(crate) struct VerifyReport {
 }
 
 /// The machine in short.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Machine {
     /// Kernel release.
     pub(crate) kernel: Option<String>,
@@ -44,7 +45,8 @@ pub(crate) struct Machine {
 }
 
 /// The kernel's own view.
-#[derive(Serialize, JsonSchema, Debug)]
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct KernelView {
     /// The clocksource in use.
     pub(crate) clocksource: Option<String>,

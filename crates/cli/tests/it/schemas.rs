@@ -162,6 +162,17 @@ fn explain_has_exit_codes() {
     assert_eq!(code("frobnicate"), Some(3));
 }
 
+#[cfg(not(feature = "who"))]
+#[test]
+fn who_of_a_build_without_it_says_how_to_get_it() {
+    let out = Command::new(env!("CARGO_BIN_EXE_clocksmith")).args(["who", "--", "true"]).output();
+    let out = out.unwrap();
+    assert_eq!(out.status.code(), Some(2));
+    let said = String::from_utf8(out.stderr).unwrap();
+    assert!(said.contains("cargo build --profile dist --features full"), "{said}");
+}
+
+#[cfg(feature = "who")]
 #[test]
 fn who_of_a_command() {
     // Not every machine, and no container, lets a test take samples.

@@ -1,5 +1,5 @@
 //! `who --exact`: what is counted is what a program says that it did.
-#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#![cfg(all(feature = "who", target_os = "linux", target_arch = "x86_64"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
 
 use serde_json::Value;

@@ -1,10 +1,10 @@
 //! One explanation, as it is kept and as it is given.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What an explanation is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// A clocksource by name.
@@ -43,7 +43,8 @@ impl Kind {
 }
 
 /// The explanation of one word or message.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Explanation {
     /// The word, or the message as the kernel prints it.
     pub title: String,

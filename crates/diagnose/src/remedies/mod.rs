@@ -21,11 +21,11 @@ use crate::causes::{Case, against_tsc, vdso_bypassed};
 use crate::{Cause, CauseId, Confidence, Severity, Verdict};
 use clocksmith_facts::hypervisor::Cloud;
 use offer::Offer;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Where a remedy acts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Layer {
     /// In the program that reads the time.
@@ -41,7 +41,8 @@ pub enum Layer {
 }
 
 /// Words that go onto the kernel command line, or off it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Parameters {
     /// Words that are added.
     pub add: Vec<String>,
@@ -50,7 +51,8 @@ pub struct Parameters {
 }
 
 /// Configuration that is written somewhere by a person.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Setting {
     /// Where it goes.
     pub r#where: String,
@@ -59,7 +61,8 @@ pub struct Setting {
 }
 
 /// Something that can be done, with its risk; or something that should not be done, with the reason.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Remedy {
     /// Stable id.
     pub id: String,

@@ -3,11 +3,11 @@
 use crate::causes::against_tsc;
 use crate::{Diagnosis, Verdict};
 use clocksmith_facts::{Facts, Origin};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A next step.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NextStep {
     /// What it answers or does.
     pub what: String,

@@ -122,6 +122,11 @@ impl BundleTree {
     /// # Errors
     /// See [`BundleError`].
     pub fn read(reader: impl Read, name: &str) -> Result<Self, BundleError> {
+        Self::read_dyn(Box::new(reader), name)
+    }
+
+    /// Not generic, so that it is compiled here and not in the crate that calls, which may be less optimised.
+    fn read_dyn(reader: Box<dyn Read + '_>, name: &str) -> Result<Self, BundleError> {
         let input = Limit::new(MAX_TOTAL + MAX_OVERHEAD);
         let reader = Limited { inner: reader, read: 0, limit: Rc::clone(&input) };
         let (compression, content) =

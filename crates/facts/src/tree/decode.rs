@@ -54,8 +54,13 @@ pub fn open_log<'a>(reader: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
 }
 
 /// The compression of a stream, and its decompressed content without any limit.
-pub(crate) fn decoded<'a>(
-    mut reader: impl Read + 'a,
+pub(crate) fn decoded<'a>(reader: impl Read + 'a) -> io::Result<(Compression, Box<dyn Read + 'a>)> {
+    decoded_dyn(Box::new(reader))
+}
+
+/// Not generic, so that the decoders are compiled here and not in the crate that calls, which may be less optimised.
+fn decoded_dyn<'a>(
+    mut reader: Box<dyn Read + 'a>,
 ) -> io::Result<(Compression, Box<dyn Read + 'a>)> {
     let mut start = [0u8; 6];
     let mut got = 0;

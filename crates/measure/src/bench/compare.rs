@@ -1,11 +1,11 @@
 //! Two runs compared. Pure.
 
 use super::stats::{Difference, Estimate, Ratio};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// One row of two runs.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// Name of the row.
     pub name: String,

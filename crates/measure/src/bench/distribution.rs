@@ -5,7 +5,6 @@ use super::shape::{Loops, fence};
 use super::vdso::Vdso;
 use crate::reads;
 use hdrhistogram::Histogram;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
@@ -17,7 +16,8 @@ const MOST: u64 = 600 * 10_000_000_000;
 const PER_DOUBLING: f64 = 6.0;
 
 /// The distribution of single calls, in nanoseconds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Distribution {
     /// Number of calls.
     pub calls: u64,
@@ -80,7 +80,8 @@ fn bucket(ns: f64) -> f64 {
 }
 
 /// How single calls are timed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Timer {
     /// By the processor's counter, with a fence on either side.

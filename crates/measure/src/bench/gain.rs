@@ -1,11 +1,11 @@
 //! What another way to the time would save. Pure.
 
 use super::stats::Estimate;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// CPU seconds that are saved in each second.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Saved {
     /// By the medians; negative where the other way is dearer.
     pub cpu: f64,

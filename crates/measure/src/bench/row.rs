@@ -1,6 +1,5 @@
 //! What is measured: a time or a counter, and the way to it.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A clock of `clock_gettime(2)`.
@@ -147,7 +146,8 @@ pub enum What {
 }
 
 /// The way to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Via {
     /// The function of the C library.

@@ -6,7 +6,6 @@
 //! [`PARTS`] consecutive parts, and the interval goes from the smallest to the largest of their
 //! medians.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Parts of a run. The smallest and the largest of eight independent figures enclose the median of
@@ -17,7 +16,8 @@ pub const PARTS: usize = 8;
 pub const CONFIDENCE: f64 = 0.99;
 
 /// A median and its interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimate {
     /// The median, in nanoseconds.
     pub ns: f64,
@@ -66,7 +66,8 @@ impl Estimate {
 }
 
 /// A ratio and its interval: as wide as the two it comes from allow.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ratio {
     /// The ratio of the medians.
     pub ratio: f64,
@@ -77,7 +78,8 @@ pub struct Ratio {
 }
 
 /// What a ratio says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Difference {
     /// The interval contains 1.

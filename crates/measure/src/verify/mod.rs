@@ -34,5 +34,5 @@ pub use outcome::{
     Detectable, Drift, Finding, FindingId, Frequency, Interval, Method, Outcome, PairOutcome,
     StepOutcome, Sureness, Trust, Unpinned, Weight,
 };
-pub use run::{History, Options, run};
+pub use run::{History, Options, run, run_here};
 pub use source::{ClockId, Real, Source};

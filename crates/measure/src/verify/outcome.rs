@@ -2,11 +2,11 @@
 //! seen.
 
 use super::source::ClockId;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Whether time can be trusted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Trust {
     /// Nothing speaks against it, and what was tested could have shown a fault.
@@ -18,7 +18,8 @@ pub enum Trust {
 }
 
 /// How sure a verdict is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Sureness {
     /// Only large faults would have been seen, or the finding may have another reason.
@@ -30,7 +31,8 @@ pub enum Sureness {
 }
 
 /// The id of a finding. Part of the public interface: ids are added, never reused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingId {
     /// The counters of two processors are apart.
@@ -84,7 +86,8 @@ impl FindingId {
 }
 
 /// What a finding is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Weight {
     /// Worth knowing; no fault.
@@ -96,7 +99,8 @@ pub enum Weight {
 }
 
 /// A finding with its evidence.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// Stable id.
     pub id: FindingId,
@@ -109,7 +113,8 @@ pub struct Finding {
 }
 
 /// The smallest faults that this run would have seen; null where it would have seen none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Detectable {
     /// Offset between the counters of any two processors that were tested, in nanoseconds.
     pub offset_ns: Option<f64>,
@@ -120,7 +125,8 @@ pub struct Detectable {
 }
 
 /// A closed interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interval {
     /// Lower end.
     pub low: f64,
@@ -143,7 +149,8 @@ impl Interval {
 }
 
 /// Two processors.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PairOutcome {
     /// The processors.
     pub cpus: (u32, u32),
@@ -166,7 +173,8 @@ pub struct PairOutcome {
 }
 
 /// A claim about the counter's frequency, or a measurement.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Frequency {
     /// Who says so.
     pub source: String,
@@ -183,7 +191,8 @@ pub struct Frequency {
 }
 
 /// The counter against the kernel's clock over the run.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Drift {
     /// Points in time at which both were read.
     pub points: usize,
@@ -208,7 +217,8 @@ pub struct Drift {
 }
 
 /// A clock, or the counter, in threads on all processors.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepOutcome {
     /// The clock; null is the counter.
     pub clock: Option<ClockId>,
@@ -229,7 +239,8 @@ pub struct StepOutcome {
 }
 
 /// How it was measured.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Method {
     /// The instruction that reads the counter; null where it was not read.
     pub counter: Option<String>,
@@ -256,7 +267,8 @@ pub struct Method {
 }
 
 /// A processor that no thread could be tied to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unpinned {
     /// Its number.
     pub cpu: u32,
@@ -265,7 +277,8 @@ pub struct Unpinned {
 }
 
 /// The whole answer.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Outcome {
     /// The worse of the two below; the clocks' alone on a machine without a counter.
     pub verdict: Trust,

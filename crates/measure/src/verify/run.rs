@@ -7,7 +7,7 @@ use super::locked::{Last, Seen};
 use super::outcome::{Frequency, Outcome};
 use super::samples::{Agreement, Pair, Point, Samples, Steps};
 use super::series;
-use super::source::{ClockId, Source};
+use super::source::{ClockId, Real, Source};
 use super::tour;
 use std::time::Duration;
 
@@ -72,6 +72,13 @@ pub fn run<S: Source>(source: &S, options: &Options, history: &mut History) -> O
     samples.threads = threads;
     samples.seconds = now(source).saturating_sub(begun) as f64 / 1e9;
     analyse::outcome(&samples)
+}
+
+/// Measures this machine, and judges. What is generic is compiled in the crate that calls it, and with that crate's
+/// optimisation; this is compiled here, as everything that measures.
+#[must_use]
+pub fn run_here(options: &Options, history: &mut History) -> Outcome {
+    run(&Real, options, history)
 }
 
 fn sample<S: Source>(source: &S, options: &Options) -> Samples {

@@ -5,11 +5,11 @@
 
 use super::counter;
 use crate::{pin, reads};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A clock of `clock_gettime(2)`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum ClockId {
     /// Time since boot, slewed by NTP.
     #[serde(rename = "CLOCK_MONOTONIC")]

@@ -3,7 +3,6 @@
 use super::guest::{Frequency, Guest, Manager};
 use super::host::{Host, Missing, Tsc};
 use super::scale::{self, Rate, Ratio, TOLERANCE_PPM};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Seconds of a day.
@@ -13,7 +12,8 @@ pub const DAY_S: u32 = 86_400;
 pub const YEAR_S: u32 = 31_557_600;
 
 /// The answer in a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// It goes, and its TSC runs at the frequency that was set.
@@ -48,7 +48,8 @@ impl Verdict {
 }
 
 /// What the guest's clock does on a host, if its kernel believes in the frequency that was set.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Clock {
     /// The frequency that was set, in kHz.
     pub guest_khz: u32,
@@ -67,7 +68,8 @@ pub struct Clock {
 }
 
 /// The answer for one host.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Answer {
     /// The host.
     pub host: String,

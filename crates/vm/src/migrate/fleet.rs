@@ -7,7 +7,6 @@
 
 use super::host::Host;
 use super::scale::{TOLERANCE_PPM, tolerated, unscaled_khz};
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::cmp::{Ordering, Reverse};
 
@@ -15,7 +14,8 @@ use std::cmp::{Ordering, Reverse};
 const TIES: usize = 8;
 
 /// The best frequency.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Best {
     /// In kHz.
     pub khz: u32,
@@ -33,7 +33,8 @@ pub struct Best {
 }
 
 /// Hosts among which guests with one frequency can move.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Group {
     /// The frequency in the middle, in kHz.
     pub khz: u32,
@@ -44,7 +45,8 @@ pub struct Group {
 }
 
 /// What is best for a fleet.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fleet {
     /// The best frequency; null when no host is known well enough.
     pub best: Option<Best>,

@@ -8,12 +8,12 @@ use crate::qemu::property::Properties;
 use crate::qemu::script::Script;
 use crate::text::Text;
 use clocksmith_facts::Facts;
-use schemars::JsonSchema;
 use serde::Serialize;
 use thiserror::Error;
 
 /// Who starts and moves the guest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Manager {
     /// libvirt.
@@ -25,7 +25,8 @@ pub enum Manager {
 }
 
 /// A TSC frequency that the configuration sets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Frequency {
     /// In Hz.
@@ -37,7 +38,8 @@ pub enum Frequency {
 }
 
 /// A guest.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Guest {
     /// Its name, where it has one.
     pub name: Option<String>,

@@ -10,7 +10,6 @@
 //! measured. What is called exact here is exact against that figure.
 
 use super::rational::Rational;
-use schemars::JsonSchema;
 use serde::Serialize;
 use thiserror::Error;
 
@@ -24,7 +23,8 @@ pub const TOLERANCE_PPM: u32 = 250;
 const MAX_KHZ: u64 = 0x7fff_ffff;
 
 /// The processor's way to scale a guest's TSC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Hardware {
     /// Intel: a 64-bit multiplier with 48 fractional bits (SDM volume 3, 25.6.5; KVM since 4.4,

@@ -42,7 +42,11 @@ impl Gate {
         #[cfg(not(feature = "tls"))]
         if config.tls_server_config.is_some() {
             let _ = dir;
-            return Err(ConfigError::Tls("this program was built without TLS".to_owned()));
+            return Err(ConfigError::Tls(
+                "this program was built without TLS: `cargo build --profile dist --features full` \
+                 makes target/dist/clocksmith, which has it, as the packages do"
+                    .to_owned(),
+            ));
         }
         Ok(Self {
             #[cfg(feature = "tls")]

@@ -1,11 +1,11 @@
 //! A value with what chance allows around it. Pure.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A value, and an interval that holds the true one with 95 % confidence as far as chance in sampling
 /// goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimate {
     /// The value.
     pub value: f64,

@@ -6,12 +6,12 @@ use super::waits::{self, Confidence};
 use crate::calibrate::Costs;
 use crate::classify::Path;
 use crate::recording::Recording;
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// What looks wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FlagKind {
     /// The wall clock in a function that waits or measures: it may be set at any time.
@@ -25,7 +25,8 @@ pub enum FlagKind {
 }
 
 /// One such place.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Flag {
     /// What.
     pub kind: FlagKind,

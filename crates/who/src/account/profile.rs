@@ -9,12 +9,12 @@ use crate::classify::Path;
 use crate::clock::{Api, ClockId};
 use crate::recording::Recording;
 use crate::watched::Runtime;
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Sums over everything.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Totals {
     /// CPU seconds of what was watched.
     pub cpu_seconds: f64,
@@ -33,7 +33,8 @@ pub struct Totals {
 }
 
 /// Reads of one clock, by one function, by one way.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Row {
     /// The function.
     pub api: Api,
@@ -66,7 +67,8 @@ pub struct Row {
 }
 
 /// Reads from one function.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FunctionRow {
     /// The function.
     pub function: String,
@@ -95,7 +97,8 @@ pub struct FunctionRow {
 }
 
 /// One stack.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StackRow {
     /// The process.
     pub pid: u32,
@@ -110,7 +113,8 @@ pub struct StackRow {
 }
 
 /// A process.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessRow {
     /// Its id.
     pub pid: u32,
@@ -133,7 +137,8 @@ pub struct ProcessRow {
 }
 
 /// Where in the kernel reads are.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KernelRow {
     /// The function.
     pub function: String,
@@ -142,7 +147,8 @@ pub struct KernelRow {
 }
 
 /// The whole account.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Profile {
     /// Sums.
     pub totals: Totals,

@@ -1,11 +1,11 @@
 //! What would help, by name. Pure.
 
 use crate::classify::Path;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A remedy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum RemedyId {
     /// Another clocksource for the whole machine.
@@ -23,7 +23,8 @@ pub enum RemedyId {
 }
 
 /// A remedy with what it would save here.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Remedy {
     /// Its name.
     pub id: RemedyId,

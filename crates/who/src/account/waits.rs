@@ -10,12 +10,12 @@
 
 use crate::clock::{Api, ClockId};
 use crate::symbols::Frame;
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::Arc;
 
 /// How sure a conclusion is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
     /// Seen: nothing else does it.

@@ -8,14 +8,14 @@ use crate::watched::Process;
 use blazesym::symbolize::source::{Elf, Source};
 use blazesym::symbolize::{Input, Symbolized, Symbolizer};
 use kallsyms::KernelSymbols;
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
 /// What a frame is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FrameKind {
     /// A function of a file.

@@ -1,11 +1,11 @@
 //! What runs a program: by what is mapped. Pure.
 
 use super::maps::Mapping;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A kind of program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Runtime {
     /// Compiled code: C, C++, Rust.

@@ -1,6 +1,6 @@
 //! `who` finds the program that waits by the wall clock, and says nothing of those that only write the time of day
 //! into a log.
-#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#![cfg(all(feature = "who", target_os = "linux", target_arch = "x86_64"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
 
 use serde_json::Value;

@@ -9,7 +9,6 @@ pub mod facts;
 pub mod node;
 
 use super::scale::Hardware;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -21,7 +20,8 @@ pub const MIN_HZ: u64 = 200_000_000;
 pub const MAX_HZ: u64 = 20_000_000_000;
 
 /// A frequency, and how well it is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tsc {
     /// In kHz, as KVM knows it.
     pub khz: u32,
@@ -30,7 +30,8 @@ pub struct Tsc {
 }
 
 /// A host.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Host {
     /// Its name, else that of its file.
     pub name: String,
@@ -47,7 +48,8 @@ pub struct Host {
 }
 
 /// Something that is not known.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Missing {
     /// What.
     pub fact: &'static str,
