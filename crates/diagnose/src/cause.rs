@@ -32,13 +32,8 @@ pub enum Confidence {
 }
 
 /// What a cause rests on.
-<<<<<<< HEAD
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-=======
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
->>>>>>> origin/main
 pub struct Evidence {
     /// Where it was read.
     pub source: String,
