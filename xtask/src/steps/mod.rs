@@ -31,6 +31,7 @@ pub(crate) static STEPS: &[&Step] = &[
     &deny::LICENCES,
     &deny::ADVISORIES,
     &scripts::ACTIONS,
+    &clock::TARGETS,
     &scripts::VM,
     &guests::BOOTS,
     &guests::SCENARIOS,
