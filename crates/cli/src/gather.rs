@@ -4,7 +4,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clocksmith_facts::log::{KernelLog, LogError};
 use clocksmith_facts::tree::bundle::Manifest;
 use clocksmith_facts::tree::{BundleError, BundleTree, DirTree, LiveTree};
-use clocksmith_facts::{Facts, Origin, Why, collect, log};
+use clocksmith_facts::{Facts, Origin, Why, collect};
 use std::fs::File;
 use std::io::{Read, stdin};
 use std::path::Path;
@@ -29,14 +29,13 @@ pub(crate) fn facts(from: From<'_>) -> Result<Facts> {
     if let Some(path) = from.log {
         return from_log(path);
     }
-    let mut facts = if let Some(dir) = from.root {
+    let facts = if let Some(dir) = from.root {
         from_root(dir)?
     } else if let Some(path) = from.bundle {
         from_bundle(path)?
     } else {
         collect::collect(&LiveTree::new(), Origin::Live)
     };
-    log::complete(&mut facts);
     Ok(facts)
 }
 
@@ -79,9 +78,7 @@ fn from_root(dir: &Path) -> Result<Facts> {
 
 /// The facts of a bundle, and what it says of itself.
 pub(crate) fn bundle(path: &Path) -> Result<(Facts, Option<Manifest>)> {
-    let (mut facts, manifest) = read_bundle(path)?;
-    log::complete(&mut facts);
-    Ok((facts, manifest))
+    read_bundle(path)
 }
 
 fn from_bundle(path: &Path) -> Result<Facts> {

@@ -1,9 +1,12 @@
-//! Which clocksource is in use: read, or concluded from the log.
+//! Which clocksource is in use: read, or concluded from the log; and whether the log says the last word.
 
 use crate::Confidence;
 use clocksmith_facts::log::event::UnstableReason;
 use clocksmith_facts::log::{Entry, Event, KernelLog};
 use clocksmith_facts::{Arch, Facts};
+use clocksmith_kernel::expectation::TscState;
+use clocksmith_kernel::feature::Feature;
+use clocksmith_kernel::{Machine, open, predict};
 
 /// The clocksource in use, how sure that is, and where it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,27 +17,55 @@ pub struct Current {
     pub confidence: Confidence,
     /// Where it was read, or how it was concluded.
     pub source: String,
+    /// What was in use when the log ends, if that is not the last word.
+    pub passing: Option<Passing>,
+    /// The log does not show that it stayed in use: it ends soon, or shows too little.
+    pub may_have_changed: bool,
 }
+
+/// A clocksource that was in use for a while.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Passing {
+    /// Its name.
+    pub name: String,
+    /// When the kernel chose it, in words: `at 0.36 s`, or empty.
+    pub when: String,
+    /// Why that is not the answer, as the end of a sentence.
+    pub but: String,
+}
+
+/// Seconds after the boot by which a kernel has refined the TSC and chosen it: the refinement begins one second
+/// after the calibration and is repeated where it was disturbed (`tsc_refine_calibration_work()` in
+/// `arch/x86/kernel/tsc.c`, 2.6.38 and later).
+const SETTLED_BY: f64 = 10.0;
+/// A switch this long after the boot is no longer a part of it.
+const LATE_SWITCH: f64 = 10.0;
 
 /// The clocksource in use.
 #[must_use]
-pub fn current(facts: &Facts) -> Current {
+pub fn current(facts: &Facts, machine: &Machine) -> Current {
     if let clocksmith_facts::Fact::Known { value, source } = facts.current_clocksource() {
         return Current {
             name: Some(value.to_owned()),
             confidence: Confidence::High,
             source: source.0,
+            passing: None,
+            may_have_changed: false,
         };
     }
     let Some(log) = facts.kernel_log() else { return unknown("neither sysfs nor a kernel log") };
-    from_log(facts, log)
+    from_log(facts, machine, log)
 }
 
 fn unknown(why: &str) -> Current {
-    Current { name: None, confidence: Confidence::Low, source: why.to_owned() }
+    Current { name: None, confidence: Confidence::Low, source: why.to_owned(), passing: None, may_have_changed: false }
 }
 
-fn from_log(facts: &Facts, log: &KernelLog) -> Current {
+fn known(name: String, confidence: Confidence, source: String) -> Current {
+    Current { name: Some(name), confidence, source, passing: None, may_have_changed: false }
+}
+
+fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
     let switched = log.last(|event| match event {
         Event::Switched(name) => Some(name.clone()),
         _ => None,
@@ -44,39 +75,185 @@ fn from_log(facts: &Facts, log: &KernelLog) -> Current {
         let tsc = name.starts_with("tsc");
         let overtaken = demoted.as_ref().is_some_and(|(d, _)| d.line > entry.line);
         if !(tsc && overtaken) {
-            let early = name == "tsc-early" || ends_early(log, entry, name);
-            let confidence = if early { Confidence::Medium } else { Confidence::High };
-            return Current { name: Some(name.clone()), confidence, source: log.source(entry).0 };
+            let source = log.source(entry).0;
+            return match standing(facts, machine, log, entry, name) {
+                Standing::Settled(confidence) => known(name.clone(), confidence, source),
+                Standing::Passing(but) => Current {
+                    name: None,
+                    confidence: Confidence::Low,
+                    source,
+                    passing: Some(Passing {
+                        name: name.clone(),
+                        when: entry.at.map_or_else(String::new, |at| format!("at {at:.2} s")),
+                        but,
+                    }),
+                    may_have_changed: true,
+                },
+                Standing::Held => Current {
+                    may_have_changed: true,
+                    ..known(name.clone(), Confidence::Medium, source)
+                },
+            };
         }
     }
     if let Some((entry, Some(watchdog))) = demoted {
         // The watchdog is the highest-rated source that is not itself watched, so it is next in
         // line when the TSC goes (`clocksource_select_watchdog()`, all versions).
         if !watchdog.contains("jiffies") {
-            return Current {
-                name: Some(watchdog),
-                confidence: Confidence::Medium,
-                source: format!(
-                    "{}: the reference that demoted the TSC is next in rank",
-                    log.source(entry)
-                ),
-            };
+            let source =
+                format!("{}: the reference that demoted the TSC is next in rank", log.source(entry));
+            return known(watchdog, Confidence::Medium, source);
         }
     }
     if let Some((entry, name)) = log.last(|event| match event {
         Event::WatchdogCurrent(name) => name.clone().filter(|n| !n.starts_with("tsc")),
         _ => None,
     }) {
-        return Current {
-            name: Some(name),
-            confidence: Confidence::Medium,
-            source: log.source(entry).0,
-        };
+        return known(name, Confidence::Medium, log.source(entry).0);
     }
     if let Some(current) = never_left_jiffies(facts, log) {
         return current;
     }
     only_counter(facts, log).unwrap_or_else(|| unknown("the log does not say"))
+}
+
+/// Whether the last switch in a log is the kernel's last word.
+enum Standing {
+    Settled(Confidence),
+    /// Nothing outranks it, and the log does not show long enough that it kept its place.
+    Held,
+    /// It is not, for this reason.
+    Passing(String),
+}
+
+fn standing(
+    facts: &Facts,
+    machine: &Machine,
+    log: &KernelLog,
+    entry: &Entry,
+    name: &str,
+) -> Standing {
+    let high = Standing::Settled(Confidence::High);
+    let end = log.extent.last_at.or(log.last_at);
+    let shows = log.extent.would_show_switch_after(name);
+    let reaches_late = match (entry.at, end) {
+        (Some(at), Some(end)) => end >= SETTLED_BY && end - at >= SETTLED_BY / 2.0,
+        _ => log.extent.reaches_user_space,
+    };
+    if name == "tsc" {
+        // Nothing is rated above it; the watchdog may still demote it.
+        return if reaches_late && shows || !may_be_watched(machine) { high } else { Standing::Held };
+    }
+    // Other architectures do not choose twice.
+    let elsewhere = !machine.arch.is_assumed() && !machine.arch.value.is_x86();
+    if elsewhere || !is_x86_name(name) {
+        return high;
+    }
+    let asked = facts.cmdline.value().and_then(|line| line.clocksource_override());
+    if asked.as_deref() == Some(name) {
+        return high;
+    }
+    // The TSC had served before, so that this is a later change.
+    let after_tsc =
+        log.all(|e| matches!(e, Event::Switched(tsc) if tsc == "tsc")).any(|e| e.line < entry.line);
+    let by_hand = log.any(|e| matches!(e, Event::WroteCurrent(wanted) if wanted == name));
+    if after_tsc || by_hand {
+        return high;
+    }
+    if name != "tsc-early" && (tsc_is_lost(log, entry) || outranks_tsc(machine, name)) {
+        return high;
+    }
+    if let Some(later) = tsc_follows(log, entry) {
+        if is_paravirtual(name) && name != "tsc-early" {
+            // The kernel chooses when a clocksource registers, so that it would have said so here: the TSC is not
+            // rated higher (`clocksource_enqueue()`, `clocksource_select()` in `__clocksource_register_scale()`).
+            return Standing::Settled(if shows { Confidence::High } else { Confidence::Medium });
+        }
+        return Standing::Passing(format!(
+            "{} says that tsc was registered later, so that tsc is probably in use",
+            log.source(later)
+        ));
+    }
+    if name != "tsc-early" && entry.at.is_some_and(|at| at > LATE_SWITCH) {
+        return high;
+    }
+    if reaches_late && shows {
+        return if name == "tsc-early" { Standing::Held } else { high };
+    }
+    // A TSC with a higher rating is the exception beside these, and nothing but the TSC follows tsc-early.
+    if is_paravirtual(name) || name == "tsc-early" {
+        return Standing::Held;
+    }
+    Standing::Passing(match (entry.at, end, shows) {
+        (_, _, false) => {
+            "these lines would not show a later switch: they are too few, or were selected".to_owned()
+        }
+        (Some(_), Some(end), true) => {
+            format!("this log ends at {end:.2} s, before the kernel's last decision")
+        }
+        _ => "this log does not show whether the kernel decided again".to_owned(),
+    })
+}
+
+/// Whether the watchdog watches the TSC in one of the machines that the evidence allows.
+fn may_be_watched(machine: &Machine) -> bool {
+    let unwatched = |m: &Machine| matches!(predict(m).tsc, TscState::Usable { watched: false });
+    open::ask(machine, unwatched).same != Some(true)
+}
+
+/// Whether a name can only be that of a clocksource of x86.
+fn is_x86_name(name: &str) -> bool {
+    name.contains("jiffies") || crate::names::find(name).is_some_and(|known| known.x86)
+}
+
+/// The TSC was given up in this boot, before or with this switch.
+fn tsc_is_lost(log: &KernelLog, entry: &Entry) -> bool {
+    let given_up = |event: &Event| match event {
+        Event::TscUnstable(_) | Event::Warp { .. } | Event::WarpRandom => true,
+        Event::WatchdogMarked { name, .. }
+        | Event::WatchdogOld { name, .. }
+        | Event::WatchdogVerdict { name, .. } => name.starts_with("tsc"),
+        Event::ReadbackDelay { marks: true, .. } => true,
+        _ => false,
+    };
+    log.all(given_up).any(|line| line.line <= entry.line + 12)
+}
+
+/// In every machine that the evidence allows, this paravirtual clock outranks the TSC, or the TSC is not usable.
+fn outranks_tsc(machine: &Machine, name: &str) -> bool {
+    let kernel = &machine.kernel.value;
+    let known = !machine.kernel.is_assumed();
+    let by_version = known
+        && match name {
+            "kvm-clock" => !Feature::KvmClockYields.of(kernel),
+            "xen" => !Feature::XenSafeTsc.of(kernel) && machine.knows_domain(),
+            "hyperv_clocksource_tsc_page" | "hyperv_clocksource_msr" | "hyperv_clocksource" => {
+                !Feature::HypervInvariant.of(kernel)
+            }
+            _ => false,
+        };
+    by_version
+        || open::ask(machine, |m| {
+            matches!(predict(m).tsc, TscState::NotPresent | TscState::NotRegistered)
+                || matches!(predict(m).tsc, TscState::Unstable { .. })
+        })
+        .same
+            == Some(true)
+}
+
+/// Whether a clocksource is one that a hypervisor offers.
+fn is_paravirtual(name: &str) -> bool {
+    matches!(name, "kvm-clock" | "xen") || name.starts_with("hyperv_clocksource")
+}
+
+/// The line behind the switch that says that the TSC registers.
+fn tsc_follows<'a>(log: &'a KernelLog, entry: &Entry) -> Option<&'a Entry> {
+    let registers = |event: &Event| match event {
+        Event::Registered { name, .. } => name == "tsc",
+        Event::Refined { .. } => true,
+        _ => false,
+    };
+    log.all(registers).find(|line| line.line > entry.line)
 }
 
 /// The last line that takes the TSC away, with the reference that did it, if one is named.
@@ -98,26 +275,15 @@ fn last_demotion(log: &KernelLog) -> Option<(&Entry, Option<String>)> {
     Some((entry, watchdog.filter(|_| by_watchdog)))
 }
 
-/// A switch to hpet or acpi_pm in the first seconds of an old kernel's log: the TSC follows a second
-/// later, behind the end of the excerpt.
-fn ends_early(log: &KernelLog, entry: &Entry, name: &str) -> bool {
-    let slow = crate::names::is_slow_by_nature(name);
-    let in_first_seconds = entry.at.is_some_and(|at| at < 3.0);
-    let log_ends = log.last_at.is_some_and(|at| at < 4.0);
-    let demoted = log.any(|e| matches!(e, Event::TscUnstable(_)));
-    slow && in_first_seconds && log_ends && !demoted
-}
-
 /// `clocksource=jiffies` on the command line prints no switch: jiffies is what a boot begins with.
 fn never_left_jiffies(facts: &Facts, log: &KernelLog) -> Option<Current> {
     let wanted = facts.cmdline.value()?.clocksource_override()?;
-    let settled = log.from_boot && log.any(|e| matches!(e, Event::Registered { .. }));
+    let settled = log.from_boot
+        && log.extent.would_show_switch_after("jiffies")
+        && log.any(|e| matches!(e, Event::Registered { .. }));
     (wanted == "jiffies" && settled && !log.any(|e| matches!(e, Event::Switched(_)))).then(|| {
-        Current {
-            name: Some(wanted),
-            confidence: Confidence::Medium,
-            source: format!("{}: the command line asks for it, and nothing replaced it", log.name),
-        }
+        let source = format!("{}: the command line asks for it, and nothing replaced it", log.name);
+        known(wanted, Confidence::Medium, source)
     })
 }
 
@@ -136,9 +302,6 @@ fn only_counter(facts: &Facts, log: &KernelLog) -> Option<Current> {
         Event::ArchTimer { .. } => (name == "arch_sys_counter").then_some(()),
         _ => None,
     })?;
-    Some(Current {
-        name: Some(name.to_owned()),
-        confidence: Confidence::Medium,
-        source: format!("{}: the only counter of this architecture", log.source(entry)),
-    })
+    let source = format!("{}: the only counter of this architecture", log.source(entry));
+    Some(known(name.to_owned(), Confidence::Medium, source))
 }

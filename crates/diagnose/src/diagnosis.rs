@@ -2,9 +2,11 @@
 
 use crate::causes::{self, Case};
 use crate::current::{self, Current};
+use crate::reconcile::Contradiction;
 use crate::remedies::{self, Remedy};
 use crate::{Cause, Confidence, Severity, headline, names};
 use clocksmith_facts::{Fact, Facts, Missing};
+use clocksmith_kernel::open::{self, Answer, OpenInput};
 use clocksmith_kernel::{Expectation, Machine};
 use serde::Serialize;
 
@@ -85,6 +87,20 @@ pub struct Diagnosis {
     pub missing: Vec<MissingFact>,
     /// Where the machine and the model differ.
     pub differences: Vec<String>,
+    /// What would settle an unknown verdict.
+    pub settles: Vec<Settle>,
+    /// Evidence that stronger evidence contradicts.
+    pub contradictions: Vec<Contradiction>,
+}
+
+/// A fact that would settle an unknown verdict.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Settle {
+    /// The fact.
+    pub fact: String,
+    /// The command that shows it, on the machine in question.
+    pub how: String,
 }
 
 /// Diagnoses a machine.
@@ -95,8 +111,26 @@ pub fn diagnose(
     expectation: &Expectation,
     reads: Vec<Read>,
 ) -> Diagnosis {
-    let current = current::current(facts);
-    let nature = current.name.as_deref().and_then(|name| vdso_by_nature(machine, name));
+    judge(facts, machine, expectation, reads, Vec::new())
+}
+
+/// The same, with the contradictions that were settled before.
+pub(crate) fn judge(
+    facts: &Facts,
+    machine: &Machine,
+    expectation: &Expectation,
+    reads: Vec<Read>,
+    contradictions: Vec<Contradiction>,
+) -> Diagnosis {
+    let current = current::current(facts, machine);
+    let served = current.name.as_deref().map(|name| served_by_vdso(machine, name));
+    let mut nature = served.as_ref().and_then(|answer| answer.same.flatten());
+    let mut open = served.map(|answer| answer.depends_on).unwrap_or_default();
+    // A log that ends soon does not show that the clocksource stayed in use.
+    if nature.is_some() && current.may_have_changed {
+        nature = None;
+        open.push(OpenInput::LogEnd);
+    }
     let read = reads.iter().find(|r| r.clock == "CLOCK_MONOTONIC");
     let measured = read.map(|r| r.path);
     let slow = match measured {
@@ -115,13 +149,16 @@ pub fn diagnose(
         expectation,
         current: &current,
         slow,
-        vdso_bypassed: measured == Some(Path::Syscall) && nature == Some(true),
+        vdso_bypassed: measured == Some(Path::Syscall) && nature != Some(false),
+        open: &open,
+        contradictions: &contradictions,
     };
     let causes = causes::find(&case);
     let (verdict, confidence) =
         verdict(&case, &causes, matches!(measured, Some(Path::Vdso | Path::Syscall)));
     let remedies = remedies::choose(&case, &causes, verdict);
     let headline = headline::headline(&case, &causes, verdict, &reads);
+    let settles = settles(&case, verdict);
     let differences = differences(facts, &current, expectation);
     Diagnosis {
         verdict,
@@ -134,7 +171,29 @@ pub fn diagnose(
         causes,
         remedies,
         differences,
+        settles,
+        contradictions,
     }
+}
+
+/// What would turn an unknown answer into a known one.
+fn settles(case: &Case<'_>, verdict: Verdict) -> Vec<Settle> {
+    if verdict != Verdict::Unknown {
+        return Vec::new();
+    }
+    if case.current_name().is_none() {
+        return vec![Settle {
+            fact: "clocksource in use".to_owned(),
+            how: "cat /sys/devices/system/clocksource/clocksource0/current_clocksource".to_owned(),
+        }];
+    }
+    case.open
+        .iter()
+        .map(|input| Settle {
+            fact: input.name().to_owned(),
+            how: input.settled_by().to_owned(),
+        })
+        .collect()
 }
 
 /// Whether a measurement that shows no way contradicts a fast one: it gave no figure, or one near that
@@ -146,15 +205,26 @@ fn contradicts(read: &Read) -> bool {
     }
 }
 
-/// Whether the vDSO serves a clocksource on this kernel, by the model.
+/// Whether the vDSO serves a clocksource, in every machine that the evidence allows.
+fn served_by_vdso(machine: &Machine, name: &str) -> Answer<Option<bool>> {
+    const INPUTS: [OpenInput; 4] = [
+        OpenInput::KernelVersion,
+        OpenInput::Architecture,
+        OpenInput::StableBit,
+        OpenInput::CounterTrapped,
+    ];
+    open::ask_over(machine, &INPUTS, |machine| vdso_by_nature(machine, name))
+}
+
+/// Whether the vDSO serves a clocksource on one kernel, by the model.
 fn vdso_by_nature(machine: &Machine, name: &str) -> Option<bool> {
-    if names::is_slow_by_nature(name) && name != "hpet" {
+    if names::is_slow_by_nature(name) {
         return Some(false);
     }
     // A 32-bit kernel without a vDSO clock pays a system call on every clocksource: that is no fault
     // of a clocksource which is cheap to read.
-    if name.starts_with("tsc") && machine.arch.value == clocksmith_facts::Arch::X86 {
-        return Some(true);
+    if name.starts_with("tsc") {
+        return Some(machine.cmdline.value.last("vdso") != Some("0"));
     }
     clocksmith_kernel::vdso::serves(machine, name)
 }

@@ -1,6 +1,9 @@
 //! The first sentence: what a tired person understands.
 
 use crate::causes::Case;
+use clocksmith_facts::Arch;
+use clocksmith_kernel::feature::Feature;
+use clocksmith_kernel::open::OpenInput;
 use crate::{Cause, CauseId, Read, Severity, Verdict};
 
 pub(crate) fn headline(
@@ -16,7 +19,16 @@ pub(crate) fn headline(
         .and_then(|r| r.ns)
         .map_or_else(String::new, |ns| format!(", about {} a read", ns_text(ns)));
     let because = main_cause(causes);
+    // A 32-bit kernel without clock_gettime in its vDSO: the clocksource is not at fault.
+    let no_vdso = case.machine.arch.value == Arch::X86
+        && !case.machine.arch.is_assumed()
+        && !Feature::Vdso32.of(&case.machine.kernel.value);
     match verdict {
+        Verdict::Ok if no_vdso && case.tsc_is_current() && cost.is_empty() => format!(
+            "The clocksource is {name}, the cheapest there is; this 32-bit kernel serves each read by a system call \
+             (a vDSO that reads the clock exists {}).",
+            Feature::Vdso32.versions()
+        ),
         Verdict::Ok => match because {
             Some(cause) if cause.severity >= Severity::Warning => {
                 format!(
@@ -42,15 +54,45 @@ pub(crate) fn headline(
             let why = because.map_or_else(String::new, |cause| format!(": {}", lead(cause)));
             format!("The time of this machine cannot be trusted ({name}){why}.")
         }
-        // What is in use is known, so it is the measurement that does not tell.
-        Verdict::Unknown if case.current_name().is_some() => {
-            let cost =
-                if cost.is_empty() { ", and no read could be timed".to_owned() } else { cost };
+        Verdict::Unknown if case.current_name().is_some() && case.open == [OpenInput::LogEnd] => {
+            let because = because.filter(|cause| cause.severity >= Severity::Warning);
+            let why = because.map_or_else(String::new, |cause| format!("; {}", lead(cause)));
             format!(
-                "Unknown whether reading the time is fast here: the clocksource is {name}{cost}. \
-                 Something between this program and the counter (a tracer, an emulator) may answer \
-                 the reads."
+                "{} is in use where this log ends{why}; whether it still was afterwards is unknown.",
+                capital(name)
             )
+        }
+        Verdict::Unknown if case.current_name().is_some() && !case.open.is_empty() => {
+            let names: Vec<&str> = case.open.iter().map(|input| input.name()).collect();
+            let verb = if names.len() == 1 { "is" } else { "are" };
+            format!(
+                "The clocksource is {name}{cost}; whether its reads stay in user space is unknown. It depends on the \
+                 {}, which {verb} not in this evidence.",
+                join(&names)
+            )
+        }
+        // What is in use is known, so it is the measurement that does not tell.
+        Verdict::Unknown if case.current_name().is_some() => match reads.is_empty() {
+            true => format!(
+                "The clocksource is {name}; whether its reads stay in user space is unknown: only a measurement shows \
+                 it."
+            ),
+            false => {
+                let cost =
+                    if cost.is_empty() { ", and no read could be timed".to_owned() } else { cost };
+                format!(
+                    "The clocksource is {name}{cost}; whether its reads stay in user space is unknown: the \
+                     measurement does not show which way they take."
+                )
+            }
+        },
+        Verdict::Unknown if case.current.passing.is_some() => {
+            let passing = case.current.passing.as_ref();
+            let name = passing.map_or("", |passing| passing.name.as_str());
+            let when = passing.map_or("", |passing| passing.when.as_str());
+            let but = passing.map_or("", |passing| passing.but.as_str());
+            let when = if when.is_empty() { "At first".to_owned() } else { capital(when) };
+            format!("Unknown which clocksource is in use. {when} it was {name}; {but}.")
         }
         Verdict::Unknown => match because {
             Some(cause) if cause.id != CauseId::InsufficientEvidence => {
@@ -84,4 +126,23 @@ fn ns_text(ns: f64) -> String {
 /// A sentence as a clause: no full stop; the first letter as it is, since most are proper names.
 fn lower(text: &str) -> String {
     text.trim_end_matches('.').to_owned()
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn join(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
+    }
+}
+
+/// A sentence's first letter.
+fn capital(text: &str) -> String {
+    // Names of clocksources are written as the kernel writes them.
+    if crate::names::find(text).is_some() {
+        return text.to_owned();
+    }
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

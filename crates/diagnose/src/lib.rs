@@ -5,6 +5,7 @@
 //! What must not live here: kernel rules (`clocksmith-kernel`), parsing (`clocksmith-facts`),
 //! rendering (`clocksmith-cli`).
 
+pub mod assess;
 pub mod cause;
 pub mod causes;
 pub mod current;
@@ -13,9 +14,12 @@ pub mod diagnosis;
 pub mod explain;
 mod headline;
 pub use clocksmith_kernel::names;
+pub mod reconcile;
 pub mod remedies;
 
+pub use assess::{Assessment, Measured, assess};
 pub use cause::{Cause, CauseId, Confidence, Evidence, Severity};
 pub use causes::against_tsc;
 pub use diagnosis::{Diagnosis, Path, Read, Verdict, diagnose};
+pub use reconcile::Contradiction;
 pub use remedies::Remedy;

@@ -244,7 +244,9 @@ fn n1_nitro_on_kvm_clock_is_not_urgent() {
         .sysfs("kvm-clock", &["kvm-clock", "tsc", "acpi_pm"])
         .diagnose();
     assert_eq!(seen.available(), strings(&["kvm-clock", "tsc", "acpi_pm"]));
-    assert_eq!(seen.diagnosis.verdict, Verdict::Ok);
+    // Only the host, or a measurement, tells whether the vDSO reads it.
+    assert_eq!(seen.diagnosis.verdict, Verdict::Unknown);
+    assert_eq!(seen.diagnosis.settles.len(), 1, "{:?}", seen.diagnosis.settles);
     seen.is_calm();
 }
 

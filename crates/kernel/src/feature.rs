@@ -5,195 +5,165 @@
 //! table and what a machine shows is settled in favour of the machine.
 
 use clocksmith_facts::version::{Kernel, Vendor, Version};
+use std::collections::BTreeSet;
 
-/// A change that a rule depends on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Feature {
-    /// A clocksource that cannot do high resolution is not selected in one-shot mode.
-    HresAwareSelection,
-    /// `refined-jiffies` exists.
-    RefinedJiffies,
-    /// `jiffies` is registered as the architecture's default clock, so not where that is another one.
-    JiffiesAsDefaultClock,
-    /// `tsc-early` serves until `tsc` is registered, and an unstable TSC is never registered.
-    TscEarly,
-    /// `tsc` is registered with `VALID_FOR_HRES` preset.
-    TscPresetHres,
-    /// The watchdog was rewritten: it must be continuous; `tsc` inherits `VALID_FOR_HRES`.
-    WatchdogRewrite,
-    /// `notsc` marks the TSC unstable (before: it only keeps it from registering).
-    NotscMarks,
-    /// `tsc=unstable` exists.
-    TscUnstableParameter,
-    /// `tsc=nowatchdog` exists.
-    TscNowatchdog,
-    /// `tsc=reliable` skips the warp test.
-    ReliableSkipsSync,
-    /// `tsc_clocksource_reliable` spares non-Intel machines the "unsynchronized" verdict.
-    ReliableSparesUnsynchronized,
-    /// `tsc=reliable` protects `tsc-early` too.
-    ReliableProtectsTscEarly,
-    /// The "unsynchronized" rule counts packages, not possible CPUs.
-    UnsynchronizedByPackages,
-    /// Constant TSC by Intel model covers every model from family 6 model 0x0e on.
-    IntelConstantByModel,
-    /// Constant TSC by Intel model, after the narrowing: Pentium 4 models 3 to 6 are in it.
-    Pentium4Range,
-    /// Hyper-V is detected only with the hypercall and VP index privileges.
-    HypervNeedsHypercall,
-    /// The TSC is not watched with constant + nonstop + TSC_ADJUST on at most 2 NUMA nodes.
-    UnwatchedNodes2,
-    /// The same, 4 nodes.
-    UnwatchedNodes4,
-    /// The same, 4 packages.
-    UnwatchedPackages4,
-    /// TSC_ADJUST is checked, and the warp test is skipped inside a package.
-    TscAdjustChecks,
-    /// `TSC_KNOWN_FREQ` registers `tsc` without the one-second refinement.
-    KnownFreq,
-    /// KVM guests know their TSC frequency.
-    KvmKnownFreq,
-    /// kvm-clock lowers itself to 299 with an invariant TSC.
-    KvmClockYields,
-    /// kvm-clock has a vDSO mode.
-    KvmClockVdso,
-    /// The hypervisor with the highest CPUID base wins.
-    HypervisorPriority,
-    /// `nopv` exists.
-    Nopv,
-    /// `no-kvmclock-vsyscall` exists.
-    NoKvmclockVsyscall,
-    /// Xen: dom0 rates the clock 275.
-    XenDom0Rating,
-    /// Xen: a never-emulated invariant TSC lowers the clock to 299.
-    XenSafeTsc,
-    /// Xen's clock has a vDSO mode.
-    XenVdso,
-    /// `hyperv_clocksource` (the MSR) exists in the kernel proper.
-    HypervMsr,
-    /// Hyper-V's TSC page exists, and the TSC is marked unstable.
-    HypervPage,
-    /// The page and the MSR are named `hyperv_clocksource_tsc_page` / `_msr`, one of them.
-    HypervUnified,
-    /// The TSC is spared under Hyper-V when the invariant TSC is granted.
-    HypervInvariant,
-    /// Hyper-V's clocks are rated 250.
-    HypervRating250,
-    /// Hyper-V's clocks are rated 500, and 250 with an invariant TSC.
-    HypervRating500,
-    /// Hyper-V's MSR clock is registered beside the page, 5 lower.
-    HypervMsrBeside,
-    /// Hyper-V's TSC page has a vDSO mode.
-    HypervPageVdso,
-    /// The HPET can be read by the vDSO.
-    HpetVdso,
-    /// Generic vDSO: MONOTONIC_RAW and BOOTTIME are served.
-    GenericVdso,
-    /// CLOCK_TAI is served by the vDSO.
-    TaiVdso,
-    /// 32-bit processes have a vDSO `clock_gettime`.
-    Vdso32,
-    /// The watchdog retries slow read-backs before it demotes.
-    ReadbackRetries,
-    /// `tsc_early_khz=` exists.
-    TscEarlyKhz,
-    /// `clearcpuid=` takes names.
-    ClearcpuidNames,
-    /// arm64's vDSO exists.
-    Arm64Vdso,
-    /// RISC-V: rating 400 (before: 300).
-    RiscvRating400,
-    /// An override that cannot be honoured yet is deferred, not forgotten.
-    OverrideDeferred,
-    /// Xen: the clock is registered by HVM guests with a safe pvclock.
-    XenHvmClock,
-}
-
+/// The versions of one change.
 struct Row {
-    feature: Feature,
     /// First upstream version.
     since: Version,
     /// First upstream version without it.
     until: Option<Version>,
-    /// Stable point releases that received it: from `.0` to below the next minor.
-    stable: &'static [Version],
+    /// Stable point release that received it: from this one to below the next minor.
+    stable: Option<Version>,
 }
 
 const fn v(major: u16, minor: u16) -> Version {
     Version::new(major, minor, 0)
 }
 
-const fn row(feature: Feature, since: Version) -> Row {
-    Row { feature, since, until: None, stable: &[] }
+const fn row(since: Version) -> Row {
+    Row { since, until: None, stable: None }
 }
 
-const fn span(feature: Feature, since: Version, until: Version) -> Row {
-    Row { feature, since, until: Some(until), stable: &[] }
+const fn span(since: Version, until: Version) -> Row {
+    Row { since, until: Some(until), stable: None }
 }
 
-const fn backported(feature: Feature, since: Version, stable: &'static [Version]) -> Row {
-    Row { feature, since, until: None, stable }
+const fn backported(since: Version, stable: Version) -> Row {
+    Row { since, until: None, stable: Some(stable) }
 }
 
 /// The oldest version that the table speaks of.
-const OLDEST: Version = Version::new(2, 6, 32);
+pub const OLDEST: Version = Version::new(2, 6, 32);
 
-static TABLE: &[Row] = &[
-    row(Feature::HresAwareSelection, v(3, 11)),
-    row(Feature::RefinedJiffies, v(3, 7)),
-    backported(Feature::JiffiesAsDefaultClock, v(7, 1), &[Version::new(6, 12, 107)]),
-    row(Feature::TscEarly, v(4, 16)),
-    span(Feature::TscPresetHres, v(4, 16), v(7, 1)),
-    row(Feature::WatchdogRewrite, v(7, 1)),
-    row(Feature::NotscMarks, v(4, 19)),
-    row(Feature::TscUnstableParameter, v(4, 13)),
-    row(Feature::TscNowatchdog, v(5, 2)),
-    row(Feature::ReliableSkipsSync, v(3, 3)),
-    row(Feature::ReliableSparesUnsynchronized, Version::new(2, 6, 38)),
-    row(Feature::ReliableProtectsTscEarly, v(5, 4)),
-    row(Feature::UnsynchronizedByPackages, v(6, 12)),
-    span(Feature::IntelConstantByModel, OLDEST, v(6, 15)),
-    row(Feature::Pentium4Range, v(6, 17)),
-    row(Feature::HypervNeedsHypercall, v(5, 16)),
-    Row {
-        feature: Feature::UnwatchedNodes2,
-        since: v(5, 16),
-        until: Some(v(6, 6)),
-        stable: &[Version::new(5, 10, 223)],
-    },
-    span(Feature::UnwatchedNodes4, v(6, 6), v(6, 12)),
-    row(Feature::UnwatchedPackages4, v(6, 12)),
-    row(Feature::TscAdjustChecks, v(4, 10)),
-    row(Feature::KnownFreq, v(4, 10)),
-    backported(Feature::KvmKnownFreq, v(4, 18), &[Version::new(4, 14, 177)]),
-    row(Feature::KvmClockYields, v(5, 1)),
-    row(Feature::KvmClockVdso, v(3, 8)),
-    row(Feature::HypervisorPriority, v(3, 12)),
-    row(Feature::Nopv, v(5, 3)),
-    row(Feature::NoKvmclockVsyscall, v(4, 19)),
-    row(Feature::XenDom0Rating, v(4, 0)),
-    row(Feature::XenSafeTsc, v(6, 3)),
-    backported(Feature::XenVdso, v(4, 15), &[Version::new(4, 14, 177)]),
-    row(Feature::XenHvmClock, Version::new(2, 6, 36)),
-    row(Feature::HypervMsr, v(3, 2)),
-    row(Feature::HypervPage, v(4, 3)),
-    row(Feature::HypervUnified, v(4, 11)),
-    row(Feature::HypervInvariant, v(5, 5)),
-    span(Feature::HypervRating250, v(5, 6), v(5, 13)),
-    row(Feature::HypervRating500, v(5, 13)),
-    row(Feature::HypervMsrBeside, v(6, 5)),
-    row(Feature::HypervPageVdso, v(4, 12)),
-    span(Feature::HpetVdso, OLDEST, v(4, 7)),
-    row(Feature::GenericVdso, v(5, 3)),
-    row(Feature::TaiVdso, v(4, 20)),
-    row(Feature::Vdso32, v(3, 15)),
-    backported(Feature::ReadbackRetries, v(5, 14), &[Version::new(5, 10, 223)]),
-    row(Feature::TscEarlyKhz, v(5, 8)),
-    row(Feature::ClearcpuidNames, v(5, 18)),
-    row(Feature::Arm64Vdso, v(3, 7)),
-    row(Feature::RiscvRating400, v(6, 3)),
-    row(Feature::OverrideDeferred, v(4, 9)),
-];
+/// Defines the changes and their versions in one list, so that none can lack a row.
+macro_rules! features {
+    ($($(#[$doc:meta])* $name:ident => $row:expr;)*) => {
+        /// A change that a rule depends on.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Feature {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Feature {
+            /// Every change of the table.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            const fn row(self) -> Row {
+                match self {
+                    $(Self::$name => $row,)*
+                }
+            }
+        }
+    };
+}
+
+features! {
+    /// A clocksource that cannot do high resolution is not selected in one-shot mode.
+    HresAwareSelection => row(v(3, 11));
+    /// `refined-jiffies` exists.
+    RefinedJiffies => row(v(3, 7));
+    /// `jiffies` is registered as the architecture's default clock, so not where that is another one.
+    JiffiesAsDefaultClock => backported(v(7, 1), Version::new(6, 12, 107));
+    /// `tsc-early` serves until `tsc` is registered, and an unstable TSC is never registered.
+    TscEarly => row(v(4, 16));
+    /// `tsc` is registered with `VALID_FOR_HRES` preset.
+    TscPresetHres => span(v(4, 16), v(7, 1));
+    /// The watchdog was rewritten: it must be continuous; `tsc` inherits `VALID_FOR_HRES`.
+    WatchdogRewrite => row(v(7, 1));
+    /// `notsc` marks the TSC unstable (before: it only keeps it from registering).
+    NotscMarks => row(v(4, 19));
+    /// `tsc=unstable` exists.
+    TscUnstableParameter => row(v(4, 13));
+    /// `tsc=nowatchdog` exists.
+    TscNowatchdog => row(v(5, 2));
+    /// `tsc=reliable` skips the warp test.
+    ReliableSkipsSync => row(v(3, 3));
+    /// `tsc_clocksource_reliable` spares non-Intel machines the "unsynchronized" verdict.
+    ReliableSparesUnsynchronized => row(Version::new(2, 6, 38));
+    /// `tsc=reliable` protects `tsc-early` too.
+    ReliableProtectsTscEarly => row(v(5, 4));
+    /// The "unsynchronized" rule counts packages, not possible CPUs.
+    UnsynchronizedByPackages => row(v(6, 12));
+    /// Constant TSC by Intel model covers every model from family 6 model 0x0e on.
+    IntelConstantByModel => span(OLDEST, v(6, 15));
+    /// Constant TSC by Intel model, after the narrowing: Pentium 4 models 3 to 6 are in it.
+    Pentium4Range => row(v(6, 17));
+    /// Hyper-V is detected only with the hypercall and VP index privileges.
+    HypervNeedsHypercall => row(v(5, 16));
+    /// The TSC is not watched with constant + nonstop + TSC_ADJUST on at most 2 NUMA nodes.
+    UnwatchedNodes2 => Row { since: v(5, 16), until: Some(v(6, 6)), stable: Some(Version::new(5, 10, 223)) };
+    /// The same, 4 nodes.
+    UnwatchedNodes4 => span(v(6, 6), v(6, 12));
+    /// The same, 4 packages.
+    UnwatchedPackages4 => row(v(6, 12));
+    /// TSC_ADJUST is checked, and the warp test is skipped inside a package.
+    TscAdjustChecks => row(v(4, 10));
+    /// `TSC_KNOWN_FREQ` registers `tsc` without the one-second refinement.
+    KnownFreq => row(v(4, 10));
+    /// KVM guests know their TSC frequency.
+    KvmKnownFreq => backported(v(4, 18), Version::new(4, 14, 177));
+    /// kvm-clock lowers itself to 299 with an invariant TSC.
+    KvmClockYields => row(v(5, 1));
+    /// kvm-clock has a vDSO mode.
+    KvmClockVdso => row(v(3, 8));
+    /// The hypervisor with the highest CPUID base wins.
+    HypervisorPriority => row(v(3, 12));
+    /// `nopv` exists.
+    Nopv => row(v(5, 3));
+    /// `no-kvmclock-vsyscall` exists.
+    NoKvmclockVsyscall => row(v(4, 19));
+    /// Xen: dom0 rates the clock 275.
+    XenDom0Rating => row(v(4, 0));
+    /// Xen: a never-emulated invariant TSC lowers the clock to 299.
+    XenSafeTsc => row(v(6, 3));
+    /// Xen's clock has a vDSO mode.
+    XenVdso => backported(v(4, 15), Version::new(4, 14, 177));
+    /// `hyperv_clocksource` (the MSR) exists in the kernel proper.
+    HypervMsr => row(v(3, 2));
+    /// Hyper-V's TSC page exists, and the TSC is marked unstable.
+    HypervPage => row(v(4, 3));
+    /// The page and the MSR are named `hyperv_clocksource_tsc_page` / `_msr`, one of them.
+    HypervUnified => row(v(4, 11));
+    /// The TSC is spared under Hyper-V when the invariant TSC is granted.
+    HypervInvariant => row(v(5, 5));
+    /// Hyper-V's clocks are rated 250.
+    HypervRating250 => span(v(5, 6), v(5, 13));
+    /// Hyper-V's clocks are rated 500, and 250 with an invariant TSC.
+    HypervRating500 => row(v(5, 13));
+    /// Hyper-V's MSR clock is registered beside the page, 5 lower.
+    HypervMsrBeside => row(v(6, 5));
+    /// Hyper-V's TSC page has a vDSO mode.
+    HypervPageVdso => row(v(4, 12));
+    /// The HPET can be read by the vDSO.
+    HpetVdso => span(OLDEST, v(4, 7));
+    /// Generic vDSO: MONOTONIC_RAW and BOOTTIME are served.
+    GenericVdso => row(v(5, 3));
+    /// CLOCK_TAI is served by the vDSO.
+    TaiVdso => row(v(4, 20));
+    /// 32-bit processes have a vDSO `clock_gettime`.
+    Vdso32 => row(v(3, 15));
+    /// The watchdog retries slow read-backs before it demotes.
+    ReadbackRetries => backported(v(5, 14), Version::new(5, 10, 223));
+    /// `tsc_early_khz=` exists.
+    TscEarlyKhz => row(v(5, 8));
+    /// `clearcpuid=` takes names.
+    ClearcpuidNames => row(v(5, 18));
+    /// arm64's vDSO exists.
+    Arm64Vdso => row(v(3, 7));
+    /// RISC-V: rating 400 (before: 300).
+    RiscvRating400 => row(v(6, 3));
+    /// An override that cannot be honoured yet is deferred, not forgotten.
+    OverrideDeferred => row(v(4, 9));
+    /// Xen: the clock is registered by HVM guests with a safe pvclock.
+    XenHvmClock => row(Version::new(2, 6, 36));
+    /// `tsc=recalibrate` exists.
+    TscRecalibrate => row(v(6, 3));
+    /// `tsc=watchdog` exists.
+    TscWatchdogParameter => row(v(6, 3));
+    /// The delay loop is computed from the TSC's frequency where one is known, so a measured one shows that none is.
+    DelayLoopFromTimer => row(v(3, 0));
+}
 
 /// Upstream release whose clock code a Red Hat kernel is close to, by its major release and build
 /// number: these kernels keep their base version and receive much newer code.
@@ -219,20 +189,18 @@ impl Feature {
             return answer;
         }
         let version = kernel.version;
-        let Some(row) = TABLE.iter().find(|row| row.feature == self) else { return false };
+        let row = self.row();
         let upstream = version >= row.since && row.until.is_none_or(|until| version < until);
         upstream
-            || row.stable.iter().any(|first| {
-                version >= *first && (version.major, version.minor) == (first.major, first.minor)
+            || row.stable.is_some_and(|first| {
+                version >= first && (version.major, version.minor) == (first.major, first.minor)
             })
     }
 
     /// The versions in words, for a citation: `since 4.16`, `2.6.32 to 4.6`.
     #[must_use]
     pub fn versions(self) -> String {
-        let Some(row) = TABLE.iter().find(|row| row.feature == self) else {
-            return "all versions".to_owned();
-        };
+        let row = self.row();
         let stable: String =
             row.stable.iter().map(|v| format!(", {}.{}.y", v.major, v.minor)).collect();
         match row.until {
@@ -241,6 +209,23 @@ impl Feature {
             None => format!("since {}{stable}", row.since),
         }
     }
+}
+
+/// Every version at which a rule changes, in order, from the oldest that the table speaks of: between two of
+/// them all kernels follow the same rules.
+#[must_use]
+pub fn borders() -> Vec<Version> {
+    let mut all = BTreeSet::from([OLDEST]);
+    for feature in Feature::ALL {
+        let row = feature.row();
+        all.insert(row.since);
+        all.extend(row.until);
+        if let Some(first) = row.stable {
+            all.insert(first);
+            all.insert(v(first.major, first.minor + 1));
+        }
+    }
+    all.into_iter().filter(|version| *version >= OLDEST).collect()
 }
 
 #[cfg(test)]
@@ -252,14 +237,16 @@ mod tests {
     }
 
     #[test]
-    fn every_feature_has_one_row() {
-        for row in TABLE {
-            assert_eq!(TABLE.iter().filter(|r| r.feature == row.feature).count(), 1);
+    fn borders_hold_every_version_of_the_table_in_order() {
+        let borders = borders();
+        assert!(borders.is_sorted() && borders.contains(&v(4, 16)) && borders[0] == OLDEST);
+        for feature in Feature::ALL {
+            assert!(borders.contains(&feature.row().since), "{feature:?}");
         }
     }
 
     #[test]
-    fn borders() {
+    fn feature_of_holds_from_its_first_version_on() {
         assert!(!Feature::TscEarly.of(&kernel("4.15.18")));
         assert!(Feature::TscEarly.of(&kernel("4.16.0")));
         assert!(!Feature::TscPresetHres.of(&kernel("7.1.8")));

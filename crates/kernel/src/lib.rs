@@ -6,11 +6,13 @@
 //! facts are missing, or what-if changes. [`predict()`] is pure: no I/O, no clock, no environment.
 //! What must not live here: reading anything, blame, advice.
 
+pub mod arm;
 pub mod expectation;
 pub mod feature;
 pub mod input;
 pub mod machine;
 pub mod mistakes;
+pub mod open;
 mod other;
 pub mod predict;
 mod select;

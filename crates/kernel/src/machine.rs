@@ -1,5 +1,7 @@
 //! The model's input: one machine, with what each value rests on.
 
+use crate::arm;
+use crate::feature::{self, Feature};
 use crate::{Assumed, Input};
 use clocksmith_facts::cmdline::CommandLine;
 use clocksmith_facts::cpu::CpuVendor;
@@ -61,10 +63,17 @@ pub struct Machine {
     pub observed: Option<Observed>,
     /// Arm: the counter is trapped by an erratum workaround; where the log says so.
     pub counter_trapped: Option<String>,
+    /// Arm: the evidence does not show whether the counter is trapped.
+    pub counter_trapped_open: bool,
     /// A message that Xen's clock has no vDSO mode; where.
     pub xen_no_vdso: Option<String>,
-    /// The host guarantees kvm-clock's stable bit; `None`: only the host knows.
-    pub pvclock_stable: Option<bool>,
+    /// The host sets the stable bit in the page of its paravirtual clock (`PVCLOCK_TSC_STABLE_BIT`), so that the
+    /// vDSO may read kvm-clock or xen.
+    pub pvclock_stable: Input<bool>,
+    /// What the wording of the log proves of the kernel's version: at least, and below.
+    pub kernel_bounds: (Option<Version>, Option<Version>),
+    /// The PM timer's I/O port as firmware states it, where known.
+    pub pm_timer_port: Option<u64>,
     /// The kernel found out no TSC frequency; where that shows.
     pub no_frequency: Option<String>,
     /// Milliseconds by the PM timer for 100 ms by the TSC, where the kernel found them to differ.
@@ -84,7 +93,8 @@ impl Machine {
     #[must_use]
     pub fn of(facts: &Facts) -> Self {
         let arch = Input::of(&facts.arch, |a| *a, Arch::X86_64, "the most common one");
-        let kernel = Input::of(&facts.kernel, Clone::clone, recent(), "a recent kernel");
+        let bounds = bounds(facts);
+        let kernel = Input::of(&facts.kernel, Clone::clone, recent(bounds), "a recent kernel");
         let cmdline = Input::of(
             &facts.cmdline,
             Clone::clone,
@@ -92,6 +102,7 @@ impl Machine {
             "no parameter that concerns clocks",
         );
         let mut machine = Self::plain(arch, kernel, cmdline);
+        machine.kernel_bounds = bounds;
         machine.cpu(facts);
         machine.platform(facts);
         machine.observe(facts);
@@ -121,8 +132,11 @@ impl Machine {
             pm_timer_bug: false,
             observed: None,
             counter_trapped: None,
+            counter_trapped_open: true,
             xen_no_vdso: None,
-            pvclock_stable: None,
+            pvclock_stable: Input::assumed(true, "hosts that run on their own TSC set it"),
+            kernel_bounds: (None, None),
+            pm_timer_port: None,
             no_frequency: None,
             apic_calibration_ms: None,
             tsc_khz: None,
@@ -158,8 +172,12 @@ impl Machine {
         if let Fact::Known { value: 0, source } = &facts.cpu.khz {
             self.no_frequency = Some(format!("cpu MHz is 0 [{source}]"));
         }
-        // Half of the measured BogoMIPS is the TSC's rate, to a few percent.
-        self.tsc_khz = facts.cpu.measured_khz.value().copied().filter(|khz| *khz > 100_000);
+        // Half of the second CPU's BogoMIPS is the TSC's rate, to a few percent, if that CPU's delay loop was
+        // measured: with a constant TSC the kernel copies the first CPU's figure, which follows from the frequency
+        // it believes (`calibrate_delay_is_known()` in arch/x86/kernel/tsc.c, since 3.1).
+        let copied = self.constant_tsc.value && !self.constant_tsc.is_assumed();
+        self.tsc_khz =
+            facts.cpu.measured_khz.value().copied().filter(|khz| *khz > 100_000 && !copied);
         if let Fact::Known { value, source } = &facts.cpu.possible {
             self.possible_cpus = Input::read(*value, source.clone());
         } else if let Fact::Known { value, source } = &facts.cpu.online {
@@ -182,6 +200,8 @@ impl Machine {
         self.hpet = Input::of(&facts.hpet, Option::is_some, true, "most PCs describe one");
         self.pm_timer =
             Input::of(&facts.pm_timer, Option::is_some, true, "nearly all PCs have one");
+        let timer = facts.pm_timer.value().and_then(Option::as_ref);
+        self.pm_timer_port = timer.map(|timer| timer.port).filter(|port| *port != 0);
         // A guest without firmware tables at hand: paravirtual clouds mostly hide the HPET.
         if let (Some(hypervisor), true) = (&self.hypervisor.value, self.hpet.is_assumed()) {
             let absent = matches!(hypervisor.kind, HypervisorKind::Hyperv | HypervisorKind::Kvm);
@@ -202,6 +222,7 @@ impl Machine {
 
     fn observe(&mut self, facts: &Facts) {
         let Some(log) = facts.kernel_log() else { return };
+        self.stable_bit(log);
         let name = |entry| log.source(entry).0;
         if let Some((entry, text)) = log.last(|event| match event {
             Event::HpetDisabled(text) => Some(text.clone()),
@@ -224,15 +245,25 @@ impl Machine {
             self.nohz_built = false;
             self.tick_stuck = Some(name(entry));
         }
-        self.counter_trapped =
-            log.first(|e| matches!(e, Event::CounterTrapped).then_some(())).map(|(e, ())| name(e));
+        self.counter_trapped = log
+            .first(|event| match event {
+                Event::CounterTrapped => Some(()),
+                Event::ArchTimerErratum(text) => arm::traps_counter(text).then_some(()),
+                _ => None,
+            })
+            .map(|(entry, ())| name(entry));
+        // The kernel says it while it boots, in a line that a search for clocksources does not find.
+        self.counter_trapped_open = self.counter_trapped.is_none()
+            && !(log.from_boot && log.extent.would_show_switch_after("arch_sys_counter"));
         self.xen_no_vdso = log
             .first(|event| match event {
                 Event::XenClockNotice(text) if text.contains("PVCLOCK") => Some(()),
                 _ => None,
             })
             .map(|(entry, ())| name(entry));
-        let measured = self.kernel.value.version >= Version::new(3, 0, 0);
+        let measured = self.arch.value.is_x86()
+            && !self.arch.is_assumed()
+            && Feature::DelayLoopFromTimer.of(&self.kernel.value);
         if let Some((entry, ())) =
             log.first(|event| matches!(event, Event::DelayLoop { measured: true }).then_some(()))
             && measured
@@ -263,6 +294,50 @@ impl Machine {
             && self.constant_tsc.is_assumed()
         {
             self.constant_tsc = Input::read(false, source.clone());
+        }
+    }
+
+    /// What the log, or CPUID, tells of the stable bit of a paravirtual clock.
+    ///
+    /// Sources: `kvmclock_init()` and `kvm_sched_clock_init()` in `arch/x86/kernel/kvmclock.c` (since 4.2), which print
+    /// the offset only with the bit, and clear the stability of sched_clock without it; `sched_clock_init_late()` in
+    /// `kernel/sched/clock.c` (since 4.13); `xen_setup_vsyscall_time_info()` in `arch/x86/xen/time.c` (since 4.15).
+    fn stable_bit(&mut self, log: &clocksmith_facts::log::KernelLog) {
+        let Some(hypervisor) = &self.hypervisor.value else { return };
+        let place = |entry| log.source(entry).0;
+        match hypervisor.kind {
+            HypervisorKind::Kvm => {
+                if hypervisor.kvm_stable_bit_offered() == Some(false) {
+                    self.pvclock_stable = Input::read(false, "cpuid 0x40000001 eax[24]");
+                } else if let Some((entry, ())) = log.last(|event| {
+                    matches!(event, Event::KvmSchedOffset | Event::SchedClockStable).then_some(())
+                }) {
+                    self.pvclock_stable = Input::read(true, place(entry));
+                } else if let Some((entry, ())) =
+                    log.last(|event| matches!(event, Event::TraceClockGlobal).then_some(()))
+                {
+                    self.pvclock_stable = Input::read(false, place(entry));
+                }
+            }
+            HypervisorKind::Xen
+            | HypervisorKind::XenHvm
+            | HypervisorKind::XenPv
+            | HypervisorKind::XenPvh => {
+                // The kernel says so where the vDSO may not read the page, while it boots.
+                let shown = log.from_boot
+                    && log.any(|event| matches!(event, Event::Switched(name) if name == "xen"))
+                    && log.extent.would_show_switch_after("xen");
+                if let Some((entry, ())) = log.last(|event| match event {
+                    Event::XenClockNotice(text) => text.contains("PVCLOCK").then_some(()),
+                    _ => None,
+                }) {
+                    self.pvclock_stable = Input::read(false, place(entry));
+                } else if shown && Feature::XenVdso.of(&self.kernel.value) && !self.kernel.is_assumed() {
+                    let source = format!("{}: no message refuses the vDSO", log.name);
+                    self.pvclock_stable = Input::read(true, source);
+                }
+            }
+            _ => {}
         }
     }
 
@@ -320,10 +395,34 @@ impl Machine {
         note(&mut all, "hypervisor", &self.hypervisor, hypervisor.to_owned());
         note(&mut all, "HPET", &self.hpet, self.hpet.value.to_string());
         note(&mut all, "PM timer", &self.pm_timer, self.pm_timer.value.to_string());
+        let pvclock = self.hypervisor.value.as_ref().is_some_and(|h| {
+            matches!(h.kind, HypervisorKind::Kvm | HypervisorKind::Xen | HypervisorKind::XenHvm | HypervisorKind::XenPv | HypervisorKind::XenPvh)
+        });
+        if pvclock {
+            let bit = &self.pvclock_stable;
+            note(&mut all, "the host's stable bit", bit, bit.value.to_string());
+        }
         all
     }
 }
 
-fn recent() -> Kernel {
-    Kernel { version: Version::new(6, 12, 0), release: "6.12".to_owned(), vendor: Vendor::Unknown }
+/// What the log's wording proves of the version.
+fn bounds(facts: &Facts) -> (Option<Version>, Option<Version>) {
+    let Some(log) = facts.kernel_log() else { return (None, None) };
+    let bounds = log.version_bounds();
+    (bounds.at_least.map(|(version, _)| version), bounds.below.map(|(version, _)| version))
+}
+
+/// The kernel that is assumed where none is known: the usual one, or the newest that the bounds allow.
+fn recent((at_least, below): (Option<Version>, Option<Version>)) -> Kernel {
+    let usual = Version::new(6, 12, 0);
+    let allowed = |version: &Version| {
+        at_least.is_none_or(|least| *version >= least) && below.is_none_or(|end| *version < end)
+    };
+    let version = if allowed(&usual) {
+        usual
+    } else {
+        feature::borders().into_iter().rev().find(allowed).or(at_least).unwrap_or(usual)
+    };
+    Kernel { version, release: version.to_string(), vendor: Vendor::Unknown }
 }

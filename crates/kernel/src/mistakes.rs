@@ -41,8 +41,7 @@ pub struct Mistake {
     pub instead: Option<String>,
 }
 
-/// Values of `tsc=` (`tsc_setup()`; `nowatchdog` since 5.2, `recalibrate` since 5.18, `watchdog` since
-/// 6.2).
+/// Values of `tsc=` (`tsc_setup()`), of any version; [`crate::feature`] has the versions.
 const TSC: [&str; 7] =
     ["reliable", "noirqtime", "unstable", "nowatchdog", "recalibrate", "watchdog", "auto"];
 

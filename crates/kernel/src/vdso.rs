@@ -107,22 +107,20 @@ fn precise(
         return (Some(false), why);
     }
     if matches!(current, "kvm-clock" | "xen") {
-        return match machine.pvclock_stable {
-            Some(true) => {
-                (Some(true), format!("{current} with the host's stable bit is read by the vDSO"))
-            }
-            Some(false) => (
-                Some(false),
-                format!("{current} without the host's stable bit falls back to the system call"),
-            ),
-            // The usual case: the host runs on its TSC. Measurement settles it.
-            None => (
+        let bit = &machine.pvclock_stable;
+        let cite = bit.cite();
+        return if bit.value {
+            (
                 Some(true),
+                format!("{current} with the host's stable bit{cite} is read by the vDSO"),
+            )
+        } else {
+            (
+                Some(false),
                 format!(
-                    "{current} is read by the vDSO as long as the host sets the stable bit (its own \
-                     clocksource is the TSC); only a measurement shows it"
+                    "{current} without the host's stable bit{cite} falls back to the system call"
                 ),
-            ),
+            )
         };
     }
     (Some(true), format!("{current} is read by the vDSO"))

@@ -58,6 +58,10 @@ impl Machine {
     pub fn set_kernel(&mut self, text: &str) -> Result<(), WhatIfError> {
         let kernel = Kernel::parse(text)
             .ok_or_else(|| bad("kernel", text, "a version such as 6.12 or 5.10.223"))?;
+        // `3.2.0-4-686-pae` names its architecture.
+        if kernel.is_i686() && self.arch.is_assumed() {
+            self.arch = Input::what_if(Arch::X86);
+        }
         self.kernel = Input::what_if(kernel);
         Ok(())
     }
@@ -160,7 +164,7 @@ impl Machine {
                 let on = flag()?;
                 self.edit_hypervisor(fact, value, |h| h.xen_dom0 = on)?;
             }
-            "stable_bit" => self.pvclock_stable = Some(flag()?),
+            "stable_bit" => self.pvclock_stable = Input::what_if(flag()?),
             "warp" => {
                 self.observed = flag()?.then(|| crate::machine::Observed {
                     reason: UnstableReason::SyncFailed,

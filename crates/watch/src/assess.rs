@@ -1,11 +1,10 @@
 //! One look at a machine: facts, a short measurement, the diagnosis.
 
 use crate::judge::{Judgement, Thresholds, judge};
-use clocksmith_diagnose::{Diagnosis, Path, Read, diagnose};
+use clocksmith_diagnose::{Assessment, Measured, Path, Read, assess};
 use clocksmith_facts::probe::kernel_log::{self, LiveLog};
 use clocksmith_facts::tree::{LiveTree, Tree};
-use clocksmith_facts::{Facts, Missing, Origin, collect, log};
-use clocksmith_kernel::{Machine, predict};
+use clocksmith_facts::{Facts, Missing, Origin, collect};
 use clocksmith_measure::LightMeasurement;
 use clocksmith_measure::light;
 use std::cell::Cell;
@@ -23,23 +22,10 @@ const SETTLED: Duration = Duration::from_secs(600);
 /// The cost stays as it was within this factor.
 const ALIKE: f64 = 1.5;
 
-/// What one look gave.
-#[derive(Debug)]
-pub struct Assessment {
-    /// The facts.
-    pub facts: Facts,
-    /// The diagnosis.
-    pub diagnosis: Diagnosis,
-    /// Nanoseconds a read of the counter, where measured.
-    pub counter_ns: Option<f64>,
-}
-
-impl Assessment {
-    /// The judgement of it.
-    #[must_use]
-    pub fn judgement(&self, thresholds: &Thresholds) -> Judgement {
-        judge(&self.diagnosis, thresholds).with_ntp(self.facts.ntp.value())
-    }
+/// The judgement that monitoring asks for.
+#[must_use]
+pub fn judgement(seen: &Assessment, thresholds: &Thresholds) -> Judgement {
+    judge(&seen.diagnosis, thresholds).with_ntp(seen.facts.ntp.value())
 }
 
 /// Looks at the running machine without disturbing it: it starts no other program, and takes a few
@@ -81,8 +67,7 @@ impl Live {
     #[must_use]
     pub fn assess(&self, measure: bool) -> Assessment {
         let quick = Quick { live: &self.tree, log: kernel_log::ring() };
-        let mut facts = collect::collect(&quick, Origin::Live);
-        log::complete(&mut facts);
+        let facts = collect::collect(&quick, Origin::Live);
         if !measure {
             return of(facts, None);
         }
@@ -141,18 +126,16 @@ impl Live {
 
 const MONOTONIC: &str = "CLOCK_MONOTONIC";
 
-/// The diagnosis of facts and, for the machine that runs this program, of what was measured.
+/// The judgement of facts and, for the machine that runs this program, of what was measured.
 #[must_use]
-pub fn of(facts: Facts, measured: Option<&LightMeasurement>) -> Assessment {
-    let counter = measured.and_then(|measured| measured.counter.ns);
-    with_reads(facts, measured.map(reads).unwrap_or_default(), counter)
+pub fn of(facts: Facts, light: Option<&LightMeasurement>) -> Assessment {
+    assess(facts, light.map(measured).unwrap_or_default())
 }
 
-fn with_reads(facts: Facts, reads: Vec<Read>, counter_ns: Option<f64>) -> Assessment {
-    let machine = Machine::of(&facts);
-    let expectation = predict(&machine);
-    let diagnosis = diagnose(&facts, &machine, &expectation, reads);
-    Assessment { facts, diagnosis, counter_ns }
+/// What was measured, in the words of the diagnosis.
+#[must_use]
+pub fn measured(light: &LightMeasurement) -> Measured {
+    Measured { reads: reads(light), counter_ns: light.counter.ns }
 }
 
 /// The measurement in the words of the diagnosis.

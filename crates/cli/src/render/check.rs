@@ -1,7 +1,7 @@
 //! `check` in the forms of monitoring systems.
 
 use crate::args::Common;
-use clocksmith_watch::assess::Assessment;
+use clocksmith_diagnose::Assessment;
 use clocksmith_watch::{Judgement, State, Thresholds, metrics};
 
 /// Monitoring plugins: the line; then, behind it, details and performance data in base units

@@ -8,7 +8,8 @@ use crate::render;
 use crate::report::check::CheckReport;
 use anyhow::{Result, bail};
 use clap::error::ErrorKind;
-use clocksmith_watch::assess::{self, Assessment, Live};
+use clocksmith_diagnose::Assessment;
+use clocksmith_watch::assess::{self, Live};
 use clocksmith_watch::{Judgement, State};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -23,7 +24,7 @@ pub(crate) fn run(common: &Common, check: &Check) -> Result<Code> {
     let thresholds = check.thresholds.resolved();
     let seen = assess(common, check);
     let judgement = match &seen {
-        Ok(seen) => seen.judgement(&thresholds),
+        Ok(seen) => clocksmith_watch::assess::judgement(&seen, &thresholds),
         Err(error) => Judgement::unknown(&format!("{error:#}")),
     };
     if let Err(error) = &seen {

@@ -8,7 +8,7 @@ use crate::verify::{claims, progress, report::VerifyReport};
 use anyhow::{Result, bail};
 use clocksmith_facts::cpu::CpuList;
 use clocksmith_facts::tree::LiveTree;
-use clocksmith_facts::{Facts, Origin, collect, log};
+use clocksmith_facts::{Facts, Origin, collect};
 use clocksmith_measure::interrupt;
 use clocksmith_measure::verify::{History, Options, Outcome, Trust, run_here};
 use clocksmith_watch::edge::machine::verify_options;
@@ -56,9 +56,8 @@ struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     fn new(args: &'a Verify) -> Result<Self> {
-        let mut facts = collect::collect(&LiveTree::new(), Origin::Live);
-        log::complete(&mut facts);
-        let cpus = args.cpus.as_deref().map(|text| cpus(text, facts.cpu.online.value()));
+        let facts = collect::collect(&LiveTree::new(), Origin::Live);
+            let cpus = args.cpus.as_deref().map(|text| cpus(text, facts.cpu.online.value()));
         let cpus = cpus.transpose()?;
         let duration = args.duration.unwrap_or(DURATION);
         let options =

@@ -49,7 +49,7 @@ pub(crate) fn run(common: &Common, args: &Watch) -> Result<Code> {
     if args.once && common.json {
         let begun = Instant::now();
         let seen = daemon::assessment(&options).context("cannot look at the machine")?;
-        let judgement = seen.judgement(&options.thresholds);
+        let judgement = clocksmith_watch::assess::judgement(&seen, &options.thresholds);
         let elapsed_ms = begun.elapsed().as_secs_f64() * 1e3;
         let report = CheckReport::new(Some(seen), &judgement, options.thresholds, elapsed_ms);
         render::json(&report)?;

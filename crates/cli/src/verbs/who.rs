@@ -7,7 +7,7 @@ use crate::report::who::WhoReport;
 use crate::who::{counter, top};
 use anyhow::{Context, Result, bail};
 use clocksmith_facts::tree::LiveTree;
-use clocksmith_facts::{Facts, Origin, collect, log};
+use clocksmith_facts::{Facts, Origin, collect};
 use clocksmith_measure::interrupt;
 use clocksmith_who::account;
 use clocksmith_who::calibrate::{self, Costs};
@@ -31,8 +31,7 @@ pub(crate) fn run(common: &Common, args: &Who) -> Result<Code> {
     if common.root.is_some() {
         bail!("who watches the machine that it runs on; --root shows another one");
     }
-    let mut facts = collect::collect(&LiveTree::new(), Origin::Live);
-    log::complete(&mut facts);
+    let facts = collect::collect(&LiveTree::new(), Origin::Live);
     let costs = calibrate::costs(CALIBRATION);
     interrupt::listen();
     let about = About { common, args, facts: &facts, costs: &costs };

@@ -6,10 +6,8 @@ use crate::gather::{self, From};
 use crate::render::{self, html::Made};
 use crate::report::WhyReport;
 use anyhow::{Result, bail};
-use clocksmith_diagnose::{Verdict, diagnose};
-use clocksmith_kernel::{Machine, predict};
+use clocksmith_diagnose::{Assessment, Verdict};
 use clocksmith_measure::light;
-use clocksmith_watch::assess;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -23,14 +21,11 @@ pub(crate) fn run(common: &Common, why: &Why) -> Result<Code> {
         Some(bundle) => gather::bundle(bundle)?,
         None => (gather::facts(from)?, None),
     };
-    let machine = Machine::of(&facts);
-    let expectation = predict(&machine);
     // Only the machine that runs this program can be measured.
     let measured =
         (from.is_live() && !why.no_measure).then(|| light(clocksmith_measure::light::BUDGET));
-    let reads = measured.as_ref().map(assess::reads).unwrap_or_default();
-    let counter_ns = measured.as_ref().and_then(|m| m.counter.ns);
-    let diagnosis = diagnose(&facts, &machine, &expectation, reads);
+    let Assessment { facts, expectation, diagnosis, counter_ns, .. } =
+        clocksmith_watch::assess::of(facts, measured.as_ref());
     let code = match diagnosis.verdict {
         Verdict::Unknown => Code::Undetermined,
         _ => Code::Done,

@@ -44,6 +44,18 @@ fn nothing_explains(case: &Case<'_>, causes: &mut Causes) {
             && !log.any(|e| matches!(e, Event::TscUnstable(_)))
     });
     let anything = !causes.0.is_empty();
+    // What is in use is known, and whether it is fast, or stayed, is not.
+    if case.slow.is_none() && case.current_name().is_some() && !case.open.is_empty() && !explained {
+        let names: Vec<&str> = case.open.iter().map(|input| input.name()).collect();
+        let how: Vec<&str> = case.open.iter().map(|input| input.settled_by()).collect();
+        causes.add(
+            CauseId::InsufficientEvidence,
+            Severity::Info,
+            Confidence::High,
+            format!("not in this evidence: {}; on that machine: {}", names.join(", "), how.join("; ")),
+            Vec::new(),
+        );
+    }
     let needed = match case.slow {
         Some(true) => !explained,
         Some(false) => unstable_without_reason && !explained,

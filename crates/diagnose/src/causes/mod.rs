@@ -56,10 +56,12 @@ pub use registry::CauseId;
 use crate::cause::{Cause, Confidence, Evidence, Severity};
 use crate::current::Current;
 use crate::demotion;
+use crate::reconcile::Contradiction;
 use clocksmith_facts::Facts;
 use clocksmith_facts::hypervisor::HypervisorKind;
 use clocksmith_facts::log::{Event, KernelLog};
 use clocksmith_kernel::expectation::TscState;
+use clocksmith_kernel::open::OpenInput;
 use clocksmith_kernel::{Expectation, Machine};
 
 /// Everything that a rule may look at.
@@ -73,6 +75,10 @@ pub(crate) struct Case<'a> {
     pub(crate) slow: Option<bool>,
     /// Measured: reads are system calls although the clocksource has a vDSO mode.
     pub(crate) vdso_bypassed: bool,
+    /// The inputs on which it depends whether reads are fast.
+    pub(crate) open: &'a [OpenInput],
+    /// Evidence that stronger evidence contradicts.
+    pub(crate) contradictions: &'a [Contradiction],
 }
 
 impl Case<'_> {
@@ -142,7 +148,7 @@ impl Case<'_> {
 
     /// A paravirtual clock with a vDSO mode is in use: nothing is lost by not using the TSC.
     pub(crate) fn served_by_fast_paravirt(&self) -> bool {
-        self.slow == Some(false)
+        self.slow != Some(true)
             && self.current_name().is_some_and(|name| {
                 matches!(name, "kvm-clock" | "xen" | "hyperv_clocksource_tsc_page")
             })

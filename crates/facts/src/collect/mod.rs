@@ -33,6 +33,7 @@ pub fn collect(tree: &dyn Tree, origin: Origin) -> Facts {
     virt::fill(&reader, &mut facts);
     facts.verified = crate::verified::read(tree);
     facts.log = log::read(&reader, &facts);
+    crate::log::complete(&mut facts);
     facts
 }
 

@@ -19,6 +19,7 @@ pub(super) fn of(event: &Event, kernel: Option<&Kernel>) -> Option<Arch> {
         | Event::TscAdjust(_)
         | Event::HypervPrivileges(_)
         | Event::KvmClock
+        | Event::KvmSchedOffset
         | Event::CpuModel { .. }
         | Event::PmTimer(_)
         | Event::HpetTable { .. }

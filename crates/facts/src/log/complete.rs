@@ -242,7 +242,7 @@ fn kind_of_log(log: &KernelLog) -> Option<(&Entry, HypervisorKind)> {
         _ => None,
     };
     let hinted = |event: &Event| match event {
-        Event::KvmClock => Some(HypervisorKind::Kvm),
+        Event::KvmClock | Event::KvmSchedOffset => Some(HypervisorKind::Kvm),
         Event::VmwareTscKhz(_) => Some(HypervisorKind::Vmware),
         Event::HypervPrivileges(_) | Event::TscUnstable(super::event::UnstableReason::HyperV) => {
             Some(HypervisorKind::Hyperv)

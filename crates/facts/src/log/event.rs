@@ -55,7 +55,10 @@ impl UnstableReason {
             "KVM discovered backwards TSC" => Self::KvmBackwards,
             "UV BIOS" => Self::UvBios,
             _ if text.starts_with("cpufreq changes") => Self::CpufreqChanges,
-            _ if text.starts_with("TSC halts in idle") || text.starts_with("TSC halt in") => {
+            _ if text.starts_with("TSC halts in idle")
+                || text.starts_with("TSC halt in")
+                || text.starts_with("possible TSC halt in") =>
+            {
                 Self::HaltsInIdle
             }
             _ => Self::Other(text.chars().take(120).collect()),
@@ -165,6 +168,8 @@ pub enum Event {
     VmwareTscKhz(u64),
     /// `kvm-clock: Using msrs ...`.
     KvmClock,
+    /// `kvm-clock: using sched offset of N cycles`: printed only where the host sets the stable bit.
+    KvmSchedOffset,
     /// A Xen message about its clock that disables the vDSO or the pv timer.
     XenClockNotice(String),
     /// `Allowing N CPUs`, possible CPUs with hot-plug slots.

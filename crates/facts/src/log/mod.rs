@@ -12,6 +12,7 @@ mod complete;
 mod continuation;
 mod encoding;
 pub mod event;
+pub mod extent;
 pub mod incident;
 mod journal;
 mod keywords;
@@ -57,6 +58,8 @@ pub struct KernelLog {
     pub first_at: Option<f64>,
     /// See `first_at`.
     pub last_at: Option<f64>,
+    /// How far the text reaches, and whether it was filtered.
+    pub extent: extent::Extent,
     /// Whether anything in it looks like a kernel message.
     pub looks_like_kernel: bool,
     /// The events, in the order of their lines.

@@ -6,6 +6,7 @@
 
 use super::continuation::{self, LOOKAHEAD, Place};
 use super::event::Event;
+use super::extent::Gather;
 use super::keywords::Finder;
 use super::lines::{
     LINE_LIMIT, count_lines, is_comment, newlines_within, next_line, previous_line, text,
@@ -85,6 +86,8 @@ struct Scanner {
     recent: VecDeque<(u64, Option<f64>, String)>,
     /// Lines looked at for signs of a kernel log when no event was found.
     sampled: u32,
+    /// The head and the tail of the text.
+    gather: Gather,
 }
 
 impl Scanner {
@@ -101,6 +104,7 @@ impl Scanner {
             prompted: false,
             recent: VecDeque::new(),
             sampled: 0,
+            gather: Gather::default(),
         }
     }
 
@@ -132,6 +136,7 @@ impl Scanner {
             }
         };
         self.sample(&window[at..complete]);
+        self.gather.lines(&window[at..complete]);
         // `counted` is the start of line number `self.line`.
         let mut counted = at;
         while let Some(hit) = finder.find(window, at..complete) {
@@ -289,6 +294,7 @@ impl Scanner {
         self.log.first_at = None;
         self.log.last_at = None;
         self.log.from_boot = false;
+        self.gather.restart();
     }
 
     fn keep(&mut self, event: Event, raw: &str, at: Option<f64>) {
@@ -335,6 +341,7 @@ impl Scanner {
 
     fn finish(mut self) -> Result<KernelLog, LogError> {
         self.log.lines = self.line.saturating_sub(1);
+        self.log.extent = self.gather.finish();
         let (entries, omitted) = self.store.into_entries();
         self.log.entries = entries;
         self.log.omitted = omitted;

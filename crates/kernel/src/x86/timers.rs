@@ -74,6 +74,16 @@ pub(super) fn acpi_pm(machine: &Machine, out: &mut Expectation) -> Option<i32> {
             return no(format!("firmware describes no PM timer, or it failed its check{cite}"));
         }
     }
+    // A port at which no timer counts fails the check at start-up; firmware's own port is the one that works.
+    if let (Some(given), Some(real)) = (port, machine.pm_timer_port)
+        && given != real
+    {
+        return no(format!(
+            "pmtmr={given:#x} is not the port that firmware states ({real:#x}), so the timer fails its \
+             check{}",
+            machine.cmdline.cite()
+        ));
+    }
     let quirk = machine.pm_timer_bug && !line.has("acpi_pm_good");
     let rating = if quirk { 120 } else { 200 };
     out.reason(

@@ -3,7 +3,7 @@
 
 mod lateness;
 
-use crate::assess::Assessment;
+use clocksmith_diagnose::Assessment;
 use crate::edge::files::{self, Durable, Store};
 use crate::edge::machine::Machine;
 use crate::edge::notify::Notify;

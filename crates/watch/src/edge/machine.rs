@@ -1,11 +1,12 @@
 //! The machine that is watched: this one, or a directory that mirrors one.
 
-use crate::assess::{self, Assessment, Live};
+use crate::assess::{self, Live};
+use clocksmith_diagnose::Assessment;
 use clocksmith_facts::clockdev::ClocksourceDevice;
 use clocksmith_facts::hypervisor::HypervisorKind;
 use clocksmith_facts::probe::kmsg::Follower;
 use clocksmith_facts::tree::DirTree;
-use clocksmith_facts::{Facts, Origin, collect, log};
+use clocksmith_facts::{Facts, Origin, collect};
 use clocksmith_measure::verify::{self, Real, Source, Trust, Weight};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -136,8 +137,7 @@ impl Machine {
             None => {
                 let tree = DirTree::new(&self.root)?;
                 let shown = self.root.display().to_string();
-                let mut facts = collect::collect(&tree, Origin::Root(shown));
-                log::complete(&mut facts);
+                let facts = collect::collect(&tree, Origin::Root(shown));
                 assess::of(facts, None)
             }
         };

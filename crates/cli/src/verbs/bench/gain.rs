@@ -2,9 +2,8 @@
 
 use crate::report::bench::{BenchReport, Costs, GainReport, RemedyGain, RowReport, WayReport};
 use clocksmith_diagnose::remedies::Layer;
-use clocksmith_diagnose::{Path, Read, Remedy, diagnose};
+use clocksmith_diagnose::{Measured, Path, Read, Remedy, assess};
 use clocksmith_facts::Facts;
-use clocksmith_kernel::{Machine, predict};
 use clocksmith_measure::bench::gain::saved;
 use clocksmith_measure::bench::row::{ClockId, Instruction, LibraryRead, Row, Via};
 use clocksmith_measure::bench::served::Served;
@@ -70,10 +69,9 @@ fn remedies(
     now: Estimate,
     pick: impl Fn(&Costs) -> Option<Estimate>,
 ) -> Vec<RemedyGain> {
-    let machine = Machine::of(facts);
-    let expectation = predict(&machine);
     let reads = report.rows.iter().filter(|row| row.via == Via::Libc).map(|r| read(r, report));
-    let diagnosis = diagnose(facts, &machine, &expectation, reads.collect());
+    let measured = Measured { reads: reads.collect(), counter_ns: None };
+    let diagnosis = assess(facts.clone(), measured).diagnosis;
     let of = |row: Row| pick(&report.row(row)?.costs);
     let tsc = report
         .clocksources

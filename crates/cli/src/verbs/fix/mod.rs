@@ -16,10 +16,9 @@ use clocksmith_change::accept::Accept;
 use clocksmith_change::journal::{Journal, Phase, Place};
 use clocksmith_change::propose::{Boot, Checked, Proposal, Situation, Wish, propose};
 use clocksmith_change::system::{self, System};
-use clocksmith_diagnose::{Diagnosis, diagnose};
+use clocksmith_diagnose::{Assessment, Diagnosis};
 use clocksmith_facts::tree::{DirTree, LiveTree};
-use clocksmith_facts::{Facts, Origin, collect, log};
-use clocksmith_kernel::{Machine, predict};
+use clocksmith_facts::{Facts, Origin, collect};
 use clocksmith_measure::{LightMeasurement, light};
 use std::io::{Write, stderr};
 use std::path::Path;
@@ -112,7 +111,7 @@ struct Seen {
 impl Seen {
     fn look(common: &Common) -> Result<Self> {
         let root = common.root.as_deref();
-        let mut facts = match root {
+        let facts = match root {
             None => collect::collect(&LiveTree::new(), Origin::Live),
             // A directory that has no facts about clocks has files all the same.
             Some(dir) => {
@@ -122,11 +121,9 @@ impl Seen {
                 collect::collect(&tree, Origin::Root(shown.to_string()))
             }
         };
-        log::complete(&mut facts);
         let measured = root.is_none().then(|| light(clocksmith_measure::light::BUDGET));
-        let machine = Machine::of(&facts);
-        let reads = measured.as_ref().map(clocksmith_watch::assess::reads).unwrap_or_default();
-        let diagnosis = diagnose(&facts, &machine, &predict(&machine), reads);
+        let Assessment { facts, diagnosis, .. } =
+            clocksmith_watch::assess::of(facts, measured.as_ref());
         let system = system::read(root.unwrap_or(Path::new("/")));
         Ok(Self { facts, system, diagnosis, measured })
     }

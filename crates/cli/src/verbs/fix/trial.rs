@@ -9,7 +9,7 @@ use clocksmith_change::switch::ChangeError;
 use clocksmith_change::trial::{Objection, Subject, Terms, Verified, hold};
 use clocksmith_change::{Guardian, Sysfs};
 use clocksmith_facts::tree::LiveTree;
-use clocksmith_facts::{Origin, collect, log, verified};
+use clocksmith_facts::{Origin, collect, verified};
 use clocksmith_measure::interrupt;
 use clocksmith_measure::verify::{Finding, Outcome, Sureness, Trust, Weight};
 use std::ffi::OsString;
@@ -149,8 +149,7 @@ fn first(findings: &[Finding]) -> String {
 
 /// The kernel's own words about going away from a clocksource, if they can be read.
 fn log_says(target: &str) -> String {
-    let mut facts = collect::collect(&LiveTree::new(), Origin::Live);
-    log::complete(&mut facts);
+    let facts = collect::collect(&LiveTree::new(), Origin::Live);
     let known = clocksmith_change::known::known(&facts, Vec::new());
     let said = known.demoted.iter().rev().find(|(name, _)| name == target);
     said.map_or_else(String::new, |(_, at)| format!(" (the kernel's log: {at})"))

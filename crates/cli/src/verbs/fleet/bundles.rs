@@ -3,9 +3,8 @@
 use crate::gather;
 use crate::report::WhyReport;
 use anyhow::Result;
-use clocksmith_diagnose::diagnose;
+use clocksmith_diagnose::{Assessment, Measured, assess};
 use clocksmith_fleet::document::INPUT;
-use clocksmith_kernel::{Machine, predict};
 use serde::Serialize;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -64,8 +63,6 @@ fn line(bundle: &Path) -> Line {
 /// As `why --bundle`.
 fn report(bundle: &Path) -> Result<WhyReport> {
     let (facts, manifest) = gather::bundle(bundle)?;
-    let machine = Machine::of(&facts);
-    let expectation = predict(&machine);
-    let diagnosis = diagnose(&facts, &machine, &expectation, Vec::new());
+    let Assessment { facts, expectation, diagnosis, .. } = assess(facts, Measured::default());
     Ok(WhyReport::new(&facts, &expectation, diagnosis, None).named(manifest))
 }

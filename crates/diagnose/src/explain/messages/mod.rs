@@ -38,7 +38,7 @@ pub(super) fn id(event: &Event) -> &'static str {
         Event::Dmi(_) => "dmi",
         Event::HypervPrivileges(_) => "hyperv-flags",
         Event::VmwareTscKhz(_) => "vmware-khz",
-        Event::KvmClock => "kvm-clock",
+        Event::KvmClock | Event::KvmSchedOffset => "kvm-clock",
         Event::XenClockNotice(text) if text.contains("HVM") => "xen-hvm",
         Event::XenClockNotice(_) => "xen-vdso",
         Event::PossibleCpus(_) => "possible-cpus",

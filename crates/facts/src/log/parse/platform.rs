@@ -58,6 +58,9 @@ fn hypervisor(m: &str, b: &str) -> Option<Event> {
     if m.starts_with("kvm-clock: Using msrs") {
         return Some(Event::KvmClock);
     }
+    if m.starts_with("kvm-clock: using sched offset of") {
+        return Some(Event::KvmSchedOffset);
+    }
     let xen = (m.starts_with("xen:") && b.contains("PVCLOCK not supported"))
         || b.starts_with("Xen doesn't support pvclock on HVM");
     if xen {

@@ -1,0 +1,62 @@
+//! Where two sources of evidence contradict each other: the stronger one serves, and the judgement leaves out what
+//! the weaker one says.
+//!
+//! Any user can write into the kernel log (a failing mount in a user namespace, the name of a program), and only
+//! the kernel writes sysfs.
+
+use crate::cause::Evidence;
+use crate::demotion::demoted_by;
+use clocksmith_facts::log::Event;
+use clocksmith_facts::{Fact, Facts};
+use serde::{Deserialize, Serialize};
+
+/// Two pieces of evidence that cannot both be true.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Contradiction {
+    /// What they are about.
+    pub fact: String,
+    /// The evidence that serves.
+    pub stronger: Evidence,
+    /// The evidence that is left out.
+    pub weaker: Evidence,
+}
+
+/// Takes the demotions out of the log that sysfs disproves, and returns the contradictions.
+///
+/// A clocksource that the kernel marked unstable loses `VALID_FOR_HRES`: while the tick is one-shot, sysfs does
+/// not list it (`available_clocksource_show()`, all versions).
+pub fn reconcile(facts: &mut Facts) -> Vec<Contradiction> {
+    let mut found = Vec::new();
+    let Some((healthy, listing)) = listed_as_healthy(facts) else { return found };
+    let Fact::Known { value: mut log, source } = std::mem::take(&mut facts.log) else {
+        return found;
+    };
+    let is_listed = |name: &str| healthy.iter().any(|listed| listed == name);
+    let disproved = |event: &Event| demoted_by(event).is_some_and(is_listed);
+    if let Some(entry) = log.entries.iter().find(|entry| disproved(&entry.event)) {
+        found.push(Contradiction {
+            fact: "demotion of a clocksource".to_owned(),
+            stronger: Evidence::new(listing, format!("available {}", healthy.join(" "))),
+            weaker: Evidence::line(&log, entry),
+        });
+        log.entries.retain(|entry| !disproved(&entry.event));
+    }
+    facts.log = Fact::known(log, source);
+    found
+}
+
+/// The clocksources that sysfs shows to be valid for high resolution, and where that was read; `None` if the list
+/// does not tell: while the tick is periodic, demoted clocksources are listed, and so is jiffies, which is never
+/// valid for high resolution.
+fn listed_as_healthy(facts: &Facts) -> Option<(Vec<String>, String)> {
+    let Fact::Known { source, .. } = &facts.clocksources else { return None };
+    // A reading in a pasted session may be older than the rest of it.
+    if !source.0.ends_with("/clocksource") {
+        return None;
+    }
+    let listed = facts.available_clocksources()?;
+    let periodic = facts.tick_oneshot.value() == Some(&false)
+        || listed.iter().any(|name| name.contains("jiffies"));
+    (!periodic).then(|| (listed.to_vec(), format!("{source}/clocksource0/available_clocksource")))
+}

@@ -1,0 +1,139 @@
+//! How far a log reaches: its last stamp, and whether it was filtered, so that a line which is not there may be
+//! one that was taken out.
+//!
+//! The head and the tail of the text are looked at, line by line; the rest only as bytes.
+
+use super::lines::text;
+use super::prefix::strip;
+use serde::Serialize;
+
+/// Bytes of the end that are kept.
+const TAIL: usize = 16 << 10;
+/// Bytes of the beginning that are kept.
+const HEAD: usize = 8 << 10;
+/// Lines without a word about clocks from which on a log was not made by searching for such words.
+const ORDINARY: u32 = 5;
+
+/// Words by which people search, and which the line `clocksource: Switched to clocksource tsc` does not have.
+const SEARCHED: [&str; 20] = [
+    "hpet", "acpi", "kvm", "xen", "hyper", "timer", "jiffies", "vmware", "apic", "unstable", "watchdog", "mhz",
+    "smp", "pm", "mask", "register", "idle", "cpu", "boot", "delta",
+];
+
+/// Words of lines that concern clocks.
+const CLOCK_WORDS: [&str; 12] = [
+    "clock", "tsc", "hpet", "acpi_pm", "pm-timer", "timer", "jiffies", "kvm", "xen", "hyper-v", "watchdog",
+    "calibrat",
+];
+
+/// Words of messages that come after the kernel has settled on its clocksource: user space, and the file systems
+/// that it mounts.
+const LATE: [&str; 10] = [
+    "systemd[1]", "freeing unused kernel", "run /init", "run /sbin/init", "ext4-fs", "xfs (", "btrfs", "remounted",
+    "link is up", "link becomes ready",
+];
+
+/// How far a log reaches.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Extent {
+    /// The last time stamp of the text, in seconds since boot.
+    pub last_at: Option<f64>,
+    /// Lines that were looked at.
+    pub sampled: u32,
+    /// Lines among them that do not concern clocks.
+    pub ordinary: u32,
+    /// A word that each of them has: the text was probably made by searching for it.
+    pub common: Option<String>,
+    /// Names that stand in lines which say `clocksource`.
+    named: Vec<String>,
+    /// Whether a message of user space or of a mounted file system is among the last lines.
+    pub reaches_user_space: bool,
+}
+
+impl Extent {
+    /// Whether a later switch to the TSC would be in this text, if one of the name given is the last that is.
+    #[must_use]
+    pub fn would_show_switch_after(&self, name: &str) -> bool {
+        if self.sampled == 0 || self.common.is_some() {
+            return false;
+        }
+        self.ordinary >= ORDINARY || self.named.iter().any(|line| !line.contains(name))
+    }
+}
+
+/// Gathers the head and the tail of a text that is read in windows.
+#[derive(Debug, Default)]
+pub(super) struct Gather {
+    head: Vec<u8>,
+    tail: Vec<u8>,
+    whole: bool,
+    seen: u64,
+}
+
+impl Gather {
+    /// Takes note of complete lines.
+    pub(super) fn lines(&mut self, lines: &[u8]) {
+        self.seen += lines.len() as u64;
+        if self.head.len() < HEAD {
+            let room = HEAD - self.head.len();
+            self.head.extend_from_slice(&lines[..lines.len().min(room)]);
+        }
+        if lines.len() >= TAIL {
+            self.tail.clear();
+            self.tail.extend_from_slice(&lines[lines.len() - TAIL..]);
+        } else {
+            let keep = TAIL - lines.len();
+            let cut = self.tail.len().saturating_sub(keep);
+            self.tail.drain(..cut);
+            self.tail.extend_from_slice(lines);
+        }
+        self.whole = self.seen <= TAIL as u64;
+    }
+
+    /// Forgets what was before: a new boot begins.
+    pub(super) fn restart(&mut self) {
+        self.head.clear();
+    }
+
+    /// What the lines say.
+    pub(super) fn finish(&self) -> Extent {
+        let mut out = Extent::default();
+        let mut common: Option<Vec<&str>> = None;
+        let cut = usize::from(!self.whole);
+        // The first line of a cut tail, and the last one of a cut head, may be parts.
+        let tail = || self.tail.split(|byte| *byte == b'\n').skip(cut);
+        let head = || self.head.split(|byte| *byte == b'\n');
+        let heads = if self.whole { 0 } else { head().count().saturating_sub(1) };
+        for line in head().take(heads).chain(tail()) {
+            let line = text(line, 0, line.len());
+            let stripped = strip(&line);
+            if stripped.at.is_some() {
+                out.last_at = stripped.at.or(out.last_at);
+            }
+            let message = stripped.message.trim().to_lowercase();
+            // Lines of other programs are not part of a kernel log, and bundles leave them out.
+            if stripped.kernel == Some(false) {
+                continue;
+            }
+            if message.is_empty() || message.starts_with('#') {
+                continue;
+            }
+            out.sampled += 1;
+            if !CLOCK_WORDS.iter().any(|word| message.contains(word)) {
+                out.ordinary += 1;
+            }
+            if message.contains("clocksource") {
+                out.named.push(message.clone());
+            }
+            let left = common.get_or_insert_with(|| SEARCHED.to_vec());
+            left.retain(|word| message.contains(word));
+        }
+        out.common = common.and_then(|words| words.first().map(|word| (*word).to_owned()));
+        let late = |line: &[u8]| {
+            let line = text(line, 0, line.len()).to_lowercase();
+            LATE.iter().any(|word| line.contains(word))
+        };
+        out.reaches_user_space = tail().any(late);
+        out
+    }
+}

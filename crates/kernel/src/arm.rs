@@ -1,0 +1,22 @@
+//! Arm: errata of the architected counter whose workaround takes the vDSO away.
+//!
+//! Source: `ool_workarounds[]` and `arch_timer_enable_workaround()` in `drivers/clocksource/arm_arch_timer.c`,
+//! since 4.12.
+
+/// Errata whose workaround replaces the read of the counter (`read_cntvct_el0`), which disables the vDSO for all
+/// programs. The kernel prints Freescale's number as a005858.
+const TRAPPED: [&str; 5] = ["858921", "a008585", "a005858", "161010101", "UNKNOWN1"];
+/// Errata that disable the vDSO for 32-bit programs alone (`disable_compat_vdso`).
+const TRAPPED_COMPAT: [&str; 1] = ["1418040"];
+
+/// Whether the line of a workaround is one that traps the counter for all programs.
+#[must_use]
+pub fn traps_counter(line: &str) -> bool {
+    TRAPPED.iter().any(|erratum| line.contains(erratum))
+}
+
+/// Whether the line of a workaround is one that traps the counter for 32-bit programs alone.
+#[must_use]
+pub fn traps_counter_for_compat(line: &str) -> bool {
+    TRAPPED_COMPAT.iter().any(|erratum| line.contains(erratum))
+}
