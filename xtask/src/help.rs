@@ -11,7 +11,7 @@ pub(crate) fn print() {
   ./test.sh               what needs no emulator, no root and, dependencies aside, no network: {} minutes at the most
                           on two quiet processors from a clean clone, compiling included
   ./test.sh all           everything but the steps by name
-  ./test.sh STEP...       these steps
+  ./test.sh STEP...       these steps; --short before them: in the form that continuous integration has in each run
   ./test.sh ci [TURN]     what .ci/run runs, in {} minutes with its tools: the default tier, the short form of each
                           step that has one, and one row of the turns below, which the commit decides
   ./test.sh --needs steps|packages|targets|tools [all | ci [TURN] | STEP...]

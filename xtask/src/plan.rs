@@ -116,8 +116,15 @@ fn plan(words: &[&str]) -> Result<Plan, String> {
             })
         }
         names => {
-            let steps: Result<Vec<_>, String> =
-                names.iter().map(|name| find(name).map(|step| (step, false))).collect();
+            let short = names.first() == Some(&"--short");
+            let names = if short { names.get(1..).unwrap_or_default() } else { names };
+            if names.is_empty() {
+                return Err("--short wants steps; see ./test.sh --help".to_owned());
+            }
+            let steps: Result<Vec<_>, String> = names
+                .iter()
+                .map(|name| find(name).map(|step| (step, short && step.short.is_some())))
+                .collect();
             Ok(Plan { steps: steps?, ..Plan::default() })
         }
     }
@@ -201,6 +208,8 @@ mod tests {
     #[test]
     fn plan_by_name_keeps_the_order_and_refuses_others() {
         assert_eq!(names(&["doc", "fmt"]), ["doc", "fmt"]);
+        assert!(plan(&["--short", "fix"]).unwrap().steps.iter().all(|(_, short)| *short));
+        assert!(plan(&["--short"]).is_err());
         assert!(plan(&["nonsense"]).unwrap_err().contains("nonsense"));
         assert!(plan(&["static-program"]).is_err());
         assert!(plan(&["ci", "99"]).is_err());
