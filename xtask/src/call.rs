@@ -114,8 +114,7 @@ impl Call {
         {
             if self.shown {
                 let mut out = std::io::stdout().lock();
-                let shown = out.write_all(&line).and_then(|()| out.flush());
-                shown.map_err(|error| failed("showing", &error))?;
+                let _ = out.write_all(&line).and_then(|()| out.flush());
             }
             text.push_str(&String::from_utf8_lossy(&line));
             line.clear();

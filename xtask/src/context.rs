@@ -68,10 +68,10 @@ impl Context {
         run: impl FnOnce() -> Result<(), Stop>,
     ) -> Result<(), Stop> {
         if self.done.borrow().contains(name) {
-            println!("-- {name}: was good the first time");
+            say!("-- {name}: was good the first time");
             return Ok(());
         }
-        println!("-- {name}");
+        say!("-- {name}");
         run()?;
         self.done.borrow_mut().insert(name.to_owned());
         Ok(())

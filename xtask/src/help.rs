@@ -5,7 +5,7 @@ use crate::step::{Step, Tier};
 use crate::steps::STEPS;
 
 pub(crate) fn print() {
-    println!(
+    say!(
         "Checks of this project.
 
   ./test.sh               what needs no emulator, no root and, dependencies aside, no network: {} minutes at the most
@@ -30,12 +30,12 @@ the machine.
         DEFAULT_BUDGET / 60,
         CI_BUDGET / 60
     );
-    println!(
+    say!(
         "seconds: on two quiet processors, after what is shared; ci: its short form; E: boots guests\n"
     );
-    println!("{:<20} {:>7} {:>4} {:>6}    needs", "step", "seconds", "ci", "budget");
+    say!("{:<20} {:>7} {:>4} {:>6}    needs", "step", "seconds", "ci", "budget");
     for tier in [Tier::Default, Tier::All, Tier::Named, Tier::Shared] {
-        println!(
+        say!(
             "\n{}",
             match tier {
                 Tier::Default => "Tier default",
@@ -45,13 +45,13 @@ the machine.
             }
         );
         for step in STEPS.iter().filter(|step| step.tier == tier) {
-            println!("  {}", line(step));
-            println!("      {}", step.what);
+            say!("  {}", line(step));
+            say!("      {}", step.what);
         }
     }
-    println!("\nTurns of continuous integration");
+    say!("\nTurns of continuous integration");
     for (index, names) in TURNS.iter().enumerate() {
-        println!("  {}  {}", index + 1, names.join(", "));
+        say!("  {}  {}", index + 1, names.join(", "));
     }
 }
 

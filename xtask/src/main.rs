@@ -3,6 +3,14 @@
 //! [`steps`] is the table: each step with its tier, what it needs, how long it takes and its budget. [`plan`] chooses
 //! steps from the command line, [`runner`] runs them, [`load`] says how much of the machine they had.
 
+/// Prints a line. A reader who went away ends nothing: steps go on, and the exit code tells how they ended.
+macro_rules! say {
+    ($($words:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stdout(), $($words)*);
+    }};
+}
+
 mod call;
 mod context;
 mod help;

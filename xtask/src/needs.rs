@@ -141,7 +141,7 @@ pub(crate) fn of(step: &Step) -> Vec<Need> {
 pub(crate) fn print(kind: Kind, steps: &[&Step]) {
     if kind == Kind::Steps {
         for step in steps {
-            println!("{}", step.name);
+            say!("{}", step.name);
         }
         return;
     }
@@ -157,7 +157,7 @@ pub(crate) fn print(kind: Kind, steps: &[&Step]) {
         for word in
             if kind == Kind::Packages { line.split(' ').collect() } else { vec![line.as_str()] }
         {
-            println!("{word}");
+            say!("{word}");
         }
     }
 }

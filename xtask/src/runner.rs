@@ -44,10 +44,10 @@ pub(crate) fn run(plan: &Plan) -> ExitCode {
         strict: std::env::var_os("STRICT").is_some_and(|value| !value.is_empty()),
     };
     if runner.slowness > 1.05 {
-        println!("budgets times {:.1}: this machine is so much slower", runner.slowness);
+        say!("budgets times {:.1}: this machine is so much slower", runner.slowness);
     }
     if let Some(said) = &plan.turn_said {
-        println!("{said}");
+        say!("{said}");
     }
     runner.fetch();
     let mark = Mark::now();
@@ -59,7 +59,7 @@ pub(crate) fn run(plan: &Plan) -> ExitCode {
         let latest = CI_LAST_BEGIN.min(CI_BUDGET.saturating_sub(step.seconds));
         let elapsed = begun.elapsed().as_secs();
         if elapsed > latest {
-            println!("\n== {}: not run", step.name);
+            say!("\n== {}: not run", step.name);
             let reason = format!(
                 "{}: {elapsed} s are over; it would have had to begin before {latest} s",
                 step.name
@@ -89,16 +89,16 @@ impl Runner {
         let begun = Instant::now();
         let fetched = crate::call::call("cargo fetch --locked --quiet").answer(&self.context);
         if let Ok(true) = fetched.map(|answer| answer.good()) {
-            println!("dependencies: {} s", begun.elapsed().as_secs());
+            say!("dependencies: {} s", begun.elapsed().as_secs());
         } else {
-            println!("dependencies: cargo could not fetch all of them; trying with what is here");
+            say!("dependencies: cargo could not fetch all of them; trying with what is here");
         }
     }
 
     fn step(&mut self, step: &'static Step, short: bool) {
         let done = self.ready(step).and_then(|()| {
             let form = if short { ", short form" } else { "" };
-            println!("\n== {}{form}: {}", step.name, step.what);
+            say!("\n== {}{form}: {}", step.name, step.what);
             let seconds = if short { step.short.unwrap_or(step.seconds) } else { step.seconds };
             // A short form has the same share of slack.
             let budget = (seconds * step.budget).div_ceil(step.seconds.max(1));
@@ -117,7 +117,7 @@ impl Runner {
                 Some(done) => done.clone(),
                 None => {
                     let done = self.ready(used).and_then(|()| {
-                        println!("\n== {} (shared): {}", used.name, used.what);
+                        say!("\n== {} (shared): {}", used.name, used.what);
                         self.timed(used, false, used.budget)
                     });
                     self.made.insert(used.name, done.clone());
@@ -138,7 +138,7 @@ impl Runner {
         let mut mark = Mark::now();
         let mut done = (step.run)(&self.context);
         if let (true, Err(Stop::Fail(why))) = (step.emulated, &done) {
-            println!(
+            say!(
                 "== {}: once more, because an emulator on a busy host may fail: {why}",
                 step.name
             );
@@ -152,7 +152,7 @@ impl Runner {
             "{:.0} s ({:.0} s of processors; {quiet:.0} s if quiet, of {budget} s)",
             spent.wall, spent.cpu
         );
-        println!("-- {}: {time}", step.name);
+        say!("-- {}: {time}", step.name);
         match spent.judge(self.slowness, budget) {
             Judgement::Within => done,
             Judgement::Unjudged => {
@@ -172,22 +172,22 @@ impl Runner {
     fn note(&mut self, step: &Step, done: Done) {
         match done {
             Ok(()) => {
-                println!("== {}: ok", step.name);
+                say!("== {}: ok", step.name);
                 self.report.ok += 1;
             }
             Err(Stop::Skip { reason, network }) if network || !self.strict => {
-                println!("== {}: skipped ({reason})", step.name);
+                say!("== {}: skipped ({reason})", step.name);
                 self.report.skipped.push(format!("{}: {reason}", step.name));
             }
             Err(Stop::Skip { reason, .. }) => {
-                println!(
+                say!(
                     "== {}: FAILED, because STRICT allows no skipped step ({reason})",
                     step.name
                 );
                 self.report.failed.push(format!("{}: skipped ({reason})", step.name));
             }
             Err(Stop::Fail(why)) => {
-                println!("== {}: FAILED ({why})", step.name);
+                say!("== {}: FAILED ({why})", step.name);
                 self.report.failed.push(format!("{}: {why}", step.name));
             }
         }
@@ -199,7 +199,7 @@ impl Runner {
         // Tools count for continuous integration, on the wall.
         let tools = if ci { begun.elapsed().as_secs_f64() - spent.wall } else { 0.0 };
         let quiet = spent.quiet(self.slowness) + tools;
-        println!(
+        say!(
             "\n== all: {:.0} s ({:.0} s of processors; {quiet:.0} s if quiet, of {budget} s)",
             spent.wall + tools,
             spent.cpu
@@ -220,7 +220,7 @@ impl Runner {
 
     fn finish(&self, begun: Instant) -> ExitCode {
         let Report { ok, failed, skipped, not_run, slow } = &self.report;
-        println!();
+        say!();
         for (word, lines) in [
             ("over its budget", slow),
             ("not run", not_run),
@@ -228,12 +228,12 @@ impl Runner {
             ("failed", failed),
         ] {
             for line in lines {
-                println!("{word}: {line}");
+                say!("{word}: {line}");
             }
         }
         let left =
             if not_run.is_empty() { String::new() } else { format!(", {} not run", not_run.len()) };
-        println!(
+        say!(
             "steps: {ok} ok, {} failed, {} skipped{left}, {} s",
             failed.len(),
             skipped.len(),
@@ -241,7 +241,7 @@ impl Runner {
         );
         let tests = self.context.tests();
         if tests != crate::context::Tests::default() {
-            println!(
+            say!(
                 "tests: {} passed, {} failed, {} skipped",
                 tests.passed, tests.failed, tests.skipped
             );

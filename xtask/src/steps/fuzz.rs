@@ -31,7 +31,7 @@ fn fuzz(context: &Context) -> Done {
         let answer = call("fuzz/run").arg(&target).arg(&seconds).hidden().answer(context)?;
         if !answer.good() {
             let lines: Vec<&str> = answer.text.lines().collect();
-            println!(
+            say!(
                 "{}",
                 lines.get(lines.len().saturating_sub(100)..).unwrap_or_default().join("\n")
             );
@@ -41,7 +41,7 @@ fn fuzz(context: &Context) -> Done {
             .text
             .lines()
             .find_map(|line| line.strip_prefix("stat::number_of_executed_units:"));
-        println!("fuzz {target}: {} inputs, no finding", inputs.map_or("?", str::trim));
+        say!("fuzz {target}: {} inputs, no finding", inputs.map_or("?", str::trim));
     }
     Ok(())
 }

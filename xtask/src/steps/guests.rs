@@ -168,7 +168,7 @@ fn boots(context: &Context) -> Done {
     let complaints = complaints(&answer.text);
     if complaints.is_empty() && answer.code == Some(1) {
         // A kernel of a suite that moves may choose otherwise than its case file says, if that was predicted.
-        println!("-- boots: as predicted, and not as the case file expects; see above");
+        say!("-- boots: as predicted, and not as the case file expects; see above");
         return Ok(());
     }
     if !complaints.is_empty() && complaints.iter().all(|complaint| complaint.unfetched) {

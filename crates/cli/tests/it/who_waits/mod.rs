@@ -49,7 +49,7 @@ fn may_look(program: &Path) -> bool {
 fn waits_by_the_wall_clock_are_found_and_logs_are_not() {
     let dir = tempfile::tempdir().unwrap();
     let program = dir.path().join("waits");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/who_waits/waits.c");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/who_waits/waits.c");
     let built =
         Command::new("cc").args(["-O1", "-pthread", "-o"]).arg(&program).arg(source).status();
     if !built.is_ok_and(|status| status.success()) {
