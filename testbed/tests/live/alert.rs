@@ -14,6 +14,7 @@
     reason = "a test may end where something is missing"
 )]
 
+use super::guest;
 use clocksmith_testbed::cache::Cache;
 use clocksmith_testbed::disk::{Disk, Setup};
 use clocksmith_testbed::qemu::launch;

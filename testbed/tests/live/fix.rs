@@ -8,6 +8,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
 
+use super::guest;
 use clocksmith_testbed::cache::Cache;
 use clocksmith_testbed::disk::{Disk, Setup, System};
 use std::collections::BTreeMap;

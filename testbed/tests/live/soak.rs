@@ -14,6 +14,7 @@
     reason = "a test may end where something is missing"
 )]
 
+use super::guest;
 use serde_json::Value;
 use std::time::Duration;
 

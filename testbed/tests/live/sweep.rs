@@ -8,7 +8,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
 
-use super::guest::said;
+use super::guest::{self, said};
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(240);

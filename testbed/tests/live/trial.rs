@@ -9,6 +9,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
 
+use super::guest;
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(400);

@@ -9,7 +9,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
 
-use super::guest::said;
+use super::guest::{self, said};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
