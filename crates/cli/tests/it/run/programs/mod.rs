@@ -30,7 +30,7 @@ fn directory() -> &'static Path {
 /// Builds it; `None`, with a message, where the tool is missing.
 pub(crate) fn build(program: Program) -> Option<PathBuf> {
     let _one = ONE.lock().unwrap();
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/run/programs");
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/run/programs");
     let out = directory();
     let (name, mut command) = match program {
         Program::C => ("clocks", Command::new("cc")),
