@@ -180,18 +180,12 @@ def causes(clocksmith, files):
 def features(files):
     """The table of versions, from the source that has it."""
     source = (TOP / "crates/kernel/src/feature.rs").read_text()
-    body = source[source.index("pub enum Feature {"):]
+    body = source[source.index("\nfeatures! {"):]
     body = body[: body.index("\n}")]
-    words = {
-        name: " ".join(doc.replace("///", " ").split())
-        for doc, name in re.findall(r"((?:    ///[^\n]*\n)+)    (\w+),", body)
-    }
-    table = source[source.index("static TABLE"):]
-    table = table[: table.index("\n];")]
     version = r"(?:v\((\d+), (\d+)\)|Version::new\((\d+), (\d+), (\d+)\)|(OLDEST))"
-    rows = {}
-    for chunk in re.split(r"\n    (?=row\(|span\(|backported\(|Row \{)", table)[1:]:
-        name = re.search(r"Feature::(\w+)", chunk)[1]
+    words, rows = {}, {}
+    for doc, name, chunk in re.findall(r"((?:    ///[^\n]*\n)+)    (\w+) => ([^;]*);", body):
+        words[name] = " ".join(doc.replace("///", " ").split())
         found = []
         for a, b, x, y, z, oldest in re.findall(version, chunk):
             if oldest:
@@ -208,8 +202,8 @@ def features(files):
         if stable:
             text += "; also " + ", ".join(f"{s} and later of that line" for s in stable)
         rows[name] = text
-    if set(rows) != set(words):
-        raise Wrong(f"feature.rs is not understood: {sorted(set(rows) ^ set(words))}")
+    if len(rows) < 40:
+        raise Wrong(f"feature.rs is not understood: {len(rows)} rows")
     page = NOTE + (
         "# Versions of the rules\n\nWhat changed in the kernel's clock code, and when: the program's own table\n"
         "(`crates/kernel/src/feature.rs`), which `why` and `predict` decide by. The versions are upstream's;\n"

@@ -9,7 +9,8 @@ pub(crate) mod vm;
 #[cfg(feature = "who")]
 pub(crate) mod who;
 
-use clocksmith_diagnose::diagnosis::MissingFact;
+use clocksmith_diagnose::Contradiction;
+use clocksmith_diagnose::diagnosis::{MissingFact, Settle};
 use clocksmith_diagnose::explain::Explanation;
 use clocksmith_diagnose::remedies::NextStep;
 use clocksmith_diagnose::{Cause, Confidence, Diagnosis, Read, Remedy, Verdict};
@@ -54,6 +55,10 @@ pub(crate) struct WhyReport {
     pub(crate) missing: Vec<MissingFact>,
     /// Where the machine and the model differ.
     pub(crate) differences: Vec<String>,
+    /// What would turn an unknown verdict into an answer.
+    pub(crate) settles: Vec<Settle>,
+    /// Evidence that stronger evidence contradicts, and that is left out.
+    pub(crate) contradictions: Vec<Contradiction>,
     /// The machine in short.
     pub(crate) machine: MachineReport,
     /// What `verify` found in this boot, less than a day ago; null if it did not run.
@@ -239,6 +244,8 @@ impl WhyReport {
             policies: policies(facts),
             missing: diagnosis.missing,
             differences: diagnosis.differences,
+            settles: diagnosis.settles,
+            contradictions: diagnosis.contradictions,
             machine: MachineReport::of(facts),
             verified: VerifiedReport::new(facts),
             timeline: timeline::of(facts),

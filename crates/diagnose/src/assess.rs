@@ -37,12 +37,7 @@ pub fn assess(mut facts: Facts, measured: Measured) -> Assessment {
     let contradictions = reconcile(&mut facts);
     let machine = Machine::of(&facts);
     let expectation = predict(&machine);
-    let diagnosis = diagnosis::judge(
-        &facts,
-        &machine,
-        &expectation,
-        measured.reads,
-        contradictions,
-    );
+    let diagnosis =
+        diagnosis::judge(&facts, &machine, &expectation, measured.reads, contradictions);
     Assessment { facts, machine, expectation, diagnosis, counter_ns: measured.counter_ns }
 }

@@ -58,7 +58,13 @@ pub fn current(facts: &Facts, machine: &Machine) -> Current {
 }
 
 fn unknown(why: &str) -> Current {
-    Current { name: None, confidence: Confidence::Low, source: why.to_owned(), passing: None, may_have_changed: false }
+    Current {
+        name: None,
+        confidence: Confidence::Low,
+        source: why.to_owned(),
+        passing: None,
+        may_have_changed: false,
+    }
 }
 
 fn known(name: String, confidence: Confidence, source: String) -> Current {
@@ -100,8 +106,10 @@ fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
         // The watchdog is the highest-rated source that is not itself watched, so it is next in
         // line when the TSC goes (`clocksource_select_watchdog()`, all versions).
         if !watchdog.contains("jiffies") {
-            let source =
-                format!("{}: the reference that demoted the TSC is next in rank", log.source(entry));
+            let source = format!(
+                "{}: the reference that demoted the TSC is next in rank",
+                log.source(entry)
+            );
             return known(watchdog, Confidence::Medium, source);
         }
     }
@@ -142,7 +150,11 @@ fn standing(
     };
     if name == "tsc" {
         // Nothing is rated above it; the watchdog may still demote it.
-        return if reaches_late && shows || !may_be_watched(machine) { high } else { Standing::Held };
+        return if reaches_late && shows || !may_be_watched(machine) {
+            high
+        } else {
+            Standing::Held
+        };
     }
     // Other architectures do not choose twice.
     let elsewhere = !machine.arch.is_assumed() && !machine.arch.value.is_x86();
@@ -153,9 +165,12 @@ fn standing(
     if asked.as_deref() == Some(name) {
         return high;
     }
-    // The TSC had served before, so that this is a later change.
-    let after_tsc =
-        log.all(|e| matches!(e, Event::Switched(tsc) if tsc == "tsc")).any(|e| e.line < entry.line);
+    // A clocksource with a higher rating had served before, so that this is a later change: while the kernel boots,
+    // it switches upwards.
+    let rating = |name: &str| crate::names::find(name).map_or(0, |known| known.rating);
+    let after_tsc = log
+        .all(|e| matches!(e, Event::Switched(former) if former != "tsc-early" && rating(former) > rating(name)))
+        .any(|e| e.line < entry.line);
     let by_hand = log.any(|e| matches!(e, Event::WroteCurrent(wanted) if wanted == name));
     if after_tsc || by_hand {
         return high;
@@ -186,7 +201,8 @@ fn standing(
     }
     Standing::Passing(match (entry.at, end, shows) {
         (_, _, false) => {
-            "these lines would not show a later switch: they are too few, or were selected".to_owned()
+            "these lines would not show a later switch: they are too few, or were selected"
+                .to_owned()
         }
         (Some(_), Some(end), true) => {
             format!("this log ends at {end:.2} s, before the kernel's last decision")

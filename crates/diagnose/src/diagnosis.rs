@@ -189,10 +189,7 @@ fn settles(case: &Case<'_>, verdict: Verdict) -> Vec<Settle> {
     }
     case.open
         .iter()
-        .map(|input| Settle {
-            fact: input.name().to_owned(),
-            how: input.settled_by().to_owned(),
-        })
+        .map(|input| Settle { fact: input.name().to_owned(), how: input.settled_by().to_owned() })
         .collect()
 }
 

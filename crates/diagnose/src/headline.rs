@@ -1,10 +1,10 @@
 //! The first sentence: what a tired person understands.
 
 use crate::causes::Case;
+use crate::{Cause, CauseId, Read, Severity, Verdict};
 use clocksmith_facts::Arch;
 use clocksmith_kernel::feature::Feature;
 use clocksmith_kernel::open::OpenInput;
-use crate::{Cause, CauseId, Read, Severity, Verdict};
 
 pub(crate) fn headline(
     case: &Case<'_>,

@@ -29,6 +29,9 @@ pub struct Contradiction {
 pub fn reconcile(facts: &mut Facts) -> Vec<Contradiction> {
     let mut found = Vec::new();
     let Some((healthy, listing)) = listed_as_healthy(facts) else { return found };
+    if !facts.log.is_known() {
+        return found;
+    }
     let Fact::Known { value: mut log, source } = std::mem::take(&mut facts.log) else {
         return found;
     };

@@ -332,7 +332,10 @@ impl Machine {
                     _ => None,
                 }) {
                     self.pvclock_stable = Input::read(false, place(entry));
-                } else if shown && Feature::XenVdso.of(&self.kernel.value) && !self.kernel.is_assumed() {
+                } else if shown
+                    && Feature::XenVdso.of(&self.kernel.value)
+                    && !self.kernel.is_assumed()
+                {
                     let source = format!("{}: no message refuses the vDSO", log.name);
                     self.pvclock_stable = Input::read(true, source);
                 }
@@ -396,7 +399,14 @@ impl Machine {
         note(&mut all, "HPET", &self.hpet, self.hpet.value.to_string());
         note(&mut all, "PM timer", &self.pm_timer, self.pm_timer.value.to_string());
         let pvclock = self.hypervisor.value.as_ref().is_some_and(|h| {
-            matches!(h.kind, HypervisorKind::Kvm | HypervisorKind::Xen | HypervisorKind::XenHvm | HypervisorKind::XenPv | HypervisorKind::XenPvh)
+            matches!(
+                h.kind,
+                HypervisorKind::Kvm
+                    | HypervisorKind::Xen
+                    | HypervisorKind::XenHvm
+                    | HypervisorKind::XenPv
+                    | HypervisorKind::XenPvh
+            )
         });
         if pvclock {
             let bit = &self.pvclock_stable;

@@ -125,7 +125,8 @@ impl OpenInput {
             Self::Hpet => x86 && machine.hpet.is_assumed(),
             Self::PmTimer => x86 && machine.pm_timer.is_assumed(),
             Self::CounterTrapped => {
-                matches!(machine.arch.value, Arch::Arm | Arch::Arm64) && machine.counter_trapped_open
+                matches!(machine.arch.value, Arch::Arm | Arch::Arm64)
+                    && machine.counter_trapped_open
             }
             // The model has no time: who reads a log knows how far it goes.
             Self::LogEnd => false,
@@ -183,9 +184,7 @@ impl OpenInput {
                 Some(HypervisorKind::VirtualBox),
             ]
             .iter()
-            .map(|kind| {
-                with(&|m| m.hypervisor = Input::assumed(kind.map(Hypervisor::named), WHY))
-            })
+            .map(|kind| with(&|m| m.hypervisor = Input::assumed(kind.map(Hypervisor::named), WHY)))
             .collect(),
             Self::CpuVendor => [CpuVendor::Intel, CpuVendor::Amd]
                 .iter()

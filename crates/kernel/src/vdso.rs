@@ -110,10 +110,7 @@ fn precise(
         let bit = &machine.pvclock_stable;
         let cite = bit.cite();
         return if bit.value {
-            (
-                Some(true),
-                format!("{current} with the host's stable bit{cite} is read by the vDSO"),
-            )
+            (Some(true), format!("{current} with the host's stable bit{cite} is read by the vDSO"))
         } else {
             (
                 Some(false),

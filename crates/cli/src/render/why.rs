@@ -24,6 +24,7 @@ pub(crate) fn print(common: &Common, report: &WhyReport, expectation: &Expectati
         remedies(&mut out, report, style);
         next(&mut out, report, style);
         policies(&mut out, report, common, style);
+        settles(&mut out, report, style);
         missing(&mut out, report, common);
     }
     text(&out)
@@ -115,8 +116,14 @@ fn because(
         out.push_str(&wrap(difference, "  ~ ", "    "));
     }
     // The chain of rules is the answer to "why" when nothing went wrong, and detail otherwise.
-    if common.verbose || (healthy && report.causes.is_empty()) {
-        out.push_str(&format!("\n{}\n", style.bold("How Linux decided")));
+    let explains = expectation.current == report.clocksource.current;
+    if common.verbose || (healthy && report.causes.is_empty() && explains) {
+        let title = if explains {
+            "How Linux decided"
+        } else {
+            "How Linux decides by its rules, which does not explain what is in use"
+        };
+        out.push_str(&format!("\n{}\n", style.bold(title)));
         for reason in &expectation.reasons {
             out.push_str(&wrap(&reason.because, "  - ", "    "));
             if common.verbose {
@@ -243,6 +250,17 @@ fn policies(out: &mut String, report: &WhyReport, common: &Common, style: Style)
         let line =
             format!("{}, {}: {} ({})", policy.who, policy.machines, policy.says, policy.source);
         out.push_str(&wrap(&line, "  - ", "    "));
+    }
+}
+
+/// What would turn an unknown answer into a known one.
+fn settles(out: &mut String, report: &WhyReport, style: Style) {
+    if report.settles.is_empty() {
+        return;
+    }
+    out.push_str(&format!("\n{}\n", style.bold("To settle it, on that machine")));
+    for item in &report.settles {
+        out.push_str(&wrap(&format!("{}: {}", item.fact, item.how), "  - ", "    "));
     }
 }
 

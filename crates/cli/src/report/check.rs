@@ -1,9 +1,9 @@
 //! `check --json` and `watch --json`.
 
 use super::{Clocksource, MachineReport};
+use clocksmith_diagnose::Assessment;
 use clocksmith_diagnose::diagnosis::MissingFact;
 use clocksmith_diagnose::{Cause, Read, Verdict};
-use clocksmith_diagnose::Assessment;
 use clocksmith_watch::event::Event;
 use clocksmith_watch::{Judgement, State, Thresholds};
 use serde::Serialize;

@@ -57,7 +57,7 @@ struct Watch<'a> {
 impl<'a> Watch<'a> {
     fn new(args: &'a Verify) -> Result<Self> {
         let facts = collect::collect(&LiveTree::new(), Origin::Live);
-            let cpus = args.cpus.as_deref().map(|text| cpus(text, facts.cpu.online.value()));
+        let cpus = args.cpus.as_deref().map(|text| cpus(text, facts.cpu.online.value()));
         let cpus = cpus.transpose()?;
         let duration = args.duration.unwrap_or(DURATION);
         let options =

@@ -47,12 +47,11 @@ fn nothing_explains(case: &Case<'_>, causes: &mut Causes) {
     // What is in use is known, and whether it is fast, or stayed, is not.
     if case.slow.is_none() && case.current_name().is_some() && !case.open.is_empty() && !explained {
         let names: Vec<&str> = case.open.iter().map(|input| input.name()).collect();
-        let how: Vec<&str> = case.open.iter().map(|input| input.settled_by()).collect();
         causes.add(
             CauseId::InsufficientEvidence,
             Severity::Info,
             Confidence::High,
-            format!("not in this evidence: {}; on that machine: {}", names.join(", "), how.join("; ")),
+            format!("not in this evidence: {}", names.join(", ")),
             Vec::new(),
         );
     }

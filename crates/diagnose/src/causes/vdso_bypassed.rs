@@ -102,8 +102,7 @@ fn no_path(case: &Case<'_>, causes: &mut Causes) {
 /// The clocksource has a path, and reads do not take it.
 fn bypassed(case: &Case<'_>, causes: &mut Causes) {
     let Some(current) = case.current_name() else { return };
-    let unstable_bit =
-        !case.machine.pvclock_stable.value && matches!(current, "kvm-clock" | "xen");
+    let unstable_bit = !case.machine.pvclock_stable.value && matches!(current, "kvm-clock" | "xen");
     if !case.vdso_bypassed && !unstable_bit {
         return;
     }

@@ -8,7 +8,7 @@ use crate::causes::Case;
 use clocksmith_facts::version::Vendor;
 
 /// Where a word for the kernel goes.
-const COMMAND_LINE: &str = "kernel command line";
+const COMMAND_LINE: &str = "the kernel command line";
 
 /// Adds words to the kernel command line of later boots.
 pub(super) fn add(case: &Case<'_>, words: &[&str]) -> Offer {

@@ -43,7 +43,7 @@ pub(super) fn early_khz(plan: &Plan<'_>) -> Option<Offer> {
     let known = machine.kernel.is_assumed() || Feature::TscEarlyKhz.of(&machine.kernel.value);
     (plan.has(C::NoTsc) && there && unset && known).then(|| {
         Offer::default()
-            .setting("kernel command line", "tsc_early_khz=KHZ")
+            .setting("the kernel command line", "tsc_early_khz=KHZ")
             .instruction("KHZ is the frequency in kHz: 2400000 for 2.4 GHz")
     })
 }
@@ -56,8 +56,11 @@ pub(super) fn newer_kernel(plan: &Plan<'_>) -> Option<Offer> {
         return None;
     }
     let current = case.current_name().unwrap_or_default();
+    // xen stays a system call wherever the host does not set the stable bit: the TSC is the better way.
+    let better = plan.remedies.iter().any(|r| r.id == super::table::SWITCH_TO_TSC_NOW.id);
     if let Some(feature) = vdso_path(current)
         && !feature.of(kernel)
+        && !better
     {
         let since = feature.versions();
         return Some(Offer::saying(format!(

@@ -71,7 +71,7 @@ pub(super) fn keep_tsc(plan: &Plan<'_>) -> Option<Offer> {
     let offer = may_switch(plan).then(|| {
         Offer::default()
             .command("sudo clocksmith fix --to tsc --apply")
-            .setting("kernel command line", "clocksource=tsc")
+            .setting("the kernel command line", "clocksource=tsc")
             .instruction(
                 "clocksmith fix verifies the counter, switches, and keeps the choice by a systemd unit; \
                  without clocksmith, the word goes on the kernel command line",

@@ -13,14 +13,16 @@ use crate::{Arch, Fact, Facts, Missing, Why};
 /// Fills every fact that is still missing and that the log tells. Facts read elsewhere are kept:
 /// they are nearer to the machine.
 pub fn complete(facts: &mut Facts) {
-    let Fact::Known { value: log, .. } = std::mem::take(&mut facts.log) else { return };
+    if !facts.log.is_known() {
+        return;
+    }
+    let Fact::Known { value: log, source } = std::mem::take(&mut facts.log) else { return };
     identity(facts, &log);
     processors(facts, &log);
     timers(facts, &log);
     hypervisor(facts, &log);
     readings(facts, &log);
-    let name = log.name.clone();
-    facts.log = Fact::known(log, name);
+    facts.log = Fact::known(log, source);
 }
 
 fn set<T>(slot: &mut Fact<T>, log: &KernelLog, found: Option<(&Entry, T)>) {

@@ -37,6 +37,8 @@ pub(super) fn with_next(
     let open = message.ends_with(',');
     let mut columns = raw.chars().count();
     let cut = columns == TERMINAL;
+    // A blank at the very end was taken off with the prefix.
+    let mut blank = raw.ends_with(' ');
     if alone.is_some_and(|event| !parse::may_continue(event)) && !cut && !open {
         return None;
     }
@@ -66,10 +68,11 @@ pub(super) fn with_next(
         // words; mailers cut at blanks.
         if joined.ends_with('=') {
             joined.pop();
-        } else if columns != TERMINAL {
+        } else if columns != TERMINAL || blank {
             joined.push(' ');
         }
         columns = next.chars().count();
+        blank = next.ends_with(' ');
         joined.push_str(if joined.ends_with(' ') { more } else { next_message(&next, more) });
         from = next_end;
         taken += 1;

@@ -16,21 +16,29 @@ const ORDINARY: u32 = 5;
 
 /// Words by which people search, and which the line `clocksource: Switched to clocksource tsc` does not have.
 const SEARCHED: [&str; 20] = [
-    "hpet", "acpi", "kvm", "xen", "hyper", "timer", "jiffies", "vmware", "apic", "unstable", "watchdog", "mhz",
-    "smp", "pm", "mask", "register", "idle", "cpu", "boot", "delta",
+    "hpet", "acpi", "kvm", "xen", "hyper", "timer", "jiffies", "vmware", "apic", "unstable",
+    "watchdog", "mhz", "smp", "pm", "mask", "register", "idle", "cpu", "boot", "delta",
 ];
 
 /// Words of lines that concern clocks.
 const CLOCK_WORDS: [&str; 12] = [
-    "clock", "tsc", "hpet", "acpi_pm", "pm-timer", "timer", "jiffies", "kvm", "xen", "hyper-v", "watchdog",
-    "calibrat",
+    "clock", "tsc", "hpet", "acpi_pm", "pm-timer", "timer", "jiffies", "kvm", "xen", "hyper-v",
+    "watchdog", "calibrat",
 ];
 
 /// Words of messages that come after the kernel has settled on its clocksource: user space, and the file systems
 /// that it mounts.
 const LATE: [&str; 10] = [
-    "systemd[1]", "freeing unused kernel", "run /init", "run /sbin/init", "ext4-fs", "xfs (", "btrfs", "remounted",
-    "link is up", "link becomes ready",
+    "systemd[1]",
+    "freeing unused kernel",
+    "run /init",
+    "run /sbin/init",
+    "ext4-fs",
+    "xfs (",
+    "btrfs",
+    "remounted",
+    "link is up",
+    "link becomes ready",
 ];
 
 /// How far a log reaches.

@@ -78,9 +78,8 @@ fn listed_step(rest: &str) -> Option<&str> {
     }
     if matches!(first, '"' | '\'' | '`') {
         // Quotes around a part of a sentence are another matter.
-        let inside = rest.trim_matches(first);
-        let closed = rest.trim_end_matches([',', '.', ';']).ends_with(first);
-        return (closed && !inside.contains(first) || first == '`' && closed).then_some(inside);
+        let inside = rest[1..].trim_end_matches([',', '.', ';']).strip_suffix(first)?;
+        return (!inside.contains(first)).then_some(inside);
     }
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     if (1..=9).contains(&digits) {

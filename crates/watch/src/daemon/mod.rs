@@ -3,7 +3,6 @@
 
 mod lateness;
 
-use clocksmith_diagnose::Assessment;
 use crate::edge::files::{self, Durable, Store};
 use crate::edge::machine::Machine;
 use crate::edge::notify::Notify;
@@ -19,6 +18,7 @@ use crate::judge::{State, Thresholds};
 use crate::metrics;
 use crate::page;
 use crate::state::{Observation, Want, Watch};
+use clocksmith_diagnose::Assessment;
 use lateness::Lateness;
 use rustix::event::{PollFd, PollFlags, poll};
 use std::io;

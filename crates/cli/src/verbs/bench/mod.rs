@@ -110,7 +110,8 @@ fn preset(name: &str) -> Result<Preset> {
 
 /// The clocksource in use, as facts tell.
 fn clocksource(facts: &Facts) -> Clocksource {
-    let current = clocksmith_diagnose::current::current(facts, &clocksmith_kernel::Machine::of(facts));
+    let current =
+        clocksmith_diagnose::current::current(facts, &clocksmith_kernel::Machine::of(facts));
     Clocksource {
         current: current.name,
         available: facts.available_clocksources().map(<[String]>::to_vec),

@@ -6,7 +6,12 @@ use super::{PATIENCE, User, file, gzip, refused, refuses, run, run_as};
 const GOOD: &str = "\
 [    0.000000] Linux version 6.1.0-18-example (builder@example) #1 SMP\n\
 [    0.000000] tsc: Detected 2400.000 MHz processor\n\
-[    1.500000] clocksource: Switched to clocksource tsc\n";
+[    1.500000] clocksource: Switched to clocksource tsc\n\
+[    1.700000] NET: Registered PF_INET6 protocol family\n\
+[    1.900000] Freeing unused kernel image (initmem) memory: 2048K\n\
+[    2.000000] Run /init as init process\n\
+[    4.000000] EXT4-fs (sda1): mounted filesystem with ordered data mode\n\
+[   14.000000] e1000 0000:00:03.0 eth0: NIC Link is Up 1000 Mbps\n";
 
 const FREEBSD: &str = "\
 Copyright (c) 1992-2023 The FreeBSD Project.\n\

@@ -156,6 +156,7 @@ pub(crate) fn may_continue(event: &Event) -> bool {
             | Event::CommandLine(_)
             | Event::Banner(_)
             | Event::Dmi(_)
+            | Event::ReadbackDelay { marks: false, .. }
             | Event::ReadbackDelay { delay_ns: None, .. }
     ) || matches!(event, Event::Switched(name) if !crate::names::is_known(name))
 }
