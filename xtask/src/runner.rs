@@ -138,10 +138,7 @@ impl Runner {
         let mut mark = Mark::now();
         let mut done = (step.run)(&self.context);
         if let (true, Err(Stop::Fail(why))) = (step.emulated, &done) {
-            say!(
-                "== {}: once more, because an emulator on a busy host may fail: {why}",
-                step.name
-            );
+            say!("== {}: once more, because an emulator on a busy host may fail: {why}", step.name);
             mark = Mark::now();
             done = (step.run)(&self.context);
         }
@@ -180,10 +177,7 @@ impl Runner {
                 self.report.skipped.push(format!("{}: {reason}", step.name));
             }
             Err(Stop::Skip { reason, .. }) => {
-                say!(
-                    "== {}: FAILED, because STRICT allows no skipped step ({reason})",
-                    step.name
-                );
+                say!("== {}: FAILED, because STRICT allows no skipped step ({reason})", step.name);
                 self.report.failed.push(format!("{}: skipped ({reason})", step.name));
             }
             Err(Stop::Fail(why)) => {
@@ -243,7 +237,9 @@ impl Runner {
         if tests != crate::context::Tests::default() {
             say!(
                 "tests: {} passed, {} failed, {} skipped",
-                tests.passed, tests.failed, tests.skipped
+                tests.passed,
+                tests.failed,
+                tests.skipped
             );
         }
         if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }

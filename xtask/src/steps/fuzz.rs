@@ -31,10 +31,7 @@ fn fuzz(context: &Context) -> Done {
         let answer = call("fuzz/run").arg(&target).arg(&seconds).hidden().answer(context)?;
         if !answer.good() {
             let lines: Vec<&str> = answer.text.lines().collect();
-            say!(
-                "{}",
-                lines.get(lines.len().saturating_sub(100)..).unwrap_or_default().join("\n")
-            );
+            say!("{}", lines.get(lines.len().saturating_sub(100)..).unwrap_or_default().join("\n"));
             return Err(Stop::fail(format!("fuzz {target}")));
         }
         let inputs = answer
