@@ -59,6 +59,7 @@ pub struct KernelLog {
     /// See `first_at`.
     pub last_at: Option<f64>,
     /// How far the text reaches, and whether it was filtered.
+    #[serde(skip)]
     pub extent: extent::Extent,
     /// Whether anything in it looks like a kernel message.
     pub looks_like_kernel: bool,

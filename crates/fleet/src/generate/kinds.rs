@@ -249,7 +249,8 @@ impl Fault {
             .map(|(id, layer, refused, answers)| {
                 let answered: Vec<&str> = self.causes.iter().take(*answers).map(|c| c.0).collect();
                 json!({"id": id, "layer": layer, "summary": format!("made up: {id}"),
-                    "risk": "none, it is made up", "commands": ["true"],
+                    "risk": "none, it is made up", "commands": ["true"], "settings": [],
+                    "instructions": [], "parameters": {"add": [], "remove": []},
                     "refused_because": refused.then_some("it is made up"), "for": answered,
                     "source": "made up"})
             })

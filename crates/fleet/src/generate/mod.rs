@@ -150,6 +150,7 @@ impl Fleet {
             "causes": causes,
             "remedies": remedies,
             "policies": [], "missing": [], "differences": [], "timeline": [],
+            "settles": [], "contradictions": [], "next": [],
             "machine": {"kernel": kernel, "arch": kind.arch, "hypervisor": kind.hypervisor,
                 "cpu": kind.cpu, "boots_in_log": 1, "as_host": {
                     "tsc": kind.hardware.map(|_| json!({"khz": khz, "slack_khz": 0})),

@@ -135,7 +135,8 @@ pub(crate) fn begins_like_kernel(text: &str) -> bool {
     match first {
         b'L' => figures("Linux version "),
         b'M' => figures("Measured ") && text.contains(" TSC warp "),
-        b'h' => figures("hpet") && text.contains(": "),
+        // FreeBSD describes devices in angle brackets.
+        b'h' => figures("hpet") && text.contains(": ") && !text.contains(": <"),
         // The watchdog's figures, in kernels that put nothing in front of them.
         b'\'' => [" wd_", " cs_", " is current clocksource"].iter().any(|key| text.contains(key)),
         b'D' => figures("Detected ") && text.contains(" MHz "),

@@ -159,6 +159,8 @@ pub(crate) fn may_continue(event: &Event) -> bool {
             | Event::ReadbackDelay { marks: false, .. }
             | Event::ReadbackDelay { delay_ns: None, .. }
     ) || matches!(event, Event::Switched(name) if !crate::names::is_known(name))
+        // Every erratum has a number, behind this word.
+        || matches!(event, Event::ArchTimerErratum(text) if text.trim_end().ends_with("erratum"))
 }
 
 /// Where `needle` begins. A log may have millions of lines with a keyword, and `str::find` prepares
