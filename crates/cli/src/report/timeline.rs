@@ -77,6 +77,7 @@ fn step(event: &Event) -> Option<Step> {
         | Event::SkewTestSkipped
         | Event::WatchdogRetried
         | Event::LongReadout { .. }
+        | Event::LongReadoutCut
         | Event::CrossCheck
         | Event::RemoteTimeout
         | Event::WatchdogReadTimeout { .. } => Step::Check,

@@ -16,6 +16,16 @@ pub(super) fn find(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
         let Event::LongReadout { cs_nsec, wd_nsec } = entry.event else { continue };
         long_readout(case, log, entry, (from_ns(cs_nsec), from_ns(wd_nsec)), steady, causes);
     }
+    for entry in log.all(|e| matches!(e, Event::LongReadoutCut)).take(3) {
+        causes.add(
+            CauseId::ReadoutStall,
+            Severity::Info,
+            Confidence::Low,
+            "the kernel skipped one check because the interval was long; the figures that would tell a stall of the \
+             machine from a jump of the TSC are cut off",
+            vec![Evidence::line(log, entry)],
+        );
+    }
     for entry in log.all(|e| matches!(e, Event::RemoteTimeout)).take(3) {
         causes.add(
             CauseId::WatchdogRemoteTimeout,

@@ -128,7 +128,8 @@ fn of_event(event: &Event, message: &str, whole: bool) -> Bound {
         | Event::WatchdogRetried
         | Event::CrossCheck
         | Event::CrossCheckSkew { .. }
-        | Event::LongReadout { .. } => Bound::between((4, 18), (7, 1)),
+        | Event::LongReadout { .. }
+        | Event::LongReadoutCut => Bound::between((4, 18), (7, 1)),
         Event::WatchdogDetail { .. } => Bound::between((4, 1), (7, 1)),
         // The watchdog as rewritten in 7.1.
         Event::WatchdogVerdict { .. }

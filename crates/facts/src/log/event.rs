@@ -360,6 +360,8 @@ pub enum Event {
     SkewTestSkipped,
     /// `NAME retried N times before success`.
     WatchdogRetried,
+    /// The beginning of that message, whose figures are cut off.
+    LongReadoutCut,
     /// `Long readout interval, skipping watchdog check: cs_nsec: N wd_nsec: N`.
     LongReadout {
         /// Interval by the clocksource, in nanoseconds.

@@ -124,6 +124,7 @@ pub(super) fn id(event: &Event) -> &'static str {
         | Event::SkewTestSkipped
         | Event::WatchdogRetried
         | Event::LongReadout { .. }
+        | Event::LongReadoutCut
         | Event::CrossCheck
         | Event::CrossCheckSkew { .. }
         | Event::RemoteTimeout
@@ -164,7 +165,7 @@ fn watchdog(event: &Event) -> &'static str {
         Event::ReadbackDelay { .. } => "readback-delay",
         Event::SkewTestSkipped => "skew-skipped",
         Event::WatchdogRetried => "retried",
-        Event::LongReadout { .. } => "long-readout",
+        Event::LongReadout { .. } | Event::LongReadoutCut => "long-readout",
         Event::CrossCheck => "cross-check",
         Event::CrossCheckSkew { .. } => "cross-check-skew",
         Event::RemoteTimeout => "remote-timeout",

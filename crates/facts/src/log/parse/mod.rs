@@ -155,6 +155,7 @@ pub(crate) fn may_continue(event: &Event) -> bool {
         Event::TscUnstable(super::event::UnstableReason::Other(_))
             | Event::CommandLine(_)
             | Event::Banner(_)
+            | Event::LongReadoutCut
             | Event::Dmi(_)
             | Event::ReadbackDelay { marks: false, .. }
             | Event::ReadbackDelay { delay_ns: None, .. }

@@ -147,10 +147,11 @@ fn detail(b: &str) -> Option<Event> {
 /// `... hpet wd-wd read-back delay of N ns`, `wd-tsc-wd read-back delay of N ns, clock-skew test
 /// skipped!`, `... hpet retried 2 times before success`.
 fn readback(b: &str) -> Option<Event> {
-    if let Some(rest) = b.strip_prefix("Long readout interval, skipping watchdog check: ") {
-        return Some(Event::LongReadout {
-            cs_nsec: number(after(rest, "cs_nsec: ")?)?,
-            wd_nsec: number(after(rest, "wd_nsec: ")?)?,
+    if let Some(rest) = b.strip_prefix("Long readout interval,") {
+        let figure = |key: &str| after(rest, key).and_then(number);
+        return Some(match (figure("cs_nsec: "), figure("wd_nsec: ")) {
+            (Some(cs_nsec), Some(wd_nsec)) => Event::LongReadout { cs_nsec, wd_nsec },
+            _ => Event::LongReadoutCut,
         });
     }
     // Up to here a message has few words, and no quotes of somebody else.
