@@ -50,7 +50,7 @@ int main(int count, char **words) {
 
 /// `cpu` gives the watch's processor time so far in hundredths of a second.
 const SCRIPT: &str = "settle
-cpu() { set -- $(cat /proc/$pid/stat); echo $(($14 + $15)); }
+cpu() { set -- $(cat /proc/$pid/stat); echo $((${14} + ${15})); }
 clocksmith check -q >/tmp/before
 clocksmith watch --no-listen --no-history --no-test --json >/tmp/watch 2>&1 &
 pid=$!
