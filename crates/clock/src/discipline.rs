@@ -170,7 +170,7 @@ impl Discipline {
             self.next_base = sample;
         }
         self.steps = self.steps.wrapping_add(1);
-        if leapt || self.steps % 4 == 0 {
+        if leapt || self.steps & 3 == 0 {
             self.recent = self.last;
         }
         let gap = dn > 4 * self.window_ns;

@@ -22,7 +22,8 @@ fn logs() -> Vec<(PathBuf, String)> {
     while let Some(dir) = todo.pop() {
         for entry in fs::read_dir(&dir).unwrap() {
             let path = entry.unwrap().path();
-            let is_log = path.extension().is_some_and(|end| end == "log") || path.ends_with("dmesg");
+            let is_log =
+                path.extension().is_some_and(|end| end == "log") || path.ends_with("dmesg");
             if path.is_dir() {
                 todo.push(path);
             } else if is_log && let Ok(text) = fs::read_to_string(&path) {
@@ -51,7 +52,9 @@ fn reductions(text: &str) -> Vec<(String, String)> {
         all.push((format!("without line {}", end + 1), join(&without)));
     }
     all.push(("no banner".to_owned(), keep(&|line| !line.contains("Linux version"))));
-    for words in [&["clocksource"][..], &["hpet"], &["tsc", "clocksource"], &["clock"], &["acpi"], &["TSC"]] {
+    for words in
+        [&["clocksource"][..], &["hpet"], &["tsc", "clocksource"], &["clock"], &["acpi"], &["TSC"]]
+    {
         let text = keep(&|line| words.iter().any(|word| line.contains(word)));
         all.push((format!("grep {}", words.join(" or ")), text));
     }

@@ -139,7 +139,9 @@ pub fn meaning(said: &Said) -> Meaning {
         | Said::CrossCheckSkew { .. }
         | Said::WatchdogCpuOrder
         | Said::TimeWentBackwards => Meaning::Warp,
-        Said::LongReadout { .. } | Said::LongReadoutCut | Said::ReadbackDelay { marks: false, .. } => Meaning::Stall,
+        Said::LongReadout { .. }
+        | Said::LongReadoutCut
+        | Said::ReadbackDelay { marks: false, .. } => Meaning::Stall,
         _ => Meaning::Nothing,
     }
 }
