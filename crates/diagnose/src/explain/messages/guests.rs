@@ -32,14 +32,14 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         id: "xen-dom0",
-        words: &["xen: registering gsi N triggering N polarity N", "xen_acpi_processor: "],
+        words: &["xen: registering gsi N triggering N polarity N", "xen: registering gsi"],
         what: "This kernel is dom0, the initial domain of a Xen host.",
         versions: "2.6.32 and later.",
         so_what: "Settings of guests (xl.cfg) do not reach it; its clock is set on Xen's own \
          command line.",
         do_what: "Nothing.",
         see_also: &["xen"],
-        sources: &["arch/x86/pci/xen.c", "drivers/xen/xen-acpi-processor.c"],
+        sources: &["xen_register_gsi() in arch/x86/pci/xen.c"],
     },
     Entry {
         id: "kvm-clock-cpu",

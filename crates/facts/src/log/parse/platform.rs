@@ -74,8 +74,8 @@ fn hypervisor(m: &str, b: &str) -> Option<Event> {
     if m.starts_with("Xen Platform PCI: ") {
         return Some(Event::Hypervisor(HypervisorKind::XenHvm));
     }
-    // xen_register_gsi() in arch/x86/pci/xen.c and drivers/xen/xen-acpi-processor.c: dom0 alone.
-    if m.starts_with("xen: registering gsi ") || m.starts_with("xen_acpi_processor: ") {
+    // xen_register_gsi() in arch/x86/pci/xen.c: dom0 alone.
+    if m.starts_with("xen: registering gsi ") {
         return Some(Event::XenDom0);
     }
     let drift = m.starts_with("virtio_vmmci: ") && m.contains("drift greater");
