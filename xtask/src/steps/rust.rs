@@ -80,11 +80,11 @@ pub(crate) static DOC: Step = Step {
 pub(crate) static NO_DEFAULT_FEATURES: Step = Step {
     name: "no-default-features",
     what: "the program and the library build without their features",
-    tier: Tier::Default,
+    tier: Tier::All,
     emulated: false,
-    seconds: 20,
+    seconds: 18,
     budget: 60,
-    short: None,
+    short: Some(18),
     needs: &[],
     uses: &[],
     run: |context| {
@@ -105,7 +105,7 @@ pub(crate) static TEST: Step = Step {
     short: None,
     needs: &[],
     uses: &[&COMPILE],
-    run: |context| call("cargo test --no-fail-fast").args(WORKSPACE).run(context),
+    run: crate::programs::run,
 };
 
 /// One test program each, which takes as long as half of all other tests.
