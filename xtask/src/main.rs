@@ -4,11 +4,16 @@
 //! steps from the command line, [`runner`] runs them, [`load`] says how much of the machine they had.
 
 /// Prints a line. A reader who went away ends nothing: steps go on, and the exit code tells how they ended.
+#[cfg(not(test))]
 macro_rules! say {
     ($($words:tt)*) => {{
         use std::io::Write as _;
         let _ = writeln!(std::io::stdout(), $($words)*);
     }};
+}
+#[cfg(test)]
+macro_rules! say {
+    ($($words:tt)*) => { println!($($words)*) };
 }
 
 mod call;
@@ -17,6 +22,7 @@ mod help;
 mod load;
 mod needs;
 mod plan;
+mod programs;
 mod runner;
 mod step;
 mod steps;

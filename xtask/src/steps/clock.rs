@@ -20,11 +20,11 @@ const CHECKED: [&str; 5] = [
 pub(crate) static CLOCK: Step = Step {
     name: "clock",
     what: "every order of the locks of the clock, and of how the clock of `run` is published (loom)",
-    tier: Tier::Default,
+    tier: Tier::All,
     emulated: false,
     seconds: 43,
     budget: 110,
-    short: None,
+    short: Some(43),
     needs: &[],
     uses: &[],
     run: |context| {

@@ -1,0 +1,162 @@
+//! Test programs, two at a time: many of them wait most of the time, and `cargo test` runs one after the other.
+
+use crate::call::call;
+use crate::context::{Context, WORKSPACE};
+use crate::step::{Done, Stop};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Programs at a time. More would disturb those that measure.
+const AT_A_TIME: usize = 2;
+
+/// A compiled test program.
+#[derive(Debug, Eq, PartialEq)]
+struct Program {
+    executable: PathBuf,
+    /// The directory of its crate, in which it runs.
+    directory: PathBuf,
+}
+
+/// Runs all test programs of the workspace, and the tests in its documentation.
+pub(crate) fn run(context: &Context) -> Done {
+    let listed = call("cargo test --no-run --message-format json-render-diagnostics")
+        .args(WORKSPACE)
+        .hidden()
+        .answer(context)?;
+    let mut programs: Vec<Program> = listed.text.lines().filter_map(program).collect();
+    if !listed.good() || programs.is_empty() {
+        return Err(Stop::fail("cargo names no test program"));
+    }
+    // The largest have the most tests, and are not to be the last.
+    let size =
+        |program: &Program| std::fs::metadata(&program.executable).map_or(0, |found| found.len());
+    programs.sort_by_key(|program| std::cmp::Reverse(size(program)));
+    let limit = context.limit(None)?;
+    let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..AT_A_TIME {
+            scope.spawn(|| {
+                while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let (good, text) = program.run(limit);
+                    let name = program.name();
+                    say!("-- {name}\n{}", text.trim_end());
+                    if let Ok(mut results) = results.lock() {
+                        results.push((name, good, text));
+                    }
+                }
+            });
+        }
+    });
+    let results = results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut bad = Vec::new();
+    for (name, good, text) in &results {
+        context.count(text);
+        if !good {
+            bad.push(name.as_str());
+        }
+    }
+    say!("-- documentation");
+    let documented = call("cargo test --doc --no-fail-fast").args(WORKSPACE).answer(context)?;
+    if !documented.good() {
+        bad.push("documentation");
+    }
+    if results.len() != programs.len() {
+        return Err(Stop::fail("a test program was not run"));
+    }
+    if bad.is_empty() {
+        Ok(())
+    } else {
+        Err(Stop::fail(format!("tests failed in {}", bad.join(", "))))
+    }
+}
+
+impl Program {
+    /// Its crate and its name, without the hash.
+    fn name(&self) -> String {
+        let file = self.executable.file_name().unwrap_or_default().to_string_lossy();
+        let name = file.rsplit_once('-').map_or(&*file, |(name, _)| name);
+        let directory = self.directory.file_name().unwrap_or_default().to_string_lossy();
+        format!("{directory}/{name}")
+    }
+
+    /// Whether its tests are good, and what it printed.
+    fn run(&self, limit: Option<u64>) -> (bool, String) {
+        let mut command = match limit {
+            Some(seconds) => {
+                let mut command = Command::new("timeout");
+                command.arg("--kill-after=20").arg(seconds.to_string()).arg(&self.executable);
+                command
+            }
+            None => Command::new(&self.executable),
+        };
+        // As cargo does.
+        command
+            .current_dir(&self.directory)
+            .env("CARGO_MANIFEST_DIR", &self.directory)
+            .stdin(Stdio::null());
+        match command.output() {
+            Ok(output) => {
+                let text = [output.stdout, output.stderr].concat();
+                (output.status.success(), String::from_utf8_lossy(&text).into_owned())
+            }
+            Err(error) => (false, format!("starting {}: {error}", self.executable.display())),
+        }
+    }
+}
+
+/// A test program that cargo tells of, in one line of JSON.
+fn program(line: &str) -> Option<Program> {
+    if !line.starts_with("{\"reason\":\"compiler-artifact\"")
+        || !line.contains(",\"test\":true},\"features\"")
+    {
+        return None;
+    }
+    let executable = field(line, "executable")?;
+    let manifest = field(line, "manifest_path")?;
+    Some(Program {
+        executable: executable.into(),
+        directory: Path::new(manifest).parent()?.to_path_buf(),
+    })
+}
+
+/// A string in a line of JSON; none if it has to be unescaped, which a path of a build seldom has.
+fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+    let (_, rest) = line.split_once(&format!("\"{name}\":\""))?;
+    rest.split('"').next().filter(|text| !text.contains('\\'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: &str = r#"{"reason":"compiler-artifact","package_id":"path+file:///c/crates/who#1.0.0","manifest_path":"/c/crates/who/Cargo.toml","target":{"kind":["test"],"crate_types":["bin"],"name":"pythons","src_path":"/c/crates/who/tests/pythons.rs","edition":"2024","doc":false,"doctest":false,"test":true},"profile":{"opt_level":"0","debuginfo":1,"debug_assertions":true,"overflow_checks":true,"test":true},"features":[],"filenames":["/t/debug/deps/pythons-0a1b"],"executable":"/t/debug/deps/pythons-0a1b","fresh":true}"#;
+
+    #[test]
+    fn program_test_is_found_with_its_directory() {
+        let found = program(LINE).unwrap();
+        assert_eq!(found.executable, Path::new("/t/debug/deps/pythons-0a1b"));
+        assert_eq!(found.directory, Path::new("/c/crates/who"));
+        assert_eq!(found.name(), "who/pythons");
+    }
+
+    #[test]
+    fn program_of_users_and_library_are_none() {
+        let plain = LINE.replace(
+            "\"overflow_checks\":true,\"test\":true",
+            "\"overflow_checks\":true,\"test\":false",
+        );
+        assert_eq!(program(&plain), None);
+        assert_eq!(
+            program(
+                &LINE.replace(
+                    "\"executable\":\"/t/debug/deps/pythons-0a1b\"",
+                    "\"executable\":null"
+                )
+            ),
+            None
+        );
+        assert_eq!(program("Compiling who"), None);
+    }
+}
