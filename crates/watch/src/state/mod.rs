@@ -29,11 +29,35 @@ const LINE: usize = 400;
 /// Changes that wait for their diagnosis, at most.
 const WAITING: usize = 1024;
 
-/// Whether a line may be about clocks; almost all lines of a kernel are not, and cost a search for a word.
+/// How messages begin that mean something here: all that [`reason::meaning`] knows, and switches.
+const BEGINNINGS: [&str; 14] = [
+    "clocksource",
+    "Clocksource",
+    "tsc",
+    "TSC",
+    "Measured",
+    "Marking",
+    "timekeeping",
+    "Switch",
+    "Time",
+    "xen",
+    "CPU",
+    "Long",
+    "Watchdog",
+    "wd",
+];
+
+/// Whether a line may be about clocks. Almost all lines of a kernel are not, and cost a look at their
+/// beginning; so does a text of a user in a line that begins otherwise.
 fn may_concern(line: &str) -> bool {
-    ["clocksource", "Clocksource", "tsc", "TSC", "imekeeping", "ime went", "atchdog", "CPUs "]
-        .iter()
-        .any(|word| line.contains(word))
+    match line.strip_prefix('[').and_then(|line| line.split_once("] ")) {
+        Some((_, message)) => {
+            let message = message.trim_start();
+            BEGINNINGS.iter().any(|beginning| message.starts_with(beginning))
+        }
+        // Of a mirror, with what a log daemon puts in front.
+        None => BEGINNINGS.iter().any(|beginning| line.contains(beginning)),
+    }
 }
 
 /// What was seen.

@@ -66,6 +66,36 @@ fn a_demotion_is_told_with_its_cause() {
     assert_eq!(reason.cause.as_deref(), Some("runtime-override"), "{events:?}");
 }
 
+#[test]
+fn may_concern_passes_all_that_has_a_meaning() {
+    for message in [
+        "clocksource: Switched to clocksource hpet",
+        "Switched to clocksource hpet",
+        "Switching to clocksource hpet",
+        "tsc: Marking TSC unstable due to clocksource watchdog",
+        "Marking TSC unstable due to TSC halts in idle",
+        "TSC found unstable after boot, most likely due to broken BIOS. Use 'tsc=unstable'.",
+        "Clocksource tsc unstable (delta = 5000000000 ns)",
+        "clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as unstable because the skew is too large:",
+        "timekeeping watchdog: Marking clocksource 'tsc' as unstable, because the skew is too large:",
+        "clocksource: Marking clocksource tsc unstable due to frequency skew",
+        "Measured 66930 cycles TSC warp between CPUs, turning off TSC clock.",
+        "TSC warped randomly between CPUs",
+        "clocksource: Long readout interval, skipping watchdog check: cs_nsec: 1280000000 wd_nsec: 1290000000",
+    ] {
+        let said = KernelLog::message(message).unwrap();
+        let matters =
+            matches!(said, Said::Switched(_)) || reason::meaning(&said) != Meaning::Nothing;
+        assert!(matters, "{message}");
+        for line in [format!("[    9.000000] {message}"), format!("May 1 host kernel: {message}")] {
+            assert!(may_concern(&line), "{line}");
+        }
+    }
+    assert!(!may_concern(
+        "[    9.000000] tmpfs: Unknown parameter 'x\\x0atsc: Marking TSC unstable'"
+    ));
+}
+
 const FORGED: &str = "[ 9.0] tsc: Marking TSC unstable due to clocksource watchdog\n\
                       [ 9.0] clocksource: Switched to clocksource hpet\n\
                       [ 9.0] Measured 512340 cycles TSC warp between CPUs, turning off TSC clock.\n";
