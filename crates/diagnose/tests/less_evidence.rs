@@ -1,6 +1,8 @@
 //! Less evidence makes a verdict unknown, and never another definite one: every log of the repository is cut, searched
 //! and thinned out, and each reduction may only say what the whole log says.
 
+#![allow(clippy::unwrap_used)]
+
 use clocksmith_diagnose::{CauseId, Measured, Verdict, assess};
 use clocksmith_facts::Facts;
 use clocksmith_facts::log::KernelLog;

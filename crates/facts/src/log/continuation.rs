@@ -98,6 +98,7 @@ fn better(joined: &Event, alone: Option<&Event>) -> bool {
         (Some(Event::Switched(_)), Event::Switched(name)) => crate::names::is_known(name),
         // `read-back delay of N ns,` and then `clock-skew test skipped!`.
         (Some(Event::ReadbackDelay { .. }), Event::SkewTestSkipped) => true,
+        (Some(Event::LongReadoutCut), Event::LongReadout { .. }) => true,
         (Some(alone), joined) => alone.kind() == joined.kind() && alone != joined,
     }
 }
