@@ -164,7 +164,7 @@ impl Judge<'_, '_> {
             Hypothesis::ClocksourceJumped { seconds } => {
                 let small =
                     self.decoded.wd_seconds.is_some_and(|wd| seconds.abs() <= RATE_ERROR_MAX * wd);
-                if reading.fit == best && !(small && !clear) {
+                if reading.fit == best && (clear || !small) {
                     self.jumped(seconds, sure);
                 }
             }
