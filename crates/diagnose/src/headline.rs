@@ -94,7 +94,7 @@ pub(crate) fn headline(
             let when = if when.is_empty() { "At first".to_owned() } else { capital(when) };
             format!("Unknown which clocksource is in use. {when} it was {name}; {but}.")
         }
-        Verdict::Unknown => match because {
+        Verdict::Unknown => match because.filter(|cause| cause.severity >= Severity::Warning) {
             Some(cause) if cause.id != CauseId::InsufficientEvidence => {
                 format!("The clocksource in use is not in this evidence; what is: {}.", lead(cause))
             }

@@ -157,6 +157,8 @@ features! {
     OverrideDeferred => row(v(4, 9));
     /// Xen: the clock is registered by HVM guests with a safe pvclock.
     XenHvmClock => row(Version::new(2, 6, 36));
+    /// RISC-V's vDSO reads the time (before: every read is a system call).
+    RiscvVdso => row(v(5, 8));
     /// `tsc=recalibrate` exists.
     TscRecalibrate => row(v(6, 3));
     /// `tsc=watchdog` exists.

@@ -73,7 +73,7 @@ impl OpenInput {
         match self {
             Self::KernelVersion => "kernel version",
             Self::Architecture => "architecture",
-            Self::StableBit => "the host's stable bit",
+            Self::StableBit => "host's stable bit",
             Self::Hypervisor => "hypervisor",
             Self::CpuVendor => "CPU vendor",
             Self::ConstantTsc => "constant_tsc",

@@ -8,7 +8,7 @@ use clocksmith_facts::Arch;
 pub(crate) fn predict(machine: &Machine, out: &mut Expectation) {
     let kernel = &machine.kernel.value;
     let (name, rating, source) = match machine.arch.value {
-        Arch::Arm64 | Arch::Arm => (
+        Arch::Arm64 => (
             "arch_sys_counter",
             400,
             "arch_counter_register() in drivers/clocksource/arm_arch_timer.c, since 3.5",
@@ -32,7 +32,8 @@ pub(crate) fn predict(machine: &Machine, out: &mut Expectation) {
             400,
             "constant_clocksource_init() in arch/loongarch/kernel/time.c, since 5.19",
         ),
-        Arch::Mips
+        Arch::Arm
+        | Arch::Mips
         | Arch::Sparc
         | Arch::Sh
         | Arch::Um

@@ -53,8 +53,8 @@ pub(crate) fn decide(machine: &Machine, out: &mut Expectation) {
 pub fn serves(machine: &Machine, name: &str) -> Option<bool> {
     let kernel = &machine.kernel.value;
     let has_mode = match name {
-        "tsc" | "tsc-early" | "arch_sys_counter" | "riscv_clocksource" | "tod" | "timebase"
-        | "Constant" => true,
+        "tsc" | "tsc-early" | "arch_sys_counter" | "tod" | "timebase" | "Constant" => true,
+        "riscv_clocksource" => Feature::RiscvVdso.of(kernel),
         "kvm-clock" => {
             Feature::KvmClockVdso.of(kernel)
                 && machine.arch.value != Arch::X86

@@ -60,7 +60,13 @@ fn switched(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
     let demoted =
         log.all(demotes).any(|e| e.line > previous.line && e.line < last.line.saturating_add(12));
     let late = last.at.is_none_or(|at| at > 10.0);
-    if rating(to) < rating(from) && !demoted && late && from != "tsc-early" {
+    // A paravirtual clock yields to an invariant TSC by a lower rating than its usual one, in the moment in which the
+    // TSC registers.
+    let yields = to == "tsc"
+        && log
+            .all(|event| matches!(event, Event::Registered { name, .. } if name == "tsc"))
+            .any(|line| line.line < last.line && last.line - line.line < 12);
+    if rating(to) < rating(from) && !demoted && !yields && late && from != "tsc-early" {
         causes.add(
             CauseId::RuntimeOverride,
             if case.slow == Some(true) { Severity::Warning } else { Severity::Info },

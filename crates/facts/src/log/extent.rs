@@ -8,7 +8,7 @@ use super::prefix::strip;
 use serde::Serialize;
 
 /// Bytes of the end that are kept.
-const TAIL: usize = 16 << 10;
+const TAIL: usize = 256 << 10;
 /// Bytes of the beginning that are kept.
 const HEAD: usize = 8 << 10;
 /// Lines without a word about clocks from which on a log was not made by searching for such words.

@@ -22,8 +22,11 @@ pub(super) fn text(window: &[u8], start: usize, end: usize) -> Cow<'_, str> {
     let text = if plain { text } else { Cow::Owned(plain_signs(&text)) };
     if text.contains('\u{1b}') {
         Cow::Owned(without_escapes(&text))
-    } else if text.contains("=3D") || text.ends_with("=0A=") {
-        Cow::Owned(text.trim_end_matches("=0A=").replace("=3D", "="))
+    } else if text.contains("=3D") || text.ends_with("=0A=") || text.ends_with("=0D") {
+        // Line ends of quoted-printable mail.
+        let end = text.trim_end_matches("=0A=").len();
+        let text = text.get(..end).unwrap_or(&text);
+        Cow::Owned(text.trim_end_matches("=0D").replace("=3D", "="))
     } else {
         text
     }

@@ -118,6 +118,7 @@ fn step<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
         b'A'..=b'Z' => syslog_date(rest)
             .and_then(|after| header(after, out))
             .or_else(|| host_kernel(rest, out)),
+        _ if syslog_date(rest).is_some() => syslog_date(rest).and_then(|after| header(after, out)),
         _ => host_kernel(rest, out).or_else(|| container(rest)),
     }
 }
@@ -280,7 +281,9 @@ fn host_kernel<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
 /// `Sep 11 07:03:06 `.
 fn syslog_date(rest: &str) -> Option<&str> {
     let bytes = rest.as_bytes();
-    if bytes.len() < 16 || !bytes.is_ascii_prefix(16) || !MONTHS.contains(&&rest[..3]) {
+    // Some locales write months in small letters.
+    let month = |name: &&str| name.eq_ignore_ascii_case(&rest[..3]);
+    if bytes.len() < 16 || !bytes.is_ascii_prefix(16) || !MONTHS.iter().any(month) {
         return None;
     }
     let shape = bytes[3] == b' ' && bytes[6] == b' ' && bytes[9] == b':' && bytes[12] == b':';
