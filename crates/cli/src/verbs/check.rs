@@ -24,7 +24,7 @@ pub(crate) fn run(common: &Common, check: &Check) -> Result<Code> {
     let thresholds = check.thresholds.resolved();
     let seen = assess(common, check);
     let judgement = match &seen {
-        Ok(seen) => clocksmith_watch::assess::judgement(&seen, &thresholds),
+        Ok(seen) => clocksmith_watch::assess::judgement(seen, &thresholds),
         Err(error) => Judgement::unknown(&format!("{error:#}")),
     };
     if let Err(error) = &seen {
