@@ -8,8 +8,8 @@
 //! Nothing here does I/O or a system call; the image does (`image/main.rs`).
 #![cfg_attr(not(any(test, loom)), no_std)]
 
-// One arithmetic for two clocks: the file is the library's.
-#[allow(dead_code)]
+// One arithmetic for two clocks: the file is the library's, which older compilers build.
+#[allow(dead_code, clippy::manual_is_multiple_of)]
 mod discipline;
 pub mod layout;
 mod sync;
