@@ -13,29 +13,28 @@ git rev-parse --is-inside-work-tree >/dev/null 2>&1 || {
     exit 77
 }
 wrong=0
+complain() {
+    echo "tree: $1 is $2: git rm --cached it, and see .gitignore" >&2
+    wrong=$((wrong + 1))
+}
 while IFS= read -r -d '' file; do
-    reason=
     case ${file##*/} in
-    isolate-*.log) reason="a log of V8" ;;
-    *.profraw | *.profdata | perf.data | perf.data.old) reason="a profile" ;;
-    core | core.[0-9]*) reason="a core dump" ;;
-    *.orig | *.rej) reason="left by a merge" ;;
-    *.o | *.so | *.so.* | *.a | *.rlib | *.rmeta | *.pyc) reason="a compiled file" ;;
-    *)
-        # A deleted file that is not committed is still listed.
-        if [ -f "$file" ] && ! [ -L "$file" ]; then
-            if [ "$(head -c 4 "$file" | od -An -tx1 | tr -d ' \n')" = 7f454c46 ] && [ "$(wc -c <"$file")" -gt 65536 ]; then
-                reason="a program"
-            elif [ "$(wc -c <"$file")" -gt "$largest" ] && ! grep -qI . "$file"; then
-                reason="a binary file of more than $((largest / 1048576)) MiB"
-            fi
-        fi
-        ;;
+    isolate-*.log) complain "$file" "a log of V8" ;;
+    *.profraw | *.profdata | perf.data | perf.data.old) complain "$file" "a profile" ;;
+    core | core.[0-9]*) complain "$file" "a core dump" ;;
+    *.orig | *.rej) complain "$file" "left by a merge" ;;
+    *.o | *.so | *.so.* | *.a | *.rlib | *.rmeta | *.pyc) complain "$file" "a compiled file" ;;
     esac
-    if [ -n "$reason" ]; then
-        echo "tree: $file is $reason: git rm --cached it, and see .gitignore" >&2
-        wrong=$((wrong + 1))
-    fi
 done < <(git ls-files -z)
+# Without a line of text: binary or empty. A deleted file that is not committed is still listed.
+while IFS= read -r -d '' file; do
+    if [ -L "$file" ] || ! [ -f "$file" ]; then continue; fi
+    size=$(stat -c %s "$file")
+    if [ "$size" -gt 65536 ] && [ "$(head -c 4 "$file" | od -An -tx1 | tr -d ' \n')" = 7f454c46 ]; then
+        complain "$file" "a program"
+    elif [ "$size" -gt "$largest" ]; then
+        complain "$file" "a binary file of more than $((largest / 1048576)) MiB"
+    fi
+done < <(git ls-files -z | xargs -0 grep -LIZs . || true)
 [ "$wrong" -eq 0 ] || exit 1
 echo "tree: nothing is tracked that should not be"

@@ -28,6 +28,8 @@ pub(crate) enum Need {
     PythonTools,
     /// ignition-validate, which the step looks for itself.
     Ignition,
+    /// actionlint, which the step looks for itself.
+    Actionlint,
     /// Root, or `sudo -n` with `STRICT=1`, for a part that the step names.
     Root,
     /// An archive of Debian packages, or of Python packages.
@@ -84,6 +86,7 @@ impl Need {
             | Need::Target(_)
             | Need::PythonTools
             | Need::Ignition
+            | Need::Actionlint
             | Need::Root
             | Need::Network => None,
         }
@@ -104,6 +107,7 @@ impl Need {
             Need::Python => Some("Python 3.11"),
             Need::PythonTools => Some("ansible, kubernetes-validate"),
             Need::Ignition => Some("ignition-validate"),
+            Need::Actionlint => Some("actionlint"),
             Need::Root => Some("root"),
             Need::Network => Some("network"),
         }
@@ -122,6 +126,7 @@ impl Need {
             Need::Nightly => Some((Kind::Tools, "nightly".to_owned())),
             Need::PythonTools => Some((Kind::Tools, "python-tools".to_owned())),
             Need::Ignition => Some((Kind::Tools, "ignition-validate".to_owned())),
+            Need::Actionlint => Some((Kind::Tools, "actionlint".to_owned())),
             Need::Python => Some((Kind::Packages, "python3".to_owned())),
             Need::Root | Need::Network => None,
         }

@@ -29,6 +29,7 @@ pub(crate) static STEPS: &[&Step] = &[
     &deny::LICENCES,
     &deny::ADVISORIES,
     &scripts::ACTIONS,
+    &scripts::TREE,
     &rust::NO_DEFAULT_FEATURES,
     &clock::CLOCK,
     &clock::TARGETS,

@@ -1,10 +1,9 @@
 //! Steps whose work is in scripts beside what they test.
 
 use crate::call::call;
-use crate::needs::{CC, MUSL, Need, QEMU, is_command};
+use crate::needs::{CC, MUSL, Need, QEMU};
 use crate::step::{Step, Stop, Tier};
 use crate::steps::rust::PROGRAM;
-use std::path::Path;
 
 pub(crate) static BOOK: Step = Step {
     name: "book",
@@ -154,35 +153,43 @@ pub(crate) static MSRV: Step = Step {
     short: None,
     needs: &[Need::Tool("mmdebstrap", "mmdebstrap"), Need::Root, Need::Network],
     uses: &[],
-    run: |context| {
-        if !Path::new("packaging/msrv.sh").exists() {
-            return Err(Stop::no_network("there is no packaging/msrv.sh"));
-        }
-        call("packaging/msrv.sh").script(context)
-    },
+    run: |context| call("packaging/msrv.sh").script(context),
 };
 
 pub(crate) static ACTIONS: Step = Step {
     name: "actions",
-    what: "actionlint finds nothing in the workflows",
+    what: "actionlint finds nothing in the workflows; forms and dependabot's settings are right",
     tier: Tier::Default,
     emulated: false,
     seconds: 1,
     budget: 20,
     short: None,
-    needs: &[],
+    needs: &[Need::Actionlint, Need::Package("python3-yaml")],
     uses: &[],
     run: |context| {
-        if !Path::new(".github/workflows").exists() {
-            return Err(Stop::no_network("there are no workflows"));
+        let answer = call("packaging/actions.sh").script(context);
+        // By `go install`, which not every network serves.
+        match answer {
+            Err(Stop::Skip { reason, .. }) => Err(Stop::no_network(reason)),
+            other => other,
         }
-        if !is_command("actionlint") {
-            // By `go install`, which not every network serves.
-            return Err(Stop::no_network(
-                "no actionlint: go install github.com/rhysd/actionlint/cmd/actionlint@latest",
-            ));
-        }
-        call("actionlint").run(context)
+    },
+};
+
+pub(crate) static TREE: Step = Step {
+    name: "tree",
+    what: "nothing is tracked that profilers, crashes and merges leave behind",
+    tier: Tier::Default,
+    emulated: false,
+    seconds: 3,
+    budget: 30,
+    short: None,
+    needs: &[],
+    uses: &[],
+    // A source tree without git has no list of tracked files.
+    run: |context| match call("packaging/tree.sh").script(context) {
+        Err(Stop::Skip { reason, .. }) => Err(Stop::no_network(reason)),
+        other => other,
     },
 };
 
