@@ -5,7 +5,7 @@
 #
 #   fleet/test.sh [HOSTS]     how many made-up hosts [default: 20000]
 #
-# Settings: PYTHON=python3; PYTHON_TOOLS=DIR, a virtual environment with ansible-core and kubernetes-validate.
+# Settings: CLOCKSMITH=FILE, the program if it is compiled already; PYTHON=python3; PYTHON_TOOLS=DIR, a virtual environment with ansible-core and kubernetes-validate.
 # Exits with 1 when something is wrong, with 77 when a tool is missing, with 75 when packages cannot be
 # fetched; the rest has been tested then, and the last line says what is missing.
 set -euo pipefail
@@ -33,10 +33,13 @@ fi
 # The two programs beside each other, as they are installed.
 "${linted[@]}" cargo build --quiet --locked
 target=$(cargo metadata --format-version 1 --locked --no-deps | "$python" -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])')
-(cd .. && cargo build --quiet --locked -p clocksmith-cli --features full)
-main=$(cd .. && cargo metadata --format-version 1 --locked --no-deps | "$python" -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])')
+if [ -z "${CLOCKSMITH-}" ]; then
+    (cd .. && cargo build --quiet --locked -p clocksmith-cli --features full)
+    CLOCKSMITH=$(cd .. && cargo metadata --format-version 1 --locked --no-deps |
+        "$python" -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])')/debug/clocksmith
+fi
 mkdir "$work/bin"
-cp "$target/debug/clocksmith-fleet" "$main/debug/clocksmith" "$work/bin"
+cp "$target/debug/clocksmith-fleet" "$CLOCKSMITH" "$work/bin"
 clocksmith=$work/bin/clocksmith
 engine=$work/bin/clocksmith-fleet
 

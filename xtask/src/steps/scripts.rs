@@ -96,8 +96,12 @@ pub(crate) static FLEET: Step = Step {
         Need::PythonTools,
         Need::Network,
     ],
-    uses: &[],
-    run: |context| call("fleet/test.sh").script(context),
+    uses: &[&PROGRAM],
+    run: |context| {
+        // It changes its directory.
+        let program = std::path::absolute(context.program()).unwrap_or(context.program());
+        call("fleet/test.sh").env("CLOCKSMITH", program).script(context)
+    },
 };
 
 pub(crate) static WATCH: Step = Step {
