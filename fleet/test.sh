@@ -5,7 +5,8 @@
 #
 #   fleet/test.sh [HOSTS]     how many made-up hosts [default: 20000]
 #
-# Settings: CLOCKSMITH=FILE, the program if it is compiled already; PYTHON=python3; PYTHON_TOOLS=DIR, a virtual environment with ansible-core and kubernetes-validate.
+# Settings: CLOCKSMITH=FILE, the program if it is compiled already; PYTHON=python3; PYTHON_TOOLS=DIR, a virtual
+# environment with ansible-core and kubernetes-validate.
 # Exits with 1 when something is wrong, with 77 when a tool is missing, with 75 when packages cannot be
 # fetched; the rest has been tested then, and the last line says what is missing.
 set -euo pipefail

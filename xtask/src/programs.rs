@@ -11,6 +11,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Programs at a time. More would disturb those that measure.
 const AT_A_TIME: usize = 2;
 
+/// Tests of a program at a time. Many wait for a time to pass, or for another process.
+const THREADS: &str = "4";
+
 /// A compiled test program.
 #[derive(Debug, Eq, PartialEq)]
 struct Program {
@@ -95,6 +98,7 @@ impl Program {
         command
             .current_dir(&self.directory)
             .env("CARGO_MANIFEST_DIR", &self.directory)
+            .env("RUST_TEST_THREADS", THREADS)
             .stdin(Stdio::null());
         match command.output() {
             Ok(output) => {
