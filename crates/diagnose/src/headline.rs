@@ -91,8 +91,11 @@ pub(crate) fn headline(
             let name = passing.map_or("", |passing| passing.name.as_str());
             let when = passing.map_or("", |passing| passing.when.as_str());
             let but = passing.map_or("", |passing| passing.but.as_str());
-            let when = if when.is_empty() { "At first".to_owned() } else { capital(when) };
-            format!("Unknown which clocksource is in use. {when} it was {name}; {but}.")
+            let when = if when.is_empty() { String::new() } else { format!(", {when}") };
+            format!(
+                "It is not known which clocksource is in use. The last switch in this log is to {name}{when}; \
+                 {but}."
+            )
         }
         Verdict::Unknown => match because.filter(|cause| cause.severity >= Severity::Warning) {
             Some(cause) if cause.id != CauseId::InsufficientEvidence => {

@@ -52,6 +52,8 @@ fn hypervisor(m: &str, b: &str) -> Option<Event> {
     if let Some(rest) = m.strip_prefix("Hyper-V: ").or_else(|| m.strip_prefix("HyperV: ")) {
         let flags =
             rest.strip_prefix("privilege flags low ").or_else(|| rest.strip_prefix("features "))?;
+        // Without the comma behind it the figure may be cut.
+        let flags = &flags[..find(flags, ",")?];
         let flags = hex(flags).and_then(|n| u32::try_from(n).ok())?;
         return Some(Event::HypervPrivileges(flags));
     }
