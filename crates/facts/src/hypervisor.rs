@@ -257,7 +257,9 @@ mod tests {
         ] {
             assert!(names_guest(guest), "{guest}");
         }
-        for board in ["Amazon EC2 m5.metal/, BIOS 1.0", "Dell Inc. PowerEdge R7425/02MJ3T, BIOS 1.7.6"] {
+        for board in
+            ["Amazon EC2 m5.metal/, BIOS 1.0", "Dell Inc. PowerEdge R7425/02MJ3T, BIOS 1.7.6"]
+        {
             assert!(!names_guest(board), "{board}");
         }
     }

@@ -428,7 +428,9 @@ fn text_behind_a_log_with_stamps_is_none_of_it() {
         assert_eq!(log.boots, 1, "{comment}");
     }
     // What a shell prints of sysfs is evidence.
-    let read = format!("{HEALTHY}$ cat /sys/devices/system/clocksource/clocksource0/current_clocksource\nhpet\n");
+    let read = format!(
+        "{HEALTHY}$ cat /sys/devices/system/clocksource/clocksource0/current_clocksource\nhpet\n"
+    );
     assert!(events(read.as_bytes()).contains(&Event::ReadCurrent("hpet".to_owned())));
 }
 
@@ -486,7 +488,10 @@ fn first_line_without_its_beginning_is_read() {
                 skewed 4687076445 ns (4687 ms) over watchdog 'acpi_pm' interval of\n633206175 ns (633 ms)\n\
                 <4>[   41.888583] clocksource:                       'tsc' is current\nclocksource.\n";
     let found = events(rest.as_bytes());
-    assert!(matches!(found.first(), Some(Event::WatchdogSkewed { interval_ns: 633_206_175, .. })), "{found:?}");
+    assert!(
+        matches!(found.first(), Some(Event::WatchdogSkewed { interval_ns: 633_206_175, .. })),
+        "{found:?}"
+    );
     let rest = "2345] clocksource: Switched to clocksource tsc\n[    2.0] x\n";
     assert_eq!(events(rest.as_bytes()).len(), 1);
 }
@@ -495,7 +500,11 @@ fn first_line_without_its_beginning_is_read() {
 fn of_a_diff_the_new_log_counts() {
     let name = |name: &str| format!("[    1.400321] clocksource: Switched to clocksource {name}");
     for diff in [
-        format!("--- a\n+++ b\n@@ -3,2 +3,2 @@\n [    0.0] x\n-{}\n+{}\n", name("hpet"), name("tsc")),
+        format!(
+            "--- a\n+++ b\n@@ -3,2 +3,2 @@\n [    0.0] x\n-{}\n+{}\n",
+            name("hpet"),
+            name("tsc")
+        ),
         format!("    +{}\n    -{}\n", name("tsc"), name("hpet")),
         format!("7c7\n< {}\n---\n> {}\n", name("hpet"), name("tsc")),
         format!("7c7\n> {}\n---\n< {}\n", name("tsc"), name("hpet")),

@@ -41,6 +41,12 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
     });
     if let Some((entry, summary)) = steered {
         let id = CauseId::ParavirtClockBroken;
-        causes.add(id, Severity::Warning, Confidence::Low, summary, vec![Evidence::line(log, entry)]);
+        causes.add(
+            id,
+            Severity::Warning,
+            Confidence::Low,
+            summary,
+            vec![Evidence::line(log, entry)],
+        );
     }
 }

@@ -187,17 +187,19 @@ fn long_readout(
                 && found.first().is_some_and(|reading| reading.fit > Fit::Possible)
                 && case.is_bare_metal()
                 && !slept(log) =>
-        add(
-            CauseId::TscJump,
-            grave,
-            Confidence::Medium,
-            format!(
-                "the TSC jumped ahead by {} within {} of the reference, and the kernel skipped the check: \
+        {
+            add(
+                CauseId::TscJump,
+                grave,
+                Confidence::Medium,
+                format!(
+                    "the TSC jumped ahead by {} within {} of the reference, and the kernel skipped the check: \
                  the jump went into the time",
-                seconds_text(difference),
-                seconds_text(wd)
-            ),
-        ),
+                    seconds_text(difference),
+                    seconds_text(wd)
+                ),
+            )
+        }
         _ if difference.abs() <= RATE_ERROR_MAX * wd => {
             let both = format!(
                 "{counted} ({:+.2} %): the machine stood still, and one of the two clocks is off; the \

@@ -146,7 +146,13 @@ fn steered(log: &KernelLog, causes: &mut Causes) {
     });
     if let Some((entry, summary)) = found {
         let id = CauseId::TscMiscalibrated;
-        causes.add(id, Severity::Warning, Confidence::Low, summary, vec![Evidence::line(log, entry)]);
+        causes.add(
+            id,
+            Severity::Warning,
+            Confidence::Low,
+            summary,
+            vec![Evidence::line(log, entry)],
+        );
     }
 }
 
@@ -155,8 +161,8 @@ fn steered(log: &KernelLog, causes: &mut Causes) {
 pub(super) fn steered_too_far(name: &str) -> String {
     format!(
         "the kernel had to speed {name} up by more than 11 % to follow its steering: {name} runs slower than \
-         the kernel takes it to, or what steers the time (NTP, PTP, adjtimex) asked for too much; chronyc \
-         tracking or ntpq shows which"
+         the kernel takes it to, what steers the time (NTP, PTP, adjtimex) asked for too much, or the machine \
+         stood still for long; chronyc tracking or ntpq shows whether it lasts"
     )
 }
 

@@ -79,7 +79,9 @@ fn clause(incident: &Incident, hypothesis: &Hypothesis) -> String {
             format!("{reference} lost {} of ticks", seconds(lost))
         }
         Hypothesis::ClocksourceStuck => {
-            format!("the kernel counted nothing for {clock}: it halted, it went back, or one read was wrong")
+            format!(
+                "the kernel counted nothing for {clock}: it halted, it went back, or one read was wrong"
+            )
         }
         Hypothesis::ClocksourceHalted { seconds: long } => {
             format!("{clock} stood still for {}: two reads of it are alike", seconds_text(long))

@@ -2,8 +2,8 @@
 
 use super::offer::Offer;
 use super::{Plan, boot, table};
-use crate::{Cause, CauseId as C, Confidence};
 use crate::causes::vdso_bypassed::vdso_path;
+use crate::{Cause, CauseId as C, Confidence};
 use clocksmith_facts::cpu::CpuVendor;
 use clocksmith_kernel::feature::Feature;
 

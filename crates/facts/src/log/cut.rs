@@ -26,9 +26,10 @@ pub(super) fn without_cut_prefix(line: &str) -> Option<&str> {
 /// Whether nothing stands in front of a line but empty lines and headers.
 pub(super) fn is_first(before: &[u8]) -> bool {
     before.len() < 4096
-        && before.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).all(|line| {
-            line.is_empty() || line.starts_with(b"#") || line.starts_with(b"```")
-        })
+        && before
+            .split(|byte| *byte == b'\n')
+            .map(<[u8]>::trim_ascii)
+            .all(|line| line.is_empty() || line.starts_with(b"#") || line.starts_with(b"```"))
 }
 
 /// Whether a message at the very end of a text, without the end of its line, may lack a part that
@@ -50,7 +51,11 @@ pub(super) fn may_lack_digits(whole: i64, part: i64) -> bool {
         return false;
     };
     let (Ok(whole), Ok(part)) = (whole.parse::<f64>(), part.parse::<f64>()) else { return false };
-    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
+    #[allow(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap
+    )]
     let scale = 10f64.powi(missing as i32);
     // What the missing digits can add, and a thousandth by which clocks that agree may differ.
     let (least, most) = (part * scale, (part + 1.0) * scale);

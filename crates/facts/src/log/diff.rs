@@ -120,7 +120,8 @@ mod tests {
         assert_eq!(of(&format!("    -tsc: a\n    +tsc: b\n    {new}")), Some(Style::Unified));
         assert_eq!(of(new), None);
         assert_eq!(of(&old.replace("-[", "- [").repeat(2)), None);
-        let plain = "3c3\n< tsc: Fast TSC calibration failed\n---\n> tsc: Fast TSC calibration using PIT\n";
+        let plain =
+            "3c3\n< tsc: Fast TSC calibration failed\n---\n> tsc: Fast TSC calibration using PIT\n";
         assert_eq!(of(plain), Some(Style::Normal));
         assert_eq!(of("> tsc: Fast TSC calibration failed\n"), None);
     }

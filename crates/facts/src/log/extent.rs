@@ -116,7 +116,8 @@ impl Gather {
         let head = || self.head.split(|byte| *byte == b'\n');
         let heads = if self.whole { 0 } else { head().count().saturating_sub(1) };
         let stamp = |line: &&[u8]| strip(&text(line, 0, line.len())).at.is_some();
-        let stamped = head().take(heads).chain(tail()).filter(stamp).take(STAMPED).count() == STAMPED;
+        let stamped =
+            head().take(heads).chain(tail()).filter(stamp).take(STAMPED).count() == STAMPED;
         for (number, line) in head().take(heads).chain(tail()).enumerate() {
             let line = text(line, 0, line.len());
             let stripped = strip(&line);
@@ -128,7 +129,8 @@ impl Gather {
                 continue;
             }
             let lower = line.to_lowercase();
-            out.reaches_user_space |= number >= heads && LATE.iter().any(|word| lower.contains(word));
+            out.reaches_user_space |=
+                number >= heads && LATE.iter().any(|word| lower.contains(word));
             // Lines of other programs are not part of a kernel log, and bundles leave them out.
             if stripped.kernel == Some(false) {
                 continue;

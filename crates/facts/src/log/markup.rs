@@ -10,13 +10,34 @@ const TAG: usize = 1024;
 
 /// Tags behind or in front of which a new line begins.
 const LINES: [&str; 22] = [
-    "p", "div", "li", "tr", "pre", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "table", "ul", "ol",
-    "hr", "title", "summary", "dd", "dt", "body", "html",
+    "p",
+    "div",
+    "li",
+    "tr",
+    "pre",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "blockquote",
+    "table",
+    "ul",
+    "ol",
+    "hr",
+    "title",
+    "summary",
+    "dd",
+    "dt",
+    "body",
+    "html",
 ];
 /// Tags that leave nothing.
 const NOTHING: [&str; 27] = [
-    "a", "b", "i", "u", "s", "em", "strong", "span", "font", "code", "tt", "samp", "kbd", "var", "small",
-    "big", "mark", "del", "ins", "center", "nobr", "wbr", "img", "tbody", "thead", "details", "o:p",
+    "a", "b", "i", "u", "s", "em", "strong", "span", "font", "code", "tt", "samp", "kbd", "var",
+    "small", "big", "mark", "del", "ins", "center", "nobr", "wbr", "img", "tbody", "thead",
+    "details", "o:p",
 ];
 /// Tags that show that a text is HTML.
 const SIGNS: [&str; 9] = ["br", "pre", "span", "p", "div", "td", "code", "html", "font"];
@@ -94,10 +115,10 @@ fn name(text: &[u8]) -> Option<(String, usize)> {
         .take(11)
         .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b':')
         .count();
-    let closed = rest.get(length).is_some_and(|byte| byte.is_ascii_whitespace() || b">/".contains(byte));
-    (length > 0 && closed).then(|| {
-        (String::from_utf8_lossy(&rest[..length]).to_ascii_lowercase(), begin + length)
-    })
+    let closed =
+        rest.get(length).is_some_and(|byte| byte.is_ascii_whitespace() || b">/".contains(byte));
+    (length > 0 && closed)
+        .then(|| (String::from_utf8_lossy(&rest[..length]).to_ascii_lowercase(), begin + length))
 }
 
 /// The tag that begins here, and its length.
@@ -299,13 +320,17 @@ mod tests {
     fn plain_tags_of_pages_are_taken_out() {
         assert_eq!(plain("<pre><code>[ 0.1] a\n[ 0.2] b</code></pre>"), "[ 0.1] a\n[ 0.2] b\n");
         assert_eq!(plain("[ 0.1] a<br>[ 0.2] b<br/>\n[ 0.3] c"), "[ 0.1] a\n[ 0.2] b\n[ 0.3] c");
-        assert_eq!(plain("<p><span class=\"x\">[&nbsp; 0.1]</span>&#32;a&lt;6&gt;</p>"), "[  0.1] a<6>\n");
+        assert_eq!(
+            plain("<p><span class=\"x\">[&nbsp; 0.1]</span>&#32;a&lt;6&gt;</p>"),
+            "[  0.1] a<6>\n"
+        );
         assert_eq!(plain("<script>x < y</script><div>z</div>"), "z\n");
     }
 
     #[test]
     fn plain_signs_of_the_kernel_stay() {
-        for text in ["<6>[ 0.1] x", "<TASK>", "(root@x) <root@y.z>", "a < b && c", "[ 0.1 < 0.2>]"] {
+        for text in ["<6>[ 0.1] x", "<TASK>", "(root@x) <root@y.z>", "a < b && c", "[ 0.1 < 0.2>]"]
+        {
             assert_eq!(found(text.as_bytes()), None, "{text}");
             assert_eq!(plain(text), text);
         }

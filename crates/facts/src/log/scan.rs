@@ -266,7 +266,8 @@ impl Scanner {
         let mut event = None;
         let comment = self.is_comment(place, &line);
         if !prompt && !comment {
-            event = parse::parse(line.message, groups).filter(|event| !(end == complete && cut::may_be_cut(event)));
+            event = parse::parse(line.message, groups)
+                .filter(|event| !(end == complete && cut::may_be_cut(event)));
         }
         if !prompt && json.is_none() && !comment {
             let alone = event.as_ref();
@@ -313,7 +314,9 @@ impl Scanner {
         let banner = line.message.strip_prefix("Linux version ");
         let other = banner.filter(|banner| banner.contains(" (") && banner.contains('#'));
         // The same again is `/proc/version`.
-        other.is_none_or(|other| self.banner.as_deref().is_some_and(|own| own.trim() == other.trim()))
+        other.is_none_or(|other| {
+            self.banner.as_deref().is_some_and(|own| own.trim() == other.trim())
+        })
     }
 
     /// Whether this boot has the same line already, and its stamps are further on by now. The stamp 0 is
