@@ -3,6 +3,7 @@
 use crate::causes::Case;
 use crate::{Cause, CauseId, Read, Severity, Verdict};
 use clocksmith_facts::Arch;
+use clocksmith_facts::log::incident::tsc_demoted;
 use clocksmith_kernel::feature::Feature;
 use clocksmith_kernel::open::OpenInput;
 
@@ -42,6 +43,10 @@ pub(crate) fn headline(
         },
         Verdict::Slow => {
             let why = match because {
+                Some(cause) if cause.id == CauseId::InsufficientEvidence && demoted(case) => {
+                    ", because the watchdog demoted the TSC. Which clock was wrong is not in this evidence"
+                        .to_owned()
+                }
                 Some(cause) if cause.id == CauseId::InsufficientEvidence => {
                     ". Why is not in this evidence".to_owned()
                 }
@@ -101,9 +106,19 @@ pub(crate) fn headline(
             Some(cause) if cause.id != CauseId::InsufficientEvidence => {
                 format!("The clocksource in use is not in this evidence; what is: {}.", lead(cause))
             }
+            _ if demoted(case) => {
+                "The clocksource in use is not in this evidence; what is: the watchdog demoted \
+                                   the TSC. Which clock was wrong is not."
+                    .to_owned()
+            }
             _ => "Unknown: this evidence does not say which clocksource is in use.".to_owned(),
         },
     }
+}
+
+/// The watchdog demoted the TSC, by the log.
+fn demoted(case: &Case<'_>) -> bool {
+    case.log().is_some_and(tsc_demoted)
 }
 
 /// The cause as a clause of a few words; the details follow below it.

@@ -68,6 +68,7 @@ fn one_interval_names_candidates_and_no_culprit() {
         assert_eq!(lead.id, CauseId::InsufficientEvidence, "{:?}", seen.causes);
         assert!(lead.summary.contains("the watchdog demoted the TSC"), "{}", lead.summary);
         assert!(!seen.headline.contains("jumped"), "{}", seen.headline);
+        assert!(seen.headline.contains("the watchdog demoted the TSC"), "{}", seen.headline);
         assert!(!is_advised(&seen, "update-firmware"), "{:?}", seen.remedies);
         for id in ["tsc-reliable", "tsc-nowatchdog"] {
             assert!(!is_advised(&seen, id), "{id}");

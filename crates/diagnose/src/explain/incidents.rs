@@ -84,7 +84,7 @@ fn clause(incident: &Incident, hypothesis: &Hypothesis) -> String {
             )
         }
         Hypothesis::ClocksourceHalted { seconds: long } => {
-            format!("{clock} stood still for {}: two reads of it are alike", seconds_text(long))
+            format!("{clock} stood still for {}: two reads of it are alike", seconds(long))
         }
         Hypothesis::ReferenceStuck => format!("{reference} did not move"),
         Hypothesis::PlausibleRate { hz } => format!(

@@ -128,7 +128,7 @@ pub(super) fn equal_offsets(plan: &Plan<'_>) -> Option<Offer> {
 
 pub(super) fn clock_interface(plan: &Plan<'_>) -> Option<Offer> {
     let early = plan.case.machine.cmdline.value.has("tsc_early_khz");
-    let frequency = plan.may_be_guest() && plan.has(C::TscMiscalibrated) && !early;
+    let frequency = plan.may_be_guest() && plan.likely(C::TscMiscalibrated) && !early;
     (plan.has(C::ParavirtClockBroken) || frequency).then(Offer::default)
 }
 

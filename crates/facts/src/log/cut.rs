@@ -26,10 +26,9 @@ pub(super) fn without_cut_prefix(line: &str) -> Option<&str> {
 /// Whether nothing stands in front of a line but empty lines and headers.
 pub(super) fn is_first(before: &[u8]) -> bool {
     before.len() < 4096
-        && before
-            .split(|byte| *byte == b'\n')
-            .map(<[u8]>::trim_ascii)
-            .all(|line| line.is_empty() || line.starts_with(b"#") || line.starts_with(b"```"))
+        && before.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).all(|line| {
+            line.is_empty() || [&b"#"[..], b"```", b"---"].iter().any(|sign| line.starts_with(sign))
+        })
 }
 
 /// Whether a message at the very end of a text, without the end of its line, may lack a part that
