@@ -264,7 +264,7 @@ impl Scanner {
 
         let mut used_to = end;
         let mut event = None;
-        let comment = self.is_comment(place, &line);
+        let comment = self.is_comment(place, &raw, &line);
         if !prompt && !comment {
             event = parse::parse(line.message, groups)
                 .filter(|event| !(end == complete && cut::may_be_cut(event)));
@@ -304,11 +304,12 @@ impl Scanner {
 
     /// Whether a line without a prefix is none of this log, whose lines have stamps: what its sender wrote
     /// about it, or read elsewhere. The banner of another kernel begins another log.
-    fn is_comment(&self, place: Place<'_>, line: &Stripped<'_>) -> bool {
+    fn is_comment(&self, place: Place<'_>, raw: &str, line: &Stripped<'_>) -> bool {
         if line.kernel.is_some() || self.stamped < STAMPED || self.bare > 0 || self.prompted {
             return false;
         }
-        if continuation::behind_a_prefix(place) {
+        // A stamp that was shortened by hand is one.
+        if continuation::behind_a_prefix(place) || raw.trim_start().starts_with('[') {
             return false;
         }
         let banner = line.message.strip_prefix("Linux version ");
