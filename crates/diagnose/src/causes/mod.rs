@@ -8,6 +8,7 @@
 pub(crate) mod definition;
 mod paravirt;
 mod reference;
+mod refinement;
 mod registry;
 mod skew;
 mod skipped;

@@ -65,20 +65,20 @@ fn is_range(line: &[u8]) -> bool {
 }
 
 /// Reads the new one of two logs.
-pub(super) struct New<R> {
+pub(super) struct NewLog<R> {
     inner: BufReader<R>,
     style: Style,
     line: Vec<u8>,
     given: usize,
 }
 
-impl<R: Read> New<R> {
+impl<R: Read> NewLog<R> {
     pub(super) fn new(inner: R, style: Style) -> Self {
         Self { inner: BufReader::new(inner), style, line: Vec::new(), given: 0 }
     }
 }
 
-impl<R: Read> Read for New<R> {
+impl<R: Read> Read for NewLog<R> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         if self.given == self.line.len() {
             self.line.clear();
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn new_keeps_the_numbers_of_lines() {
         let mut out = String::new();
-        New::new(&b"@@ -1 +1 @@\n-old\n+new\n both\n"[..], Style::Unified)
+        NewLog::new(&b"@@ -1 +1 @@\n-old\n+new\n both\n"[..], Style::Unified)
             .read_to_string(&mut out)
             .unwrap();
         assert_eq!(out, "@@ -1 +1 @@\n\n new\n both\n");

@@ -50,7 +50,7 @@ pub(super) fn scan(reader: impl Read, name: &str) -> Result<KernelLog, LogError>
             if let Some(style) = diff::found(&window[..filled]) {
                 scanner.log.is_diff = true;
                 let text = io::Cursor::new(window[..filled].to_vec()).chain(reader);
-                reader = Box::new(diff::New::new(text, style));
+                reader = Box::new(diff::NewLog::new(text, style));
                 filled = fill(&mut reader, &mut window, name)?;
             }
         }
