@@ -170,6 +170,8 @@ pub(crate) struct MachineReport {
     pub(crate) cpu: Option<String>,
     /// Boots in the kernel log; the last one is reported.
     pub(crate) boots_in_log: Option<u32>,
+    /// The log is a diff of two; the new one is reported.
+    pub(crate) log_is_diff: bool,
     /// What it is as a host of guests, for `vm migrate`.
     pub(crate) as_host: AsHost,
 }
@@ -266,6 +268,7 @@ impl MachineReport {
                 .map(|h| h.as_ref().map_or("none", |h| h.kind.name()).to_owned()),
             cpu: facts.cpu.model.value().map(|m| m.name.clone()),
             boots_in_log: facts.kernel_log().map(|log| log.boots),
+            log_is_diff: facts.kernel_log().is_some_and(|log| log.is_diff),
             as_host: AsHost::of(facts),
         }
     }

@@ -185,7 +185,7 @@ fn standing(
             return Standing::Settled(if shows { Confidence::High } else { Confidence::Medium });
         }
         return Standing::Passing(format!(
-            "{} says that tsc was registered later, so that tsc is probably in use",
+            "behind it the kernel registered tsc ({}), which usually replaces it, and no line says so",
             log.source(later)
         ));
     }

@@ -3,6 +3,7 @@
 use crate::causes::Case;
 use crate::{Cause, CauseId, Read, Severity, Verdict};
 use clocksmith_facts::Arch;
+use clocksmith_facts::log::incident::tsc_demoted;
 use clocksmith_kernel::feature::Feature;
 use clocksmith_kernel::open::OpenInput;
 
@@ -42,6 +43,10 @@ pub(crate) fn headline(
         },
         Verdict::Slow => {
             let why = match because {
+                Some(cause) if cause.id == CauseId::InsufficientEvidence && demoted(case) => {
+                    ", because the watchdog demoted the TSC. Which clock was wrong is not in this evidence"
+                        .to_owned()
+                }
                 Some(cause) if cause.id == CauseId::InsufficientEvidence => {
                     ". Why is not in this evidence".to_owned()
                 }
@@ -91,16 +96,29 @@ pub(crate) fn headline(
             let name = passing.map_or("", |passing| passing.name.as_str());
             let when = passing.map_or("", |passing| passing.when.as_str());
             let but = passing.map_or("", |passing| passing.but.as_str());
-            let when = if when.is_empty() { "At first".to_owned() } else { capital(when) };
-            format!("Unknown which clocksource is in use. {when} it was {name}; {but}.")
+            let when = if when.is_empty() { String::new() } else { format!(", {when}") };
+            format!(
+                "It is not known which clocksource is in use. The last switch in this log is to {name}{when}; \
+                 {but}."
+            )
         }
         Verdict::Unknown => match because.filter(|cause| cause.severity >= Severity::Warning) {
             Some(cause) if cause.id != CauseId::InsufficientEvidence => {
                 format!("The clocksource in use is not in this evidence; what is: {}.", lead(cause))
             }
+            _ if demoted(case) => {
+                "The clocksource in use is not in this evidence; what is: the watchdog demoted \
+                                   the TSC. Which clock was wrong is not."
+                    .to_owned()
+            }
             _ => "Unknown: this evidence does not say which clocksource is in use.".to_owned(),
         },
     }
+}
+
+/// The watchdog demoted the TSC, by the log.
+fn demoted(case: &Case<'_>) -> bool {
+    case.log().is_some_and(tsc_demoted)
 }
 
 /// The cause as a clause of a few words; the details follow below it.

@@ -203,6 +203,37 @@ pub enum Cloud {
     None,
 }
 
+/// Whether the firmware's name of a machine is one that virtual machines have. Clouds rent hardware
+/// under their name as well: EC2 says `.metal` then.
+#[must_use]
+pub fn names_guest(dmi: &str) -> bool {
+    const NAMES: [&str; 22] = [
+        "QEMU",
+        "KVM",
+        "Bochs",
+        "Standard PC (",
+        "VMware",
+        "VirtualBox",
+        "innotek",
+        "Virtual Machine",
+        "BHYVE",
+        "Parallels",
+        "HVM domU",
+        "OpenStack",
+        "oVirt",
+        "RHEV",
+        "Google Compute Engine",
+        "Amazon EC2",
+        "Alibaba Cloud ECS",
+        "Droplet",
+        "vServer",
+        "Nutanix AHV",
+        "Apple Virtualization",
+        "CloudStack",
+    ];
+    NAMES.iter().any(|name| dmi.contains(name)) && !dmi.contains(".metal")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -215,5 +246,21 @@ mod tests {
         assert_eq!(found.kvm_stable_bit_offered(), Some(true));
         found.kvm_features = Some(0x0000_7efb);
         assert_eq!(found.kvm_stable_bit_offered(), Some(false));
+    }
+
+    #[test]
+    fn names_of_virtual_machines_are_told_from_those_of_boards() {
+        for guest in [
+            "QEMU Standard PC (Q35 + ICH9, 2009), BIOS 1.16.2-1 04/01/2014",
+            "Microsoft Corporation Virtual Machine/Virtual Machine, BIOS 090008 12/07/2018",
+            "Amazon EC2 m5.large/, BIOS 1.0 10/16/2017",
+        ] {
+            assert!(names_guest(guest), "{guest}");
+        }
+        for board in
+            ["Amazon EC2 m5.metal/, BIOS 1.0", "Dell Inc. PowerEdge R7425/02MJ3T, BIOS 1.7.6"]
+        {
+            assert!(!names_guest(board), "{board}");
+        }
     }
 }

@@ -90,7 +90,13 @@ fn state(out: &mut String, report: &WhyReport, expectation: &Expectation) {
     if let Some(boots) = machine.boots_in_log.filter(|n| *n > 1) {
         row(out, "log", &format!("holds {boots} boots; this is about the last one"));
     }
+    if machine.log_is_diff {
+        row(out, "log", DIFF);
+    }
 }
+
+/// What is said of a log that is a diff of two.
+pub(crate) const DIFF: &str = "is a diff of two logs; this is about the new one (+ or >)";
 
 fn because(
     out: &mut String,

@@ -67,6 +67,7 @@ fn step(event: &Event) -> Option<Step> {
         | Event::Calibration(_)
         | Event::ApicCalibration { .. }
         | Event::RecalibrationDiffers
+        | Event::SteeredTooFar(_)
         | Event::P0Mismatch => Step::Calibration,
         Event::SyncSkipped
         | Event::WatchdogInterval { .. }

@@ -1,10 +1,13 @@
 //! `insufficient-evidence`: the cause cannot be known from this evidence; what would settle it.
 
 use super::definition::{Definition, PLAIN};
+use super::reference::is_paravirt;
 use super::tsc::marked;
+use super::tsc_miscalibrated::steered_too_far;
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence, Severity};
 use crate::remedies::table;
+use clocksmith_facts::log::Event;
 use clocksmith_facts::log::event::UnstableReason;
 
 pub(super) const CAUSE: Definition = Definition {
@@ -29,7 +32,24 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         "the kernel marked the TSC unstable for a reason that is not known here",
         |reason| matches!(reason, UnstableReason::Other(_)),
     );
+    steered(case, causes);
     nothing_explains(case, causes);
+}
+
+/// The kernel had to speed up the time of a clocksource that no other cause is about.
+fn steered(case: &Case<'_>, causes: &mut Causes) {
+    let Some(log) = case.log() else { return };
+    let found = log.first(|event| match event {
+        Event::SteeredTooFar(name) if !name.starts_with("tsc") && !is_paravirt(name) => {
+            Some(steered_too_far(name))
+        }
+        _ => None,
+    });
+    if let Some((entry, summary)) = found {
+        let evidence = vec![Evidence::line(log, entry)];
+        let id = CauseId::InsufficientEvidence;
+        causes.add(id, Severity::Warning, Confidence::High, summary, evidence);
+    }
 }
 
 /// Slow, or unknown, and no cause found: say so, and what would settle it.
@@ -39,7 +59,6 @@ fn nothing_explains(case: &Case<'_>, causes: &mut Causes) {
             || matches!(c.id, CauseId::RuntimeOverride | CauseId::CmdlineClocksourceOverride)
     });
     let unstable_without_reason = case.log().is_some_and(|log| {
-        use clocksmith_facts::log::Event;
         log.any(|e| matches!(e, Event::FoundUnstableAfterBoot | Event::SchedClockUnstable))
             && !log.any(|e| matches!(e, Event::TscUnstable(_)))
     });

@@ -8,6 +8,7 @@
 pub(crate) mod definition;
 mod paravirt;
 mod reference;
+mod refinement;
 mod registry;
 mod skew;
 mod skipped;
@@ -58,7 +59,7 @@ use crate::current::Current;
 use crate::demotion;
 use crate::reconcile::Contradiction;
 use clocksmith_facts::Facts;
-use clocksmith_facts::hypervisor::HypervisorKind;
+use clocksmith_facts::hypervisor::{HypervisorKind, names_guest};
 use clocksmith_facts::log::{Event, KernelLog};
 use clocksmith_kernel::expectation::TscState;
 use clocksmith_kernel::open::OpenInput;
@@ -99,9 +100,30 @@ impl Case<'_> {
         self.facts.hypervisor.value().and_then(Option::as_ref).map(|h| h.kind)
     }
 
-    /// The kernel runs as a guest, as far as the facts tell.
+    /// The kernel runs as a guest, as far as the facts tell: by its hypervisor, or by what the firmware
+    /// calls the machine.
     pub(crate) fn in_guest(&self) -> bool {
         matches!(self.facts.hypervisor.value(), Some(Some(_)))
+            || self.facts.dmi.value().is_some_and(|text| names_guest(text))
+    }
+
+    /// The kernel runs on hardware, for sure.
+    pub(crate) fn is_bare_metal(&self) -> bool {
+        matches!(self.facts.hypervisor.value(), Some(None)) && !self.in_guest()
+    }
+
+    /// A check found the TSCs of CPUs apart from each other in the running system.
+    pub(crate) fn cpus_are_apart(&self) -> bool {
+        self.log().is_some_and(|log| {
+            log.any(|event| {
+                matches!(
+                    event,
+                    Event::CrossCheckSkew { .. }
+                        | Event::WatchdogCpuOrder
+                        | Event::WatchdogVerdict { inter_cpu: true, .. }
+                )
+            })
+        })
     }
 
     /// Whether sysfs lists the TSC; `None` without sysfs.

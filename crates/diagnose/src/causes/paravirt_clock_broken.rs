@@ -2,6 +2,8 @@
 //! watchdog that point to it are judged by the detector in `watchdog`.
 
 use super::definition::{Definition, PLAIN};
+use super::reference::is_paravirt;
+use super::tsc_miscalibrated::steered_too_far;
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence, Severity};
 use crate::remedies::table;
@@ -30,6 +32,20 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
             Confidence::High,
             "the kernel saw its paravirtual clock go backwards: the hypervisor's time differs between \
              CPUs",
+            vec![Evidence::line(log, entry)],
+        );
+    }
+    let steered = log.first(|event| match event {
+        Event::SteeredTooFar(name) if is_paravirt(name) => Some(steered_too_far(name)),
+        _ => None,
+    });
+    if let Some((entry, summary)) = steered {
+        let id = CauseId::ParavirtClockBroken;
+        causes.add(
+            id,
+            Severity::Warning,
+            Confidence::Low,
+            summary,
             vec![Evidence::line(log, entry)],
         );
     }

@@ -4,6 +4,7 @@
 //! evidence is added: guest or bare metal, a stated frequency, a refinement, a third clock.
 
 use super::reference::{is_paravirt, third_clock};
+use super::refinement::refinement_wrong;
 use super::tsc::seconds_text;
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence};
@@ -27,7 +28,7 @@ pub(super) fn judge(
     causes: &mut Causes,
 ) {
     let mut decoded = incident.decode(rates);
-    narrow(case, incident, &mut decoded);
+    narrow(case, log, incident, &mut decoded);
     let mut judge = Judge {
         case,
         log,
@@ -58,10 +59,29 @@ pub(super) fn judge(
     judge.undecided();
 }
 
-/// Takes out what this machine cannot have done.
-fn narrow(case: &Case<'_>, incident: &Incident, decoded: &mut Decoded) {
-    let bare_metal = matches!(case.facts.hypervisor.value(), Some(None));
-    if !bare_metal {
+/// The machine was suspended in this boot.
+pub(super) fn slept(log: &KernelLog) -> bool {
+    log.any(|event| matches!(event, Event::Suspend | Event::Resume))
+}
+
+/// The TSC's own two reads went back.
+fn went_back(incident: &Incident) -> bool {
+    incident.cs.is_some_and(|cs| cs.mask == u64::MAX && cs.cycles >> 63 == 1)
+}
+
+/// Takes out what this machine cannot have done, and lowers what others have done as well.
+fn narrow(case: &Case<'_>, log: &KernelLog, incident: &Incident, decoded: &mut Decoded) {
+    if !case.is_bare_metal() || slept(log) {
+        // A guest that was paused, and a machine that slept, shows a TSC that ran on and a reference that
+        // stood still.
+        for reading in &mut decoded.readings {
+            if matches!(reading.hypothesis, Hypothesis::ClocksourceJumped { .. }) {
+                reading.fit = if went_back(incident) { Fit::Shown } else { Fit::Possible };
+            }
+        }
+        decoded.readings.sort_by_key(|reading| std::cmp::Reverse(reading.fit));
+    }
+    if !case.is_bare_metal() {
         return;
     }
     let before = decoded.readings.len();
@@ -212,11 +232,20 @@ impl Judge<'_, '_> {
             }
             Hypothesis::ClocksourceStuck => {
                 let summary = format!(
-                    "one comparison with {reference} read no progress of the TSC at all: a single \
-                     glitch of the read-out, not drift (the kernel also counts zero for a TSC that went \
-                     back)"
+                    "one comparison with {reference} counted no progress of the TSC at all: a read that \
+                     was wrong, a TSC that stood still, or one that went back, which the kernel counts as \
+                     zero, too"
                 );
-                self.add(fault, sure, summary);
+                self.add(fault, sure, summary.clone());
+                self.add(CauseId::TscHaltsInIdle, sure.min(self.may_halt()), summary);
+            }
+            Hypothesis::ClocksourceHalted { seconds } => {
+                let summary = format!(
+                    "two reads of the TSC are alike, while {reference} counted {}: this TSC stood still; \
+                     one that halts in a deep idle state of its core does that",
+                    seconds_text(seconds)
+                );
+                self.add(CauseId::TscHaltsInIdle, sure.min(self.may_halt()), summary);
             }
             Hypothesis::ReferenceStuck => {
                 let summary =
@@ -359,31 +388,48 @@ impl Judge<'_, '_> {
         }
     }
 
+    /// How sure a TSC that counts too little halts in idle states: a nonstop one does not.
+    fn may_halt(&self) -> Confidence {
+        let nonstop = &self.case.machine.nonstop_tsc;
+        if nonstop.value && !nonstop.is_assumed() { Confidence::Low } else { Confidence::Medium }
+    }
+
     fn jumped(&mut self, seconds: f64, sure: Confidence) {
-        let slept = self.log.any(|e| matches!(e, Event::Suspend | Event::Resume));
-        let cause = if slept {
-            " (the machine was suspended and resumed)"
-        } else if self.case.in_guest() {
-            " (the virtual machine was stopped, restored or moved, or its host slept)"
-        } else {
-            " (suspend and resume, firmware, or a tool that wrote the counter's registers)"
-        };
-        let (size, figures) = (seconds_text(seconds.abs()), &self.figures);
+        let (size, figures) = (seconds_text(seconds.abs()), self.figures.clone());
+        if went_back(self.incident) {
+            let summary = format!(
+                "the TSC went back: it reads less than at the check before, by another CPU or by itself{}",
+                self.occasions()
+            );
+            return self.add(CauseId::TscJump, sure, summary);
+        }
         // A paravirtual clock is software: it can step as well.
         let paravirt = is_paravirt(self.reference);
-        let back = self.incident.cs.is_some_and(|cs| cs.mask == u64::MAX && cs.cycles >> 63 == 1);
-        let sure = if paravirt && !back { sure.min(Confidence::Medium) } else { sure };
-        let summary = if back {
-            format!("the TSC went back: it reads less than at the check before{cause}")
-        } else if seconds < 0.0 {
-            format!("{figures}: the TSC stood still or was set back by about {size}{cause}")
+        let sure = if paravirt { sure.min(Confidence::Medium) } else { sure };
+        let summary = if seconds < 0.0 {
+            format!(
+                "{figures}: the TSC stood still for about {size}, as one does that halts in deep idle \
+                 states, or was set back{}",
+                self.occasions()
+            )
+        } else if sure > Confidence::Low {
+            format!(
+                "the TSC jumped ahead by about {size} within one watchdog interval{}: {figures}",
+                self.occasions()
+            )
         } else {
             format!(
-                "the TSC jumped ahead by about {size} within one watchdog interval{cause}: {figures}"
+                "{figures}: the TSC jumped ahead by about {size}{}, or it ran on while {} stood still (a \
+                 guest that was paused, a machine that slept)",
+                self.occasions(),
+                self.reference
             )
         };
-        self.add(CauseId::TscJump, sure, summary);
-        if paravirt && !back {
+        self.add(CauseId::TscJump, sure, summary.clone());
+        if seconds < 0.0 && self.may_halt() > Confidence::Low {
+            self.add(CauseId::TscHaltsInIdle, Confidence::Low, summary);
+        }
+        if paravirt {
             self.add(
                 CauseId::ParavirtClockBroken,
                 Confidence::Low,
@@ -391,6 +437,17 @@ impl Judge<'_, '_> {
                  would settle it"
                     .to_owned(),
             );
+        }
+    }
+
+    /// What makes a TSC jump, on such a machine.
+    fn occasions(&self) -> &'static str {
+        if slept(self.log) {
+            " (the machine was suspended and resumed)"
+        } else if self.case.in_guest() {
+            " (the virtual machine was stopped, restored or moved, or its host slept)"
+        } else {
+            " (suspend and resume, firmware, or a tool that wrote the counter's registers)"
         }
     }
 
@@ -414,60 +471,4 @@ impl Judge<'_, '_> {
         );
         self.add(CauseId::InsufficientEvidence, Confidence::High, summary);
     }
-}
-
-/// The watchdog acted within seconds of the refinement of the TSC's frequency. A steady TSC whose
-/// refinement was disturbed looks like this; if the raw counters agree with the frequency detected
-/// first, it is proven.
-fn refinement_wrong(
-    log: &KernelLog,
-    incident: &Incident,
-    ppm: f64,
-    rates: &Rates,
-) -> Option<(Confidence, String)> {
-    let (entry, refined) = log.last(|event| match event {
-        Event::Refined { khz } => Some(*khz),
-        _ => None,
-    })?;
-    let soon = match (entry.at, incident.at) {
-        (Some(refined_at), Some(at)) => (0.0..10.0).contains(&(at - refined_at)),
-        _ => true,
-    };
-    // The kernel takes a refinement within 1 % of the first figure.
-    if ppm.abs() > 15_000.0 || refined == 0 || incident.clocksource == "tsc-early" {
-        return None;
-    }
-    let raw_khz = match (incident.cs, incident.decode(rates).wd_seconds) {
-        #[allow(clippy::cast_precision_loss)]
-        (Some(cs), Some(wd)) if cs.cycles > 0 && wd > 0.0 => Some(cs.cycles as f64 / wd / 1e3),
-        _ => None,
-    };
-    let detected = log.last(|event| match event {
-        Event::Detected { khz, .. } => Some(*khz),
-        _ => None,
-    });
-    #[allow(clippy::cast_precision_loss)]
-    if let (Some(raw), Some((_, detected))) = (raw_khz, detected) {
-        let off = |khz: u64| (raw / khz as f64 - 1.0).abs() * 1e6;
-        if off(detected) < 300.0 && off(refined) > 400.0 {
-            return Some((
-                Confidence::High,
-                format!(
-                    "the counters ran at {:.3} MHz, as first detected, and not at the refined {:.3} MHz: \
-                     the refinement was disturbed, the TSC is steady",
-                    raw / 1e3,
-                    refined as f64 / 1e3
-                ),
-            ));
-        }
-    }
-    soon.then(|| {
-        (
-            Confidence::Medium,
-            format!(
-                "the TSC was found {ppm:.0} ppm off within seconds of the refinement of its frequency: the \
-                 refinement was probably disturbed; another boot that refines to another figure proves it"
-            ),
-        )
-    })
 }

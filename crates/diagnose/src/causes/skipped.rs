@@ -1,5 +1,6 @@
 //! Checks of the watchdog that were skipped, and reads that were slow without consequences.
 
+use super::skew::slept;
 use super::tsc::seconds_text;
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence, Severity};
@@ -181,21 +182,24 @@ fn long_readout(
                 cs / wd
             ),
         ),
-        Some(Hypothesis::ClocksourceJumped { .. }) if difference > 0.0 => add(
-            CauseId::TscJump,
-            grave,
-            match found.first().map(|reading| reading.fit) {
-                Some(Fit::Shown) => Confidence::High,
-                Some(Fit::Likely) => Confidence::Medium,
-                _ => Confidence::Low,
-            },
-            format!(
-                "the TSC jumped ahead by {} within {} of the reference, and the kernel skipped the check: \
+        Some(Hypothesis::ClocksourceJumped { .. })
+            if difference > 0.0
+                && found.first().is_some_and(|reading| reading.fit > Fit::Possible)
+                && case.is_bare_metal()
+                && !slept(log) =>
+        {
+            add(
+                CauseId::TscJump,
+                grave,
+                Confidence::Medium,
+                format!(
+                    "the TSC jumped ahead by {} within {} of the reference, and the kernel skipped the check: \
                  the jump went into the time",
-                seconds_text(difference),
-                seconds_text(wd)
-            ),
-        ),
+                    seconds_text(difference),
+                    seconds_text(wd)
+                ),
+            )
+        }
         _ if difference.abs() <= RATE_ERROR_MAX * wd => {
             let both = format!(
                 "{counted} ({:+.2} %): the machine stood still, and one of the two clocks is off; the \
@@ -206,8 +210,10 @@ fn long_readout(
             add(CauseId::WatchdogAtFault, Severity::Info, Confidence::Low, both);
         }
         _ => {
-            let both =
-                format!("{counted}: one of the two jumped, and the kernel skipped the check");
+            let both = format!(
+                "{counted}, and the kernel skipped the check: the TSC jumped, or it ran on while the \
+                 reference stood still (a guest that was paused, a machine that slept)"
+            );
             add(CauseId::TscJump, Severity::Warning, Confidence::Low, both.clone());
             add(CauseId::WatchdogAtFault, Severity::Info, Confidence::Low, both);
         }

@@ -3,20 +3,25 @@
 use super::definition::{Blame, Definition, PLAIN};
 use super::tsc::marked;
 use super::{Case, Causes};
-use crate::cause::CauseId;
+use crate::cause::{CauseId, Confidence};
 use crate::remedies::table;
 use clocksmith_facts::log::event::UnstableReason;
 
 pub(super) const CAUSE: Definition = Definition {
     clause: Some("its TSC stops in deep idle states"),
-    blame: Blame::Always,
+    blame: Blame::Likely,
     gave_up: true,
     returns: true,
     demotion: true,
-    against_reliable: Some(|_, _| {
+    against_reliable: Some(|_, cause| {
         Some(
-            "this TSC stops in deep idle states; it switches the checks off, not the fault off"
-                .to_owned(),
+            if cause.confidence >= Confidence::Medium {
+                "this TSC stops in deep idle states; it switches the checks off, not the fault off"
+            } else {
+                "whether this TSC stops in deep idle states is not known; if it does, this switches the \
+                 checks off, not the fault off"
+            }
+            .to_owned(),
         )
     }),
     remedies: &[

@@ -3,20 +3,25 @@
 use super::definition::{Blame, Definition, PLAIN};
 use super::tsc::marked;
 use super::{Case, Causes};
-use crate::cause::{CauseId, Severity};
+use crate::cause::{CauseId, Confidence, Severity};
 use crate::remedies::table;
 use clocksmith_facts::log::event::UnstableReason;
 
 pub(super) const CAUSE: Definition = Definition {
     clause: Some("the TSC jumped"),
-    blame: Blame::Always,
+    blame: Blame::Likely,
     gave_up: true,
     demotion: true,
-    against_reliable: Some(|_, _| {
+    against_reliable: Some(|_, cause| {
         Some(
-            "the TSC was seen to jump; it switches the checks off, not the fault off, and the next jump \
-             goes into the time"
-                .to_owned(),
+            if cause.confidence >= Confidence::Medium {
+                "the TSC was seen to jump; it switches the checks off, not the fault off, and the next \
+                 jump goes into the time"
+            } else {
+                "whether the TSC jumped is not known; if it did, this switches the checks off, not the \
+                 fault off, and the next jump goes into the time"
+            }
+            .to_owned(),
         )
     }),
     remedies: &[&table::UPDATE_FIRMWARE, &table::CHEAPER_READS],

@@ -14,11 +14,16 @@ pub(super) const CAUSE: Definition = Definition {
     blame: Blame::Always,
     gave_up: true,
     demotion: true,
-    against_reliable: Some(|_, _| {
+    against_reliable: Some(|_, cause| {
         Some(
-            "the TSC's frequency is wrong; it switches the checks off, not the fault off, and the clock \
-             keeps running at the wrong rate"
-                .to_owned(),
+            if cause.confidence >= Confidence::Medium {
+                "the TSC's frequency is wrong; it switches the checks off, not the fault off, and the \
+                 clock keeps running at the wrong rate"
+            } else {
+                "whether the TSC's frequency is right is not known; it switches the checks off, not the \
+                 fault off"
+            }
+            .to_owned(),
         )
     }),
     remedies: &[
@@ -48,6 +53,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
             );
         }
         drift(case, log, causes);
+        steered(log, causes);
     }
     by_model(case, causes, id, case.loss(), false, |reason| {
         matches!(reason, UnstableReason::Watchdog)
@@ -130,6 +136,34 @@ fn stated(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
         ),
         vec![cmdline(case, &format!("tsc_early_khz={given}")), Evidence::line(log, entry)],
     );
+}
+
+/// The kernel had to speed the TSC's time up by more than a tenth.
+fn steered(log: &KernelLog, causes: &mut Causes) {
+    let found = log.first(|event| match event {
+        Event::SteeredTooFar(name) if name.starts_with("tsc") => Some(steered_too_far(name)),
+        _ => None,
+    });
+    if let Some((entry, summary)) = found {
+        let id = CauseId::TscMiscalibrated;
+        causes.add(
+            id,
+            Severity::Warning,
+            Confidence::Low,
+            summary,
+            vec![Evidence::line(log, entry)],
+        );
+    }
+}
+
+/// What `Adjusting NAME more than 11%` means: `timekeeping_adjust()` in `kernel/time/timekeeping.c` prints
+/// it where the multiplier exceeds the clocksource's own by more than `maxadj`, which is 11 %.
+pub(super) fn steered_too_far(name: &str) -> String {
+    format!(
+        "the kernel had to speed {name} up by more than 11 % to follow its steering: {name} runs slower than \
+         the kernel takes it to, what steers the time (NTP, PTP, adjtimex) asked for too much, or the machine \
+         stood still for long; chronyc tracking or ntpq shows whether it lasts"
+    )
 }
 
 /// A program found the clock wrong against a reference: the rate is off.

@@ -26,7 +26,12 @@ pub(super) const CAUSE: Definition = Definition {
             .to_owned(),
         )
     }),
-    remedies: &[&table::CHEAPER_READS],
+    remedies: &[
+        &table::EQUAL_TSC_OFFSETS,
+        &table::ASK_THE_OPERATOR,
+        &table::UPDATE_FIRMWARE,
+        &table::CHEAPER_READS,
+    ],
     find,
     ..PLAIN
 };

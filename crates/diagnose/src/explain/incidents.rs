@@ -78,7 +78,14 @@ fn clause(incident: &Incident, hypothesis: &Hypothesis) -> String {
         Hypothesis::TicksLost { seconds: lost } => {
             format!("{reference} lost {} of ticks", seconds(lost))
         }
-        Hypothesis::ClocksourceStuck => format!("{clock} did not move: one glitch, no drift"),
+        Hypothesis::ClocksourceStuck => {
+            format!(
+                "the kernel counted nothing for {clock}: it halted, it went back, or one read was wrong"
+            )
+        }
+        Hypothesis::ClocksourceHalted { seconds: long } => {
+            format!("{clock} stood still for {}: two reads of it are alike", seconds(long))
+        }
         Hypothesis::ReferenceStuck => format!("{reference} did not move"),
         Hypothesis::PlausibleRate { hz } => format!(
             "{clock} ran at {:.3} MHz by {reference}; if that is this CPU's rate, the clocks agree (the \

@@ -1,23 +1,32 @@
 //! Firmware, idle states, a newer kernel, and the program that reads the time.
 
 use super::offer::Offer;
-use super::{Plan, boot};
-use crate::CauseId as C;
+use super::{Plan, boot, table};
 use crate::causes::vdso_bypassed::vdso_path;
+use crate::{Cause, CauseId as C, Confidence};
 use clocksmith_facts::cpu::CpuVendor;
 use clocksmith_kernel::feature::Feature;
 
 pub(super) fn update_firmware(plan: &Plan<'_>) -> Option<Offer> {
+    let case = plan.case;
+    if case.in_guest() {
+        return None;
+    }
     // A stated frequency is no fault of firmware.
-    let stated = plan.case.machine.cmdline.value.has("tsc_early_khz");
-    let only_stated =
-        stated && !plan.causes.iter().any(|c| c.blames_tsc() && c.id != C::TscMiscalibrated);
-    (!plan.case.in_guest() && !only_stated).then(Offer::default)
+    let stated = case.machine.cmdline.value.has("tsc_early_khz");
+    let concerns = |cause: &Cause| match cause.id {
+        C::TscMiscalibrated if stated => false,
+        // A wrong rate of all CPUs is none either.
+        C::TscSkew => case.cpus_are_apart(),
+        id => id.definition().remedies.iter().any(|advice| advice.id == table::UPDATE_FIRMWARE.id),
+    };
+    let likely = |cause: &Cause| cause.confidence >= Confidence::Medium && concerns(cause);
+    plan.causes.iter().any(likely).then(Offer::default)
 }
 
 pub(super) fn shallow_idle(plan: &Plan<'_>) -> Option<Offer> {
     let case = plan.case;
-    if !plan.has(C::TscHaltsInIdle) {
+    if !plan.likely(C::TscHaltsInIdle) {
         return None;
     }
     let intel = case.machine.vendor.value == CpuVendor::Intel;

@@ -50,10 +50,10 @@ pub(super) fn hyperv_tsc_page(plan: &Plan<'_>) -> Option<Offer> {
 pub(super) fn expose_invariant_tsc(plan: &Plan<'_>) -> Option<Offer> {
     let wanted = [C::InvariantTscWithheld, C::TscUnsynchronized, C::TscHaltsInIdle];
     let kvm = matches!(plan.case.hypervisor(), Some(HypervisorKind::Kvm | HypervisorKind::Tcg));
-    let idle = plan.warns(C::TscHaltsInIdle);
+    let idle = plan.warns(C::TscHaltsInIdle) && plan.likely(C::TscHaltsInIdle);
     if !kvm
         || plan.old_pvclock()
-        || !wanted.into_iter().any(|id| plan.has(id))
+        || !wanted.into_iter().any(|id| plan.likely(id) || plan.has(id) && id != C::TscHaltsInIdle)
         || (plan.case.slow == Some(false) && !idle)
         || !plan.owns_host()
     {
@@ -122,12 +122,13 @@ pub(super) fn virtualbox(plan: &Plan<'_>) -> Option<Offer> {
 }
 
 pub(super) fn equal_offsets(plan: &Plan<'_>) -> Option<Offer> {
-    (plan.may_be_guest() && plan.has(C::TscWarp) && !plan.is_tenant()).then(Offer::default)
+    let apart = plan.has(C::TscWarp) || plan.has(C::TscSkew) && plan.case.cpus_are_apart();
+    (plan.may_be_guest() && apart && !plan.is_tenant()).then(Offer::default)
 }
 
 pub(super) fn clock_interface(plan: &Plan<'_>) -> Option<Offer> {
     let early = plan.case.machine.cmdline.value.has("tsc_early_khz");
-    let frequency = plan.may_be_guest() && plan.has(C::TscMiscalibrated) && !early;
+    let frequency = plan.may_be_guest() && plan.likely(C::TscMiscalibrated) && !early;
     (plan.has(C::ParavirtClockBroken) || frequency).then(Offer::default)
 }
 

@@ -119,7 +119,7 @@ impl Plan<'_> {
 
     /// The machine is a guest, or the evidence does not say.
     pub(crate) fn may_be_guest(&self) -> bool {
-        self.case.in_guest() || !self.case.facts.hypervisor.is_known()
+        !self.case.is_bare_metal()
     }
 
     /// Xen's initial domain.

@@ -9,9 +9,12 @@ use clocksmith_kernel::feature::Feature;
 
 /// The watchdog demoted the TSC, which is innocent as far as the evidence goes.
 fn innocent(plan: &Plan<'_>) -> bool {
+    // What may be the TSC's own fault is open then.
+    let suspected = plan.warns(C::TscJump) || plan.warns(C::TscHaltsInIdle);
     plan.warns(C::WatchdogAtFault)
         && plan.likely(C::WatchdogAtFault)
         && plan.against_tsc().is_none()
+        && !suspected
 }
 
 /// `tsc=reliable` or `tsc=nowatchdog` is on the command line already.

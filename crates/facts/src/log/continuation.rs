@@ -56,6 +56,12 @@ pub(super) fn with_next(
         }
         let Stripped { message: more, kernel, .. } = strip(&next);
         let more = more.trim();
+        // Forums put empty lines between the parts of a wrapped line.
+        if more.is_empty() && taken == 0 && message.starts_with("Time: ") {
+            from = next_end;
+            taken += 1;
+            continue;
+        }
         let stops = kernel.is_some()
             || more.is_empty()
             || is_comment(&next)
@@ -115,6 +121,14 @@ pub(super) fn with_previous(place: Place<'_>, message: &str, groups: Groups) -> 
         return None;
     }
     parse::parse(&format!("{} {}", stripped.message, message.trim()), groups)
+}
+
+/// Whether the line in front is a prefix alone, so that a mailer has wrapped the message behind it.
+pub(super) fn behind_a_prefix(place: Place<'_>) -> bool {
+    previous(place.window, place.start).is_some_and(|(before, _)| {
+        let before = strip(&before);
+        before.kernel == Some(true) && before.message.is_empty()
+    })
 }
 
 fn previous(window: &[u8], start: usize) -> Option<(std::borrow::Cow<'_, str>, usize)> {

@@ -28,6 +28,28 @@ fn without_holes(window: &[u8]) -> Vec<u8> {
     text.flatten().copied().take(LOOKED_AT).collect()
 }
 
+/// Makes plain blanks of no-break spaces, in UTF-8 (`C2 A0`) and in Latin-1 (`A0` alone), from `from` on;
+/// returns the new length of the text. Without it no word with such a blank would be found.
+pub(super) fn plain_blanks(text: &mut [u8], from: usize) -> usize {
+    // The first byte of a pair may be the last one of what was read before.
+    let begin = from.saturating_sub(1);
+    let Some(first) = memchr::memchr(0xa0, &text[begin..]).map(|at| begin + at) else {
+        return text.len();
+    };
+    let begin = first.saturating_sub(1);
+    let (mut write, mut read) = (begin, begin);
+    while read < text.len() {
+        let byte = text[read];
+        let pair = byte == 0xc2 && text.get(read + 1) == Some(&0xa0);
+        // Behind such a byte it is a part of another sign.
+        let alone = byte == 0xa0 && write.checked_sub(1).is_none_or(|before| text[before] < 0x80);
+        text[write] = if pair || alone { b' ' } else { byte };
+        write += 1;
+        read += 1 + usize::from(pair);
+    }
+    write
+}
+
 /// The input as UTF-8, if its beginning says that it is UTF-16 (what PowerShell's `>` writes); else
 /// the input as it is.
 pub(super) fn utf8<'a>(mut reader: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
@@ -153,6 +175,22 @@ mod tests {
     fn encoded(text: &str, big_endian: bool) -> Vec<u8> {
         let bytes = |unit: u16| if big_endian { unit.to_be_bytes() } else { unit.to_le_bytes() };
         text.encode_utf16().flat_map(bytes).collect()
+    }
+
+    #[test]
+    fn no_break_spaces_of_both_encodings_are_blanks() {
+        let plain = |text: &[u8], from: usize| {
+            let mut text = text.to_vec();
+            let length = plain_blanks(&mut text, from);
+            text.truncate(length);
+            text
+        };
+        assert_eq!(plain(b"[\xa0\xa0 0.1] a\xc2\xa0b", 0), b"[   0.1] a b");
+        // The bytes are parts of other signs here: U+00E0, U+2020, U+1F920.
+        for other in ["\u{e0}", "\u{2020}", "\u{1f920}"] {
+            assert_eq!(plain(other.as_bytes(), 0), other.as_bytes());
+        }
+        assert_eq!(plain(b"a\xc2\xa0b", 2), b"a b");
     }
 
     #[test]

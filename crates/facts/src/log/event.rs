@@ -369,6 +369,9 @@ pub enum Event {
         /// Interval by the reference, in nanoseconds.
         wd_nsec: i64,
     },
+    /// `Adjusting NAME more than 11% (N vs N)`: the kernel had to speed this clocksource up by more than a
+    /// tenth to follow what steers its time. Printed once in a boot.
+    SteeredTooFar(String),
     /// `Checking clocksource tsc synchronization from CPU ...`.
     CrossCheck,
     /// `CPUs N ahead of | behind CPU m for clocksource NAME`.

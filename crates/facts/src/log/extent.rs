@@ -14,6 +14,9 @@ const HEAD: usize = 8 << 10;
 /// Lines without a word about clocks from which on a log was not made by searching for such words.
 const ORDINARY: u32 = 5;
 
+/// Lines with a stamp from which on a text is a log with stamps.
+const STAMPED: usize = 2;
+
 /// Words by which people search, and which the line `clocksource: Switched to clocksource tsc` does not have.
 const SEARCHED: [&str; 20] = [
     "hpet", "acpi", "kvm", "xen", "hyper", "timer", "jiffies", "vmware", "apic", "unstable",
@@ -112,17 +115,27 @@ impl Gather {
         let tail = || self.tail.split(|byte| *byte == b'\n').skip(cut);
         let head = || self.head.split(|byte| *byte == b'\n');
         let heads = if self.whole { 0 } else { head().count().saturating_sub(1) };
-        for line in head().take(heads).chain(tail()) {
+        let stamp = |line: &&[u8]| strip(&text(line, 0, line.len())).at.is_some();
+        let stamped =
+            head().take(heads).chain(tail()).filter(stamp).take(STAMPED).count() == STAMPED;
+        for (number, line) in head().take(heads).chain(tail()).enumerate() {
             let line = text(line, 0, line.len());
             let stripped = strip(&line);
             if stripped.at.is_some() {
                 out.last_at = stripped.at.or(out.last_at);
             }
-            let message = stripped.message.trim().to_lowercase();
+            // In a log with stamps, lines without a prefix are parts of others, or what its sender wrote.
+            if stamped && stripped.kernel.is_none() {
+                continue;
+            }
+            let lower = line.to_lowercase();
+            out.reaches_user_space |=
+                number >= heads && LATE.iter().any(|word| lower.contains(word));
             // Lines of other programs are not part of a kernel log, and bundles leave them out.
             if stripped.kernel == Some(false) {
                 continue;
             }
+            let message = stripped.message.trim().to_lowercase();
             if message.is_empty() || message.starts_with('#') {
                 continue;
             }
@@ -137,11 +150,6 @@ impl Gather {
             left.retain(|word| message.contains(word));
         }
         out.common = common.and_then(|words| words.first().map(|word| (*word).to_owned()));
-        let late = |line: &[u8]| {
-            let line = text(line, 0, line.len()).to_lowercase();
-            LATE.iter().any(|word| line.contains(word))
-        };
-        out.reaches_user_space = tail().any(late);
         out
     }
 }

@@ -1,7 +1,7 @@
 //! Lines inside a window of bytes: as text without what terminals and mailers put in, and their
 //! borders.
 
-use super::transcript;
+use super::{markup, transcript};
 use std::borrow::Cow;
 
 /// Bytes of one line that are looked at.
@@ -26,7 +26,9 @@ pub(super) fn text(window: &[u8], start: usize, end: usize) -> Cow<'_, str> {
         // Line ends of quoted-printable mail.
         let end = text.trim_end_matches("=0A=").len();
         let text = text.get(..end).unwrap_or(&text);
-        Cow::Owned(text.trim_end_matches("=0D").replace("=3D", "="))
+        Cow::Owned(without_encoded_blanks(&text.trim_end_matches("=0D").replace("=3D", "=")))
+    } else if text.contains("=A0") {
+        Cow::Owned(without_encoded_blanks(&text))
     } else {
         text
     }
@@ -34,37 +36,39 @@ pub(super) fn text(window: &[u8], start: usize, end: usize) -> Cow<'_, str> {
 
 /// Undoes what web pages and word processors make of quotes, angle brackets and blanks.
 fn plain_signs(text: &str) -> String {
-    const ENTITIES: [(&str, char); 12] = [
-        ("&#39;", '\''),
-        ("&#039;", '\''),
-        ("&#x27;", '\''),
-        ("&apos;", '\''),
-        ("&lsquo;", '\''),
-        ("&rsquo;", '\''),
-        ("&#34;", '"'),
-        ("&quot;", '"'),
-        ("&gt;", '>'),
-        ("&lt;", '<'),
-        ("&nbsp;", ' '),
-        ("&amp;", '&'),
-    ];
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
-        let entity = ENTITIES.iter().find(|(name, _)| c == '&' && rest.starts_with(name));
-        let (sign, used) = match entity {
-            Some((name, sign)) => (*sign, name.len()),
-            None => (c, c.len_utf8()),
-        };
+        let (sign, used) = markup::entity(rest).unwrap_or((c, c.len_utf8()));
         out.push(match sign {
             '\u{2018}' | '\u{2019}' | '\u{201a}' | '\u{201b}' | '\u{2032}' | '\u{b4}' => '\'',
             '\u{201c}' | '\u{201d}' | '\u{201e}' | '\u{201f}' | '\u{2033}' => '"',
-            '\u{a0}' | '\u{202f}' | '\u{2007}' => ' ',
+            '\u{a0}' | '\u{202f}' | '\u{3000}' | '\u{2000}'..='\u{200a}' => ' ',
+            // Signs without a width.
+            '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{ad}' => {
+                rest = &rest[used..];
+                continue;
+            }
             sign => sign,
         });
         rest = &rest[used..];
     }
     out.trim_start_matches('\u{feff}').to_owned()
+}
+
+/// No-break spaces as quoted-printable mail writes them (`[=A0=A0 0.000000]`), where no word stands in
+/// front: `mask=A0` is a number.
+fn without_encoded_blanks(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("=A0") {
+        let head = rest[..at].strip_suffix("=C2");
+        out.push_str(head.unwrap_or(&rest[..at]));
+        let word = out.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        out.push_str(if word && head.is_none() { "=A0" } else { " " });
+        rest = &rest[at + 3..];
+    }
+    out + rest
 }
 
 /// Takes terminal colour sequences (`ESC [ ... letter`) out.
@@ -145,6 +149,7 @@ mod tests {
         assert_eq!(read("&#39;tsc&#39; &quot;x&quot; &gt; &lt; &amp;"), plain);
         assert_eq!(read("\u{2018}tsc\u{2019}\u{a0}\u{201c}x\u{201d} > < &"), plain);
         assert_eq!(read("a & b &c; &"), "a & b &c; &");
+        assert_eq!(read("[\u{2003}\u{3000}0.1]\u{200b} &#91;x&#x5D;&#160;y"), "[  0.1] [x] y");
     }
 
     #[test]
@@ -152,5 +157,6 @@ mod tests {
         let line = "Kernel command line: nr_cpus=20 tsc_early_khz=2000000 pmtmr=0A08";
         assert_eq!(read(line), line);
         assert_eq!(read("Command line: clocksource=3Dtsc=0A="), "Command line: clocksource=tsc");
+        assert_eq!(read("> [=A0=A0 0.1] a=C2=A0b: mask=A0"), "> [   0.1] a b: mask=A0");
     }
 }

@@ -10,6 +10,8 @@ mod arch;
 mod bounds;
 mod complete;
 mod continuation;
+mod cut;
+mod diff;
 mod encoding;
 pub mod event;
 pub mod extent;
@@ -17,6 +19,7 @@ pub mod incident;
 mod journal;
 mod keywords;
 mod lines;
+mod markup;
 mod parse;
 mod prefix;
 pub mod rates;
@@ -52,6 +55,9 @@ pub struct KernelLog {
     pub lines: u64,
     /// Number of boots in the input; the entries are those of the last.
     pub boots: u32,
+    /// The input is a diff of two logs; the entries are those of the new one.
+    #[serde(skip)]
+    pub is_diff: bool,
     /// Whether the log reaches back to the beginning of that boot.
     pub from_boot: bool,
     /// Time stamp of the first and of the last line that was looked at, in seconds since boot.

@@ -14,14 +14,16 @@ use super::lines::{
 use super::parse::{self, Groups};
 use super::prefix::{Stripped, strip};
 use super::store::Store;
-use super::{KernelLog, LogError, encoding, transcript};
+use super::{KernelLog, LogError, cut, diff, encoding, markup, transcript};
 use std::collections::VecDeque;
-use std::io::Read;
+use std::io::{self, Read};
 
 /// Bytes looked at together. Longer lines are passed over.
 const WINDOW: usize = 1 << 20;
 /// Lines among which a line with a stamp counts once: two consoles write it twice.
 const DOUBLED_WITHIN: u64 = 64;
+/// Lines with a stamp from which on lines without one are no lines of the kernel.
+const STAMPED: u32 = 2;
 /// Events that are compared with a new one.
 const DOUBLED_OF: usize = 32;
 
@@ -35,13 +37,25 @@ pub(super) fn scan(reader: impl Read, name: &str) -> Result<KernelLog, LogError>
     let mut filled = 0;
     let mut first = true;
     loop {
-        let got = fill(&mut reader, &mut window[filled..], name)?;
-        filled += got;
-        let end_of_file = filled < window.len();
+        let before = filled;
+        filled += fill(&mut reader, &mut window[filled..], name)?;
         if first {
             first = false;
             encoding::check(&window[..filled], name)?;
+            if let Some(soft) = markup::found(&window[..filled]) {
+                let text = io::Cursor::new(window[..filled].to_vec()).chain(reader);
+                reader = Box::new(markup::Plain::new(text, soft));
+                filled = fill(&mut reader, &mut window, name)?;
+            }
+            if let Some(style) = diff::found(&window[..filled]) {
+                scanner.log.is_diff = true;
+                let text = io::Cursor::new(window[..filled].to_vec()).chain(reader);
+                reader = Box::new(diff::NewLog::new(text, style));
+                filled = fill(&mut reader, &mut window, name)?;
+            }
         }
+        let end_of_file = filled < window.len();
+        filled = encoding::plain_blanks(&mut window[..filled], before);
         let used = scanner.window(&finder, &window[..filled], end_of_file);
         window.copy_within(used..filled, 0);
         filled -= used;
@@ -82,6 +96,10 @@ struct Scanner {
     skipping: bool,
     /// A shell prompt that prints the log was seen.
     prompted: bool,
+    /// Lines of this boot with a time stamp that were looked at.
+    stamped: u32,
+    /// Messages of this boot without a prefix.
+    bare: u32,
     /// The last events: line, stamp and text.
     recent: VecDeque<(u64, Option<f64>, String)>,
     /// Lines looked at for signs of a kernel log when no event was found.
@@ -102,6 +120,8 @@ impl Scanner {
             banner: None,
             skipping: false,
             prompted: false,
+            stamped: 0,
+            bare: 0,
             recent: VecDeque::new(),
             sampled: 0,
             gather: Gather::default(),
@@ -220,7 +240,7 @@ impl Scanner {
         }
         let prompt = transcript::is_prompt(&raw);
         let json = raw.starts_with('{').then(|| super::journal::message(&raw)).flatten();
-        let line = match &json {
+        let mut line = match &json {
             Some(entry) if !entry.kernel => return end,
             Some(entry) => Stripped::of_the_kernel(&entry.message, entry.at),
             None => strip(&raw),
@@ -228,17 +248,28 @@ impl Scanner {
         if line.kernel == Some(false) {
             return end;
         }
-        self.prefixed |= line.kernel == Some(true) && json.is_none();
+        // A line of this boot that is quoted behind the log begins no other boot.
+        if self.is_quoted(&line) {
+            return end;
+        }
+        let place = Place { window, start, end, complete };
+        let begins = line.kernel.is_none() && self.line < 64 && cut::is_first(&window[..start]);
+        if begins && let Some(rest) = cut::without_cut_prefix(line.message) {
+            line = Stripped::of_the_kernel(rest, None);
+        }
+        self.prefixed |= line.kernel == Some(true) && json.is_none() && !begins;
         self.log.looks_like_kernel |= json.is_some() || !prompt && line.is_message();
         self.stamp(line.at);
+        self.stamped += u32::from(line.at.is_some());
 
         let mut used_to = end;
         let mut event = None;
-        let place = Place { window, start, end, complete };
-        if !prompt {
-            event = parse::parse(line.message, groups);
+        let comment = self.is_comment(place, &raw, &line);
+        if !prompt && !comment {
+            event = parse::parse(line.message, groups)
+                .filter(|event| !(end == complete && cut::may_be_cut(event)));
         }
-        if !prompt && json.is_none() {
+        if !prompt && json.is_none() && !comment {
             let alone = event.as_ref();
             if let Some((joined, to)) =
                 continuation::with_next(place, self.prefixed, &raw, line.message, alone)
@@ -251,6 +282,9 @@ impl Scanner {
             if event.is_some() && continuation::of_a_record(place, &raw, &line) {
                 return end;
             }
+            self.bare += u32::from(event.is_some() && line.is_message());
+        } else if comment {
+            event = continuation::with_previous(place, line.message, groups);
         }
         // What a shell printed has no stamp of the kernel.
         if event.is_none() && line.kernel.is_none() {
@@ -266,6 +300,31 @@ impl Scanner {
             self.keep(event, &raw, line.at);
         }
         used_to
+    }
+
+    /// Whether a line without a prefix is none of this log, whose lines have stamps: what its sender wrote
+    /// about it, or read elsewhere. The banner of another kernel begins another log.
+    fn is_comment(&self, place: Place<'_>, raw: &str, line: &Stripped<'_>) -> bool {
+        if line.kernel.is_some() || self.stamped < STAMPED || self.bare > 0 || self.prompted {
+            return false;
+        }
+        // A stamp that was shortened by hand is one.
+        if continuation::behind_a_prefix(place) || raw.trim_start().starts_with('[') {
+            return false;
+        }
+        let banner = line.message.strip_prefix("Linux version ");
+        let other = banner.filter(|banner| banner.contains(" (") && banner.contains('#'));
+        // The same again is `/proc/version`.
+        other.is_none_or(|other| {
+            self.banner.as_deref().is_some_and(|own| own.trim() == other.trim())
+        })
+    }
+
+    /// Whether this boot has the same line already, and its stamps are further on by now. The stamp 0 is
+    /// that of many lines, in each boot.
+    fn is_quoted(&self, line: &Stripped<'_>) -> bool {
+        let back = |at: f64| at > 0.0 && self.last_at.is_some_and(|last| last > at + 5.0);
+        line.at.filter(|at| back(*at)).is_some_and(|at| self.store.has_line(at, line.message))
     }
 
     /// Follows the time stamps; a jump back to the very beginning is a new boot.
@@ -290,6 +349,8 @@ impl Scanner {
         self.store.clear();
         self.recent.clear();
         self.banner = None;
+        self.stamped = 0;
+        self.bare = 0;
         self.last_at = None;
         self.log.first_at = None;
         self.log.last_at = None;
@@ -309,7 +370,7 @@ impl Scanner {
             if self.banner.is_some() && doubled {
                 self.store.clear();
                 self.recent.clear();
-            } else if self.banner.is_some() || !self.store.is_empty() && self.store.has_switched() {
+            } else if self.banner.is_some() || self.store.has_decided() {
                 self.new_boot();
                 self.last_at = at;
                 self.log.first_at = at;
@@ -342,7 +403,8 @@ impl Scanner {
     fn finish(mut self) -> Result<KernelLog, LogError> {
         self.log.lines = self.line.saturating_sub(1);
         self.log.extent = self.gather.finish();
-        let (entries, omitted) = self.store.into_entries();
+        let (mut entries, omitted) = self.store.into_entries();
+        cut::take_out_cut_names(&mut entries);
         self.log.entries = entries;
         self.log.omitted = omitted;
         if self.log.first_at.is_some_and(|at| at < 0.01) {

@@ -21,11 +21,21 @@ struct Kind {
 pub(super) struct Store {
     kinds: HashMap<std::mem::Discriminant<Event>, Kind>,
     switched: bool,
+    decided: bool,
 }
 
 impl Store {
     pub(super) fn add(&mut self, line: u64, at: Option<f64>, raw: &str, event: Event) {
         self.switched |= matches!(event, Event::Switched(_));
+        self.decided |= matches!(
+            event,
+            Event::Switched(_)
+                | Event::TscUnstable(_)
+                | Event::WatchdogMarked { .. }
+                | Event::WatchdogOld { .. }
+                | Event::WatchdogVerdict { .. }
+                | Event::WatchdogSkewed { .. }
+        );
         // Once is enough to tell the architecture.
         if matches!(event, Event::Arch(_)) && self.kinds.contains_key(&event.kind()) {
             return;
@@ -47,6 +57,7 @@ impl Store {
     pub(super) fn clear(&mut self) {
         self.kinds.clear();
         self.switched = false;
+        self.decided = false;
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -55,6 +66,21 @@ impl Store {
 
     pub(super) fn has_switched(&self) -> bool {
         self.switched
+    }
+
+    /// Whether there is a line that comes late in a boot: a choice, or a demotion.
+    pub(super) fn has_decided(&self) -> bool {
+        self.decided
+    }
+
+    /// Whether a message with this stamp is kept.
+    pub(super) fn has_line(&self, at: f64, message: &str) -> bool {
+        self.kinds.values().any(|kind| {
+            kind.first
+                .iter()
+                .chain(&kind.last)
+                .any(|entry| entry.at == Some(at) && entry.text.ends_with(message.trim()))
+        })
     }
 
     /// All kept events in the order of their lines, and the number left out.

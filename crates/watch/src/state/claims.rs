@@ -23,8 +23,10 @@ pub(super) enum What {
     Switch(String),
     /// The kernel gave up this clocksource.
     Demotion(String),
-    /// Clocks made of this clocksource disagree.
+    /// Clocks made of this clocksource disagree, for which the kernel gives it up.
     Warp(String),
+    /// Clocks disagree, for which the kernel gives nothing up: sysfs cannot tell.
+    Apart,
 }
 
 /// A claim.
@@ -44,6 +46,8 @@ pub(super) enum Settled {
     Confirmed(Claim),
     /// sysfs shows something else.
     Contradicted(Claim),
+    /// sysfs can neither confirm nor contradict it.
+    Open(Claim),
 }
 
 /// Claims that wait for sysfs, and what sysfs showed lately.
@@ -68,9 +72,12 @@ impl Claims {
     }
 
     /// The kernel's log itself says that this clocksource is in use again: what it said of others before
-    /// is over.
-    pub(super) fn switched_back(&mut self) {
-        self.waiting.retain(|claim| !matches!(claim.what, What::Switch(_)));
+    /// is over. Returns the last other one, of which sysfs shows nothing any more.
+    pub(super) fn switched_back(&mut self) -> Option<Claim> {
+        let switch = |claim: &Claim| matches!(claim.what, What::Switch(_));
+        let last = self.waiting.iter().rfind(|claim| switch(claim)).cloned();
+        self.waiting.retain(|claim| !switch(claim));
+        last
     }
 
     /// Takes note of what sysfs shows, after what it showed before.
@@ -105,7 +112,12 @@ impl Claims {
     pub(super) fn settle(&mut self, time: f64, device: &ClocksourceDevice) -> Vec<Settled> {
         let mut settled = Vec::new();
         for claim in std::mem::take(&mut self.waiting) {
+            if claim.what == What::Apart {
+                settled.push(Settled::Open(claim));
+                continue;
+            }
             let shown = match &claim.what {
+                What::Apart => false,
                 What::Switch(to) => device.current == *to,
                 // Also where the first line that claims it was false: a later one is part of it.
                 What::Demotion(name) | What::Warp(name) => {
@@ -140,6 +152,7 @@ impl What {
             Self::Switch(to) => format!("the kernel switched to {to}"),
             Self::Demotion(name) => format!("the kernel gave up {name}"),
             Self::Warp(name) => format!("clocks made of {name} disagree"),
+            Self::Apart => "clocks disagree".to_owned(),
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::event::{Event, Kind, Reason};
 use crate::history::History;
 use crate::judge::{self, Judgement, State, Thresholds};
 use crate::reason::{self, Meaning};
-use claims::{Claims, Settled, What};
+use claims::{Claim, Claims, Settled, What};
 use clocksmith_diagnose::Diagnosis;
 use clocksmith_facts::clockdev::ClocksourceDevice;
 use clocksmith_facts::log::{Event as Said, KernelLog};
@@ -341,6 +341,7 @@ impl Watch {
             match settled {
                 Settled::Confirmed(claim) => self.confirmed(claim.time, &claim.what, claim.line),
                 Settled::Contradicted(claim) => self.contradicted(time, &claim.what, claim.line),
+                Settled::Open(claim) => self.open(time, &claim.what, claim.line),
             }
         }
     }
@@ -369,9 +370,12 @@ impl Watch {
         let shown = without_stamp(&line).to_owned();
         let what = match &said {
             Said::Switched(name) if self.current.as_ref() == Some(name) => {
-                self.claims.switched_back();
+                if let Some(claim) = self.claims.switched_back() {
+                    self.there_and_back(time, name, claim);
+                }
                 return;
             }
+            Said::TimeWentBackwards | Said::CrossCheckSkew { .. } => What::Apart,
             Said::Switched(name) => What::Switch(name.clone()),
             said => match (reason::meaning(said), reason::about(said)) {
                 (Meaning::Stall, _) => {
@@ -417,7 +421,7 @@ impl Watch {
                 }
                 self.demoted_at = time;
             }
-            What::Warp(_) => {
+            What::Warp(_) | What::Apart => {
                 let text = "the kernel says that clocks disagree";
                 let mut event = Event::new(time, Kind::Warp, State::Critical, text);
                 let evidence = Some(line.clone());
@@ -433,12 +437,38 @@ impl Watch {
         let current = device.map_or("", |device| device.current.as_str());
         let available = device.map(|device| device.available.join(" ")).unwrap_or_default();
         let text = format!("a line of the kernel log says that {}; sysfs does not", what.text());
-        let mut event = Event::new(time, Kind::ContradictedEvidence, State::Ok, text);
-        let text = format!(
+        let why = format!(
             "{current} is in use and {available} are available, so it did not happen: a program can write \
              such a line"
         );
-        event.reason = Some(Reason { cause: None, text, evidence: Some(line) });
+        self.log_alone(time, text, why, line);
+    }
+
+    /// The kernel's log says it, and sysfs would look the same either way.
+    fn open(&mut self, time: f64, what: &What, line: String) {
+        let text = format!("a line of the kernel log says that {}", what.text());
+        let why = "sysfs neither confirms nor disproves it: the clocksource stays on its list; the test of \
+                   processors, or clocksmith verify, tells (a program can write such a line, too)";
+        self.log_alone(time, text, why.to_owned(), line);
+    }
+
+    /// The kernel's log says that it switched and switched back since the last look at sysfs.
+    fn there_and_back(&mut self, time: f64, current: &str, claim: Claim) {
+        let What::Switch(other) = claim.what else { return };
+        let text = format!(
+            "by the kernel log alone: {current} -> {other} -> {current} between two looks at sysfs"
+        );
+        let why = format!(
+            "sysfs shows {current} before and after, and neither confirms nor disproves what was between (a \
+             program can write such a line, too)"
+        );
+        self.log_alone(time, text, why, claim.line);
+    }
+
+    /// Tells what nothing but the kernel's log says, which any user can write into.
+    fn log_alone(&mut self, time: f64, text: String, why: String, line: String) {
+        let mut event = Event::new(time, Kind::ContradictedEvidence, State::Ok, text);
+        event.reason = Some(Reason { cause: None, text: why, evidence: Some(line) });
         self.tell(event);
     }
 

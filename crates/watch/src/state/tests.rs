@@ -163,6 +163,40 @@ fn demotion_of_a_clocksource_that_is_not_in_use_is_told() {
     assert_eq!(kinds(&watch.take_events()), [Kind::Demotion]);
 }
 
+#[test]
+fn switch_there_and_back_between_two_looks_is_told() {
+    let mut watch = watching();
+    let said = "[ 9.0] clocksource: Switched to clocksource hpet\n\
+                [ 9.5] clocksource: Switched to clocksource tsc\n";
+    watch.observe(200.0, Observation::KernelSaid(said));
+    watch.observe(200.1, devices("tsc", ALL));
+    watch.observe(210.0, devices("tsc", ALL));
+    let told = watch.take_events();
+    assert_eq!(kinds(&told), [Kind::ContradictedEvidence]);
+    assert!(told[0].text.contains("tsc -> hpet -> tsc"), "{}", told[0].text);
+    assert!(!told[0].line().contains("did not happen"), "{}", told[0].line());
+}
+
+#[test]
+fn time_that_went_backwards_is_told_without_a_verdict() {
+    let mut watch = watching();
+    watch.observe(
+        200.0,
+        Observation::KernelSaid("[ 9.0] xen: Time went backwards: ret=1 delta=-2\n"),
+    );
+    watch
+        .observe(200.0, Observation::KernelSaid("[ 9.0] Time went backwards: delta=-2 shadow=1\n"));
+    watch.observe(200.1, devices("tsc", ALL));
+    watch.observe(210.0, devices("tsc", ALL));
+    let told = watch.take_events();
+    assert_eq!(kinds(&told), [Kind::ContradictedEvidence]);
+    let line = told[0].line();
+    assert!(
+        line.contains("neither confirms nor disproves") && !line.contains("did not happen"),
+        "{line}"
+    );
+}
+
 /// With periodic ticks the kernel lists a clocksource that it gave up, at the end.
 #[test]
 fn demotion_with_periodic_ticks_is_told() {
@@ -195,10 +229,11 @@ fn a_switch_counts_when_sysfs_shows_it() {
                 [ 1.1] clocksource: Switched to clocksource acpi_pm\n\
                 [ 1.2] clocksource: Switched to clocksource tsc\n";
     watch.observe(200.0, Observation::KernelSaid(said));
-    // sysfs shows nothing of it: gone and back, or never true; nothing happened that lasts.
+    // sysfs shows nothing of it: gone and back, or never true; nothing happened that lasts, and no change
+    // is told.
     watch.observe(200.0, devices("tsc", ALL));
     watch.observe(210.0, devices("tsc", ALL));
-    assert_eq!(watch.take_events(), []);
+    assert_eq!(kinds(&watch.take_events()), [Kind::ContradictedEvidence]);
     // The log first, and sysfs confirms it.
     let said = "[ 2.0] clocksource: Switched to clocksource hpet\n";
     assert!(watch.observe(220.0, Observation::KernelSaid(said)).confirm);

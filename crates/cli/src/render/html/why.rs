@@ -105,6 +105,9 @@ fn machine(report: &WhyReport) -> String {
         let words = format!("holds {boots} boots; this is about the last one");
         row(&mut rows, "Kernel log", &words);
     }
+    if machine.log_is_diff {
+        row(&mut rows, "Kernel log", &text(crate::render::why::DIFF));
+    }
     if let Some(verified) = verified(report) {
         row(&mut rows, "Verified", &verified);
     }

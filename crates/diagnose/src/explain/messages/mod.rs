@@ -77,6 +77,7 @@ pub(super) fn id(event: &Event) -> &'static str {
             Calibration::Deviates => "cal-deviates",
         },
         Event::RecalibrationDiffers => "recal-differs",
+        Event::SteeredTooFar(_) => "adjusting-11",
         Event::TscUnstable(reason) => unstable(reason),
         Event::FoundUnstableAfterBoot => "found-unstable",
         Event::SchedClockUnstable => "sched-unstable",

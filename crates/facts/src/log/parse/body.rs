@@ -3,7 +3,7 @@
 //! anything: the name of a program, a mount option, what a USB device calls itself.
 
 /// What the kernel writes in front of messages that concern clocks.
-const PREFIXES: [&str; 27] = [
+pub(crate) const PREFIXES: [&str; 27] = [
     "clocksource:",
     "tsc:",
     "TSC:",

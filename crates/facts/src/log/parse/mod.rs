@@ -11,7 +11,7 @@ mod tsc;
 mod watchdog;
 
 use super::event::Event;
-pub(crate) use body::{begins_like_kernel, body};
+pub(crate) use body::{PREFIXES, begins_like_kernel, body};
 
 /// A group of messages that share keywords.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,7 @@ pub(crate) const KEYWORDS: &[(&str, Group)] = &[
     ("Long readout", Group::Clocksource),
     ("Watchdog remote", Group::Clocksource),
     ("read-back delay", Group::Clocksource),
+    (" more than 11%", Group::Clocksource),
     ("TSC", Group::Tsc),
     ("tsc", Group::Tsc),
     ("MHz processor", Group::Tsc),

@@ -52,6 +52,11 @@ fn hypervisor(m: &str, b: &str) -> Option<Event> {
     if let Some(rest) = m.strip_prefix("Hyper-V: ").or_else(|| m.strip_prefix("HyperV: ")) {
         let flags =
             rest.strip_prefix("privilege flags low ").or_else(|| rest.strip_prefix("features "))?;
+        // Four digits at least, in all versions: less is a part of them.
+        let digits = flags.trim_start_matches("0x").bytes().take_while(u8::is_ascii_hexdigit);
+        if digits.count() < 4 {
+            return None;
+        }
         let flags = hex(flags).and_then(|n| u32::try_from(n).ok())?;
         return Some(Event::HypervPrivileges(flags));
     }

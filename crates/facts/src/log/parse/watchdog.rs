@@ -1,6 +1,7 @@
 //! Messages of `kernel/time/clocksource.c`: registration, selection, override, the watchdog of every
-//! era (up to 4.0; 4.1; 4.2 to 7.0 with its variants; 7.1).
+//! era (up to 4.0; 4.1; 4.2 to 7.0 with its variants; 7.1); and one of `kernel/time/timekeeping.c`.
 
+use super::super::cut::may_lack_digits;
 use super::super::event::{Event, Refusal, Role};
 use super::{after, find, hex, is_name, number, only_quotes, word};
 use crate::names;
@@ -14,6 +15,14 @@ pub(super) fn parse(m: &str, b: &str) -> Option<Event> {
         .or_else(|| readback(b))
         .or_else(|| cross_check(b))
         .or_else(|| rewritten(b))
+        .or_else(|| steered(b))
+}
+
+/// `Adjusting tsc more than 11% (7517526 vs 7180534)`: `timekeeping_adjust()`, 3.3 and later.
+fn steered(b: &str) -> Option<Event> {
+    let rest = b.strip_prefix("Adjusting ")?;
+    let at = find(rest, " more than 11% (").filter(|_| rest.contains(" vs "))?;
+    is_name(&rest[..at]).then(|| Event::SteeredTooFar(rest[..at].to_owned()))
 }
 
 fn selection(b: &str) -> Option<Event> {
@@ -77,6 +86,12 @@ fn nanoseconds(text: &str) -> Option<u64> {
     text[digits..].trim_start().starts_with("ns").then(|| text[..digits].parse().ok())?
 }
 
+/// The same with a sign.
+fn signed_ns(text: &str) -> Option<i64> {
+    let digits = text.trim_start_matches('-').trim_start_matches(|c: char| c.is_ascii_digit());
+    digits.trim_start().starts_with("ns").then(|| number(text))?
+}
+
 fn demotion(m: &str, b: &str) -> Option<Event> {
     if let Some(rest) = b.strip_prefix("Marking clocksource ") {
         let name = word(rest).filter(|name| is_name(name))?.to_owned();
@@ -102,12 +117,11 @@ fn demotion(m: &str, b: &str) -> Option<Event> {
             .starts_with("ns")
             .then_some(Event::WatchdogOld { name, delta_ns: number(delta)? });
     }
-    let skew = after(rest, " skewed ")?;
     Some(Event::WatchdogSkewed {
         name,
-        skew_ns: number(skew)?,
+        skew_ns: signed_ns(after(rest, " skewed ")?)?,
         watchdog: word(after(rest, "over watchdog ")?)?.to_owned(),
-        interval_ns: number(after(rest, "interval of ")?)?,
+        interval_ns: signed_ns(after(rest, "interval of ")?)?,
     })
 }
 
@@ -138,8 +152,21 @@ fn detail(b: &str) -> Option<Event> {
         nsec: after(rest, nsec_key).and_then(number),
         now: hex(after(rest, now_key)?)?,
         last: hex(after(rest, last_key)?)?,
-        mask: hex(after(rest, "mask: ")?)?,
+        mask: hex(after(rest, "mask: ")?).filter(|mask| is_whole_mask(name, *mask))?,
     })
+}
+
+/// Whether a mask is one that a counter of this name has, and not a part of one: nothing follows it that
+/// would show its end.
+fn is_whole_mask(name: &str, mask: u64) -> bool {
+    const BITS_24: u64 = 0xff_ffff;
+    const BITS_32: u64 = 0xffff_ffff;
+    match name {
+        "acpi_pm" => matches!(mask, BITS_24 | BITS_32),
+        "hpet" | "jiffies" | "refined-jiffies" => matches!(mask, BITS_32 | u64::MAX),
+        _ if name.starts_with("tsc") => mask == u64::MAX,
+        _ => mask >= BITS_24 && mask.count_ones() + mask.leading_zeros() == 64,
+    }
 }
 
 /// `timekeeping watchdog on CPU6: hpet read-back delay of 52680ns, attempt 4, marking unstable`,
@@ -150,7 +177,9 @@ fn readback(b: &str) -> Option<Event> {
     if let Some(rest) = b.strip_prefix("Long readout interval,") {
         let figure = |key: &str| after(rest, key).and_then(number);
         return Some(match (figure("cs_nsec: "), figure("wd_nsec: ")) {
-            (Some(cs_nsec), Some(wd_nsec)) => Event::LongReadout { cs_nsec, wd_nsec },
+            (Some(cs_nsec), Some(wd_nsec)) if !may_lack_digits(cs_nsec, wd_nsec) => {
+                Event::LongReadout { cs_nsec, wd_nsec }
+            }
             _ => Event::LongReadoutCut,
         });
     }

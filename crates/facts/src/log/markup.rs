@@ -1,0 +1,361 @@
+//! Text that was copied as HTML: tags are taken out, line breaks become lines, entities become signs.
+//! Only tags that pages and mails use are known, so that `<6>`, `<TASK>` and `<root@host>` stay.
+
+use std::io::{self, Read};
+
+/// Bytes that are read at once.
+const CHUNK: usize = 64 << 10;
+/// The longest tag and the longest entity that are looked for, in bytes.
+const TAG: usize = 1024;
+
+/// Tags behind or in front of which a new line begins.
+const LINES: [&str; 22] = [
+    "p",
+    "div",
+    "li",
+    "tr",
+    "pre",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "blockquote",
+    "table",
+    "ul",
+    "ol",
+    "hr",
+    "title",
+    "summary",
+    "dd",
+    "dt",
+    "body",
+    "html",
+];
+/// Tags that leave nothing.
+const NOTHING: [&str; 27] = [
+    "a", "b", "i", "u", "s", "em", "strong", "span", "font", "code", "tt", "samp", "kbd", "var",
+    "small", "big", "mark", "del", "ins", "center", "nobr", "wbr", "img", "tbody", "thead",
+    "details", "o:p",
+];
+/// Tags that show that a text is HTML.
+const SIGNS: [&str; 9] = ["br", "pre", "span", "p", "div", "td", "code", "html", "font"];
+/// Entities by name.
+const NAMED: [(&str, char); 16] = [
+    ("apos", '\''),
+    ("lsquo", '\''),
+    ("rsquo", '\''),
+    ("quot", '"'),
+    ("ldquo", '"'),
+    ("rdquo", '"'),
+    ("gt", '>'),
+    ("lt", '<'),
+    ("amp", '&'),
+    ("nbsp", ' '),
+    ("ensp", ' '),
+    ("emsp", ' '),
+    ("thinsp", ' '),
+    ("lsqb", '['),
+    ("rsqb", ']'),
+    ("colon", ':'),
+];
+
+/// What a tag becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tag {
+    /// The end of a line.
+    Break,
+    /// The end of a line, unless one ends there already.
+    Block,
+    Blank,
+    Nothing,
+    /// What stands up to the closing tag is no text.
+    Hidden(&'static str),
+}
+
+/// Whether a text is HTML, at least in parts; and then, whether its lines are broken as
+/// quoted-printable mail breaks them.
+pub(super) fn found(text: &[u8]) -> Option<bool> {
+    let is_tag = memchr::memchr_iter(b'<', text).any(|at| {
+        name(&text[at..]).is_some_and(|(name, _)| SIGNS.contains(&name.as_str()))
+            && tag(&text[at..]).is_some()
+    });
+    let is_html = is_tag || memchr::memmem::find(text, b"&nbsp;").is_some();
+    is_html.then(|| {
+        let has = |needle: &[u8]| memchr::memmem::find(text, needle).is_some();
+        has(b"=3D\"") || has(b"quoted-printable")
+    })
+}
+
+/// The sign that an entity stands for (`&gt;`, `&#62;`, `&#x3e;`), and the length of the entity.
+pub(super) fn entity(text: &str) -> Option<(char, usize)> {
+    let rest = text.strip_prefix('&')?;
+    let end = rest.bytes().take(10).position(|byte| byte == b';')?;
+    let name = &rest[..end];
+    let sign = match name.strip_prefix('#') {
+        Some(number) => {
+            let code = match number.strip_prefix(['x', 'X']) {
+                Some(hex) => u32::from_str_radix(hex, 16),
+                None => number.parse(),
+            };
+            char::from_u32(code.ok()?).filter(|sign| !sign.is_control() || *sign == '\t')?
+        }
+        None => NAMED.iter().find(|(known, _)| *known == name)?.1,
+    };
+    Some((sign, end + 2))
+}
+
+/// The name of the tag that begins here, in small letters, and where it ends.
+fn name(text: &[u8]) -> Option<(String, usize)> {
+    let begin = if text.get(1) == Some(&b'/') { 2 } else { 1 };
+    let rest = text.get(begin..)?;
+    let length = rest
+        .iter()
+        .take(11)
+        .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b':')
+        .count();
+    let closed =
+        rest.get(length).is_some_and(|byte| byte.is_ascii_whitespace() || b">/".contains(byte));
+    (length > 0 && closed)
+        .then(|| (String::from_utf8_lossy(&rest[..length]).to_ascii_lowercase(), begin + length))
+}
+
+/// The tag that begins here, and its length.
+fn tag(text: &[u8]) -> Option<(Tag, usize)> {
+    if text.starts_with(b"<!--") {
+        let end = memchr::memmem::find(&text[..text.len().min(TAG)], b"-->")?;
+        return Some((Tag::Nothing, end + 3));
+    }
+    let (name, end) = name(text)?;
+    let length = end + memchr::memchr(b'>', &text[end..text.len().min(end + TAG)])? + 1;
+    let opens = text.get(1) != Some(&b'/');
+    let kind = match name.as_str() {
+        "br" => Tag::Break,
+        "td" | "th" => Tag::Blank,
+        "script" if opens => Tag::Hidden("</script"),
+        "style" if opens => Tag::Hidden("</style"),
+        "script" | "style" => Tag::Nothing,
+        name if LINES.contains(&name) => Tag::Block,
+        name if NOTHING.contains(&name) => Tag::Nothing,
+        _ => return None,
+    };
+    Some((kind, length))
+}
+
+/// Reads HTML as plain text.
+pub(super) struct Plain<R> {
+    inner: R,
+    /// Lines are broken as quoted-printable mail breaks them.
+    soft: bool,
+    /// Text that was read and not worked through.
+    raw: Vec<u8>,
+    /// Bytes that may be the beginning of a soft line break.
+    held: Vec<u8>,
+    out: Vec<u8>,
+    given: usize,
+    at_line_start: bool,
+    hidden: Option<&'static str>,
+    end: bool,
+}
+
+impl<R: Read> Plain<R> {
+    pub(super) fn new(inner: R, soft: bool) -> Self {
+        Self {
+            inner,
+            soft,
+            raw: Vec::new(),
+            held: Vec::new(),
+            out: Vec::new(),
+            given: 0,
+            at_line_start: true,
+            hidden: None,
+            end: false,
+        }
+    }
+
+    /// Reads on, and works through what was read.
+    fn more(&mut self) -> io::Result<()> {
+        let mut chunk = vec![0; CHUNK];
+        let got = self.inner.read(&mut chunk)?;
+        self.end = got == 0;
+        if self.soft {
+            self.held.extend_from_slice(&chunk[..got]);
+            self.join();
+        } else {
+            self.raw.extend_from_slice(&chunk[..got]);
+        }
+        self.work();
+        Ok(())
+    }
+
+    /// Takes soft line breaks out, and undoes encoded equals signs and blanks (RFC 2045, section 6.7).
+    fn join(&mut self) {
+        const CODES: [(&[u8], &[u8]); 6] = [
+            (b"=\n", b""),
+            (b"=\r\n", b""),
+            (b"=3D", b"="),
+            (b"=C2=A0", b" "),
+            (b"=A0", b" "),
+            (b"=20\n", b" \n"),
+        ];
+        let text = std::mem::take(&mut self.held);
+        let mut at = 0;
+        while let Some(sign) = memchr::memchr(b'=', &text[at..]).map(|found| at + found) {
+            self.raw.extend_from_slice(&text[at..sign]);
+            at = sign;
+            if text.len() - sign < 6 && !self.end {
+                break;
+            }
+            let code = CODES.iter().find(|(code, _)| text[sign..].starts_with(code));
+            let (used, plain) = code.map_or((1, &b"="[..]), |(code, plain)| (code.len(), plain));
+            self.raw.extend_from_slice(plain);
+            at = sign + used;
+        }
+        match memchr::memchr(b'=', &text[at..]) {
+            Some(0) => self.held = text[at..].to_vec(),
+            _ => self.raw.extend_from_slice(&text[at..]),
+        }
+    }
+
+    fn put(&mut self, text: &[u8]) {
+        self.out.extend_from_slice(text);
+        if let Some(last) = text.last() {
+            self.at_line_start = *last == b'\n';
+        }
+    }
+
+    fn work(&mut self) {
+        let raw = std::mem::take(&mut self.raw);
+        let mut at = 0;
+        while at < raw.len() {
+            let rest = &raw[at..];
+            if let Some(close) = self.hidden {
+                match memchr::memmem::find(rest, close.as_bytes()) {
+                    Some(found) => {
+                        at += found;
+                        self.hidden = None;
+                        continue;
+                    }
+                    None => at = raw.len().saturating_sub(close.len()).max(at),
+                }
+                break;
+            }
+            let sign = memchr::memchr2(b'<', b'&', rest).unwrap_or(rest.len());
+            self.put(&rest[..sign]);
+            at += sign;
+            let rest = &raw[at..];
+            // The end of it may not be here yet.
+            if rest.is_empty() || rest.len() < 2 * TAG && !self.end {
+                break;
+            }
+            at += self.sign(rest);
+        }
+        self.raw = raw[at..].to_vec();
+        if self.end {
+            let raw = std::mem::take(&mut self.raw);
+            if self.hidden.is_none() {
+                self.put(&raw);
+            }
+        }
+    }
+
+    /// Handles a tag or an entity, or what looks like one; returns the bytes that it takes.
+    fn sign(&mut self, rest: &[u8]) -> usize {
+        if rest[0] == b'&' {
+            let head = String::from_utf8_lossy(&rest[..rest.len().min(12)]);
+            let Some((sign, used)) = entity(&head) else {
+                self.put(b"&");
+                return 1;
+            };
+            let sign = if sign == '\u{a0}' { ' ' } else { sign };
+            self.put(sign.encode_utf8(&mut [0; 4]).as_bytes());
+            return used;
+        }
+        let Some((kind, used)) = tag(rest) else {
+            self.put(b"<");
+            return 1;
+        };
+        let ends = rest[used..].starts_with(b"\n") || rest[used..].starts_with(b"\r\n");
+        match kind {
+            Tag::Break if !ends => self.put(b"\n"),
+            Tag::Block if !ends && !self.at_line_start => self.put(b"\n"),
+            Tag::Blank => self.put(b" "),
+            Tag::Hidden(close) => self.hidden = Some(close),
+            Tag::Break | Tag::Block | Tag::Nothing => {}
+        }
+        used
+    }
+}
+
+impl<R: Read> Read for Plain<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        while self.given == self.out.len() {
+            if self.end {
+                return Ok(0);
+            }
+            self.out.clear();
+            self.given = 0;
+            self.more()?;
+        }
+        let count = to.len().min(self.out.len() - self.given);
+        to[..count].copy_from_slice(&self.out[self.given..self.given + count]);
+        self.given += count;
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain(text: &str) -> String {
+        let mut out = String::new();
+        let soft = found(text.as_bytes()).unwrap_or_default();
+        Plain::new(text.as_bytes(), soft).read_to_string(&mut out).unwrap();
+        out
+    }
+
+    #[test]
+    fn plain_tags_of_pages_are_taken_out() {
+        assert_eq!(plain("<pre><code>[ 0.1] a\n[ 0.2] b</code></pre>"), "[ 0.1] a\n[ 0.2] b\n");
+        assert_eq!(plain("[ 0.1] a<br>[ 0.2] b<br/>\n[ 0.3] c"), "[ 0.1] a\n[ 0.2] b\n[ 0.3] c");
+        assert_eq!(
+            plain("<p><span class=\"x\">[&nbsp; 0.1]</span>&#32;a&lt;6&gt;</p>"),
+            "[  0.1] a<6>\n"
+        );
+        assert_eq!(plain("<script>x < y</script><div>z</div>"), "z\n");
+    }
+
+    #[test]
+    fn plain_signs_of_the_kernel_stay() {
+        for text in ["<6>[ 0.1] x", "<TASK>", "(root@x) <root@y.z>", "a < b && c", "[ 0.1 < 0.2>]"]
+        {
+            assert_eq!(found(text.as_bytes()), None, "{text}");
+            assert_eq!(plain(text), text);
+        }
+    }
+
+    #[test]
+    fn plain_soft_line_breaks_of_mail_are_joined() {
+        let mail = "<p class=3D\"x\">[ &nb=\nsp;0.1] clock=\r\nsource: x<b=\nr>[ 0.2] y=3D1</p>";
+        assert_eq!(plain(mail), "[  0.1] clocksource: x\n[ 0.2] y=1\n");
+    }
+
+    #[test]
+    fn plain_borders_of_chunks_change_nothing() {
+        struct Slow<'a>(&'a [u8]);
+        impl Read for Slow<'_> {
+            fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+                let count = to.len().min(self.0.len()).min(3);
+                to[..count].copy_from_slice(&self.0[..count]);
+                self.0 = &self.0[count..];
+                Ok(count)
+            }
+        }
+        let text = "<pre>a=3D\"&nbsp;=\nb<br>c</pre><style>no</style>d&amp;e".repeat(50);
+        let mut out = String::new();
+        Plain::new(Slow(text.as_bytes()), true).read_to_string(&mut out).unwrap();
+        assert_eq!(out, plain(&text));
+    }
+}

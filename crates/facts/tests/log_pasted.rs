@@ -1,0 +1,180 @@
+//! Logs as people paste them: as HTML, with no-break spaces, as a diff, with text around them, torn and cut. What is
+//! left says what the kernel said, and no more.
+
+#![allow(clippy::unwrap_used)]
+
+use clocksmith_facts::log::{Event, KernelLog};
+
+fn scan(text: &[u8]) -> KernelLog {
+    KernelLog::scan(text, "log").unwrap()
+}
+
+fn events(text: &[u8]) -> Vec<Event> {
+    scan(text).entries.into_iter().map(|entry| entry.event).collect()
+}
+
+/// A boot that ends on tsc, with stamps.
+const HEALTHY: &str = "\
+[    0.000000] Linux version 6.1.0-18-amd64 (builder@host) (gcc 12.2.0) #1 SMP Debian 6.1.76-1
+[    0.000000] tsc: Fast TSC calibration using PIT
+[    0.000012] tsc: Detected 2599.998 MHz processor
+[    0.312345] clocksource: Switched to clocksource tsc-early
+[    1.400123] tsc: Refined TSC clocksource calibration: 2599.999 MHz
+[    1.400133] clocksource: tsc: mask: 0xffffffffffffffff max_cycles: 0x257a34a6eea, max_idle_ns: 440795264358 ns
+[    1.400321] clocksource: Switched to clocksource tsc
+[   17.000001] EXT4-fs (sda1): re-mounted.
+";
+
+#[test]
+fn no_break_spaces_change_no_event() {
+    let plain = events(HEALTHY.as_bytes());
+    assert_eq!(plain.len(), 7);
+    let latin1: Vec<u8> =
+        HEALTHY.bytes().map(|byte| if byte == b' ' { 0xa0 } else { byte }).collect();
+    assert_eq!(events(&latin1), plain, "Latin-1");
+    assert_eq!(events(HEALTHY.replace(' ', "\u{a0}").as_bytes()), plain, "UTF-8");
+    assert_eq!(events(HEALTHY.replace(' ', "&nbsp;").as_bytes()), plain, "entities");
+    let mail = HEALTHY.replace("[    ", "> [=A0=A0=A0 ");
+    assert_eq!(events(mail.as_bytes()), plain, "quoted-printable");
+}
+
+#[test]
+fn html_changes_no_event() {
+    let plain = events(HEALTHY.as_bytes());
+    let escaped = HEALTHY.replace('&', "&amp;").replace('<', "&lt;");
+    let pages = [
+        format!("<p>My log:</p>\n<pre>{escaped}</pre>\n<p>Thanks</p>\n"),
+        escaped.replace('\n', "<br>"),
+        escaped.replace(' ', "&nbsp;").replace('\n', "<br />\n"),
+        each(&escaped, |line| format!("<span class=\"line\">{line}</span>\n")),
+        each(&escaped, |line| format!("<tr><td>12</td><td><code>{line}</code></td></tr>")),
+        format!("<DIV><FONT face=\"Arial\">{}</FONT></DIV>", escaped.replace('\n', "</DIV><DIV>")),
+    ];
+    for page in pages {
+        assert_eq!(events(page.as_bytes()), plain, "{page}");
+    }
+    // A mail with both kinds of text has the log twice.
+    let soft = escaped.replace('=', "=3D").replace('\n', "<br>").replace("clock", "clo=\nck");
+    let mail = format!(
+        "Content-Type: text/plain\n\n{HEALTHY}\nContent-Type: text/html\n\
+         Content-Transfer-Encoding: quoted-printable\n\n<div class=3D\"x\">{soft}</div>\n"
+    );
+    assert_eq!(events(mail.as_bytes()), plain, "{mail}");
+}
+
+fn each(text: &str, f: impl Fn(&str) -> String) -> String {
+    text.lines().map(f).collect()
+}
+
+#[test]
+fn text_behind_a_log_with_stamps_is_none_of_it() {
+    let plain = events(HEALTHY.as_bytes());
+    for comment in [
+        "tsc: Marking TSC unstable due to clocksource watchdog",
+        "Linux version 5.10 works, by the way.",
+        "clocksource: Switched to clocksource hpet",
+        "Linux version 6.1.0-18-amd64 (builder@host) (gcc 12.2.0) #1 SMP Debian 6.1.76-1",
+        "[    0.312345] clocksource: Switched to clocksource tsc-early",
+    ] {
+        let log = scan(format!("{HEALTHY}\nThen I saw:\n{comment}\nThanks.\n").as_bytes());
+        let found: Vec<Event> = log.entries.into_iter().map(|entry| entry.event).collect();
+        assert_eq!(found, plain, "{comment}");
+        assert_eq!(log.boots, 1, "{comment}");
+    }
+    // What a shell prints of sysfs is evidence.
+    let read = format!(
+        "{HEALTHY}$ cat /sys/devices/system/clocksource/clocksource0/current_clocksource\nhpet\n"
+    );
+    assert!(events(read.as_bytes()).contains(&Event::ReadCurrent("hpet".to_owned())));
+}
+
+#[test]
+fn prose_behind_a_few_lines_does_not_make_them_a_whole_log() {
+    let lines = "[    0.312345] clocksource: Switched to clocksource hpet\n\
+                 [    0.400000] clocksource: hpet: mask: 0xffffffff max_cycles: 0xffffffff, max_idle_ns: 133484873504 ns\n";
+    let prose = "I do not know\nwhat to do\nabout this\nany more\nplease help\nme\nbtrfs is fine\n";
+    let extent = scan(format!("{lines}{prose}").as_bytes()).extent;
+    assert!(!extent.would_show_switch_after("hpet") && !extent.reaches_user_space, "{extent:?}");
+}
+
+#[test]
+fn second_banner_begins_another_boot_and_mixes_nothing() {
+    let other = "Linux version 5.4.0-42-generic (buildd@x) (gcc 9.3.0) #46-Ubuntu SMP Fri Jul 10 00:24:02 UTC 2020";
+    let log = scan(format!("{HEALTHY}\n{other}\n").as_bytes());
+    assert_eq!((log.boots, log.entries.len()), (2, 1), "{:?}", log.entries);
+    // Without stamps: the end of one boot, and the beginning of the next.
+    let log = scan(
+        format!("tsc: Marking TSC unstable due to clocksource watchdog\n{other}\nclocksource: Switched to clocksource tsc-early\n")
+            .as_bytes(),
+    );
+    assert_eq!((log.boots, log.entries.len()), (2, 2), "{:?}", log.entries);
+}
+
+#[test]
+fn cut_messages_say_no_more_than_what_is_there() {
+    for cut in [
+        "[    0.312345] Time: hpet",
+        "[    0.312345] clocksource: Switched to clocksource hpe",
+        "[    0.312345] clocksource: Switched to clocksource",
+        "[    0.312345] clocksource: Switched to clocksource arch_sys_co",
+        "[    9.000000] clocksource: Clocksource 'tsc' skewed -485515617 ns (-485 ms) over watchdog 'hpet' interval of 4901",
+        "[    9.000000] clocksource: 'tsc' cs_now: 18f1a3b6c2e cs_last: 18eb4c1d03a mask: ffffff",
+        "[    0.000000] Hyper-V: privilege flags low 0x2e",
+        "[    0.000000] Linux version 5.1",
+    ] {
+        assert_eq!(events(cut.as_bytes()), [], "{cut}");
+    }
+    let long = "[    9.0] clocksource: Long readout interval, skipping watchdog check: cs_nsec: 8020123456 wd_nsec: 8020";
+    assert_eq!(events(long.as_bytes()), [Event::LongReadoutCut]);
+    // The rest of a name that registered, where the shorter one did not.
+    let early = "[    0.2] clocksource: tsc-early: mask: 0xffffffffffffffff max_cycles: 0x257a34a6eea, max_idle_ns: 440795264358 ns\n";
+    let switch = "[    0.312345] clocksource: Switched to clocksource tsc";
+    assert_eq!(events(format!("{early}{switch}").as_bytes()).len(), 1);
+    assert_eq!(events(switch.as_bytes()).len(), 1);
+    // A forum's empty line inside a message.
+    let torn = "[   38.6] Time: hpet \n\nclocksource has been installed.\n";
+    assert_eq!(events(torn.as_bytes()), [Event::Switched("hpet".to_owned())]);
+}
+
+#[test]
+fn first_line_without_its_beginning_is_read() {
+    let rest = "rce:                       Clocksource 'tsc'\n\
+                skewed 4687076445 ns (4687 ms) over watchdog 'acpi_pm' interval of\n633206175 ns (633 ms)\n\
+                <4>[   41.888583] clocksource:                       'tsc' is current\nclocksource.\n";
+    let found = events(rest.as_bytes());
+    assert!(
+        matches!(found.first(), Some(Event::WatchdogSkewed { interval_ns: 633_206_175, .. })),
+        "{found:?}"
+    );
+    let rest = "2345] clocksource: Switched to clocksource tsc\n[    2.0] x\n";
+    assert_eq!(events(rest.as_bytes()).len(), 1);
+}
+
+#[test]
+fn of_a_diff_the_new_log_counts() {
+    let name = |name: &str| format!("[    1.400321] clocksource: Switched to clocksource {name}");
+    for diff in [
+        format!(
+            "--- a\n+++ b\n@@ -3,2 +3,2 @@\n [    0.0] x\n-{}\n+{}\n",
+            name("hpet"),
+            name("tsc")
+        ),
+        format!("    +{}\n    -{}\n", name("tsc"), name("hpet")),
+        format!("7c7\n< {}\n---\n> {}\n", name("hpet"), name("tsc")),
+        format!("7c7\n> {}\n---\n< {}\n", name("tsc"), name("hpet")),
+    ] {
+        let log = scan(diff.as_bytes());
+        assert!(log.is_diff);
+        let found: Vec<_> = log.entries.iter().map(|entry| &entry.event).collect();
+        assert_eq!(found, [&Event::Switched("tsc".to_owned())], "{diff}");
+    }
+}
+
+#[test]
+fn steering_beyond_the_limit_is_an_event() {
+    for name in ["tsc", "hpet", "acpi_pm", "kvm-clock"] {
+        let line = format!("[   91.907007] Adjusting {name} more than 11% (7517526 vs 7180534)\n");
+        assert_eq!(events(line.as_bytes()), [Event::SteeredTooFar(name.to_owned())]);
+    }
+    assert_eq!(events(b"Adjusting the mirror more than 11% helps\n"), []);
+}
