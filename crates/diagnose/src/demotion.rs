@@ -1,7 +1,7 @@
 //! Which messages of the kernel take a clocksource away until the next boot.
 
 use clocksmith_facts::Facts;
-use clocksmith_facts::log::{Event, KernelLog};
+use clocksmith_facts::log::{Entry, Event, KernelLog};
 
 /// The clocksource that a message takes away until the next boot.
 #[must_use]
@@ -20,10 +20,22 @@ pub fn demoted_by(event: &Event) -> Option<&str> {
     }
 }
 
+/// Whether a message takes the TSC away until the next boot.
+#[must_use]
+pub fn takes_tsc(event: &Event) -> bool {
+    demoted_by(event).is_some_and(|name| name.starts_with("tsc"))
+}
+
 /// Whether a log takes the TSC away.
 #[must_use]
 pub fn demotes_tsc(log: &KernelLog) -> bool {
-    log.any(|event| demoted_by(event).is_some_and(|name| name.starts_with("tsc")))
+    log.any(takes_tsc)
+}
+
+/// The last line of a log that takes the TSC away.
+#[must_use]
+pub fn last_of_tsc(log: &KernelLog) -> Option<&Entry> {
+    log.last(|event| takes_tsc(event).then_some(())).map(|(entry, ())| entry)
 }
 
 /// Whether sysfs proves that a clocksource was not demoted: a demoted one loses `VALID_FOR_HRES`, and

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// The verdict on a text, and whether somebody changed the clocksource in the course of it.
 fn verdict(text: &str) -> Option<(Verdict, bool)> {
     let log = KernelLog::scan(text.as_bytes(), "log").ok()?;
-    let seen = assess(Facts::from_log(log), Measured::default()).diagnosis;
+    let seen = assess(Facts::from_log(log), Measured::default()).report;
     let by_hand = seen.causes.iter().any(|cause| cause.id == CauseId::RuntimeOverride);
     Some((seen.verdict, by_hand))
 }

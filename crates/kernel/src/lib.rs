@@ -9,6 +9,7 @@
 pub mod arm;
 pub mod expectation;
 pub mod feature;
+pub mod host;
 pub mod input;
 pub mod machine;
 pub mod mistakes;

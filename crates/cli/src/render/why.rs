@@ -2,9 +2,8 @@
 
 use super::{Style, text, wrap};
 use crate::args::Common;
-use crate::report::WhyReport;
 use anyhow::Result;
-use clocksmith_diagnose::{Cause, Path, Remedy, Severity, Verdict};
+use clocksmith_diagnose::{Cause, Path, Remedy, Report, Severity, Verdict};
 use clocksmith_kernel::Expectation;
 
 /// Causes that are shown without `-v`.
@@ -13,7 +12,7 @@ const CAUSES: usize = 4;
 const EVIDENCE: usize = 2;
 
 /// Prints the diagnosis.
-pub(crate) fn print(common: &Common, report: &WhyReport, expectation: &Expectation) -> Result<()> {
+pub(crate) fn print(common: &Common, report: &Report, expectation: &Expectation) -> Result<()> {
     let style = Style::of(common);
     let mut out = String::new();
     headline(&mut out, report, style);
@@ -30,7 +29,7 @@ pub(crate) fn print(common: &Common, report: &WhyReport, expectation: &Expectati
     text(&out)
 }
 
-fn headline(out: &mut String, report: &WhyReport, style: Style) {
+fn headline(out: &mut String, report: &Report, style: Style) {
     let sentence = wrap(&report.headline, "", "");
     out.push_str(&match report.verdict {
         Verdict::Ok => style.green(&sentence),
@@ -40,7 +39,7 @@ fn headline(out: &mut String, report: &WhyReport, style: Style) {
     });
 }
 
-fn state(out: &mut String, report: &WhyReport, expectation: &Expectation) {
+fn state(out: &mut String, report: &Report, expectation: &Expectation) {
     let row = |out: &mut String, name: &str, value: &str| {
         out.push_str(&wrap(value, &format!("  {name:<12}"), "              "));
     };
@@ -71,8 +70,8 @@ fn state(out: &mut String, report: &WhyReport, expectation: &Expectation) {
         row(out, "hypervisor", hypervisor);
     }
     if let Some(verified) = &report.verified {
-        let verdict = verified.verdict.as_str().unwrap_or("unknown").replace('-', " ");
-        let sure = verified.confidence.as_str().unwrap_or("low");
+        let verdict = verified.verdict.name().replace('-', " ");
+        let sure = verified.confidence;
         let offset = verified
             .detectable_offset_ns
             .map_or_else(String::new, |ns| format!(", offsets over {}", super::verify::time(ns)));
@@ -94,7 +93,7 @@ fn state(out: &mut String, report: &WhyReport, expectation: &Expectation) {
 
 fn because(
     out: &mut String,
-    report: &WhyReport,
+    report: &Report,
     expectation: &Expectation,
     common: &Common,
     style: Style,
@@ -159,7 +158,7 @@ fn show_cause(out: &mut String, cause: &Cause, common: &Common, style: Style) {
     }
 }
 
-fn costs(out: &mut String, report: &WhyReport) {
+fn costs(out: &mut String, report: &Report) {
     if report.reads.is_empty() {
         return;
     }
@@ -190,14 +189,14 @@ pub(super) fn duration(ns: Option<f64>) -> String {
     }
 }
 
-fn remedies(out: &mut String, report: &WhyReport, style: Style) {
+fn remedies(out: &mut String, report: &Report, style: Style) {
     let (refused, advised): (Vec<&Remedy>, Vec<&Remedy>) =
         report.remedies.iter().partition(|r| r.refused_because.is_some());
     if !advised.is_empty() {
         out.push_str(&format!("\n{}\n", style.bold("What to do, best first")));
     }
     for (index, remedy) in advised.iter().enumerate() {
-        let layer = format!("{:?}", remedy.layer).to_lowercase();
+        let layer = remedy.layer.name();
         out.push_str(&wrap(
             &format!("{} [{layer}]", remedy.summary),
             &format!("  {}. ", index + 1),
@@ -230,7 +229,7 @@ fn remedies(out: &mut String, report: &WhyReport, style: Style) {
 }
 
 /// The way on: who suffers, what helps without a reboot, what helps for good.
-fn next(out: &mut String, report: &WhyReport, style: Style) {
+fn next(out: &mut String, report: &Report, style: Style) {
     if report.next.is_empty() {
         return;
     }
@@ -241,7 +240,7 @@ fn next(out: &mut String, report: &WhyReport, style: Style) {
 }
 
 /// What the vendor of this cloud says; vendors change their minds, so the date stands beside it.
-fn policies(out: &mut String, report: &WhyReport, common: &Common, style: Style) {
+fn policies(out: &mut String, report: &Report, common: &Common, style: Style) {
     if report.policies.is_empty() || (report.verdict == Verdict::Ok && !common.verbose) {
         return;
     }
@@ -254,7 +253,7 @@ fn policies(out: &mut String, report: &WhyReport, common: &Common, style: Style)
 }
 
 /// What would turn an unknown answer into a known one.
-fn settles(out: &mut String, report: &WhyReport, style: Style) {
+fn settles(out: &mut String, report: &Report, style: Style) {
     if report.settles.is_empty() {
         return;
     }
@@ -264,7 +263,7 @@ fn settles(out: &mut String, report: &WhyReport, style: Style) {
     }
 }
 
-fn missing(out: &mut String, report: &WhyReport, common: &Common) {
+fn missing(out: &mut String, report: &Report, common: &Common) {
     let useful: Vec<_> =
         report.missing.iter().filter(|m| m.how.is_some() || common.verbose).collect();
     if useful.is_empty() {
