@@ -11,7 +11,8 @@ pub(crate) mod who;
 
 use clocksmith_diagnose::explain::Explanation;
 use clocksmith_diagnose::report::MissingFact;
-use clocksmith_kernel::Expectation;
+use clocksmith_kernel::defaults::Defaults;
+use clocksmith_kernel::{Expectation, Reason};
 use serde::Serialize;
 
 /// `predict --json`.
@@ -36,6 +37,27 @@ pub(crate) struct PredictReport {
     assumed: Vec<AssumedReport>,
     /// What static facts cannot tell.
     undecided: Vec<String>,
+    /// Values of single assumed facts with which the answer would be another one.
+    alternatives: Vec<AlternativeReport>,
+    /// Assumed facts that change the answer only together with another one.
+    together: Vec<&'static str>,
+    /// What may change the answer while the machine runs.
+    at_risk: Vec<ReasonReport>,
+}
+
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct AlternativeReport {
+    /// The fact.
+    fact: &'static str,
+    /// Its value, or the range of kernel versions.
+    value: String,
+    /// The clocksource that the kernel would use.
+    current: Option<String>,
+    /// What sysfs would list, best first.
+    available: Option<Vec<String>>,
+    /// Whether CLOCK_MONOTONIC would be read in user space; null where only the host decides.
+    vdso: Option<bool>,
 }
 
 #[derive(Serialize, Debug)]
@@ -64,8 +86,10 @@ struct AssumedReport {
 
 impl PredictReport {
     /// Builds the document.
-    pub(crate) fn new(expectation: &Expectation) -> Self {
+    pub(crate) fn new(expectation: &Expectation, defaults: &Defaults) -> Self {
         let e = expectation.clone();
+        let reason =
+            |r: Reason| ReasonReport { rule: r.rule, because: r.because, source: r.source };
         Self {
             schema: "clocksmith.predict.v1",
             current: e.current,
@@ -77,17 +101,27 @@ impl PredictReport {
                 .map(|c| ClockReport { clock: c.clock, vdso: c.vdso, why: c.why })
                 .collect(),
             tick_oneshot: e.tick_oneshot,
-            reasons: e
-                .reasons
-                .into_iter()
-                .map(|r| ReasonReport { rule: r.rule, because: r.because, source: r.source })
-                .collect(),
+            reasons: e.reasons.into_iter().map(reason).collect(),
             assumed: e
                 .assumed
                 .into_iter()
                 .map(|a| AssumedReport { fact: a.fact, value: a.value, why: a.why })
                 .collect(),
             undecided: e.undecided,
+            alternatives: defaults
+                .alternatives
+                .iter()
+                .cloned()
+                .map(|other| AlternativeReport {
+                    fact: other.input.name(),
+                    value: other.value,
+                    current: other.current,
+                    available: other.available,
+                    vdso: other.vdso,
+                })
+                .collect(),
+            together: defaults.together.iter().map(|input| input.name()).collect(),
+            at_risk: e.at_risk.into_iter().map(reason).collect(),
         }
     }
 }
@@ -177,27 +211,33 @@ mod tests {
     use super::*;
     use std::path::Path;
 
+    /// The schema of what is written: a field that a reader may miss is there all the same.
+    fn schema<T: schemars::JsonSchema>() -> schemars::Schema {
+        let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
+        settings.into_generator().into_root_schema_for::<T>()
+    }
+
     /// The published schemas are those of the types: `UPDATE_SCHEMAS=1 cargo test -p clocksmith-cli
     /// --all-features` writes them anew.
     #[test]
     fn published_schemas_are_current() {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
         let all = [
-            ("clocksmith.bench.v1", schemars::schema_for!(bench::BenchReport)),
-            ("clocksmith.vm-migrate.v1", schemars::schema_for!(migrate::MigrateReport)),
-            ("clocksmith.check.v1", schemars::schema_for!(check::CheckReport)),
-            ("clocksmith.watch.v1", schemars::schema_for!(check::WatchLine)),
-            ("clocksmith.who.v1", schemars::schema_for!(who::WhoReport)),
-            ("clocksmith.why.v1", schemars::schema_for!(clocksmith_diagnose::Report)),
-            ("clocksmith.predict.v1", schemars::schema_for!(PredictReport)),
-            ("clocksmith.collect.v1", schemars::schema_for!(CollectReport)),
-            ("clocksmith.fleet.v1", schemars::schema_for!(clocksmith_fleet::report::FleetReport)),
-            ("clocksmith.fix.v1", schemars::schema_for!(fix::FixReport)),
-            ("clocksmith.verify.v1", schemars::schema_for!(crate::verify::report::VerifyReport)),
-            ("clocksmith.vm-lint.v1", schemars::schema_for!(vm::LintReport)),
-            ("clocksmith.vm-fix.v1", schemars::schema_for!(vm::FixReport)),
-            ("clocksmith.run.v1", schemars::schema_for!(crate::run::report::RunReport)),
-            ("clocksmith.explain.v1", schemars::schema_for!(ExplainReport)),
+            ("clocksmith.bench.v1", schema::<bench::BenchReport>()),
+            ("clocksmith.vm-migrate.v1", schema::<migrate::MigrateReport>()),
+            ("clocksmith.check.v1", schema::<check::CheckReport>()),
+            ("clocksmith.watch.v1", schema::<check::WatchLine>()),
+            ("clocksmith.who.v1", schema::<who::WhoReport>()),
+            ("clocksmith.why.v1", schema::<clocksmith_diagnose::Report>()),
+            ("clocksmith.predict.v1", schema::<PredictReport>()),
+            ("clocksmith.collect.v1", schema::<CollectReport>()),
+            ("clocksmith.fleet.v1", schema::<clocksmith_fleet::report::FleetReport>()),
+            ("clocksmith.fix.v1", schema::<fix::FixReport>()),
+            ("clocksmith.verify.v1", schema::<crate::verify::report::VerifyReport>()),
+            ("clocksmith.vm-lint.v1", schema::<vm::LintReport>()),
+            ("clocksmith.vm-fix.v1", schema::<vm::FixReport>()),
+            ("clocksmith.run.v1", schema::<crate::run::report::RunReport>()),
+            ("clocksmith.explain.v1", schema::<ExplainReport>()),
         ];
         for (name, schema) in all {
             let text = format!("{}\n", serde_json::to_string_pretty(&schema).unwrap());

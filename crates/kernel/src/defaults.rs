@@ -161,7 +161,12 @@ mod tests {
             .map(|other| other.value.as_str())
             .collect();
         assert!(ranges.first().is_some_and(|range| range.starts_with("before ")), "{ranges:?}");
-        assert!(ranges.iter().skip(1).all(|range| range.starts_with("from ") || range.ends_with(" and later")));
+        assert!(
+            ranges
+                .iter()
+                .skip(1)
+                .all(|range| range.starts_with("from ") || range.ends_with(" and later"))
+        );
     }
 
     #[test]

@@ -117,7 +117,7 @@ impl AsHost {
         let scaling = match hardware {
             Some(Hardware::Svm) => flags.map(|flags| flags.has("svm") && flags.has("tsc_scale")),
             Some(Hardware::Vmx) => match facts.cpu.vmx_flags.value() {
-                Some(vmx) => Some(vmx.has("tsc_scaling")),
+                Some(vmx_flags) => Some(vmx_flags.has("tsc_scaling")),
                 // Without VMX there is nothing to scale for.
                 None => flags.filter(|flags| !flags.has("vmx")).map(|_| false),
             },

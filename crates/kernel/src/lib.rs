@@ -7,6 +7,7 @@
 //! What must not live here: reading anything, blame, advice.
 
 pub mod arm;
+pub mod defaults;
 pub mod expectation;
 pub mod feature;
 pub mod host;

@@ -1,8 +1,8 @@
 //! Questions about a machine that is not: what was observed stays, unless the question takes its ground away.
 #![allow(clippy::unwrap_used)]
 
-use clocksmith_facts::Facts;
 use clocksmith_facts::log::KernelLog;
+use clocksmith_facts::{Facts, Origin};
 use clocksmith_kernel::{Machine, predict};
 
 #[test]
@@ -21,4 +21,54 @@ fn set_cmdline_of_unsynchronized_machine_keeps_the_reason() {
     assert_eq!(predict(&machine).current.as_deref(), Some("hpet"));
     machine.set("constant_tsc", "yes").unwrap();
     assert_eq!(predict(&machine).current.as_deref(), Some("tsc"));
+}
+
+/// A guest of a hypervisor without a clock of its own, whose TSC is watched: it has no TSC_ADJUST.
+fn watched_guest(changes: &[(&str, &str)]) -> Machine {
+    let mut machine = Machine::of(&Facts::empty(Origin::Stated));
+    let facts = [
+        ("arch", "x86_64"),
+        ("vendor", "Intel"),
+        ("hypervisor", "virtualbox"),
+        ("invtsc", "yes"),
+        ("tsc_adjust", "no"),
+        ("hpet", "no"),
+        ("pm_timer", "yes"),
+    ];
+    for (fact, value) in facts.iter().chain(changes) {
+        machine.set(fact, value).unwrap();
+    }
+    machine.set_kernel("6.1").unwrap();
+    machine
+}
+
+#[test]
+fn predict_of_tsc_watched_by_a_poor_reference_is_at_risk() {
+    for (changes, reference) in [
+        (&[][..], "acpi_pm"),
+        (&[("hpet", "yes")], "hpet"),
+        (&[("pm_timer", "no")], "refined-jiffies"),
+        (&[("pm_timer", "no"), ("hypervisor", "none")], "refined-jiffies"),
+    ] {
+        let seen = predict(&watched_guest(changes));
+        assert_eq!(seen.current.as_deref(), Some("tsc"), "{changes:?}");
+        assert_eq!(seen.at_risk.len(), 1, "{changes:?}");
+        let because = &seen.at_risk[0].because;
+        assert!(because.contains(&format!("its reference is {reference}")), "{because}");
+    }
+}
+
+#[test]
+fn predict_of_unwatched_tsc_or_of_real_reference_is_not_at_risk() {
+    let mut unwatched = watched_guest(&[]);
+    unwatched.set_cmdline("+tsc=nowatchdog");
+    assert!(predict(&unwatched).at_risk.is_empty());
+    for changes in [
+        // The same reference on bare metal is a device, not an emulation.
+        &[("hypervisor", "none")][..],
+        &[("tsc_adjust", "yes")],
+        &[("hypervisor", "vmware")],
+    ] {
+        assert!(predict(&watched_guest(changes)).at_risk.is_empty(), "{changes:?}");
+    }
 }

@@ -4,7 +4,9 @@ use super::{Style, text, wrap};
 use crate::args::Common;
 use anyhow::Result;
 use clocksmith_diagnose::{Cause, Path, Remedy, Report, Severity, Verdict};
+use clocksmith_facts::ntp::NtpState;
 use clocksmith_kernel::Expectation;
+use clocksmith_kernel::host::Tsc;
 
 /// Causes that are shown without `-v`.
 const CAUSES: usize = 4;
@@ -12,12 +14,17 @@ const CAUSES: usize = 4;
 const EVIDENCE: usize = 2;
 
 /// Prints the diagnosis.
-pub(crate) fn print(common: &Common, report: &Report, expectation: &Expectation) -> Result<()> {
+pub(crate) fn print(
+    common: &Common,
+    report: &Report,
+    expectation: &Expectation,
+    ntp: Option<&NtpState>,
+) -> Result<()> {
     let style = Style::of(common);
     let mut out = String::new();
     headline(&mut out, report, style);
     if !common.quiet {
-        state(&mut out, report, expectation);
+        state(&mut out, report, expectation, ntp);
         because(&mut out, report, expectation, common, style);
         costs(&mut out, report);
         remedies(&mut out, report, style);
@@ -39,7 +46,7 @@ fn headline(out: &mut String, report: &Report, style: Style) {
     });
 }
 
-fn state(out: &mut String, report: &Report, expectation: &Expectation) {
+fn state(out: &mut String, report: &Report, expectation: &Expectation, ntp: Option<&NtpState>) {
     let row = |out: &mut String, name: &str, value: &str| {
         out.push_str(&wrap(value, &format!("  {name:<12}"), "              "));
     };
@@ -69,6 +76,12 @@ fn state(out: &mut String, report: &Report, expectation: &Expectation) {
     if let Some(hypervisor) = &machine.hypervisor {
         row(out, "hypervisor", hypervisor);
     }
+    if let Some(tsc) = machine.as_host.tsc {
+        row(out, "TSC", &frequency(tsc));
+    }
+    if let Some(unsynchronized) = ntp.filter(|ntp| !ntp.synchronized) {
+        row(out, "NTP", &not_synchronized(unsynchronized));
+    }
     if let Some(verified) = &report.verified {
         let verdict = verified.verdict.name().replace('-', " ");
         let sure = verified.confidence;
@@ -89,6 +102,24 @@ fn state(out: &mut String, report: &Report, expectation: &Expectation) {
     if let Some(boots) = machine.boots_in_log.filter(|n| *n > 1) {
         row(out, "log", &format!("holds {boots} boots; this is about the last one"));
     }
+}
+
+/// The TSC's frequency, as far as it is known.
+fn frequency(tsc: Tsc) -> String {
+    let mhz = f64::from(tsc.khz) / 1000.0;
+    match f64::from(tsc.slack_khz) / 1000.0 {
+        0.0 => format!("{mhz:.3} MHz"),
+        slack => format!("{mhz:.3} MHz, give or take {slack:.3} MHz"),
+    }
+}
+
+fn not_synchronized(ntp: &NtpState) -> String {
+    let error = match ntp.maximum_error_us {
+        // What the kernel begins with, and where it stops counting (`NTP_PHASE_LIMIT`): no figure.
+        Some(us) if us < 16_000_000 => format!(", off by at most {:.3} s", us as f64 / 1e6),
+        _ => String::new(),
+    };
+    format!("the wall clock is not synchronised{error}")
 }
 
 fn because(

@@ -51,7 +51,7 @@ pub(crate) fn run(common: &Common, why: &Why) -> Result<Code> {
     if common.json {
         render::json(&report)?;
     } else {
-        render::why::print(common, &report, &expectation)?;
+        render::why::print(common, &report, &expectation, facts.ntp.value())?;
         if common.verbose {
             render::facts::print(&facts)?;
         }
