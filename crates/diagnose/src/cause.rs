@@ -69,6 +69,6 @@ pub struct Cause<Id = CauseId> {
     #[serde(default)]
     pub summary: String,
     /// What it rests on.
-    #[serde(default = "Vec::new")]
+    #[serde(default)]
     pub evidence: Vec<Evidence>,
 }

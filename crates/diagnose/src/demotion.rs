@@ -38,10 +38,24 @@ pub fn last_of_tsc(log: &KernelLog) -> Option<&Entry> {
     log.last(|event| takes_tsc(event).then_some(())).map(|(entry, ())| entry)
 }
 
-/// Whether sysfs proves that a clocksource was not demoted: a demoted one loses `VALID_FOR_HRES`, and
-/// is not listed while the tick is one-shot (`available_clocksource_show()`, all versions).
+/// Whether sysfs proves that a clocksource was not demoted.
 #[must_use]
 pub fn disproved_by_sysfs(facts: &Facts, name: &str) -> bool {
-    facts.tick_oneshot.value() == Some(&true)
-        && facts.available_clocksources().is_some_and(|list| list.iter().any(|n| n == name))
+    listed_as_healthy(facts).is_some_and(|list| list.iter().any(|n| n == name))
+}
+
+/// The clocksources that sysfs proves not to be demoted; `None` if its list does not tell.
+///
+/// A demoted one loses `VALID_FOR_HRES` and gets rating 0 (`__clocksource_unstable()`,
+/// `__clocksource_watchdog_kthread()`). While the tick is one-shot, it is not listed, and neither is jiffies
+/// (`available_clocksource_show()`). While the tick is periodic, it is listed in the order of ratings
+/// (`clocksource_enqueue()`): behind jiffies, whose rating is 1. All versions.
+#[must_use]
+pub fn listed_as_healthy(facts: &Facts) -> Option<&[String]> {
+    let listed = facts.available_clocksources()?;
+    match listed.iter().position(|name| name.contains("jiffies")) {
+        Some(at) => listed.get(..at),
+        None if facts.tick_oneshot.value() == Some(&false) => None,
+        None => Some(listed),
+    }
 }
