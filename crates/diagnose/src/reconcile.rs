@@ -24,7 +24,7 @@ pub struct Contradiction {
 
 /// Takes the demotions out of the log that sysfs disproves, and returns the contradictions.
 ///
-/// What the list of sysfs proves stands at [`demotion::listed_as_healthy`].
+/// [`demotion::listed_as_healthy`] says what the list of sysfs proves.
 pub fn reconcile(facts: &mut Facts) -> Vec<Contradiction> {
     let mut found = Vec::new();
     let Some((healthy, listing)) = listed_as_healthy(facts) else { return found };

@@ -263,6 +263,10 @@ fn watch_judges_as_check_and_tells_what_why_found() {
     let (mut told, mut contradicted) = (0, 0);
     each(|seen, fault, what| {
         let Some(devices) = seen.facts.clocksources.value().cloned() else { return };
+        // The kernel says that at boot alone, before there is a TSC to give up: nothing happens under watch.
+        if fault.contains("running on Hyper-V") {
+            return;
+        }
         let expected = judge(&seen.report, &Thresholds::default());
         let demoted = seen.report.causes.iter().any(|cause| cause.is_demotion());
         let disproved = !seen.report.contradictions.is_empty();
