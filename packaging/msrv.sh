@@ -103,7 +103,7 @@ toolchain() {
 
 # Below target/, but not among what this machine's own compiler has made: it would be replaced.
 program() {
-    local version log=crates/cli/tests/fixtures/boots/linux-6.1-arm64/root/dmesg
+    local version log=crates/kernel/tests/fixtures/boots/linux-6.1-arm64/root/dmesg
     version=$(states crates/cli)
     toolchain "$version"
     export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$root/target}/msrv CARGO_PROFILE_DEV_DEBUG=0

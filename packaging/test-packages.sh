@@ -100,7 +100,7 @@ while read -r program; do
     [ "$said" = "clocksmith $version" ] || fail "$program calls itself $said"
 done < <(find "$dir/open" -type f -name clocksmith -perm -u+x)
 [ "$programs" -eq 6 ] || fail "$programs programs in archives and packages, not 6"
-log=crates/cli/tests/fixtures/boots/linux-6.1-arm64/root/dmesg
+log=crates/kernel/tests/fixtures/boots/linux-6.1-arm64/root/dmesg
 qemu-aarch64-static "$dir/open/clocksmith-$version-aarch64-linux/clocksmith" why --log "$log" >"$dir/why" ||
     fail "why --log does not run on aarch64: $?"
 grep -q arch_sys_counter "$dir/why" || fail "why --log says something else on aarch64: $(cat "$dir/why")"

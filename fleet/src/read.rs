@@ -4,9 +4,9 @@
 use crate::args::Args;
 use crate::tables::Place;
 use anyhow::{Context, Result, bail};
-use clocksmith_fleet::document;
 use clocksmith_fleet::documents::{self, Document, Lines, MAX_WHOLE, Shape};
 use clocksmith_fleet::intake::Intake;
+use clocksmith_fleet::parse;
 use clocksmith_fleet::report::Input;
 use clocksmith_fleet::row::Rows;
 use std::fs::File;
@@ -123,7 +123,7 @@ fn parse(batches: &Receiver<Batch>, out: &SyncSender<Vec<Outcome>>) {
             };
             outcomes.push(match &document.text {
                 Ok(text) => {
-                    let named = document::parse_named(text);
+                    let named = parse::parse_named(text);
                     let place = named.input.unwrap_or(place);
                     let rows = named.document.map(|why| Rows::of(&why, &place));
                     (place, rows.map_err(|error| error.to_string()))

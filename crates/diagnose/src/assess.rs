@@ -1,7 +1,8 @@
 //! From evidence to a judgement, in one way for every verb.
 
+use crate::diagnosis::judge;
 use crate::reconcile::reconcile;
-use crate::{Diagnosis, Read, diagnosis};
+use crate::{Read, Report};
 use clocksmith_facts::{Facts, log};
 use clocksmith_kernel::{Expectation, Machine, predict};
 
@@ -14,7 +15,7 @@ pub struct Measured {
     pub counter_ns: Option<f64>,
 }
 
-/// A judgement, with what it rests on.
+/// A report, with what it rests on.
 #[derive(Debug)]
 pub struct Assessment {
     /// The evidence, complete, without what stronger evidence contradicts.
@@ -23,10 +24,8 @@ pub struct Assessment {
     pub machine: Machine,
     /// What Linux does on that machine, with the model's stated defaults where an input is open.
     pub expectation: Expectation,
-    /// The judgement.
-    pub diagnosis: Diagnosis,
-    /// Nanoseconds a bare read of the counter, where measured.
-    pub counter_ns: Option<f64>,
+    /// The report.
+    pub report: Report,
 }
 
 /// Judges a machine: completes the facts, settles contradictions, asks the model of every machine that the
@@ -37,7 +36,6 @@ pub fn assess(mut facts: Facts, measured: Measured) -> Assessment {
     let contradictions = reconcile(&mut facts);
     let machine = Machine::of(&facts);
     let expectation = predict(&machine);
-    let diagnosis =
-        diagnosis::judge(&facts, &machine, &expectation, measured.reads, contradictions);
-    Assessment { facts, machine, expectation, diagnosis, counter_ns: measured.counter_ns }
+    let report = judge(&facts, &machine, &expectation, measured, contradictions);
+    Assessment { facts, machine, expectation, report }
 }

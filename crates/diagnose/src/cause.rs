@@ -4,9 +4,10 @@ use clocksmith_facts::log::{Entry, KernelLog};
 use serde::{Deserialize, Serialize};
 
 pub use crate::causes::CauseId;
+pub use clocksmith_facts::Confidence;
 
 /// How much a cause matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -18,17 +19,16 @@ pub enum Severity {
     Critical,
 }
 
-/// How sure a statement is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Confidence {
-    /// One possible reading among others; the text says what would settle it.
-    Low,
-    /// The likely reading.
-    Medium,
-    /// Stated by the kernel or by a reading of the machine.
-    High,
+impl Severity {
+    /// As it is written: `info`, `warning`, `critical`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Critical => "critical",
+        }
+    }
 }
 
 /// What a cause rests on.
@@ -54,18 +54,21 @@ impl Evidence {
     }
 }
 
-/// A cause, with its evidence.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Cause {
+/// A cause, with its evidence. `Id` is [`CauseId`], or text in a document, which may be of a later version
+/// of this program: ids are added.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Cause"))]
+pub struct Cause<Id = CauseId> {
     /// Stable id.
-    pub id: CauseId,
+    pub id: Id,
     /// How much it matters here.
     pub severity: Severity,
     /// How sure it is.
     pub confidence: Confidence,
     /// One sentence.
+    #[serde(default)]
     pub summary: String,
     /// What it rests on.
+    #[serde(default)]
     pub evidence: Vec<Evidence>,
 }

@@ -1,6 +1,6 @@
 //! Which clocksource is in use: read, or concluded from the log; and whether the log says the last word.
 
-use crate::Confidence;
+use crate::{Confidence, demotion};
 use clocksmith_facts::log::event::UnstableReason;
 use clocksmith_facts::log::{Entry, Event, KernelLog};
 use clocksmith_facts::{Arch, Facts};
@@ -224,15 +224,7 @@ fn is_x86_name(name: &str) -> bool {
 
 /// The TSC was given up in this boot, before or with this switch.
 fn tsc_is_lost(log: &KernelLog, entry: &Entry) -> bool {
-    let given_up = |event: &Event| match event {
-        Event::TscUnstable(_) | Event::Warp { .. } | Event::WarpRandom => true,
-        Event::WatchdogMarked { name, .. }
-        | Event::WatchdogOld { name, .. }
-        | Event::WatchdogVerdict { name, .. } => name.starts_with("tsc"),
-        Event::ReadbackDelay { marks: true, .. } => true,
-        _ => false,
-    };
-    log.all(given_up).any(|line| line.line <= entry.line + 12)
+    log.all(demotion::takes_tsc).any(|line| line.line <= entry.line + 12)
 }
 
 /// In every machine that the evidence allows, this paravirtual clock outranks the TSC, or the TSC is not usable.
@@ -274,15 +266,7 @@ fn tsc_follows<'a>(log: &'a KernelLog, entry: &Entry) -> Option<&'a Entry> {
 
 /// The last line that takes the TSC away, with the reference that did it, if one is named.
 fn last_demotion(log: &KernelLog) -> Option<(&Entry, Option<String>)> {
-    let (entry, ()) = log.last(|event| match event {
-        Event::TscUnstable(UnstableReason::Other(_)) => None,
-        Event::TscUnstable(_) => Some(()),
-        Event::WatchdogMarked { name, .. }
-        | Event::WatchdogOld { name, .. }
-        | Event::WatchdogVerdict { name, .. } => name.starts_with("tsc").then_some(()),
-        Event::ReadbackDelay { marks: true, .. } => Some(()),
-        _ => None,
-    })?;
+    let entry = demotion::last_of_tsc(log)?;
     let by_watchdog = !log.any(
         |event| matches!(event, Event::TscUnstable(reason) if *reason != UnstableReason::Watchdog),
     );

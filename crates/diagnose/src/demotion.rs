@@ -1,7 +1,7 @@
 //! Which messages of the kernel take a clocksource away until the next boot.
 
 use clocksmith_facts::Facts;
-use clocksmith_facts::log::{Event, KernelLog};
+use clocksmith_facts::log::{Entry, Event, KernelLog};
 
 /// The clocksource that a message takes away until the next boot.
 #[must_use]
@@ -20,16 +20,42 @@ pub fn demoted_by(event: &Event) -> Option<&str> {
     }
 }
 
+/// Whether a message takes the TSC away until the next boot.
+#[must_use]
+pub fn takes_tsc(event: &Event) -> bool {
+    demoted_by(event).is_some_and(|name| name.starts_with("tsc"))
+}
+
 /// Whether a log takes the TSC away.
 #[must_use]
 pub fn demotes_tsc(log: &KernelLog) -> bool {
-    log.any(|event| demoted_by(event).is_some_and(|name| name.starts_with("tsc")))
+    log.any(takes_tsc)
 }
 
-/// Whether sysfs proves that a clocksource was not demoted: a demoted one loses `VALID_FOR_HRES`, and
-/// is not listed while the tick is one-shot (`available_clocksource_show()`, all versions).
+/// The last line of a log that takes the TSC away.
+#[must_use]
+pub fn last_of_tsc(log: &KernelLog) -> Option<&Entry> {
+    log.last(|event| takes_tsc(event).then_some(())).map(|(entry, ())| entry)
+}
+
+/// Whether sysfs proves that a clocksource was not demoted.
 #[must_use]
 pub fn disproved_by_sysfs(facts: &Facts, name: &str) -> bool {
-    facts.tick_oneshot.value() == Some(&true)
-        && facts.available_clocksources().is_some_and(|list| list.iter().any(|n| n == name))
+    listed_as_healthy(facts).is_some_and(|list| list.iter().any(|n| n == name))
+}
+
+/// The clocksources that sysfs proves not to be demoted; `None` if its list does not tell.
+///
+/// A demoted one loses `VALID_FOR_HRES` and gets rating 0 (`__clocksource_unstable()`,
+/// `__clocksource_watchdog_kthread()`). While the tick is one-shot, it is not listed, and neither is jiffies
+/// (`available_clocksource_show()`). While the tick is periodic, it is listed in the order of ratings
+/// (`clocksource_enqueue()`): behind jiffies, whose rating is 1. All versions.
+#[must_use]
+pub fn listed_as_healthy(facts: &Facts) -> Option<&[String]> {
+    let listed = facts.available_clocksources()?;
+    match listed.iter().position(|name| name.contains("jiffies")) {
+        Some(at) => listed.get(..at),
+        None if facts.tick_oneshot.value() == Some(&false) => None,
+        None => Some(listed),
+    }
 }

@@ -3,15 +3,18 @@
 use crate::causes::{self, Case};
 use crate::current::{self, Current};
 use crate::reconcile::Contradiction;
-use crate::remedies::{self, Remedy};
-use crate::{Cause, Confidence, Severity, headline, names};
+use crate::remedies;
+use crate::report::{
+    self, Clocksource, Expected, MachineReport, MissingFact, Report, Settle, VerifiedReport,
+};
+use crate::{Cause, Confidence, Measured, Severity, headline, names, timeline};
 use clocksmith_facts::{Fact, Facts, Missing};
 use clocksmith_kernel::open::{self, Answer, OpenInput};
 use clocksmith_kernel::{Expectation, Machine};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The answer in one word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -25,8 +28,21 @@ pub enum Verdict {
     Unknown,
 }
 
+impl Verdict {
+    /// As it is written: `ok`, `slow`, `untrustworthy`, `unknown`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Slow => "slow",
+            Self::Untrustworthy => "untrustworthy",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
 /// How a clock read was served, by behaviour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Path {
@@ -38,8 +54,20 @@ pub enum Path {
     Unknown,
 }
 
+impl Path {
+    /// As it is written: `vdso`, `syscall`, `unknown`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Vdso => "vdso",
+            Self::Syscall => "syscall",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
 /// The cost of one clock.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Read {
     /// `CLOCK_MONOTONIC` and so on.
@@ -47,81 +75,23 @@ pub struct Read {
     /// How it was served.
     pub path: Path,
     /// Nanoseconds a read (median), where measured.
+    #[serde(default)]
     pub ns: Option<f64>,
     /// Nanoseconds of the same read by a plain system call.
+    #[serde(default)]
     pub syscall_ns: Option<f64>,
 }
 
-/// A fact that is missing and would help.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct MissingFact {
-    /// Name of the fact.
-    pub fact: String,
-    /// Why it is missing.
-    pub why: String,
-    /// How to get it.
-    pub how: Option<String>,
-}
-
-/// The whole answer.
-#[derive(Clone, Debug)]
-pub struct Diagnosis {
-    /// In one word.
-    pub verdict: Verdict,
-    /// How sure the verdict is.
-    pub confidence: Confidence,
-    /// In one sentence.
-    pub headline: String,
-    /// The clocksource in use.
-    pub current: Current,
-    /// The clocksources that sysfs lists, where known.
-    pub available: Option<Vec<String>>,
-    /// What was measured.
-    pub reads: Vec<Read>,
-    /// Causes, gravest first.
-    pub causes: Vec<Cause>,
-    /// Remedies in order of preference; refused ones last.
-    pub remedies: Vec<Remedy>,
-    /// Facts that are missing.
-    pub missing: Vec<MissingFact>,
-    /// Where the machine and the model differ.
-    pub differences: Vec<String>,
-    /// What would settle an unknown verdict.
-    pub settles: Vec<Settle>,
-    /// Evidence that stronger evidence contradicts.
-    pub contradictions: Vec<Contradiction>,
-}
-
-/// A fact that would settle an unknown verdict.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Settle {
-    /// The fact.
-    pub fact: String,
-    /// The command that shows it, on the machine in question.
-    pub how: String,
-}
-
-/// Diagnoses a machine.
-#[must_use]
-pub fn diagnose(
-    facts: &Facts,
-    machine: &Machine,
-    expectation: &Expectation,
-    reads: Vec<Read>,
-) -> Diagnosis {
-    judge(facts, machine, expectation, reads, Vec::new())
-}
-
-/// The same, with the contradictions that were settled before.
+/// Judges a machine from completed facts, the model's expectation, what was measured, and the contradictions
+/// that were settled before.
 pub(crate) fn judge(
     facts: &Facts,
     machine: &Machine,
     expectation: &Expectation,
-    reads: Vec<Read>,
+    measured: Measured,
     contradictions: Vec<Contradiction>,
-) -> Diagnosis {
+) -> Report {
+    let Measured { reads, counter_ns } = measured;
     let current = current::current(facts, machine);
     let served = current.name.as_deref().map(|name| served_by_vdso(machine, name));
     let mut nature = served.as_ref().and_then(|answer| answer.same.flatten());
@@ -160,19 +130,31 @@ pub(crate) fn judge(
     let headline = headline::headline(&case, &causes, verdict, &reads);
     let settles = settles(&case, verdict);
     let differences = differences(facts, &current, expectation);
-    Diagnosis {
+    let available =
+        facts.available_clocksources().filter(|l| !l.is_empty()).map(<[String]>::to_vec);
+    Report {
+        schema: report::SCHEMA.into(),
         verdict,
         confidence,
         headline,
-        available: facts.available_clocksources().filter(|l| !l.is_empty()).map(<[String]>::to_vec),
-        missing: missing(facts),
-        current,
+        host: None,
+        taken_at: None,
+        next: remedies::next_steps(facts, verdict, &causes),
+        clocksource: Clocksource { current: current.name, available, source: current.source },
+        expected: Expected::of(expectation),
         reads,
+        counter_ns,
         causes,
         remedies,
+        policies: report::policies(facts),
+        missing: missing(facts),
         differences,
         settles,
         contradictions,
+        machine: MachineReport::of(facts),
+        verified: VerifiedReport::of(facts),
+        timeline: timeline::of(facts),
+        facts: None,
     }
 }
 

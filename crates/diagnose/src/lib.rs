@@ -16,10 +16,13 @@ mod headline;
 pub use clocksmith_kernel::names;
 pub mod reconcile;
 pub mod remedies;
+pub mod report;
+pub mod timeline;
 
 pub use assess::{Assessment, Measured, assess};
 pub use cause::{Cause, CauseId, Confidence, Evidence, Severity};
 pub use causes::against_tsc;
-pub use diagnosis::{Diagnosis, Path, Read, Verdict, diagnose};
+pub use diagnosis::{Path, Read, Verdict};
 pub use reconcile::Contradiction;
 pub use remedies::Remedy;
+pub use report::Report;

@@ -5,7 +5,7 @@
 //! the kernel writes sysfs.
 
 use crate::cause::Evidence;
-use crate::demotion::demoted_by;
+use crate::demotion::{self, demoted_by};
 use clocksmith_facts::log::Event;
 use clocksmith_facts::{Fact, Facts};
 use serde::{Deserialize, Serialize};
@@ -24,8 +24,7 @@ pub struct Contradiction {
 
 /// Takes the demotions out of the log that sysfs disproves, and returns the contradictions.
 ///
-/// A clocksource that the kernel marked unstable loses `VALID_FOR_HRES`: while the tick is one-shot, sysfs does
-/// not list it (`available_clocksource_show()`, all versions).
+/// [`demotion::listed_as_healthy`] says what the list of sysfs proves.
 pub fn reconcile(facts: &mut Facts) -> Vec<Contradiction> {
     let mut found = Vec::new();
     let Some((healthy, listing)) = listed_as_healthy(facts) else { return found };
@@ -49,17 +48,13 @@ pub fn reconcile(facts: &mut Facts) -> Vec<Contradiction> {
     found
 }
 
-/// The clocksources that sysfs shows to be valid for high resolution, and where that was read; `None` if the list
-/// does not tell: while the tick is periodic, demoted clocksources are listed, and so is jiffies, which is never
-/// valid for high resolution.
+/// The clocksources that sysfs proves not to be demoted, and where that was read.
 fn listed_as_healthy(facts: &Facts) -> Option<(Vec<String>, String)> {
     let Fact::Known { source, .. } = &facts.clocksources else { return None };
     // A reading in a pasted session may be older than the rest of it.
     if !source.0.ends_with("/clocksource") {
         return None;
     }
-    let listed = facts.available_clocksources()?;
-    let periodic = facts.tick_oneshot.value() == Some(&false)
-        || listed.iter().any(|name| name.contains("jiffies"));
-    (!periodic).then(|| (listed.to_vec(), format!("{source}/clocksource0/available_clocksource")))
+    let healthy = demotion::listed_as_healthy(facts)?.to_vec();
+    Some((healthy, format!("{source}/clocksource0/available_clocksource")))
 }

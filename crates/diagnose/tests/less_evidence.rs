@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// The verdict on a text, and whether somebody changed the clocksource in the course of it.
 fn verdict(text: &str) -> Option<(Verdict, bool)> {
     let log = KernelLog::scan(text.as_bytes(), "log").ok()?;
-    let seen = assess(Facts::from_log(log), Measured::default()).diagnosis;
+    let seen = assess(Facts::from_log(log), Measured::default()).report;
     let by_hand = seen.causes.iter().any(|cause| cause.id == CauseId::RuntimeOverride);
     Some((seen.verdict, by_hand))
 }
@@ -20,7 +20,8 @@ fn verdict(text: &str) -> Option<(Verdict, bool)> {
 fn logs() -> Vec<(PathBuf, String)> {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut found = Vec::new();
-    let mut todo = vec![top.join("book/samples"), top.join("crates/cli/tests/fixtures")];
+    let folders = ["book/samples", "crates/cli/tests/fixtures", "crates/kernel/tests/fixtures"];
+    let mut todo: Vec<PathBuf> = folders.iter().map(|folder| top.join(folder)).collect();
     while let Some(dir) = todo.pop() {
         for entry in fs::read_dir(&dir).unwrap() {
             let path = entry.unwrap().path();

@@ -35,7 +35,7 @@ fn v1_virtualbox_warp_leaves_acpi_pm() {
     assert_eq!(seen.available(), strings(&["acpi_pm"]));
     assert_eq!(seen.expectation.current.as_deref(), Some("acpi_pm"));
     assert_eq!(seen.expectation.vdso, Some(false));
-    assert_eq!(seen.diagnosis.verdict, Verdict::Slow);
+    assert_eq!(seen.report.verdict, Verdict::Slow);
     seen.has_cause(CauseId::TscWarp);
     seen.advises("virtualbox-paravirt");
     let refused = seen.remedy("tsc-reliable");
@@ -55,7 +55,7 @@ fn v2_ich9_brings_an_hpet_and_it_is_still_slow() {
         .diagnose();
     assert_eq!(seen.available(), strings(&["hpet", "acpi_pm"]));
     assert_eq!(seen.expectation.current.as_deref(), Some("hpet"));
-    assert_eq!(seen.diagnosis.verdict, Verdict::Slow);
+    assert_eq!(seen.report.verdict, Verdict::Slow);
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn v3_one_cpu_has_nothing_to_compare() {
     let seen = virtualbox().cpus(1).hpet(true).log("").diagnose();
     assert_eq!(seen.available(), strings(&["tsc", "hpet", "acpi_pm"]));
     assert_eq!(seen.expectation.current.as_deref(), Some("tsc"));
-    for remedy in &seen.diagnosis.remedies {
+    for remedy in &seen.report.remedies {
         assert!(!remedy.summary.contains("one CPU"), "{}", remedy.summary);
     }
 }
@@ -131,7 +131,7 @@ fn w1_vmware_gives_the_frequency_and_vouches_for_the_tsc() {
         .diagnose();
     assert_eq!(seen.available(), strings(&["tsc", "hpet", "acpi_pm"]));
     assert_eq!(seen.expectation.current.as_deref(), Some("tsc"));
-    assert!(seen.diagnosis.remedies.is_empty(), "{:?}", seen.diagnosis.remedies);
+    assert!(seen.report.remedies.is_empty(), "{:?}", seen.report.remedies);
     seen.is_calm();
 }
 
@@ -150,7 +150,7 @@ fn x1_ec2_on_xen_prefers_xen_and_tsc_can_be_chosen_now() {
     .diagnose();
     assert_eq!(seen.available(), strings(&["xen", "tsc", "hpet", "acpi_pm"]));
     assert_eq!(seen.expectation.current.as_deref(), Some("xen"));
-    assert_eq!(seen.diagnosis.verdict, Verdict::Slow);
+    assert_eq!(seen.report.verdict, Verdict::Slow);
     seen.has_cause(CauseId::ParavirtClockPreferred);
     let now = seen.advises("switch-to-tsc-now");
     assert!(now.commands.iter().any(|c| c.contains("echo tsc")));
@@ -167,11 +167,11 @@ fn x1_from_a_log_alone_chooses_tsc_and_asks_no_tenant_to_configure_the_host() {
     .hypervisor(HypervisorKind::XenHvm)
     .log("[    1.000000] clocksource: Switched to clocksource xen\n")
     .diagnose();
-    let first = &seen.diagnosis.remedies[0];
+    let first = &seen.report.remedies[0];
     assert_eq!(first.id, "switch-to-tsc-now");
     assert!(first.commands[0].starts_with("grep -qw tsc "), "{:?}", first.commands);
     assert!(first.risk.contains("TSC mode"), "{}", first.risk);
-    assert!(seen.diagnosis.remedies.iter().all(|r| r.id != "xen-native-tsc"));
+    assert!(seen.report.remedies.iter().all(|r| r.id != "xen-native-tsc"));
 }
 
 #[test]
@@ -194,12 +194,12 @@ fn u_a_pvclock_that_is_read_by_system_call_is_cured_at_the_host_first() {
             .diagnose_with(vec![read.clone()])
     };
     let own = guest("Linux version 6.1.0-13-amd64 (Debian 6.1.55-1)");
-    assert_eq!(own.diagnosis.causes[0].id, CauseId::VdsoBypassed);
-    let ids: Vec<&str> = own.diagnosis.remedies.iter().map(|r| r.id.as_str()).collect();
+    assert_eq!(own.report.causes[0].id, CauseId::VdsoBypassed);
+    let ids: Vec<&str> = own.report.remedies.iter().map(|r| r.id.as_str()).collect();
     assert_eq!(&ids[..2], ["host-on-tsc", "expose-invariant-tsc"], "{ids:?}");
     assert!(!ids.contains(&"newer-kernel"));
     let rented = guest("Linux version 6.1.0-13-cloud-amd64-aws (x@y)");
-    let ids: Vec<&str> = rented.diagnosis.remedies.iter().map(|r| r.id.as_str()).collect();
+    let ids: Vec<&str> = rented.report.remedies.iter().map(|r| r.id.as_str()).collect();
     assert!(ids.contains(&"ask-the-operator") && !ids.contains(&"expose-invariant-tsc"), "{ids:?}");
 }
 
@@ -214,7 +214,7 @@ fn p6_after_the_fix_the_choice_is_a_runtime_override() {
         .diagnose();
     seen.has_cause(CauseId::RuntimeOverride);
     let unknown = CauseId::CmdlineClocksourceUnknown;
-    assert!(seen.diagnosis.causes.iter().all(|cause| cause.id != unknown));
+    assert!(seen.report.causes.iter().all(|cause| cause.id != unknown));
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn v5_tsc_reliable_in_use_names_its_risk() {
         .cmdline("ro tsc=reliable")
         .sysfs("tsc", &["tsc", "acpi_pm"])
         .diagnose();
-    let cause = seen.diagnosis.causes.iter().find(|c| c.id == CauseId::CmdlineTscReliable).unwrap();
+    let cause = seen.report.causes.iter().find(|c| c.id == CauseId::CmdlineTscReliable).unwrap();
     assert!(
         cause.summary.contains("backwards") && cause.summary.contains("VirtualBox"),
         "{}",
@@ -245,8 +245,8 @@ fn n1_nitro_on_kvm_clock_is_not_urgent() {
         .diagnose();
     assert_eq!(seen.available(), strings(&["kvm-clock", "tsc", "acpi_pm"]));
     // Only the host, or a measurement, tells whether the vDSO reads it.
-    assert_eq!(seen.diagnosis.verdict, Verdict::Unknown);
-    assert_eq!(seen.diagnosis.settles.len(), 1, "{:?}", seen.diagnosis.settles);
+    assert_eq!(seen.report.verdict, Verdict::Unknown);
+    assert_eq!(seen.report.settles.len(), 1, "{:?}", seen.report.settles);
     seen.is_calm();
 }
 
@@ -296,7 +296,7 @@ fn k3_invtsc_lets_tsc_win() {
         .diagnose();
     assert_eq!(seen.available(), strings(&["tsc", "kvm-clock", "acpi_pm"]));
     assert_eq!(seen.expectation.current.as_deref(), Some("tsc"));
-    assert!(seen.diagnosis.remedies.is_empty());
+    assert!(seen.report.remedies.is_empty());
     seen.is_calm();
 }
 
@@ -345,7 +345,7 @@ fn h1_bare_metal_2_6_32_reads_tsc_in_user_space() {
 #[test]
 fn h2_switched_to_hpet_the_hardware_read_dominates() {
     let seen = bare_metal_2011().sysfs("hpet", &["tsc", "hpet", "acpi_pm"]).diagnose();
-    assert_eq!(seen.diagnosis.verdict, Verdict::Slow);
+    assert_eq!(seen.report.verdict, Verdict::Slow);
     seen.has_cause(CauseId::RuntimeOverride);
     seen.advises("switch-to-tsc-now");
 }

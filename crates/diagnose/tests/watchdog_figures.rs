@@ -1,18 +1,16 @@
 //! Single demotions whose figures are easily misread.
 #![allow(clippy::unwrap_used)]
 
-use clocksmith_diagnose::{Cause, CauseId, Confidence, Diagnosis, Severity, diagnose};
+use clocksmith_diagnose::{Cause, CauseId, Confidence, Measured, Report, Severity, assess};
 use clocksmith_facts::Facts;
 use clocksmith_facts::log::KernelLog;
-use clocksmith_kernel::{Machine, predict};
 
-fn read(text: &str) -> Diagnosis {
+fn read(text: &str) -> Report {
     let facts = Facts::from_log(KernelLog::scan(text.as_bytes(), "dmesg").unwrap());
-    let machine = Machine::of(&facts);
-    diagnose(&facts, &machine, &predict(&machine), Vec::new())
+    assess(facts, Measured::default()).report
 }
 
-fn cause(seen: &Diagnosis, id: CauseId) -> Option<&Cause> {
+fn cause(seen: &Report, id: CauseId) -> Option<&Cause> {
     seen.causes.iter().find(|cause| cause.id == id)
 }
 

@@ -2,10 +2,9 @@
 //! kernel's own arithmetic makes the log of it; no clock that did nothing is blamed for sure.
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, clippy::cast_precision_loss)]
 
-use clocksmith_diagnose::{CauseId, Confidence, Diagnosis, diagnose};
+use clocksmith_diagnose::{CauseId, Confidence, Measured, Report, assess};
 use clocksmith_facts::Facts;
 use clocksmith_facts::log::KernelLog;
-use clocksmith_kernel::{Machine, predict};
 use proptest::prelude::*;
 
 /// A watchdog reference: name, true rate in Hz, mask, and whether a log line names its rate.
@@ -165,10 +164,9 @@ impl World {
     }
 }
 
-fn read(text: &str) -> Diagnosis {
+fn read(text: &str) -> Report {
     let facts = Facts::from_log(KernelLog::scan(text.as_bytes(), "dmesg").unwrap());
-    let machine = Machine::of(&facts);
-    diagnose(&facts, &machine, &predict(&machine), Vec::new())
+    assess(facts, Measured::default()).report
 }
 
 fn signed(range: std::ops::Range<f64>) -> impl Strategy<Value = f64> {

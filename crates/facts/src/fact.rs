@@ -41,6 +41,8 @@ pub enum Why {
     Permission,
     /// It was read and could not be understood; the text says what was found.
     Unreadable(String),
+    /// The kernel was told not to look at it; the text is the parameter.
+    NotLookedAt(String),
     /// It does not apply to this architecture or system.
     NotApplicable,
 }
@@ -52,6 +54,9 @@ impl fmt::Display for Why {
             Self::Absent => f.write_str("not there"),
             Self::Permission => f.write_str("permission denied"),
             Self::Unreadable(what) => write!(f, "unreadable: {what}"),
+            Self::NotLookedAt(parameter) => {
+                write!(f, "the kernel was told not to look at it: {parameter}")
+            }
             Self::NotApplicable => f.write_str("does not apply here"),
         }
     }

@@ -12,6 +12,7 @@ pub mod acpi;
 pub mod clockdev;
 pub mod cmdline;
 pub mod collect;
+pub mod confidence;
 pub mod cpu;
 pub mod cpuid;
 pub mod dmi;
@@ -31,5 +32,6 @@ pub mod vdso;
 pub mod verified;
 pub mod version;
 
+pub use confidence::Confidence;
 pub use fact::{Fact, Missing, Source, Why};
 pub use facts::{Arch, Cpu, Facts, Origin};

@@ -11,7 +11,7 @@
 
 use crate::cpu::CpuList;
 use crate::tree::Tree;
-use crate::{Fact, Missing, Source, Why};
+use crate::{Confidence, Fact, Missing, Source, Why};
 use serde::{Deserialize, Serialize};
 
 /// Where results may lie in a tree.
@@ -28,11 +28,12 @@ pub const MAX_AGE_S: u64 = 24 * 3600;
 /// Longest file, in bytes.
 const LIMIT: u64 = 64 << 10;
 
-/// Whether something can be trusted.
+/// Whether counter or clocks can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Trust {
-    /// Nothing speaks against it.
+    /// No fault was found, and what was tested could have shown one.
     Trusted,
     /// A fault was found.
     NotTrusted,
@@ -40,16 +41,16 @@ pub enum Trust {
     Unknown,
 }
 
-/// How sure it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Sureness {
-    /// Only large faults would have been seen.
-    Low,
-    /// Faults that matter to most programs would have been seen.
-    Medium,
-    /// Faults of a microsecond and of 50 ppm would have been seen.
-    High,
+impl Trust {
+    /// As it is written: `trusted`, `not-trusted`, `unknown`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Trusted => "trusted",
+            Self::NotTrusted => "not-trusted",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 /// A finding, in short.
@@ -91,7 +92,7 @@ pub struct VerifyResult {
     /// The worse of the two below.
     pub verdict: Trust,
     /// How sure it is.
-    pub confidence: Sureness,
+    pub confidence: Confidence,
     /// The counter that programs may read themselves.
     pub counter: Trust,
     /// The kernel's clocks.
@@ -145,7 +146,7 @@ impl VerifyResult {
     pub fn proves_counter(&self, cpus: &[u32]) -> bool {
         self.counter == Trust::Trusted
             && self.verdict != Trust::NotTrusted
-            && self.confidence > Sureness::Low
+            && self.confidence > Confidence::Low
             && self.covers(cpus)
     }
 
@@ -164,7 +165,7 @@ impl VerifyResult {
     fn rank(&self) -> u8 {
         match (self.verdict, self.confidence) {
             _ if self.has_fault() => 2,
-            (Trust::Trusted, Sureness::Low) => 1,
+            (Trust::Trusted, Confidence::Low) => 1,
             (Trust::Trusted, _) => 2,
             _ => 0,
         }
@@ -275,7 +276,7 @@ mod tests {
             cpus: vec![0, 1],
             machine_cpus: vec![0, 1],
             verdict: Trust::Trusted,
-            confidence: Sureness::High,
+            confidence: Confidence::High,
             counter: Trust::Trusted,
             clocks: Trust::Trusted,
             detectable_offset_ns: Some(90.0),
@@ -343,7 +344,7 @@ mod tests {
         (unknown.verdict, unknown.counter) = (Trust::Unknown, Trust::Unknown);
         assert_eq!(seen(&unknown), 100);
         let mut low = result("this", 200);
-        low.confidence = Sureness::Low;
+        low.confidence = Confidence::Low;
         assert_eq!(seen(&low), 100);
         assert_eq!(seen(&result("this", 200)), 200);
     }
@@ -354,7 +355,7 @@ mod tests {
         (fault.verdict, fault.counter) = (Trust::NotTrusted, Trust::NotTrusted);
         let mut newer = result("this", 200);
         assert!(newer.supersedes(&fault) && fault.supersedes(&newer));
-        newer.confidence = Sureness::Low;
+        newer.confidence = Confidence::Low;
         assert!(!newer.supersedes(&fault));
         let mut partial = result("this", 200);
         partial.cpus = vec![1];
@@ -369,9 +370,9 @@ mod tests {
         let mut known = result("this", 100);
         assert!(known.proves_counter(&[0, 1]) && known.proves_counter(&[1]));
         assert!(!known.proves_counter(&[0, 2]));
-        known.confidence = Sureness::Low;
+        known.confidence = Confidence::Low;
         assert!(!known.proves_counter(&[0, 1]));
-        (known.confidence, known.counter) = (Sureness::High, Trust::Unknown);
+        (known.confidence, known.counter) = (Confidence::High, Trust::Unknown);
         assert!(!known.proves_counter(&[0]));
     }
 

@@ -81,6 +81,7 @@ fn a_whole_machine() {
 fn a_sosreport() {
     let facts = fixture("sosreport");
     assert_eq!(of(&facts.arch, "/uname"), &Arch::X86_64);
+    assert!(!of(&facts.ntp, "/timedatectl").synchronized);
     assert_eq!(of(&facts.kernel, "/uname").release, "3.10.0-1160.el7.x86_64");
     // Its dmesg has lost the beginning, the journal of this boot has it.
     of(&facts.log, "/journalctl_--no-pager_--boot");

@@ -60,7 +60,7 @@ fn nesting_without_end_is_an_error_and_no_overflow() {
     let deep = "[".repeat(1 << 20);
     assert_eq!(whole(deep.as_bytes()).len(), 1);
     let line = format!("{{\"schema\":\"clocksmith.why.v1\",\"x\":{deep}");
-    assert!(crate::document::parse(line.as_bytes()).is_err());
+    assert!(crate::parse::parse(line.as_bytes()).is_err());
 }
 
 proptest! {
@@ -68,7 +68,7 @@ proptest! {
     fn any_bytes_end(text in proptest::collection::vec(any::<u8>(), 0..400)) {
         let _ = (shape(&text), whole(&text));
         for document in lines(&text) {
-            let _ = crate::document::parse_named(&document.text.unwrap());
+            let _ = crate::parse::parse_named(&document.text.unwrap());
         }
     }
 

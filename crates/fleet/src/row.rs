@@ -1,6 +1,11 @@
 //! Rows: what one machine's document says, flat and typed.
 
-use crate::document::{Remedy, Severity, Verdict, Why};
+use crate::parse::Document;
+use clocksmith_diagnose::remedies::Layer;
+use clocksmith_diagnose::{Confidence, Path, Severity, Verdict};
+
+type Cause = clocksmith_diagnose::Cause<String>;
+type Remedy = clocksmith_diagnose::Remedy<String>;
 
 /// Characters of a text that are kept. What is longer is no name of anything.
 pub const MAX_TEXT: usize = 256;
@@ -13,7 +18,7 @@ pub struct HostRow {
     /// The answer in one word.
     pub verdict: Verdict,
     /// How sure it is.
-    pub confidence: String,
+    pub confidence: Confidence,
     /// The clocksource in use.
     pub clocksource: Option<String>,
     /// What sysfs lists, with spaces between.
@@ -82,7 +87,7 @@ pub struct CauseRow {
     /// How much it matters.
     pub severity: Severity,
     /// How sure it is.
-    pub confidence: String,
+    pub confidence: Confidence,
 }
 
 /// A remedy for a machine.
@@ -95,7 +100,7 @@ pub struct RemedyRow {
     /// The id.
     pub remedy: String,
     /// Where it acts.
-    pub layer: String,
+    pub layer: Layer,
     /// Whether it is refused here.
     pub refused: bool,
     /// Why.
@@ -123,29 +128,29 @@ pub struct Rows {
 /// refused, answers the gravest cause, and changes the machine (a program that reads more cheaply leaves
 /// it as it is). `None` where nothing is wrong, nothing is known, or nothing is advised.
 #[must_use]
-pub fn change(why: &Why) -> Option<usize> {
+pub fn change(why: &Document) -> Option<usize> {
     if !matches!(why.verdict, Verdict::Slow | Verdict::Untrustworthy) {
         return None;
     }
     why.remedies.iter().position(|remedy| {
         remedy.refused_because.is_none()
-            && remedy.layer != "program"
+            && remedy.layer != Layer::Program
             && answers_gravest(remedy, why)
     })
 }
 
 /// The gravest cause; of equal ones the first.
-fn gravest(why: &Why) -> Option<&crate::document::Cause> {
+fn gravest(why: &Document) -> Option<&Cause> {
     why.causes.iter().rev().max_by_key(|cause| cause.severity)
 }
 
-fn answers_gravest(remedy: &Remedy, why: &Why) -> bool {
+fn answers_gravest(remedy: &Remedy, why: &Document) -> bool {
     gravest(why).is_some_and(|cause| remedy.causes.contains(&cause.id))
 }
 
 /// Whether it answers everything that is wrong. Where nothing is more than worth knowing, the gravest
 /// cause is what is wrong.
-fn answers_all(remedy: &Remedy, why: &Why) -> bool {
+fn answers_all(remedy: &Remedy, why: &Document) -> bool {
     answers_gravest(remedy, why)
         && why
             .causes
@@ -157,26 +162,25 @@ fn answers_all(remedy: &Remedy, why: &Why) -> bool {
 impl Rows {
     /// From a document. `place` says where it was read, and names a machine that has no name of its own.
     #[must_use]
-    pub fn of(why: &Why, place: &str) -> Self {
+    pub fn of(why: &Document, place: &str) -> Self {
         let chosen = change(why);
         let name = why.host.as_deref().map(text).filter(|name| is_name(name));
         let name = name.unwrap_or_else(|| text(place));
         let gravest = gravest(why);
         let tsc = why.machine.as_host.tsc;
-        let read = |clock: &str| why.reads.iter().find(|read| read.clock == clock);
-        let (monotonic, realtime) = (read("CLOCK_MONOTONIC"), read("CLOCK_REALTIME"));
+        let (monotonic, realtime) = (why.read("CLOCK_MONOTONIC"), why.read("CLOCK_REALTIME"));
         let remedy = chosen.and_then(|place| why.remedies.get(place));
         let host = HostRow {
             verdict: why.verdict,
-            confidence: text(&why.confidence),
+            confidence: why.confidence,
             clocksource: optional(&why.clocksource.current),
             available: why.clocksource.available.as_ref().map(|list| text(&list.join(" "))),
             expected: optional(&why.expected.current),
             expected_vdso: why.expected.vdso,
-            vdso: monotonic.and_then(|read| match read.path.as_str() {
-                "vdso" => Some(true),
-                "syscall" => Some(false),
-                _ => None,
+            vdso: monotonic.and_then(|read| match read.path {
+                Path::Vdso => Some(true),
+                Path::Syscall => Some(false),
+                Path::Unknown => None,
             }),
             cost_ns: realtime.and_then(|read| cost(read.ns)),
             monotonic_ns: monotonic.and_then(|read| cost(read.ns)),
@@ -195,9 +199,9 @@ impl Rows {
             tsc_khz: tsc.map(|tsc| i64::from(tsc.khz)),
             tsc_slack_khz: tsc.map(|tsc| i64::from(tsc.slack_khz)),
             tsc_scaling: why.machine.as_host.scaling,
-            tsc_hardware: optional(&why.machine.as_host.hardware),
+            tsc_hardware: why.machine.as_host.hardware.map(|way| way.name().to_owned()),
             tsc_invariant: why.machine.as_host.invariant,
-            verified: why.verified.as_ref().map(|verified| text(&verified.verdict)),
+            verified: why.verified.as_ref().map(|verified| verified.verdict.name().to_owned()),
             taken_at: optional(&why.taken_at),
             taken_from: text(place),
             host: name,
@@ -207,13 +211,13 @@ impl Rows {
             place: count(at + 1),
             cause: text(&cause.id),
             severity: cause.severity,
-            confidence: text(&cause.confidence),
+            confidence: cause.confidence,
         });
         let remedies = why.remedies.iter().enumerate().map(|(at, remedy)| RemedyRow {
             host: host.host.clone(),
             place: count(at + 1),
             remedy: text(&remedy.id),
-            layer: text(&remedy.layer),
+            layer: remedy.layer,
             refused: remedy.refused_because.is_some(),
             refused_because: optional(&remedy.refused_because),
             answers_gravest: answers_gravest(remedy, why),

@@ -1,6 +1,6 @@
 use super::*;
-use crate::document::{DocumentError, Named, parse, parse_named};
 use crate::generate::Fleet;
+use crate::parse::{DocumentError, Named, parse, parse_named};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
@@ -107,6 +107,50 @@ fn other_documents_are_refused_by_name() {
     let last = format!("{},\"schema\":\"clocksmith.why.v1\"}}", text.strip_suffix('}').unwrap());
     assert!(parse(last.as_bytes()).is_ok());
     assert!(parse(format!("{:#}", document()).as_bytes()).is_ok());
+}
+
+/// As the first version wrote it: without `host`, `next`, `policies`, `settles`, `contradictions`, `verified` and
+/// `timeline`, without lists of settings, and without `machine.as_host`.
+const FIRST: &str = r#"{"schema": "clocksmith.why.v1", "verdict": "slow", "confidence": "medium",
+    "headline": "Reading the time is slow here.",
+    "clocksource": {"current": "hpet", "available": ["hpet", "acpi_pm"], "source": "sysfs"},
+    "expected": {"current": "tsc", "available": ["tsc", "hpet", "acpi_pm"]},
+    "reads": [{"clock": "CLOCK_REALTIME", "path": "syscall", "ns": 1200.0}],
+    "causes": [{"id": "tsc-skew", "severity": "warning", "confidence": "medium", "summary": "s",
+        "evidence": [{"source": "dmesg:3", "text": "t"}]}],
+    "remedies": [{"id": "reboot-to-restore", "layer": "runtime", "summary": "s", "risk": "r", "commands": [],
+        "for": ["tsc-skew"], "source": "s"}],
+    "missing": [{"fact": "CPUID", "why": "not there"}], "differences": [],
+    "machine": {"kernel": "6.1.0-50-amd64", "arch": "x86_64", "hypervisor": null, "cpu": "C"}}"#;
+
+#[test]
+fn parse_document_of_the_first_version_gives_defaults() {
+    let document = parse(FIRST.as_bytes()).unwrap();
+    assert!(document.timeline.is_empty() && document.next.is_empty() && document.host.is_none());
+    assert_eq!(document.machine.as_host, clocksmith_diagnose::report::AsHost::default());
+    let rows = Rows::of(&document, "a.jsonl:1");
+    assert_eq!(rows.host.remedy.as_deref(), Some("reboot-to-restore"));
+    assert_eq!((rows.host.cost_ns, rows.host.syscall_ns), (Some(1200.0), None));
+    assert_eq!((rows.host.vdso, rows.host.tsc_khz, rows.host.verified), (None, None, None));
+}
+
+#[test]
+fn parse_document_of_a_later_version_ignores_what_is_new() {
+    let mut later: Value = document();
+    for at in
+        ["", "/clocksource", "/machine", "/machine/as_host", "/causes/0", "/remedies/0", "/reads/0"]
+    {
+        later.pointer_mut(at).unwrap()["of_a_later_version"] = json!({"a": [1, null]});
+    }
+    later["machine"]["as_host"]["hardware"] = json!("a-new-way");
+    later["timeline"] =
+        json!([{"at": 1.0, "step": "a-new-step", "source": "dmesg:1", "text": "t"}]);
+    let rows = Rows::of(&parse(later.to_string().as_bytes()).unwrap(), "a.jsonl:7");
+    assert_eq!(rows.host.tsc_hardware, None);
+    assert_eq!(rows.causes[2].cause, "of-a-later-version");
+    let mut known = Rows::of(&parse(document().to_string().as_bytes()).unwrap(), "a.jsonl:7");
+    known.host.tsc_hardware = None;
+    assert_eq!(rows, known);
 }
 
 #[test]

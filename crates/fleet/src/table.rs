@@ -91,7 +91,7 @@ pub const HOSTS: Table<HostRow> = Table {
     columns: columns! { HostRow:
         host Text known "name of the host; of its input where it has none" = |r| &r.host;
         verdict Text known "ok, slow, untrustworthy, unknown" = |r| r.verdict.name();
-        confidence Text known "of the verdict: low, medium, high" = |r| &r.confidence;
+        confidence Text known "of the verdict: low, medium, high" = |r| r.confidence.name();
         clocksource Text null "the clocksource in use" = |r| r.clocksource.as_deref();
         available Text null "the clocksources that sysfs lists, best first, with spaces between" = |r| r.available.as_deref();
         expected Text null "the clocksource that the model of the kernel expects" = |r| r.expected.as_deref();
@@ -102,7 +102,7 @@ pub const HOSTS: Table<HostRow> = Table {
         syscall_ns Float null "nanoseconds a read of CLOCK_REALTIME by a system call" = |r| r.syscall_ns;
         counter_ns Float null "nanoseconds a read of the bare counter" = |r| r.counter_ns;
         cause Text null "id of the gravest cause" = |r| r.cause.as_deref();
-        severity Text null "of that cause: info, warning, critical" = |r| r.severity.map(crate::document::Severity::name);
+        severity Text null "of that cause: info, warning, critical" = |r| r.severity.map(clocksmith_diagnose::Severity::name);
         causes Integer known "number of causes" = |r| r.causes;
         remedy Text null "id of the change that is advised first; null where nothing is wrong or advised" = |r| r.remedy.as_deref();
         remedy_alone Flag null "whether that change answers all that is wrong" = |r| r.remedy_alone;
@@ -131,7 +131,7 @@ pub const CAUSES: Table<CauseRow> = Table {
         place Integer known "place in the host's list, from 1, gravest first" = |r| r.place;
         cause Text known "id of the cause: clocksmith explain ID" = |r| &r.cause;
         severity Text known "info, warning, critical" = |r| r.severity.name();
-        confidence Text known "low, medium, high" = |r| &r.confidence;
+        confidence Text known "low, medium, high" = |r| r.confidence.name();
     },
 };
 
@@ -143,7 +143,7 @@ pub const REMEDIES: Table<RemedyRow> = Table {
         host Text known "name of the host" = |r| &r.host;
         place Integer known "place in the host's list, from 1, in order of preference" = |r| r.place;
         remedy Text known "id of the remedy" = |r| &r.remedy;
-        layer Text known "where it acts: program, runtime, boot, hypervisor, firmware" = |r| &r.layer;
+        layer Text known "where it acts: program, runtime, boot, hypervisor, firmware" = |r| r.layer.name();
         refused Flag known "whether it is refused on this host" = |r| r.refused;
         refused_because Text null "why" = |r| r.refused_because.as_deref();
         answers_gravest Flag known "whether it answers the host's gravest cause" = |r| r.answers_gravest;

@@ -95,6 +95,8 @@ pub struct Expectation {
     pub assumed: Vec<Assumed>,
     /// What static facts cannot tell, and what would.
     pub undecided: Vec<String>,
+    /// What may change the answer while the machine runs.
+    pub at_risk: Vec<Reason>,
 }
 
 impl Expectation {
@@ -110,6 +112,7 @@ impl Expectation {
             reasons: Vec::new(),
             assumed: Vec::new(),
             undecided: Vec::new(),
+            at_risk: Vec::new(),
         }
     }
 

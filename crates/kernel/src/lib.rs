@@ -7,8 +7,10 @@
 //! What must not live here: reading anything, blame, advice.
 
 pub mod arm;
+pub mod defaults;
 pub mod expectation;
 pub mod feature;
+pub mod host;
 pub mod input;
 pub mod machine;
 pub mod mistakes;

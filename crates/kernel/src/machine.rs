@@ -197,9 +197,15 @@ impl Machine {
     fn platform(&mut self, facts: &Facts) {
         self.hypervisor =
             Input::of(&facts.hypervisor, Clone::clone, None, "no sign of a hypervisor");
-        self.hpet = Input::of(&facts.hpet, Option::is_some, true, "most PCs describe one");
-        self.pm_timer =
-            Input::of(&facts.pm_timer, Option::is_some, true, "nearly all PCs have one");
+        let off = self.cmdline.value.last("acpi") == Some("off");
+        let unseen = "acpi=off: this kernel does not look whether firmware describes one";
+        let (hpet, pm_timer) = if off {
+            (unseen, unseen)
+        } else {
+            ("most PCs describe one", "nearly all PCs have one")
+        };
+        self.hpet = Input::of(&facts.hpet, Option::is_some, true, hpet);
+        self.pm_timer = Input::of(&facts.pm_timer, Option::is_some, true, pm_timer);
         let timer = facts.pm_timer.value().and_then(Option::as_ref);
         self.pm_timer_port = timer.map(|timer| timer.port).filter(|port| *port != 0);
         // A guest without firmware tables at hand: paravirtual clouds mostly hide the HPET.

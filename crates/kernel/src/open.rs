@@ -134,7 +134,7 @@ impl OpenInput {
     }
 
     /// The machines that differ from this one in the input alone, one for each value that the evidence allows.
-    fn worlds(self, machine: &Machine) -> Vec<Machine> {
+    pub(crate) fn worlds(self, machine: &Machine) -> Vec<Machine> {
         let with = |edit: &dyn Fn(&mut Machine)| {
             let mut other = machine.clone();
             edit(&mut other);

@@ -25,7 +25,7 @@ const ALIKE: f64 = 1.5;
 /// The judgement that monitoring asks for.
 #[must_use]
 pub fn judgement(seen: &Assessment, thresholds: &Thresholds) -> Judgement {
-    judge(&seen.diagnosis, thresholds).with_ntp(seen.facts.ntp.value())
+    judge(&seen.report, thresholds).with_ntp(seen.facts.ntp.value())
 }
 
 /// Looks at the running machine without disturbing it: it starts no other program, and takes a few
@@ -218,7 +218,7 @@ mod tests {
         );
         facts.clocksources =
             clocksmith_facts::Fact::known(vec![device.unwrap()], "/sys/devices/system/clocksource");
-        of(facts, Some(measured)).diagnosis.verdict
+        of(facts, Some(measured)).report.verdict
     }
 
     #[test]
@@ -283,10 +283,10 @@ mod tests {
     fn this_machine_is_assessed() {
         let live = Live::new();
         let seen = live.assess(true);
-        assert_eq!(seen.diagnosis.reads.len(), 3);
+        assert_eq!(seen.report.reads.len(), 3);
         assert!(seen.facts.kernel.is_known());
         let blind = live.assess(false);
-        assert!(blind.diagnosis.reads.is_empty() && blind.counter_ns.is_none());
-        assert_eq!(blind.diagnosis.current, seen.diagnosis.current);
+        assert!(blind.report.reads.is_empty() && blind.report.counter_ns.is_none());
+        assert_eq!(blind.report.clocksource, seen.report.clocksource);
     }
 }

@@ -1,7 +1,7 @@
 //! The judgement that monitoring asks for: one state, one line, and the points that it rests on.
-//! Pure: from a diagnosis and thresholds.
+//! Pure: from a report and thresholds.
 
-use clocksmith_diagnose::{Cause, CauseId, Diagnosis, Severity, Verdict};
+use clocksmith_diagnose::{Cause, CauseId, Report, Severity, Verdict};
 use clocksmith_facts::ntp::NtpState;
 use serde::{Deserialize, Serialize};
 
@@ -190,18 +190,18 @@ pub fn is_demotion(cause: &Cause) -> bool {
 
 /// Judges.
 #[must_use]
-pub fn judge(diagnosis: &Diagnosis, thresholds: &Thresholds) -> Judgement {
-    let Some(name) = diagnosis.current.name.as_deref() else {
+pub fn judge(report: &Report, thresholds: &Thresholds) -> Judgement {
+    let Some(name) = report.clocksource.current.as_deref() else {
         return Judgement::unknown("which clocksource is in use is not known");
     };
-    let ns = monotonic_ns(diagnosis);
+    let ns = report.monotonic_ns();
     let mut points = vec![Point::new("clocksource", State::Ok, format!("{name} is in use"))];
     if !thresholds.expect.is_empty() {
         points.push(expected(name, thresholds));
     }
-    points.push(trust(diagnosis, thresholds));
-    points.push(reads(diagnosis, name, ns, thresholds));
-    points.push(demotion(diagnosis, thresholds));
+    points.push(trust(report, thresholds));
+    points.push(reads(report, name, ns, thresholds));
+    points.push(demotion(report, thresholds));
     if thresholds.warn_ns.is_some() || thresholds.critical_ns.is_some() {
         points.push(cost(ns, thresholds));
     }
@@ -212,12 +212,6 @@ pub fn judge(diagnosis: &Diagnosis, thresholds: &Thresholds) -> Judgement {
         _ => format!("{name}{}", cost_text(ns, ", ", " a read")),
     };
     Judgement { state, line: line(state, &shortened(state, &text, name)), points }
-}
-
-/// The cost of CLOCK_MONOTONIC in nanoseconds, where it was measured.
-#[must_use]
-pub fn monotonic_ns(diagnosis: &Diagnosis) -> Option<f64> {
-    diagnosis.reads.iter().find(|read| read.clock == "CLOCK_MONOTONIC")?.ns
 }
 
 fn expected(name: &str, thresholds: &Thresholds) -> Point {
@@ -231,8 +225,8 @@ fn expected(name: &str, thresholds: &Thresholds) -> Point {
 
 /// How grave a fault is the diagnosis decides: a fault of the TSC is none of the time that is made of
 /// another clocksource.
-fn trust(diagnosis: &Diagnosis, thresholds: &Thresholds) -> Point {
-    let fault = diagnosis.causes.iter().find(|cause| cause.severity == Severity::Critical);
+fn trust(report: &Report, thresholds: &Thresholds) -> Point {
+    let fault = report.causes.iter().find(|cause| cause.severity == Severity::Critical);
     let (state, text) = match fault {
         Some(cause) => {
             (thresholds.untrustworthy, format!("the time cannot be trusted ({})", cause.id.name()))
@@ -242,16 +236,14 @@ fn trust(diagnosis: &Diagnosis, thresholds: &Thresholds) -> Point {
     Point::new("trust", state, text)
 }
 
-fn reads(diagnosis: &Diagnosis, name: &str, ns: Option<f64>, thresholds: &Thresholds) -> Point {
+fn reads(report: &Report, name: &str, ns: Option<f64>, thresholds: &Thresholds) -> Point {
     let cost = cost_text(ns, ", ", " a read");
-    let slow = diagnosis
-        .reads
-        .iter()
-        .find(|read| read.clock == "CLOCK_MONOTONIC")
+    let slow = report
+        .read("CLOCK_MONOTONIC")
         .is_some_and(|read| read.path == clocksmith_diagnose::Path::Syscall);
-    let (state, text) = match diagnosis.verdict {
+    let (state, text) = match report.verdict {
         Verdict::Slow => {
-            let why = lead(diagnosis).map_or_else(String::new, |id| format!(" ({})", id.name()));
+            let why = lead(report).map_or_else(String::new, |id| format!(" ({})", id.name()));
             (thresholds.slow, format!("{name} is slow{cost}{why}"))
         }
         Verdict::Untrustworthy if slow => (thresholds.slow, format!("{name} is slow{cost}")),
@@ -264,17 +256,17 @@ fn reads(diagnosis: &Diagnosis, name: &str, ns: Option<f64>, thresholds: &Thresh
 }
 
 /// The cause that is named beside a slow clocksource.
-fn lead(diagnosis: &Diagnosis) -> Option<CauseId> {
-    diagnosis.causes.first().map(|cause| cause.id)
+fn lead(report: &Report) -> Option<CauseId> {
+    report.causes.first().map(|cause| cause.id)
 }
 
-fn demotion(diagnosis: &Diagnosis, thresholds: &Thresholds) -> Point {
-    if let Some(cause) = diagnosis.causes.iter().find(|cause| is_demotion(cause)) {
+fn demotion(report: &Report, thresholds: &Thresholds) -> Point {
+    if let Some(cause) = report.causes.iter().find(|cause| is_demotion(cause)) {
         let text = format!("the kernel demoted a clocksource ({})", cause.id.name());
         return Point::new("demotion", thresholds.demoted, text);
     }
     // Without its log the kernel's silence means nothing.
-    match diagnosis.missing.iter().find(|missing| missing.fact == "kernel log") {
+    match report.missing.iter().find(|missing| missing.fact == "kernel log") {
         Some(_) => Point::not_looked_at(
             "demotion",
             "not looked at: no kernel log could be read (live, that takes root or CAP_SYSLOG)"

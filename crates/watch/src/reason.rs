@@ -2,6 +2,7 @@
 
 use crate::event::Reason;
 use crate::judge::is_demotion;
+use clocksmith_diagnose::demotion::demoted_by;
 use clocksmith_diagnose::{Cause, CauseId, names};
 use clocksmith_facts::log::Event as Said;
 
@@ -116,11 +117,8 @@ pub enum Meaning {
 #[must_use]
 pub fn about(said: &Said) -> &str {
     match said {
-        Said::WatchdogMarked { name, .. }
-        | Said::WatchdogOld { name, .. }
-        | Said::WatchdogVerdict { name, .. }
-        | Said::ReadbackDelay { name, .. } => name,
-        _ => "tsc",
+        Said::ReadbackDelay { name, .. } => name,
+        _ => demoted_by(said).unwrap_or("tsc"),
     }
 }
 
@@ -128,12 +126,8 @@ pub fn about(said: &Said) -> &str {
 #[must_use]
 pub fn meaning(said: &Said) -> Meaning {
     match said {
-        Said::TscUnstable(_)
-        | Said::WatchdogMarked { .. }
-        | Said::WatchdogOld { .. }
-        | Said::WatchdogVerdict { .. }
-        | Said::FoundUnstableAfterBoot
-        | Said::ReadbackDelay { marks: true, .. } => Meaning::Demotion,
+        // The line behind it says what was seen.
+        Said::WarpHeader { .. } => Meaning::Nothing,
         Said::Warp { .. }
         | Said::WarpRandom
         | Said::CrossCheckSkew { .. }
@@ -142,6 +136,7 @@ pub fn meaning(said: &Said) -> Meaning {
         Said::LongReadout { .. }
         | Said::LongReadoutCut
         | Said::ReadbackDelay { marks: false, .. } => Meaning::Stall,
+        _ if demoted_by(said).is_some() => Meaning::Demotion,
         _ => Meaning::Nothing,
     }
 }

@@ -11,7 +11,7 @@ use clocksmith_kernel::Machine;
 
 pub(super) fn choose(situation: &Situation<'_>, wish: &Wish, proposal: &mut Proposal) {
     proposal.cmdline = Change { add: wish.add.clone(), remove: wish.remove.clone() };
-    let current = situation.diagnosis.current.name.as_deref();
+    let current = situation.report.clocksource.current.as_deref();
     if let Some(name) = &wish.to {
         proposal.target = Some(name.clone());
     } else if proposal.cmdline.is_empty() {
@@ -29,10 +29,10 @@ pub(super) fn choose(situation: &Situation<'_>, wish: &Wish, proposal: &mut Prop
 
 /// Whatever helps.
 fn automatic(situation: &Situation<'_>, wish: &Wish, proposal: &mut Proposal) {
-    let diagnosis = situation.diagnosis;
+    let report = situation.report;
     // What is fast may still be wrong, and what is unknown may be right: neither is touched unasked.
-    if diagnosis.verdict != Verdict::Slow {
-        if diagnosis.verdict == Verdict::Untrustworthy {
+    if report.verdict != Verdict::Slow {
+        if report.verdict == Verdict::Untrustworthy {
             proposal
                 .by_hand
                 .push("time may be wrong here; see what can be done: clocksmith why".to_owned());
@@ -43,7 +43,7 @@ fn automatic(situation: &Situation<'_>, wish: &Wish, proposal: &mut Proposal) {
         return;
     }
     let advised = |advice: &table::Advice| {
-        diagnosis.remedies.iter().find(|r| r.id == advice.id && r.refused_because.is_none())
+        report.remedies.iter().find(|r| r.id == advice.id && r.refused_because.is_none())
     };
     proposal.target = fast(situation);
     if proposal.target.is_none() {
@@ -61,11 +61,11 @@ fn automatic(situation: &Situation<'_>, wish: &Wish, proposal: &mut Proposal) {
         }
     }
     // What the kernel's own checks found; the guard decides whether it is done.
-    let reliable = diagnosis.remedies.iter().any(|remedy| remedy.id == table::TSC_RELIABLE.id);
+    let reliable = report.remedies.iter().any(|remedy| remedy.id == table::TSC_RELIABLE.id);
     if proposal.target.is_none()
         && proposal.cmdline.is_empty()
         && reliable
-        && diagnosis.causes.iter().any(|cause| cause.id.is_silenced_by_reliable())
+        && report.causes.iter().any(|cause| cause.id.is_silenced_by_reliable())
     {
         proposal.cmdline.add.push("tsc=reliable".to_owned());
     }
@@ -76,8 +76,8 @@ fn automatic(situation: &Situation<'_>, wish: &Wish, proposal: &mut Proposal) {
 
 /// The best clocksource that is there, not in use, fast by nature and not condemned.
 fn fast(situation: &Situation<'_>) -> Option<String> {
-    let available = situation.diagnosis.available.clone()?;
-    let current = situation.diagnosis.current.name.as_deref();
+    let available = situation.report.clocksource.available.clone()?;
+    let current = situation.report.clocksource.current.as_deref();
     let machine = Machine::of(situation.facts);
     let known = known(situation.facts, available.clone());
     let good = |name: &&String| {
@@ -127,7 +127,7 @@ fn override_at_boot(situation: &Situation<'_>, target: &str, proposal: &mut Prop
 
 /// What would help is not here.
 fn elsewhere(situation: &Situation<'_>, proposal: &mut Proposal) {
-    for remedy in &situation.diagnosis.remedies {
+    for remedy in &situation.report.remedies {
         if remedy.refused_because.is_some() {
             continue;
         }

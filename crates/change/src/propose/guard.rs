@@ -105,7 +105,7 @@ fn words_are_sane(situation: &Situation<'_>, proposal: &mut Proposal) -> bool {
 /// Whether the running kernel can be given the clocksource.
 fn target(situation: &Situation<'_>, wish: &Wish, proposal: &mut Proposal) {
     let Some(name) = proposal.target.clone() else { return };
-    let available = situation.diagnosis.available.clone();
+    let available = situation.report.clocksource.available.clone();
     let why = if !is_name(&name) {
         Some(format!("{name:?} is no name of a clocksource"))
     } else if names::find(&name).is_none() && !available.iter().flatten().any(|n| *n == name) {
@@ -133,7 +133,7 @@ fn target(situation: &Situation<'_>, wish: &Wish, proposal: &mut Proposal) {
         proposal.cmdline.remove.clear();
         return;
     }
-    let current = situation.diagnosis.current.name.as_deref() == Some("tsc");
+    let current = situation.report.clocksource.current.as_deref() == Some("tsc");
     if name == "tsc"
         && !(current && situation.system.live)
         && !allowed(situation, wish, "choosing tsc", proposal)
@@ -197,12 +197,12 @@ fn unverified(wish: &Wish, what: &str, why: &str, source: &str, proposal: &mut P
 
 /// What the diagnosis holds against it.
 fn evidence(situation: &Situation<'_>, what: &str) -> Option<String> {
-    let diagnosis = situation.diagnosis;
+    let report = situation.report;
     if what == "tsc=reliable" {
-        let refused = diagnosis.remedies.iter().find(|remedy| remedy.id == "tsc-reliable");
+        let refused = report.remedies.iter().find(|remedy| remedy.id == "tsc-reliable");
         return refused.and_then(|remedy| remedy.refused_because.clone());
     }
-    let cause = clocksmith_diagnose::against_tsc(&diagnosis.causes);
+    let cause = clocksmith_diagnose::against_tsc(&report.causes);
     cause.map(|cause| cause.summary.clone())
 }
 

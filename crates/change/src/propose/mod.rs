@@ -17,7 +17,7 @@ use crate::plan::Plan;
 use crate::system::System;
 use crate::trial::Verified;
 use crate::words::Change;
-use clocksmith_diagnose::Diagnosis;
+use clocksmith_diagnose::Report;
 use clocksmith_facts::Facts;
 use clocksmith_facts::verified::{Trust, VerifyResult};
 use serde::Serialize;
@@ -111,7 +111,7 @@ impl Checked {
 #[derive(Clone, Debug)]
 pub struct Situation<'a> {
     /// What is wrong.
-    pub diagnosis: &'a Diagnosis,
+    pub report: &'a Report,
     /// What the machine says.
     pub facts: &'a Facts,
     /// What system it is.
@@ -210,8 +210,9 @@ pub fn propose(situation: &Situation<'_>, wish: &Wish) -> Proposal {
 /// The word and the sentence.
 fn conclude(situation: &Situation<'_>, proposal: &mut Proposal) {
     use clocksmith_diagnose::Verdict;
-    let verdict = situation.diagnosis.verdict;
-    let current = situation.diagnosis.current.name.as_deref().unwrap_or("an unknown clocksource");
+    let verdict = situation.report.verdict;
+    let current =
+        situation.report.clocksource.current.as_deref().unwrap_or("an unknown clocksource");
     (proposal.outcome, proposal.summary) = if !proposal.plan.steps.is_empty() {
         (Outcome::Planned, proposal.plan.summary.clone())
     } else if !proposal.refused.is_empty() && !proposal.summary.is_empty() {
@@ -233,7 +234,7 @@ fn conclude(situation: &Situation<'_>, proposal: &mut Proposal) {
     } else {
         (
             Outcome::NothingToDo,
-            format!("nothing on this system fixes it: {}", situation.diagnosis.headline),
+            format!("nothing on this system fixes it: {}", situation.report.headline),
         )
     };
 }

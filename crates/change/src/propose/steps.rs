@@ -13,7 +13,7 @@ const LOCAL: &str = "/etc/local.d/clocksmith.start";
 
 pub(super) fn build(situation: &Situation<'_>, wish: &Wish, proposal: &mut Proposal) {
     let system = situation.system;
-    let current = situation.diagnosis.current.name.as_deref();
+    let current = situation.report.clocksource.current.as_deref();
     let mut done = Vec::new();
     if let Some(target) = proposal.target.clone() {
         if system.live && current != Some(target.as_str()) {

@@ -3,19 +3,18 @@
 use super::*;
 use crate::accept::{BACKWARD, UNVERIFIED};
 use crate::plan::Action;
-use clocksmith_diagnose::{Path, Read, Verdict, diagnose};
+use clocksmith_diagnose::{Assessment, Measured, Path, Read, Verdict, assess};
 use clocksmith_facts::Origin;
 use clocksmith_facts::collect;
 use clocksmith_facts::log::KernelLog;
 use clocksmith_facts::tree::MemoryTree;
-use clocksmith_kernel::{Machine, predict};
 
 const SYSFS: &str = "sys/devices/system/clocksource/clocksource0";
 
 /// A machine by its clocksources, command line and log.
 struct Case {
     facts: Facts,
-    diagnosis: Diagnosis,
+    report: Report,
     system: System,
 }
 
@@ -36,7 +35,6 @@ fn machine(available: &str, current: &str, cmdline: &str, log: &str) -> Case {
         let log = KernelLog::scan(log.as_bytes(), "dmesg").unwrap();
         facts.log = Facts::from_log(log).log;
     }
-    let model = Machine::of(&facts);
     let slow = ["hpet", "acpi_pm", "xen"].contains(&current);
     let path = if slow { Path::Syscall } else { Path::Vdso };
     let read = Read {
@@ -45,24 +43,21 @@ fn machine(available: &str, current: &str, cmdline: &str, log: &str) -> Case {
         ns: Some(if slow { 900.0 } else { 20.0 }),
         syscall_ns: Some(950.0),
     };
-    let diagnosis = diagnose(&facts, &model, &predict(&model), vec![read]);
+    let measured = Measured { reads: vec![read], counter_ns: None };
+    let Assessment { facts, report, .. } = assess(facts, measured);
     let mut system = System { live: true, systemd: true, ..System::default() };
     system.os.id = "debian".into();
     system.programs.insert("update-grub".into());
     let line = format!("BOOT_IMAGE=/vmlinuz {cmdline}\n");
     let settings = format!("GRUB_CMDLINE_LINUX_DEFAULT=\"{cmdline}\"\nGRUB_CMDLINE_LINUX=\"\"\n");
     system = system.with("/proc/cmdline", &line).with("/etc/default/grub", &settings);
-    Case { facts, diagnosis, system }
+    Case { facts, report, system }
 }
 
 impl Case {
     fn propose(&self, checked: Checked, wish: &Wish) -> Proposal {
-        let situation = Situation {
-            diagnosis: &self.diagnosis,
-            facts: &self.facts,
-            system: &self.system,
-            checked,
-        };
+        let situation =
+            Situation { report: &self.report, facts: &self.facts, system: &self.system, checked };
         propose(&situation, wish)
     }
 }
@@ -168,7 +163,7 @@ fn the_words_in_the_way_go() {
         "[    0.1] tsc: Kernel compiled with CONFIG_X86_TSC, cannot disable TSC completely\n",
     );
     let proposal = off.propose(passed(), &Wish::default());
-    assert_eq!(proposal.cmdline.remove, ["notsc"], "{:?}", off.diagnosis.causes);
+    assert_eq!(proposal.cmdline.remove, ["notsc"], "{:?}", off.report.causes);
     assert_eq!(short(&proposal), ["grub", "update-grub"]);
 }
 
@@ -289,5 +284,5 @@ fn verdicts_of_verify_are_read() {
         let just_now = Checked::just_now(Some(&weak), crate::trial::Verified::Trusted);
         assert!(matches!(just_now, Checked::Unknown(_)), "{just_now:?}");
     }
-    assert_eq!(machine("tsc", "tsc", "", "").diagnosis.verdict, Verdict::Ok);
+    assert_eq!(machine("tsc", "tsc", "", "").report.verdict, Verdict::Ok);
 }

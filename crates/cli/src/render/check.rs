@@ -21,8 +21,8 @@ pub(crate) fn nagios(
     }
     let Some(seen) = seen else { return out };
     if judgement.state != State::Ok {
-        out.push_str(&format!("{}\n", plain(&seen.diagnosis.headline)));
-        for cause in &seen.diagnosis.causes {
+        out.push_str(&format!("{}\n", plain(&seen.report.headline)));
+        for cause in &seen.report.causes {
             out.push_str(&format!("cause {}: {}\n", cause.id.name(), plain(&cause.summary)));
             for evidence in cause.evidence.iter().take(2) {
                 out.push_str(&format!(
@@ -35,7 +35,7 @@ pub(crate) fn nagios(
     }
     let seconds = |ns: Option<f64>| ns.map_or_else(String::new, |ns| number(ns / 1e9));
     let figures: Vec<String> = seen
-        .diagnosis
+        .report
         .reads
         .iter()
         .filter_map(|read| {
@@ -98,7 +98,7 @@ pub(crate) fn prometheus(judgement: &Judgement, seen: Option<&Assessment>) -> St
             &mut text,
             seen.facts.clocksources.value().map_or(&[], Vec::as_slice),
         );
-        metrics::diagnosis(&mut text, &seen.diagnosis, seen.counter_ns);
+        metrics::diagnosis(&mut text, &seen.report);
         metrics::kernel_log(&mut text, seen.facts.log.is_known());
     }
     text.finish()

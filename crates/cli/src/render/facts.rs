@@ -63,7 +63,10 @@ pub(crate) fn print(facts: &Facts) -> Result<()> {
     rows.fact("gVisor", &facts.environment.gvisor, bool::to_string);
     rows.fact("NTP", &facts.ntp, |ntp| {
         let state = if ntp.synchronized { "synchronised" } else { "not synchronised" };
-        format!("{state}, frequency {:+.3} ppm, tick {} us", ntp.frequency_ppm, ntp.tick_us)
+        match (ntp.frequency_ppm, ntp.tick_us) {
+            (Some(ppm), Some(tick)) => format!("{state}, frequency {ppm:+.3} ppm, tick {tick} us"),
+            _ => state.to_owned(),
+        }
     });
     rows.fact("vDSO", &facts.vdso, |vdso| {
         if vdso.mapped { vdso.symbols.join(" ") } else { "not mapped".to_owned() }

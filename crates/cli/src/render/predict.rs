@@ -4,9 +4,10 @@ use super::{Style, text, wrap};
 use crate::args::Common;
 use anyhow::Result;
 use clocksmith_kernel::Expectation;
+use clocksmith_kernel::defaults::{Alternative, Defaults};
 
 /// Prints the prediction.
-pub(crate) fn print(common: &Common, expectation: &Expectation) -> Result<()> {
+pub(crate) fn print(common: &Common, expectation: &Expectation, defaults: &Defaults) -> Result<()> {
     let style = Style::of(common);
     let mut out = String::new();
     match &expectation.current {
@@ -40,6 +41,60 @@ pub(crate) fn print(common: &Common, expectation: &Expectation) -> Result<()> {
         for item in &expectation.undecided {
             out.push_str(&wrap(item, "  ? ", "    "));
         }
+        if !expectation.assumed.is_empty() {
+            out.push_str(&matters(expectation, defaults));
+        }
+        if !expectation.at_risk.is_empty() {
+            out.push_str("\nAt risk\n");
+        }
+        for risk in &expectation.at_risk {
+            out.push_str(&wrap(&risk.because, "  ! ", "    "));
+            if common.verbose {
+                out.push_str(&style.dim(&wrap(&risk.source, "      ", "      ")));
+            }
+        }
     }
     text(&out)
+}
+
+/// Which of the assumptions matter.
+fn matters(expectation: &Expectation, defaults: &Defaults) -> String {
+    if defaults.alternatives.is_empty() && defaults.together.is_empty() {
+        return "\nNo other value of what is assumed changes the answer.\n".to_owned();
+    }
+    let mut out = String::from("\nThe answer would be another one with\n");
+    // Values of one fact with the same answer stand on one line.
+    let mut rest: Vec<&Alternative> = defaults.alternatives.iter().collect();
+    while let Some(first) = rest.first().copied() {
+        let answer = |other: &Alternative| (other.input, answer(expectation, other));
+        let alike = |other: &&Alternative| answer(other) == answer(first);
+        let (same, others): (Vec<_>, Vec<_>) = rest.into_iter().partition(alike);
+        rest = others;
+        let values: Vec<&str> = same.iter().map(|other| other.value.as_str()).collect();
+        let line = format!("{} {}: {}", first.input.name(), values.join(" or "), answer(first).1);
+        out.push_str(&wrap(&line, "  - ", "    "));
+    }
+    for input in &defaults.together {
+        let line = format!("{}, together with another value of these", input.name());
+        out.push_str(&wrap(&line, "  - ", "    "));
+    }
+    out
+}
+
+/// What would be other: the clocksource, the way of the reads, or the list alone.
+fn answer(expectation: &Expectation, other: &Alternative) -> String {
+    let way = |vdso: Option<bool>| match vdso {
+        Some(true) => "read in user space",
+        Some(false) => "every read a system call",
+        None => "the way of the reads depends on the host",
+    };
+    let Some(current) = &other.current else { return "it cannot be told".to_owned() };
+    if other.current == expectation.current && other.vdso == expectation.vdso {
+        let available = other.available.as_deref().unwrap_or_default().join(" ");
+        return format!("{current} all the same, available: {available}");
+    }
+    if other.vdso == expectation.vdso {
+        return current.clone();
+    }
+    format!("{current}, {}", way(other.vdso))
 }

@@ -2,10 +2,11 @@
 
 use super::{Style, text, wrap};
 use crate::args::Common;
-use crate::report::WhyReport;
 use anyhow::Result;
-use clocksmith_diagnose::{Cause, Path, Remedy, Severity, Verdict};
+use clocksmith_diagnose::{Cause, Path, Remedy, Report, Severity, Verdict};
+use clocksmith_facts::ntp::NtpState;
 use clocksmith_kernel::Expectation;
+use clocksmith_kernel::host::Tsc;
 
 /// Causes that are shown without `-v`.
 const CAUSES: usize = 4;
@@ -13,12 +14,17 @@ const CAUSES: usize = 4;
 const EVIDENCE: usize = 2;
 
 /// Prints the diagnosis.
-pub(crate) fn print(common: &Common, report: &WhyReport, expectation: &Expectation) -> Result<()> {
+pub(crate) fn print(
+    common: &Common,
+    report: &Report,
+    expectation: &Expectation,
+    ntp: Option<&NtpState>,
+) -> Result<()> {
     let style = Style::of(common);
     let mut out = String::new();
     headline(&mut out, report, style);
     if !common.quiet {
-        state(&mut out, report, expectation);
+        state(&mut out, report, expectation, ntp);
         because(&mut out, report, expectation, common, style);
         costs(&mut out, report);
         remedies(&mut out, report, style);
@@ -30,7 +36,7 @@ pub(crate) fn print(common: &Common, report: &WhyReport, expectation: &Expectati
     text(&out)
 }
 
-fn headline(out: &mut String, report: &WhyReport, style: Style) {
+fn headline(out: &mut String, report: &Report, style: Style) {
     let sentence = wrap(&report.headline, "", "");
     out.push_str(&match report.verdict {
         Verdict::Ok => style.green(&sentence),
@@ -40,7 +46,7 @@ fn headline(out: &mut String, report: &WhyReport, style: Style) {
     });
 }
 
-fn state(out: &mut String, report: &WhyReport, expectation: &Expectation) {
+fn state(out: &mut String, report: &Report, expectation: &Expectation, ntp: Option<&NtpState>) {
     let row = |out: &mut String, name: &str, value: &str| {
         out.push_str(&wrap(value, &format!("  {name:<12}"), "              "));
     };
@@ -70,9 +76,15 @@ fn state(out: &mut String, report: &WhyReport, expectation: &Expectation) {
     if let Some(hypervisor) = &machine.hypervisor {
         row(out, "hypervisor", hypervisor);
     }
+    if let Some(tsc) = machine.as_host.tsc {
+        row(out, "TSC", &frequency(tsc));
+    }
+    if let Some(unsynchronized) = ntp.filter(|ntp| !ntp.synchronized) {
+        row(out, "NTP", &not_synchronized(unsynchronized));
+    }
     if let Some(verified) = &report.verified {
-        let verdict = verified.verdict.as_str().unwrap_or("unknown").replace('-', " ");
-        let sure = verified.confidence.as_str().unwrap_or("low");
+        let verdict = verified.verdict.name().replace('-', " ");
+        let sure = verified.confidence;
         let offset = verified
             .detectable_offset_ns
             .map_or_else(String::new, |ns| format!(", offsets over {}", super::verify::time(ns)));
@@ -98,9 +110,27 @@ fn state(out: &mut String, report: &WhyReport, expectation: &Expectation) {
 /// What is said of a log that is a diff of two.
 pub(crate) const DIFF: &str = "is a diff of two logs; this is about the new one (+ or >)";
 
+/// The TSC's frequency, as far as it is known.
+fn frequency(tsc: Tsc) -> String {
+    let mhz = f64::from(tsc.khz) / 1000.0;
+    match f64::from(tsc.slack_khz) / 1000.0 {
+        0.0 => format!("{mhz:.3} MHz"),
+        slack => format!("{mhz:.3} MHz, give or take {slack:.3} MHz"),
+    }
+}
+
+fn not_synchronized(ntp: &NtpState) -> String {
+    let error = match ntp.maximum_error_us {
+        // What the kernel begins with, and where it stops counting (`NTP_PHASE_LIMIT`): no figure.
+        Some(us) if us < 16_000_000 => format!(", off by at most {:.3} s", us as f64 / 1e6),
+        _ => String::new(),
+    };
+    format!("the wall clock is not synchronised{error}")
+}
+
 fn because(
     out: &mut String,
-    report: &WhyReport,
+    report: &Report,
     expectation: &Expectation,
     common: &Common,
     style: Style,
@@ -165,7 +195,7 @@ fn show_cause(out: &mut String, cause: &Cause, common: &Common, style: Style) {
     }
 }
 
-fn costs(out: &mut String, report: &WhyReport) {
+fn costs(out: &mut String, report: &Report) {
     if report.reads.is_empty() {
         return;
     }
@@ -196,14 +226,14 @@ pub(super) fn duration(ns: Option<f64>) -> String {
     }
 }
 
-fn remedies(out: &mut String, report: &WhyReport, style: Style) {
+fn remedies(out: &mut String, report: &Report, style: Style) {
     let (refused, advised): (Vec<&Remedy>, Vec<&Remedy>) =
         report.remedies.iter().partition(|r| r.refused_because.is_some());
     if !advised.is_empty() {
         out.push_str(&format!("\n{}\n", style.bold("What to do, best first")));
     }
     for (index, remedy) in advised.iter().enumerate() {
-        let layer = format!("{:?}", remedy.layer).to_lowercase();
+        let layer = remedy.layer.name();
         out.push_str(&wrap(
             &format!("{} [{layer}]", remedy.summary),
             &format!("  {}. ", index + 1),
@@ -236,7 +266,7 @@ fn remedies(out: &mut String, report: &WhyReport, style: Style) {
 }
 
 /// The way on: who suffers, what helps without a reboot, what helps for good.
-fn next(out: &mut String, report: &WhyReport, style: Style) {
+fn next(out: &mut String, report: &Report, style: Style) {
     if report.next.is_empty() {
         return;
     }
@@ -247,7 +277,7 @@ fn next(out: &mut String, report: &WhyReport, style: Style) {
 }
 
 /// What the vendor of this cloud says; vendors change their minds, so the date stands beside it.
-fn policies(out: &mut String, report: &WhyReport, common: &Common, style: Style) {
+fn policies(out: &mut String, report: &Report, common: &Common, style: Style) {
     if report.policies.is_empty() || (report.verdict == Verdict::Ok && !common.verbose) {
         return;
     }
@@ -260,7 +290,7 @@ fn policies(out: &mut String, report: &WhyReport, common: &Common, style: Style)
 }
 
 /// What would turn an unknown answer into a known one.
-fn settles(out: &mut String, report: &WhyReport, style: Style) {
+fn settles(out: &mut String, report: &Report, style: Style) {
     if report.settles.is_empty() {
         return;
     }
@@ -270,7 +300,7 @@ fn settles(out: &mut String, report: &WhyReport, style: Style) {
     }
 }
 
-fn missing(out: &mut String, report: &WhyReport, common: &Common) {
+fn missing(out: &mut String, report: &Report, common: &Common) {
     let useful: Vec<_> =
         report.missing.iter().filter(|m| m.how.is_some() || common.verbose).collect();
     if useful.is_empty() {

@@ -1,6 +1,6 @@
 //! `bench --json`.
 
-use super::{Clocksource, MachineReport};
+use clocksmith_diagnose::report::{Clocksource, MachineReport};
 use clocksmith_measure::bench::compare::Comparison;
 use clocksmith_measure::bench::distribution::{Distribution, Timer};
 use clocksmith_measure::bench::gain::Saved;

@@ -1,9 +1,7 @@
 //! `check --json` and `watch --json`.
 
-use super::{Clocksource, MachineReport};
-use clocksmith_diagnose::Assessment;
-use clocksmith_diagnose::diagnosis::MissingFact;
-use clocksmith_diagnose::{Cause, Read, Verdict};
+use clocksmith_diagnose::report::{Clocksource, MachineReport, MissingFact};
+use clocksmith_diagnose::{Assessment, Cause, Read, Verdict};
 use clocksmith_watch::event::Event;
 use clocksmith_watch::{Judgement, State, Thresholds};
 use serde::Serialize;
@@ -50,8 +48,6 @@ impl CheckReport {
         thresholds: Thresholds,
         elapsed_ms: f64,
     ) -> Self {
-        let machine = assessment.as_ref().map(|seen| MachineReport::of(&seen.facts));
-        let diagnosis = assessment.map(|seen| seen.diagnosis);
         let mut report = Self {
             schema: "clocksmith.check.v1",
             state: judgement.state,
@@ -65,20 +61,17 @@ impl CheckReport {
             reads: Vec::new(),
             causes: Vec::new(),
             missing: Vec::new(),
-            machine,
+            machine: None,
             elapsed_ms,
         };
-        if let Some(diagnosis) = diagnosis {
-            report.verdict = Some(diagnosis.verdict);
-            report.headline = Some(diagnosis.headline);
-            report.clocksource = Some(Clocksource {
-                current: diagnosis.current.name,
-                available: diagnosis.available,
-                source: diagnosis.current.source,
-            });
-            report.reads = diagnosis.reads;
-            report.causes = diagnosis.causes;
-            report.missing = diagnosis.missing;
+        if let Some(Assessment { report: seen, .. }) = assessment {
+            report.verdict = Some(seen.verdict);
+            report.headline = Some(seen.headline);
+            report.clocksource = Some(seen.clocksource);
+            report.reads = seen.reads;
+            report.causes = seen.causes;
+            report.missing = seen.missing;
+            report.machine = Some(seen.machine);
         }
         report
     }

@@ -1,7 +1,7 @@
 //! `who --json`.
 
-use super::{Clocksource, MachineReport};
 use crate::render::figures::{count, percent};
+use clocksmith_diagnose::report::{Clocksource, MachineReport};
 use clocksmith_facts::Facts;
 use clocksmith_who::account::Profile;
 use clocksmith_who::calibrate::Costs;
@@ -78,17 +78,12 @@ impl WhoReport {
         costs: &Costs,
         profile: Profile,
     ) -> Self {
-        let current = facts.current_clocksource();
         Self {
             schema: "clocksmith.who.v1",
             headline: headline(&target, &profile),
             target,
             machine: MachineReport::of(facts),
-            clocksource: Clocksource {
-                current: current.value().map(|name| (*name).to_owned()),
-                available: facts.available_clocksources().map(<[String]>::to_vec),
-                source: current.source().map_or_else(String::new, ToString::to_string),
-            },
+            clocksource: Clocksource::of(facts),
             method: WhoMethod {
                 seconds: recording.seconds,
                 frequency: recording.frequency,

@@ -7,6 +7,7 @@ use crate::render;
 use crate::report::PredictReport;
 use anyhow::{Context, Result, bail};
 use clocksmith_facts::{Facts, Origin};
+use clocksmith_kernel::defaults::defaults;
 use clocksmith_kernel::{Machine, predict};
 
 pub(crate) fn run(common: &Common, args: &Predict) -> Result<Code> {
@@ -21,9 +22,9 @@ pub(crate) fn run(common: &Common, args: &Predict) -> Result<Code> {
     let expectation = predict(&machine);
     let code = if expectation.current.is_some() { Code::Done } else { Code::Undetermined };
     if common.json {
-        render::json(&PredictReport::new(&expectation))?;
+        render::json(&PredictReport::new(&expectation, &defaults(&machine)))?;
     } else {
-        render::predict::print(common, &expectation)?;
+        render::predict::print(common, &expectation, &defaults(&machine))?;
     }
     Ok(code)
 }

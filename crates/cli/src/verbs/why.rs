@@ -4,7 +4,6 @@ use crate::args::{Common, Why};
 use crate::exit::Code;
 use crate::gather::{self, From};
 use crate::render::{self, html::Made};
-use crate::report::WhyReport;
 use anyhow::{Result, bail};
 use clocksmith_diagnose::{Assessment, Verdict};
 use clocksmith_measure::light;
@@ -24,13 +23,14 @@ pub(crate) fn run(common: &Common, why: &Why) -> Result<Code> {
     // Only the machine that runs this program can be measured.
     let measured =
         (from.is_live() && !why.no_measure).then(|| light(clocksmith_measure::light::BUDGET));
-    let Assessment { facts, expectation, diagnosis, counter_ns, .. } =
+    let Assessment { facts, expectation, report, .. } =
         clocksmith_watch::assess::of(facts, measured.as_ref());
-    let code = match diagnosis.verdict {
+    let code = match report.verdict {
         Verdict::Unknown => Code::Undetermined,
         _ => Code::Done,
     };
-    let mut report = WhyReport::new(&facts, &expectation, diagnosis, counter_ns).named(manifest);
+    let (host, taken_at) = manifest.map(|m| (m.hostname, m.time)).unzip();
+    let mut report = report.named(host, taken_at);
     if why.host_name.is_some() {
         report.host.clone_from(&why.host_name);
     }
@@ -51,7 +51,7 @@ pub(crate) fn run(common: &Common, why: &Why) -> Result<Code> {
     if common.json {
         render::json(&report)?;
     } else {
-        render::why::print(common, &report, &expectation)?;
+        render::why::print(common, &report, &expectation, facts.ntp.value())?;
         if common.verbose {
             render::facts::print(&facts)?;
         }

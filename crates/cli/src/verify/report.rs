@@ -1,10 +1,10 @@
 //! `verify --json`.
 
-use crate::report::MachineReport;
+use clocksmith_diagnose::demotion;
+use clocksmith_diagnose::report::MachineReport;
 use clocksmith_facts::Facts;
 use clocksmith_facts::cpu::CpuList;
-use clocksmith_facts::log::{Event, KernelLog};
-use clocksmith_measure::verify::{Outcome, Sureness, Trust, Weight};
+use clocksmith_measure::verify::{Outcome, Trust, Weight};
 use serde::Serialize;
 
 /// `verify --json`; with `--soak` one line each round.
@@ -67,7 +67,7 @@ impl VerifyReport {
         let kernel = KernelView {
             clocksource: facts.current_clocksource().value().map(|name| (*name).to_owned()),
             available: facts.available_clocksources().map(<[String]>::to_vec),
-            unstable: log.and_then(unstable),
+            unstable: log.and_then(demotion::last_of_tsc).map(|entry| entry.text.clone()),
             log: log.is_some(),
         };
         Self {
@@ -88,18 +88,9 @@ impl VerifyReport {
     }
 }
 
-/// The kernel's words about its counter, the last ones.
-fn unstable(log: &KernelLog) -> Option<String> {
-    let (entry, ()) = log.last(|event| match event {
-        Event::TscUnstable(_) | Event::Warp { .. } | Event::FoundUnstableAfterBoot => Some(()),
-        _ => None,
-    })?;
-    Some(entry.text.clone())
-}
-
 /// The answer in one sentence.
 pub(crate) fn headline(outcome: &Outcome) -> String {
-    let sure = sure(outcome.confidence);
+    let sure = outcome.confidence;
     let what = outcome.findings.iter().find(|finding| finding.weight != Weight::Note);
     match outcome.verdict {
         Trust::Trusted if outcome.method.partial => format!(
@@ -137,14 +128,5 @@ pub(crate) fn scope(outcome: &Outcome) -> String {
         (false, _) => list(&method.cpus),
         (true, true) => format!("none of {}", list(&method.machine_cpus)),
         (true, false) => format!("{} of {}", list(&method.cpus), list(&method.machine_cpus)),
-    }
-}
-
-/// A word for it.
-fn sure(sureness: Sureness) -> &'static str {
-    match sureness {
-        Sureness::Low => "low",
-        Sureness::Medium => "medium",
-        Sureness::High => "high",
     }
 }

@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result, anyhow};
 use clocksmith_facts::tree::LiveTree;
-use clocksmith_facts::verified::{self, Finding, Sureness, Trust, VerifyResult};
+use clocksmith_facts::verified::{self, Finding, VerifyResult};
 use clocksmith_facts::{Facts, probe};
 use clocksmith_measure::verify as measured;
 use clocksmith_watch::edge::files::{Durable, replace};
@@ -87,14 +87,10 @@ fn result(
         clocksource: facts.current_clocksource().value().map(|name| (*name).to_owned()),
         cpus: outcome.method.cpus.clone(),
         machine_cpus: outcome.method.machine_cpus.clone(),
-        verdict: trust(outcome.verdict),
-        confidence: match outcome.confidence {
-            measured::Sureness::Low => Sureness::Low,
-            measured::Sureness::Medium => Sureness::Medium,
-            measured::Sureness::High => Sureness::High,
-        },
-        counter: trust(outcome.counter),
-        clocks: trust(outcome.clocks),
+        verdict: outcome.verdict,
+        confidence: outcome.confidence,
+        counter: outcome.counter,
+        clocks: outcome.clocks,
         detectable_offset_ns: outcome.detectable.offset_ns,
         detectable_rate_ppm: outcome.detectable.rate_ppm,
         detectable_jump_ns: outcome.detectable.jump_ns,
@@ -108,14 +104,6 @@ fn result(
             })
             .collect(),
         age_s: 0,
-    }
-}
-
-fn trust(trust: measured::Trust) -> Trust {
-    match trust {
-        measured::Trust::Trusted => Trust::Trusted,
-        measured::Trust::NotTrusted => Trust::NotTrusted,
-        measured::Trust::Unknown => Trust::Unknown,
     }
 }
 

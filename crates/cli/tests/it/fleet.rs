@@ -20,8 +20,10 @@ fn text(path: &Path) -> &str {
 fn bundle(dir: &Path, name: &str) -> PathBuf {
     let path = dir.join(name);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    let root =
-        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/boots/linux-7.3-tsc-unstable/root");
+    let root = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../kernel/tests/fixtures/boots/linux-7.3-tsc-unstable/root"
+    );
     let out = clocksmith(&["collect", "--root", root, "--output", text(&path)]);
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     path

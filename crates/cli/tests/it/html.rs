@@ -8,6 +8,11 @@ fn clocksmith(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_clocksmith")).args(args).output().unwrap()
 }
 
+/// The recorded boots of the kernel model's tests.
+fn boots() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernel/tests/fixtures/boots")
+}
+
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
 }
@@ -18,7 +23,7 @@ fn the_page_of_every_recorded_boot_has_its_causes_and_remedies() {
         "--log".to_owned(),
         fixtures().join("logs/warp.log").to_str().unwrap().to_owned(),
     ]];
-    for boot in std::fs::read_dir(fixtures().join("boots")).unwrap() {
+    for boot in std::fs::read_dir(boots()).unwrap() {
         let root = boot.unwrap().path().join("root");
         sources.push(vec!["--root".to_owned(), root.to_str().unwrap().to_owned()]);
     }

@@ -1,10 +1,10 @@
 //! Tests of the program from outside, as one test program: each would be linked and run alone otherwise.
 //! `cargo test -p clocksmith-cli --test it fix::` runs a module.
 
+mod agreement;
 mod bad_input;
 mod bench;
 mod book;
-mod boots;
 mod check;
 mod fix;
 mod fleet;

@@ -30,15 +30,16 @@ fn validate(name: &str, args: &[&str]) -> serde_json::Value {
     value
 }
 
-fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
+/// A recorded boot of the kernel model's tests, or all of them.
+fn boot(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernel/tests/fixtures/boots").join(name)
 }
 
 #[test]
 fn why_of_this_machine_and_of_others() {
     validate("clocksmith.why.v1", &["why", "--json"]);
     validate("clocksmith.why.v1", &["--json", "--no-measure"]);
-    let boots = std::fs::read_dir(fixture("boots")).unwrap();
+    let boots = std::fs::read_dir(boot("")).unwrap();
     for boot in boots {
         let root = boot.unwrap().path().join("root");
         validate("clocksmith.why.v1", &["why", "--json", "--root", root.to_str().unwrap()]);
@@ -62,7 +63,7 @@ fn check_of_this_machine_of_others_and_of_none() {
     validate("clocksmith.check.v1", &["check", "--json"]);
     validate("clocksmith.check.v1", &["check", "--format", "json", "--no-measure"]);
     validate("clocksmith.check.v1", &["check", "--json", "--root", "/nonexistent"]);
-    let root = fixture("boots/linux-6.1-arm64/root");
+    let root = boot("linux-6.1-arm64/root");
     validate("clocksmith.check.v1", &["check", "--json", "--root", root.to_str().unwrap()]);
 }
 

@@ -4,12 +4,12 @@
 //! without a module does not compile, and a module without a line is dead code.
 
 use super::definition::Definition;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 macro_rules! registry {
     ($($(#[doc = $doc:literal])* $variant:ident = $name:literal in $module:ident,)*) => {
         /// The id of a cause. Part of the public interface: ids are added, never reused for something else.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum CauseId {
             $($(#[doc = $doc])* #[serde(rename = $name)] $variant,)*

@@ -4,11 +4,10 @@
 
 use super::definition::Blame;
 use super::{CauseId, against_tsc};
-use crate::diagnose;
 use crate::remedies::table::ADVICE;
+use crate::{Measured, assess};
 use clocksmith_facts::Facts;
 use clocksmith_facts::log::KernelLog;
-use clocksmith_kernel::{Machine, predict};
 
 #[test]
 fn registry_names_are_unique_and_written_alike_everywhere() {
@@ -72,8 +71,7 @@ fn reason_for_an_unstable_tsc_is_a_cause_and_the_tsc_is_not_advised() {
         );
         let log = KernelLog::scan(log.as_bytes(), "dmesg").unwrap();
         let facts = Facts::from_log(log);
-        let machine = Machine::of(&facts);
-        let seen = diagnose(&facts, &machine, &predict(&machine), Vec::new());
+        let seen = assess(facts, Measured::default()).report;
         assert!(!seen.causes.is_empty(), "{reason}");
         let advised =
             |id: &str| seen.remedies.iter().any(|r| r.id == id && r.refused_because.is_none());

@@ -2,9 +2,9 @@
 
 use super::definition::{Blame, Definition, PLAIN};
 use super::{Case, Causes};
-use crate::cause::{CauseId, Confidence, Evidence, Severity};
+use crate::cause::{CauseId, Evidence, Severity};
 use clocksmith_facts::Fact;
-use clocksmith_facts::verified::{Sureness, Trust};
+use clocksmith_facts::verified::Trust;
 
 pub(super) const CAUSE: Definition = Definition {
     clause: Some("clocksmith verify measured a fault in this boot"),
@@ -42,11 +42,6 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
              {what}"
         )
     };
-    let confidence = match result.confidence {
-        Sureness::High => Confidence::High,
-        Sureness::Medium => Confidence::Medium,
-        Sureness::Low => Confidence::Low,
-    };
     let severity = if concerns { Severity::Critical } else { Severity::Info };
     let evidence = faults
         .iter()
@@ -55,7 +50,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
             Evidence::new(source.0.clone(), format!("{}: {}", finding.id, finding.summary))
         })
         .collect();
-    causes.add(CauseId::VerifyFoundFault, severity, confidence, summary, evidence);
+    causes.add(CauseId::VerifyFoundFault, severity, result.confidence, summary, evidence);
 }
 
 /// An age for people.

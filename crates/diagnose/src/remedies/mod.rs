@@ -15,16 +15,17 @@ mod runtime;
 pub mod table;
 mod watchdog;
 
-pub use next::{NextStep, next_steps};
+pub use next::NextStep;
+pub(crate) use next::next_steps;
 
 use crate::causes::{Case, against_tsc, vdso_bypassed};
 use crate::{Cause, CauseId, Confidence, Severity, Verdict};
 use clocksmith_facts::hypervisor::Cloud;
 use offer::Offer;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Where a remedy acts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Layer {
@@ -41,17 +42,19 @@ pub enum Layer {
 }
 
 /// Words that go onto the kernel command line, or off it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Parameters {
     /// Words that are added.
+    #[serde(default)]
     pub add: Vec<String>,
     /// Words that are taken off.
+    #[serde(default)]
     pub remove: Vec<String>,
 }
 
 /// Configuration that is written somewhere by a person.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Setting {
     /// Where it goes.
@@ -60,32 +63,55 @@ pub struct Setting {
     pub text: String,
 }
 
+impl Layer {
+    /// As it is written: `program`, `runtime`, `boot`, `hypervisor`, `firmware`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Program => "program",
+            Self::Runtime => "runtime",
+            Self::Boot => "boot",
+            Self::Hypervisor => "hypervisor",
+            Self::Firmware => "firmware",
+        }
+    }
+}
+
 /// Something that can be done, with its risk; or something that should not be done, with the reason.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Remedy {
+/// `Id` is as in [`Cause`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Remedy"))]
+pub struct Remedy<Id = CauseId> {
     /// Stable id.
     pub id: String,
     /// Where it acts.
     pub layer: Layer,
     /// What it does.
+    #[serde(default)]
     pub summary: String,
     /// What it risks.
+    #[serde(default)]
     pub risk: String,
     /// Shell commands that run as they are.
+    #[serde(default)]
     pub commands: Vec<String>,
     /// Configuration: where it goes, and the text.
+    #[serde(default)]
     pub settings: Vec<Setting>,
     /// What a person has to know or do.
+    #[serde(default)]
     pub instructions: Vec<String>,
     /// What it changes on the kernel command line of later boots.
+    #[serde(default)]
     pub parameters: Parameters,
     /// Why it is refused here; `null` when it is advised.
+    #[serde(default)]
     pub refused_because: Option<String>,
     /// The causes that it answers.
     #[serde(rename = "for")]
-    pub causes: Vec<CauseId>,
+    pub causes: Vec<Id>,
     /// Who says so, and as of when.
+    #[serde(default)]
     pub source: String,
 }
 

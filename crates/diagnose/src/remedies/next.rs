@@ -1,12 +1,12 @@
 //! Where to go from the verdict: who suffers, what helps without a reboot, what helps for good.
 
 use crate::causes::against_tsc;
-use crate::{Diagnosis, Verdict};
+use crate::{Cause, Verdict};
 use clocksmith_facts::{Facts, Origin};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A next step.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NextStep {
     /// What it answers or does.
@@ -21,13 +21,12 @@ fn step(what: &str, command: &str) -> NextStep {
 
 /// The next steps on this machine: where reads are slow, and the facts are of the machine that the
 /// program runs on.
-#[must_use]
-pub fn next_steps(facts: &Facts, diagnosis: &Diagnosis) -> Vec<NextStep> {
-    if diagnosis.verdict != Verdict::Slow || !matches!(facts.origin, Origin::Live) {
+pub(crate) fn next_steps(facts: &Facts, verdict: Verdict, causes: &[Cause]) -> Vec<NextStep> {
+    if verdict != Verdict::Slow || !matches!(facts.origin, Origin::Live) {
         return Vec::new();
     }
     let mut steps = vec![step("who reads the time here", "sudo clocksmith who --all")];
-    if against_tsc(&diagnosis.causes).is_none() {
+    if against_tsc(causes).is_none() {
         steps.push(step(
             "a fast clock for one program, without a reboot",
             "clocksmith run -- PROGRAM",

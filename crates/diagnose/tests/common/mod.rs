@@ -2,7 +2,7 @@
 #![allow(dead_code, missing_docs, unreachable_pub)]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use clocksmith_diagnose::{CauseId, Diagnosis, Read, Remedy, Severity, diagnose};
+use clocksmith_diagnose::{Assessment, CauseId, Measured, Read, Remedy, Report, Severity, assess};
 use clocksmith_facts::acpi::{HpetTable, PmTimer};
 use clocksmith_facts::clockdev::ClocksourceDevice;
 use clocksmith_facts::cmdline::CommandLine;
@@ -11,7 +11,7 @@ use clocksmith_facts::hypervisor::{Hypervisor, HypervisorKind};
 use clocksmith_facts::log::KernelLog;
 use clocksmith_facts::version::Kernel;
 use clocksmith_facts::{Arch, Fact, Facts, Origin};
-use clocksmith_kernel::{Expectation, Machine, predict};
+use clocksmith_kernel::{Expectation, Machine};
 
 pub struct Story {
     facts: Facts,
@@ -20,7 +20,7 @@ pub struct Story {
 pub struct Seen {
     pub machine: Machine,
     pub expectation: Expectation,
-    pub diagnosis: Diagnosis,
+    pub report: Report,
 }
 
 pub fn strings(names: &[&str]) -> Vec<String> {
@@ -109,12 +109,9 @@ impl Story {
     }
 
     pub fn diagnose_with(self, reads: Vec<Read>) -> Seen {
-        let mut facts = self.facts;
-        clocksmith_facts::log::complete(&mut facts);
-        let machine = Machine::of(&facts);
-        let expectation = predict(&machine);
-        let diagnosis = diagnose(&facts, &machine, &expectation, reads);
-        Seen { machine, expectation, diagnosis }
+        let Assessment { machine, expectation, report, .. } =
+            assess(self.facts, Measured { reads, counter_ns: None });
+        Seen { machine, expectation, report }
     }
 }
 
@@ -124,16 +121,16 @@ impl Seen {
     }
 
     pub fn has_cause(&self, id: CauseId) {
-        let ids: Vec<_> = self.diagnosis.causes.iter().map(|c| c.id).collect();
+        let ids: Vec<_> = self.report.causes.iter().map(|c| c.id).collect();
         assert!(ids.contains(&id), "{id:?} is not among {ids:?}");
     }
 
     pub fn remedy(&self, id: &str) -> &Remedy {
-        self.diagnosis
+        self.report
             .remedies
             .iter()
             .find(|r| r.id == id)
-            .unwrap_or_else(|| panic!("{id} is not among {:?}", self.diagnosis.remedies))
+            .unwrap_or_else(|| panic!("{id} is not among {:?}", self.report.remedies))
     }
 
     /// The remedy is advised, not refused.
@@ -145,7 +142,7 @@ impl Seen {
 
     /// Nothing above `info`.
     pub fn is_calm(&self) {
-        for cause in &self.diagnosis.causes {
+        for cause in &self.report.causes {
             assert_eq!(cause.severity, Severity::Info, "{cause:?}");
         }
     }

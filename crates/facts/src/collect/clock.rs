@@ -27,9 +27,25 @@ pub(super) fn fill(reader: &Reader<'_>, facts: &mut Facts) {
     acpi(reader, facts);
     facts.idle = idle(reader);
     facts.tick_oneshot = tick_mode(reader);
-    facts.ntp =
-        reader.text("adjtimex", SMALL).try_map(|text| Timex::parse(&text)).map(NtpState::from);
+    facts.ntp = ntp(reader);
     facts.vdso = reader.text("vdso", SMALL).try_map(|text| VdsoImage::parse(&text));
+}
+
+/// What programs say of NTP in a sosreport.
+const TOLD: [&str; 3] = [
+    "sos_commands/systemd/timedatectl",
+    "sos_commands/chrony/chronyc_tracking",
+    "sos_commands/chrony/chronyc_-n_tracking",
+];
+
+fn ntp(reader: &Reader<'_>) -> Fact<NtpState> {
+    let kernel =
+        reader.text("adjtimex", SMALL).try_map(|text| Timex::parse(&text)).map(NtpState::from);
+    if kernel.is_known() {
+        return kernel;
+    }
+    let told = |path: &&str| reader.text(path, SMALL).try_map(|text| NtpState::told(&text));
+    TOLD.iter().map(told).find(Fact::is_known).unwrap_or(kernel)
 }
 
 fn clocksources(reader: &Reader<'_>) -> Fact<Vec<ClocksourceDevice>> {

@@ -8,7 +8,7 @@ use crate::cmdline::CommandLine;
 use crate::cpu::{CpuModel, CpuVendor, Flags};
 use crate::hypervisor::{Hypervisor, HypervisorKind};
 use crate::version::Kernel;
-use crate::{Arch, Fact, Facts, Missing, Why};
+use crate::{Arch, Fact, Facts, Missing, Source, Why};
 
 /// Fills every fact that is still missing and that the log tells. Facts read elsewhere are kept:
 /// they are nearer to the machine.
@@ -172,14 +172,16 @@ fn timers(facts: &mut Facts, log: &KernelLog) {
     set(&mut facts.pm_timer, log, port);
     // A log that reaches back to the first line and past ACPI's own lines would show them.
     let conclusive = log.from_boot && log.any(|e| matches!(e, Event::PossibleCpus(_)));
-    if conclusive {
-        // With acpi=off the kernel looks at no table: that none was printed says nothing of them.
-        let off = facts.cmdline.value().is_some_and(|line| line.last("acpi") == Some("off"));
+    if facts.cmdline.value().is_some_and(|line| line.last("acpi") == Some("off")) {
+        // That the kernel printed no table says nothing of them.
+        unseen(&mut facts.hpet, log);
+        unseen(&mut facts.pm_timer, log);
+    } else if conclusive {
         let source = format!("{}: no such line in a log from the beginning of the boot", log.name);
-        if !off && !facts.hpet.is_known() {
+        if !facts.hpet.is_known() {
             facts.hpet = Fact::known(None, source.clone());
         }
-        if !off && !facts.pm_timer.is_known() {
+        if !facts.pm_timer.is_known() {
             facts.pm_timer = Fact::known(None, source);
         }
     }
@@ -188,6 +190,15 @@ fn timers(facts: &mut Facts, log: &KernelLog) {
         log,
         log.first(|e| matches!(e, Event::TickOneshot).then_some(true)),
     );
+}
+
+/// A table that the kernel was told not to look at.
+fn unseen<T>(slot: &mut Fact<T>, log: &KernelLog) {
+    if !slot.is_known() {
+        let why = Why::NotLookedAt("acpi=off".to_owned());
+        let how = Some("boot without acpi=off".to_owned());
+        *slot = Fact::Missing(Missing { why, at: Some(Source(log.name.clone())), how });
+    }
 }
 
 fn hypervisor(facts: &mut Facts, log: &KernelLog) {

@@ -152,7 +152,7 @@ impl Fleet {
             "policies": [], "missing": [], "differences": [], "timeline": [],
             "settles": [], "contradictions": [], "next": [],
             "machine": {"kernel": kernel, "arch": kind.arch, "hypervisor": kind.hypervisor,
-                "cpu": kind.cpu, "boots_in_log": 1, "as_host": {
+                "cpu": kind.cpu, "boots_in_log": 1, "log_is_diff": false, "as_host": {
                     "tsc": kind.hardware.map(|_| json!({"khz": khz, "slack_khz": 0})),
                     "scaling": kind.scaling, "hardware": kind.hardware,
                     "invariant": kind.invariant}},

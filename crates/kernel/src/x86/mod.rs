@@ -1,9 +1,10 @@
 //! x86: which clocksources register, in the order of the calls at boot.
 //!
 //! One file a subject: the TSC's trustworthiness ([`tsc`]), paravirtual clocks ([`paravirt`]), the
-//! platform timers ([`timers`]).
+//! platform timers ([`timers`]), what may change a TSC in use ([`risk`]).
 
 mod paravirt;
+mod risk;
 mod timers;
 mod tsc;
 
@@ -90,6 +91,7 @@ pub(crate) fn predict(machine: &Machine, out: &mut Expectation) {
         _ => {}
     }
     select(machine, sources, refused, out);
+    risk::of_watchdog(machine, out);
 }
 
 /// Whether the kernel runs under a hypervisor that it has code for, of this kind.

@@ -31,8 +31,8 @@ mod tests;
 mod tour;
 
 pub use outcome::{
-    Detectable, Drift, Finding, FindingId, Frequency, Interval, Method, Outcome, PairOutcome,
-    StepOutcome, Sureness, Trust, Unpinned, Weight,
+    Confidence, Detectable, Drift, Finding, FindingId, Frequency, Interval, Method, Outcome,
+    PairOutcome, StepOutcome, Trust, Unpinned, Weight,
 };
 pub use run::{History, Options, run, run_here};
 pub use source::{ClockId, Real, Source};

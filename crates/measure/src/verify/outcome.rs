@@ -2,33 +2,9 @@
 //! seen.
 
 use super::source::ClockId;
+pub use clocksmith_facts::Confidence;
+pub use clocksmith_facts::verified::Trust;
 use serde::Serialize;
-
-/// Whether time can be trusted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Trust {
-    /// Nothing speaks against it, and what was tested could have shown a fault.
-    Trusted,
-    /// A fault was found.
-    NotTrusted,
-    /// It could not be tested.
-    Unknown,
-}
-
-/// How sure a verdict is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Sureness {
-    /// Only large faults would have been seen, or the finding may have another reason.
-    Low,
-    /// Faults that matter to most programs would have been seen.
-    Medium,
-    /// Faults of a microsecond and of 50 ppm would have been seen; or the finding is certain.
-    High,
-}
 
 /// The id of a finding. Part of the public interface: ids are added, never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -283,7 +259,7 @@ pub struct Outcome {
     /// The worse of the two below; the clocks' alone on a machine without a counter.
     pub verdict: Trust,
     /// How sure it is.
-    pub confidence: Sureness,
+    pub confidence: Confidence,
     /// The counter that programs may read themselves.
     pub counter: Trust,
     /// The clocks of the kernel, as programs read them.

@@ -1,7 +1,7 @@
 //! Faults of every kind and size are found, and healthy machines are left in peace.
 
 use super::analyse;
-use super::outcome::{FindingId, Outcome, Sureness, Trust, Weight};
+use super::outcome::{Confidence, FindingId, Outcome, Trust, Weight};
 use super::run::{History, Options, run};
 use super::sim::{Bent, Machine, Random};
 use super::source::Source;
@@ -278,18 +278,18 @@ fn outcome_of_one_cpu_of_several_has_low_confidence() {
     samples.machine_cpus.clone_from(&samples.cpus);
     let whole = analyse::outcome(&samples);
     assert_eq!((whole.verdict, whole.method.partial), (Trust::Trusted, false));
-    assert!(whole.confidence > Sureness::Low, "{whole:?}");
+    assert!(whole.confidence > Confidence::Low, "{whole:?}");
     // One CPU is left out: what was compared holds, but not for all.
     let most = samples.cpus.iter().copied().max().unwrap();
     samples.machine_cpus.push(most + 1);
     let part = analyse::outcome(&samples);
-    assert!(part.method.partial && part.confidence < Sureness::High, "{part:?}");
+    assert!(part.method.partial && part.confidence < Confidence::High, "{part:?}");
     assert!(part.untested.iter().any(|gap| gap.starts_with("1 of the machine's")));
     // One CPU alone: no pair was compared.
     samples.cpus.truncate(1);
     samples.pairs.clear();
     let alone = analyse::outcome(&samples);
-    assert_eq!(alone.confidence, Sureness::Low, "{alone:?}");
+    assert_eq!(alone.confidence, Confidence::Low, "{alone:?}");
     // On a machine of one CPU there is no pair to compare.
     samples.machine_cpus.clone_from(&samples.cpus);
     assert!(!analyse::outcome(&samples).method.partial);
@@ -311,7 +311,7 @@ fn outcome_of_what_was_not_read_is_not_trusted() {
     assert!(
         outcome.untested.iter().any(|gap| gap.starts_with("CLOCK_THREAD_CPUTIME_ID: no reads"))
     );
-    assert!(outcome.confidence < Sureness::High, "{outcome:?}");
+    assert!(outcome.confidence < Confidence::High, "{outcome:?}");
     samples.steps.retain(|steps| steps.clock.is_some());
     for pair in &mut samples.pairs {
         (pair.locked.reads, pair.exchanges) = (0, 0);

@@ -10,7 +10,7 @@
 //! measured. What is called exact here is exact against that figure.
 
 use super::rational::Rational;
-use serde::Serialize;
+pub use clocksmith_kernel::host::Hardware;
 use thiserror::Error;
 
 /// `tsc_tolerance_ppm` of the module `kvm`, unless it was set: within this nothing is scaled, also
@@ -22,43 +22,10 @@ pub const TOLERANCE_PPM: u32 = 250;
 /// it shall fit a signed integer.
 const MAX_KHZ: u64 = 0x7fff_ffff;
 
-/// The processor's way to scale a guest's TSC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Hardware {
-    /// Intel: a 64-bit multiplier with 48 fractional bits (SDM volume 3, 25.6.5; KVM since 4.4,
-    /// `vmx.c`, `KVM_VMX_TSC_MULTIPLIER_MAX`).
-    Vmx,
-    /// AMD: the MSR `TSC_RATIO` with 8 integer and 32 fractional bits (APM volume 2, 15.30.5; KVM
-    /// since 3.0, `svm.c`, `SVM_TSC_RATIO_MAX`).
-    Svm,
-}
-
-impl Hardware {
-    /// Fractional bits of the ratio (`tsc_scaling_ratio_frac_bits`).
-    #[must_use]
-    pub fn frac_bits(self) -> u32 {
-        match self {
-            Self::Vmx => 48,
-            Self::Svm => 32,
-        }
-    }
-
-    /// What a ratio must stay below (`max_tsc_scaling_ratio`).
-    #[must_use]
-    pub fn max_ratio(self) -> u64 {
-        match self {
-            Self::Vmx => u64::MAX,
-            Self::Svm => (1 << 40) - 1,
-        }
-    }
-
-    /// What a guest's frequency must stay below, in kHz (`max_guest_tsc_khz`).
-    #[must_use]
-    pub fn max_guest_khz(self, host_khz: u32) -> u64 {
-        mul_shr(self.max_ratio(), u64::from(host_khz), self.frac_bits()).min(MAX_KHZ)
-    }
+/// What a guest's frequency must stay below, in kHz (`max_guest_tsc_khz`).
+#[must_use]
+pub fn max_guest_khz(hardware: Hardware, host_khz: u32) -> u64 {
+    mul_shr(hardware.max_ratio(), u64::from(host_khz), hardware.frac_bits()).min(MAX_KHZ)
 }
 
 /// A ratio of guest to host, as the hardware holds it.
@@ -169,7 +136,7 @@ pub fn set_tsc_khz(
     if guest_khz == 0 || host_khz == 0 {
         return Err(Refusal::Zero);
     }
-    if let Some(max_khz) = hardware.map(|hardware| hardware.max_guest_khz(host_khz))
+    if let Some(max_khz) = hardware.map(|hardware| max_guest_khz(hardware, host_khz))
         && u64::from(guest_khz) >= max_khz
     {
         return Err(Refusal::TooFast { guest_khz, max_khz });

@@ -333,9 +333,8 @@ impl Daemon {
         let seen = self.machine.look()?;
         let log = seen.facts.log.is_known();
         self.machine.remember(seen.facts);
-        let diagnosis = Box::new(seen.diagnosis);
-        let counter_ns = seen.counter_ns;
-        let want = self.observe(Observation::Assessed { diagnosis, counter_ns, log });
+        let report = Box::new(seen.report);
+        let want = self.observe(Observation::Assessed { report, log });
         own::trim();
         Ok(want.again)
     }

@@ -1,7 +1,7 @@
 use super::*;
-use clocksmith_facts::log::{self, KernelLog};
+use clocksmith_diagnose::{Measured, assess};
+use clocksmith_facts::log::KernelLog;
 use clocksmith_facts::{Fact, Facts, clockdev::ClocksourceDevice};
-use clocksmith_kernel::{Machine, predict};
 use proptest::prelude::*;
 
 const WATCHDOG: &str = "\
@@ -14,21 +14,19 @@ const WATCHDOG: &str = "\
 [ 3845.000003] tsc: Marking TSC unstable due to clocksource watchdog\n\
 [ 3845.000009] clocksource: Switched to clocksource hpet\n";
 
-pub(crate) fn diagnosis(
+pub(crate) fn report(
     current: &str,
     available: &str,
     log: Option<&str>,
     reads: Vec<Read>,
-) -> Diagnosis {
+) -> Report {
     let mut facts = Facts::empty(clocksmith_facts::Origin::Stated);
     let device = ClocksourceDevice::parse("clocksource0", current, available).unwrap();
     facts.clocksources = Fact::known(vec![device], "/sys/devices/system/clocksource");
     if let Some(text) = log {
         facts.log = Fact::known(KernelLog::scan(text.as_bytes(), "dmesg").unwrap(), "dmesg");
-        log::complete(&mut facts);
     }
-    let machine = Machine::of(&facts);
-    clocksmith_diagnose::diagnose(&facts, &machine, &predict(&machine), reads)
+    assess(facts, Measured { reads, counter_ns: Some(8.0) }).report
 }
 
 use clocksmith_diagnose::{Path, Read};
@@ -44,7 +42,7 @@ fn point<'a>(judgement: &'a Judgement, id: &str) -> Option<&'a Point> {
 
 #[test]
 fn a_fast_clock_is_ok() {
-    let healthy = diagnosis("tsc", "tsc hpet acpi_pm", None, read(23.4, Path::Vdso));
+    let healthy = report("tsc", "tsc hpet acpi_pm", None, read(23.4, Path::Vdso));
     let judgement = judge(&healthy, &Thresholds::default());
     assert_eq!(judgement.state, State::Ok);
     assert_eq!(judgement.line, "CLOCKSMITH OK - tsc, 23 ns a read");
@@ -58,7 +56,7 @@ fn a_fast_clock_is_ok() {
 
 #[test]
 fn with_ntp_says_it_and_does_not_judge() {
-    let healthy = diagnosis("tsc", "tsc hpet acpi_pm", None, read(23.4, Path::Vdso));
+    let healthy = report("tsc", "tsc hpet acpi_pm", None, read(23.4, Path::Vdso));
     let judgement = judge(&healthy, &Thresholds::default());
     let state = |status| {
         let timex = clocksmith_facts::ntp::Timex { status, ..Default::default() };
@@ -75,7 +73,7 @@ fn with_ntp_says_it_and_does_not_judge() {
 /// What a fault of the counter means for the time is the diagnosis' word.
 #[test]
 fn judge_keeps_the_severity_of_a_cause() {
-    let mut slow = diagnosis("hpet", "tsc hpet acpi_pm", None, read(1_300.0, Path::Syscall));
+    let mut slow = report("hpet", "tsc hpet acpi_pm", None, read(1_300.0, Path::Syscall));
     slow.causes.push(Cause {
         id: CauseId::VerifyFoundFault,
         severity: Severity::Info,
@@ -93,7 +91,7 @@ fn judge_keeps_the_severity_of_a_cause() {
 #[test]
 fn line_shortens_the_name_and_not_the_word() {
     let name = "hyperv_clocksource_tsc_page";
-    let mut doubtful = diagnosis(name, name, None, read(722.0, Path::Unknown));
+    let mut doubtful = report(name, name, None, read(722.0, Path::Unknown));
     doubtful.verdict = Verdict::Unknown;
     let judgement = judge(&doubtful, &Thresholds::default());
     assert_eq!(
@@ -105,7 +103,7 @@ fn line_shortens_the_name_and_not_the_word() {
 
 #[test]
 fn a_silent_fallback_is_a_warning_with_its_cause() {
-    let fallen = diagnosis("hpet", "hpet acpi_pm", Some(WATCHDOG), read(1_300.0, Path::Syscall));
+    let fallen = report("hpet", "hpet acpi_pm", Some(WATCHDOG), read(1_300.0, Path::Syscall));
     let judgement = judge(&fallen, &Thresholds::default());
     assert_eq!(judgement.state, State::Warning, "{judgement:?}");
     assert_eq!(judgement.line, "CLOCKSMITH WARNING - hpet is slow, 1.3 us a read (tsc-skew)");
@@ -119,7 +117,7 @@ fn a_silent_fallback_is_a_warning_with_its_cause() {
 
 #[test]
 fn a_cost_is_held_against_its_bounds() {
-    let healthy = diagnosis("tsc", "tsc hpet", None, read(80.0, Path::Vdso));
+    let healthy = report("tsc", "tsc hpet", None, read(80.0, Path::Vdso));
     let with = |warn_ns, critical_ns| {
         let thresholds = Thresholds { warn_ns, critical_ns, ..Thresholds::default() };
         judge(&healthy, &thresholds)
@@ -128,14 +126,14 @@ fn a_cost_is_held_against_its_bounds() {
     assert_eq!(with(Some(80.0), None).state, State::Warning);
     assert_eq!(with(Some(50.0), Some(60.0)).state, State::Critical);
     assert!(with(Some(50.0), None).line.contains("a read costs 80 ns, the bound is 50 ns"));
-    let blind = diagnosis("tsc", "tsc hpet", None, Vec::new());
+    let blind = report("tsc", "tsc hpet", None, Vec::new());
     let thresholds = Thresholds { warn_ns: Some(50.0), ..Thresholds::default() };
     assert_eq!(judge(&blind, &thresholds).state, State::Unknown);
 }
 
 #[test]
 fn what_is_expected_is_held_against_what_is() {
-    let healthy = diagnosis("kvm-clock", "kvm-clock tsc", None, read(30.0, Path::Vdso));
+    let healthy = report("kvm-clock", "kvm-clock tsc", None, read(30.0, Path::Vdso));
     let expect = |names: &[&str]| {
         let expect = names.iter().map(|name| (*name).to_owned()).collect();
         judge(&healthy, &Thresholds { expect, ..Thresholds::default() })
@@ -153,13 +151,12 @@ fn a_jump_is_critical_and_a_gap_is_unknown() {
 [1346249.931486] clocksource: 'hpet' wd_now: 9c5d0440 wd_last: 9bf64291 mask: ffffffff\n\
 [1346249.931487] clocksource: 'tsc' cs_now: 103b19f57d0eb5 cs_last: fc461fd0ba3a6 mask: ffffffffffffffff\n\
 [1346249.931490] clocksource: Switched to clocksource hpet\n";
-    let broken = diagnosis("hpet", "hpet acpi_pm", Some(jump), read(900.0, Path::Syscall));
+    let broken = report("hpet", "hpet acpi_pm", Some(jump), read(900.0, Path::Syscall));
     let judgement = judge(&broken, &Thresholds::default());
     let named = judgement.points.iter().any(|point| point.text.contains("tsc-jump"));
     assert!(judgement.state != State::Ok && named, "{judgement:?}");
     let facts = Facts::empty(clocksmith_facts::Origin::Stated);
-    let machine = Machine::of(&facts);
-    let nothing = clocksmith_diagnose::diagnose(&facts, &machine, &predict(&machine), Vec::new());
+    let nothing = assess(facts, Measured::default()).report;
     assert_eq!(judge(&nothing, &Thresholds::default()).state, State::Unknown);
 }
 

@@ -13,7 +13,7 @@ pub use text::{Kind, Text};
 pub use watch::{Process, process, requests, watch};
 
 use crate::judge::Judgement;
-use clocksmith_diagnose::{Diagnosis, Path, Verdict};
+use clocksmith_diagnose::{Report, Verdict};
 use clocksmith_facts::clockdev::ClocksourceDevice;
 
 /// Version of the program.
@@ -69,41 +69,30 @@ pub fn clocksources(text: &mut Text, devices: &[ClocksourceDevice]) {
 }
 
 /// Verdict, causes and costs.
-pub fn diagnosis(text: &mut Text, diagnosis: &Diagnosis, counter_ns: Option<f64>) {
+pub fn diagnosis(text: &mut Text, report: &Report) {
     text.family(
         "clocksmith_verdict",
         Kind::Gauge,
         "1 for the verdict that holds, 0 for the others.",
     );
-    let verdicts = [
-        (Verdict::Ok, "ok"),
-        (Verdict::Slow, "slow"),
-        (Verdict::Untrustworthy, "untrustworthy"),
-        (Verdict::Unknown, "unknown"),
-    ];
-    for (verdict, name) in verdicts {
-        let holds = f64::from(u8::from(verdict == diagnosis.verdict));
-        text.sample(&[("verdict", name)], holds);
+    for verdict in [Verdict::Ok, Verdict::Slow, Verdict::Untrustworthy, Verdict::Unknown] {
+        let holds = f64::from(u8::from(verdict == report.verdict));
+        text.sample(&[("verdict", verdict.name())], holds);
     }
     text.family(
         "clocksmith_cause_info",
         Kind::Gauge,
         "Always 1; a cause that the diagnosis found. What it means: clocksmith explain CAUSE.",
     );
-    for cause in &diagnosis.causes {
-        let severity = match cause.severity {
-            clocksmith_diagnose::Severity::Info => "info",
-            clocksmith_diagnose::Severity::Warning => "warning",
-            clocksmith_diagnose::Severity::Critical => "critical",
-        };
-        text.sample(&[("cause", cause.id.name()), ("severity", severity)], 1.0);
+    for cause in &report.causes {
+        text.sample(&[("cause", cause.id.name()), ("severity", cause.severity.name())], 1.0);
     }
     text.family(
         "clocksmith_clock_read_seconds",
         Kind::Gauge,
         "What a read of a clock costs through the C library, median of the last measurement.",
     );
-    for read in &diagnosis.reads {
+    for read in &report.reads {
         if let Some(ns) = read.ns {
             text.sample(&[("clock", &read.clock)], ns / 1e9);
         }
@@ -113,7 +102,7 @@ pub fn diagnosis(text: &mut Text, diagnosis: &Diagnosis, counter_ns: Option<f64>
         Kind::Gauge,
         "What the same read costs as a plain system call.",
     );
-    for read in &diagnosis.reads {
+    for read in &report.reads {
         if let Some(ns) = read.syscall_ns {
             text.sample(&[("clock", &read.clock)], ns / 1e9);
         }
@@ -123,15 +112,10 @@ pub fn diagnosis(text: &mut Text, diagnosis: &Diagnosis, counter_ns: Option<f64>
         Kind::Gauge,
         "Always 1; the way that a read of a clock takes: vdso, syscall or unknown.",
     );
-    for read in &diagnosis.reads {
-        let path = match read.path {
-            Path::Vdso => "vdso",
-            Path::Syscall => "syscall",
-            Path::Unknown => "unknown",
-        };
-        text.sample(&[("clock", &read.clock), ("path", path)], 1.0);
+    for read in &report.reads {
+        text.sample(&[("clock", &read.clock), ("path", read.path.name())], 1.0);
     }
-    if let Some(ns) = counter_ns {
+    if let Some(ns) = report.counter_ns {
         text.family(
             "clocksmith_raw_read_seconds",
             Kind::Gauge,

@@ -10,7 +10,7 @@ pub fn watch(text: &mut Text, version: &str, watch: &Watch) {
     super::clocksources(text, watch.devices());
     if let Some(latest) = watch.latest() {
         super::judgement(text, &latest.judgement);
-        super::diagnosis(text, &latest.diagnosis, latest.counter_ns);
+        super::diagnosis(text, &latest.report);
         super::kernel_log(text, latest.log);
         text.family(
             "clocksmith_last_look_timestamp_seconds",

@@ -70,7 +70,7 @@ fn head(out: &mut String, watch: &Watch, state: State, host: &str) {
         text(line)
     );
     if let Some(latest) = watch.latest() {
-        let _ = write!(out, "<p>{}</p>", text(&latest.diagnosis.headline));
+        let _ = write!(out, "<p>{}</p>", text(&latest.report.headline));
     }
     out.push_str("</header>\n");
 }
@@ -95,11 +95,11 @@ fn points(out: &mut String, latest: &Latest) {
 }
 
 fn causes(out: &mut String, latest: &Latest) {
-    if latest.diagnosis.causes.is_empty() {
+    if latest.report.causes.is_empty() {
         return;
     }
     let mut body = String::from("<dl>");
-    for cause in &latest.diagnosis.causes {
+    for cause in &latest.report.causes {
         let _ =
             write!(body, "<dt><code>{}</code></dt><dd>{}", cause.id.name(), text(&cause.summary));
         for evidence in cause.evidence.iter().take(3) {
@@ -155,7 +155,7 @@ fn facts(out: &mut String, watch: &Watch, now: f64) {
         rows.push(("Available", device.available.join(", ")));
     }
     if let Some(latest) = watch.latest() {
-        for read in &latest.diagnosis.reads {
+        for read in &latest.report.reads {
             let path = match read.path {
                 Path::Vdso => "in user space",
                 Path::Syscall => "by system call",

@@ -11,9 +11,8 @@ fn watch(name: &str) -> Watch {
         let device =
             ClocksourceDevice { index: 0, current: name.to_owned(), available: Vec::new() };
         watch.observe(time, Observation::Clocksources(vec![device]));
-        let diagnosis =
-            Box::new(crate::judge::tests::diagnosis(name, "tsc hpet", None, Vec::new()));
-        watch.observe(time, Observation::Assessed { diagnosis, counter_ns: None, log: false });
+        let report = Box::new(crate::judge::tests::report(name, "tsc hpet", None, Vec::new()));
+        watch.observe(time, Observation::Assessed { report, log: false });
         if time < 1_500.0 {
             watch.started(time, Some("boot"));
         }

@@ -13,7 +13,7 @@ use crate::history::History;
 use crate::judge::{self, Judgement, State, Thresholds};
 use crate::reason::{self, Meaning};
 use claims::{Claim, Claims, Settled, What};
-use clocksmith_diagnose::Diagnosis;
+use clocksmith_diagnose::Report;
 use clocksmith_facts::clockdev::ClocksourceDevice;
 use clocksmith_facts::log::{Event as Said, KernelLog};
 use kept::{last_known, without_stamp};
@@ -69,10 +69,8 @@ pub enum Observation<'a> {
     KernelSaid(&'a str),
     /// A whole look at the machine.
     Assessed {
-        /// The diagnosis, with what was measured.
-        diagnosis: Box<Diagnosis>,
-        /// Nanoseconds a read of the counter, where measured.
-        counter_ns: Option<f64>,
+        /// The report, with what was measured.
+        report: Box<Report>,
         /// Whether the kernel's log could be read.
         log: bool,
     },
@@ -120,12 +118,10 @@ struct Pending {
 pub struct Latest {
     /// When, in seconds since 1970.
     pub time: f64,
-    /// The diagnosis.
-    pub diagnosis: Diagnosis,
+    /// The report.
+    pub report: Report,
     /// The judgement.
     pub judgement: Judgement,
-    /// Nanoseconds a read of the counter, where measured.
-    pub counter_ns: Option<f64>,
     /// Whether the kernel's log could be read.
     pub log: bool,
 }
@@ -229,8 +225,8 @@ impl Watch {
                     self.kernel_said(time, line);
                 }
             }
-            Observation::Assessed { diagnosis, counter_ns, log } => {
-                want.again = self.assessed(time, *diagnosis, counter_ns, log);
+            Observation::Assessed { report, log } => {
+                want.again = self.assessed(time, *report, log);
             }
             Observation::Tested { cpus, faults } => self.tested(time, cpus, &faults),
             Observation::Late { seconds, waited, suspended } => {
@@ -472,20 +468,13 @@ impl Watch {
         self.tell(event);
     }
 
-    fn assessed(
-        &mut self,
-        time: f64,
-        diagnosis: Diagnosis,
-        counter_ns: Option<f64>,
-        log: bool,
-    ) -> bool {
+    fn assessed(&mut self, time: f64, report: Report, log: bool) -> bool {
         self.looks += 1;
-        let judgement = judge::judge(&diagnosis, &self.thresholds);
+        let judgement = judge::judge(&report, &self.thresholds);
         let before = self.latest.as_ref().map(|latest| latest.judgement.clone());
-        let ns = judge::monotonic_ns(&diagnosis);
-        let of_current = diagnosis.current.name == self.current;
-        self.latest =
-            Some(Latest { time, diagnosis, judgement: judgement.clone(), counter_ns, log });
+        let ns = report.monotonic_ns();
+        let of_current = report.clocksource.current == self.current;
+        self.latest = Some(Latest { time, report, judgement: judgement.clone(), log });
         if let Some((at, line)) = self.demotion.take() {
             self.demoted(at, line);
         }
@@ -514,7 +503,7 @@ impl Watch {
         let cause = self
             .latest
             .as_ref()
-            .and_then(|latest| latest.diagnosis.causes.iter().find(|c| judge::is_demotion(c)));
+            .and_then(|latest| latest.report.causes.iter().find(|c| judge::is_demotion(c)));
         let reason = match cause {
             Some(cause) => reason::from_cause(cause, Some(&line)),
             None => Reason { cause: None, text: line.clone(), evidence: Some(line) },
@@ -531,7 +520,7 @@ impl Watch {
         let Pending { time, from, to, before, demotion } = pending;
         let available = self.devices.first().map_or(&[][..], |device| &device.available);
         let fresh = self.latest.as_ref().filter(|latest| now - latest.time < PATIENCE);
-        let causes = fresh.map_or(&[][..], |latest| &latest.diagnosis.causes);
+        let causes = fresh.map_or(&[][..], |latest| &latest.report.causes);
         let reason = reason::of(&reason::Evidence {
             from: &from,
             to: &to,

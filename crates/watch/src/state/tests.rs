@@ -1,5 +1,5 @@
 use super::*;
-use crate::judge::tests::diagnosis;
+use crate::judge::tests::report;
 use clocksmith_diagnose::{Path, Read};
 use proptest::prelude::*;
 
@@ -24,8 +24,8 @@ fn assessed(current: &str, available: &str, log: &str, ns: f64) -> Observation<'
     let path = if ns > 150.0 { Path::Syscall } else { Path::Vdso };
     let clock = "CLOCK_MONOTONIC".to_owned();
     let reads = vec![Read { clock, path, ns: Some(ns), syscall_ns: Some(200.0) }];
-    let diagnosis = Box::new(diagnosis(current, available, Some(log), reads));
-    Observation::Assessed { diagnosis, counter_ns: Some(8.0), log: true }
+    let report = Box::new(report(current, available, Some(log), reads));
+    Observation::Assessed { report, log: true }
 }
 
 fn watching() -> Watch {

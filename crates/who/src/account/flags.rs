@@ -169,7 +169,8 @@ pub(super) fn flags(recording: &Recording, cells: &[Cell], costs: &Costs) -> Vec
     }
     // What is surest of a function stands for it.
     flags.sort_by(|a, b| {
-        (a.kind, &a.function, a.pid, a.confidence).cmp(&(b.kind, &b.function, b.pid, b.confidence))
+        let place = (a.kind, &a.function, a.pid).cmp(&(b.kind, &b.function, b.pid));
+        place.then(b.confidence.cmp(&a.confidence))
     });
     flags.dedup_by(|a, b| (a.kind, a.pid, &a.function) == (b.kind, b.pid, &b.function));
     flags

@@ -10,21 +10,8 @@
 
 use crate::clock::{Api, ClockId};
 use crate::symbols::Frame;
-use serde::Serialize;
+pub use clocksmith_facts::Confidence;
 use std::sync::Arc;
-
-/// How sure a conclusion is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Confidence {
-    /// Seen: nothing else does it.
-    High,
-    /// Several things that were seen speak for it, and none against it.
-    Medium,
-    /// A name, or a rule of thumb.
-    Low,
-}
 
 /// Waits of one kind at one place.
 #[derive(Clone, Debug, PartialEq)]

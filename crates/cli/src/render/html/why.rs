@@ -2,17 +2,16 @@
 //! answer, the machine, the costs, why, what to do and what not, and then what it all rests on.
 
 use super::{Made, Page, bars, row, source, text, verbatim};
-use crate::report::WhyReport;
-use crate::report::timeline::{Moment, Step};
 use clocksmith_diagnose::remedies::Layer;
-use clocksmith_diagnose::{Cause, Confidence, Evidence, Remedy, Severity, Verdict};
+use clocksmith_diagnose::timeline::{Moment, Step};
+use clocksmith_diagnose::{Cause, Evidence, Remedy, Report, Severity, Verdict};
 use std::fmt::Write;
 
 /// Lines of the timeline from its beginning, and from its end.
 const MOMENTS: usize = 40;
 
 /// The page.
-pub(crate) fn page(report: &WhyReport, made: &Made) -> String {
+pub(crate) fn page(report: &Report, made: &Made) -> String {
     let (word, _) = verdict(report.verdict);
     let mut page = Page::new("why", &format!("{word}: {}", report.headline));
     head(&mut page.out, report, made);
@@ -32,7 +31,7 @@ pub(crate) fn page(report: &WhyReport, made: &Made) -> String {
     page.section("What the kernel did with its clocks", &timeline(&report.timeline));
     page.section("Every fact, with its source", &facts(report));
     page.out.push_str("</main>\n");
-    page.finish(report.schema(), made)
+    page.finish(&report.schema, made)
 }
 
 /// The verdict in a word, and the class that colours it.
@@ -45,13 +44,13 @@ fn verdict(verdict: Verdict) -> (&'static str, &'static str) {
     }
 }
 
-fn head(out: &mut String, report: &WhyReport, made: &Made) {
+fn head(out: &mut String, report: &Report, made: &Made) {
     let (word, class) = verdict(report.verdict);
     let _ = write!(
         out,
         "<header class=\"{class}\"><p><span class=\"badge\">{word}</span> {} confidence</p>\n\
          <h1>{}</h1>\n<p>clocksmith {} &middot; <time>{}</time> &middot; of {}</p></header>\n",
-        sure(report.confidence),
+        report.confidence,
         text(&report.headline),
         env!("CARGO_PKG_VERSION"),
         super::utc(made.at),
@@ -59,15 +58,7 @@ fn head(out: &mut String, report: &WhyReport, made: &Made) {
     );
 }
 
-fn sure(confidence: Confidence) -> &'static str {
-    match confidence {
-        Confidence::Low => "low",
-        Confidence::Medium => "medium",
-        Confidence::High => "high",
-    }
-}
-
-fn machine(report: &WhyReport) -> String {
+fn machine(report: &Report) -> String {
     let mut rows = String::new();
     let clock = &report.clocksource;
     let current = clock.current.as_deref().unwrap_or("not known");
@@ -114,10 +105,10 @@ fn machine(report: &WhyReport) -> String {
     format!("<table>{rows}</table>\n")
 }
 
-fn verified(report: &WhyReport) -> Option<String> {
+fn verified(report: &Report) -> Option<String> {
     let verified = report.verified.as_ref()?;
-    let word = verified.verdict.as_str().unwrap_or("unknown").replace('-', " ");
-    let sure = verified.confidence.as_str().unwrap_or("low");
+    let word = verified.verdict.name().replace('-', " ");
+    let sure = verified.confidence;
     let mut words = format!("{word} ({sure} confidence), {} min before", verified.age_s / 60);
     if let Some(name) = &verified.clocksource {
         let _ = write!(words, ", on {name}");
@@ -133,7 +124,7 @@ fn verified(report: &WhyReport) -> Option<String> {
     Some(format!("{} {}", text(&words), source(&verified.source)))
 }
 
-fn costs(report: &WhyReport) -> String {
+fn costs(report: &Report) -> String {
     let bars = bars::bars(&report.reads, report.counter_ns);
     if bars.is_empty() {
         return "<p class=\"note\">Not measured. Only the machine itself can tell: <code>clocksmith why</code> \
@@ -159,7 +150,7 @@ fn causes(causes: &[Cause]) -> String {
             "<article class=\"{class}\"><h3><span class=\"tag\">{word}</span> <code>{}</code> \
              <span class=\"kind\">{} confidence</span></h3>\n<p>{}</p>\n",
             cause.id.name(),
-            sure(cause.confidence),
+            cause.confidence,
             text(&cause.summary)
         );
         quotes(&mut out, &cause.evidence);
@@ -184,7 +175,7 @@ fn quotes(out: &mut String, evidence: &[Evidence]) {
     }
 }
 
-fn differences(report: &WhyReport) -> String {
+fn differences(report: &Report) -> String {
     if report.differences.is_empty() {
         return String::new();
     }
@@ -268,20 +259,20 @@ fn refusals(remedies: &[&Remedy]) -> String {
     out
 }
 
-fn policies(report: &WhyReport) -> String {
+fn policies(report: &Report) -> String {
     if report.policies.is_empty() {
         return String::new();
     }
     let mut out = String::from("<table>");
     for policy in &report.policies {
         let name = format!("{}, {}", policy.who, policy.machines);
-        row(&mut out, &name, &format!("{} {}", text(policy.says), source(policy.source)));
+        row(&mut out, &name, &format!("{} {}", text(&policy.says), source(&policy.source)));
     }
     out.push_str("</table>\n");
     out
 }
 
-fn missing(report: &WhyReport) -> String {
+fn missing(report: &Report) -> String {
     if report.missing.is_empty() {
         return String::new();
     }
@@ -331,6 +322,7 @@ fn timeline(moments: &[Moment]) -> String {
             Step::Check => ("unknown", "check"),
             Step::Unstable => ("critical", "unfit"),
             Step::Suspend => ("unknown", "suspend"),
+            Step::Other => ("info", "other"),
         };
         let at = moment.at.filter(|at| at.is_finite());
         let at = at.map_or_else(|| "-".to_owned(), |at| format!("{at:.3} s"));
@@ -348,7 +340,7 @@ fn timeline(moments: &[Moment]) -> String {
     out
 }
 
-fn facts(report: &WhyReport) -> String {
+fn facts(report: &Report) -> String {
     let Some(facts) = &report.facts else { return String::new() };
     let facts = serde_json::to_string_pretty(facts).unwrap_or_default();
     format!("<details><summary>Show</summary><pre>{}</pre></details>\n", verbatim(&facts))

@@ -1,19 +1,15 @@
 use super::*;
-use clocksmith_diagnose::{Path, Read, diagnose};
+use clocksmith_diagnose::{Measured, Path, Read, assess};
 use clocksmith_facts::Facts;
 use clocksmith_facts::log::KernelLog;
-use clocksmith_kernel::{Machine, predict};
 use proptest::prelude::*;
 
-fn report(log: &str, reads: Vec<Read>) -> WhyReport {
+fn report(log: &str, reads: Vec<Read>) -> Report {
     let facts = Facts::from_log(KernelLog::scan(log.as_bytes(), "log").unwrap());
-    let machine = Machine::of(&facts);
-    let expectation = predict(&machine);
-    let diagnosis = diagnose(&facts, &machine, &expectation, reads);
-    WhyReport::new(&facts, &expectation, diagnosis, Some(20.0))
+    assess(facts, Measured { reads, counter_ns: Some(20.0) }).report
 }
 
-fn shown(report: &WhyReport) -> String {
+fn shown(report: &Report) -> String {
     page(report, &Made { at: 1_795_262_400.0, of: "a <test>".to_owned() })
 }
 

@@ -71,7 +71,7 @@ fn remedies(
 ) -> Vec<RemedyGain> {
     let reads = report.rows.iter().filter(|row| row.via == Via::Libc).map(|r| read(r, report));
     let measured = Measured { reads: reads.collect(), counter_ns: None };
-    let diagnosis = assess(facts.clone(), measured).diagnosis;
+    let seen = assess(facts.clone(), measured).report;
     let of = |row: Row| pick(&report.row(row)?.costs);
     let tsc = report
         .clocksources
@@ -93,7 +93,7 @@ fn remedies(
             by: by.to_owned(),
         }
     };
-    diagnosis.remedies.iter().filter(|r| r.refused_because.is_none()).map(one).collect()
+    seen.remedies.iter().filter(|r| r.refused_because.is_none()).map(one).collect()
 }
 
 fn read(row: &RowReport, report: &BenchReport) -> Read {

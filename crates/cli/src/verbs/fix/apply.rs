@@ -30,7 +30,7 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
     let mut report = FixReport::new(Mode::Apply, common.root.as_deref());
     recovered(&journal, &mut report, Stuck::IsError)?;
     let seen = Seen::look(common)?;
-    report.clocksource = seen.diagnosis.current.name.clone();
+    report.clocksource = seen.report.clocksource.current.clone();
     let proposal = proposal(common, args, &seen, &mut report)?;
     report.propose(&proposal, &seen.system);
     if interrupt::wished() {

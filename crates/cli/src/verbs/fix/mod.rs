@@ -16,7 +16,7 @@ use clocksmith_change::accept::Accept;
 use clocksmith_change::journal::{Journal, Phase, Place};
 use clocksmith_change::propose::{Boot, Checked, Proposal, Situation, Wish, propose};
 use clocksmith_change::system::{self, System};
-use clocksmith_diagnose::{Assessment, Diagnosis};
+use clocksmith_diagnose::{Assessment, Report};
 use clocksmith_facts::tree::{DirTree, LiveTree};
 use clocksmith_facts::{Facts, Origin, collect};
 use clocksmith_measure::{LightMeasurement, light};
@@ -39,7 +39,7 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
     let seen = Seen::look(common)?;
     let proposal = seen.propose(args, &seen.checked());
     let mut report = FixReport::new(Mode::Plan, common.root.as_deref());
-    report.clocksource = seen.diagnosis.current.name.clone();
+    report.clocksource = seen.report.clocksource.current.clone();
     report.propose(&proposal, &seen.system);
     if proposal.verify_first {
         report.notes.push("`verify` runs before it is applied (5 s), and again after".to_owned());
@@ -104,7 +104,7 @@ fn place(common: &Common) -> Result<Place> {
 struct Seen {
     facts: Facts,
     system: System,
-    diagnosis: Diagnosis,
+    report: Report,
     measured: Option<LightMeasurement>,
 }
 
@@ -122,10 +122,10 @@ impl Seen {
             }
         };
         let measured = root.is_none().then(|| light(clocksmith_measure::light::BUDGET));
-        let Assessment { facts, diagnosis, .. } =
+        let Assessment { facts, report, .. } =
             clocksmith_watch::assess::of(facts, measured.as_ref());
         let system = system::read(root.unwrap_or(Path::new("/")));
-        Ok(Self { facts, system, diagnosis, measured })
+        Ok(Self { facts, system, report, measured })
     }
 
     fn is_live(&self) -> bool {
@@ -144,7 +144,7 @@ impl Seen {
 
     fn propose(&self, args: &Fix, checked: &Checked) -> Proposal {
         let situation = Situation {
-            diagnosis: &self.diagnosis,
+            report: &self.report,
             facts: &self.facts,
             system: &self.system,
             checked: checked.clone(),

@@ -11,7 +11,7 @@ use clocksmith_change::{Guardian, Sysfs};
 use clocksmith_facts::tree::LiveTree;
 use clocksmith_facts::{Origin, collect, verified};
 use clocksmith_measure::interrupt;
-use clocksmith_measure::verify::{Finding, Outcome, Sureness, Trust, Weight};
+use clocksmith_measure::verify::{Confidence, Finding, Outcome, Trust, Weight};
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write, stderr};
 use std::time::{Duration, Instant};
@@ -120,7 +120,7 @@ pub(super) fn checked(outcome: &Outcome) -> Checked {
     // As it is read by everybody else: of this boot, and just now.
     let kept = verified::recent(&LiveTree::new());
     let counter = match of(outcome.counter, outcome) {
-        Verified::Trusted if outcome.method.partial || outcome.confidence == Sureness::Low => {
+        Verified::Trusted if outcome.method.partial || outcome.confidence == Confidence::Low => {
             Verified::Unknown(format!(
                 "verify tested CPUs {} and could not prove the counter for all of them",
                 scope(outcome)

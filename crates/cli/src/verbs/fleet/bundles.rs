@@ -1,10 +1,9 @@
 //! Bundles to documents, by as many threads as there are processors, in order.
 
 use crate::gather;
-use crate::report::WhyReport;
 use anyhow::Result;
-use clocksmith_diagnose::{Assessment, Measured, assess};
-use clocksmith_fleet::document::INPUT;
+use clocksmith_diagnose::{Measured, Report, assess};
+use clocksmith_fleet::parse::INPUT;
 use serde::Serialize;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,7 +16,7 @@ pub(super) struct Line {
     /// The bundle.
     pub(super) input: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) document: Option<WhyReport>,
+    pub(super) document: Option<Report>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<String>,
 }
@@ -61,8 +60,8 @@ fn line(bundle: &Path) -> Line {
 }
 
 /// As `why --bundle`.
-fn report(bundle: &Path) -> Result<WhyReport> {
+fn report(bundle: &Path) -> Result<Report> {
     let (facts, manifest) = gather::bundle(bundle)?;
-    let Assessment { facts, expectation, diagnosis, .. } = assess(facts, Measured::default());
-    Ok(WhyReport::new(&facts, &expectation, diagnosis, None).named(manifest))
+    let (host, taken_at) = manifest.map(|m| (m.hostname, m.time)).unzip();
+    Ok(assess(facts, Measured::default()).report.named(host, taken_at))
 }

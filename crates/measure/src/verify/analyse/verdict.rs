@@ -5,7 +5,7 @@ use super::offsets::Offsets;
 use super::{Found, rate};
 use crate::reads;
 use crate::verify::outcome::{
-    Detectable, FindingId, Frequency, Method, Outcome, StepOutcome, Sureness, Trust, Unpinned,
+    Confidence, Detectable, FindingId, Frequency, Method, Outcome, StepOutcome, Trust, Unpinned,
     Weight,
 };
 use crate::verify::samples::Samples;
@@ -99,17 +99,17 @@ pub(super) fn give(
     }
     let verdict = if reads::counter_name().is_none() { clocks } else { worse(counter, clocks) };
     let confidence = match verdict {
-        Trust::Unknown => Sureness::Low,
+        Trust::Unknown => Confidence::Low,
         Trust::NotTrusted => {
             let only_rate = findings
                 .iter()
                 .filter(|finding| finding.weight != Weight::Note)
                 .all(|finding| finding.id == FindingId::CounterRate);
-            if only_rate { Sureness::Medium } else { Sureness::High }
+            if only_rate { Confidence::Medium } else { Confidence::High }
         }
         // One CPU of several: no two counters were compared, so nothing is known of what most
         // programs rely on.
-        Trust::Trusted if partial && !several => Sureness::Low,
+        Trust::Trusted if partial && !several => Confidence::Low,
         Trust::Trusted => sureness(&detectable, several, untested.is_empty()),
     };
     let of_pairs = |count: fn(&crate::verify::samples::Pair) -> u64| {
@@ -161,7 +161,7 @@ fn worse(a: Trust, b: Trust) -> Trust {
 }
 
 /// How much "nothing found" is worth.
-fn sureness(detectable: &Detectable, several: bool, complete: bool) -> Sureness {
+fn sureness(detectable: &Detectable, several: bool, complete: bool) -> Confidence {
     let within = |value: Option<f64>, limit: f64| value.is_some_and(|value| value <= limit);
     let offset = |limit| !several || within(detectable.offset_ns, limit);
     if complete
@@ -169,10 +169,10 @@ fn sureness(detectable: &Detectable, several: bool, complete: bool) -> Sureness 
         && within(detectable.rate_ppm, 50.0)
         && within(detectable.jump_ns, 20e3)
     {
-        Sureness::High
+        Confidence::High
     } else if offset(100e3) && within(detectable.jump_ns, 1e6) {
-        Sureness::Medium
+        Confidence::Medium
     } else {
-        Sureness::Low
+        Confidence::Low
     }
 }

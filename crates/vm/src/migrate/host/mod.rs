@@ -8,26 +8,9 @@ pub mod capabilities;
 pub mod facts;
 pub mod node;
 
-use super::scale::Hardware;
-use serde::{Deserialize, Serialize};
+pub use clocksmith_kernel::host::{AsHost, Hardware, MAX_HZ, MIN_HZ, Tsc};
+use serde::Serialize;
 use thiserror::Error;
-
-/// The slowest TSC that is believed, in Hz. No x86 processor that can run guests is slower; a smaller
-/// figure is one in kHz or MHz.
-pub const MIN_HZ: u64 = 200_000_000;
-
-/// The fastest TSC that is believed, in Hz.
-pub const MAX_HZ: u64 = 20_000_000_000;
-
-/// A frequency, and how well it is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Tsc {
-    /// In kHz, as KVM knows it.
-    pub khz: u32,
-    /// It may be off by so many kHz in either direction; 0 for what the host's kernel itself says.
-    pub slack_khz: u32,
-}
 
 /// A host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -91,6 +74,12 @@ impl Host {
             invariant: None,
             missing: Vec::new(),
         }
+    }
+
+    /// From what is known of it; `how` says what would settle the rest.
+    fn of(name: impl Into<String>, known: AsHost, how: &str) -> Self {
+        let AsHost { tsc, scaling, hardware, invariant } = known;
+        Self { tsc, scaling, hardware, invariant, ..Self::unknown(name) }.settle(how)
     }
 
     /// Lists what is not known; `how` says what would settle it.

@@ -1,14 +1,15 @@
-//! What the kernel did with its clocksources, as its log tells it: part of `why --json`.
+//! What the kernel did with its clocksources, as its log tells it: part of the report.
 
+use crate::demotion::demoted_by;
 use clocksmith_facts::Facts;
 use clocksmith_facts::log::Event;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What a line of the kernel's log tells of its clocksources.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Step {
+pub enum Step {
     /// A clocksource was registered, which does not mean that it can be chosen.
     Registered,
     /// Another clocksource came into use.
@@ -23,20 +24,25 @@ pub(crate) enum Step {
     Unstable,
     /// The machine was suspended or came back.
     Suspend,
+    /// A step of a later version of this program, in a document that is read; never written.
+    #[serde(other, skip_serializing)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    Other,
 }
 
 /// One line of the kernel's log.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(crate) struct Moment {
+pub struct Moment {
     /// Seconds since boot; null where the line has no time stamp.
-    pub(crate) at: Option<f64>,
+    #[serde(default)]
+    pub at: Option<f64>,
     /// What it tells.
-    pub(crate) step: Step,
+    pub step: Step,
     /// Where it stands: `dmesg:112`.
-    pub(crate) source: String,
+    pub source: String,
     /// The line.
-    pub(crate) text: String,
+    pub text: String,
 }
 
 /// The moments of the boot that the log ends with. Of each kind of message the first and the last 64 are kept.
@@ -58,6 +64,9 @@ pub(crate) fn of(facts: &Facts) -> Vec<Moment> {
 
 /// What a message tells of a clocksource's way; nothing of what a machine is.
 fn step(event: &Event) -> Option<Step> {
+    if demoted_by(event).is_some() {
+        return Some(Step::Unstable);
+    }
     Some(match event {
         Event::Registered { .. } | Event::KvmClock => Step::Registered,
         Event::Switched(_) => Step::Switched,
@@ -82,18 +91,9 @@ fn step(event: &Event) -> Option<Step> {
         | Event::CrossCheck
         | Event::RemoteTimeout
         | Event::WatchdogReadTimeout { .. } => Step::Check,
-        Event::ReadbackDelay { marks, .. } if !marks => Step::Check,
-        Event::ReadbackDelay { .. }
-        | Event::TscUnstable(_)
-        | Event::FoundUnstableAfterBoot
-        | Event::SchedClockUnstable
-        | Event::Warp { .. }
-        | Event::WarpRandom
-        | Event::WarpHeader { .. }
+        Event::ReadbackDelay { .. } => Step::Check,
+        Event::SchedClockUnstable
         | Event::TscAdjust(_)
-        | Event::WatchdogMarked { .. }
-        | Event::WatchdogOld { .. }
-        | Event::WatchdogVerdict { .. }
         | Event::CrossCheckSkew { .. }
         | Event::HpetDisabled(_)
         | Event::PmTimerBad

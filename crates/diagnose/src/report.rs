@@ -1,0 +1,336 @@
+//! The report on a machine: what `assess` finds, what every verb uses, and the document of `why --json`, in
+//! both directions.
+//!
+//! Fields are added, never removed or renamed. A reader ignores what it does not know, and a field that an
+//! earlier version did not write has a default. Ids of causes are added too, so a document is read as
+//! `Report<String>`; every other list of words is closed.
+
+use crate::cause::{Cause, CauseId, Confidence};
+use crate::diagnosis::{Read, Verdict};
+use crate::reconcile::Contradiction;
+use crate::remedies::table::POLICIES;
+use crate::remedies::{NextStep, Remedy};
+use crate::timeline::Moment;
+use clocksmith_facts::hypervisor::Cloud;
+use clocksmith_facts::verified::Trust;
+use clocksmith_facts::{Arch, Facts};
+use clocksmith_kernel::Expectation;
+pub use clocksmith_kernel::host::AsHost;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// The schema of the document.
+pub const SCHEMA: &str = "clocksmith.why.v1";
+
+/// The report on a machine; `why --json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Report"))]
+pub struct Report<Id = CauseId> {
+    /// Always `clocksmith.why.v1`.
+    pub schema: Cow<'static, str>,
+    /// The answer in one word.
+    pub verdict: Verdict,
+    /// How sure the verdict is.
+    pub confidence: Confidence,
+    /// The answer in one sentence.
+    #[serde(default)]
+    pub headline: String,
+    /// The machine's name, for `fleet`: of a bundle, or as `--host-name` gives it.
+    #[serde(default)]
+    pub host: Option<String>,
+    /// When the facts were taken, in UTC (`2026-01-02T03:04:05Z`); bundles have it.
+    #[serde(default)]
+    pub taken_at: Option<String>,
+    /// What is in use.
+    pub clocksource: Clocksource,
+    /// What the model of this kernel expects.
+    pub expected: Expected,
+    /// What reads cost, where measured.
+    #[serde(default)]
+    pub reads: Vec<Read>,
+    /// Cost of one raw counter read in nanoseconds, where measured.
+    #[serde(default)]
+    pub counter_ns: Option<f64>,
+    /// Causes, gravest first.
+    pub causes: Vec<Cause<Id>>,
+    /// Remedies in order of preference; refused ones last.
+    pub remedies: Vec<Remedy<Id>>,
+    /// Next steps on this machine, where reads are slow; empty for files and logs.
+    #[serde(default)]
+    pub next: Vec<NextStep>,
+    /// What the vendor of this cloud recommends, oldest first, with the date of the text.
+    #[serde(default)]
+    pub policies: Vec<PolicyReport>,
+    /// Facts that are missing.
+    #[serde(default)]
+    pub missing: Vec<MissingFact>,
+    /// Where the machine and the model differ.
+    #[serde(default)]
+    pub differences: Vec<String>,
+    /// What would turn an unknown verdict into an answer.
+    #[serde(default)]
+    pub settles: Vec<Settle>,
+    /// Evidence that stronger evidence contradicts, and that is left out.
+    #[serde(default)]
+    pub contradictions: Vec<Contradiction>,
+    /// The machine in short.
+    #[serde(default)]
+    pub machine: MachineReport,
+    /// What `verify` found in this boot, less than a day ago; null if it did not run.
+    #[serde(default)]
+    pub verified: Option<VerifiedReport>,
+    /// What the kernel did with its clocksources in this boot, by its log, in the log's order; empty
+    /// without a log.
+    #[serde(default)]
+    pub timeline: Vec<Moment>,
+    /// Every fact with its source, or the reason why it is missing; only with `-v`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub facts: Option<serde_json::Value>,
+}
+
+/// The clocksource in use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Clocksource {
+    /// Name, or null where the evidence does not say.
+    #[serde(default)]
+    pub current: Option<String>,
+    /// As sysfs lists them, best first; null where the evidence does not say.
+    #[serde(default)]
+    pub available: Option<Vec<String>>,
+    /// Where the name was read, or how it was concluded.
+    #[serde(default)]
+    pub source: String,
+}
+
+/// What the model expects.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Expected {
+    /// The clocksource in use.
+    #[serde(default)]
+    pub current: Option<String>,
+    /// What sysfs lists, best first.
+    #[serde(default)]
+    pub available: Option<Vec<String>>,
+    /// Whether CLOCK_MONOTONIC is read in user space; null where only the host decides.
+    #[serde(default)]
+    pub vdso: Option<bool>,
+}
+
+/// A fact that is missing and would help.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MissingFact {
+    /// Name of the fact.
+    pub fact: String,
+    /// Why it is missing.
+    pub why: String,
+    /// How to get it.
+    #[serde(default)]
+    pub how: Option<String>,
+}
+
+/// A fact that would settle an unknown verdict.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Settle {
+    /// The fact.
+    pub fact: String,
+    /// The command that shows it, on the machine in question.
+    pub how: String,
+}
+
+/// A vendor's recommendation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PolicyReport {
+    /// Who.
+    pub who: Cow<'static, str>,
+    /// For which machines.
+    pub machines: Cow<'static, str>,
+    /// What they recommend.
+    pub says: Cow<'static, str>,
+    /// Where, and as of when.
+    pub source: Cow<'static, str>,
+}
+
+/// What `verify` found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct VerifiedReport {
+    /// The worse of counter and clocks.
+    pub verdict: Trust,
+    /// How sure it is.
+    #[serde(default = "least_sure")]
+    pub confidence: Confidence,
+    /// The CPUs that were tested.
+    #[serde(default)]
+    pub cpus: Vec<u32>,
+    /// The CPUs of the machine; empty where that is not known.
+    #[serde(default)]
+    pub machine_cpus: Vec<u32>,
+    /// Whether some of them were left out: the result holds for those that were tested.
+    #[serde(default)]
+    pub partial: bool,
+    /// The tested CPUs for people: `0-3`, or `0 of 0-3`.
+    #[serde(default)]
+    pub scope: String,
+    /// Seconds ago.
+    #[serde(default)]
+    pub age_s: u64,
+    /// The clocksource that was in use.
+    #[serde(default)]
+    pub clocksource: Option<String>,
+    /// The smallest offset between processors that it would have seen, in nanoseconds.
+    #[serde(default)]
+    pub detectable_offset_ns: Option<f64>,
+    /// The smallest error of the counter's rate, in millionths.
+    #[serde(default)]
+    pub detectable_rate_ppm: Option<f64>,
+    /// The smallest jump of the counter, in nanoseconds.
+    #[serde(default)]
+    pub detectable_jump_ns: Option<f64>,
+    /// Where it was read.
+    #[serde(default)]
+    pub source: String,
+}
+
+fn least_sure() -> Confidence {
+    Confidence::Low
+}
+
+/// The machine in short.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MachineReport {
+    /// Kernel release.
+    #[serde(default)]
+    pub kernel: Option<String>,
+    /// Kernel architecture.
+    #[serde(default)]
+    pub arch: Option<String>,
+    /// Hypervisor, `none` on bare metal, null where unknown.
+    #[serde(default)]
+    pub hypervisor: Option<String>,
+    /// Processor.
+    #[serde(default)]
+    pub cpu: Option<String>,
+    /// Boots in the kernel log; the last one is reported.
+    #[serde(default)]
+    pub boots_in_log: Option<u32>,
+    /// The log is a diff of two; the new one is reported.
+    #[serde(default)]
+    pub log_is_diff: bool,
+    /// What it is as a host of guests, for `vm migrate`.
+    #[serde(default)]
+    pub as_host: AsHost,
+}
+
+impl Report {
+    /// The same report, of the machine and the time that a bundle names.
+    #[must_use]
+    pub fn named(mut self, host: Option<String>, taken_at: Option<String>) -> Self {
+        (self.host, self.taken_at) = (host, taken_at);
+        self
+    }
+}
+
+impl<Id> Report<Id> {
+    /// Nanoseconds a read of CLOCK_MONOTONIC, where measured.
+    #[must_use]
+    pub fn monotonic_ns(&self) -> Option<f64> {
+        self.read("CLOCK_MONOTONIC")?.ns
+    }
+
+    /// What was measured of one clock.
+    #[must_use]
+    pub fn read(&self, clock: &str) -> Option<&Read> {
+        self.reads.iter().find(|read| read.clock == clock)
+    }
+}
+
+impl Clocksource {
+    /// As sysfs shows it.
+    #[must_use]
+    pub fn of(facts: &Facts) -> Self {
+        let current = facts.current_clocksource();
+        Self {
+            current: current.value().map(|name| (*name).to_owned()),
+            available: facts.available_clocksources().map(<[String]>::to_vec),
+            source: current.source().map_or_else(String::new, ToString::to_string),
+        }
+    }
+}
+
+impl Expected {
+    pub(crate) fn of(expectation: &Expectation) -> Self {
+        Self {
+            current: expectation.current.clone(),
+            available: expectation.available.clone(),
+            vdso: expectation.vdso,
+        }
+    }
+}
+
+impl VerifiedReport {
+    pub(crate) fn of(facts: &Facts) -> Option<Self> {
+        let result = facts.verified.value()?;
+        Some(Self {
+            verdict: result.verdict,
+            confidence: result.confidence,
+            cpus: result.cpus.clone(),
+            machine_cpus: result.machine_cpus.clone(),
+            partial: result.is_partial(),
+            scope: result.scope(),
+            age_s: result.age_s,
+            clocksource: result.clocksource.clone(),
+            detectable_offset_ns: result.detectable_offset_ns,
+            detectable_rate_ppm: result.detectable_rate_ppm,
+            detectable_jump_ns: result.detectable_jump_ns,
+            source: facts.verified.source()?.to_string(),
+        })
+    }
+}
+
+impl MachineReport {
+    /// From the facts.
+    #[must_use]
+    pub fn of(facts: &Facts) -> Self {
+        Self {
+            kernel: facts.kernel.value().map(|k| k.release.clone()),
+            arch: facts.arch.value().and_then(arch_name),
+            hypervisor: facts
+                .hypervisor
+                .value()
+                .map(|h| h.as_ref().map_or("none", |h| h.kind.name()).to_owned()),
+            cpu: facts.cpu.model.value().map(|m| m.name.clone()),
+            boots_in_log: facts.kernel_log().map(|log| log.boots),
+            log_is_diff: facts.kernel_log().is_some_and(|log| log.is_diff),
+            as_host: AsHost::of(facts),
+        }
+    }
+}
+
+/// The recommendations of the cloud that this machine is rented from.
+pub(crate) fn policies(facts: &Facts) -> Vec<PolicyReport> {
+    let who = match facts.cloud.value() {
+        Some(Cloud::Ec2Xen | Cloud::Ec2Nitro) => "AWS",
+        Some(Cloud::Azure) => "Microsoft",
+        _ => return Vec::new(),
+    };
+    POLICIES
+        .iter()
+        .filter(|policy| policy.who == who)
+        .map(|p| PolicyReport {
+            who: p.who.into(),
+            machines: p.machines.into(),
+            says: p.says.into(),
+            source: p.source.into(),
+        })
+        .collect()
+}
+
+fn arch_name(arch: &Arch) -> Option<String> {
+    serde_json::to_value(arch).ok()?.as_str().map(str::to_owned)
+}

@@ -1,0 +1,138 @@
+//! From a text to the document of `clocksmith why --json`, which is the report itself, or to the reason why it
+//! is none.
+
+pub use clocksmith_diagnose::report::SCHEMA as WHY;
+
+use clocksmith_diagnose::Report;
+use serde::Deserialize;
+use thiserror::Error;
+
+/// The schema of what `clocksmith fleet` passes on: a document with the name of its input, or the reason
+/// why that has none.
+pub const INPUT: &str = "clocksmith.fleet-input.v1";
+
+/// Why a text gives no row.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum DocumentError {
+    /// No JSON, or JSON that lacks what every report has.
+    #[error("{0}")]
+    Broken(String),
+    /// Another document of this program.
+    #[error("it is a document {0}; give those of `clocksmith why --json`")]
+    OtherDocument(String),
+    /// One of a later version of this program.
+    #[error("it is a document {0}, which is newer than this program")]
+    Newer(String),
+    /// JSON of something else.
+    #[error("it is JSON, but no document of `clocksmith why --json` (\"schema\" is missing)")]
+    NoSchema,
+    /// What `clocksmith fleet` could not use.
+    #[error("{0}")]
+    Unusable(String),
+}
+
+/// The document of `clocksmith why --json`, of this version of the program or of another one: ids of causes
+/// are text, since later versions have more of them.
+pub type Document = Report<String>;
+
+/// What stands in every document.
+#[derive(Deserialize)]
+struct Head {
+    #[serde(default)]
+    schema: Option<String>,
+}
+
+/// What `clocksmith fleet` passes on.
+#[derive(Deserialize)]
+struct Input {
+    input: String,
+    #[serde(default)]
+    document: Option<Document>,
+    #[serde(default)]
+    error: Option<String>,
+}
+
+/// A document, and the input that it came from where that is said.
+#[derive(Debug)]
+pub struct Named {
+    /// The name of the input.
+    pub input: Option<String>,
+    /// The document, or why there is none.
+    pub document: Result<Document, DocumentError>,
+}
+
+/// Reads a document.
+///
+/// # Errors
+/// It is none, or none that is understood.
+pub fn parse(text: &[u8]) -> Result<Document, DocumentError> {
+    match schema(text)?.as_str() {
+        WHY => serde_json::from_slice(text).map_err(|error| broken(&error)),
+        other => Err(foreign(other)),
+    }
+}
+
+/// Reads a document, also one that `clocksmith fleet` passes on.
+#[must_use]
+pub fn parse_named(text: &[u8]) -> Named {
+    if !matches!(schema(text).as_deref(), Ok(INPUT)) {
+        return Named { input: None, document: parse(text) };
+    }
+    match serde_json::from_slice::<Input>(text) {
+        Ok(Input { input, document: Some(why), .. }) => {
+            Named { input: Some(input), document: Ok(why) }
+        }
+        Ok(Input { input, error, .. }) => {
+            let why = error.unwrap_or_else(|| "it has no document".to_owned());
+            Named { input: Some(input), document: Err(DocumentError::Unusable(why)) }
+        }
+        Err(error) => Named { input: None, document: Err(broken(&error)) },
+    }
+}
+
+/// The document's schema. Where it stands first, as in every document of this program, the text is not
+/// read twice.
+fn schema(text: &[u8]) -> Result<String, DocumentError> {
+    for known in [WHY, INPUT] {
+        if begins(text, known) {
+            return Ok(known.to_owned());
+        }
+    }
+    let head: Head = serde_json::from_slice(text).map_err(|error| broken(&error))?;
+    head.schema.ok_or(DocumentError::NoSchema)
+}
+
+fn begins(text: &[u8], schema: &str) -> bool {
+    let mut rest = text;
+    for part in ["{", "\"schema\"", ":", "\"", schema, "\""] {
+        if part != schema {
+            rest = rest.trim_ascii_start();
+        }
+        let Some(after) = rest.strip_prefix(part.as_bytes()) else { return false };
+        rest = after;
+    }
+    true
+}
+
+fn foreign(schema: &str) -> DocumentError {
+    let shown: String = schema.chars().filter(|c| !c.is_control()).take(40).collect();
+    let version = schema.strip_prefix("clocksmith.why.v").and_then(|v| v.parse::<u32>().ok());
+    if version.is_some_and(|version| version > 1) {
+        DocumentError::Newer(shown)
+    } else {
+        DocumentError::OtherDocument(shown)
+    }
+}
+
+fn broken(error: &serde_json::Error) -> DocumentError {
+    let text = error.to_string();
+    // The place within a line is the column alone.
+    let text = text.replace(" at line 1 column ", " at column ");
+    DocumentError::Broken(match error.classify() {
+        serde_json::error::Category::Data => {
+            format!("it is JSON, but not as `clocksmith why --json` writes it: {text}")
+        }
+        serde_json::error::Category::Eof => format!("it is cut off: {text}"),
+        _ => format!("it is no JSON: {text}"),
+    })
+}

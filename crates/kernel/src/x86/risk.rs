@@ -1,0 +1,45 @@
+//! What may change a TSC that is in use: the watchdog compares it with a reference, and takes every difference for a
+//! fault of the TSC.
+
+use crate::expectation::{Candidate, Reason, TscState};
+use crate::{Expectation, Machine};
+
+const SOURCE: &str = "clocksource_select_watchdog(), clocksource_watchdog() in kernel/time/clocksource.c, all versions; \
+                      PMTMR_TICKS_PER_SEC 3579545 and 24 bits in drivers/clocksource/acpi_pm.c";
+
+/// Adds the risk that a TSC stays watched by a reference that can be wrong where the TSC is right.
+pub(super) fn of_watchdog(machine: &Machine, out: &mut Expectation) {
+    let watched = matches!(out.tsc, TscState::Usable { watched: true });
+    if !watched || out.current.as_deref() != Some("tsc") {
+        return;
+    }
+    // The best of those that need no watching themselves (`CLOCK_SOURCE_MUST_VERIFY`).
+    let unwatched = |candidate: &&Candidate| !candidate.name.starts_with("tsc");
+    let Some(reference) = out.candidates.iter().filter(unwatched).max_by_key(|c| c.rating) else {
+        return;
+    };
+    let guest = machine.hypervisor.value.as_ref().is_some_and(|hypervisor| !hypervisor.xen_dom0);
+    let why = match reference.name.as_str() {
+        "acpi_pm" if guest => {
+            "the hypervisor emulates it, so that a virtual CPU which is stopped between two reads, or for the \
+             4.7 s after which its 24 bits begin anew, looks like a TSC that is wrong"
+        }
+        "hpet" if guest => {
+            "the hypervisor emulates it, so that a virtual CPU which is stopped between two reads looks like a \
+             TSC that is wrong"
+        }
+        "jiffies" | "refined-jiffies" | "pit" => {
+            "it counts timer interrupts, so that lost ones look like a TSC that is fast"
+        }
+        _ => return,
+    };
+    let name = &reference.name;
+    out.at_risk.push(Reason {
+        rule: "watched by a poor reference".to_owned(),
+        because: format!(
+            "the TSC stays watched, and its reference is {name}: {why}. The kernel then gives the TSC up until \
+             the next boot and uses {name}"
+        ),
+        source: SOURCE.to_owned(),
+    });
+}
