@@ -27,7 +27,7 @@ fn boots() -> Vec<PathBuf> {
 }
 
 fn facts(boot: &Path) -> Facts {
-    let tree = DirTree::new(&boot.join("root")).unwrap();
+    let tree = DirTree::new(boot.join("root")).unwrap();
     let mut facts = collect::collect(&tree, Origin::Root("root".into()));
     log::complete(&mut facts);
     facts
