@@ -344,8 +344,15 @@ impl Machine {
         }
     }
 
+    /// Whether the command line turns the local APIC off; `disableapic` and `nolapic` are one parameter. Source:
+    /// `setup_disableapic()` in `arch/x86/kernel/apic/apic.c`, all versions.
+    #[must_use]
+    pub fn local_apic_off(&self) -> bool {
+        self.cmdline.value.has("nolapic") || self.cmdline.value.has("disableapic")
+    }
+
     /// The parameter `possible CPUs`, after the command line has lowered it (`nosmp`, `nr_cpus=`,
-    /// `possible_cpus=`, `nolapic`, `maxcpus=0`; `maxcpus=1` does not). Source: `prefill_possible_map()` /
+    /// `possible_cpus=`, `nolapic`, `disableapic`, `maxcpus=0`; `maxcpus=1` does not). Source: `prefill_possible_map()` /
     /// `topology_apply_cmdline_limits_early()`, all versions.
     #[must_use]
     pub fn effective_possible_cpus(&self) -> u32 {
@@ -360,7 +367,7 @@ impl Machine {
         if !read && let Some(set) = limit("possible_cpus") {
             n = set;
         }
-        if line.has("nosmp") || line.last("maxcpus") == Some("0") || line.has("nolapic") {
+        if line.has("nosmp") || line.last("maxcpus") == Some("0") || self.local_apic_off() {
             n = 1;
         }
         for name in ["nr_cpus", "possible_cpus"] {

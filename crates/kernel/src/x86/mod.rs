@@ -42,8 +42,11 @@ pub(crate) fn predict(machine: &Machine, out: &mut Expectation) {
     if let Some(rating) = timers::acpi_pm(machine, out) {
         sources.push(Registered::new("acpi_pm", rating, true, false, order::ACPI_PM));
     }
-    // The PIT is still ticking only where no local APIC timer has taken over.
-    let no_apic_timer = machine.cmdline.value.has("nolapic");
+    // The PIT is still ticking only where no local APIC timer has taken over: `parse_disable_apic_timer()` and
+    // `parse_nolapic_timer()` in arch/x86/kernel/apic/apic.c, all versions.
+    let line = &machine.cmdline.value;
+    let no_apic_timer =
+        machine.local_apic_off() || line.has("noapictimer") || line.has("nolapic_timer");
     let one_cpu = machine.effective_possible_cpus() == 1;
     if machine.arch.value == Arch::X86 && one_cpu && !hpet && no_apic_timer {
         sources.push(Registered::new("pit", 110, false, false, order::PIT));

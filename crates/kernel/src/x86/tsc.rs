@@ -275,7 +275,10 @@ fn asked_what_if(machine: &Machine) -> bool {
 /// `unsynchronized_tsc()`: not even tested.
 fn unsynchronized(machine: &Machine, trust: &Trust) -> Option<String> {
     let kernel = &machine.kernel.value;
-    if trust.constant || machine.vendor.value == CpuVendor::Intel {
+    // Code for Transmeta sets the flag after this test (`init_transmeta()`, called by `identify_cpu()`), and there
+    // is none for further vendors; that of the others sets it before (`early_cpu_init()`).
+    let constant = trust.constant && machine.vendor.value != CpuVendor::OtherX86;
+    if constant || machine.vendor.value == CpuVendor::Intel {
         return None;
     }
     if trust.reliable && Feature::ReliableSparesUnsynchronized.of(kernel) {

@@ -207,8 +207,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         id: "nolapic",
-        words: &["nolapic", "noapic", "nosmt"],
-        what: "Switch the local APIC, the I/O APIC or hyper-threading off.",
+        words: &["nolapic", "disableapic", "noapic", "nosmt"],
+        what: "Switch the local APIC (disableapic is nolapic), the I/O APIC or hyper-threading off.",
         versions: "All.",
         so_what: "noapic and nosmt have no effect on the clocksource. nolapic leaves one CPU.",
         do_what: "No fix for anything here.",
