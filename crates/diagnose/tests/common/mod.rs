@@ -66,6 +66,11 @@ impl Story {
         self
     }
 
+    pub fn presents(mut self, hypervisor: Hypervisor) -> Self {
+        self.facts.hypervisor = Fact::known(Some(hypervisor), "cpuid 0x40000000");
+        self
+    }
+
     pub fn bare_metal(mut self) -> Self {
         self.facts.hypervisor = Fact::known(None, "cpuid 0x1 ecx");
         self

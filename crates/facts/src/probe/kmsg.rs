@@ -82,11 +82,7 @@ impl Follower {
     ///
     /// # Errors
     /// The device cannot be read any more.
-    pub fn lines(
-        &mut self,
-        bounds: Bounds,
-        wanted: &dyn Fn(&[u8]) -> bool,
-    ) -> io::Result<Lines> {
+    pub fn lines(&mut self, bounds: Bounds, wanted: &dyn Fn(&[u8]) -> bool) -> io::Result<Lines> {
         let read = |buffer: &mut [u8]| rustix::io::read(&self.kmsg, buffer);
         drain(read, thread_cpu, bounds, wanted)
     }
@@ -123,10 +119,7 @@ fn drain(
 /// CPU time of this thread.
 fn thread_cpu() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(
-        u64::try_from(time.tv_sec).unwrap_or(0),
-        u32::try_from(time.tv_nsec).unwrap_or(0),
-    )
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
 impl AsFd for Follower {

@@ -7,6 +7,8 @@ mod paravirt;
 mod timers;
 mod tsc;
 
+pub(crate) use paravirt::presented;
+
 use crate::expectation::TscState;
 use crate::feature::Feature;
 use crate::select::{Registered, select};
@@ -45,8 +47,10 @@ pub(crate) fn predict(machine: &Machine, out: &mut Expectation) {
     // The PIT is still ticking only where no local APIC timer has taken over: `parse_disable_apic_timer()` and
     // `parse_nolapic_timer()` in arch/x86/kernel/apic/apic.c, all versions.
     let line = &machine.cmdline.value;
-    let no_apic_timer =
-        machine.local_apic_off() || line.has("noapictimer") || line.has("nolapic_timer");
+    let no_apic_timer = machine.no_local_apic
+        || machine.local_apic_off()
+        || line.has("noapictimer")
+        || line.has("nolapic_timer");
     let one_cpu = machine.effective_possible_cpus() == 1;
     if machine.arch.value == Arch::X86 && one_cpu && !hpet && no_apic_timer {
         sources.push(Registered::new("pit", 110, false, false, order::PIT));

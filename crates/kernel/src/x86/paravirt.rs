@@ -18,7 +18,7 @@ pub(super) fn effective(machine: &Machine, out: &mut Expectation) -> Option<Hype
     let hypervisor = machine.hypervisor.value.as_ref()?;
     let kernel = &machine.kernel.value;
     let line = &machine.cmdline.value;
-    let kind = choose(hypervisor, kernel);
+    let kind = presented(hypervisor, kernel);
     let supported = matches!(
         kind,
         HypervisorKind::Kvm
@@ -84,7 +84,11 @@ pub(super) fn effective(machine: &Machine, out: &mut Expectation) -> Option<Hype
     Some(kind)
 }
 
-fn choose(hypervisor: &Hypervisor, kernel: &clocksmith_facts::version::Kernel) -> HypervisorKind {
+/// The hypervisor that the kernel takes of those that CPUID presents, before it looks whether it has code for it.
+pub(crate) fn presented(
+    hypervisor: &Hypervisor,
+    kernel: &clocksmith_facts::version::Kernel,
+) -> HypervisorKind {
     let known: Vec<_> =
         hypervisor.signatures.iter().filter_map(|s| Some((s.base, s.kind?))).collect();
     if hypervisor.kind == HypervisorKind::XenPv || known.len() < 2 {

@@ -23,13 +23,12 @@ pub(super) fn samples(lines: &str) -> Vec<Sample> {
     let mut all: BTreeMap<u32, Sample> = BTreeMap::new();
     for line in lines.lines().filter_map(|line| line.strip_prefix("prom ")) {
         let (number, metric) = line.split_once(' ').unwrap();
-        let Some((name, value)) = metric.rsplit_once(' ').filter(|_| !metric.starts_with('#'))
-        else {
-            continue;
-        };
-        // Times since 1970, while promtool begins at 0.
-        let value = if name.contains("timestamp_seconds") { 0.0 } else { value.parse().unwrap() };
-        all.entry(number.parse().unwrap()).or_default().insert(name.to_owned(), value);
+        let sample = all.entry(number.parse().unwrap()).or_default();
+        // Not times since 1970: promtool's begin at 0.
+        if !metric.starts_with('#') && !metric.contains("timestamp_seconds") {
+            let (name, value) = metric.rsplit_once(' ').unwrap();
+            sample.insert(name.to_owned(), value.parse().unwrap());
+        }
     }
     all.into_values().collect()
 }
