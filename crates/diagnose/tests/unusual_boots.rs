@@ -126,3 +126,79 @@ fn stable_bit_is_read_where_kvm_stands_behind_hyper_v() {
     let seen = kvm_guest("6.1.0-56-cloud-amd64", both, "");
     assert_eq!(seen.diagnosis.verdict, Verdict::Slow);
 }
+
+/// An AMD-like processor with an invariant TSC.
+const INVARIANT: &str = "CPU:
+   0x00000000 0x00: eax=0x0000000d ebx=0x68747541 ecx=0x444d4163 edx=0x69746e65
+   0x00000001 0x00: eax=0x00060fb1 ebx=0x00020800 ecx=0xfed8320b edx=0x1fcbfbfd
+   0x80000000 0x00: eax=0x80000008 ebx=0x00000000 ecx=0x00000000 edx=0x00000000
+   0x80000007 0x00: eax=0x00000000 ebx=0x00000000 ecx=0x00000000 edx=0x00000100
+";
+
+#[test]
+fn clearcpuid_takes_the_invariant_tsc_out_of_what_is_shown_alone() {
+    // The flags are what /proc/cpuinfo shows after the option.
+    let boot = |cmdline: &str, flags: &str| {
+        let mut kvm = Hypervisor::named(HypervisorKind::Kvm);
+        kvm.kvm_features = Some(1 << 24 | 0b1001);
+        Story::new("Linux version 6.1.0-56-cloud-amd64 (builder@example)")
+            .vendor(CpuVendor::Amd)
+            .flags(&format!("fpu tsc msr apic hypervisor {flags}"))
+            .cpuid(INVARIANT)
+            .cpus(2)
+            .presents(kvm)
+            .hpet(false)
+            .pm_timer(true)
+            .cmdline(cmdline)
+            .diagnose()
+            .available()
+    };
+    let tsc_first = strings(&["tsc", "kvm-clock", "acpi_pm"]);
+    assert_eq!(boot("quiet", "constant_tsc nonstop_tsc"), tsc_first);
+    assert_eq!(boot("clearcpuid=nonstop_tsc", "constant_tsc"), tsc_first);
+    assert_eq!(boot("clearcpuid=120", "constant_tsc"), tsc_first);
+    assert_eq!(boot("clearcpuid=104", "nonstop_tsc"), tsc_first);
+    // Without the option, what is not shown is not there.
+    assert_eq!(boot("quiet", "constant_tsc"), strings(&["kvm-clock", "tsc", "acpi_pm"]));
+}
+
+#[test]
+fn clearcpuid_of_the_hypervisor_bit_hides_kvm() {
+    let boot = |cmdline: &str| {
+        let kvm = Hypervisor::named(HypervisorKind::Kvm);
+        Story::new("Linux version 6.1.0-56-cloud-amd64 (builder@example)")
+            .vendor(CpuVendor::Amd)
+            .flags("fpu tsc msr apic")
+            .cpus(2)
+            .presents(kvm)
+            .hpet(false)
+            .pm_timer(true)
+            .cmdline(cmdline)
+            .diagnose()
+            .available()
+    };
+    assert_eq!(boot("quiet"), strings(&["kvm-clock", "acpi_pm"]));
+    for word in ["clearcpuid=hypervisor", "clearcpuid=159"] {
+        assert_eq!(boot(word), strings(&["acpi_pm"]), "{word}");
+    }
+}
+
+#[test]
+fn hpet_word_is_compared_as_far_as_the_kernels_goes() {
+    let boot = |cmdline: &str| {
+        Story::new("Linux version 6.1.0-56-cloud-amd64 (builder@example)")
+            .vendor(CpuVendor::Amd)
+            .flags("fpu tsc msr apic")
+            .cpus(1)
+            .bare_metal()
+            .hpet(true)
+            .pm_timer(true)
+            .cmdline(cmdline)
+            .diagnose()
+            .available()
+    };
+    for word in ["hpet=disable", "hpet=disabled", "hpet=verbose,disable"] {
+        assert_eq!(boot(word), strings(&["tsc", "acpi_pm"]), "{word}");
+    }
+    assert_eq!(boot("hpet=dis"), strings(&["tsc", "hpet", "acpi_pm"]));
+}

@@ -161,6 +161,7 @@ impl Machine {
             self.constant_tsc = flag("constant_tsc");
             self.nonstop_tsc = flag("nonstop_tsc");
             self.tsc_adjust = flag("tsc_adjust");
+            self.before_clearing(facts);
             self.tsc_reliable_flag = flags.has("tsc_reliable");
             // A story of flags that names hardly any tells nothing of the APIC.
             self.no_local_apic = flags.has("fpu") && !flags.has("apic");
@@ -197,6 +198,28 @@ impl Machine {
         }
         if let Fact::Known { value, source } = &facts.cpu.nodes {
             self.nodes = Input::read((*value).max(1), source.clone());
+        }
+    }
+
+    /// `clearcpuid=` takes `constant_tsc` and `nonstop_tsc` out of what `/proc/cpuinfo` shows, and not out of what
+    /// the code for clocks sees: `early_init_amd()` and the like set them from CPUID after the option was read, and
+    /// they are cleared once more by `identify_cpu()` only, after `kvmclock_init()` and `tsc_init()`. Source:
+    /// `apply_forced_caps()` in `arch/x86/kernel/cpu/common.c`, seen with 6.1.
+    fn before_clearing(&mut self, facts: &Facts) {
+        let Fact::Known { value: dump, source } = &facts.cpuid else { return };
+        let early = matches!(
+            self.vendor.value,
+            CpuVendor::Intel | CpuVendor::Amd | CpuVendor::Hygon | CpuVendor::Zhaoxin
+        );
+        if !early || dump.invariant_tsc() != Some(true) {
+            return;
+        }
+        let seen = || Input::read(true, format!("{source} 0x80000007 edx[8]"));
+        if self.clears_cpuid("constant_tsc", 3 * 32 + 8) {
+            self.constant_tsc = seen();
+        }
+        if self.clears_cpuid("nonstop_tsc", 3 * 32 + 24) {
+            self.nonstop_tsc = seen();
         }
     }
 
@@ -357,6 +380,16 @@ impl Machine {
             }
             _ => {}
         }
+    }
+
+    /// Whether `clearcpuid=` takes this CPU feature away, by its name or by its number in
+    /// `arch/x86/include/asm/cpufeatures.h` (word * 32 + bit).
+    #[must_use]
+    pub fn clears_cpuid(&self, name: &str, number: u32) -> bool {
+        let by_name = Feature::ClearcpuidNames.of(&self.kernel.value);
+        let number = number.to_string();
+        let mut items = self.cmdline.value.values("clearcpuid").flat_map(|list| list.split(','));
+        items.any(|item| item == number || by_name && item == name)
     }
 
     /// Whether the command line turns the local APIC off; `disableapic` and `nolapic` are one parameter. Source:

@@ -44,6 +44,21 @@ pub(super) fn effective(machine: &Machine, out: &mut Expectation) -> Option<Hype
         );
         return None;
     }
+    let asks_bit =
+        matches!(kind, HypervisorKind::Kvm | HypervisorKind::Hyperv | HypervisorKind::Vmware);
+    if asks_bit && machine.clears_cpuid("hypervisor", 4 * 32 + 31) {
+        out.reason(
+            "hypervisor not recognised",
+            format!(
+                "clearcpuid takes the bit away by which the kernel looks for {}{}",
+                kind.name(),
+                machine.cmdline.cite()
+            ),
+            "__kvm_cpuid_base() in arch/x86/kernel/kvm.c, ms_hyperv_platform() and vmware_platform() in \
+             arch/x86/kernel/cpu, which ask X86_FEATURE_HYPERVISOR, all versions",
+        );
+        return None;
+    }
     // HV_MSR_HYPERCALL_AVAILABLE is bit 5, HV_MSR_VP_INDEX_AVAILABLE bit 6.
     let crippled = hypervisor.hyperv_privileges.is_some_and(|flags| flags & 0x60 != 0x60);
     if kind == HypervisorKind::Hyperv && crippled && Feature::HypervNeedsHypercall.of(kernel) {

@@ -24,7 +24,7 @@ pub(super) fn judge(
 ) -> Verdict {
     let kernel = &machine.kernel.value;
     let line = &machine.cmdline.value;
-    if !machine.tsc.value || cleared(machine) {
+    if !machine.tsc.value || machine.clears_cpuid("tsc", 4) {
         out.reason(
             "no tsc",
             format!("the CPU shows no TSC to this kernel{}", machine.tsc.cite()),
@@ -52,17 +52,6 @@ pub(super) fn judge(
         "init_tsc_clocksource() in arch/x86/kernel/tsc.c, all versions",
     );
     Verdict { state: TscState::Usable { watched } }
-}
-
-/// `clearcpuid=tsc`, or the bit's number (word 0, bit 4).
-fn cleared(machine: &Machine) -> bool {
-    let by_name = Feature::ClearcpuidNames.of(&machine.kernel.value);
-    machine
-        .cmdline
-        .value
-        .values("clearcpuid")
-        .flat_map(|v| v.split(','))
-        .any(|item| item == "4" || (by_name && item == "tsc"))
 }
 
 /// What makes the kernel trust the TSC without looking.
