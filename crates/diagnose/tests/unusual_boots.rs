@@ -202,3 +202,44 @@ fn hpet_word_is_compared_as_far_as_the_kernels_goes() {
     }
     assert_eq!(boot("hpet=dis"), strings(&["tsc", "hpet", "acpi_pm"]));
 }
+
+/// One processor without an invariant TSC, HPET and PM timer there.
+fn one_cpu(release: &str, cmdline: &str, khz: Option<u64>) -> Story {
+    let story = Story::new(&format!("Linux version {release} (builder@example)"))
+        .vendor(CpuVendor::Amd)
+        .flags("fpu tsc msr apic")
+        .cpus(1)
+        .bare_metal()
+        .hpet(true)
+        .pm_timer(true)
+        .cmdline(cmdline);
+    match khz {
+        Some(khz) => story.measured_khz(khz),
+        None => story,
+    }
+}
+
+#[test]
+fn initcall_that_is_skipped_registers_nothing() {
+    let boot = |cmdline: &str| {
+        let seen = one_cpu("6.1.0-56-cloud-amd64", cmdline, None).diagnose();
+        assert_eq!(seen.expectation.vdso, Some(true), "{cmdline}");
+        seen.available()
+    };
+    let skip = |name: &str| format!("initcall_blacklist=acpi_cpufreq_init,{name}");
+    assert_eq!(boot(&skip("init_acpi_pm_clocksource")), strings(&["tsc", "hpet"]));
+    assert_eq!(boot(&skip("init_tsc_clocksource")), strings(&["tsc-early", "hpet", "acpi_pm"]));
+}
+
+#[test]
+fn wrong_early_frequency_is_found_by_ticks_until_7_0() {
+    let boot = |release: &str, reference: &str| {
+        let line = format!("tsc_early_khz=1500000 {reference}");
+        one_cpu(release, &line, Some(1_000_000)).diagnose().available()
+    };
+    let jiffies = strings(&["refined-jiffies", "jiffies"]);
+    assert_eq!(boot("6.1.0-56-cloud-amd64", "hpet=disable pmtmr=0"), jiffies);
+    assert_eq!(boot("6.1.0-56-cloud-amd64", ""), strings(&["hpet", "acpi_pm"]));
+    let later = boot("7.2.0", "hpet=disable pmtmr=0");
+    assert_eq!(later.first().map(String::as_str), Some("tsc"));
+}

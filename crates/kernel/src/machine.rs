@@ -392,6 +392,14 @@ impl Machine {
         items.any(|item| item == number || by_name && item == name)
     }
 
+    /// Whether `initcall_blacklist=` keeps this function from being called at boot. Source: `initcall_blacklisted()` in
+    /// `init/main.c`, since 3.16.
+    #[must_use]
+    pub fn skips_initcall(&self, function: &str) -> bool {
+        let mut lists = self.cmdline.value.values("initcall_blacklist");
+        lists.any(|list| list.split(',').any(|item| item == function))
+    }
+
     /// Whether the command line turns the local APIC off; `disableapic` and `nolapic` are one parameter. Source:
     /// `setup_disableapic()` in `arch/x86/kernel/apic/apic.c`, all versions.
     #[must_use]

@@ -73,6 +73,12 @@ impl Story {
         self
     }
 
+    /// Half of the second CPU's BogoMIPS.
+    pub fn measured_khz(mut self, khz: u64) -> Self {
+        self.facts.cpu.measured_khz = Fact::known(khz, "/proc/cpuinfo bogomips");
+        self
+    }
+
     pub fn presents(mut self, hypervisor: Hypervisor) -> Self {
         self.facts.hypervisor = Fact::known(Some(hypervisor), "cpuid 0x40000000");
         self

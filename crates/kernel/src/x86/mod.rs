@@ -22,10 +22,11 @@ mod order {
     pub(super) const PARAVIRT: u8 = 0;
     pub(super) const REFINED_JIFFIES: u8 = 1;
     pub(super) const HPET: u8 = 2;
-    pub(super) const JIFFIES: u8 = 4;
-    pub(super) const ACPI_PM: u8 = 5;
-    pub(super) const TSC: u8 = 6;
-    pub(super) const PIT: u8 = 3;
+    pub(super) const TSC_EARLY: u8 = 3;
+    pub(super) const PIT: u8 = 4;
+    pub(super) const JIFFIES: u8 = 5;
+    pub(super) const ACPI_PM: u8 = 6;
+    pub(super) const TSC: u8 = 7;
 }
 
 pub(crate) fn predict(machine: &Machine, out: &mut Expectation) {
@@ -87,7 +88,21 @@ pub(crate) fn predict(machine: &Machine, out: &mut Expectation) {
                         .to_owned(),
                 );
             }
-            sources.push(Registered::new("tsc", 300, hres, true, order::TSC));
+            if machine.skips_initcall("init_tsc_clocksource") {
+                out.reason(
+                    "tsc not registered",
+                    format!(
+                        "initcall_blacklist skips the registration of tsc, so tsc-early stays{}",
+                        machine.cmdline.cite()
+                    ),
+                    "init_tsc_clocksource() in arch/x86/kernel/tsc.c; tsc-early since 4.16",
+                );
+                if Feature::TscEarly.of(kernel) {
+                    sources.push(Registered::new("tsc-early", 299, hres, true, order::TSC_EARLY));
+                }
+            } else {
+                sources.push(Registered::new("tsc", 300, hres, true, order::TSC));
+            }
         }
         TscState::Unstable { reason, .. }
             if !Feature::TscEarly.of(kernel) && reason != "could not calculate TSC khz" =>

@@ -61,6 +61,9 @@ pub(super) fn acpi_pm(machine: &Machine, out: &mut Expectation) -> Option<i32> {
         out.reason("no acpi_pm", because, SOURCE);
         None
     };
+    if machine.skips_initcall("init_acpi_pm_clocksource") {
+        return no(format!("initcall_blacklist skips its registration{}", machine.cmdline.cite()));
+    }
     if port == Some(0) {
         return no(format!("pmtmr=0 disables the PM timer{}", machine.cmdline.cite()));
     }

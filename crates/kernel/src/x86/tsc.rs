@@ -303,10 +303,17 @@ fn wrong_early_khz(machine: &Machine, watched: bool, sources: &[Registered]) -> 
         .filter(|ms| (1..=10_000).contains(ms))
         .map(|ms| given.saturating_mul(100) / ms);
     let real = machine.tsc_khz.or(by_apic)?;
-    let reference = sources.iter().any(|s| s.hres && s.rating > 2);
-    // The margin of tsc-early is 32 ms in an interval of 500 ms.
+    // The margin of tsc-early is 32 ms in an interval of 500 ms. Until 7.0 ticks serve as a reference too, with two of
+    // them more (`clocksource_select_watchdog()`); later it must be continuous.
+    let margin = if sources.iter().any(|s| s.hres && s.rating > 2) {
+        64
+    } else if Feature::WatchdogRewrite.of(&machine.kernel.value) {
+        return None;
+    } else {
+        104
+    };
     let off = given.abs_diff(real).saturating_mul(1000) / real.max(1);
-    (reference && off > 64).then(|| {
+    (off > margin).then(|| {
         format!(
             "tsc_early_khz={given} is believed as it stands, but the TSC runs at {real} kHz: the \
              watchdog demotes it within a second{}",
