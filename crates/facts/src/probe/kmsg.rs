@@ -89,7 +89,7 @@ impl Follower {
 }
 
 /// Records between two looks at the CPU time, which cost a system call like a record.
-const UNTIMED: usize = 32;
+const UNTIMED: usize = 16;
 
 /// Reads records until there are no more or a bound is met.
 fn drain(

@@ -19,8 +19,8 @@ const CLOCKSOURCES: &str = "sys/devices/system/clocksource";
 const DEVICES: usize = 16;
 /// Kernel messages that are taken at once, in bytes; the rest comes next time.
 const LINES: usize = 256 << 10;
-/// What one reading of them may cost: under a flood there is one a second, so this is 0.6 % of a CPU.
-const READING: Duration = Duration::from_millis(6);
+/// What one reading of them may cost: under a flood there is one a second, so this is 0.4 % of a CPU.
+const READING: Duration = Duration::from_millis(4);
 /// Readings in a row that may leave messages for the next one. After them the rest is given up: what is read must
 /// be fresh, because sysfs, which confirms or contradicts it, shows what is now.
 const BEHIND: u32 = 3;

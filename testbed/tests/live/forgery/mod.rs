@@ -1,5 +1,5 @@
 //! An ordinary user writes lines into the kernel's log that look like the kernel's own: by mounts that fail in a
-//! user namespace, thousands of them, by a program without arguments, by crashes. `watch` tells none of it as an
+//! user namespace, thousands of them, and by a program without arguments. `watch` tells none of it as an
 //! event and no shipped alert fires, `check` and `why` say what they said before, `fix` does what it would do
 //! without them, a true switch in the middle of them is told, and reading them costs `watch` little more than it
 //! costs to read them at all. Ignored by default, because it needs QEMU, a kernel, a C compiler, promtool and the
@@ -40,7 +40,7 @@ sleep 10
 echo \"== idle $(($(cpu $costs) - idle)) $(($(reads $costs) - calls))\"
 
 reader odd /bin/reader
-echo \"== odd $(dmesg | grep -c 'NULL argv') $(dmesg | grep -c segfault)\"
+echo \"== odd $(dmesg | grep -c 'NULL argv')\"
 reader forge 200 21 >/tmp/steady &
 for n in 1 2 3 4; do
     sleep 5
@@ -111,9 +111,9 @@ fn forged_log_lines_change_nothing() {
     let lines = lines.as_str();
     let steady = numbers(lines, "steady")[0];
     assert!(steady > 1_000.0, "{steady} mounts in 20 s");
-    // The kernel did print them, those without arguments and of crashes too.
+    // The kernel did print them, the one without arguments too.
     assert!(numbers(lines, "printed")[0] > 0.0);
-    assert!(numbers(lines, "odd").iter().all(|count| *count > 0.0), "{}", said(lines, "odd"));
+    assert_eq!(said(lines, "odd"), "1");
     assert_eq!(said(lines, "clocksource"), "tsc");
     let state = |what| said(lines, what).split(" - ").next().unwrap().to_owned();
     assert_eq!(state("before"), state("check"));
