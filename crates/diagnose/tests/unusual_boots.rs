@@ -1,5 +1,5 @@
 //! Boots with parameters and processors that are seldom seen. What the kernel chose was found out in emulated
-//! machines (`testbed/cases/*-unusual.toml`); the facts are written out here.
+//! machines (`testbed/cases/x86-unusual.toml`, `i386.toml`); the facts are written out here.
 
 mod common;
 
