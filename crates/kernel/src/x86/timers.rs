@@ -7,10 +7,10 @@ fn acpi_off(machine: &Machine) -> bool {
     machine.cmdline.value.last("acpi") == Some("off")
 }
 
-/// Whether `hpet=` has this word. The kernel compares as many letters as the word has: `hpet_setup()` in
-/// arch/x86/kernel/hpet.c, all versions.
-fn hpet_has(machine: &Machine, word: &str) -> bool {
-    machine.cmdline.value.values("hpet").any(|v| v.split(',').any(|part| part.starts_with(word)))
+/// Whether the list of a parameter has this word. The kernel compares as many letters as the word has:
+/// `hpet_setup()` in arch/x86/kernel/hpet.c, all versions.
+fn list_has(machine: &Machine, name: &str, word: &str) -> bool {
+    machine.cmdline.value.values(name).any(|v| v.split(',').any(|part| part.starts_with(word)))
 }
 
 /// Whether the HPET registers.
@@ -22,7 +22,7 @@ pub(super) fn hpet(machine: &Machine, out: &mut Expectation) -> bool {
         out.reason("no hpet", because, SOURCE);
         false
     };
-    if line.has("nohpet") || hpet_has(machine, "disable") {
+    if line.has("nohpet") || list_has(machine, "hpet", "disable") {
         return no(format!("the command line disables the HPET{}", machine.cmdline.cite()));
     }
     if acpi_off(machine) && machine.hpet.is_assumed() {
@@ -36,7 +36,7 @@ pub(super) fn hpet(machine: &Machine, out: &mut Expectation) -> bool {
         return no(format!("firmware describes no HPET{cite}"));
     }
     if let Some(text) = &machine.hpet_disabled
-        && !hpet_has(machine, "force")
+        && !list_has(machine, "hpet", "force")
     {
         return no(format!("the kernel disabled the HPET: {text}"));
     }
