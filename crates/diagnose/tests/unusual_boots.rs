@@ -32,6 +32,24 @@ fn pit_without_local_apic_timer_registers() {
 }
 
 #[test]
+fn pit_on_a_processor_without_local_apic_registers_with_empty_slots_too() {
+    let boot = |flags: &str, cpus: u32| {
+        Story::new("Linux version 6.1.0-56-686-pae (builder@example)")
+            .vendor(CpuVendor::Amd)
+            .flags(flags)
+            .cpus(cpus)
+            .bare_metal()
+            .hpet(false)
+            .pm_timer(true)
+            .cmdline("notsc pmtmr=0")
+            .diagnose()
+            .available()
+    };
+    assert_eq!(boot("fpu tsc msr", 2), strings(&["pit", "refined-jiffies", "jiffies"]));
+    assert_eq!(boot("fpu tsc msr apic", 1), strings(&["refined-jiffies", "jiffies"]));
+}
+
+#[test]
 fn disableapic_leaves_one_processor_like_nolapic() {
     let boot = |cmdline: &str| {
         let story = Story::new("Linux version 6.1.0-56-cloud-amd64 (builder@example)");

@@ -52,7 +52,9 @@ pub(crate) fn predict(machine: &Machine, out: &mut Expectation) {
         || machine.local_apic_off()
         || line.has("noapictimer")
         || line.has("nolapic_timer");
-    let one_cpu = machine.effective_possible_cpus() == 1;
+    // Without a local APIC the others are given up, after the TSC was judged: `disable_smp()` in
+    // arch/x86/kernel/smpboot.c, all versions.
+    let one_cpu = machine.effective_possible_cpus() == 1 || machine.no_local_apic;
     if machine.arch.value == Arch::X86 && one_cpu && !hpet && no_apic_timer {
         sources.push(Registered::new("pit", 110, false, false, order::PIT));
         out.reason(
