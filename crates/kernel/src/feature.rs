@@ -105,6 +105,9 @@ features! {
     KvmKnownFreq => backported(v(4, 18), Version::new(4, 14, 177));
     /// kvm-clock lowers itself to 299 with an invariant TSC.
     KvmClockYields => row(v(5, 1));
+    /// kvm-clock's scheduler offset is printed only where the page has the stable bit. From b5179ec41872 (2019) on it is
+    /// printed in any case; 4.19.73 has that too, so nothing is concluded for 4.19 and 4.20.
+    KvmOffsetShowsStableBit => span(v(4, 2), v(4, 19));
     /// kvm-clock has a vDSO mode.
     KvmClockVdso => row(v(3, 8));
     /// The hypervisor with the highest CPUID base wins.

@@ -16,6 +16,7 @@ pub mod machine;
 pub mod mistakes;
 pub mod open;
 mod other;
+mod parameters;
 pub mod predict;
 mod select;
 pub mod vdso;

@@ -2,12 +2,13 @@
 
 use crate::arm;
 use crate::feature::{self, Feature};
+use crate::x86;
 use crate::{Assumed, Input};
 use clocksmith_facts::cmdline::CommandLine;
 use clocksmith_facts::cpu::CpuVendor;
 use clocksmith_facts::hypervisor::{Hypervisor, HypervisorKind};
-use clocksmith_facts::log::Event;
 use clocksmith_facts::log::event::UnstableReason;
+use clocksmith_facts::log::{Event, KernelLog};
 use clocksmith_facts::version::{Kernel, Vendor, Version};
 use clocksmith_facts::{Arch, Fact, Facts};
 
@@ -43,6 +44,8 @@ pub struct Machine {
     pub tsc_adjust: Input<bool>,
     /// `tsc_reliable` as the kernel shows it (it is synthetic).
     pub tsc_reliable_flag: bool,
+    /// The CPU shows no local APIC (`apic` flag), or the kernel has turned it off.
+    pub no_local_apic: bool,
     /// Number of possible CPUs, before the command line lowers it.
     pub possible_cpus: Input<u32>,
     /// Logical packages.
@@ -122,6 +125,7 @@ impl Machine {
             nonstop_tsc: Input::assumed(true, "processors since about 2008 have it"),
             tsc_adjust: Input::assumed(true, "processors since about 2013 have it"),
             tsc_reliable_flag: false,
+            no_local_apic: false,
             possible_cpus: Input::assumed(2, "more than one is usual"),
             packages: Input::assumed(1, "one package is usual"),
             nodes: Input::assumed(1, "one node is usual"),
@@ -157,7 +161,10 @@ impl Machine {
             self.constant_tsc = flag("constant_tsc");
             self.nonstop_tsc = flag("nonstop_tsc");
             self.tsc_adjust = flag("tsc_adjust");
+            self.before_clearing(facts);
             self.tsc_reliable_flag = flags.has("tsc_reliable");
+            // A story of flags that names hardly any tells nothing of the APIC.
+            self.no_local_apic = flags.has("fpu") && !flags.has("apic");
         } else if let Fact::Known { value: dump, source } = &facts.cpuid
             && dump.cpus.values().next().is_some_and(|leaves| !leaves.is_empty())
         {
@@ -194,6 +201,28 @@ impl Machine {
         }
     }
 
+    /// `clearcpuid=` takes `constant_tsc` and `nonstop_tsc` out of what `/proc/cpuinfo` shows, and not out of what
+    /// the code for clocks sees: `early_init_amd()` and the like set them from CPUID after the option was read, and
+    /// they are cleared once more by `identify_cpu()` only, after `kvmclock_init()` and `tsc_init()`. Source:
+    /// `apply_forced_caps()` in `arch/x86/kernel/cpu/common.c`, seen with 6.1.
+    fn before_clearing(&mut self, facts: &Facts) {
+        let Fact::Known { value: dump, source } = &facts.cpuid else { return };
+        let early = matches!(
+            self.vendor.value,
+            CpuVendor::Intel | CpuVendor::Amd | CpuVendor::Hygon | CpuVendor::Zhaoxin
+        );
+        if !early || dump.invariant_tsc() != Some(true) {
+            return;
+        }
+        let seen = || Input::read(true, format!("{source} 0x80000007 edx[8]"));
+        if self.clears_cpuid("constant_tsc", 3 * 32 + 8) {
+            self.constant_tsc = seen();
+        }
+        if self.clears_cpuid("nonstop_tsc", 3 * 32 + 24) {
+            self.nonstop_tsc = seen();
+        }
+    }
+
     fn platform(&mut self, facts: &Facts) {
         self.hypervisor =
             Input::of(&facts.hypervisor, Clone::clone, None, "no sign of a hypervisor");
@@ -227,8 +256,8 @@ impl Machine {
     }
 
     fn observe(&mut self, facts: &Facts) {
+        self.stable_bit(facts.kernel_log());
         let Some(log) = facts.kernel_log() else { return };
-        self.stable_bit(log);
         let name = |entry| log.source(entry).0;
         if let Some((entry, text)) = log.last(|event| match event {
             Event::HpetDisabled(text) => Some(text.clone()),
@@ -305,18 +334,27 @@ impl Machine {
 
     /// What the log, or CPUID, tells of the stable bit of a paravirtual clock.
     ///
-    /// Sources: `kvmclock_init()` and `kvm_sched_clock_init()` in `arch/x86/kernel/kvmclock.c` (since 4.2), which print
-    /// the offset only with the bit, and clear the stability of sched_clock without it; `sched_clock_init_late()` in
-    /// `kernel/sched/clock.c` (since 4.13); `xen_setup_vsyscall_time_info()` in `arch/x86/xen/time.c` (since 4.15).
-    fn stable_bit(&mut self, log: &clocksmith_facts::log::KernelLog) {
+    /// Sources: `kvmclock_init()` and `kvm_sched_clock_init()` in `arch/x86/kernel/kvmclock.c` (since 4.2), which clear
+    /// the stability of sched_clock without the bit, and up to 4.18 print the offset only with it;
+    /// `sched_clock_init_late()` in `kernel/sched/clock.c` (since 4.13); `tracing_set_default_clock()` in
+    /// `kernel/trace/trace.c`; `xen_setup_vsyscall_time_info()` in `arch/x86/xen/time.c` (since 4.15).
+    fn stable_bit(&mut self, log: Option<&KernelLog>) {
         let Some(hypervisor) = &self.hypervisor.value else { return };
+        let kind = x86::presented(hypervisor, &self.kernel.value);
+        if kind == HypervisorKind::Kvm && hypervisor.kvm_stable_bit_offered() == Some(false) {
+            self.pvclock_stable = Input::read(false, "cpuid 0x40000001 eax[24]");
+            return;
+        }
+        let Some(log) = log else { return };
         let place = |entry| log.source(entry).0;
-        match hypervisor.kind {
+        let offset_tells =
+            Feature::KvmOffsetShowsStableBit.of(&self.kernel.value) && !self.kernel.is_assumed();
+        match kind {
             HypervisorKind::Kvm => {
-                if hypervisor.kvm_stable_bit_offered() == Some(false) {
-                    self.pvclock_stable = Input::read(false, "cpuid 0x40000001 eax[24]");
-                } else if let Some((entry, ())) = log.last(|event| {
-                    matches!(event, Event::KvmSchedOffset | Event::SchedClockStable).then_some(())
+                if let Some((entry, ())) = log.last(|event| match event {
+                    Event::SchedClockStable => Some(()),
+                    Event::KvmSchedOffset => offset_tells.then_some(()),
+                    _ => None,
                 }) {
                     self.pvclock_stable = Input::read(true, place(entry));
                 } else if let Some((entry, ())) =
@@ -348,33 +386,6 @@ impl Machine {
             }
             _ => {}
         }
-    }
-
-    /// The parameter `possible CPUs`, after the command line has lowered it (`nosmp`, `nr_cpus=`,
-    /// `possible_cpus=`, `nolapic`, `maxcpus=0`; `maxcpus=1` does not). Source: `prefill_possible_map()` /
-    /// `topology_apply_cmdline_limits_early()`, all versions.
-    #[must_use]
-    pub fn effective_possible_cpus(&self) -> u32 {
-        let line = &self.cmdline.value;
-        let mut n = self.possible_cpus.value.max(1);
-        let limit =
-            |name: &str| line.number(name).and_then(|n| u32::try_from(n).ok()).filter(|n| *n >= 1);
-        // A count that was read already contains what the command line did; a count that was
-        // assumed, or another command line, does not.
-        let read = matches!(self.possible_cpus.basis, crate::Basis::Fact(_))
-            && self.cmdline.basis != crate::Basis::WhatIf;
-        if !read && let Some(set) = limit("possible_cpus") {
-            n = set;
-        }
-        if line.has("nosmp") || line.last("maxcpus") == Some("0") || line.has("nolapic") {
-            n = 1;
-        }
-        for name in ["nr_cpus", "possible_cpus"] {
-            if let Some(limit) = limit(name) {
-                n = n.min(limit);
-            }
-        }
-        n
     }
 
     /// What was assumed, for the answer.

@@ -287,15 +287,15 @@ pub(crate) static SWEEP: Step = Step {
 
 pub(crate) static FORGERY: Step = Step {
     name: "forgery",
-    what: "lines that a user writes into the kernel log change no verdict and make no event of `watch`",
+    what: "lines that a user writes into the kernel log change no verdict, no plan of `fix`, no event and alert of `watch`",
     tier: Tier::All,
     emulated: true,
-    seconds: 60,
-    budget: 240,
-    short: Some(60),
-    needs: &[QEMU, CC, LIBC, DPKG, Need::Network],
+    seconds: 120,
+    budget: 360,
+    short: Some(120),
+    needs: &[QEMU, CC, LIBC, DPKG, Need::Tool("promtool", "prometheus"), Need::Network],
     uses: &[&TESTBED, &STATIC_PROGRAM],
-    run: |context| live(context, "forgery::", 300),
+    run: |context| live(context, "forgery::", 400),
 };
 
 pub(crate) static WHO: Step = Step {

@@ -7,6 +7,7 @@ use clocksmith_facts::acpi::{HpetTable, PmTimer};
 use clocksmith_facts::clockdev::ClocksourceDevice;
 use clocksmith_facts::cmdline::CommandLine;
 use clocksmith_facts::cpu::{CpuModel, CpuVendor, Flags};
+use clocksmith_facts::cpuid::CpuidDump;
 use clocksmith_facts::hypervisor::{Hypervisor, HypervisorKind};
 use clocksmith_facts::log::KernelLog;
 use clocksmith_facts::version::Kernel;
@@ -63,6 +64,23 @@ impl Story {
 
     pub fn hypervisor(mut self, kind: HypervisorKind) -> Self {
         self.facts.hypervisor = Fact::known(Some(Hypervisor::named(kind)), "cpuid 0x40000000");
+        self
+    }
+
+    /// As `cpuid -r` prints it.
+    pub fn cpuid(mut self, text: &str) -> Self {
+        self.facts.cpuid = Fact::known(CpuidDump::parse(text).unwrap(), "cpuid");
+        self
+    }
+
+    /// Half of the second CPU's BogoMIPS.
+    pub fn measured_khz(mut self, khz: u64) -> Self {
+        self.facts.cpu.measured_khz = Fact::known(khz, "/proc/cpuinfo bogomips");
+        self
+    }
+
+    pub fn presents(mut self, hypervisor: Hypervisor) -> Self {
+        self.facts.hypervisor = Fact::known(Some(hypervisor), "cpuid 0x40000000");
         self
     }
 

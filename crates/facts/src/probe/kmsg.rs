@@ -4,6 +4,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 
 /// Text that is kept at most (the largest ring buffers have 32 MiB).
 const LIMIT: usize = 64 << 20;
@@ -18,7 +19,7 @@ pub(super) fn read() -> io::Result<String> {
     while text.len() < LIMIT {
         match rustix::io::read(&kmsg, &mut buffer) {
             Ok(0) | Err(Errno::AGAIN) => break,
-            Ok(length) => push_record(&buffer[..length], &mut text),
+            Ok(length) => push_record(&buffer[..length], &|_| true, &mut text),
             // The record was overwritten before it was read, or is longer than the buffer: the
             // next read returns the one after it.
             Err(Errno::PIPE | Errno::INVAL | Errno::INTR) => {}
@@ -34,6 +35,25 @@ pub struct Follower {
     kmsg: OwnedFd,
 }
 
+/// What a [`Follower`] reads at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Bytes of text that are kept, about.
+    pub bytes: usize,
+    /// CPU time of the calling thread. Any user can have the kernel write thousands of records a second, and
+    /// each costs a system call, wanted or not.
+    pub cpu: Duration,
+}
+
+/// Lines of the kernel's log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lines {
+    /// The lines that were wanted, as `dmesg` prints them.
+    pub text: String,
+    /// Whether a bound ended it before the last record.
+    pub more: bool,
+}
+
 impl Follower {
     /// Begins behind the last record.
     ///
@@ -42,28 +62,64 @@ impl Follower {
     pub fn at_end() -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let kmsg = rustix::fs::open("/dev/kmsg", flags, Mode::empty())?;
-        rustix::fs::seek(&kmsg, rustix::fs::SeekFrom::End(0))?;
-        Ok(Self { kmsg })
+        let mut follower = Self { kmsg };
+        follower.skip()?;
+        Ok(follower)
     }
 
-    /// The lines that were written since the last call, at most about `limit` bytes of them; empty if
-    /// there are none.
+    /// Goes behind the last record: what was not read is given up.
+    ///
+    /// # Errors
+    /// The device does not allow it.
+    pub fn skip(&mut self) -> io::Result<()> {
+        rustix::fs::seek(&self.kmsg, rustix::fs::SeekFrom::End(0))?;
+        Ok(())
+    }
+
+    /// The lines that were written since the last call, within `bounds`; empty if there are none. A record is
+    /// decoded only if `wanted` takes its message, which it gets as the device writes it: without stamp and
+    /// level, and with control characters as `\xNN`.
     ///
     /// # Errors
     /// The device cannot be read any more.
-    pub fn lines(&mut self, limit: usize) -> io::Result<String> {
-        let mut text = String::new();
-        let mut buffer = [0u8; 8192];
-        while text.len() < limit {
-            match rustix::io::read(&self.kmsg, &mut buffer) {
-                Ok(0) | Err(Errno::AGAIN) => break,
-                Ok(length) => push_record(&buffer[..length], &mut text),
-                Err(Errno::PIPE | Errno::INVAL | Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(text)
+    pub fn lines(&mut self, bounds: Bounds, wanted: &dyn Fn(&[u8]) -> bool) -> io::Result<Lines> {
+        let read = |buffer: &mut [u8]| rustix::io::read(&self.kmsg, buffer);
+        drain(read, thread_cpu, bounds, wanted)
     }
+}
+
+/// Records between two looks at the CPU time, which cost a system call like a record.
+const UNTIMED: usize = 16;
+
+/// Reads records until there are no more or a bound is met.
+fn drain(
+    mut read: impl FnMut(&mut [u8]) -> Result<usize, Errno>,
+    cpu: impl Fn() -> Duration,
+    bounds: Bounds,
+    wanted: &dyn Fn(&[u8]) -> bool,
+) -> io::Result<Lines> {
+    let mut text = String::new();
+    let mut buffer = [0u8; 8192];
+    let begun = cpu();
+    for turn in 1_usize.. {
+        match read(&mut buffer) {
+            Ok(0) | Err(Errno::AGAIN) => break,
+            Ok(length) => push_record(&buffer[..length], wanted, &mut text),
+            Err(Errno::PIPE | Errno::INVAL | Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let late = turn % UNTIMED == 0 && cpu().saturating_sub(begun) >= bounds.cpu;
+        if late || text.len() >= bounds.bytes {
+            return Ok(Lines { text, more: true });
+        }
+    }
+    Ok(Lines { text, more: false })
+}
+
+/// CPU time of this thread.
+fn thread_cpu() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
 impl AsFd for Follower {
@@ -72,21 +128,24 @@ impl AsFd for Follower {
     }
 }
 
-/// Appends one record `PRIORITY,SEQUENCE,MICROSECONDS,FLAGS[,...];TEXT` as one line. What a program
-/// wrote to the device has another facility than the kernel's, and is dropped. A record is one
+/// Appends one record `PRIORITY,SEQUENCE,MICROSECONDS,FLAGS[,...];TEXT` as one line, if it is `wanted`. What a
+/// program wrote to the device has another facility than the kernel's, and is dropped. A record is one
 /// message: line breaks in it stay written as `\x0a`, because users can have the kernel quote them.
 /// Lines behind the first begin with a blank and hold the device's properties; they are dropped.
-fn push_record(record: &[u8], text: &mut String) {
+fn push_record(record: &[u8], wanted: &dyn Fn(&[u8]) -> bool, text: &mut String) {
     use std::fmt::Write;
-    let line = record.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let Some(semicolon) = line.iter().position(|byte| *byte == b';') else { return };
-    let header = String::from_utf8_lossy(&line[..semicolon]);
-    let mut fields = header.split(',');
+    let Some(semicolon) = memchr::memchr(b';', record) else { return };
+    let (header, message) = (&record[..semicolon], &record[semicolon + 1..]);
+    let mut fields = header.split(|byte| *byte == b',');
+    let mut number = |nth| std::str::from_utf8(fields.nth(nth)?).ok()?.parse::<u64>().ok();
     // The facility stands above the three bits of the level; the kernel's is 0.
-    let of_kernel = fields.next().and_then(|n| n.parse::<u32>().ok()).is_some_and(|n| n < 8);
-    let time = fields.nth(1).and_then(|time| time.parse::<u64>().ok());
-    let (true, Some(time)) = (of_kernel, time) else { return };
-    let message = unescape(&line[semicolon + 1..]);
+    let of_kernel = number(0).is_some_and(|n| n < 8);
+    let (true, Some(time)) = (of_kernel, number(1)) else { return };
+    if !wanted(message) {
+        return;
+    }
+    let message = &message[..memchr::memchr(b'\n', message).unwrap_or(message.len())];
+    let message = unescape(message);
     let message = String::from_utf8_lossy(&message);
     // Writing to a String cannot fail.
     let _ = writeln!(text, "[{:5}.{:06}] {message}", time / 1_000_000, time % 1_000_000);
@@ -120,10 +179,11 @@ fn unescape(text: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::cell::Cell;
 
     fn lines(record: &str) -> String {
         let mut text = String::new();
-        push_record(record.as_bytes(), &mut text);
+        push_record(record.as_bytes(), &|_| true, &mut text);
         text
     }
 
@@ -143,9 +203,55 @@ mod tests {
         assert_eq!(lines("4,0,1,-;one\\x0atwo\n"), "[    0.000001] one\\x0atwo\n");
         // Facility 1 (user), level 4: a program wrote it.
         assert_eq!(lines("12,0,1,-;tsc: Marking TSC unstable due to x\n"), "");
-        for broken in ["", "x", "x,0,1,-;y", "4,0;x", "4,0,x,-;y"] {
+        for broken in ["", "x", "x,0,1,-;y", "4,0;x", "4,0,x,-;y", "4,0\n;x,1"] {
             assert_eq!(lines(broken), "");
         }
+    }
+
+    /// Reads of a device that holds so many records about nothing, and one about the TSC as the last.
+    fn device(records: usize) -> impl FnMut(&mut [u8]) -> Result<usize, Errno> {
+        let mut left = records;
+        move |buffer| {
+            let text: &[u8] = match left {
+                0 => return Err(Errno::AGAIN),
+                1 => b"4,9,2000000,-;tsc: Marking TSC unstable\n",
+                _ => b"3,8,1000000,-;tmpfs: Unknown parameter 'tsc: x'\n",
+            };
+            left -= 1;
+            buffer[..text.len()].copy_from_slice(text);
+            Ok(text.len())
+        }
+    }
+
+    #[test]
+    fn drain_flood_keeps_what_is_wanted_alone() {
+        let bounds = Bounds { bytes: 100, cpu: Duration::from_millis(8) };
+        let wanted = |message: &[u8]| message.starts_with(b"tsc");
+        let lines = drain(device(50_000), || Duration::ZERO, bounds, &wanted).unwrap();
+        // Far more than 100 bytes were passed over.
+        assert_eq!(lines.text, "[    2.000000] tsc: Marking TSC unstable\n");
+        assert!(!lines.more);
+        let lines = drain(device(50_000), || Duration::ZERO, bounds, &|_| true).unwrap();
+        assert!(lines.more && lines.text.len() < 200);
+    }
+
+    #[test]
+    fn drain_flood_ends_at_the_bound_of_cpu_time() {
+        let (asked, taken) = (Cell::new(0), Cell::new(0_usize));
+        // Each look at the CPU time finds 1 ms more.
+        let cpu = || {
+            asked.set(asked.get() + 1);
+            Duration::from_millis(asked.get())
+        };
+        let mut records = device(50_000);
+        let read = |buffer: &mut [u8]| {
+            taken.set(taken.get() + 1);
+            records(buffer)
+        };
+        let bounds = Bounds { bytes: 1 << 20, cpu: Duration::from_millis(8) };
+        let lines = drain(read, cpu, bounds, &|_| false).unwrap();
+        assert!(lines.more && lines.text.is_empty());
+        assert_eq!(taken.get(), 8 * UNTIMED);
     }
 
     #[test]
@@ -158,7 +264,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_record(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
-            push_record(&bytes, &mut String::new());
+            push_record(&bytes, &|_| true, &mut String::new());
             prop_assert!(unescape(&bytes).len() <= bytes.len());
         }
     }

@@ -8,6 +8,8 @@ mod risk;
 mod timers;
 mod tsc;
 
+pub(crate) use paravirt::presented;
+
 use crate::expectation::TscState;
 use crate::feature::Feature;
 use crate::select::{Registered, select};
@@ -21,10 +23,11 @@ mod order {
     pub(super) const PARAVIRT: u8 = 0;
     pub(super) const REFINED_JIFFIES: u8 = 1;
     pub(super) const HPET: u8 = 2;
-    pub(super) const JIFFIES: u8 = 4;
-    pub(super) const ACPI_PM: u8 = 5;
-    pub(super) const TSC: u8 = 6;
-    pub(super) const PIT: u8 = 3;
+    pub(super) const TSC_EARLY: u8 = 3;
+    pub(super) const PIT: u8 = 4;
+    pub(super) const JIFFIES: u8 = 5;
+    pub(super) const ACPI_PM: u8 = 6;
+    pub(super) const TSC: u8 = 7;
 }
 
 pub(crate) fn predict(machine: &Machine, out: &mut Expectation) {
@@ -43,9 +46,16 @@ pub(crate) fn predict(machine: &Machine, out: &mut Expectation) {
     if let Some(rating) = timers::acpi_pm(machine, out) {
         sources.push(Registered::new("acpi_pm", rating, true, false, order::ACPI_PM));
     }
-    // The PIT is still ticking only where no local APIC timer has taken over.
-    let no_apic_timer = machine.cmdline.value.has("nolapic");
-    let one_cpu = machine.effective_possible_cpus() == 1;
+    // The PIT is still ticking only where no local APIC timer has taken over: `parse_disable_apic_timer()` and
+    // `parse_nolapic_timer()` in arch/x86/kernel/apic/apic.c, all versions.
+    let line = &machine.cmdline.value;
+    let no_apic_timer = machine.no_local_apic
+        || machine.local_apic_off()
+        || line.has("noapictimer")
+        || line.has("nolapic_timer");
+    // Without a local APIC the others are given up, after the TSC was judged: `disable_smp()` in
+    // arch/x86/kernel/smpboot.c, all versions.
+    let one_cpu = machine.effective_possible_cpus() == 1 || machine.no_local_apic;
     if machine.arch.value == Arch::X86 && one_cpu && !hpet && no_apic_timer {
         sources.push(Registered::new("pit", 110, false, false, order::PIT));
         out.reason(
@@ -81,7 +91,21 @@ pub(crate) fn predict(machine: &Machine, out: &mut Expectation) {
                         .to_owned(),
                 );
             }
-            sources.push(Registered::new("tsc", 300, hres, true, order::TSC));
+            if machine.skips_initcall("init_tsc_clocksource") {
+                out.reason(
+                    "tsc not registered",
+                    format!(
+                        "initcall_blacklist skips the registration of tsc, so tsc-early stays{}",
+                        machine.cmdline.cite()
+                    ),
+                    "init_tsc_clocksource() in arch/x86/kernel/tsc.c; tsc-early since 4.16",
+                );
+                if Feature::TscEarly.of(kernel) {
+                    sources.push(Registered::new("tsc-early", 299, hres, true, order::TSC_EARLY));
+                }
+            } else {
+                sources.push(Registered::new("tsc", 300, hres, true, order::TSC));
+            }
         }
         TscState::Unstable { reason, .. }
             if !Feature::TscEarly.of(kernel) && reason != "could not calculate TSC khz" =>

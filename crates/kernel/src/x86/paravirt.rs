@@ -18,7 +18,7 @@ pub(super) fn effective(machine: &Machine, out: &mut Expectation) -> Option<Hype
     let hypervisor = machine.hypervisor.value.as_ref()?;
     let kernel = &machine.kernel.value;
     let line = &machine.cmdline.value;
-    let kind = choose(hypervisor, kernel);
+    let kind = presented(hypervisor, kernel);
     let supported = matches!(
         kind,
         HypervisorKind::Kvm
@@ -41,6 +41,21 @@ pub(super) fn effective(machine: &Machine, out: &mut Expectation) -> Option<Hype
                 machine.hypervisor.cite()
             ),
             "hypervisors[] in arch/x86/kernel/cpu/hypervisor.c, all versions",
+        );
+        return None;
+    }
+    let asks_bit =
+        matches!(kind, HypervisorKind::Kvm | HypervisorKind::Hyperv | HypervisorKind::Vmware);
+    if asks_bit && machine.clears_cpuid("hypervisor", 4 * 32 + 31) {
+        out.reason(
+            "hypervisor not recognised",
+            format!(
+                "clearcpuid takes the bit away by which the kernel looks for {}{}",
+                kind.name(),
+                machine.cmdline.cite()
+            ),
+            "__kvm_cpuid_base() in arch/x86/kernel/kvm.c, ms_hyperv_platform() and vmware_platform() in \
+             arch/x86/kernel/cpu, which ask X86_FEATURE_HYPERVISOR, all versions",
         );
         return None;
     }
@@ -84,7 +99,11 @@ pub(super) fn effective(machine: &Machine, out: &mut Expectation) -> Option<Hype
     Some(kind)
 }
 
-fn choose(hypervisor: &Hypervisor, kernel: &clocksmith_facts::version::Kernel) -> HypervisorKind {
+/// The hypervisor that the kernel takes of those that CPUID presents, before it looks whether it has code for it.
+pub(crate) fn presented(
+    hypervisor: &Hypervisor,
+    kernel: &clocksmith_facts::version::Kernel,
+) -> HypervisorKind {
     let known: Vec<_> =
         hypervisor.signatures.iter().filter_map(|s| Some((s.base, s.kind?))).collect();
     if hypervisor.kind == HypervisorKind::XenPv || known.len() < 2 {

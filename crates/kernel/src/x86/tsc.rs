@@ -24,7 +24,7 @@ pub(super) fn judge(
 ) -> Verdict {
     let kernel = &machine.kernel.value;
     let line = &machine.cmdline.value;
-    if !machine.tsc.value || cleared(machine) {
+    if !machine.tsc.value || machine.clears_cpuid("tsc", 4) {
         out.reason(
             "no tsc",
             format!("the CPU shows no TSC to this kernel{}", machine.tsc.cite()),
@@ -52,17 +52,6 @@ pub(super) fn judge(
         "init_tsc_clocksource() in arch/x86/kernel/tsc.c, all versions",
     );
     Verdict { state: TscState::Usable { watched } }
-}
-
-/// `clearcpuid=tsc`, or the bit's number (word 0, bit 4).
-fn cleared(machine: &Machine) -> bool {
-    let by_name = Feature::ClearcpuidNames.of(&machine.kernel.value);
-    machine
-        .cmdline
-        .value
-        .values("clearcpuid")
-        .flat_map(|v| v.split(','))
-        .any(|item| item == "4" || (by_name && item == "tsc"))
 }
 
 /// What makes the kernel trust the TSC without looking.
@@ -275,7 +264,10 @@ fn asked_what_if(machine: &Machine) -> bool {
 /// `unsynchronized_tsc()`: not even tested.
 fn unsynchronized(machine: &Machine, trust: &Trust) -> Option<String> {
     let kernel = &machine.kernel.value;
-    if trust.constant || machine.vendor.value == CpuVendor::Intel {
+    // Code for Transmeta sets the flag after this test (`init_transmeta()`, called by `identify_cpu()`), and there
+    // is none for further vendors; that of the others sets it before (`early_cpu_init()`).
+    let constant = trust.constant && machine.vendor.value != CpuVendor::OtherX86;
+    if constant || machine.vendor.value == CpuVendor::Intel {
         return None;
     }
     if trust.reliable && Feature::ReliableSparesUnsynchronized.of(kernel) {
@@ -311,10 +303,17 @@ fn wrong_early_khz(machine: &Machine, watched: bool, sources: &[Registered]) -> 
         .filter(|ms| (1..=10_000).contains(ms))
         .map(|ms| given.saturating_mul(100) / ms);
     let real = machine.tsc_khz.or(by_apic)?;
-    let reference = sources.iter().any(|s| s.hres && s.rating > 2);
-    // The margin of tsc-early is 32 ms in an interval of 500 ms.
+    // The margin of tsc-early is 32 ms in an interval of 500 ms. Until 7.0 ticks serve as a reference too, with two of
+    // them more (`clocksource_select_watchdog()`); later it must be continuous.
+    let margin = if sources.iter().any(|s| s.hres && s.rating > 2) {
+        64
+    } else if Feature::WatchdogRewrite.of(&machine.kernel.value) {
+        return None;
+    } else {
+        104
+    };
     let off = given.abs_diff(real).saturating_mul(1000) / real.max(1);
-    (reference && off > 64).then(|| {
+    (off > margin).then(|| {
         format!(
             "tsc_early_khz={given} is believed as it stands, but the TSC runs at {real} kHz: the \
              watchdog demotes it within a second{}",

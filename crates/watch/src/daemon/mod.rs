@@ -293,12 +293,13 @@ impl Daemon {
         let poll = now >= self.next_poll;
         let read = self.quiet.is_some_and(|until| now >= until);
         if poll || read {
-            self.quiet = None;
+            if self.quiet.take().is_some() {
+                self.last_read = Some(now);
+            }
             // The kernel's words first: what they say must show in what is read after them.
             let text = self.machine.kernel_lines();
             let mut confirm = false;
             if !text.is_empty() {
-                self.last_read = Some(now);
                 let want = self.observe(Observation::KernelSaid(&text));
                 (wanted, confirm) = (want.assess, want.confirm);
             }

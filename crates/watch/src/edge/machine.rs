@@ -1,10 +1,11 @@
 //! The machine that is watched: this one, or a directory that mirrors one.
 
 use crate::assess::{self, Live};
+use crate::state::may_concern;
 use clocksmith_diagnose::Assessment;
 use clocksmith_facts::clockdev::ClocksourceDevice;
 use clocksmith_facts::hypervisor::HypervisorKind;
-use clocksmith_facts::probe::kmsg::Follower;
+use clocksmith_facts::probe::kmsg::{Bounds, Follower};
 use clocksmith_facts::tree::DirTree;
 use clocksmith_facts::{Facts, Origin, collect};
 use clocksmith_measure::verify::{self, Real, Source, Trust, Weight};
@@ -18,6 +19,11 @@ const CLOCKSOURCES: &str = "sys/devices/system/clocksource";
 const DEVICES: usize = 16;
 /// Kernel messages that are taken at once, in bytes; the rest comes next time.
 const LINES: usize = 256 << 10;
+/// What one reading of them may cost: under a flood there is one a second, so this is 0.4 % of a CPU.
+const READING: Duration = Duration::from_millis(4);
+/// Readings in a row that may leave messages for the next one. After them the rest is given up: what is read must
+/// be fresh, because sysfs, which confirms or contradicts it, shows what is now.
+const BEHIND: u32 = 3;
 /// How long a short test of two processors takes.
 const TEST: Duration = Duration::from_millis(40);
 /// How long it takes once more, when it found a fault.
@@ -38,7 +44,8 @@ pub struct Machine {
 /// Where the kernel's messages come from.
 #[derive(Debug)]
 enum Kernel {
-    Ring(Follower),
+    /// The ring buffer, and how many readings in a row left something of it.
+    Ring(Follower, u32),
     /// A mirror's `dmesg`, and how far it was read.
     File(PathBuf, u64),
     /// Nowhere, and why.
@@ -50,7 +57,7 @@ impl Machine {
     #[must_use]
     pub fn live() -> Self {
         let kernel = match Follower::at_end() {
-            Ok(follower) => Kernel::Ring(follower),
+            Ok(follower) => Kernel::Ring(follower, 0),
             Err(error) => Kernel::Nowhere(error.to_string()),
         };
         let live = Some(Live::new());
@@ -76,7 +83,7 @@ impl Machine {
     pub fn deaf(&self) -> Option<&str> {
         match &self.kernel {
             Kernel::Nowhere(why) => Some(why),
-            Kernel::Ring(_) | Kernel::File(..) => None,
+            Kernel::Ring(..) | Kernel::File(..) => None,
         }
     }
 
@@ -84,16 +91,16 @@ impl Machine {
     #[must_use]
     pub fn kernel_fd(&self) -> Option<BorrowedFd<'_>> {
         match &self.kernel {
-            Kernel::Ring(follower) => Some(follower.as_fd()),
+            Kernel::Ring(follower, _) => Some(follower.as_fd()),
             Kernel::File(..) | Kernel::Nowhere(_) => None,
         }
     }
 
-    /// What the kernel said since the last time. If its log cannot be read any more, that is the end of
-    /// following it.
+    /// What the kernel said since the last time, as far as it may be about clocks. If its log cannot be read any
+    /// more, that is the end of following it.
     pub fn kernel_lines(&mut self) -> String {
         let read = match &mut self.kernel {
-            Kernel::Ring(follower) => follower.lines(LINES),
+            Kernel::Ring(follower, behind) => fresh(follower, behind),
             Kernel::File(path, from) => Ok(grown(path, from).unwrap_or_default()),
             Kernel::Nowhere(_) => return String::new(),
         };
@@ -219,6 +226,17 @@ pub fn verify_options(
         wander: if made_up { HOST_WANDER } else { 0.0 },
         early_ns: if emulated { EMULATED_NS } else { 0.0 },
     }
+}
+
+/// The fresh lines of the ring buffer that may be about clocks.
+fn fresh(follower: &mut Follower, behind: &mut u32) -> io::Result<String> {
+    let lines = follower.lines(Bounds { bytes: LINES, cpu: READING }, &may_concern)?;
+    *behind = if lines.more { *behind + 1 } else { 0 };
+    if *behind >= BEHIND {
+        *behind = 0;
+        follower.skip()?;
+    }
+    Ok(lines.text)
 }
 
 /// A file of one short line.

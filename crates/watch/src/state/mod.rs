@@ -47,14 +47,17 @@ const BEGINNINGS: [&str; 14] = [
     "wd",
 ];
 
-/// Whether a line may be about clocks. Almost all lines of a kernel are not, and cost a look at their
-/// beginning; so does a text of a user in a line that begins otherwise.
-fn may_concern(line: &str) -> bool {
+/// Whether a message of the kernel, without its stamp, may be about clocks. Almost all are not, and cost a look
+/// at their beginning; so does a text of a user in a message that begins otherwise.
+pub(crate) fn may_concern(message: &[u8]) -> bool {
+    let message = message.trim_ascii_start();
+    BEGINNINGS.iter().any(|beginning| message.starts_with(beginning.as_bytes()))
+}
+
+/// The same of a line.
+fn line_may_concern(line: &str) -> bool {
     match line.strip_prefix('[').and_then(|line| line.split_once("] ")) {
-        Some((_, message)) => {
-            let message = message.trim_start();
-            BEGINNINGS.iter().any(|beginning| message.starts_with(beginning))
-        }
+        Some((_, message)) => may_concern(message.as_bytes()),
         // Of a mirror, with what a log daemon puts in front.
         None => BEGINNINGS.iter().any(|beginning| line.contains(beginning)),
     }
@@ -221,7 +224,7 @@ impl Watch {
         match observation {
             Observation::Clocksources(devices) => self.clocksources(time, devices),
             Observation::KernelSaid(text) => {
-                for line in text.lines().filter(|line| may_concern(line)) {
+                for line in text.lines().filter(|line| line_may_concern(line)) {
                     self.kernel_said(time, line);
                 }
             }

@@ -69,7 +69,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         id: "kvm-sched-offset",
         words: &["kvm-clock: using sched offset of N cycles", "using sched offset"],
         what: "The guest's scheduler clock takes kvm-clock, counted from here.",
-        versions: "4.x and later.",
+        versions: "4.2 and later; up to 4.18 only where the host sets the stable bit.",
         so_what: "Normal.",
         do_what: "Nothing.",
         see_also: &["kvm-clock", "sched_clock"],

@@ -206,9 +206,34 @@ pub(super) const ENTRIES: &[Entry] = &[
         sources: &["unsynchronized_tsc() in arch/x86/kernel/tsc.c"],
     },
     Entry {
+        id: "noapictimer",
+        words: &["noapictimer", "nolapic_timer"],
+        what: "Do not use the timer of the local APIC.",
+        versions: "x86, all.",
+        so_what: "The PIT or the HPET keeps ticking. A 32-bit kernel on one CPU without an HPET then also \
+         registers the clocksource pit; with several CPUs the tick may stay periodic.",
+        do_what: "No fix for a slow clock.",
+        see_also: &["pit", "nolapic"],
+        sources: &[
+            "parse_disable_apic_timer() and parse_nolapic_timer() in arch/x86/kernel/apic/apic.c",
+            "init_pit_clocksource() in arch/x86/kernel/i8253.c",
+        ],
+    },
+    Entry {
+        id: "initcall_blacklist",
+        words: &["initcall_blacklist", "initcall_blacklist=FUNCTION"],
+        what: "Functions that are not called at boot.",
+        versions: "3.16 and later.",
+        so_what: "Without init_acpi_pm_clocksource there is no acpi_pm; without init_tsc_clocksource tsc-early \
+         stays in the place of tsc.",
+        do_what: "For debugging. clocksource= says which clocksource is wanted.",
+        see_also: &["clocksource=NAME", "tsc-early"],
+        sources: &["initcall_blacklisted() in init/main.c"],
+    },
+    Entry {
         id: "nolapic",
-        words: &["nolapic", "noapic", "nosmt"],
-        what: "Switch the local APIC, the I/O APIC or hyper-threading off.",
+        words: &["nolapic", "disableapic", "noapic", "nosmt"],
+        what: "Switch the local APIC (disableapic is nolapic), the I/O APIC or hyper-threading off.",
         versions: "All.",
         so_what: "noapic and nosmt have no effect on the clocksource. nolapic leaves one CPU.",
         do_what: "No fix for anything here.",
