@@ -1,7 +1,7 @@
 //! Running programs of the system: checked before, with nothing of ours around them, and not left
 //! behind.
 //!
-//! A program gets a clean environment, no input, a process group of its own, and dies with us
+//! A program gets a clean environment, a umask of 022, no input, a process group of its own, and dies with us
 //! (`PR_SET_PDEATHSIG`). Its own children do not; so all of them carry a mark in their environment, by
 //! which a later run finds and ends them before it puts anything back.
 
@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 /// The longest that a program may take, in seconds: os-prober looks at every disk, and an initial ram
 /// disk may be made.
 pub const TIMEOUT: u64 = 900;
+/// The umask that a program gets: files it makes are 0644 unless it says otherwise.
+pub const UMASK: u32 = 0o022;
 /// What of its output is kept: the end, in bytes.
 const OUTPUT: u64 = 64 << 10;
 /// A program that says more is not in its right mind, in bytes.
@@ -199,6 +201,8 @@ fn start(
         .stderr(err)
         .process_group(0);
     let hook = move || {
+        // What it makes is read by others, and written by nobody else, whatever shell we were started from.
+        rustix::process::umask(rustix::fs::Mode::from_raw_mode(UMASK));
         let kill = Some(rustix::process::Signal::KILL);
         rustix::process::set_parent_process_death_signal(kill)?;
         // What we inherited without asking it does not; where the kernel is older than 5.11, it does.
@@ -212,7 +216,7 @@ fn start(
         }
         Ok(())
     };
-    // SAFETY: between fork and exec it makes three system calls, and none allocates or locks.
+    // SAFETY: between fork and exec it makes four system calls, and none allocates or locks.
     unsafe { child.pre_exec(hook) };
     child.spawn()
 }
@@ -360,6 +364,32 @@ mod tests {
         assert!(text.contains("\n/\n/dev/null\n"), "{text}");
         // `ls` has its directory open as 3.
         assert!(text.ends_with("\n0\n1\n2\n3\n"), "{text}");
+    }
+
+    #[test]
+    fn programs_get_a_umask_of_ours() {
+        use std::os::unix::fs::PermissionsExt;
+        const CHILD: &str = "CLOCKSMITH_TEST_UMASK";
+        // A umask is the whole process's, and other tests run in this one.
+        if std::env::var_os(CHILD).is_none() {
+            for umask in ["000", "077"] {
+                let script = format!("umask {umask}; exec \"$0\" \"$@\"");
+                let status = Command::new("/bin/sh")
+                    .args(["-c", &script])
+                    .arg(std::env::current_exe().unwrap())
+                    .args(["--exact", "journal::run::tests::programs_get_a_umask_of_ours"])
+                    .env(CHILD, umask)
+                    .stdout(Stdio::null())
+                    .status();
+                assert!(status.unwrap().success(), "with a umask of {umask}");
+            }
+            return;
+        }
+        let (dir, place) = place();
+        let file = dir.path().join("made");
+        let script = format!("umask; echo x > {}", file.display());
+        assert_eq!(shell(&place, &script, &mut Silent).unwrap(), "0022\n");
+        assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o644);
     }
 
     #[test]

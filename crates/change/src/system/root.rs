@@ -1,9 +1,11 @@
 //! Reading below a root directory: links are followed inside it, as the system itself would, and lead
 //! nowhere else.
 
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 
 /// Most links on one way; as the kernel's `MAXSYMLINKS`.
@@ -53,13 +55,20 @@ impl Root<'_> {
     /// A regular file of at most `limit` bytes.
     pub(super) fn read(&self, path: &str, limit: u64) -> Option<io::Result<Vec<u8>>> {
         let place = self.find(path)?;
-        let meta = fs::metadata(&place).ok()?;
-        if !meta.is_file() {
+        // What was opened is looked at, not what has the name: it may become a link or a pipe in between.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let file = match rustix::fs::open(&place, flags | OFlags::CLOEXEC, Mode::empty()) {
+            Ok(file) => fs::File::from(file),
+            // A socket; gone.
+            Err(Errno::NXIO | Errno::NOENT | Errno::LOOP) => return None,
+            Err(error) => return Some(Err(error.into())),
+        };
+        if !file.metadata().ok()?.is_file() {
             return None;
         }
         let read = || {
             let mut bytes = Vec::new();
-            fs::File::open(&place)?.take(limit + 1).read_to_end(&mut bytes)?;
+            file.take(limit + 1).read_to_end(&mut bytes)?;
             if bytes.len() as u64 > limit {
                 return Err(io::Error::other(format!("it is longer than {limit} bytes")));
             }
@@ -68,16 +77,31 @@ impl Root<'_> {
         Some(read())
     }
 
-    /// Names in a directory that end so, sorted.
-    pub(super) fn names(&self, directory: &str, suffix: &str) -> Vec<String> {
-        let Some(place) = self.find(directory) else { return Vec::new() };
-        let Ok(entries) = fs::read_dir(place) else { return Vec::new() };
-        let mut names: Vec<String> = entries
-            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-            .filter(|name| name.ends_with(suffix))
-            .collect();
+    /// Names in a directory that end so, sorted; none where it is not there, or is no directory.
+    pub(super) fn names(&self, directory: &str, suffix: &str) -> io::Result<Vec<String>> {
+        let Some(place) = self.find(directory) else { return Ok(Vec::new()) };
+        let entries = match fs::read_dir(place) {
+            Ok(entries) => entries,
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
+                return Ok(Vec::new());
+            }
+            Err(error) => return Err(error),
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let name = entry?.file_name();
+            if !name.as_encoded_bytes().ends_with(suffix.as_bytes()) {
+                continue;
+            }
+            let text = name.into_string().map_err(|name| {
+                io::Error::other(format!("the name {} in it is not UTF-8", name.display()))
+            })?;
+            names.push(text);
+        }
         names.sort();
-        names
+        Ok(names)
     }
 }
 
@@ -118,6 +142,6 @@ mod tests {
         assert!(root.read("/etc/loop", 99).is_none());
         assert!(root.read("/etc/d", 99).is_none());
         assert!(root.read("/etc/a", 3).unwrap().is_err());
-        assert_eq!(root.names("/etc", "a"), ["a"]);
+        assert_eq!(root.names("/etc", "a").unwrap(), ["a"]);
     }
 }
