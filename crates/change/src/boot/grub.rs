@@ -93,6 +93,17 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
             })
             .map(|(path, _)| path)
             .collect();
+        if let Some((path, line)) = settings(system).find_map(|(path, text)| {
+            let others = Shell::parse(text).others;
+            let (line, _) =
+                others.into_iter().find(|(_, line)| line.contains(ALL) && line.contains(word))?;
+            Some((path, line))
+        }) {
+            let why = format!(
+                "line {line} has {word} in a way that cannot be edited safely: take it out by hand"
+            );
+            return Err(file(path, why));
+        }
         if holders.is_empty() {
             way.notes.push(format!(
                 "{word} is in none of GRUB's settings: it comes from another place (a file in \

@@ -322,9 +322,19 @@ fn marked(mark: &[u8]) -> Vec<u32> {
         .filter(|&pid: &u32| pid != us)
         .filter(|pid| {
             let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            environment.split(|&byte| byte == 0).any(|variable| variable == mark)
+            environment.split(|&byte| byte == 0).any(|variable| variable == mark) && is_ours(*pid)
         })
         .collect()
+}
+
+/// Whether a process runs as this user, and was started so: any user can give the mark to own programs, also to those
+/// that become root by their set-user-ID bit, and would keep this one waiting.
+fn is_ours(pid: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let ours = rustix::process::geteuid().as_raw();
+    let line = status.lines().find_map(|line| line.strip_prefix("Uid:"));
+    // Real, effective, saved and filesystem's.
+    line.is_some_and(|line| line.split_whitespace().take(2).all(|uid| uid.parse() == Ok(ours)))
 }
 
 #[cfg(test)]
@@ -417,6 +427,31 @@ mod tests {
         // Also those in a session of their own, when the program fails.
         assert!(shell(&place, "setsid sleep 1000 & sleep 0.1; exit 1", &mut Silent).is_err());
         assert!(marked(&mark).is_empty());
+    }
+
+    #[test]
+    fn mark_on_a_process_of_another_user_is_not_believed() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let (_dir, place) = place();
+        let mut mark = format!("{MARK}=").into_bytes();
+        mark.extend_from_slice(place.real().as_os_str().as_encoded_bytes());
+        let sleep = |user| {
+            let mut command = Command::new("/bin/sleep");
+            command.arg("1000").env(MARK, place.real()).uid(user).spawn().unwrap()
+        };
+        let (mut theirs, mut ours) = (sleep(1000), sleep(0));
+        // Until both have become that program.
+        while marked(&mark).is_empty() {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        assert_eq!(marked(&mark), [ours.id()]);
+        end_orphans(&place).unwrap();
+        assert!(theirs.try_wait().unwrap().is_none());
+        theirs.kill().unwrap();
+        theirs.wait().unwrap();
+        ours.wait().unwrap();
     }
 
     #[test]

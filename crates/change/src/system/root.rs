@@ -5,7 +5,9 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
 /// Most links on one way; as the kernel's `MAXSYMLINKS`.
@@ -52,12 +54,25 @@ impl Root<'_> {
         self.find(path)
     }
 
+    /// Opens what [`Root::find`] found: one directory at a time, since one of them may have become a link that leads
+    /// out of the root.
+    fn open(&self, place: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+        let way = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let mut at = rustix::fs::open(self.0, way, Mode::empty())?;
+        let mut names = parts(place.strip_prefix(self.0).unwrap_or(place));
+        while let Some(name) = names.pop() {
+            let flags = if names.is_empty() { flags | OFlags::CLOEXEC } else { way };
+            at = rustix::fs::openat(&at, &name, flags | OFlags::NOFOLLOW, Mode::empty())?;
+        }
+        Ok(at)
+    }
+
     /// A regular file of at most `limit` bytes.
     pub(super) fn read(&self, path: &str, limit: u64) -> Option<io::Result<Vec<u8>>> {
         let place = self.find(path)?;
         // What was opened is looked at, not what has the name: it may become a link or a pipe in between.
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let file = match rustix::fs::open(&place, flags | OFlags::CLOEXEC, Mode::empty()) {
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let file = match self.open(&place, flags) {
             Ok(file) => fs::File::from(file),
             // A socket; gone.
             Err(Errno::NXIO | Errno::NOENT | Errno::LOOP) => return None,
@@ -80,18 +95,14 @@ impl Root<'_> {
     /// Names in a directory that end so, sorted; none where it is not there, or is no directory.
     pub(super) fn names(&self, directory: &str, suffix: &str) -> io::Result<Vec<String>> {
         let Some(place) = self.find(directory) else { return Ok(Vec::new()) };
-        let entries = match fs::read_dir(place) {
-            Ok(entries) => entries,
-            Err(error)
-                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
-            {
-                return Ok(Vec::new());
-            }
-            Err(error) => return Err(error),
+        let opened = match self.open(&place, OFlags::RDONLY | OFlags::DIRECTORY) {
+            Ok(opened) => opened,
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(Vec::new()),
+            Err(error) => return Err(error.into()),
         };
         let mut names = Vec::new();
-        for entry in entries {
-            let name = entry?.file_name();
+        for entry in rustix::fs::Dir::new(opened)? {
+            let name = OsString::from_vec(entry?.file_name().to_bytes().to_vec());
             if !name.as_encoded_bytes().ends_with(suffix.as_bytes()) {
                 continue;
             }
@@ -143,5 +154,17 @@ mod tests {
         assert!(root.read("/etc/d", 99).is_none());
         assert!(root.read("/etc/a", 3).unwrap().is_err());
         assert_eq!(root.names("/etc", "a").unwrap(), ["a"]);
+        assert!(root.names("/none", "a").unwrap().is_empty());
+        fs::write(dir.path().join("etc").join(OsString::from_vec(b"\xff.conf".to_vec())), "")
+            .unwrap();
+        assert!(root.names("/etc", ".conf").unwrap_err().to_string().contains("not UTF-8"));
+        // What became a link after it was found.
+        let found = root.find("/usr/lib/os-release").unwrap();
+        fs::rename(dir.path().join("usr"), dir.path().join("other")).unwrap();
+        symlink("/usr", dir.path().join("usr")).unwrap();
+        assert!(root.open(&found, OFlags::RDONLY).is_err());
+        let pipe = dir.path().join("etc/pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, Mode::from_raw_mode(0o600)).unwrap();
+        assert!(root.read("/etc/pipe", 9).is_none());
     }
 }
