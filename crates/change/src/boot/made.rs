@@ -279,36 +279,57 @@ struct Blocks {
     open: Option<(String, usize)>,
 }
 
-/// One pass over a grub.cfg. An entry ends at a lone `}` as far in as it began, as grub-mkconfig writes it; a `linux`
-/// line outside of any is taken for an entry of its own.
+/// An entry of a grub.cfg that has begun.
+struct Block {
+    title: String,
+    line: usize,
+    depth: usize,
+    recovery: bool,
+    /// Whether it has an identifier.
+    named: bool,
+}
+
+/// One pass over a grub.cfg. An entry ends where as many lines began with `}` as ended in `{`; a `linux` line outside
+/// of any is taken for an entry of its own. What is written by hand may have another form: it is read up to the end of
+/// its section, and not judged.
 fn blocks(text: &str) -> Blocks {
     let mut found = Blocks::default();
     let mut section: Option<String> = None;
-    // Title, line, indentation, whether it is a recovery entry, whether it has an identifier.
-    let mut block: Option<(String, usize, usize, bool, bool)> = None;
+    let mut block: Option<Block> = None;
     for (number, line) in text.lines().enumerate() {
-        let body = line.trim_start();
-        let indent = line.len() - body.len();
+        let body = line.trim();
+        let begins = keyword(body, &["menuentry", "submenu"]).is_some();
+        let ends = marker(line, "END").is_some();
+        if begins || ends {
+            let ours = section.as_deref().is_some_and(|name| script(name).starts_with("linux"));
+            let left = block.take_if(|_| ours || ends);
+            let left = left.filter(|_| ours).map(|block| (block.title, block.line));
+            found.open = found.open.or(left);
+        }
         if let Some(name) = marker(line, "BEGIN") {
             section = Some(name.to_owned());
-        } else if marker(line, "END").is_some() {
+        } else if ends {
             section = None;
         }
         if let Some(rest) = keyword(body, &["menuentry"]) {
             let title = title(rest);
             let recovery = rest.contains("-recovery") || title.contains("(recovery mode)");
             let named = rest.contains("menuentry_id_option") || rest.contains("--id");
-            if !body.trim_end().ends_with('}') {
-                block = Some((title, number + 1, indent, recovery, named));
+            if !body.ends_with('}') {
+                let depth = usize::from(body.ends_with('{'));
+                block = Some(Block { title, line: number + 1, depth, recovery, named });
             }
             continue;
         }
-        match &block {
-            Some((_, _, at, ..)) if body.trim_end() == "}" && indent <= *at => {
-                block = None;
+        match &mut block {
+            Some(open) if body.starts_with('}') => {
+                open.depth = open.depth.saturating_sub(1);
+                if open.depth == 0 {
+                    block = None;
+                }
                 continue;
             }
-            Some(_) => {}
+            Some(open) => open.depth += usize::from(body.ends_with('{') && !body.starts_with('#')),
             None => found.outside += line.len() + 1,
         }
         let xen = section.as_deref().is_some_and(|name| script(name).contains("xen"));
@@ -319,7 +340,7 @@ fn blocks(text: &str) -> Blocks {
             continue;
         }
         let (title, recovery, named) = match &block {
-            Some((title, _, _, recovery, named)) => (title.clone(), *recovery, *named),
+            Some(block) => (block.title.clone(), block.recovery, block.named),
             None => (String::new(), false, false),
         };
         let single = ["single", "recovery"].iter().any(|word| words::has(words, word));
@@ -332,7 +353,7 @@ fn blocks(text: &str) -> Blocks {
             words: words.to_owned(),
         });
     }
-    found.open = block.map(|(title, line, ..)| (title, line));
+    found.open = found.open.or(block.map(|block| (block.title, block.line)));
     found
 }
 

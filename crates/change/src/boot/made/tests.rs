@@ -77,6 +77,20 @@ fn grub_with_the_words_on_every_ordinary_entry_is_good() {
 }
 
 #[test]
+fn grub_with_entries_written_by_hand_is_good() {
+    let good = debian(&["vmlinuz-6"], "quiet quirk=1");
+    for custom in [
+        "menuentry \"mine\" {\n  linux /x\n  }\n",
+        "menuentry 'mine'\n{\nset root='hd0,1'\nchainloader +1\n}\n",
+        "submenu 'more' {\n  menuentry 'mine' { true }\n  menuentry \"ok\" {\n    true\n  }\n}\n",
+        "menuentry 'left open' {\n",
+    ] {
+        let text = good.replace("menuentry 'mine'", &format!("{custom}menuentry 'mine'"));
+        assert_eq!(checked(GRUB, &good, &text), Ok(()), "{custom}");
+    }
+}
+
+#[test]
 fn grub_without_the_words_is_named_with_the_entry() {
     let before = debian(&["vmlinuz-6"], "notsc quiet");
     let error = checked(GRUB, &before, &debian(&["vmlinuz-6"], "quiet")).unwrap_err();
@@ -112,9 +126,11 @@ fn grub_that_is_not_whole_is_refused() {
         checked(GRUB, &before, cut).unwrap_err(),
         "has no end of its section /etc/grub.d/40_custom"
     );
-    let cut = &good[..good.rfind('}').unwrap()];
-    let cut = format!("{cut}### END /etc/grub.d/40_custom ###\n");
-    assert!(checked(GRUB, &before, &cut).unwrap_err().contains("no end of its entry 'mine'"));
+    let cut = good.replacen("\n}\nsubmenu", "\nsubmenu", 1);
+    let error = checked(GRUB, &before, &cut).unwrap_err();
+    assert!(error.contains("no end of its entry 'Debian GNU/Linux'"), "{error}");
+    let plain = "menuentry 'a' {\nlinux /boot/vmlinuz-6 quirk=1\n";
+    assert_eq!(checked(GRUB, "", plain).unwrap_err(), "has no end of its entry 'a' (line 1)");
     let bare = good.replace(HEADER, "");
     assert!(checked(GRUB, &before, &bare).unwrap_err().contains("less than half"), "{bare}");
     assert_eq!(
