@@ -21,6 +21,10 @@ pub struct Plan {
     pub accepted: Vec<String>,
     /// What its steps change on the kernel command line of later boots: to see, after one, whether it is so.
     pub cmdline: Change,
+    /// Words that every boot entry must have, and must not have, when a program of the plan has made the boot
+    /// loader's files: looked at after it ran.
+    #[serde(default)]
+    pub expected: Change,
     /// The clocksource that a unit or script of it chooses at each boot; so taking it back in a later boot
     /// is not over when the files are what they were.
     pub each_boot: Option<String>,

@@ -28,6 +28,7 @@ pub mod ntp;
 pub mod probe;
 pub mod tick;
 pub mod tree;
+pub mod trusted;
 pub mod vdso;
 pub mod verified;
 pub mod version;

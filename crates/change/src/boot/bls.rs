@@ -5,7 +5,7 @@
 //! kernel-install(8) (new entries take `/etc/kernel/cmdline`, else `/usr/lib/kernel/cmdline`, else the
 //! running command line); RHEL 8's `options $kernelopts`, which is a variable of grubenv; grubby(8).
 
-use super::{NoWay, RISK, Way, edits, file, grubenv, run, shell, write};
+use super::{NoWay, RISK, Way, editable, edits, file, grubenv, run, shell, write};
 use crate::system::System;
 use crate::words::{self, Change};
 use std::path::Path;
@@ -20,11 +20,46 @@ const ENVIRONMENTS: [&str; 2] = ["/boot/grub2/grubenv", "/boot/grub/grubenv"];
 const CMDLINE: &str = "/etc/kernel/cmdline";
 const VENDOR: &str = "/usr/lib/kernel/cmdline";
 
-/// The directory that has entries with options.
+/// The directory that has entries which boot Linux.
 pub(super) fn entries(system: &System) -> Option<&'static str> {
     DIRECTORIES
         .into_iter()
-        .find(|directory| system.below(directory).any(|(_, text)| options(text).next().is_some()))
+        .find(|directory| system.below(directory).any(|(_, text)| boots_linux(text)))
+}
+
+/// The first directory of entries that cannot be read, or has an entry that cannot: which, its path, why.
+pub(super) fn unreadable(system: &System) -> Option<(&'static str, &Path, &str)> {
+    DIRECTORIES.into_iter().find_map(|directory| {
+        let (path, why) = system.troubles(directory).next()?;
+        Some((directory, path, why))
+    })
+}
+
+/// Whether an entry boots Linux with options of its own. By the specification that is one with `linux`, and one with
+/// `uki` whose options are handed to the image; without any, its command line is inside the image, and options that
+/// are added would replace it (systemd-stub(7)). `efi` starts any program.
+pub(super) fn boots_linux(text: &str) -> bool {
+    value(text, "linux").is_some() || value(text, "uki").is_some() && !all_options(text).is_empty()
+}
+
+/// Whether an entry is the way back.
+pub(super) fn is_rescue(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().contains("rescue"))
+}
+
+/// All words of its options.
+pub(super) fn all_options(text: &str) -> String {
+    let parts = options(text).map(|(start, end)| text.get(start..end).unwrap_or_default().trim());
+    parts.collect::<Vec<_>>().join(" ").trim().to_owned()
+}
+
+/// The value of a key, if it has one.
+fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| {
+        let rest = line.trim_start().strip_prefix(key)?;
+        let value = rest.strip_prefix([' ', '\t'])?.trim();
+        (!value.is_empty()).then_some(value)
+    })
 }
 
 /// grubby does it all: entries, grubenv, and what new kernels get.
@@ -55,17 +90,45 @@ pub(super) fn grubby(change: &Change) -> Way {
         // It edits what is there, so its work is taken back by itself.
         *regenerate = Some(command(&change.reversed()));
     }
-    Way { by: "grubby", steps: vec![step], ..Way::default() }
+    Way { by: "grubby", steps: vec![step], expected: change.clone(), ..Way::default() }
 }
 
 /// The entries themselves are edited, and what new kernels get.
 pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
     let mut way = Way { by: "boot loader entries", ..Way::default() };
+    // A kernel whose entry is left out would boot without the words, and that it was done would be said.
+    if let Some((_, path, why)) = unreadable(system) {
+        let why = format!(
+            "{why}, so whether it boots Linux, and with which words, is not known: make it readable, or move it \
+             out of the directory if no boot loader needs it"
+        );
+        return Err(file(path, why));
+    }
     let directory = entries(system).unwrap_or(DIRECTORIES[0]);
-    let ordinary = |path: &Path| !path.to_string_lossy().contains("rescue");
-    let files = || system.below(directory).filter(|(path, _)| ordinary(path));
-    if system.below(directory).any(|(path, _)| !ordinary(path)) {
+    let ordinary = |path: &Path, text: &str| !is_rescue(path) && boots_linux(text);
+    let files = || system.below(directory).filter(|(path, text)| ordinary(path, text));
+    if system.below(directory).any(|(path, text)| is_rescue(path) && boots_linux(text)) {
         way.notes.push("the rescue entry stays as it is: it is the way back".to_owned());
+    }
+    for (path, text) in system.below(directory).filter(|(_, text)| !boots_linux(text)) {
+        let what = if value(text, "uki").is_some() {
+            "its command line is inside its image"
+        } else if text.trim().is_empty() {
+            "it is empty"
+        } else if value(text, "efi").is_some() {
+            "it starts an EFI program"
+        } else {
+            "it boots no Linux kernel"
+        };
+        way.notes.push(format!("{} stays as it is: {what}", path.display()));
+    }
+    // GRUB gives such an entry the words of a variable, and only as long as it has none of its own.
+    if super::grub::config(system).and_then(|path| system.text(path)).is_some_and(reads_defaults)
+        && let Some((path, _)) = files().find(|(_, text)| options(text).next().is_none())
+    {
+        let why = "has no options, so GRUB takes default_kernelopts, which options of its own would replace: \
+                   write all of them there by hand";
+        return Err(file(path, why));
     }
     // Two entries may share a variable; it is changed once.
     let shared = files().any(|(_, text)| uses_variable(text));
@@ -90,12 +153,16 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
     let why = "the entries of the kernels that are installed";
     way.steps
         .extend(edits(files(), why, |text| (!uses_variable(text)).then(|| edit(text, change))));
-    future(system, change, &mut way);
+    future(system, change, &mut way)?;
     Ok(way)
 }
 
+fn reads_defaults(text: &str) -> bool {
+    text.lines().any(|line| line.trim() == "blscfg")
+}
+
 /// What kernels that are installed later get.
-fn future(system: &System, change: &Change, way: &mut Way) {
+fn future(system: &System, change: &Change, way: &mut Way) -> Result<(), NoWay> {
     let why = "the entries of kernels that are installed later";
     if let Some(text) = system.text(CMDLINE) {
         let edited = lines(text, change);
@@ -118,8 +185,10 @@ fn future(system: &System, change: &Change, way: &mut Way) {
         && let Some(edited) = shell::edit(text, super::grub::ALL, change)
         && edited != text
     {
+        editable(grub, text)?;
         way.steps.push(write(grub, edited, "what grub2-mkconfig would put into new entries", RISK));
     }
+    Ok(())
 }
 
 /// `/etc/kernel/cmdline`: words, on one line or more (kernel-install joins them). Words are added to

@@ -5,7 +5,7 @@
 //! it makes `/boot/extlinux.conf`); u-boot-menu's `u-boot-update` (`U_BOOT_PARAMETERS` in
 //! `/etc/default/u-boot`); the syslinux wiki, `APPEND`.
 
-use super::{NoWay, RISK, Way, edits, file, run, shell, write};
+use super::{NoWay, RISK, Way, editable, edits, file, run, shell, write};
 use crate::system::System;
 use crate::words::{self, Change};
 use std::path::Path;
@@ -45,6 +45,9 @@ fn generated(
     by: &'static str,
 ) -> Option<Result<Way, NoWay>> {
     let text = system.text(path)?;
+    if let Err(error) = editable(path, text) {
+        return Some(Err(error));
+    }
     let edited = match shell::edit(text, variable, change) {
         Some(edited) => edited,
         None if shell::Shell::parse(text)
@@ -64,7 +67,10 @@ fn generated(
             format!("{text}{newline}{variable}=\"{}\"\n", change.of(default))
         }
     };
-    let mut way = Way { by, ..Way::default() };
+    let value = shell::Shell::parse(text).last(variable).map_or(String::new(), |it| it.raw.clone());
+    let held = change.remove.iter().filter(|word| words::has(&value, word));
+    let expected = Change { add: change.add.clone(), remove: held.cloned().collect() };
+    let mut way = Way { by, expected, ..Way::default() };
     if edited != text {
         let why = format!("the words from which {program} makes the boot menu");
         way.steps.push(write(path, edited, &why, RISK));

@@ -7,7 +7,7 @@
 //! last, so a choice in it wins, and the recovery entries go without it and stay a way back.
 
 use super::shell::{self, Shell};
-use super::{NoWay, RISK, Way, file, run, write};
+use super::{NoWay, RISK, Way, editable, file, run, write};
 use crate::system::System;
 use crate::words::{self, Change};
 use std::path::Path;
@@ -93,17 +93,32 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
             })
             .map(|(path, _)| path)
             .collect();
+        if let Some((path, line)) = settings(system).find_map(|(path, text)| {
+            let others = Shell::parse(text).others;
+            let (line, _) =
+                others.into_iter().find(|(_, line)| line.contains(ALL) && line.contains(word))?;
+            Some((path, line))
+        }) {
+            let why = format!(
+                "line {line} has {word} in a way that cannot be edited safely: take it out by hand"
+            );
+            return Err(file(path, why));
+        }
         if holders.is_empty() {
             way.notes.push(format!(
                 "{word} is in none of GRUB's settings: it comes from another place (a file in \
                  /etc/grub.d, or whoever starts this machine)"
             ));
+        } else {
+            way.expected.remove.push(word.clone());
         }
     }
+    way.expected.add.clone_from(&change.add);
     let removal = Change { add: Vec::new(), remove: change.remove.clone() };
     for (path, text) in settings(system) {
         let edited = everywhere(text, &removal);
         if edited != text && own.is_none_or(|own| Path::new(own) != path) {
+            editable(path, text)?;
             let why = format!("takes {} away where it stands", change.remove.join(", "));
             way.steps.push(write(path, edited, &why, RISK));
         }
@@ -173,9 +188,12 @@ fn drop_in(system: &System, change: &Change, way: &mut Way) -> Result<(), NoWay>
         },
     };
     let content = match system.text(path) {
-        Some(text) => shell::edit(text, VARIABLE, change).ok_or_else(|| {
-            file(path, format!("it has no {VARIABLE}=\"...\" that can be edited"))
-        })?,
+        Some(text) => {
+            editable(path, text)?;
+            shell::edit(text, VARIABLE, change).ok_or_else(|| {
+                file(path, format!("it has no {VARIABLE}=\"...\" that can be edited"))
+            })?
+        }
         None => format!(
             "# Made by clocksmith (`clocksmith fix --undo` takes it back).\n\
              {VARIABLE}=\"${VARIABLE} {}\"\n",
@@ -203,12 +221,13 @@ fn in_place(system: &System, change: &Change, way: &mut Way) -> Result<(), NoWay
         },
         None => system.text(DEFAULTS).unwrap_or_default().to_owned(),
     };
+    editable(DEFAULTS, &text)?;
     let shell = Shell::parse(&text);
-    if shell.others.iter().any(|(_, line)| line.contains(VARIABLE)) {
-        return Err(file(
-            DEFAULTS,
-            format!("{VARIABLE} has a value that cannot be edited safely: add the words by hand"),
-        ));
+    if let Some((line, _)) = shell.others.iter().find(|(_, line)| line.contains(VARIABLE)) {
+        let why = format!(
+            "line {line} has {VARIABLE} in a way that cannot be edited safely: add the words by hand"
+        );
+        return Err(file(DEFAULTS, why));
     }
     let edited = match shell::edit(&text, VARIABLE, &addition) {
         Some(edited) => edited,

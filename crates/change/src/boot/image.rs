@@ -158,6 +158,7 @@ fn transactional(system: &System, change: &Change) -> Way {
     let file = "/etc/default/grub";
     let edited = system
         .text(file)
+        .filter(|text| super::editable(file, text).is_ok())
         .and_then(|text| super::shell::edit(text, "GRUB_CMDLINE_LINUX_DEFAULT", change));
     match edited {
         Some(text) if system.text(file) != Some(text.as_str()) => {

@@ -13,6 +13,8 @@ mod extlinux;
 pub mod grub;
 mod grubenv;
 mod image;
+pub(crate) mod made;
+pub mod script;
 pub mod shell;
 mod single;
 
@@ -33,6 +35,9 @@ pub struct Way {
     pub by_hand: Vec<String>,
     /// What should be known.
     pub notes: Vec<String>,
+    /// Words that every entry must have, and must not have, when the programs of the steps have run: those that
+    /// their settings got or lost.
+    pub expected: Change,
 }
 
 /// Why the command line is not changed.
@@ -63,7 +68,8 @@ pub fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
     if let Some(way) = image::plan(system, change) {
         return Ok(way);
     }
-    let entries = bls::entries(system);
+    let unreadable = bls::unreadable(system);
+    let entries = bls::entries(system).or(unreadable.as_ref().map(|(directory, ..)| *directory));
     if system.has("grubby") && (entries.is_some() || grub::config(system).is_some()) {
         return if system.live { Ok(bls::grubby(change)) } else { bls::plan(system, change) };
     }
@@ -125,6 +131,14 @@ pub(crate) fn run(command: &[&str], rewrites: &[&str], why: &str, risk: &str) ->
 /// An error about a file.
 pub(crate) fn file(path: impl AsRef<Path>, why: impl Into<String>) -> NoWay {
     NoWay::File { path: path.as_ref().to_owned(), why: why.into() }
+}
+
+/// Refuses a file of which assignments cannot be edited safely.
+pub(crate) fn editable(path: impl AsRef<Path>, text: &str) -> Result<(), NoWay> {
+    match script::obstacle(text) {
+        Some(obstacle) => Err(file(path, obstacle.to_string())),
+        None => Ok(()),
+    }
 }
 
 /// Steps for files that one function edits; files that stay as they are have none.

@@ -300,12 +300,150 @@ fn what_is_not_known_or_not_safe_is_an_error() {
     let strange = system("arch", "", &["grub-mkconfig"])
         .with("/etc/default/grub", "GRUB_CMDLINE_LINUX_DEFAULT=\"a\"\"b\"\n");
     assert!(matches!(plan(&strange, &tsc()), Err(NoWay::File { .. })));
-    let both = debian().with("/boot/loader/entries/x.conf", "options a\n");
+    let both = debian().with("/boot/loader/entries/x.conf", "linux /x\noptions a\n");
     // Two loaders: the running one says which.
     let grub = both.clone().with("/proc/cmdline", "BOOT_IMAGE=/vmlinuz ro\n");
     assert_eq!(plan(&grub, &tsc()).unwrap().by, "GRUB (drop-in)");
     let other = both.with("/proc/cmdline", "initrd=\\x ro\n");
     assert_eq!(plan(&other, &tsc()).unwrap().by, "boot loader entries");
+}
+
+fn arch(text: &str) -> System {
+    system("arch", "", &["grub-mkconfig"])
+        .with("/usr/sbin/grub-mkconfig", "if test -f /etc/default/grub ; then\n")
+        .with("/etc/default/grub", text)
+}
+
+#[test]
+fn settings_that_may_not_be_reached_are_refused_with_their_line() {
+    for (text, line) in [
+        (
+            "A=1\nif true; then\nGRUB_CMDLINE_LINUX_DEFAULT=\"a\"\nelse\nGRUB_CMDLINE_LINUX_DEFAULT=\"b\"\nfi\n",
+            2,
+        ),
+        (
+            "if true; then GRUB_CMDLINE_LINUX_DEFAULT=\"a\"; else GRUB_CMDLINE_LINUX_DEFAULT=\"b\"; fi\n",
+            1,
+        ),
+        (
+            "GRUB_CMDLINE_LINUX_DEFAULT=\"a\"\ncat >/dev/null <<E\nGRUB_CMDLINE_LINUX_DEFAULT=\"b\"\nE\n",
+            2,
+        ),
+        ("case a in\nb) GRUB_CMDLINE_LINUX_DEFAULT=\"a\" ;;\nesac\n", 1),
+        ("set_words() {\nGRUB_CMDLINE_LINUX_DEFAULT=\"a\"\n}\n", 1),
+        ("A=1\nexit 0\nGRUB_CMDLINE_LINUX_DEFAULT=\"a\"\n", 2),
+        ("A=1\n[ -f /x ] && GRUB_CMDLINE_LINUX_DEFAULT=\"a\"\n", 2),
+        ("echo \\\nGRUB_CMDLINE_LINUX_DEFAULT=\"a\"\n", 1),
+    ] {
+        let error = plan(&arch(text), &tsc()).unwrap_err().to_string();
+        assert!(
+            error.starts_with(&format!("/etc/default/grub: line {line} has ")),
+            "{text}: {error}"
+        );
+        // Taking a word away edits too.
+        let text = text.replace("\"a\"", "\"notsc\"");
+        let error = plan(&arch(&text), &change(&[], &["notsc"])).unwrap_err().to_string();
+        assert!(error.starts_with("/etc/default/grub: line "), "{text}: {error}");
+    }
+    let alpine = system("alpine", "", &["update-extlinux"])
+        .with("/etc/update-extlinux.conf", "if x; then\ndefault_kernel_opts=\"quiet\"\nfi\n");
+    assert!(plan(&alpine, &tsc()).unwrap_err().to_string().contains("line 1"));
+}
+
+#[test]
+fn settings_of_distributions_are_edited() {
+    let fedora = "GRUB_TIMEOUT=5\nGRUB_DISTRIBUTOR=\"$(sed 's, release .*$,,g' /etc/system-release)\"\n\
+                  GRUB_DEFAULT=saved\nGRUB_DISABLE_SUBMENU=true\nGRUB_TERMINAL_OUTPUT=\"console\"\n\
+                  GRUB_CMDLINE_LINUX=\"rhgb quiet\"\nGRUB_DISABLE_RECOVERY=\"true\"\n";
+    let suse = "# If you change this file, run grub2-mkconfig afterwards; if not, nothing changes.\n\
+                GRUB_DISTRIBUTOR=\nGRUB_DEFAULT=saved\nGRUB_HIDDEN_TIMEOUT=0\n\
+                GRUB_CMDLINE_LINUX_DEFAULT=\"splash=silent mitigations=auto quiet security=apparmor\"\n\
+                GRUB_CMDLINE_LINUX=\"\"\n# Uncomment to automatically save last booted menu entry\n\
+                #GRUB_SAVEDEFAULT=\"true\"\nSUSE_BTRFS_SNAPSHOT_BOOTING=\"true\"\n";
+    let arch_text = "# GRUB boot loader configuration\n\nGRUB_DEFAULT=0\nGRUB_DISTRIBUTOR=\"Arch\"\n\
+                     GRUB_CMDLINE_LINUX_DEFAULT=\"loglevel=3 quiet\"\nGRUB_CMDLINE_LINUX=\"\"\n\
+                     # Preload both GPT and MBR modules so that they are not missed\n\
+                     GRUB_PRELOAD_MODULES=\"part_gpt part_msdos\"\n#GRUB_INIT_TUNE=\"480 440 1\"\n";
+    let trixie = "# info -f grub -n 'Simple configuration'\n\nGRUB_DEFAULT=0\nGRUB_TIMEOUT=5\n\
+                  GRUB_DISTRIBUTOR=`( . /etc/os-release && echo ${NAME} )`\n\
+                  GRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"\nGRUB_CMDLINE_LINUX=\"\"\n\
+                  #GRUB_BADRAM=\"0x01234567,0xfefefefe,0x89abcdef,0xefefefef\"\n";
+    let ubuntu = ". /etc/os-release\nGRUB_DISTRIBUTOR=`( . /etc/os-release; echo ${NAME:-Ubuntu} ) 2>/dev/null || \
+                  echo Ubuntu`\nGRUB_CMDLINE_LINUX_DEFAULT=\"quiet splash\"\nGRUB_CMDLINE_LINUX=\"\"\n";
+    for text in [fedora, suse, arch_text, trixie, ubuntu] {
+        let way = plan(&arch(text), &tsc()).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let (files, _) = effects(&way);
+        let before: Vec<&str> = text.lines().collect();
+        let changed = files[0].1.lines().filter(|line| !before.contains(line));
+        assert_eq!(changed.count(), 1, "{}", files[0].1);
+        assert_eq!(way.expected, tsc());
+        let way = plan(&arch(text), &change(&[], &["quiet"])).unwrap();
+        assert!(!effects(&way).0[0].1.contains("quiet"));
+    }
+    // Drop-ins of others, with a branch, are not edited.
+    let with = debian()
+        .with(
+            "/etc/default/grub.d/50-cloudimg-settings.cfg",
+            "GRUB_CMDLINE_LINUX_DEFAULT=\"console=ttyS0\"\n",
+        )
+        .with("/etc/default/grub.d/60-theme.cfg", "if [ -f /x ]; then\nGRUB_THEME=/x\nfi\n");
+    assert_eq!(effects(&plan(&with, &tsc()).unwrap()).0.len(), 1);
+}
+
+#[test]
+fn only_entries_that_boot_linux_are_edited() {
+    let directory = "/boot/loader/entries";
+    let linux = "title Arch\nlinux /vmlinuz\noptions rw\n";
+    let arch = system("arch", "", &["bootctl"])
+        .with("/boot/loader/entries/a.conf", linux)
+        .with("/boot/loader/entries/bare.conf", "linux /vmlinuz\n")
+        .with("/boot/loader/entries/empty.conf", "")
+        .with("/boot/loader/entries/junk.conf", "linuxes are fine\noptions x\n")
+        .with("/boot/loader/entries/uki.conf", "title U\nuki /EFI/Linux/u.efi\n")
+        .with("/boot/loader/entries/uki-words.conf", "uki /EFI/Linux/u.efi\noptions rw\n")
+        .with("/boot/loader/entries/windows.conf", "title W\nefi /EFI/Microsoft/x.efi\n");
+    let way = plan(&arch, &tsc()).unwrap();
+    let (files, _) = effects(&way);
+    let names: Vec<&str> =
+        files.iter().map(|(path, _)| path.strip_prefix(directory).unwrap()).collect();
+    assert_eq!(names, ["/a.conf", "/bare.conf", "/uki-words.conf"]);
+    for (name, why) in [
+        ("empty", "it is empty"),
+        ("junk", "boots no Linux"),
+        ("uki", "inside its image"),
+        ("windows", "starts an EFI program"),
+    ] {
+        let said = way.notes.iter().any(|note| {
+            note.starts_with(&format!("{directory}/{name}.conf stays as it is"))
+                && note.contains(why)
+        });
+        assert!(said, "{name}: {:?}", way.notes);
+    }
+}
+
+#[test]
+fn entry_that_cannot_be_read_stops_the_change() {
+    let mut arch = system("arch", "", &["bootctl"])
+        .with("/boot/loader/entries/a.conf", "linux /vmlinuz\noptions rw\n");
+    let path = Path::new("/boot/loader/entries/b.conf");
+    let text = crate::system::Text::Not("it is not UTF-8 text".to_owned());
+    arch.files.insert(path.to_owned(), text);
+    let error = plan(&arch, &tsc()).unwrap_err();
+    assert!(matches!(&error, NoWay::File { path: named, .. } if named == path), "{error}");
+    // The directory of all.
+    arch.files.clear();
+    let text = crate::system::Text::Not("it cannot be read: permission".to_owned());
+    arch.files.insert("/boot/loader/entries".into(), text);
+    let error = plan(&arch, &tsc()).unwrap_err().to_string();
+    assert!(error.starts_with("/boot/loader/entries: it cannot be read"), "{error}");
+}
+
+#[test]
+fn entry_without_options_is_not_given_some_where_grub_has_defaults() {
+    let fedora = System { live: false, ..rhel9() }
+        .with("/boot/loader/entries/2-6.1.0.conf", "title x\nlinux /vmlinuz-6\n");
+    let error = plan(&fedora, &tsc()).unwrap_err().to_string();
+    assert!(error.contains("2-6.1.0.conf") && error.contains("default_kernelopts"), "{error}");
 }
 
 fn systems() -> Vec<System> {

@@ -159,8 +159,9 @@ fn step(
             let ran = journal.runner.run(&journal.place, command, observer)?;
             if ran == Ran::Left {
                 entry.left.push(index);
+                return Ok(());
             }
-            Ok(())
+            super::made::look(journal, entry, index, command, &entry.plan.expected)
         }
         (Action::Clocksource { name }, _) => {
             let sysfs = journal.place.sysfs();

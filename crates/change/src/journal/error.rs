@@ -1,6 +1,7 @@
 //! What can go wrong, each with what was attempted, on what, and what to do next.
 
 use super::entry::VERSION;
+use clocksmith_facts::trusted::{Foreign, Untrusted};
 use std::fmt;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -33,6 +34,13 @@ pub enum JournalError {
         /// Their processes.
         pids: Vec<u32>,
     },
+    /// The journal, or the way to it, is not this user's alone.
+    #[error(
+        "{0}: this journal is not obeyed, since another user could have written it. If it is yours, run \
+         this as the user who owns it, or give it and every directory above it to that user alone (chown, \
+         chmod go-w); else move it away. Nothing was changed"
+    )]
+    Foreign(#[from] Foreign),
     /// The journal was written by a later version.
     #[error(
         "{} is of version {found}; this program knows {VERSION}: use the newer program that wrote it",
@@ -88,6 +96,19 @@ pub enum JournalError {
         /// The end of what it said.
         output: String,
     },
+    /// A program ended well, and a file that it makes is not what it was run for.
+    #[error(
+        "`{command}` ran, but {} {why}. Its settings may be read from another place, or be overwritten there",
+        path.display()
+    )]
+    NotMade {
+        /// With its arguments.
+        command: String,
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// The clocksource could not be changed.
     #[error(transparent)]
     Clocksource(#[from] crate::switch::ChangeError),
@@ -115,6 +136,15 @@ pub enum JournalError {
     /// There is no such change.
     #[error("{0}")]
     NothingToUndo(String),
+}
+
+impl From<Untrusted> for JournalError {
+    fn from(error: Untrusted) -> Self {
+        match error {
+            Untrusted::Foreign(foreign) => Self::Foreign(foreign),
+            Untrusted::Io { what, path, error } => Self::Io { what, path, error },
+        }
+    }
 }
 
 /// A file that is neither what we left nor what it was before.

@@ -6,7 +6,8 @@
 
 use super::tree::{End, Tree, io};
 use super::{DIRECTORY, JournalError, Place, Wait};
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
+use clocksmith_facts::trusted::{self, Part};
+use rustix::fs::{AtFlags, FlockOperation, OFlags};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -37,6 +38,10 @@ impl Lock {
         for _ in 0..ATTEMPTS {
             let located = tree.locate(Path::new(DIRECTORY), End::Follow)?;
             let shown = tree.shown(&located.path);
+            // Before anything is made there.
+            if let Some(parent) = located.missing.first().unwrap_or(&located.path).parent() {
+                tree.trusted_directory(parent, &located.links, Part::Way)?;
+            }
             // Others may read what `verify` keeps beside it; the journal has copies of secrets.
             let mut vanished = false;
             let wanted = located.missing.iter().map(|path| (path, 0o755));
@@ -48,15 +53,21 @@ impl Lock {
                     Err(error) => return Err(error),
                 }
             }
-            let opened = tree.directory(&located.path).and_then(|directory| {
-                let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                let mode = Mode::from_raw_mode(0o600);
-                Ok((rustix::fs::openat(&directory, NAME, flags, mode)?, directory))
+            let opened = tree.trusted_directory(&located.path, &[], Part::Home);
+            let opened = opened.and_then(|directory| {
+                let flags = OFlags::RDWR | OFlags::CREATE;
+                let path = shown.join(NAME);
+                let file = trusted::open_file(&directory, NAME.as_ref(), flags, 0o600, &path)?;
+                Ok((file, directory))
             });
             let (file, directory) = match opened {
                 Ok(opened) => opened,
-                Err(Errno::NOENT) if !vanished || home.len() < 64 => continue,
-                Err(error) => return Err(io("open the lock in", &shown)(error)),
+                Err(JournalError::Io { error: Errno::NOENT, .. })
+                    if !vanished || home.len() < 64 =>
+                {
+                    continue;
+                }
+                Err(error) => return Err(error),
             };
             let mut file = File::from(file);
             acquire(&mut file, wait, begun, &shown)?;
@@ -129,11 +140,11 @@ fn acquire(file: &mut File, wait: Wait, begun: Instant, shown: &Path) -> Result<
 
 /// Whether somebody has it. Makes nothing.
 pub(super) fn is_held(tree: &Tree) -> bool {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let open = || {
         let located = tree.locate(Path::new(DIRECTORY), End::Follow).ok()?;
-        let directory = tree.directory(&located.path).ok()?;
-        rustix::fs::openat(&directory, NAME, flags, Mode::empty()).ok()
+        let directory = tree.trusted_directory(&located.path, &located.links, Part::Home).ok()?;
+        let shown = tree.shown(&located.path).join(NAME);
+        trusted::open_file(&directory, NAME.as_ref(), OFlags::RDONLY, 0, &shown).ok()
     };
     let Some(file) = open() else { return false };
     // Shared, so that two who ask do not take each other for a run; given back by closing.

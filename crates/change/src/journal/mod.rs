@@ -41,6 +41,7 @@ mod apply;
 mod bytes;
 mod capture;
 mod lock;
+mod made;
 mod place;
 mod prepare;
 mod put_back;

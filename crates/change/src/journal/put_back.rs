@@ -9,6 +9,7 @@ use super::stage::{clear, stage_saved};
 use super::tree::Spot;
 use super::{Conflict, Journal, JournalError, Ran, Report, Silent};
 use crate::plan::Action;
+use crate::words::Change;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -341,6 +342,10 @@ fn commands(journal: &mut Journal, entry: &Entry, report: &mut Report) -> Result
         if let Some(command) = regenerate.as_ref().filter(|_| anew) {
             // Without it the change is still in force: the next run tries again.
             let ran = journal.runner.run(&journal.place, command, &mut Silent)?;
+            if matches!(ran, Ran::Done(_)) {
+                // Which words somebody else wants there now is not known; that it is whole can be seen.
+                super::made::look(journal, entry, step, command, &Change::default())?;
+            }
             done(command, &ran, report);
         }
         if let Some(command) = undo {

@@ -1,7 +1,7 @@
 //! Running programs of the system: checked before, with nothing of ours around them, and not left
 //! behind.
 //!
-//! A program gets a clean environment, no input, a process group of its own, and dies with us
+//! A program gets a clean environment, a umask of 022, no input, a process group of its own, and dies with us
 //! (`PR_SET_PDEATHSIG`). Its own children do not; so all of them carry a mark in their environment, by
 //! which a later run finds and ends them before it puts anything back.
 
@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 /// The longest that a program may take, in seconds: os-prober looks at every disk, and an initial ram
 /// disk may be made.
 pub const TIMEOUT: u64 = 900;
+/// The umask that a program gets: files it makes are 0644 unless it says otherwise.
+pub const UMASK: u32 = 0o022;
 /// What of its output is kept: the end, in bytes.
 const OUTPUT: u64 = 64 << 10;
 /// A program that says more is not in its right mind, in bytes.
@@ -199,6 +201,8 @@ fn start(
         .stderr(err)
         .process_group(0);
     let hook = move || {
+        // What it makes is read by others, and written by nobody else, whatever shell we were started from.
+        rustix::process::umask(rustix::fs::Mode::from_raw_mode(UMASK));
         let kill = Some(rustix::process::Signal::KILL);
         rustix::process::set_parent_process_death_signal(kill)?;
         // What we inherited without asking it does not; where the kernel is older than 5.11, it does.
@@ -212,7 +216,7 @@ fn start(
         }
         Ok(())
     };
-    // SAFETY: between fork and exec it makes three system calls, and none allocates or locks.
+    // SAFETY: between fork and exec it makes four system calls, and none allocates or locks.
     unsafe { child.pre_exec(hook) };
     child.spawn()
 }
@@ -318,9 +322,19 @@ fn marked(mark: &[u8]) -> Vec<u32> {
         .filter(|&pid: &u32| pid != us)
         .filter(|pid| {
             let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            environment.split(|&byte| byte == 0).any(|variable| variable == mark)
+            environment.split(|&byte| byte == 0).any(|variable| variable == mark) && is_ours(*pid)
         })
         .collect()
+}
+
+/// Whether a process runs as this user, and was started so: any user can give the mark to own programs, also to those
+/// that become root by their set-user-ID bit, and would keep this one waiting.
+fn is_ours(pid: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let ours = rustix::process::geteuid().as_raw();
+    let line = status.lines().find_map(|line| line.strip_prefix("Uid:"));
+    // Real, effective, saved and filesystem's.
+    line.is_some_and(|line| line.split_whitespace().take(2).all(|uid| uid.parse() == Ok(ours)))
 }
 
 #[cfg(test)]
@@ -363,6 +377,32 @@ mod tests {
     }
 
     #[test]
+    fn programs_get_a_umask_of_ours() {
+        use std::os::unix::fs::PermissionsExt;
+        const CHILD: &str = "CLOCKSMITH_TEST_UMASK";
+        // A umask is the whole process's, and other tests run in this one.
+        if std::env::var_os(CHILD).is_none() {
+            for umask in ["000", "077"] {
+                let script = format!("umask {umask}; exec \"$0\" \"$@\"");
+                let status = Command::new("/bin/sh")
+                    .args(["-c", &script])
+                    .arg(std::env::current_exe().unwrap())
+                    .args(["--exact", "journal::run::tests::programs_get_a_umask_of_ours"])
+                    .env(CHILD, umask)
+                    .stdout(Stdio::null())
+                    .status();
+                assert!(status.unwrap().success(), "with a umask of {umask}");
+            }
+            return;
+        }
+        let (dir, place) = place();
+        let file = dir.path().join("made");
+        let script = format!("umask; echo x > {}", file.display());
+        assert_eq!(shell(&place, &script, &mut Silent).unwrap(), "0022\n");
+        assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o644);
+    }
+
+    #[test]
     fn how_a_program_failed_is_said_with_its_words() {
         let (_dir, place) = place();
         let text =
@@ -387,6 +427,31 @@ mod tests {
         // Also those in a session of their own, when the program fails.
         assert!(shell(&place, "setsid sleep 1000 & sleep 0.1; exit 1", &mut Silent).is_err());
         assert!(marked(&mark).is_empty());
+    }
+
+    #[test]
+    fn mark_on_a_process_of_another_user_is_not_believed() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let (_dir, place) = place();
+        let mut mark = format!("{MARK}=").into_bytes();
+        mark.extend_from_slice(place.real().as_os_str().as_encoded_bytes());
+        let sleep = |user| {
+            let mut command = Command::new("/bin/sleep");
+            command.arg("1000").env(MARK, place.real()).uid(user).spawn().unwrap()
+        };
+        let (mut theirs, mut ours) = (sleep(1000), sleep(0));
+        // Until both have become that program.
+        while marked(&mark).is_empty() {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        assert_eq!(marked(&mark), [ours.id()]);
+        end_orphans(&place).unwrap();
+        assert!(theirs.try_wait().unwrap().is_none());
+        theirs.kill().unwrap();
+        theirs.wait().unwrap();
+        ours.wait().unwrap();
     }
 
     #[test]

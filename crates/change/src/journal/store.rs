@@ -8,6 +8,7 @@ use super::bytes::digest;
 use super::entry::{Entry, VERSION};
 use super::tree::{errno, io, names};
 use super::{DIRECTORY, JournalError, Place};
+use clocksmith_facts::trusted::{self, Part};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
@@ -56,10 +57,16 @@ impl Store {
         let tree = place.tree();
         let located = tree.locate(Path::new(DIRECTORY), End::Follow)?;
         let shown = place.shown(&located.path);
+        // Where no journal is, nothing is obeyed.
         match tree.directory(&located.path) {
+            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Vec::new()),
+            Err(error) => return Err(io("open", &shown)(error)),
+            Ok(_) => {}
+        }
+        match tree.trusted_directory(&located.path, &located.links, Part::Home) {
             Ok(directory) => Ok(read_all(&directory, &shown)?.0),
-            Err(Errno::NOENT | Errno::NOTDIR) => Ok(Vec::new()),
-            Err(error) => Err(io("open", &shown)(error)),
+            Err(JournalError::Io { error: Errno::NOENT, .. }) => Ok(Vec::new()),
+            Err(error) => Err(error),
         }
     }
 
@@ -160,11 +167,16 @@ impl Store {
     }
 
     fn write(&self, name: &str, content: &[u8]) -> Result<(), JournalError> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
         let path = self.shown.join(name);
         let failed = io("write", &path);
         let write = || -> Result<(), Errno> {
             let mode = Mode::from_raw_mode(0o600);
+            // What a killed run left.
+            match rustix::fs::unlinkat(&self.directory, NEW, AtFlags::empty()) {
+                Ok(()) | Err(Errno::NOENT) => {}
+                Err(error) => return Err(error),
+            }
             let fd = rustix::fs::openat(&self.directory, NEW, flags | OFlags::CLOEXEC, mode)?;
             let mut file = File::from(fd);
             file.write_all(content).map_err(|error| errno(&error))?;
@@ -281,8 +293,7 @@ fn parse(bytes: &[u8], id: u64, path: &Path) -> Result<Found, JournalError> {
 }
 
 fn read(fd: &OwnedFd, name: &OsStr, shown: &Path, limit: u64) -> Result<Vec<u8>, JournalError> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = rustix::fs::openat(fd, name, flags, Mode::empty()).map_err(io("open", shown))?;
+    let file = trusted::open_file(fd, name, OFlags::RDONLY, 0, shown)?;
     let mut content = Vec::new();
     File::from(file)
         .take(limit)

@@ -7,6 +7,7 @@
 //! and where no container's filter refuses it; this does both everywhere.
 
 use super::JournalError;
+use clocksmith_facts::trusted::{self, Missing, Part};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
@@ -153,6 +154,49 @@ impl Tree {
             if let Component::Normal(name) = part {
                 fd = rustix::fs::openat(&fd, name, DIRECTORY, Mode::empty())?;
             }
+        }
+        Ok(fd)
+    }
+
+    /// The same, where no other user can have made or changed anything from the root of the filesystem to it:
+    /// what is looked at is what was opened. `links` are those that were followed on the way, as
+    /// [`Tree::locate`] gives them.
+    pub(super) fn trusted_directory(
+        &self,
+        path: &Path,
+        links: &[PathBuf],
+        part: Part,
+    ) -> Result<OwnedFd, JournalError> {
+        // Links by themselves decide nothing, since where they led is looked at; but whoever may change one leads
+        // the next run elsewhere.
+        for link in links {
+            let Some(parent) = link.parent() else { continue };
+            self.trusted_directory(parent, &[], Part::Way)?;
+            let spot = self.sure_spot(link)?;
+            if let Some(stat) = spot.stat()? {
+                trusted::link(&stat, &spot.shown)?;
+            }
+        }
+        let above = trusted::open_directory(&self.path, Missing::Error, Part::Way)?;
+        let stat = |fd: &OwnedFd| rustix::fs::fstat(fd).map_err(io("look at", &self.path));
+        let (named, ours) = (stat(&above)?, stat(&self.root)?);
+        if (named.st_ino, named.st_dev) != (ours.st_ino, ours.st_dev) {
+            return Err(JournalError::Path {
+                path: self.path.clone(),
+                why: "became another directory in this moment: try again",
+            });
+        }
+        let mut fd = above;
+        let mut at = PathBuf::from("/");
+        let mut parts = path.components().peekable();
+        while let Some(component) = parts.next() {
+            let Component::Normal(name) = component else { continue };
+            at.push(name);
+            let shown = self.shown(&at);
+            fd = rustix::fs::openat(&fd, name, DIRECTORY, Mode::empty())
+                .map_err(io("open", &shown))?;
+            let part = if parts.peek().is_none() { part } else { Part::Way };
+            trusted::directory(&fd, &shown, part)?;
         }
         Ok(fd)
     }

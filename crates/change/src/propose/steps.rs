@@ -170,6 +170,7 @@ fn command_line(situation: &Situation<'_>, proposal: &mut Proposal, done: &mut V
             done.push(format!("kernel command line of later boots: {parts}"));
             proposal.plan.steps.extend(way.steps);
             proposal.plan.cmdline = change;
+            proposal.plan.expected = way.expected;
             proposal.reboot = true;
         }
         Err(error) => {

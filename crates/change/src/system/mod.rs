@@ -93,6 +93,18 @@ impl System {
         })
     }
 
+    /// A directory that cannot be listed, and files below it that are there and cannot be used, with why.
+    pub fn troubles<'a>(&'a self, directory: &'a str) -> impl Iterator<Item = (&'a Path, &'a str)> {
+        self.files.iter().filter_map(move |(path, text)| {
+            let inside =
+                path == Path::new(directory) || path.parent() == Some(Path::new(directory));
+            match text {
+                Text::Not(why) if inside => Some((path.as_path(), why.as_str())),
+                _ => None,
+            }
+        })
+    }
+
     /// The running kernel's command line, where it is known.
     #[must_use]
     pub fn cmdline(&self) -> Option<&str> {

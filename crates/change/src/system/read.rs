@@ -77,22 +77,32 @@ pub fn read(path: &Path) -> System {
     let root = Root(path);
     let live = path == Path::new("/");
     let mut system = System { live, ..System::default() };
-    let mut take = |name: String| {
-        if let Some(read) = root.read(&name, LIMIT) {
-            let text = match read.map(String::from_utf8) {
-                Ok(Ok(text)) => Text::Is(text),
-                Ok(Err(_)) => Text::Not("it is not UTF-8 text".to_owned()),
-                Err(error) => Text::Not(error.to_string()),
-            };
-            system.files.insert(PathBuf::from(name), text);
-        }
+    let text = |name: &str| {
+        Some(match root.read(name, LIMIT)?.map(String::from_utf8) {
+            Ok(Ok(text)) => Text::Is(text),
+            Ok(Err(_)) => Text::Not("it is not UTF-8 text".to_owned()),
+            Err(error) => Text::Not(format!("it cannot be read: {error}")),
+        })
     };
     for file in FILES {
-        take((*file).to_owned());
+        if let Some(text) = text(file) {
+            system.files.insert(PathBuf::from(file), text);
+        }
     }
     for (directory, suffix) in DIRECTORIES {
-        for name in root.names(directory, suffix) {
-            take(format!("{directory}/{name}"));
+        match root.names(directory, suffix) {
+            Ok(names) => {
+                for name in names {
+                    let path = format!("{directory}/{name}");
+                    if let Some(text) = text(&path) {
+                        system.files.insert(PathBuf::from(path), text);
+                    }
+                }
+            }
+            Err(error) => {
+                let text = Text::Not(format!("it cannot be read: {error}"));
+                system.files.insert(PathBuf::from(*directory), text);
+            }
         }
     }
     for file in ["/etc/os-release", "/usr/lib/os-release"] {
@@ -108,7 +118,7 @@ pub fn read(path: &Path) -> System {
     }
     for boot in BOOTS {
         let directory = format!("{boot}/EFI/Linux");
-        let images = root.names(&directory, ".efi").into_iter();
+        let images = root.names(&directory, ".efi").unwrap_or_default().into_iter();
         system.unified.extend(images.map(|name| PathBuf::from(format!("{directory}/{name}"))));
     }
     let installed = ["/usr/lib/systemd/systemd", "/lib/systemd/systemd"];

@@ -1,9 +1,13 @@
 //! Reading below a root directory: links are followed inside it, as the system itself would, and lead
 //! nowhere else.
 
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
 /// Most links on one way; as the kernel's `MAXSYMLINKS`.
@@ -50,16 +54,36 @@ impl Root<'_> {
         self.find(path)
     }
 
+    /// Opens what [`Root::find`] found: one directory at a time, since one of them may have become a link that leads
+    /// out of the root.
+    fn open(&self, place: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+        let way = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let mut at = rustix::fs::open(self.0, way, Mode::empty())?;
+        let mut names = parts(place.strip_prefix(self.0).unwrap_or(place));
+        while let Some(name) = names.pop() {
+            let flags = if names.is_empty() { flags | OFlags::CLOEXEC } else { way };
+            at = rustix::fs::openat(&at, &name, flags | OFlags::NOFOLLOW, Mode::empty())?;
+        }
+        Ok(at)
+    }
+
     /// A regular file of at most `limit` bytes.
     pub(super) fn read(&self, path: &str, limit: u64) -> Option<io::Result<Vec<u8>>> {
         let place = self.find(path)?;
-        let meta = fs::metadata(&place).ok()?;
-        if !meta.is_file() {
+        // What was opened is looked at, not what has the name: it may become a link or a pipe in between.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let file = match self.open(&place, flags) {
+            Ok(file) => fs::File::from(file),
+            // A socket; gone.
+            Err(Errno::NXIO | Errno::NOENT | Errno::LOOP) => return None,
+            Err(error) => return Some(Err(error.into())),
+        };
+        if !file.metadata().ok()?.is_file() {
             return None;
         }
         let read = || {
             let mut bytes = Vec::new();
-            fs::File::open(&place)?.take(limit + 1).read_to_end(&mut bytes)?;
+            file.take(limit + 1).read_to_end(&mut bytes)?;
             if bytes.len() as u64 > limit {
                 return Err(io::Error::other(format!("it is longer than {limit} bytes")));
             }
@@ -68,16 +92,27 @@ impl Root<'_> {
         Some(read())
     }
 
-    /// Names in a directory that end so, sorted.
-    pub(super) fn names(&self, directory: &str, suffix: &str) -> Vec<String> {
-        let Some(place) = self.find(directory) else { return Vec::new() };
-        let Ok(entries) = fs::read_dir(place) else { return Vec::new() };
-        let mut names: Vec<String> = entries
-            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-            .filter(|name| name.ends_with(suffix))
-            .collect();
+    /// Names in a directory that end so, sorted; none where it is not there, or is no directory.
+    pub(super) fn names(&self, directory: &str, suffix: &str) -> io::Result<Vec<String>> {
+        let Some(place) = self.find(directory) else { return Ok(Vec::new()) };
+        let opened = match self.open(&place, OFlags::RDONLY | OFlags::DIRECTORY) {
+            Ok(opened) => opened,
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(Vec::new()),
+            Err(error) => return Err(error.into()),
+        };
+        let mut names = Vec::new();
+        for entry in rustix::fs::Dir::new(opened)? {
+            let name = OsString::from_vec(entry?.file_name().to_bytes().to_vec());
+            if !name.as_encoded_bytes().ends_with(suffix.as_bytes()) {
+                continue;
+            }
+            let text = name.into_string().map_err(|name| {
+                io::Error::other(format!("the name {} in it is not UTF-8", name.display()))
+            })?;
+            names.push(text);
+        }
         names.sort();
-        names
+        Ok(names)
     }
 }
 
@@ -118,6 +153,18 @@ mod tests {
         assert!(root.read("/etc/loop", 99).is_none());
         assert!(root.read("/etc/d", 99).is_none());
         assert!(root.read("/etc/a", 3).unwrap().is_err());
-        assert_eq!(root.names("/etc", "a"), ["a"]);
+        assert_eq!(root.names("/etc", "a").unwrap(), ["a"]);
+        assert!(root.names("/none", "a").unwrap().is_empty());
+        fs::write(dir.path().join("etc").join(OsString::from_vec(b"\xff.conf".to_vec())), "")
+            .unwrap();
+        assert!(root.names("/etc", ".conf").unwrap_err().to_string().contains("not UTF-8"));
+        // What became a link after it was found.
+        let found = root.find("/usr/lib/os-release").unwrap();
+        fs::rename(dir.path().join("usr"), dir.path().join("other")).unwrap();
+        symlink("/usr", dir.path().join("usr")).unwrap();
+        assert!(root.open(&found, OFlags::RDONLY).is_err());
+        let pipe = dir.path().join("etc/pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, Mode::from_raw_mode(0o600)).unwrap();
+        assert!(root.read("/etc/pipe", 9).is_none());
     }
 }

@@ -11,6 +11,7 @@ use clap::error::ErrorKind;
 use clocksmith_diagnose::Assessment;
 use clocksmith_watch::assess::{self, Live};
 use clocksmith_watch::{Judgement, State};
+use std::io::Write;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -84,7 +85,19 @@ fn assess(common: &Common, check: &Check) -> Result<Assessment> {
 pub(crate) fn wrong_usage(error: clap::Error) -> ExitCode {
     let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
     let checking = std::env::args_os().skip(1).any(|word| word == "check");
-    if asked || !checking {
+    if asked {
+        let printed = error.print().and_then(|()| std::io::stdout().flush());
+        return match printed.map_err(anyhow::Error::from) {
+            Err(error) if !exit::is_broken_pipe(&error) => {
+                let error = error.context("cannot write to standard output");
+                eprintln!("{}", render::error(&error));
+                let failed = Code::Monitoring(State::Unknown.code());
+                if checking { failed } else { Code::Usage }.into()
+            }
+            _ => ExitCode::SUCCESS,
+        };
+    }
+    if !checking {
         error.exit();
     }
     // Where nobody listens any more there is nothing left to do.

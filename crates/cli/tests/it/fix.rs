@@ -284,3 +284,39 @@ fn a_watch_that_did_not_end() {
     assert_eq!(root.fix("--undo").code, 0);
     assert_eq!(root.files(), before);
 }
+
+#[test]
+fn journal_of_another_user_is_refused_by_every_verb() {
+    use std::os::unix::fs::{MetadataExt, chown};
+    let root = Root::new(&[
+        ("etc/default/grub", "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"\n"),
+        ("boot/grub/grub.cfg", "linux /x quiet\n"),
+        ("usr/sbin/update-grub", ""),
+    ]);
+    let applied = root.fix(&format!("--apply {WORD}"));
+    assert_eq!(applied.code, 0, "{}{}", applied.out, applied.err);
+    let journal = root.0.path().join("var/lib/clocksmith/journal");
+    let us = fs::metadata(&journal).unwrap().uid();
+    let mode = |mode| fs::set_permissions(&journal, fs::Permissions::from_mode(mode)).unwrap();
+    let refused = |what: &str| {
+        let before = root.files();
+        for arguments in ["--undo", "--undo --force", "--status", "--apply --param foo=1"] {
+            let said = root.fix(arguments);
+            assert_eq!(said.code, 2, "{arguments}: {}{}", said.out, said.err);
+            assert!(said.err.contains("var/lib/clocksmith/journal (owner "), "{}", said.err);
+            assert!(said.err.contains(what) && said.err.contains("is not obeyed"), "{}", said.err);
+        }
+        let plan = root.fix("--json --param foo=1").json();
+        assert!(plan["notes"].to_string().contains("is not obeyed"), "{plan}");
+        assert_eq!(root.files(), before);
+    };
+    mode(0o770);
+    refused("mode 0770");
+    mode(0o700);
+    if us == 0 {
+        chown(&journal, Some(1000), None).unwrap();
+        refused("owner 1000, mode 0700");
+        chown(&journal, Some(0), None).unwrap();
+    }
+    assert_eq!(root.fix("--undo").code, 0);
+}

@@ -8,6 +8,7 @@ mod book;
 mod check;
 mod fix;
 mod fleet;
+mod full;
 mod html;
 mod run;
 mod schemas;

@@ -2,9 +2,12 @@
 
 use crate::event::Event;
 use crate::history;
-use std::fs::{DirBuilder, File, OpenOptions};
+use clocksmith_facts::trusted::{self, Missing, Part, Untrusted};
+use rustix::fs::OFlags;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Length at which the file of the history is put aside, in bytes. With the one before, that is the most
@@ -16,8 +19,8 @@ const BEFORE: &str = "history.jsonl.1";
 /// The history in a directory.
 #[derive(Debug)]
 pub struct Store {
+    directory: OwnedFd,
     path: PathBuf,
-    before: PathBuf,
     file: File,
     length: u64,
 }
@@ -26,20 +29,21 @@ impl Store {
     /// Opens it, and makes the directory if it is not there; also gives what was kept, oldest first.
     ///
     /// # Errors
-    /// The directory or the file cannot be made or written.
+    /// The directory or the file cannot be made or written, or another user could have made or changed them: what is
+    /// at such a name may be a link to any file, or a pipe.
     pub fn open(dir: &Path) -> io::Result<(Self, String)> {
-        DirBuilder::new().recursive(true).mode(0o755).create(dir)?;
-        let (path, before) = (dir.join(NAME), dir.join(BEFORE));
-        let mut kept = tail(&before).unwrap_or_default();
-        kept.push_str(&tail(&path).unwrap_or_default());
-        let mut file = OpenOptions::new().append(true).create(true).mode(0o644).open(&path)?;
+        let directory = trusted::open_directory(dir, Missing::Make(0o755), Part::Home)?;
+        let path = dir.join(NAME);
+        let mut kept = tail(&directory, dir, BEFORE)?;
+        kept.push_str(&tail(&directory, dir, NAME)?);
+        let mut file = append(&directory, &path)?;
         let mut length = file.seek(SeekFrom::End(0))?;
         // A line that a crash cut off must not take the next one with it.
         if length > 0 && !kept.ends_with('\n') {
             file.write_all(b"\n")?;
             length += 1;
         }
-        Ok((Self { path, before, file, length }, kept))
+        Ok((Self { directory, path, file, length }, kept))
     }
 
     /// Adds events.
@@ -49,9 +53,8 @@ impl Store {
     pub fn add(&mut self, events: &[Event]) -> io::Result<()> {
         let text: String = events.iter().filter_map(history::line).collect();
         if self.length > 0 && self.length + text.len() as u64 > ROTATE {
-            std::fs::rename(&self.path, &self.before)?;
-            self.file =
-                OpenOptions::new().append(true).create(true).mode(0o644).open(&self.path)?;
+            rustix::fs::renameat(&self.directory, NAME, &self.directory, BEFORE)?;
+            self.file = append(&self.directory, &self.path)?;
             self.length = 0;
         }
         self.file.write_all(text.as_bytes())?;
@@ -60,9 +63,19 @@ impl Store {
     }
 }
 
-/// The end of a file, at most as long as a file of the history becomes.
-fn tail(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
+fn append(directory: &OwnedFd, path: &Path) -> Result<File, Untrusted> {
+    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
+    trusted::open_file(directory, NAME.as_ref(), flags, 0o644, path).map(File::from)
+}
+
+/// The end of a file, at most as long as a file of the history becomes; nothing where it is not there.
+fn tail(directory: &OwnedFd, dir: &Path, name: &str) -> io::Result<String> {
+    let path = dir.join(name);
+    let file = match trusted::open_file(directory, name.as_ref(), OFlags::RDONLY, 0, &path) {
+        Err(Untrusted::Io { error: rustix::io::Errno::NOENT, .. }) => return Ok(String::new()),
+        other => other?,
+    };
+    let mut file = File::from(file);
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(2 * ROTATE)))?;
     let mut bytes = Vec::new();
@@ -142,6 +155,40 @@ mod tests {
         let mut history = History::default();
         assert_eq!(history.load(&kept), 1);
         assert_eq!(history.events().next_back().unwrap(), &events[0]);
+    }
+
+    #[test]
+    fn history_at_a_name_of_others_is_not_opened() {
+        use std::os::unix::fs::{PermissionsExt, chown, symlink};
+        let root = tempfile::tempdir().unwrap();
+        let (target, dir) = (root.path().join("target"), root.path().join("state"));
+        std::fs::write(&target, "precious").unwrap();
+        let refused = |what: &str| {
+            let error = Store::open(&dir).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{error}");
+            assert!(error.to_string().contains(what), "{what}: {error}");
+        };
+        for name in [NAME, BEFORE] {
+            std::fs::create_dir_all(&dir).unwrap();
+            symlink(&target, dir.join(name)).unwrap();
+            refused("is a symbolic link");
+            std::fs::remove_file(dir.join(name)).unwrap();
+            // A pipe must not stop the start either.
+            let mode = rustix::fs::Mode::from_raw_mode(0o600);
+            rustix::fs::mkfifoat(rustix::fs::CWD, dir.join(name), mode).unwrap();
+            refused("is no regular file");
+            std::fs::remove_dir_all(&dir).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(&target).unwrap(), "precious");
+        std::fs::create_dir_all(&dir).unwrap();
+        std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o777)).unwrap();
+        refused("mode 0777");
+        std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o755)).unwrap();
+        Store::open(&dir).unwrap();
+        if rustix::process::geteuid().is_root() {
+            chown(&dir, Some(1000), None).unwrap();
+            refused("owner 1000");
+        }
     }
 
     #[test]

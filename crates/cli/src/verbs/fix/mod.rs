@@ -13,7 +13,7 @@ use crate::report::fix::{Came, FixReport, Mode};
 use anyhow::{Context, Result};
 use clocksmith_change::Sysfs;
 use clocksmith_change::accept::Accept;
-use clocksmith_change::journal::{Journal, Phase, Place};
+use clocksmith_change::journal::{Journal, JournalError, Phase, Place};
 use clocksmith_change::propose::{Boot, Checked, Proposal, Situation, Wish, propose};
 use clocksmith_change::system::{self, System};
 use clocksmith_diagnose::{Assessment, Report};
@@ -59,7 +59,13 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
 /// What the next run will take back first, where the journal can be read.
 fn unfinished(common: &Common) -> Option<String> {
     let place = place(common).ok()?;
-    let entries = Journal::look(&place).ok()?;
+    let entries = match Journal::look(&place) {
+        Err(error @ JournalError::Foreign(_)) => {
+            return Some(format!("--apply would refuse: {error}"));
+        }
+        // Others than root see the plan too, and not the journal.
+        other => other.ok()?,
+    };
     let entry = entries.iter().find(|entry| entry.phase != Phase::Applied)?;
     let id = entry.id;
     (!Journal::is_held(&place)).then(|| {

@@ -6,6 +6,7 @@ use crate::exit::Code;
 use crate::render;
 use crate::report::fix::{Came, ChangeReport, FixReport, Mode, holds, sentence};
 use anyhow::Result;
+use clocksmith_change::journal::run::find;
 use clocksmith_change::journal::{Entry, Journal, Phase, Place, StepStatus};
 use clocksmith_change::mistakes::{self, clock_words};
 use clocksmith_change::system::{self, System};
@@ -106,7 +107,13 @@ fn unit(entry: &Entry, change: &mut ChangeReport) {
     if !has {
         return;
     }
-    let shown = Command::new("systemctl")
+    // Not by the PATH of whoever runs this: root may have one that others can write to.
+    let shown = find("systemctl").ok().map(Command::new);
+    let Some(mut program) = shown else {
+        change.seen.push(format!("whether {UNIT} ran is not known: systemctl is not here"));
+        return;
+    };
+    let shown = program
         .args(["show", "--property=ActiveState,Result,UnitFileState,NeedDaemonReload", UNIT])
         .output();
     let Ok(output) = shown else {

@@ -1,0 +1,419 @@
+//! Whether what a boot loader's program made has what it was run for, and is whole: its exit code says neither.
+//!
+//! The rule, for every file that it makes entries in:
+//!
+//! - It is not empty, has an entry that boots Linux, and ends where it should: every section of grub.cfg that is
+//!   begun is ended, every entry closed.
+//! - Every word that was added is on every entry that is made of the settings, and no word that was removed. Recovery
+//!   and rescue entries are made without them and are the way back; entries of other systems (os-prober), of memory
+//!   tests, and those that are written by hand (40_custom) are not made of the settings.
+//! - An entry of before is missing only where its kernel is no longer in `/boot`.
+//! - What is not in entries (the settings of the menu, the drivers) has at least half the length that it had.
+//!
+//! Sources: `util/grub-mkconfig.in` (the sections), `util/grub.d/10_linux.in` and `20_linux_xen.in` (the entries, and
+//! `-recovery-` in the identifier of those that get `GRUB_CMDLINE_LINUX_RECOVERY`); Alpine's `update-extlinux`;
+//! u-boot-menu's `u-boot-update`.
+
+use super::bls;
+use crate::words::{self, Change};
+use std::path::{Path, PathBuf};
+
+/// A file that a program may have made, before and after; nothing where it was not, or is not, there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Made {
+    pub(crate) path: PathBuf,
+    pub(crate) before: Option<String>,
+    pub(crate) after: Option<String>,
+}
+
+/// What is wrong with a file that was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) path: PathBuf,
+    /// As in `grub.cfg lacks ...`.
+    pub(crate) why: String,
+}
+
+/// An entry that boots Linux.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Entry {
+    title: String,
+    line: usize,
+    section: Option<String>,
+    recovery: bool,
+    kernel: String,
+    words: String,
+}
+
+/// What kind of file it is.
+fn is_grub(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == "grub.cfg")
+}
+
+fn is_extlinux(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == "extlinux.conf")
+}
+
+fn is_bls(path: &Path) -> bool {
+    path.parent().is_some_and(|parent| parent.ends_with("loader/entries"))
+        && path.extension().is_some_and(|end| end == "conf")
+}
+
+/// Looks at all that a program made. `has_kernel` says whether `/boot` has a file of this name.
+///
+/// # Errors
+/// The first file that is not as it should be.
+pub(crate) fn check(
+    files: &[Made],
+    change: &Change,
+    has_kernel: &dyn Fn(&str) -> bool,
+) -> Result<(), Fault> {
+    let looked_at =
+        |made: &&Made| is_grub(&made.path) || is_extlinux(&made.path) || is_bls(&made.path);
+    let mut entries = 0;
+    let mut defers = None;
+    let variables = variables(files);
+    for made in files.iter().filter(looked_at) {
+        let fault = |why: String| Fault { path: made.path.clone(), why };
+        let Some(after) = &made.after else {
+            if made.before.is_none() || is_bls(&made.path) {
+                continue;
+            }
+            return Err(fault("is gone".to_owned()));
+        };
+        if is_bls(&made.path) {
+            entries += usize::from(entry_file(made, after, change, &variables).map_err(fault)?);
+        } else if is_grub(&made.path) && reads_entry_files(after) {
+            whole(made, after, has_kernel).map_err(fault)?;
+            defers = Some(made);
+            entries += menu(&grub(after), change, &variables).map_err(fault)?;
+        } else {
+            whole(made, after, has_kernel).map_err(fault)?;
+            let all = if is_grub(&made.path) { grub(after) } else { extlinux(after) };
+            let found = menu(&all, change, &variables).map_err(fault)?;
+            if found == 0 {
+                return Err(fault("has no entry that boots Linux".to_owned()));
+            }
+            entries += found;
+        }
+    }
+    if entries > 0 {
+        return Ok(());
+    }
+    let first = files.iter().find(looked_at).or(files.first());
+    Err(Fault {
+        path: defers.or(first).map(|made| made.path.clone()).unwrap_or_default(),
+        why: "has no entry that boots Linux".to_owned(),
+    })
+}
+
+/// The words that entries share by a variable (`$kernelopts`): of the environment block, or set in grub.cfg.
+fn variables(files: &[Made]) -> Vec<String> {
+    // What the block has wins.
+    let blocks = files.iter().filter(|made| made.path.ends_with("grubenv"));
+    blocks
+        .chain(files.iter().filter(|made| is_grub(&made.path)))
+        .filter_map(|made| made.after.as_deref())
+        .flat_map(str::lines)
+        .filter_map(|line| {
+            let line = line.trim();
+            let line = line.strip_prefix("set ").unwrap_or(line);
+            Some(line.strip_prefix("kernelopts=")?.trim_matches('"').to_owned())
+        })
+        .collect()
+}
+
+/// Fedora's grub.cfg has no entries of its own: it reads those of the Boot Loader Specification.
+fn reads_entry_files(text: &str) -> bool {
+    text.lines().any(|line| line.trim() == "blscfg")
+}
+
+/// Whether an entry file boots Linux, with the words that it must have.
+fn entry_file(
+    made: &Made,
+    text: &str,
+    change: &Change,
+    variables: &[String],
+) -> Result<bool, String> {
+    if text.trim().is_empty() && made.before.as_ref().is_some_and(|it| !it.trim().is_empty()) {
+        return Err("is empty".to_owned());
+    }
+    if bls::is_rescue(&made.path) || !bls::boots_linux(text) {
+        return Ok(false);
+    }
+    let options = bls::all_options(text);
+    match wrong(&options, change, variables) {
+        Some(why) => Err(why),
+        None => Ok(true),
+    }
+}
+
+/// How many entries have what they must have.
+fn menu(all: &[Entry], change: &Change, variables: &[String]) -> Result<usize, String> {
+    let mut found = 0;
+    for entry in intended(all).into_iter().filter(|entry| !entry.recovery) {
+        if let Some(why) = wrong(&entry.words, change, variables) {
+            return Err(format!("{why} on its entry '{}' (line {})", entry.title, entry.line));
+        }
+        found += 1;
+    }
+    Ok(found)
+}
+
+/// What a line lacks or has too much, in words.
+fn wrong(line: &str, change: &Change, variables: &[String]) -> Option<String> {
+    let mut line = line.to_owned();
+    if words::has(&line, "$kernelopts") || words::has(&line, "${kernelopts}") {
+        line = format!("{line} {}", variables.first().map_or("", String::as_str));
+    }
+    let open = change.open(&line);
+    if !open.add.is_empty() {
+        return Some(format!("lacks {}", open.add.join(" ")));
+    }
+    (!open.remove.is_empty()).then(|| format!("still has {}", open.remove.join(" ")))
+}
+
+/// The entries that are made of the settings.
+fn intended(all: &[Entry]) -> Vec<&Entry> {
+    let of = |test: fn(&str) -> bool| -> Vec<&Entry> {
+        all.iter().filter(|entry| entry.section.as_deref().is_some_and(test)).collect()
+    };
+    let linux = of(|section| script(section).starts_with("linux"));
+    if !linux.is_empty() {
+        return linux;
+    }
+    if all.iter().any(|entry| entry.section.is_some()) {
+        let others = ["os-prober", "custom", "memtest", "uefi", "fwupd"];
+        return all
+            .iter()
+            .filter(|entry| {
+                let name = entry.section.as_deref().map_or("", script);
+                !others.iter().any(|other| name.contains(other))
+            })
+            .collect();
+    }
+    all.iter().collect()
+}
+
+/// `linux` of `/etc/grub.d/10_linux`.
+fn script(section: &str) -> &str {
+    let name = section.rsplit('/').next().unwrap_or(section);
+    name.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == '_')
+}
+
+/// Whether it is all there.
+fn whole(made: &Made, after: &str, has_kernel: &dyn Fn(&str) -> bool) -> Result<(), String> {
+    if after.trim().is_empty() {
+        return Err("is empty".to_owned());
+    }
+    let of = |text: &str| if is_grub(&made.path) { grub(text) } else { extlinux(text) };
+    if is_grub(&made.path) {
+        ends(after)?;
+    }
+    let Some(before) = made.before.as_deref() else { return Ok(()) };
+    let (old, new) = (of(before), of(after));
+    let lost = intended(&old).into_iter().find(|entry| {
+        !new.iter().any(|other| other.kernel == entry.kernel) && has_kernel(&entry.kernel)
+    });
+    if let Some(entry) = lost {
+        return Err(format!("no longer has an entry for {}, which is in /boot", entry.kernel));
+    }
+    // Text that no program made has no such parts.
+    if is_grub(&made.path) && sections(before).next().is_some() {
+        let (was, is) = (outside(before), outside(after));
+        if is < was / 2 {
+            return Err(format!(
+                "has {is} bytes outside of its entries, and had {was}: less than half"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The sections that are begun.
+fn sections(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter_map(|line| marker(line, "BEGIN"))
+}
+
+fn marker<'a>(line: &'a str, word: &str) -> Option<&'a str> {
+    line.strip_prefix("### ")?.strip_prefix(word)?.strip_suffix("###").map(str::trim)
+}
+
+/// Whether every section and every entry has its end.
+fn ends(text: &str) -> Result<(), String> {
+    let mut open: Option<&str> = None;
+    for line in text.lines() {
+        if let Some(name) = marker(line, "BEGIN") {
+            if let Some(open) = open {
+                return Err(format!("has no end of its section {open}"));
+            }
+            open = Some(name);
+        } else if marker(line, "END").is_some() {
+            open = None;
+        }
+    }
+    if let Some(open) = open {
+        return Err(format!("has no end of its section {open}"));
+    }
+    if let Some((title, line)) = blocks(text).open {
+        return Err(format!("has no end of its entry '{title}' (line {line})"));
+    }
+    Ok(())
+}
+
+/// Bytes that are in no entry.
+fn outside(text: &str) -> usize {
+    blocks(text).outside
+}
+
+/// The entries of a grub.cfg.
+fn grub(text: &str) -> Vec<Entry> {
+    blocks(text).entries
+}
+
+#[derive(Default)]
+struct Blocks {
+    entries: Vec<Entry>,
+    outside: usize,
+    /// The entry that has no end, with its line.
+    open: Option<(String, usize)>,
+}
+
+/// An entry of a grub.cfg that has begun.
+struct Block {
+    title: String,
+    line: usize,
+    depth: usize,
+    recovery: bool,
+    /// Whether it has an identifier.
+    named: bool,
+}
+
+/// One pass over a grub.cfg. An entry ends where as many lines began with `}` as ended in `{`; a `linux` line outside
+/// of any is taken for an entry of its own. What is written by hand may have another form: it is read up to the end of
+/// its section, and not judged.
+fn blocks(text: &str) -> Blocks {
+    let mut found = Blocks::default();
+    let mut section: Option<String> = None;
+    let mut block: Option<Block> = None;
+    for (number, line) in text.lines().enumerate() {
+        let body = line.trim();
+        let begins = keyword(body, &["menuentry", "submenu"]).is_some();
+        let ends = marker(line, "END").is_some();
+        if begins || ends {
+            let ours = section.as_deref().is_some_and(|name| script(name).starts_with("linux"));
+            let left = block.take_if(|_| ours || ends);
+            let left = left.filter(|_| ours).map(|block| (block.title, block.line));
+            found.open = found.open.or(left);
+        }
+        if let Some(name) = marker(line, "BEGIN") {
+            section = Some(name.to_owned());
+        } else if ends {
+            section = None;
+        }
+        if let Some(rest) = keyword(body, &["menuentry"]) {
+            let title = title(rest);
+            let recovery = rest.contains("-recovery") || title.contains("(recovery mode)");
+            let named = rest.contains("menuentry_id_option") || rest.contains("--id");
+            if !body.ends_with('}') {
+                let depth = usize::from(body.ends_with('{'));
+                block = Some(Block { title, line: number + 1, depth, recovery, named });
+            }
+            continue;
+        }
+        match &mut block {
+            Some(open) if body.starts_with('}') => {
+                open.depth = open.depth.saturating_sub(1);
+                if open.depth == 0 {
+                    block = None;
+                }
+                continue;
+            }
+            Some(open) => open.depth += usize::from(body.ends_with('{') && !body.starts_with('#')),
+            None => found.outside += line.len() + 1,
+        }
+        let xen = section.as_deref().is_some_and(|name| script(name).contains("xen"));
+        let Some(words) = kernel_line(body, xen) else { continue };
+        let kernel = words.split_whitespace().next().unwrap_or_default();
+        let kernel = kernel.rsplit('/').next().unwrap_or_default().to_owned();
+        if kernel.starts_with("memtest") {
+            continue;
+        }
+        let (title, recovery, named) = match &block {
+            Some(block) => (block.title.clone(), block.recovery, block.named),
+            None => (String::new(), false, false),
+        };
+        let single = ["single", "recovery"].iter().any(|word| words::has(words, word));
+        found.entries.push(Entry {
+            title,
+            line: number + 1,
+            section: section.clone(),
+            recovery: recovery || !named && single,
+            kernel,
+            words: words.to_owned(),
+        });
+    }
+    found.open = found.open.or(block.map(|block| (block.title, block.line)));
+    found
+}
+
+/// What follows one of these words, in any case of letters.
+fn keyword<'a>(line: &'a str, names: &[&str]) -> Option<&'a str> {
+    let end = line.find([' ', '\t'])?;
+    let (word, rest) = line.split_at(end);
+    names.iter().any(|name| word.eq_ignore_ascii_case(name)).then(|| rest.trim_start())
+}
+
+/// The kernel and its words; under Xen it is a module behind the hypervisor.
+fn kernel_line(line: &str, xen: bool) -> Option<&str> {
+    if let Some(rest) = keyword(line, &["linux", "linux16", "linuxefi"]) {
+        return Some(rest);
+    }
+    let rest = keyword(line, &["module", "module2"]).filter(|_| xen)?;
+    let name = rest.split_whitespace().next()?.rsplit('/').next()?;
+    ["vmlinuz", "vmlinux", "kernel", "Image"].iter().any(|it| name.starts_with(it)).then_some(rest)
+}
+
+/// The title of an entry, without its quotes.
+fn title(rest: &str) -> String {
+    let quote = rest.chars().next().filter(|first| ['\'', '"'].contains(first));
+    let title = match quote {
+        Some(quote) => rest.get(1..).and_then(|rest| rest.split(quote).next()),
+        None => rest.split_whitespace().next(),
+    };
+    title.unwrap_or_default().to_owned()
+}
+
+/// The labels of an extlinux.conf that boot Linux from a root filesystem.
+fn extlinux(text: &str) -> Vec<Entry> {
+    let mut all: Vec<Entry> = Vec::new();
+    let mut label: Option<Entry> = None;
+    for (number, line) in text.lines().enumerate() {
+        let body = line.trim_start();
+        if let Some(name) = keyword(body, &["label"]) {
+            all.extend(label.take());
+            label =
+                Some(Entry { title: name.trim().to_owned(), line: number + 1, ..Entry::default() });
+        } else if let (Some(entry), Some(rest)) = (&mut label, keyword(body, &["linux", "kernel"]))
+        {
+            entry.kernel = rest.trim().rsplit('/').next().unwrap_or_default().to_owned();
+        } else if let (Some(entry), Some(rest)) = (&mut label, keyword(body, &["append"])) {
+            entry.words = rest.trim().to_owned();
+            entry.line = number + 1;
+            entry.recovery = words::has(rest, "single");
+        }
+    }
+    all.extend(label);
+    let program = |name: &str| [".c32", ".0", ".bin", ".img"].iter().any(|end| name.ends_with(end));
+    all.retain(|entry| {
+        !entry.kernel.is_empty() && !entry.kernel.starts_with("memtest") && !program(&entry.kernel)
+    });
+    let rooted = |entry: &Entry| words::words(&entry.words).any(|word| word.starts_with("root="));
+    if all.iter().any(rooted) {
+        all.retain(rooted);
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests;

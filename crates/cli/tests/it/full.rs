@@ -1,0 +1,56 @@
+//! A full disk: nothing is left that looks like a result, and it is said.
+#![allow(clippy::unwrap_used)]
+
+use std::fs::{self, File};
+use std::process::Command;
+
+#[test]
+fn collect_on_a_full_disk_leaves_nothing_behind() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("root");
+    fs::create_dir_all(root.join("proc")).unwrap();
+    // More than fits, however well it is packed.
+    let mut noise = 1u64;
+    let words = (0..4000).map(|_| {
+        noise =
+            noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        format!("word{:x} ", noise >> 16)
+    });
+    fs::write(root.join("proc/cmdline"), words.collect::<String>()).unwrap();
+    let out = dir.path().join("out");
+    fs::create_dir(&out).unwrap();
+    // A limit for files of a process stands for the disk; it ends one that does not ignore the signal.
+    let script = "trap '' XFSZ; ulimit -f 1; exec \"$0\" collect --root \"$1\" --output \"$2\"";
+    let mut limited = Command::new("/bin/sh");
+    limited.args(["-c", script, env!("CARGO_BIN_EXE_clocksmith")]);
+    let full = limited.arg(&root).arg(out.join("b.tar.gz")).output().unwrap();
+    let said = String::from_utf8_lossy(&full.stderr).into_owned();
+    assert_eq!(full.status.code(), Some(2), "{said}");
+    assert!(said.contains("cannot write") && said.contains("b.tar.gz"), "{said}");
+    assert_eq!(fs::read_dir(&out).unwrap().count(), 0, "{said}");
+    // The next try is not hindered, and the one after it replaces nothing.
+    let again = |code: i32| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_clocksmith"));
+        command.args(["collect", "--root"]).arg(&root).arg("--output").arg(out.join("b.tar.gz"));
+        let done = command.output().unwrap();
+        assert_eq!(done.status.code(), Some(code), "{}", String::from_utf8_lossy(&done.stderr));
+    };
+    again(0);
+    again(2);
+    assert_eq!(fs::read_dir(&out).unwrap().count(), 1);
+}
+
+#[test]
+fn help_and_version_to_a_full_device_fail() {
+    for arguments in [&["--help"][..], &["--version"], &["fix", "--help"], &["check", "--help"]] {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_clocksmith"));
+        let done = command.args(arguments).stdout(full).output().unwrap();
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        let code = if arguments[0] == "check" { 3 } else { 2 };
+        assert_eq!(done.status.code(), Some(code), "{arguments:?}: {said}");
+        assert!(said.contains("cannot write to standard output"), "{arguments:?}: {said}");
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_clocksmith"));
+    assert!(command.arg("--version").output().unwrap().status.success());
+}

@@ -1,0 +1,364 @@
+//! Files and directories that no other user can have made, replaced or changed.
+//!
+//! What root obeys or writes again and again lies at a known name, and a name can be made by whoever may write its
+//! directory. So each directory on the way is opened by itself, without following a link (`O_NOFOLLOW`), and what
+//! was opened is looked at (`fstat`), not what has the name: nothing can change between the look and the use. A link
+//! is followed by hand, and only where its owner is trusted.
+//!
+//! Trusted are root and the user whom this process runs as (the effective one); group and others must not have write
+//! permission, which an access control list shows in the bits of the group. A directory with the sticky bit may be
+//! written by others where it is only on the way: names of other owners cannot be changed in it.
+//!
+//! What it cannot see: a FUSE filesystem shows the owners that its maker likes. Other users reach one only where
+//! `user_allow_other` was set in fuse.conf.
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Component, Path, PathBuf};
+use thiserror::Error;
+
+/// As many links as the kernel follows.
+const MAX_LINKS: usize = 40;
+/// To go through a directory and to look at it; needs no permission to list it.
+const WAY: OFlags =
+    OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// What another user could have made or changed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{} (owner {owner}, mode {mode:04o}) {why}", path.display())]
+pub struct Foreign {
+    /// The file, directory or link.
+    pub path: PathBuf,
+    /// The number of the user who owns it.
+    pub owner: u32,
+    /// Its permissions, with the sticky bit: 0 to 0o7777.
+    pub mode: u32,
+    /// Why it is not trusted.
+    pub why: String,
+}
+
+/// Why something is not used.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Untrusted {
+    /// Another user could have made or changed it.
+    #[error(transparent)]
+    Foreign(#[from] Foreign),
+    /// A call to the system failed.
+    #[error("cannot {what} {}: {error}", path.display())]
+    Io {
+        /// The verb, as in `cannot open`.
+        what: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system said.
+        error: Errno,
+    },
+}
+
+impl From<Untrusted> for std::io::Error {
+    fn from(error: Untrusted) -> Self {
+        let kind = match &error {
+            Untrusted::Foreign(_) => std::io::ErrorKind::PermissionDenied,
+            Untrusted::Io { error, .. } => std::io::Error::from(*error).kind(),
+        };
+        Self::new(kind, error)
+    }
+}
+
+/// What a directory is to the file that is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// On the way to it.
+    Way,
+    /// It has the files that are meant.
+    Home,
+}
+
+/// Whether a directory that is not there is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// No: an error.
+    Error,
+    /// Yes, with this mode, less the umask.
+    Make(u32),
+}
+
+fn io(what: &'static str, path: &Path) -> impl FnOnce(Errno) -> Untrusted {
+    let path = path.to_owned();
+    move |error| Untrusted::Io { what, path, error }
+}
+
+/// Looks at an opened directory.
+///
+/// # Errors
+/// It is not trusted, or cannot be looked at.
+pub fn directory(fd: impl AsFd, shown: &Path, part: Part) -> Result<(), Untrusted> {
+    let stat = rustix::fs::fstat(fd).map_err(io("look at", shown))?;
+    owner(&stat, shown)?;
+    let mode = permissions(&stat);
+    if mode & 0o022 != 0 && (part == Part::Home || mode & 0o1000 == 0) {
+        return Err(foreign(&stat, shown, "lets other users make and rename files in it"));
+    }
+    Ok(())
+}
+
+/// Looks at an opened file.
+///
+/// # Errors
+/// It is not trusted, is no regular file, or cannot be looked at.
+pub fn file(fd: impl AsFd, shown: &Path) -> Result<(), Untrusted> {
+    let stat = rustix::fs::fstat(fd).map_err(io("look at", shown))?;
+    if !FileType::from_raw_mode(stat.st_mode).is_file() {
+        return Err(foreign(&stat, shown, "is no regular file"));
+    }
+    owner(&stat, shown)?;
+    if permissions(&stat) & 0o022 != 0 {
+        return Err(foreign(&stat, shown, "can be written by other users"));
+    }
+    Ok(())
+}
+
+/// Looks at a link: whoever owns it may have made it say something else.
+///
+/// # Errors
+/// It is not trusted.
+pub fn link(stat: &Stat, shown: &Path) -> Result<(), Untrusted> {
+    owner(stat, shown)
+}
+
+fn owner(stat: &Stat, shown: &Path) -> Result<(), Untrusted> {
+    let user = rustix::process::geteuid().as_raw();
+    if stat.st_uid == 0 || stat.st_uid == user {
+        return Ok(());
+    }
+    let why = format!("belongs to another user than the one who runs this (user {user})");
+    Err(foreign(stat, shown, &why))
+}
+
+fn foreign(stat: &Stat, shown: &Path, why: &str) -> Untrusted {
+    Untrusted::Foreign(Foreign {
+        path: shown.to_owned(),
+        owner: stat.st_uid,
+        mode: permissions(stat),
+        why: why.to_owned(),
+    })
+}
+
+// The type of this field differs between processors.
+#[allow(clippy::unnecessary_cast)]
+fn permissions(stat: &Stat) -> u32 {
+    (stat.st_mode as u32) & 0o7777
+}
+
+/// Opens a directory whose whole way from the root of the filesystem is trusted. A relative path begins at the
+/// working directory.
+///
+/// # Errors
+/// Something on the way or the directory itself is not trusted, is missing, or cannot be opened.
+pub fn open_directory(path: &Path, missing: Missing, part: Part) -> Result<OwnedFd, Untrusted> {
+    let begin = std::path::absolute(path)
+        .map_err(|error| io("find", path)(Errno::from_io_error(&error).unwrap_or(Errno::NOENT)))?;
+    let root = Path::new("/");
+    let mut way = vec![(root.to_owned(), open_part(None, OsStr::new("/"), root)?)];
+    let mut todo = Vec::new();
+    push(&mut todo, &begin);
+    let mut links = 0;
+    while let Some(name) = todo.pop() {
+        if name == ".." {
+            if way.len() > 1 {
+                way.pop();
+            }
+            continue;
+        }
+        let Some((place, at)) = way.last() else { break };
+        directory(at, place, Part::Way)?;
+        let shown = place.join(&name);
+        let stat = match rustix::fs::statat(at, &name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => {
+                let Missing::Make(mode) = missing else {
+                    return Err(io("open", &shown)(Errno::NOENT));
+                };
+                match rustix::fs::mkdirat(at, &name, Mode::from_raw_mode(mode)) {
+                    Ok(()) | Err(Errno::EXIST) => {}
+                    Err(error) => return Err(io("make the directory", &shown)(error)),
+                }
+                None
+            }
+            other => Some(other.map_err(io("look at", &shown))?),
+        };
+        match stat {
+            Some(stat) if FileType::from_raw_mode(stat.st_mode).is_symlink() => {
+                link(&stat, &shown)?;
+                links += 1;
+                if links > MAX_LINKS {
+                    return Err(io("open", &shown)(Errno::LOOP));
+                }
+                let target = rustix::fs::readlinkat(at, &name, Vec::new())
+                    .map_err(io("read the link", &shown))?;
+                let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
+                if target.is_absolute() {
+                    way.truncate(1);
+                }
+                push(&mut todo, &target);
+            }
+            _ => {
+                let fd = open_part(Some(at), &name, &shown)?;
+                way.push((shown, fd));
+            }
+        }
+    }
+    let Some((shown, last)) = way.pop() else { return Err(io("open", path)(Errno::NOENT)) };
+    directory(&last, &shown, part)?;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::openat(&last, ".", flags, Mode::empty()).map_err(io("open", &shown))
+}
+
+fn open_part(at: Option<&OwnedFd>, name: &OsStr, shown: &Path) -> Result<OwnedFd, Untrusted> {
+    match at {
+        Some(at) => rustix::fs::openat(at, name, WAY, Mode::empty()),
+        None => rustix::fs::open(name, WAY, Mode::empty()),
+    }
+    .map_err(io("open", shown))
+}
+
+/// The parts of a path onto a stack, the first one on top.
+fn push(todo: &mut Vec<OsString>, path: &Path) {
+    todo.extend(path.components().rev().filter_map(|part| match part {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some("..".into()),
+        Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
+    }));
+}
+
+/// Opens a file of an opened directory: never through a link, never waiting for the other end of a pipe, and looks at
+/// what was opened. `flags` are those of `open(2)` beside that.
+///
+/// # Errors
+/// It is not trusted, is missing, or cannot be opened.
+pub fn open_file(
+    directory: impl AsFd,
+    name: &OsStr,
+    flags: OFlags,
+    mode: u32,
+    shown: &Path,
+) -> Result<OwnedFd, Untrusted> {
+    let directory = directory.as_fd();
+    let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let opened = rustix::fs::openat(directory, name, flags, Mode::from_raw_mode(mode));
+    let fd = match opened {
+        // A link; a pipe that nobody reads, or a socket. For the message alone.
+        Err(error @ (Errno::LOOP | Errno::NXIO)) => {
+            let stat = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW);
+            return Err(match stat {
+                Ok(stat) if FileType::from_raw_mode(stat.st_mode).is_symlink() => {
+                    foreign(&stat, shown, "is a symbolic link")
+                }
+                Ok(stat) => foreign(&stat, shown, "is no regular file"),
+                Err(_) => io("open", shown)(error),
+            });
+        }
+        other => other.map_err(io("open", shown))?,
+    };
+    file(&fd, shown)?;
+    Ok(fd)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, chown, lchown, symlink};
+
+    fn chmod(path: &Path, mode: u32) {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    fn open(path: &Path) -> Result<OwnedFd, Untrusted> {
+        open_directory(path, Missing::Error, Part::Home)
+    }
+
+    #[test]
+    fn directory_others_can_write_is_refused_with_owner_and_mode() {
+        let dir = tempfile::tempdir().unwrap();
+        let inner = dir.path().join("way/home");
+        fs::create_dir_all(&inner).unwrap();
+        chmod(&dir.path().join("way"), 0o755);
+        chmod(&inner, 0o755);
+        open(&inner).unwrap();
+        for mode in [0o775, 0o757, 0o1777] {
+            chmod(&inner, mode);
+            let Err(Untrusted::Foreign(foreign)) = open(&inner) else { panic!("{mode:o}") };
+            assert_eq!((foreign.path.as_path(), foreign.mode), (inner.as_path(), mode));
+        }
+        chmod(&inner, 0o755);
+        chmod(&dir.path().join("way"), 0o777);
+        let error = open(&inner).unwrap_err().to_string();
+        assert!(error.contains("way (owner") && error.contains("mode 0777"), "{error}");
+        // Others can make names in it, and change none of ours.
+        chmod(&dir.path().join("way"), 0o1777);
+        open(&inner).unwrap();
+    }
+
+    #[test]
+    fn missing_directories_are_made_and_links_of_ours_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a/b");
+        assert!(open(&path).is_err() && !path.exists());
+        open_directory(&path, Missing::Make(0o755), Part::Home).unwrap();
+        assert!(path.is_dir());
+        symlink("a/../a/b", dir.path().join("link")).unwrap();
+        open(&dir.path().join("link")).unwrap();
+        symlink("circle", dir.path().join("circle")).unwrap();
+        assert!(open(&dir.path().join("circle")).is_err());
+    }
+
+    #[test]
+    fn only_regular_files_of_ours_are_opened() {
+        let dir = tempfile::tempdir().unwrap();
+        let fd = open(dir.path()).unwrap();
+        let flags = OFlags::RDWR | OFlags::CREATE;
+        let try_open = |name: &str, flags| {
+            open_file(&fd, OsStr::new(name), flags, 0o644, &dir.path().join(name))
+        };
+        try_open("file", flags).unwrap();
+        symlink("file", dir.path().join("link")).unwrap();
+        assert!(try_open("link", flags).unwrap_err().to_string().contains("symbolic link"));
+        rustix::fs::mkfifoat(&fd, "pipe", Mode::from_raw_mode(0o600)).unwrap();
+        for flags in [OFlags::RDONLY, OFlags::WRONLY, OFlags::RDWR] {
+            let error = try_open("pipe", flags).unwrap_err().to_string();
+            assert!(error.contains("no regular file"), "{error}");
+        }
+        chmod(&dir.path().join("file"), 0o666);
+        assert!(try_open("file", flags).unwrap_err().to_string().contains("mode 0666"));
+    }
+
+    #[test]
+    fn what_belongs_to_another_user_is_refused() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let (ours, theirs) = (dir.path().join("ours"), dir.path().join("theirs"));
+        fs::create_dir_all(&ours).unwrap();
+        fs::create_dir_all(theirs.join("home")).unwrap();
+        chown(&theirs, Some(1000), None).unwrap();
+        let error = open(&theirs.join("home")).unwrap_err().to_string();
+        assert!(error.contains("theirs (owner 1000, mode 07"), "{error}");
+        symlink(&theirs, dir.path().join("to-theirs")).unwrap();
+        assert!(matches!(open(&dir.path().join("to-theirs")), Err(Untrusted::Foreign(_))));
+        // The link of another user, to a directory of ours.
+        symlink(&ours, dir.path().join("link")).unwrap();
+        open(&dir.path().join("link")).unwrap();
+        lchown(dir.path().join("link"), Some(1000), None).unwrap();
+        assert!(matches!(open(&dir.path().join("link")), Err(Untrusted::Foreign(_))));
+        fs::write(ours.join("file"), "x").unwrap();
+        chown(ours.join("file"), Some(1000), None).unwrap();
+        let fd = open(&ours).unwrap();
+        let error =
+            open_file(&fd, OsStr::new("file"), OFlags::RDONLY, 0, &ours.join("file")).unwrap_err();
+        assert!(error.to_string().contains("file (owner 1000, mode 0644)"), "{error}");
+    }
+}
