@@ -1,32 +1,32 @@
 //! What one interval of the watchdog proves, and what it does not; for whom which advice is.
 #![allow(clippy::unwrap_used)]
 
-use clocksmith_diagnose::{Cause, CauseId, Confidence, Diagnosis, Severity, Verdict, diagnose};
+use clocksmith_diagnose::{
+    Cause, CauseId, Confidence, Measured, Report, Severity, Verdict, assess,
+};
 use clocksmith_facts::Facts;
 use clocksmith_facts::log::KernelLog;
-use clocksmith_kernel::{Machine, predict};
 
 const METAL: &str = "[    0.000000] DMI: Dell Inc. PowerEdge R7425/02MJ3T, BIOS 1.7.6 01/14/2019\n\
                      [    0.000010] Booting paravirtualized kernel on bare hardware\n";
 const GUEST: &str =
     "[    0.000000] DMI: QEMU Standard PC (Q35 + ICH9, 2009), BIOS 1.16.2-1 04/01/2014\n";
 
-fn read(machine: &str, lines: &str) -> Diagnosis {
+fn read(machine: &str, lines: &str) -> Report {
     let text = format!("[    0.000000] Linux version 6.1.0 (x)\n{machine}{lines}");
     let facts = Facts::from_log(KernelLog::scan(text.as_bytes(), "dmesg").unwrap());
-    let machine = Machine::of(&facts);
-    diagnose(&facts, &machine, &predict(&machine), Vec::new())
+    assess(facts, Measured::default()).report
 }
 
-fn cause(seen: &Diagnosis, id: CauseId) -> Option<&Cause> {
+fn cause(seen: &Report, id: CauseId) -> Option<&Cause> {
     seen.causes.iter().find(|cause| cause.id == id)
 }
 
-fn is_advised(seen: &Diagnosis, id: &str) -> bool {
+fn is_advised(seen: &Report, id: &str) -> bool {
     seen.remedies.iter().any(|r| r.id == id && r.refused_because.is_none())
 }
 
-fn reliable_is_refused_because(seen: &Diagnosis) -> &str {
+fn reliable_is_refused_because(seen: &Report) -> &str {
     let refused = seen.remedies.iter().find(|r| r.id == "tsc-reliable").unwrap();
     refused.refused_because.as_deref().unwrap()
 }
@@ -144,8 +144,7 @@ fn one_turn_of_the_pm_timer_acquits_the_tsc() {
         skewed 4687076445 ns (4687 ms) over watchdog 'acpi_pm' interval of\n633206175 ns (633 ms)\n\
         <6>[   41.889615] tsc: Marking TSC unstable due to clocksource watchdog\n";
     let facts = Facts::from_log(KernelLog::scan(lines.as_bytes(), "dmesg").unwrap());
-    let machine = Machine::of(&facts);
-    let seen = diagnose(&facts, &machine, &predict(&machine), Vec::new());
+    let seen = assess(facts, Measured::default()).report;
     assert_eq!(seen.causes[0].id, CauseId::WatchdogAtFault, "{:?}", seen.causes);
     assert!(seen.causes[0].summary.contains("wrapped 1 time"), "{}", seen.causes[0].summary);
 }

@@ -121,7 +121,7 @@ fn sched_offset_since_4_19_says_nothing_of_the_stable_bit() {
         ("4.15.0-213-generic", "", Verdict::Ok),
     ] {
         let seen = kvm_guest(release, kvm(), &format!("{OFFSET}{more}"));
-        assert_eq!(seen.diagnosis.verdict, verdict, "{release}: {more}");
+        assert_eq!(seen.report.verdict, verdict, "{release}: {more}");
     }
 }
 
@@ -139,10 +139,10 @@ fn stable_bit_is_read_where_kvm_stands_behind_hyper_v() {
     ];
     let stable = "[    2.0] sched_clock: Marking stable (4552076526, 159530792)->(5987207395, -1275600077)\n";
     let seen = kvm_guest("6.1.0-56-cloud-amd64", both.clone(), stable);
-    assert_eq!(seen.diagnosis.verdict, Verdict::Ok);
+    assert_eq!(seen.report.verdict, Verdict::Ok);
     both.kvm_features = Some(0b1001);
     let seen = kvm_guest("6.1.0-56-cloud-amd64", both, "");
-    assert_eq!(seen.diagnosis.verdict, Verdict::Slow);
+    assert_eq!(seen.report.verdict, Verdict::Slow);
 }
 
 /// An AMD-like processor with an invariant TSC.
