@@ -32,7 +32,7 @@ impl Store {
         let (path, before) = (dir.join(NAME), dir.join(BEFORE));
         let mut kept = tail(&before).unwrap_or_default();
         kept.push_str(&tail(&path).unwrap_or_default());
-        let mut file = OpenOptions::new().append(true).create(true).mode(0o644).open(&path)?;
+        let mut file = append(&path)?;
         let mut length = file.seek(SeekFrom::End(0))?;
         // A line that a crash cut off must not take the next one with it.
         if length > 0 && !kept.ends_with('\n') {
@@ -40,6 +40,13 @@ impl Store {
             length += 1;
         }
         Ok((Self { path, before, file, length }, kept))
+    }
+
+    /// The same with a disk that is full.
+    #[cfg(test)]
+    pub(crate) fn full(mut self) -> Self {
+        self.file = OpenOptions::new().append(true).open("/dev/full").unwrap();
+        self
     }
 
     /// Adds events.
@@ -50,8 +57,7 @@ impl Store {
         let text: String = events.iter().filter_map(history::line).collect();
         if self.length > 0 && self.length + text.len() as u64 > ROTATE {
             std::fs::rename(&self.path, &self.before)?;
-            self.file =
-                OpenOptions::new().append(true).create(true).mode(0o644).open(&self.path)?;
+            self.file = append(&self.path)?;
             self.length = 0;
         }
         self.file.write_all(text.as_bytes())?;
@@ -60,9 +66,26 @@ impl Store {
     }
 }
 
+/// Opens a file to add to it, and makes it if it is not there. Where others can write the directory, a link would lead
+/// to any file, and a FIFO would wait for its reader.
+fn append(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true).mode(0o644);
+    regular(options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?)
+}
+
+fn regular(file: File) -> io::Result<File> {
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::other("it is not a regular file"))
+    }
+}
+
 /// The end of a file, at most as long as a file of the history becomes.
 fn tail(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    let mut file = regular(OpenOptions::new().read(true).custom_flags(flags).open(path)?)?;
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(2 * ROTATE)))?;
     let mut bytes = Vec::new();
@@ -142,6 +165,21 @@ mod tests {
         let mut history = History::default();
         assert_eq!(history.load(&kept), 1);
         assert_eq!(history.events().next_back().unwrap(), &events[0]);
+    }
+
+    #[test]
+    fn a_history_behind_a_link_or_a_fifo_is_not_opened() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("target");
+        std::fs::write(&target, "mine").unwrap();
+        std::os::unix::fs::symlink(&target, dir.path().join(NAME)).unwrap();
+        assert!(Store::open(dir.path()).is_err());
+        assert_eq!(std::fs::read_to_string(&target).unwrap(), "mine");
+        std::fs::remove_file(dir.path().join(NAME)).unwrap();
+        let (at, mode) = (dir.path().join(NAME), rustix::fs::Mode::from_raw_mode(0o600));
+        let fifo = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, &at, fifo, mode, 0).unwrap();
+        assert!(Store::open(dir.path()).is_err());
     }
 
     #[test]
