@@ -204,8 +204,13 @@ fn follow(
         if at_most.is_some_and(|at_most| begun.elapsed() >= at_most) {
             return Ok(None);
         }
-        if interrupt::wished() && wish.get_or_insert_with(Instant::now).elapsed() >= GRACE {
-            return Ok(None);
+        if let Some(signal) = interrupt::signal() {
+            if wish.is_none() && signal != libc::SIGINT {
+                running.terminate();
+            }
+            if wish.get_or_insert_with(Instant::now).elapsed() >= GRACE {
+                return Ok(None);
+            }
         }
     }
 }

@@ -76,6 +76,14 @@ impl PerfMap {
         if map.functions.len() > MOST { Err(TooLarge::Functions) } else { Ok(map) }
     }
 
+    /// Reads an open file, unless it is too long from the first.
+    ///
+    /// # Errors
+    /// As [`PerfMap::read`].
+    pub fn of(file: std::fs::File) -> Result<Self, TooLarge> {
+        if file.metadata()?.len() > LONGEST { Err(TooLarge::Bytes) } else { Self::read(file) }
+    }
+
     /// One line.
     fn take(&mut self, line: &str) {
         let mut words = line.splitn(3, ' ');

@@ -89,7 +89,7 @@ pub fn written_map(pid: u32, known: &mut Option<Version>) -> Result<Option<PerfM
         if known.replace(version) == Some(version) {
             return Ok(None);
         }
-        PerfMap::read(file).map(Some).map_err(|error| NotOpened::Refused(error.to_string()))
+        PerfMap::of(file).map(Some).map_err(|error| NotOpened::Refused(error.to_string()))
     });
     match read {
         Ok(map) => Ok(map),
@@ -140,7 +140,7 @@ pub fn ask(process: &Process) -> Result<PerfMap, String> {
     let names = tmp
         .open(&map)
         .map_err(reason)
-        .and_then(|file: File| PerfMap::read(file).map_err(|error| gap(&error.to_string())));
+        .and_then(|file: File| PerfMap::of(file).map_err(|error| gap(&error.to_string())));
     if !there {
         tmp.remove(&map);
     }
