@@ -22,7 +22,7 @@ fuzz_target!(|data: &[u8]| {
     for mapping in maps::parse(&text) {
         assert!(mapping.range.start < mapping.range.end);
     }
-    let map = PerfMap::parse(&text);
+    let map = PerfMap::read(rest).unwrap_or_default();
     let symbols = KernelSymbols::parse(&text);
     for word in rest.chunks_exact(8).filter_map(|chunk| chunk.try_into().ok()).map(u64::from_le_bytes) {
         let _ = symbols.call(&[word]);

@@ -3,6 +3,8 @@
 //! [`steps`] is the table: each step with its tier, what it needs, how long it takes and its budget. [`plan`] chooses
 //! steps from the command line, [`runner`] runs them, [`load`] says how much of the machine they had.
 
+#![forbid(unsafe_code)]
+
 /// Prints a line. A reader who went away ends nothing: steps go on, and the exit code tells how they ended.
 #[cfg(not(test))]
 macro_rules! say {

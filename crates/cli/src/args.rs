@@ -386,6 +386,9 @@ pub(crate) struct Who {
     /// Arm no breakpoints; clock ids stay unknown
     #[arg(long)]
     pub(crate) no_breakpoints: bool,
+    /// Ask no Java virtual machine for the names of its compiled functions
+    #[arg(long)]
+    pub(crate) no_attach: bool,
     /// Count every call of COMMAND through the vDSO, by clock (x86-64; no debugger can attach)
     #[arg(long, requires = "command", conflicts_with_all = ["pid", "all", "duration"])]
     pub(crate) exact: bool,

@@ -5,6 +5,8 @@
 //! What must not live here: kernel rules (`clocksmith-kernel`), parsing (`clocksmith-facts`),
 //! rendering (`clocksmith-cli`).
 
+#![forbid(unsafe_code)]
+
 pub mod assess;
 pub mod cause;
 pub mod causes;

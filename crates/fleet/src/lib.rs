@@ -8,6 +8,8 @@
 //! What must not live here: files, threads, an engine for queries (`fleet/` at the top has them), rules
 //! about clocks.
 
+#![forbid(unsafe_code)]
+
 pub mod columns;
 pub mod documents;
 pub mod generate;

@@ -6,6 +6,8 @@
 //! facts are missing, or what-if changes. [`predict()`] is pure: no I/O, no clock, no environment.
 //! What must not live here: reading anything, blame, advice.
 
+#![forbid(unsafe_code)]
+
 pub mod arm;
 pub mod defaults;
 pub mod expectation;

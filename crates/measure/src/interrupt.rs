@@ -1,17 +1,48 @@
 //! Ctrl-C and SIGTERM as a wish to stop, so that what was measured so far is kept.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::Duration;
 
-static WISHED: AtomicBool = AtomicBool::new(false);
+/// The first signal that came, or 0.
+static WISHED: AtomicI32 = AtomicI32::new(0);
 
 /// Whether somebody wants the measurement to stop.
 #[must_use]
 pub fn wished() -> bool {
-    WISHED.load(Ordering::Relaxed)
+    signal().is_some()
 }
 
-extern "C" fn note(_signal: libc::c_int) {
-    WISHED.store(true, Ordering::Relaxed);
+/// The signal by which somebody wants the measurement to stop: the first one that came.
+#[must_use]
+pub fn signal() -> Option<i32> {
+    Some(WISHED.load(Ordering::Relaxed)).filter(|signal| *signal != 0)
+}
+
+extern "C" fn note(signal: libc::c_int) {
+    let _ = WISHED.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed);
+}
+
+/// Ends the program so long after the first signal, also where a thread is in a system call that does not return (a
+/// file system that does not answer): then `last` is done, and the exit code is the shell's for the signal.
+///
+/// # Errors
+/// No thread can be started.
+pub fn end_within(patience: Duration, last: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    /// How often the wish is looked at.
+    const BEAT: Duration = Duration::from_millis(200);
+    let wait = move || {
+        let signal = loop {
+            std::thread::sleep(BEAT);
+            if let Some(signal) = signal() {
+                break signal;
+            }
+        };
+        std::thread::sleep(patience);
+        last();
+        // SAFETY: ends the process, whatever its threads do; nothing of this program runs after it.
+        unsafe { libc::_exit(128 + signal) }
+    };
+    std::thread::Builder::new().name("deadline".to_owned()).spawn(wait).map(|_| ())
 }
 
 /// From now on SIGINT, SIGTERM and SIGHUP are wishes, the first time each; the second one ends the
@@ -39,5 +70,6 @@ mod tests {
         // SAFETY: sends a signal to this process, for which there is a handler now.
         unsafe { libc::raise(libc::SIGHUP) };
         assert!(wished());
+        assert_eq!(signal(), Some(libc::SIGHUP));
     }
 }

@@ -9,6 +9,8 @@
 //! All of it is pure: text in, findings out. Reading files, printing and writing are the program's.
 //! What must not live here: what a kernel does with a clock (`clocksmith-kernel`).
 
+#![forbid(unsafe_code)]
+
 pub mod choice;
 pub mod document;
 pub mod edit;

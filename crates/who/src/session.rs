@@ -54,15 +54,17 @@ pub struct Options {
     pub breakpoints: bool,
     /// Whether the processor's cycle counter beats, where there is one.
     pub cycles: bool,
+    /// Whether Java virtual machines are asked for the names of their code.
+    pub attach: bool,
 }
 
 impl Options {
     /// What watching one program takes: under two hundredths of its speed.
     pub const PROGRAM: Self =
-        Self { frequency: 397, stack: 2048, breakpoints: true, cycles: false };
+        Self { frequency: 397, stack: 2048, breakpoints: true, cycles: false, attach: true };
     /// What watching everything takes.
     pub const MACHINE: Self =
-        Self { frequency: 199, stack: 1024, breakpoints: false, cycles: false };
+        Self { frequency: 199, stack: 1024, breakpoints: false, cycles: false, attach: true };
 }
 
 /// Time between two moments with breakpoints, and how long they are armed.
@@ -107,6 +109,11 @@ pub struct Session {
     recent: HashMap<i32, (usize, u64)>,
     waits: waits::Waits,
     asked: HashMap<usize, (Instant, Duration)>,
+    /// Maps of names that were read, by process.
+    maps: HashMap<usize, Option<watched::jvm::Version>>,
+    /// Java virtual machines that are not to be asked.
+    silent: HashSet<u32>,
+    attach: bool,
     gaps: Vec<String>,
     strangers: HashMap<u32, Tally>,
     lost: u64,
@@ -159,6 +166,9 @@ impl Session {
             recent: HashMap::new(),
             waits: waits::Waits::default(),
             asked: HashMap::new(),
+            maps: HashMap::new(),
+            silent: HashSet::new(),
+            attach: options.attach,
             gaps: Vec::new(),
             strangers: HashMap::new(),
             lost: 0,

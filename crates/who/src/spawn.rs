@@ -1,5 +1,6 @@
 //! A command that waits until it is being watched, and then runs as if it had been started by hand.
 
+use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, AsRawFd};
@@ -114,6 +115,14 @@ impl Running {
     /// As `waitpid(2)`.
     pub fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
         self.child.try_wait()
+    }
+
+    /// Asks it to end (SIGTERM).
+    pub fn terminate(&self) {
+        // Its id is its own until it is waited for.
+        if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process(pid, Signal::TERM);
+        }
     }
 
     /// Waits for its end.

@@ -19,6 +19,9 @@ const BROKEN: usize = 3;
 /// Words behind calls that are taken from the stack at most.
 const FOUND: usize = 4;
 
+/// Bytes of a section with tables at most; the largest programs have a tenth of it.
+const LARGEST: u64 = 256 << 20;
+
 /// Section bytes, shared between processes that map the same file.
 type Bytes = Arc<[u8]>;
 
@@ -52,7 +55,8 @@ impl Tables {
             let section = file.section_by_name(name)?;
             let range = section.address()..section.address().checked_add(section.size())?;
             // No decompression: a hostile file may state any size.
-            let bytes = section.data().ok().filter(|data| !data.is_empty()).map(Bytes::from);
+            let bytes = (section.size() <= LARGEST).then(|| section.data().ok()).flatten();
+            let bytes = bytes.filter(|data| !data.is_empty()).map(Bytes::from);
             Some((range, bytes))
         };
         let place = |name: &str| {

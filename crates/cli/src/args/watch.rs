@@ -128,6 +128,9 @@ pub(crate) struct Watch {
     /// TLS and passwords, in the format of Prometheus' exporters; SIGHUP reads it anew
     #[arg(long, value_name = "FILE", conflicts_with_all = ["no_listen", "once"])]
     pub(crate) web_config: Option<PathBuf>,
+    /// Another name by which a browser or a proxy asks at a loopback address; may be repeated
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["no_listen", "once"])]
+    pub(crate) allow_host: Vec<String>,
     /// Write the metrics to this file as well, for node_exporter's textfile collector
     #[arg(long, value_name = "FILE.prom", value_parser = textfile, conflicts_with = "once")]
     pub(crate) textfile: Option<PathBuf>,

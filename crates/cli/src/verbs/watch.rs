@@ -43,6 +43,7 @@ pub(crate) fn run(common: &Common, args: &Watch) -> Result<Code> {
         look: or(args.look, 60).max(poll),
         test: (!args.no_test).then(|| or(args.test, 300).max(Duration::from_secs(1))),
         stall: or(args.stall, 2),
+        names: args.allow_host.clone(),
         host: host(common),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };

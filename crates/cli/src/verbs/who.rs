@@ -24,6 +24,10 @@ use std::time::{Duration, Instant};
 
 /// How long a process or the machine is watched.
 const DURATION: Duration = Duration::from_secs(5);
+/// How long after a signal there may still be a report; then the program ends without one.
+const DEADLINE: Duration = Duration::from_secs(10);
+/// How long a command may take to end after a signal.
+const GRACE: Duration = Duration::from_secs(2);
 /// How long measuring the costs takes.
 const CALIBRATION: Duration = Duration::from_millis(250);
 
@@ -34,6 +38,8 @@ pub(crate) fn run(common: &Common, args: &Who) -> Result<Code> {
     let facts = collect::collect(&LiveTree::new(), Origin::Live);
     let costs = calibrate::costs(CALIBRATION);
     interrupt::listen();
+    let stuck = || eprintln!("clocksmith: ended by a signal while something did not answer");
+    interrupt::end_within(DEADLINE, stuck).context("cannot start a thread")?;
     let about = About { common, args, facts: &facts, costs: &costs };
     if args.command.is_empty() { about.watch() } else { about.run() }
 }
@@ -55,6 +61,7 @@ impl About<'_> {
         options.frequency = self.args.frequency.unwrap_or(options.frequency);
         options.cycles = self.args.cycles;
         options.breakpoints &= !self.args.no_breakpoints;
+        options.attach &= !self.args.no_attach;
         options
     }
 
@@ -122,7 +129,13 @@ impl About<'_> {
         self.finish(shown, &recording, counter, calls)?;
         let status = match status {
             Some(status) => status,
-            None => running.wait().context("cannot wait for the command")?,
+            None => match wait(&mut running)? {
+                Some(status) => status,
+                None => {
+                    let signal = interrupt::signal().unwrap_or(0);
+                    return Ok(Code::Command(u8::try_from(128 + signal).unwrap_or(255)));
+                }
+            },
         };
         Ok(Code::Command(code(status)))
     }
@@ -181,8 +194,9 @@ fn follow(
     at_most: Option<Duration>,
 ) -> Result<Option<ExitStatus>> {
     let begun = Instant::now();
+    let mut wish = None;
     loop {
-        // Ctrl-C reaches the command as well; it decides whether that is its end.
+        // Ctrl-C reaches the command as well, and it may have an end of its own to make.
         session.watch(Duration::from_millis(50), || false);
         if let Some(status) = running.ended().context("cannot wait for the command")? {
             return Ok(Some(status));
@@ -190,6 +204,34 @@ fn follow(
         if at_most.is_some_and(|at_most| begun.elapsed() >= at_most) {
             return Ok(None);
         }
+        if let Some(signal) = interrupt::signal() {
+            if wish.is_none() && signal != libc::SIGINT {
+                running.terminate();
+            }
+            if wish.get_or_insert_with(Instant::now).elapsed() >= GRACE {
+                return Ok(None);
+            }
+        }
+    }
+}
+
+/// Waits for the command; after a signal it gets SIGTERM, and is waited for no longer than [`GRACE`].
+fn wait(running: &mut Running) -> Result<Option<ExitStatus>> {
+    let mut wish = None;
+    loop {
+        if let Some(status) = running.ended().context("cannot wait for the command")? {
+            return Ok(Some(status));
+        }
+        if interrupt::wished() {
+            if wish.is_none() {
+                running.terminate();
+            }
+            if wish.get_or_insert_with(Instant::now).elapsed() >= GRACE {
+                eprintln!("clocksmith: the command still runs");
+                return Ok(None);
+            }
+        }
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 

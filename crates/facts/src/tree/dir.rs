@@ -61,6 +61,20 @@ impl DirTree {
         &self.path
     }
 
+    /// Opens one file, which may be read from any place in it.
+    ///
+    /// # Errors
+    /// As for [`Tree::open`].
+    pub fn file(&self, path: &str) -> Result<File, Missing> {
+        match self.resolve(path) {
+            Ok(Node::File(file)) => Ok(file),
+            Ok(Node::Directory(_)) => {
+                Err(self.missing(path, Refused::Because("it is a directory")))
+            }
+            Err(error) => Err(self.missing(path, error)),
+        }
+    }
+
     fn missing(&self, path: &str, error: Refused) -> Missing {
         let at = self.describe(path);
         match error {
@@ -216,13 +230,7 @@ impl Tree for DirTree {
     }
 
     fn open(&self, path: &str) -> Result<Box<dyn Read + '_>, Missing> {
-        match self.resolve(path) {
-            Ok(Node::File(file)) => Ok(Box::new(file)),
-            Ok(Node::Directory(_)) => {
-                Err(self.missing(path, Refused::Because("it is a directory")))
-            }
-            Err(error) => Err(self.missing(path, error)),
-        }
+        self.file(path).map(|file| Box::new(file) as Box<dyn Read>)
     }
 
     fn list(&self, dir: &str) -> Result<Vec<String>, Missing> {

@@ -21,6 +21,7 @@ use crate::state::{Observation, Want, Watch};
 use clocksmith_diagnose::Assessment;
 use lateness::Lateness;
 use rustix::event::{PollFd, PollFlags, poll};
+use std::collections::BTreeSet;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -61,6 +62,8 @@ pub struct Options {
     pub test: Option<Duration>,
     /// How late the watch itself must be for a stall.
     pub stall: Duration,
+    /// Names by which clients may ask at a loopback address, besides `localhost` and the machine's.
+    pub names: Vec<String>,
     /// Name of the machine, for people.
     pub host: String,
     /// Version of the program.
@@ -151,7 +154,12 @@ pub fn run(options: Options, say: &mut Say<'_>) -> Result<(), WatchError> {
         say(State::Warning, &format!("the kernel log cannot be followed: {why}; {advice}"), None);
     }
     let asks_who = gate.asks_who();
-    let server = Server::new(gate, handler(&daemon));
+    for warning in gate.warnings() {
+        say(State::Warning, warning, None);
+    }
+    let mut names = daemon.options.names.clone();
+    names.push(daemon.options.host.clone());
+    let server = Server::new(gate, names, handler(&daemon));
     daemon.server = Some(Arc::clone(&server));
     for address in daemon.options.listen.clone() {
         let bound =
@@ -182,6 +190,14 @@ pub fn run(options: Options, say: &mut Say<'_>) -> Result<(), WatchError> {
     }
 }
 
+/// What can go wrong again and again; each is told by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Complaint {
+    Look,
+    History,
+    Textfile,
+}
+
 struct Daemon {
     options: Options,
     machine: Machine,
@@ -197,7 +213,7 @@ struct Daemon {
     quiet: Option<Instant>,
     /// When kernel messages were read last.
     last_read: Option<Instant>,
-    complained: bool,
+    complained: BTreeSet<Complaint>,
     /// What the service manager was told last, and when that this program lives.
     told: String,
     alive: Instant,
@@ -229,7 +245,7 @@ impl Daemon {
             last_look: None,
             quiet: None,
             last_read: None,
-            complained: false,
+            complained: BTreeSet::new(),
             told: String::new(),
             alive: now,
         }
@@ -349,11 +365,13 @@ impl Daemon {
             *wanted = false;
             looked = true;
             self.next_look = now + self.options.look;
+            let mut trouble = None;
             match self.look() {
                 Ok(again) if again => self.next_look = now + AGAIN.min(self.options.look),
                 Ok(_) => {}
-                Err(error) => self.complain(say, &format!("cannot look at the machine: {error}")),
+                Err(error) => trouble = Some(format!("cannot look at the machine: {error}")),
             }
+            self.tell(say, Complaint::Look, trouble);
             self.last_look = Some(Instant::now());
         } else if *wanted {
             self.next_poll = self.next_poll.min(self.last_look.unwrap_or(now) + BREATH);
@@ -364,35 +382,43 @@ impl Daemon {
         }
         if !events.is_empty()
             && let Some(store) = &mut self.store
-            && let Err(error) = store.add(&events)
         {
-            self.complain(say, &format!("cannot write the history: {error}"));
+            let trouble = store.add(&events).err();
+            let trouble = trouble.map(|error| format!("cannot write the history: {error}"));
+            self.tell(say, Complaint::History, trouble);
         }
         if (looked || !events.is_empty())
             && let Some(path) = self.options.textfile.clone()
         {
             let mut text = metrics::Text::default();
             metrics::watch(&mut text, &self.options.version, &self.lock());
-            if let Err(error) = files::replace(&path, text.finish().as_bytes(), Durable::No) {
-                self.complain(say, &format!("cannot write {}: {error}", path.display()));
-            }
+            let trouble = files::replace(&path, text.finish().as_bytes(), Durable::No).err();
+            let trouble = trouble.map(|error| format!("cannot write {}: {error}", path.display()));
+            self.tell(say, Complaint::Textfile, trouble);
         }
     }
 
-    /// Says once what would otherwise be said every minute.
-    fn complain(&mut self, say: &mut Say<'_>, what: &str) {
-        if !std::mem::replace(&mut self.complained, true) {
-            say(State::Warning, what, None);
+    /// Says once what would otherwise be said every minute, until it has gone well again.
+    fn tell(&mut self, say: &mut Say<'_>, about: Complaint, trouble: Option<String>) {
+        match trouble {
+            Some(what) if self.complained.insert(about) => say(State::Warning, &what, None),
+            Some(_) => {}
+            None => {
+                self.complained.remove(&about);
+            }
         }
     }
 
     fn reload(&mut self, notify: &Notify, say: &mut Say<'_>) {
         let us = own::awake() * 1e6;
         notify.say(&format!("RELOADING=1\nMONOTONIC_USEC={us:.0}"));
-        self.complained = false;
+        self.complained.clear();
         if let (Some(path), Some(server)) = (&self.options.web_config, &self.server) {
             match Gate::read(path) {
                 Ok(gate) => {
+                    for warning in gate.warnings() {
+                        say(State::Warning, warning, None);
+                    }
                     server.replace(gate);
                     say(State::Ok, "the web configuration was read anew", None);
                 }
@@ -453,3 +479,6 @@ fn handler(daemon: &Daemon) -> Box<crate::http::server::Handler> {
         }
     })
 }
+
+#[cfg(test)]
+mod tests;

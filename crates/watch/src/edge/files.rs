@@ -46,6 +46,13 @@ impl Store {
         Ok((Self { directory, path, file, length }, kept))
     }
 
+    /// The same with a disk that is full.
+    #[cfg(test)]
+    pub(crate) fn full(mut self) -> Self {
+        self.file = OpenOptions::new().append(true).open("/dev/full").unwrap();
+        self
+    }
+
     /// Adds events.
     ///
     /// # Errors

@@ -6,17 +6,20 @@ use clocksmith_diagnose::Assessment;
 use clocksmith_facts::clockdev::ClocksourceDevice;
 use clocksmith_facts::hypervisor::HypervisorKind;
 use clocksmith_facts::probe::kmsg::{Bounds, Follower};
-use clocksmith_facts::tree::DirTree;
-use clocksmith_facts::{Facts, Origin, collect};
+use clocksmith_facts::tree::{DirTree, Tree};
+use clocksmith_facts::{Facts, Missing, Origin, collect};
 use clocksmith_measure::verify::{self, Real, Source, Trust, Weight};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+const DMESG: &str = "dmesg";
 const CLOCKSOURCES: &str = "sys/devices/system/clocksource";
 /// More devices than any kernel registers.
 const DEVICES: usize = 16;
+/// Bytes of a file of one short line.
+const SMALL: u64 = 1024;
 /// Kernel messages that are taken at once, in bytes; the rest comes next time.
 const LINES: usize = 256 << 10;
 /// What one reading of them may cost: under a flood there is one a second, so this is 0.4 % of a CPU.
@@ -47,7 +50,7 @@ enum Kernel {
     /// The ring buffer, and how many readings in a row left something of it.
     Ring(Follower, u32),
     /// A mirror's `dmesg`, and how far it was read.
-    File(PathBuf, u64),
+    File(u64),
     /// Nowhere, and why.
     Nowhere(String),
 }
@@ -67,9 +70,9 @@ impl Machine {
     /// The machine that `root` mirrors, whose `dmesg` may grow.
     #[must_use]
     pub fn mirror(root: PathBuf) -> Self {
-        let dmesg = root.join("dmesg");
-        let length = std::fs::metadata(&dmesg).map_or(0, |meta| meta.len());
-        Self { kernel: Kernel::File(dmesg, length), root, live: None, tests: 0, facts: None }
+        let dmesg = DirTree::new(&root).ok().and_then(|tree| tree.file(DMESG).ok());
+        let length = dmesg.and_then(|file| file.metadata().ok()).map_or(0, |meta| meta.len());
+        Self { kernel: Kernel::File(length), root, live: None, tests: 0, facts: None }
     }
 
     /// Whether it can be measured.
@@ -92,7 +95,7 @@ impl Machine {
     pub fn kernel_fd(&self) -> Option<BorrowedFd<'_>> {
         match &self.kernel {
             Kernel::Ring(follower, _) => Some(follower.as_fd()),
-            Kernel::File(..) | Kernel::Nowhere(_) => None,
+            Kernel::File(_) | Kernel::Nowhere(_) => None,
         }
     }
 
@@ -101,7 +104,7 @@ impl Machine {
     pub fn kernel_lines(&mut self) -> String {
         let read = match &mut self.kernel {
             Kernel::Ring(follower, behind) => fresh(follower, behind),
-            Kernel::File(path, from) => Ok(grown(path, from).unwrap_or_default()),
+            Kernel::File(from) => Ok(grown(&self.root, DMESG, from).unwrap_or_default()),
             Kernel::Nowhere(_) => return String::new(),
         };
         match read {
@@ -118,14 +121,15 @@ impl Machine {
     /// # Errors
     /// The directory cannot be read.
     pub fn clocksources(&self) -> io::Result<Vec<ClocksourceDevice>> {
+        let tree = DirTree::new(&self.root)?;
+        let names = tree.list(CLOCKSOURCES).map_err(gone)?;
         let mut devices = Vec::new();
-        for entry in std::fs::read_dir(self.root.join(CLOCKSOURCES))?.take(4 * DEVICES) {
-            let entry = entry?;
-            let name = entry.file_name();
-            let Some(name) = name.to_str().filter(|name| name.starts_with("clocksource")) else {
-                continue;
+        let names = names.iter().filter(|name| name.starts_with("clocksource"));
+        for name in names.take(4 * DEVICES) {
+            let file = |file| {
+                let read = tree.read(&format!("{CLOCKSOURCES}/{name}/{file}"), SMALL);
+                read.map_or_else(|_| String::new(), |bytes| String::from_utf8_lossy(&bytes).into())
             };
-            let file = |file| small(&entry.path().join(file)).unwrap_or_default();
             let (current, available) = (file("current_clocksource"), file("available_clocksource"));
             devices.extend(ClocksourceDevice::parse(name, &current, &available));
         }
@@ -239,17 +243,14 @@ fn fresh(follower: &mut Follower, behind: &mut u32) -> io::Result<String> {
     Ok(lines.text)
 }
 
-/// A file of one short line.
-fn small(path: &Path) -> io::Result<String> {
-    let mut bytes = [0u8; 1024];
-    let mut file = std::fs::File::open(path)?;
-    let length = file.read(&mut bytes)?;
-    Ok(String::from_utf8_lossy(bytes.get(..length).unwrap_or_default()).into_owned())
+fn gone(missing: Missing) -> io::Error {
+    io::Error::other(missing.why.to_string())
 }
 
 /// The whole lines that a file has grown by.
-fn grown(path: &Path, from: &mut u64) -> io::Result<String> {
-    let mut file = std::fs::File::open(path)?;
+fn grown(root: &Path, path: &str, from: &mut u64) -> io::Result<String> {
+    let tree = DirTree::new(root)?;
+    let mut file = tree.file(path).map_err(gone)?;
     let length = file.metadata()?.len();
     if length < *from {
         // Written anew.
@@ -287,6 +288,26 @@ mod tests {
         writeln!(open(), "lf").unwrap();
         assert_eq!(machine.kernel_lines(), "[ 3.0] half\n");
         assert!(machine.test().is_none() && machine.look().is_ok());
+    }
+
+    #[test]
+    fn a_mirror_is_not_left_and_nothing_in_it_is_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let (outside, mirror) = (dir.path().join("secret"), dir.path().join("mirror"));
+        std::fs::write(&outside, "secret\n").unwrap();
+        let sysfs = mirror.join(CLOCKSOURCES).join("clocksource0");
+        std::fs::create_dir_all(&sysfs).unwrap();
+        std::os::unix::fs::symlink(&outside, sysfs.join("current_clocksource")).unwrap();
+        std::os::unix::fs::symlink(&outside, mirror.join(DMESG)).unwrap();
+        let (fifo, mode) =
+            (sysfs.join("available_clocksource"), rustix::fs::Mode::from_raw_mode(0o600));
+        let kind = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, kind, mode, 0).unwrap();
+        let mut machine = Machine::mirror(mirror);
+        let devices = format!("{:?}", machine.clocksources());
+        assert!(!devices.contains("secret"), "{devices}");
+        std::fs::write(&outside, "secret\n[ 2.0] more\n").unwrap();
+        assert_eq!(machine.kernel_lines(), "");
     }
 
     #[test]

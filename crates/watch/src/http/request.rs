@@ -14,6 +14,8 @@ pub struct Request {
     pub path: String,
     /// The header `Authorization`, if there is one.
     pub authorization: Option<String>,
+    /// The header `Host`, if there is one.
+    pub host: Option<String>,
 }
 
 /// What the bytes are.
@@ -58,18 +60,25 @@ pub fn parse(bytes: &[u8]) -> Parsed {
     if body {
         return Parsed::Refused(413);
     }
-    let mut given =
-        request.headers.iter().filter(|header| header.name.eq_ignore_ascii_case("authorization"));
-    let authorization = match (given.next(), given.next()) {
-        (None, _) => None,
-        (Some(header), None) => match std::str::from_utf8(header.value) {
-            Ok(value) => Some(value.trim().to_owned()),
-            Err(_) => return Parsed::Refused(400),
-        },
-        (Some(_), Some(_)) => return Parsed::Refused(400),
+    // A header twice could mean one thing here and another elsewhere.
+    let once = |name: &str| {
+        let mut given =
+            request.headers.iter().filter(|header| header.name.eq_ignore_ascii_case(name));
+        match (given.next(), given.next()) {
+            (None, _) => Ok(None),
+            (Some(header), None) => match std::str::from_utf8(header.value) {
+                Ok(value) => Ok(Some(value.trim().to_owned())),
+                Err(_) => Err(400),
+            },
+            (Some(_), Some(_)) => Err(400),
+        }
+    };
+    let (authorization, host) = match (once("authorization"), once("host")) {
+        (Ok(authorization), Ok(host)) => (authorization, host),
+        (Err(status), _) | (_, Err(status)) => return Parsed::Refused(status),
     };
     let path = path.split(['?', '#']).next().unwrap_or(path).to_owned();
-    Parsed::Whole(Request { head, path, authorization })
+    Parsed::Whole(Request { head, path, authorization, host })
 }
 
 #[cfg(test)]
@@ -95,6 +104,7 @@ mod tests {
             ("GET / HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello", 413),
             ("GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", 413),
             ("GET / HTTP/1.1\r\nAuthorization: a\r\nAuthorization: b\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400),
             ("\x16\x03\x01\x02\x00\x01", 400),
             ("GET / HTTP/9.9\r\n\r\n", 400),
         ] {

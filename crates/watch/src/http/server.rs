@@ -1,34 +1,40 @@
 //! The server: a listener, a thread for each connection while it lasts, limits and ends everywhere.
 //!
 //! A client has [`PATIENCE`] for its whole request and as long for reading the answer, and there are
-//! [`AT_ONCE`] of them; the next one waits. So whoever dribbles bytes, sends endless headers or never
-//! reads costs a thread with a small stack for some seconds, and nothing else.
+//! [`AT_ONCE`] of them; the next one takes the place of the slowest ([`super::slots`]). So whoever dribbles bytes, sends
+//! endless headers or never reads costs a thread with a small stack for some seconds at most, and keeps no other
+//! client out.
 
 use super::answer::Answer;
 use super::auth::{Access, Users};
+use super::budget::Place;
+use super::host;
+use super::material::{self, Content};
 use super::request::{self, Parsed, Request};
+use super::slots::{Phase, Slots};
 use super::web_config::{ConfigError, WebConfig};
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 /// How long a request may take to come, and how long its answer to be taken.
 pub const PATIENCE: Duration = Duration::from_secs(5);
-/// Connections at the same time.
-pub const AT_ONCE: usize = 32;
+pub use super::slots::AT_ONCE;
+/// Connections that may wait to be accepted.
+const QUEUE: i32 = 1024;
+/// Threads of connections at most: those that lost their place end soon.
+const THREADS: usize = 2 * AT_ONCE;
 /// Stack of a connection's thread: a TLS handshake needs most of it.
 const STACK: usize = 256 << 10;
-/// Longest web configuration, in bytes.
-const CONFIG: u64 = 1 << 20;
-
 /// Who may ask and how, as the web configuration says.
 #[derive(Debug, Default)]
 pub struct Gate {
     users: Users,
     headers: Vec<(String, String)>,
+    warnings: Vec<String>,
     #[cfg(feature = "tls")]
     tls: Option<Arc<rustls::ServerConfig>>,
 }
@@ -48,9 +54,15 @@ impl Gate {
                     .to_owned(),
             ));
         }
+        #[cfg_attr(not(feature = "tls"), allow(unused_mut))]
+        let mut warnings = Vec::new();
         Ok(Self {
             #[cfg(feature = "tls")]
-            tls: config.tls_server_config.map(|tls| super::tls::config(&tls, dir)).transpose()?,
+            tls: config
+                .tls_server_config
+                .map(|tls| super::tls::config(&tls, dir, &mut warnings))
+                .transpose()?,
+            warnings,
             users: Users::new(config.basic_auth_users),
             headers: config.http_server_config.headers.into_iter().collect(),
         })
@@ -67,10 +79,24 @@ impl Gate {
                 path.display()
             ))
         };
-        let file = std::fs::File::open(path).map_err(failed)?;
-        let mut text = String::new();
-        file.take(CONFIG).read_to_string(&mut text).map_err(failed)?;
-        Self::new(WebConfig::parse(&text)?, path.parent().unwrap_or(Path::new(".")))
+        let mut warnings = Vec::new();
+        let bytes = material::read(path, Content::Secret, &mut warnings).map_err(failed)?;
+        let text =
+            String::from_utf8(bytes).map_err(|_| failed(io::Error::other("it is not in UTF-8")))?;
+        let config = WebConfig::parse(&text)?;
+        let secret = !config.basic_auth_users.is_empty()
+            || config.tls_server_config.as_ref().is_some_and(|tls| tls.key.is_some());
+        // Who can read a file without secrets is no matter.
+        warnings.retain(|warning| secret || !warning.ends_with("o-r"));
+        let mut gate = Self::new(config, path.parent().unwrap_or(Path::new(".")))?;
+        gate.warnings.splice(0..0, warnings);
+        Ok(gate)
+    }
+
+    /// What is loose about the files of the configuration, a line each.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// Whether clients must say who they are.
@@ -87,6 +113,9 @@ pub type Handler = dyn Fn(&Request, &Server) -> Answer + Send + Sync;
 pub struct Server {
     gate: RwLock<Arc<Gate>>,
     handler: Box<Handler>,
+    /// Names of this server besides `localhost`.
+    names: Vec<String>,
+    slots: Slots,
     busy: Mutex<usize>,
     free: Condvar,
     counts: Mutex<BTreeMap<u16, u64>>,
@@ -99,21 +128,25 @@ impl std::fmt::Debug for Server {
 }
 
 impl Server {
-    /// A server that listens nowhere yet.
+    /// A server that listens nowhere yet. At a loopback address it answers to `localhost`, to addresses, and to
+    /// `names`.
     #[must_use]
-    pub fn new(gate: Gate, handler: Box<Handler>) -> Arc<Self> {
+    pub fn new(gate: Gate, names: Vec<String>, handler: Box<Handler>) -> Arc<Self> {
         Arc::new(Self {
             gate: RwLock::new(Arc::new(gate)),
             handler,
+            names,
+            slots: Slots::default(),
             busy: Mutex::new(0),
             free: Condvar::new(),
             counts: Mutex::default(),
         })
     }
 
-    /// From now on this is who may ask.
+    /// From now on this is who may ask. Who was right before and still is need not prove it again.
     pub fn replace(&self, gate: Gate) {
-        *self.gate.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(gate);
+        let mut present = self.gate.write().unwrap_or_else(PoisonError::into_inner);
+        *present = Arc::new(Gate { users: gate.users.after(&present.users), ..gate });
     }
 
     /// Answers by status code.
@@ -128,6 +161,9 @@ impl Server {
     /// The address cannot be listened on, or no thread can be started.
     pub fn listen(self: &Arc<Self>, address: SocketAddr) -> io::Result<SocketAddr> {
         let listener = TcpListener::bind(address)?;
+        // The standard library's queue of 128 is full at once when many come together, and then the kernel lets
+        // them wait for a second.
+        rustix::net::listen(&listener, QUEUE)?;
         let bound = listener.local_addr()?;
         let server = Arc::clone(self);
         std::thread::Builder::new()
@@ -140,7 +176,11 @@ impl Server {
     fn accept(self: &Arc<Self>, listener: &TcpListener) {
         loop {
             self.enter();
-            let Ok((stream, _)) = listener.accept() else {
+            let accepted = listener.accept().and_then(|(stream, client)| {
+                let slot = self.slots.take(&stream, Place::of(client.ip()))?;
+                Ok((stream, client.ip(), slot))
+            });
+            let Ok((stream, from, slot)) = accepted else {
                 // Out of file descriptors, or a client that went away at once.
                 self.leave();
                 std::thread::sleep(Duration::from_millis(50));
@@ -152,10 +192,12 @@ impl Server {
                 .stack_size(STACK)
                 .spawn(move || {
                     // A client that goes away in the middle is no concern of ours.
-                    let _ = server.serve(stream);
+                    let _ = server.serve(stream, from, slot);
+                    server.slots.leave(slot);
                     server.leave();
                 });
             if started.is_err() {
+                self.slots.leave(slot);
                 self.leave();
             }
         }
@@ -163,7 +205,7 @@ impl Server {
 
     fn enter(&self) {
         let mut busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
-        while *busy >= AT_ONCE {
+        while *busy >= THREADS {
             busy = self.free.wait(busy).unwrap_or_else(PoisonError::into_inner);
         }
         *busy += 1;
@@ -174,46 +216,67 @@ impl Server {
         self.free.notify_one();
     }
 
-    fn serve(&self, stream: TcpStream) -> io::Result<()> {
+    fn serve(&self, stream: TcpStream, from: IpAddr, slot: u64) -> io::Result<()> {
         let gate = Arc::clone(&self.gate.read().unwrap_or_else(PoisonError::into_inner));
         stream.set_nodelay(true)?;
+        let local = stream.local_addr()?.ip().to_canonical().is_loopback();
+        let client = Client { from, slot, local };
         let mut timed = Timed { stream, end: Instant::now() + PATIENCE };
         #[cfg(feature = "tls")]
         if let Some(config) = &gate.tls {
             let connection =
                 rustls::ServerConnection::new(Arc::clone(config)).map_err(io::Error::other)?;
             let mut tls = rustls::StreamOwned::new(connection, timed);
-            let out = self.answer(&mut tls, &gate);
+            let out = self.answer(&mut tls, &gate, &client);
             tls.sock.end = Instant::now() + PATIENCE;
             tls.write_all(&out)?;
             tls.conn.send_close_notify();
             tls.flush()?;
+            self.slots.set(slot, Phase::Ending);
             return tls.sock.finish();
         }
-        let out = self.answer(&mut timed, &gate);
+        let out = self.answer(&mut timed, &gate, &client);
         timed.end = Instant::now() + PATIENCE;
         timed.write_all(&out)?;
+        self.slots.set(slot, Phase::Ending);
         timed.finish()
     }
 
     /// Reads a request, and makes its answer.
-    fn answer(&self, from: &mut impl Read, gate: &Gate) -> Vec<u8> {
-        let (answer, head) = match read(from) {
-            Ok(request) => (self.admitted(&request, gate), request.head),
+    fn answer(&self, stream: &mut impl Read, gate: &Gate, client: &Client) -> Vec<u8> {
+        let (answer, head) = match read(stream) {
+            Ok(request) => {
+                self.slots.set(client.slot, Phase::Working);
+                (self.admitted(&request, gate, client), request.head)
+            }
             Err(status) => (Answer::status(status), false),
         };
+        let known = gate.asks_who() && answer.status < 400;
+        self.slots.set(client.slot, if known { Phase::Answered } else { Phase::Unproven });
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         *counts.entry(answer.status).or_default() += 1;
         answer.bytes(head, &gate.headers)
     }
 
-    fn admitted(&self, request: &Request, gate: &Gate) -> Answer {
-        match gate.users.admit(request.authorization.as_deref(), Instant::now()) {
+    fn admitted(&self, request: &Request, gate: &Gate, client: &Client) -> Answer {
+        if client.local && !host::allowed(request.host.as_deref(), &self.names) {
+            return Answer::status(421);
+        }
+        let said = request.authorization.as_deref();
+        match gate.users.admit(client.from, said, Instant::now()) {
             Access::Granted => (self.handler)(request, self),
             Access::Denied => Answer::status(401),
             Access::Later => Answer::status(429),
         }
     }
+}
+
+/// Who asks.
+struct Client {
+    from: IpAddr,
+    slot: u64,
+    /// Whether it came to a loopback address.
+    local: bool,
 }
 
 /// One request head; the status of the refusal if it is none, or does not come in time.

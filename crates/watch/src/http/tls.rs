@@ -1,5 +1,6 @@
 //! The TLS part of the web configuration, for rustls.
 
+use super::material::{Content, read};
 use super::web_config::{ConfigError, TlsConfig};
 use rustls::crypto::{CryptoProvider, SupportedKxGroup, ring};
 use rustls::pki_types::pem::PemObject;
@@ -13,9 +14,13 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// What cannot be used.
-pub(super) fn config(tls: &TlsConfig, dir: &Path) -> Result<Arc<ServerConfig>, ConfigError> {
-    let cert = material("cert", tls.cert.as_deref(), tls.cert_file.as_deref(), dir)?;
-    let key = material("key", tls.key.as_deref(), tls.key_file.as_deref(), dir)?;
+pub(super) fn config(
+    tls: &TlsConfig,
+    dir: &Path,
+    warnings: &mut Vec<String>,
+) -> Result<Arc<ServerConfig>, ConfigError> {
+    let cert = material("cert", tls.cert.as_deref(), tls.cert_file.as_deref(), dir, warnings)?;
+    let key = material("key", tls.key.as_deref(), tls.key_file.as_deref(), dir, warnings)?;
     let (Some(cert), Some(key)) = (cert, key) else {
         return Err(ConfigError::Tls("both a certificate and a key are needed".to_owned()));
     };
@@ -26,7 +31,8 @@ pub(super) fn config(tls: &TlsConfig, dir: &Path) -> Result<Arc<ServerConfig>, C
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_protocol_versions(&versions(tls)?)
         .map_err(|error| ConfigError::Tls(format!("versions and suites do not fit: {error}")))?;
-    let ca = material("client_ca", tls.client_ca.as_deref(), tls.client_ca_file.as_deref(), dir)?;
+    let (ca, ca_file) = (tls.client_ca.as_deref(), tls.client_ca_file.as_deref());
+    let ca = material("client_ca", ca, ca_file, dir, warnings)?;
     let builder = match (tls.client_auth_type.as_deref().unwrap_or("NoClientCert"), ca) {
         ("NoClientCert" | "", None) => builder.with_no_client_auth(),
         ("NoClientCert" | "", Some(_)) => {
@@ -77,7 +83,9 @@ fn material(
     inline: Option<&str>,
     file: Option<&str>,
     dir: &Path,
+    warnings: &mut Vec<String>,
 ) -> Result<Option<Vec<u8>>, ConfigError> {
+    let content = if what == "key" { Content::Secret } else { Content::Public };
     let given = |text: Option<&str>| text.filter(|text| !text.is_empty()).map(str::to_owned);
     match (given(inline), given(file)) {
         (Some(_), Some(_)) => {
@@ -86,7 +94,7 @@ fn material(
         (Some(text), None) => Ok(Some(text.into_bytes())),
         (None, Some(file)) => {
             let path = dir.join(file);
-            std::fs::read(&path).map(Some).map_err(|error| {
+            read(&path, content, warnings).map(Some).map_err(|error| {
                 ConfigError::Tls(format!("cannot read {what}_file {}: {error}", path.display()))
             })
         }

@@ -13,7 +13,7 @@ const COSTLIEST: u32 = 16;
 pub enum ConfigError {
     /// Not the format.
     #[error("not a web configuration: {0}")]
-    Format(#[from] serde_yaml_ng::Error),
+    Format(String),
     /// A field that cannot be honoured.
     #[error("{0}")]
     Field(String),
@@ -33,7 +33,7 @@ pub struct WebConfig {
     /// Users with bcrypt hashes; none: everybody.
     pub basic_auth_users: BTreeMap<String, String>,
     /// Not supported: refused if it is there.
-    pub rate_limit: Option<serde_yaml_ng::Value>,
+    pub rate_limit: Option<serde_json::Value>,
 }
 
 /// Its part for TLS. Files are relative to the directory of the configuration.
@@ -93,8 +93,14 @@ impl WebConfig {
     /// # Errors
     /// What is wrong, and where.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
+        let mut value = super::yaml::parse(text).map_err(ConfigError::Format)?;
+        // A part without anything is as if it were not there.
+        if let Some(parts) = value.as_object_mut() {
+            parts.retain(|_, part| !part.is_null());
+        }
         // An empty file is a configuration without anything.
-        let config: Option<Self> = serde_yaml_ng::from_str(text)?;
+        let config: Option<Self> = serde_json::from_value(value)
+            .map_err(|error| ConfigError::Format(error.to_string()))?;
         let config = config.unwrap_or_default();
         let refuse = |what: String| Err(ConfigError::Field(what));
         if config.rate_limit.is_some() {
@@ -165,6 +171,8 @@ mod tests {
             ("tls_server_config:\n  client_allowed_sans: [a]\n".to_owned(), "client_allowed_sans"),
             ("http_server_config:\n  headers:\n    Set-Cookie: x\n".to_owned(), "no header"),
             ("[".to_owned(), "not a web configuration"),
+            ("basic_auth_users:\n  a:\n".to_owned(), "not a web configuration"),
+            ("basic_auth_users:\n  a: x\n  a: y\n".to_owned(), "twice"),
         ] {
             let error = WebConfig::parse(&text).unwrap_err().to_string();
             assert!(error.contains(what), "{text}: {error}");

@@ -30,16 +30,28 @@ impl Session {
             if !process.runtime.makes_code() && process.runtime != Runtime::Python {
                 continue;
             }
-            if let Some(map) = jvm::written_map(process.pid) {
-                process.perf_map.update(map);
+            let known = self.maps.entry(at).or_default();
+            match jvm::written_map(process.pid, known) {
+                Ok(Some(map)) => process.perf_map.update(map),
+                Ok(None) => {}
+                Err(why) if !process.gaps.contains(&why) => process.gaps.push(why),
+                Err(_) => {}
             }
-            if process.runtime == Runtime::Jvm {
-                match jvm::ask(process) {
-                    Ok(map) => process.perf_map.update(map),
-                    Err(why) if process.perf_map.is_empty() && !process.gaps.contains(&why) => {
+            // One that gave no names once is not asked again.
+            if process.runtime != Runtime::Jvm || self.silent.contains(&process.pid) {
+                continue;
+            }
+            if !self.attach {
+                self.silent.insert(process.pid);
+                continue;
+            }
+            match jvm::ask(process) {
+                Ok(map) => process.perf_map.update(map),
+                Err(why) => {
+                    self.silent.insert(process.pid);
+                    if process.perf_map.is_empty() {
                         process.gaps.push(why);
                     }
-                    Err(_) => {}
                 }
             }
         }

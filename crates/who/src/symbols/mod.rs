@@ -4,12 +4,13 @@
 pub mod kallsyms;
 pub mod perf_map;
 
-use crate::watched::Process;
+use crate::watched::{Mapped, Process};
 use blazesym::symbolize::source::{Elf, Source};
 use blazesym::symbolize::{Input, Symbolized, Symbolizer};
 use kallsyms::KernelSymbols;
 use serde::Serialize;
 use std::collections::HashMap;
+use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
@@ -86,8 +87,7 @@ impl Symbols {
             let names = match self.known.get(&(file.id, offset)) {
                 Some(names) => Arc::clone(names),
                 None => {
-                    let path = format!("/proc/self/fd/{}", file.file.as_raw_fd());
-                    let names = self.look_up(&path, offset, &module);
+                    let names = self.look_up(file, offset, &module);
                     self.known.insert((file.id, offset), Arc::clone(&names));
                     names
                 }
@@ -112,15 +112,24 @@ impl Symbols {
         vec![frame]
     }
 
-    fn look_up(&self, path: &str, offset: u64, module: &str) -> Names {
-        let source = Source::Elf(Elf::new(path));
-        match self.symbolizer.symbolize_single(&source, Input::FileOffset(offset)) {
-            Ok(Symbolized::Sym(symbol)) => {
+    fn look_up(&self, file: &Mapped, offset: u64, module: &str) -> Names {
+        let path = |file: &File| format!("/proc/self/fd/{}", file.as_raw_fd());
+        // A file that names another one is read without what it names.
+        let mut own = Elf::new(path(&file.file));
+        own.debug_syms = file.names.debug;
+        let other = file.names.other.as_ref().zip(file.address(offset));
+        let other = other.map(|(other, address)| {
+            (Source::Elf(Elf::new(path(other))), Input::VirtOffset(address))
+        });
+        for (source, input) in
+            other.into_iter().chain([(Source::Elf(own), Input::FileOffset(offset))])
+        {
+            if let Ok(Symbolized::Sym(symbol)) = self.symbolizer.symbolize_single(&source, input) {
                 let inlined = symbol.inlined.iter().rev().map(|inlined| Arc::from(&*inlined.name));
-                inlined.chain([Arc::from(&*symbol.name)]).collect()
+                return inlined.chain([Arc::from(&*symbol.name)]).collect();
             }
-            _ => [Arc::from(format!("{module}+{offset:#x}"))].into(),
         }
+        [Arc::from(format!("{module}+{offset:#x}"))].into()
     }
 
     /// A kernel frame.

@@ -1,62 +1,107 @@
-//! Asking a Java virtual machine for the names of its compiled code.
+//! Names of code that runtimes make: the maps that they write, and asking a Java virtual machine for its own.
 //!
 //! The machine writes `/tmp/perf-PID.map` when it is asked by its attach protocol, which `jcmd` speaks:
 //! a file `.attach_pidPID` and SIGQUIT make it listen at a socket (HotSpot attachListener_linux.cpp, JDK
-//! 9 and later; `Compiler.perfmap` since 17). The signal is sent only where the machine has a handler
-//! for it: to others it would be the end.
+//! 9 and later; `Compiler.perfmap` since 17). To another machine the signal would be the end, a dump of its
+//! threads or of its memory. So it is sent only to one that is proven to take requests (`hotspot`), once:
+//! the file stays where no answer came, and no machine with such a file is signalled.
 
+use super::guard::{NotOpened, Temporary, text};
+use super::hotspot;
 use super::process::Process;
 use crate::symbols::perf_map::PerfMap;
-use std::fs::{File, OpenOptions};
+use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use std::ffi::CString;
+use std::fs::File;
 use std::io::{Read, Write};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// How long the machine may take to listen, and to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// A map that is longer than this is not read.
-const LONGEST: u64 = 256 << 20;
+
+/// What the kernel says of a process.
+struct Status(String);
+
+impl Status {
+    fn of(pid: u32) -> Self {
+        Self(text(&format!("/proc/{pid}/status"), 1 << 16).unwrap_or_default())
+    }
+
+    fn line(&self, name: &str) -> Option<&str> {
+        self.0.lines().find_map(|line| line.strip_prefix(name)).map(str::trim)
+    }
+
+    /// Whether a mask of signals has SIGQUIT.
+    fn quit(&self, mask: &str) -> bool {
+        self.line(mask)
+            .and_then(|mask| u64::from_str_radix(mask, 16).ok())
+            .is_some_and(|mask| mask & 1 << (libc::SIGQUIT - 1) != 0)
+    }
+
+    /// Whether a signal would be answered now.
+    fn can_be_signalled(&self) -> Result<(), &'static str> {
+        if self.line("State:").is_none_or(|state| state.starts_with(['T', 't', 'Z', 'X'])) {
+            Err("it is stopped")
+        } else if !self.quit("SigCgt:") {
+            Err("it takes no requests (-Xrs)")
+        } else if self.quit("SigPnd:") || self.quit("ShdPnd:") {
+            Err("an earlier signal still waits for it")
+        } else {
+            Ok(())
+        }
+    }
+}
 
 /// The id that a process has in its own namespace: the last of `NSpid`.
 #[must_use]
 pub fn inner_pid(pid: u32) -> u32 {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
-    line.and_then(|ids| ids.split_ascii_whitespace().last()?.parse().ok()).unwrap_or(pid)
+    let status = Status::of(pid);
+    let ids = status.line("NSpid:");
+    ids.and_then(|ids| ids.split_ascii_whitespace().last()?.parse().ok()).unwrap_or(pid)
 }
 
-/// Whether a process has a handler for SIGQUIT (`SigCgt`, signal 3).
-fn handles_quit(pid: u32) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
-    line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-        .is_some_and(|mask| mask & 1 << (libc::SIGQUIT - 1) != 0)
+/// A map that was read, and the file that it was: one that has not changed is not read again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Version {
+    place: (u64, u64),
+    length: u64,
+    changed: (i64, i64),
 }
 
 /// A map that a runtime has written by itself (`node --perf-basic-prof`, `python -X perf`), below the
-/// process's own root.
-#[must_use]
-pub fn written_map(pid: u32) -> Option<PerfMap> {
-    let inner = inner_pid(pid);
-    read_map(pid, &PathBuf::from(format!("/proc/{pid}/root/tmp/perf-{inner}.map")))
-}
-
-/// Reads a map that belongs to the process's user, or to root.
-fn read_map(pid: u32, path: &Path) -> Option<PerfMap> {
-    let file = File::open(path).ok()?;
-    let meta = file.metadata().ok().filter(|meta| meta.is_file() && meta.len() <= LONGEST)?;
-    let owner = std::fs::metadata(format!("/proc/{pid}")).ok()?.uid();
-    if meta.uid() != owner && meta.uid() != 0 {
-        return None;
+/// process's own root. `None` if there is none, or it is the one that was read before (`known`).
+///
+/// # Errors
+/// There is one, and it is not used; why.
+pub fn written_map(pid: u32, known: &mut Option<Version>) -> Result<Option<PerfMap>, String> {
+    let name = format!("perf-{}.map", inner_pid(pid));
+    let read = Temporary::of(pid).and_then(|tmp| tmp.open(&name)).and_then(|file| {
+        let meta = file.metadata().map_err(|error| NotOpened::Refused(error.to_string()))?;
+        let version = Version {
+            place: (meta.dev(), meta.ino()),
+            length: meta.len(),
+            changed: (meta.mtime(), meta.mtime_nsec()),
+        };
+        if known.replace(version) == Some(version) {
+            return Ok(None);
+        }
+        PerfMap::of(file).map(Some).map_err(|error| NotOpened::Refused(error.to_string()))
+    });
+    match read {
+        Ok(map) => Ok(map),
+        Err(NotOpened::Absent) => Ok(None),
+        Err(NotOpened::Refused(why)) => {
+            Err(format!("process {pid}: the names in its /tmp/{name} are not used: {why}"))
+        }
     }
-    let mut bytes = Vec::new();
-    file.take(LONGEST).read_to_end(&mut bytes).ok()?;
-    Some(PerfMap::parse(&String::from_utf8_lossy(&bytes)))
 }
 
-/// Asks the machine for its map, and takes the file away again if it was not there before.
+/// Asks the machine for its map, and takes the file away again if it was not there before. After an error it must
+/// not be asked again.
 ///
 /// # Errors
 /// Why it gave none, and what would help.
@@ -64,61 +109,163 @@ pub fn ask(process: &Process) -> Result<PerfMap, String> {
     let pid = process.pid;
     let gap = |why: &str| {
         format!(
-            "process {pid}: names of compiled Java functions are missing: {why}. They need JDK 17 or \
-             later, the user of the process or root, and no -XX:+DisableAttachMechanism"
+            "process {pid}: names of compiled Java functions are missing: {why}. They need HotSpot of JDK 17 \
+             or later, root or the user of the process with the right to read its memory, and no \
+             -XX:+DisableAttachMechanism"
         )
     };
+    let reason = |error: NotOpened| match error {
+        NotOpened::Absent => gap("its /tmp cannot be seen"),
+        NotOpened::Refused(why) => gap(&why),
+    };
     let inner = inner_pid(pid);
-    let root = PathBuf::from(format!("/proc/{pid}/root/tmp"));
-    let socket = root.join(format!(".java_pid{inner}"));
-    if !is_socket(&socket) {
-        if !handles_quit(pid) {
-            return Err(gap("the machine takes no requests (-Xrs)"));
-        }
-        wake(pid, inner, &root, &socket).map_err(|why| gap(&why))?;
+    let tmp = Temporary::of(pid).map_err(reason)?;
+    let map = format!("perf-{inner}.map");
+    // The machine writes to that name, whatever stands there.
+    let there = tmp.look(&map).is_some();
+    if there {
+        tmp.open(&map).map_err(reason)?;
     }
-    let map = root.join(format!("perf-{inner}.map"));
-    let there = map.exists();
-    let answer = command(&socket).map_err(|error| gap(&format!("no answer: {error}")))?;
+    let socket = match tmp.socket(&format!(".java_pid{inner}")) {
+        Ok(socket) => socket,
+        Err(NotOpened::Absent) => wake(process, inner, &tmp).map_err(|why| gap(&why))?,
+        Err(refused) => return Err(reason(refused)),
+    };
+    let answer = command(pid, &socket).map_err(|error| gap(&format!("no answer: {error}")))?;
     let (status, text) = answer.split_once('\n').unwrap_or((&answer, ""));
     if status.trim() != "0" {
         let line = text.lines().next().unwrap_or("it knows no Compiler.perfmap");
         return Err(gap(&format!("the machine says: {line}")));
     }
-    let names = read_map(pid, &map);
+    let names = tmp
+        .open(&map)
+        .map_err(reason)
+        .and_then(|file: File| PerfMap::of(file).map_err(|error| gap(&error.to_string())));
     if !there {
-        let _ = std::fs::remove_file(&map);
+        tmp.remove(&map);
     }
-    names.filter(|names| !names.is_empty()).ok_or_else(|| gap("it wrote no map"))
-}
-
-fn is_socket(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|meta| meta.file_type().is_socket())
+    names.and_then(|names| if names.is_empty() { Err(gap("it wrote no map")) } else { Ok(names) })
 }
 
 /// Makes the machine listen.
-fn wake(pid: u32, inner: u32, root: &Path, socket: &Path) -> Result<(), String> {
-    let trigger = root.join(format!(".attach_pid{inner}"));
-    let made = OpenOptions::new().write(true).create_new(true).open(&trigger);
-    made.map_err(|error| format!("cannot create {}: {error}", trigger.display()))?;
-    let id = i32::try_from(pid).map_err(|_| "no process id".to_owned())?;
-    // SAFETY: sends a signal, for which the process has a handler.
-    let sent = unsafe { libc::kill(id, libc::SIGQUIT) } == 0;
-    let begun = Instant::now();
-    while sent && !is_socket(socket) && begun.elapsed() < PATIENCE {
-        std::thread::sleep(Duration::from_millis(10));
+fn wake(process: &Process, inner: u32, tmp: &Temporary) -> Result<OwnedFd, String> {
+    let pid = process.pid;
+    // Held from before the proof: the id could be another process's by the time of the signal.
+    let id = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or("no process id")?;
+    let same = pidfd_open(id, PidfdFlags::empty())
+        .map_err(|error| format!("it cannot be held (pidfd_open, Linux 5.3): {error}"))?;
+    Status::of(pid).can_be_signalled()?;
+    hotspot::takes_requests(process)?;
+    let name = format!(".attach_pid{inner}");
+    let made = CString::new(name.clone()).map_err(|_| "no name".to_owned())?;
+    if tmp.look(&name).is_some() {
+        return Err(format!(
+            "it did not answer an earlier request: /tmp/{name} is still there; remove that to ask again"
+        ));
     }
-    let _ = std::fs::remove_file(&trigger);
-    if is_socket(socket) { Ok(()) } else { Err("it does not listen".to_owned()) }
+    tmp.make(&made).map_err(|error| match error {
+        NotOpened::Absent => format!("cannot create /tmp/{name}"),
+        NotOpened::Refused(why) => format!("cannot create /tmp/{name}: {why}"),
+    })?;
+    if let Err(error) = signal(&same) {
+        tmp.remove(&name);
+        return Err(format!("it may not be signalled: {error}"));
+    }
+    let begun = Instant::now();
+    let mut stopped = false;
+    while begun.elapsed() < PATIENCE && !stopped {
+        if let Ok(socket) = tmp.socket(&format!(".java_pid{inner}")) {
+            tmp.remove(&name);
+            return Ok(socket);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+        stopped = clocksmith_measure::interrupt::wished();
+    }
+    // The file stays: it tells the next run that the machine does not answer, and the machine, if it only was busy,
+    // that the signal was no wish for a dump.
+    Err(format!("it does not listen; /tmp/{name} stays, so that it is not asked again"))
+}
+
+fn signal(process: &OwnedFd) -> std::io::Result<()> {
+    Ok(pidfd_send_signal(process, Signal::QUIT)?)
+}
+
+/// The process that listens at the other end; 0 if it is in no namespace that is seen from here.
+fn listener(stream: &OwnedFd) -> std::io::Result<libc::pid_t> {
+    let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    let mut length = size_of::<libc::ucred>() as libc::socklen_t;
+    // SAFETY: both pointers are to live values, and `length` is the size of the first.
+    let got = unsafe {
+        libc::getsockopt(
+            stream.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            (&raw mut peer).cast(),
+            &raw mut length,
+        )
+    };
+    if got == 0 { Ok(peer.pid) } else { Err(std::io::Error::last_os_error()) }
 }
 
 /// Protocol version 1: the version, the command and three arguments, each with a zero behind it.
-fn command(socket: &Path) -> std::io::Result<String> {
-    let mut stream = UnixStream::connect(socket)?;
+fn command(pid: u32, socket: &OwnedFd) -> std::io::Result<String> {
+    // Without blocking: a socket whose owner takes no connections would keep this program for good.
+    let flags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
+    let stream = net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    let place = SocketAddrUnix::new(format!("/proc/self/fd/{}", socket.as_raw_fd()))?;
+    net::connect(&stream, &place)?;
+    if u32::try_from(listener(&stream)?) != Ok(pid) {
+        return Err(std::io::Error::other("another process listens at its socket"));
+    }
+    let mut stream = UnixStream::from(stream);
+    stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     stream.write_all(b"1\0jcmd\0Compiler.perfmap\0\0\0")?;
     let mut answer = Vec::new();
-    stream.take(1 << 16).read_to_end(&mut answer)?;
+    let begun = Instant::now();
+    let mut buffer = [0; 4096];
+    // One limit for all of it: a byte now and then would never reach that of one read.
+    while answer.len() < 1 << 16 && begun.elapsed() < 2 * PATIENCE {
+        match stream.read(&mut buffer)? {
+            0 => break,
+            length => answer.extend_from_slice(buffer.get(..length).unwrap_or_default()),
+        }
+    }
     Ok(String::from_utf8_lossy(&answer).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_cannot_answer_is_not_signalled() {
+        let status = |state: &str, caught: &str, pending: &str| {
+            Status(format!(
+                "Name:\tjava\nState:\t{state}\nSigPnd:\t0000000000000000\nShdPnd:\t{pending}\nSigCgt:\t{caught}\n"
+            ))
+        };
+        let none = "0000000000000000";
+        let quit = "0000000000000004";
+        assert_eq!(status("S (sleeping)", quit, none).can_be_signalled(), Ok(()));
+        assert!(status("T (stopped)", quit, none).can_be_signalled().is_err());
+        assert!(status("S (sleeping)", none, none).can_be_signalled().is_err());
+        assert!(status("S (sleeping)", quit, quit).can_be_signalled().is_err());
+        assert!(Status(String::new()).can_be_signalled().is_err());
+    }
+
+    #[test]
+    fn a_socket_of_another_process_gets_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("socket");
+        let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        let flags = rustix::fs::OFlags::PATH.union(rustix::fs::OFlags::CLOEXEC);
+        let place = rustix::fs::open(&path, flags, rustix::fs::Mode::empty()).unwrap();
+        let error = command(1, &place).unwrap_err();
+        assert!(error.to_string().contains("another process"), "{error}");
+        let mut heard = Vec::new();
+        listener.accept().unwrap().0.read_to_end(&mut heard).unwrap();
+        assert!(heard.is_empty());
+    }
 }

@@ -11,6 +11,8 @@ pub struct Mapping {
     pub executable: bool,
     /// Where in the file it begins, in bytes.
     pub offset: u64,
+    /// The file's inode; 0 if there is no file.
+    pub inode: u64,
     /// The file as the process sees it, or a name in brackets, or empty.
     pub name: String,
     /// Whether the file is gone.
@@ -44,7 +46,8 @@ fn line(line: &str) -> Option<Mapping> {
     let range = hex(from)?..hex(to)?;
     let permissions = words.next()?;
     let offset = hex(words.next()?)?;
-    let (_device, _inode) = (words.next()?, words.next()?);
+    let (_device, inode) = (words.next()?, words.next()?);
+    let inode = inode.parse().unwrap_or(0);
     let name = words.next().unwrap_or("").trim_start();
     let (name, deleted) = match name.strip_suffix(" (deleted)") {
         Some(name) => (name, true),
@@ -53,7 +56,7 @@ fn line(line: &str) -> Option<Mapping> {
     // The kernel writes a line feed in a name as an octal escape.
     let name = name.replace("\\012", "\n");
     let executable = permissions.contains('x');
-    (range.start < range.end).then_some(Mapping { range, executable, offset, name, deleted })
+    (range.start < range.end).then_some(Mapping { range, executable, offset, inode, name, deleted })
 }
 
 /// The mapping that holds an address; the list is in order of addresses, as the kernel writes it.
@@ -81,6 +84,7 @@ mod tests {
         assert_eq!(maps.len(), 4);
         assert_eq!(maps[0].name, "/usr/bin/a program");
         assert_eq!((maps[0].base_name(), maps[0].offset), ("a program", 0x1000));
+        assert_eq!((maps[0].inode, maps[1].inode), (173_521, 0));
         assert!(maps[1].name.is_empty() && !maps[1].executable);
         assert!(maps[2].deleted && maps[2].name == "/opt/x.so");
         assert!(!maps[3].is_file() && maps[0].is_file());

@@ -1,6 +1,8 @@
 //! One process: its map, its memory, its files.
 
+use super::guard::{self, Owners};
 use super::maps::{self, Mapping};
+use super::names::NameSource;
 use super::python::Python;
 use super::runtime::{self, Runtime};
 use super::vdso::Vdso;
@@ -29,15 +31,32 @@ pub struct Mapped {
     tables: Option<Tables>,
     /// Whether it is a program of the Go tool chain.
     pub is_go: bool,
+    /// Where the names of its functions come from.
+    pub names: NameSource,
 }
 
+/// A file that is longer is not looked into: nothing bounds what a sparse one states.
+const ELF: u64 = 8 << 30;
+
 impl Mapped {
+    /// The address in the file of an offset in it.
+    #[must_use]
+    pub fn address(&self, at: u64) -> Option<u64> {
+        let (offset, _, address) =
+            self.segments.iter().find(|(offset, size, _)| at >= *offset && at - *offset < *size)?;
+        address.checked_add(at - offset)
+    }
+
     fn open(file: File) -> Option<Self> {
         let meta = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
         let id = (meta.dev(), meta.ino());
         let (mut segments, mut tables, mut is_go) = (Vec::new(), None, false);
+        let mut names = NameSource::default();
         let cache = ReadCache::new(file.try_clone().ok()?);
-        if let Ok(elf) = object::File::parse(&cache) {
+        if meta.len() <= ELF
+            && let Ok(elf) = object::File::parse(&cache)
+        {
+            names = NameSource::of(&elf);
             segments = elf
                 .segments()
                 .map(|segment| {
@@ -48,7 +67,7 @@ impl Mapped {
             tables = Some(Tables::of(&elf));
             is_go = elf.section_by_name(".gopclntab").is_some();
         }
-        Some(Self { file, id, segments, tables, is_go })
+        Some(Self { file, id, segments, tables, is_go, names })
     }
 
     /// What to add to an address in the file to get the one in the process.
@@ -81,9 +100,12 @@ impl Files {
         let Range { start, end } = mapping.range;
         let through = PathBuf::from(format!("/proc/{pid}/map_files/{start:x}-{end:x}"));
         let below = PathBuf::from(format!("/proc/{pid}/root{}", mapping.name));
-        let file = File::open(through).or_else(|error| {
+        let file = guard::open_mapped(&through).or_else(|error| {
             // A deleted file's name may be another file's by now.
-            if mapping.deleted { Err(error) } else { File::open(below) }
+            match Owners::of(pid).filter(|_| !mapping.deleted) {
+                Some(owners) => guard::open_named(&below, mapping.inode, &owners),
+                None => Err(error),
+            }
         });
         let file = file.ok()?;
         let meta = file.metadata().ok()?;
@@ -126,6 +148,8 @@ pub struct Process {
     read: Instant,
 }
 
+/// Bytes of a map of memory at most: long names make one of hundreds of megabytes.
+const MAPS: u64 = 32 << 20;
 /// A map is not read more often than this.
 const PATIENCE: Duration = Duration::from_millis(100);
 
@@ -157,8 +181,8 @@ impl Process {
     /// Reads the map again, if there is something in it.
     fn refresh(&mut self, files: &mut Files) {
         self.read = Instant::now();
-        let text = std::fs::read(format!("/proc/{}/maps", self.pid)).unwrap_or_default();
-        let maps = maps::parse(&String::from_utf8_lossy(&text));
+        let text = guard::text(&format!("/proc/{}/maps", self.pid), MAPS).unwrap_or_default();
+        let maps = maps::parse(&text);
         if maps.is_empty() {
             return;
         }
@@ -298,6 +322,13 @@ impl Process {
                 Some((file, file.bias(mapping)?))
             },
         )
+    }
+
+    /// Whether its memory may be read.
+    #[must_use]
+    pub fn can_read(&self) -> bool {
+        let start = self.maps.iter().find(|mapping| mapping.executable && mapping.is_file());
+        start.is_some_and(|mapping| self.word(mapping.range.start).is_some())
     }
 
     /// Bytes of its memory; `None` where it may not be read.

@@ -1,0 +1,170 @@
+//! Real Java virtual machines: one that takes requests is asked, and no other gets a signal. Without `java`, skipped.
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
+
+use clocksmith_who::watched::{Files, Process, jvm};
+use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+const PROGRAM: &str = "public class Wait { public static void main(String[] a) throws Exception { \
+    System.out.println(\"ready\"); Thread.sleep(600000); } }";
+
+/// A virtual machine that waits.
+struct Machine {
+    child: Child,
+    out: BufReader<ChildStdout>,
+    _dir: tempfile::TempDir,
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        for name in [".java_pid", ".attach_pid"] {
+            let _ = std::fs::remove_file(at(name, self.child.id()));
+        }
+    }
+}
+
+fn at(name: &str, pid: u32) -> PathBuf {
+    PathBuf::from(format!("/tmp/{name}{pid}"))
+}
+
+/// Starts one; `None`, with a message, where there is no Java that compiles.
+fn start(options: &[&str], environment: &[(&str, &str)]) -> Option<Machine> {
+    let dir = tempfile::tempdir().unwrap();
+    let source = dir.path().join("Wait.java");
+    std::fs::write(&source, PROGRAM).unwrap();
+    let mut command = Command::new("java");
+    command.args(options).arg(&source).envs(environment.iter().copied());
+    let child = command.current_dir(dir.path()).stdout(Stdio::piped()).spawn();
+    let Ok(mut child) = child else {
+        eprintln!("skipped: no java");
+        return None;
+    };
+    let out = BufReader::new(child.stdout.take().unwrap());
+    let mut machine = Machine { child, out, _dir: dir };
+    let mut line = String::new();
+    machine.out.read_line(&mut line).unwrap();
+    if line.trim() != "ready" {
+        eprintln!("skipped: this java cannot run a source file");
+        return None;
+    }
+    Some(machine)
+}
+
+impl Machine {
+    fn ask(&self) -> Result<usize, String> {
+        let process = Process::new(self.child.id(), &mut Files::default()).unwrap();
+        jvm::ask(&process).map(|map| usize::from(!map.is_empty()))
+    }
+
+    /// Ends it; what it printed: a dump of its threads, if a signal came.
+    fn printed(mut self) -> String {
+        // Time for a dump.
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(self.child.try_wait().unwrap().is_none(), "it was ended");
+        self.child.kill().unwrap();
+        let mut text = String::new();
+        self.out.read_to_string(&mut text).unwrap();
+        text
+    }
+}
+
+#[test]
+fn a_machine_that_takes_requests_names_its_functions() {
+    let Some(machine) = start(&[], &[]) else { return };
+    let pid = machine.child.id();
+    assert_eq!(machine.ask(), Ok(1));
+    assert!(!at(".attach_pid", pid).exists() && !at("perf-", pid).with_extension("map").exists());
+    // By now it listens, and needs no signal.
+    assert!(at(".java_pid", pid).exists());
+    assert_eq!(machine.ask(), Ok(1));
+    assert!(!machine.printed().contains("thread dump"));
+}
+
+#[test]
+fn a_machine_that_takes_no_requests_gets_no_signal() {
+    const NO: &str = "-XX:+DisableAttachMechanism";
+    let dir = tempfile::tempdir().unwrap();
+    let arguments = dir.path().join("arguments");
+    std::fs::write(&arguments, NO).unwrap();
+    let from_file = format!("@{}", arguments.display());
+    let hotspotrc = dir.path().join("hotspotrc");
+    std::fs::write(&hotspotrc, "+DisableAttachMechanism\n").unwrap();
+    let flags = format!("-XX:Flags={}", hotspotrc.display());
+    let none: &[(&str, &str)] = &[];
+    for (options, environment) in [
+        (vec![NO], none),
+        (vec![from_file.as_str()], none),
+        (vec![flags.as_str()], none),
+        (vec![], &[("JDK_JAVA_OPTIONS", NO)]),
+        (vec![], &[("JAVA_TOOL_OPTIONS", NO)]),
+    ] {
+        let Some(machine) = start(&options, environment) else { return };
+        let why = machine.ask().unwrap_err();
+        let known = why.contains("started with -XX:+Disable");
+        assert!(known, "{options:?} {environment:?}: {why}");
+        assert!(!at(".attach_pid", machine.child.id()).exists());
+        let printed = machine.printed();
+        assert!(!printed.contains("thread dump"), "{options:?} {environment:?}: {printed}");
+    }
+}
+
+#[test]
+fn a_machine_that_would_end_at_a_signal_listens_already() {
+    let Some(machine) = start(&["-Xrs"], &[]) else { return };
+    assert_eq!(machine.ask(), Ok(1));
+    assert!(!machine.printed().contains("thread dump"));
+}
+
+#[test]
+fn a_machine_that_did_not_answer_once_gets_no_signal() {
+    let Some(machine) = start(&[], &[]) else { return };
+    std::fs::write(at(".attach_pid", machine.child.id()), "").unwrap();
+    let why = machine.ask().unwrap_err();
+    assert!(why.contains("an earlier request"), "{why}");
+    assert!(!at(".java_pid", machine.child.id()).exists());
+    assert!(!machine.printed().contains("thread dump"));
+}
+
+#[test]
+fn a_stopped_machine_gets_no_signal() {
+    let Some(machine) = start(&[], &[]) else { return };
+    let pid = machine.child.id();
+    let signal = |name: &str| {
+        assert!(Command::new("kill").args([name, &pid.to_string()]).status().unwrap().success());
+    };
+    signal("-STOP");
+    std::thread::sleep(Duration::from_millis(100));
+    let why = machine.ask().unwrap_err();
+    assert!(why.contains("stopped"), "{why}");
+    signal("-CONT");
+    assert!(!machine.printed().contains("thread dump"));
+}
+
+#[test]
+fn a_map_that_is_a_fifo_is_refused_at_once() {
+    let child = Command::new("sleep").arg("100").spawn().unwrap();
+    let pid = child.id();
+    let mut sleeper = Sleeper(child, None);
+    let map = at("perf-", pid).with_extension("map");
+    assert!(Command::new("mkfifo").arg(&map).status().unwrap().success());
+    sleeper.1 = Some(map);
+    let why = jvm::written_map(pid, &mut None).unwrap_err();
+    assert!(why.contains("a FIFO"), "{why}");
+}
+
+struct Sleeper(Child, Option<PathBuf>);
+
+impl Drop for Sleeper {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+        if let Some(map) = &self.1 {
+            let _ = std::fs::remove_file(map);
+        }
+    }
+}
