@@ -30,6 +30,7 @@ pub mod tree;
 pub mod vdso;
 pub mod verified;
 pub mod version;
+pub mod visible;
 
 pub use fact::{Fact, Missing, Source, Why};
 pub use facts::{Arch, Cpu, Facts, Origin};

@@ -1,6 +1,7 @@
 //! Rows: what one machine's document says, flat and typed.
 
 use crate::document::{Remedy, Severity, Verdict, Why};
+use clocksmith_facts::visible;
 
 /// Characters of a text that are kept. What is longer is no name of anything.
 pub const MAX_TEXT: usize = 256;
@@ -233,10 +234,9 @@ fn is_name(name: &str) -> bool {
     )
 }
 
-/// A text without what would move a terminal's cursor, and of a length that a table bears.
+/// A text of one line, and of a length that a table bears. Other programs show the tables, too, so it is made visible here.
 fn text(text: &str) -> String {
-    let clean = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c });
-    clean.take(MAX_TEXT).collect::<String>().trim().to_owned()
+    visible::line(text).chars().take(MAX_TEXT).collect::<String>().trim().to_owned()
 }
 
 fn optional(value: &Option<String>) -> Option<String> {
