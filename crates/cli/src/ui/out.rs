@@ -2,7 +2,7 @@
 // The one place that may name it: see `super`.
 #![allow(clippy::disallowed_methods)]
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clocksmith_facts::visible;
 use serde::Serialize;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write, stdout};
@@ -32,9 +32,7 @@ pub(crate) fn json<T: Serialize>(document: &T) -> Result<()> {
 /// Prints one JSON document on one line, for a stream of them.
 pub(crate) fn json_line<T: Serialize>(document: &T) -> Result<()> {
     let mut lines = JsonLines::new();
-    lines.push(document)?;
-    lines.finish()?;
-    Ok(())
+    lines.push(document).and_then(|()| lines.finish()).context("cannot write to standard output")
 }
 
 /// What goes out byte by byte, because others read it and not a person.
@@ -62,9 +60,7 @@ pub(crate) fn pipe() -> io::Stdout {
 
 fn write(bytes: &[u8]) -> Result<()> {
     let mut out = stdout().lock();
-    out.write_all(bytes)?;
-    out.flush()?;
-    Ok(())
+    out.write_all(bytes).and_then(|()| out.flush()).context("cannot write to standard output")
 }
 
 /// JSON documents, one a line.

@@ -95,7 +95,8 @@ pub(crate) fn wrong_usage(error: clap::Error) -> ExitCode {
         return match out::help(&page) {
             Err(error) if !exit::is_broken_pipe(&error) => {
                 err::line(&render::error(&error));
-                Code::Usage.into()
+                let failed = Code::Monitoring(State::Unknown.code());
+                if checking { failed } else { Code::Usage }.into()
             }
             _ => ExitCode::SUCCESS,
         };
