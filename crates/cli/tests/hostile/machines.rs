@@ -107,25 +107,29 @@ fn boots() -> Vec<PathBuf> {
     all
 }
 
-fn copy(from: &Path, to: &Path, dice: &mut Dice) {
+fn copy(from: &Path, to: &Path, gentle: bool, dice: &mut Dice) {
     fs::create_dir_all(to).unwrap();
     let mut entries: Vec<_> = fs::read_dir(from).unwrap().map(|entry| entry.unwrap()).collect();
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
         let (from, to) = (entry.path(), to.join(entry.file_name()));
         if from.is_dir() {
-            copy(&from, &to, dice);
+            copy(&from, &to, gentle, dice);
             continue;
         }
         let text = fs::read_to_string(&from).unwrap();
         let many = if text.len() > 4096 { 12 } else { dice.below(3) };
-        fs::write(&to, spoil(&text, many, dice)).unwrap();
+        let text = if gentle { text } else { spoil(&text, many, dice) };
+        fs::write(&to, text).unwrap();
     }
 }
 
 /// A machine's mirror.
 pub(crate) fn machine(dir: &Path, dice: &mut Dice) {
-    copy(dice.one(&boots()), dir, dice);
+    let boots = boots();
+    // Every second machine keeps what was recorded, so that there is a verdict, and advice with commands.
+    let gentle = dice.below(2) == 0;
+    copy(dice.one(&boots).as_path(), dir, gentle, dice);
     let put = |path: &str, text: String| {
         let path = dir.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -136,6 +140,15 @@ pub(crate) fn machine(dir: &Path, dice: &mut Dice) {
         fs::write(dir.join(path), format!("{}{text}\n", before.trim_end())).unwrap();
     };
     // The places whose words are shown again.
+    if gentle {
+        for word in ["clocksource=", "tsc=", "notsc ", "clocksource=jiffies,"] {
+            if dice.below(2) == 0 {
+                // One word, as the kernel takes it.
+                let evil = evil(dice).replace([' ', '\n', '\t', '\r', '\0'], "");
+                grown("proc/cmdline", format!(" {word}{evil}"));
+            }
+        }
+    }
     for word in ["clocksource", "tsc", "hpet", "processor.max_cstate", "root", "quirk"] {
         if dice.below(3) == 0 {
             grown("proc/cmdline", format!(" {word}={}", evil(dice)));
@@ -145,7 +158,10 @@ pub(crate) fn machine(dir: &Path, dice: &mut Dice) {
         grown("proc/version", evil(dice));
     }
     let sysfs = "sys/devices/system/clocksource/clocksource0";
-    if dice.below(2) == 0 {
+    if gentle {
+        put(&format!("{sysfs}/current_clocksource"), "hpet\n".to_owned());
+        put(&format!("{sysfs}/available_clocksource"), "tsc hpet acpi_pm\n".to_owned());
+    } else if dice.below(2) == 0 {
         let named = format!("{}{}", dice.one(&["tsc", "hpet", "kvm-clock", ""]), evil(dice));
         put(&format!("{sysfs}/current_clocksource"), format!("{named}\n"));
         put(&format!("{sysfs}/available_clocksource"), format!("tsc hpet {named}\n"));

@@ -10,6 +10,8 @@ mod program;
 
 use machines::{Dice, evil};
 use program::{Run, on_terminal, run, try_command, without_colours};
+use serde_json::Value;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -70,8 +72,7 @@ fn runs(dir: &Path, dice: &mut Dice) -> Vec<(Vec<OsString>, bool)> {
     }
     for file in &files {
         all.push((words(&["vm", "lint"], &[file]), false));
-        let verb: &[&str] = dice.one(&[&["vm", "fix"] as &[&str], &["vm", "lint", "-v"]]);
-        all.push((words(verb, &[file]), false));
+        all.push((words(&["vm", "fix"], &[file]), false));
         all.push((words(&["--json", "vm", "lint"], &[file]), true));
         all.push((words(&["vm", "migrate", "--to"], &[file]), false));
     }
@@ -93,16 +94,31 @@ fn document(dir: &Path, run: &Run) -> Result<usize, String> {
     if run.code == Some(2) && run.stdout.is_empty() {
         return Ok(0);
     }
-    let document: serde_json::Value = serde_json::from_str(&run.stdout)
+    let document: Value = serde_json::from_str(&run.stdout)
         .map_err(|error| format!("no JSON: {error}: {}", run.stdout))?;
-    let mut commands = Vec::new();
-    for remedy in document["remedies"].as_array().into_iter().flatten() {
-        commands.extend(remedy["commands"].as_array().into_iter().flatten());
-    }
+    let mut commands = BTreeSet::new();
+    gather(&document, &mut commands);
     for command in &commands {
-        try_command(dir, command.as_str().ok_or("a command is no text")?)?;
+        try_command(dir, command)?;
     }
     Ok(commands.len())
+}
+
+/// Everything in a document that is made for a shell.
+fn gather(value: &Value, commands: &mut BTreeSet<String>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| gather(item, commands)),
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                if name == "commands" {
+                    let words = field.as_array().into_iter().flatten().filter_map(Value::as_str);
+                    commands.extend(words.map(str::to_owned));
+                }
+                gather(field, commands);
+            }
+        }
+        _ => {}
+    }
 }
 
 #[derive(Default)]

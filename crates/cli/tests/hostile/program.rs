@@ -44,6 +44,8 @@ pub(crate) fn clean(what: &str, text: &str) -> Result<(), Fault> {
 }
 
 /// Runs the program in a directory; faults are those that no input may cause.
+// `wait` waits for it, and learns how much memory it had.
+#[allow(clippy::zombie_processes)]
 pub(crate) fn run<S: AsRef<OsStr>>(dir: &Path, arguments: &[S]) -> Result<Run, Fault> {
     let (out, err) = (dir.join("stdout"), dir.join("stderr"));
     let begun = Instant::now();
@@ -156,8 +158,9 @@ pub(crate) fn try_command(dir: &Path, command: &str) -> Result<(), Fault> {
     }
     let empty = dir.join("empty");
     fs::create_dir_all(&empty).unwrap();
-    // Restricted: no redirection, no program by a path, no other PATH (bash(1), RESTRICTED SHELL).
-    Command::new("bash")
+    // Restricted: no redirection, no program by a path, no other PATH (bash(1), RESTRICTED SHELL). By its path, since
+    // the PATH below has the stand-ins alone.
+    Command::new("/bin/bash")
         .args(["--norc", "--noprofile", "-r", "-c", command])
         .current_dir(&empty)
         .env_clear()
