@@ -1,7 +1,6 @@
 //! The document of `clocksmith why --json`, as far as the tables need it. What is not needed is skipped,
 //! what was added later may be missing.
 
-use clocksmith_facts::visible;
 use serde::Deserialize;
 use thiserror::Error;
 
@@ -305,7 +304,7 @@ fn begins(text: &[u8], schema: &str) -> bool {
 }
 
 fn foreign(schema: &str) -> DocumentError {
-    let shown: String = visible::line(schema).chars().take(40).collect();
+    let shown: String = schema.chars().filter(|c| !c.is_control()).take(40).collect();
     let version = schema.strip_prefix("clocksmith.why.v").and_then(|v| v.parse::<u32>().ok());
     if version.is_some_and(|version| version > 1) {
         DocumentError::Newer(shown)
