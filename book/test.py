@@ -19,7 +19,8 @@ known) fails, unless the next one is `echo $?`. In the line before a block:
 
 `sudo COMMAND` runs the command (a live one is run by root only); `journalctl` and `dmesg` print the samples `server.log`: a test changes nothing
 of the machine. Every `clocksmith ...` outside of such blocks (in code, in the pages that are included) is looked
-up: there must be such a verb with such options; so it is in `README.md` and `docs`. And every page is in the summary, and every link leads somewhere.
+up: there must be such a verb with such options; so it is in `README.md` and `docs`. And every page is in the summary, every link leads somewhere,
+and every test that a page names (`file.rs::function`) is there.
 """
 
 import argparse
@@ -280,6 +281,17 @@ def links(pages):
     return wrong
 
 
+def proofs(pages):
+    """Tests that pages name (`file.rs::function`) and that are not there."""
+    wrong = []
+    for path in pages:
+        for file, function in re.findall(r"`([\w./-]+\.rs)::(\w+)`", path.read_text()):
+            source = TOP / file
+            if not source.is_file() or not re.search(rf"\bfn {function}\(", source.read_text()):
+                wrong.append(f"{path.relative_to(SRC)}: there is no test {file}::{function}")
+    return wrong
+
+
 def built(directory):
     """What is wrong with the built book: links that lead nowhere, resources from elsewhere."""
     wrong, count = [], 0
@@ -386,7 +398,7 @@ def main():
             wrong += bad
             reasons += why
     if not args.pages:
-        wrong += links(pages)
+        wrong += links(pages) + proofs(pages)
         for path in [TOP / "README.md", *sorted((TOP / "docs").glob("*.md"))]:
             for command in looked_up(path.read_text()):
                 counts["looked up"] += 1

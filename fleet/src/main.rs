@@ -5,6 +5,9 @@
 //! ([`engine`]), the report's queries ([`queries`], with their texts in `sql/`), what is printed
 //! ([`output`]). What a line means, what a row is and what the report says live in `crates/fleet`.
 
+// Text reaches a terminal by `output` only.
+#![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro, clippy::disallowed_methods)]
+
 mod args;
 mod engine;
 mod output;
@@ -19,17 +22,25 @@ use clocksmith_fleet::generate::Fleet;
 use clocksmith_fleet::render::{self, Look};
 use clocksmith_fleet::report::Input;
 use clocksmith_fleet::table;
-use std::io::{IsTerminal, Write, stdout};
+use std::io::Write;
 use std::process::ExitCode;
 
 /// 0 done, 2 wrong usage or unusable input, 3 could not be determined.
 fn main() -> ExitCode {
-    let args = Args::parse();
-    match run(&args) {
+    let done = match Args::try_parse() {
+        Ok(args) => run(&args),
+        // Help, or the version.
+        Err(error) if !error.use_stderr() => output::text(&error.render().to_string()).map(|()| 0),
+        Err(error) => {
+            output::message(&error.render().to_string());
+            Ok(2)
+        }
+    };
+    match done {
         Ok(code) => ExitCode::from(code),
         Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("clocksmith-fleet: {error:#}");
+            output::message(&format!("clocksmith-fleet: {error:#}\n"));
             ExitCode::from(2)
         }
     }
@@ -54,7 +65,7 @@ fn run(args: &Args) -> Result<u8> {
             bail!("no document in what was given; `clocksmith why --json` writes them");
         }
         if counts.documents == counts.rejected && inputs.tables.is_empty() {
-            eprint!("{}", render::input(&counts));
+            output::message(&render::input(&counts));
             bail!("none of {} documents could be used", counts.documents);
         }
     } else if args.out.is_some() {
@@ -69,7 +80,7 @@ fn run(args: &Args) -> Result<u8> {
     runtime.block_on(async {
         let engine = engine::Engine::open(&directories, args.memory).await?;
         if let Some(query) = &args.sql {
-            eprint!("{}", render::input(&counts));
+            output::message(&render::input(&counts));
             output::query(&engine, query, args).await?;
             return Ok(0);
         }
@@ -80,8 +91,8 @@ fn run(args: &Args) -> Result<u8> {
         } else {
             let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
             let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
-            let colour = stdout().is_terminal() && !args.no_color && !no_color && !dumb;
-            output::text(&render::page(&report, Look { colour, quiet: args.quiet }))?;
+            let ink = output::ink().filter(|_| !args.no_color && !no_color && !dumb);
+            output::text(&render::page(&report, Look { ink, quiet: args.quiet }))?;
         }
         Ok(if report.with("unknown") == report.hosts { 3 } else { 0 })
     })
@@ -89,7 +100,7 @@ fn run(args: &Args) -> Result<u8> {
 
 /// A made-up fleet, one document a line.
 fn generate(fleet: Fleet) -> Result<()> {
-    let mut out = std::io::BufWriter::with_capacity(1 << 20, stdout().lock());
+    let mut out = output::Lines::json();
     for machine in fleet.machines() {
         serde_json::to_writer(&mut out, &machine.document).map_err(std::io::Error::from)?;
         out.write_all(b"\n")?;

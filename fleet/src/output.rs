@@ -1,29 +1,103 @@
-//! What is printed.
+//! What is printed: the one place that writes to standard output and standard error. Names in the tables are those of
+//! other machines, so everything is made visible here, at the last moment.
+// The one place that may name them: see fleet/clippy.toml.
+#![allow(clippy::disallowed_methods)]
 
 use crate::args::Args;
 use crate::engine::Engine;
 use anyhow::{Context, Result};
+use clocksmith_facts::visible::{self, Ink};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::csv::WriterBuilder;
 use datafusion::arrow::json::LineDelimitedWriter;
 use datafusion::arrow::util::pretty::pretty_format_batches;
 use futures::StreamExt;
-use std::io::{BufWriter, Write, stdout};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::{BufWriter, IsTerminal, StdoutLock, Write, stderr, stdout};
+use std::sync::OnceLock;
 
 /// Rows of a table on the terminal, which is held in memory; the other forms have no limit.
 const TABLE_ROWS: usize = 1000;
 
-/// Prints text.
+/// The ink of this run, if standard output is a terminal: its number is random, so that nothing from outside can be in
+/// our colours.
+pub(crate) fn ink() -> Option<Ink> {
+    static INK: OnceLock<Ink> = OnceLock::new();
+    // The keys of the standard library's hash tables are random in each process.
+    let ink = || *INK.get_or_init(|| Ink::new(RandomState::new().build_hasher().finish()));
+    stdout().is_terminal().then(ink)
+}
+
+/// Prints text, made visible.
 pub(crate) fn text(text: &str) -> Result<()> {
     let mut out = stdout().lock();
-    out.write_all(text.as_bytes())?;
+    out.write_all(visible::terminal(text, ink()).as_bytes())?;
     out.flush()?;
     Ok(())
 }
 
-/// Prints one JSON document.
+/// Prints text on standard error, made visible. Where that is gone there is no place left to say so.
+pub(crate) fn message(text: &str) {
+    let _ = stderr().lock().write_all(visible::visible(text).as_bytes());
+}
+
+/// Prints one JSON document. What is invisible in it is escaped, which changes no value.
 pub(crate) fn json(document: &clocksmith_fleet::report::FleetReport) -> Result<()> {
-    text(&format!("{}\n", serde_json::to_string_pretty(document)?))
+    let text = format!("{}\n", serde_json::to_string_pretty(document)?);
+    let mut out = stdout().lock();
+    out.write_all(visible::json(&text).as_bytes())?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Lines on standard output, made visible one by one.
+pub(crate) struct Lines {
+    out: BufWriter<StdoutLock<'static>>,
+    /// What is no whole line yet.
+    open: Vec<u8>,
+    json: bool,
+}
+
+impl Lines {
+    /// Lines of JSON: what is invisible is escaped.
+    pub(crate) fn json() -> Self {
+        Self { out: BufWriter::with_capacity(1 << 16, stdout().lock()), open: Vec::new(), json: true }
+    }
+
+    /// Lines of CSV, which has no escapes: what is invisible is shown by name.
+    fn csv() -> Self {
+        Self { json: false, ..Self::json() }
+    }
+
+    /// Writes the rest.
+    fn finish(&mut self) -> std::io::Result<()> {
+        self.put(self.open.len())?;
+        self.out.flush()
+    }
+
+    fn put(&mut self, end: usize) -> std::io::Result<()> {
+        let lines = String::from_utf8_lossy(&self.open[..end]);
+        let seen = if self.json { visible::json(&lines) } else { visible::visible(&lines) };
+        self.out.write_all(seen.as_bytes())?;
+        self.open.drain(..end);
+        Ok(())
+    }
+}
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let before = self.open.len();
+        self.open.extend_from_slice(bytes);
+        if let Some(last) = bytes.iter().rposition(|byte| *byte == b'\n') {
+            self.put(before + last + 1)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        // A writer may flush within a line: it goes out when it is whole, or at the end.
+        self.out.flush()
+    }
 }
 
 /// Prints the answer to a query.
@@ -47,7 +121,7 @@ pub(crate) async fn query(engine: &Engine, query: &str, args: &Args) -> Result<(
         };
         return text(&format!("{}\n{more}", pretty_format_batches(&batches)?));
     }
-    let mut out = BufWriter::new(stdout().lock());
+    let mut out = if args.csv { Lines::csv() } else { Lines::json() };
     if args.csv {
         let mut writer = WriterBuilder::new().with_header(true).build(&mut out);
         // The header, also of an answer without rows.
@@ -62,7 +136,7 @@ pub(crate) async fn query(engine: &Engine, query: &str, args: &Args) -> Result<(
         }
         writer.finish()?;
     }
-    out.flush()?;
+    out.finish()?;
     Ok(())
 }
 

@@ -1,6 +1,9 @@
 //! The program: verbs, where facts come from, rendering. Thin: whatever can be wrong about time is
 //! decided in the crates below.
 
+// Text reaches a terminal by `ui` only.
+#![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro, clippy::disallowed_methods)]
+
 mod args;
 mod build;
 mod exit;
@@ -9,6 +12,7 @@ mod manual;
 mod render;
 mod report;
 mod run;
+mod ui;
 mod verbs;
 mod verify;
 #[cfg(feature = "who")]
@@ -29,7 +33,7 @@ fn main() -> ExitCode {
             if exit::is_broken_pipe(&error) {
                 return ExitCode::SUCCESS;
             }
-            eprintln!("{}", render::error(&error));
+            ui::err::line(&render::error(&error));
             exit::of_error(&error).into()
         }
     }

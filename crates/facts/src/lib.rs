@@ -32,6 +32,7 @@ pub mod trusted;
 pub mod vdso;
 pub mod verified;
 pub mod version;
+pub mod visible;
 
 pub use confidence::Confidence;
 pub use fact::{Fact, Missing, Source, Why};

@@ -1,22 +1,24 @@
 //! Text for terminals of 80 columns. It stands here because two programs print by it: `clocksmith`, and the engine,
 //! whose report is made in this crate.
 
+use clocksmith_facts::visible::{self, width};
+
 /// Columns of what is printed.
 pub const WIDTH: usize = 80;
 
 /// Wraps a paragraph: the first line behind `first`, the others behind `rest`. Words longer than the
-/// line are left whole.
+/// line are left whole; colours take no column.
 #[must_use]
 pub fn wrap(text: &str, first: &str, rest: &str) -> String {
     let mut out = String::from(first);
-    let mut column = first.chars().count();
+    let mut column = width(first);
     let mut empty = true;
     for word in text.split_whitespace() {
-        let len = word.chars().count();
+        let len = width(word);
         if !empty && column + 1 + len > WIDTH {
             out.push('\n');
             out.push_str(rest);
-            column = rest.chars().count();
+            column = width(rest);
             empty = true;
         }
         if !empty {
@@ -31,11 +33,13 @@ pub fn wrap(text: &str, first: &str, rest: &str) -> String {
     out
 }
 
-/// As much of a text as fits into so many columns; where something was cut off, the last one says it.
+/// As much of a text of one line as fits into so many columns; where something was cut off, the last one says it. What
+/// hides is shown by name first, so that the columns are those that are seen.
 #[must_use]
 pub fn clip(text: &str, width: usize) -> String {
+    let text = visible::line(text);
     if text.chars().count() <= width {
-        return text.to_owned();
+        return text.into_owned();
     }
     let Some(most) = width.checked_sub(1) else { return String::new() };
     let kept: String = text.chars().take(most).collect();

@@ -2,6 +2,7 @@
 //! that come twice.
 
 use crate::report::{Input, Reject};
+use clocksmith_facts::visible;
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -38,10 +39,8 @@ impl Intake {
         self.input.documents += 1;
         self.input.rejected += 1;
         if self.input.rejects.len() < NAMED {
-            let clean = |text: &str| -> String {
-                text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect()
-            };
-            self.input.rejects.push(Reject { place: clean(place), why: clean(why) });
+            let shown = |text: &str| -> String { visible::line(text).chars().take(300).collect() };
+            self.input.rejects.push(Reject { place: shown(place), why: shown(why) });
         }
     }
 

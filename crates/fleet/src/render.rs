@@ -2,20 +2,21 @@
 
 use crate::columns::{clip, wrap};
 use crate::report::{FleetReport, Groups, Input, Like};
+use clocksmith_facts::visible::Ink;
 use std::fmt::Write;
 
 /// How a text is shown.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Look {
-    /// With the escape sequences of a terminal.
-    pub colour: bool,
+    /// With colours, for whoever prints by [`visible::terminal`](clocksmith_facts::visible::terminal).
+    pub ink: Option<Ink>,
     /// The answer only.
     pub quiet: bool,
 }
 
 impl Look {
     fn bold(self, text: &str) -> String {
-        if self.colour { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() }
+        self.ink.map_or_else(|| text.to_owned(), |ink| ink.paint("1", text))
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::parse::Document;
 use clocksmith_diagnose::remedies::Layer;
 use clocksmith_diagnose::{Confidence, Path, Severity, Verdict};
+use clocksmith_facts::visible;
 
 type Cause = clocksmith_diagnose::Cause<String>;
 type Remedy = clocksmith_diagnose::Remedy<String>;
@@ -237,10 +238,9 @@ fn is_name(name: &str) -> bool {
     )
 }
 
-/// A text without what would move a terminal's cursor, and of a length that a table bears.
+/// A text of one line, and of a length that a table bears. Other programs show the tables, too, so it is made visible here.
 fn text(text: &str) -> String {
-    let clean = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c });
-    clean.take(MAX_TEXT).collect::<String>().trim().to_owned()
+    visible::line(text).chars().take(MAX_TEXT).collect::<String>().trim().to_owned()
 }
 
 fn optional(value: &Option<String>) -> Option<String> {

@@ -44,7 +44,7 @@ fn a_document_becomes_rows() {
         Some("watchdog-at-fault"),
         "the gravest, of equal ones the first"
     );
-    assert_eq!(host.cpu.as_deref(), Some("C\u{fffd}PU"), "nothing that moves a cursor");
+    assert_eq!(host.cpu.as_deref(), Some("C<ESC>PU"), "nothing that moves a cursor");
     assert_eq!(host.kernel_series.as_deref(), Some("6.1"));
     assert_eq!((host.tsc_khz, host.tsc_slack_khz), (Some(2_500_000), Some(3)));
     assert_eq!((rows.causes.len(), rows.remedies.len()), (3, 5));

@@ -3,6 +3,7 @@
 
 use clocksmith_diagnose::{Cause, CauseId, Report, Severity, Verdict};
 use clocksmith_facts::ntp::NtpState;
+use clocksmith_facts::visible;
 use serde::{Deserialize, Serialize};
 
 /// Characters of the first line, at most: monitoring systems cut at 80 with the end of the line.
@@ -325,8 +326,7 @@ const SHORT: usize = 8;
 /// The first line, cut to [`LINE`] characters, without what would end it early: `|` begins the
 /// performance data of monitoring plugins.
 fn line(state: State, text: &str) -> String {
-    let text: String =
-        text.chars().map(|c| if c.is_control() || c == '|' { ' ' } else { c }).collect();
+    let text = visible::line(text).replace('|', " ");
     let whole = format!("CLOCKSMITH {} - {text}", state.word());
     if whole.chars().count() <= LINE {
         return whole;

@@ -204,7 +204,7 @@ fn runtime_only(format: Format, wanted: &Wanted) -> Result<&str, FormatError> {
 
 /// A text as it may be shown in a message.
 fn shown(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(60).collect()
+    clocksmith_facts::visible::line(text).chars().take(60).collect()
 }
 
 /// Why, the risk, and the way back, as lines of a comment without its sign.

@@ -2,6 +2,7 @@
 
 use crate::args::Common;
 use clocksmith_diagnose::Assessment;
+use clocksmith_facts::visible;
 use clocksmith_watch::{Judgement, State, Thresholds, metrics};
 
 /// Monitoring plugins: the line; then, behind it, details and performance data in base units
@@ -61,9 +62,9 @@ fn number(seconds: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// One line of a text, without what monitoring systems take for something else.
+/// One line of a text. Performance data of monitoring plugins begin behind a bar, so that there is none in it.
 fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() || c == '|' { ' ' } else { c }).collect()
+    visible::line(text).replace('|', " ")
 }
 
 /// A custom plugin of node-problem-detector: one line, which it cuts at `max_output_length` (80).

@@ -5,6 +5,7 @@ use crate::args::Common;
 use crate::report::ExplainReport;
 use anyhow::Result;
 use clocksmith_diagnose::explain::Explanation;
+use clocksmith_facts::visible;
 
 /// Characters of an unknown query that are shown again.
 const SHOWN: usize = 160;
@@ -62,7 +63,7 @@ fn dimmed(lines: &str, style: Style) -> String {
 /// What to say about a query that nothing is known about.
 fn unknown(report: &ExplainReport) -> String {
     let shown: String = report.query.split_whitespace().collect::<Vec<_>>().join(" ");
-    let shown: String = shown.chars().filter(|c| !c.is_control()).collect();
+    let shown = visible::line(&shown);
     let cut: String = shown.chars().take(SHOWN).collect();
     let dots = if cut.len() < shown.len() { "..." } else { "" };
     let sentence = shown.split(' ').count() > 2;

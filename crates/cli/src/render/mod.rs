@@ -17,17 +17,17 @@ pub(crate) mod who;
 pub(crate) mod why;
 
 use crate::args::Common;
-use anyhow::Result;
+use crate::ui;
+pub(crate) use crate::ui::out::{json, json_line, text};
+use clocksmith_facts::visible::Ink;
 #[cfg(any(test, feature = "who"))]
 pub(crate) use clocksmith_fleet::columns::WIDTH;
 pub(crate) use clocksmith_fleet::columns::wrap;
-use serde::Serialize;
-use std::io::{IsTerminal, Write, stdout};
 
 /// Whether to use colour.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Style {
-    colour: bool,
+    ink: Option<Ink>,
 }
 
 impl Style {
@@ -37,11 +37,16 @@ impl Style {
             || common.json
             || std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty())
             || std::env::var_os("TERM").is_some_and(|v| v == "dumb");
-        Self { colour: !forbidden && stdout().is_terminal() }
+        Self { ink: (!forbidden && ui::out::is_terminal()).then(ui::ink) }
+    }
+
+    /// Whether there are no colours.
+    pub(crate) fn is_plain(self) -> bool {
+        self.ink.is_none()
     }
 
     fn paint(self, code: &str, text: &str) -> String {
-        if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+        self.ink.map_or_else(|| text.to_owned(), |ink| ink.paint(code, text))
     }
 
     /// A heading.
@@ -81,31 +86,4 @@ pub(crate) fn error(error: &anyhow::Error) -> String {
         }
     }
     text
-}
-
-/// Prints one JSON document.
-pub(crate) fn json<T: Serialize>(document: &T) -> Result<()> {
-    let mut out = stdout().lock();
-    serde_json::to_writer_pretty(&mut out, document).map_err(std::io::Error::from)?;
-    out.write_all(b"\n")?;
-    out.flush()?;
-    Ok(())
-}
-
-/// Prints one JSON document on one line, for a stream of them.
-pub(crate) fn json_line<T: Serialize>(document: &T) -> Result<()> {
-    let mut line = serde_json::to_vec(document)?;
-    line.push(b'\n');
-    let mut out = stdout().lock();
-    out.write_all(&line)?;
-    out.flush()?;
-    Ok(())
-}
-
-/// Prints text.
-pub(crate) fn text(text: &str) -> Result<()> {
-    let mut out = stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()?;
-    Ok(())
 }

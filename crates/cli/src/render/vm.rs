@@ -96,11 +96,10 @@ pub(crate) fn fix(common: &Common, report: &FixReport, apply: bool) -> Result<()
             continue;
         }
         for line in file.diff.lines() {
-            let line: String = line.chars().filter(|c| !c.is_control() || *c == '\t').collect();
             out.push_str(&match line.as_bytes().first() {
-                Some(b'+') => style.green(&line),
-                Some(b'-') => style.red(&line),
-                _ => line,
+                Some(b'+') => style.green(line),
+                Some(b'-') => style.red(line),
+                _ => line.to_owned(),
             });
             out.push('\n');
         }

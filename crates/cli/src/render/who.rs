@@ -4,6 +4,7 @@ use super::figures::{count, percent};
 use super::{Style, wrap};
 use crate::args::{Common, Who};
 use crate::report::who::WhoReport;
+use crate::ui::err;
 use anyhow::Result;
 pub(crate) use clocksmith_fleet::columns::clip;
 use clocksmith_who::account::{
@@ -11,7 +12,6 @@ use clocksmith_who::account::{
 };
 use clocksmith_who::classify::Path;
 use clocksmith_who::exact::ExactRow;
-use std::io::{Write, stderr};
 
 /// Rows of a table that are shown without `-v`.
 const ROWS: usize = 12;
@@ -28,8 +28,7 @@ pub(crate) fn print(common: &Common, args: &Who, report: &WhoReport) -> Result<(
     if args.command.is_empty() {
         return super::text(&out);
     }
-    let mut err = stderr().lock();
-    err.write_all(out.as_bytes())?;
+    err::text(&out);
     Ok(())
 }
 

@@ -174,9 +174,7 @@ impl GuestReport {
             Frequency::Unknown => ("unknown", None),
         };
         Self {
-            name: guest
-                .name
-                .map(|name| name.chars().filter(|c| !c.is_control()).take(64).collect()),
+            name: guest.name.map(|name| name.chars().take(64).collect()),
             manager: guest.manager,
             invtsc: guest.invtsc,
             frequency,

@@ -83,12 +83,11 @@ impl FindingReport {
     }
 }
 
-/// A piece of a file, on one line, without what a terminal would take as a command.
+/// A piece of a file, on one line.
 fn quote(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let clean: String = line.chars().filter(|c| !c.is_control()).collect();
-    let cut: String = clean.chars().take(QUOTED).collect();
-    if cut.len() < clean.len() { cut + "..." } else { cut }
+    let cut: String = line.chars().take(QUOTED).collect();
+    if cut.len() < line.len() { cut + "..." } else { cut }
 }
 
 impl LintFile {

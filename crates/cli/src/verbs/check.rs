@@ -4,14 +4,14 @@
 use crate::args::{Check, CheckFormat, Common};
 use crate::exit::{self, Code};
 use crate::gather::{self, From};
-use crate::render;
+use crate::render::{self, Style};
 use crate::report::check::CheckReport;
+use crate::ui::{err, out};
 use anyhow::{Result, bail};
 use clap::error::ErrorKind;
 use clocksmith_diagnose::Assessment;
 use clocksmith_watch::assess::{self, Live};
 use clocksmith_watch::{Judgement, State};
-use std::io::Write;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -29,7 +29,7 @@ pub(crate) fn run(common: &Common, check: &Check) -> Result<Code> {
         Err(error) => Judgement::unknown(&format!("{error:#}")),
     };
     if let Err(error) = &seen {
-        eprintln!("{}", render::error(error));
+        err::line(&render::error(error));
     }
     let seen = seen.ok();
     let state = judgement.state;
@@ -49,7 +49,7 @@ pub(crate) fn run(common: &Common, check: &Check) -> Result<Code> {
     };
     match printed {
         Err(error) if !exit::is_broken_pipe(&error) => {
-            eprintln!("{}", render::error(&error));
+            err::line(&render::error(&error));
             Ok(Code::Monitoring(State::Unknown.code()))
         }
         // Who does not read to the end still sees the exit code.
@@ -80,29 +80,32 @@ fn assess(common: &Common, check: &Check) -> Result<Assessment> {
     Ok(assess::of(gather::facts(from)?, None))
 }
 
-/// Ends the program for a command line that clap refused. For `check` that is UNKNOWN, with a line on
-/// standard output, where monitoring looks.
+/// Prints what clap has to say: help, the version, or what is wrong with the command line. For `check` the latter is
+/// UNKNOWN, with a line on standard output, where monitoring looks.
 pub(crate) fn wrong_usage(error: clap::Error) -> ExitCode {
     let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
     let checking = std::env::args_os().skip(1).any(|word| word == "check");
+    // Words of the command line stand in messages, so these have no colours; help has our own words only.
+    let message = error.render();
     if asked {
-        let printed = error.print().and_then(|()| std::io::stdout().flush());
-        return match printed.map_err(anyhow::Error::from) {
+        let page = match Style::of(&Common::default()).is_plain() {
+            true => message.to_string(),
+            false => message.ansi().to_string(),
+        };
+        return match out::help(&page) {
             Err(error) if !exit::is_broken_pipe(&error) => {
-                let error = error.context("cannot write to standard output");
-                eprintln!("{}", render::error(&error));
+                err::line(&render::error(&error));
                 let failed = Code::Monitoring(State::Unknown.code());
                 if checking { failed } else { Code::Usage }.into()
             }
             _ => ExitCode::SUCCESS,
         };
     }
+    let first = message.to_string();
+    err::text(&first);
     if !checking {
-        error.exit();
+        return Code::Usage.into();
     }
-    // Where nobody listens any more there is nothing left to do.
-    let _ = error.print();
-    let first = error.to_string();
     let first = first.lines().next().unwrap_or_default().trim_start_matches("error: ");
     let _ = render::text(&format!("{}\n", Judgement::unknown(&format!("usage: {first}")).line));
     Code::Monitoring(State::Unknown.code()).into()

@@ -4,11 +4,12 @@ use crate::args::{Collect, Common};
 use crate::exit::Code;
 use crate::render;
 use crate::report::CollectReport;
+use crate::ui::out;
 use anyhow::{Context, Result, bail};
 use clocksmith_facts::collect as bundle;
 use clocksmith_facts::tree::{DirTree, LiveTree, Tree};
 use std::fs::OpenOptions;
-use std::io::{ErrorKind, IsTerminal, Write, stdout};
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -30,12 +31,10 @@ pub(crate) fn run(common: &Common, args: &Collect) -> Result<Code> {
     let summary = bundle::write_bundle(tree.as_ref(), &mut packed)
         .with_context(|| format!("cannot pack the bundle {}", path.display()))?;
     if path == Path::new("-") {
-        if stdout().is_terminal() {
+        if out::is_terminal() {
             bail!("a bundle is binary: give a file with --output, or redirect standard output");
         }
-        let mut out = stdout().lock();
-        out.write_all(&packed)?;
-        out.flush()?;
+        out::bytes(out::Bytes::Bundle(&packed))?;
         return Ok(Code::Done);
     }
     write(&path, &packed)?;

@@ -2,8 +2,8 @@
 
 use crate::args::{Common, Completions, visible};
 use crate::exit::Code;
+use crate::ui::out;
 use anyhow::{Result, bail};
-use std::io::{Write, stdout};
 
 pub(crate) fn run(common: &Common, args: &Completions) -> Result<Code> {
     if common.json {
@@ -12,8 +12,6 @@ pub(crate) fn run(common: &Common, args: &Completions) -> Result<Code> {
     // Into memory first: the generator panics when its output goes away.
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut visible(), "clocksmith", &mut text);
-    let mut out = stdout().lock();
-    out.write_all(&text)?;
-    out.flush()?;
+    out::bytes(out::Bytes::Completions(&text))?;
     Ok(Code::Done)
 }

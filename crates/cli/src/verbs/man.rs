@@ -3,9 +3,10 @@
 use crate::args::{Common, ManPages};
 use crate::exit::Code;
 use crate::manual::{Page, pages};
+use crate::ui::out;
 use anyhow::{Context, Result, bail};
 use std::fs::File;
-use std::io::{BufWriter, Write, stdout};
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 pub(crate) fn run(common: &Common, args: &ManPages) -> Result<Code> {
@@ -25,9 +26,7 @@ pub(crate) fn run(common: &Common, args: &ManPages) -> Result<Code> {
     };
     let mut text = Vec::new();
     page.render(&mut text)?;
-    let mut out = stdout().lock();
-    out.write_all(&text)?;
-    out.flush()?;
+    out::bytes(out::Bytes::Manual(&text))?;
     Ok(Code::Done)
 }
 

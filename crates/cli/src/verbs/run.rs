@@ -8,9 +8,10 @@ use crate::run::preload;
 use crate::run::report::RunReport;
 use crate::run::slow::Slow;
 use crate::run::{Source, Via};
+use crate::ui::err;
 use anyhow::{Result, bail};
 use clocksmith_run::{Act, Baseline, Failure, Launch};
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -68,7 +69,7 @@ fn launch(
     launch.follow = !args.no_follow;
     let shown = command.get_program().to_string_lossy().into_owned();
     let launch = launch.on_refusal(move |why| {
-        eprintln!("clocksmith: {shown} runs with the kernel's clock as it is: {why}");
+        err::line(&format!("clocksmith: {shown} runs with the kernel's clock as it is: {why}"));
     });
     let (tells, quiet) = (common.clone(), common.quiet);
     let launch = launch.on_end(move |totals| {
@@ -89,11 +90,11 @@ fn launch(
 /// Children that did not get the clock.
 fn left_alone(totals: &clocksmith_run::Totals) {
     for (program, why) in &totals.reasons {
-        eprintln!("clocksmith: left alone: {program}: {why}");
+        err::line(&format!("clocksmith: left alone: {program}: {why}"));
     }
     let more = totals.untouched.saturating_sub(totals.reasons.len() as u64);
     if more > 0 {
-        eprintln!("clocksmith: left alone: {more} more");
+        err::line(&format!("clocksmith: left alone: {more} more"));
     }
 }
 
@@ -150,11 +151,8 @@ fn begin(args: &Run, via: &'static str, source: Option<Source>, reason: String) 
 
 /// The document, on standard error: standard output is the program's.
 fn tell(common: &Common, report: &RunReport) {
-    if common.json
-        && let Ok(mut text) = serde_json::to_string_pretty(report)
-    {
-        text.push('\n');
-        let _ = io::stderr().lock().write_all(text.as_bytes());
+    if common.json {
+        err::json(report);
     }
 }
 
@@ -173,18 +171,18 @@ fn note_slow(common: &Common, slow: &Slow) {
 /// On standard error, unless nobody wants to know.
 fn note(common: &Common, text: &str) {
     if common.verbose && !common.quiet && !common.json {
-        eprint!("{}", render::wrap(text, "clocksmith: ", "  "));
+        err::text(&render::wrap(text, "clocksmith: ", "  "));
     }
 }
 
 fn refused(why: &str) -> Code {
-    eprint!("{}", render::wrap(why, "clocksmith: not run: ", "  "));
+    err::text(&render::wrap(why, "clocksmith: not run: ", "  "));
     Code::NotRun(NotRun::Refused)
 }
 
 fn not_run(error: &io::Error, command: &Command) -> Code {
     let program = command.get_program().display();
-    eprintln!("clocksmith: {program}: {error}");
+    err::line(&format!("clocksmith: {program}: {error}"));
     Code::NotRun(match error.kind() {
         io::ErrorKind::NotFound => NotRun::NotFound,
         _ => NotRun::NotExecutable,

@@ -3,6 +3,7 @@
 use crate::args::{Common, Verify};
 use crate::exit::Code;
 use crate::render;
+use crate::ui::err;
 use crate::verify::state::{self, Kept};
 use crate::verify::{claims, progress, report::VerifyReport};
 use anyhow::{Result, bail};
@@ -159,7 +160,8 @@ fn save(args: &Verify, facts: &Facts, outcome: &Outcome) -> Option<Kept> {
     match state::save(facts, outcome) {
         Ok(kept) => Some(kept),
         Err(error) => {
-            eprintln!("{} (the result above holds all the same)", render::error(&error));
+            let error = render::error(&error);
+            err::line(&format!("{error} (the result above holds all the same)"));
             None
         }
     }

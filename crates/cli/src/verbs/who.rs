@@ -4,6 +4,7 @@ use crate::args::{Common, Who};
 use crate::exit::Code;
 use crate::render;
 use crate::report::who::WhoReport;
+use crate::ui::err;
 use crate::who::{counter, top};
 use anyhow::{Context, Result, bail};
 use clocksmith_facts::tree::LiveTree;
@@ -38,7 +39,7 @@ pub(crate) fn run(common: &Common, args: &Who) -> Result<Code> {
     let facts = collect::collect(&LiveTree::new(), Origin::Live);
     let costs = calibrate::costs(CALIBRATION);
     interrupt::listen();
-    let stuck = || eprintln!("clocksmith: ended by a signal while something did not answer");
+    let stuck = || err::line("clocksmith: ended by a signal while something did not answer");
     interrupt::end_within(DEADLINE, stuck).context("cannot start a thread")?;
     let about = About { common, args, facts: &facts, costs: &costs };
     if args.command.is_empty() { about.watch() } else { about.run() }
@@ -227,7 +228,7 @@ fn wait(running: &mut Running) -> Result<Option<ExitStatus>> {
                 running.terminate();
             }
             if wish.get_or_insert_with(Instant::now).elapsed() >= GRACE {
-                eprintln!("clocksmith: the command still runs");
+                err::line("clocksmith: the command still runs");
                 return Ok(None);
             }
         }

@@ -173,7 +173,7 @@ fn set(text: &str, hz: Option<u64>) -> Result<Frequency, GuestError> {
             Ok(Frequency::Set(hz))
         }
         _ => {
-            let shown: String = text.chars().filter(|c| !c.is_control()).take(40).collect();
+            let shown: String = clocksmith_facts::visible::line(text).chars().take(40).collect();
             Err(GuestError::Broken(format!(
                 "its TSC frequency \"{shown}\" is none that a processor has: it is given in Hz, \
                  such as 2500000000"

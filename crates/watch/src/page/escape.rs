@@ -1,5 +1,7 @@
 //! Text from elsewhere as text on a page: a kernel log is written by whoever can make the kernel say something.
 
+use clocksmith_facts::visible::hides;
+
 /// Text as HTML, on one line: nothing in it is markup, in an attribute or outside. Line ends and tabs become spaces;
 /// other control characters, and those that are invisible or turn the order of letters around, are shown by name, so
 /// that nothing looks like what it is not.
@@ -27,36 +29,13 @@ fn escaped(text: &str, lines: bool) -> String {
             // Unicode has pictures of them.
             '\0'..='\x1f' => out.push(char::from_u32(0x2400 + u32::from(c)).unwrap_or(' ')),
             '\x7f' => out.push('\u{2421}'),
-            c if c.is_control() || hides(c) => {
+            c if hides(c) => {
                 out.push_str(&format!("[U+{:04X}]", u32::from(c)));
             }
             c => out.push(c),
         }
     }
     out
-}
-
-/// Characters that are not seen themselves, but change what is seen around them: formatting characters of Unicode
-/// (category Cf), separators of lines and paragraphs, variation selectors, fillers.
-fn hides(c: char) -> bool {
-    matches!(
-        c,
-        '\u{ad}'
-            | '\u{34f}'
-            | '\u{61c}'
-            | '\u{115f}'..='\u{1160}'
-            | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{3164}'
-            | '\u{fe00}'..='\u{fe0f}'
-            | '\u{feff}'
-            | '\u{ffa0}'
-            | '\u{fff9}'..='\u{fffb}'
-            | '\u{1d173}'..='\u{1d17a}'
-            | '\u{e0000}'..='\u{e0fff}'
-    )
 }
 
 #[cfg(test)]
@@ -89,7 +68,7 @@ mod tests {
         fn any_text_stays_text(any in any::<String>()) {
             for out in [text(&any), verbatim(&any)] {
                 prop_assert!(!out.contains(['<', '>', '"', '\'']));
-                prop_assert!(out.chars().all(|c| matches!(c, '\n' | '\t') || !c.is_control() && !hides(c)));
+                prop_assert!(out.chars().all(|c| matches!(c, '\n' | '\t') || !hides(c)));
                 for part in out.split('&').skip(1) {
                     let name = part.split(';').next().unwrap_or_default();
                     prop_assert!(["amp", "lt", "gt", "quot", "#39"].contains(&name));

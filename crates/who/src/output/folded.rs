@@ -16,7 +16,8 @@ pub fn folded(recording: &Recording) -> String {
     lines.into_iter().map(|(line, samples)| format!("{line} {samples}\n")).collect()
 }
 
-/// A name in which nothing looks like the format's own signs.
+/// A name in which nothing looks like the format's own signs: a semicolon separates frames, a line end stacks. Readers
+/// of the format search for names, so the sign is replaced and not spelled out.
 fn clean(name: &str) -> String {
     name.chars().map(|c| if c == ';' || c.is_control() { '_' } else { c }).collect()
 }

@@ -1,8 +1,8 @@
 //! Where a long measurement is: on standard error, and only if somebody watches.
 
 use crate::args::Common;
+use crate::ui::err;
 use clocksmith_measure::bench::Stage;
-use std::io::{IsTerminal, Write, stderr};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ pub(super) struct Progress {
 
 impl Progress {
     pub(super) fn new(common: &Common) -> Self {
-        let wanted = stderr().is_terminal() && !common.quiet;
+        let wanted = err::is_terminal() && !common.quiet;
         Self { begun: Instant::now(), shown: wanted.then(|| Mutex::new(None)) }
     }
 
@@ -31,15 +31,14 @@ impl Progress {
             return;
         }
         *last = Some(Instant::now());
-        // A terminal that is gone does not matter.
-        let _ = write!(stderr(), "\r{:<70}", line(clocksource, stage, done));
+        err::progress(&line(clocksource, stage, done));
     }
 
     /// Takes the line away.
     pub(super) fn clear(&self) {
         let Some(shown) = &self.shown else { return };
         if shown.lock().is_ok_and(|last| last.is_some()) {
-            let _ = write!(stderr(), "\r{:<70}\r", "");
+            err::progress_done();
         }
     }
 }

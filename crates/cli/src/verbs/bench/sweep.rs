@@ -4,6 +4,7 @@ use super::progress::Progress;
 use crate::args::{Bench as Wanted, GuardClocksource};
 use crate::exit::{Code, NotTakenBack};
 use crate::report::bench::{self, BenchReport, SourceReport};
+use crate::ui::{err, out};
 use anyhow::{Context, Result, bail};
 use clocksmith_change::known::known;
 use clocksmith_change::{Guardian, Known, Sysfs, Watched, guardian, refuse};
@@ -12,7 +13,7 @@ use clocksmith_measure::bench::row::{ClockId, Row, Via};
 use clocksmith_measure::bench::{Plan, run};
 use clocksmith_measure::interrupt;
 use std::ffi::OsString;
-use std::io::{stdin, stdout};
+use std::io::stdin;
 use std::time::Duration;
 
 /// After a switch: the vDSO's page is written anew at the next tick.
@@ -149,14 +150,15 @@ fn compare(report: &mut BenchReport) {
 pub(in crate::verbs) fn guard(wanted: &GuardClocksource) -> Code {
     guardian::harden();
     let sysfs = Sysfs::at(&wanted.directory);
-    match guardian::watch(&sysfs, &wanted.original, stdin().lock(), stdout()) {
+    match guardian::watch(&sysfs, &wanted.original, stdin().lock(), out::pipe()) {
         Ok(Watched::Dismissed | Watched::Untouched) => Code::Done,
         Ok(Watched::Restored) => {
-            eprintln!("clocksmith: the run was killed; {} is in use again", wanted.original);
+            let original = &wanted.original;
+            err::line(&format!("clocksmith: the run was killed; {original} is in use again"));
             Code::Done
         }
         Err(error) => {
-            eprintln!("clocksmith: {error}");
+            err::line(&format!("clocksmith: {error}"));
             Code::Undetermined
         }
     }

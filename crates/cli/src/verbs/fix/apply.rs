@@ -1,10 +1,11 @@
 //! `fix --apply`: verifies, makes the change, watches it, and puts everything back if it does not hold.
 
-use super::{Seen, code, is_root, place, say, trial};
+use super::{Seen, code, is_root, place, trial};
 use crate::args::{Common, Fix};
 use crate::exit::{Code, NotTakenBack};
 use crate::render;
 use crate::report::fix::{Came, FixReport, Mode, TakenBack, sentence};
+use crate::ui::err;
 use anyhow::{Context, Result, anyhow, bail};
 use clocksmith_change::journal::{
     ApplyError, End, Force, Journal, JournalError, Observer, Recovered, Wait, Which,
@@ -154,7 +155,7 @@ pub(super) fn recovered(journal: &Journal, report: &mut FixReport, stuck: Stuck)
             }
         };
         report.taken_back.push(TakenBack::new(done, because));
-        say(&format!("clocksmith: {because}; {then}"));
+        err::line(&format!("clocksmith: {because}; {then}"));
     }
     Ok(())
 }
@@ -166,7 +167,7 @@ fn proposal(common: &Common, args: &Fix, seen: &Seen, report: &mut FixReport) ->
         return Ok(proposal);
     }
     if !common.json && !common.quiet {
-        say("clocksmith: verifying the counter before it becomes the clock (5 s)");
+        err::line("clocksmith: verifying the counter before it becomes the clock (5 s)");
     }
     let outcome = super::super::verify::quick(common)?;
     report.verified.push(format!("before: {}", crate::verify::report::headline(&outcome)));
@@ -208,7 +209,7 @@ impl Observer for Teller {
             Action::Run { command, .. } => format!("running {}", command.join(" ")),
             Action::Clocksource { name } => format!("choosing {name}"),
         };
-        say(&format!("step {}: {what}", index + 1));
+        err::line(&format!("step {}: {what}", index + 1));
     }
 
     fn stop(&self) -> bool {

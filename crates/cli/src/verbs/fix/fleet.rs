@@ -4,6 +4,7 @@ use super::Seen;
 use crate::args::{Common, Fix};
 use crate::exit::Code;
 use crate::render;
+use crate::ui::err;
 use anyhow::{Result, bail};
 use clocksmith_change::formats::{Format, Wanted, render as write};
 
@@ -22,7 +23,8 @@ pub(super) fn run(common: &Common, args: &Fix, format: Format) -> Result<Code> {
         let seen = Seen::look(common)?;
         let proposal = seen.propose(args, &seen.checked());
         if proposal.target.is_none() && proposal.cmdline.is_empty() {
-            eprintln!("clocksmith: {}. For a choice of your own: --to NAME", proposal.summary);
+            let summary = &proposal.summary;
+            err::line(&format!("clocksmith: {summary}. For a choice of your own: --to NAME"));
             return Ok(super::code(proposal.outcome.into()));
         }
         Wanted {
@@ -33,6 +35,6 @@ pub(super) fn run(common: &Common, args: &Fix, format: Format) -> Result<Code> {
     };
     let text = write(format, &wanted)?;
     render::text(&text)?;
-    eprintln!("clocksmith: {format} goes to: {}", format.place());
+    err::line(&format!("clocksmith: {format} goes to: {}", format.place()));
     Ok(Code::Done)
 }

@@ -20,7 +20,6 @@ use clocksmith_diagnose::{Assessment, Report};
 use clocksmith_facts::tree::{DirTree, LiveTree};
 use clocksmith_facts::{Facts, Origin, collect};
 use clocksmith_measure::{LightMeasurement, light};
-use std::io::{Write, stderr};
 use std::path::Path;
 
 pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
@@ -85,11 +84,6 @@ fn code(came: Came) -> Code {
 fn is_root() -> bool {
     // SAFETY: takes nothing, and cannot fail.
     unsafe { libc::geteuid() == 0 }
-}
-
-/// A line on standard error. A terminal that is gone must not end a run in the middle of a change.
-fn say(line: &str) {
-    let _ = writeln!(stderr(), "{line}");
 }
 
 /// The system that is changed.

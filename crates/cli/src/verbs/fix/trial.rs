@@ -3,6 +3,7 @@
 use super::Seen;
 use crate::args::{Common, Fix};
 use crate::report::fix::{FixReport, Gain};
+use crate::ui::err;
 use crate::verify::report::scope;
 use clocksmith_change::propose::Checked;
 use clocksmith_change::switch::ChangeError;
@@ -13,7 +14,6 @@ use clocksmith_facts::{Origin, collect, verified};
 use clocksmith_measure::interrupt;
 use clocksmith_measure::verify::{Confidence, Finding, Outcome, Trust, Weight};
 use std::ffi::OsString;
-use std::io::{IsTerminal, Write, stderr};
 use std::time::{Duration, Instant};
 
 /// How long it is watched if nobody says.
@@ -45,7 +45,7 @@ pub(super) fn objection(
         accept: super::wish(args).accept,
         watch: args.watch.unwrap_or(WATCH),
     };
-    let shown = stderr().is_terminal() && !common.quiet;
+    let shown = err::is_terminal() && !common.quiet;
     let mut live = Live { common, terms: &terms, begun, shown, report };
     let result = hold(&terms, &mut live);
     live.clear();
@@ -67,8 +67,7 @@ struct Live<'a> {
 impl Live<'_> {
     fn clear(&self) {
         if self.shown {
-            // Progress that cannot be shown is no error.
-            let _ = write!(stderr(), "\r{:<60}\r", "");
+            err::progress_done();
         }
     }
 }
@@ -109,7 +108,7 @@ impl Subject for Live<'_> {
     fn rest(&mut self, pause: Duration, left: Duration) {
         if self.shown {
             let target = &self.terms.target;
-            let _ = write!(stderr(), "\rwatching {target}: {} s left ", left.as_secs() + 1);
+            err::progress(&format!("watching {target}: {} s left", left.as_secs() + 1));
         }
         std::thread::sleep(pause);
     }

@@ -7,10 +7,12 @@ mod inputs;
 
 use crate::args::{Common, Fleet};
 use crate::exit::Code;
+use crate::ui::err;
+use crate::ui::out::JsonLines;
 use anyhow::{Context, Result, bail};
 use inputs::Inputs;
 use std::ffi::OsString;
-use std::io::{self, Write, stdout};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -130,17 +132,16 @@ fn lines(inputs: &Inputs) -> Result<Code> {
     if let Some(other) = inputs.others.first() {
         bail!("{} is no bundle; --lines makes documents of bundles", other.display());
     }
-    let mut out = io::BufWriter::new(stdout().lock());
+    let mut out = JsonLines::new();
     let mut good = 0;
     bundles::each(&inputs.bundles, |line| {
         if let Some(error) = &line.error {
-            eprintln!("clocksmith: {}: {error}", line.input);
+            err::line(&format!("clocksmith: {}: {error}", line.input));
             return Ok(());
         }
         good += 1;
-        serde_json::to_writer(&mut out, &line.document).map_err(io::Error::from)?;
-        out.write_all(b"\n")
+        out.push(&line.document)
     })?;
-    out.flush()?;
+    out.finish()?;
     Ok(if good > 0 { Code::Done } else { Code::Usage })
 }

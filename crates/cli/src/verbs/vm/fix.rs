@@ -7,6 +7,7 @@ use crate::args::vm::Fix;
 use crate::exit::Code;
 use crate::render;
 use crate::report::vm::{FindingReport, FixFile, FixReport, Mended};
+use crate::ui::err;
 use anyhow::{Result, anyhow, bail};
 use clocksmith_vm::{Choices, Severity, choice};
 use similar::TextDiff;
@@ -35,7 +36,7 @@ pub(crate) fn run(common: &Common, args: &Fix) -> Result<Code> {
         render::vm::fix(common, &report, args.apply)?;
     }
     for error in report.files.iter().filter_map(|file| file.error.as_ref()) {
-        eprintln!("{error}");
+        err::line(error);
     }
     Ok(code)
 }

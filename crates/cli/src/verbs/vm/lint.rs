@@ -6,6 +6,7 @@ use crate::args::vm::Lint;
 use crate::exit::Code;
 use crate::render;
 use crate::report::vm::{LintFile, LintReport};
+use crate::ui::err;
 use anyhow::{Result, anyhow};
 use clocksmith_vm::Severity;
 use std::path::Path;
@@ -20,7 +21,7 @@ pub(crate) fn run(common: &Common, args: &Lint) -> Result<Code> {
         });
     }
     for error in files.iter().filter_map(|file| file.error.as_ref()) {
-        eprintln!("{error}");
+        err::line(error);
     }
     let code = code(&files);
     let report = LintReport { schema: "clocksmith.vm-lint.v1", files };

@@ -7,6 +7,7 @@ use crate::gather;
 use crate::render;
 use crate::report::migrate::MigrateReport;
 use anyhow::{Context, Result, bail};
+use clocksmith_facts::visible;
 use clocksmith_vm::migrate::decide::{Answer, decide};
 use clocksmith_vm::migrate::fleet::fleet;
 use clocksmith_vm::migrate::guest::{self, Frequency, Guest, Manager};
@@ -94,7 +95,7 @@ fn read(path: &Path) -> Result<Content> {
 
 fn name_of(path: &Path) -> String {
     let name = path.file_name().unwrap_or(path.as_os_str());
-    name.to_string_lossy().chars().filter(|c| !c.is_control()).collect()
+    visible::line(&name.to_string_lossy()).into_owned()
 }
 
 fn read_hosts(path: &Path, deeper: bool, hosts: &mut Vec<Host>) -> Result<()> {

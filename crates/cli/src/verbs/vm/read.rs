@@ -1,6 +1,7 @@
 //! A file from a path, or from standard input.
 
 use anyhow::{Context, Result, anyhow, bail};
+use clocksmith_facts::visible;
 use clocksmith_vm::document::MAX_BYTES;
 use clocksmith_vm::{Document, Kind};
 use std::io::Read;
@@ -13,7 +14,7 @@ pub(super) fn is_stdin(path: &Path) -> bool {
 
 /// A path as people see it.
 pub(super) fn shown(path: &Path) -> String {
-    path.to_string_lossy().chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+    visible::line(&path.to_string_lossy()).into_owned()
 }
 
 /// Reads a file; its bytes come along, to see later whether it was changed meanwhile.

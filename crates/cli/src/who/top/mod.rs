@@ -4,6 +4,7 @@
 mod view;
 mod window;
 
+use crate::ui::out;
 use anyhow::{Context, Result, bail};
 use clocksmith_measure::interrupt;
 use clocksmith_who::account;
@@ -12,7 +13,6 @@ use clocksmith_who::session::Session;
 use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyModifiers};
 use ratatui::DefaultTerminal;
 use ratatui::widgets::Paragraph;
-use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 use window::{Second, Window};
 
@@ -49,7 +49,7 @@ pub(crate) fn run(
     costs: &Costs,
     duration: Option<Duration>,
 ) -> Result<bool> {
-    if !std::io::stdout().is_terminal() {
+    if !out::is_terminal() {
         bail!(
             "--top draws on a terminal, and standard output is none; without --top there is a report"
         );

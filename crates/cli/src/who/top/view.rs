@@ -20,8 +20,8 @@ pub(super) fn lines(
     let mut lines = Vec::new();
     let title = format!(
         "who reads the clock: {}  clocksource {}  q quits",
-        clip(&clean(&about.target), width.saturating_sub(52).max(12)),
-        clean(&about.clocksource)
+        clip(&about.target, width.saturating_sub(52).max(12)),
+        about.clocksource
     );
     lines.push(Line::from(cut(title)).bold());
     if sum.seconds <= 0.0 {
@@ -55,7 +55,7 @@ pub(super) fn lines(
                     percent(on_reads.min(1.0)),
                     rate(row.reads, sum.seconds),
                     path(row),
-                    clean(&row.name)
+                    row.name
                 )),
             ));
         }
@@ -73,7 +73,7 @@ pub(super) fn lines(
                 percent(row.read_seconds / sum.read_seconds.max(1e-9)),
                 rate(row.reads, sum.seconds),
                 path(row),
-                clean(&row.name)
+                row.name
             )),
         ));
     }
@@ -98,11 +98,6 @@ fn path(row: &Reader) -> String {
 
 fn slow(path: &Path) -> bool {
     matches!(path, Path::VdsoFallback | Path::Syscall)
-}
-
-/// Names come from programs, and may hold anything.
-fn clean(name: &str) -> String {
-    name.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
 fn head(text: String) -> Line<'static> {
@@ -167,7 +162,7 @@ mod tests {
                 "",
                 "    pid     CPU  on reads  reads/s  by        process",
                 "     77    25 %      50 %    1.00M  vDSO      one",
-                "     78    25 %      50 %    1.00M  vDSO      t?[2Jwo",
+                "     78    25 %      50 %    1.00M  vDSO      t<ESC>[2Jwo",
                 "",
                 "    pid     CPU  of reads  reads/s  by        function",
                 "     77    25 %      50 %    1.00M  fallback  hot_0",

@@ -41,7 +41,7 @@ pub fn parse_report(name: &str, text: &str) -> Result<Option<Host>, HostError> {
         return Ok(None);
     };
     if schema != "clocksmith.why.v1" {
-        let schema: String = schema.chars().filter(|c| !c.is_control()).take(40).collect();
+        let schema: String = clocksmith_facts::visible::line(&schema).chars().take(40).collect();
         return Err(HostError::Empty(format!(
             "it is a document {schema}, which tells of no host; `clocksmith why --json` does"
         )));

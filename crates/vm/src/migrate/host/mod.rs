@@ -108,7 +108,7 @@ impl Host {
 /// No number, or none that a TSC has.
 pub fn frequency(text: &str) -> Result<u64, HostError> {
     let hz: u64 = text.trim().parse().map_err(|_| {
-        let shown: String = text.chars().filter(|c| !c.is_control()).take(40).collect();
+        let shown: String = clocksmith_facts::visible::line(text).chars().take(40).collect();
         HostError::Frequency(format!("\"{shown}\""))
     })?;
     if (MIN_HZ..=MAX_HZ).contains(&hz) {

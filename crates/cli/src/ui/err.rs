@@ -1,0 +1,45 @@
+//! Standard error. Where it is gone there is no place left to say so: what cannot be written is dropped, and no run ends
+//! in the middle of a change because of it.
+// The one place that may name it: see `super`.
+#![allow(clippy::disallowed_methods)]
+
+use clocksmith_facts::visible;
+use serde::Serialize;
+use std::io::{IsTerminal, Write, stderr};
+
+/// Whether it is a terminal.
+pub(crate) fn is_terminal() -> bool {
+    stderr().is_terminal()
+}
+
+/// Prints text, made visible.
+pub(crate) fn text(text: &str) {
+    let _ = stderr().lock().write_all(visible::terminal(text, Some(super::ink())).as_bytes());
+}
+
+/// Prints a line, made visible.
+pub(crate) fn line(line: &str) {
+    text(&format!("{line}\n"));
+}
+
+/// Prints one JSON document. What is invisible in it is escaped, which changes no value.
+pub(crate) fn json<T: Serialize>(document: &T) {
+    if let Ok(mut text) = serde_json::to_string_pretty(document) {
+        text.push('\n');
+        let _ = stderr().lock().write_all(visible::json(&text).as_bytes());
+    }
+}
+
+/// Columns of a line of progress.
+const PROGRESS: usize = 70;
+
+/// Shows where a long run is, in place of what was shown before.
+pub(crate) fn progress(words: &str) {
+    let words: String = visible::line(words).chars().take(PROGRESS).collect();
+    let _ = write!(stderr(), "\r{words:<PROGRESS$}");
+}
+
+/// Takes the line of progress away.
+pub(crate) fn progress_done() {
+    let _ = write!(stderr(), "\r{:<PROGRESS$}\r", "");
+}

@@ -1,0 +1,86 @@
+//! Standard output.
+// The one place that may name it: see `super`.
+#![allow(clippy::disallowed_methods)]
+
+use anyhow::{Context, Result};
+use clocksmith_facts::visible;
+use serde::Serialize;
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write, stdout};
+
+/// Whether it is a terminal.
+pub(crate) fn is_terminal() -> bool {
+    stdout().is_terminal()
+}
+
+/// Prints text, made visible.
+pub(crate) fn text(text: &str) -> Result<()> {
+    write(visible::terminal(text, Some(super::ink())).as_bytes())
+}
+
+/// Prints a page of help: its colours are those of the parser of the command line, and no word of it is from outside.
+pub(crate) fn help(page: &str) -> Result<()> {
+    text(&super::ink().adopt(page))
+}
+
+/// Prints one JSON document. What is invisible in it is escaped, which changes no value.
+pub(crate) fn json<T: Serialize>(document: &T) -> Result<()> {
+    let mut text = serde_json::to_string_pretty(document)?;
+    text.push('\n');
+    write(visible::json(&text).as_bytes())
+}
+
+/// Prints one JSON document on one line, for a stream of them.
+pub(crate) fn json_line<T: Serialize>(document: &T) -> Result<()> {
+    let mut lines = JsonLines::new();
+    lines.push(document).and_then(|()| lines.finish()).context("cannot write to standard output")
+}
+
+/// What goes out byte by byte, because others read it and not a person.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Bytes<'a> {
+    /// Packed: `collect` gives it to no terminal.
+    Bundle(&'a [u8]),
+    /// A manual page in roff, of our own words only; `man` reads it.
+    Manual(&'a [u8]),
+    /// A shell's completions, of our own words only; they may need control characters.
+    Completions(&'a [u8]),
+}
+
+/// Writes bytes as they are.
+pub(crate) fn bytes(what: Bytes<'_>) -> Result<()> {
+    match what {
+        Bytes::Bundle(bytes) | Bytes::Manual(bytes) | Bytes::Completions(bytes) => write(bytes),
+    }
+}
+
+/// Standard output as the guardian's end of a pipe: its protocol is bytes between two processes of ours.
+pub(crate) fn pipe() -> io::Stdout {
+    stdout()
+}
+
+fn write(bytes: &[u8]) -> Result<()> {
+    let mut out = stdout().lock();
+    out.write_all(bytes).and_then(|()| out.flush()).context("cannot write to standard output")
+}
+
+/// JSON documents, one a line.
+pub(crate) struct JsonLines(BufWriter<StdoutLock<'static>>);
+
+impl JsonLines {
+    /// Takes standard output for itself.
+    pub(crate) fn new() -> Self {
+        Self(BufWriter::new(stdout().lock()))
+    }
+
+    /// Writes one.
+    pub(crate) fn push<T: Serialize>(&mut self, document: &T) -> io::Result<()> {
+        let text = serde_json::to_string(document)?;
+        self.0.write_all(visible::json(&text).as_bytes())?;
+        self.0.write_all(b"\n")
+    }
+
+    /// Writes what is left.
+    pub(crate) fn finish(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
