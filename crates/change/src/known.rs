@@ -32,18 +32,20 @@ mod tests {
     fn known_demotion_that_sysfs_disproves_does_not_count() {
         let line = "[    9.000000] tsc: Marking TSC unstable due to clocksource watchdog\n";
         let mut facts = Facts::from_log(KernelLog::scan(line.as_bytes(), "dmesg").unwrap());
-        let available = vec!["tsc".to_owned(), "hpet".to_owned()];
-        facts.clocksources = clocksmith_facts::Fact::known(
-            vec![clocksmith_facts::clockdev::ClocksourceDevice {
+        let mut refused = |listed: &[&str]| {
+            let available: Vec<String> = listed.iter().map(|&name| name.to_owned()).collect();
+            let device = clocksmith_facts::clockdev::ClocksourceDevice {
                 index: 0,
                 current: "hpet".to_owned(),
                 available: available.clone(),
-            }],
-            "sysfs",
-        );
-        assert!(refuse("tsc", &known(&facts, available.clone())).is_some());
-        facts.tick_oneshot = clocksmith_facts::Fact::known(true, "sysfs");
-        assert_eq!(refuse("tsc", &known(&facts, available)), None);
+            };
+            facts.clocksources = clocksmith_facts::Fact::known(vec![device], "sysfs");
+            refuse("tsc", &known(&facts, available)).is_some()
+        };
+        // A periodic tick lists jiffies, and what was demoted behind it.
+        assert!(refused(&["hpet", "jiffies", "tsc"]));
+        assert!(!refused(&["tsc", "hpet", "jiffies"]));
+        assert!(!refused(&["tsc", "hpet"]));
     }
 
     #[test]

@@ -100,7 +100,7 @@ fn spoil(text: &str, many: usize, dice: &mut Dice) -> String {
 
 /// The recorded machines.
 fn boots() -> Vec<PathBuf> {
-    let boots = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/boots");
+    let boots = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernel/tests/fixtures/boots");
     let mut all: Vec<PathBuf> =
         fs::read_dir(boots).unwrap().map(|boot| boot.unwrap().path().join("root")).collect();
     all.sort();

@@ -29,6 +29,11 @@ pub fn paths() -> &'static [(&'static str, &'static str)] {
         ("sos_commands/kernel/uname_-a", "kernel release and architecture"),
         ("cpuid", "processor: TSC features, hypervisor and its clock interfaces"),
         ("adjtimex", "state of the kernel's clock discipline"),
+        (
+            "sos_commands/systemd/timedatectl",
+            "whether the wall clock is synchronised, of a sosreport",
+        ),
+        ("sos_commands/chrony/chronyc_*", "the same; it names the time server"),
         ("vdso", "functions that read clocks without a system call"),
         ("namespaces", "whether this is a container"),
         ("proc/version", "kernel version"),
