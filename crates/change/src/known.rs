@@ -30,8 +30,9 @@ mod tests {
 
     #[test]
     fn known_demotion_that_sysfs_disproves_does_not_count() {
-        let line = "[    9.000000] tsc: Marking TSC unstable due to clocksource watchdog\n";
-        let mut facts = Facts::from_log(KernelLog::scan(line.as_bytes(), "dmesg").unwrap());
+        let lines = "[    0.000000] Linux version 6.1.0\n\
+             [    9.000000] tsc: Marking TSC unstable due to clocksource watchdog\n";
+        let mut facts = Facts::from_log(KernelLog::scan(lines.as_bytes(), "dmesg").unwrap());
         let mut refused = |listed: &[&str]| {
             let available: Vec<String> = listed.iter().map(|&name| name.to_owned()).collect();
             let device = clocksmith_facts::clockdev::ClocksourceDevice {
