@@ -61,7 +61,11 @@ pub(crate) struct Lines {
 impl Lines {
     /// Lines of JSON: what is invisible is escaped.
     pub(crate) fn json() -> Self {
-        Self { out: BufWriter::with_capacity(1 << 16, stdout().lock()), open: Vec::new(), json: true }
+        Self {
+            out: BufWriter::with_capacity(1 << 16, stdout().lock()),
+            open: Vec::new(),
+            json: true,
+        }
     }
 
     /// Lines of CSV, which has no escapes: what is invisible is shown by name.
