@@ -57,7 +57,10 @@ fn identity(facts: &mut Facts, log: &KernelLog) {
         _ => None,
     };
     set(&mut facts.dmi, log, log.last(dmi));
-    set(&mut facts.arch, log, architecture(log, facts.kernel.value()));
+    if !facts.arch.is_known() {
+        set(&mut facts.arch, log, architecture(log, facts.kernel.value()));
+        width(facts, log);
+    }
     let gvisor = log.first(|event| matches!(event, Event::Gvisor).then_some(true));
     set(&mut facts.environment.gvisor, log, gvisor);
 }
@@ -71,6 +74,17 @@ fn architecture<'a>(log: &'a KernelLog, kernel: Option<&Kernel>) -> Option<(&'a 
     let (entry, found) = told.or_else(|| log.first(|event| arch::of(event, kernel)))?;
     // `arch_sys_counter` serves 32-bit Arm, too.
     Some((entry, found))
+}
+
+/// Of x86, the width that the log shows, or that none is shown.
+fn width(facts: &mut Facts, log: &KernelLog) {
+    if !facts.arch.value().is_some_and(|arch| arch.is_x86()) {
+        return;
+    }
+    match arch::width(log, facts.kernel.value()) {
+        Some((entry, arch)) => facts.arch = Fact::known(arch, log.source(entry)),
+        None => facts.x86_width_open = facts.arch.value() == Some(&Arch::X86_64),
+    }
 }
 
 fn kernel_of_boot_image(line: &str) -> Option<Kernel> {

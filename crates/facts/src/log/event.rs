@@ -425,6 +425,9 @@ pub enum Event {
     XenDom0,
     /// A message that only kernels of one architecture print (x86: of either width).
     Arch(Arch),
+    /// A message that an x86 kernel of this width alone prints: 32 or 64 bits. What says 64 may also come from other
+    /// architectures.
+    X86Bits(u8),
     /// gVisor's own boot message: not a Linux kernel.
     Gvisor,
 }

@@ -85,6 +85,7 @@ pub(super) fn id(event: &Event) -> &'static str {
         Event::TraceClockGlobal => "trace-global",
         Event::XenDom0 => "xen-dom0",
         Event::Arch(_) => "arch",
+        Event::X86Bits(_) => "x86-bits",
         Event::Warp { .. } => "warp",
         Event::WarpRandom => "warp-random",
         Event::WarpHeader { .. } => "sync-line",

@@ -9,9 +9,11 @@ mod body;
 mod platform;
 mod tsc;
 mod watchdog;
+mod width;
 
 use super::event::Event;
 pub(crate) use body::{PREFIXES, begins_like_kernel, body};
+pub(super) use width::{of_release, uname};
 
 /// A group of messages that share keywords.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +84,19 @@ pub(crate) const KEYWORDS: &[(&str, Group)] = &[
     ("MIPS", Group::Platform),
     ("ptrace can change", Group::Platform),
     ("Linux is running ", Group::Platform),
+    ("HIGHMEM avail", Group::Platform),
+    ("LOWMEM avail", Group::Platform),
+    ("DMA32 ", Group::Platform),
+    ("EIP: ", Group::Platform),
+    ("EIP is at", Group::Platform),
+    ("EAX: ", Group::Platform),
+    ("RIP: 00", Group::Platform),
+    ("x86 segment limits", Group::Platform),
+    ("non-PAE kernel", Group::Platform),
+    ("ainted", Group::Platform),
+    ("Pentium", Group::Platform),
+    ("Genuine Intel", Group::Platform),
+    ("GNU/Linux", Group::Platform),
     ("dmesg", Group::Separator),
     ("-- Reboot --", Group::Separator),
     ("-- Boot ", Group::Separator),

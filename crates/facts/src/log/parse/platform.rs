@@ -2,7 +2,7 @@
 //! architected timer, tick mode, suspend.
 
 use super::super::event::Event;
-use super::{after, arch, find, hex, number, thousandths};
+use super::{after, arch, find, hex, number, thousandths, width};
 use crate::hypervisor::HypervisorKind;
 
 /// `m` is the whole message, `b` what is behind the kernel's own prefixes.
@@ -14,6 +14,7 @@ pub(super) fn parse(m: &str, b: &str) -> Option<Event> {
         .or_else(|| arm(m, b))
         .or_else(|| tick_and_sleep(m, b))
         .or_else(|| arch::parse(m))
+        .or_else(|| width::parse(m, b))
 }
 
 fn identity(m: &str, b: &str) -> Option<Event> {
