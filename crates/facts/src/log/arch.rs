@@ -38,6 +38,7 @@ pub(super) fn of(event: &Event, kernel: Option<&Kernel>) -> Option<Arch> {
         | Event::ReadCurrent(name)
         | Event::WatchdogMarked { name, .. }
         | Event::WatchdogOld { name, .. }
+        | Event::WatchdogKept { name, .. }
         | Event::WatchdogSkewed { name, .. } => of_name(name)?,
         Event::ReadAvailable(names) => names.iter().find_map(|name| of_name(name))?,
         Event::Banner(text) => of_banner(text)?,

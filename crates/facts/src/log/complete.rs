@@ -223,7 +223,12 @@ fn hypervisor(facts: &mut Facts, log: &KernelLog) {
     if !facts.hypervisor.is_known() {
         if let Some((entry, kind)) = kind_of_log(log) {
             let mut found = Hypervisor::named(kind);
-            found.xen_dom0 = is_xen(kind) && log.any(|e| matches!(e, Event::XenDom0));
+            // A PV guest without privileges has no ACPI tables.
+            let tables = |e: &Event| {
+                matches!(e, Event::PmTimer(_) | Event::HpetTable { .. })
+                    && kind == HypervisorKind::XenPv
+            };
+            found.xen_dom0 = is_xen(kind) && log.any(|e| matches!(e, Event::XenDom0) || tables(e));
             facts.hypervisor = Fact::known(Some(found), log.source(entry));
         } else if let Some((entry, ())) = log.first(|event| match event {
             Event::Paravirt(name) if name == "bare hardware" => Some(()),
@@ -325,7 +330,8 @@ fn readings(facts: &mut Facts, log: &KernelLog) {
         _ => None,
     });
     let current = match later {
-        Some((switch, name)) if switch.line > entry.line => name,
+        // One without a stamp is quoted: the kernel puts stamps on what it prints to a console.
+        Some((switch, name)) if switch.line > entry.line && switch.at.is_some() => name,
         _ => current,
     };
     let device = ClocksourceDevice {

@@ -189,6 +189,20 @@ pub(super) const ENTRIES: &[Entry] = &[
         sources: &["setup_arch() of each architecture"],
     },
     Entry {
+        id: "user-space",
+        words: &[
+            "Freeing unused kernel memory: N",
+            "Run /init as init process",
+            "VFS: Mounted root (NAME)",
+        ],
+        what: "The kernel is done with its own part of the boot, and programs begin to run.",
+        versions: "All.",
+        so_what: "A switch of the clocksource before this line was the kernel's own: no program wrote it.",
+        do_what: "Nothing.",
+        see_also: &["clocksource"],
+        sources: &["kernel_init() in init/main.c"],
+    },
+    Entry {
         id: "x86-bits",
         words: &[
             "NMB HIGHMEM available.",

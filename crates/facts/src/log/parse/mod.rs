@@ -97,6 +97,10 @@ pub(crate) const KEYWORDS: &[(&str, Group)] = &[
     ("Pentium", Group::Platform),
     ("Genuine Intel", Group::Platform),
     ("GNU/Linux", Group::Platform),
+    ("Freeing unused kernel", Group::Platform),
+    ("Freeing init memory", Group::Platform),
+    ("Run /", Group::Platform),
+    ("Mounted root (", Group::Platform),
     ("dmesg", Group::Separator),
     ("-- Reboot --", Group::Separator),
     ("-- Boot ", Group::Separator),
@@ -137,7 +141,7 @@ impl Groups {
 /// The event that a message states, if it is one that concerns clocks. A message is recognised at
 /// its beginning, behind the kernel's own prefixes ([`body`]).
 pub(crate) fn parse(message: &str, groups: Groups) -> Option<Event> {
-    let message = message.trim_start();
+    let message = unmarked(message.trim_start());
     let body = body(message);
     if groups.clocksource
         && let Some(event) = watchdog::parse(message, body)
@@ -153,6 +157,15 @@ pub(crate) fn parse(message: &str, groups: Groups) -> Option<Event> {
         return platform::parse(message, body);
     }
     None
+}
+
+/// A message without the emphasis or the code marks of Markdown around the whole of it.
+fn unmarked(message: &str) -> &str {
+    let inside = |mark: &str| {
+        let inside = message.strip_prefix(mark)?.trim_end().strip_suffix(mark)?;
+        (!inside.contains(mark)).then_some(inside.trim())
+    };
+    inside("**").or_else(|| inside("`")).unwrap_or(message)
 }
 
 /// Whether more text behind the message could change what it says: a mailer may have wrapped it.

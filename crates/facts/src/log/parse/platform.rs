@@ -176,6 +176,14 @@ fn tick_and_sleep(m: &str, b: &str) -> Option<Event> {
     if b.starts_with("Switched to high resolution mode") || b.starts_with("Switched to NOHz mode") {
         return Some(Event::TickOneshot);
     }
+    // free_initmem() and kernel_init() in init/main.c; mount_block_root() in init/do_mounts.c.
+    let user_space = m.starts_with("Freeing unused kernel ")
+        || m.starts_with("Freeing init memory")
+        || m.starts_with("Run /") && m.ends_with(" as init process")
+        || m.starts_with("VFS: Mounted root (");
+    if user_space {
+        return Some(Event::UserSpace);
+    }
     let b = b.strip_prefix("PM: ").unwrap_or(b);
     if m.starts_with("PM: suspend entry") || m.starts_with("PM: hibernation entry") {
         return Some(Event::Suspend);
