@@ -107,3 +107,51 @@ fn emphasis_around_a_message_is_read() {
         assert_eq!(report.clocksource.current.as_deref(), Some("tsc"), "{}", report.headline);
     }
 }
+
+#[test]
+fn warp_at_a_resume_is_not_called_one_at_boot_and_begins_no_boot() {
+    let report = why("[33987.814689] smpboot cpu 1: start_ip = 98000\n\
+         [33987.845817] TSC synchronization [CPU#0 -> CPU#1]:\n\
+         [33987.845818] Measured 3483092704 cycles TSC warp between CPUs, turning off TSC clock.\n\
+         [    0.008000] Marking TSC unstable due to check_tsc_sync_source failed\n\
+         [33989.609551] Switching to clocksource hpet\n");
+    assert_eq!(report.machine.boots_in_log, Some(1));
+    let warp = report.causes.iter().find(|cause| cause.id == CauseId::TscWarp).unwrap();
+    assert!(!warp.summary.contains("at boot"), "{}", warp.summary);
+    assert!(
+        warp.evidence.iter().any(|line| line.text.contains("3483092704")),
+        "{:?}",
+        warp.evidence
+    );
+}
+
+#[test]
+fn messages_of_kvm_guests_mark_a_guest() {
+    for line in [
+        "kvm-clock: cpu 1, msr 77601041, secondary cpu clock",
+        "kvm-stealtime: cpu 1, msr 7a50d000",
+    ] {
+        let report = why(&format!(
+            "[   85.080240] {line}\n\
+             [   85.090000] Measured 1000 cycles TSC warp between CPUs, turning off TSC clock.\n\
+             [   85.090001] tsc: Marking TSC unstable due to check_tsc_sync_source failed\n"
+        ));
+        assert_eq!(report.machine.hypervisor.as_deref(), Some("KVM"), "{line}");
+        let offered = report.remedies.iter().filter(|r| r.refused_because.is_none());
+        assert!(offered.clone().all(|r| r.id != "update-firmware"), "{line}");
+    }
+}
+
+#[test]
+fn choice_of_every_boot_is_not_lost_at_reboot() {
+    let report = why(
+        "[    0.000000] Linux version 3.13.0-48-generic (builder@example) (gcc version 4.8.2) x86_64 #80 SMP\n\
+         [    0.000000] Booting paravirtualized kernel on Xen\n\
+         [    0.500000] Switched to clocksource xen\n[    1.0] one\n[    2.0] two\n[    3.0] three\n\
+         [    4.0] four\n[    5.0] five\n[   30.0] EXT4-fs (xvda1): mounted filesystem\n",
+    );
+    let keep = report.remedies.iter().find(|r| r.id == "keep-tsc-at-boot").unwrap();
+    assert!(!keep.risk.contains("lost at reboot"), "{}", keep.risk);
+    let now = report.remedies.iter().find(|r| r.id == "switch-to-tsc-now").unwrap();
+    assert!(now.risk.contains("lost at reboot"), "{}", now.risk);
+}

@@ -330,8 +330,13 @@ fn readings(facts: &mut Facts, log: &KernelLog) {
         _ => None,
     });
     let current = match later {
-        // One without a stamp is quoted: the kernel puts stamps on what it prints to a console.
-        Some((switch, name)) if switch.line > entry.line && switch.at.is_some() => name,
+        // One without any prefix is quoted: dmesg and the console
+        // put stamps on what they print.
+        Some((switch, name))
+            if switch.line > entry.line && super::prefix::strip(&switch.text).kernel.is_some() =>
+        {
+            name
+        }
         _ => current,
     };
     let device = ClocksourceDevice {

@@ -97,6 +97,8 @@ pub(crate) const KEYWORDS: &[(&str, Group)] = &[
     ("Pentium", Group::Platform),
     ("Genuine Intel", Group::Platform),
     ("GNU/Linux", Group::Platform),
+    ("stealtime", Group::Platform),
+    ("async PF", Group::Platform),
     ("Freeing unused kernel", Group::Platform),
     ("Freeing init memory", Group::Platform),
     ("Run /", Group::Platform),

@@ -61,7 +61,14 @@ fn hypervisor(m: &str, b: &str) -> Option<Event> {
         let flags = hex(flags).and_then(|n| u32::try_from(n).ok())?;
         return Some(Event::HypervPrivileges(flags));
     }
-    if m.starts_with("kvm-clock: Using msrs") {
+    // kvm_register_clock() in arch/x86/kernel/kvmclock.c; kvm_register_steal_time() and kvm_guest_cpu_init() in
+    // arch/x86/kernel/kvm.c: guests alone.
+    let of_guests = m.starts_with("kvm-clock: cpu ")
+        || m.starts_with("kvm-stealtime: cpu ")
+        || m.starts_with("kvm-guest: stealtime: cpu ")
+        || m.starts_with("kvm-guest: setup async PF")
+        || m.starts_with("KVM setup async PF");
+    if of_guests || m.starts_with("kvm-clock: Using msrs") {
         return Some(Event::KvmClock);
     }
     if m.starts_with("kvm-clock: using sched offset of") {
