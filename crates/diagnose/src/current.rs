@@ -41,6 +41,9 @@ const SETTLED_BY: f64 = 10.0;
 /// A switch this long after the boot is no longer a part of it.
 const LATE_SWITCH: f64 = 10.0;
 
+/// Seconds within which the watchdog, which looks every half second, has verified a new clocksource.
+const VERIFIED_WITHIN: f64 = 3.0;
+
 /// The clocksource in use.
 #[must_use]
 pub fn current(facts: &Facts, machine: &Machine) -> Current {
@@ -182,6 +185,16 @@ fn standing(
         if is_paravirtual(name) && name != "tsc-early" {
             // The kernel chooses when a clocksource registers, so that it would have said so here: the TSC is not
             // rated higher (`clocksource_enqueue()`, `clocksource_select()` in `__clocksource_register_scale()`).
+            // Where the TSC is not preset for one-shot mode, that comes after the first rounds of the watchdog.
+            let kernel = &machine.kernel;
+            let at_once = !kernel.is_assumed() && Feature::TscPresetHres.of(&kernel.value);
+            let verified = match (later.at, end) {
+                (Some(then), Some(end)) => end - then >= VERIFIED_WITHIN,
+                _ => true,
+            };
+            if !at_once && !verified {
+                return Standing::Held;
+            }
             return Standing::Settled(if shows { Confidence::High } else { Confidence::Medium });
         }
         return Standing::Passing(format!(

@@ -5,7 +5,8 @@ use crate::{Cause, CauseId, Read, Severity, Verdict};
 use clocksmith_facts::Arch;
 use clocksmith_facts::log::incident::tsc_demoted;
 use clocksmith_kernel::feature::Feature;
-use clocksmith_kernel::open::OpenInput;
+use clocksmith_kernel::open::{self, OpenInput};
+use clocksmith_kernel::{Machine, vdso};
 
 pub(crate) fn headline(
     case: &Case<'_>,
@@ -21,10 +22,15 @@ pub(crate) fn headline(
         .map_or_else(String::new, |ns| format!(", about {} a read", ns_text(ns)));
     let because = main_cause(causes);
     // A 32-bit kernel without clock_gettime in its vDSO: the clocksource is not at fault.
-    let no_vdso = case.machine.arch.value == Arch::X86
-        && !case.machine.arch.is_assumed()
-        && !Feature::Vdso32.of(&case.machine.kernel.value);
+    let served = served_on_32_bits(case);
+    let no_vdso = served == Some(Some(false));
+    let perhaps_no_vdso = served == Some(None);
     match verdict {
+        Verdict::Ok if perhaps_no_vdso && case.tsc_is_current() && cost.is_empty() => format!(
+            "The clocksource is {name}, the cheapest there is; whether its reads stay in user space is not in this \
+             evidence (a kernel of 32 bits has a vDSO that reads the clock {}).",
+            Feature::Vdso32.versions()
+        ),
         Verdict::Ok if no_vdso && case.tsc_is_current() && cost.is_empty() => format!(
             "The clocksource is {name}, the cheapest there is; this 32-bit kernel serves each read by a system call \
              (a vDSO that reads the clock exists {}).",
@@ -113,6 +119,23 @@ pub(crate) fn headline(
             }
             _ => "Unknown: this evidence does not say which clocksource is in use.".to_owned(),
         },
+    }
+}
+
+/// Whether a kernel that is, or may be, 32-bit x86 serves its clocks from the vDSO; `None` on any other, and inside
+/// where the evidence does not say.
+fn served_on_32_bits(case: &Case<'_>) -> Option<Option<bool>> {
+    const INPUTS: [OpenInput; 2] = [OpenInput::KernelVersion, OpenInput::Architecture];
+    let machine = case.machine;
+    let known = machine.arch.value == Arch::X86 && !machine.arch.is_assumed();
+    // vdso=0 is a cause of its own.
+    if !known && !machine.width_open || machine.cmdline.value.last("vdso") == Some("0") {
+        return None;
+    }
+    let served = |m: &Machine| vdso::serves(m, "tsc") == Some(true);
+    match open::ask_over(machine, &INPUTS, served).same {
+        Some(true) => None,
+        other => Some(other),
     }
 }
 

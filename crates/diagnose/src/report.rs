@@ -299,7 +299,10 @@ impl MachineReport {
     pub fn of(facts: &Facts) -> Self {
         Self {
             kernel: facts.kernel.value().map(|k| k.release.clone()),
-            arch: facts.arch.value().and_then(arch_name),
+            arch: match facts.x86_width_open {
+                true => Some("x86, 32 or 64 bits".to_owned()),
+                false => facts.arch.value().and_then(arch_name),
+            },
             hypervisor: facts
                 .hypervisor
                 .value()

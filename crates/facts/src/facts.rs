@@ -135,6 +135,9 @@ pub struct Facts {
     pub origin: Origin,
     /// Processor architecture of the kernel.
     pub arch: Fact<Arch>,
+    /// The architecture is x86 and comes from a text that a kernel of 32 bits may have printed as well as one of 64.
+    #[serde(skip)]
+    pub x86_width_open: bool,
     /// Kernel version and builder.
     pub kernel: Fact<Kernel>,
     /// Kernel configuration.
@@ -184,6 +187,7 @@ impl Facts {
         Self {
             origin,
             arch: Fact::default(),
+            x86_width_open: false,
             kernel: Fact::default(),
             config: Fact::default(),
             cmdline: Fact::default(),

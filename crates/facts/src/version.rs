@@ -111,7 +111,9 @@ impl Kernel {
     /// Whether the kernel's own release says that it is 32-bit x86 (`-686`, `-686-pae`, `i686`).
     #[must_use]
     pub fn is_i686(&self) -> bool {
-        ["-686", "i686", "i586", "i486", "-486"].iter().any(|tag| self.release.contains(tag))
+        ["-686", "i686", "i586", "i486", "i386", "-486", "-586", "-pae"]
+            .iter()
+            .any(|tag| self.release.contains(tag))
     }
 }
 

@@ -26,6 +26,8 @@ pub struct Observed {
 pub struct Machine {
     /// Architecture of the kernel.
     pub arch: Input<Arch>,
+    /// The architecture is x86, of 32 or of 64 bits: the evidence shows neither.
+    pub width_open: bool,
     /// Kernel version.
     pub kernel: Input<Kernel>,
     /// Command line.
@@ -106,6 +108,7 @@ impl Machine {
         );
         let mut machine = Self::plain(arch, kernel, cmdline);
         machine.kernel_bounds = bounds;
+        machine.width_open = facts.x86_width_open;
         machine.cpu(facts);
         machine.platform(facts);
         machine.observe(facts);
@@ -116,6 +119,7 @@ impl Machine {
     fn plain(arch: Input<Arch>, kernel: Input<Kernel>, cmdline: Input<CommandLine>) -> Self {
         Self {
             arch,
+            width_open: false,
             kernel,
             cmdline,
             vendor: Input::assumed(CpuVendor::Intel, "the most common one"),

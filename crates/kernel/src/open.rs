@@ -112,7 +112,7 @@ impl OpenInput {
         let x86 = machine.arch.value.is_x86();
         match self {
             Self::KernelVersion => machine.kernel.is_assumed(),
-            Self::Architecture => machine.arch.is_assumed(),
+            Self::Architecture => machine.arch.is_assumed() || machine.width_open,
             Self::StableBit => x86 && machine.pvclock_stable.is_assumed(),
             Self::Hypervisor => x86 && machine.hypervisor.is_assumed(),
             Self::CpuVendor => x86 && machine.vendor.is_assumed(),
@@ -161,6 +161,10 @@ impl OpenInput {
                     })
                     .collect()
             }
+            Self::Architecture if !machine.arch.is_assumed() => [Arch::X86_64, Arch::X86]
+                .iter()
+                .map(|arch| with(&|m| m.arch = Input::assumed(*arch, WHY)))
+                .collect(),
             Self::Architecture => [
                 Arch::X86_64,
                 Arch::X86,

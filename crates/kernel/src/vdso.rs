@@ -102,6 +102,9 @@ fn precise(
                 Some(source) => format!("xen: the vDSO mode is refused on this host [{source}]"),
                 None => "xen has a vDSO mode only since 4.15".to_owned(),
             },
+            "kvm-clock" if machine.arch.value == Arch::X86 => {
+                "32-bit x86 has no vDSO mode of kvm-clock: every read is a system call".to_owned()
+            }
             _ => format!("{current} has no vDSO mode: every read is a system call"),
         };
         return (Some(false), why);

@@ -59,8 +59,9 @@ impl Machine {
         let kernel = Kernel::parse(text)
             .ok_or_else(|| bad("kernel", text, "a version such as 6.12 or 5.10.223"))?;
         // `3.2.0-4-686-pae` names its architecture.
-        if kernel.is_i686() && self.arch.is_assumed() {
+        if kernel.is_i686() && (self.arch.is_assumed() || self.width_open) {
             self.arch = Input::what_if(Arch::X86);
+            self.width_open = false;
         }
         self.kernel = Input::what_if(kernel);
         Ok(())
@@ -129,6 +130,7 @@ impl Machine {
                     bad(fact, value, "x86_64, i686, arm64, riscv64, s390x, ppc64le")
                 })?;
                 self.arch = Input::what_if(arch);
+                self.width_open = false;
             }
             "vendor" => self.vendor = Input::what_if(CpuVendor::parse(value)),
             "tsc" => self.tsc = Input::what_if(flag()?),

@@ -3,7 +3,7 @@
 use super::{Style, text, wrap};
 use crate::args::Common;
 use anyhow::Result;
-use clocksmith_diagnose::{Cause, Path, Remedy, Report, Severity, Verdict};
+use clocksmith_diagnose::{Cause, Confidence, Path, Remedy, Report, Severity, Verdict};
 use clocksmith_facts::ntp::NtpState;
 use clocksmith_kernel::Expectation;
 use clocksmith_kernel::host::Tsc;
@@ -140,8 +140,25 @@ fn because(
     if !report.causes.is_empty() {
         out.push_str(&format!("\n{}\n", style.bold(if healthy { "Worth knowing" } else { "Why" })));
         let limit = if common.verbose { usize::MAX } else { CAUSES };
-        for cause in report.causes.iter().take(limit) {
-            show_cause(out, cause, common, style);
+        let shown = &report.causes[..report.causes.len().min(limit)];
+        let mut from = 0;
+        while let Some(first) = shown.get(from) {
+            // What rests on the same lines and is no more than possible is one block.
+            let alike = |other: &&Cause| {
+                from > 0
+                    && shown[from - 1].evidence == other.evidence
+                    && !other.evidence.is_empty()
+                    && other.confidence == Confidence::Low
+            };
+            let same = shown[from..].iter().take_while(|other| {
+                other.summary == first.summary
+                    && other.evidence == first.evidence
+                    && (other.severity, other.confidence) == (first.severity, first.confidence)
+            });
+            let count = same.count().max(1);
+            let folded = alike(&first);
+            show_causes(out, &shown[from..from + count], folded, common, style);
+            from += count;
         }
         if report.causes.len() > limit {
             let more = report.causes.len() - limit;
@@ -173,14 +190,16 @@ fn because(
     }
 }
 
-fn show_cause(out: &mut String, cause: &Cause, common: &Common, style: Style) {
-    use clocksmith_diagnose::Confidence;
+/// Causes with one summary; `folded`: the lines that they rest on were shown with the cause before.
+fn show_causes(out: &mut String, causes: &[Cause], folded: bool, common: &Common, style: Style) {
+    let Some(cause) = causes.first() else { return };
     let sure = match cause.confidence {
         Confidence::High => "",
         Confidence::Medium => " (likely)",
         Confidence::Low => " (possible)",
     };
-    let name = format!("{}{sure}", cause.id.name());
+    let names: Vec<&str> = causes.iter().map(|cause| cause.id.name()).collect();
+    let name = format!("{}{sure}", names.join(" or "));
     let name = match cause.severity {
         Severity::Critical => style.red(&name),
         Severity::Warning => style.yellow(&name),
@@ -188,6 +207,10 @@ fn show_cause(out: &mut String, cause: &Cause, common: &Common, style: Style) {
     };
     out.push_str(&format!("  {name}\n"));
     out.push_str(&wrap(&cause.summary, "    ", "    "));
+    if folded {
+        out.push_str(&style.dim("      (the same lines)\n"));
+        return;
+    }
     let limit = if common.verbose { usize::MAX } else { EVIDENCE };
     for evidence in cause.evidence.iter().take(limit) {
         let line = format!("{}: {}", evidence.source, evidence.text);

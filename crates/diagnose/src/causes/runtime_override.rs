@@ -40,6 +40,9 @@ fn written_in_transcript(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) 
     }
 }
 
+/// Seconds within which the watchdog, which looks every half second, has verified a new clocksource.
+const VERIFIED_WITHIN: f64 = 3.0;
+
 fn rating(name: &str) -> i32 {
     names::find(name).map_or(0, |n| n.rating)
 }
@@ -59,13 +62,26 @@ fn switched(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
     };
     let demoted =
         log.all(demotes).any(|e| e.line > previous.line && e.line < last.line.saturating_add(12));
+    // Before user space runs, nothing can write to sysfs: the kernel lowered the rating itself. Old kernels do that
+    // without a message.
+    let user_space = log.first(|e| matches!(e, Event::UserSpace).then_some(()));
+    if user_space.is_some_and(|(began, ())| began.line > last.line) {
+        return;
+    }
     let late = last.at.is_none_or(|at| at > 10.0);
     // A paravirtual clock yields to an invariant TSC by a lower rating than its usual one, in the moment in which the
     // TSC registers.
     let yields = to == "tsc"
-        && log
-            .all(|event| matches!(event, Event::Registered { name, .. } if name == "tsc"))
-            .any(|line| line.line < last.line && last.line - line.line < 12);
+        && log.all(|event| matches!(event, Event::Registered { name, .. } if name == "tsc")).any(
+            |line| {
+                // Up to 4.15 the TSC must be verified first, which takes the watchdog a round or two.
+                let soon = match (line.at, last.at) {
+                    (Some(then), Some(now)) => now - then < VERIFIED_WITHIN,
+                    _ => last.line.saturating_sub(line.line) < 12,
+                };
+                line.line < last.line && soon
+            },
+        );
     if rating(to) < rating(from) && !demoted && !yields && late && from != "tsc-early" {
         causes.add(
             CauseId::RuntimeOverride,

@@ -8,7 +8,9 @@ use super::refinement::refinement_wrong;
 use super::tsc::seconds_text;
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence};
-use clocksmith_facts::log::incident::reading::{Fit, Hypothesis, RATE_ERROR_MAX, Reading};
+use clocksmith_facts::log::incident::reading::{
+    Fit, Hypothesis, MEASURABLE_S, RATE_ERROR_MAX, Reading,
+};
 use clocksmith_facts::log::incident::{Decoded, Incident};
 use clocksmith_facts::log::rates::Rates;
 use clocksmith_facts::log::{Event, KernelLog};
@@ -48,10 +50,10 @@ pub(super) fn judge(
              fault"
                 .to_owned(),
         );
-        if let Some(Hypothesis::TooSmall { seconds }) =
-            decoded.readings.first().map(|reading| reading.hypothesis)
-        {
-            judge.too_small(seconds, Confidence::Low);
+        let small = decoded.wd_seconds.zip(decoded.cs_seconds);
+        if small.is_some_and(|(wd, cs)| (cs - wd).abs() < MEASURABLE_S) {
+            let summary = format!("{}: {} may be off by as much", judge.figures, judge.reference);
+            judge.add(CauseId::WatchdogAtFault, Confidence::Low, summary);
         }
         return;
     }
@@ -247,6 +249,15 @@ impl Judge<'_, '_> {
                 );
                 self.add(CauseId::TscHaltsInIdle, sure.min(self.may_halt()), summary);
             }
+            Hypothesis::Overflow { below } => {
+                let summary = format!(
+                    "the figure is 2^42 ns less {}: the kernel's conversion of a counter's cycles overflows there, so \
+                     it is no interval, and neither clock jumped by that much; which of the two was off is not in \
+                     this evidence",
+                    seconds_text(below)
+                );
+                self.add(fault, sure, summary);
+            }
             Hypothesis::ReferenceStuck => {
                 let summary =
                     format!("{reference} did not move while the TSC did: the reference failed");
@@ -254,8 +265,8 @@ impl Judge<'_, '_> {
             }
             Hypothesis::PlausibleRate { hz } => {
                 let summary = format!(
-                    "the two counters imply a TSC of {:.1} MHz, a rate that processors have, so neither \
-                     jumped; without the rate that the kernel used (\"Detected ... MHz\", \"Refined \
+                    "the two counters imply a TSC of {:.1} MHz, a rate that processors have, so the \
+                     figures need no jump; without the rate that the kernel used (\"Detected ... MHz\", \"Refined \
                      ...\") the culprit stays open",
                     hz / 1e6
                 );
@@ -305,7 +316,7 @@ impl Judge<'_, '_> {
 
     fn too_small(&mut self, difference: f64, sure: Confidence) {
         let summary = format!(
-            "{}: a difference of {} is no more than one delayed read makes and blames neither clock; a \
+            "{}: a difference of {} is no more than delayed reads make and blames neither clock; a \
              rate error of that size would show in chronyc tracking",
             self.figures,
             seconds_text(difference.abs())

@@ -36,13 +36,16 @@ pub(super) const CAUSE: Definition = Definition {
     ..PLAIN
 };
 
+/// Seconds after which a machine has brought up the CPUs that it boots with.
+const BOOTED_BY: f64 = 120.0;
+
 fn find(case: &Case<'_>, causes: &mut Causes) {
     marked(
         case,
         causes,
         CauseId::TscWarp,
         case.loss(),
-        "at boot one CPU read a lower TSC than another had just read: the counters are not synchronised",
+        "a CPU that came up read a lower TSC than another had just read: the counters are not synchronised",
         |reason| matches!(reason, UnstableReason::SyncFailed),
     );
     let Some(log) = case.log() else { return };
@@ -54,6 +57,13 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         _ => false,
     };
     for entry in log.all(told) {
+        let when = match entry.at {
+            Some(at) if at > BOOTED_BY => {
+                "came up long after the boot (a resume, or one that was added)"
+            }
+            Some(_) => "came up at boot",
+            None => "came up",
+        };
         let summary = match &entry.event {
             Event::Warp { cycles } => {
                 let time = match tsc_hz(log) {
@@ -65,13 +75,15 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
                     None => String::new(),
                 };
                 format!(
-                    "the boot-time test saw the TSC of one CPU {cycles} cycles{time} behind another's"
+                    "the test of a CPU that {when} saw the TSC of one CPU {cycles} cycles{time} behind another's"
                 )
             }
             Event::WarpHeader { from, to } => {
-                format!("the boot-time test of the TSCs of CPU {from} and CPU {to} failed")
+                format!("the test of the TSCs of CPU {from} and CPU {to}, which {when}, failed")
             }
-            _ => "the TSC went backwards between CPUs at random in the boot-time test".to_owned(),
+            _ => format!(
+                "the TSC went backwards between CPUs at random in the test of a CPU that {when}"
+            ),
         };
         causes.add(
             CauseId::TscWarp,

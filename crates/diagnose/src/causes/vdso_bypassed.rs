@@ -83,6 +83,17 @@ fn no_path(case: &Case<'_>, causes: &mut Causes) {
         );
         return;
     }
+    let arch = &case.machine.arch;
+    if current == "kvm-clock" && arch.value == clocksmith_facts::Arch::X86 && !arch.is_assumed() {
+        causes.add(
+            CauseId::VdsoBypassed,
+            Severity::Warning,
+            Confidence::High,
+            "a 32-bit kernel has no vDSO path for kvm-clock: every read is a system call",
+            vec![Evidence::new(place(&arch.cite()), "32-bit x86")],
+        );
+        return;
+    }
     let Some(feature) = vdso_path(current) else { return };
     if kernel.is_assumed() || feature.of(&kernel.value) || case.tsc_selectable() == Some(true) {
         return;

@@ -21,6 +21,7 @@ pub(super) fn find(case: &Case<'_>, causes: &mut Causes) {
             other_clock(case, log, incident, causes);
         }
     }
+    kept(log, causes);
     let unexplained = found.is_empty()
         && log.any(|event| {
             matches!(
@@ -133,6 +134,29 @@ fn other_clock(case: &Case<'_>, log: &KernelLog, incident: &Incident, causes: &m
         Confidence::High,
         format!("{} was demoted, not the TSC", incident.clocksource),
         lines(log, incident),
+    );
+}
+
+/// The watchdog found a difference, and the kernel keeps the clocksource all the same (RHEL 6).
+fn kept(log: &KernelLog, causes: &mut Causes) {
+    let found = log.last(|event| match event {
+        Event::WatchdogKept { name, delta_ns } => Some((name.clone(), *delta_ns)),
+        _ => None,
+    });
+    let Some((entry, (name, delta_ns))) = found else { return };
+    #[allow(clippy::cast_precision_loss)]
+    let size = super::tsc::seconds_text((delta_ns as f64 / 1e9).abs());
+    let less = if delta_ns < 0 { "less" } else { "more" };
+    causes.add(
+        CauseId::InsufficientEvidence,
+        Severity::Warning,
+        Confidence::High,
+        format!(
+            "the watchdog found that {name} had counted {size} {less} than its reference, and this kernel does not \
+             demote {name} for it: that takes clocksource_failover on the command line; which of the two clocks was \
+             wrong is not in this evidence"
+        ),
+        vec![Evidence::line(log, entry)],
     );
 }
 

@@ -86,6 +86,10 @@ fn clause(incident: &Incident, hypothesis: &Hypothesis) -> String {
         Hypothesis::ClocksourceHalted { seconds: long } => {
             format!("{clock} stood still for {}: two reads of it are alike", seconds(long))
         }
+        Hypothesis::Overflow { below } => format!(
+            "2^42 ns less {}: the kernel's conversion of cycles overflowed, and the figure is no interval",
+            seconds(below)
+        ),
         Hypothesis::ReferenceStuck => format!("{reference} did not move"),
         Hypothesis::PlausibleRate { hz } => format!(
             "{clock} ran at {:.3} MHz by {reference}; if that is this CPU's rate, the clocks agree (the \
@@ -93,7 +97,7 @@ fn clause(incident: &Incident, hypothesis: &Hypothesis) -> String {
             hz / 1e6
         ),
         Hypothesis::TooSmall { seconds: difference } => format!(
-            "the clocks differ by {}, no more than one delayed read makes: that blames neither",
+            "the clocks differ by {}, no more than delayed reads make: that blames neither",
             seconds(difference.abs())
         ),
     }

@@ -67,6 +67,11 @@ pub(super) fn newer_kernel(plan: &Plan<'_>) -> Option<Offer> {
     let current = case.current_name().unwrap_or_default();
     // xen stays a system call wherever the host does not set the stable bit: the TSC is the better way.
     let better = plan.remedies.iter().any(|r| r.id == super::table::SWITCH_TO_TSC_NOW.id);
+    if plan.is_32_bit_kvm() {
+        return (!better).then(|| {
+            Offer::saying("use a 64-bit kernel: kvm-clock has a vDSO path there alone".to_owned())
+        });
+    }
     if let Some(feature) = vdso_path(current)
         && !feature.of(kernel)
         && !better

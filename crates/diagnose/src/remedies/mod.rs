@@ -20,6 +20,7 @@ pub(crate) use next::next_steps;
 
 use crate::causes::{Case, against_tsc, vdso_bypassed};
 use crate::{Cause, CauseId, Confidence, Severity, Verdict};
+use clocksmith_facts::Arch;
 use clocksmith_facts::hypervisor::Cloud;
 use offer::Offer;
 use serde::{Deserialize, Serialize};
@@ -145,7 +146,10 @@ impl Plan<'_> {
 
     /// The machine is a guest, or the evidence does not say.
     pub(crate) fn may_be_guest(&self) -> bool {
-        !self.case.is_bare_metal()
+        let case = self.case;
+        // Firmware that names a maker of hardware, in a text that shows no hypervisor.
+        let hardware = case.facts.dmi.is_known() && !case.in_guest();
+        !case.is_bare_metal() && !hardware
     }
 
     /// Xen's initial domain.
@@ -179,7 +183,16 @@ impl Plan<'_> {
     pub(crate) fn old_pvclock(&self) -> bool {
         let kernel = &self.case.machine.kernel;
         let path = self.case.current_name().and_then(vdso_bypassed::vdso_path);
-        !kernel.is_assumed() && path.is_some_and(|feature| !feature.of(&kernel.value))
+        self.is_32_bit_kvm()
+            || !kernel.is_assumed() && path.is_some_and(|feature| !feature.of(&kernel.value))
+    }
+
+    /// A 32-bit kernel with kvm-clock, for which it has no path in the vDSO in any version.
+    pub(crate) fn is_32_bit_kvm(&self) -> bool {
+        let arch = &self.case.machine.arch;
+        arch.value == Arch::X86
+            && !arch.is_assumed()
+            && self.case.current_name() == Some("kvm-clock")
     }
 
     /// Adds an advice.

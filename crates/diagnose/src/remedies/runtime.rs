@@ -29,6 +29,10 @@ fn may_switch(plan: &Plan<'_>) -> bool {
         && plan.against_tsc().is_none()
 }
 
+/// What the TSC means in the initial domain of Xen.
+const DOM0_RISK: &str =
+    "if the TSCs of two CPUs differ, time goes backwards between them: run clocksmith verify first";
+
 /// What a native or emulated TSC of Xen means.
 fn xen_risk(plan: &Plan<'_>) -> Option<&'static str> {
     let xen = matches!(
@@ -40,12 +44,14 @@ fn xen_risk(plan: &Plan<'_>) -> Option<&'static str> {
                 | HypervisorKind::XenPv
         )
     );
-    xen.then_some(
+    let risk = if plan.is_dom0() {
+        DOM0_RISK
+    } else {
         "right on EC2's Xen families, whose TSC is native. Elsewhere it depends on the domain's TSC mode: an \
          emulated TSC is no faster, and a native one runs at another rate after a migration. If the TSCs \
-         of two CPUs differ, time goes backwards between them: run clocksmith verify first. The choice is \
-         lost at reboot",
-    )
+         of two CPUs differ, time goes backwards between them: run clocksmith verify first"
+    };
+    xen.then_some(risk)
 }
 
 pub(super) fn switch_to_tsc(plan: &Plan<'_>) -> Option<Offer> {
@@ -62,7 +68,7 @@ pub(super) fn switch_to_tsc(plan: &Plan<'_>) -> Option<Offer> {
     };
     offer = offer.command(format!("cat {CURRENT}  # a refused write succeeds: read it back"));
     Some(match xen_risk(plan) {
-        Some(risk) => offer.risking(risk),
+        Some(risk) => offer.risking(format!("{risk}. The choice is lost at reboot")),
         None => offer,
     })
 }

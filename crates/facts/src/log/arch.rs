@@ -1,14 +1,19 @@
 //! The architecture that a message can only come from. Where no message tells, it stays unknown.
 
 use super::event::Event;
+use super::parse::of_release as release_bits;
+use super::{Entry, KernelLog};
 use crate::Arch;
-use crate::version::Kernel;
+use crate::cmdline::CommandLine;
+use crate::cpu::Flags;
+use crate::version::{Kernel, Vendor};
 
 /// The architecture that an event gives away. Of x86, the width is that of the kernel's own release,
 /// where it says one, else 64 bits.
 pub(super) fn of(event: &Event, kernel: Option<&Kernel>) -> Option<Arch> {
     let found = match event {
         Event::Arch(arch) => *arch,
+        Event::X86Bits(32) => Arch::X86,
         Event::ArchTimerErratum(_) | Event::CounterTrapped => Arch::Arm64,
         Event::TscUnstable(_)
         | Event::Detected { .. }
@@ -33,6 +38,7 @@ pub(super) fn of(event: &Event, kernel: Option<&Kernel>) -> Option<Arch> {
         | Event::ReadCurrent(name)
         | Event::WatchdogMarked { name, .. }
         | Event::WatchdogOld { name, .. }
+        | Event::WatchdogKept { name, .. }
         | Event::WatchdogSkewed { name, .. } => of_name(name)?,
         Event::ReadAvailable(names) => names.iter().find_map(|name| of_name(name))?,
         Event::Banner(text) => of_banner(text)?,
@@ -44,9 +50,59 @@ pub(super) fn of(event: &Event, kernel: Option<&Kernel>) -> Option<Arch> {
     })
 }
 
+/// The width of an x86 kernel, and the line that shows it; `None`: the text may be of either.
+///
+/// What the kernel itself printed of 32 bits comes first: a 64-bit compiler builds kernels of both widths.
+pub(super) fn width<'a>(log: &'a KernelLog, kernel: Option<&Kernel>) -> Option<(&'a Entry, Arch)> {
+    let of = |wanted: u8| log.first(move |event| (bits(event) == Some(wanted)).then_some(()));
+    let found = of(32).map(|(entry, ())| (entry, Arch::X86));
+    let found = found.or_else(|| of(64).map(|(entry, ())| (entry, Arch::X86_64)));
+    found.or_else(|| {
+        // Red Hat builds no 32-bit kernels since its release 7.
+        let only_64 =
+            kernel.is_some_and(|k| matches!(k.vendor, Vendor::Rhel(release) if release >= 7));
+        let entry = log.entries.first().filter(|_| only_64)?;
+        Some((entry, Arch::X86_64))
+    })
+}
+
+fn bits(event: &Event) -> Option<u8> {
+    match event {
+        Event::X86Bits(bits) => Some(*bits),
+        Event::Banner(text) => match of_banner(text)? {
+            Arch::X86 => Some(32),
+            Arch::X86_64 => Some(64),
+            _ => None,
+        },
+        Event::CommandLine(text) => {
+            let image = CommandLine::parse(text).last("BOOT_IMAGE")?.to_owned();
+            release_bits(image.split_once("vmlinuz-").map(|(_, release)| release)?)
+        }
+        Event::CpuModel { name, family, model } => {
+            // Long mode came with family 15 of both makers, and with model 15 of Intel's family 6.
+            let intel = name.contains("Intel") && (*family < 6 || *family == 6 && *model < 15);
+            let amd = name.contains("AMD") && *family <= 6;
+            // Hypervisors give processors with long mode old numbers.
+            let real = !["QEMU", "KVM", "Virtual"].iter().any(|word| name.contains(word));
+            (real && (intel || amd || name.contains("486"))).then_some(32)
+        }
+        Event::ReadFlags(text) => {
+            let flags = Flags::parse(text);
+            (flags.0.len() > 20 && !flags.has("lm") && flags.has("fpu")).then_some(32)
+        }
+        // init_pit_clocksource() in arch/x86/kernel/i8253.c: not with 64 bits.
+        Event::ReadAvailable(names) => names.iter().any(|name| name == "pit").then_some(32),
+        // HYPERV_TSCPAGE depends on 64 bits.
+        Event::Switched(name) | Event::Registered { name, .. } | Event::ReadCurrent(name) => {
+            (name == "hyperv_clocksource_tsc_page").then_some(64)
+        }
+        _ => None,
+    }
+}
+
 /// The architecture that the release, or the compiler's own name, tells.
 fn of_banner(text: &str) -> Option<Arch> {
-    const TAGS: [(&str, Arch); 26] = [
+    const TAGS: [(&str, Arch); 32] = [
         ("aarch64", Arch::Arm64),
         ("arm64", Arch::Arm64),
         ("riscv64", Arch::Riscv),
@@ -60,6 +116,12 @@ fn of_banner(text: &str) -> Option<Arch> {
         ("i686-", Arch::X86),
         ("i586-", Arch::X86),
         ("i486-", Arch::X86),
+        ("-686", Arch::X86),
+        ("-586", Arch::X86),
+        ("-486", Arch::X86),
+        ("i386", Arch::X86),
+        (".i686", Arch::X86),
+        ("-pae", Arch::X86),
         ("armv7", Arch::Arm),
         ("armv6", Arch::Arm),
         ("armv5", Arch::Arm),
@@ -111,6 +173,18 @@ mod tests {
 
     fn banner(text: &str) -> Option<Arch> {
         of(&Event::Banner(text.to_owned()), None)
+    }
+
+    #[test]
+    fn processors_without_long_mode_tell_32_bits_and_those_of_emulators_nothing() {
+        let model = |name: &str, family, model| {
+            bits(&Event::CpuModel { name: name.to_owned(), family, model })
+        };
+        assert_eq!(model("Intel 486 DX/4", 4, 8), Some(32));
+        assert_eq!(model("Intel Pentium III (Coppermine)", 6, 8), Some(32));
+        assert_eq!(model("Intel QEMU Virtual CPU version 2.5+", 6, 6), None);
+        assert_eq!(model("Intel(R) Core(TM)2 CPU T7200", 6, 15), None);
+        assert_eq!(model("AMD Ryzen 7 5700U", 0x17, 0x68), None);
     }
 
     #[test]

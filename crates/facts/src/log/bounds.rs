@@ -114,7 +114,7 @@ fn of_event(event: &Event, message: &str, whole: bool) -> Bound {
         Event::Registered { .. } if prefixed => Bound::from(4, 2),
         Event::Registered { .. } => Bound::between((4, 1), (4, 2)),
         // clocksource_watchdog() in kernel/time/clocksource.c.
-        Event::WatchdogOld { .. } => Bound::until(4, 1),
+        Event::WatchdogOld { .. } | Event::WatchdogKept { .. } => Bound::until(4, 1),
         Event::WatchdogMarked { cpu: Some(_), .. } => Bound::between((4, 5), (7, 1)),
         Event::WatchdogMarked { .. } if prefixed => Bound::between((4, 2), (4, 7)),
         Event::WatchdogMarked { .. } if whole => Bound::between((4, 1), (4, 2)),

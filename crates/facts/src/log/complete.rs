@@ -57,7 +57,10 @@ fn identity(facts: &mut Facts, log: &KernelLog) {
         _ => None,
     };
     set(&mut facts.dmi, log, log.last(dmi));
-    set(&mut facts.arch, log, architecture(log, facts.kernel.value()));
+    if !facts.arch.is_known() {
+        set(&mut facts.arch, log, architecture(log, facts.kernel.value()));
+        width(facts, log);
+    }
     let gvisor = log.first(|event| matches!(event, Event::Gvisor).then_some(true));
     set(&mut facts.environment.gvisor, log, gvisor);
 }
@@ -71,6 +74,17 @@ fn architecture<'a>(log: &'a KernelLog, kernel: Option<&Kernel>) -> Option<(&'a 
     let (entry, found) = told.or_else(|| log.first(|event| arch::of(event, kernel)))?;
     // `arch_sys_counter` serves 32-bit Arm, too.
     Some((entry, found))
+}
+
+/// Of x86, the width that the log shows, or that none is shown.
+fn width(facts: &mut Facts, log: &KernelLog) {
+    if !facts.arch.value().is_some_and(|arch| arch.is_x86()) {
+        return;
+    }
+    match arch::width(log, facts.kernel.value()) {
+        Some((entry, arch)) => facts.arch = Fact::known(arch, log.source(entry)),
+        None => facts.x86_width_open = facts.arch.value() == Some(&Arch::X86_64),
+    }
 }
 
 fn kernel_of_boot_image(line: &str) -> Option<Kernel> {
@@ -209,7 +223,12 @@ fn hypervisor(facts: &mut Facts, log: &KernelLog) {
     if !facts.hypervisor.is_known() {
         if let Some((entry, kind)) = kind_of_log(log) {
             let mut found = Hypervisor::named(kind);
-            found.xen_dom0 = is_xen(kind) && log.any(|e| matches!(e, Event::XenDom0));
+            // A PV guest without privileges has no ACPI tables.
+            let tables = |e: &Event| {
+                matches!(e, Event::PmTimer(_) | Event::HpetTable { .. })
+                    && kind == HypervisorKind::XenPv
+            };
+            found.xen_dom0 = is_xen(kind) && log.any(|e| matches!(e, Event::XenDom0) || tables(e));
             facts.hypervisor = Fact::known(Some(found), log.source(entry));
         } else if let Some((entry, ())) = log.first(|event| match event {
             Event::Paravirt(name) if name == "bare hardware" => Some(()),
@@ -311,7 +330,13 @@ fn readings(facts: &mut Facts, log: &KernelLog) {
         _ => None,
     });
     let current = match later {
-        Some((switch, name)) if switch.line > entry.line => name,
+        // One without any prefix is quoted: dmesg and the console
+        // put stamps on what they print.
+        Some((switch, name))
+            if switch.line > entry.line && super::prefix::strip(&switch.text).kernel.is_some() =>
+        {
+            name
+        }
         _ => current,
     };
     let device = ClocksourceDevice {

@@ -301,6 +301,14 @@ pub enum Event {
         /// Its interval minus the reference's, in nanoseconds.
         delta_ns: i64,
     },
+    /// The same, where it goes on with `Enable clocksource failover by adding clocksource_failover kernel parameter`
+    /// (RHEL 6): the kernel warns, and keeps the clocksource.
+    WatchdogKept {
+        /// The clocksource that was found to differ.
+        name: String,
+        /// Its interval minus the reference's, in nanoseconds.
+        delta_ns: i64,
+    },
     /// `Marking clocksource NAME unstable due to frequency skew | inter CPU skew` (7.1+).
     WatchdogVerdict {
         /// The clocksource that was demoted.
@@ -425,6 +433,11 @@ pub enum Event {
     XenDom0,
     /// A message that only kernels of one architecture print (x86: of either width).
     Arch(Arch),
+    /// A message that an x86 kernel of this width alone prints: 32 or 64 bits. What says 64 may also come from other
+    /// architectures.
+    X86Bits(u8),
+    /// The kernel is done with its own part of the boot: it frees its code for that, or starts init.
+    UserSpace,
     /// gVisor's own boot message: not a Linux kernel.
     Gvisor,
 }

@@ -368,7 +368,7 @@ mod tests {
         };
         assert_eq!((wraps, wraps_most), (1, 6));
         assert!((seconds - 5.500).abs() < 0.001, "{seconds}");
-        assert_eq!(fit, Fit::Likely);
+        assert_eq!(fit, Fit::Possible);
     }
 
     #[test]

@@ -94,6 +94,7 @@ fn without_escapes(text: &str) -> String {
 pub(super) fn is_comment(raw: &str) -> bool {
     let rest = raw.trim_start().strip_prefix('#');
     rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
+        && super::prefix::commented(raw).is_none()
         && !transcript::is_prompt(raw)
 }
 

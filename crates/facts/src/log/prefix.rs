@@ -32,6 +32,7 @@ impl<'a> Stripped<'a> {
 
 /// Takes the prefixes off a line, however many there are.
 pub(crate) fn strip(line: &str) -> Stripped<'_> {
+    let line = commented(line).unwrap_or(line);
     let mut rest = line.trim_end();
     let mut out = Stripped { message: rest, at: None, kernel: None, foreign: false };
     for _ in 0..12 {
@@ -55,6 +56,14 @@ pub(crate) fn strip(line: &str) -> Stripped<'_> {
     }
     out.message = rest;
     out
+}
+
+/// A line of a kernel log in a comment of a script or a configuration file: `# kernel: TSC ...`, `# [ 0.1] tsc: ...`.
+pub(super) fn commented(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix("# ")?.trim_start();
+    let stamp = rest.starts_with('[') && embedded_stamp(rest).is_some_and(|(at, _)| at >= 0.0);
+    let named = rest.strip_prefix("kernel: ").is_some_and(begins_like_kernel);
+    (stamp || named).then_some(rest)
 }
 
 /// What lists, editors and search tools put in front of a line without a stamp: `- `, `12. `,

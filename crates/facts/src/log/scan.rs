@@ -259,7 +259,12 @@ impl Scanner {
         }
         self.prefixed |= line.kernel == Some(true) && json.is_none() && !begins;
         self.log.looks_like_kernel |= json.is_some() || !prompt && line.is_message();
-        self.stamp(line.at);
+        // A CPU that comes up at a resume stamps by its own counter.
+        if !(line.at.is_some_and(|at| at < 0.5)
+            && line.message.contains("check_tsc_sync_source failed"))
+        {
+            self.stamp(line.at);
+        }
         self.stamped += u32::from(line.at.is_some());
 
         let mut used_to = end;

@@ -36,8 +36,10 @@ impl Store {
                 | Event::WatchdogVerdict { .. }
                 | Event::WatchdogSkewed { .. }
         );
-        // Once is enough to tell the architecture.
-        if matches!(event, Event::Arch(_)) && self.kinds.contains_key(&event.kind()) {
+        // Once is enough to tell the architecture, or where user space begins.
+        if matches!(event, Event::Arch(_) | Event::UserSpace)
+            && self.kinds.contains_key(&event.kind())
+        {
             return;
         }
         let kind = self.kinds.entry(event.kind()).or_default();

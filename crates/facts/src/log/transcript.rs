@@ -88,6 +88,9 @@ pub(super) fn told(line: &str) -> Option<Event> {
     {
         return Some(Event::ReadCurrent(name.trim().to_owned()));
     }
+    if let Some(width) = super::parse::uname(line) {
+        return Some(width);
+    }
     let flags = line.strip_prefix("CPUFLAGS ").or_else(|| {
         line.strip_prefix("flags").and_then(|rest| rest.trim_start().strip_prefix(':'))
     });

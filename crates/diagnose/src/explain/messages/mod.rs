@@ -85,6 +85,8 @@ pub(super) fn id(event: &Event) -> &'static str {
         Event::TraceClockGlobal => "trace-global",
         Event::XenDom0 => "xen-dom0",
         Event::Arch(_) => "arch",
+        Event::X86Bits(_) => "x86-bits",
+        Event::UserSpace => "user-space",
         Event::Warp { .. } => "warp",
         Event::WarpRandom => "warp-random",
         Event::WarpHeader { .. } => "sync-line",
@@ -115,6 +117,7 @@ pub(super) fn id(event: &Event) -> &'static str {
         Event::CounterTrapped => "cntvct",
         Event::WatchdogMarked { .. }
         | Event::WatchdogOld { .. }
+        | Event::WatchdogKept { .. }
         | Event::WatchdogVerdict { .. }
         | Event::WatchdogInterval { .. }
         | Event::WatchdogCpuOrder
@@ -154,7 +157,7 @@ fn unstable(reason: &UnstableReason) -> &'static str {
 fn watchdog(event: &Event) -> &'static str {
     match event {
         Event::WatchdogMarked { .. } => "watchdog-marked",
-        Event::WatchdogOld { .. } => "watchdog-old",
+        Event::WatchdogOld { .. } | Event::WatchdogKept { .. } => "watchdog-old",
         Event::WatchdogVerdict { inter_cpu: true, .. } => "watchdog-verdict-cpu",
         Event::WatchdogVerdict { .. } => "watchdog-verdict-frequency",
         Event::WatchdogInterval { .. } => "watchdog-interval",

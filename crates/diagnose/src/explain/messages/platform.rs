@@ -189,6 +189,37 @@ pub(super) const ENTRIES: &[Entry] = &[
         sources: &["setup_arch() of each architecture"],
     },
     Entry {
+        id: "user-space",
+        words: &[
+            "Freeing unused kernel memory: N",
+            "Run /init as init process",
+            "VFS: Mounted root (NAME)",
+        ],
+        what: "The kernel is done with its own part of the boot, and programs begin to run.",
+        versions: "All.",
+        so_what: "A switch of the clocksource before this line was the kernel's own: no program wrote it.",
+        do_what: "Nothing.",
+        see_also: &["clocksource"],
+        sources: &["kernel_init() in init/main.c"],
+    },
+    Entry {
+        id: "x86-bits",
+        words: &[
+            "NMB HIGHMEM available.",
+            "EIP: ADDRESS",
+            "RIP: 0010:ADDRESS",
+            "DMA32 zone: N pages",
+        ],
+        what: "A line that an x86 kernel of 32 bits, or of 64, alone prints.",
+        versions: "All.",
+        so_what: "A 32-bit kernel has no vDSO path for kvm-clock, and none for any clock before 3.15.",
+        do_what: "Nothing; uname -m tells the width of a running kernel.",
+        see_also: &["clocksource"],
+        sources: &[
+            "find_low_pfn_range() in init_32.c, show_regs() in process_32.c and process_64.c",
+        ],
+    },
+    Entry {
         id: "cmdline",
         words: &["Command line: ...", "Kernel command line"],
         what: "The parameters of this boot. Those that concern clocks are explained below.",

@@ -36,6 +36,12 @@ pub const INTERVAL_S: f64 = 0.5;
 /// A difference under this many seconds blames neither clock: one delayed read makes as much.
 /// `CLOCKSOURCE_WATCHDOG_MAX_SKEW_US` can be set up to 1000 us for the same reason.
 pub const MEASURABLE_S: f64 = 1e-3;
+/// The same since 5.14, in seconds: a check whose bracketed read took longer than 50 to 125 us is repeated
+/// (`WATCHDOG_MAX_SKEW`), and an interval has two.
+pub const MEASURABLE_BRACKETED_S: f64 = 250e-6;
+/// The old message's figure where the conversion of cycles overflows: 2^64 cycles, multiplied and shifted by the 22 bits
+/// that the TSC's scale had, in seconds.
+pub const OVERFLOW_S: f64 = 4_398.046_511_104;
 /// The longest that reading a reference takes: an SMI or bus contention, in seconds. The longest
 /// read-back that a log is known to state is 7.2 ms.
 pub const LATE_READ_S: f64 = 10e-3;
@@ -46,7 +52,9 @@ const HELD_UP_S: f64 = 1.0;
 /// boot survives err by less.
 pub const RATE_ERROR_MAX: f64 = 0.30;
 /// Frequencies that TSCs have, in Hz.
-pub const TSC_HZ: std::ops::RangeInclusive<f64> = 0.6e9..=6.5e9;
+pub const TSC_HZ: std::ops::RangeInclusive<f64> = 0.6e9..=4.8e9;
+/// Frequencies so near to these that a late read or a wrong rate makes them of such, in Hz.
+const NEAR_TSC_HZ: std::ops::RangeInclusive<f64> = 0.4e9..=8e9;
 /// More wraps than this, or a longer stall, need more than two matching figures.
 const WRAPS_BELIEVED: u32 = 6;
 /// A running machine is not believed to have stood still for longer, in seconds.
@@ -98,6 +106,11 @@ pub enum Hypothesis {
     ClocksourceHalted {
         /// For how long by the reference, in seconds.
         seconds: f64,
+    },
+    /// The figure is no interval: the kernel's conversion of cycles overflowed.
+    Overflow {
+        /// By how much the figure is below the size of the overflow, in seconds.
+        below: f64,
     },
     /// The reference did not move.
     ReferenceStuck,
@@ -190,6 +203,11 @@ pub fn readings(pair: &Pair) -> Vec<Reading> {
 pub fn readings_of_difference(difference: f64, periods: &[f64]) -> Vec<Reading> {
     let mut found = Vec::new();
     let mut add = |hypothesis, fit| found.push(Reading { hypothesis, fit });
+    let below = OVERFLOW_S - difference.abs();
+    if below.abs() < INTERVAL_S {
+        add(Hypothesis::Overflow { below }, Fit::Possible);
+        return found;
+    }
     // The kernels of this message let a difference of 62.5 ms pass.
     let threshold = INTERVAL_S / 8.0;
     for period in periods {
@@ -246,7 +264,7 @@ fn with_rate(pair: &Pair, cs: f64) -> Vec<Reading> {
         if reading.fit == Fit::Shown {
             return found;
         }
-    } else if difference.abs() < MEASURABLE_S {
+    } else if difference.abs() < if pair.repeats { MEASURABLE_BRACKETED_S } else { MEASURABLE_S } {
         add(Hypothesis::TooSmall { seconds: difference }, Fit::Shown);
         return found;
     }
@@ -382,7 +400,8 @@ fn without_rate(pair: &Pair, cycles: f64) -> Vec<Reading> {
     {
         let seconds = pair.wd + period * f64::from(*least);
         stalled = seconds <= STALL_BELIEVED_S;
-        let fit = if stalled { Fit::Likely } else { Fit::Possible };
+        // Where several numbers of wraps fit, any figures would: that they do proves nothing.
+        let fit = if stalled && least == most { Fit::Likely } else { Fit::Possible };
         add(Hypothesis::StoodStill { wraps: *least, wraps_most: *most, seconds }, fit);
     }
     if direct {
@@ -392,7 +411,11 @@ fn without_rate(pair: &Pair, cycles: f64) -> Vec<Reading> {
         add(Hypothesis::ReferenceStuck, Fit::Possible);
     }
     let seconds = rough - pair.wd;
-    let fit = if stalled || pair.ticks { Fit::Possible } else { Fit::Likely };
+    let near = pair.wd > 0.0 && NEAR_TSC_HZ.contains(&(cycles / pair.wd));
+    if near && !pair.repeats {
+        add(Hypothesis::HeldUp { seconds: seconds.abs() }, Fit::Possible);
+    }
+    let fit = if stalled || near || pair.ticks { Fit::Possible } else { Fit::Likely };
     add(Hypothesis::ClocksourceJumped { seconds }, if seconds < 0.0 { Fit::Possible } else { fit });
     if !(seconds > 0.0 && pair.wd > 0.5 * INTERVAL_S && !pair.ticks) {
         add(Hypothesis::ReferenceJumped { seconds: -seconds }, Fit::Possible);
@@ -452,10 +475,36 @@ mod tests {
 
     #[test]
     fn readings_difference_of_a_read_blames_neither() {
-        for (wd, cs) in [(88e-6, 86.1e-6), (772e-6, 770.4e-6), (0.511_979, 0.512_468)] {
+        for (wd, cs) in [(88e-6, 86.1e-6), (772e-6, 770.4e-6), (0.511_979, 0.512_179)] {
             let found = readings(&pair(wd, cs));
             assert!(matches!(found[..], [Reading { hypothesis: Hypothesis::TooSmall { .. }, .. }]));
         }
+    }
+
+    #[test]
+    fn readings_bracketed_reads_explain_a_quarter_of_a_millisecond_at_most() {
+        let first =
+            |repeats| readings(&Pair { repeats, ..pair(0.495_115, 0.495_992) })[0].hypothesis;
+        assert!(matches!(first(true), Hypothesis::Rate { .. }));
+        assert!(matches!(first(false), Hypothesis::TooSmall { .. }));
+    }
+
+    #[test]
+    fn readings_of_difference_at_the_overflow_name_no_jump() {
+        for difference in [4_398.037_966, 4_398.045_289] {
+            let found = readings_of_difference(difference, &[PM]);
+            assert!(matches!(found[..], [Reading { hypothesis: Hypothesis::Overflow { .. }, .. }]));
+        }
+    }
+
+    #[test]
+    fn readings_without_rate_above_every_processor_are_open() {
+        let at =
+            |hz: f64| Pair { cs: None, cs_hz: None, cs_cycles: Some(0.19 * hz), ..pair(0.19, 0.0) };
+        let found = readings(&Pair { repeats: false, ..at(5.1e9) });
+        assert!(!has(&found, |h| matches!(h, Hypothesis::PlausibleRate { .. })), "{found:?}");
+        assert!(found.iter().all(|reading| reading.fit == Fit::Possible), "{found:?}");
+        assert!(has(&readings(&at(3e9)), |h| matches!(h, Hypothesis::PlausibleRate { .. })));
     }
 
     #[test]

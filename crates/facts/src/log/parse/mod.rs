@@ -9,9 +9,11 @@ mod body;
 mod platform;
 mod tsc;
 mod watchdog;
+mod width;
 
 use super::event::Event;
 pub(crate) use body::{PREFIXES, begins_like_kernel, body};
+pub(super) use width::{of_release, uname};
 
 /// A group of messages that share keywords.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +84,25 @@ pub(crate) const KEYWORDS: &[(&str, Group)] = &[
     ("MIPS", Group::Platform),
     ("ptrace can change", Group::Platform),
     ("Linux is running ", Group::Platform),
+    ("HIGHMEM avail", Group::Platform),
+    ("LOWMEM avail", Group::Platform),
+    ("DMA32 ", Group::Platform),
+    ("EIP: ", Group::Platform),
+    ("EIP is at", Group::Platform),
+    ("EAX: ", Group::Platform),
+    ("RIP: 00", Group::Platform),
+    ("x86 segment limits", Group::Platform),
+    ("non-PAE kernel", Group::Platform),
+    ("ainted", Group::Platform),
+    ("Pentium", Group::Platform),
+    ("Genuine Intel", Group::Platform),
+    ("GNU/Linux", Group::Platform),
+    ("stealtime", Group::Platform),
+    ("async PF", Group::Platform),
+    ("Freeing unused kernel", Group::Platform),
+    ("Freeing init memory", Group::Platform),
+    ("Run /", Group::Platform),
+    ("Mounted root (", Group::Platform),
     ("dmesg", Group::Separator),
     ("-- Reboot --", Group::Separator),
     ("-- Boot ", Group::Separator),
@@ -122,7 +143,7 @@ impl Groups {
 /// The event that a message states, if it is one that concerns clocks. A message is recognised at
 /// its beginning, behind the kernel's own prefixes ([`body`]).
 pub(crate) fn parse(message: &str, groups: Groups) -> Option<Event> {
-    let message = message.trim_start();
+    let message = unmarked(message.trim_start());
     let body = body(message);
     if groups.clocksource
         && let Some(event) = watchdog::parse(message, body)
@@ -138,6 +159,15 @@ pub(crate) fn parse(message: &str, groups: Groups) -> Option<Event> {
         return platform::parse(message, body);
     }
     None
+}
+
+/// A message without the emphasis or the code marks of Markdown around the whole of it.
+fn unmarked(message: &str) -> &str {
+    let inside = |mark: &str| {
+        let inside = message.strip_prefix(mark)?.trim_end().strip_suffix(mark)?;
+        (!inside.contains(mark)).then_some(inside.trim())
+    };
+    inside("**").or_else(|| inside("`")).unwrap_or(message)
 }
 
 /// Whether more text behind the message could change what it says: a mailer may have wrapped it.

@@ -2,7 +2,7 @@
 //! architected timer, tick mode, suspend.
 
 use super::super::event::Event;
-use super::{after, arch, find, hex, number, thousandths};
+use super::{after, arch, find, hex, number, thousandths, width};
 use crate::hypervisor::HypervisorKind;
 
 /// `m` is the whole message, `b` what is behind the kernel's own prefixes.
@@ -14,6 +14,7 @@ pub(super) fn parse(m: &str, b: &str) -> Option<Event> {
         .or_else(|| arm(m, b))
         .or_else(|| tick_and_sleep(m, b))
         .or_else(|| arch::parse(m))
+        .or_else(|| width::parse(m, b))
 }
 
 fn identity(m: &str, b: &str) -> Option<Event> {
@@ -60,7 +61,14 @@ fn hypervisor(m: &str, b: &str) -> Option<Event> {
         let flags = hex(flags).and_then(|n| u32::try_from(n).ok())?;
         return Some(Event::HypervPrivileges(flags));
     }
-    if m.starts_with("kvm-clock: Using msrs") {
+    // kvm_register_clock() in arch/x86/kernel/kvmclock.c; kvm_register_steal_time() and kvm_guest_cpu_init() in
+    // arch/x86/kernel/kvm.c: guests alone.
+    let of_guests = m.starts_with("kvm-clock: cpu ")
+        || m.starts_with("kvm-stealtime: cpu ")
+        || m.starts_with("kvm-guest: stealtime: cpu ")
+        || m.starts_with("kvm-guest: setup async PF")
+        || m.starts_with("KVM setup async PF");
+    if of_guests || m.starts_with("kvm-clock: Using msrs") {
         return Some(Event::KvmClock);
     }
     if m.starts_with("kvm-clock: using sched offset of") {
@@ -174,6 +182,14 @@ fn tick_and_sleep(m: &str, b: &str) -> Option<Event> {
     }
     if b.starts_with("Switched to high resolution mode") || b.starts_with("Switched to NOHz mode") {
         return Some(Event::TickOneshot);
+    }
+    // free_initmem() and kernel_init() in init/main.c; mount_block_root() in init/do_mounts.c.
+    let user_space = m.starts_with("Freeing unused kernel ")
+        || m.starts_with("Freeing init memory")
+        || m.starts_with("Run /") && m.ends_with(" as init process")
+        || m.starts_with("VFS: Mounted root (");
+    if user_space {
+        return Some(Event::UserSpace);
     }
     let b = b.strip_prefix("PM: ").unwrap_or(b);
     if m.starts_with("PM: suspend entry") || m.starts_with("PM: hibernation entry") {

@@ -112,10 +112,14 @@ fn demotion(m: &str, b: &str) -> Option<Event> {
     if let Some(delta) = after(rest, "unstable (delta = ") {
         // Without its unit the figure may be cut.
         let whole = delta.trim_start_matches('-').trim_start_matches(|c: char| c.is_ascii_digit());
-        return whole
-            .trim_start()
-            .starts_with("ns")
-            .then_some(Event::WatchdogOld { name, delta_ns: number(delta)? });
+        if !whole.trim_start().starts_with("ns") {
+            return None;
+        }
+        let delta_ns = number(delta)?;
+        return Some(match whole.contains("clocksource_failover") {
+            true => Event::WatchdogKept { name, delta_ns },
+            false => Event::WatchdogOld { name, delta_ns },
+        });
     }
     Some(Event::WatchdogSkewed {
         name,

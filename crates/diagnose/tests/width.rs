@@ -1,0 +1,66 @@
+//! 32-bit x86: what shows it, and what follows.
+
+#![allow(clippy::unwrap_used)]
+
+use clocksmith_diagnose::{Measured, Report, Verdict, assess};
+use clocksmith_facts::Facts;
+use clocksmith_facts::log::KernelLog;
+
+fn why(text: &str) -> Report {
+    let log = KernelLog::scan(text.as_bytes(), "log").unwrap();
+    assess(Facts::from_log(log), Measured::default()).report
+}
+
+/// A guest with kvm-clock, up to user space; `width` is a line that tells the width of its kernel.
+fn guest(width: &str) -> Report {
+    why(&format!(
+        "[    0.000000] Linux version 5.7.0 (builder@example) (gcc version 9.3.0) #1 Fri Jun 5 2020\n\
+         [    0.000000] {width}\n\
+         [    0.000000] Hypervisor detected: KVM\n\
+         [    0.000000] kvm-clock: Using msrs 4b564d01 and 4b564d00\n\
+         [    0.000000] kvm-clock: using sched offset of 100 cycles\n\
+         [    0.500000] clocksource: Switched to clocksource kvm-clock\n\
+         [    0.600000] sched_clock: Marking stable (600000000, 0)->(600000000, 0)\n\
+         [    2.000000] pci 0000:00:00.0: one\n[    3.000000] pci 0000:00:01.0: two\n\
+         [    4.000000] virtio_net virtio0: three\n[    5.000000] scsi host0: four\n\
+         [    6.000000] usb 1-1: five\n[   20.000000] EXT4-fs (vda1): mounted filesystem\n"
+    ))
+}
+
+#[test]
+fn kvm_clock_on_32_bits_is_slow() {
+    for width in ["885MB LOWMEM available.", "16522MB HIGHMEM available.", "EIP: strcmp+0x11/0x30"]
+    {
+        let report = guest(width);
+        assert_eq!(report.verdict, Verdict::Slow, "{width}: {}", report.headline);
+        assert_eq!(report.machine.arch.as_deref(), Some("x86"));
+    }
+    assert_eq!(guest("  DMA32    [mem 0x1000000-0xffffffff]").verdict, Verdict::Ok);
+}
+
+#[test]
+fn kvm_clock_without_a_sign_of_the_width_is_open() {
+    let report = guest("random: get_random_bytes called");
+    assert_eq!(report.verdict, Verdict::Unknown, "{}", report.headline);
+    assert!(report.settles.iter().any(|settle| settle.how == "uname -m"), "{:?}", report.settles);
+}
+
+#[test]
+fn tsc_of_an_old_kernel_is_not_called_fast_without_its_width() {
+    let old = |more: &str| {
+        why(&format!(
+            "[    0.000000] Linux version 2.6.38 (builder@example) (gcc version 4.5.2) #1 SMP 2011\n\
+             [    0.000000] {more}\n[    0.100000] hpet0: 3 comparators, 64-bit 14.318180 MHz counter\n\
+             [    1.100000] Switching to clocksource tsc\n[    2.000000] usb 1-1: one\n\
+             [    3.000000] usb 1-2: two\n[    4.000000] usb 1-3: three\n[    5.000000] ata1: four\n\
+             [    6.000000] ata2: five\n[   30.000000] EXT4-fs (sda1): mounted filesystem\n"
+        ))
+    };
+    for line in ["1200MB HIGHMEM available.", "nothing of the width"] {
+        let report = old(line);
+        assert!(!report.headline.contains("fast"), "{}", report.headline);
+        assert!(report.headline.contains("vDSO"), "{}", report.headline);
+    }
+    let report = old("RIP: 0010:[<ffffffff81000000>]");
+    assert!(report.headline.contains("fast"), "{}", report.headline);
+}

@@ -1,0 +1,152 @@
+//! Messages that tell a 32-bit x86 kernel from a 64-bit one.
+
+use super::super::event::Event;
+use super::{after, find};
+use crate::version::Kernel;
+
+/// The width that a message gives away.
+///
+/// Sources: `find_low_pfn_range()` in `arch/x86/mm/init_32.c` (`HIGHMEM`, `LOWMEM`); `x86_report_nx()` in
+/// `arch/x86/mm/setup_nx.c`; `show_regs()` in `arch/x86/kernel/process_32.c` and `process_64.c`; `ZONE_DMA32`, which
+/// x86 has with 64 bits alone; `dump_stack_print_info()` in `lib/dump_stack.c`, which names the release.
+pub(super) fn parse(m: &str, b: &str) -> Option<Event> {
+    let bits = match *m.as_bytes().first()? {
+        b'0'..=b'9' if memory(m) => 32,
+        b'U' if m.starts_with("Using x86 segment limits to approximate NX") => 32,
+        b'N' if m.starts_with("Notice: NX (Execute Disable) protection") => 32,
+        b'E' if registers(m, "EIP: ", ':') || m.starts_with("EIP is at ") => 32,
+        b'E' if m.starts_with("EAX: ") && m.contains(" EBX: ") => 32,
+        b'R' if registers(m, "RIP: ", ':') => 64,
+        b'D' if m.starts_with("DMA32 ") && zone(m) => 64,
+        _ if m.contains("CPU: ") || m.contains("Pid: ") || m.contains("PID: ") => tainted(m)?,
+        _ => return processor(b),
+    };
+    Some(Event::X86Bits(bits))
+}
+
+/// `885MB LOWMEM available.`
+fn memory(m: &str) -> bool {
+    let rest = m.trim_start_matches(|c: char| c.is_ascii_digit());
+    rest.starts_with("MB HIGHMEM available") || rest.starts_with("MB LOWMEM available")
+}
+
+/// `EIP: 0060:[<c0123456>]`, `EIP: name+0x11/0x30`, `RIP: 0010:name+0x11/0x30`.
+fn registers(m: &str, name: &str, sign: char) -> bool {
+    m.strip_prefix(name).is_some_and(|rest| {
+        let segment = rest.bytes().take_while(u8::is_ascii_hexdigit).count() == 4;
+        segment && rest[4..].starts_with(sign) || name.starts_with('E') && rest.contains("+0x")
+    })
+}
+
+/// `DMA32    [mem 0x...` and `DMA32 zone: 520 pages`; older: `DMA32    0x00001000 -> 0x00100000`.
+fn zone(m: &str) -> bool {
+    let rest = m[5..].trim_start();
+    rest.starts_with("[mem ")
+        || rest.starts_with("zone: ")
+        || rest.starts_with("0x") && rest.contains("->")
+}
+
+/// `CPU: 0 PID: 1 Comm: swapper Not tainted 5.10.0-19-amd64 #1`: the width that the release says.
+fn tainted(m: &str) -> Option<u8> {
+    let rest = after(m, "Not tainted ").or_else(|| after(after(m, "Tainted: ")?, " "))?;
+    let release = rest
+        .split_whitespace()
+        .find(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'))?;
+    of_release(release)
+}
+
+/// The width of x86 that a release names, if it names one.
+pub(crate) fn of_release(release: &str) -> Option<u8> {
+    if release.contains("x86_64") || release.contains("amd64") {
+        return Some(64);
+    }
+    Kernel::parse(release).filter(Kernel::is_i686).map(|_| 32)
+}
+
+/// Processors without 64 bits: `CPU0: Intel(R) Pentium(R) M processor 1.60GHz stepping 08`. Core Duo names itself
+/// by a number that begins with T2, L2 or U2 behind many blanks.
+fn processor(b: &str) -> Option<Event> {
+    let rest = b.strip_prefix("CPU")?.trim_start_matches(|c: char| c.is_ascii_digit());
+    let name = rest.strip_prefix(": ")?;
+    let known = ["Pentium(R) M ", "Pentium III", "Pentium(R) III", "Pentium II", "Pentium MMX"];
+    let core_duo = name.strip_prefix("Genuine Intel(R) CPU").is_some_and(|rest| {
+        let number = rest.trim_start();
+        ["T2", "L2", "U2"].iter().any(|head| number.starts_with(head))
+    });
+    (core_duo || known.iter().any(|known| name.contains(known))).then_some(Event::X86Bits(32))
+}
+
+/// What `uname -a` printed: `Linux host 6.1.0-9-686 #1 SMP ... i686 GNU/Linux`.
+pub(crate) fn uname(line: &str) -> Option<Event> {
+    let rest = line.strip_prefix("Linux ")?;
+    let mut words = rest.split_whitespace().skip(1);
+    if !words.next()?.starts_with(|c: char| c.is_ascii_digit()) || find(rest, " #").is_none() {
+        return None;
+    }
+    let machine = rest.trim_end().strip_suffix("GNU/Linux")?;
+    // The machine; some systems print the processor and the platform behind it.
+    let bits = machine.split_whitespace().rev().take(3).find_map(|word| match word {
+        "x86_64" => Some(64),
+        "i386" | "i486" | "i586" | "i686" => Some(32),
+        _ => None,
+    })?;
+    Some(Event::X86Bits(bits))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bits(line: &str) -> Option<u8> {
+        match parse(line, super::super::body(line)) {
+            Some(Event::X86Bits(bits)) => Some(bits),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn messages_of_one_width_tell_it() {
+        for line in [
+            "16522MB HIGHMEM available.",
+            "885MB LOWMEM available.",
+            "Using x86 segment limits to approximate NX protection",
+            "Notice: NX (Execute Disable) protection cannot be enabled: non-PAE kernel!",
+            "EIP: strcmp+0x11/0x30",
+            "EIP: 0060:[<c0123456>] EFLAGS: 00010246 CPU: 0",
+            "EAX: c2a8bc64 EBX: 00000000 ECX: 00000000 EDX: 00000000",
+            "CPU: 0 PID: 1 Comm: swapper/0 Not tainted 4.9.0-6-686-pae #1 Debian",
+            "CPU1: Genuine Intel(R) CPU           T2050  @ 1.60GHz stepping 08",
+            "CPU0: Intel(R) Pentium(R) M processor 1.60GHz stepping 08",
+        ] {
+            assert_eq!(bits(line), Some(32), "{line}");
+        }
+        for line in [
+            "RIP: 0010:strcmp+0x11/0x30",
+            "DMA32    [mem 0x0000000001000000-0x00000000ffffffff]",
+            "DMA32 zone: 16384 pages used for memmap",
+            "CPU: 0 PID: 1 Comm: swapper/0 Tainted: G        W 5.10.0-19-amd64 #1 Debian",
+        ] {
+            assert_eq!(bits(line), Some(64), "{line}");
+        }
+        for line in [
+            "CPU0: Intel(R) Pentium(R) CPU G4560 @ 3.50GHz (family: 0x6, model: 0x9e)",
+            "CPU: 0 PID: 1 Comm: swapper/0 Not tainted 5.15.0 #1",
+            "EIP: none",
+            "NX (Execute Disable) protection: active",
+        ] {
+            assert_eq!(bits(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn uname_tells_the_width() {
+        let of = |line: &str| uname(line);
+        let line =
+            "Linux box 2.6.28-15-generic #49 SMP Tue Aug 18 18:40:08 UTC 2009 i686 GNU/Linux";
+        assert_eq!(of(line), Some(Event::X86Bits(32)));
+        let line = "Linux box 6.1.0-9-amd64 #1 SMP PREEMPT_DYNAMIC Debian 6.1.27 x86_64 GNU/Linux";
+        assert_eq!(of(line), Some(Event::X86Bits(64)));
+        assert_eq!(of("Linux box 6.1.0 #1 SMP aarch64 GNU/Linux"), None);
+        assert_eq!(of("Linux is on i686 GNU/Linux"), None);
+    }
+}
