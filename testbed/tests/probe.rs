@@ -42,7 +42,9 @@ impl Probe {
             .unwrap();
         std::thread::sleep(Duration::from_secs(2));
         let pid = child.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+        // The shell's own: a small system has no program of that name.
+        let kill = format!("kill -TERM {pid}");
+        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
         let (mut said, mut complaints) = (String::new(), String::new());
         child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
         child.stderr.take().unwrap().read_to_string(&mut complaints).unwrap();
