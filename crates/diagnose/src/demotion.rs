@@ -12,7 +12,10 @@ pub fn demoted_by(event: &Event) -> Option<&str> {
         | Event::Warp { .. }
         | Event::WarpRandom
         | Event::WarpHeader { .. }
-        | Event::ReadbackDelay { marks: true, .. } => Some("tsc"),
+        // The clocksource in use is checked because it was marked unstable (`__clocksource_watchdog_kthread()`, 5.13+).
+        | Event::CrossCheck
+        | Event::ReadbackDelay { marks: true, tested: false, .. } => Some("tsc"),
+        Event::ReadbackDelay { name, marks: true, tested: true, .. } => Some(name),
         Event::WatchdogMarked { name, .. }
         | Event::WatchdogOld { name, .. }
         | Event::WatchdogVerdict { name, .. } => Some(name),

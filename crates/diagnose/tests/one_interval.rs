@@ -204,3 +204,41 @@ fn headline_of_an_early_end_says_that_it_is_not_known() {
     );
     assert!(!seen.headline.contains("probably"), "{}", seen.headline);
 }
+
+#[test]
+fn slow_read_of_another_clocksource_under_test_says_nothing_of_the_tsc() {
+    let line = "[   36.513464] clocksource: timekeeping watchdog on CPU0: wd-wdtest-ktime-wd excessive read-back delay \
+        of 1000880ns vs. limit of 125000ns, wd-wd read-back delay only 46ns, attempt 3, marking wdtest-ktime unstable\n";
+    let facts = Facts::from_log(KernelLog::scan(line.as_bytes(), "dmesg").unwrap());
+    let seen = assess(facts, Measured::default()).report;
+    assert_eq!(seen.verdict, Verdict::Unknown, "{}", seen.headline);
+    assert!(!seen.headline.contains("is wdtest-ktime"), "{}", seen.headline);
+    assert!(!is_advised(&seen, "tsc-nowatchdog"));
+}
+
+#[test]
+fn check_of_all_cpus_proves_the_demotion_whose_line_is_missing() {
+    let seen = read(
+        "",
+        "[  152.583751] clocksource: Checking clocksource tsc synchronization from CPU 5 to CPUs 0,3,8.\n\
+         [  152.590860] clocksource:         CPUs 8 ahead of CPU 5 for clocksource tsc.\n\
+         [  152.602675] clocksource: Switched to clocksource xen\n",
+    );
+    assert!(
+        seen.remedies.iter().all(|r| r.refused_because.is_some() || !r.id.contains("choose-tsc"))
+    );
+    assert!(
+        !is_advised(&seen, "tsc-reliable") && !is_advised(&seen, "clocksource-tsc"),
+        "{:?}",
+        seen.remedies
+    );
+}
+
+#[test]
+fn switch_of_a_log_without_stamps_and_user_space_is_put_down_to_no_person() {
+    let lines = "Using IPI Shortcut mode\nTime: tsc clocksource has been installed.\n\
+                 Time: acpi_pm clocksource has been installed.\nACPI: (supports S0 S3 S4 S5)\n";
+    let facts = Facts::from_log(KernelLog::scan(lines.as_bytes(), "dmesg").unwrap());
+    let seen = assess(facts, Measured::default()).report;
+    assert!(cause(&seen, CauseId::RuntimeOverride).is_none(), "{:?}", seen.causes);
+}

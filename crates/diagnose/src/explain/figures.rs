@@ -27,7 +27,7 @@ pub(super) fn of(event: &Event) -> Vec<String> {
         Event::WatchdogInterval { name, ns, .. } => {
             vec![format!("By {name} the interval was {}.", seconds(ns_f(*ns)))]
         }
-        Event::ReadbackDelay { name, delay_ns: Some(ns), marks } => readback(name, *ns, *marks),
+        Event::ReadbackDelay { name, delay_ns: Some(ns), marks, .. } => readback(name, *ns, *marks),
         Event::WatchdogReadTimeout { ns: Some(ns) } => {
             vec![format!("The read took {}; the limit is 50 us.", seconds(ns_f(*ns)))]
         }

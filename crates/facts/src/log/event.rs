@@ -363,6 +363,8 @@ pub enum Event {
         delay_ns: Option<u64>,
         /// Whether the line says that the clocksource is being demoted for it.
         marks: bool,
+        /// Whether the slow clock is the clocksource under test (`wd-NAME-wd excessive`, 6.3+), and not the reference.
+        tested: bool,
     },
     /// `clock-skew test skipped!`.
     SkewTestSkipped,

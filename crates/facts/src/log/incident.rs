@@ -168,8 +168,9 @@ fn opens(entry: &Entry) -> Option<Incident> {
             incident.skew_ns = Some(*skew_ns);
             incident.interval_ns = Some(*interval_ns);
         }
-        Event::ReadbackDelay { name, marks: true, .. } => {
-            if name.starts_with("tsc") {
+        Event::ReadbackDelay { name, marks: true, tested, .. } => {
+            if *tested || name.starts_with("tsc") {
+                incident.clocksource.clone_from(name);
                 incident.trigger = Trigger::ClocksourceSlow;
             } else {
                 incident.trigger = Trigger::ReferenceSlow;
