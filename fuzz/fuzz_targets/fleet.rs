@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use clocksmith_fleet::document::parse_named;
+use clocksmith_fleet::parse::parse_named;
 use clocksmith_fleet::documents::{Document, Lines, Shape, shape, whole};
 use clocksmith_fleet::row::{MAX_TEXT, Rows};
 use clocksmith_fleet::table::{CAUSES, Column, HOSTS, REMEDIES, Value};

@@ -1,20 +1,16 @@
 //! What the targets share: the whole way from facts to a rendered verdict.
 
-use clocksmith_diagnose::{CauseId, Diagnosis, diagnose};
+use clocksmith_diagnose::{CauseId, Measured, Report, assess};
 use clocksmith_facts::Facts;
-use clocksmith_kernel::{Expectation, Machine, predict};
+use clocksmith_kernel::Expectation;
 
 /// Predicts, diagnoses and serialises: all that the program does with facts, short of printing.
 pub fn judge(facts: &Facts) {
-    let machine = Machine::of(facts);
-    let expectation = predict(&machine);
-    consistent(&expectation);
-    let diagnosis = diagnose(facts, &machine, &expectation, Vec::new());
-    answered(&diagnosis);
+    let assessed = assess(facts.clone(), Measured::default());
+    consistent(&assessed.expectation);
+    answered(&assessed.report);
     assert!(serde_json::to_string(facts).is_ok(), "facts cannot be written as JSON");
-    for part in [serde_json::to_string(&diagnosis.causes), serde_json::to_string(&diagnosis.remedies)] {
-        assert!(part.is_ok(), "a diagnosis cannot be written as JSON");
-    }
+    assert!(serde_json::to_string(&assessed.report).is_ok(), "a report cannot be written as JSON");
 }
 
 /// What the kernel would use is one of the clocksources that it would list.
@@ -25,7 +21,7 @@ pub fn consistent(expectation: &Expectation) {
 }
 
 /// Nobody is left without an answer, and every cause rests on something.
-fn answered(diagnosis: &Diagnosis) {
+fn answered(diagnosis: &Report) {
     assert!(!diagnosis.headline.trim().is_empty(), "no headline");
     for cause in &diagnosis.causes {
         let bare = cause.id == CauseId::InsufficientEvidence;

@@ -15,6 +15,8 @@ const LONGEST: u64 = 1 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
     Secret,
+    /// A certificate.
+    #[cfg_attr(not(feature = "tls"), allow(dead_code))]
     Public,
 }
 
