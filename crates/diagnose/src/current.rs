@@ -6,7 +6,8 @@ use clocksmith_facts::log::{Entry, Event, KernelLog};
 use clocksmith_facts::{Arch, Facts};
 use clocksmith_kernel::expectation::TscState;
 use clocksmith_kernel::feature::Feature;
-use clocksmith_kernel::{Machine, open, predict};
+use clocksmith_kernel::open::{self, OpenInput};
+use clocksmith_kernel::{Machine, predict};
 
 /// The clocksource in use, how sure that is, and where it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -175,10 +176,20 @@ fn standing(
         .all(|e| matches!(e, Event::Switched(former) if former != "tsc-early" && rating(former) > rating(name)))
         .any(|e| e.line < entry.line);
     let by_hand = log.any(|e| matches!(e, Event::WroteCurrent(wanted) if wanted == name));
-    if after_tsc || by_hand {
+    if by_hand {
         return high;
     }
-    if name != "tsc-early" && (tsc_is_lost(log, entry) || outranks_tsc(machine, name)) {
+    // The reference counter MSR under its old name: what can follow it on those kernels is the page, whose reads are
+    // system calls there, too (`hv_init()` in drivers/hv/hv.c, 4.3 to 4.10).
+    if name == "hyperv_clocksource" {
+        return Standing::Settled(if reaches_late && shows { Confidence::High } else { Confidence::Medium });
+    }
+    // A tick is what is left until a counter registers, whether the TSC is lost or not.
+    let tick = name.contains("jiffies") && !(reaches_late && shows);
+    if !tick && after_tsc {
+        return high;
+    }
+    if !tick && name != "tsc-early" && (tsc_is_lost(log, entry) || outranks_tsc(machine, name)) {
         return high;
     }
     if let Some(later) = tsc_follows(log, entry) {
@@ -241,18 +252,17 @@ fn tsc_is_lost(log: &KernelLog, entry: &Entry) -> bool {
 }
 
 /// In every machine that the evidence allows, this paravirtual clock outranks the TSC, or the TSC is not usable.
-fn outranks_tsc(machine: &Machine, name: &str) -> bool {
-    let kernel = &machine.kernel.value;
-    let known = !machine.kernel.is_assumed();
-    let by_version = known
-        && match name {
-            "kvm-clock" => !Feature::KvmClockYields.of(kernel),
-            "xen" => !Feature::XenSafeTsc.of(kernel) && machine.knows_domain(),
-            "hyperv_clocksource_tsc_page" | "hyperv_clocksource_msr" | "hyperv_clocksource" => {
-                !Feature::HypervInvariant.of(kernel)
-            }
-            _ => false,
-        };
+pub(crate) fn outranks_tsc(machine: &Machine, name: &str) -> bool {
+    let yields_since = match name {
+        "kvm-clock" => Some(Feature::KvmClockYields),
+        "xen" if machine.knows_domain() => Some(Feature::XenSafeTsc),
+        "hyperv_clocksource_tsc_page" | "hyperv_clocksource_msr" => Some(Feature::HypervInvariant),
+        _ => None,
+    };
+    let by_version = yields_since.is_some_and(|feature| {
+        let yields = |m: &Machine| feature.of(&m.kernel.value);
+        open::ask_over(machine, &[OpenInput::KernelVersion], yields).same == Some(false)
+    });
     by_version
         || open::ask(machine, |m| {
             matches!(predict(m).tsc, TscState::NotPresent | TscState::NotRegistered)

@@ -2,6 +2,7 @@
 
 use crate::arm;
 use crate::feature::{self, Feature};
+use crate::open::OpenInput;
 use crate::x86;
 use crate::{Assumed, Input};
 use clocksmith_facts::cmdline::CommandLine;
@@ -419,6 +420,13 @@ impl Machine {
         note(&mut all, "hypervisor", &self.hypervisor, hypervisor.to_owned());
         note(&mut all, "HPET", &self.hpet, self.hpet.value.to_string());
         note(&mut all, "PM timer", &self.pm_timer, self.pm_timer.value.to_string());
+        if !self.knows(OpenInput::InvariantGrant) {
+            all.push(Assumed {
+                fact: "Hyper-V's grant of the invariant TSC".to_owned(),
+                value: "false".to_owned(),
+                why: "many hosts do not grant it".to_owned(),
+            });
+        }
         let pvclock = self.hypervisor.value.as_ref().is_some_and(|h| {
             matches!(
                 h.kind,

@@ -91,6 +91,11 @@ impl Case<'_> {
         self.current.name.as_deref()
     }
 
+    /// The clocksource in use is known, and the evidence shows that it kept its place.
+    pub(crate) fn current_is_settled(&self) -> bool {
+        self.current_name().is_some() && !self.current.may_have_changed
+    }
+
     pub(crate) fn tsc_is_current(&self) -> bool {
         self.current_name().is_some_and(|name| name.starts_with("tsc"))
     }
@@ -225,8 +230,11 @@ pub(crate) fn find(case: &Case<'_>) -> Vec<Cause> {
     for id in CauseId::ALL {
         (id.definition().find)(case, &mut causes);
     }
+    // What leads says why the clocksource in use is in use: what happened to the TSC later does not.
+    let later = paravirt_clock_preferred::demoted_behind_it(case);
     causes.0.sort_by_key(|cause| {
-        std::cmp::Reverse((cause.severity, !cause.id.is_consequence(), cause.confidence))
+        let leads = !cause.id.is_consequence() && !(later && cause.is_demotion());
+        std::cmp::Reverse((cause.severity, leads, cause.confidence))
     });
     causes.0
 }

@@ -6,7 +6,9 @@ use super::tsc::{cmdline, place};
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence, Severity};
 use crate::remedies::table;
+use clocksmith_kernel::Machine;
 use clocksmith_kernel::feature::Feature;
+use clocksmith_kernel::open::{self, OpenInput};
 
 pub(super) const CAUSE: Definition = Definition {
     clause: Some("reads do not stay in user space"),
@@ -94,10 +96,40 @@ fn no_path(case: &Case<'_>, causes: &mut Causes) {
         );
         return;
     }
-    let Some(feature) = vdso_path(current) else { return };
-    if kernel.is_assumed() || feature.of(&kernel.value) || case.tsc_selectable() == Some(true) {
+    if current == "hyperv_clocksource" {
+        causes.add(
+            CauseId::VdsoBypassed,
+            Severity::Warning,
+            Confidence::High,
+            "hyperv_clocksource is Hyper-V's reference counter MSR (kernels 3.2 to 4.10): it has no vDSO path, and \
+             each read is an exit to the hypervisor",
+            vec![Evidence::new(case.current.source.clone(), format!("current: {current}"))],
+        );
+        if case.current.confidence < Confidence::High {
+            causes.add(
+                CauseId::InsufficientEvidence,
+                Severity::Info,
+                Confidence::High,
+                "whether the reference TSC page took its place later, as on 4.3 to 4.10 when hv_vmbus loads, is not in \
+                 this evidence; its reads are system calls on those kernels, too",
+                Vec::new(),
+            );
+        }
         return;
     }
+    let Some(feature) = vdso_path(current) else { return };
+    let has_path = |machine: &Machine| feature.of(&machine.kernel.value);
+    let lacks = open::ask_over(case.machine, &[OpenInput::KernelVersion], has_path).same == Some(false);
+    if !lacks || case.tsc_selectable() == Some(true) {
+        return;
+    }
+    let evidence = if kernel.is_assumed() {
+        let below = case.log().and_then(|log| log.version_bounds().below);
+        let shown = below.map(|(version, source)| (source.0, format!("words of kernels before {version}")));
+        shown.map(|(source, text)| Evidence::new(source, text)).into_iter().collect()
+    } else {
+        vec![Evidence::new(place(&kernel.cite()), kernel.value.release.clone())]
+    };
     causes.add(
         CauseId::VdsoBypassed,
         Severity::Warning,
@@ -106,7 +138,7 @@ fn no_path(case: &Case<'_>, causes: &mut Causes) {
             "this kernel has no vDSO path for {current} ({}): every read is a system call",
             feature.versions()
         ),
-        vec![Evidence::new(place(&kernel.cite()), kernel.value.release.clone())],
+        evidence,
     );
 }
 

@@ -61,10 +61,17 @@ pub(super) fn newer_kernel(plan: &Plan<'_>) -> Option<Offer> {
     let case = plan.case;
     let machine = case.machine;
     let kernel = &machine.kernel.value;
+    let current = case.current_name().unwrap_or_default();
+    // Its name says how old the kernel is.
+    if current == "hyperv_clocksource" && case.slow == Some(true) {
+        let since = Feature::HypervPageVdso.versions();
+        return Some(Offer::saying(format!(
+            "use a newer kernel: the reference TSC page takes the place of {current}, and has a vDSO path {since}"
+        )));
+    }
     if machine.kernel.is_assumed() || case.slow == Some(false) {
         return None;
     }
-    let current = case.current_name().unwrap_or_default();
     // xen stays a system call wherever the host does not set the stable bit: the TSC is the better way.
     let better = plan.remedies.iter().any(|r| r.id == super::table::SWITCH_TO_TSC_NOW.id);
     if plan.is_32_bit_kvm() {

@@ -324,21 +324,20 @@ fn readings(facts: &mut Facts, log: &KernelLog) {
         _ => None,
     });
     let Some((entry, current)) = current else { return };
-    // A switch behind the reading makes it history.
-    let later = log.last(|event| match event {
-        Event::Switched(name) => Some(name.clone()),
-        _ => None,
-    });
+    // A switch behind the reading makes it history: what is in use then is for the log to say, and how sure that is.
+    // One without any prefix is quoted: dmesg and the console put stamps on what they print.
+    let later = log.last(|event| matches!(event, Event::Switched(_)).then_some(()));
     let current = match later {
-        // One without any prefix is quoted: dmesg and the console
-        // put stamps on what they print.
-        Some((switch, name))
+        Some((switch, ()))
             if switch.line > entry.line && super::prefix::strip(&switch.text).kernel.is_some() =>
         {
-            name
+            String::new()
         }
         _ => current,
     };
+    if current.is_empty() && available.is_none() {
+        return;
+    }
     let device = ClocksourceDevice {
         index: 0,
         current,
