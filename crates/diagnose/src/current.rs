@@ -106,6 +106,15 @@ fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
             };
         }
     }
+    // Chosen once, by kernels that cannot change it.
+    if switched.is_none()
+        && let Some((entry, name)) = log.last(|event| match event {
+            Event::TimeSource { name, .. } => Some(name.clone()),
+            _ => None,
+        })
+    {
+        return known(name, Confidence::High, log.source(entry).0);
+    }
     if let Some((entry, Some(watchdog))) = demoted {
         // The watchdog is the highest-rated source that is not itself watched, so it is next in
         // line when the TSC goes (`clocksource_select_watchdog()`, all versions).

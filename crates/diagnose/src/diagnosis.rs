@@ -129,6 +129,7 @@ pub(crate) fn judge(
     let remedies = remedies::choose(&case, &causes, verdict);
     let headline = headline::headline(&case, &causes, verdict, &reads);
     let settles = settles(&case, verdict);
+    let missing = missing(facts, case.lacks_sysfs());
     let differences = differences(facts, &current, expectation);
     let available =
         facts.available_clocksources().filter(|l| !l.is_empty()).map(<[String]>::to_vec);
@@ -147,7 +148,7 @@ pub(crate) fn judge(
         causes,
         remedies,
         policies: report::policies(facts),
-        missing: missing(facts),
+        missing,
         differences,
         settles,
         contradictions,
@@ -162,6 +163,11 @@ pub(crate) fn judge(
 fn settles(case: &Case<'_>, verdict: Verdict) -> Vec<Settle> {
     if verdict != Verdict::Unknown {
         return Vec::new();
+    }
+    // The clocksource directory of sysfs is younger.
+    let old = "dmesg | grep -i -e 'Using .* timesource' -e time.c -e 'Time: '";
+    if case.current_name().is_none() && case.lacks_sysfs() {
+        return vec![Settle { fact: "clocksource in use".to_owned(), how: old.to_owned() }];
     }
     if case.current_name().is_none() {
         return vec![Settle {
@@ -252,7 +258,7 @@ fn differences(facts: &Facts, current: &Current, expectation: &Expectation) -> V
     out
 }
 
-fn missing(facts: &Facts) -> Vec<MissingFact> {
+fn missing(facts: &Facts, lacks_sysfs: bool) -> Vec<MissingFact> {
     let mut out = Vec::new();
     fn note<T>(out: &mut Vec<MissingFact>, name: &str, fact: &Fact<T>) {
         if let Fact::Missing(Missing { why, how, at }) = fact
@@ -266,7 +272,9 @@ fn missing(facts: &Facts) -> Vec<MissingFact> {
             });
         }
     }
-    note(&mut out, "clocksource in sysfs", &facts.clocksources);
+    if !lacks_sysfs {
+        note(&mut out, "clocksource in sysfs", &facts.clocksources);
+    }
     note(&mut out, "kernel log", &facts.log);
     note(&mut out, "kernel version", &facts.kernel);
     note(&mut out, "command line", &facts.cmdline);

@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod arch_vdso;
 pub mod arm;
 pub mod defaults;
 pub mod expectation;

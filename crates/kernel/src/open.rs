@@ -138,7 +138,7 @@ impl OpenInput {
                     && Feature::HypervInvariant.of(&machine.kernel.value)
             }
             Self::CounterTrapped => {
-                matches!(machine.arch.value, Arch::Arm | Arch::Arm64)
+                (matches!(machine.arch.value, Arch::Arm | Arch::Arm64) || machine.arch.is_assumed())
                     && machine.counter_trapped_open
             }
             // The model has no time: who reads a log knows how far it goes.

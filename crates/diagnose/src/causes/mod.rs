@@ -62,7 +62,8 @@ use clocksmith_facts::Facts;
 use clocksmith_facts::hypervisor::{HypervisorKind, names_guest};
 use clocksmith_facts::log::{Event, KernelLog};
 use clocksmith_kernel::expectation::TscState;
-use clocksmith_kernel::open::OpenInput;
+use clocksmith_kernel::arch_vdso::has_sysfs_directory;
+use clocksmith_kernel::open::{self, OpenInput};
 use clocksmith_kernel::{Expectation, Machine};
 
 /// Everything that a rule may look at.
@@ -89,6 +90,13 @@ impl Case<'_> {
 
     pub(crate) fn current_name(&self) -> Option<&str> {
         self.current.name.as_deref()
+    }
+
+    /// The kernel has no clocksource directory in sysfs: it is too old.
+    pub(crate) fn lacks_sysfs(&self) -> bool {
+        const INPUTS: [OpenInput; 2] = [OpenInput::KernelVersion, OpenInput::Architecture];
+        self.machine.arch.value.is_x86()
+            && open::ask_over(self.machine, &INPUTS, has_sysfs_directory).same == Some(false)
     }
 
     /// The clocksource in use is known, and the evidence shows that it kept its place.

@@ -6,6 +6,7 @@ use super::tsc::{cmdline, place};
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence, Severity};
 use crate::remedies::table;
+use clocksmith_facts::Arch;
 use clocksmith_kernel::Machine;
 use clocksmith_kernel::feature::Feature;
 use clocksmith_kernel::open::{self, OpenInput};
@@ -35,6 +36,13 @@ pub(crate) fn vdso_path(clocksource: &str) -> Option<Feature> {
     }
 }
 
+/// The kernel is older than the vDSO path of a paravirtual clock, by its version or by the words of its log.
+pub(crate) fn lacks_path(machine: &Machine, clocksource: &str) -> bool {
+    let Some(feature) = vdso_path(clocksource) else { return false };
+    let has_path = |machine: &Machine| feature.of(&machine.kernel.value);
+    open::ask_over(machine, &[OpenInput::KernelVersion], has_path).same == Some(false)
+}
+
 fn find(case: &Case<'_>, causes: &mut Causes) {
     kernel_of_32_bits(case, causes);
     if case.machine.cmdline.value.last("vdso") == Some("0") {
@@ -55,7 +63,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
 
 fn kernel_of_32_bits(case: &Case<'_>, causes: &mut Causes) {
     let kernel = &case.machine.kernel;
-    if case.machine.arch.value == clocksmith_facts::Arch::X86
+    if case.machine.arch.value == Arch::X86
         && !kernel.is_assumed()
         && !Feature::Vdso32.of(&kernel.value)
     {
@@ -86,7 +94,7 @@ fn no_path(case: &Case<'_>, causes: &mut Causes) {
         return;
     }
     let arch = &case.machine.arch;
-    if current == "kvm-clock" && arch.value == clocksmith_facts::Arch::X86 && !arch.is_assumed() {
+    if current == "kvm-clock" && arch.value == Arch::X86 && !arch.is_assumed() {
         causes.add(
             CauseId::VdsoBypassed,
             Severity::Warning,
@@ -118,9 +126,7 @@ fn no_path(case: &Case<'_>, causes: &mut Causes) {
         return;
     }
     let Some(feature) = vdso_path(current) else { return };
-    let has_path = |machine: &Machine| feature.of(&machine.kernel.value);
-    let lacks = open::ask_over(case.machine, &[OpenInput::KernelVersion], has_path).same == Some(false);
-    if !lacks || case.tsc_selectable() == Some(true) {
+    if !lacks_path(case.machine, current) || case.tsc_selectable() == Some(true) {
         return;
     }
     let evidence = if kernel.is_assumed() {

@@ -2,10 +2,13 @@
 
 use super::offer::Offer;
 use super::{Plan, boot, table};
-use crate::causes::vdso_bypassed::vdso_path;
+use crate::causes::vdso_bypassed::{lacks_path, vdso_path};
 use crate::{Cause, CauseId as C, Confidence};
 use clocksmith_facts::cpu::CpuVendor;
+use clocksmith_kernel::Machine;
+use clocksmith_kernel::arch_vdso::serves_coarse;
 use clocksmith_kernel::feature::Feature;
+use clocksmith_kernel::open::{self, OpenInput};
 
 pub(super) fn update_firmware(plan: &Plan<'_>) -> Option<Offer> {
     let case = plan.case;
@@ -69,7 +72,7 @@ pub(super) fn newer_kernel(plan: &Plan<'_>) -> Option<Offer> {
             "use a newer kernel: the reference TSC page takes the place of {current}, and has a vDSO path {since}"
         )));
     }
-    if machine.kernel.is_assumed() || case.slow == Some(false) {
+    if case.slow == Some(false) {
         return None;
     }
     // xen stays a system call wherever the host does not set the stable bit: the TSC is the better way.
@@ -79,14 +82,16 @@ pub(super) fn newer_kernel(plan: &Plan<'_>) -> Option<Offer> {
             Offer::saying("use a 64-bit kernel: kvm-clock has a vDSO path there alone".to_owned())
         });
     }
-    if let Some(feature) = vdso_path(current)
-        && !feature.of(kernel)
+    if let Some(feature) = vdso_path(current).filter(|_| lacks_path(machine, current))
         && !better
     {
         let since = feature.versions();
         return Some(Offer::saying(format!(
             "use a newer kernel: {current} has a vDSO path {since}"
         )));
+    }
+    if machine.kernel.is_assumed() {
+        return None;
     }
     let invariant = machine.constant_tsc.value && machine.nonstop_tsc.value;
     if current == "kvm-clock"
@@ -114,5 +119,33 @@ pub(super) fn newer_kernel(plan: &Plan<'_>) -> Option<Offer> {
 
 /// What helps whatever the cause: fewer or cheaper reads.
 pub(super) fn cheaper_reads(plan: &Plan<'_>) -> Option<Offer> {
-    (plan.case.slow == Some(true) || plan.has(C::CounterTrapped)).then(Offer::default)
+    const INPUTS: [OpenInput; 2] = [OpenInput::KernelVersion, OpenInput::Architecture];
+    if plan.case.slow != Some(true) && !plan.has(C::CounterTrapped) {
+        return None;
+    }
+    let machine = plan.case.machine;
+    let exist = |m: &Machine| Feature::CoarseClocks.of(&m.kernel.value);
+    let coarse = open::ask_over(machine, &INPUTS, exist).same;
+    if coarse == Some(false) {
+        return Some(
+            Offer::saying("read the time less: keep it in the program where that is precise enough")
+                .risking("the kept time is as old as its last read"),
+        );
+    }
+    let clock = match coarse {
+        None => format!("CLOCK_MONOTONIC_COARSE ({})", Feature::CoarseClocks.versions()),
+        _ => "CLOCK_MONOTONIC_COARSE".to_owned(),
+    };
+    let cost = match open::ask_over(machine, &INPUTS, serves_coarse).same {
+        Some(Some(true)) => "it costs no system call on any clocksource".to_owned(),
+        Some(Some(false)) => "it is a system call on this kernel, too, but reads no counter".to_owned(),
+        _ if machine.arch.value.is_x86() => format!(
+            "it reads no counter, and costs no system call on 64-bit kernels, on 32-bit ones {}",
+            Feature::Vdso32.versions()
+        ),
+        _ => "it reads no counter".to_owned(),
+    };
+    Some(Offer::saying(format!(
+        "read the time less: {clock} or a cached time where a tick (1 to 10 ms) is precise enough; {cost}"
+    )))
 }

@@ -83,6 +83,7 @@ pub(super) fn id(event: &Event) -> &'static str {
         Event::SchedClockUnstable => "sched-unstable",
         Event::SchedClockStable => "sched-stable",
         Event::TraceClockGlobal => "trace-global",
+        Event::TimeSource { .. } => "time-source",
         Event::XenDom0 => "xen-dom0",
         Event::Arch(_) => "arch",
         Event::X86Bits(_) => "x86-bits",

@@ -49,6 +49,8 @@ pub(crate) const KEYWORDS: &[(&str, Group)] = &[
     ("hpet", Group::Platform),
     ("HPET", Group::Platform),
     ("PM-Timer", Group::Platform),
+    ("high-res timesource", Group::Platform),
+    ("time.c: Using", Group::Platform),
     ("PMTMR", Group::Platform),
     ("Linux version", Group::Platform),
     ("ommand line:", Group::Platform),
