@@ -7,6 +7,7 @@ use clocksmith_facts::{Arch, Facts};
 use clocksmith_kernel::expectation::TscState;
 use clocksmith_kernel::feature::Feature;
 use clocksmith_kernel::open::{self, OpenInput};
+use clocksmith_kernel::processor::may_halt_in_idle;
 use clocksmith_kernel::{Machine, predict};
 
 /// The clocksource in use, how sure that is, and where it was read.
@@ -41,6 +42,10 @@ pub struct Passing {
 const SETTLED_BY: f64 = 10.0;
 /// A switch this long after the boot is no longer a part of it.
 const LATE_SWITCH: f64 = 10.0;
+
+/// Seconds after the boot by which the driver of ACPI's idle states is loaded, a module of many distributions: it gives
+/// up a TSC that stops in them (`tsc_check_state()` in drivers/acpi/processor_idle.c).
+const IDLE_DRIVER_BY: f64 = 30.0;
 
 /// Seconds within which the watchdog, which looks every half second, has verified a new clocksource.
 const VERIFIED_WITHIN: f64 = 3.0;
@@ -162,8 +167,11 @@ fn standing(
         _ => log.extent.reaches_user_space,
     };
     if name == "tsc" {
-        // Nothing is rated above it; the watchdog may still demote it.
-        return if reaches_late && shows || !may_be_watched(machine) {
+        // Nothing is rated above it; the watchdog may still demote it, and so may the driver of idle states.
+        let halts = halts_in_idle(machine)
+            && entry.at.is_some()
+            && end.is_none_or(|end| end < IDLE_DRIVER_BY);
+        return if reaches_late && shows && !halts || !may_be_watched(machine) {
             high
         } else {
             Standing::Held
@@ -242,6 +250,13 @@ fn standing(
         }
         _ => "this log does not show whether the kernel decided again".to_owned(),
     })
+}
+
+/// Whether the TSC stops in deep idle states of this processor, as far as the evidence tells.
+fn halts_in_idle(machine: &Machine) -> bool {
+    let nonstop = &machine.nonstop_tsc;
+    (nonstop.is_assumed() || !nonstop.value)
+        && may_halt_in_idle(machine.vendor.value, machine.model)
 }
 
 /// Whether the watchdog watches the TSC in one of the machines that the evidence allows.

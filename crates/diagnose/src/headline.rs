@@ -56,6 +56,10 @@ pub(crate) fn headline(
                 Some(cause) if cause.id == CauseId::InsufficientEvidence => {
                     ". Why is not in this evidence".to_owned()
                 }
+                // Why it is slow, not why it is in use.
+                Some(cause) if cause.id == CauseId::VdsoBypassed => {
+                    format!(", and {}", lead(cause))
+                }
                 Some(cause) => format!(", because {}", lead(cause)),
                 None => String::new(),
             };

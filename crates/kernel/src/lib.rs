@@ -21,6 +21,7 @@ pub mod open;
 mod other;
 mod parameters;
 pub mod predict;
+pub mod processor;
 mod select;
 pub mod vdso;
 pub mod whatif;

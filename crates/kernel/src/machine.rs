@@ -3,7 +3,7 @@
 use crate::arm;
 use crate::feature::{self, Feature};
 use crate::open::OpenInput;
-use crate::x86;
+use crate::{processor, x86};
 use crate::{Assumed, Input};
 use clocksmith_facts::cmdline::CommandLine;
 use clocksmith_facts::cpu::CpuVendor;
@@ -159,6 +159,12 @@ impl Machine {
         if let Fact::Known { value: model, source } = &facts.cpu.model {
             self.vendor = Input::read(model.vendor, source.clone());
             self.model = Some((model.family, model.model));
+            let counted = facts.kernel_log().is_some_and(|log| {
+                log.any(|event| matches!(event, Event::Detected { .. } | Event::Refined { .. }))
+            });
+            if processor::has_no_tsc(model) && !counted {
+                self.tsc = Input::read(false, source.clone());
+            }
         }
         if let Fact::Known { value: flags, source } = &facts.cpu.flags {
             let flag = |name: &str| Input::read(flags.has(name), format!("{source} flags"));

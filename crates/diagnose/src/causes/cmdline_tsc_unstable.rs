@@ -7,6 +7,7 @@ use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence};
 use crate::remedies::table;
 use clocksmith_facts::log::event::UnstableReason;
+use clocksmith_kernel::expectation::TscState;
 use clocksmith_kernel::feature::Feature;
 
 pub(super) const CAUSE: Definition = Definition {
@@ -20,6 +21,10 @@ pub(super) const CAUSE: Definition = Definition {
 };
 
 fn find(case: &Case<'_>, causes: &mut Causes) {
+    // What is not there is not disabled.
+    if matches!(case.expectation.tsc, TscState::NotPresent) {
+        return;
+    }
     let id = CauseId::CmdlineTscUnstable;
     let loss = case.loss();
     let summary = "tsc=unstable on the kernel command line disables the TSC";

@@ -12,7 +12,7 @@ use clocksmith_kernel::feature::Feature;
 use clocksmith_kernel::open::{self, OpenInput};
 
 pub(super) const CAUSE: Definition = Definition {
-    clause: Some("reads do not stay in user space"),
+    clause: Some("its reads do not stay in user space"),
     remedies: &[
         &table::REMOVE_PARAMETER,
         &table::HOST_ON_TSC,
