@@ -339,7 +339,7 @@ pub enum Event {
         now: u64,
         /// Counter at its beginning.
         last: u64,
-        /// Counter mask.
+        /// Counter mask; 0, like the two counters, where the line is cut behind the interval.
         mask: u64,
     },
     /// `Clocksource 'NAME' skewed N ns (M ms) over watchdog 'W' interval of K ns` (6.3 to 7.0).

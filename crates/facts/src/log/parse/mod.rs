@@ -67,6 +67,7 @@ pub(crate) const KEYWORDS: &[(&str, Group)] = &[
     ("setup_percpu: ", Group::Platform),
     ("logical packages", Group::Platform),
     ("(family:", Group::Platform),
+    ("(fam: ", Group::Platform),
     ("resolution mode", Group::Platform),
     ("NOHz mode", Group::Platform),
     ("PM: suspend e", Group::Platform),

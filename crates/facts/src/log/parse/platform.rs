@@ -180,10 +180,11 @@ fn cpus(m: &str, b: &str) -> Option<Event> {
         return Some(Event::Packages(u32::try_from(number(rest)?).ok()?));
     }
     let rest = b.strip_prefix("CPU0: ").or_else(|| b.strip_prefix("CPU: "))?;
-    let family_at = find(rest, "(family: 0x")?;
+    // `(fam: 06, model: 17, ` in 3.6 to 4.3: hexadecimal, too.
+    let family_at = find(rest, "(family: 0x").or_else(|| find(rest, "(fam: "))?;
     Some(Event::CpuModel {
         name: clip(rest[..family_at].trim(), 80),
-        family: hex(&rest[family_at + 9..]).and_then(|n| u32::try_from(n).ok())?,
+        family: hex(after(&rest[family_at..], ": ")?).and_then(|n| u32::try_from(n).ok())?,
         model: after(rest, "model: ").and_then(hex).and_then(|n| u32::try_from(n).ok())?,
     })
 }

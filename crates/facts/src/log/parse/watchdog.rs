@@ -150,14 +150,20 @@ fn detail(b: &str) -> Option<Event> {
         "cs_" => (Role::Clocksource, "cs_now: ", "cs_last: ", "cs_nsec: "),
         _ => return None,
     };
-    Some(Event::WatchdogDetail {
-        role,
-        name: name.to_owned(),
-        nsec: after(rest, nsec_key).and_then(number),
-        now: hex(after(rest, now_key)?)?,
-        last: hex(after(rest, last_key)?)?,
-        mask: hex(after(rest, "mask: ")?).filter(|mask| is_whole_mask(name, *mask))?,
-    })
+    let nsec = after(rest, nsec_key).and_then(number);
+    let cycles = || {
+        let now = hex(after(rest, now_key)?)?;
+        let last = hex(after(rest, last_key)?)?;
+        let mask = hex(after(rest, "mask: ")?).filter(|mask| is_whole_mask(name, *mask))?;
+        Some((now, last, mask))
+    };
+    // A line that a pager cut still has the interval, where the figure behind it shows its end.
+    let (now, last, mask) = match cycles() {
+        Some(cycles) => cycles,
+        None if nsec.is_some() && rest.contains(now_key) => (0, 0, 0),
+        None => return None,
+    };
+    Some(Event::WatchdogDetail { role, name: name.to_owned(), nsec, now, last, mask })
 }
 
 /// Whether a mask is one that a counter of this name has, and not a part of one: nothing follows it that
