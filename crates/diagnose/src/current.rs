@@ -199,7 +199,11 @@ fn standing(
     // The reference counter MSR under its old name: what can follow it on those kernels is the page, whose reads are
     // system calls there, too (`hv_init()` in drivers/hv/hv.c, 4.3 to 4.10).
     if name == "hyperv_clocksource" {
-        return Standing::Settled(if reaches_late && shows { Confidence::High } else { Confidence::Medium });
+        return Standing::Settled(if reaches_late && shows {
+            Confidence::High
+        } else {
+            Confidence::Medium
+        });
     }
     // A tick is what is left until a counter registers, whether the TSC is lost or not.
     let tick = name.contains("jiffies") && !(reaches_late && shows);

@@ -131,8 +131,11 @@ pub(crate) fn headline(
 
 /// What else is open where a log ends too soon, as a sentence of its own.
 fn also_open(open: &[OpenInput]) -> String {
-    let names: Vec<&str> =
-        open.iter().filter(|input| **input != OpenInput::LogEnd).map(|input| input.name()).collect();
+    let names: Vec<&str> = open
+        .iter()
+        .filter(|input| **input != OpenInput::LogEnd)
+        .map(|input| input.name())
+        .collect();
     if names.is_empty() {
         return String::new();
     }

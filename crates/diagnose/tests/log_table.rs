@@ -181,7 +181,8 @@ const TABLE: &[Row] = &[
          [    3.000001] clocksource:                       'refined-jiffies' wd_nsec: 512032000 wd_now: fffedb58 wd_last: fffedb38 mask: ffffffff\n\
          [    3.000002] clocksource:                       'tsc-early' cs_nsec: 616124938 cs_now: 600000000 cs_last: 5a0000000 mask: ffffffffffffffff\n\
          [    3.000003] tsc: Marking TSC unstable due to clocksource watchdog\n\
-         [    3.100000] clocksource: Switched to clocksource refined-jiffies\n",
+         [    3.100000] clocksource: Switched to clocksource refined-jiffies\n\
+         [   61.000000] eth0: Link is up\n",
         Some("refined-jiffies"),
         CauseId::WatchdogAtFault,
         false,
@@ -309,7 +310,7 @@ const TABLE: &[Row] = &[
          [    0.000000] tsc: No reference (HPET/PMTIMER) available\n\
          [    0.000000] tsc: Marking TSC unstable due to could not calculate TSC khz\n\
          [    0.500000] clocksource: Switched to clocksource refined-jiffies\n",
-        Some("refined-jiffies"),
+        None,
         CauseId::NoTsc,
         false,
     ),

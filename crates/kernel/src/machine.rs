@@ -3,8 +3,8 @@
 use crate::arm;
 use crate::feature::{self, Feature};
 use crate::open::OpenInput;
-use crate::{processor, x86};
 use crate::{Assumed, Input};
+use crate::{processor, x86};
 use clocksmith_facts::cmdline::CommandLine;
 use clocksmith_facts::cpu::CpuVendor;
 use clocksmith_facts::hypervisor::{Hypervisor, HypervisorKind};

@@ -106,7 +106,9 @@ impl OpenInput {
             Self::PossibleCpus => "cat /sys/devices/system/cpu/possible",
             Self::Packages | Self::NumaNodes => "lscpu",
             Self::Hpet | Self::PmTimer => "ls /sys/firmware/acpi/tables",
-            Self::InvariantGrant => "dmesg | grep -i -e 'Hyper-V: privilege' -e 'Hyper-V: features'",
+            Self::InvariantGrant => {
+                "dmesg | grep -i -e 'Hyper-V: privilege' -e 'Hyper-V: features'"
+            }
             Self::CounterTrapped => "dmesg | grep -i -e erratum -e CNTVCT",
             Self::LogEnd => "cat /sys/devices/system/clocksource/clocksource0/current_clocksource",
         }

@@ -25,7 +25,8 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
     // What is not there is not disabled.
     if matches!(case.expectation.tsc, TscState::NotPresent) {
         if case.machine.cmdline.value.has_value("tsc", "unstable") {
-            let summary = "tsc=unstable on the kernel command line changes nothing: this CPU has no TSC";
+            let summary =
+                "tsc=unstable on the kernel command line changes nothing: this CPU has no TSC";
             let evidence = vec![cmdline(case, "tsc=unstable")];
             causes.add(id, Severity::Info, Confidence::High, summary, evidence);
         }

@@ -14,8 +14,13 @@ use clocksmith_facts::log::event::UnstableReason;
 pub(super) const CAUSE: Definition = Definition {
     against_reliable: Some(|plan, _| {
         let case = plan.case;
-        let asks = case.slow == Some(true) && case.machine.arch.value.is_x86() && !case.lacks_sysfs();
-        let what = if case.log().is_some_and(demotion::demotes_tsc) { "was demoted" } else { "is not in use" };
+        let asks =
+            case.slow == Some(true) && case.machine.arch.value.is_x86() && !case.lacks_sysfs();
+        let what = if case.log().is_some_and(demotion::demotes_tsc) {
+            "was demoted"
+        } else {
+            "is not in use"
+        };
         asks.then(|| {
             format!(
                 "why the TSC {what} is not known; where it really is at fault, time goes backwards between CPUs"

@@ -61,8 +61,8 @@ use crate::reconcile::Contradiction;
 use clocksmith_facts::Facts;
 use clocksmith_facts::hypervisor::{HypervisorKind, names_guest};
 use clocksmith_facts::log::{Event, KernelLog};
-use clocksmith_kernel::expectation::TscState;
 use clocksmith_kernel::arch_vdso::has_sysfs_directory;
+use clocksmith_kernel::expectation::TscState;
 use clocksmith_kernel::open::{self, OpenInput};
 use clocksmith_kernel::{Expectation, Machine};
 

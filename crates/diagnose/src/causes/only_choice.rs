@@ -99,10 +99,12 @@ fn other_architecture(arch: Arch, current: &str) -> String {
         Arch::Mips => ("the counters MIPS and GIC", Some(Feature::MipsVdso)),
         Arch::Powerpc => ("timebase alone", None),
         Arch::S390 => ("tod alone", None),
-        _ => return format!(
-            "{current} is the best clocksource that registered; the vDSO of this architecture does not read it: every \
+        _ => {
+            return format!(
+                "{current} is the best clocksource that registered; the vDSO of this architecture does not read it: every \
              read is a system call"
-        ),
+            );
+        }
     };
     let since = feature.map_or_else(String::new, |feature| format!(", {}", feature.versions()));
     format!(

@@ -39,7 +39,8 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
     }
     let outranks = listed == Some(true) || (case.tsc_listed().is_none() && !case.tsc_is_given_up());
     // Where the log ends, a TSC that takes over may not have registered yet.
-    let shown = listed == Some(true) || case.current_is_settled() || outranks_tsc(case.machine, current);
+    let shown =
+        listed == Some(true) || case.current_is_settled() || outranks_tsc(case.machine, current);
     if !outranks || !shown || clock.chosen {
         return;
     }
@@ -67,13 +68,16 @@ pub(super) fn demoted_behind_it(case: &Case<'_>) -> bool {
         return false;
     }
     let switched = |event: &Event| matches!(event, Event::Switched(name) if name == clock.name);
-    let registers = |event: &Event| matches!(event, Event::Registered { name, .. } if name == "tsc");
+    let registers =
+        |event: &Event| matches!(event, Event::Registered { name, .. } if name == "tsc");
     let last = log.last(|event| matches!(event, Event::Switched(_)).then_some(()));
-    let Some((at, _)) = last.filter(|(entry, ())| switched(&entry.event)).and_then(|(e, ())| e.at.zip(Some(e)))
+    let Some((at, _)) =
+        last.filter(|(entry, ())| switched(&entry.event)).and_then(|(e, ())| e.at.zip(Some(e)))
     else {
         return false;
     };
-    let Some(registered) = log.all(registers).filter_map(|entry| entry.at).find(|then| *then >= at) else {
+    let Some(registered) = log.all(registers).filter_map(|entry| entry.at).find(|then| *then >= at)
+    else {
         return false;
     };
     let mut demotions = log.all(demotion::takes_tsc).peekable();

@@ -3,6 +3,8 @@
 use super::definition::{Definition, PLAIN};
 
 pub(super) const CAUSE: Definition = Definition {
-    against_reliable: Some(|_, _| Some("the check was late, and both clocks agree: there is no fault to silence".to_owned())),
+    against_reliable: Some(|_, _| {
+        Some("the check was late, and both clocks agree: there is no fault to silence".to_owned())
+    }),
     ..PLAIN
 };

@@ -131,7 +131,8 @@ fn no_path(case: &Case<'_>, causes: &mut Causes) {
     }
     let evidence = if kernel.is_assumed() {
         let below = case.log().and_then(|log| log.version_bounds().below);
-        let shown = below.map(|(version, source)| (source.0, format!("words of kernels before {version}")));
+        let shown =
+            below.map(|(version, source)| (source.0, format!("words of kernels before {version}")));
         shown.map(|(source, text)| Evidence::new(source, text)).into_iter().collect()
     } else {
         vec![Evidence::new(place(&kernel.cite()), kernel.value.release.clone())]

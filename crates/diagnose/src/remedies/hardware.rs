@@ -1,6 +1,7 @@
 //! Firmware, idle states, a newer kernel, and the program that reads the time.
 
 use super::offer::Offer;
+use super::watchdog::bad_refinement;
 use super::{Plan, boot, table};
 use crate::causes::vdso_bypassed::{lacks_path, vdso_path};
 use crate::{Cause, CauseId as C, Confidence};
@@ -15,8 +16,8 @@ pub(super) fn update_firmware(plan: &Plan<'_>) -> Option<Offer> {
     if case.in_guest() {
         return None;
     }
-    // A stated frequency is no fault of firmware.
-    let stated = case.machine.cmdline.value.has("tsc_early_khz");
+    // A stated frequency is no fault of firmware, nor is a measurement that was disturbed.
+    let stated = case.machine.cmdline.value.has("tsc_early_khz") || bad_refinement(plan);
     let concerns = |cause: &Cause| match cause.id {
         C::TscMiscalibrated if stated => false,
         // A wrong rate of all CPUs is none either.
@@ -128,8 +129,10 @@ pub(super) fn cheaper_reads(plan: &Plan<'_>) -> Option<Offer> {
     let coarse = open::ask_over(machine, &INPUTS, exist).same;
     if coarse == Some(false) {
         return Some(
-            Offer::saying("read the time less: keep it in the program where that is precise enough")
-                .risking("the kept time is as old as its last read"),
+            Offer::saying(
+                "read the time less: keep it in the program where that is precise enough",
+            )
+            .risking("the kept time is as old as its last read"),
         );
     }
     let clock = match coarse {
@@ -138,7 +141,9 @@ pub(super) fn cheaper_reads(plan: &Plan<'_>) -> Option<Offer> {
     };
     let cost = match open::ask_over(machine, &INPUTS, serves_coarse).same {
         Some(Some(true)) => "it costs no system call on any clocksource".to_owned(),
-        Some(Some(false)) => "it is a system call on this kernel, too, but reads no counter".to_owned(),
+        Some(Some(false)) => {
+            "it is a system call on this kernel, too, but reads no counter".to_owned()
+        }
         _ if machine.arch.value.is_x86() => format!(
             "it reads no counter, and costs no system call on 64-bit kernels, on 32-bit ones {}",
             Feature::Vdso32.versions()

@@ -228,7 +228,9 @@ fn hypervisor(facts: &mut Facts, log: &KernelLog) {
                 matches!(e, Event::PmTimer(_) | Event::HpetTable { .. })
                     && kind == HypervisorKind::XenPv
             };
-            found.xen_dom0 = is_xen(kind) && log.any(|e| matches!(e, Event::XenDom0) || tables(e));
+            found.xen_dom0 = is_xen(kind)
+                && (log.any(|e| matches!(e, Event::XenDom0) || tables(e))
+                    || facts.kernel.value().is_some_and(|kernel| is_xenserver(&kernel.release)));
             facts.hypervisor = Fact::known(Some(found), log.source(entry));
         } else if let Some((entry, ())) = log.first(|event| match event {
             Event::Paravirt(name) if name == "bare hardware" => Some(()),
@@ -245,6 +247,13 @@ fn hypervisor(facts: &mut Facts, log: &KernelLog) {
     {
         found.hyperv_privileges = found.hyperv_privileges.or(Some(flags));
     }
+}
+
+/// A kernel that XenServer builds for its initial domain: `2.6.32.43-0.4.1.xs1.8.0.835.170778xen`.
+fn is_xenserver(release: &str) -> bool {
+    release.split('.').any(|part| {
+        part.strip_prefix("xs").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    })
 }
 
 fn is_xen(kind: HypervisorKind) -> bool {

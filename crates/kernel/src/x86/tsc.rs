@@ -218,8 +218,7 @@ fn unstable(
 
 /// Why a kernel on Hyper-V gives the TSC up.
 fn without_grant(machine: &Machine) -> String {
-    let known =
-        machine.hypervisor.value.as_ref().is_some_and(|h| h.hyperv_privileges.is_some());
+    let known = machine.hypervisor.value.as_ref().is_some_and(|h| h.hyperv_privileges.is_some());
     if !Feature::HypervInvariant.of(&machine.kernel.value) {
         format!(
             "on Hyper-V this kernel marks the TSC unstable by design (a grant of the invariant TSC counts {})",

@@ -362,7 +362,9 @@ pub(super) const ENTRIES: &[Entry] = &[
         so_what: "Chosen once, while the kernel boots: these kernels have no clocksource directory in sysfs.",
         do_what: "A newer kernel.",
         see_also: &["acpi_pm", "hpet", "tsc"],
-        sources: &["arch/i386/kernel/timers/timer.c; time_init_gtod() in arch/x86_64/kernel/time.c"],
+        sources: &[
+            "arch/i386/kernel/timers/timer.c; time_init_gtod() in arch/x86_64/kernel/time.c",
+        ],
     },
     Entry {
         id: "gvisor",
