@@ -157,10 +157,11 @@ fn detail(b: &str) -> Option<Event> {
         let mask = hex(after(rest, "mask: ")?).filter(|mask| is_whole_mask(name, *mask))?;
         Some((now, last, mask))
     };
-    // A line that a pager cut still has the interval, where the figure behind it shows its end.
+    // A line that a pager cut, which marks the place, still has the interval: the figure behind it shows its end.
+    let paged = rest.trim_end().ends_with(['>', '…']);
     let (now, last, mask) = match cycles() {
         Some(cycles) => cycles,
-        None if nsec.is_some() && rest.contains(now_key) => (0, 0, 0),
+        None if paged && nsec.is_some() && rest.contains(now_key) => (0, 0, 0),
         None => return None,
     };
     Some(Event::WatchdogDetail { role, name: name.to_owned(), nsec, now, last, mask })
