@@ -242,8 +242,8 @@ pub(crate) fn find(case: &Case<'_>) -> Vec<Cause> {
     // What leads says why the clocksource in use is in use: what happened to the TSC later does not.
     let later = paravirt_clock_preferred::demoted_behind_it(case);
     causes.0.sort_by_key(|cause| {
-        let leads = !cause.id.is_consequence() && !(later && cause.is_demotion());
-        std::cmp::Reverse((cause.severity, leads, cause.confidence))
+        let follows = cause.id.is_consequence() || later && cause.is_demotion();
+        std::cmp::Reverse((cause.severity, !follows, cause.confidence))
     });
     causes.0
 }
