@@ -134,7 +134,10 @@ pub(super) fn message(line: &str) -> Option<Message> {
     let value: Value = serde_json::from_str(line.get(begin..=end)?).ok()?;
     let mut record = Record::default();
     record.object(&value, 0);
-    record.message()
+    let mut message = record.message()?;
+    // Behind the header of a program.
+    message.kernel &= strip(&line[..begin]).kernel != Some(false);
+    Some(message)
 }
 
 #[cfg(test)]

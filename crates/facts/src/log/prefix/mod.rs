@@ -113,6 +113,10 @@ fn field<'a>(line: &'a str, so_far: Stripped<'a>) -> Option<(&'a str, Stripped<'
 
 /// One prefix taken off, or `None` when the rest is the message.
 fn step<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
+    // What a program has written is its own, and nothing in it but a stamp makes it the kernel's.
+    if out.kernel == Some(false) && !rest.starts_with(['[', '<']) {
+        return None;
+    }
     match *rest.as_bytes().first()? {
         b'>' | b'|' => Some(&rest[1..]),
         b'<' => level(rest, out),
