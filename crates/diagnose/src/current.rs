@@ -12,7 +12,7 @@ use clocksmith_kernel::{Machine, predict};
 
 /// The clocksource in use, how sure that is, and where it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Current {
+pub(crate) struct Current {
     /// Name, where known.
     pub name: Option<String>,
     /// How sure.
@@ -27,7 +27,7 @@ pub struct Current {
 
 /// A clocksource that was in use for a while.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Passing {
+pub(crate) struct Passing {
     /// Its name.
     pub name: String,
     /// When the kernel chose it, in words: `at 0.36 s`, or empty.
@@ -52,7 +52,7 @@ pub(crate) const VERIFIED_WITHIN: f64 = 3.0;
 
 /// The clocksource in use.
 #[must_use]
-pub fn current(facts: &Facts, machine: &Machine) -> Current {
+pub(crate) fn current(facts: &Facts, machine: &Machine) -> Current {
     if let clocksmith_facts::Fact::Known { value, source } = facts.current_clocksource() {
         return Current {
             name: Some(value.to_owned()),

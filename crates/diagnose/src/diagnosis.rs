@@ -8,6 +8,7 @@ use crate::report::{
     self, Clocksource, Expected, MachineReport, MissingFact, Report, Settle, VerifiedReport,
 };
 use crate::{Cause, Confidence, Measured, Severity, headline, names, timeline};
+use clocksmith_facts::path::Path;
 use clocksmith_facts::{Fact, Facts, Missing};
 use clocksmith_kernel::open::{self, Answer, OpenInput};
 use clocksmith_kernel::{Expectation, Machine};
@@ -36,31 +37,6 @@ impl Verdict {
             Self::Ok => "ok",
             Self::Slow => "slow",
             Self::Untrustworthy => "untrustworthy",
-            Self::Unknown => "unknown",
-        }
-    }
-}
-
-/// How a clock read was served, by behaviour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Path {
-    /// In user space.
-    Vdso,
-    /// By a system call.
-    Syscall,
-    /// Not measured, or not clear.
-    Unknown,
-}
-
-impl Path {
-    /// As it is written: `vdso`, `syscall`, `unknown`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Vdso => "vdso",
-            Self::Syscall => "syscall",
             Self::Unknown => "unknown",
         }
     }
@@ -129,8 +105,9 @@ pub(crate) fn judge(
     let remedies = remedies::choose(&case, &causes, verdict);
     let headline = headline::headline(&case, &causes, verdict, &reads);
     let settles = settles(&case, verdict);
-    let missing = missing(facts, case.lacks_sysfs());
     let differences = differences(facts, &current, expectation);
+    let mut missing = missing(facts, case.lacks_sysfs());
+    missing.extend(sequence(current.name.as_deref(), measured));
     let available =
         facts.available_clocksources().filter(|l| !l.is_empty()).map(<[String]>::to_vec);
     Report {
@@ -256,6 +233,20 @@ fn differences(facts: &Facts, current: &Current, expectation: &Expectation) -> V
         ));
     }
     out
+}
+
+/// The sequence number of Hyper-V's reference page is in memory that the host writes and no log shows. With 0 the host
+/// takes the page back, and every read is a system call and an exit to the hypervisor (`hv_read_tsc_page_tsc()`
+/// in `include/clocksource/hyperv_timer.h`).
+fn sequence(current: Option<&str>, measured: Option<Path>) -> Option<MissingFact> {
+    let open = matches!(measured, None | Some(Path::Unknown));
+    (open && current == Some("hyperv_clocksource_tsc_page")).then(|| MissingFact {
+        fact: "sequence number of Hyper-V's reference page".to_owned(),
+        why: "no file and no log has it, so it was not looked at: while it is 0, reads go to the hypervisor; only a \
+              measurement on the machine shows it (clocksmith why)"
+            .to_owned(),
+        how: None,
+    })
 }
 
 fn missing(facts: &Facts, lacks_sysfs: bool) -> Vec<MissingFact> {

@@ -122,7 +122,11 @@ impl About<'_> {
         let mut running = waiting.go().with_context(|| {
             format!("cannot run {shown}: is it there, executable, and spelled right?")
         })?;
-        let status = follow(&mut session, &mut running, self.args.duration)?;
+        // Ctrl-C reaches the command as well, and it may have an end of its own to make.
+        let spared = |signal| signal != libc::SIGINT;
+        let status = until_ended(&mut running, self.args.duration, spared, || {
+            session.watch(Duration::from_millis(50), || false);
+        })?;
         session.stop();
         stop(&mut calls);
         let recording = session.recording();
@@ -130,9 +134,17 @@ impl About<'_> {
         self.finish(shown, &recording, counter, calls)?;
         let status = match status {
             Some(status) => status,
-            None => match wait(&mut running)? {
+            None => match until_ended(
+                &mut running,
+                None,
+                |_| true,
+                || {
+                    std::thread::sleep(Duration::from_millis(20));
+                },
+            )? {
                 Some(status) => status,
                 None => {
+                    err::line("clocksmith: the command still runs");
                     let signal = interrupt::signal().unwrap_or(0);
                     return Ok(Code::Command(u8::try_from(128 + signal).unwrap_or(255)));
                 }
@@ -188,17 +200,19 @@ fn write(path: &Path, content: &[u8]) -> Result<()> {
         .with_context(|| format!("cannot write {}: choose another place", path.display()))
 }
 
-/// Watches until the command has ended, or the time is up; then how it ended, if it did.
-fn follow(
-    session: &mut Session,
+/// Waits until the command has ended, or the time is up; then how it ended, if it did. After a signal of which
+/// `terminates` says so, the command gets SIGTERM; after any, it is waited for no longer than [`GRACE`]. `pause` lets
+/// time go by between two looks.
+fn until_ended(
     running: &mut Running,
     at_most: Option<Duration>,
+    terminates: impl Fn(i32) -> bool,
+    mut pause: impl FnMut(),
 ) -> Result<Option<ExitStatus>> {
     let begun = Instant::now();
     let mut wish = None;
     loop {
-        // Ctrl-C reaches the command as well, and it may have an end of its own to make.
-        session.watch(Duration::from_millis(50), || false);
+        pause();
         if let Some(status) = running.ended().context("cannot wait for the command")? {
             return Ok(Some(status));
         }
@@ -206,33 +220,13 @@ fn follow(
             return Ok(None);
         }
         if let Some(signal) = interrupt::signal() {
-            if wish.is_none() && signal != libc::SIGINT {
+            if wish.is_none() && terminates(signal) {
                 running.terminate();
             }
             if wish.get_or_insert_with(Instant::now).elapsed() >= GRACE {
                 return Ok(None);
             }
         }
-    }
-}
-
-/// Waits for the command; after a signal it gets SIGTERM, and is waited for no longer than [`GRACE`].
-fn wait(running: &mut Running) -> Result<Option<ExitStatus>> {
-    let mut wish = None;
-    loop {
-        if let Some(status) = running.ended().context("cannot wait for the command")? {
-            return Ok(Some(status));
-        }
-        if interrupt::wished() {
-            if wish.is_none() {
-                running.terminate();
-            }
-            if wish.get_or_insert_with(Instant::now).elapsed() >= GRACE {
-                err::line("clocksmith: the command still runs");
-                return Ok(None);
-            }
-        }
-        std::thread::sleep(Duration::from_millis(20));
     }
 }
 

@@ -7,6 +7,7 @@ use crate::clockdev::ClocksourceDevice;
 use crate::cmdline::CommandLine;
 use crate::cpu::{CpuModel, CpuVendor, Flags};
 use crate::hypervisor::{Hypervisor, HypervisorKind};
+use crate::ntp::NtpState;
 use crate::version::Kernel;
 use crate::{Arch, Fact, Facts, Missing, Source, Why};
 
@@ -321,6 +322,11 @@ fn kind_of_dmi(text: &str) -> Option<HypervisorKind> {
 
 /// Readings of sysfs in a transcript stand in for sysfs.
 fn readings(facts: &mut Facts, log: &KernelLog) {
+    let synchronized = |event: &Event| match event {
+        Event::ReadSynchronized(yes) => Some(NtpState::only(*yes)),
+        _ => None,
+    };
+    set(&mut facts.ntp, log, log.last(synchronized));
     if facts.clocksources.is_known() {
         return;
     }

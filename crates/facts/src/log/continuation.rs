@@ -54,7 +54,7 @@ pub(super) fn with_next(
             taken += 1;
             continue;
         }
-        let Stripped { message: more, kernel, .. } = strip(&next);
+        let Stripped { message: more, kernel, dated, .. } = strip(&next);
         let more = more.trim();
         // Forums put empty lines between the parts of a wrapped line.
         if more.is_empty() && taken == 0 && message.starts_with("Time: ") {
@@ -63,6 +63,7 @@ pub(super) fn with_next(
             continue;
         }
         let stops = kernel.is_some()
+            || dated
             || more.is_empty()
             || is_comment(&next)
             || transcript::is_prompt(&next)

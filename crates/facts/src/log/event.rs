@@ -423,6 +423,8 @@ pub enum Event {
     WroteCurrent(String),
     /// CPU feature flags in a transcript.
     ReadFlags(String),
+    /// Whether the wall clock is synchronised, by the text of `timedatectl` or `chronyc tracking` beside the log.
+    ReadSynchronized(bool),
     /// `Calibrating delay loop...`: `measured` when the kernel had no timer frequency to compute it
     /// from, which on x86 means that it does not know the TSC's.
     DelayLoop {

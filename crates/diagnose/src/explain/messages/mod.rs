@@ -108,6 +108,7 @@ pub(super) fn id(event: &Event) -> &'static str {
         Event::ReadAvailable(_) => "read-available",
         Event::WroteCurrent(_) => "wrote-current",
         Event::ReadFlags(_) => "flags",
+        Event::ReadSynchronized(_) => "read-synchronized",
         Event::DelayLoop { .. } => "delay-loop",
         Event::TimeWentBackwards => "backwards",
         Event::Gvisor => "gvisor",

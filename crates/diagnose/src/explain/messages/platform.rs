@@ -397,6 +397,21 @@ pub(super) const ENTRIES: &[Entry] = &[
         sources: &["/sys/devices/system/clocksource/clocksource0"],
     },
     Entry {
+        id: "read-synchronized",
+        words: &[
+            "System clock synchronized: yes|no",
+            "NTP synchronized: yes|no",
+            "Leap status : Not synchronised",
+        ],
+        what: "What timedatectl, or chronyc tracking, says of the wall clock.",
+        versions: "All; timedatectl says `NTP synchronized` before systemd 239.",
+        so_what: "It is about the wall clock alone: which clocksource is in use, and what a read costs, \
+         does not depend on it. A TSC with a wrong rate can be a reason why nothing synchronises.",
+        do_what: "Look at the log of chronyd or systemd-timesyncd.",
+        see_also: &["tsc-miscalibrated"],
+        sources: &["STA_UNSYNC of adjtimex(2)"],
+    },
+    Entry {
         id: "wrote-current",
         words: &["echo NAME > current_clocksource"],
         what: "A command that asks for another clocksource at run time.",

@@ -24,7 +24,7 @@ pub(crate) enum Group {
     Tsc,
     /// Boot banner, command line, CPUs, firmware tables, hypervisors, idle.
     Platform,
-    /// A line that separates boots, written by journalctl.
+    /// A line that separates boots, written by journalctl; what programs say beside a log.
     Separator,
 }
 
@@ -106,6 +106,8 @@ pub(crate) const KEYWORDS: &[(&str, Group)] = &[
     ("Freeing init memory", Group::Platform),
     ("Run /", Group::Platform),
     ("Mounted root (", Group::Platform),
+    (" synchronized: ", Group::Separator),
+    ("Leap status", Group::Separator),
     ("dmesg", Group::Separator),
     ("-- Reboot --", Group::Separator),
     ("-- Boot ", Group::Separator),

@@ -65,10 +65,12 @@ fn chosen(rest: &str) -> Option<String> {
 
 /// `clocksource: NAME: mask: 0x.. max_cycles: 0x.., max_idle_ns: N ns` (4.2+), 4.1 without the colon.
 fn registered(m: &str) -> Option<Event> {
-    let rest = m.strip_prefix("clocksource")?;
+    let rest = m.strip_prefix("clocksource").unwrap_or(m);
     let mask_at = find(rest, ": mask: ").filter(|at| *at < 64)?;
     let name = rest[..mask_at].trim_start_matches(':').trim();
-    if !is_name(name) {
+    // `logcat` has the first word elsewhere.
+    let whole = m.starts_with("clocksource") && is_name(name);
+    if !whole && !crate::names::is_known(name) {
         return None;
     }
     let rest = &rest[mask_at..];
