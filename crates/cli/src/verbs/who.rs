@@ -4,7 +4,7 @@ use crate::args::{Common, Who};
 use crate::exit::Code;
 use crate::render;
 use crate::report::who::WhoReport;
-use crate::ui::err;
+use crate::ui::{err, file};
 use crate::who::{counter, top};
 use anyhow::{Context, Result, bail};
 use clocksmith_facts::tree::LiveTree;
@@ -19,7 +19,6 @@ use clocksmith_who::recording::Recording;
 use clocksmith_who::session::{self, Options, Session, Target};
 use clocksmith_who::spawn::{Running, Waiting};
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
@@ -157,7 +156,7 @@ impl About<'_> {
         ];
         for (path, make) in files {
             if let Some(path) = path {
-                write(path, &make(recording)?)?;
+                file::replace(path, &make(recording)?)?;
             }
         }
         let mut report = WhoReport::new(self.facts, name, recording, self.costs, profile);
@@ -181,11 +180,6 @@ fn stop(calls: &mut Option<Result<Tracepoints, NoTracepoints>>) {
     if let Some(Ok(calls)) = calls {
         calls.stop();
     }
-}
-
-fn write(path: &Path, content: &[u8]) -> Result<()> {
-    std::fs::write(path, content)
-        .with_context(|| format!("cannot write {}: choose another place", path.display()))
 }
 
 /// Watches until the command has ended, or the time is up; then how it ended, if it did.
