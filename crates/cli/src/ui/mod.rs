@@ -8,6 +8,8 @@
 pub(crate) mod err;
 pub(crate) mod file;
 pub(crate) mod out;
+pub(crate) mod panic;
+pub(crate) mod screen;
 
 use clocksmith_facts::visible::Ink;
 use std::hash::{BuildHasher, Hasher, RandomState};

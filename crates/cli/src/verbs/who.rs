@@ -4,7 +4,7 @@ use crate::args::{Common, Who};
 use crate::exit::Code;
 use crate::render;
 use crate::report::who::WhoReport;
-use crate::ui::{err, file};
+use crate::ui::{err, file, screen};
 use crate::who::{counter, top};
 use anyhow::{Context, Result, bail};
 use clocksmith_facts::tree::LiveTree;
@@ -38,7 +38,10 @@ pub(crate) fn run(common: &Common, args: &Who) -> Result<Code> {
     let facts = collect::collect(&LiveTree::new(), Origin::Live);
     let costs = calibrate::costs(CALIBRATION);
     interrupt::listen();
-    let stuck = || err::line("clocksmith: ended by a signal while something did not answer");
+    let stuck = || {
+        screen::put_back();
+        err::line("clocksmith: ended by a signal while something did not answer");
+    };
     interrupt::end_within(DEADLINE, stuck).context("cannot start a thread")?;
     let about = About { common, args, facts: &facts, costs: &costs };
     if args.command.is_empty() { about.watch() } else { about.run() }
