@@ -39,7 +39,7 @@ impl Bounded {
     /// Of an open file.
     pub(super) fn new(file: File) -> Option<Self> {
         let blocks = file.metadata().ok()?.blocks();
-        let piece = blocks.saturating_mul(BLOCK).saturating_mul(COMPRESSED).max(SMALL).min(LARGEST);
+        let piece = blocks.saturating_mul(BLOCK).saturating_mul(COMPRESSED).clamp(SMALL, LARGEST);
         Some(Self { cache: ReadCache::new(file), piece })
     }
 }
