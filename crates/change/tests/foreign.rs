@@ -1,4 +1,4 @@
-//! A journal that another user could have written is not obeyed, whoever opens it and however.
+//! Every way to open a journal refuses one that another user could have written.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -35,7 +35,7 @@ fn guarded(root: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// What nobody but a run reads: the lock is only taken, and a content only when it is put back.
+/// Whether it is read outside of a run: the lock is only taken, and a content is read only when it is put back.
 fn is_looked_at(path: &Path) -> bool {
     path.file_name() != Some("lock".as_ref()) && path.extension() != Some("content".as_ref())
 }

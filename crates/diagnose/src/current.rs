@@ -42,7 +42,7 @@ const SETTLED_BY: f64 = 10.0;
 const LATE_SWITCH: f64 = 10.0;
 
 /// Seconds within which the watchdog, which looks every half second, has verified a new clocksource.
-const VERIFIED_WITHIN: f64 = 3.0;
+pub(crate) const VERIFIED_WITHIN: f64 = 3.0;
 
 /// The clocksource in use.
 #[must_use]

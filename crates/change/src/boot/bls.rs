@@ -123,7 +123,7 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
         way.notes.push(format!("{} stays as it is: {what}", path.display()));
     }
     // GRUB gives such an entry the words of a variable, and only as long as it has none of its own.
-    if super::grub::config(system).and_then(|path| system.text(path)).is_some_and(reads_defaults)
+    if super::grub::config(system).and_then(|path| system.text(path)).is_some_and(are_read_by)
         && let Some((path, _)) = files().find(|(_, text)| options(text).next().is_none())
     {
         let why = "has no options, so GRUB takes default_kernelopts, which options of its own would replace: \
@@ -157,7 +157,8 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
     Ok(way)
 }
 
-fn reads_defaults(text: &str) -> bool {
+/// Whether a grub.cfg reads the entries of the Boot Loader Specification: Fedora's has none of its own.
+pub(super) fn are_read_by(text: &str) -> bool {
     text.lines().any(|line| line.trim() == "blscfg")
 }
 

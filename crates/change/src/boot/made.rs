@@ -83,15 +83,13 @@ pub(crate) fn check(
         };
         if is_bls(&made.path) {
             entries += usize::from(entry_file(made, after, change, &variables).map_err(fault)?);
-        } else if is_grub(&made.path) && reads_entry_files(after) {
-            whole(made, after, has_kernel).map_err(fault)?;
-            defers = Some(made);
-            entries += menu(&grub(after), change, &variables).map_err(fault)?;
         } else {
-            whole(made, after, has_kernel).map_err(fault)?;
-            let all = if is_grub(&made.path) { grub(after) } else { extlinux(after) };
-            let found = menu(&all, change, &variables).map_err(fault)?;
-            if found == 0 {
+            let menu = Menu::of(&made.path, after);
+            whole(made, after, &menu, has_kernel).map_err(fault)?;
+            let found = good(&menu.entries, change, &variables).map_err(fault)?;
+            if is_grub(&made.path) && bls::are_read_by(after) {
+                defers = Some(made);
+            } else if found == 0 {
                 return Err(fault("has no entry that boots Linux".to_owned()));
             }
             entries += found;
@@ -123,11 +121,6 @@ fn variables(files: &[Made]) -> Vec<String> {
         .collect()
 }
 
-/// Fedora's grub.cfg has no entries of its own: it reads those of the Boot Loader Specification.
-fn reads_entry_files(text: &str) -> bool {
-    text.lines().any(|line| line.trim() == "blscfg")
-}
-
 /// Whether an entry file boots Linux, with the words that it must have.
 fn entry_file(
     made: &Made,
@@ -149,7 +142,7 @@ fn entry_file(
 }
 
 /// How many entries have what they must have.
-fn menu(all: &[Entry], change: &Change, variables: &[String]) -> Result<usize, String> {
+fn good(all: &[Entry], change: &Change, variables: &[String]) -> Result<usize, String> {
     let mut found = 0;
     for entry in intended(all).into_iter().filter(|entry| !entry.recovery) {
         if let Some(why) = wrong(&entry.words, change, variables) {
@@ -202,25 +195,29 @@ fn script(section: &str) -> &str {
 }
 
 /// Whether it is all there.
-fn whole(made: &Made, after: &str, has_kernel: &dyn Fn(&str) -> bool) -> Result<(), String> {
+fn whole(
+    made: &Made,
+    after: &str,
+    new: &Menu,
+    has_kernel: &dyn Fn(&str) -> bool,
+) -> Result<(), String> {
     if after.trim().is_empty() {
         return Err("is empty".to_owned());
     }
-    let of = |text: &str| if is_grub(&made.path) { grub(text) } else { extlinux(text) };
     if is_grub(&made.path) {
-        ends(after)?;
+        ends(after, new)?;
     }
     let Some(before) = made.before.as_deref() else { return Ok(()) };
-    let (old, new) = (of(before), of(after));
-    let lost = intended(&old).into_iter().find(|entry| {
-        !new.iter().any(|other| other.kernel == entry.kernel) && has_kernel(&entry.kernel)
+    let old = Menu::of(&made.path, before);
+    let lost = intended(&old.entries).into_iter().find(|entry| {
+        !new.entries.iter().any(|other| other.kernel == entry.kernel) && has_kernel(&entry.kernel)
     });
     if let Some(entry) = lost {
         return Err(format!("no longer has an entry for {}, which is in /boot", entry.kernel));
     }
     // Text that no program made has no such parts.
     if is_grub(&made.path) && sections(before).next().is_some() {
-        let (was, is) = (outside(before), outside(after));
+        let (was, is) = (old.outside, new.outside);
         if is < was / 2 {
             return Err(format!(
                 "has {is} bytes outside of its entries, and had {was}: less than half"
@@ -240,7 +237,7 @@ fn marker<'a>(line: &'a str, word: &str) -> Option<&'a str> {
 }
 
 /// Whether every section and every entry has its end.
-fn ends(text: &str) -> Result<(), String> {
+fn ends(text: &str, menu: &Menu) -> Result<(), String> {
     let mut open: Option<&str> = None;
     for line in text.lines() {
         if let Some(name) = marker(line, "BEGIN") {
@@ -255,28 +252,26 @@ fn ends(text: &str) -> Result<(), String> {
     if let Some(open) = open {
         return Err(format!("has no end of its section {open}"));
     }
-    if let Some((title, line)) = blocks(text).open {
+    if let Some((title, line)) = &menu.open {
         return Err(format!("has no end of its entry '{title}' (line {line})"));
     }
     Ok(())
 }
 
-/// Bytes that are in no entry.
-fn outside(text: &str) -> usize {
-    blocks(text).outside
-}
-
-/// The entries of a grub.cfg.
-fn grub(text: &str) -> Vec<Entry> {
-    blocks(text).entries
-}
-
+/// What a file that has entries says.
 #[derive(Default)]
-struct Blocks {
+struct Menu {
     entries: Vec<Entry>,
+    /// Bytes of a grub.cfg that are in no entry.
     outside: usize,
     /// The entry that has no end, with its line.
     open: Option<(String, usize)>,
+}
+
+impl Menu {
+    fn of(path: &Path, text: &str) -> Self {
+        if is_grub(path) { grub(text) } else { Self { entries: extlinux(text), ..Self::default() } }
+    }
 }
 
 /// An entry of a grub.cfg that has begun.
@@ -292,8 +287,8 @@ struct Block {
 /// One pass over a grub.cfg. An entry ends where as many lines began with `}` as ended in `{`; a `linux` line outside
 /// of any is taken for an entry of its own. What is written by hand may have another form: it is read up to the end of
 /// its section, and not judged.
-fn blocks(text: &str) -> Blocks {
-    let mut found = Blocks::default();
+fn grub(text: &str) -> Menu {
+    let mut found = Menu::default();
     let mut section: Option<String> = None;
     let mut block: Option<Block> = None;
     for (number, line) in text.lines().enumerate() {

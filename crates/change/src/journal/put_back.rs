@@ -343,7 +343,7 @@ fn commands(journal: &mut Journal, entry: &Entry, report: &mut Report) -> Result
             // Without it the change is still in force: the next run tries again.
             let ran = journal.runner.run(&journal.place, command, &mut Silent)?;
             if matches!(ran, Ran::Done(_)) {
-                // Which words somebody else wants there now is not known; that it is whole can be seen.
+                // The words that another user wants there now are not known. Whether the file is whole is checked.
                 super::made::look(journal, entry, step, command, &Change::default())?;
             }
             done(command, &ran, report);

@@ -201,7 +201,7 @@ fn start(
         .stderr(err)
         .process_group(0);
     let hook = move || {
-        // What it makes is read by others, and written by nobody else, whatever shell we were started from.
+        // Other users can read the files that it makes, and cannot write them, whatever the caller's umask.
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(UMASK));
         let kill = Some(rustix::process::Signal::KILL);
         rustix::process::set_parent_process_death_signal(kill)?;

@@ -167,8 +167,8 @@ impl Tree {
         links: &[PathBuf],
         part: Part,
     ) -> Result<OwnedFd, JournalError> {
-        // Links by themselves decide nothing, since where they led is looked at; but whoever may change one leads
-        // the next run elsewhere.
+        // A link decides nothing, because its target is checked. But a user who can change it can lead the next run
+        // elsewhere.
         for link in links {
             let Some(parent) = link.parent() else { continue };
             self.trusted_directory(parent, &[], Part::Way)?;

@@ -3,8 +3,7 @@
 use super::definition::{Definition, PLAIN};
 use super::reference::is_paravirt;
 use super::tsc::marked;
-use super::tsc_miscalibrated::steered_too_far;
-use super::{Case, Causes};
+use super::{Case, Causes, steering};
 use crate::cause::{CauseId, Confidence, Evidence, Severity};
 use crate::remedies::table;
 use clocksmith_facts::log::Event;
@@ -32,24 +31,11 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         "the kernel marked the TSC unstable for a reason that is not known here",
         |reason| matches!(reason, UnstableReason::Other(_)),
     );
-    steered(case, causes);
-    nothing_explains(case, causes);
-}
-
-/// The kernel had to speed up the time of a clocksource that no other cause is about.
-fn steered(case: &Case<'_>, causes: &mut Causes) {
-    let Some(log) = case.log() else { return };
-    let found = log.first(|event| match event {
-        Event::SteeredTooFar(name) if !name.starts_with("tsc") && !is_paravirt(name) => {
-            Some(steered_too_far(name))
-        }
-        _ => None,
+    // Of a clocksource that no other cause is about.
+    steering::too_far(case, causes, CauseId::InsufficientEvidence, Confidence::High, |name| {
+        !name.starts_with("tsc") && !is_paravirt(name)
     });
-    if let Some((entry, summary)) = found {
-        let evidence = vec![Evidence::line(log, entry)];
-        let id = CauseId::InsufficientEvidence;
-        causes.add(id, Severity::Warning, Confidence::High, summary, evidence);
-    }
+    nothing_explains(case, causes);
 }
 
 /// Slow, or unknown, and no cause found: say so, and what would settle it.

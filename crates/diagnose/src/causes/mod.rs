@@ -12,6 +12,7 @@ mod refinement;
 mod registry;
 mod skew;
 mod skipped;
+mod steering;
 mod tsc;
 mod watchdog;
 

@@ -3,8 +3,7 @@
 
 use super::definition::{Definition, PLAIN};
 use super::reference::is_paravirt;
-use super::tsc_miscalibrated::steered_too_far;
-use super::{Case, Causes};
+use super::{Case, Causes, steering};
 use crate::cause::{CauseId, Confidence, Evidence, Severity};
 use crate::remedies::table;
 use clocksmith_facts::log::Event;
@@ -35,18 +34,5 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
             vec![Evidence::line(log, entry)],
         );
     }
-    let steered = log.first(|event| match event {
-        Event::SteeredTooFar(name) if is_paravirt(name) => Some(steered_too_far(name)),
-        _ => None,
-    });
-    if let Some((entry, summary)) = steered {
-        let id = CauseId::ParavirtClockBroken;
-        causes.add(
-            id,
-            Severity::Warning,
-            Confidence::Low,
-            summary,
-            vec![Evidence::line(log, entry)],
-        );
-    }
+    steering::too_far(case, causes, CauseId::ParavirtClockBroken, Confidence::Low, is_paravirt);
 }

@@ -3,6 +3,7 @@
 use super::definition::{Definition, PLAIN};
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence, Severity};
+use crate::current::VERIFIED_WITHIN;
 use crate::demotion::demoted_by;
 use crate::names;
 use crate::remedies::table;
@@ -39,9 +40,6 @@ fn written_in_transcript(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) 
         );
     }
 }
-
-/// Seconds within which the watchdog, which looks every half second, has verified a new clocksource.
-const VERIFIED_WITHIN: f64 = 3.0;
 
 fn rating(name: &str) -> i32 {
     names::find(name).map_or(0, |n| n.rating)

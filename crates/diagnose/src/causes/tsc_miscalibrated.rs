@@ -2,7 +2,7 @@
 
 use super::definition::{Blame, Definition, PLAIN};
 use super::tsc::{by_model, cmdline};
-use super::{Case, Causes};
+use super::{Case, Causes, steering};
 use crate::cause::{CauseId, Confidence, Evidence, Severity};
 use crate::remedies::table;
 use clocksmith_facts::log::event::UnstableReason;
@@ -53,7 +53,8 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
             );
         }
         drift(case, log, causes);
-        steered(log, causes);
+        let of_tsc = |name: &str| name.starts_with("tsc");
+        steering::too_far(case, causes, CauseId::TscMiscalibrated, Confidence::Low, of_tsc);
     }
     by_model(case, causes, id, case.loss(), false, |reason| {
         matches!(reason, UnstableReason::Watchdog)
@@ -136,34 +137,6 @@ fn stated(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
         ),
         vec![cmdline(case, &format!("tsc_early_khz={given}")), Evidence::line(log, entry)],
     );
-}
-
-/// The kernel had to speed the TSC's time up by more than a tenth.
-fn steered(log: &KernelLog, causes: &mut Causes) {
-    let found = log.first(|event| match event {
-        Event::SteeredTooFar(name) if name.starts_with("tsc") => Some(steered_too_far(name)),
-        _ => None,
-    });
-    if let Some((entry, summary)) = found {
-        let id = CauseId::TscMiscalibrated;
-        causes.add(
-            id,
-            Severity::Warning,
-            Confidence::Low,
-            summary,
-            vec![Evidence::line(log, entry)],
-        );
-    }
-}
-
-/// What `Adjusting NAME more than 11%` means: `timekeeping_adjust()` in `kernel/time/timekeeping.c` prints
-/// it where the multiplier exceeds the clocksource's own by more than `maxadj`, which is 11 %.
-pub(super) fn steered_too_far(name: &str) -> String {
-    format!(
-        "the kernel had to speed {name} up by more than 11 % to follow its steering: {name} runs slower than \
-         the kernel takes it to, what steers the time (NTP, PTP, adjtimex) asked for too much, or the machine \
-         stood still for long; chronyc tracking or ntpq shows whether it lasts"
-    )
 }
 
 /// A program found the clock wrong against a reference: the rate is off.

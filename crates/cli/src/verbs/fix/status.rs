@@ -107,7 +107,7 @@ fn unit(entry: &Entry, change: &mut ChangeReport) {
     if !has {
         return;
     }
-    // Not by the PATH of whoever runs this: root may have one that others can write to.
+    // The caller's PATH is not used: root's may have a directory that others can write to.
     let shown = find("systemctl").ok().map(Command::new);
     let Some(mut program) = shown else {
         change.seen.push(format!("whether {UNIT} ran is not known: systemctl is not here"));

@@ -1,0 +1,30 @@
+//! What `Adjusting NAME more than 11%` tells, of whichever clocksource: each cause takes those that it is about.
+
+use super::{Case, Causes};
+use crate::cause::{CauseId, Confidence, Evidence, Severity};
+use clocksmith_facts::log::Event;
+
+/// Adds the cause if the kernel had to speed up the time of a clocksource that `is_of` takes by more than 11 %.
+///
+/// `timekeeping_adjust()` in `kernel/time/timekeeping.c` prints it where the multiplier exceeds the clocksource's own by
+/// more than `maxadj`, which is 11 %.
+pub(super) fn too_far(
+    case: &Case<'_>,
+    causes: &mut Causes,
+    id: CauseId,
+    confidence: Confidence,
+    is_of: impl Fn(&str) -> bool,
+) {
+    let Some(log) = case.log() else { return };
+    let found = log.first(|event| match event {
+        Event::SteeredTooFar(name) if is_of(name) => Some(name.clone()),
+        _ => None,
+    });
+    let Some((entry, name)) = found else { return };
+    let summary = format!(
+        "the kernel had to speed {name} up by more than 11 % to follow its steering: {name} runs slower than \
+         the kernel takes it to, what steers the time (NTP, PTP, adjtimex) asked for too much, or the machine \
+         stood still for long; chronyc tracking or ntpq shows whether it lasts"
+    );
+    causes.add(id, Severity::Warning, confidence, summary, vec![Evidence::line(log, entry)]);
+}
