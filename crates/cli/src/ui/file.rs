@@ -20,7 +20,7 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<()> {
             bail!("{} is there and is no ordinary file: name a new file", path.display())
         }
         Err(error) if error.kind() != ErrorKind::NotFound => {
-            return Err(error).with_context(|| cannot(path));
+            Err(error).with_context(|| cannot(path))
         }
         _ => put(path, content, 0o644, Over::Former),
     }
