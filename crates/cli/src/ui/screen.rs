@@ -65,7 +65,8 @@ impl Drop for Screen {
     }
 }
 
-#[cfg(all(test, feature = "who"))]
+#[cfg(feature = "who")]
+#[cfg(test)]
 mod tests {
     use super::*;
     use std::process::Command;
