@@ -17,11 +17,11 @@ static BEFORE: std::sync::OnceLock<(std::os::fd::RawFd, libc::termios)> =
 
 /// Puts the terminal back, if it is drawn on.
 pub(crate) fn put_back() {
-    if !DRAWN.swap(false, Ordering::SeqCst) {
-        return;
-    }
+    let drawn = DRAWN.swap(false, Ordering::SeqCst);
+    #[cfg(not(feature = "who"))]
+    let _ = drawn;
     #[cfg(feature = "who")]
-    if let Some((terminal, settings)) = BEFORE.get() {
+    if let (true, Some((terminal, settings))) = (drawn, BEFORE.get()) {
         // SAFETY: both calls are allowed in a signal handler; the pointers are to statics.
         unsafe {
             libc::tcsetattr(*terminal, libc::TCSANOW, settings);
