@@ -4,7 +4,7 @@ use crate::args::{Common, Who};
 use crate::exit::Code;
 use crate::render;
 use crate::report::who::WhoReport;
-use crate::ui::err;
+use crate::ui::{err, file, screen};
 use crate::who::{counter, top};
 use anyhow::{Context, Result, bail};
 use clocksmith_facts::tree::LiveTree;
@@ -19,7 +19,6 @@ use clocksmith_who::recording::Recording;
 use clocksmith_who::session::{self, Options, Session, Target};
 use clocksmith_who::spawn::{Running, Waiting};
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
@@ -39,7 +38,10 @@ pub(crate) fn run(common: &Common, args: &Who) -> Result<Code> {
     let facts = collect::collect(&LiveTree::new(), Origin::Live);
     let costs = calibrate::costs(CALIBRATION);
     interrupt::listen();
-    let stuck = || err::line("clocksmith: ended by a signal while something did not answer");
+    let stuck = || {
+        screen::put_back();
+        err::line("clocksmith: ended by a signal while something did not answer");
+    };
     interrupt::end_within(DEADLINE, stuck).context("cannot start a thread")?;
     let about = About { common, args, facts: &facts, costs: &costs };
     if args.command.is_empty() { about.watch() } else { about.run() }
@@ -169,7 +171,7 @@ impl About<'_> {
         ];
         for (path, make) in files {
             if let Some(path) = path {
-                write(path, &make(recording)?)?;
+                file::replace(path, &make(recording)?)?;
             }
         }
         let mut report = WhoReport::new(self.facts, name, recording, self.costs, profile);
@@ -193,11 +195,6 @@ fn stop(calls: &mut Option<Result<Tracepoints, NoTracepoints>>) {
     if let Some(Ok(calls)) = calls {
         calls.stop();
     }
-}
-
-fn write(path: &Path, content: &[u8]) -> Result<()> {
-    std::fs::write(path, content)
-        .with_context(|| format!("cannot write {}: choose another place", path.display()))
 }
 
 /// Waits until the command has ended, or the time is up; then how it ended, if it did. After a signal of which

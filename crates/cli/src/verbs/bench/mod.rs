@@ -137,9 +137,7 @@ fn write_files(wanted: &Wanted, report: &BenchReport) -> Result<()> {
     for (file, page) in files {
         let Some(file) = file else { continue };
         let file: &Path = file;
-        std::fs::write(file, page(report)).with_context(|| {
-            format!("cannot write {}. Name a file in a directory that is there", file.display())
-        })?;
+        crate::ui::file::replace(file, page(report).as_bytes())?;
     }
     Ok(())
 }
