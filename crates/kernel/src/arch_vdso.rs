@@ -92,6 +92,9 @@ pub fn serves_coarse(machine: &Machine) -> Option<bool> {
         Arch::Arm => Feature::ArmVdso,
         Arch::Loongarch => return Some(true),
         Arch::Alpha | Arch::M68k | Arch::Sh => return Some(false),
+        Arch::S390 | Arch::Powerpc if Feature::GenericVdsoEverywhere.of(kernel) => {
+            return Some(true);
+        }
         Arch::S390 | Arch::Powerpc | Arch::Sparc | Arch::Um | Arch::Parisc | Arch::Ia64 => {
             return None;
         }
