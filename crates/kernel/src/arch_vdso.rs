@@ -92,6 +92,9 @@ pub fn serves_coarse(machine: &Machine) -> Option<bool> {
         Arch::Arm => Feature::ArmVdso,
         Arch::Loongarch => return Some(true),
         Arch::Alpha | Arch::M68k | Arch::Sh => return Some(false),
+        Arch::S390 | Arch::Powerpc if Feature::GenericVdsoEverywhere.of(kernel) => {
+            return Some(true);
+        }
         Arch::S390 | Arch::Powerpc | Arch::Sparc | Arch::Um | Arch::Parisc | Arch::Ia64 => {
             return None;
         }
@@ -107,4 +110,56 @@ pub fn has_sysfs_directory(machine: &Machine) -> bool {
         _ => Feature::SysfsClocksource,
     };
     since.of(&machine.kernel.value)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::open::{OpenInput, ask};
+    use crate::vdso::serves;
+    use clocksmith_facts::hypervisor::{Hypervisor, HypervisorKind};
+    use clocksmith_facts::{Facts, Origin};
+
+    fn machine(arch: Arch, kernel: &str) -> Machine {
+        let mut machine = Machine::of(&Facts::empty(Origin::Stated));
+        machine.arch = Input::what_if(arch);
+        machine.set_kernel(kernel).unwrap();
+        machine
+    }
+
+    #[test]
+    fn serves_counter_of_an_architecture_from_its_version_on() {
+        for (arch, name, before, since) in [
+            (Arch::Arm, "arch_sys_counter", "4.0", "4.1"),
+            (Arch::Arm64, "arch_sys_counter", "3.6", "3.7"),
+            (Arch::Riscv, "riscv_clocksource", "5.7", "5.8"),
+            (Arch::Mips, "GIC", "4.3", "4.4"),
+        ] {
+            assert_eq!(serves(&machine(arch, before), name), Some(false), "{name} {before}");
+            assert_eq!(serves(&machine(arch, since), name), Some(true), "{name} {since}");
+        }
+        assert_eq!(serves(&machine(Arch::Arm, "6.1"), "mxc_timer1"), Some(false));
+        assert_eq!(serves(&machine(Arch::Mips, "6.1"), "MIPS"), None);
+        assert_eq!(serves(&machine(Arch::X86_64, "4.4"), "hyperv_clocksource"), Some(false));
+    }
+
+    #[test]
+    fn serves_coarse_on_32_bit_x86_since_3_15() {
+        assert_eq!(serves_coarse(&machine(Arch::X86, "3.2")), Some(false));
+        assert_eq!(serves_coarse(&machine(Arch::X86, "3.16")), Some(true));
+        assert_eq!(serves_coarse(&machine(Arch::X86_64, "3.2")), Some(true));
+    }
+
+    #[test]
+    fn ask_hyperv_without_privilege_flags_depends_on_the_grant() {
+        let mut guest = machine(Arch::X86_64, "6.1");
+        guest.hypervisor = Input::what_if(Some(Hypervisor::named(HypervisorKind::Hyperv)));
+        let answer = ask(&guest, |m| crate::predict(m).tsc);
+        assert!(answer.depends_on.contains(&OpenInput::InvariantGrant), "{:?}", answer.depends_on);
+        // A grant counts since 5.5.
+        guest.set_kernel("4.15").unwrap();
+        assert!(guest.knows(OpenInput::InvariantGrant));
+    }
 }

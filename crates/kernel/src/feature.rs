@@ -150,6 +150,8 @@ features! {
     ArmVdso => row(v(4, 1));
     /// MIPS's vDSO reads the time (`arch/mips/vdso/gettimeofday.c`).
     MipsVdso => row(v(4, 4));
+    /// The vDSOs of IBM Z (5.9) and POWER (5.11) have the generic code, which serves the coarse clocks.
+    GenericVdsoEverywhere => row(v(5, 11));
     /// PA-RISC's vDSO exists.
     PariscVdso => row(v(5, 18));
     /// SPARC's vDSO exists.
