@@ -34,7 +34,8 @@ pub(super) fn with_next(
     message: &str,
     alone: Option<&Event>,
 ) -> Option<(Event, usize)> {
-    let open = message.ends_with(',');
+    // A comma, or the soft line break of quoted-printable mail.
+    let open = message.ends_with([',', '=']);
     let mut columns = raw.chars().count();
     let cut = columns == TERMINAL;
     // A blank at the very end was taken off with the prefix.
