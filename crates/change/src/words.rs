@@ -128,11 +128,15 @@ fn spans(text: &str) -> Vec<(usize, usize)> {
     out
 }
 
+/// All words, also those behind a lone `--`.
+#[must_use]
+pub fn all(text: &str) -> Vec<&str> {
+    spans(text).into_iter().filter_map(|(start, end)| text.get(start..end)).collect()
+}
+
 /// The words, up to a lone `--`.
 pub fn words(text: &str) -> impl Iterator<Item = &str> {
-    let all: Vec<&str> =
-        spans(text).into_iter().filter_map(|(start, end)| text.get(start..end)).collect();
-    all.into_iter().take_while(|word| *word != "--")
+    all(text).into_iter().take_while(|word| *word != "--")
 }
 
 /// Whether the word is there, before a lone `--`.

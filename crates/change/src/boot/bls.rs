@@ -5,7 +5,7 @@
 //! kernel-install(8) (new entries take `/etc/kernel/cmdline`, else `/usr/lib/kernel/cmdline`, else the
 //! running command line); RHEL 8's `options $kernelopts`, which is a variable of grubenv; grubby(8).
 
-use super::{NoWay, RISK, Way, editable, edits, file, grubenv, run, shell, write};
+use super::{NoWay, RISK, Way, edits, file, grubenv, hand, plain, run, settings, single, strict, write};
 use crate::system::System;
 use crate::words::{self, Change};
 use std::path::Path;
@@ -16,6 +16,9 @@ const DIRECTORIES: [&str; 3] =
 /// RHEL 8's variable, and where it is.
 const VARIABLE: &str = "kernelopts";
 const ENVIRONMENTS: [&str; 2] = ["/boot/grub2/grubenv", "/boot/grub/grubenv"];
+const VARIABLES: [&str; 2] = ["$kernelopts", "${kernelopts}"];
+/// Pop!_OS's settings of its entries.
+const KERNELSTUB: &str = "/etc/kernelstub/configuration";
 /// New kernels' command line.
 const CMDLINE: &str = "/etc/kernel/cmdline";
 const VENDOR: &str = "/usr/lib/kernel/cmdline";
@@ -105,6 +108,15 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
         return Err(file(path, why));
     }
     let directory = entries(system).unwrap_or(DIRECTORIES[0]);
+    one_directory(system, directory, change)?;
+    owned(system, change)?;
+    for (path, text) in system.below(directory) {
+        plain(path, text)?;
+        if boots_linux(text) {
+            settings::closed(&all_options(text))
+                .map_err(|why| file(path, format!("{why}. {}", hand("its options", change))))?;
+        }
+    }
     let ordinary = |path: &Path, text: &str| !is_rescue(path) && boots_linux(text);
     let files = || system.below(directory).filter(|(path, text)| ordinary(path, text));
     if system.below(directory).any(|(path, text)| is_rescue(path) && boots_linux(text)) {
@@ -140,6 +152,14 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
         let block = system
             .text(path)
             .ok_or_else(|| file(path, system.trouble(path).unwrap_or("it cannot be read")))?;
+        for (path, text) in files().filter(|(_, text)| uses_variable(text)) {
+            let options = all_options(text);
+            if !VARIABLES.iter().any(|name| words::has(&options, name)) {
+                let why = "takes $kernelopts behind a lone `--`, and what follows that is for init";
+                return Err(file(path, format!("{why}. {}", hand("its options", change))));
+            }
+        }
+        plain(path, block)?;
         let edited = grubenv::edit(block, VARIABLE, change).map_err(|why| file(path, why))?;
         if edited != block {
             way.steps.push(write(
@@ -153,8 +173,60 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
     let why = "the entries of the kernels that are installed";
     way.steps
         .extend(edits(files(), why, |text| (!uses_variable(text)).then(|| edit(text, change))));
+    for step in &way.steps {
+        if let crate::plan::Action::Write { path, content, .. } = &step.action
+            && path.parent() == Some(Path::new(directory))
+            && !change.holds(&all_options(content))
+        {
+            let why = "would not have the words where the kernel reads them";
+            return Err(file(path, format!("{why}. {}", hand("its options", change))));
+        }
+    }
+    let changed = !way.steps.is_empty();
     future(system, change, &mut way)?;
+    if changed && system.text(single::ZIPL).is_some() {
+        way.steps.push(single::run_zipl());
+    }
     Ok(way)
+}
+
+/// Refuses entries in two places, where they differ: systemd-boot reads two, GRUB one, and a directory that is mounted
+/// twice shows the same files.
+fn one_directory(system: &System, directory: &str, change: &Change) -> Result<(), NoWay> {
+    let names = |directory: &'static str| -> Vec<_> {
+        system.below(directory).map(|(path, text)| (path.file_name(), text)).collect()
+    };
+    let first = DIRECTORIES.into_iter().find(|it| *it == directory).map(names).unwrap_or_default();
+    let other = DIRECTORIES.into_iter().filter(|it| *it != directory).find(|other| {
+        system.below(other).any(|(_, text)| boots_linux(text)) && names(other) != first
+    });
+    match other {
+        None => Ok(()),
+        Some(other) => Err(file(
+            other,
+            format!(
+                "has entries that boot Linux, as {directory} has, and which of them the boot loader reads is not \
+                 known. {}",
+                hand("the options of every entry", change)
+            ),
+        )),
+    }
+}
+
+/// Refuses entries that a program makes anew from settings of its own.
+fn owned(system: &System, change: &Change) -> Result<(), NoWay> {
+    if !system.has("kernelstub") && !system.files.contains_key(Path::new(KERNELSTUB)) {
+        return Ok(());
+    }
+    let mut by_hand = Vec::new();
+    if !change.add.is_empty() {
+        by_hand.push(format!("kernelstub --add-options \"{}\"", change.add.join(" ")));
+    }
+    if !change.remove.is_empty() {
+        by_hand.push(format!("kernelstub --delete-options \"{}\"", change.remove.join(" ")));
+    }
+    let why = "kernelstub makes the boot entries from it, and an edit of them is lost at its next run. By hand:";
+    Err(file(KERNELSTUB, format!("{why} {}", by_hand.join("; "))))
 }
 
 /// Whether a grub.cfg reads the entries of the Boot Loader Specification: Fedora's has none of its own.
@@ -165,6 +237,14 @@ pub(super) fn are_read_by(text: &str) -> bool {
 /// What kernels that are installed later get.
 fn future(system: &System, change: &Change, way: &mut Way) -> Result<(), NoWay> {
     let why = "the entries of kernels that are installed later";
+    for path in [CMDLINE, VENDOR] {
+        if let Some(why) = system.trouble(path) {
+            return Err(file(path, format!("{why}. {}", hand("it", change))));
+        }
+        let Some(text) = system.text(path) else { continue };
+        words_only(path, text, change)?;
+        break;
+    }
     if let Some(text) = system.text(CMDLINE) {
         let edited = lines(text, change);
         if edited != text {
@@ -183,13 +263,38 @@ fn future(system: &System, change: &Change, way: &mut Way) -> Result<(), NoWay> 
     let grub = super::grub::DEFAULTS;
     if system.has("grubby")
         && let Some(text) = system.text(grub)
-        && let Some(edited) = shell::edit(text, super::grub::ALL, change)
-        && edited != text
     {
-        editable(grub, text)?;
-        way.steps.push(write(grub, edited, "what grub2-mkconfig would put into new entries", RISK));
+        let refuse = |why: String| file(grub, format!("{why}. {}", hand(super::grub::ALL, change)));
+        let all = match strict::read(text, super::grub::KIND.names) {
+            Ok(all) => all,
+            Err(obstacle) => return Err(refuse(obstacle.to_string())),
+        };
+        if all.iter().any(|it| it.name == super::grub::ALL) {
+            let edited = settings::edited(&super::grub::KIND, text, super::grub::ALL, "", change)
+                .map_err(refuse)?;
+            if edited != text {
+                let why = "what grub2-mkconfig would put into new entries";
+                way.steps.push(write(grub, edited, why, RISK));
+            }
+        }
     }
     Ok(())
+}
+
+/// Refuses a file of words that has more than words: programs differ in whether a `#` begins a comment.
+fn words_only(path: &str, text: &str, change: &Change) -> Result<(), NoWay> {
+    plain(path, text)?;
+    let refuse = |why: String| file(path, format!("{why}. {}", hand("it", change)));
+    let comment = |line: &str| line.trim_start().starts_with('#');
+    if let Some(at) = text.lines().position(comment) {
+        let why = "has a comment, which some programs take for words of the command line";
+        return Err(refuse(format!("line {} {why}", at + 1)));
+    }
+    settings::closed(text).map_err(&refuse)?;
+    if change.holds(&lines(text, change)) {
+        return Ok(());
+    }
+    Err(refuse("the words would not be where the kernel reads them".to_owned()))
 }
 
 /// `/etc/kernel/cmdline`: words, on one line or more (kernel-install joins them). Words are added to
@@ -198,10 +303,13 @@ pub(super) fn lines(text: &str, change: &Change) -> String {
     let removal = Change { add: Vec::new(), remove: change.remove.clone() };
     let mut parts: Vec<String> = text.split('\n').map(|line| removal.of(line)).collect();
     for word in &change.add {
-        if parts.iter().any(|line| words::has(line, word)) {
+        if words::has(&parts.join("\n"), word) {
             continue;
         }
+        // A lone `--` ends the kernel's words on whatever line it is.
+        let init = parts.iter().position(|line| words::all(line).contains(&"--"));
         let last = parts.iter().rposition(|line| !line.trim().is_empty()).unwrap_or(0);
+        let last = init.unwrap_or(last);
         if let Some(line) = parts.get_mut(last) {
             *line = words::add(line, word);
         }
@@ -228,7 +336,7 @@ fn options(text: &str) -> impl Iterator<Item = (usize, usize)> {
 fn uses_variable(text: &str) -> bool {
     options(text).any(|(start, end)| {
         let value = text.get(start..end).unwrap_or_default();
-        value.split_whitespace().any(|word| word == "$kernelopts" || word == "${kernelopts}")
+        value.split_whitespace().any(|word| VARIABLES.contains(&word))
     })
 }
 
@@ -243,12 +351,15 @@ pub(super) fn edit(text: &str, change: &Change) -> String {
         out.replace_range(start..end, &value);
     }
     for word in &change.add {
-        let there = options(&out)
-            .any(|(start, end)| words::has(out.get(start..end).unwrap_or_default(), word));
-        if there {
+        if words::has(&all_options(&out), word) {
             continue;
         }
-        match options(&out).last() {
+        // A lone `--` ends the kernel's words on whatever line it is.
+        let init = |(start, end): &(usize, usize)| {
+            words::all(out.get(*start..*end).unwrap_or_default()).contains(&"--")
+        };
+        let place = options(&out).find(init).or(options(&out).last());
+        match place {
             Some((start, end)) => {
                 let value = out.get(start..end).unwrap_or_default();
                 // `options` without a value and without a blank behind it.

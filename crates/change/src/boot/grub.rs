@@ -6,11 +6,13 @@
 //! `$GRUB_CMDLINE_LINUX $GRUB_CMDLINE_LINUX_DEFAULT` (`util/grub.d/10_linux.in`): the second comes
 //! last, so a choice in it wins, and the recovery entries go without it and stay a way back.
 
-use super::shell::{self, Shell};
-use super::{NoWay, RISK, Way, editable, file, run, write};
+use super::settings::{self, Kind};
+use super::shell::Shell;
+use super::strict::{self, Part};
+use super::{NoWay, RISK, Way, file, run, write};
 use crate::system::System;
 use crate::words::{self, Change};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The administrator's settings.
 pub const DEFAULTS: &str = "/etc/default/grub";
@@ -74,65 +76,111 @@ pub fn value(system: &System, name: &str) -> String {
     value
 }
 
+/// How its settings become a command line: `10_linux` puts them in this order.
+pub(super) const KIND: Kind = Kind { names: may_be_set, line: &[ALL, VARIABLE] };
+/// Under Xen these replace the others (`20_linux_xen`).
+const XEN: [&str; 2] = ["GRUB_CMDLINE_LINUX_XEN_REPLACE", "GRUB_CMDLINE_LINUX_XEN_REPLACE_DEFAULT"];
+
+/// Names of settings, and parameters of the kernel that were written there by mistake: `grub-mkconfig` has no variable of
+/// such a name.
+fn may_be_set(name: &str) -> bool {
+    strict::ordinary(name) || ["clocksource", "tsc", "notsc", "hpet", "nohpet"].contains(&name)
+}
+
+/// A file and its text.
+type Files = Vec<(PathBuf, String)>;
+
 pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
-    for path in [DEFAULTS, DIRECTORY] {
-        if let Some(why) = system.trouble(path) {
-            return Err(file(path, why));
-        }
+    let hand = by_hand(system, change);
+    let more = reads_drop_ins(system).then(|| system.troubles(DIRECTORY)).into_iter().flatten();
+    let main = system.trouble(DEFAULTS).map(|why| (Path::new(DEFAULTS), why));
+    if let Some((path, why)) = main.into_iter().chain(more).next() {
+        return Err(file(path, format!("{why}, so what the settings are is not known. {hand}")));
+    }
+    let before: Files =
+        settings(system).map(|(path, text)| (path.to_owned(), text.to_owned())).collect();
+    for (path, text) in &before {
+        strict::read(text, KIND.names)
+            .map_err(|obstacle| file(path, format!("{obstacle}. {hand}")))?;
     }
     let mut way = Way { by: "GRUB", ..Way::default() };
-    // A word goes where it stands, in files that other people own: there is no other way to take it away.
-    let own = DROP_INS.iter().find(|path| system.text(path).is_some());
+    way.expected.add.clone_from(&change.add);
+    let has = |word: &String| before.iter().any(|(_, text)| holds(text, word));
     for word in &change.remove {
-        let holders: Vec<&Path> = settings(system)
-            .filter(|(_, text)| {
-                Shell::parse(text)
-                    .assignments
-                    .iter()
-                    .any(|a| is_ours(&a.name) && words::has(&a.raw, word))
-            })
-            .map(|(path, _)| path)
-            .collect();
-        if let Some((path, line)) = settings(system).find_map(|(path, text)| {
-            let others = Shell::parse(text).others;
-            let (line, _) =
-                others.into_iter().find(|(_, line)| line.contains(ALL) && line.contains(word))?;
-            Some((path, line))
-        }) {
-            let why = format!(
-                "line {line} has {word} in a way that cannot be edited safely: take it out by hand"
-            );
-            return Err(file(path, why));
-        }
-        if holders.is_empty() {
+        if has(word) {
+            way.expected.remove.push(word.clone());
+        } else {
             way.notes.push(format!(
                 "{word} is in none of GRUB's settings: it comes from another place (a file in \
                  /etc/grub.d, or whoever starts this machine)"
             ));
-        } else {
-            way.expected.remove.push(word.clone());
         }
     }
-    way.expected.add.clone_from(&change.add);
+    // A word goes where it stands, in files that other people own: there is no other way to take it away.
     let removal = Change { add: Vec::new(), remove: change.remove.clone() };
-    for (path, text) in settings(system) {
-        let edited = everywhere(text, &removal);
-        if edited != text && own.is_none_or(|own| Path::new(own) != path) {
-            editable(path, text)?;
-            let why = format!("takes {} away where it stands", change.remove.join(", "));
-            way.steps.push(write(path, edited, &why, RISK));
-        }
-    }
+    let own = |path: &Path| DROP_INS.iter().any(|own| Path::new(own) == path);
+    let mut after: Files = before
+        .iter()
+        .map(|(path, text)| {
+            let text = if own(path) { text.clone() } else { everywhere(text, &removal) };
+            (path.clone(), text)
+        })
+        .collect();
     if reads_drop_ins(system) {
-        drop_in(system, change, &mut way)?;
+        way.by = "GRUB (drop-in)";
+        drop_in(change, &before, &mut after, &hand)?;
     } else {
         way.by = "GRUB (/etc/default/grub)";
-        in_place(system, change, &mut way)?;
+        in_place(change, &before, &mut after, &hand)?;
+    }
+    for (path, text) in after {
+        if before.iter().any(|(other, was)| *other == path && *was == text) {
+            continue;
+        }
+        let why = if own(&path) {
+            "a file of its own, read after /etc/default/grub, which stays as it is; the recovery \
+             entries go without it"
+                .to_owned()
+        } else if reads_drop_ins(system) || change.add.is_empty() {
+            format!("takes {} away where it stands", change.remove.join(", "))
+        } else {
+            "this system's GRUB reads no drop-ins, so its own settings are edited: only the words \
+             of this one line"
+                .to_owned()
+        };
+        way.steps.push(write(path, text, &why, RISK));
     }
     if !way.steps.is_empty() {
         regenerate(system, &mut way);
     }
     Ok(way)
+}
+
+/// What somebody does instead, in words.
+fn by_hand(system: &System, change: &Change) -> String {
+    let mut parts = Vec::new();
+    if !change.add.is_empty() {
+        let words = change.add.join(" ");
+        parts.push(format!("add {words} to {VARIABLE}, before a lone `--` of {ALL} or of itself"));
+    }
+    if !change.remove.is_empty() {
+        parts.push(format!("take {} out of {ALL} and {VARIABLE}", change.remove.join(" ")));
+    }
+    let config = config(system).unwrap_or("/boot/grub/grub.cfg");
+    let then = if system.has("update-grub") {
+        "update-grub".to_owned()
+    } else if system.has("grub2-mkconfig") {
+        format!("grub2-mkconfig -o {config}")
+    } else {
+        format!("grub-mkconfig -o {config}")
+    };
+    format!("By hand: {}; then: {then}", parts.join(", "))
+}
+
+/// Whether one of the two variables has the word in this file.
+fn holds(text: &str, word: &str) -> bool {
+    strict::read(text, KIND.names)
+        .is_ok_and(|all| all.iter().any(|it| is_ours(&it.name) && words::has(&it.raw, word)))
 }
 
 fn is_ours(name: &str) -> bool {
@@ -142,106 +190,136 @@ fn is_ours(name: &str) -> bool {
 /// Every value of both variables changed.
 fn everywhere(text: &str, change: &Change) -> String {
     let mut out = text.to_owned();
-    let count = Shell::parse(text).assignments.len();
-    for index in 0..count {
-        let shell = Shell::parse(&out);
-        let Some(assignment) = shell.assignments.get(index) else { break };
-        if is_ours(&assignment.name) {
-            out = shell::replace(&out, assignment, &change.of(&assignment.raw));
+    // From the end, so that the places before stay what they are.
+    for setting in strict::read(text, KIND.names).unwrap_or_default().iter().rev() {
+        if is_ours(&setting.name) {
+            out = settings::replace(&out, setting, &change.of(&setting.raw));
         }
     }
     out
 }
 
-fn drop_in(system: &System, change: &Change, way: &mut Way) -> Result<(), NoWay> {
-    way.by = "GRUB (drop-in)";
-    let existing = DROP_INS.iter().find(|path| system.text(path).is_some());
-    if change.add.is_empty() && existing.is_none() {
-        return Ok(());
-    }
-    // Whoever comes later and does not mention the old value throws it away.
-    let overwritten = |ours: &str| {
-        system.below(DIRECTORY).filter(|(path, _)| *path > Path::new(ours)).find_map(
-            |(path, text)| {
-                let shell = Shell::parse(text);
-                let last = shell.last(VARIABLE)?;
-                let keeps = last.append
-                    || last.raw.contains(&format!("${VARIABLE}"))
-                    || last.raw.contains(&format!("${{{VARIABLE}}}"));
-                (!keeps).then(|| path.to_owned())
-            },
-        )
+/// The orders in which a shell may read the files: by bytes, and as a locale sorts names, without regard to case and
+/// punctuation. Which one it is depends on the environment of whoever makes grub.cfg.
+fn orders(files: &Files) -> [Vec<&(PathBuf, String)>; 2] {
+    let directory = |path: &Path| path != Path::new(DEFAULTS);
+    let key = |path: &Path| {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let letters: String = name.chars().filter(|it| it.is_alphanumeric()).collect();
+        (directory(path), letters.to_lowercase())
     };
-    let path = match existing {
-        Some(path) => *path,
-        None => match DROP_INS.iter().find(|path| overwritten(path).is_none()) {
-            Some(path) => *path,
-            None => {
-                let later = overwritten(DROP_INS[1]).unwrap_or_default();
-                return Err(file(
-                    later,
-                    format!(
-                        "it sets {VARIABLE} anew and is read after any drop-in of ours: add the words there"
-                    ),
-                ));
-            }
-        },
-    };
-    let content = match system.text(path) {
-        Some(text) => {
-            editable(path, text)?;
-            shell::edit(text, VARIABLE, change).ok_or_else(|| {
-                file(path, format!("it has no {VARIABLE}=\"...\" that can be edited"))
-            })?
+    let mut bytes: Vec<_> = files.iter().collect();
+    let mut locale = bytes.clone();
+    bytes.sort_by_key(|(path, _)| (directory(path), path.clone()));
+    locale.sort_by_key(|(path, _)| (key(path), path.clone()));
+    [bytes, locale]
+}
+
+/// Whether the change is in force afterwards, and nothing else changed.
+fn judge(before: &Files, after: &Files, change: &Change) -> Result<(), String> {
+    for (before, after) in orders(before).into_iter().zip(orders(after)) {
+        let values = |files: Vec<&(PathBuf, String)>| {
+            let texts = files.into_iter().map(|(_, text)| text.as_str());
+            settings::evaluate(&KIND, texts).map_err(|obstacle| obstacle.to_string())
+        };
+        let (before, after) = (values(before)?, values(after)?);
+        settings::judge(&KIND, &before, &after, change)?;
+        let set = |name: &&&str| after.get(**name).is_some_and(|value| !value.is_empty());
+        if let Some(name) = XEN.iter().find(set) {
+            return Err(format!("{name} is set, which replaces it on Xen's entries"));
         }
-        None => format!(
-            "# Made by clocksmith (`clocksmith fix --undo` takes it back).\n\
-             {VARIABLE}=\"${VARIABLE} {}\"\n",
-            change.add.join(" ")
-        ),
-    };
-    if system.text(path) != Some(content.as_str()) {
-        let why = "a file of its own, read after /etc/default/grub, which stays as it is; the recovery \
-                   entries go without it";
-        way.steps.push(write(path, content, why, RISK));
     }
     Ok(())
 }
 
-fn in_place(system: &System, change: &Change, way: &mut Way) -> Result<(), NoWay> {
-    if change.add.is_empty() {
-        return Ok(());
-    }
-    let addition = Change { add: change.add.clone(), remove: Vec::new() };
-    // The removal above may have changed the text already.
-    let text = match way.steps.pop() {
-        Some(step) => match step.action {
-            crate::plan::Action::Write { content, .. } => content,
-            _ => String::new(),
-        },
-        None => system.text(DEFAULTS).unwrap_or_default().to_owned(),
-    };
-    editable(DEFAULTS, &text)?;
-    let shell = Shell::parse(&text);
-    if let Some((line, _)) = shell.others.iter().find(|(_, line)| line.contains(VARIABLE)) {
-        let why = format!(
-            "line {line} has {VARIABLE} in a way that cannot be edited safely: add the words by hand"
-        );
-        return Err(file(DEFAULTS, why));
-    }
-    let edited = match shell::edit(&text, VARIABLE, &addition) {
-        Some(edited) => edited,
-        None => {
-            let newline = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-            format!("{text}{newline}{VARIABLE}=\"{}\"\n", change.add.join(" "))
+fn drop_in(
+    change: &Change,
+    before: &Files,
+    after: &mut Files,
+    hand: &str,
+) -> Result<(), NoWay> {
+    let existing = DROP_INS.into_iter().find(|own| after.iter().any(|(path, _)| path == Path::new(own)));
+    if let Some(own) = existing {
+        let found = after.iter_mut().find(|(path, _)| path == Path::new(own));
+        if let Some((path, text)) = found {
+            let has = strict::read(text, KIND.names)
+                .is_ok_and(|all| all.iter().any(|it| it.name == VARIABLE));
+            if !has {
+                let why = format!("it has no {VARIABLE}=\"...\" that can be edited. {hand}");
+                return Err(file(path, why));
+            }
+            *text = settings::edit(&KIND, text, VARIABLE, "", change)
+                .map_err(|why| file(&path, format!("{why}. {hand}")))?;
         }
-    };
-    if system.text(DEFAULTS) != Some(edited.as_str()) {
-        let why = "this system's GRUB reads no drop-ins, so its own settings are edited: only the words \
-                   of this one line";
-        way.steps.push(write(DEFAULTS, edited, why, RISK));
+        return judge(before, after, change)
+            .map_err(|why| file(own, format!("{VARIABLE}: {why}. {hand}")));
     }
-    Ok(())
+    if change.add.is_empty() {
+        return judge(before, after, change)
+            .map_err(|why| file(culprit(before), format!("{VARIABLE}: {why}. {hand}")));
+    }
+    let content = format!(
+        "# Made by clocksmith (`clocksmith fix --undo` takes it back).\n\
+         {VARIABLE}=\"${VARIABLE} {}\"\n",
+        change.add.join(" ")
+    );
+    let mut refused = String::new();
+    for own in DROP_INS {
+        let mut with = after.clone();
+        with.push((PathBuf::from(own), content.clone()));
+        match judge(before, &with, change) {
+            Ok(()) => {
+                *after = with;
+                return Ok(());
+            }
+            Err(why) => refused = why,
+        }
+    }
+    // Whoever comes later and does not mention the old value throws it away.
+    let later = orders(before).into_iter().flatten().find_map(|(path, text)| {
+        let all = strict::read(text, KIND.names).unwrap_or_default();
+        let last = all.iter().rev().find(|it| it.name == VARIABLE)?;
+        let keeps = last.parts.contains(&Part::Of(VARIABLE.to_owned()));
+        let after_ours = path.as_path() > Path::new(DROP_INS[1]);
+        (!keeps && after_ours).then(|| (path.clone(), last.line))
+    });
+    if let Some((path, line)) = later {
+        let why = format!(
+            "line {line} sets {VARIABLE} anew and is read after any drop-in of ours: add {} there",
+            change.add.join(" ")
+        );
+        return Err(file(path, why));
+    }
+    Err(file(culprit(before), format!("{VARIABLE}: {refused}. {hand}")))
+}
+
+/// The file of the last setting of one of the two variables.
+fn culprit(files: &Files) -> PathBuf {
+    let sets = |(_, text): &&(PathBuf, String)| {
+        strict::read(text, KIND.names).is_ok_and(|all| all.iter().any(|it| is_ours(&it.name)))
+    };
+    let last = files.iter().rev().find(sets).or(files.last());
+    last.map_or_else(|| PathBuf::from(DEFAULTS), |(path, _)| path.clone())
+}
+
+fn in_place(
+    change: &Change,
+    before: &Files,
+    after: &mut Files,
+    hand: &str,
+) -> Result<(), NoWay> {
+    let addition = Change { add: change.add.clone(), remove: Vec::new() };
+    if !change.add.is_empty() {
+        if after.is_empty() {
+            after.push((PathBuf::from(DEFAULTS), String::new()));
+        }
+        for (path, text) in after.iter_mut() {
+            *text = settings::edit(&KIND, text, VARIABLE, "", &addition)
+                .map_err(|why| file(&path, format!("{why}. {hand}")))?;
+        }
+    }
+    judge(before, after, change)
+        .map_err(|why| file(DEFAULTS, format!("{VARIABLE}: {why}. {hand}")))
 }
 
 /// The step that makes grub.cfg anew, by the tool that owns it.

@@ -156,12 +156,19 @@ fn ostree(system: &System, change: &Change) -> Way {
 fn transactional(system: &System, change: &Change) -> Way {
     let mut way = Way { by: "transactional-update", ..Way::default() };
     let file = "/etc/default/grub";
+    let kind = &super::grub::KIND;
     let edited = system
         .text(file)
-        .filter(|text| super::editable(file, text).is_ok())
-        .and_then(|text| super::shell::edit(text, "GRUB_CMDLINE_LINUX_DEFAULT", change));
+        .map(|text| super::settings::edited(kind, text, super::grub::VARIABLE, "", change));
     match edited {
-        Some(text) if system.text(file) != Some(text.as_str()) => {
+        Some(Err(why)) => {
+            way.by_hand.push(format!("in {file}, which is not edited: {why}. So by hand:"));
+            way.by_hand.extend(change.add.iter().map(|word| {
+                format!("  add {word} to {}, before a lone `--`", super::grub::VARIABLE)
+            }));
+            way.by_hand.extend(change.remove.iter().map(|word| format!("  take {word} away")));
+        }
+        Some(Ok(text)) if system.text(file) != Some(text.as_str()) => {
             let why = "the words of every boot; the snapshot's grub.cfg is made from it";
             way.steps.push(write(file, text, why, RISK));
         }

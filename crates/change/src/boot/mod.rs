@@ -9,14 +9,16 @@
 //! Ignition), what to write there is said and nothing is touched.
 
 mod bls;
-mod extlinux;
+pub(crate) mod extlinux;
 pub mod grub;
 mod grubenv;
 mod image;
 pub(crate) mod made;
-pub mod script;
+mod menu;
+mod settings;
 pub mod shell;
 mod single;
+pub mod strict;
 
 use crate::plan::{Action, Step};
 use crate::system::System;
@@ -133,12 +135,23 @@ pub(crate) fn file(path: impl AsRef<Path>, why: impl Into<String>) -> NoWay {
     NoWay::File { path: path.as_ref().to_owned(), why: why.into() }
 }
 
-/// Refuses a file of which assignments cannot be edited safely.
-pub(crate) fn editable(path: impl AsRef<Path>, text: &str) -> Result<(), NoWay> {
-    match script::obstacle(text) {
-        Some(obstacle) => Err(file(path, obstacle.to_string())),
-        None => Ok(()),
+/// Refuses a file that no boot loader reads as it looks: NUL bytes, other control characters, line ends of another
+/// system.
+pub(crate) fn plain(path: impl AsRef<Path>, text: &str) -> Result<(), NoWay> {
+    let Some((line, what)) = strict::foreign(text) else { return Ok(()) };
+    Err(file(path, format!("line {line} has {what}, which boot loaders read in different ways: take it out first")))
+}
+
+/// What somebody does instead of an edit, in words.
+pub(crate) fn hand(place: &str, change: &Change) -> String {
+    let mut parts = Vec::new();
+    if !change.add.is_empty() {
+        parts.push(format!("add {} to {place}, before a lone `--`", change.add.join(" ")));
     }
+    if !change.remove.is_empty() {
+        parts.push(format!("take {} out of {place}", change.remove.join(" ")));
+    }
+    format!("By hand: {}", parts.join(", "))
 }
 
 /// Steps for files that one function edits; files that stay as they are have none.

@@ -1,10 +1,8 @@
-//! Assignments in files that a shell reads (`/etc/default/grub`, `/etc/update-extlinux.conf`): found
-//! with their places, so that one value can be changed and nothing else.
+//! Assignments in files that a shell reads (`/etc/default/grub`, `/etc/update-extlinux.conf`), to say what is written
+//! there and what is wrong with it.
 //!
-//! It understands what such files hold: comments, assignments with no, single or double quotes,
-//! values over several lines, `export`. Everything else is not understood and said to be so.
-
-use crate::words::Change;
+//! It reads as a person would: comments, assignments with no, single or double quotes, values over several lines,
+//! `export`; the rest is kept as lines. What is edited is read by [`super::strict`].
 
 /// A place in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -154,37 +152,31 @@ fn closing(text: &str) -> Option<usize> {
     None
 }
 
-/// The text with words added to and removed from the last value of a variable; nothing if it has no
-/// such assignment, or one that cannot be edited safely.
+/// The text with another value at a place. A value without quotes gets some if it needs them.
 #[must_use]
-pub fn edit(text: &str, name: &str, change: &Change) -> Option<String> {
-    let shell = Shell::parse(text);
-    let found = shell.last(name)?;
-    Some(replace(text, found, &change.of(&found.raw)))
-}
-
-/// The text with another value of an assignment. A value without quotes gets some if it needs them.
-#[must_use]
-pub fn replace(text: &str, assignment: &Assignment, value: &str) -> String {
-    if assignment.raw == value {
+pub(super) fn replaced(
+    text: &str,
+    span: (usize, usize),
+    quote: Option<char>,
+    raw: &str,
+    value: &str,
+) -> String {
+    if raw == value {
         return text.to_owned();
     }
-    let (start, end) = assignment.span;
     let mut out = text.to_owned();
-    let bare = assignment.quote.is_none();
-    let quoted = if bare && (value.contains(' ') || value.is_empty()) {
+    let quoted = if quote.is_none() && (value.contains([' ', '\t']) || value.is_empty()) {
         format!("\"{value}\"")
     } else {
         value.to_owned()
     };
-    out.replace_range(start..end, &quoted);
+    out.replace_range(span.0..span.1, &quoted);
     out
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::boot::change;
     use proptest::prelude::*;
 
     const DEBIAN: &str = "# If you change this file, run 'update-grub' afterwards\n\
@@ -207,26 +199,6 @@ mod tests {
     }
 
     #[test]
-    fn changes_one_value_and_nothing_else() {
-        let wanted = change(&["clocksource=tsc"], &["quiet"]);
-        let edited = edit(DEBIAN, "GRUB_CMDLINE_LINUX_DEFAULT", &wanted).unwrap();
-        let expected = DEBIAN.replace("\"quiet\"", "\"clocksource=tsc\"");
-        assert_eq!(edited, expected);
-        let edited = edit(DEBIAN, "GRUB_CMDLINE_LINUX", &change(&["a=1"], &[])).unwrap();
-        assert_eq!(edited, DEBIAN.replace("''", "'a=1'"));
-        assert_eq!(edit("A=x\n", "A", &change(&["y"], &[])).unwrap(), "A=\"x y\"\n");
-        assert_eq!(edit("A=\n", "A", &change(&["y"], &[])).unwrap(), "A=y\n");
-        let over = "A=\"b \\\n c\"\nB=1 C=2 # d\n";
-        assert_eq!(edit(over, "A", &change(&["y"], &[])).unwrap(), over.replace("c\"", "c y\""));
-        assert_eq!(edit(over, "C", &change(&[], &["2"])).unwrap(), over.replace("C=2", "C=\"\""));
-        let escaped = "A=\"x=\\\"a b\\\" c\"\n";
-        assert_eq!(edit(escaped, "A", &change(&[], &["b"])).unwrap(), escaped);
-        // Not understood, not touched.
-        assert_eq!(edit("A=\"x\"y\n", "A", &change(&["y"], &[])), None);
-        assert_eq!(edit("A=$(date)\n", "A", &change(&["y"], &[])), None);
-    }
-
-    #[test]
     fn finds_bare_words() {
         let shell = Shell::parse("clocksource=tsc tsc=reliable\nfoo\n  if x; then\n");
         assert_eq!(shell.assignments.len(), 2);
@@ -235,22 +207,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn added_and_removed_gives_the_same_bytes(
-            before in "(#[a-z ]{0,9}\n|[A-Z]{1,3}=[a-z]{0,4}\n){0,3}",
-            value in "[a-c =]{0,20}",
-            after in "(\n#[a-z \"']{0,9}|\nB='[a-z ]{0,4}'){0,3}"
-        ) {
-            let text = format!("{before}GRUB_X=\"{value}\"{after}");
-            let wanted = change(&["zz=1"], &[]);
-            let edited = edit(&text, "GRUB_X", &wanted).unwrap();
-            prop_assert_eq!(edit(&edited, "GRUB_X", &wanted).unwrap(), edited.clone());
-            prop_assert_eq!(edit(&edited, "GRUB_X", &wanted.reversed()).unwrap(), text);
-        }
-
-        #[test]
         fn any_text_is_survived(text in "\\PC{0,80}") {
             let _ = Shell::parse(&text);
-            let _ = edit(&text, "A", &change(&["b"], &[]));
         }
     }
 }

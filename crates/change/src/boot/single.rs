@@ -1,72 +1,242 @@
 //! Boot configurations of one file: zipl on s390, cmdline.txt of a Raspberry Pi, unified kernel images.
 //!
+//! Where something else may be read than the file, nothing is edited.
+//!
 //! Sources: zipl.conf(5) (`parameters=`, and `zipl` must be run after each change, since the boot record
-//! holds it); the Raspberry Pi documentation (cmdline.txt is one line); systemd-stub(7) and ukify(1) (the
+//! holds it); the Raspberry Pi documentation (cmdline.txt is one line; config.txt's
+//! `cmdline`, `os_prefix`, `include` and filters; autoboot.txt); systemd-stub(7) and ukify(1) (the
 //! command line is a section of the image).
 
-use super::{NoWay, RISK, Way, bls, file, write};
+use super::{NoWay, RISK, Way, bls, file, hand, plain, settings, write};
 use crate::plan::{Action, Step};
 use crate::system::System;
 use crate::words::Change;
+use std::path::PathBuf;
+
+/// zipl's settings.
+pub(super) const ZIPL: &str = "/etc/zipl.conf";
+
+/// The step that writes the boot record.
+pub(super) fn run_zipl() -> Step {
+    let command = vec!["zipl".to_owned()];
+    Step {
+        // What it writes is the boot record: made anew from the former file when taken back.
+        action: Action::Run {
+            undo: Some(command.clone()),
+            command,
+            rewrites: Vec::new(),
+            regenerate: None,
+        },
+        why: "the boot record holds the parameters; without this they have no effect".to_owned(),
+        risk: RISK.to_owned(),
+    }
+}
+
+/// A section of zipl.conf.
+#[derive(Default)]
+struct Section {
+    name: String,
+    line: usize,
+    /// Line of its `image=`, which makes it one that boots Linux.
+    image: bool,
+    /// Bytes of the value of each `parameters=`, without its quotes.
+    parameters: Vec<(usize, usize)>,
+    /// Line of a `parmfile=`, whose words come first.
+    parmfile: Option<usize>,
+}
+
+/// The sections, by the grammar of `zipl/src/scan.c`: blanks, comments, `[section]`, `:menu`, `keyword = value` where a
+/// value is in quotes of one kind or in none.
+fn sections(text: &str) -> Result<Vec<Section>, (usize, String)> {
+    let mut all: Vec<Section> = Vec::new();
+    let mut at = 0;
+    for (index, line) in text.split('\n').enumerate() {
+        let number = index + 1;
+        let (start, body) = (at, line.trim_matches([' ', '\t']));
+        at += line.len() + 1;
+        if body.is_empty() || body.starts_with('#') {
+            continue;
+        }
+        if let Some(rest) = body.strip_prefix('[') {
+            let name = rest.strip_suffix(']').ok_or((number, "a section without its end".to_owned()))?;
+            all.push(Section { name: name.to_owned(), line: number, ..Section::default() });
+            continue;
+        }
+        if let Some(name) = body.strip_prefix(':') {
+            all.push(Section { name: format!(":{name}"), line: number, ..Section::default() });
+            continue;
+        }
+        let Some((key, value)) = body.split_once('=') else { continue };
+        let (key, value) = (key.trim_matches([' ', '\t']), value.trim_matches([' ', '\t']));
+        let section =
+            all.last_mut().ok_or((number, format!("{key}= outside of any section")))?;
+        match key {
+            "image" => section.image = true,
+            "parmfile" => section.parmfile = Some(number),
+            "parameters" => {
+                let quote = value.chars().next().filter(|it| ['"', '\''].contains(it));
+                let inner = match quote {
+                    Some(quote) => value
+                        .strip_prefix(quote)
+                        .and_then(|it| it.strip_suffix(quote))
+                        .filter(|it| !it.contains(quote)),
+                    None => Some(value).filter(|it| !it.contains(['"', '\''])),
+                };
+                let inner = inner
+                    .ok_or((number, "parameters= with quotes that are not plain".to_owned()))?;
+                // Where the value is in the line: behind the first `=` and its quote.
+                let from = line.find('=').map_or(0, |equals| equals + 1);
+                let blank = line.get(from..).map_or(0, |rest| {
+                    rest.len() - rest.trim_start_matches([' ', '\t']).len()
+                });
+                let first = start + from + blank + usize::from(quote.is_some());
+                section.parameters.push((first, first + inner.len()));
+            }
+            _ => {}
+        }
+    }
+    Ok(all)
+}
 
 pub(super) fn zipl(system: &System, change: &Change) -> Option<Result<Way, NoWay>> {
-    let path = "/etc/zipl.conf";
-    let text = system.text(path)?;
-    let mut out = String::new();
-    for line in text.split_inclusive('\n') {
-        let body = line.trim_end_matches(['\n', '\r']);
-        let value = body
-            .trim_start()
-            .strip_prefix("parameters")
-            .and_then(|rest| rest.trim_start().strip_prefix('='));
-        let Some(value) = value else {
-            out.push_str(line);
-            continue;
-        };
-        let value = value.trim_start();
-        let inner = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
-        if inner.is_none() && value.contains('"') {
-            return Some(Err(file(path, "a parameters= line in it cannot be edited safely")));
+    let Some(text) = system.text(ZIPL) else {
+        return system.trouble(ZIPL).map(|why| Err(file(ZIPL, why)));
+    };
+    Some(zipl_text(text, change))
+}
+
+fn zipl_text(text: &str, change: &Change) -> Result<Way, NoWay> {
+    let by_hand = format!("{}; then: zipl", hand("parameters= of every section that has an image", change));
+    let refuse = |why: String| file(ZIPL, format!("{why}. {by_hand}"));
+    plain(ZIPL, text)?;
+    let all = sections(text).map_err(|(line, what)| refuse(format!("line {line} has {what}")))?;
+    let boots: Vec<&Section> = all.iter().filter(|section| section.image).collect();
+    if boots.is_empty() {
+        return Err(refuse("it has no section with an image".to_owned()));
+    }
+    let mut out = text.to_owned();
+    for section in boots.into_iter().rev() {
+        let at = format!("section [{}] (line {})", section.name, section.line);
+        if let Some(line) = section.parmfile {
+            return Err(refuse(format!("line {line}: {at} takes words from a parmfile")));
         }
-        out.push_str(body.get(..body.len() - value.len()).unwrap_or_default());
-        out.push_str(
-            &inner.map_or_else(|| change.of(value), |inner| format!("\"{}\"", change.of(inner))),
-        );
-        out.push_str(line.get(body.len()..).unwrap_or_default());
+        let [(start, end)] = section.parameters[..] else {
+            let how = if section.parameters.is_empty() { "no parameters=" } else { "parameters= twice" };
+            return Err(refuse(format!("{at} has {how}")));
+        };
+        let value = text.get(start..end).unwrap_or_default();
+        settings::closed(value).map_err(|why| refuse(format!("{at}: {why}")))?;
+        let changed = change.of(value);
+        let bare = !matches!(text.as_bytes().get(start.wrapping_sub(1)), Some(b'"' | b'\''));
+        if bare && changed.is_empty() {
+            return Err(refuse(format!("{at} would have empty parameters=")));
+        }
+        out.replace_range(start..end, &changed);
     }
     let mut way = Way { by: "zipl", ..Way::default() };
     if out != text {
-        way.steps.push(write(path, out, "the parameters of every section", RISK));
-        let command = vec!["zipl".to_owned()];
-        way.steps.push(Step {
-            // What it writes is the boot record: made anew from the former file when taken back.
-            action: Action::Run {
-                undo: Some(command.clone()),
-                command,
-                rewrites: Vec::new(),
-                regenerate: None,
-            },
-            why: "the boot record holds the parameters; without this they have no effect"
-                .to_owned(),
-            risk: RISK.to_owned(),
-        });
+        way.steps.push(write(ZIPL, out, "the parameters of every section", RISK));
+        way.steps.push(run_zipl());
     }
-    Some(Ok(way))
+    Ok(way)
 }
 
 pub(super) fn cmdline_txt(system: &System, change: &Change) -> Option<Result<Way, NoWay>> {
-    let path = ["/boot/firmware/cmdline.txt", "/boot/cmdline.txt"]
-        .into_iter()
-        .find(|path| system.text(path).is_some())?;
-    let text = system.text(path)?;
-    // The firmware reads the first line alone.
-    let (line, rest) = text.split_at(text.find(['\r', '\n']).unwrap_or(text.len()));
+    let directory = ["/boot/firmware", "/boot"].into_iter().find(|directory| {
+        system.files.contains_key(&PathBuf::from(format!("{directory}/cmdline.txt")))
+    })?;
+    Some(firmware(system, directory, change))
+}
+
+/// The Raspberry Pi's firmware reads `config.txt`, and by it the line that it hands to the kernel.
+fn firmware(system: &System, directory: &str, change: &Change) -> Result<Way, NoWay> {
+    let path = format!("{directory}/cmdline.txt");
+    let config = format!("{directory}/config.txt");
+    let by_hand = hand("the one line that the firmware reads", change);
+    for path in [&path, &config] {
+        if let Some(why) = system.trouble(path) {
+            return Err(file(path, format!("{why}. {by_hand}")));
+        }
+    }
+    let Some(settings) = system.text(&config) else {
+        let why = "there is no config.txt beside it, so whether a Raspberry Pi's firmware reads it is not known";
+        return Err(file(path, format!("{why}. {by_hand}")));
+    };
+    plain_or_cr(&config, settings)?;
+    if let Some((line, why)) = redirected(settings) {
+        return Err(file(config, format!("line {line} {why}. {by_hand}")));
+    }
+    let autoboot = format!("{directory}/autoboot.txt");
+    if system.files.contains_key(&PathBuf::from(&autoboot)) {
+        let why = "may make the firmware boot from another partition, with a cmdline.txt of its own";
+        return Err(file(autoboot, format!("{why}. {by_hand}")));
+    }
+    let text = system.text(&path).unwrap_or_default();
+    plain(&path, text)?;
+    let (line, rest) = text.split_at(text.find('\n').unwrap_or(text.len()));
+    let refuse = |why: &str| Err(file(&path, format!("{why}. {by_hand}")));
+    if line.trim().is_empty() {
+        return refuse("its first line is empty: it holds no command line");
+    }
+    if !rest.trim().is_empty() {
+        return refuse("it has more than one line, and the firmware reads one");
+    }
+    if line.to_ascii_lowercase().contains("do not edit") {
+        return refuse("its first line says that it is not to be edited: another file is read");
+    }
+    settings::closed(line).or_else(|why| refuse(&why).map(drop))?;
     let edited = format!("{}{rest}", change.of(line));
     let mut way = Way { by: "cmdline.txt", ..Way::default() };
     if edited != text {
         way.steps.push(write(path, edited, "the firmware hands this line to the kernel", RISK));
     }
-    Some(Ok(way))
+    Ok(way)
+}
+
+/// config.txt is only read, and the firmware takes both line ends.
+fn plain_or_cr(path: &str, text: &str) -> Result<(), NoWay> {
+    plain(path, &text.replace("\r\n", "\n"))
+}
+
+/// The first line of config.txt by which another file may be read, and how. Behind a filter (`[pi4]`) it may hold or
+/// not; behind `[none]` it never does.
+fn redirected(text: &str) -> Option<(usize, String)> {
+    let mut filter = String::new();
+    for (index, line) in text.lines().enumerate() {
+        let body = line.split('#').next().unwrap_or_default().trim();
+        let lower = body.to_ascii_lowercase();
+        if let Some(name) = lower.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            // Filters of different kinds add up until `[all]`: what holds then is not followed.
+            match name {
+                "all" => filter.clear(),
+                name => name.clone_into(&mut filter),
+            }
+            continue;
+        }
+        if filter == "none" {
+            continue;
+        }
+        let when = if filter.is_empty() { String::new() } else { format!(" where [{filter}] holds") };
+        if lower == "include" || lower.starts_with("include ") || lower.starts_with("include\t") {
+            return Some((index + 1, "includes a file, which is not read here".to_owned()));
+        }
+        let Some((key, value)) = body.split_once('=') else { continue };
+        let value = value.trim();
+        let what = match key.trim().to_ascii_lowercase().as_str() {
+            "cmdline" if value != "cmdline.txt" || !filter.is_empty() => {
+                format!("has cmdline={value}: the firmware reads that file instead of cmdline.txt{when}")
+            }
+            "os_prefix" if !value.is_empty() => {
+                format!("has os_prefix={value}: the firmware reads {value}cmdline.txt{when}, if there is a kernel")
+            }
+            "kernel" if value.to_ascii_lowercase().contains("u-boot") || value.ends_with(".elf") => {
+                format!("has kernel={value}, which is no Linux: it has a configuration of its own")
+            }
+            _ => continue,
+        };
+        return Some((index + 1, what));
+    }
+    None
 }
 
 /// A unified kernel image has its command line inside, and mostly a signature over it.

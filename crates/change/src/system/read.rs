@@ -2,6 +2,7 @@
 
 use super::root::Root;
 use super::{Marks, Os, System, Text};
+use crate::boot::extlinux::U_BOOT_DIRECTORIES;
 use std::path::{Path, PathBuf};
 
 /// Longest file, in bytes; grub.cfg of a machine with many kernels has some hundred kilobytes.
@@ -28,7 +29,12 @@ const FILES: &[&str] = &[
     "/boot/extlinux/extlinux.conf",
     "/etc/zipl.conf",
     "/boot/cmdline.txt",
+    "/boot/config.txt",
+    "/boot/autoboot.txt",
     "/boot/firmware/cmdline.txt",
+    "/boot/firmware/config.txt",
+    "/boot/firmware/autoboot.txt",
+    "/etc/kernelstub/configuration",
     "/etc/local.d/clocksmith.start",
     "/etc/systemd/system/clocksmith-clocksource.service",
 ];
@@ -43,6 +49,8 @@ const DIRECTORIES: &[(&str, &str)] = &[
     ("/boot/loader/entries", ".conf"),
     ("/efi/loader/entries", ".conf"),
     ("/boot/efi/loader/entries", ".conf"),
+    (U_BOOT_DIRECTORIES[0], ".conf"),
+    (U_BOOT_DIRECTORIES[1], ".conf"),
 ];
 
 /// Programs that own boot configuration.
@@ -52,6 +60,7 @@ const PROGRAMS: &[&str] = &[
     "grub2-mkconfig",
     "grubby",
     "kernel-install",
+    "kernelstub",
     "bootctl",
     "sdbootutil",
     "update-extlinux",
@@ -75,9 +84,15 @@ const PATHS: [&str; 6] =
 #[must_use]
 pub fn read(path: &Path) -> System {
     let root = Root(path);
+    let path_of_root = path;
     let live = path == Path::new("/");
     let mut system = System { live, ..System::default() };
     let text = |name: &str| {
+        // What the kernel makes cannot be written, and says of another boot.
+        let kernels = |path: PathBuf| path.strip_prefix(path_of_root).is_ok_and(is_kernels);
+        if !is_kernels(Path::new(name.trim_start_matches('/'))) && root.real(name).is_some_and(kernels) {
+            return Some(Text::Not("it is a link into /proc or /sys".to_owned()));
+        }
         Some(match root.read(name, LIMIT)?.map(String::from_utf8) {
             Ok(Ok(text)) => Text::Is(text),
             Ok(Err(_)) => Text::Not("it is not UTF-8 text".to_owned()),
@@ -142,6 +157,11 @@ pub fn read(path: &Path) -> System {
         .map(PathBuf::from)
         .collect();
     system
+}
+
+/// Whether a path, without the first `/`, is in one of the kernel's own file systems.
+fn is_kernels(path: &Path) -> bool {
+    ["proc", "sys"].iter().any(|top| path.starts_with(top))
 }
 
 #[cfg(test)]

@@ -67,7 +67,7 @@ impl Root<'_> {
         Ok(at)
     }
 
-    /// A regular file of at most `limit` bytes.
+    /// A regular file of at most `limit` bytes; nothing where there is none of this name.
     pub(super) fn read(&self, path: &str, limit: u64) -> Option<io::Result<Vec<u8>>> {
         let place = self.find(path)?;
         // What was opened is looked at, not what has the name: it may become a link or a pipe in between.
@@ -78,8 +78,9 @@ impl Root<'_> {
             Err(Errno::NXIO | Errno::NOENT | Errno::LOOP) => return None,
             Err(error) => return Some(Err(error.into())),
         };
+        // A pipe or a directory where a file belongs: a program of that system would stumble over it.
         if !file.metadata().ok()?.is_file() {
-            return None;
+            return Some(Err(io::Error::other("it is not a regular file")));
         }
         let read = || {
             let mut bytes = Vec::new();
@@ -165,6 +166,6 @@ mod tests {
         assert!(root.open(&found, OFlags::RDONLY).is_err());
         let pipe = dir.path().join("etc/pipe");
         rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, Mode::from_raw_mode(0o600)).unwrap();
-        assert!(root.read("/etc/pipe", 9).is_none());
+        assert!(root.read("/etc/pipe", 9).unwrap().is_err());
     }
 }

@@ -1,0 +1,176 @@
+//! What the variables of settings are in the end, and whether an edit does what it is for and nothing else.
+
+use super::shell;
+use super::strict::{Obstacle, Part, Setting, read};
+use crate::words::{self, Change};
+use std::collections::BTreeMap;
+
+/// Values, by name. What is not known is between two U+0001, which no file that is edited has.
+pub(super) type Values = BTreeMap<String, String>;
+
+const UNKNOWN: char = '\u{1}';
+
+/// How a file, or several files that are read one after the other, become a kernel command line.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kind {
+    /// Which names may be assigned.
+    pub(super) names: fn(&str) -> bool,
+    /// The variables whose words make the command line, in this order; empty where they are not set.
+    pub(super) line: &'static [&'static str],
+}
+
+/// What the variables are when these files were read in this order.
+pub(super) fn evaluate<'a>(
+    kind: &Kind,
+    files: impl IntoIterator<Item = &'a str>,
+) -> Result<Values, Obstacle> {
+    let mut values = Values::new();
+    for text in files {
+        for setting in read(text, kind.names)? {
+            let value = setting.parts.iter().map(|part| match part {
+                Part::Text(text) => text.clone(),
+                Part::Output(body) => format!("{UNKNOWN}({body}){UNKNOWN}"),
+                Part::Of(name) => match values.get(name) {
+                    Some(value) => value.clone(),
+                    None if kind.line.contains(&name.as_str()) => String::new(),
+                    None => format!("{UNKNOWN}{name}{UNKNOWN}"),
+                },
+            });
+            let value: String = value.collect();
+            values.insert(setting.name, value);
+        }
+    }
+    Ok(values)
+}
+
+/// The words that these values make.
+pub(super) fn line(kind: &Kind, values: &Values) -> String {
+    let value = |name: &&str| values.get(*name).map_or("", String::as_str);
+    kind.line.iter().map(value).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether the words of the change are in force after it, and nothing else changed.
+///
+/// # Errors
+/// Why not, in words.
+pub(super) fn judge(
+    kind: &Kind,
+    before: &Values,
+    after: &Values,
+    change: &Change,
+) -> Result<(), String> {
+    let ours = |name: &String| kind.line.contains(&name.as_str());
+    let names = before.keys().chain(after.keys()).filter(|name| !ours(name));
+    for name in names {
+        if before.get(name) != after.get(name) {
+            return Err(format!("{name} takes its value from it, and would change too"));
+        }
+    }
+    let (was, is) = (line(kind, before), line(kind, after));
+    if is.contains(UNKNOWN) {
+        let what = is.split(UNKNOWN).nth(1).unwrap_or_default();
+        return Err(format!("its value contains that of {what}, which is not known here"));
+    }
+    closed(&is)?;
+    let open = change.open(&is);
+    if let Some(word) = open.add.first() {
+        return Err(if all(&is).contains(&word.as_str()) {
+            format!("{word} would be behind a lone `--`, and what follows that is for init")
+        } else {
+            format!("{word} would not be on the command line")
+        });
+    }
+    if let Some(word) = open.remove.first() {
+        return Err(format!("{word} would still be on the command line"));
+    }
+    let rest = |line: &str| -> Vec<String> {
+        let end = words::words(line).count();
+        let changed = |word: &str| change.add.iter().chain(&change.remove).any(|it| it == word);
+        let keep = |(index, word): &(usize, &str)| *index >= end || !changed(word);
+        let words = all(line).into_iter().enumerate().filter(keep);
+        words.map(|(_, word)| word.to_owned()).collect()
+    };
+    if rest(&was) != rest(&is) {
+        return Err("other words of it would change".to_owned());
+    }
+    Ok(())
+}
+
+/// All words, also those for init.
+fn all(line: &str) -> Vec<&str> {
+    words::all(line)
+}
+
+/// Refuses a command line with an open quote: it swallows what is added.
+pub(super) fn closed(line: &str) -> Result<(), String> {
+    if line.matches('"').count() % 2 == 0 {
+        return Ok(());
+    }
+    Err("its value has a double quote that is not closed".to_owned())
+}
+
+/// The text with the words of the last setting of a variable changed; `default` is its value where there is none.
+///
+/// # Errors
+/// Why it is not edited, in words.
+pub(super) fn edit(
+    kind: &Kind,
+    text: &str,
+    name: &str,
+    default: &str,
+    change: &Change,
+) -> Result<String, String> {
+    let settings = read(text, kind.names).map_err(|obstacle| obstacle.to_string())?;
+    let found = settings.iter().rev().find(|setting| setting.name == name);
+    let edited = match found {
+        Some(found) if !found.raw.is_empty() || default.is_empty() => {
+            replace(text, found, &change.of(&found.raw))
+        }
+        Some(found) if change.of(default) != default => replace(text, found, &change.of(default)),
+        Some(_) => text.to_owned(),
+        None if change.of(default) == default => text.to_owned(),
+        None => appended(text, name, &change.of(default)),
+    };
+    Ok(edited)
+}
+
+/// The text with an assignment behind it.
+pub(super) fn appended(text: &str, name: &str, value: &str) -> String {
+    let newline = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    format!("{text}{newline}{name}=\"{value}\"\n")
+}
+
+/// The text with another value of a setting.
+pub(super) fn replace(text: &str, setting: &Setting, value: &str) -> String {
+    shell::replaced(text, setting.span, setting.quote, &setting.raw, value)
+}
+
+/// One file that stands alone: edited, and judged.
+///
+/// # Errors
+/// Why it is not edited, in words.
+pub(super) fn edited(
+    kind: &Kind,
+    text: &str,
+    name: &str,
+    default: &str,
+    change: &Change,
+) -> Result<String, String> {
+    let out = edit(kind, text, name, default, change)?;
+    let values = |text: &str| {
+        let mut values = evaluate(kind, [text]).map_err(|obstacle| obstacle.to_string())?;
+        let value = values.entry(name.to_owned()).or_default();
+        if value.is_empty() {
+            default.clone_into(value);
+        }
+        Ok::<_, String>(values)
+    };
+    let (before, after) = (values(text)?, values(&out)?);
+    let line = read(&out, kind.names).ok();
+    let line = line.and_then(|all| all.iter().rev().find(|it| it.name == name).map(|it| it.line));
+    judge(kind, &before, &after, change).map_err(|why| match line {
+        Some(line) => format!("line {line} has {name}, but {why}"),
+        None => why,
+    })?;
+    Ok(out)
+}
