@@ -5,7 +5,9 @@
 //! kernel-install(8) (new entries take `/etc/kernel/cmdline`, else `/usr/lib/kernel/cmdline`, else the
 //! running command line); RHEL 8's `options $kernelopts`, which is a variable of grubenv; grubby(8).
 
-use super::{NoWay, RISK, Way, edits, file, grubenv, hand, plain, run, settings, single, strict, write};
+use super::{
+    NoWay, RISK, Way, edits, file, grubenv, hand, plain, run, settings, single, strict, write,
+};
 use crate::system::System;
 use crate::words::{self, Change};
 use std::path::Path;

@@ -15,8 +15,19 @@ const CONFIGS: [&str; 2] = ["/boot/extlinux.conf", "/boot/extlinux/extlinux.conf
 
 /// Alpine's names of settings.
 const ALPINE: [&str; 13] = [
-    "overwrite", "vesa_menu", "default_kernel_opts", "modules", "root", "verbose", "hidden",
-    "timeout", "default", "serial_port", "serial_baud", "xen_opts", "password",
+    "overwrite",
+    "vesa_menu",
+    "default_kernel_opts",
+    "modules",
+    "root",
+    "verbose",
+    "hidden",
+    "timeout",
+    "default",
+    "serial_port",
+    "serial_baud",
+    "xen_opts",
+    "password",
 ];
 /// Where u-boot-menu reads further settings.
 pub(crate) const U_BOOT_DIRECTORIES: [&str; 2] =
@@ -112,10 +123,8 @@ fn generated(
 
 /// A file that nobody generates.
 pub(super) fn direct(system: &System, change: &Change) -> Option<Result<Way, NoWay>> {
-    let there: Vec<&str> = CONFIGS
-        .into_iter()
-        .filter(|path| system.files.contains_key(Path::new(path)))
-        .collect();
+    let there: Vec<&str> =
+        CONFIGS.into_iter().filter(|path| system.files.contains_key(Path::new(path))).collect();
     let path = *there.first()?;
     let by_hand = hand("APPEND of every entry that boots Linux", change);
     let refuse = |why: String| Some(Err(file(path, format!("{why}. {by_hand}"))));
@@ -124,7 +133,10 @@ pub(super) fn direct(system: &System, change: &Change) -> Option<Result<Way, NoW
     }
     let text = system.text(path)?;
     if there.get(1).is_some_and(|other| system.text(other) != Some(text)) {
-        return refuse(format!("there is {} too, and which of them is read is not known", there[1]));
+        return refuse(format!(
+            "there is {} too, and which of them is read is not known",
+            there[1]
+        ));
     }
     if let Err(error) = plain(path, text) {
         return Some(Err(error));
@@ -198,7 +210,12 @@ mod tests {
             ("LABEL a\n  KERNEL chain.c32\n  LINUX /v\n  APPEND a\n", 3),
             (&format!("{entry}INCLUDE b.conf\n"), 4),
             (&format!("{entry}MENU INCLUDE b.conf\n"), 4),
-            (&format!("{entry}LABEL h\nLINUX /x\nAPPEND a\nTEXT HELP\n APPEND notreal\nENDTEXT\n"), 8),
+            (
+                &format!(
+                    "{entry}LABEL h\nLINUX /x\nAPPEND a\nTEXT HELP\n APPEND notreal\nENDTEXT\n"
+                ),
+                8,
+            ),
             (&format!("{entry}TEXT HELP\n"), 4),
             (&format!("{entry}DEFAULT a clocksource=hpet\n"), 4),
             (&format!("{entry}DEFAULT other\n"), 4),
@@ -207,8 +224,13 @@ mod tests {
             (&format!("{entry}LABEL b\r\n"), 4),
             (&format!("{entry}# \0\n"), 4),
         ] {
-            let error = direct(&board(text), &change(&["x=1"], &[])).unwrap().unwrap_err().to_string();
-            assert!(error.contains(&format!(": line {line} ")) || error.contains(&format!(": line {line}:")), "{text}: {error}");
+            let error =
+                direct(&board(text), &change(&["x=1"], &[])).unwrap().unwrap_err().to_string();
+            assert!(
+                error.contains(&format!(": line {line} "))
+                    || error.contains(&format!(": line {line}:")),
+                "{text}: {error}"
+            );
         }
         // No entry at all, and two files that differ.
         assert!(direct(&board("DEFAULT a\n"), &change(&["x=1"], &[])).unwrap().is_err());
@@ -224,14 +246,21 @@ mod tests {
             other => panic!("{other:?}"),
         };
         let system = |text: &str| System::default().with("/etc/default/u-boot", text);
-        assert_eq!(text(plan(system("U_BOOT_PARAMETERS=\"\"\n")).unwrap()), "U_BOOT_PARAMETERS=\"ro quiet x=1\"\n");
+        assert_eq!(
+            text(plan(system("U_BOOT_PARAMETERS=\"\"\n")).unwrap()),
+            "U_BOOT_PARAMETERS=\"ro quiet x=1\"\n"
+        );
         assert_eq!(text(plan(system("")).unwrap()), "U_BOOT_PARAMETERS=\"ro quiet x=1\"\n");
         assert!(plan(system("").with("/etc/kernel/cmdline", "rw\n")).is_err());
-        let further = system("U_BOOT_PARAMETERS=ro\n").with("/etc/u-boot-menu/conf.d/a.conf", "U_BOOT_PARAMETERS=rw\n");
+        let further = system("U_BOOT_PARAMETERS=ro\n")
+            .with("/etc/u-boot-menu/conf.d/a.conf", "U_BOOT_PARAMETERS=rw\n");
         assert!(plan(further).is_err());
-        let further = system("U_BOOT_PARAMETERS=ro\n").with("/etc/u-boot-menu/conf.d/a.conf", "U_BOOT_TIMEOUT=1\n");
+        let further = system("U_BOOT_PARAMETERS=ro\n")
+            .with("/etc/u-boot-menu/conf.d/a.conf", "U_BOOT_TIMEOUT=1\n");
         assert!(plan(further).is_ok());
-        assert!(plan(system("U_BOOT_PARAMETERS=ro\nif true; then U_BOOT_PARAMETERS=x; fi\n")).is_err());
+        assert!(
+            plan(system("U_BOOT_PARAMETERS=ro\nif true; then U_BOOT_PARAMETERS=x; fi\n")).is_err()
+        );
     }
 
     proptest! {

@@ -223,7 +223,7 @@ fn judge(before: &Files, after: &Files, change: &Change) -> Result<(), String> {
             settings::evaluate(&KIND, texts).map_err(|obstacle| obstacle.to_string())
         };
         let (before, after) = (values(before)?, values(after)?);
-        settings::judge(&KIND, &before, &after, change)?;
+        settings::judge(&KIND, VARIABLE, &before, &after, change)?;
         let set = |name: &&&str| after.get(**name).is_some_and(|value| !value.is_empty());
         if let Some(name) = XEN.iter().find(set) {
             return Err(format!("{name} is set, which replaces it on Xen's entries"));
@@ -232,13 +232,9 @@ fn judge(before: &Files, after: &Files, change: &Change) -> Result<(), String> {
     Ok(())
 }
 
-fn drop_in(
-    change: &Change,
-    before: &Files,
-    after: &mut Files,
-    hand: &str,
-) -> Result<(), NoWay> {
-    let existing = DROP_INS.into_iter().find(|own| after.iter().any(|(path, _)| path == Path::new(own)));
+fn drop_in(change: &Change, before: &Files, after: &mut Files, hand: &str) -> Result<(), NoWay> {
+    let existing =
+        DROP_INS.into_iter().find(|own| after.iter().any(|(path, _)| path == Path::new(own)));
     if let Some(own) = existing {
         let found = after.iter_mut().find(|(path, _)| path == Path::new(own));
         if let Some((path, text)) = found {
@@ -302,12 +298,7 @@ fn culprit(files: &Files) -> PathBuf {
     last.map_or_else(|| PathBuf::from(DEFAULTS), |(path, _)| path.clone())
 }
 
-fn in_place(
-    change: &Change,
-    before: &Files,
-    after: &mut Files,
-    hand: &str,
-) -> Result<(), NoWay> {
+fn in_place(change: &Change, before: &Files, after: &mut Files, hand: &str) -> Result<(), NoWay> {
     let addition = Change { add: change.add.clone(), remove: Vec::new() };
     if !change.add.is_empty() {
         if after.is_empty() {
@@ -318,8 +309,7 @@ fn in_place(
                 .map_err(|why| file(&path, format!("{why}. {hand}")))?;
         }
     }
-    judge(before, after, change)
-        .map_err(|why| file(DEFAULTS, format!("{VARIABLE}: {why}. {hand}")))
+    judge(before, after, change).map_err(|why| file(DEFAULTS, format!("{VARIABLE}: {why}. {hand}")))
 }
 
 /// The step that makes grub.cfg anew, by the tool that owns it.

@@ -139,7 +139,12 @@ pub(crate) fn file(path: impl AsRef<Path>, why: impl Into<String>) -> NoWay {
 /// system.
 pub(crate) fn plain(path: impl AsRef<Path>, text: &str) -> Result<(), NoWay> {
     let Some((line, what)) = strict::foreign(text) else { return Ok(()) };
-    Err(file(path, format!("line {line} has {what}, which boot loaders read in different ways: take it out first")))
+    Err(file(
+        path,
+        format!(
+            "line {line} has {what}, which boot loaders read in different ways: take it out first"
+        ),
+    ))
 }
 
 /// What somebody does instead of an edit, in words.

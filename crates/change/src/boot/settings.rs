@@ -49,12 +49,13 @@ pub(super) fn line(kind: &Kind, values: &Values) -> String {
     kind.line.iter().map(value).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether the words of the change are in force after it, and nothing else changed.
+/// Whether the words of the change are in force after it, and nothing else changed. Words are added to `target` alone.
 ///
 /// # Errors
 /// Why not, in words.
 pub(super) fn judge(
     kind: &Kind,
+    target: &str,
     before: &Values,
     after: &Values,
     change: &Change,
@@ -66,6 +67,13 @@ pub(super) fn judge(
             return Err(format!("{name} takes its value from it, and would change too"));
         }
     }
+    let removal = Change { add: Vec::new(), remove: change.remove.clone() };
+    for name in kind.line.iter().filter(|name| **name != target) {
+        let value = |values: &Values| values.get(*name).cloned().unwrap_or_default();
+        if words::all(&removal.of(&value(before))) != words::all(&value(after)) {
+            return Err(format!("{name} takes its value from it, and would change too"));
+        }
+    }
     let (was, is) = (line(kind, before), line(kind, after));
     if is.contains(UNKNOWN) {
         let what = is.split(UNKNOWN).nth(1).unwrap_or_default();
@@ -74,7 +82,7 @@ pub(super) fn judge(
     closed(&is)?;
     let open = change.open(&is);
     if let Some(word) = open.add.first() {
-        return Err(if all(&is).contains(&word.as_str()) {
+        return Err(if words::all(&is).contains(&word.as_str()) {
             format!("{word} would be behind a lone `--`, and what follows that is for init")
         } else {
             format!("{word} would not be on the command line")
@@ -87,18 +95,13 @@ pub(super) fn judge(
         let end = words::words(line).count();
         let changed = |word: &str| change.add.iter().chain(&change.remove).any(|it| it == word);
         let keep = |(index, word): &(usize, &str)| *index >= end || !changed(word);
-        let words = all(line).into_iter().enumerate().filter(keep);
+        let words = words::all(line).into_iter().enumerate().filter(keep);
         words.map(|(_, word)| word.to_owned()).collect()
     };
     if rest(&was) != rest(&is) {
         return Err("other words of it would change".to_owned());
     }
     Ok(())
-}
-
-/// All words, also those for init.
-fn all(line: &str) -> Vec<&str> {
-    words::all(line)
 }
 
 /// Refuses a command line with an open quote: it swallows what is added.
@@ -168,7 +171,7 @@ pub(super) fn edited(
     let (before, after) = (values(text)?, values(&out)?);
     let line = read(&out, kind.names).ok();
     let line = line.and_then(|all| all.iter().rev().find(|it| it.name == name).map(|it| it.line));
-    judge(kind, &before, &after, change).map_err(|why| match line {
+    judge(kind, name, &before, &after, change).map_err(|why| match line {
         Some(line) => format!("line {line} has {name}, but {why}"),
         None => why,
     })?;

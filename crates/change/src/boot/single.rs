@@ -58,7 +58,8 @@ fn sections(text: &str) -> Result<Vec<Section>, (usize, String)> {
             continue;
         }
         if let Some(rest) = body.strip_prefix('[') {
-            let name = rest.strip_suffix(']').ok_or((number, "a section without its end".to_owned()))?;
+            let name =
+                rest.strip_suffix(']').ok_or((number, "a section without its end".to_owned()))?;
             all.push(Section { name: name.to_owned(), line: number, ..Section::default() });
             continue;
         }
@@ -68,8 +69,7 @@ fn sections(text: &str) -> Result<Vec<Section>, (usize, String)> {
         }
         let Some((key, value)) = body.split_once('=') else { continue };
         let (key, value) = (key.trim_matches([' ', '\t']), value.trim_matches([' ', '\t']));
-        let section =
-            all.last_mut().ok_or((number, format!("{key}= outside of any section")))?;
+        let section = all.last_mut().ok_or((number, format!("{key}= outside of any section")))?;
         match key {
             "image" => section.image = true,
             "parmfile" => section.parmfile = Some(number),
@@ -86,9 +86,9 @@ fn sections(text: &str) -> Result<Vec<Section>, (usize, String)> {
                     .ok_or((number, "parameters= with quotes that are not plain".to_owned()))?;
                 // Where the value is in the line: behind the first `=` and its quote.
                 let from = line.find('=').map_or(0, |equals| equals + 1);
-                let blank = line.get(from..).map_or(0, |rest| {
-                    rest.len() - rest.trim_start_matches([' ', '\t']).len()
-                });
+                let blank = line
+                    .get(from..)
+                    .map_or(0, |rest| rest.len() - rest.trim_start_matches([' ', '\t']).len());
                 let first = start + from + blank + usize::from(quote.is_some());
                 section.parameters.push((first, first + inner.len()));
             }
@@ -106,7 +106,8 @@ pub(super) fn zipl(system: &System, change: &Change) -> Option<Result<Way, NoWay
 }
 
 fn zipl_text(text: &str, change: &Change) -> Result<Way, NoWay> {
-    let by_hand = format!("{}; then: zipl", hand("parameters= of every section that has an image", change));
+    let by_hand =
+        format!("{}; then: zipl", hand("parameters= of every section that has an image", change));
     let refuse = |why: String| file(ZIPL, format!("{why}. {by_hand}"));
     plain(ZIPL, text)?;
     let all = sections(text).map_err(|(line, what)| refuse(format!("line {line} has {what}")))?;
@@ -121,7 +122,8 @@ fn zipl_text(text: &str, change: &Change) -> Result<Way, NoWay> {
             return Err(refuse(format!("line {line}: {at} takes words from a parmfile")));
         }
         let [(start, end)] = section.parameters[..] else {
-            let how = if section.parameters.is_empty() { "no parameters=" } else { "parameters= twice" };
+            let how =
+                if section.parameters.is_empty() { "no parameters=" } else { "parameters= twice" };
             return Err(refuse(format!("{at} has {how}")));
         };
         let value = text.get(start..end).unwrap_or_default();
@@ -168,7 +170,8 @@ fn firmware(system: &System, directory: &str, change: &Change) -> Result<Way, No
     }
     let autoboot = format!("{directory}/autoboot.txt");
     if system.files.contains_key(&PathBuf::from(&autoboot)) {
-        let why = "may make the firmware boot from another partition, with a cmdline.txt of its own";
+        let why =
+            "may make the firmware boot from another partition, with a cmdline.txt of its own";
         return Err(file(autoboot, format!("{why}. {by_hand}")));
     }
     let text = system.text(&path).unwrap_or_default();
@@ -216,7 +219,8 @@ fn redirected(text: &str) -> Option<(usize, String)> {
         if filter == "none" {
             continue;
         }
-        let when = if filter.is_empty() { String::new() } else { format!(" where [{filter}] holds") };
+        let when =
+            if filter.is_empty() { String::new() } else { format!(" where [{filter}] holds") };
         if lower == "include" || lower.starts_with("include ") || lower.starts_with("include\t") {
             return Some((index + 1, "includes a file, which is not read here".to_owned()));
         }
@@ -224,12 +228,18 @@ fn redirected(text: &str) -> Option<(usize, String)> {
         let value = value.trim();
         let what = match key.trim().to_ascii_lowercase().as_str() {
             "cmdline" if value != "cmdline.txt" || !filter.is_empty() => {
-                format!("has cmdline={value}: the firmware reads that file instead of cmdline.txt{when}")
+                format!(
+                    "has cmdline={value}: the firmware reads that file instead of cmdline.txt{when}"
+                )
             }
             "os_prefix" if !value.is_empty() => {
-                format!("has os_prefix={value}: the firmware reads {value}cmdline.txt{when}, if there is a kernel")
+                format!(
+                    "has os_prefix={value}: the firmware reads {value}cmdline.txt{when}, if there is a kernel"
+                )
             }
-            "kernel" if value.to_ascii_lowercase().contains("u-boot") || value.ends_with(".elf") => {
+            "kernel"
+                if value.to_ascii_lowercase().contains("u-boot") || value.ends_with(".elf") =>
+            {
                 format!("has kernel={value}, which is no Linux: it has a configuration of its own")
             }
             _ => continue,

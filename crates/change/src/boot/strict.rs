@@ -68,17 +68,69 @@ const KNOWN: [&str; 42] = [
 
 /// Variables with a meaning to a shell, to the loader of programs, or that cannot be assigned in one of the shells.
 const SPECIAL: [&str; 44] = [
-    "CDPATH", "COLUMNS", "COPROC", "DIRSTACK", "ENV", "EUID", "FCEDIT", "FIGNORE", "FPATH",
-    "FUNCNAME", "FUNCNEST", "GLOBIGNORE", "GROUPS", "HOME", "HOSTFILE", "HOSTNAME", "HOSTTYPE",
-    "IFS", "IGNOREEOF", "INPUTRC", "INSIDE_EMACS", "LANG", "LANGUAGE", "LINENO", "LINES",
-    "MACHTYPE", "MAPFILE", "OLDPWD", "OPTARG", "OPTERR", "OPTIND", "OSTYPE", "PATH",
-    "PIPESTATUS", "POSIXLY_CORRECT", "PPID", "PWD", "RANDOM", "REPLY", "SECONDS", "SHELL", "SHLVL",
-    "SRANDOM", "UID",
+    "CDPATH",
+    "COLUMNS",
+    "COPROC",
+    "DIRSTACK",
+    "ENV",
+    "EUID",
+    "FCEDIT",
+    "FIGNORE",
+    "FPATH",
+    "FUNCNAME",
+    "FUNCNEST",
+    "GLOBIGNORE",
+    "GROUPS",
+    "HOME",
+    "HOSTFILE",
+    "HOSTNAME",
+    "HOSTTYPE",
+    "IFS",
+    "IGNOREEOF",
+    "INPUTRC",
+    "INSIDE_EMACS",
+    "LANG",
+    "LANGUAGE",
+    "LINENO",
+    "LINES",
+    "MACHTYPE",
+    "MAPFILE",
+    "OLDPWD",
+    "OPTARG",
+    "OPTERR",
+    "OPTIND",
+    "OSTYPE",
+    "PATH",
+    "PIPESTATUS",
+    "POSIXLY_CORRECT",
+    "PPID",
+    "PWD",
+    "RANDOM",
+    "REPLY",
+    "SECONDS",
+    "SHELL",
+    "SHLVL",
+    "SRANDOM",
+    "UID",
 ];
 /// Families of such variables.
 const FAMILIES: [&str; 16] = [
-    "BASH", "CHILD_", "COMP_", "COMPREPLY", "EPOCH", "EXECIGNORE", "HIST", "LC_", "LD_", "MAIL",
-    "PROMPT", "PS", "READLINE", "SHELLOPTS", "TEXTDOMAIN", "TIMEFORMAT",
+    "BASH",
+    "CHILD_",
+    "COMP_",
+    "COMPREPLY",
+    "EPOCH",
+    "EXECIGNORE",
+    "HIST",
+    "LC_",
+    "LD_",
+    "MAIL",
+    "PROMPT",
+    "PS",
+    "READLINE",
+    "SHELLOPTS",
+    "TEXTDOMAIN",
+    "TIMEFORMAT",
 ];
 
 /// Whether a name is an ordinary variable in capitals, without a meaning to any shell.
@@ -314,7 +366,10 @@ impl<'a> Cursor<'a> {
             self.at += length + 1;
             // What a quote or a backslash means there differs.
             let mut commands = Cursor { text: body, at: 0 };
-            if body.contains(['"', '\\']) || commands.commands().is_none() || commands.peek().is_some() {
+            if body.contains(['"', '\\'])
+                || commands.commands().is_none()
+                || commands.peek().is_some()
+            {
                 return Err(unknown());
             }
             return Ok(Part::Output(body.to_owned()));

@@ -90,7 +90,9 @@ pub fn read(path: &Path) -> System {
     let text = |name: &str| {
         // What the kernel makes cannot be written, and says of another boot.
         let kernels = |path: PathBuf| path.strip_prefix(path_of_root).is_ok_and(is_kernels);
-        if !is_kernels(Path::new(name.trim_start_matches('/'))) && root.real(name).is_some_and(kernels) {
+        if !is_kernels(Path::new(name.trim_start_matches('/')))
+            && root.real(name).is_some_and(kernels)
+        {
             return Some(Text::Not("it is a link into /proc or /sys".to_owned()));
         }
         Some(match root.read(name, LIMIT)?.map(String::from_utf8) {

@@ -135,7 +135,9 @@ fn read(text: &str) -> Result<Vec<Setting>, Obstacle> {
 fn run(shell: &str, directory: &Path, text: &str, names: &[String]) -> String {
     let file = directory.join("file");
     std::fs::write(&file, text).unwrap();
-    let mut script = ". ./file; printf '<%s>' \"$?\" \"$-\" \"$PATH\" \"$IFS\" \"$PWD\"; export -p; trap;".to_owned();
+    let mut script =
+        ". ./file; printf '<%s>' \"$-\" \"$PATH\" \"$IFS\" \"$PWD\"; export -p; trap;"
+            .to_owned();
     for name in names {
         script.push_str(&format!("printf '%s=<%s>\\n' {name} \"${name}\";"));
     }
@@ -151,8 +153,10 @@ fn run(shell: &str, directory: &Path, text: &str, names: &[String]) -> String {
 }
 
 fn shells() -> Vec<&'static str> {
-    let found: Vec<&str> =
-        ["/bin/dash", "/bin/bash", "/bin/sh"].into_iter().filter(|it| Path::new(it).exists()).collect();
+    let found: Vec<&str> = ["/bin/dash", "/bin/bash", "/bin/sh"]
+        .into_iter()
+        .filter(|it| Path::new(it).exists())
+        .collect();
     assert!(!found.is_empty());
     found
 }
@@ -168,21 +172,32 @@ fn held_against_shells(text: &str, wanted: &words::Change) -> Result<bool, Strin
     names.extend([grub::VARIABLE, grub::ALL, "N", "F"].map(str::to_owned));
     names.sort();
     names.dedup();
-    let others: Vec<String> = names.iter().filter(|name| *name != grub::VARIABLE).cloned().collect();
+    let others: Vec<String> =
+        names.iter().filter(|name| *name != grub::VARIABLE).cloned().collect();
     let ours = [grub::VARIABLE.to_owned()];
-    let predicted = settings::evaluate(&grub::KIND, [edited.as_str()]).map_err(|it| it.to_string())?;
+    let predicted =
+        settings::evaluate(&grub::KIND, [edited.as_str()]).map_err(|it| it.to_string())?;
     for shell in shells() {
         let run = |text: &str, names: &[String]| run(shell, directory.path(), text, names);
-        let said = |out: &str| out.split("=<").nth(1).unwrap_or_default().trim_end_matches(">\nend").to_owned();
+        let said = |out: &str| {
+            out.split("=<").nth(1).unwrap_or_default().trim_end_matches(">\nend").to_owned()
+        };
         let only = |text: &str| {
             let out = run(text, &ours);
-            let at = out.rfind(&format!("{}=<", grub::VARIABLE)).ok_or(format!("{shell} printed nothing"))?;
+            let at = out
+                .rfind(&format!("{}=<", grub::VARIABLE))
+                .ok_or(format!("{shell} printed nothing"))?;
             Ok::<_, String>(said(out.get(at..).unwrap_or_default()))
         };
         let (was, is) = (run(text, &others), run(&edited, &others));
         // An exported variable is shown with its value.
         let shown = |out: &str| -> Vec<String> {
-            out.lines().filter(|line| !line.contains(&format!("{}=", grub::VARIABLE)) || line.starts_with(grub::ALL)).map(str::to_owned).collect()
+            out.lines()
+                .filter(|line| {
+                    !line.contains(&format!("{}=", grub::VARIABLE)) || line.starts_with(grub::ALL)
+                })
+                .map(str::to_owned)
+                .collect()
         };
         if !is.ends_with("end") || shown(&was) != shown(&is) {
             return Err(format!("{shell} of {edited:?}: {was} -> {is}"));
@@ -232,7 +247,12 @@ fn places_of_values_are_exact() {
         .collect();
     assert_eq!(
         found,
-        [("A", 2, "b c", Some('\'')), ("B", 3, "e", Some('"')), ("C", 4, "f", None), ("D", 5, "", None)]
+        [
+            ("A", 2, "b c", Some('\'')),
+            ("B", 3, "e", Some('"')),
+            ("C", 4, "f", None),
+            ("D", 5, "", None)
+        ]
     );
 }
 
