@@ -46,6 +46,7 @@ impl Case {
             let report = match recovered {
                 Recovered::RolledBack(report)
                 | Recovered::Unconfirmed(report)
+                | Recovered::Mended(report)
                 | Recovered::FinishedUndo(report) => report,
                 Recovered::Stuck { error, .. } => panic!("{what}: stuck: {error}"),
             };

@@ -4,7 +4,7 @@
 
 mod common;
 
-use clocksmith_change::journal::{End, JournalError, Silent};
+use clocksmith_change::journal::{End, Force, JournalError, Recovered, Silent, Which};
 use clocksmith_change::words::Change;
 use clocksmith_change::{Action, Plan};
 use common::{build, differences, open, picture, step, temporary, update_grub, write};
@@ -83,4 +83,66 @@ fn program_without_boot_entries_is_not_looked_at() {
     plan.expected = Change::default();
     open(dir.path()).unwrap().apply(&plan, &mut Silent).unwrap();
     assert!(Path::new(&dir.path().join("etc/default/grub.d/90-clocksmith.cfg")).exists());
+}
+
+#[test]
+fn rollback_goes_on_after_a_file_that_cannot_be_put_back() {
+    // A directory where the file was cannot be replaced by it.
+    let dir = system("rm grub.cfg; mkdir grub.cfg; echo left > other.cfg");
+    let before = picture(dir.path());
+    let error = open(dir.path()).unwrap().apply(&plan(), &mut Silent).unwrap_err();
+    let End::Stuck(cause) = &error.end else { panic!("{error}") };
+    let JournalError::Partly { open: left, .. } = &**cause else { panic!("{error}") };
+    assert_eq!(left.len(), 1, "{left:?}");
+    let text = error.to_string();
+    assert!(
+        text.contains("boot/grub/grub.cfg") && text.contains("clocksmith fix --undo"),
+        "{text}"
+    );
+    // All the others are what they were.
+    assert!(!dir.path().join("etc/default/grub.d").exists(), "{text}");
+    fs::remove_dir(dir.path().join("boot/grub/grub.cfg")).unwrap();
+    let journal = open(dir.path()).unwrap();
+    let [Recovered::Mended(report)] = journal.recovered() else {
+        panic!("{:?}", journal.recovered())
+    };
+    assert!(report.kept.iter().any(|it| it.contains("other.cfg")), "{:?}", report.kept);
+    drop(journal);
+    fs::remove_file(dir.path().join("boot/grub/other.cfg")).unwrap();
+    let after = picture(dir.path());
+    assert_eq!(before, after, "{}", differences(&before, &after));
+}
+
+#[test]
+fn file_that_is_too_large_to_read_is_replaced() {
+    let dir = system("truncate -s 100M grub.cfg");
+    let before = picture(dir.path());
+    let error = open(dir.path()).unwrap().apply(&plan(), &mut Silent).unwrap_err();
+    assert!(matches!(error.end, End::RolledBack(_)), "{error}");
+    let after = picture(dir.path());
+    assert_eq!(before, after, "{}", differences(&before, &after));
+}
+
+#[test]
+fn names_that_appear_while_a_program_runs_are_told_at_the_end() {
+    let dir = system("sed -i 's/quiet/quiet quirk=1/' grub.cfg; echo x > new.cfg");
+    let mut journal = open(dir.path()).unwrap();
+    journal.apply(&plan(), &mut Silent).unwrap();
+    let reports = journal.undo(Which::All, Force::No).unwrap();
+    let told = reports[0].kept.iter().filter(|it| it.contains("/boot/grub/new.cfg")).count();
+    assert_eq!(told, 1, "{:?}", reports[0].kept);
+    assert!(dir.path().join("boot/grub/new.cfg").exists());
+}
+
+#[test]
+fn steps_that_replace_files_are_begun_by_one_writing() {
+    let dir = system("exit 0");
+    let mut plan = plan();
+    let entry = |number: u32| write(&format!("/boot/loader/entries/{number}.conf"), "options a\n");
+    plan.steps = (0..300).map(entry).collect();
+    let mut journal = open(dir.path()).unwrap();
+    journal.apply(&plan, &mut Silent).unwrap();
+    let generation = journal.entries()[0].generation;
+    assert!(generation < 6, "{generation}");
+    assert_eq!(journal.entries()[0].steps_begun.len(), 300);
 }

@@ -9,6 +9,8 @@ use super::put_back::{Found, Mode, decide, put_back};
 use super::stage::{clear, stage};
 use super::{Applied, ApplyError, End, Journal, JournalError, Observer, Ran};
 use crate::plan::{Action, Plan};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 /// Contents up to this are kept as they were left, to be shown beside what somebody else made of them.
 const MAX_SHOWN: u64 = 1 << 20;
@@ -44,7 +46,13 @@ pub(super) fn apply(
             Ok(Applied { id: entry.id, changed, left })
         }
         Err(cause) => {
-            let end = match back(journal, &mut entry) {
+            let result = back(journal, &mut entry);
+            if result.is_err() {
+                entry.stuck = true;
+                // Without it the next run puts back the rest all the same, and says that this one was killed.
+                let _ = journal.store.save(&mut entry);
+            }
+            let end = match result {
                 Ok(report) if entry.steps_begun.is_empty() && report.troubles.is_empty() => {
                     End::Untouched
                 }
@@ -85,7 +93,7 @@ fn make(
     observer: &mut dyn Observer,
     end: Phase,
     at: &mut Option<usize>,
-) -> Result<Vec<std::path::PathBuf>, JournalError> {
+) -> Result<Vec<PathBuf>, JournalError> {
     stage(journal.place.tree(), entry)?;
     let steps = entry.plan.steps.clone();
     for (index, step) in steps.iter().enumerate() {
@@ -93,8 +101,13 @@ fn make(
             return Err(JournalError::Stopped);
         }
         *at = Some(index);
-        entry.steps_begun.push(now());
-        journal.store.save(entry)?;
+        if entry.begun(index).is_none() {
+            // Steps that only replace files are begun together: what is put back does not depend on which of them was,
+            // and writing all of the entry before each of several hundred takes longer than they do.
+            let together = steps.iter().skip(index).take_while(|it| replaces(&it.action)).count();
+            entry.steps_begun.resize(index + together.max(1), now());
+            journal.store.save(entry)?;
+        }
         observer.step(index, step);
         self::step(journal, entry, index, &step.action, observer)?;
     }
@@ -120,6 +133,22 @@ fn make(
         return Err(error);
     }
     Ok(changed)
+}
+
+fn replaces(action: &Action) -> bool {
+    matches!(action, Action::Write { .. } | Action::Link { .. } | Action::Remove { .. })
+}
+
+/// All names in the directories in which the program of a step is expected to write.
+fn names(journal: &Journal, entry: &Entry, step: usize) -> BTreeSet<PathBuf> {
+    let watches = entry.watches.iter().filter(|watch| watch.step == step);
+    let inside = |directory: &PathBuf| {
+        // What cannot be listed has no names that could be told apart.
+        let names = journal.place.tree().names(directory).ok().flatten().unwrap_or_default();
+        let directory = directory.clone();
+        names.into_iter().map(move |name| directory.join(name))
+    };
+    watches.flat_map(|watch| inside(&watch.directory)).collect()
 }
 
 fn step(
@@ -156,8 +185,12 @@ fn step(
             if spot.unlink()? { spot.sync() } else { Ok(()) }
         }
         (Action::Run { command, .. }, _) => {
-            let ran = journal.runner.run(&journal.place, command, observer)?;
-            if ran == Ran::Left {
+            let before = names(journal, entry, index);
+            let ran = journal.runner.run(&journal.place, command, observer);
+            let after = names(journal, entry, index);
+            // Also those of a program that failed.
+            entry.neighbours.extend(after.difference(&before).cloned());
+            if ran? == Ran::Left {
                 entry.left.push(index);
                 return Ok(());
             }

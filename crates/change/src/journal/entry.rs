@@ -13,7 +13,8 @@ pub const VERSION: u32 = 1;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
-    /// Being made. Found by a later run: it was killed, and everything is put back.
+    /// Being made. Found by a later run: it was killed, or could not put everything back ([`Entry::stuck`]), and
+    /// everything is put back.
     Applying,
     /// Made, and being watched. Found by a later run: whoever watched is gone and never said that it holds,
     /// so everything is put back.
@@ -60,6 +61,12 @@ pub struct Entry {
     pub left: Vec<usize>,
     /// When it is being taken back: conflicts were to be overridden.
     pub forced: bool,
+    /// Whether a run tried to put everything back and could not.
+    #[serde(default)]
+    pub stuck: bool,
+    /// Names that appeared beside the files of a program while it ran, and that the plan does not know.
+    #[serde(default)]
+    pub neighbours: Vec<PathBuf>,
 }
 
 /// A file or link that is touched.

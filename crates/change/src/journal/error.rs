@@ -127,6 +127,14 @@ pub enum JournalError {
         /// The files.
         conflicts: Vec<Conflict>,
     },
+    /// Some of a change could not be put back, and the rest was.
+    #[error("{}{}", open.join("; "), again(restored))]
+    Partly {
+        /// Files that are again what they were.
+        restored: Vec<PathBuf>,
+        /// What could not be done, one each.
+        open: Vec<String>,
+    },
     /// Files were changed by somebody else since.
     #[error("changed by somebody else since: {}. Nothing was taken back", paths(conflicts))]
     Conflicts {
@@ -198,6 +206,11 @@ fn advice(error: rustix::io::Errno) -> &'static str {
     }
 }
 
+fn again(restored: &[PathBuf]) -> String {
+    let paths: Vec<String> = restored.iter().map(|path| path.display().to_string()).collect();
+    if paths.is_empty() { String::new() } else { format!(". Put back: {}", paths.join(", ")) }
+}
+
 /// Why a change was not made, and how that ended.
 #[derive(Debug, Error)]
 #[error("{}{cause}. {end}", step.map_or(String::new(), |step| format!("step {}: ", step + 1)))]
@@ -217,7 +230,7 @@ pub enum End {
     Untouched,
     /// Everything was put back.
     RolledBack(Box<super::Report>),
-    /// Not everything could be put back; the journal has it, and the next run tries again.
+    /// Not everything could be put back; the journal has the rest, and the next run tries again.
     Stuck(Box<JournalError>),
 }
 
@@ -234,7 +247,8 @@ impl fmt::Display for End {
             }
             Self::Stuck(error) => write!(
                 out,
-                "Not everything could be put back: {error}. The journal has it; the next run tries again"
+                "Not everything could be put back: {error}. The journal has the rest: mend what is named, then \
+                 `clocksmith fix --undo` puts it back"
             ),
         }
     }

@@ -104,6 +104,8 @@ pub enum Recovered {
     Unconfirmed(Report),
     /// A run had been killed while it took a change back; that was finished.
     FinishedUndo(Report),
+    /// A run had begun to put everything back and could not ([`Entry::stuck`]); that was finished.
+    Mended(Report),
     /// Neither could be done. Nothing new is applied until it is; [`Journal::undo`] with
     /// [`Force::Yes`] overrides conflicts.
     Stuck {

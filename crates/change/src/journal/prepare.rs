@@ -43,6 +43,8 @@ pub(super) fn prepare(
         clocksource: None,
         left: Vec::new(),
         forced: false,
+        stuck: false,
+        neighbours: Vec::new(),
     };
     let mut draft = Draft { journal, tree: journal.place.tree(), entry };
     for (index, step) in plan.steps.iter().enumerate() {

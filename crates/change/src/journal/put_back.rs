@@ -48,7 +48,12 @@ pub(super) fn decide(
     for record in &entry.records {
         let current = match found.get(&record.path) {
             Some(state) => state.clone(),
-            None => current(journal, record)?,
+            None => match current(journal, record) {
+                Ok(state) => state,
+                // Too large, say: what a program made a moment ago need not be read to be replaced.
+                Err(_) if mode == Mode::JustFailed => State::Other,
+                Err(error) => return Err(error),
+            },
         };
         let decision = if mode == Mode::Forced || ours(entry, record, &current, mode) {
             Decision::PutBack
@@ -175,7 +180,12 @@ pub(super) fn put_back(journal: &mut Journal, entry: &mut Entry) -> Result<Repor
     // Room first.
     clear(tree, entry)?;
     let chosen = |index: usize| entry.records.get(index).is_some_and(put_backs);
-    stage_saved(tree, &journal.store, entry, chosen)?;
+    let room = stage_saved(tree, &journal.store, entry, chosen);
+    // A change that is in force stays so where there is no room; one that is half made is put back as far as that goes.
+    if entry.phase != Phase::Applying {
+        room?;
+    }
+    let mut open: Vec<String> = Vec::new();
     let mut report = Report {
         id: entry.id,
         summary: entry.plan.summary.clone(),
@@ -190,8 +200,14 @@ pub(super) fn put_back(journal: &mut Journal, entry: &mut Entry) -> Result<Repor
             }
         }
         for (index, record) in entry.records.iter().enumerate() {
-            if record.step == step && put_backs(record) && restore(journal, entry, index, record)? {
-                report.restored.push(record.path.clone());
+            if record.step != step || !put_backs(record) {
+                continue;
+            }
+            match restore(journal, entry, index, record) {
+                Ok(true) => report.restored.push(record.path.clone()),
+                Ok(false) => {}
+                // The others can be put back all the same.
+                Err(error) => open.push(error.to_string()),
             }
         }
     }
@@ -200,12 +216,31 @@ pub(super) fn put_back(journal: &mut Journal, entry: &mut Entry) -> Result<Repor
     directories.sort();
     directories.dedup();
     for directory in directories.into_iter().rev() {
-        let there = tree.names(directory)?.is_some();
-        if there && tree.remove_directory(directory)? {
-            report.directories.push(directory.clone());
-        } else if there {
-            report.kept.push(format!("{}: it is not empty", directory.display()));
+        let gone =
+            || Ok(tree.names(directory)?.is_some().then(|| tree.remove_directory(directory)));
+        match gone().and_then(|gone: Option<Result<bool, JournalError>>| gone.transpose()) {
+            Ok(None) => {}
+            Ok(Some(true)) => report.directories.push(directory.clone()),
+            // With what could not be put back in it.
+            Ok(Some(false)) if !open.is_empty() => {}
+            Ok(Some(false)) => {
+                report.kept.push(format!("{}: it is not empty", directory.display()));
+            }
+            Err(error) => open.push(error.to_string()),
         }
+    }
+    for path in &entry.neighbours {
+        let known = entry.records.iter().any(|record| record.path == *path);
+        let there = || tree.spot(path).ok()??.stat().ok()?;
+        if !known && there().is_some() {
+            report.kept.push(format!(
+                "{}: it appeared while a program of this change ran, and whether that program made it is not known",
+                path.display()
+            ));
+        }
+    }
+    if !open.is_empty() {
+        return Err(JournalError::Partly { restored: report.restored, open });
     }
     commands(journal, entry, &mut report)?;
     journal.store.remove(entry.id)?;
@@ -244,7 +279,12 @@ fn restore(
         let spot = tree.sure_spot(&record.path)?;
         return restore_at(journal, entry, index, record, &spot, &State::Absent);
     };
-    let current = capture(&spot)?.0;
+    let current = match capture(&spot) {
+        Ok((state, _)) => state,
+        // It is replaced without being read.
+        Err(_) if matches!(record.old, State::File { .. }) => State::Other,
+        Err(error) => return Err(error),
+    };
     restore_at(journal, entry, index, record, &spot, &current)
 }
 

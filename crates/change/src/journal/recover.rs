@@ -24,8 +24,10 @@ impl Journal {
             let id = entry.id;
             let summary = entry.plan.summary.clone();
             let phase = entry.phase;
+            let stuck = entry.stuck;
             let result = self.finish(&mut entry);
             self.recovered.push(match result {
+                Ok(report) if stuck => Recovered::Mended(report),
                 Ok(report) if phase == Phase::Undoing => Recovered::FinishedUndo(report),
                 Ok(report) if phase == Phase::Trial => Recovered::Unconfirmed(report),
                 Ok(report) => Recovered::RolledBack(report),

@@ -57,6 +57,11 @@ fn attempt(
     before: Phase,
 ) -> Result<Report, JournalError> {
     let result = put_back(journal, entry);
+    if matches!(result, Err(JournalError::Partly { .. })) {
+        entry.stuck = true;
+        // Without it the next run finishes all the same, and says that this one was killed.
+        let _ = journal.store.save(entry);
+    }
     if result.is_err() && before.is_made() && untouched(journal, entry) {
         // A full disk, say, showed before anything was taken back: it is in force as before.
         let _ = clear(journal.place.tree(), entry);

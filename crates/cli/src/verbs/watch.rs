@@ -38,7 +38,7 @@ pub(crate) fn run(common: &Common, args: &Watch) -> Result<Code> {
         listen,
         web_config: args.web_config.clone(),
         textfile: args.textfile.clone(),
-        state: if args.no_history || args.once { None } else { state(args) },
+        state: if args.no_history || args.once { None } else { state(args)? },
         poll,
         look: or(args.look, 60).max(poll),
         test: (!args.no_test).then(|| or(args.test, 300).max(Duration::from_secs(1))),
@@ -90,19 +90,30 @@ fn priority(state: State) -> &'static str {
 }
 
 /// Where the history is kept.
-fn state(args: &Watch) -> Option<PathBuf> {
+fn state(args: &Watch) -> Result<Option<PathBuf>> {
     if let Some(dir) = &args.state_dir {
-        return Some(dir.clone());
+        return Ok(Some(dir.clone()));
     }
-    // systemd separates several directories with colons.
     if let Some(dirs) = std::env::var_os("STATE_DIRECTORY") {
-        let dirs = dirs.to_string_lossy().into_owned();
-        return dirs.split(':').next().filter(|dir| !dir.is_empty()).map(PathBuf::from);
+        return first_directory(&dirs.to_string_lossy());
     }
-    match probe::state::file() {
+    Ok(match probe::state::file() {
         Some(file) => file.parent().map(PathBuf::from),
         None => Some(PathBuf::from("/var/lib/clocksmith")),
+    })
+}
+
+/// The first directory of `$STATE_DIRECTORY`: systemd gives absolute paths, and separates several with colons.
+fn first_directory(dirs: &str) -> Result<Option<PathBuf>> {
+    if let Some(dir) =
+        dirs.split(':').find(|dir| !dir.starts_with('/')).filter(|_| !dirs.is_empty())
+    {
+        bail!(
+            "STATE_DIRECTORY is {dirs:?}, and {dir:?} in it is no absolute path, so the history would be kept in a \
+             directory below the current one: set absolute paths, or give --state-dir"
+        );
     }
+    Ok(dirs.split(':').next().filter(|dir| !dir.is_empty()).map(PathBuf::from))
 }
 
 /// The name of the machine, for people.
@@ -111,5 +122,19 @@ fn host(common: &Common) -> String {
         Some(root) => root.display().to_string(),
         None => std::fs::read_to_string("/proc/sys/kernel/hostname")
             .map_or_else(|_| "this machine".to_owned(), |name| name.trim().to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn state_directory_that_is_not_absolute_is_refused() {
+        for dirs in ["a", "./a", "a:/b", "/a:b", "/a:", ":"] {
+            assert!(first_directory(dirs).is_err(), "{dirs}");
+        }
+        assert_eq!(first_directory("/a:/b").unwrap(), Some(PathBuf::from("/a")));
+        assert_eq!(first_directory("").unwrap(), None);
     }
 }

@@ -136,8 +136,7 @@ fn run(shell: &str, directory: &Path, text: &str, names: &[String]) -> String {
     let file = directory.join("file");
     std::fs::write(&file, text).unwrap();
     let mut script =
-        ". ./file; printf '<%s>' \"$-\" \"$PATH\" \"$IFS\" \"$PWD\"; export -p; trap;"
-            .to_owned();
+        ". ./file; printf '<%s>' \"$-\" \"$PATH\" \"$IFS\" \"$PWD\"; export -p; trap;".to_owned();
     for name in names {
         script.push_str(&format!("printf '%s=<%s>\\n' {name} \"${name}\";"));
     }

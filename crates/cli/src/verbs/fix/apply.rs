@@ -146,6 +146,11 @@ pub(super) fn recovered(journal: &Journal, report: &mut FixReport, stuck: Stuck)
                 "an earlier run was killed while it took the change back",
                 "that is finished now",
             ),
+            Recovered::Mended(done) => (
+                done,
+                "an earlier run could not put everything back",
+                "the rest of it was put back now",
+            ),
             Recovered::Stuck { .. } if stuck == Stuck::IsForced => continue,
             Recovered::Stuck { id, summary, error } => {
                 return Err(anyhow!(

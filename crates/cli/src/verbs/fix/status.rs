@@ -68,6 +68,7 @@ fn unfinished(entry: &Entry, busy: bool) -> (Came, String) {
         return (Came::Undetermined, format!("another run is {what} change {id} now"));
     }
     let text = match entry.phase {
+        _ if entry.stuck => format!("not all of change {id} could be put back"),
         Phase::Applying => format!("change {id} was made by half: its run was killed"),
         Phase::Trial | Phase::Applied => {
             format!("change {id} was applied, but the watch did not end: its run was killed")

@@ -70,6 +70,7 @@ fn changes(recovered: &[Recovered]) -> Vec<Change> {
     let of = |recovered: &Recovered| match recovered {
         Recovered::RolledBack(done)
         | Recovered::Unconfirmed(done)
+        | Recovered::Mended(done)
         | Recovered::FinishedUndo(done) => Some(done.cmdline.clone()),
         Recovered::Stuck { .. } => None,
     };
