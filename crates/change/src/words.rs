@@ -56,7 +56,7 @@ impl Change {
     pub fn open(&self, line: &str) -> Self {
         let there = |word: &&String| has(line, word);
         Self {
-            add: self.add.iter().filter(|word| !there(word)).cloned().collect(),
+            add: self.add.iter().filter(|word| !is_in_force(line, word)).cloned().collect(),
             remove: self.remove.iter().filter(there).cloned().collect(),
         }
     }
@@ -145,10 +145,20 @@ pub fn has(text: &str, word: &str) -> bool {
     words(text).any(|other| other == word)
 }
 
-/// The text with the word at its end, or as it is if it has the word.
+/// Whether the word is there, and no later one takes its place: of `clocksource=` the last one counts
+/// (`boot_override_clocksource()` of `kernel/time/clocksource.c`). Other parameters may be there more than once.
+pub(crate) fn is_in_force(text: &str, word: &str) -> bool {
+    const SINGLE: &str = "clocksource=";
+    if !word.starts_with(SINGLE) {
+        return has(text, word);
+    }
+    words(text).filter(|other| other.starts_with(SINGLE)).last() == Some(word)
+}
+
+/// The text with the word at its end, or as it is if the word is in force.
 #[must_use]
 pub fn add(text: &str, word: &str) -> String {
-    if has(text, word) {
+    if is_in_force(text, word) {
         return text.to_owned();
     }
     let init = spans(text).into_iter().find(|(s, e)| text.get(*s..*e) == Some("--"));
@@ -198,6 +208,13 @@ mod tests {
         assert_eq!(add("ro -- single", "x"), "ro x -- single");
         assert_eq!(add("-- single", "x"), "x -- single");
         assert_eq!(add("ro -- x", "x"), "ro x -- x");
+        let twice = "clocksource=tsc clocksource=hpet";
+        assert_eq!(add(twice, "clocksource=tsc"), format!("{twice} clocksource=tsc"));
+        assert_eq!(add("clocksource=tsc x", "clocksource=tsc"), "clocksource=tsc x");
+        assert_eq!(
+            add("tsc=reliable tsc=nowatchdog", "tsc=reliable"),
+            "tsc=reliable tsc=nowatchdog"
+        );
         assert_eq!(remove("x ro x", "x"), "ro");
         assert_eq!(remove("ro -- x", "x"), "ro -- x");
         // Inside quotes it is part of another word.

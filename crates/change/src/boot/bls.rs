@@ -305,7 +305,7 @@ pub(super) fn lines(text: &str, change: &Change) -> String {
     let removal = Change { add: Vec::new(), remove: change.remove.clone() };
     let mut parts: Vec<String> = text.split('\n').map(|line| removal.of(line)).collect();
     for word in &change.add {
-        if words::has(&parts.join("\n"), word) {
+        if words::is_in_force(&parts.join("\n"), word) {
             continue;
         }
         // A lone `--` ends the kernel's words on whatever line it is.
@@ -353,7 +353,7 @@ pub(super) fn edit(text: &str, change: &Change) -> String {
         out.replace_range(start..end, &value);
     }
     for word in &change.add {
-        if words::has(&all_options(&out), word) {
+        if words::is_in_force(&all_options(&out), word) {
             continue;
         }
         // A lone `--` ends the kernel's words on whatever line it is.

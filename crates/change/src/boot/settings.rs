@@ -106,7 +106,7 @@ pub(super) fn judge(
 
 /// Refuses a command line with an open quote: it swallows what is added.
 pub(super) fn closed(line: &str) -> Result<(), String> {
-    if line.matches('"').count() % 2 == 0 {
+    if line.matches('"').count().is_multiple_of(2) {
         return Ok(());
     }
     Err("its value has a double quote that is not closed".to_owned())

@@ -193,7 +193,7 @@ fn grub_in_a_directory_lists_what_is_to_be_run_inside() {
 
 #[test]
 fn somebody_elses_change_is_not_thrown_away() {
-    let root = Root::new(&[("boot/cmdline.txt", "ro\n")]);
+    let root = Root::new(&[("boot/config.txt", ""), ("boot/cmdline.txt", "ro\n")]);
     assert_eq!(root.fix(&format!("--apply {WORD}")).code, 0);
     fs::write(root.0.path().join("boot/cmdline.txt"), "ro other tsc=nowatchdog\n").unwrap();
     let status = root.fix("--status --json");
@@ -208,7 +208,7 @@ fn somebody_elses_change_is_not_thrown_away() {
 
 #[test]
 fn what_is_refused_changes_nothing() {
-    let root = Root::new(&[("boot/cmdline.txt", "ro\n")]);
+    let root = Root::new(&[("boot/config.txt", ""), ("boot/cmdline.txt", "ro\n")]);
     for (arguments, words) in [
         ("--apply --param tsc=reliable", "--accept-unverified-counter"),
         ("--apply --param tsc=reliable,nowatchdog", "compared as a whole"),
