@@ -1,7 +1,7 @@
 //! The kernel's own vDSO in a program's memory: where its functions are, and a system call
 //! instruction.
 
-use clocksmith_vdso::layout;
+use clocksmith_raw::layout;
 use object::elf::FileHeader64;
 use object::read::elf::{FileHeader, ProgramHeader as _, Sym as _};
 use object::{Endianness, elf};

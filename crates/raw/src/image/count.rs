@@ -1,7 +1,6 @@
 //! Exact counts of calls, by kind and by the time since the thread's previous one.
 
-use crate::calls;
-use crate::config;
+use super::config;
 use crate::layout::{Counts, FSGSBASE, KINDS, SHARDS};
 use core::arch::asm;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +14,7 @@ pub(crate) fn read(kind: usize) {
     }
     let thread = thread();
     let index = (thread.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize % SHARDS;
-    let now = calls::counter();
+    let now = crate::counter::read();
     // SAFETY: the counts were mapped before the program began, and stay. Everything in them is
     // aligned, and accessed atomically from here on.
     unsafe {

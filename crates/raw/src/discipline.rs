@@ -9,13 +9,13 @@
 
 /// A rate is nanoseconds per cycle, times 2^48: 2^-48 ns over the 2^32 cycles of a long window is
 /// far below a nanosecond, and counters from 1 MHz (1000 ns) to 100 GHz fit into 64 bits.
-pub(crate) const RATE_SHIFT: u32 = 48;
+pub const RATE_SHIFT: u32 = 48;
 
 /// The shortest window: the first, and the one after something unexpected.
-pub(crate) const SHORTEST_NS: u64 = 1_000_000;
+pub const SHORTEST_NS: u64 = 1_000_000;
 /// The longest window. The kernel's clock can be slewed by 500 ppm from one moment to the next
 /// (`adjtimex(2)`): 8 us over such a window, before it is noticed.
-pub(crate) const LONGEST_NS: u64 = 16_000_000;
+pub const LONGEST_NS: u64 = 16_000_000;
 /// The baseline of the rate.
 const BASELINE_NS: u64 = 1_000_000_000;
 
@@ -36,30 +36,30 @@ const MOST_VAGUE: u32 = 8;
 
 /// A reading of the kernel's clock between two readings of the counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub(crate) struct Sample {
+pub struct Sample {
     /// The counter in the middle of the bracket.
-    pub(crate) cycles: u64,
+    pub cycles: u64,
     /// The kernel's clock, in nanoseconds.
-    pub(crate) ns: u64,
+    pub ns: u64,
     /// The width of the bracket in cycles.
-    pub(crate) width: u64,
+    pub width: u64,
     /// Whether only the width of the brackets can tell that the kernel has left the counter: then
     /// ones that stay wide say so.
-    pub(crate) only_width_tells: bool,
+    pub only_width_tells: bool,
 }
 
 /// A piece of the line, at its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub struct Piece {
     /// Nanoseconds per cycle, times 2^[`RATE_SHIFT`], corrections included.
-    pub(crate) slope: u64,
+    pub slope: u64,
     /// Cycles for which it may be used.
-    pub(crate) window: u64,
+    pub window: u64,
 }
 
 /// What to do after a reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
+pub enum Next {
     /// Go on from where the line is, with this piece.
     Continue(Piece),
     /// The line has been left alone for so long that nobody used it: begin at the kernel's time.
@@ -72,7 +72,7 @@ pub(crate) enum Next {
 
 /// What is remembered from reading to reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub(crate) struct Discipline {
+pub struct Discipline {
     /// Where the rate is measured from.
     base: Sample,
     /// Where it will be measured from when `base` is too old.
@@ -95,7 +95,7 @@ pub(crate) struct Discipline {
 
 impl Discipline {
     /// Begins with a reading.
-    pub(crate) fn new(first: Sample) -> Self {
+    pub fn new(first: Sample) -> Self {
         Self {
             base: first,
             next_base: first,
@@ -111,12 +111,12 @@ impl Discipline {
     }
 
     /// Nanoseconds per cycle, times 2^[`RATE_SHIFT`]; 0 if unknown.
-    pub(crate) fn rate(&self) -> u64 {
+    pub fn rate(&self) -> u64 {
         self.rate
     }
 
     /// Takes a reading, where the line says `line_ns` (ignored as long as there is no line).
-    pub(crate) fn step(&mut self, sample: Sample, line_ns: u64) -> Next {
+    pub fn step(&mut self, sample: Sample, line_ns: u64) -> Next {
         let dt = sample.cycles.wrapping_sub(self.last.cycles);
         let Some(dn) = sample.ns.checked_sub(self.last.ns).filter(|_| dt < u64::MAX / 2) else {
             return Next::Disagree;
@@ -245,12 +245,12 @@ fn ratio(ns: u64, cycles: u64) -> Option<u64> {
 }
 
 /// Cycles at a rate, in nanoseconds.
-pub(crate) fn times(cycles: u64, rate: u64) -> u64 {
+pub fn times(cycles: u64, rate: u64) -> u64 {
     u64::try_from((u128::from(cycles) * u128::from(rate)) >> RATE_SHIFT).unwrap_or(u64::MAX)
 }
 
 /// Nanoseconds at a rate, in cycles.
-pub(crate) fn cycles(ns: u64, rate: u64) -> u64 {
+pub fn cycles(ns: u64, rate: u64) -> u64 {
     u64::try_from((u128::from(ns) << RATE_SHIFT) / u128::from(rate.max(1))).unwrap_or(u64::MAX)
 }
 

@@ -1,5 +1,5 @@
-//! Builds the image: compiles `image/main.rs` without a standard library, and links it by
-//! `image/image.lds`. Both by the tools that build everything else: the compiler, and the C compiler
+//! Builds the image: compiles this crate once more, with its module `image` and without a standard
+//! library, and links it by `image.lds`. Both by the tools that build everything else: the compiler, and the C compiler
 //! as linker.
 //!
 //! Without a relocation left: `relro-level=off` makes the compiler call functions that it calls by itself (a
@@ -15,12 +15,14 @@ const ALIASES: [&str; 6] =
 
 fn main() {
     println!("cargo::rustc-check-cfg=cfg(image)");
+    println!("cargo::rustc-check-cfg=cfg(in_image)");
     println!("cargo::rustc-check-cfg=cfg(loom)");
-    for path in ["build.rs", "image", "src"] {
+    for path in ["build.rs", "image.lds", "src"] {
         println!("cargo::rerun-if-changed={path}");
     }
     let var = |name: &str| std::env::var(name).unwrap_or_default();
-    if var("CARGO_CFG_TARGET_OS") != "linux"
+    if std::env::var_os("CARGO_FEATURE_IMAGE").is_none()
+        || var("CARGO_CFG_TARGET_OS") != "linux"
         || var("CARGO_CFG_TARGET_ARCH") != "x86_64"
         || var("CARGO_CFG_TARGET_POINTER_WIDTH") != "64"
         // Miri does not execute it.
@@ -32,7 +34,16 @@ fn main() {
     let object = out.join("image.o");
     let mut compile = Command::new(var("RUSTC"));
     compile
-        .args(["--edition", "2024", "--crate-name", "image", "--crate-type", "lib"])
+        .args([
+            "--edition",
+            "2024",
+            "--crate-name",
+            "image",
+            "--cfg",
+            "in_image",
+            "--crate-type",
+            "lib",
+        ])
         .args(["--emit", "obj", "-C", "relro-level=off"])
         .args(["--target", &var("TARGET")])
         .args(["-C", "opt-level=3", "-C", "panic=abort", "-C", "codegen-units=1"])
@@ -41,7 +52,7 @@ fn main() {
         .args(["-C", "force-unwind-tables=yes", "-C", "no-vectorize-loops"])
         .args(["-C", "no-vectorize-slp", "--cap-lints", "allow", "-o"])
         .arg(&object)
-        .arg("image/main.rs");
+        .arg("src/lib.rs");
     run(&mut compile, "compiling the replacement vDSO");
     let image = out.join("image.so");
     let mut link = Command::new(linker());
@@ -98,8 +109,8 @@ fn relocations(image: &[u8]) -> Option<bool> {
 /// The script, where a path with unusual characters cannot be in the way.
 fn script(out: &Path) -> PathBuf {
     let path = out.join("image.lds");
-    if let Err(error) = std::fs::copy("image/image.lds", &path) {
-        fail(&format!("copying image/image.lds to {}: {error}", path.display()));
+    if let Err(error) = std::fs::copy("image.lds", &path) {
+        fail(&format!("copying image.lds to {}: {error}", path.display()));
     }
     path
 }

@@ -51,6 +51,7 @@ mod slots;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
+use crate::clock_id::ClockId;
 use crate::discipline::{Discipline, Sample};
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use core::cell::UnsafeCell;
@@ -67,6 +68,34 @@ pub enum Clock {
     Realtime,
     /// `CLOCK_BOOTTIME`.
     Boottime,
+}
+
+impl Clock {
+    /// The clock with this number, if the line serves it.
+    #[inline(always)]
+    #[must_use]
+    pub const fn from_number(number: i32) -> Option<Self> {
+        const MONOTONIC: i32 = ClockId::Monotonic.number();
+        const REALTIME: i32 = ClockId::Realtime.number();
+        const BOOTTIME: i32 = ClockId::Boottime.number();
+        match number {
+            MONOTONIC => Some(Self::Monotonic),
+            REALTIME => Some(Self::Realtime),
+            BOOTTIME => Some(Self::Boottime),
+            _ => None,
+        }
+    }
+
+    /// The number of the system call interface.
+    #[inline(always)]
+    #[must_use]
+    pub const fn number(self) -> i32 {
+        match self {
+            Self::Monotonic => ClockId::Monotonic.number(),
+            Self::Realtime => ClockId::Realtime.number(),
+            Self::Boottime => ClockId::Boottime.number(),
+        }
+    }
 }
 
 /// What the clock is made of. The real ones are the processor and the kernel; tests have others.

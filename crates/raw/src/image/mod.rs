@@ -4,27 +4,16 @@
 //! calling convention, any stack of some hundred bytes, any thread, any signal handler: nothing is
 //! allocated, nothing waits for long, `errno` does not exist here (as in the kernel's, an error is a
 //! negative number).
-#![no_std]
-#![no_main]
-
-#[allow(dead_code)]
-#[path = "../src/discipline.rs"]
-mod discipline;
-#[allow(dead_code)]
-#[path = "../src/layout.rs"]
-mod layout;
-#[path = "../src/sync.rs"]
-mod sync;
-#[allow(dead_code, unreachable_pub)]
-#[path = "../src/timeline/mod.rs"]
-mod timeline;
-
 mod calls;
 mod count;
 mod memory;
 
-use layout::{Config, Mode, ORDERED};
-use timeline::{Answer, Clock, Environment, Local, Parameters, Shared, Timeline, not_before};
+use crate::clock_id::ClockId;
+use crate::counter;
+use crate::layout::{Config, Mode, ORDERED};
+use crate::timeline::{
+    Answer, Clock, Environment, Local, Parameters, Shared, Timeline, not_before,
+};
 
 /// `struct timespec`.
 #[repr(C)]
@@ -49,13 +38,6 @@ unsafe extern "C" {
 }
 
 const EINVAL: i32 = 22;
-const REALTIME: i32 = 0;
-const MONOTONIC: i32 = 1;
-const MONOTONIC_RAW: i32 = 4;
-const REALTIME_COARSE: i32 = 5;
-const MONOTONIC_COARSE: i32 = 6;
-const BOOTTIME: i32 = 7;
-const TAI: i32 = 11;
 
 #[inline(always)]
 fn config() -> &'static Config {
@@ -74,20 +56,13 @@ struct Real<const IN_ORDER: bool>;
 impl<const IN_ORDER: bool> Environment for Real<IN_ORDER> {
     #[inline(always)]
     fn counter(&self) -> u64 {
-        if IN_ORDER { calls::counter_in_order() } else { calls::counter() }
+        if IN_ORDER { counter::read_ordered() } else { counter::read() }
     }
 
     #[inline(never)]
     fn kernel(&self, clock: Clock) -> Option<u64> {
         let mut time = Timespec { seconds: 0, nanoseconds: 0 };
-        let result = calls::clock_gettime(
-            match clock {
-                Clock::Monotonic => MONOTONIC,
-                Clock::Realtime => REALTIME,
-                Clock::Boottime => BOOTTIME,
-            },
-            &raw mut time,
-        );
+        let result = calls::clock_gettime(clock.number(), &raw mut time);
         (result == 0).then(|| {
             (time.seconds as u64).wrapping_mul(1_000_000_000).wrapping_add(time.nanoseconds as u64)
         })
@@ -117,12 +92,7 @@ fn line(clock: Clock) -> Result<u64, i32> {
 #[inline(never)]
 fn by_kernel(clock: Clock, floor: u64) -> Result<u64, i32> {
     let mut time = Timespec { seconds: 0, nanoseconds: 0 };
-    let id = match clock {
-        Clock::Monotonic => MONOTONIC,
-        Clock::Realtime => REALTIME,
-        Clock::Boottime => BOOTTIME,
-    };
-    match calls::original_clock_gettime(id, &raw mut time) {
+    match calls::original_clock_gettime(clock.number(), &raw mut time) {
         0 => {
             let ns = (time.seconds as u64)
                 .wrapping_mul(1_000_000_000)
@@ -151,11 +121,8 @@ fn split(ns: u64) -> Timespec {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __vdso_clock_gettime(id: i32, time: *mut Timespec) -> i32 {
     if is(Mode::Line) {
-        let clock = match id {
-            MONOTONIC => Clock::Monotonic,
-            REALTIME => Clock::Realtime,
-            BOOTTIME => Clock::Boottime,
-            _ => return calls::original_clock_gettime(id, time),
+        let Some(clock) = Clock::from_number(id) else {
+            return calls::original_clock_gettime(id, time);
         };
         return match line(clock) {
             Ok(ns) => {
@@ -172,17 +139,23 @@ pub unsafe extern "C" fn __vdso_clock_gettime(id: i32, time: *mut Timespec) -> i
 #[inline(never)]
 fn other_clock_gettime(id: i32, time: *mut Timespec) -> i32 {
     if is(Mode::Count) {
-        count::read(usize::try_from(id).ok().filter(|id| *id < layout::OTHER).unwrap_or(layout::OTHER));
+        count::read(
+            usize::try_from(id)
+                .ok()
+                .filter(|id| *id < crate::layout::OTHER)
+                .unwrap_or(crate::layout::OTHER),
+        );
     }
     if is(Mode::Coarse) {
-        let id = match id {
-            MONOTONIC => MONOTONIC_COARSE,
-            REALTIME => REALTIME_COARSE,
-            other => other,
+        let id = match Clock::from_number(id) {
+            Some(Clock::Monotonic) => ClockId::MonotonicCoarse.number(),
+            Some(Clock::Realtime) => ClockId::RealtimeCoarse.number(),
+            _ => id,
         };
         return calls::original_clock_gettime(id, time);
     }
-    let slow = is(Mode::Slow) && matches!(id, REALTIME | MONOTONIC | MONOTONIC_RAW | BOOTTIME | TAI);
+    let fine = |id: &ClockId| !id.is_coarse() && !id.is_cpu_time();
+    let slow = is(Mode::Slow) && ClockId::from_number(id).as_ref().is_some_and(fine);
     if slow {
         return calls::slowly(|by_call| {
             if by_call {
@@ -200,7 +173,7 @@ fn other_clock_gettime(id: i32, time: *mut Timespec) -> i32 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __vdso_gettimeofday(time: *mut Timeval, zone: *mut u64) -> i32 {
     if is(Mode::Count) {
-        count::read(layout::GETTIMEOFDAY);
+        count::read(crate::layout::GETTIMEOFDAY);
     }
     if is(Mode::Slow) && !time.is_null() {
         return calls::slowly(|by_call| {
@@ -227,7 +200,7 @@ pub unsafe extern "C" fn __vdso_gettimeofday(time: *mut Timeval, zone: *mut u64)
         }
     } else {
         let mut now = Timespec { seconds: 0, nanoseconds: 0 };
-        let result = calls::original_clock_gettime(REALTIME_COARSE, &raw mut now);
+        let result = calls::original_clock_gettime(ClockId::RealtimeCoarse.number(), &raw mut now);
         if result != 0 {
             return result;
         }
@@ -246,7 +219,7 @@ pub unsafe extern "C" fn __vdso_gettimeofday(time: *mut Timeval, zone: *mut u64)
 pub unsafe extern "C" fn __vdso_time(time: *mut i64) -> i64 {
     // It is coarse by itself: what the kernel gives is cheap with any clocksource.
     if is(Mode::Count) {
-        count::read(layout::TIME);
+        count::read(crate::layout::TIME);
     }
     calls::original_time(time)
 }

@@ -1,7 +1,8 @@
-//! The counter, system calls, and the functions of the kernel's own vDSO.
+//! System calls, and the functions of the kernel's own vDSO.
 
+use super::{EINVAL, Timespec, Timeval, config};
+use crate::counter::{read, read_ordered};
 use crate::layout::BY_CALL;
-use crate::{EINVAL, Timespec, Timeval, config};
 use core::arch::asm;
 
 const GETTIMEOFDAY: usize = 96;
@@ -10,27 +11,6 @@ const CLOCK_GETTIME: usize = 228;
 const CLOCK_GETRES: usize = 229;
 const GETCPU: usize = 309;
 const ENOSYS: isize = 38;
-
-#[inline(always)]
-pub(crate) fn counter() -> u64 {
-    let (low, high): (u32, u32);
-    // SAFETY: rdtsc writes eax and edx and nothing else.
-    unsafe {
-        asm!("rdtsc", out("eax") low, out("edx") high, options(nostack, preserves_flags));
-    }
-    u64::from(high) << 32 | u64::from(low)
-}
-
-/// After everything before it, as the kernel's `rdtsc_ordered()` without RDTSCP.
-#[inline(always)]
-pub(crate) fn counter_in_order() -> u64 {
-    let (low, high): (u32, u32);
-    // SAFETY: as above; lfence has no operands.
-    unsafe {
-        asm!("lfence", "rdtsc", out("eax") low, out("edx") high, options(nostack, preserves_flags));
-    }
-    u64::from(high) << 32 | u64::from(low)
-}
 
 /// A system call with up to three arguments.
 ///
@@ -117,17 +97,17 @@ pub(crate) fn original_getrandom(
 
 /// Reads in some way, and then waits until that has taken as long as it is to take.
 #[inline(always)]
-pub(crate) fn slowly(read: impl Fn(bool) -> i32) -> i32 {
+pub(crate) fn slowly(answer: impl Fn(bool) -> i32) -> i32 {
     let config = config();
-    let begin = counter_in_order();
-    let result = read(config.flags & BY_CALL != 0);
+    let begin = read_ordered();
+    let result = answer(config.flags & BY_CALL != 0);
     if result == -EINVAL {
         return result;
     }
-    let took = counter_in_order().wrapping_sub(begin);
+    let took = read_ordered().wrapping_sub(begin);
     let end = config.least.max(took.saturating_add(config.extra));
     // A counter that is set back meanwhile is past any end.
-    while counter().wrapping_sub(begin) < end {
+    while read().wrapping_sub(begin) < end {
         core::hint::spin_loop();
     }
     result

@@ -8,7 +8,7 @@
 /// A counter that moves on at a constant rate, if the machine is what it says.
 ///
 /// The hardware's is [`Hardware`]; tests give others, which are wrong in chosen ways.
-pub(crate) trait Counter {
+pub trait Counter {
     /// Reads it, unordered.
     fn read() -> u64;
     /// Reads it after everything before it in program order.
@@ -16,15 +16,15 @@ pub(crate) trait Counter {
 }
 
 /// The counter of the processor that runs this.
-pub(crate) struct Hardware;
+pub struct Hardware;
 
 #[cfg(all(any(target_arch = "x86_64", target_arch = "x86"), not(miri)))]
 impl Counter for Hardware {
     #[inline(always)]
     fn read() -> u64 {
         let (low, high): (u32, u32);
-        // SAFETY: rdtsc writes eax and edx and nothing else. (Where it is forbidden, by PR_SET_TSC,
-        // nobody gets here: `engine::start` asks first.) Without `nomem` the compiler keeps it
+        // SAFETY: rdtsc writes eax and edx and nothing else. (Where it is forbidden, by
+        // PR_SET_TSC, callers ask first.) Without `nomem` the compiler keeps it
         // between the loads around it.
         unsafe {
             core::arch::asm!("rdtsc", out("eax") low, out("edx") high,
@@ -98,10 +98,52 @@ impl Counter for Hardware {
 /// = 1 before). aarch64: `VDSO_CLOCKMODE_ARCHTIMER` = 1 and `_NOCOMPAT` = 2
 /// (`arch/arm64/include/asm/vdso/clocksource.h`, since 5.9).
 #[inline(always)]
-pub(crate) const fn is_counter_mode(mode: u32) -> bool {
+pub const fn is_counter_mode(mode: u32) -> bool {
     if cfg!(target_arch = "aarch64") { mode == 1 || mode == 2 } else { mode == 1 }
 }
 
+/// Reads the counter, unordered. Only where it may be read (`PR_GET_TSC`); 0 where there is none.
+#[inline(always)]
+#[must_use]
+pub fn read() -> u64 {
+    Hardware::read()
+}
+
+/// Reads the counter after everything before it in program order; else as [`read`].
+#[inline(always)]
+#[must_use]
+pub fn read_ordered() -> u64 {
+    Hardware::read_ordered()
+}
+
+/// Reads the counter by `rdtscp`, which waits for earlier instructions by itself. Only on a processor that
+/// has it (flag `rdtscp`); elsewhere as [`read_ordered`].
+#[inline(always)]
+#[must_use]
+pub fn read_rdtscp() -> u64 {
+    #[cfg(all(any(target_arch = "x86_64", target_arch = "x86"), not(miri)))]
+    {
+        let (low, high): (u32, u32);
+        // SAFETY: rdtscp writes eax, edx and ecx and nothing else.
+        unsafe {
+            core::arch::asm!("rdtscp", out("eax") low, out("edx") high, out("ecx") _,
+                options(nostack, preserves_flags));
+        }
+        u64::from(high) << 32 | u64::from(low)
+    }
+    #[cfg(not(all(any(target_arch = "x86_64", target_arch = "x86"), not(miri))))]
+    Hardware::read_ordered()
+}
+
+/// The instruction that reads the counter on this architecture, if there is one.
+pub const INSTRUCTION: Option<&str> = if cfg!(any(target_arch = "x86_64", target_arch = "x86")) {
+    Some("rdtsc")
+} else if cfg!(target_arch = "aarch64") {
+    Some("cntvct_el0")
+} else {
+    None
+};
+
 /// The name that the kernel gives to the clocksource that is this counter.
-pub(crate) const CLOCKSOURCE: &str =
+pub const CLOCKSOURCE: &str =
     if cfg!(target_arch = "aarch64") { "arch_sys_counter" } else { "tsc" };
