@@ -3,7 +3,6 @@
 use crate::document::Document;
 use crate::finding::Finding;
 use crate::guest::Guest;
-use crate::kind::Kind;
 use thiserror::Error;
 
 /// What a file says.
@@ -38,18 +37,7 @@ pub enum LintError {
 /// # Errors
 /// It is no valid file of its kind.
 pub fn lint(document: &Document) -> Result<Report, LintError> {
-    let mut report = match document.kind {
-        Kind::Libvirt => crate::libvirt::lint(document)?,
-        Kind::Qemu => crate::qemu::lint(document)?,
-        Kind::Proxmox => crate::proxmox::lint(document)?,
-        Kind::Kubevirt => crate::kubevirt::lint(document)?,
-        Kind::Virtualbox => crate::virtualbox::lint(document)?,
-        Kind::Vmware => crate::vmware::lint(document)?,
-        Kind::Xen => crate::xen::lint(document)?,
-        Kind::Firecracker => crate::firecracker::lint(document)?,
-        Kind::CloudHypervisor => crate::cloud_hypervisor::lint(document)?,
-        Kind::Tuned | Kind::Persistence => crate::persist::lint(document)?,
-    };
+    let mut report = (document.kind.format().lint)(document)?;
     report.findings.sort_by_key(|finding| (finding.span.start, finding.span.end));
     Ok(report)
 }

@@ -321,6 +321,14 @@ impl Tree {
     }
 }
 
+/// Where elements of a name begin in a text, whatever it is; the name begins with `<`.
+pub(crate) fn tags<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = usize> + 'a {
+    text.match_indices(name).map(|(at, _)| at).filter(move |at| {
+        let next = text.as_bytes().get(at + name.len());
+        next.is_none_or(|b| b.is_ascii_whitespace() || matches!(b, b'>' | b'/'))
+    })
+}
+
 fn position(reader: &Reader<&[u8]>) -> usize {
     usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX)
 }

@@ -1,11 +1,11 @@
 //! What a guest's configuration says of its TSC: no more than is needed to know where it can go.
 
-use crate::libvirt::{self, domain::Domain};
+use crate::formats::libvirt::{self, domain::Domain};
+use crate::formats::qemu::cpu;
+use crate::formats::qemu::line::Line;
+use crate::formats::qemu::property::Properties;
+use crate::formats::qemu::script::Script;
 use crate::placed::Placed;
-use crate::qemu::cpu;
-use crate::qemu::line::Line;
-use crate::qemu::property::Properties;
-use crate::qemu::script::Script;
 use crate::text::Text;
 use clocksmith_facts::Facts;
 use serde::Serialize;
