@@ -3,6 +3,7 @@
 use crate::document::Document;
 use crate::finding::Finding;
 use crate::guest::Guest;
+use crate::text::Text;
 use thiserror::Error;
 
 /// What a file says.
@@ -30,6 +31,25 @@ pub enum LintError {
         /// What is wrong, and what would be right.
         what: String,
     },
+}
+
+impl LintError {
+    /// What is wrong at a line and a column, counted from 1.
+    pub(crate) fn at(line: usize, column: usize, what: impl Into<String>) -> Self {
+        let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX).max(1);
+        Self::Syntax { line: number(line), column: number(column), what: what.into() }
+    }
+
+    /// What is wrong at an offset of a text.
+    pub(crate) fn within(text: &Text, offset: usize, what: impl Into<String>) -> Self {
+        let place = text.place(offset);
+        Self::Syntax { line: place.line, column: place.column, what: what.into() }
+    }
+
+    /// What is wrong with a file as a whole.
+    pub(crate) fn whole(what: &str) -> Self {
+        Self::at(1, 1, what)
+    }
 }
 
 /// Looks at a file.

@@ -1,7 +1,7 @@
 //! Kernel parameters in a file, judged by what Linux does with them ([`clocksmith_kernel::mistakes()`]).
 
 use crate::finding::{Finding, Rule, Severity};
-use crate::words;
+use crate::words::{self, listed};
 use clocksmith_facts::cmdline::CommandLine;
 use clocksmith_kernel::{MistakeKind, mistakes};
 use std::ops::Range;
@@ -16,46 +16,20 @@ pub(crate) struct Parameter {
     pub(crate) span: Range<usize>,
 }
 
+/// Names that matter for clocks without a value.
+const ALONE: &str = "notsc nohpet nopv no_kvmclock nokvmclock tsc_reliable hpet_disable";
+/// Names that matter for clocks with a value, those that are often meant included.
+const WITH_VALUE: &str = "clocksource clock tsc notsc hpet nohpet no_kvmclock nopv acpi pmtmr clearcpuid \
+    clocksoure clock_source clocksouce clocksrc clocksources tsc_reliable hpet_disable \
+    nokvmclock";
+
 /// Names that matter for clocks; others are left alone.
 fn matters(word: &str) -> bool {
     let (name, value) =
         word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
     let name = name.to_ascii_lowercase().replace('-', "_");
-    if value.is_none() {
-        // Without a value the others are words of a language, not parameters.
-        return matches!(
-            name.as_str(),
-            "notsc"
-                | "nohpet"
-                | "nopv"
-                | "no_kvmclock"
-                | "nokvmclock"
-                | "tsc_reliable"
-                | "hpet_disable"
-        );
-    }
-    matches!(
-        name.as_str(),
-        "clocksource"
-            | "clock"
-            | "tsc"
-            | "notsc"
-            | "hpet"
-            | "nohpet"
-            | "no_kvmclock"
-            | "nopv"
-            | "acpi"
-            | "pmtmr"
-            | "clearcpuid"
-            | "clocksoure"
-            | "clock_source"
-            | "clocksouce"
-            | "clocksrc"
-            | "clocksources"
-            | "tsc_reliable"
-            | "hpet_disable"
-            | "nokvmclock"
-    )
+    // Without a value the others are words of a language, not parameters.
+    listed(if value.is_none() { ALONE } else { WITH_VALUE }, &name)
 }
 
 /// Finds the parameters about clocks in a piece of text, in whatever quotes and lists they stand.

@@ -3,6 +3,11 @@
 
 use std::ops::Range;
 
+/// Whether a word stands in a list of words with blanks between them.
+pub(crate) fn listed(list: &str, word: &str) -> bool {
+    list.split(' ').any(|one| one == word)
+}
+
 /// One word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Word<'a> {

@@ -56,6 +56,7 @@ macro_rules! formats {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(rename_all = "kebab-case")]
+        #[non_exhaustive]
         pub enum Kind {
             $($(#[$doc])* $kind,)*
         }

@@ -125,7 +125,8 @@ pub fn clock_of_qemu(text: &str) -> Result<Guest, GuestError> {
         return clock_of_cpu(Line::of_words(&words).cpu().ok_or(GuestError::Kind)?);
     }
     let script = Script::read(text);
-    let lines: Vec<Line> = script.commands.iter().map(Line::read).collect();
+    let words = script.commands.iter().map(|command| &command.words);
+    let lines: Vec<Line> = words.map(|words| Line::of_words(words)).collect();
     clock_of_cpu(lines.iter().rev().find_map(Line::cpu).ok_or(GuestError::Kind)?)
 }
 

@@ -232,10 +232,7 @@ impl<'a> Machine<'a> {
         if let Some((key, node, Some(true))) = hpet {
             let finding =
                 Finding::new(rule!("kv-hpet-on"), key.span.clone()).fix("hpet: {present: false}");
-            out.push(match self.off(key, node).filter(|_| guest != Guest::Macos) {
-                Some(edit) => finding.edit(edit.span, edit.with),
-                None => finding,
-            });
+            out.push(finding.edits(self.off(node).filter(|_| guest != Guest::Macos)));
         }
         if let Some((key, _, Some(false))) = self.timer("kvm") {
             let fatal = !invtsc && matches!(guest, Guest::Linux | Guest::Unknown);
@@ -269,10 +266,7 @@ impl<'a> Machine<'a> {
                     let finding = Finding::new(rule!("kv-hyperv-timer-missing"), key.span.clone())
                         .fix("hyperv: {}");
                     let value = node.at(&["present"]).and_then(Node::scalar);
-                    out.push(match value {
-                        Some((_, span)) => finding.edit(span.clone(), "true"),
-                        None => finding,
-                    });
+                    out.push(finding.edit_at(value.map(|(_, span)| span.clone()), "true"));
                 }
                 (None, clock) if !self.template => {
                     let span = clock
@@ -280,10 +274,7 @@ impl<'a> Machine<'a> {
                         .map_or(0..0, |(key, _)| key.span.clone());
                     let finding = Finding::new(rule!("kv-hyperv-timer-missing"), span)
                         .fix("clock: {timer: {hyperv: {}, hpet: {present: false}}}");
-                    out.push(match self.hyperv() {
-                        Some(edit) => finding.edit(edit.span, edit.with),
-                        None => finding,
-                    });
+                    out.push(finding.edits(self.hyperv()));
                 }
                 _ => {}
             }
@@ -292,7 +283,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Switches a timer off.
-    fn off(&self, key: &Key, node: &Node) -> Option<Edit> {
+    fn off(&self, node: &Node) -> Option<Edit> {
         if let Some((_, span)) = node.at(&["present"]).and_then(Node::scalar) {
             return Some(Edit { span: span.clone(), with: "false".to_owned() });
         }
@@ -301,7 +292,6 @@ impl<'a> Machine<'a> {
             Node::Map { entries, start } if entries.is_empty() => *start,
             _ => return None,
         };
-        let _ = key;
         (self.text.slice(start..start + 2) == "{}")
             .then(|| Edit { span: start..start + 2, with: "{present: false}".to_owned() })
     }

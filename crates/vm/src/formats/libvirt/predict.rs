@@ -4,25 +4,15 @@ use super::domain::{Domain, Driver};
 use crate::document::Document;
 use crate::formats::qemu::property::Properties;
 use crate::placed::UNKNOWN;
+use crate::words::listed;
 
 /// The features of `<hyperv>` that QEMU is told of, under libvirt's name.
-const HYPERV: [&str; 15] = [
-    "relaxed",
-    "vapic",
-    "spinlocks",
-    "vpindex",
-    "runtime",
-    "synic",
-    "stimer",
-    "reset",
-    "vendor_id",
-    "frequencies",
-    "reenlightenment",
-    "tlbflush",
-    "ipi",
-    "evmcs",
-    "avic",
-];
+const HYPERV: &str = "relaxed vapic spinlocks vpindex runtime synic stimer reset vendor_id frequencies \
+    reenlightenment tlbflush ipi evmcs avic";
+
+/// Other properties of `-cpu` that are about clocks.
+const CLOCK: &str = "invtsc kvmclock tsc-frequency tsc-freq migratable kvm hypervisor rdtscp \
+    tsc-deadline kvmclock-stable-bit";
 
 /// The clock's part of the `-cpu` that libvirt makes.
 /// Source: libvirt src/qemu/qemu_command.c, qemuBuildCpuCommandLine() (9.0, 11.3).
@@ -47,7 +37,7 @@ pub(crate) fn own_cpu(domain: &Domain<'_>) -> Vec<String> {
     if let Some(hertz) = domain.frequency().filter(|f| !f.contains(UNKNOWN)) {
         flags.push(format!("tsc-frequency={hertz}"));
     }
-    for name in HYPERV {
+    for name in HYPERV.split(' ') {
         if let Some((element, true)) = domain.switched("hyperv", name) {
             flags.push(match name {
                 "spinlocks" => {
@@ -96,22 +86,7 @@ pub(crate) fn predict(document: &Document) -> Option<crate::predict::Prediction>
 
 /// The clock's part of a `-cpu`.
 pub(crate) fn of_list(cpu: &Properties) -> Vec<String> {
-    let clock = |name: &str| {
-        name.starts_with("hv-")
-            || matches!(
-                name,
-                "invtsc"
-                    | "kvmclock"
-                    | "tsc-frequency"
-                    | "tsc-freq"
-                    | "migratable"
-                    | "kvm"
-                    | "hypervisor"
-                    | "rdtscp"
-                    | "tsc-deadline"
-                    | "kvmclock-stable-bit"
-            )
-    };
+    let clock = |name: &str| name.starts_with("hv-") || listed(CLOCK, name);
     let mut flags: Vec<String> = Vec::new();
     for property in cpu.list.iter().filter(|property| clock(&property.name)) {
         let Some(last) = cpu.get(&property.name) else {

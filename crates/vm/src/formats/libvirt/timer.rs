@@ -2,7 +2,6 @@
 
 use super::domain::Domain;
 use super::place;
-use crate::edit::Edit;
 use crate::finding::{Finding, Severity};
 use crate::formats::qemu::cpu;
 use crate::guest::Guest;
@@ -43,13 +42,6 @@ pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
     out
 }
 
-fn edited(finding: Finding, edit: Option<Edit>) -> Finding {
-    match edit {
-        Some(edit) => finding.edit(edit.span, edit.with),
-        None => finding,
-    }
-}
-
 /// Only the frequency counts.
 fn tsc(domain: &Domain<'_>, timer: &Element) -> Option<Finding> {
     let dead: Vec<_> = timer
@@ -75,7 +67,7 @@ fn tsc(domain: &Domain<'_>, timer: &Element) -> Option<Finding> {
             "remove the timer; if the guest is to have an invariant TSC, say \
              <feature policy='require' name='invtsc'/> (`vm fix --invtsc`)",
         );
-        finding = edited(finding, Some(place::remove(domain, timer)));
+        finding = finding.edits(Some(place::remove(domain, timer)));
     }
     Some(finding)
 }
@@ -101,7 +93,7 @@ fn hpet(domain: &Domain<'_>) -> Option<Finding> {
             let finding = Finding::new(rule!("lv-hpet-on"), timer.open.clone())
                 .fix("<timer name='hpet' present='no'/>");
             let edit = may.then(|| place::set(domain, timer, "present", "no"));
-            Some(edited(finding, edit))
+            Some(finding.edits(edit))
         }
         None => {
             if timer.is_some_and(|timer| timer.attribute("present").is_some()) {
@@ -114,7 +106,7 @@ fn hpet(domain: &Domain<'_>) -> Option<Finding> {
             let finding = Finding::new(rule!("lv-hpet-default-on"), span)
                 .fix("<timer name='hpet' present='no'/>");
             let edit = may.then(|| place::timer(domain, "hpet", "present", "no")).flatten();
-            Some(edited(finding, edit))
+            Some(finding.edits(edit))
         }
     }
 }
@@ -139,7 +131,7 @@ fn kvmclock(domain: &Domain<'_>) -> Option<Finding> {
         Some(false) if domain.line.cpu().is_none() => {
             let finding = Finding::new(rule!("lv-kvmclock-off-no-invtsc"), timer.open.clone())
                 .fix("<timer name='kvmclock' present='yes'/>, or invtsc");
-            Some(edited(finding, Some(place::set(domain, timer, "present", "yes"))))
+            Some(finding.edits(Some(place::set(domain, timer, "present", "yes"))))
         }
         _ => Some(finding),
     }
@@ -169,5 +161,5 @@ fn hypervclock(domain: &Domain<'_>) -> Option<Finding> {
     // Where even the hypervisor is hidden, somebody wants it so.
     let hidden = domain.feature("hypervisor").is_some_and(|(_, on)| !on);
     let edit = if hidden { None } else { place::timer(domain, "hypervclock", "present", "yes") };
-    Some(edited(finding, edit))
+    Some(finding.edits(edit))
 }

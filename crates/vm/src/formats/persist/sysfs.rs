@@ -2,6 +2,7 @@
 
 use super::lines::Line;
 use crate::finding::{Finding, Severity};
+use crate::text::offset;
 use clocksmith_kernel::mistakes::meant_clocksource;
 use clocksmith_kernel::names;
 use std::ops::Range;
@@ -154,21 +155,13 @@ fn is_structured_path(text: &str) -> bool {
 
 /// The tool above a path that writes by renaming.
 fn renaming_tool(line: &Line<'_>, above: &[Line<'_>]) -> Option<&'static str> {
-    const TOOLS: [(&str, &str); 7] = [
-        ("write_files", "write_files"),
-        ("copy", "copy"),
-        ("template", "template"),
-        ("lineinfile", "lineinfile"),
-        ("blockinfile", "blockinfile"),
-        ("replace", "replace"),
-        ("files", "files"),
-    ];
+    const TOOLS: &str = "write_files copy template lineinfile blockinfile replace files";
     let find = |text: &str| {
         // The last part of `ansible.builtin.copy:`, of `"files": [`, of `- copy: src=x dest=y`.
         let key =
             text.trim_start().trim_start_matches("- ").split([':', '=']).next().unwrap_or_default();
         let key = key.trim().trim_matches('"').rsplit('.').next().unwrap_or_default();
-        TOOLS.iter().find(|(name, _)| *name == key).map(|(_, tool)| *tool)
+        TOOLS.split(' ').find(|tool| *tool == key)
     };
     if let Some(tool) = find(line.text) {
         return Some(tool);
@@ -218,7 +211,8 @@ fn written(text: &str, file: &str) -> Option<Option<Range<usize>>> {
         && fields.next().is_some_and(|path| path.ends_with(file))
     {
         let value = fields.nth(4);
-        return Some(value.and_then(|value| place(text, value)));
+        let at = |value: &str| offset(text, value)..offset(text, value) + value.len();
+        return Some(value.map(at));
     }
     let tail = path_start(before);
     let head =
@@ -284,9 +278,4 @@ fn echoed(text: &str, head: &str) -> Option<Range<usize>> {
         .find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '|' | '>' | ';' | '\\'))
         .unwrap_or(rest.len());
     (length > 0).then_some(from..from + length)
-}
-
-fn place(text: &str, part: &str) -> Option<Range<usize>> {
-    let start = (part.as_ptr() as usize).checked_sub(text.as_ptr() as usize)?;
-    Some(start..start.checked_add(part.len())?)
 }

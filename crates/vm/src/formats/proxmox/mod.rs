@@ -126,11 +126,7 @@ fn sections(text: &Text) -> Vec<Section> {
 fn lint(document: &Document) -> Result<Report, LintError> {
     let sections = sections(&document.text);
     let Some(section) = sections.iter().find(|s| !s.snapshot && !s.entries.is_empty()) else {
-        return Err(LintError::Syntax {
-            line: 1,
-            column: 1,
-            what: "no line `key: value` of Proxmox VE is in it".to_owned(),
-        });
+        return Err(LintError::whole("no line `key: value` of Proxmox VE is in it"));
     };
     let line = section.args(&document.text);
     let guest = section.guest(line.as_ref(), &document.name);
@@ -196,10 +192,7 @@ fn args(line: &Line, guest: Guest) -> Vec<Finding> {
     if let Some(word) = &line.no_hpet {
         let finding =
             Finding::new(rule!("q-no-hpet-removed"), word.span()).fix("-machine hpet=off");
-        out.push(match word.exact() {
-            Some(span) => finding.edit(span, "-machine hpet=off"),
-            None => finding,
-        });
+        out.push(finding.edit_at(word.exact(), "-machine hpet=off"));
     }
     if let Some(property) = line.machines.iter().rev().find_map(|machine| machine.get("hpet"))
         && property.state() == Some(true)
@@ -207,10 +200,7 @@ fn args(line: &Line, guest: Guest) -> Vec<Finding> {
         let finding = Finding::new(rule!("q-hpet-on"), property.span()).fix("-machine hpet=off");
         let span =
             property.value.as_ref().and_then(Placed::exact).filter(|_| guest != Guest::Macos);
-        out.push(match span {
-            Some(span) => finding.edit(span, "off"),
-            None => finding,
-        });
+        out.push(finding.edit_at(span, "off"));
     }
     if let Some(append) = &line.append {
         out.extend(machine::guest_command_line(append));

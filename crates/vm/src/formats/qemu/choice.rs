@@ -14,7 +14,7 @@ use std::collections::HashSet;
 pub(crate) fn edits(document: &Document, choices: &Choices) -> Vec<Edit> {
     let script = Script::read(document.text.as_str());
     let mut known = HashSet::new();
-    let lines = script.commands.iter().map(Line::read);
+    let lines = script.commands.iter().map(|command| Line::of_words(&command.words));
     let edits = lines.flat_map(|l| l.cpu().map(|cpu| of_cpu(cpu, choices)).unwrap_or_default());
     edits.filter(|edit| known.insert(edit.clone())).collect()
 }

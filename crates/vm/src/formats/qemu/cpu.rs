@@ -63,11 +63,8 @@ pub(crate) fn frequency(cpu: &Properties) -> Option<&Property> {
 
 /// A finding about a property that can be cut out.
 fn cut(rule: &'static Rule, property: &Property, can: bool, words: &str) -> Finding {
-    let finding = Finding::new(rule, property.span()).fix(words);
-    match property.cut() {
-        Some(span) if can => finding.edit(span, ""),
-        _ => finding,
-    }
+    let span = property.cut().filter(|_| can);
+    Finding::new(rule, property.span()).fix(words).edit_at(span, "")
 }
 
 /// Looks at a `-cpu`.
@@ -129,10 +126,8 @@ pub(crate) fn check(cpu: &Properties, context: &Context<'_>) -> Vec<Finding> {
 
 /// Appends to the list, where that can be done.
 pub(crate) fn append(finding: Finding, cpu: &Properties, what: &str) -> Finding {
-    match cpu.end().filter(|_| !cpu.whole.unknown() || cpu.head.is_some()) {
-        Some(end) => finding.edit(end..end, what),
-        None => finding,
-    }
+    let end = cpu.end().filter(|_| !cpu.whole.unknown() || cpu.head.is_some());
+    finding.edit_at(end.map(|end| end..end), what)
 }
 
 fn invariant_tsc(

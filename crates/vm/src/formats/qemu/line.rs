@@ -1,9 +1,13 @@
 //! What a command line of QEMU says of the guest's clock.
 
 use super::property::Properties;
-use super::script::Command;
 use crate::guest::Guest;
 use crate::placed::Placed;
+use crate::words::listed;
+
+/// The options whose value is the next word, and not an option.
+const WITH_VALUE: &str =
+    "cpu machine M rtc global accel append kernel name drive hda cdrom blockdev uuid";
 
 /// The options that matter.
 #[derive(Clone, Debug, Default)]
@@ -35,11 +39,6 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// Reads the words of a command.
-    pub(crate) fn read(command: &Command) -> Self {
-        Self::of_words(&command.words)
-    }
-
     /// Reads options.
     pub(crate) fn of_words(words: &[Placed]) -> Self {
         let mut line = Self::default();
@@ -55,12 +54,12 @@ impl Line {
                 continue;
             };
             let value = words.get(index).filter(|value| !value.as_str().starts_with('-'));
-            let listed = value.map(Properties::parse);
+            let list = value.map(Properties::parse);
             match option {
-                "cpu" => line.cpus.extend(listed),
-                "machine" | "M" => line.machines.extend(listed),
-                "rtc" => line.rtc.extend(listed),
-                "global" => line.globals.extend(listed),
+                "cpu" => line.cpus.extend(list),
+                "machine" | "M" => line.machines.extend(list),
+                "rtc" => line.rtc.extend(list),
+                "global" => line.globals.extend(list),
                 "accel" => line.accels.extend(value.map(|v| v.as_str().to_owned())),
                 "enable-kvm" => line.accels.push("kvm".to_owned()),
                 "no-hpet" => line.no_hpet = Some(word.clone()),
@@ -75,23 +74,7 @@ impl Line {
                 }
                 _ => line.unknown |= word.unknown(),
             }
-            let takes = matches!(
-                option,
-                "cpu"
-                    | "machine"
-                    | "M"
-                    | "rtc"
-                    | "global"
-                    | "accel"
-                    | "append"
-                    | "kernel"
-                    | "name"
-                    | "drive"
-                    | "hda"
-                    | "cdrom"
-                    | "blockdev"
-                    | "uuid"
-            );
+            let takes = listed(WITH_VALUE, option);
             if takes && value.is_some() {
                 index += 1;
             }

@@ -64,11 +64,8 @@ fn hpet(
         let finding = Finding::new(rule!("q-no-hpet-removed"), word.span())
             .severity(severity)
             .fix("replace it by -machine hpet=off (QEMU 5.2 or later)");
-        out.push(match word.exact() {
-            Some(span) if !guarded && asked.is_some() => finding.edit(span, ""),
-            Some(span) if !guarded => finding.edit(span, "-machine hpet=off"),
-            _ => finding,
-        });
+        let with = if asked.is_some() { "" } else { "-machine hpet=off" };
+        out.push(finding.edit_at(word.exact().filter(|_| !guarded), with));
         return out;
     }
     if without_hpet(&line.machine()) {
@@ -80,10 +77,7 @@ fn hpet(
             let finding =
                 Finding::new(rule!("q-hpet-on"), property.span()).fix("-machine hpet=off");
             let value = property.value.as_ref().and_then(Placed::exact);
-            out.push(match value {
-                Some(span) if may => finding.edit(span, "off"),
-                _ => finding,
-            });
+            out.push(finding.edit_at(value.filter(|_| may), "off"));
         }
         return out;
     }
@@ -106,10 +100,8 @@ fn off(finding: Finding, command: &Command, machine: Option<&Properties>) -> Fin
     if let Some(end) = machine.and_then(Properties::end) {
         return finding.edit(end..end, ",hpet=off");
     }
-    match command.program.as_ref().and_then(Placed::exact) {
-        Some(span) => finding.edit(span.end..span.end, " -machine hpet=off"),
-        None => finding,
-    }
+    let program = command.program.as_ref().and_then(Placed::exact);
+    finding.edit_at(program.map(|span| span.end..span.end), " -machine hpet=off")
 }
 
 /// The guest kernel's command line.
@@ -132,10 +124,7 @@ pub(crate) fn guest_command_line(append: &Placed) -> Vec<Finding> {
         };
         let finding = Finding::new(rule, word.span()).fix(words);
         let cut = word.exact().filter(|_| rule.id == rule!("q-guest-notsc").id);
-        out.push(match cut {
-            Some(span) => finding.edit(span, ""),
-            None => finding,
-        });
+        out.push(finding.edit_at(cut, ""));
     }
     out
 }

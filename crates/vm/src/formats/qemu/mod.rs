@@ -59,12 +59,9 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
 fn lint(document: &Document) -> Result<Report, LintError> {
     let script = Script::read(document.text.as_str());
     let Some(first) = script.commands.first() else {
-        return Err(LintError::Syntax {
-            line: 1,
-            column: 1,
-            what: "no command line of QEMU is in it; if it is of another kind, say so with --kind"
-                .to_owned(),
-        });
+        return Err(LintError::whole(
+            "no command line of QEMU is in it; if it is of another kind, say so with --kind",
+        ));
     };
     let named = Guest::of_words(&document.name);
     let mut report = Report {
@@ -74,7 +71,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     };
     let mut known = HashSet::new();
     for command in &script.commands {
-        let line = Line::read(command);
+        let line = Line::of_words(&command.words);
         let guest = match line.guest() {
             Guest::Unknown => named.unwrap_or_default(),
             guest => guest,

@@ -2,6 +2,7 @@
 
 use super::lexer::{Piece, Statement, Word, name_length, statements};
 use crate::placed::{Placed, UNKNOWN};
+use crate::words::listed;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,6 +16,12 @@ const MOST_COMMANDS: usize = 256;
 const MOST_EXPANDED: usize = 4 << 20;
 /// The most that runs under conditions, in pieces.
 const MOST_CONDITIONS: usize = 2048;
+
+/// Options that only a start of a machine has.
+const STRONG: &str = "-cpu -machine -M -m -drive -hda -kernel -cdrom -smp -enable-kvm -accel -device \
+    -nographic -no-hpet -append -bios -blockdev -global -rtc -nodefaults";
+/// Words in front of an assignment.
+const BEFORE: &str = "export local readonly declare typeset set then else do { Environment";
 
 /// A command line of QEMU.
 #[derive(Clone, Debug)]
@@ -210,23 +217,10 @@ impl Variables {
         let mut index = 0;
         while let Some(word) = words.get(index) {
             let plain = word.literal();
-            if matches!(
-                plain,
-                Some(
-                    "export"
-                        | "local"
-                        | "readonly"
-                        | "declare"
-                        | "typeset"
-                        | "set"
-                        | "then"
-                        | "else"
-                        | "do"
-                        | "{"
-                        | "Environment"
-                )
-            ) || (index > 0
-                && plain.is_some_and(|t| matches!(t, "-a" | "-r" | "-x" | "-g" | "-ga" | "-ar")))
+            if plain.is_some_and(|t| listed(BEFORE, t))
+                || (index > 0
+                    && plain
+                        .is_some_and(|t| matches!(t, "-a" | "-r" | "-x" | "-g" | "-ga" | "-ar")))
             {
                 index += 1;
                 continue;
@@ -422,29 +416,7 @@ fn is_program(word: &str) -> bool {
 /// An option that only a start of a machine has.
 fn strong(word: &str) -> bool {
     let word = word.strip_prefix('-').filter(|w| w.starts_with('-')).unwrap_or(word);
-    matches!(
-        word,
-        "-cpu"
-            | "-machine"
-            | "-M"
-            | "-m"
-            | "-drive"
-            | "-hda"
-            | "-kernel"
-            | "-cdrom"
-            | "-smp"
-            | "-enable-kvm"
-            | "-accel"
-            | "-device"
-            | "-nographic"
-            | "-no-hpet"
-            | "-append"
-            | "-bios"
-            | "-blockdev"
-            | "-global"
-            | "-rtc"
-            | "-nodefaults"
-    )
+    listed(STRONG, word)
 }
 
 /// The command line of QEMU in a simple command.

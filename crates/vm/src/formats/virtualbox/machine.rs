@@ -153,60 +153,24 @@ impl Machine {
 /// What an operating system's id says. Source: `Global::sOSTypes` in `src/VBox/Main/src-all/Global.cpp`
 /// (4.0 to 7.2), by beginnings, since every version adds some.
 pub(crate) fn guest(id: &str) -> (Guest, bool) {
-    const LINUX: [&str; 19] = [
-        "Linux",
-        "Ubuntu",
-        "Xubuntu",
-        "Lubuntu",
-        "Debian",
-        "Fedora",
-        "RedHat",
-        "Oracle",
-        "OpenSUSE",
-        "SUSE",
-        "SLE",
-        "ArchLinux",
-        "Gentoo",
-        "Mandriva",
-        "Mageia",
-        "OpenMandriva",
-        "PCLinuxOS",
-        "Turbolinux",
-        "Xandros",
-    ];
-    const OTHER: [&str; 17] = [
-        "Other",
-        "unknown",
-        "DOS",
-        "OS2",
-        "OS21x",
-        "L4",
-        "QNX",
-        "Netware",
-        "Haiku",
-        "JRockitVE",
-        "VBoxBS",
-        "VBoxWHQL",
-        "Solaris",
-        "OpenSolaris",
-        "WindowsXP",
-        "Xenix",
-        "Cygwin",
-    ];
+    const LINUX: &str = "Linux Ubuntu Xubuntu Lubuntu Debian Fedora RedHat Oracle OpenSUSE SUSE SLE ArchLinux \
+        Gentoo Mandriva Mageia OpenMandriva PCLinuxOS Turbolinux Xandros";
+    const OTHER: &str = "Other unknown DOS OS2 OS21x L4 QNX Netware Haiku JRockitVE VBoxBS VBoxWHQL Solaris \
+        OpenSolaris WindowsXP Xenix Cygwin";
     // The case does not count (`VirtualBox::i_findGuestOSType()`).
     let starts =
         |prefix: &str| id.get(..prefix.len()).is_some_and(|head| head.eq_ignore_ascii_case(prefix));
-    let begins = |list: &[&str]| list.iter().any(|prefix| starts(prefix));
+    let begins = |list: &str| list.split(' ').any(starts);
     let plain = id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-    let (guest, known) = if begins(&LINUX) {
+    let (guest, known) = if begins(LINUX) {
         (Guest::Linux, true)
     } else if starts("Windows") {
         (Guest::Windows, true)
     } else if starts("MacOS") {
         (Guest::Macos, true)
-    } else if begins(&["FreeBSD", "OpenBSD", "NetBSD", "DragonFly"]) {
+    } else if begins("FreeBSD OpenBSD NetBSD DragonFly") {
         (Guest::Bsd, true)
-    } else if begins(&OTHER) {
+    } else if begins(OTHER) {
         (Guest::Other, true)
     } else {
         let lower = id.to_ascii_lowercase();

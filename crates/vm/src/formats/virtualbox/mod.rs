@@ -120,25 +120,20 @@ fn keys(judge: &mut Judge<'_>) -> bool {
     let mut refuses = false;
     for extra in machine.extra.iter() {
         let Some(name) = extra.tm() else { continue };
-        let Some(key) = Key::ALL.into_iter().find(|key| key.name() == name) else {
+        let Some(key) = Key::find(|known| known == name) else {
             if !tsc::known(name) && !is_template(name) {
                 refuses = true;
                 if !judge.first && machine.own_file {
                     continue;
                 }
-                let near = Key::ALL.iter().find(|key| key.name().eq_ignore_ascii_case(name));
+                let near = Key::find(|known| known.eq_ignore_ascii_case(name));
                 let fix = near.map_or_else(
                     || "remove the key".to_owned(),
                     |key| format!("the key is called {}", key.name()),
                 );
-                let mut finding =
-                    Finding::new(rule!("vb-key-unknown"), extra.whole.clone()).fix(fix);
-                if near.is_none()
-                    && let Some(remove) = &extra.remove
-                {
-                    finding = finding.edit(remove.clone(), "");
-                }
-                judge.findings.push(finding);
+                let remove = extra.remove.clone().filter(|_| near.is_none());
+                let finding = Finding::new(rule!("vb-key-unknown"), extra.whole.clone()).fix(fix);
+                judge.findings.push(finding.edit_at(remove, ""));
             }
             continue;
         };
@@ -180,12 +175,10 @@ fn keys(judge: &mut Judge<'_>) -> bool {
     if let (Some(extra), Some(ModeKey::Wrong(value))) = (machine.key(Key::Mode), &keys.mode) {
         let known = ["VirtTSCEmulated", "RealTSCOffset", "Dynamic"];
         let meant = known.into_iter().find(|known| known.eq_ignore_ascii_case(value.trim()));
-        let mut finding = Finding::new(rule!("vb-tscmode-unknown"), extra.value.span.clone())
+        let span = || extra.value.span.clone();
+        let finding = Finding::new(rule!("vb-tscmode-unknown"), span())
             .fix("use VirtTSCEmulated, RealTSCOffset or Dynamic, with this case");
-        if let Some(meant) = meant {
-            finding = finding.edit(extra.value.span.clone(), meant);
-        }
-        judge.findings.push(finding);
+        judge.findings.push(finding.edit_at(meant.map(|_| span()), meant.unwrap_or_default()));
         refuses = true;
     }
     tied(judge, keys.tied == Some(true)) || refuses

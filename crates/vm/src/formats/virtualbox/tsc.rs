@@ -3,6 +3,8 @@
 //! Sources: `TMR3Init()` and `tmR3HasFixedTSC()` in `src/VBox/VMM/VMMR3/TM.cpp`, and
 //! `TMCpuTickCanUseRealTSC()` in `VMMAll/TMAllCpu.cpp`, of 4.x, 5.0 and 6.1 to 7.x.
 
+use crate::words::listed;
+
 /// The series of VirtualBox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Era {
@@ -98,28 +100,25 @@ pub(crate) enum Key {
 }
 
 impl Key {
-    pub(crate) const ALL: [Self; 8] = [
-        Self::Virtualized,
-        Self::Real,
-        Self::MaybeOffset,
-        Self::Ticks,
-        Self::Tied,
-        Self::Mode,
-        Self::Switch,
-        Self::Warp,
+    /// Every key, with its name.
+    const NAMES: [(Self, &str); 8] = [
+        (Self::Virtualized, "TSCVirtualized"),
+        (Self::Real, "UseRealTSC"),
+        (Self::MaybeOffset, "MaybeUseOffsettedHostTSC"),
+        (Self::Ticks, "TSCTicksPerSecond"),
+        (Self::Tied, "TSCTiedToExecution"),
+        (Self::Mode, "TSCMode"),
+        (Self::Switch, "TSCModeSwitchAllowed"),
+        (Self::Warp, "WarpDrivePercentage"),
     ];
 
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Virtualized => "TSCVirtualized",
-            Self::Real => "UseRealTSC",
-            Self::MaybeOffset => "MaybeUseOffsettedHostTSC",
-            Self::Ticks => "TSCTicksPerSecond",
-            Self::Tied => "TSCTiedToExecution",
-            Self::Mode => "TSCMode",
-            Self::Switch => "TSCModeSwitchAllowed",
-            Self::Warp => "WarpDrivePercentage",
-        }
+    /// The key whose name fits.
+    pub(crate) fn find(fits: impl Fn(&str) -> bool) -> Option<Self> {
+        Self::NAMES.iter().find(|(_, name)| fits(name)).map(|(key, _)| *key)
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(key, _)| *key == self).map_or("", |(_, name)| name)
     }
 
     /// Whether the key is one of 4.x that later versions refuse.
@@ -273,27 +272,16 @@ fn five(keys: &Keys, vcpus: u32, engine: Engine, fixed: bool) -> Effective {
 /// Whether VirtualBox 5.0 or later knows the key below `VBoxInternal/TM/`; it refuses to start with
 /// another one (`CFGMR3ValidateConfig()` in `TMR3Init()`).
 pub(crate) fn known(key: &str) -> bool {
-    const MORE: [&str; 13] = [
-        "TSCNotTiedToHalt",
-        "ScheduleSlack",
-        "CatchUpStopThreshold",
-        "CatchUpGiveUpThreshold",
-        "UTCOffset",
-        "UTCTouchFileOnJump",
-        "HostHzMax",
-        "HostHzFudgeFactorTimerCpu",
-        "HostHzFudgeFactorOtherCpu",
-        "HostHzFudgeFactorCatchUp100",
-        "HostHzFudgeFactorCatchUp200",
-        "HostHzFudgeFactorCatchUp400",
-        "TimerMillies",
-    ];
+    const MORE: &str = "TSCNotTiedToHalt ScheduleSlack CatchUpStopThreshold CatchUpGiveUpThreshold UTCOffset \
+        UTCTouchFileOnJump HostHzMax HostHzFudgeFactorTimerCpu HostHzFudgeFactorOtherCpu \
+        HostHzFudgeFactorCatchUp100 HostHzFudgeFactorCatchUp200 HostHzFudgeFactorCatchUp400 \
+        TimerMillies";
     let period = |prefix: &str| {
         key.strip_prefix(prefix)
             .is_some_and(|rest| rest.len() == 1 && rest.bytes().all(|b| b.is_ascii_digit()))
     };
-    Key::ALL.iter().any(|known| known.name() == key)
-        || MORE.contains(&key)
+    Key::find(|known| known == key).is_some()
+        || listed(MORE, key)
         || period("CatchUpStartThreshold")
         || period("CatchUpPrecentage")
 }

@@ -12,6 +12,7 @@ use crate::finding::{Finding, Severity};
 use crate::formats::Format;
 use crate::guest::Guest;
 use crate::lint::{LintError, Report};
+use crate::text::offset;
 use std::ops::Range;
 
 /// What is known of this kind.
@@ -62,8 +63,7 @@ fn entries(document: &Document) -> Vec<Entry<'_>> {
             None => value,
         };
         let end = start + line.len();
-        // The value is a part of the text.
-        let at = (value.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
+        let at = offset(text, value);
         let at = at..at + value.len();
         found.push(Entry { key, value, at, span: start..end });
     }
@@ -78,44 +78,22 @@ fn truth(text: &str) -> Option<bool> {
     }
 }
 
+/// How ids of Linux begin.
+const LINUX: &str = "ubuntu debian rhel redhat centos fedora sles suse opensuse asianux mandrake mandriva \
+    turbolinux coreos vmware-photon photon rocky alma amazonlinux sjds crxsys crxpod gentoo";
+
 fn guest(id: &str) -> Guest {
     let id = id.to_ascii_lowercase();
-    let has = |names: &[&str]| names.iter().any(|name| id.starts_with(name));
+    let has = |names: &str| names.split(' ').any(|name| id.starts_with(name));
     if id.is_empty() {
         Guest::Unknown
-    } else if id.contains("linux")
-        || has(&[
-            "ubuntu",
-            "debian",
-            "rhel",
-            "redhat",
-            "centos",
-            "fedora",
-            "sles",
-            "suse",
-            "opensuse",
-            "asianux",
-            "mandrake",
-            "mandriva",
-            "turbolinux",
-            "coreos",
-            "vmware-photon",
-            "photon",
-            "rocky",
-            "alma",
-            "amazonlinux",
-            "sjds",
-            "crxsys",
-            "crxpod",
-            "gentoo",
-        ])
-    {
+    } else if id.contains("linux") || has(LINUX) {
         Guest::Linux
     } else if id.starts_with("win") || id.starts_with("longhorn") {
         Guest::Windows
     } else if id.starts_with("darwin") {
         Guest::Macos
-    } else if has(&["freebsd", "openbsd", "netbsd"]) {
+    } else if has("freebsd openbsd netbsd") {
         Guest::Bsd
     } else {
         Guest::Other
@@ -129,8 +107,8 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     // Every machine has some of these; without them it is no such file, or a piece of one.
     let whole = last("config.version").is_some() || last("virtualhw.version").is_some();
     if entries.is_empty() {
-        let what = "no line of the form key = \"value\": this is no .vmx file".to_owned();
-        return Err(LintError::Syntax { line: 1, column: 1, what });
+        let what = "no line of the form key = \"value\": this is no .vmx file";
+        return Err(LintError::whole(what));
     }
     let os = last("guestos");
     let guest = os.map_or(Guest::Unknown, |entry| guest(entry.value));

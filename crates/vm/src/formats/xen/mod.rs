@@ -27,35 +27,11 @@ pub(super) const FORMAT: Format = Format {
     qemu: None,
 };
 
-/// Settings of a domain; those in front are of nothing else.
-const SETTINGS: [&str; 26] = [
-    "tsc_mode",
-    "builder",
-    "xen_platform_pci",
-    "viridian",
-    "device_model_version",
-    "nomigrate",
-    "on_poweroff",
-    "bootloader",
-    "vif",
-    "disk",
-    "vcpus",
-    "maxmem",
-    "memory",
-    "kernel",
-    "ramdisk",
-    "hap",
-    "timer_mode",
-    "nestedhvm",
-    "altp2m",
-    "type",
-    "hpet",
-    "vnc",
-    "sdl",
-    "extra",
-    "acpi",
-    "apic",
-];
+/// Settings of a domain, and of nothing else.
+const CERTAIN: &str = "tsc_mode builder xen_platform_pci viridian device_model_version nomigrate";
+/// Settings that other files may have, too.
+const COMMON: &str = "on_poweroff bootloader vif disk vcpus maxmem memory kernel ramdisk hap timer_mode \
+    nestedhvm altp2m type hpet vnc sdl extra acpi apic";
 
 /// How many of the lines are settings of a domain.
 fn settings(clues: &Clues<'_>) -> usize {
@@ -64,18 +40,17 @@ fn settings(clues: &Clues<'_>) -> usize {
         let value = line.strip_prefix(key)?.trim_start().strip_prefix('=')?;
         Some(value.trim_start().to_owned())
     };
-    let (certain, others) = SETTINGS.split_at(6);
+    let count = |list: &str| clues.keys(&list.split(' ').collect::<Vec<_>>(), '=');
     let lists = ["disk", "vif"].iter().filter(|key| {
         clues.has(|line| value(line, key).is_some_and(|value| value.starts_with('[')))
     });
-    let certain = clues.keys(certain, '=') + lists.count();
+    let certain = count(CERTAIN) + lists.count();
     let kind = |line: &str| {
         value(line, "type").is_some_and(|value| value.contains("hvm") || value.contains("pv"))
     };
     match certain {
-        0 if clues.has(kind) => clues.keys(&SETTINGS, '='),
-        0 => 0,
-        _ => certain + clues.keys(others, '='),
+        0 if !clues.has(kind) => 0,
+        _ => certain + count(COMMON),
     }
 }
 
@@ -171,8 +146,7 @@ impl Domain {
 fn lint(document: &Document) -> Result<Report, LintError> {
     let domain = Domain { settings: config::read(document) };
     if domain.settings.is_empty() {
-        let what = "no setting of the form key = value: this is no xl.cfg".to_owned();
-        return Err(LintError::Syntax { line: 1, column: 1, what });
+        return Err(LintError::whole("no setting of the form key = value: this is no xl.cfg"));
     }
     let guest = domain.guest();
     // A fragment has no name.
@@ -191,6 +165,14 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     Ok(Report { guest, partial, findings })
 }
 
+/// The mode of a number or a name.
+fn mode(modes: &[&'static str], text: &str) -> Option<&'static str> {
+    match text.parse::<usize>() {
+        Ok(number) => modes.get(number).copied(),
+        Err(_) => modes.iter().copied().find(|mode| *mode == text),
+    }
+}
+
 const MODES: [&str; 4] = ["default", "always_emulate", "native", "native_paravirt"];
 
 fn tsc_mode(domain: &Domain, guest: Guest, partial: bool, findings: &mut Vec<Finding>) {
@@ -199,17 +181,12 @@ fn tsc_mode(domain: &Domain, guest: Guest, partial: bool, findings: &mut Vec<Fin
     let span = setting.map_or_else(|| head.clone(), |setting| setting.span.clone());
     let value = setting.and_then(Setting::one);
     let text = setting.map(Setting::text).unwrap_or_default();
-    let number: Option<usize> = text.parse().ok();
-    let mode = match number {
-        Some(number) => MODES.get(number).copied(),
-        None if setting.is_none() => Some("default"),
-        None => MODES.into_iter().find(|mode| *mode == text),
-    };
-    let mut numeric = None;
-    if let (Some(_), Some(mode), Some(value)) = (number, mode, value)
+    let mode = if setting.is_none() { Some("default") } else { mode(&MODES, &text) };
+    let mut numeric = false;
+    if let (Ok(_), Some(mode), Some(value)) = (text.parse::<usize>(), mode, value)
         && mode != "native_paravirt"
     {
-        numeric = Some(value.span.clone());
+        numeric = true;
         findings.push(
             Finding::new(rule!("xen-tsc-mode-numeric"), span.clone())
                 .summary(format!("tsc_mode = {text}: numbers are deprecated"))
@@ -226,20 +203,15 @@ fn tsc_mode(domain: &Domain, guest: Guest, partial: bool, findings: &mut Vec<Fin
             findings.push(Finding::new(rule!("xen-tsc-mode-unknown"), span).fix(fix));
         }
         Some("native_paravirt") => {
-            let mut finding = Finding::new(rule!("xen-tsc-mode-removed"), span)
+            let finding = Finding::new(rule!("xen-tsc-mode-removed"), span)
                 .fix("tsc_mode = \"default\", or remove the line");
-            if let Some(value) = value {
-                finding = finding.edit(value.span.clone(), "\"default\"");
-            }
-            findings.push(finding);
+            findings.push(finding.edit_at(value.map(|value| value.span.clone()), "\"default\""));
         }
         Some("always_emulate") => {
-            let mut finding =
+            let finding =
                 Finding::new(rule!("xen-tsc-always-emulate"), span).fix("tsc_mode = \"default\"");
-            if let Some(value) = value.filter(|_| numeric.is_none()) {
-                finding = finding.edit(value.span.clone(), "\"default\"");
-            }
-            findings.push(finding);
+            let value = value.filter(|_| !numeric).map(|value| value.span.clone());
+            findings.push(finding.edit_at(value, "\"default\""));
         }
         Some("native") if invariant => {
             findings.push(Finding::new(rule!("xen-invtsc-native-ok"), span))
@@ -306,18 +278,14 @@ fn timers(domain: &Domain, guest: Guest, partial: bool, findings: &mut Vec<Findi
             "one_missed_tick_pending",
         ];
         let text = setting.text();
-        let mode = match text.parse::<usize>() {
-            Ok(number) => MODES.get(number).copied(),
-            Err(_) => MODES.into_iter().find(|mode| *mode == text),
-        };
-        match mode {
+        match mode(&MODES, &text) {
             Some("delay_for_missed_ticks") if guest != Guest::Windows => {
-                let mut finding = Finding::new(rule!("xen-timer-mode-delay"), setting.span.clone())
-                    .fix("timer_mode = \"no_delay_for_missed_ticks\", which is the default");
-                if let Some(value) = setting.one() {
-                    finding = finding.edit(value.span.clone(), "\"no_delay_for_missed_ticks\"");
-                }
-                findings.push(finding);
+                let value = setting.one().map(|value| value.span.clone());
+                findings.push(
+                    Finding::new(rule!("xen-timer-mode-delay"), setting.span.clone())
+                        .fix("timer_mode = \"no_delay_for_missed_ticks\", which is the default")
+                        .edit_at(value, "\"no_delay_for_missed_ticks\""),
+                );
             }
             None if !text.is_empty() && !text.contains(['$', '{', '%']) => findings.push(
                 Finding::new(rule!("xen-timer-mode-unknown"), setting.span.clone())
