@@ -20,8 +20,8 @@ pub(super) const FORMAT: Format = Format {
     files: "Cloud Hypervisor",
     sample: ("vm.json", "{\"cpus\": {\"boot_vcpus\": 2}, \"payload\": {\"cmdline\": \"notsc\"}}"),
     rules: rules!("rules.md"),
-    detect: detect,
-    lint: lint,
+    detect,
+    lint,
     qemu: None,
 };
 

@@ -21,8 +21,8 @@ pub(super) const FORMAT: Format = Format {
     files: "Firecracker",
     sample: ("vm.json", "{\"boot-source\": {\"boot_args\": \"notsc\"}}"),
     rules: rules!("rules.md"),
-    detect: detect,
-    lint: lint,
+    detect,
+    lint,
     qemu: None,
 };
 

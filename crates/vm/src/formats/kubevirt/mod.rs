@@ -19,8 +19,8 @@ pub(super) const FORMAT: Format = Format {
     files: "KubeVirt",
     sample: ("vm.yaml", "apiVersion: kubevirt.io/v1\nspec:\n  domain:\n    cpu: {model: host}\n"),
     rules: rules!("rules.md"),
-    detect: detect,
-    lint: lint,
+    detect,
+    lint,
     qemu: Some(Qemu { choose: None, predict: None }),
 };
 

@@ -26,8 +26,8 @@ pub(super) const FORMAT: Format = Format {
     files: "domains of libvirt",
     sample: ("a.xml", "<domain type='kvm'><name>a</name><os><type>hvm</type></os></domain>"),
     rules: rules!("rules.md", like "../qemu/rules.md"),
-    detect: detect,
-    lint: lint,
+    detect,
+    lint,
     qemu: Some(Qemu { choose: Some(choice::edits), predict: Some(predict::predict) }),
 };
 

@@ -14,8 +14,7 @@ mod tests;
 use crate::detect::{Clues, Sign};
 use crate::document::Document;
 use crate::finding::Finding;
-use crate::formats::Format;
-use crate::formats::Kind;
+use crate::formats::{Format, Kind};
 use crate::guest::Guest;
 use crate::lint::{LintError, Report};
 use crate::parameters::{self, Parameter};
@@ -28,8 +27,8 @@ pub(super) const FORMAT: Format = Format {
     files: "what keeps a choice of clocksource over boots",
     sample: ("a.sh", "#!/bin/sh\necho clocksource=tsc\n"),
     rules: rules!("rules.md"),
-    detect: detect,
-    lint: lint,
+    detect,
+    lint,
     qemu: None,
 };
 
@@ -40,7 +39,7 @@ pub(super) const TUNED: Format = Format {
     sample: ("tuned.conf", "[main]\nsummary=a\n[bootloader]\ncmdline=notsc\n"),
     rules: &[],
     detect: detect_tuned,
-    lint: lint,
+    lint,
     qemu: None,
 };
 
@@ -67,11 +66,11 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
 
 fn detect_tuned(clues: &Clues<'_>) -> Option<Sign> {
     let section = |name: &str| clues.has(|line| line.trim_end() == name);
-    let main = section("[main]");
-    if (main && clues.has(|line| line.starts_with("summary") || line.starts_with("include")))
-        || (main && (section("[sysctl]") || section("[bootloader]")))
-        || (section("[bootloader]") && clues.has(|line| line.starts_with("cmdline")))
-        || (section("[sysfs]") && clues.has(|line| line.starts_with('/')))
+    let setting = |beginning: &str| clues.has(|line| line.starts_with(beginning));
+    let known = || setting("summary") || setting("include") || section("[sysctl]");
+    if (section("[main]") && (known() || section("[bootloader]")))
+        || (section("[bootloader]") && setting("cmdline"))
+        || (section("[sysfs]") && setting("/"))
     {
         return Some(Sign::Keys);
     }

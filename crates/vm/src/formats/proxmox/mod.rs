@@ -24,8 +24,8 @@ pub(super) const FORMAT: Format = Format {
     files: "Proxmox VE",
     sample: ("100.conf", "ostype: l26\ncores: 2\nargs: -cpu host\n"),
     rules: rules!("rules.md"),
-    detect: detect,
-    lint: lint,
+    detect,
+    lint,
     qemu: Some(Qemu { choose: Some(choice), predict: None }),
 };
 

@@ -1,8 +1,8 @@
 //! Command lines of QEMU: alone, in scripts, in units and Makefiles, and behind other tools' own.
 //!
 //! `lexer` makes words of a script, `script` puts its variables in, `line` keeps the options that
-//! matter, `property` reads their lists, `cpu` and `machine` judge. What must
-//! not live here: what another tool makes of its own file (`libvirt`, `proxmox`).
+//! matter, `property` reads their lists, `cpu` and `machine` judge. What must not live
+//! here: what another tool makes of its own file (`libvirt`, `proxmox`).
 
 pub(crate) mod choice;
 pub(crate) mod cpu;
@@ -28,8 +28,8 @@ pub(super) const FORMAT: Format = Format {
     files: "command lines of QEMU in any script",
     sample: ("start.sh", "#!/bin/sh\nqemu-system-x86_64 -cpu host -m 1G -enable-kvm\n"),
     rules: rules!("rules.md"),
-    detect: detect,
-    lint: lint,
+    detect,
+    lint,
     qemu: Some(Qemu { choose: Some(choice::edits), predict: None }),
 };
 

@@ -27,8 +27,8 @@ pub(super) const FORMAT: Format = Format {
     files: "VirtualBox",
     sample: ("a.sh", "VBoxManage modifyvm a --cpus 4 --ostype Ubuntu_64\n"),
     rules: rules!("rules.md"),
-    detect: detect,
-    lint: lint,
+    detect,
+    lint,
     qemu: None,
 };
 

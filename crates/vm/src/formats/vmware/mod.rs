@@ -21,8 +21,8 @@ pub(super) const FORMAT: Format = Format {
     files: "VMware",
     sample: ("a.vmx", "virtualHW.version = \"19\"\nguestOS = \"ubuntu-64\"\n"),
     rules: rules!("rules.md"),
-    detect: detect,
-    lint: lint,
+    detect,
+    lint,
     qemu: None,
 };
 

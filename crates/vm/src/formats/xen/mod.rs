@@ -1,7 +1,6 @@
 //! Xen: the domain files of `xl` (and of `xm`, its predecessor).
 //!
-//! [`config`] is the syntax. What must not live here: domains of libvirt that run
-//! under Xen.
+//! [`config`] is the syntax. What must not live here: domains of libvirt that run under Xen.
 
 mod config;
 #[cfg(test)]
@@ -22,8 +21,8 @@ pub(super) const FORMAT: Format = Format {
     files: "Xen",
     sample: ("a.cfg", "name = 'a'\nbuilder = 'hvm'\nvcpus = 2\n"),
     rules: rules!("rules.md"),
-    detect: detect,
-    lint: lint,
+    detect,
+    lint,
     qemu: None,
 };
 
