@@ -22,9 +22,10 @@ macro_rules! rules {
 
 /// The rule of an id.
 macro_rules! rule {
-    ($id:literal) => {
-        const { $crate::rules::known($id) }
-    };
+    ($id:literal) => {{
+        const RULE: &$crate::finding::Rule = $crate::rules::known($id);
+        RULE
+    }};
 }
 
 /// Every rule. An id stands once.
