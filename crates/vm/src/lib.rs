@@ -30,6 +30,7 @@ mod formats;
 mod json;
 mod parameters;
 mod placed;
+mod shell;
 mod template;
 #[cfg(test)]
 mod testing;

@@ -1,5 +1,5 @@
 //! Words of a line of a script, whatever its language: the pieces between blanks, quotes and the
-//! marks of lists, with their places.
+//! marks of lists, with their places. `shell` reads the one language whose variables are put in.
 
 use std::ops::Range;
 

@@ -8,7 +8,6 @@ use crate::detect::{Clues, Sign};
 use crate::document::Document;
 use crate::edit::Edit;
 use crate::finding::{Finding, Severity};
-use crate::formats::qemu::lexer::{Piece, statements};
 use crate::formats::qemu::line::Line;
 use crate::formats::qemu::property::Properties;
 use crate::formats::qemu::{cpu, machine};
@@ -16,6 +15,7 @@ use crate::formats::{Format, Qemu};
 use crate::guest::Guest;
 use crate::lint::{LintError, Report};
 use crate::placed::Placed;
+use crate::shell::{Piece, statements};
 use crate::text::Text;
 
 /// What is known of this kind.

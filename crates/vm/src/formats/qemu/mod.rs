@@ -1,12 +1,11 @@
 //! Command lines of QEMU: alone, in scripts, in units and Makefiles, and behind other tools' own.
 //!
-//! `lexer` makes words of a script, `script` puts its variables in, `line` keeps the options that
+//! `crate::shell` makes words of a script, `script` puts its variables in, `line` keeps the options that
 //! matter, `property` reads their lists, `cpu` and `machine` judge. What must not live
 //! here: what another tool makes of its own file (`libvirt`, `proxmox`).
 
 pub(crate) mod choice;
 pub(crate) mod cpu;
-pub(crate) mod lexer;
 pub(crate) mod line;
 pub(crate) mod machine;
 pub(crate) mod property;

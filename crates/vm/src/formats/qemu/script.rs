@@ -1,7 +1,7 @@
 //! From statements to command lines: variables that a script sets itself are put in.
 
-use super::lexer::{Piece, Statement, Word, name_length, statements};
 use crate::placed::{Placed, UNKNOWN};
+use crate::shell::{Piece, Statement, Word, name_length, statements};
 use crate::words::listed;
 use std::cell::Cell;
 use std::collections::BTreeMap;
