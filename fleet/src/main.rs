@@ -27,6 +27,9 @@ use std::process::ExitCode;
 
 /// 0 done, 2 wrong usage or unusable input, 3 could not be determined.
 fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(|info| {
+        output::message(&clocksmith_facts::panicked::text("clocksmith-fleet", info));
+    }));
     let done = match Args::try_parse() {
         Ok(args) => run(&args),
         // Help, or the version.

@@ -12,20 +12,14 @@ use datafusion::arrow::csv::WriterBuilder;
 use datafusion::arrow::json::LineDelimitedWriter;
 use datafusion::arrow::util::pretty::pretty_format_batches;
 use futures::StreamExt;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{BufWriter, IsTerminal, StdoutLock, Write, stderr, stdout};
-use std::sync::OnceLock;
 
 /// Rows of a table on the terminal, which is held in memory; the other forms have no limit.
 const TABLE_ROWS: usize = 1000;
 
-/// The ink of this run, if standard output is a terminal: its number is random, so that nothing from outside can be in
-/// our colours.
+/// The ink of this run, if standard output is a terminal.
 pub(crate) fn ink() -> Option<Ink> {
-    static INK: OnceLock<Ink> = OnceLock::new();
-    // The keys of the standard library's hash tables are random in each process.
-    let ink = || *INK.get_or_init(|| Ink::new(RandomState::new().build_hasher().finish()));
-    stdout().is_terminal().then(ink)
+    stdout().is_terminal().then(Ink::of_run)
 }
 
 /// Prints text, made visible.

@@ -3,6 +3,7 @@
 //
 //   forger forge RATE SECONDS   mounts with an unknown option, so many a second (0: without a pause)
 //   forger odd PROGRAM          a program in a path with line breaks, started without arguments
+//   forger spin                 reads the clock until it is ended
 //   forger read SECONDS         reads each record of /dev/kmsg once a second; prints records and nanoseconds of CPU
 #define _GNU_SOURCE
 #include <errno.h>
@@ -66,6 +67,13 @@ static int odd(const char *program) {
     return 0;
 }
 
+static int spin(void) {
+    become_user(0);
+    while (now(CLOCK_MONOTONIC) > 0)
+        ;
+    return 0;
+}
+
 static int plain(double seconds) {
     int kmsg = open("/dev/kmsg", O_RDONLY | O_NONBLOCK);
     if (kmsg < 0 || lseek(kmsg, 0, SEEK_END) < 0) return 1;
@@ -88,6 +96,7 @@ static int plain(double seconds) {
 int main(int count, char **words) {
     if (count == 4 && !strcmp(words[1], "forge")) return forge(atol(words[2]), atof(words[3]));
     if (count == 3 && !strcmp(words[1], "odd")) return odd(words[2]);
+    if (count == 2 && !strcmp(words[1], "spin")) return spin();
     if (count == 3 && !strcmp(words[1], "read")) return plain(atof(words[2]));
     return 0;
 }

@@ -12,6 +12,7 @@ mod manual;
 mod render;
 mod report;
 mod run;
+mod stack;
 mod ui;
 mod verbs;
 mod verify;
@@ -22,6 +23,11 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    ui::panic::listen();
+    stack::run(program)
+}
+
+fn program() -> ExitCode {
     let args = match args::Args::try_parse() {
         Ok(args) => args,
         Err(error) => return verbs::check::wrong_usage(error),

@@ -6,11 +6,13 @@ use clocksmith_facts::log::{Entry, Event, KernelLog};
 use clocksmith_facts::{Arch, Facts};
 use clocksmith_kernel::expectation::TscState;
 use clocksmith_kernel::feature::Feature;
-use clocksmith_kernel::{Machine, open, predict};
+use clocksmith_kernel::open::{self, OpenInput};
+use clocksmith_kernel::processor::may_halt_in_idle;
+use clocksmith_kernel::{Machine, predict};
 
 /// The clocksource in use, how sure that is, and where it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Current {
+pub(crate) struct Current {
     /// Name, where known.
     pub name: Option<String>,
     /// How sure.
@@ -25,7 +27,7 @@ pub struct Current {
 
 /// A clocksource that was in use for a while.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Passing {
+pub(crate) struct Passing {
     /// Its name.
     pub name: String,
     /// When the kernel chose it, in words: `at 0.36 s`, or empty.
@@ -41,12 +43,16 @@ const SETTLED_BY: f64 = 10.0;
 /// A switch this long after the boot is no longer a part of it.
 const LATE_SWITCH: f64 = 10.0;
 
+/// Seconds after the boot by which the driver of ACPI's idle states is loaded, a module of many distributions: it gives
+/// up a TSC that stops in them (`tsc_check_state()` in drivers/acpi/processor_idle.c).
+const IDLE_DRIVER_BY: f64 = 30.0;
+
 /// Seconds within which the watchdog, which looks every half second, has verified a new clocksource.
 pub(crate) const VERIFIED_WITHIN: f64 = 3.0;
 
 /// The clocksource in use.
 #[must_use]
-pub fn current(facts: &Facts, machine: &Machine) -> Current {
+pub(crate) fn current(facts: &Facts, machine: &Machine) -> Current {
     if let clocksmith_facts::Fact::Known { value, source } = facts.current_clocksource() {
         return Current {
             name: Some(value.to_owned()),
@@ -105,6 +111,15 @@ fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
             };
         }
     }
+    // Chosen once, by kernels that cannot change it.
+    if switched.is_none()
+        && let Some((entry, name)) = log.last(|event| match event {
+            Event::TimeSource { name, .. } => Some(name.clone()),
+            _ => None,
+        })
+    {
+        return known(name, Confidence::High, log.source(entry).0);
+    }
     if let Some((entry, Some(watchdog))) = demoted {
         // The watchdog is the highest-rated source that is not itself watched, so it is next in
         // line when the TSC goes (`clocksource_select_watchdog()`, all versions).
@@ -152,8 +167,11 @@ fn standing(
         _ => log.extent.reaches_user_space,
     };
     if name == "tsc" {
-        // Nothing is rated above it; the watchdog may still demote it.
-        return if reaches_late && shows || !may_be_watched(machine) {
+        // Nothing is rated above it; the watchdog may still demote it, and so may the driver of idle states.
+        let halts = halts_in_idle(machine)
+            && entry.at.is_some()
+            && end.is_none_or(|end| end < IDLE_DRIVER_BY);
+        return if reaches_late && shows && !halts || !may_be_watched(machine) {
             high
         } else {
             Standing::Held
@@ -175,10 +193,24 @@ fn standing(
         .all(|e| matches!(e, Event::Switched(former) if former != "tsc-early" && rating(former) > rating(name)))
         .any(|e| e.line < entry.line);
     let by_hand = log.any(|e| matches!(e, Event::WroteCurrent(wanted) if wanted == name));
-    if after_tsc || by_hand {
+    if by_hand {
         return high;
     }
-    if name != "tsc-early" && (tsc_is_lost(log, entry) || outranks_tsc(machine, name)) {
+    // The reference counter MSR under its old name: what can follow it on those kernels is the page, whose reads are
+    // system calls there, too (`hv_init()` in drivers/hv/hv.c, 4.3 to 4.10).
+    if name == "hyperv_clocksource" {
+        return Standing::Settled(if reaches_late && shows {
+            Confidence::High
+        } else {
+            Confidence::Medium
+        });
+    }
+    // A tick is what is left until a counter registers, whether the TSC is lost or not.
+    let tick = name.contains("jiffies") && !(reaches_late && shows);
+    if !tick && after_tsc {
+        return high;
+    }
+    if !tick && name != "tsc-early" && (tsc_is_lost(log, entry) || outranks_tsc(machine, name)) {
         return high;
     }
     if let Some(later) = tsc_follows(log, entry) {
@@ -224,6 +256,13 @@ fn standing(
     })
 }
 
+/// Whether the TSC stops in deep idle states of this processor, as far as the evidence tells.
+fn halts_in_idle(machine: &Machine) -> bool {
+    let nonstop = &machine.nonstop_tsc;
+    (nonstop.is_assumed() || !nonstop.value)
+        && may_halt_in_idle(machine.vendor.value, machine.model)
+}
+
 /// Whether the watchdog watches the TSC in one of the machines that the evidence allows.
 fn may_be_watched(machine: &Machine) -> bool {
     let unwatched = |m: &Machine| matches!(predict(m).tsc, TscState::Usable { watched: false });
@@ -241,18 +280,17 @@ fn tsc_is_lost(log: &KernelLog, entry: &Entry) -> bool {
 }
 
 /// In every machine that the evidence allows, this paravirtual clock outranks the TSC, or the TSC is not usable.
-fn outranks_tsc(machine: &Machine, name: &str) -> bool {
-    let kernel = &machine.kernel.value;
-    let known = !machine.kernel.is_assumed();
-    let by_version = known
-        && match name {
-            "kvm-clock" => !Feature::KvmClockYields.of(kernel),
-            "xen" => !Feature::XenSafeTsc.of(kernel) && machine.knows_domain(),
-            "hyperv_clocksource_tsc_page" | "hyperv_clocksource_msr" | "hyperv_clocksource" => {
-                !Feature::HypervInvariant.of(kernel)
-            }
-            _ => false,
-        };
+pub(crate) fn outranks_tsc(machine: &Machine, name: &str) -> bool {
+    let yields_since = match name {
+        "kvm-clock" => Some(Feature::KvmClockYields),
+        "xen" if machine.knows_domain() => Some(Feature::XenSafeTsc),
+        "hyperv_clocksource_tsc_page" | "hyperv_clocksource_msr" => Some(Feature::HypervInvariant),
+        _ => None,
+    };
+    let by_version = yields_since.is_some_and(|feature| {
+        let yields = |m: &Machine| feature.of(&m.kernel.value);
+        open::ask_over(machine, &[OpenInput::KernelVersion], yields).same == Some(false)
+    });
     by_version
         || open::ask(machine, |m| {
             matches!(predict(m).tsc, TscState::NotPresent | TscState::NotRegistered)

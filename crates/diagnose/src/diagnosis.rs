@@ -8,6 +8,7 @@ use crate::report::{
     self, Clocksource, Expected, MachineReport, MissingFact, Report, Settle, VerifiedReport,
 };
 use crate::{Cause, Confidence, Measured, Severity, headline, names, timeline};
+use clocksmith_facts::path::Path;
 use clocksmith_facts::{Fact, Facts, Missing};
 use clocksmith_kernel::open::{self, Answer, OpenInput};
 use clocksmith_kernel::{Expectation, Machine};
@@ -36,31 +37,6 @@ impl Verdict {
             Self::Ok => "ok",
             Self::Slow => "slow",
             Self::Untrustworthy => "untrustworthy",
-            Self::Unknown => "unknown",
-        }
-    }
-}
-
-/// How a clock read was served, by behaviour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Path {
-    /// In user space.
-    Vdso,
-    /// By a system call.
-    Syscall,
-    /// Not measured, or not clear.
-    Unknown,
-}
-
-impl Path {
-    /// As it is written: `vdso`, `syscall`, `unknown`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Vdso => "vdso",
-            Self::Syscall => "syscall",
             Self::Unknown => "unknown",
         }
     }
@@ -96,8 +72,8 @@ pub(crate) fn judge(
     let served = current.name.as_deref().map(|name| served_by_vdso(machine, name));
     let mut nature = served.as_ref().and_then(|answer| answer.same.flatten());
     let mut open = served.map(|answer| answer.depends_on).unwrap_or_default();
-    // A log that ends soon does not show that the clocksource stayed in use.
-    if nature.is_some() && current.may_have_changed {
+    // A log that ends soon does not show that the clocksource stayed in use, however fast that one is.
+    if current.name.is_some() && current.may_have_changed {
         nature = None;
         open.push(OpenInput::LogEnd);
     }
@@ -130,6 +106,8 @@ pub(crate) fn judge(
     let headline = headline::headline(&case, &causes, verdict, &reads);
     let settles = settles(&case, verdict);
     let differences = differences(facts, &current, expectation);
+    let mut missing = missing(facts, case.lacks_sysfs());
+    missing.extend(sequence(current.name.as_deref(), measured));
     let available =
         facts.available_clocksources().filter(|l| !l.is_empty()).map(<[String]>::to_vec);
     Report {
@@ -147,7 +125,7 @@ pub(crate) fn judge(
         causes,
         remedies,
         policies: report::policies(facts),
-        missing: missing(facts),
+        missing,
         differences,
         settles,
         contradictions,
@@ -162,6 +140,11 @@ pub(crate) fn judge(
 fn settles(case: &Case<'_>, verdict: Verdict) -> Vec<Settle> {
     if verdict != Verdict::Unknown {
         return Vec::new();
+    }
+    // The clocksource directory of sysfs is younger.
+    let old = "dmesg | grep -i -e 'Using .* timesource' -e time.c -e 'Time: '";
+    if case.current_name().is_none() && case.lacks_sysfs() {
+        return vec![Settle { fact: "clocksource in use".to_owned(), how: old.to_owned() }];
     }
     if case.current_name().is_none() {
         return vec![Settle {
@@ -252,7 +235,21 @@ fn differences(facts: &Facts, current: &Current, expectation: &Expectation) -> V
     out
 }
 
-fn missing(facts: &Facts) -> Vec<MissingFact> {
+/// The sequence number of Hyper-V's reference page is in memory that the host writes and no log shows. With 0 the host
+/// takes the page back, and every read is a system call and an exit to the hypervisor (`hv_read_tsc_page_tsc()`
+/// in `include/clocksource/hyperv_timer.h`).
+fn sequence(current: Option<&str>, measured: Option<Path>) -> Option<MissingFact> {
+    let open = matches!(measured, None | Some(Path::Unknown));
+    (open && current == Some("hyperv_clocksource_tsc_page")).then(|| MissingFact {
+        fact: "sequence number of Hyper-V's reference page".to_owned(),
+        why: "no file and no log has it, so it was not looked at: while it is 0, reads go to the hypervisor; only a \
+              measurement on the machine shows it (clocksmith why)"
+            .to_owned(),
+        how: None,
+    })
+}
+
+fn missing(facts: &Facts, lacks_sysfs: bool) -> Vec<MissingFact> {
     let mut out = Vec::new();
     fn note<T>(out: &mut Vec<MissingFact>, name: &str, fact: &Fact<T>) {
         if let Fact::Missing(Missing { why, how, at }) = fact
@@ -266,7 +263,9 @@ fn missing(facts: &Facts) -> Vec<MissingFact> {
             });
         }
     }
-    note(&mut out, "clocksource in sysfs", &facts.clocksources);
+    if !lacks_sysfs {
+        note(&mut out, "clocksource in sysfs", &facts.clocksources);
+    }
     note(&mut out, "kernel log", &facts.log);
     note(&mut out, "kernel version", &facts.kernel);
     note(&mut out, "command line", &facts.cmdline);

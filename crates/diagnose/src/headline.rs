@@ -56,6 +56,10 @@ pub(crate) fn headline(
                 Some(cause) if cause.id == CauseId::InsufficientEvidence => {
                     ". Why is not in this evidence".to_owned()
                 }
+                // Why it is slow, not why it is in use.
+                Some(cause) if cause.id == CauseId::VdsoBypassed => {
+                    format!(", and {}", lead(cause))
+                }
                 Some(cause) => format!(", because {}", lead(cause)),
                 None => String::new(),
             };
@@ -65,12 +69,15 @@ pub(crate) fn headline(
             let why = because.map_or_else(String::new, |cause| format!(": {}", lead(cause)));
             format!("The time of this machine cannot be trusted ({name}){why}.")
         }
-        Verdict::Unknown if case.current_name().is_some() && case.open == [OpenInput::LogEnd] => {
+        Verdict::Unknown
+            if case.current_name().is_some() && case.open.contains(&OpenInput::LogEnd) =>
+        {
             let because = because.filter(|cause| cause.severity >= Severity::Warning);
             let why = because.map_or_else(String::new, |cause| format!("; {}", lead(cause)));
             format!(
-                "{} is in use where this log ends{why}; whether it still was afterwards is unknown.",
-                capital(name)
+                "{} is in use where this log ends{why}; whether it still was afterwards is unknown.{}",
+                capital(name),
+                also_open(case.open)
             )
         }
         Verdict::Unknown if case.current_name().is_some() && !case.open.is_empty() => {
@@ -120,6 +127,19 @@ pub(crate) fn headline(
             _ => "Unknown: this evidence does not say which clocksource is in use.".to_owned(),
         },
     }
+}
+
+/// What else is open where a log ends too soon, as a sentence of its own.
+fn also_open(open: &[OpenInput]) -> String {
+    let names: Vec<&str> = open
+        .iter()
+        .filter(|input| **input != OpenInput::LogEnd)
+        .map(|input| input.name())
+        .collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    format!(" Whether its reads stay in user space depends on the {}, too.", join(&names))
 }
 
 /// Whether a kernel that is, or may be, 32-bit x86 serves its clocks from the vDSO; `None` on any other, and inside

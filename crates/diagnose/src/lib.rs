@@ -10,7 +10,7 @@
 pub mod assess;
 pub mod cause;
 pub mod causes;
-pub mod current;
+mod current;
 pub mod demotion;
 pub mod diagnosis;
 pub mod explain;
@@ -24,7 +24,8 @@ pub mod timeline;
 pub use assess::{Assessment, Measured, assess};
 pub use cause::{Cause, CauseId, Confidence, Evidence, Severity};
 pub use causes::against_tsc;
-pub use diagnosis::{Path, Read, Verdict};
+pub use clocksmith_facts::path::Path;
+pub use diagnosis::{Read, Verdict};
 pub use reconcile::Contradiction;
 pub use remedies::Remedy;
 pub use report::Report;

@@ -69,7 +69,7 @@ fn step(event: &Event) -> Option<Step> {
     }
     Some(match event {
         Event::Registered { .. } | Event::KvmClock => Step::Registered,
-        Event::Switched(_) => Step::Switched,
+        Event::Switched(_) | Event::TimeSource { .. } => Step::Switched,
         Event::Override { .. } | Event::WroteCurrent(_) | Event::NotscIgnored => Step::Choice,
         Event::Detected { .. }
         | Event::Refined { .. }

@@ -1,9 +1,12 @@
 //! Kernel logs of every era and the answer to each: hand-written, one short log a cause.
 #![allow(clippy::unwrap_used)]
 
-use clocksmith_diagnose::{CauseId, Confidence, Measured, Report, Severity, Verdict, assess};
-use clocksmith_facts::Facts;
+use clocksmith_diagnose::{
+    CauseId, Confidence, Measured, Path, Read, Report, Severity, Verdict, assess,
+};
+use clocksmith_facts::clockdev::ClocksourceDevice;
 use clocksmith_facts::log::KernelLog;
+use clocksmith_facts::{Fact, Facts};
 
 fn read(text: &str) -> Report {
     let facts = Facts::from_log(KernelLog::scan(text.as_bytes(), "dmesg").unwrap());
@@ -181,7 +184,8 @@ const TABLE: &[Row] = &[
          [    3.000001] clocksource:                       'refined-jiffies' wd_nsec: 512032000 wd_now: fffedb58 wd_last: fffedb38 mask: ffffffff\n\
          [    3.000002] clocksource:                       'tsc-early' cs_nsec: 616124938 cs_now: 600000000 cs_last: 5a0000000 mask: ffffffffffffffff\n\
          [    3.000003] tsc: Marking TSC unstable due to clocksource watchdog\n\
-         [    3.100000] clocksource: Switched to clocksource refined-jiffies\n",
+         [    3.100000] clocksource: Switched to clocksource refined-jiffies\n\
+         [   61.000000] eth0: Link is up\n",
         Some("refined-jiffies"),
         CauseId::WatchdogAtFault,
         false,
@@ -309,7 +313,7 @@ const TABLE: &[Row] = &[
          [    0.000000] tsc: No reference (HPET/PMTIMER) available\n\
          [    0.000000] tsc: Marking TSC unstable due to could not calculate TSC khz\n\
          [    0.500000] clocksource: Switched to clocksource refined-jiffies\n",
-        Some("refined-jiffies"),
+        None,
         CauseId::NoTsc,
         false,
     ),
@@ -422,6 +426,42 @@ fn what_is_in_use_is_not_said_to_be_missing() {
                [    1.790000] clocksource: Switched to clocksource xen\n\
                [    2.800000] clocksource: tsc: mask: 0xffffffffffffffff max_cycles: 0x21275a0a5d4, max_idle_ns: 440795233714 ns\n";
     assert_eq!(only(xen), None);
+}
+
+#[test]
+fn sequence_of_the_reference_page_is_named_as_not_looked_at() {
+    let page = "[    0.000000] Linux version 5.15.0-1050-azure (x) (gcc 11.4.0) #57-Ubuntu SMP\n\
+                [    0.000000] Hypervisor detected: Microsoft Hyper-V\n\
+                [    0.310000] clocksource: Switched to clocksource hyperv_clocksource_tsc_page\n";
+    let names = |report: &clocksmith_diagnose::Report| {
+        report.missing.iter().filter(|missing| missing.fact.starts_with("sequence number")).count()
+    };
+    // A log never shows it.
+    assert_eq!(names(&read(&format!("{page}[   30.000000] EXT4-fs (sda1): mounted\n"))), 1);
+    assert_eq!(names(&read(&page.replace("hyperv_clocksource_tsc_page", "hpet"))), 0);
+    // A measured read does.
+    let log = KernelLog::scan(page.as_bytes(), "dmesg").unwrap();
+    let mut facts = Facts::from_log(log);
+    let device = ClocksourceDevice::parse(
+        "clocksource0",
+        "hyperv_clocksource_tsc_page",
+        "hyperv_clocksource_tsc_page",
+    );
+    facts.clocksources = Fact::known(vec![device.unwrap()], "sysfs");
+    let measured = |path, ns| Measured {
+        reads: vec![Read {
+            clock: "CLOCK_MONOTONIC".to_owned(),
+            path,
+            ns: Some(ns),
+            syscall_ns: Some(640.0),
+        }],
+        counter_ns: Some(10.0),
+    };
+    for (path, ns, named) in
+        [(Path::Vdso, 30.0, 0), (Path::Syscall, 661.0, 0), (Path::Unknown, 450.0, 1)]
+    {
+        assert_eq!(names(&assess(facts.clone(), measured(path, ns)).report), named, "{path:?}");
+    }
 }
 
 #[test]

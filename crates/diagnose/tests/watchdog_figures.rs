@@ -155,3 +155,111 @@ fn difference_alone_names_no_rate() {
     assert_eq!(cause(&wrap, CauseId::WatchdogAtFault).unwrap().confidence, Confidence::Medium);
     assert!(cause(&wrap, CauseId::TscJump).is_none());
 }
+
+/// The figures stand in the text, whatever became of the line in front of them.
+#[test]
+fn figures_without_first_line_cut_or_in_ticks_are_read() {
+    let wd =
+        "'refined-jiffies' wd_nsec: 503923392 wd_now: fffb73f8 wd_last: fffb7200 mask: ffffffff";
+    let cs = "'tsc-early' cs_nsec: 588021368 cs_now: 581c1eb378 cs_last: 57d9aad9e8 mask: ffffffffffffffff";
+    let marked = "tsc: Marking TSC unstable due to clocksource watchdog";
+    let headless = format!(
+        "[   20.067286] clocksource:                       {wd}\n[   20.067286] clocksource:                       {cs}\n\
+         [   20.111286] {marked}\n"
+    );
+    let cut = "[    1.000000] clocksource:                       'tsc' cs_nsec: 506652289 cs_now: 8a6f3da80 cs_last: >\n\
+               [    1.000000] clocksource:                       'hpet' wd_nsec: 510550572 wd_now: 1baa648 wd_last: 1>\n\
+               [    1.000000] clocksource: timekeeping watchdog on CPU3: Marking clocksource 'tsc' as unstable becaus>\n";
+    let ticks = "[    0.000000] tsc: Detected 1649.974 MHz processor\n\
+         [    0.088776] clocksource: refined-jiffies: mask: 0xffffffff max_cycles: 0xffffffff, max_idle_ns: \
+         7645519600211568 ns\n\
+         [    9.579420] clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc-early' as unstable because \
+         the skew is too large:\n\
+         [    9.579424] clocksource:                       'refined-jiffies' wd_now: fffedc19 wd_last: fffedb90 mask: \
+         ffffffff\n\
+         [    9.579426] clocksource:                       'tsc-early' cs_now: b788b38be cs_last: b22e8809f mask: \
+         ffffffffffffffff\n";
+    for (text, tsc, reference) in [
+        (headless.as_str(), "588.0 ms", "503.9 ms"),
+        (cut, "506.7 ms", "510.6 ms"),
+        (ticks, "870.8 ms", "548.0 ms"),
+    ] {
+        let log = KernelLog::scan(text.as_bytes(), "log").unwrap();
+        let report = assess(Facts::from_log(log), Measured::default()).report;
+        let all = serde_json::to_string(&report.causes).unwrap();
+        assert!(all.contains(tsc) && all.contains(reference), "{all}");
+        assert!(!all.contains("are missing") && !all.contains("are not in this evidence"), "{all}");
+    }
+}
+
+/// A boot whose watchdog demoted the TSC after a refinement.
+fn refined(detected: &str, refined: &str, wd: &str, cs: &str) -> Report {
+    read(&format!(
+        "[    0.000000] {detected}\n[    2.000000] tsc: Refined TSC clocksource calibration: {refined} MHz\n\
+         [    3.000000] clocksource: timekeeping watchdog on CPU0: Marking clocksource 'tsc' as unstable because the skew is too large:\n\
+         [    3.000001] clocksource:                       {wd}\n\
+         [    3.000002] clocksource:                       {cs}\n\
+         [    3.000003] tsc: Marking TSC unstable due to clocksource watchdog\n\
+         [    3.100000] clocksource: Switched to clocksource hpet\n"
+    ))
+}
+
+#[test]
+fn refinement_that_fits_a_difference_under_a_millisecond_is_not_proven() {
+    let seen = refined(
+        "tsc: Detected 3593.169 MHz processor",
+        "3596.225",
+        "'hpet' wd_nsec: 505407949 wd_now: 225ee84 wd_last: 1b782da mask: ffffffff",
+        "'tsc' cs_nsec: 504990010 cs_now: 13f7215a4c cs_last: 138ae28338 mask: ffffffffffffffff",
+    );
+    let found = cause(&seen, CauseId::TscMiscalibrated).unwrap();
+    assert_eq!(found.confidence, Confidence::Medium, "{}", found.summary);
+}
+
+#[test]
+fn disturbed_refinement_is_answered_by_a_reboot_first() {
+    let seen = refined(
+        "Console: colour dummy device 80x25",
+        "2112.070",
+        "'hpet' wd_nsec: 499779371 wd_now: 1b89f6a wd_last: 14b6e8f mask: ffffffff",
+        "'tsc' cs_nsec: 495991580 cs_now: 69bd43440 cs_last: 65d6391ef mask: ffffffffffffffff",
+    );
+    let offered: Vec<&str> = seen
+        .remedies
+        .iter()
+        .filter(|remedy| remedy.refused_because.is_none())
+        .map(|remedy| remedy.id.as_str())
+        .collect();
+    assert_eq!(offered.first(), Some(&"reboot-to-restore"), "{offered:?}");
+    assert!(!offered.contains(&"update-firmware"), "{offered:?}");
+}
+
+#[test]
+fn nominal_rate_of_cpuid_against_the_refined_one_is_no_fault() {
+    let boot = |nominal: &str| {
+        read(&format!(
+            "[    0.000000] tsc: Detected 2000.000 MHz processor\n{nominal}\
+             [    2.000000] tsc: Refined TSC clocksource calibration: 1991.999 MHz\n\
+             [    2.100000] clocksource: Switched to clocksource tsc\n"
+        ))
+    };
+    let seen = boot("[    0.000000] tsc: Detected 1999.968 MHz TSC\n");
+    assert!(cause(&seen, CauseId::TscMiscalibrated).is_none(), "{:?}", seen.causes);
+    assert!(cause(&boot(""), CauseId::TscMiscalibrated).is_some());
+}
+
+#[test]
+fn initial_domain_of_xenserver_is_not_told_of_other_domains() {
+    let seen = read(
+        "[    0.000000] Linux version 2.6.32.43-0.4.1.xs1.8.0.835.170778xen (builder@example) (gcc 4.1.2) #1 SMP\n\
+         [    1.000000] ACPI: SSDT one\n[    1.100000] PCI: two\n[    1.200000] SCSI three\n[    1.300000] NET: four\n\
+         [    1.400000] VFS: five\n[    2.000000] Switching to clocksource xen\n[   60.000000] EXT3-fs: mounted\n",
+    );
+    let text = serde_json::to_string(&seen.remedies).unwrap();
+    for word in ["EC2", "tsc_mode"] {
+        assert!(
+            !text.contains(word) || word == "EC2" && !text.contains("right on EC2"),
+            "{word}: {text}"
+        );
+    }
+}

@@ -25,6 +25,8 @@ pub mod kconfig;
 pub mod log;
 pub mod names;
 pub mod ntp;
+pub mod panicked;
+pub mod path;
 pub mod probe;
 pub mod tick;
 pub mod tree;

@@ -41,14 +41,20 @@ impl NtpState {
             (_, Some("Normal" | "Insert second" | "Delete second")) => true,
             _ => return Err("no line says whether the clock is synchronised".to_owned()),
         };
-        Ok(Self {
+        Ok(Self::only(synchronized))
+    }
+
+    /// A state of which nothing is known but whether the clock is synchronised.
+    #[must_use]
+    pub fn only(synchronized: bool) -> Self {
+        Self {
             synchronized,
             frequency_ppm: None,
             offset_ns: None,
             tick_us: None,
             estimated_error_us: None,
             maximum_error_us: None,
-        })
+        }
     }
 }
 

@@ -9,13 +9,15 @@
 //! permission, which an access control list shows in the bits of the group. A directory with the sticky bit may be
 //! written by others where it is only on the way: names of other owners cannot be changed in it.
 //!
-//! What it cannot see: a FUSE filesystem shows the owners that its maker likes. Other users reach one only where
-//! `user_allow_other` was set in fuse.conf.
+//! A FUSE filesystem shows the owners that its maker likes, and other users reach one where `user_allow_other` was set
+//! in fuse.conf. So one that another user mounted is not trusted, whatever it shows ([`fuse`]).
+
+mod fuse;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 use thiserror::Error;
@@ -96,8 +98,10 @@ fn io(what: &'static str, path: &Path) -> impl FnOnce(Errno) -> Untrusted {
 /// # Errors
 /// It is not trusted, or cannot be looked at.
 pub fn directory(fd: impl AsFd, shown: &Path, part: Part) -> Result<(), Untrusted> {
+    let fd = fd.as_fd();
     let stat = rustix::fs::fstat(fd).map_err(io("look at", shown))?;
     owner(&stat, shown)?;
+    mount(fd, &stat, shown)?;
     let mode = permissions(&stat);
     if mode & 0o022 != 0 && (part == Part::Home || mode & 0o1000 == 0) {
         return Err(foreign(&stat, shown, "lets other users make and rename files in it"));
@@ -110,11 +114,13 @@ pub fn directory(fd: impl AsFd, shown: &Path, part: Part) -> Result<(), Untruste
 /// # Errors
 /// It is not trusted, is no regular file, or cannot be looked at.
 pub fn file(fd: impl AsFd, shown: &Path) -> Result<(), Untrusted> {
+    let fd = fd.as_fd();
     let stat = rustix::fs::fstat(fd).map_err(io("look at", shown))?;
     if !FileType::from_raw_mode(stat.st_mode).is_file() {
         return Err(foreign(&stat, shown, "is no regular file"));
     }
     owner(&stat, shown)?;
+    mount(fd, &stat, shown)?;
     if permissions(&stat) & 0o022 != 0 {
         return Err(foreign(&stat, shown, "can be written by other users"));
     }
@@ -129,9 +135,21 @@ pub fn link(stat: &Stat, shown: &Path) -> Result<(), Untrusted> {
     owner(stat, shown)
 }
 
+/// Whether files of a user are ours or root's.
+fn is_ours(user: u32) -> bool {
+    user == 0 || user == rustix::process::geteuid().as_raw()
+}
+
+fn mount(fd: BorrowedFd<'_>, stat: &Stat, shown: &Path) -> Result<(), Untrusted> {
+    match fuse::refused(fd) {
+        Some(why) => Err(foreign(stat, shown, &why)),
+        None => Ok(()),
+    }
+}
+
 fn owner(stat: &Stat, shown: &Path) -> Result<(), Untrusted> {
     let user = rustix::process::geteuid().as_raw();
-    if stat.st_uid == 0 || stat.st_uid == user {
+    if is_ours(stat.st_uid) {
         return Ok(());
     }
     let why = format!("belongs to another user than the one who runs this (user {user})");
@@ -159,6 +177,82 @@ fn permissions(stat: &Stat) -> u32 {
 /// # Errors
 /// Something on the way or the directory itself is not trusted, is missing, or cannot be opened.
 pub fn open_directory(path: &Path, missing: Missing, part: Part) -> Result<OwnedFd, Untrusted> {
+    let (shown, last) = walk(path, missing, Look::Directories)?;
+    directory(&last, &shown, part)?;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::openat(&last, ".", flags, Mode::empty()).map_err(io("open", &shown))
+}
+
+/// Opens a file for reading that no other user can have made, replaced or changed: it, and every directory and link on
+/// the way to it, is trusted. A relative path begins at the working directory.
+///
+/// # Errors
+/// Something is not trusted, is missing, or cannot be opened.
+pub fn open(path: &Path) -> Result<OwnedFd, Untrusted> {
+    let mut path = path.to_owned();
+    for _ in 0..=MAX_LINKS {
+        let Parent { directory: at, name, shown } = parent(&path, Look::Directories)?;
+        directory(&at, shown.parent().unwrap_or(&shown), Part::Way)?;
+        match rustix::fs::statat(&at, &name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) if FileType::from_raw_mode(stat.st_mode).is_symlink() => {
+                link(&stat, &shown)?;
+                path = shown.with_file_name(target(&at, &name, &shown)?);
+            }
+            _ => return open_file(&at, &name, OFlags::RDONLY, 0, &shown),
+        }
+    }
+    Err(io("open", &path)(Errno::LOOP))
+}
+
+/// The directory of a file, held.
+#[derive(Debug)]
+pub struct Parent {
+    /// It; a place (`O_PATH`), for `openat(2)` and the like.
+    pub directory: OwnedFd,
+    /// The name of the file in it.
+    pub name: OsString,
+    /// Where the file is, without links.
+    pub shown: PathBuf,
+}
+
+/// The directory of a file that is to be written. It may be anybody's, but no link on the way to it is followed that
+/// another user made: such a link chooses where the file goes.
+///
+/// # Errors
+/// A link is not trusted, or there is no such directory.
+pub fn place(path: &Path) -> Result<Parent, Untrusted> {
+    parent(path, Look::Links)
+}
+
+fn parent(path: &Path, look: Look) -> Result<Parent, Untrusted> {
+    // `x/..` and `/` name directories.
+    let name = path.file_name().ok_or_else(|| io("open", path)(Errno::ISDIR))?.to_owned();
+    let above = match path.parent() {
+        Some(above) if !above.as_os_str().is_empty() => above,
+        _ => Path::new("."),
+    };
+    let (above, directory) = walk(above, Missing::Error, look)?;
+    Ok(Parent { directory, shown: above.join(&name), name })
+}
+
+fn target(at: impl AsFd, name: &OsStr, shown: &Path) -> Result<PathBuf, Untrusted> {
+    let target =
+        rustix::fs::readlinkat(at, name, Vec::new()).map_err(io("read the link", shown))?;
+    Ok(PathBuf::from(OsString::from_vec(target.into_bytes())))
+}
+
+/// What is looked at on a way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Look {
+    /// Links and directories.
+    Directories,
+    /// Links only.
+    Links,
+}
+
+/// Goes to a directory: where it is without links, and its place. Directories on the way are looked at, the last one is
+/// not.
+fn walk(path: &Path, missing: Missing, look: Look) -> Result<(PathBuf, OwnedFd), Untrusted> {
     let begin = std::path::absolute(path)
         .map_err(|error| io("find", path)(Errno::from_io_error(&error).unwrap_or(Errno::NOENT)))?;
     let root = Path::new("/");
@@ -174,7 +268,9 @@ pub fn open_directory(path: &Path, missing: Missing, part: Part) -> Result<Owned
             continue;
         }
         let Some((place, at)) = way.last() else { break };
-        directory(at, place, Part::Way)?;
+        if look == Look::Directories {
+            directory(at, place, Part::Way)?;
+        }
         let shown = place.join(&name);
         let stat = match rustix::fs::statat(at, &name, AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT) => {
@@ -196,9 +292,7 @@ pub fn open_directory(path: &Path, missing: Missing, part: Part) -> Result<Owned
                 if links > MAX_LINKS {
                     return Err(io("open", &shown)(Errno::LOOP));
                 }
-                let target = rustix::fs::readlinkat(at, &name, Vec::new())
-                    .map_err(io("read the link", &shown))?;
-                let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
+                let target = target(at, &name, &shown)?;
                 if target.is_absolute() {
                     way.truncate(1);
                 }
@@ -210,10 +304,7 @@ pub fn open_directory(path: &Path, missing: Missing, part: Part) -> Result<Owned
             }
         }
     }
-    let Some((shown, last)) = way.pop() else { return Err(io("open", path)(Errno::NOENT)) };
-    directory(&last, &shown, part)?;
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    rustix::fs::openat(&last, ".", flags, Mode::empty()).map_err(io("open", &shown))
+    way.pop().ok_or_else(|| io("open", path)(Errno::NOENT))
 }
 
 fn open_part(at: Option<&OwnedFd>, name: &OsStr, shown: &Path) -> Result<OwnedFd, Untrusted> {
@@ -333,6 +424,50 @@ mod tests {
         }
         chmod(&dir.path().join("file"), 0o666);
         assert!(try_open("file", flags).unwrap_err().to_string().contains("mode 0666"));
+    }
+
+    #[test]
+    fn open_follows_links_of_ours_to_files_that_others_cannot_write() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().join("home");
+        fs::create_dir(&home).unwrap();
+        fs::write(home.join("file"), "x").unwrap();
+        symlink("home/file", dir.path().join("link")).unwrap();
+        symlink("../link", home.join("back")).unwrap();
+        for name in ["home/file", "link", "home/back"] {
+            super::open(&dir.path().join(name)).unwrap();
+        }
+        symlink("circle", dir.path().join("circle")).unwrap();
+        for name in ["circle", "none", "home", "home/.."] {
+            assert!(super::open(&dir.path().join(name)).is_err(), "{name}");
+        }
+        chmod(&home.join("file"), 0o620);
+        let error = super::open(&dir.path().join("link")).unwrap_err().to_string();
+        assert!(error.contains("home/file (owner") && error.contains("mode 0620"), "{error}");
+        chmod(&home.join("file"), 0o600);
+        chmod(&home, 0o777);
+        let error = super::open(&dir.path().join("link")).unwrap_err().to_string();
+        assert!(error.contains("home (owner") && error.contains("mode 0777"), "{error}");
+        // In a directory like /tmp a file of ours stays ours.
+        chmod(&home, 0o1777);
+        super::open(&dir.path().join("link")).unwrap();
+    }
+
+    #[test]
+    fn place_is_anybodys_and_no_link_of_others_leads_to_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().join("home");
+        fs::create_dir(&home).unwrap();
+        chmod(&home, 0o777);
+        symlink("home", dir.path().join("link")).unwrap();
+        let place = super::place(&dir.path().join("link/new")).unwrap();
+        assert_eq!((place.name.as_os_str(), &place.shown), (OsStr::new("new"), &home.join("new")));
+        assert!(super::place(&dir.path().join("none/new")).is_err());
+        if rustix::process::geteuid().is_root() {
+            lchown(dir.path().join("link"), Some(1000), None).unwrap();
+            let error = super::place(&dir.path().join("link/new")).unwrap_err().to_string();
+            assert!(error.contains("link (owner 1000"), "{error}");
+        }
     }
 
     #[test]

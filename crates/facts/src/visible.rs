@@ -3,7 +3,7 @@
 //! Names of processes, kernel logs and files of virtual machines are written by others. Printed as they are, an
 //! escape sequence in them moves the cursor or renames the window, and an override of direction makes one word look
 //! like another. Every program of the project passes what it prints through [`terminal`] or [`json`], at the one place
-//! that writes to a terminal. Pure.
+//! that writes to a terminal. Pure, but for the number of [`Ink::of_run`].
 //!
 //! Which characters: Unicode 16, `Default_Ignorable_Code_Point` (`DerivedCoreProperties.txt`), the categories Cc, Zl,
 //! Zp and Co, controls of direction (`Bidi_Control`), non-characters. Signs of category Cf that are drawn (Arabic number
@@ -11,6 +11,8 @@
 
 use std::borrow::Cow;
 use std::fmt::Write;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::OnceLock;
 
 /// What C0 calls its characters.
 const C0: [&str; 32] = [
@@ -143,6 +145,14 @@ impl Ink {
     #[must_use]
     pub const fn new(secret: u64) -> Self {
         Self(secret)
+    }
+
+    /// The ink of this run of the program: its number is random, so that nothing from outside can be in our colours.
+    #[must_use]
+    pub fn of_run() -> Self {
+        static INK: OnceLock<Ink> = OnceLock::new();
+        // The keys of the standard library's hash tables are random in each process.
+        *INK.get_or_init(|| Self::new(RandomState::new().build_hasher().finish()))
     }
 
     /// Text in a colour: `code` are the parameters of SGR (ECMA-48, 8.3.117), such as `1` or `31`.

@@ -162,6 +162,11 @@ fn of_a_diff_the_new_log_counts() {
         format!("    +{}\n    -{}\n", name("tsc"), name("hpet")),
         format!("7c7\n< {}\n---\n> {}\n", name("hpet"), name("tsc")),
         format!("7c7\n> {}\n---\n< {}\n", name("tsc"), name("hpet")),
+        format!(
+            "*** a\n--- b\n***************\n*** 7 ****\n! {}\n--- 7 ----\n! {}\n",
+            name("hpet"),
+            name("tsc")
+        ),
     ] {
         let log = scan(diff.as_bytes());
         assert!(log.is_diff);
@@ -177,4 +182,44 @@ fn steering_beyond_the_limit_is_an_event() {
         assert_eq!(events(line.as_bytes()), [Event::SteeredTooFar(name.to_owned())]);
     }
     assert_eq!(events(b"Adjusting the mirror more than 11% helps\n"), []);
+}
+
+#[test]
+fn state_of_the_wall_clock_beside_a_log_is_a_fact() {
+    for (text, synchronized) in [
+        (
+            "      Local time: Tue 2024-03-05 07:25:40 UTC\n     NTP enabled: yes\nNTP synchronized: no\n",
+            false,
+        ),
+        ("System clock synchronized: no\n              NTP service: active\n", false),
+        ("System clock synchronized: yes\n", true),
+        ("Leap status     : Not synchronised\n", false),
+    ] {
+        for log in [format!("{HEALTHY}$ timedatectl\n{text}"), format!("{text}\n{HEALTHY}")] {
+            let facts = clocksmith_facts::Facts::from_log(scan(log.as_bytes()));
+            let clocksmith_facts::Fact::Known { value, source } = &facts.ntp else {
+                panic!("{log}")
+            };
+            assert_eq!(value.synchronized, synchronized, "{log}");
+            assert!(source.0.starts_with("log:"), "{source:?}");
+            assert_eq!(events(log.as_bytes()).len(), 8, "{log}");
+        }
+    }
+    // A message of the kernel, or of a daemon in it, is none.
+    let daemon = "[   20.000001] x: System clock synchronized: no\n";
+    assert!(
+        !clocksmith_facts::Facts::from_log(scan(format!("{HEALTHY}{daemon}").as_bytes()))
+            .ntp
+            .is_known()
+    );
+}
+
+#[test]
+fn date_at_the_end_of_a_wrapped_banner_is_a_part_of_it() {
+    let banner = "Linux version 6.1.0-18-amd64 (builder@host) (gcc 12.2.0) #1 SMP Debian 6.1.76-1";
+    let header = "jan 09 02:03:50 web kernel:";
+    let whole = format!("{header} {banner} Sun Jan  7 20:18:38 UTC 2024\n");
+    let wrapped =
+        format!("> {header} {banner}=\n Sun Jan=C2=A0 7 20:18:38 UTC 2024\n> {header} x: y\n");
+    assert_eq!(events(wrapped.as_bytes()), events(whole.as_bytes()));
 }

@@ -4,6 +4,7 @@
 pub use clocksmith_diagnose::report::SCHEMA as WHY;
 
 use clocksmith_diagnose::Report;
+use clocksmith_facts::visible;
 use serde::Deserialize;
 use thiserror::Error;
 
@@ -115,7 +116,7 @@ fn begins(text: &[u8], schema: &str) -> bool {
 }
 
 fn foreign(schema: &str) -> DocumentError {
-    let shown: String = schema.chars().filter(|c| !c.is_control()).take(40).collect();
+    let shown: String = visible::line(schema).chars().take(40).collect();
     let version = schema.strip_prefix("clocksmith.why.v").and_then(|v| v.parse::<u32>().ok());
     if version.is_some_and(|version| version > 1) {
         DocumentError::Newer(shown)

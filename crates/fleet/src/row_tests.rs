@@ -90,6 +90,11 @@ fn other_documents_are_refused_by_name() {
         refuse("{\"schema\":\"clocksmith.check.v1\"}"),
         DocumentError::OtherDocument("clocksmith.check.v1".into())
     );
+    // What hides in the name is shown.
+    assert_eq!(
+        refuse("{\"schema\":\"a\\u001b[2J\\u202eb\"}"),
+        DocumentError::OtherDocument("a<ESC>[2J<U+202E>b".into())
+    );
     assert_eq!(refuse("{\"a\":1}"), DocumentError::NoSchema);
     let mut odd = document();
     odd["verdict"] = json!("fine");

@@ -111,6 +111,7 @@ fn value(input: OpenInput, world: &Machine) -> String {
         OpenInput::NumaNodes => world.nodes.value.to_string(),
         OpenInput::Hpet => flag(world.hpet.value),
         OpenInput::PmTimer => flag(world.pm_timer.value),
+        OpenInput::InvariantGrant => flag(world.invariant_tsc_granted()),
         OpenInput::CounterTrapped => flag(world.counter_trapped.is_some()),
         OpenInput::LogEnd => String::new(),
     }

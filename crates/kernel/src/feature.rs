@@ -34,7 +34,7 @@ const fn backported(since: Version, stable: Version) -> Row {
 }
 
 /// The oldest version that the table speaks of.
-pub const OLDEST: Version = Version::new(2, 6, 32);
+pub const OLDEST: Version = Version::new(2, 6, 12);
 
 /// Defines the changes and their versions in one list, so that none can lack a row.
 macro_rules! features {
@@ -146,6 +146,22 @@ features! {
     TaiVdso => row(v(4, 20));
     /// 32-bit processes have a vDSO `clock_gettime`.
     Vdso32 => row(v(3, 15));
+    /// 32-bit Arm's vDSO exists, and reads the architected counter (`arch/arm/kernel/vdso.c`).
+    ArmVdso => row(v(4, 1));
+    /// MIPS's vDSO reads the time (`arch/mips/vdso/gettimeofday.c`).
+    MipsVdso => row(v(4, 4));
+    /// The vDSOs of IBM Z (5.9) and POWER (5.11) have the generic code, which serves the coarse clocks.
+    GenericVdsoEverywhere => row(v(5, 11));
+    /// PA-RISC's vDSO exists.
+    PariscVdso => row(v(5, 18));
+    /// SPARC's vDSO exists.
+    SparcVdso => row(v(4, 15));
+    /// `CLOCK_REALTIME_COARSE` and `CLOCK_MONOTONIC_COARSE` exist (`kernel/posix-timers.c`).
+    CoarseClocks => row(Version::new(2, 6, 32));
+    /// The clocksource framework, with its directory in sysfs, on 32-bit x86.
+    SysfsClocksource => row(Version::new(2, 6, 18));
+    /// The same on 64-bit x86 (`arch/x86_64/kernel/time.c` became a user of it).
+    SysfsClocksource64 => row(Version::new(2, 6, 21));
     /// The watchdog retries slow read-backs before it demotes.
     ReadbackRetries => backported(v(5, 14), Version::new(5, 10, 223));
     /// `tsc_early_khz=` exists.

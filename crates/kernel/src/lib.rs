@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod arch_vdso;
 pub mod arm;
 pub mod defaults;
 pub mod expectation;
@@ -20,6 +21,7 @@ pub mod open;
 mod other;
 mod parameters;
 pub mod predict;
+pub mod processor;
 mod select;
 pub mod vdso;
 pub mod whatif;

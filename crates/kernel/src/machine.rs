@@ -2,8 +2,9 @@
 
 use crate::arm;
 use crate::feature::{self, Feature};
-use crate::x86;
+use crate::open::OpenInput;
 use crate::{Assumed, Input};
+use crate::{processor, x86};
 use clocksmith_facts::cmdline::CommandLine;
 use clocksmith_facts::cpu::CpuVendor;
 use clocksmith_facts::hypervisor::{Hypervisor, HypervisorKind};
@@ -158,6 +159,12 @@ impl Machine {
         if let Fact::Known { value: model, source } = &facts.cpu.model {
             self.vendor = Input::read(model.vendor, source.clone());
             self.model = Some((model.family, model.model));
+            let counted = facts.kernel_log().is_some_and(|log| {
+                log.any(|event| matches!(event, Event::Detected { .. } | Event::Refined { .. }))
+            });
+            if processor::has_no_tsc(model) && !counted {
+                self.tsc = Input::read(false, source.clone());
+            }
         }
         if let Fact::Known { value: flags, source } = &facts.cpu.flags {
             let flag = |name: &str| Input::read(flags.has(name), format!("{source} flags"));
@@ -419,6 +426,13 @@ impl Machine {
         note(&mut all, "hypervisor", &self.hypervisor, hypervisor.to_owned());
         note(&mut all, "HPET", &self.hpet, self.hpet.value.to_string());
         note(&mut all, "PM timer", &self.pm_timer, self.pm_timer.value.to_string());
+        if !self.knows(OpenInput::InvariantGrant) {
+            all.push(Assumed {
+                fact: "Hyper-V's grant of the invariant TSC".to_owned(),
+                value: "false".to_owned(),
+                why: "many hosts do not grant it".to_owned(),
+            });
+        }
         let pvclock = self.hypervisor.value.as_ref().is_some_and(|h| {
             matches!(
                 h.kind,

@@ -4,7 +4,8 @@
 //! [`predict()`](crate::predict()) answers with stated defaults. A verdict must not: [`ask`] puts the same
 //! question to every machine that the evidence allows, and says on which inputs the answer depends.
 
-use crate::{Input, Machine, feature};
+use crate::feature::{self, Feature};
+use crate::{Input, Machine};
 use clocksmith_facts::Arch;
 use clocksmith_facts::cpu::CpuVendor;
 use clocksmith_facts::hypervisor::{Hypervisor, HypervisorKind};
@@ -41,6 +42,8 @@ pub enum OpenInput {
     Hpet,
     /// Whether firmware describes a PM timer.
     PmTimer,
+    /// Hyper-V: whether it grants the invariant TSC (AccessTscInvariant).
+    InvariantGrant,
     /// Arm: whether an erratum makes the kernel trap the counter.
     CounterTrapped,
     /// Whether the kernel demoted the clocksource after the last line of the log.
@@ -49,7 +52,7 @@ pub enum OpenInput {
 
 impl OpenInput {
     /// Every input.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::KernelVersion,
         Self::Architecture,
         Self::StableBit,
@@ -63,6 +66,7 @@ impl OpenInput {
         Self::NumaNodes,
         Self::Hpet,
         Self::PmTimer,
+        Self::InvariantGrant,
         Self::CounterTrapped,
         Self::LogEnd,
     ];
@@ -84,6 +88,7 @@ impl OpenInput {
             Self::NumaNodes => "NUMA nodes",
             Self::Hpet => "HPET",
             Self::PmTimer => "PM timer",
+            Self::InvariantGrant => "Hyper-V's grant of the invariant TSC",
             Self::CounterTrapped => "errata of the counter",
             Self::LogEnd => "time after the last line of this log",
         }
@@ -101,6 +106,9 @@ impl OpenInput {
             Self::PossibleCpus => "cat /sys/devices/system/cpu/possible",
             Self::Packages | Self::NumaNodes => "lscpu",
             Self::Hpet | Self::PmTimer => "ls /sys/firmware/acpi/tables",
+            Self::InvariantGrant => {
+                "dmesg | grep -i -e 'Hyper-V: privilege' -e 'Hyper-V: features'"
+            }
             Self::CounterTrapped => "dmesg | grep -i -e erratum -e CNTVCT",
             Self::LogEnd => "cat /sys/devices/system/clocksource/clocksource0/current_clocksource",
         }
@@ -124,8 +132,15 @@ impl OpenInput {
             Self::NumaNodes => x86 && machine.nodes.is_assumed(),
             Self::Hpet => x86 && machine.hpet.is_assumed(),
             Self::PmTimer => x86 && machine.pm_timer.is_assumed(),
+            Self::InvariantGrant => {
+                let by_hyperv = |h: &Hypervisor| {
+                    h.kind == HypervisorKind::Hyperv && h.hyperv_privileges.is_none()
+                };
+                x86 && machine.hypervisor.value.as_ref().is_some_and(by_hyperv)
+                    && Feature::HypervInvariant.of(&machine.kernel.value)
+            }
             Self::CounterTrapped => {
-                matches!(machine.arch.value, Arch::Arm | Arch::Arm64)
+                (matches!(machine.arch.value, Arch::Arm | Arch::Arm64) || machine.arch.is_assumed())
                     && machine.counter_trapped_open
             }
             // The model has no time: who reads a log knows how far it goes.
@@ -200,6 +215,10 @@ impl OpenInput {
             Self::TscAdjust => flag(|m, value| m.tsc_adjust = value),
             Self::Hpet => flag(|m, value| m.hpet = value),
             Self::PmTimer => flag(|m, value| m.pm_timer = value),
+            Self::InvariantGrant => [false, true]
+                .iter()
+                .map(|granted| with(&|m| m.grant_invariant_tsc(*granted)))
+                .collect(),
             Self::CounterTrapped => [None, Some("an erratum")]
                 .iter()
                 .map(|trapped| with(&|m| m.counter_trapped = trapped.map(str::to_owned)))

@@ -2,7 +2,7 @@
 
 use crate::expectation::{Candidate, Reason, VdsoClock};
 use crate::feature::Feature;
-use crate::{Expectation, Machine};
+use crate::{Expectation, Machine, arch_vdso};
 use clocksmith_facts::Arch;
 
 /// Fills `vdso` and `clocks`.
@@ -18,13 +18,17 @@ pub(crate) fn decide(machine: &Machine, out: &mut Expectation) {
     } else {
         (precise, why)
     };
-    let coarse = if off { Some(false) } else { Some(true) };
+    let coarse = if off { Some(false) } else { arch_vdso::serves_coarse(machine) };
     let mut push = |clock: &str, vdso: Option<bool>, why: &str| {
         out.clocks.push(VdsoClock { clock: clock.to_owned(), vdso, why: why.to_owned() });
     };
     push("CLOCK_REALTIME", precise, &why);
     push("CLOCK_MONOTONIC", precise, &why);
-    let coarse_why = if off { why.as_str() } else { "the last tick: no counter is read" };
+    let coarse_why = match coarse {
+        _ if off => why.as_str(),
+        Some(false) => "a system call on this kernel, which reads no counter: the last tick",
+        _ => "the last tick: no counter is read",
+    };
     push("CLOCK_REALTIME_COARSE", coarse, coarse_why);
     push("CLOCK_MONOTONIC_COARSE", coarse, coarse_why);
     let generic = Feature::GenericVdso.of(kernel);
@@ -51,20 +55,8 @@ pub(crate) fn decide(machine: &Machine, out: &mut Expectation) {
 /// where nothing is known of it.
 #[must_use]
 pub fn serves(machine: &Machine, name: &str) -> Option<bool> {
-    let kernel = &machine.kernel.value;
-    let has_mode = match name {
-        "tsc" | "tsc-early" | "arch_sys_counter" | "tod" | "timebase" | "Constant" => true,
-        "riscv_clocksource" => Feature::RiscvVdso.of(kernel),
-        "kvm-clock" => {
-            Feature::KvmClockVdso.of(kernel)
-                && machine.arch.value != Arch::X86
-                && !machine.cmdline.value.has("no-kvmclock-vsyscall")
-        }
-        "xen" => Feature::XenVdso.of(kernel) && machine.xen_no_vdso.is_none(),
-        "hyperv_clocksource_tsc_page" => Feature::HypervPageVdso.of(kernel),
-        "hpet" => Feature::HpetVdso.of(kernel),
-        _ => return None,
-    };
+    let machine = &arch_vdso::with_arch_of(machine, name);
+    let has_mode = arch_vdso::has_mode(machine, name)?;
     let candidate = Candidate { name: name.to_owned(), rating: 0, hres: true, vdso: has_mode };
     if machine.cmdline.value.last("vdso") == Some("0") {
         return Some(false);

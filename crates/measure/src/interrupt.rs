@@ -1,6 +1,7 @@
 //! Ctrl-C and SIGTERM as a wish to stop, so that what was measured so far is kept.
 
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// The first signal that came, or 0.
@@ -18,8 +19,32 @@ pub fn signal() -> Option<i32> {
     Some(WISHED.load(Ordering::Relaxed)).filter(|signal| *signal != 0)
 }
 
+/// The signals that came, a bit for each number.
+static SEEN: AtomicU64 = AtomicU64::new(0);
+/// What a forced end does last.
+static LAST: OnceLock<fn()> = OnceLock::new();
+
 extern "C" fn note(signal: libc::c_int) {
     let _ = WISHED.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed);
+    let bit = 1u64 << (signal & 63);
+    if SEEN.fetch_or(bit, Ordering::Relaxed) & bit == 0 {
+        return;
+    }
+    if let Some(last) = LAST.get() {
+        last();
+    }
+    // SAFETY: both calls are allowed in a signal handler; the signal is blocked while this runs, and ends the program
+    // when it returns.
+    unsafe {
+        libc::signal(signal, libc::SIG_DFL);
+        libc::raise(signal);
+    }
+}
+
+/// What the second signal of a kind does before it ends the program, as put a terminal back. It runs in a signal handler:
+/// only what signal-safety(7) allows. The first call counts.
+pub fn before_forced_end(last: fn()) {
+    let _ = LAST.set(last);
 }
 
 /// Ends the program so long after the first signal, also where a thread is in a system call that does not return (a
@@ -52,10 +77,13 @@ pub fn listen() {
         // SAFETY: `sigaction` is a C struct of integers and a pointer, for which all zeros is valid.
         let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
         action.sa_sigaction = note as extern "C" fn(libc::c_int) as libc::sighandler_t;
-        action.sa_flags = libc::SA_RESETHAND | libc::SA_RESTART;
-        // SAFETY: the handler only stores to an atomic, which is allowed in a signal handler; the
-        // structure lives through the call.
-        unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) };
+        action.sa_flags = libc::SA_RESTART;
+        // SAFETY: the handler does what is allowed in one; the structure lives through the calls. Without SIGTTOU a
+        // terminal can be put back also in the background.
+        unsafe {
+            libc::sigaddset(&raw mut action.sa_mask, libc::SIGTTOU);
+            libc::sigaction(signal, &raw const action, std::ptr::null_mut());
+        }
     }
 }
 

@@ -16,5 +16,6 @@ pub mod reads;
 pub mod sampler;
 pub mod verify;
 
-pub use light::{LightMeasurement, Path, light};
+pub use clocksmith_facts::path::Path;
+pub use light::{LightMeasurement, light};
 pub use sampler::{Sampler, Samples, Subject};

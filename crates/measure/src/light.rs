@@ -4,24 +4,13 @@ use crate::bench::served::Shares;
 use crate::pin;
 use crate::reads::{self, Clock};
 use crate::sampler::{Sampler, Samples, Subject};
+use clocksmith_facts::path::Path;
 use serde::Serialize;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 /// The default budget.
 pub const BUDGET: Duration = Duration::from_millis(300);
-
-/// By which way a clock is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Path {
-    /// In user space: clearly cheaper than the system call.
-    Vdso,
-    /// By system call.
-    Syscall,
-    /// The measurement does not tell.
-    Unknown,
-}
 
 /// What one clock costs.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -41,7 +41,7 @@ pub struct Live {
 struct Settled {
     /// The clocksource, as a number: names are compared, never shown.
     clocksource: u64,
-    path: clocksmith_measure::Path,
+    path: Path,
     ns: f64,
     at: Instant,
 }
@@ -100,7 +100,7 @@ impl Live {
                 return measured;
             };
             let path = cost.path;
-            if path == clocksmith_measure::Path::Vdso {
+            if path == Path::Vdso {
                 return measured;
             }
             let now = Instant::now();
@@ -111,7 +111,7 @@ impl Live {
                 return measured;
             }
             // What the first step takes for a system call may be an accident of a few batches.
-            let enough = step > 0 && path == clocksmith_measure::Path::Syscall;
+            let enough = step > 0 && path == Path::Syscall;
             if enough || budget == light::BUDGET {
                 if let Some(ns) = cost.ns {
                     let settled = Settled { clocksource: clocksource_id, path, ns, at: now };
@@ -146,11 +146,7 @@ pub fn reads(measurement: &LightMeasurement) -> Vec<Read> {
         .iter()
         .map(|cost| Read {
             clock: cost.clock.name().to_owned(),
-            path: match cost.path {
-                clocksmith_measure::Path::Vdso => Path::Vdso,
-                clocksmith_measure::Path::Syscall => Path::Syscall,
-                clocksmith_measure::Path::Unknown => Path::Unknown,
-            },
+            path: cost.path,
             ns: cost.ns,
             syscall_ns: cost.syscall_ns,
         })
@@ -189,7 +185,6 @@ impl Tree for Quick<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clocksmith_measure::Path as Way;
     use clocksmith_measure::light::{self as measured, ClockCost, CounterCost};
     use clocksmith_measure::reads::Clock;
 
@@ -236,7 +231,7 @@ mod tests {
                 taken.push(budget);
                 made_up(ns, syscall, None, 10.0)
             });
-            assert_eq!(measured.clocks[0].path, Way::Syscall);
+            assert_eq!(measured.clocks[0].path, Path::Syscall);
             assert_eq!(taken, STEPS[..2]);
             assert_eq!(verdict(name, &measured), Verdict::Slow, "{name}");
             // The same again costs no more than the short look.
@@ -244,7 +239,7 @@ mod tests {
                 taken.push(budget);
                 made_up(ns * 1.1, syscall * 1.6, None, 10.0)
             });
-            assert_eq!((again.clocks[0].path, taken.len()), (Way::Syscall, 3));
+            assert_eq!((again.clocks[0].path, taken.len()), (Path::Syscall, 3));
         }
     }
 
@@ -257,7 +252,7 @@ mod tests {
             // Only the longest look has ticks enough.
             made_up(450.0, 650.0, (budget == light::BUDGET).then_some(0.9), 10.0)
         };
-        assert_eq!(live.measure("kvm-clock", &mut light).clocks[0].path, Way::Syscall);
+        assert_eq!(live.measure("kvm-clock", &mut light).clocks[0].path, Path::Syscall);
         assert_eq!(taken, STEPS);
         // Fast: the short look is enough. So it is for a device.
         for (name, ns) in [("kvm-clock", 60.0), ("hpet", 1_300.0)] {
@@ -273,7 +268,7 @@ mod tests {
     #[test]
     fn settled_answer_ends_with_its_clocksource_and_its_cost() {
         let at = Instant::now();
-        let settled = Settled { clocksource: 1, path: Way::Syscall, ns: 650.0, at };
+        let settled = Settled { clocksource: 1, path: Path::Syscall, ns: 650.0, at };
         assert!(settled.holds(1, Some(700.0), at) && !settled.holds(2, Some(700.0), at));
         assert!(!settled.holds(1, Some(60.0), at) && !settled.holds(1, None, at));
         assert!(!settled.holds(1, Some(650.0), at + SETTLED));

@@ -1,6 +1,8 @@
 //! The server against good and bad clients: limits, passwords, TLS.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use clocksmith_watch::http::answer::{Answer, PLAIN};
 use clocksmith_watch::http::server::{Gate, PATIENCE, Server};
 use clocksmith_watch::http::web_config::WebConfig;
@@ -155,6 +157,26 @@ fn passwords() {
     assert_eq!(with("cHJvbWV0aGV1czpzZWNyZXQ="), "200");
     server.replace(gate("").unwrap());
     assert_eq!(status(&ask(address, b"GET / HTTP/1.1\r\n\r\n")), "200");
+}
+
+#[test]
+fn guesses_through_a_proxy_keep_no_other_client_of_it_out() {
+    let (_server, address) = serve(USERS);
+    let with = |client: &str, pair: &str| {
+        let pair = STANDARD.encode(pair);
+        let from = if client.is_empty() {
+            String::new()
+        } else {
+            // What a client says of itself stands before what the proxy adds.
+            format!("X-Forwarded-For: 203.0.113.9, {client}\r\n")
+        };
+        let head = format!("GET / HTTP/1.1\r\n{from}Authorization: Basic {pair}\r\n\r\n");
+        status(&ask(address, head.as_bytes())).to_owned()
+    };
+    let guesses = (0..20_000).map(|guess| with("192.0.2.1", &format!("prometheus:{guess}")));
+    assert!(guesses.into_iter().any(|status| status == "429"), "no limit");
+    assert_eq!(with("192.0.2.2", "prometheus:secret"), "200");
+    assert_eq!(with("", "prometheus:none"), "401");
 }
 
 #[cfg(feature = "tls")]

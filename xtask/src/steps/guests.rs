@@ -287,15 +287,16 @@ pub(crate) static SWEEP: Step = Step {
 
 pub(crate) static FORGERY: Step = Step {
     name: "forgery",
-    what: "lines that a user writes into the kernel log change no verdict, no plan of `fix`, no event and alert of `watch`",
+    what: "lines that a user writes into the kernel log change no verdict, no plan of `fix`, no event and alert of `watch`; root \
+           obeys no journal and reads no map that a user prepared",
     tier: Tier::All,
     emulated: true,
-    seconds: 120,
-    budget: 360,
-    short: Some(120),
+    seconds: 135,
+    budget: 380,
+    short: Some(135),
     needs: &[QEMU, CC, LIBC, DPKG, Need::Tool("promtool", "prometheus"), Need::Network],
     uses: &[&TESTBED, &STATIC_PROGRAM],
-    run: |context| live(context, "forgery::", 400),
+    run: |context| live(context, "forgery::", 420),
 };
 
 pub(crate) static WHO: Step = Step {

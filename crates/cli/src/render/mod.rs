@@ -37,7 +37,7 @@ impl Style {
             || common.json
             || std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty())
             || std::env::var_os("TERM").is_some_and(|v| v == "dumb");
-        Self { ink: (!forbidden && ui::out::is_terminal()).then(ui::ink) }
+        Self { ink: (!forbidden && ui::out::is_terminal()).then(Ink::of_run) }
     }
 
     /// Whether there are no colours.

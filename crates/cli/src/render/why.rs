@@ -108,7 +108,7 @@ fn state(out: &mut String, report: &Report, expectation: &Expectation, ntp: Opti
 }
 
 /// What is said of a log that is a diff of two.
-pub(crate) const DIFF: &str = "is a diff of two logs; this is about the new one (+ or >)";
+pub(crate) const DIFF: &str = "is a diff of two logs; this is about the new one (+, ! or >)";
 
 /// The TSC's frequency, as far as it is known.
 fn frequency(tsc: Tsc) -> String {

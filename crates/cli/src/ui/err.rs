@@ -3,7 +3,7 @@
 // The one place that may name it: see `super`.
 #![allow(clippy::disallowed_methods)]
 
-use clocksmith_facts::visible;
+use clocksmith_facts::visible::{self, Ink};
 use serde::Serialize;
 use std::io::{IsTerminal, Write, stderr};
 
@@ -14,7 +14,7 @@ pub(crate) fn is_terminal() -> bool {
 
 /// Prints text, made visible.
 pub(crate) fn text(text: &str) {
-    let _ = stderr().lock().write_all(visible::terminal(text, Some(super::ink())).as_bytes());
+    let _ = stderr().lock().write_all(visible::terminal(text, Some(Ink::of_run())).as_bytes());
 }
 
 /// Prints a line, made visible.

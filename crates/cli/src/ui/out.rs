@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_methods)]
 
 use anyhow::{Context, Result};
-use clocksmith_facts::visible;
+use clocksmith_facts::visible::{self, Ink};
 use serde::Serialize;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write, stdout};
 
@@ -14,12 +14,12 @@ pub(crate) fn is_terminal() -> bool {
 
 /// Prints text, made visible.
 pub(crate) fn text(text: &str) -> Result<()> {
-    write(visible::terminal(text, Some(super::ink())).as_bytes())
+    write(visible::terminal(text, Some(Ink::of_run())).as_bytes())
 }
 
 /// Prints a page of help: its colours are those of the parser of the command line, and no word of it is from outside.
 pub(crate) fn help(page: &str) -> Result<()> {
-    text(&super::ink().adopt(page))
+    text(&Ink::of_run().adopt(page))
 }
 
 /// Prints one JSON document. What is invisible in it is escaped, which changes no value.

@@ -4,13 +4,10 @@ use crate::args::{Collect, Common};
 use crate::exit::Code;
 use crate::render;
 use crate::report::CollectReport;
-use crate::ui::out;
+use crate::ui::{file, out};
 use anyhow::{Context, Result, bail};
 use clocksmith_facts::collect as bundle;
 use clocksmith_facts::tree::{DirTree, LiveTree, Tree};
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(common: &Common, args: &Collect) -> Result<Code> {
@@ -54,54 +51,12 @@ fn default_name() -> PathBuf {
 /// Writes a new file that only its owner can read: a kernel log may hold secrets. An existing file
 /// is never overwritten.
 fn write(path: &Path, content: &[u8]) -> Result<()> {
-    let cannot = || {
+    file::new_private(path, content).with_context(|| {
         format!(
             "cannot create {} (an existing file is not overwritten; use --output)",
             path.display()
         )
-    };
-    let name = path.file_name().with_context(cannot)?.to_string_lossy();
-    // Beside it, and moved there when it is whole: on a full disk nothing is left that looks like a bundle.
-    let beside = path.with_file_name(format!(".{name}.{}", std::process::id()));
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&beside)
-        .with_context(cannot)?;
-    let written = file
-        .write_all(content)
-        .and_then(|()| file.sync_all())
-        .with_context(|| format!("cannot write {}", path.display()))
-        .and_then(|()| give_name(&beside, path).with_context(cannot));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&beside);
-    }
-    written
-}
-
-/// Moves a file to a name that is free.
-fn give_name(from: &Path, to: &Path) -> std::io::Result<()> {
-    use rustix::fs::{CWD, RenameFlags};
-    use rustix::io::Errno;
-    match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        Ok(()) => Ok(()),
-        // A filesystem that cannot: a second name does not replace either.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-            match std::fs::hard_link(from, to) {
-                Ok(()) => std::fs::remove_file(from),
-                // One without second names: a look, and a rename.
-                Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-                    match std::fs::symlink_metadata(to) {
-                        Ok(_) => Err(ErrorKind::AlreadyExists.into()),
-                        Err(_) => std::fs::rename(from, to),
-                    }
-                }
-                Err(error) => Err(error),
-            }
-        }
-        Err(error) => Err(error.into()),
-    }
+    })
 }
 
 #[cfg(test)]

@@ -3,10 +3,8 @@
 use crate::args::{Common, ManPages};
 use crate::exit::Code;
 use crate::manual::{Page, pages};
-use crate::ui::out;
+use crate::ui::{file, out};
 use anyhow::{Context, Result, bail};
-use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::path::Path;
 
 pub(crate) fn run(common: &Common, args: &ManPages) -> Result<Code> {
@@ -32,12 +30,9 @@ pub(crate) fn run(common: &Common, args: &ManPages) -> Result<Code> {
 
 fn write(page: &Page, dir: &Path) -> Result<()> {
     let path = dir.join(page.file());
-    let write = || {
-        let mut file = BufWriter::new(File::create(&path)?);
-        page.render(&mut file)?;
-        file.flush()
-    };
-    write().with_context(|| {
+    let mut text = Vec::new();
+    page.render(&mut text)?;
+    file::replace(&path, &text).with_context(|| {
         format!("cannot write {}; --out wants a directory that exists", path.display())
     })
 }

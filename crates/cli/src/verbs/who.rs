@@ -4,7 +4,7 @@ use crate::args::{Common, Who};
 use crate::exit::Code;
 use crate::render;
 use crate::report::who::WhoReport;
-use crate::ui::err;
+use crate::ui::{err, file, screen};
 use crate::who::{counter, top};
 use anyhow::{Context, Result, bail};
 use clocksmith_facts::tree::LiveTree;
@@ -19,7 +19,6 @@ use clocksmith_who::recording::Recording;
 use clocksmith_who::session::{self, Options, Session, Target};
 use clocksmith_who::spawn::{Running, Waiting};
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
@@ -39,7 +38,10 @@ pub(crate) fn run(common: &Common, args: &Who) -> Result<Code> {
     let facts = collect::collect(&LiveTree::new(), Origin::Live);
     let costs = calibrate::costs(CALIBRATION);
     interrupt::listen();
-    let stuck = || err::line("clocksmith: ended by a signal while something did not answer");
+    let stuck = || {
+        screen::put_back();
+        err::line("clocksmith: ended by a signal while something did not answer");
+    };
     interrupt::end_within(DEADLINE, stuck).context("cannot start a thread")?;
     let about = About { common, args, facts: &facts, costs: &costs };
     if args.command.is_empty() { about.watch() } else { about.run() }
@@ -122,7 +124,11 @@ impl About<'_> {
         let mut running = waiting.go().with_context(|| {
             format!("cannot run {shown}: is it there, executable, and spelled right?")
         })?;
-        let status = follow(&mut session, &mut running, self.args.duration)?;
+        // Ctrl-C reaches the command as well, and it may have an end of its own to make.
+        let spared = |signal| signal != libc::SIGINT;
+        let status = until_ended(&mut running, self.args.duration, spared, || {
+            session.watch(Duration::from_millis(50), || false);
+        })?;
         session.stop();
         stop(&mut calls);
         let recording = session.recording();
@@ -130,9 +136,17 @@ impl About<'_> {
         self.finish(shown, &recording, counter, calls)?;
         let status = match status {
             Some(status) => status,
-            None => match wait(&mut running)? {
+            None => match until_ended(
+                &mut running,
+                None,
+                |_| true,
+                || {
+                    std::thread::sleep(Duration::from_millis(20));
+                },
+            )? {
                 Some(status) => status,
                 None => {
+                    err::line("clocksmith: the command still runs");
                     let signal = interrupt::signal().unwrap_or(0);
                     return Ok(Code::Command(u8::try_from(128 + signal).unwrap_or(255)));
                 }
@@ -157,7 +171,7 @@ impl About<'_> {
         ];
         for (path, make) in files {
             if let Some(path) = path {
-                write(path, &make(recording)?)?;
+                file::replace(path, &make(recording)?)?;
             }
         }
         let mut report = WhoReport::new(self.facts, name, recording, self.costs, profile);
@@ -183,22 +197,19 @@ fn stop(calls: &mut Option<Result<Tracepoints, NoTracepoints>>) {
     }
 }
 
-fn write(path: &Path, content: &[u8]) -> Result<()> {
-    std::fs::write(path, content)
-        .with_context(|| format!("cannot write {}: choose another place", path.display()))
-}
-
-/// Watches until the command has ended, or the time is up; then how it ended, if it did.
-fn follow(
-    session: &mut Session,
+/// Waits until the command has ended, or the time is up; then how it ended, if it did. After a signal of which
+/// `terminates` says so, the command gets SIGTERM; after any, it is waited for no longer than [`GRACE`]. `pause` lets
+/// time go by between two looks.
+fn until_ended(
     running: &mut Running,
     at_most: Option<Duration>,
+    terminates: impl Fn(i32) -> bool,
+    mut pause: impl FnMut(),
 ) -> Result<Option<ExitStatus>> {
     let begun = Instant::now();
     let mut wish = None;
     loop {
-        // Ctrl-C reaches the command as well, and it may have an end of its own to make.
-        session.watch(Duration::from_millis(50), || false);
+        pause();
         if let Some(status) = running.ended().context("cannot wait for the command")? {
             return Ok(Some(status));
         }
@@ -206,33 +217,13 @@ fn follow(
             return Ok(None);
         }
         if let Some(signal) = interrupt::signal() {
-            if wish.is_none() && signal != libc::SIGINT {
+            if wish.is_none() && terminates(signal) {
                 running.terminate();
             }
             if wish.get_or_insert_with(Instant::now).elapsed() >= GRACE {
                 return Ok(None);
             }
         }
-    }
-}
-
-/// Waits for the command; after a signal it gets SIGTERM, and is waited for no longer than [`GRACE`].
-fn wait(running: &mut Running) -> Result<Option<ExitStatus>> {
-    let mut wish = None;
-    loop {
-        if let Some(status) = running.ended().context("cannot wait for the command")? {
-            return Ok(Some(status));
-        }
-        if interrupt::wished() {
-            if wish.is_none() {
-                running.terminate();
-            }
-            if wish.get_or_insert_with(Instant::now).elapsed() >= GRACE {
-                err::line("clocksmith: the command still runs");
-                return Ok(None);
-            }
-        }
-        std::thread::sleep(Duration::from_millis(20));
     }
 }
 

@@ -3,12 +3,11 @@
 
 use anyhow::{Context, Result, anyhow};
 use clocksmith_facts::tree::LiveTree;
+use clocksmith_facts::trusted::{self, Missing, Part};
 use clocksmith_facts::verified::{self, Finding, VerifyResult};
 use clocksmith_facts::{Facts, probe};
 use clocksmith_measure::verify as measured;
-use clocksmith_watch::edge::files::{Durable, replace};
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
+use clocksmith_watch::edge::files::{Durable, Over, put};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -111,8 +110,10 @@ fn write(path: &Path, content: &[u8], mode: u32) -> Result<()> {
     let failed =
         || format!("cannot keep the result in {} (--no-save does without)", path.display());
     let dir = path.parent().with_context(failed)?;
-    DirBuilder::new().recursive(true).mode(mode).create(dir).with_context(failed)?;
-    replace(path, content, Durable::Yes).with_context(failed)
+    let name = path.file_name().with_context(failed)?;
+    // Where another user could change it, it is not read either.
+    let dir = trusted::open_directory(dir, Missing::Make(mode), Part::Home).with_context(failed)?;
+    put(dir, name, content, 0o644, Durable::Yes, Over::Former).with_context(failed)
 }
 
 #[cfg(test)]
@@ -130,5 +131,11 @@ mod tests {
         // A file where a directory should be.
         let error = write(&path.join("c/verify.json"), b"x", 0o700).unwrap_err();
         assert!(format!("{error:#}").contains("--no-save"), "{error:#}");
+        // A directory in which others could replace it.
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+        std::fs::set_permissions(dir.path().join("a"), mode).unwrap();
+        let error = format!("{:#}", write(&path, b"three", 0o700).unwrap_err());
+        assert!(error.contains("/a (owner") && error.contains("mode 0777"), "{error}");
+        assert_eq!(std::fs::read(&path).unwrap(), b"two");
     }
 }

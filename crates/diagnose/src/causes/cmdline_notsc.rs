@@ -23,6 +23,10 @@ pub(super) const CAUSE: Definition = Definition {
 };
 
 fn find(case: &Case<'_>, causes: &mut Causes) {
+    // What is not there is not disabled.
+    if matches!(case.expectation.tsc, TscState::NotPresent) {
+        return;
+    }
     let id = CauseId::CmdlineNotsc;
     let loss = case.loss();
     let mine = |reason: &UnstableReason| matches!(reason, UnstableReason::BootParameterNotsc);

@@ -4,9 +4,10 @@ use super::cmdline_notsc::NO_EFFECT;
 use super::definition::{Definition, PLAIN};
 use super::tsc::{by_model, cmdline, marked};
 use super::{Case, Causes};
-use crate::cause::{CauseId, Confidence};
+use crate::cause::{CauseId, Confidence, Severity};
 use crate::remedies::table;
 use clocksmith_facts::log::event::UnstableReason;
+use clocksmith_kernel::expectation::TscState;
 use clocksmith_kernel::feature::Feature;
 
 pub(super) const CAUSE: Definition = Definition {
@@ -21,6 +22,16 @@ pub(super) const CAUSE: Definition = Definition {
 
 fn find(case: &Case<'_>, causes: &mut Causes) {
     let id = CauseId::CmdlineTscUnstable;
+    // What is not there is not disabled.
+    if matches!(case.expectation.tsc, TscState::NotPresent) {
+        if case.machine.cmdline.value.has_value("tsc", "unstable") {
+            let summary =
+                "tsc=unstable on the kernel command line changes nothing: this CPU has no TSC";
+            let evidence = vec![cmdline(case, "tsc=unstable")];
+            causes.add(id, Severity::Info, Confidence::High, summary, evidence);
+        }
+        return;
+    }
     let loss = case.loss();
     let summary = "tsc=unstable on the kernel command line disables the TSC";
     let mine = |reason: &UnstableReason| matches!(reason, UnstableReason::BootParameter);

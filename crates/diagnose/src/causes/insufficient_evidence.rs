@@ -5,16 +5,25 @@ use super::reference::is_paravirt;
 use super::tsc::marked;
 use super::{Case, Causes, steering};
 use crate::cause::{CauseId, Confidence, Evidence, Severity};
+use crate::demotion;
 use crate::remedies::table;
 use clocksmith_facts::log::Event;
 use clocksmith_facts::log::event::UnstableReason;
 
 pub(super) const CAUSE: Definition = Definition {
     against_reliable: Some(|plan, _| {
-        (plan.case.slow == Some(true)).then(|| {
-            "why the TSC was demoted is not known; where it really is at fault, time goes backwards \
-             between CPUs"
-                .to_owned()
+        let case = plan.case;
+        let asks =
+            case.slow == Some(true) && case.machine.arch.value.is_x86() && !case.lacks_sysfs();
+        let what = if case.log().is_some_and(demotion::demotes_tsc) {
+            "was demoted"
+        } else {
+            "is not in use"
+        };
+        asks.then(|| {
+            format!(
+                "why the TSC {what} is not known; where it really is at fault, time goes backwards between CPUs"
+            )
         })
     }),
     remedies: &[&table::CHEAPER_READS],
@@ -73,6 +82,8 @@ fn nothing_explains(case: &Case<'_>, causes: &mut Causes) {
     let log_reaches_boot = case.log().is_some_and(|log| log.from_boot);
     let settle = if case.log().is_none() {
         "the kernel log from the beginning of the boot would settle it: sudo dmesg, or journalctl -k -b"
+    } else if case.lacks_sysfs() {
+        "the whole of this boot's log would settle it"
     } else if !log_reaches_boot {
         "this log does not reach back to the boot, where the kernel says why; journalctl -k -b, \
          /var/log/dmesg or /var/log/kern.log would settle it"

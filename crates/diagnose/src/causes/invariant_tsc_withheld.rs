@@ -10,6 +10,7 @@ use clocksmith_facts::hypervisor::HypervisorKind;
 use clocksmith_facts::log::event::UnstableReason;
 use clocksmith_kernel::expectation::TscState;
 use clocksmith_kernel::feature::Feature;
+use clocksmith_kernel::open::OpenInput;
 
 pub(super) const CAUSE: Definition = Definition {
     clause: Some("the hypervisor exposes no invariant TSC"),
@@ -18,8 +19,8 @@ pub(super) const CAUSE: Definition = Definition {
         let hyperv = plan.case.hypervisor() == Some(HypervisorKind::Hyperv);
         Some(
             if hyperv {
-                "Hyper-V's own clock is fast and right; without its grant the TSC changes rate when the \
-                 guest moves to another host"
+                "Hyper-V's own clock is right; without its grant the TSC changes rate when the guest moves to another \
+                 host"
             } else {
                 "without an invariant TSC from the hypervisor the rate may change when the guest moves to \
                  another host"
@@ -51,8 +52,18 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         by_hyperv,
     );
     let slow = if case.slow == Some(true) { case.loss() } else { Severity::Info };
-    by_model(case, causes, id, slow, false, by_hyperv);
+    // Without the privilege flags only a clock of Hyper-V that kept its place shows that there is no grant.
+    let kept = case.current_name().is_some_and(|name| name.starts_with("hyperv"));
+    let shown = case.machine.knows(OpenInput::InvariantGrant) || kept && case.current_is_settled();
+    if shown && !before_grants(case) {
+        by_model(case, causes, id, slow, false, by_hyperv);
+    }
     serves_instead(case, causes);
+}
+
+/// The MSR clock under its old name: those kernels know of no grant, and prefer it to any TSC.
+fn before_grants(case: &Case<'_>) -> bool {
+    case.current_name() == Some("hyperv_clocksource")
 }
 
 fn serves_instead(case: &Case<'_>, causes: &mut Causes) {
@@ -65,8 +76,9 @@ fn serves_instead(case: &Case<'_>, causes: &mut Causes) {
     let withheld = match current {
         "kvm-clock" if known => !invariant,
         // From 5.1 on an invariant TSC makes kvm-clock step back, so its presence is the proof.
-        "kvm-clock" => kvm_rule && !clock.chosen,
+        "kvm-clock" => kvm_rule && !clock.chosen && case.current_is_settled(),
         "xen" => false,
+        _ if before_grants(case) || !case.current_is_settled() => false,
         _ => matches!(case.expectation.tsc, TscState::Unstable { .. }),
     };
     if !withheld {

@@ -62,8 +62,9 @@ use crate::reconcile::Contradiction;
 use clocksmith_facts::Facts;
 use clocksmith_facts::hypervisor::{HypervisorKind, names_guest};
 use clocksmith_facts::log::{Event, KernelLog};
+use clocksmith_kernel::arch_vdso::has_sysfs_directory;
 use clocksmith_kernel::expectation::TscState;
-use clocksmith_kernel::open::OpenInput;
+use clocksmith_kernel::open::{self, OpenInput};
 use clocksmith_kernel::{Expectation, Machine};
 
 /// Everything that a rule may look at.
@@ -90,6 +91,18 @@ impl Case<'_> {
 
     pub(crate) fn current_name(&self) -> Option<&str> {
         self.current.name.as_deref()
+    }
+
+    /// The kernel has no clocksource directory in sysfs: it is too old.
+    pub(crate) fn lacks_sysfs(&self) -> bool {
+        const INPUTS: [OpenInput; 2] = [OpenInput::KernelVersion, OpenInput::Architecture];
+        self.machine.arch.value.is_x86()
+            && open::ask_over(self.machine, &INPUTS, has_sysfs_directory).same == Some(false)
+    }
+
+    /// The clocksource in use is known, and the evidence shows that it kept its place.
+    pub(crate) fn current_is_settled(&self) -> bool {
+        self.current_name().is_some() && !self.current.may_have_changed
     }
 
     pub(crate) fn tsc_is_current(&self) -> bool {
@@ -226,8 +239,11 @@ pub(crate) fn find(case: &Case<'_>) -> Vec<Cause> {
     for id in CauseId::ALL {
         (id.definition().find)(case, &mut causes);
     }
+    // What leads says why the clocksource in use is in use: what happened to the TSC later does not.
+    let later = paravirt_clock_preferred::demoted_behind_it(case);
     causes.0.sort_by_key(|cause| {
-        std::cmp::Reverse((cause.severity, !cause.id.is_consequence(), cause.confidence))
+        let follows = cause.id.is_consequence() || later && cause.is_demotion();
+        std::cmp::Reverse((cause.severity, !follows, cause.confidence))
     });
     causes.0
 }

@@ -43,8 +43,18 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
             if hidden {
                 vec![cmdline(case, "clearcpuid")]
             } else {
-                vec![Evidence::new(place(&case.machine.tsc.cite()), "no tsc flag")]
+                vec![Evidence::new(place(&case.machine.tsc.cite()), without(case))]
             },
         );
+    }
+}
+
+/// What shows that there is none.
+fn without(case: &Case<'_>) -> String {
+    match case.facts.cpu.model.value() {
+        Some(model) if !case.facts.cpu.flags.is_known() && !case.facts.cpuid.is_known() => {
+            format!("{}: a processor without a TSC", model.name)
+        }
+        _ => "no tsc flag".to_owned(),
     }
 }

@@ -5,8 +5,10 @@ use super::paravirt::Paravirt;
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence, Severity};
 use crate::remedies::table;
+use clocksmith_facts::Arch;
 use clocksmith_facts::hypervisor::HypervisorKind;
 use clocksmith_facts::log::Event;
+use clocksmith_kernel::feature::Feature;
 
 pub(super) const CAUSE: Definition = Definition {
     clause: Some("nothing better is registered"),
@@ -24,7 +26,21 @@ pub(super) const CAUSE: Definition = Definition {
 
 fn find(case: &Case<'_>, causes: &mut Causes) {
     let Some(current) = case.current_name() else { return };
-    if case.slow != Some(true) || !case.machine.arch.value.is_x86() {
+    if case.slow != Some(true) {
+        return;
+    }
+    let arch = &case.machine.arch;
+    if !arch.value.is_x86() {
+        // What the vDSO reads and does not here has a cause of its own.
+        if !arch.is_assumed() && !case.vdso_bypassed && case.machine.counter_trapped.is_none() {
+            causes.add(
+                CauseId::OnlyChoice,
+                Severity::Warning,
+                Confidence::High,
+                other_architecture(arch.value, current),
+                vec![Evidence::new(case.current.source.clone(), format!("current: {current}"))],
+            );
+        }
         return;
     }
     // A paravirtual clock is never what is left, but what the hypervisor offers; and where the TSC is
@@ -72,4 +88,27 @@ fn is_alone(case: &Case<'_>, current: &str) -> bool {
             && log.any(|event| matches!(event, Event::Registered { .. }))
             && !case.tsc_is_registered()
     })
+}
+
+/// Why the vDSO of an architecture other than x86 does not read the clocksource.
+fn other_architecture(arch: Arch, current: &str) -> String {
+    let (reads, feature) = match arch {
+        Arch::Arm => ("the architected counter alone", Some(Feature::ArmVdso)),
+        Arch::Arm64 => ("the architected counter alone", Some(Feature::Arm64Vdso)),
+        Arch::Riscv => ("riscv_clocksource alone", Some(Feature::RiscvVdso)),
+        Arch::Mips => ("the counters MIPS and GIC", Some(Feature::MipsVdso)),
+        Arch::Powerpc => ("timebase alone", None),
+        Arch::S390 => ("tod alone", None),
+        _ => {
+            return format!(
+                "{current} is the best clocksource that registered; the vDSO of this architecture does not read it: every \
+             read is a system call"
+            );
+        }
+    };
+    let since = feature.map_or_else(String::new, |feature| format!(", {}", feature.versions()));
+    format!(
+        "{current} is the best clocksource that registered; the vDSO of this architecture reads {reads}{since}, so every \
+         read is a system call"
+    )
 }

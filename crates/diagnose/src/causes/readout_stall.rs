@@ -1,8 +1,10 @@
-//! `readout-stall`: both clocks agree that nothing ran for a while. Found by the detector in `skipped`.
+//! `readout-stall`: a check was late by both clocks alike. Found by the detector in `skipped`.
 
 use super::definition::{Definition, PLAIN};
 
 pub(super) const CAUSE: Definition = Definition {
-    against_reliable: Some(|_, _| Some("nothing is wrong with the clocksource".to_owned())),
+    against_reliable: Some(|_, _| {
+        Some("the check was late, and both clocks agree: there is no fault to silence".to_owned())
+    }),
     ..PLAIN
 };

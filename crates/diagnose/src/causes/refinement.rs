@@ -2,6 +2,7 @@
 
 use crate::cause::Confidence;
 use clocksmith_facts::log::incident::Incident;
+use clocksmith_facts::log::incident::reading::MEASURABLE_S;
 use clocksmith_facts::log::rates::Rates;
 use clocksmith_facts::log::{Event, KernelLog};
 
@@ -26,6 +27,9 @@ pub(super) fn refinement_wrong(
     if ppm.abs() > 15_000.0 || refined == 0 || incident.clocksource == "tsc-early" {
         return None;
     }
+    // Less than a delayed read makes proves nothing, however well the figures fit.
+    let wd = incident.decode(rates).wd_seconds.unwrap_or(0.0);
+    let measurable = (ppm * 1e-6 * wd).abs() >= MEASURABLE_S;
     let raw_khz = match (incident.cs, incident.decode(rates).wd_seconds) {
         #[allow(clippy::cast_precision_loss)]
         (Some(cs), Some(wd)) if cs.cycles > 0 && wd > 0.0 => Some(cs.cycles as f64 / wd / 1e3),
@@ -39,15 +43,21 @@ pub(super) fn refinement_wrong(
     if let (Some(raw), Some((_, detected))) = (raw_khz, detected) {
         let off = |khz: u64| (raw / khz as f64 - 1.0).abs() * 1e6;
         if off(detected) < 300.0 && off(refined) > 400.0 {
-            return Some((
-                Confidence::High,
-                format!(
-                    "the counters ran at {:.3} MHz, as first detected, and not at the refined {:.3} MHz: \
-                     the refinement was disturbed, the TSC is steady",
-                    raw / 1e3,
-                    refined as f64 / 1e3
-                ),
-            ));
+            let counted = format!(
+                "the counters ran at {:.3} MHz, as first detected, and not at the refined {:.3} MHz",
+                raw / 1e3,
+                refined as f64 / 1e3
+            );
+            return Some(if measurable {
+                (
+                    Confidence::High,
+                    format!("{counted}: the refinement was disturbed, the TSC is steady"),
+                )
+            } else {
+                let rest = "the refinement was probably disturbed; the difference is under 1 ms, which one delayed \
+                            read can make; another boot that refines to another figure proves it";
+                (Confidence::Medium, format!("{counted}: {rest}"))
+            });
         }
     }
     soon.then(|| {

@@ -56,7 +56,7 @@ registry! {
     TscMiscalibrated = "tsc-miscalibrated" in tsc_miscalibrated,
     /// The reference was late, wrapped, lost ticks or glitched; the TSC is innocent.
     WatchdogAtFault = "watchdog-at-fault" in watchdog_at_fault,
-    /// Both clocks agree that the machine stood still for a while; the check was skipped.
+    /// A check was late by both clocks alike, and was skipped.
     ReadoutStall = "readout-stall" in readout_stall,
     /// A cross-CPU check was skipped; informational.
     WatchdogRemoteTimeout = "watchdog-remote-timeout" in watchdog_remote_timeout,

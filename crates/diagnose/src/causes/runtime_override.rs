@@ -115,7 +115,7 @@ fn head_of_list(case: &Case<'_>, causes: &mut Causes) {
             "{current} is in use although {best} heads the list, and the command line does not ask for \
              it: a service, a tool or a person wrote it to current_clocksource"
         ),
-        vec![list(case, available, current)],
+        list(case, available, current),
     );
 }
 
@@ -129,21 +129,34 @@ fn against_command_line(case: &Case<'_>, causes: &mut Causes) {
     if wanted == current || !there(&wanted) || !there(current) || current == "tsc-early" {
         return;
     }
+    let mut evidence = list(case, available, current);
+    evidence.push(super::tsc::cmdline(case, &format!("clocksource={wanted}")));
     causes.add(
         CauseId::RuntimeOverride,
-        if case.slow == Some(false) { Severity::Info } else { Severity::Warning },
+        if case.slow == Some(false) || case.tsc_is_current() {
+            Severity::Info
+        } else {
+            Severity::Warning
+        },
         Confidence::High,
         format!(
             "{current} is in use although the command line asks for {wanted}, which is there: {current} was \
              written to current_clocksource after the boot, as the unit of clocksmith fix does"
         ),
-        vec![list(case, available, current), super::tsc::cmdline(case, &format!("clocksource={wanted}"))],
+        evidence,
     );
 }
 
-fn list(case: &Case<'_>, available: &[String], current: &str) -> Evidence {
-    Evidence::new(
-        case.current.source.clone(),
-        format!("current {current}; available {}", available.join(" ")),
-    )
+fn list(case: &Case<'_>, available: &[String], current: &str) -> Vec<Evidence> {
+    let available = available.join(" ");
+    let source = case.current.source.clone();
+    if case.facts.current_clocksource().is_known() {
+        return vec![Evidence::new(source, format!("current {current}; available {available}"))];
+    }
+    // A switch in the log is younger than the reading of sysfs.
+    let read = case.facts.clocksources.source().map_or_else(String::new, |source| source.0.clone());
+    vec![
+        Evidence::new(source, format!("current {current}")),
+        Evidence::new(read, format!("available {available}")),
+    ]
 }

@@ -284,8 +284,8 @@ impl Judge<'_, '_> {
         } else {
             " (the TSC's rate is not in this evidence: any of these gives a rate that processors have)"
         };
-        let tail = "nothing ran for that long (a stopped virtual CPU, interrupts off), and nothing is \
-                    wrong with the TSC";
+        let tail = "no check ran for that long (the CPU with the watchdog's timer, or the whole machine, was held \
+                    up), and nothing is wrong with the TSC";
         match (least, most) {
             (0, 0) => format!(
                 "both clocks agree on {long}, longer than the range that {reference} can tell, which the \

@@ -12,6 +12,7 @@ use clocksmith_facts::log::{Entry, Event, KernelLog};
 
 /// Checks that were skipped, and reads that were slow without consequences.
 pub(super) fn find(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
+    agreeing(log, causes);
     let steady = steady(log);
     for entry in log.all(|e| matches!(e, Event::LongReadout { .. })) {
         let Event::LongReadout { cs_nsec, wd_nsec } = entry.event else { continue };
@@ -61,6 +62,46 @@ pub(super) fn find(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
 #[allow(clippy::cast_precision_loss)]
 fn from_ns(ns: i64) -> f64 {
     ns as f64 / 1e9
+}
+
+/// Whether both clocks counted the same.
+fn agree(cs: f64, wd: f64) -> bool {
+    (cs - wd).abs() <= MEASURABLE_S + 1e-3 * wd.abs()
+}
+
+/// Checks that were late by both clocks. The watchdog's timer runs on one CPU after the other
+/// (`clocksource_watchdog()`): that one was held up, and the lines do not tell of others.
+fn agreeing(log: &KernelLog, causes: &mut Causes) {
+    let late: Vec<(&Entry, f64)> = log
+        .all(|event| matches!(event, Event::LongReadout { .. }))
+        .filter_map(|entry| match entry.event {
+            Event::LongReadout { cs_nsec, wd_nsec } => {
+                let (cs, wd) = (from_ns(cs_nsec), from_ns(wd_nsec));
+                agree(cs, wd).then_some((entry, wd))
+            }
+            _ => None,
+        })
+        .collect();
+    let Some(longest) = late.iter().map(|(_, wd)| *wd).reduce(f64::max) else { return };
+    let times = match late.len() {
+        1 => String::new(),
+        n => format!(" ({n} times; the longest)"),
+    };
+    let mut evidence = late;
+    evidence.sort_by(|a, b| b.1.total_cmp(&a.1));
+    evidence.truncate(4);
+    evidence.sort_by_key(|(entry, _)| entry.line);
+    causes.add(
+        CauseId::ReadoutStall,
+        Severity::Info,
+        Confidence::High,
+        format!(
+            "no check of the clocks ran for {}{times}: by both clocks alike, so neither is at fault. The CPU with the \
+             watchdog's timer, or the whole machine, was held up",
+            seconds_text(longest)
+        ),
+        evidence.into_iter().map(|(entry, _)| Evidence::line(log, entry)).collect(),
+    );
 }
 
 /// Several skipped checks with the same ratio of the two intervals: jumps do not repeat like that, a
@@ -119,17 +160,8 @@ fn long_readout(
     let mut add = |id, severity, confidence, summary: String| {
         causes.add(id, severity, confidence, summary, evidence.clone());
     };
-    if difference.abs() <= MEASURABLE_S + 1e-3 * wd.abs() {
-        return add(
-            CauseId::ReadoutStall,
-            Severity::Info,
-            Confidence::High,
-            format!(
-                "both clocks agree that nothing ran for {}: the machine (or the virtual machine) stood \
-                 still; the clocksource is fine",
-                seconds_text(wd)
-            ),
-        );
+    if agree(cs, wd) {
+        return;
     }
     // Without any other clock the reference is the tick, which loses interrupts.
     let only_ticks = log
@@ -160,8 +192,8 @@ fn long_readout(
                 Severity::Info,
                 Confidence::Medium,
                 format!(
-                    "the TSC counted {} and the reference overran its range: the machine stood still \
-                     for that long; the check was skipped",
+                    "the TSC counted {} and the reference overran its range: no check ran for that long, and this \
+                     one was skipped",
                     seconds_text(cs)
                 ),
             );
@@ -202,8 +234,8 @@ fn long_readout(
         }
         _ if difference.abs() <= RATE_ERROR_MAX * wd => {
             let both = format!(
-                "{counted} ({:+.2} %): the machine stood still, and one of the two clocks is off; the \
-                 kernel skipped the check",
+                "{counted} ({:+.2} %): the check was late, and one of the two clocks is off; the kernel skipped the \
+                 check",
                 difference / wd * 100.0
             );
             add(CauseId::TscSkew, Severity::Warning, Confidence::Low, both.clone());

@@ -6,10 +6,13 @@ use super::tsc::{cmdline, place};
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence, Severity};
 use crate::remedies::table;
+use clocksmith_facts::Arch;
+use clocksmith_kernel::Machine;
 use clocksmith_kernel::feature::Feature;
+use clocksmith_kernel::open::{self, OpenInput};
 
 pub(super) const CAUSE: Definition = Definition {
-    clause: Some("reads do not stay in user space"),
+    clause: Some("its reads do not stay in user space"),
     remedies: &[
         &table::REMOVE_PARAMETER,
         &table::HOST_ON_TSC,
@@ -33,6 +36,13 @@ pub(crate) fn vdso_path(clocksource: &str) -> Option<Feature> {
     }
 }
 
+/// The kernel is older than the vDSO path of a paravirtual clock, by its version or by the words of its log.
+pub(crate) fn lacks_path(machine: &Machine, clocksource: &str) -> bool {
+    let Some(feature) = vdso_path(clocksource) else { return false };
+    let has_path = |machine: &Machine| feature.of(&machine.kernel.value);
+    open::ask_over(machine, &[OpenInput::KernelVersion], has_path).same == Some(false)
+}
+
 fn find(case: &Case<'_>, causes: &mut Causes) {
     kernel_of_32_bits(case, causes);
     if case.machine.cmdline.value.last("vdso") == Some("0") {
@@ -53,7 +63,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
 
 fn kernel_of_32_bits(case: &Case<'_>, causes: &mut Causes) {
     let kernel = &case.machine.kernel;
-    if case.machine.arch.value == clocksmith_facts::Arch::X86
+    if case.machine.arch.value == Arch::X86
         && !kernel.is_assumed()
         && !Feature::Vdso32.of(&kernel.value)
     {
@@ -84,7 +94,7 @@ fn no_path(case: &Case<'_>, causes: &mut Causes) {
         return;
     }
     let arch = &case.machine.arch;
-    if current == "kvm-clock" && arch.value == clocksmith_facts::Arch::X86 && !arch.is_assumed() {
+    if current == "kvm-clock" && arch.value == Arch::X86 && !arch.is_assumed() {
         causes.add(
             CauseId::VdsoBypassed,
             Severity::Warning,
@@ -94,10 +104,39 @@ fn no_path(case: &Case<'_>, causes: &mut Causes) {
         );
         return;
     }
-    let Some(feature) = vdso_path(current) else { return };
-    if kernel.is_assumed() || feature.of(&kernel.value) || case.tsc_selectable() == Some(true) {
+    if current == "hyperv_clocksource" {
+        causes.add(
+            CauseId::VdsoBypassed,
+            Severity::Warning,
+            Confidence::High,
+            "hyperv_clocksource is Hyper-V's reference counter MSR (kernels 3.2 to 4.10): it has no vDSO path, and \
+             each read is an exit to the hypervisor",
+            vec![Evidence::new(case.current.source.clone(), format!("current: {current}"))],
+        );
+        if case.current.confidence < Confidence::High {
+            causes.add(
+                CauseId::InsufficientEvidence,
+                Severity::Info,
+                Confidence::High,
+                "whether the reference TSC page took its place later, as on 4.3 to 4.10 when hv_vmbus loads, is not in \
+                 this evidence; its reads are system calls on those kernels, too",
+                Vec::new(),
+            );
+        }
         return;
     }
+    let Some(feature) = vdso_path(current) else { return };
+    if !lacks_path(case.machine, current) || case.tsc_selectable() == Some(true) {
+        return;
+    }
+    let evidence = if kernel.is_assumed() {
+        let below = case.log().and_then(|log| log.version_bounds().below);
+        let shown =
+            below.map(|(version, source)| (source.0, format!("words of kernels before {version}")));
+        shown.map(|(source, text)| Evidence::new(source, text)).into_iter().collect()
+    } else {
+        vec![Evidence::new(place(&kernel.cite()), kernel.value.release.clone())]
+    };
     causes.add(
         CauseId::VdsoBypassed,
         Severity::Warning,
@@ -106,7 +145,7 @@ fn no_path(case: &Case<'_>, causes: &mut Causes) {
             "this kernel has no vDSO path for {current} ({}): every read is a system call",
             feature.versions()
         ),
-        vec![Evidence::new(place(&kernel.cite()), kernel.value.release.clone())],
+        evidence,
     );
 }
 

@@ -164,11 +164,11 @@ pub(super) const ENTRIES: &[Entry] = &[
         id: "readout-stall",
         words: &["readout-stall", "stall"],
         what: "Two watchdog checks lay much further apart than half a second, and both clocks \
-         agree on how long: the machine, or the virtual machine, stood still. The kernel skipped \
-         the check.",
+         agree on how long: the CPU with the watchdog's timer, or the whole machine, was held up. \
+         The kernel skipped the check.",
         versions: "`Long readout interval` since 6.8 (stable 5.10, 6.1 and 6.6 too). Older \
          kernels compared anyway.",
-        so_what: "Nothing is wrong with the clocksource. Something held interrupts off or did \
+        so_what: "Neither clock is at fault. Something held interrupts off or did \
          not run the virtual CPU: debugger, snapshot, overcommit, long SMI, a driver.",
         do_what: "Nothing for the clock. If the stall itself hurts, look at steal time on the \
          host and at whatever logged just before.",

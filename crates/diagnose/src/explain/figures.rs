@@ -112,7 +112,7 @@ fn old(name: &str, delta_ns: i64) -> Vec<String> {
     if (1.0..=6.0).contains(&turns) && wrapped {
         out.push(format!(
             "That is {turns:.0} turn(s) of the PM timer ({PM_TURN:.3} s): if that was the reference, it \
-             wrapped while the machine stood still, and {name} is innocent."
+             wrapped while no check ran, and {name} is innocent."
         ));
     } else if (turns + 1.0).abs() < 0.5 && wrapped {
         out.push(format!(
@@ -196,7 +196,7 @@ fn long_readout(cs_nsec: i64, wd_nsec: i64) -> Vec<String> {
     let wrapped =
         (1.0..20.0).contains(&turns) && (difference - turns * PM_TURN).abs() < 0.02 + 0.002 * cs;
     let second = if difference.abs() <= MEASURABLE_S + 1e-3 * wd.abs() {
-        format!("Both agree: nothing ran for {}. A stall; the clocks are fine.", seconds(wd))
+        format!("Both agree: no check ran for {}. A stall, and no clock's fault.", seconds(wd))
     } else if wd_nsec == 0 {
         "The reference counts as zero: it went further than half its range. A stall.".to_owned()
     } else if wrapped {

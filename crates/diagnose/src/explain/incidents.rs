@@ -46,19 +46,19 @@ fn clause(incident: &Incident, hypothesis: &Hypothesis) -> String {
         }
         Hypothesis::StoodStill { wraps: 0, seconds: length, .. } => format!(
             "both agree on {}, more than half the range of {reference}, which the kernel takes for \
-             zero: the machine stood still, and {clock} is innocent",
+             zero: no check ran for that long, and {clock} is innocent",
             seconds(length)
         ),
         Hypothesis::StoodStill { wraps, wraps_most, seconds: length } if wraps == wraps_most => {
             format!(
-                "both agree on {} if {reference} wrapped {wraps} time(s): the machine stood still, and \
+                "both agree on {} if {reference} wrapped {wraps} time(s): no check ran for that long, and \
                  {clock} is innocent",
                 seconds(length)
             )
         }
         Hypothesis::StoodStill { wraps, wraps_most, seconds: length } => format!(
-            "both agree on {} or longer if {reference} wrapped {wraps} to {wraps_most} times: then the \
-             machine stood still, and {clock} is innocent",
+            "both agree on {} or longer if {reference} wrapped {wraps} to {wraps_most} times: then no \
+             check ran for that long, and {clock} is innocent",
             seconds(length)
         ),
         Hypothesis::ClocksourceJumped { seconds: jump } => {

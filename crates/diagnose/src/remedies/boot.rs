@@ -6,6 +6,7 @@ use super::{Parameters, Plan};
 use crate::CauseId as C;
 use crate::causes::Case;
 use clocksmith_facts::version::Vendor;
+use clocksmith_kernel::expectation::TscState;
 
 /// Where a word for the kernel goes.
 const COMMAND_LINE: &str = "the kernel command line";
@@ -74,10 +75,11 @@ pub(super) fn remove_parameter(plan: &Plan<'_>) -> Option<Offer> {
     let mut words = Vec::new();
     // What lets the TSC be chosen again is no remedy where the TSC is at fault.
     if plan.against_tsc().is_none() {
+        let absent = matches!(case.expectation.tsc, TscState::NotPresent);
         if plan.has(C::CmdlineNotsc) {
             words.push("notsc".to_owned());
         }
-        if plan.has(C::CmdlineTscUnstable) {
+        if plan.has(C::CmdlineTscUnstable) && !absent {
             words.push("tsc=unstable".to_owned());
         }
         let slow_override = plan.has(C::CmdlineClocksourceOverride) && case.slow == Some(true);

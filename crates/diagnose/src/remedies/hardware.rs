@@ -1,19 +1,23 @@
 //! Firmware, idle states, a newer kernel, and the program that reads the time.
 
 use super::offer::Offer;
+use super::watchdog::bad_refinement;
 use super::{Plan, boot, table};
-use crate::causes::vdso_bypassed::vdso_path;
+use crate::causes::vdso_bypassed::{lacks_path, vdso_path};
 use crate::{Cause, CauseId as C, Confidence};
 use clocksmith_facts::cpu::CpuVendor;
+use clocksmith_kernel::Machine;
+use clocksmith_kernel::arch_vdso::serves_coarse;
 use clocksmith_kernel::feature::Feature;
+use clocksmith_kernel::open::{self, OpenInput};
 
 pub(super) fn update_firmware(plan: &Plan<'_>) -> Option<Offer> {
     let case = plan.case;
     if case.in_guest() {
         return None;
     }
-    // A stated frequency is no fault of firmware.
-    let stated = case.machine.cmdline.value.has("tsc_early_khz");
+    // A stated frequency is no fault of firmware, nor is a measurement that was disturbed.
+    let stated = case.machine.cmdline.value.has("tsc_early_khz") || bad_refinement(plan);
     let concerns = |cause: &Cause| match cause.id {
         C::TscMiscalibrated if stated => false,
         // A wrong rate of all CPUs is none either.
@@ -61,10 +65,17 @@ pub(super) fn newer_kernel(plan: &Plan<'_>) -> Option<Offer> {
     let case = plan.case;
     let machine = case.machine;
     let kernel = &machine.kernel.value;
-    if machine.kernel.is_assumed() || case.slow == Some(false) {
+    let current = case.current_name().unwrap_or_default();
+    // Its name says how old the kernel is.
+    if current == "hyperv_clocksource" && case.slow == Some(true) {
+        let since = Feature::HypervPageVdso.versions();
+        return Some(Offer::saying(format!(
+            "use a newer kernel: the reference TSC page takes the place of {current}, and has a vDSO path {since}"
+        )));
+    }
+    if case.slow == Some(false) {
         return None;
     }
-    let current = case.current_name().unwrap_or_default();
     // xen stays a system call wherever the host does not set the stable bit: the TSC is the better way.
     let better = plan.remedies.iter().any(|r| r.id == super::table::SWITCH_TO_TSC_NOW.id);
     if plan.is_32_bit_kvm() {
@@ -72,14 +83,16 @@ pub(super) fn newer_kernel(plan: &Plan<'_>) -> Option<Offer> {
             Offer::saying("use a 64-bit kernel: kvm-clock has a vDSO path there alone".to_owned())
         });
     }
-    if let Some(feature) = vdso_path(current)
-        && !feature.of(kernel)
+    if let Some(feature) = vdso_path(current).filter(|_| lacks_path(machine, current))
         && !better
     {
         let since = feature.versions();
         return Some(Offer::saying(format!(
             "use a newer kernel: {current} has a vDSO path {since}"
         )));
+    }
+    if machine.kernel.is_assumed() {
+        return None;
     }
     let invariant = machine.constant_tsc.value && machine.nonstop_tsc.value;
     if current == "kvm-clock"
@@ -107,5 +120,37 @@ pub(super) fn newer_kernel(plan: &Plan<'_>) -> Option<Offer> {
 
 /// What helps whatever the cause: fewer or cheaper reads.
 pub(super) fn cheaper_reads(plan: &Plan<'_>) -> Option<Offer> {
-    (plan.case.slow == Some(true) || plan.has(C::CounterTrapped)).then(Offer::default)
+    const INPUTS: [OpenInput; 2] = [OpenInput::KernelVersion, OpenInput::Architecture];
+    if plan.case.slow != Some(true) && !plan.has(C::CounterTrapped) {
+        return None;
+    }
+    let machine = plan.case.machine;
+    let exist = |m: &Machine| Feature::CoarseClocks.of(&m.kernel.value);
+    let coarse = open::ask_over(machine, &INPUTS, exist).same;
+    if coarse == Some(false) {
+        return Some(
+            Offer::saying(
+                "read the time less: keep it in the program where that is precise enough",
+            )
+            .risking("the kept time is as old as its last read"),
+        );
+    }
+    let clock = match coarse {
+        None => format!("CLOCK_MONOTONIC_COARSE ({})", Feature::CoarseClocks.versions()),
+        _ => "CLOCK_MONOTONIC_COARSE".to_owned(),
+    };
+    let cost = match open::ask_over(machine, &INPUTS, serves_coarse).same {
+        Some(Some(true)) => "it costs no system call on any clocksource".to_owned(),
+        Some(Some(false)) => {
+            "it is a system call on this kernel, too, but reads no counter".to_owned()
+        }
+        _ if machine.arch.value.is_x86() => format!(
+            "it reads no counter, and costs no system call on 64-bit kernels, on 32-bit ones {}",
+            Feature::Vdso32.versions()
+        ),
+        _ => "it reads no counter".to_owned(),
+    };
+    Some(Offer::saying(format!(
+        "read the time less: {clock} or a cached time where a tick (1 to 10 ms) is precise enough; {cost}"
+    )))
 }

@@ -2,6 +2,7 @@
 
 use super::Plan;
 use super::offer::Offer;
+use super::watchdog::bad_refinement;
 use crate::CauseId as C;
 use clocksmith_facts::hypervisor::HypervisorKind;
 
@@ -127,8 +128,9 @@ pub(super) fn equal_offsets(plan: &Plan<'_>) -> Option<Offer> {
 }
 
 pub(super) fn clock_interface(plan: &Plan<'_>) -> Option<Offer> {
-    let early = plan.case.machine.cmdline.value.has("tsc_early_khz");
-    let frequency = plan.may_be_guest() && plan.likely(C::TscMiscalibrated) && !early;
+    // A guest that is told the frequency measures none.
+    let told = plan.case.machine.cmdline.value.has("tsc_early_khz") || bad_refinement(plan);
+    let frequency = plan.may_be_guest() && plan.likely(C::TscMiscalibrated) && !told;
     (plan.has(C::ParavirtClockBroken) || frequency).then(Offer::default)
 }
 

@@ -181,10 +181,8 @@ impl Plan<'_> {
 
     /// The kernel is older than the vDSO path of the paravirtual clock in use.
     pub(crate) fn old_pvclock(&self) -> bool {
-        let kernel = &self.case.machine.kernel;
-        let path = self.case.current_name().and_then(vdso_bypassed::vdso_path);
-        self.is_32_bit_kvm()
-            || !kernel.is_assumed() && path.is_some_and(|feature| !feature.of(&kernel.value))
+        let name = self.case.current_name().unwrap_or_default();
+        self.is_32_bit_kvm() || vdso_bypassed::lacks_path(self.case.machine, name)
     }
 
     /// A 32-bit kernel with kvm-clock, for which it has no path in the vDSO in any version.

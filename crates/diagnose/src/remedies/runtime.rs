@@ -26,6 +26,7 @@ fn may_switch(plan: &Plan<'_>) -> bool {
         && case.machine.arch.value.is_x86()
         && worth
         && there
+        && !case.lacks_sysfs()
         && plan.against_tsc().is_none()
 }
 
@@ -94,6 +95,7 @@ pub(super) fn clear_override(plan: &Plan<'_>) -> Option<Offer> {
     if !plan.warns(C::RuntimeOverride)
         || plan.case.slow != Some(true)
         || plan.against_tsc().is_some()
+        || plan.case.lacks_sysfs()
     {
         return None;
     }

@@ -5,6 +5,7 @@ use super::{Plan, boot};
 use crate::CauseId as C;
 use clocksmith_facts::cpu::CpuVendor;
 use clocksmith_facts::hypervisor::HypervisorKind;
+use clocksmith_facts::log::Event;
 use clocksmith_kernel::feature::Feature;
 
 /// The watchdog demoted the TSC, which is innocent as far as the evidence goes.
@@ -23,7 +24,20 @@ fn unwatched_by_parameter(plan: &Plan<'_>) -> bool {
     line.has_value("tsc", "reliable") || line.has_value("tsc", "nowatchdog")
 }
 
+/// The kernel measured the frequency anew in this boot, and probably wrongly.
+pub(super) fn bad_refinement(plan: &Plan<'_>) -> bool {
+    let refined = |event: &Event| matches!(event, Event::Refined { .. });
+    plan.likely(C::TscMiscalibrated)
+        && plan.case.log().is_some_and(|log| log.any(refined))
+        && !plan.case.machine.cmdline.value.has("tsc_early_khz")
+}
+
 pub(super) fn reboot(plan: &Plan<'_>) -> Option<Offer> {
+    if bad_refinement(plan) && plan.case.tsc_is_given_up() {
+        let says = "a reboot measures the TSC's frequency anew: another figure proves that this one was wrong, and the \
+                    TSC is back";
+        return Some(Offer::saying(says).command("sudo reboot"));
+    }
     // With such a parameter the same tsc-early is demoted again.
     let again = unwatched_by_parameter(plan);
     (innocent(plan) && plan.case.tsc_is_given_up() && !again)

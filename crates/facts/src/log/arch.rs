@@ -28,6 +28,7 @@ pub(super) fn of(event: &Event, kernel: Option<&Kernel>) -> Option<Arch> {
         | Event::CpuModel { .. }
         | Event::PmTimer(_)
         | Event::HpetTable { .. }
+        | Event::TimeSource { .. }
         | Event::P0Mismatch => Arch::X86_64,
         Event::Registered { name, mask, .. } if name == "timer" => {
             // Boards have a counter of 32 bits under this name; User-mode Linux one of 64.
@@ -68,7 +69,7 @@ pub(super) fn width<'a>(log: &'a KernelLog, kernel: Option<&Kernel>) -> Option<(
 
 fn bits(event: &Event) -> Option<u8> {
     match event {
-        Event::X86Bits(bits) => Some(*bits),
+        Event::X86Bits(bits) | Event::TimeSource { bits, .. } => Some(*bits),
         Event::Banner(text) => match of_banner(text)? {
             Arch::X86 => Some(32),
             Arch::X86_64 => Some(64),

@@ -35,6 +35,10 @@ impl Bound {
         Self { at_least: None, below: Some(Version::new(major, minor, 0)) }
     }
 
+    fn below(major: u16, minor: u16, patch: u16) -> Self {
+        Self { at_least: None, below: Some(Version::new(major, minor, patch)) }
+    }
+
     fn between(from: (u16, u16), until: (u16, u16)) -> Self {
         let (at_least, below) = (Self::from(from.0, from.1), Self::until(until.0, until.1));
         Self { at_least: at_least.at_least, below: below.below }
@@ -104,6 +108,10 @@ fn of_event(event: &Event, message: &str, whole: bool) -> Bound {
     match event {
         // timekeeping_notify(), change_clocksource() in kernel/time: `Switching to` until 3.10,
         // `clocksource: ` in front since 4.2. Red Hat's 3.10 has `Switched to`.
+        Event::Switched(_) if message.starts_with("Time: ") => Bound::below(2, 6, 28),
+        // timekeeping of x86 before the clocksource framework: 2.6.18, with 64 bits 2.6.21.
+        Event::TimeSource { bits: 32, .. } => Bound::below(2, 6, 18),
+        Event::TimeSource { .. } => Bound::below(2, 6, 21),
         Event::Switched(_) if message.contains("Switching to clocksource") => Bound::until(3, 11),
         Event::Switched(_) if prefixed => Bound::from(4, 2),
         Event::Switched(_) if message.contains("Switched to") && whole => {

@@ -7,6 +7,7 @@ use crate::clockdev::ClocksourceDevice;
 use crate::cmdline::CommandLine;
 use crate::cpu::{CpuModel, CpuVendor, Flags};
 use crate::hypervisor::{Hypervisor, HypervisorKind};
+use crate::ntp::NtpState;
 use crate::version::Kernel;
 use crate::{Arch, Fact, Facts, Missing, Source, Why};
 
@@ -228,7 +229,9 @@ fn hypervisor(facts: &mut Facts, log: &KernelLog) {
                 matches!(e, Event::PmTimer(_) | Event::HpetTable { .. })
                     && kind == HypervisorKind::XenPv
             };
-            found.xen_dom0 = is_xen(kind) && log.any(|e| matches!(e, Event::XenDom0) || tables(e));
+            found.xen_dom0 = is_xen(kind)
+                && (log.any(|e| matches!(e, Event::XenDom0) || tables(e))
+                    || facts.kernel.value().is_some_and(|kernel| is_xenserver(&kernel.release)));
             facts.hypervisor = Fact::known(Some(found), log.source(entry));
         } else if let Some((entry, ())) = log.first(|event| match event {
             Event::Paravirt(name) if name == "bare hardware" => Some(()),
@@ -245,6 +248,13 @@ fn hypervisor(facts: &mut Facts, log: &KernelLog) {
     {
         found.hyperv_privileges = found.hyperv_privileges.or(Some(flags));
     }
+}
+
+/// A kernel that XenServer builds for its initial domain: `2.6.32.43-0.4.1.xs1.8.0.835.170778xen`.
+fn is_xenserver(release: &str) -> bool {
+    release.split('.').any(|part| {
+        part.strip_prefix("xs").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    })
 }
 
 fn is_xen(kind: HypervisorKind) -> bool {
@@ -312,6 +322,11 @@ fn kind_of_dmi(text: &str) -> Option<HypervisorKind> {
 
 /// Readings of sysfs in a transcript stand in for sysfs.
 fn readings(facts: &mut Facts, log: &KernelLog) {
+    let synchronized = |event: &Event| match event {
+        Event::ReadSynchronized(yes) => Some(NtpState::only(*yes)),
+        _ => None,
+    };
+    set(&mut facts.ntp, log, log.last(synchronized));
     if facts.clocksources.is_known() {
         return;
     }
@@ -324,21 +339,20 @@ fn readings(facts: &mut Facts, log: &KernelLog) {
         _ => None,
     });
     let Some((entry, current)) = current else { return };
-    // A switch behind the reading makes it history.
-    let later = log.last(|event| match event {
-        Event::Switched(name) => Some(name.clone()),
-        _ => None,
-    });
+    // A switch behind the reading makes it history: what is in use then is for the log to say, and how sure that is.
+    // One without any prefix is quoted: dmesg and the console put stamps on what they print.
+    let later = log.last(|event| matches!(event, Event::Switched(_)).then_some(()));
     let current = match later {
-        // One without any prefix is quoted: dmesg and the console
-        // put stamps on what they print.
-        Some((switch, name))
+        Some((switch, ()))
             if switch.line > entry.line && super::prefix::strip(&switch.text).kernel.is_some() =>
         {
-            name
+            String::new()
         }
         _ => current,
     };
+    if current.is_empty() && available.is_none() {
+        return;
+    }
     let device = ClocksourceDevice {
         index: 0,
         current,

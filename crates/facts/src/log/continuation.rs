@@ -34,7 +34,8 @@ pub(super) fn with_next(
     message: &str,
     alone: Option<&Event>,
 ) -> Option<(Event, usize)> {
-    let open = message.ends_with(',');
+    // A comma, or the soft line break of quoted-printable mail.
+    let open = message.ends_with([',', '=']);
     let mut columns = raw.chars().count();
     let cut = columns == TERMINAL;
     // A blank at the very end was taken off with the prefix.
@@ -54,7 +55,7 @@ pub(super) fn with_next(
             taken += 1;
             continue;
         }
-        let Stripped { message: more, kernel, .. } = strip(&next);
+        let Stripped { message: more, kernel, dated, .. } = strip(&next);
         let more = more.trim();
         // Forums put empty lines between the parts of a wrapped line.
         if more.is_empty() && taken == 0 && message.starts_with("Time: ") {
@@ -63,6 +64,7 @@ pub(super) fn with_next(
             continue;
         }
         let stops = kernel.is_some()
+            || dated
             || more.is_empty()
             || is_comment(&next)
             || transcript::is_prompt(&next)

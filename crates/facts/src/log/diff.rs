@@ -3,6 +3,7 @@
 
 use super::lines::text;
 use super::parse::begins_like_kernel;
+use super::pieces::Pieces;
 use super::prefix::strip;
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -13,12 +14,25 @@ pub(super) enum Style {
     Unified,
     /// `<` in front of old lines, `>` in front of new ones.
     Normal,
+    /// The old lines between `*** 1,3 ****` and `--- 1,3 ----`, and then the new ones; `!`, `-` and `+` in front of
+    /// those that differ.
+    Context,
 }
 
 /// Whether a text is a diff of two logs: lines of the kernel with the sign of either side.
 pub(super) fn found(window: &[u8]) -> Option<Style> {
     let mut seen = [false; 5];
+    let mut parts = [false; 3];
     for line in window.split(|byte| *byte == b'\n') {
+        match border(line) {
+            Some(Part::Outside) => parts[0] = true,
+            Some(Part::Old) => parts[1] |= parts[0],
+            Some(Part::New) => parts[2] |= parts[1],
+            None => {}
+        }
+        if parts[2] {
+            return Some(Style::Context);
+        }
         let line = line.trim_ascii_start();
         let Some(first) = line.first() else { continue };
         let at = match first {
@@ -69,46 +83,113 @@ pub(super) struct NewLog<R> {
     inner: BufReader<R>,
     style: Style,
     line: Vec<u8>,
-    given: usize,
+    /// The old part of a context diff, until it is known whether a new one follows.
+    held: Vec<u8>,
+    part: Part,
+}
+
+/// Where in a context diff a line stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Old,
+    New,
+    Outside,
 }
 
 impl<R: Read> NewLog<R> {
     pub(super) fn new(inner: R, style: Style) -> Self {
-        Self { inner: BufReader::new(inner), style, line: Vec::new(), given: 0 }
+        let (line, held) = (Vec::new(), Vec::new());
+        Self { inner: BufReader::new(inner), style, line, held, part: Part::Outside }
+    }
+
+    /// A line of a unified or a plain diff.
+    fn signed(&mut self, out: &mut Vec<u8>) {
+        let sign = self.line.len() - self.line.trim_ascii_start().len();
+        let (old, new) = if self.style == Style::Normal { (b'<', b'>') } else { (b'-', b'+') };
+        match self.line.get_mut(sign) {
+            Some(first) if *first == new => *first = b' ',
+            Some(first) if *first == old => {
+                let ends = self.line.last() == Some(&b'\n');
+                out.extend_from_slice(if ends { b"\n" } else { b" " });
+                return;
+            }
+            _ => {}
+        }
+        out.extend_from_slice(&self.line);
+    }
+
+    /// A line of a context diff. Its old part is left out, unless the new one, which is the same but for lines
+    /// that are gone, was not printed.
+    fn in_context(&mut self, out: &mut Vec<u8>) {
+        let border = border(&self.line);
+        // The new part begins behind its border, if it is there.
+        if self.part == Part::New && !self.held.is_empty() {
+            self.give_held(out, border.is_some());
+        }
+        match border {
+            Some(Part::New) => self.held.extend_from_slice(&self.line),
+            None if self.part == Part::Old && self.held.len() < 1 << 20 => {
+                self.held.extend_from_slice(&self.line)
+            }
+            None => {
+                if self.part == Part::New && self.line.len() > 1 && b"!+".contains(&self.line[0]) {
+                    self.line[0] = b' ';
+                }
+                out.extend_from_slice(&self.line);
+            }
+            Some(_) => {
+                self.give_held(out, false);
+                out.extend_from_slice(&self.line);
+            }
+        }
+        self.part = border.unwrap_or(self.part);
+    }
+
+    /// Gives the old part and the border behind it out: whole but for the lines that are gone, or as empty lines.
+    fn give_held(&mut self, out: &mut Vec<u8>, whole: bool) {
+        for line in std::mem::take(&mut self.held).split_inclusive(|byte| *byte == b'\n') {
+            let stays =
+                border(line).is_some() || whole && !matches!(line.first(), Some(b'-' | b'!'));
+            out.extend_from_slice(if stays { line } else { b"\n" });
+        }
     }
 }
 
-impl<R: Read> Read for NewLog<R> {
-    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        if self.given == self.line.len() {
-            self.line.clear();
-            self.given = 0;
-            // A part of an overlong line is as good as a line here.
-            (&mut self.inner).take(1 << 20).read_until(b'\n', &mut self.line)?;
-            let sign = self.line.len() - self.line.trim_ascii_start().len();
-            let (old, new) = match self.style {
-                Style::Unified => (b'-', b'+'),
-                Style::Normal => (b'<', b'>'),
-            };
-            match self.line.get_mut(sign) {
-                Some(first) if *first == new => *first = b' ',
-                Some(first) if *first == old => {
-                    let ends = self.line.last() == Some(&b'\n');
-                    self.line.clear();
-                    self.line.extend_from_slice(if ends { b"\n" } else { b" " });
-                }
-                _ => {}
+/// The border of a part of a context diff: `*** 1,3 ****`, `--- 1,3 ----`, a row of asterisks.
+fn border(line: &[u8]) -> Option<Part> {
+    let line = line.trim_ascii_end();
+    if line.len() >= 8 && line.iter().all(|byte| *byte == b'*') {
+        return Some(Part::Outside);
+    }
+    let range = |open: &[u8], close: &[u8]| {
+        let inside = line.strip_prefix(open)?.strip_suffix(close)?;
+        let digits = |byte: &u8| byte.is_ascii_digit() || *byte == b',';
+        (!inside.is_empty() && inside.iter().all(digits)).then_some(())
+    };
+    let old = range(b"*** ", b" ****").map(|()| Part::Old);
+    old.or_else(|| range(b"--- ", b" ----").map(|()| Part::New))
+}
+
+impl<R: Read> Pieces for NewLog<R> {
+    fn piece(&mut self, out: &mut Vec<u8>) -> io::Result<bool> {
+        self.line.clear();
+        // A part of an overlong line is as good as a line here.
+        let got = (&mut self.inner).take(1 << 20).read_until(b'\n', &mut self.line)?;
+        match self.style {
+            _ if got == 0 => {
+                let missing = self.part == Part::New;
+                self.give_held(out, missing);
             }
+            Style::Context => self.in_context(out),
+            Style::Unified | Style::Normal => self.signed(out),
         }
-        let count = to.len().min(self.line.len() - self.given);
-        to[..count].copy_from_slice(&self.line[self.given..self.given + count]);
-        self.given += count;
-        Ok(count)
+        Ok(got > 0)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::pieces::Given;
     use super::*;
 
     #[test]
@@ -129,9 +210,30 @@ mod tests {
     #[test]
     fn new_keeps_the_numbers_of_lines() {
         let mut out = String::new();
-        NewLog::new(&b"@@ -1 +1 @@\n-old\n+new\n both\n"[..], Style::Unified)
-            .read_to_string(&mut out)
-            .unwrap();
+        let diff = &b"@@ -1 +1 @@\n-old\n+new\n both\n"[..];
+        Given::new(NewLog::new(diff, Style::Unified)).read_to_string(&mut out).unwrap();
         assert_eq!(out, "@@ -1 +1 @@\n\n new\n both\n");
+    }
+
+    #[test]
+    fn new_of_a_context_diff_keeps_the_numbers_of_lines() {
+        let of = |text: &str| {
+            let mut out = String::new();
+            assert_eq!(found(text.as_bytes()), Some(Style::Context));
+            Given::new(NewLog::new(text.as_bytes(), Style::Context))
+                .read_to_string(&mut out)
+                .unwrap();
+            out
+        };
+        let head = "*** a\tdate\n--- b\tdate\n***************\n*** 1,3 ****\n";
+        assert_eq!(
+            of(&format!("{head}  same\n! old\n--- 1,3 ----\n  same\n! new\n")),
+            format!("{head}\n\n--- 1,3 ----\n  same\n  new\n")
+        );
+        // A part in which nothing was added is not printed.
+        let gone = format!("{head}  same\n- gone\n  too\n--- 1,2 ----\n");
+        let stays = format!("{head}  same\n\n  too\n--- 1,2 ----\n");
+        assert_eq!(of(&gone), stays);
+        assert_eq!(of(&format!("{gone}***************\n")), format!("{stays}***************\n"));
     }
 }

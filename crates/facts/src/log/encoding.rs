@@ -1,6 +1,7 @@
 //! Turns UTF-16 into UTF-8, and refuses what is no text, with the reason.
 
 use super::LogError;
+use super::pieces::{Given, Pieces};
 use std::io::{self, Read};
 
 /// Bytes that are looked at.
@@ -50,6 +51,37 @@ pub(super) fn plain_blanks(text: &mut [u8], from: usize) -> usize {
     write
 }
 
+/// Signs in front of which editors of Markdown put a backslash.
+const ESCAPED: &[u8] = b"[]_*<>()#~|+-.!`";
+
+/// Whether signs are escaped as editors of Markdown do it.
+pub(super) fn escapes_signs(window: &[u8]) -> bool {
+    memchr::memchr_iter(b'\\', window).any(|at| matches!(window.get(at + 1), Some(b'[' | b'_')))
+}
+
+/// Takes the backslashes in front of such signs out, from `from` on; returns the new length of the text. Without it
+/// words such as `wd\_now` would not be found.
+pub(super) fn without_backslashes(text: &mut [u8], from: usize) -> usize {
+    // The backslash may be the last byte of what was read before.
+    let begin = from.saturating_sub(1);
+    let mut write = begin;
+    for read in begin..text.len() {
+        let escapes =
+            text[read] == b'\\' && text.get(read + 1).is_some_and(|next| ESCAPED.contains(next));
+        if !escapes {
+            text[write] = text[read];
+            write += 1;
+        }
+    }
+    write
+}
+
+/// Whether lines end in a carriage return alone, as some terminals record them.
+pub(super) fn ends_lines_with_returns(window: &[u8]) -> bool {
+    memchr::memchr(b'\n', window).is_none()
+        && memchr::memchr_iter(b'\r', window).take(2).count() == 2
+}
+
 /// The input as UTF-8, if its beginning says that it is UTF-16 (what PowerShell's `>` writes); else
 /// the input as it is.
 pub(super) fn utf8<'a>(mut reader: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
@@ -59,7 +91,7 @@ pub(super) fn utf8<'a>(mut reader: impl Read + 'a) -> io::Result<Box<dyn Read + 
     let all = io::Cursor::new(head).chain(reader);
     Ok(match order {
         Some(big_endian) => {
-            Box::new(Utf16 { inner: all, big_endian, units: Vec::new(), text: Vec::new() })
+            Box::new(Given::new(Utf16 { inner: all, big_endian, units: Vec::new() }))
         }
         None => Box::new(all),
     })
@@ -92,13 +124,10 @@ struct Utf16<R> {
     big_endian: bool,
     /// Bytes that are not decoded yet: half a unit, or half a pair.
     units: Vec<u8>,
-    /// Text that was not asked for yet.
-    text: Vec<u8>,
 }
 
-impl<R: Read> Utf16<R> {
-    /// Decodes the next bytes; `false` at the end of the input.
-    fn more(&mut self) -> io::Result<bool> {
+impl<R: Read> Pieces for Utf16<R> {
+    fn piece(&mut self, out: &mut Vec<u8>) -> io::Result<bool> {
         let mut buffer = [0u8; LOOKED_AT];
         let got = self.inner.read(&mut buffer)?;
         self.units.extend_from_slice(&buffer[..got]);
@@ -116,24 +145,10 @@ impl<R: Read> Utf16<R> {
         for c in char::decode_utf16(units) {
             let c = c.unwrap_or(char::REPLACEMENT_CHARACTER);
             if c != '\u{feff}' {
-                self.text.extend_from_slice(c.encode_utf8(&mut utf8).as_bytes());
+                out.extend_from_slice(c.encode_utf8(&mut utf8).as_bytes());
             }
         }
         Ok(got > 0)
-    }
-}
-
-impl<R: Read> Read for Utf16<R> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        while self.text.is_empty() {
-            if !self.more()? && self.text.is_empty() {
-                return Ok(0);
-            }
-        }
-        let count = out.len().min(self.text.len());
-        out[..count].copy_from_slice(&self.text[..count]);
-        self.text.drain(..count);
-        Ok(count)
     }
 }
 
@@ -191,6 +206,19 @@ mod tests {
             assert_eq!(plain(other.as_bytes(), 0), other.as_bytes());
         }
         assert_eq!(plain(b"a\xc2\xa0b", 2), b"a b");
+    }
+
+    #[test]
+    fn backslashes_of_markdown_are_taken_out() {
+        let plain = |text: &[u8], from: usize| {
+            let mut text = text.to_vec();
+            let length = without_backslashes(&mut text, from);
+            text.truncate(length);
+            text
+        };
+        assert!(escapes_signs(b"wd\\_now") && !escapes_signs(b"a\\n \\x"));
+        assert_eq!(plain(b"\\[ 0.1\\] wd\\_now \\n", 0), b"[ 0.1] wd_now \\n");
+        assert_eq!(plain(b"a\\_b", 2), b"a_b");
     }
 
     #[test]

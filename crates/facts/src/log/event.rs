@@ -339,7 +339,7 @@ pub enum Event {
         now: u64,
         /// Counter at its beginning.
         last: u64,
-        /// Counter mask.
+        /// Counter mask; 0, like the two counters, where the line is cut behind the interval.
         mask: u64,
     },
     /// `Clocksource 'NAME' skewed N ns (M ms) over watchdog 'W' interval of K ns` (6.3 to 7.0).
@@ -423,6 +423,8 @@ pub enum Event {
     WroteCurrent(String),
     /// CPU feature flags in a transcript.
     ReadFlags(String),
+    /// Whether the wall clock is synchronised, by the text of `timedatectl` or `chronyc tracking` beside the log.
+    ReadSynchronized(bool),
     /// `Calibrating delay loop...`: `measured` when the kernel had no timer frequency to compute it
     /// from, which on x86 means that it does not know the TSC's.
     DelayLoop {
@@ -438,6 +440,15 @@ pub enum Event {
     /// A message that an x86 kernel of this width alone prints: 32 or 64 bits. What says 64 may also come from other
     /// architectures.
     X86Bits(u8),
+    /// The counter that time is read from, in the words of x86 kernels before the clocksource framework (up to 2.6.17,
+    /// with 64 bits up to 2.6.20): `Using pmtmr for high-res timesource`, `time.c: Using 3.579545 MHz WALL PM GTOD PM
+    /// timer.`
+    TimeSource {
+        /// The name that a clocksource of that counter has.
+        name: String,
+        /// Width of the kernel: 32 or 64 bits.
+        bits: u8,
+    },
     /// The kernel is done with its own part of the boot: it frees its code for that, or starts init.
     UserSpace,
     /// gVisor's own boot message: not a Linux kernel.

@@ -113,6 +113,7 @@ pub fn incidents(log: &KernelLog) -> Vec<Incident> {
                 && open(&mut all, log, entry)
                     .is_some_and(|i| i.clocksource == new.clocksource && i.skew_ns.is_none());
             if !detail {
+                adopt(&mut all, log, entry, &mut new);
                 new.entries.push(index);
                 all.push(new);
                 continue;
@@ -121,10 +122,54 @@ pub fn incidents(log: &KernelLog) -> Vec<Incident> {
         if let Some(incident) = open(&mut all, log, entry)
             && attach(incident, &entry.event)
         {
+            name_by_detail(incident, log, entry);
             incident.entries.push(index);
+        } else if let Event::WatchdogDetail { .. } = entry.event {
+            // The kernel prints the figures of a demotion alone: its first line was left out, or comes later in a text
+            // whose newest line is the first.
+            let mut headless = unopened(entry);
+            attach(&mut headless, &entry.event);
+            name_by_detail(&mut headless, log, entry);
+            headless.entries.push(index);
+            all.push(headless);
         }
     }
     all
+}
+
+/// Without a first line the figures alone name the clocksource under test.
+fn name_by_detail(incident: &mut Incident, log: &KernelLog, entry: &Entry) {
+    let first = incident.entries.first().and_then(|index| log.entries.get(*index));
+    let headless = first.is_none_or(|first| matches!(first.event, Event::WatchdogDetail { .. }));
+    if let Event::WatchdogDetail { role: Role::Clocksource, name, .. } = &entry.event
+        && headless
+    {
+        incident.clocksource.clone_from(name);
+    }
+}
+
+/// Takes the figures of an incident whose first line is this one, in a text whose newest line is the first.
+fn adopt(all: &mut Vec<Incident>, log: &KernelLog, entry: &Entry, new: &mut Incident) {
+    let headless = |incident: &Incident| {
+        incident.entries.first().and_then(|index| log.entries.get(*index)).is_some_and(|first| {
+            matches!(first.event, Event::WatchdogDetail { .. })
+                && entry.line.saturating_sub(first.line) <= REACH
+        })
+    };
+    let fits = |incident: &Incident| {
+        let clock = incident.cs.is_none() || incident.clocksource == new.clocksource;
+        headless(incident) && clock && new.trigger == Trigger::Skew && !new.old_style
+    };
+    if !all.last().is_some_and(fits) {
+        return;
+    }
+    if let Some(figures) = all.pop() {
+        new.watchdog = new.watchdog.take().or(figures.watchdog);
+        new.wd = figures.wd;
+        new.cs = figures.cs;
+        new.cpus_differ |= figures.cpus_differ;
+        new.entries = figures.entries;
+    }
 }
 
 /// The incident that a line can still belong to.
@@ -134,8 +179,9 @@ fn open<'a>(all: &'a mut [Incident], log: &KernelLog, entry: &Entry) -> Option<&
     (entry.line.saturating_sub(first.line) <= REACH).then_some(last)
 }
 
-fn opens(entry: &Entry) -> Option<Incident> {
-    let mut incident = Incident {
+/// An incident of the TSC of which nothing is known yet.
+fn unopened(entry: &Entry) -> Incident {
+    Incident {
         clocksource: "tsc".to_owned(),
         watchdog: None,
         trigger: Trigger::Skew,
@@ -147,7 +193,11 @@ fn opens(entry: &Entry) -> Option<Incident> {
         old_style: false,
         at: entry.at,
         entries: Vec::new(),
-    };
+    }
+}
+
+fn opens(entry: &Entry) -> Option<Incident> {
+    let mut incident = unopened(entry);
     match &entry.event {
         Event::WatchdogMarked { name, .. } => incident.clocksource.clone_from(name),
         Event::WatchdogVerdict { name, inter_cpu } => {

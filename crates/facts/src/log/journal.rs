@@ -1,57 +1,143 @@
-//! One line of `journalctl -o json`.
+//! Records with names of fields: `journalctl -o json`, `-o json-pretty`, `-o export` and `-o verbose`, `dmesg --json`, and
+//! what log stores, containers and clouds make of a line.
 
-use serde::Deserialize;
+use super::prefix::strip;
+use serde_json::Value;
 
-#[derive(Deserialize)]
-struct Record {
-    #[serde(rename = "MESSAGE")]
-    message: Option<Text>,
-    #[serde(rename = "SYSLOG_IDENTIFIER")]
-    identifier: Option<String>,
-    #[serde(rename = "SYSLOG_FACILITY")]
-    facility: Option<String>,
-    #[serde(rename = "_TRANSPORT")]
-    transport: Option<String>,
-    #[serde(rename = "_SOURCE_MONOTONIC_TIMESTAMP")]
-    source_monotonic: Option<String>,
-}
+/// Names of the field that has the message or the line; the first one counts.
+const MESSAGE: [&str; 9] = [
+    "MESSAGE",
+    "message",
+    "msg",
+    "log",
+    "textPayload",
+    "line",
+    "_raw",
+    "@message",
+    "short_message",
+];
+/// Names of fields, beside those of journald, that say which program wrote a line.
+const PROGRAM: [&str; 8] = [
+    "syslog_identifier",
+    "ident",
+    "program",
+    "programname",
+    "appname",
+    "app_name",
+    "syslogtag",
+    "process_name",
+];
+/// Levels of objects inside of objects that are looked at.
+const DEPTH: usize = 4;
 
-/// journald writes text that is not UTF-8 as an array of bytes.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Text {
-    Plain(String),
-    Bytes(Vec<u8>),
-}
-
-/// A journal record's message.
+/// A record's message.
+#[derive(Debug)]
 pub(super) struct Message {
+    /// The message alone, or a line with its prefix.
     pub(super) message: String,
+    /// Seconds since boot.
     pub(super) at: Option<f64>,
+    /// Whether the record can be the kernel's.
     pub(super) kernel: bool,
+    /// Whether it says that it is.
+    pub(super) sure: bool,
 }
 
-/// The message of a JSON record, if the line is one.
-pub(super) fn message(line: &str) -> Option<Message> {
-    let record: Record = serde_json::from_str(line).ok()?;
-    let message = match record.message? {
-        Text::Plain(text) => text,
-        Text::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-    };
-    // What a program writes to /dev/kmsg has the kernel's transport, and a facility of its own.
-    let own = record.facility.as_deref().is_none_or(|facility| facility == "0");
-    let kernel = own
-        && match (record.transport.as_deref(), record.identifier.as_deref()) {
-            (Some(transport), _) => transport == "kernel",
-            (None, Some(identifier)) => identifier == "kernel",
-            (None, None) => true,
+/// The fields of a record that matter.
+#[derive(Debug, Default)]
+pub(super) struct Record {
+    /// The message, and the place of its field's name in [`MESSAGE`].
+    message: Option<(usize, String)>,
+    transport: Option<String>,
+    identifier: Option<String>,
+    facility: Option<String>,
+    program: Option<String>,
+    priority: Option<u64>,
+    monotonic_us: Option<u64>,
+    time: Option<f64>,
+}
+
+impl Record {
+    /// Takes note of a field; says whether it is the message.
+    pub(super) fn set(&mut self, name: &str, value: &str) -> bool {
+        if let Some(place) = MESSAGE.iter().position(|known| *known == name) {
+            let first = self.message.as_ref().is_none_or(|(before, _)| place < *before);
+            if first {
+                self.message = Some((place, value.to_owned()));
+            }
+            return first;
+        }
+        let text = || Some(value.to_owned());
+        match name {
+            "_TRANSPORT" => self.transport = text(),
+            "SYSLOG_IDENTIFIER" => self.identifier = text(),
+            "SYSLOG_FACILITY" | "fac" => self.facility = text(),
+            "pri" => self.priority = value.parse().ok(),
+            "time" => self.time = value.trim().parse().ok(),
+            "_SOURCE_MONOTONIC_TIMESTAMP" => self.monotonic_us = value.parse().ok(),
+            _ if PROGRAM.contains(&name) => self.program = text(),
+            _ => {}
+        }
+        false
+    }
+
+    /// The message, if there is one.
+    pub(super) fn message(self) -> Option<Message> {
+        let (place, text) = self.message?;
+        // One record is one message: lines behind its first are text that something put there.
+        let message = text.lines().next().unwrap_or_default().to_owned();
+        // What a program writes to /dev/kmsg has the kernel's transport, and a facility of its own.
+        let own = self.facility.as_deref().is_none_or(|facility| matches!(facility, "0" | "kern"))
+            && self.priority.is_none_or(|priority| priority < 8);
+        let of_journal = match (self.transport.as_deref(), self.identifier.as_deref()) {
+            (Some(transport), _) => Some(transport == "kernel"),
+            (None, Some(identifier)) => Some(identifier == "kernel"),
+            (None, None) => (place == 0).then_some(true),
         };
-    // One record is one message: lines behind its first are text that something put there.
-    let message = message.lines().next().unwrap_or_default().to_owned();
-    #[allow(clippy::cast_precision_loss)]
-    let at =
-        record.source_monotonic.and_then(|us| us.parse::<u64>().ok()).map(|us| us as f64 / 1e6);
-    Some(Message { message, at, kernel })
+        // `dmesg --json`.
+        let of_dmesg = self.priority.is_some() && self.time.is_some();
+        let sure = of_journal == Some(true) || of_dmesg;
+        let program = self.program.as_deref().is_some_and(|name| !name.starts_with("kernel"));
+        let kernel = own
+            && (sure || of_journal.is_none())
+            && !(program && !sure && strip(&message).kernel.is_none());
+        #[allow(clippy::cast_precision_loss)]
+        let at = self.monotonic_us.map(|us| us as f64 / 1e6);
+        Some(Message { message, at: at.or(self.time.filter(|_| of_dmesg)), kernel, sure })
+    }
+
+    fn object(&mut self, value: &Value, depth: usize) {
+        let Value::Object(fields) = value else { return };
+        for (name, value) in fields {
+            match value {
+                Value::String(text) => _ = self.set(name, text),
+                Value::Number(number) => _ = self.set(name, &number.to_string()),
+                // journald writes text that is not UTF-8 as an array of bytes.
+                Value::Array(bytes) if name == "MESSAGE" => {
+                    let byte =
+                        |value: &Value| value.as_u64().and_then(|byte| u8::try_from(byte).ok());
+                    let bytes: Vec<u8> = bytes.iter().filter_map(byte).collect();
+                    _ = self.set(name, &String::from_utf8_lossy(&bytes));
+                }
+                Value::Object(_) if depth < DEPTH => self.object(value, depth + 1),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The message of a line with a record in JSON, if it is one: `{"MESSAGE":...}`, also as an item of a list or
+/// behind a date and a name.
+pub(super) fn message(line: &str) -> Option<Message> {
+    let begin = line.find("{\"").filter(|begin| *begin < 96)?;
+    let end = line.rfind('}').filter(|end| line.len() - end < 8)?;
+    let value: Value = serde_json::from_str(line.get(begin..=end)?).ok()?;
+    let mut record = Record::default();
+    record.object(&value, 0);
+    let mut message = record.message()?;
+    // Behind the header of a program.
+    message.kernel &= strip(&line[..begin]).kernel != Some(false);
+    Some(message)
 }
 
 #[cfg(test)]
@@ -67,5 +153,22 @@ mod tests {
         assert_eq!((read.message.as_str(), read.kernel), ("tmpfs: x", true));
         assert!(message(&record(",\"SYSLOG_FACILITY\":\"0\"")).unwrap().kernel);
         assert!(!message(&record(",\"SYSLOG_FACILITY\":\"1\"")).unwrap().kernel);
+    }
+
+    #[test]
+    fn records_of_programs_are_not_the_kernels() {
+        for other in [
+            "{\"_TRANSPORT\":\"stdout\",\"MESSAGE\":\"tsc: x\"}",
+            "{\"SYSLOG_IDENTIFIER\":\"tuned\",\"MESSAGE\":\"tsc: x\"}",
+            "{\"program\":\"tuned\",\"message\":\"tsc: x\"}",
+            "{\"pri\":12,\"time\":1.000000,\"msg\":\"tsc: x\"}",
+        ] {
+            assert!(!message(other).unwrap().kernel, "{other}");
+        }
+        let bytes = message("{\"_TRANSPORT\":\"kernel\",\"MESSAGE\":[116,115,99]}").unwrap();
+        assert_eq!((bytes.message.as_str(), bytes.sure), ("tsc", true));
+        let inside = message("{\"jsonPayload\":{\"message\":\"tsc: x\"}}").unwrap();
+        assert!(inside.kernel && !inside.sure);
+        assert!(message("{\"a\":1}").is_none() && message("{x}").is_none());
     }
 }

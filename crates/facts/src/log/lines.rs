@@ -20,9 +20,9 @@ pub(super) fn text(window: &[u8], start: usize, end: usize) -> Cow<'_, str> {
     let text = String::from_utf8_lossy(line);
     let plain = line.is_ascii() && !line.contains(&b'&');
     let text = if plain { text } else { Cow::Owned(plain_signs(&text)) };
-    if text.contains('\u{1b}') {
-        Cow::Owned(without_escapes(&text))
-    } else if text.contains("=3D") || text.ends_with("=0A=") || text.ends_with("=0D") {
+    let text = if has_escapes(&text) { Cow::Owned(without_escapes(&text)) } else { text };
+    let text = if text.contains("=2E") { Cow::Owned(with_points(&text)) } else { text };
+    if text.contains("=3D") || text.ends_with("=0A=") || text.ends_with("=0D") {
         // Line ends of quoted-printable mail.
         let end = text.trim_end_matches("=0A=").len();
         let text = text.get(..end).unwrap_or(&text);
@@ -56,6 +56,22 @@ fn plain_signs(text: &str) -> String {
     out.trim_start_matches('\u{feff}').to_owned()
 }
 
+/// The point of a stamp as quoted-printable mail may write it: `[    0=2E000000]`. Elsewhere it is a number.
+fn with_points(text: &str) -> String {
+    let mut parts = text.split("=2E").peekable();
+    let mut out = String::with_capacity(text.len());
+    while let Some(part) = parts.next() {
+        out.push_str(part);
+        let Some(next) = parts.peek() else { break };
+        let digits = next.bytes().take_while(u8::is_ascii_digit).count();
+        let stamp = digits == 6
+            && next[digits..].starts_with(']')
+            && part.ends_with(|c: char| c.is_ascii_digit());
+        out.push_str(if stamp { "." } else { "=2E" });
+    }
+    out
+}
+
 /// No-break spaces as quoted-printable mail writes them (`[=A0=A0 0.000000]`), where no word stands in
 /// front: `mask=A0` is a number.
 fn without_encoded_blanks(text: &str) -> String {
@@ -71,20 +87,51 @@ fn without_encoded_blanks(text: &str) -> String {
     out + rest
 }
 
-/// Takes terminal colour sequences (`ESC [ ... letter`) out.
+/// How the escape sign is shown by `cat -v`, by syslog daemons and in strings.
+const SHOWN: [&str; 6] = ["^[", "#033", "\\u001b", "\\x1b", "\\033", "\\e"];
+
+/// The length of what sets a colour, behind the escape sign: `[1;33m`.
+fn colour(text: &str) -> Option<usize> {
+    let figures = text
+        .strip_prefix('[')?
+        .bytes()
+        .take(12)
+        .take_while(|b| b.is_ascii_digit() || *b == b';')
+        .count();
+    text[1 + figures..].starts_with('m').then_some(figures + 2)
+}
+
+/// Whether there are sequences of a terminal, or what is left of one that sets a colour.
+fn has_escapes(text: &str) -> bool {
+    text.contains('\u{1b}')
+        || memchr::memchr_iter(b'[', text.as_bytes()).any(|at| colour(&text[at..]).is_some())
+}
+
+/// Takes sequences of terminals (`ESC [ ... letter`, `ESC ] ... BEL`) out; those that set a colour also where the
+/// escape sign was lost or is shown.
 fn without_escapes(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        if let Some(length) = colour(rest).filter(|length| *length > 2) {
+            let shown =
+                SHOWN.iter().find(|sign| out.ends_with(**sign)).map_or(0, |sign| sign.len());
+            out.truncate(out.len() - shown);
+            rest = &rest[length..];
+            continue;
+        }
+        rest = &rest[c.len_utf8()..];
         if c != '\u{1b}' {
             out.push(c);
-        } else if chars.next() == Some('[') {
-            for c in chars.by_ref() {
-                if c.is_ascii_alphabetic() {
-                    break;
-                }
-            }
+            continue;
         }
+        let end = match rest.chars().next() {
+            Some('[') => rest.find(|c: char| c.is_ascii_alphabetic()).map(|at| at + 1),
+            Some(']') => rest.find('\u{7}').map(|at| at + 1),
+            Some(other) => Some(other.len_utf8()),
+            None => None,
+        };
+        rest = &rest[end.unwrap_or(rest.len())..];
     }
     out
 }
@@ -159,5 +206,23 @@ mod tests {
         assert_eq!(read(line), line);
         assert_eq!(read("Command line: clocksource=3Dtsc=0A="), "Command line: clocksource=tsc");
         assert_eq!(read("> [=A0=A0 0.1] a=C2=A0b: mask=A0"), "> [   0.1] a b: mask=A0");
+        assert_eq!(read("[    0=2E044091] x=2E000000 1=2E5"), "[    0.044091] x=2E000000 1=2E5");
+    }
+
+    #[test]
+    fn colours_are_taken_out_with_and_without_their_escape() {
+        let plain = "[    9.100000] tsc: x";
+        for (before, after) in [
+            ("\u{1b}[32m", "\u{1b}[0m"),
+            ("\u{1b}[1;33m", "\u{1b}[m"),
+            ("[32m", "[0m"),
+            ("^[[32m", "^[[0m"),
+            ("#033[32m", "#033[0m"),
+            ("\\x1b[32m", "\\x1b[0m"),
+            ("\u{1b}]0;title\u{7}", ""),
+        ] {
+            assert_eq!(read(&format!("{before}[    9.100000]{after} tsc: x")), plain, "{before:?}");
+        }
+        assert_eq!(read("a[0] b[12] [m"), "a[0] b[12] [m");
     }
 }

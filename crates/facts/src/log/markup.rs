@@ -1,6 +1,7 @@
 //! Text that was copied as HTML: tags are taken out, line breaks become lines, entities become signs.
 //! Only tags that pages and mails use are known, so that `<6>`, `<TASK>` and `<root@host>` stay.
 
+use super::pieces::Pieces;
 use std::io::{self, Read};
 
 /// Bytes that are read at once.
@@ -153,7 +154,6 @@ pub(super) struct Plain<R> {
     /// Bytes that may be the beginning of a soft line break.
     held: Vec<u8>,
     out: Vec<u8>,
-    given: usize,
     at_line_start: bool,
     hidden: Option<&'static str>,
     end: bool,
@@ -167,7 +167,6 @@ impl<R: Read> Plain<R> {
             raw: Vec::new(),
             held: Vec::new(),
             out: Vec::new(),
-            given: 0,
             at_line_start: true,
             hidden: None,
             end: false,
@@ -288,31 +287,23 @@ impl<R: Read> Plain<R> {
     }
 }
 
-impl<R: Read> Read for Plain<R> {
-    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        while self.given == self.out.len() {
-            if self.end {
-                return Ok(0);
-            }
-            self.out.clear();
-            self.given = 0;
-            self.more()?;
-        }
-        let count = to.len().min(self.out.len() - self.given);
-        to[..count].copy_from_slice(&self.out[self.given..self.given + count]);
-        self.given += count;
-        Ok(count)
+impl<R: Read> Pieces for Plain<R> {
+    fn piece(&mut self, out: &mut Vec<u8>) -> io::Result<bool> {
+        self.more()?;
+        out.append(&mut self.out);
+        Ok(!self.end)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::pieces::Given;
     use super::*;
 
     fn plain(text: &str) -> String {
         let mut out = String::new();
         let soft = found(text.as_bytes()).unwrap_or_default();
-        Plain::new(text.as_bytes(), soft).read_to_string(&mut out).unwrap();
+        Given::new(Plain::new(text.as_bytes(), soft)).read_to_string(&mut out).unwrap();
         out
     }
 
@@ -355,7 +346,7 @@ mod tests {
         }
         let text = "<pre>a=3D\"&nbsp;=\nb<br>c</pre><style>no</style>d&amp;e".repeat(50);
         let mut out = String::new();
-        Plain::new(Slow(text.as_bytes()), true).read_to_string(&mut out).unwrap();
+        Given::new(Plain::new(Slow(text.as_bytes()), true)).read_to_string(&mut out).unwrap();
         assert_eq!(out, plain(&text));
     }
 }

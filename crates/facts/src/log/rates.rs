@@ -17,6 +17,8 @@ pub struct Rates {
     pub tsc_early: Option<f64>,
     /// HPET, where the log tells.
     pub hpet: Option<f64>,
+    /// The timer tick of this kernel, where the log tells.
+    pub tick: Option<f64>,
 }
 
 /// Frequencies that HPETs have, in Hz, the usual one first: the PC's 14.318 MHz, Intel's 24 and
@@ -46,7 +48,17 @@ impl Rates {
             .or_else(|| detected(log))
             .map(|(_, hz)| hz);
         let tsc = tsc_hz(log).map(|(_, hz)| hz);
-        Self { tsc, tsc_early: early.or(tsc), hpet }
+        // refined-jiffies has the length of the tick as it was calibrated, jiffies its nominal one.
+        let tick = ["refined-jiffies", "jiffies"].iter().find_map(|wanted| {
+            log.last(|event| match event {
+                Event::Registered { name, max_cycles, max_idle_ns, .. } if name == wanted => {
+                    recovered_hz(*max_cycles, *max_idle_ns)
+                }
+                _ => None,
+            })
+        });
+        let tick = tick.map(|(_, hz)| hz);
+        Self { tsc, tsc_early: early.or(tsc), hpet, tick }
     }
 
     /// Frequency of a counter by name.
@@ -56,6 +68,7 @@ impl Rates {
             "tsc" => self.tsc,
             "tsc-early" => self.tsc_early,
             "hpet" => self.hpet,
+            "refined-jiffies" | "jiffies" => self.tick,
             "acpi_pm" => Some(ACPI_PM_HZ),
             "kvm-clock" | "xen" => Some(1e9),
             _ if name.starts_with("hyperv_clocksource") => Some(1e7),

@@ -12,9 +12,10 @@ use super::lines::{
     LINE_LIMIT, count_lines, is_comment, newlines_within, next_line, previous_line, text,
 };
 use super::parse::{self, Groups};
+use super::pieces::Given;
 use super::prefix::{Stripped, strip};
 use super::store::Store;
-use super::{KernelLog, LogError, cut, diff, encoding, markup, transcript};
+use super::{KernelLog, LogError, cut, diff, encoding, journal, markup, records, transcript};
 use std::collections::VecDeque;
 use std::io::{self, Read};
 
@@ -36,25 +37,43 @@ pub(super) fn scan(reader: impl Read, name: &str) -> Result<KernelLog, LogError>
     let mut window = vec![0u8; WINDOW];
     let mut filled = 0;
     let mut first = true;
+    let (mut returns, mut escaped) = (false, false);
     loop {
         let before = filled;
         filled += fill(&mut reader, &mut window[filled..], name)?;
         if first {
             first = false;
             encoding::check(&window[..filled], name)?;
+            escaped = encoding::escapes_signs(&window[..filled]);
+            returns = encoding::ends_lines_with_returns(&window[..filled]);
+            // What was read, and then the rest, as the reader that understands it gives it out.
             if let Some(soft) = markup::found(&window[..filled]) {
                 let text = io::Cursor::new(window[..filled].to_vec()).chain(reader);
-                reader = Box::new(markup::Plain::new(text, soft));
+                reader = Box::new(Given::new(markup::Plain::new(text, soft)));
+                filled = fill(&mut reader, &mut window, name)?;
+            }
+            if let Some(style) = records::found(&window[..filled]) {
+                let text = io::Cursor::new(window[..filled].to_vec()).chain(reader);
+                reader = Box::new(Given::new(records::Lines::new(text, style)));
                 filled = fill(&mut reader, &mut window, name)?;
             }
             if let Some(style) = diff::found(&window[..filled]) {
                 scanner.log.is_diff = true;
                 let text = io::Cursor::new(window[..filled].to_vec()).chain(reader);
-                reader = Box::new(diff::NewLog::new(text, style));
+                reader = Box::new(Given::new(diff::NewLog::new(text, style)));
                 filled = fill(&mut reader, &mut window, name)?;
             }
         }
+        if returns {
+            window[before..filled]
+                .iter_mut()
+                .filter(|byte| **byte == b'\r')
+                .for_each(|byte| *byte = b'\n');
+        }
         let end_of_file = filled < window.len();
+        if escaped {
+            filled = encoding::without_backslashes(&mut window[..filled], before);
+        }
         filled = encoding::plain_blanks(&mut window[..filled], before);
         let used = scanner.window(&finder, &window[..filled], end_of_file);
         window.copy_within(used..filled, 0);
@@ -90,6 +109,8 @@ struct Scanner {
     context: usize,
     /// Whether lines of this log have a kernel prefix, so that one without is a continuation.
     prefixed: bool,
+    /// Headers in this log name the kernel.
+    named: bool,
     last_at: Option<f64>,
     banner: Option<String>,
     /// Part of an overlong line: skip to the next newline.
@@ -116,6 +137,7 @@ impl Scanner {
             line: 1,
             context: 0,
             prefixed: false,
+            named: false,
             last_at: None,
             banner: None,
             skipping: false,
@@ -210,6 +232,10 @@ impl Scanner {
             }
             let line = text(line, 0, line.len());
             let stripped = strip(&line);
+            if journal::message(&line).is_some_and(|record| record.kernel && record.sure) {
+                self.log.looks_like_kernel = true;
+                return;
+            }
             if stripped.kernel == Some(true) || stripped.is_message() && !is_comment(&line) {
                 self.log.looks_like_kernel = true;
                 return;
@@ -239,13 +265,16 @@ impl Scanner {
             return end;
         }
         let prompt = transcript::is_prompt(&raw);
-        let json = raw.starts_with('{').then(|| super::journal::message(&raw)).flatten();
+        let json = journal::message(&raw);
         let mut line = match &json {
             Some(entry) if !entry.kernel => return end,
-            Some(entry) => Stripped::of_the_kernel(&entry.message, entry.at),
+            Some(entry) if entry.sure => Stripped::of_the_kernel(&entry.message, entry.at),
+            Some(entry) => strip(&entry.message),
             None => strip(&raw),
         };
-        if line.kernel == Some(false) {
+        // Where headers name the kernel, a line with a date and without such a header is a program's.
+        self.named |= line.named && line.kernel == Some(true);
+        if line.kernel == Some(false) || line.dated && line.kernel.is_none() && self.named {
             return end;
         }
         // A line of this boot that is quoted behind the log begins no other boot.
@@ -258,7 +287,8 @@ impl Scanner {
             line = Stripped::of_the_kernel(rest, None);
         }
         self.prefixed |= line.kernel == Some(true) && json.is_none() && !begins;
-        self.log.looks_like_kernel |= json.is_some() || !prompt && line.is_message();
+        let sure = json.as_ref().is_some_and(|entry| entry.sure);
+        self.log.looks_like_kernel |= sure || !prompt && line.is_message();
         // A CPU that comes up at a resume stamps by its own counter.
         if !(line.at.is_some_and(|at| at < 0.5)
             && line.message.contains("check_tsc_sync_source failed"))

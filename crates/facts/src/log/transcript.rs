@@ -5,6 +5,7 @@
 use super::event::Event;
 use super::parse::{after, find, word};
 use crate::names;
+use crate::ntp::NtpState;
 
 const COMMANDS: [&str; 12] = [
     "cat ",
@@ -87,6 +88,9 @@ pub(super) fn told(line: &str) -> Option<Event> {
         && names::is_known(name.trim())
     {
         return Some(Event::ReadCurrent(name.trim().to_owned()));
+    }
+    if let Ok(state) = NtpState::told(line) {
+        return Some(Event::ReadSynchronized(state.synchronized));
     }
     if let Some(width) = super::parse::uname(line) {
         return Some(width);

@@ -47,6 +47,12 @@ pub fn is_virtual(path: &str) -> bool {
     VIRTUAL.iter().any(|(name, _)| *name == path)
 }
 
+/// Whether the running machine's file of this name is obeyed: what an earlier run has proven. It counts only if no other
+/// user can have written it.
+fn is_obeyed(path: &str) -> bool {
+    crate::verified::PATHS.contains(&path)
+}
+
 /// A place to read facts from.
 pub trait Tree {
     /// The place as people would name it: `/proc/cmdline`, `DIR/proc/cmdline`,

@@ -266,11 +266,15 @@ fn hyperv(machine: &Machine, hypervisor: &Hypervisor, out: &mut Expectation) -> 
         } else {
             400
         };
-        because = format!(
-            "Hyper-V {} the invariant TSC (AccessTscInvariant), so its page is rated {rating}{}",
-            if granted { "grants" } else { "does not grant" },
-            machine.hypervisor.cite()
-        );
+        because = if privileges.is_none() || !has(Feature::HypervInvariant) {
+            format!("Hyper-V's page is rated {rating}")
+        } else {
+            format!(
+                "Hyper-V {} the invariant TSC (AccessTscInvariant), so its page is rated {rating}{}",
+                if granted { "grants" } else { "does not grant" },
+                machine.hypervisor.cite()
+            )
+        };
         if page {
             push("hyperv_clocksource_tsc_page", rating, page_vdso, order::PARAVIRT);
         }
@@ -287,6 +291,26 @@ fn hyperv(machine: &Machine, hypervisor: &Hypervisor, out: &mut Expectation) -> 
          arch/x86/hyperv/hv_init.c, mshyperv.c); ratings changed in 4.3, 4.11, 5.6, 5.13, 6.5",
     );
     clocks
+}
+
+impl Machine {
+    /// Has Hyper-V grant the invariant TSC to this guest, beside what every Hyper-V offers, or not.
+    pub(crate) fn grant_invariant_tsc(&mut self, granted: bool) {
+        // The hypercall and VP index privileges, bits 5 and 6, come with every Hyper-V, too.
+        let usual = HV_TIME_REF_COUNT | HV_REFERENCE_TSC | 0x60;
+        if let Some(hypervisor) = self.hypervisor.value.as_mut() {
+            hypervisor.hyperv_privileges =
+                Some(if granted { usual | HV_TSC_INVARIANT } else { usual });
+        }
+    }
+
+    /// Whether Hyper-V is known to grant the invariant TSC to this guest.
+    pub(crate) fn invariant_tsc_granted(&self) -> bool {
+        let hypervisor = self.hypervisor.value.as_ref();
+        hypervisor
+            .and_then(|h| h.hyperv_privileges)
+            .is_some_and(|flags| flags & HV_TSC_INVARIANT != 0)
+    }
 }
 
 /// Whether the invariant TSC is granted to this guest and the kernel knows the grant.

@@ -161,11 +161,7 @@ fn unstable(
         if !granted {
             return marked(
                 &UnstableReason::HyperV,
-                format!(
-                    "Hyper-V does not grant the invariant TSC (AccessTscInvariant), so the kernel \
-                     marks the TSC unstable by design{}",
-                    machine.hypervisor.cite()
-                ),
+                without_grant(machine),
                 "ms_hyperv_init_platform() in arch/x86/kernel/cpu/mshyperv.c, since 4.3; spared with \
                  the invariant TSC since 5.5",
                 false,
@@ -218,6 +214,27 @@ fn unstable(
         );
     }
     None
+}
+
+/// Why a kernel on Hyper-V gives the TSC up.
+fn without_grant(machine: &Machine) -> String {
+    let known = machine.hypervisor.value.as_ref().is_some_and(|h| h.hyperv_privileges.is_some());
+    if !Feature::HypervInvariant.of(&machine.kernel.value) {
+        format!(
+            "on Hyper-V this kernel marks the TSC unstable by design (a grant of the invariant TSC counts {})",
+            Feature::HypervInvariant.versions()
+        )
+    } else if known {
+        format!(
+            "Hyper-V does not grant the invariant TSC (AccessTscInvariant), so the kernel marks the TSC unstable by \
+             design{}",
+            machine.hypervisor.cite()
+        )
+    } else {
+        "without a grant of the invariant TSC (AccessTscInvariant), which is not in this evidence, the kernel marks \
+         the TSC unstable by design on Hyper-V"
+            .to_owned()
+    }
 }
 
 /// Whether a recorded reason still holds for this machine (what-if changes may have removed it).

@@ -3,11 +3,12 @@
 use crate::event::Event;
 use crate::history;
 use clocksmith_facts::trusted::{self, Missing, Part, Untrusted};
-use rustix::fs::OFlags;
-use std::fs::{File, OpenOptions};
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 /// Length at which the file of the history is put aside, in bytes. With the one before, that is the most
@@ -49,7 +50,7 @@ impl Store {
     /// The same with a disk that is full.
     #[cfg(test)]
     pub(crate) fn full(mut self) -> Self {
-        self.file = OpenOptions::new().append(true).open("/dev/full").unwrap();
+        self.file = std::fs::OpenOptions::new().append(true).open("/dev/full").unwrap();
         self
     }
 
@@ -99,31 +100,77 @@ pub enum Durable {
     No,
 }
 
+/// What a new file does to one that is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// Takes its place. A link is replaced, never followed.
+    Former,
+    /// Leaves it there: an error.
+    Nothing,
+}
+
 /// Writes a file so that a reader sees the old one or the new one, and never half of it.
 ///
 /// # Errors
 /// It cannot be written or moved to its place.
 pub fn replace(path: &Path, content: &[u8], durable: Durable) -> io::Result<()> {
-    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let place = trusted::place(path)?;
+    put(&place.directory, &place.name, content, 0o644, durable, Over::Former)
+}
+
+/// Writes a file in an open directory, which may be anybody's: beside its place, where it did not exist before, and
+/// moved there when it is whole. So no link is followed, and a full disk leaves nothing behind. `mode` is less the umask.
+///
+/// # Errors
+/// It cannot be written or moved to its place.
+pub fn put(
+    directory: impl AsFd,
+    name: &OsStr,
+    content: &[u8],
+    mode: u32,
+    durable: Durable,
+    over: Over,
+) -> io::Result<()> {
+    let directory = directory.as_fd();
     // Its name does not end in .prom, so node_exporter passes it over.
-    let beside = dir.join(format!(".{name}.{}", std::process::id()));
+    let mut beside = OsString::from(".");
+    beside.push(name);
+    beside.push(format!(".{}", std::process::id()));
     // One that a killed program of the same number left behind.
-    let _ = std::fs::remove_file(&beside);
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o644)
-        .open(&beside)
-        .and_then(|mut file| {
-            file.write_all(content)?;
-            if durable == Durable::Yes { file.sync_all() } else { Ok(()) }
-        })
-        .and_then(|()| std::fs::rename(&beside, path));
+    let _ = rustix::fs::unlinkat(directory, &beside, AtFlags::empty());
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(directory, &beside, flags, Mode::from_raw_mode(mode))?;
+    let mut file = File::from(file);
+    let written = file
+        .write_all(content)
+        .and_then(|()| if durable == Durable::Yes { file.sync_all() } else { Ok(()) })
+        .and_then(|()| match over {
+            Over::Former => Ok(rustix::fs::renameat(directory, &beside, directory, name)?),
+            Over::Nothing => give_name(directory, &beside, name),
+        });
     if written.is_err() {
-        let _ = std::fs::remove_file(&beside);
+        let _ = rustix::fs::unlinkat(directory, &beside, AtFlags::empty());
     }
     written
+}
+
+/// Moves a file to a name that is free.
+fn give_name(at: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> io::Result<()> {
+    match rustix::fs::renameat_with(at, from, at, to, RenameFlags::NOREPLACE) {
+        // A filesystem that cannot: a second name does not replace either.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+            match rustix::fs::linkat(at, from, at, to, AtFlags::empty()) {
+                Ok(()) => Ok(rustix::fs::unlinkat(at, from, AtFlags::empty())?),
+                Err(Errno::EXIST) => Err(io::ErrorKind::AlreadyExists.into()),
+                // One without second names: a look, and a rename.
+                Err(_) => match rustix::fs::statat(at, to, AtFlags::SYMLINK_NOFOLLOW) {
+                    Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+                    Err(_) => Ok(rustix::fs::renameat(at, from, at, to)?),
+                },
+            }
+        }
+        other => Ok(other?),
+    }
 }
 
 #[cfg(test)]
@@ -207,5 +254,45 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "two\n");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
         assert!(replace(&dir.path().join("no/x.prom"), b"x", Durable::No).is_err());
+    }
+
+    #[test]
+    fn a_link_at_the_name_or_of_others_on_the_way_is_not_followed() {
+        use std::os::unix::fs::{lchown, symlink};
+        let dir = tempfile::tempdir().unwrap();
+        let (precious, path) = (dir.path().join("precious"), dir.path().join("out"));
+        std::fs::write(&precious, "precious").unwrap();
+        let read = |path: &Path| std::fs::read_to_string(path).unwrap();
+        // One where the file goes, and one where it is written first.
+        symlink(&precious, &path).unwrap();
+        symlink(&precious, dir.path().join(format!(".out.{}", std::process::id()))).unwrap();
+        replace(&path, b"new", Durable::No).unwrap();
+        assert_eq!((read(&path).as_str(), read(&precious).as_str()), ("new", "precious"));
+        assert!(std::fs::symlink_metadata(&path).unwrap().is_file());
+        let there = put(
+            File::open(dir.path()).unwrap(),
+            OsStr::new("out"),
+            b"x",
+            0o600,
+            Durable::No,
+            Over::Nothing,
+        );
+        assert_eq!(there.unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(
+            (read(&path).as_str(), std::fs::read_dir(dir.path()).unwrap().count()),
+            ("new", 2)
+        );
+        // A link of ours to a directory is followed, and one of another user is not.
+        let (inner, link) = (dir.path().join("inner"), dir.path().join("link"));
+        std::fs::create_dir(&inner).unwrap();
+        symlink(&inner, &link).unwrap();
+        replace(&link.join("one"), b"one", Durable::No).unwrap();
+        assert_eq!(read(&inner.join("one")), "one");
+        if rustix::process::geteuid().is_root() {
+            lchown(&link, Some(1000), None).unwrap();
+            let error = replace(&link.join("two"), b"two", Durable::No).unwrap_err().to_string();
+            assert!(error.contains("link (owner 1000"), "{error}");
+            assert_eq!(std::fs::read_dir(&inner).unwrap().count(), 1);
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! One request head, from the bytes that have come so far. Pure.
 
+use std::net::{IpAddr, SocketAddr};
+
 /// Longest head, in bytes: the request line and all headers.
 pub const HEAD: usize = 8 << 10;
 /// Most headers.
@@ -16,6 +18,9 @@ pub struct Request {
     pub authorization: Option<String>,
     /// The header `Host`, if there is one.
     pub host: Option<String>,
+    /// The client that a proxy says it speaks for: the last address of the last `X-Forwarded-For`, if that is one. The
+    /// proxy nearest to here adds it; what stands before it may be the client's own word.
+    pub forwarded: Option<IpAddr>,
 }
 
 /// What the bytes are.
@@ -77,8 +82,17 @@ pub fn parse(bytes: &[u8]) -> Parsed {
         (Ok(authorization), Ok(host)) => (authorization, host),
         (Err(status), _) | (_, Err(status)) => return Parsed::Refused(status),
     };
+    let forwarded =
+        request.headers.iter().rev().find(|h| h.name.eq_ignore_ascii_case("x-forwarded-for"));
+    let forwarded = forwarded.and_then(|header| last_address(header.value));
     let path = path.split(['?', '#']).next().unwrap_or(path).to_owned();
-    Parsed::Whole(Request { head, path, authorization, host })
+    Parsed::Whole(Request { head, path, authorization, host, forwarded })
+}
+
+fn last_address(list: &[u8]) -> Option<IpAddr> {
+    let text = std::str::from_utf8(list).ok()?.rsplit(',').next()?.trim();
+    let with_port = || text.parse::<SocketAddr>().ok().map(|address| address.ip());
+    text.parse().ok().or_else(with_port)
 }
 
 #[cfg(test)]
@@ -97,6 +111,14 @@ mod tests {
         assert_eq!((request.path.as_str(), request.head), ("/metrics", false));
         assert_eq!(request.authorization.as_deref(), Some("Basic eA=="));
         assert!(whole("HEAD / HTTP/1.0\r\n\r\n").head);
+        let forwarded =
+            |headers: &str| whole(&format!("GET / HTTP/1.1\r\n{headers}\r\n")).forwarded;
+        let address = |text: &str| Some(text.parse::<IpAddr>().unwrap());
+        assert_eq!(forwarded(""), None);
+        assert_eq!(forwarded("X-Forwarded-For: 192.0.2.1, 192.0.2.2\r\n"), address("192.0.2.2"));
+        let twice = "x-forwarded-for: 192.0.2.1\r\nX-Forwarded-For: [2001:db8::1]:80\r\n";
+        assert_eq!(forwarded(twice), address("2001:db8::1"));
+        assert_eq!(forwarded("X-Forwarded-For: 192.0.2.1, unknown\r\n"), None);
         assert_eq!(parse(b"GET / HTTP/1.1\r\nHost"), Parsed::More);
         for (text, status) in [
             ("POST / HTTP/1.1\r\n\r\n", 405),

@@ -263,11 +263,20 @@ impl Server {
             return Answer::status(421);
         }
         let said = request.authorization.as_deref();
-        match gate.users.admit(client.from, said, Instant::now()) {
+        match gate.users.admit(guesser(client.from, request), said, Instant::now()) {
             Access::Granted => (self.handler)(request, self),
             Access::Denied => Answer::status(401),
             Access::Later => Answer::status(429),
         }
+    }
+}
+
+/// Whose guesses at a password count together: those of one address. A reverse proxy on this machine speaks for many,
+/// and says for whom; from anywhere else that is only a word. One that does not say it is one client.
+fn guesser(peer: IpAddr, request: &Request) -> IpAddr {
+    match request.forwarded {
+        Some(client) if peer.to_canonical().is_loopback() => client,
+        _ => peer,
     }
 }
 

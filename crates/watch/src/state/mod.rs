@@ -4,64 +4,30 @@
 mod claims;
 mod kept;
 mod limit;
+mod said;
 #[cfg(test)]
 mod tests;
+mod told;
 
-use crate::cost::{Cost, Seen};
-use crate::event::{Event, Kind, Reason};
+use crate::cost::Cost;
+use crate::event::{Event, Kind};
 use crate::history::History;
 use crate::judge::{self, Judgement, State, Thresholds};
-use crate::reason::{self, Meaning};
-use claims::{Claim, Claims, Settled, What};
+use claims::{Claims, Settled};
 use clocksmith_diagnose::Report;
 use clocksmith_facts::clockdev::ClocksourceDevice;
-use clocksmith_facts::log::{Event as Said, KernelLog};
-use kept::{last_known, without_stamp};
+use kept::last_known;
 use limit::Limit;
+use said::line_may_concern;
+pub(crate) use said::may_concern;
 use std::collections::VecDeque;
 
 /// Lines by which the kernel gives up one clocksource belong together for that long, in seconds.
 const TOGETHER: f64 = 5.0;
 /// How long a change waits for its diagnosis before it is told without one, in seconds.
 const PATIENCE: f64 = 10.0;
-/// Characters of a line of the kernel's that are kept.
-const LINE: usize = 400;
 /// Changes that wait for their diagnosis, at most.
 const WAITING: usize = 1024;
-
-/// How messages begin that mean something here: all that [`reason::meaning`] knows, and switches.
-const BEGINNINGS: [&str; 14] = [
-    "clocksource",
-    "Clocksource",
-    "tsc",
-    "TSC",
-    "Measured",
-    "Marking",
-    "timekeeping",
-    "Switch",
-    "Time",
-    "xen",
-    "CPU",
-    "Long",
-    "Watchdog",
-    "wd",
-];
-
-/// Whether a message of the kernel, without its stamp, may be about clocks. Almost all are not, and cost a look
-/// at their beginning; so does a text of a user in a message that begins otherwise.
-pub(crate) fn may_concern(message: &[u8]) -> bool {
-    let message = message.trim_ascii_start();
-    BEGINNINGS.iter().any(|beginning| message.starts_with(beginning.as_bytes()))
-}
-
-/// The same of a line.
-fn line_may_concern(line: &str) -> bool {
-    match line.strip_prefix('[').and_then(|line| line.split_once("] ")) {
-        Some((_, message)) => may_concern(message.as_bytes()),
-        // Of a mirror, with what a log daemon puts in front.
-        None => BEGINNINGS.iter().any(|beginning| line.contains(beginning)),
-    }
-}
 
 /// What was seen.
 #[derive(Debug)]
@@ -361,116 +327,6 @@ impl Watch {
         self.pending.push_back(Pending { time, from, to: now, before, demotion });
     }
 
-    /// A line of the kernel's log. It claims something, and sysfs has the last word; where there never
-    /// was a sysfs (a mirror without it), the line is all there is.
-    fn kernel_said(&mut self, time: f64, line: &str) {
-        let Some(said) = KernelLog::message(line) else { return };
-        let line: String = line.chars().take(LINE).collect();
-        let shown = without_stamp(&line).to_owned();
-        let what = match &said {
-            Said::Switched(name) if self.current.as_ref() == Some(name) => {
-                if let Some(claim) = self.claims.switched_back() {
-                    self.there_and_back(time, name, claim);
-                }
-                return;
-            }
-            Said::TimeWentBackwards | Said::CrossCheckSkew { .. } => What::Apart,
-            Said::Switched(name) => What::Switch(name.clone()),
-            said => match (reason::meaning(said), reason::about(said)) {
-                (Meaning::Stall, _) => {
-                    let text = "the kernel could not read its clocks for a while";
-                    let mut event = Event::new(time, Kind::Stall, State::Warning, text);
-                    event.reason = Some(Reason { cause: None, text: shown, evidence: Some(line) });
-                    self.tell(event);
-                    return;
-                }
-                (meaning, name) => match What::of(meaning, name) {
-                    Some(what) => what,
-                    None => return,
-                },
-            },
-        };
-        if self.devices.is_empty() {
-            self.confirmed(time, &what, shown);
-        } else {
-            self.claims.add(time, what, &shown);
-        }
-    }
-
-    /// The kernel's log says it, and sysfs shows it.
-    fn confirmed(&mut self, time: f64, what: &What, line: String) {
-        match what {
-            // Told already, when sysfs showed it.
-            What::Switch(name) => self.now_in_use(time, name.clone(), Vec::new()),
-            What::Demotion(_) => {
-                // The kernel first switches and then says so, or the other way around.
-                match self.pending.back_mut() {
-                    Some(pending)
-                        if pending.demotion.is_none() && pending.from.starts_with("tsc") =>
-                    {
-                        pending.demotion = Some(line.clone());
-                    }
-                    _ => match &self.fresh_demotion {
-                        Some((at, _)) if time - at < TOGETHER => {}
-                        _ => self.fresh_demotion = Some((time, line.clone())),
-                    },
-                }
-                if time - self.demoted_at > TOGETHER && self.demotion.is_none() {
-                    self.demotion = Some((time, line));
-                }
-                self.demoted_at = time;
-            }
-            What::Warp(_) | What::Apart => {
-                let text = "the kernel says that clocks disagree";
-                let mut event = Event::new(time, Kind::Warp, State::Critical, text);
-                let evidence = Some(line.clone());
-                event.reason = Some(Reason { cause: None, text: line, evidence });
-                self.tell(event);
-            }
-        }
-    }
-
-    /// The kernel's log says it, and sysfs shows something else: it did not happen.
-    fn contradicted(&mut self, time: f64, what: &What, line: String) {
-        let device = self.devices.first();
-        let current = device.map_or("", |device| device.current.as_str());
-        let available = device.map(|device| device.available.join(" ")).unwrap_or_default();
-        let text = format!("a line of the kernel log says that {}; sysfs does not", what.text());
-        let why = format!(
-            "{current} is in use and {available} are available, so it did not happen: a program can write \
-             such a line"
-        );
-        self.log_alone(time, text, why, line);
-    }
-
-    /// The kernel's log says it, and sysfs would look the same either way.
-    fn open(&mut self, time: f64, what: &What, line: String) {
-        let text = format!("a line of the kernel log says that {}", what.text());
-        let why = "sysfs neither confirms nor disproves it: the clocksource stays on its list; the test of \
-                   processors, or clocksmith verify, tells (a program can write such a line, too)";
-        self.log_alone(time, text, why.to_owned(), line);
-    }
-
-    /// The kernel's log says that it switched and switched back since the last look at sysfs.
-    fn there_and_back(&mut self, time: f64, current: &str, claim: Claim) {
-        let What::Switch(other) = claim.what else { return };
-        let text = format!(
-            "by the kernel log alone: {current} -> {other} -> {current} between two looks at sysfs"
-        );
-        let why = format!(
-            "sysfs shows {current} before and after, and neither confirms nor disproves what was between (a \
-             program can write such a line, too)"
-        );
-        self.log_alone(time, text, why, claim.line);
-    }
-
-    /// Tells what nothing but the kernel's log says, which any user can write into.
-    fn log_alone(&mut self, time: f64, text: String, why: String, line: String) {
-        let mut event = Event::new(time, Kind::ContradictedEvidence, State::Ok, text);
-        event.reason = Some(Reason { cause: None, text: why, evidence: Some(line) });
-        self.tell(event);
-    }
-
     fn assessed(&mut self, time: f64, report: Report, log: bool) -> bool {
         self.looks += 1;
         let judgement = judge::judge(&report, &self.thresholds);
@@ -499,107 +355,5 @@ impl Watch {
             self.tell(event);
         }
         again
-    }
-
-    /// Tells a demotion, with the reason that the diagnosis found.
-    fn demoted(&mut self, time: f64, line: String) {
-        let cause = self
-            .latest
-            .as_ref()
-            .and_then(|latest| latest.report.causes.iter().find(|c| judge::is_demotion(c)));
-        let reason = match cause {
-            Some(cause) => reason::from_cause(cause, Some(&line)),
-            None => Reason { cause: None, text: line.clone(), evidence: Some(line) },
-        };
-        let state = self.thresholds.demoted;
-        let mut event = Event::new(time, Kind::Demotion, state, "the kernel gave up a clocksource");
-        event.reason = Some(reason);
-        self.tell(event);
-    }
-
-    /// Tells the oldest change that waits, with what is known by now.
-    fn explain_first(&mut self, now: f64) {
-        let Some(pending) = self.pending.pop_front() else { return };
-        let Pending { time, from, to, before, demotion } = pending;
-        let available = self.devices.first().map_or(&[][..], |device| &device.available);
-        let fresh = self.latest.as_ref().filter(|latest| now - latest.time < PATIENCE);
-        let causes = fresh.map_or(&[][..], |latest| &latest.report.causes);
-        let reason = reason::of(&reason::Evidence {
-            from: &from,
-            to: &to,
-            before: &before,
-            now: available,
-            demotion: demotion.as_deref(),
-            log: self.follows_log,
-            causes,
-        });
-        let state = fresh.map_or(State::Unknown, |latest| latest.judgement.state);
-        let text = format!("{from} -> {to}");
-        let mut event = Event::new(time, Kind::ClocksourceChange, state, text);
-        (event.from, event.to, event.reason) = (Some(from), Some(to), Some(reason));
-        self.tell(event);
-    }
-
-    fn cost_sample(&mut self, time: f64, ns: f64) -> bool {
-        match self.cost.sample(ns) {
-            Seen::Usual => false,
-            Seen::Suspicious => true,
-            Seen::Changed { from, to } => {
-                let (was, is) = (judge::ns_text(from), judge::ns_text(to));
-                let state = if to > from { State::Warning } else { State::Ok };
-                let text = format!("a read of CLOCK_MONOTONIC costs {is} (before: {was})");
-                let mut event = Event::new(time, Kind::CostChange, state, text);
-                (event.from, event.to) = (Some(was), Some(is));
-                let name = self.current.as_deref().unwrap_or("the clocksource");
-                event.reason = Some(Reason {
-                    cause: None,
-                    text: format!(
-                        "{name} is in use as before: the processor's speed, the hypervisor under it, or \
-                         what reads go through changed"
-                    ),
-                    evidence: None,
-                });
-                self.tell(event);
-                false
-            }
-        }
-    }
-
-    fn tested(&mut self, time: f64, cpus: Vec<u32>, faults: &[String]) {
-        let before = self.test.as_ref().is_some_and(|test| test.fault);
-        let fault = faults.first().cloned();
-        if let Some(fault) = fault.clone().filter(|_| !before) {
-            let list: Vec<String> = cpus.iter().map(u32::to_string).collect();
-            let text = format!("measured on processors {}: {fault}", list.join(","));
-            let mut event = Event::new(time, Kind::Warp, State::Critical, text);
-            event.reason = Some(Reason {
-                cause: None,
-                text: "found twice in a row; clocksmith verify says more".to_owned(),
-                evidence: None,
-            });
-            self.tell(event);
-        }
-        self.test = Some(Test { time, cpus, fault: fault.is_some() });
-    }
-
-    fn late(&mut self, time: f64, seconds: f64, waited: Option<f64>, suspended: f64) {
-        let (state, text, why) = if suspended > seconds / 2.0 {
-            (
-                State::Ok,
-                format!("suspended for {suspended:.1} s"),
-                "the machine was suspended".to_owned(),
-            )
-        } else if waited.is_some_and(|waited| waited > seconds / 2.0) {
-            let why =
-                "its processors were too busy to run this program, which may be a stall for others";
-            (State::Warning, format!("{seconds:.1} s late"), why.to_owned())
-        } else {
-            let why = "the machine stood still (paused, moved, or its processors taken away), or a clock \
-                       jumped ahead";
-            (State::Warning, format!("stood still for {seconds:.1} s"), why.to_owned())
-        };
-        let mut event = Event::new(time, Kind::Stall, state, text);
-        event.reason = Some(Reason { cause: None, text: why, evidence: None });
-        self.tell(event);
     }
 }

@@ -1,6 +1,8 @@
 use super::*;
 use crate::judge::tests::report;
+use crate::reason::{self, Meaning};
 use clocksmith_diagnose::{Path, Read};
+use clocksmith_facts::log::{Event as Said, KernelLog};
 use proptest::prelude::*;
 
 const LOG: &str = "\

@@ -4,6 +4,7 @@
 pub mod kallsyms;
 pub mod perf_map;
 
+use crate::watched::bounded::{Copies, Mappable};
 use crate::watched::{Mapped, Process};
 use blazesym::symbolize::source::{Elf, Source};
 use blazesym::symbolize::{Input, Symbolized, Symbolizer};
@@ -53,6 +54,14 @@ pub struct Symbols {
     kernel: KernelSymbols,
     /// By file and offset.
     known: HashMap<((u64, u64), u64), Names>,
+    /// Files as they are mapped, by device and inode; `None` for those that are not looked into.
+    mappable: HashMap<(u64, u64), Option<Arc<Mappable>>>,
+    copies: Copies,
+}
+
+/// The way to an open file.
+fn path(file: &File) -> String {
+    format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
 impl Default for Symbols {
@@ -64,7 +73,13 @@ impl Default for Symbols {
             .enable_inlined_fns(true)
             .enable_demangling(true)
             .build();
-        Self { symbolizer, kernel: KernelSymbols::parse(&text), known: HashMap::new() }
+        Self {
+            symbolizer,
+            kernel: KernelSymbols::parse(&text),
+            known: HashMap::new(),
+            mappable: HashMap::new(),
+            copies: Copies::default(),
+        }
     }
 }
 
@@ -112,24 +127,38 @@ impl Symbols {
         vec![frame]
     }
 
-    fn look_up(&self, file: &Mapped, offset: u64, module: &str) -> Names {
-        let path = |file: &File| format!("/proc/self/fd/{}", file.as_raw_fd());
-        // A file that names another one is read without what it names.
+    fn look_up(&mut self, file: &Mapped, offset: u64, module: &str) -> Names {
+        let copies = &mut self.copies;
+        let mappable = self
+            .mappable
+            .entry(file.id)
+            .or_insert_with(|| copies.mappable(&file.file).map(Arc::new));
+        let found = mappable.clone().and_then(|mappable| {
+            let other = mappable.names.other.as_ref().zip(file.address(offset));
+            // A file that names another one is read without what it names.
+            let other = other.and_then(|(other, address)| {
+                self.names(Elf::new(path(other)), Input::VirtOffset(address))
+            });
+            other.or_else(|| self.name_in(&mappable, offset))
+        });
+        found.unwrap_or_else(|| [Arc::from(format!("{module}+{offset:#x}"))].into())
+    }
+
+    /// The functions at an offset of a file by its own names.
+    pub(crate) fn name_in(&self, file: &Mappable, offset: u64) -> Option<Names> {
         let mut own = Elf::new(path(&file.file));
         own.debug_syms = file.names.debug;
-        let other = file.names.other.as_ref().zip(file.address(offset));
-        let other = other.map(|(other, address)| {
-            (Source::Elf(Elf::new(path(other))), Input::VirtOffset(address))
-        });
-        for (source, input) in
-            other.into_iter().chain([(Source::Elf(own), Input::FileOffset(offset))])
-        {
-            if let Ok(Symbolized::Sym(symbol)) = self.symbolizer.symbolize_single(&source, input) {
+        self.names(own, Input::FileOffset(offset))
+    }
+
+    fn names(&self, file: Elf, input: Input<u64>) -> Option<Names> {
+        match self.symbolizer.symbolize_single(&Source::Elf(file), input) {
+            Ok(Symbolized::Sym(symbol)) => {
                 let inlined = symbol.inlined.iter().rev().map(|inlined| Arc::from(&*inlined.name));
-                return inlined.chain([Arc::from(&*symbol.name)]).collect();
+                Some(inlined.chain([Arc::from(&*symbol.name)]).collect())
             }
+            _ => None,
         }
-        [Arc::from(format!("{module}+{offset:#x}"))].into()
     }
 
     /// A kernel frame.

@@ -6,9 +6,10 @@
 //! `src/hotspot/share/runtime/vmStructs.cpp`, in every version since 2003), by which its flags are found as they are
 //! in force. OpenJ9 has no such table.
 
+use super::bounded::Bounded;
 use super::process::Process;
 use super::runtime;
-use object::{Object, ObjectSymbol, ReadCache};
+use object::{Object, ObjectSymbol};
 use std::collections::HashMap;
 
 /// Entries of a table at most; JDK 17 has 1400.
@@ -130,8 +131,8 @@ fn type_size(process: &Process, symbols: &HashMap<String, u64>, wanted: &str) ->
 /// Where HotSpot's tables stand in the process.
 fn exported(process: &Process) -> Option<HashMap<String, u64>> {
     let (file, bias) = process.images(runtime::is_jvm).next()?;
-    let cache = ReadCache::new(file.file.try_clone().ok()?);
-    let elf = object::File::parse(&cache).ok()?;
+    let bounded = Bounded::new(file.file.try_clone().ok()?)?;
+    let elf = object::File::parse(&bounded).ok()?;
     let symbols = elf.dynamic_symbols().filter(object::ObjectSymbol::is_definition);
     let found: HashMap<String, u64> = symbols
         .filter_map(|symbol| {

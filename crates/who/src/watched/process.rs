@@ -1,8 +1,8 @@
 //! One process: its map, its memory, its files.
 
+use super::bounded::Bounded;
 use super::guard::{self, Owners};
 use super::maps::{self, Mapping};
-use super::names::NameSource;
 use super::python::Python;
 use super::runtime::{self, Runtime};
 use super::vdso::Vdso;
@@ -10,7 +10,7 @@ use crate::clock::Api;
 use crate::symbols::perf_map::PerfMap;
 use crate::unwind::{Code, Tables, Unwinder};
 use clocksmith_vdso::layout;
-use object::{Object, ObjectSegment, ReadCache};
+use object::{Object, ObjectSegment};
 use std::collections::HashMap;
 use std::fs::File;
 use std::ops::Range;
@@ -31,8 +31,6 @@ pub struct Mapped {
     tables: Option<Tables>,
     /// Whether it is a program of the Go tool chain.
     pub is_go: bool,
-    /// Where the names of its functions come from.
-    pub names: NameSource,
 }
 
 /// A file that is longer is not looked into: nothing bounds what a sparse one states.
@@ -51,12 +49,10 @@ impl Mapped {
         let meta = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
         let id = (meta.dev(), meta.ino());
         let (mut segments, mut tables, mut is_go) = (Vec::new(), None, false);
-        let mut names = NameSource::default();
-        let cache = ReadCache::new(file.try_clone().ok()?);
+        let bounded = Bounded::new(file.try_clone().ok()?)?;
         if meta.len() <= ELF
-            && let Ok(elf) = object::File::parse(&cache)
+            && let Ok(elf) = object::File::parse(&bounded)
         {
-            names = NameSource::of(&elf);
             segments = elf
                 .segments()
                 .map(|segment| {
@@ -67,7 +63,7 @@ impl Mapped {
             tables = Some(Tables::of(&elf));
             is_go = elf.section_by_name(".gopclntab").is_some();
         }
-        Some(Self { file, id, segments, tables, is_go, names })
+        Some(Self { file, id, segments, tables, is_go })
     }
 
     /// What to add to an address in the file to get the one in the process.

@@ -8,9 +8,10 @@
 //!
 //! The layout belongs to one version of CPython; others are not guessed at.
 
+use super::bounded::Bounded;
 use super::process::Process;
 use super::runtime;
-use object::{Object, ObjectSymbol, ReadCache};
+use object::{Object, ObjectSymbol};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -151,8 +152,8 @@ impl Python {
 
 /// Where a file says that the type of code objects stands.
 fn exported(file: std::fs::File) -> Option<u64> {
-    let cache = ReadCache::new(file);
-    let elf = object::File::parse(&cache).ok()?;
+    let bounded = Bounded::new(file)?;
+    let elf = object::File::parse(&bounded).ok()?;
     elf.dynamic_symbols()
         .find(|symbol| symbol.is_definition() && symbol.name() == Ok("PyCode_Type"))
         .map(|symbol| symbol.address())

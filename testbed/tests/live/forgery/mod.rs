@@ -12,6 +12,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
 
 mod alerts;
+mod boundaries;
 
 use super::guest::{self, said};
 use std::path::{Path, PathBuf};

@@ -1,10 +1,11 @@
 //! Where a page goes: a new file, one of our own anew, or standard output.
 
 use crate::render;
+use crate::ui::file;
 use anyhow::{Context, Result, bail};
-use clocksmith_watch::edge::files::{Durable, replace};
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::{ErrorKind, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// How pages of ours name their maker.
@@ -34,17 +35,16 @@ pub(crate) fn put(path: &Path, page: &str) -> Result<()> {
         }
         _ => {}
     }
-    replace(path, page.as_bytes(), Durable::Yes).with_context(|| {
-        format!(
-            "cannot write {shown}. Name a file in a directory that is there and can be written to"
-        )
-    })
+    file::replace(path, page.as_bytes())
 }
 
 /// Whether a file begins as our pages do.
 fn is_ours(path: &Path) -> std::io::Result<bool> {
     let mut head = Vec::new();
-    File::open(path)?.take(HEAD).read_to_end(&mut head)?;
+    // What was looked at may be a pipe by now.
+    let flags = libc::O_NONBLOCK | libc::O_NOFOLLOW;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    file.take(HEAD).read_to_end(&mut head)?;
     let head = String::from_utf8_lossy(&head);
     Ok(head.starts_with("<!doctype html>")
         && head.contains(&format!("<meta name=\"generator\" content=\"{GENERATOR} ")))

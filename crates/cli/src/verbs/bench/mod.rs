@@ -11,8 +11,8 @@ use crate::gather::{self, From};
 use crate::render;
 use crate::report::bench::{BenchReport, LikeReport, LoopReport};
 use anyhow::{Context, Result, bail};
-use clocksmith_diagnose::report::{Clocksource, MachineReport};
-use clocksmith_facts::Facts;
+use clocksmith_diagnose::report::MachineReport;
+use clocksmith_diagnose::{Measured, assess};
 use clocksmith_measure::bench::like::{self, Preset};
 use clocksmith_measure::bench::{self, Plan};
 use clocksmith_measure::{interrupt, pin};
@@ -48,14 +48,16 @@ pub(crate) fn run(common: &Common, wanted: &Wanted) -> Result<Code> {
     interrupt::listen();
 
     let begun = Instant::now();
-    let facts = gather::facts(From::default())?;
+    let seen = assess(gather::facts(From::default())?, Measured::default());
+    let facts = seen.facts;
     let progress = Progress::new(common);
     let plan = Plan { cpu: wanted.cpu, ..Plan::everything(threads.clone()) };
     let measured = bench::run(&plan, &|stage, done| {
         progress.show(None, stage, done);
         !interrupt::wished()
     });
-    let mut report = BenchReport::new(MachineReport::of(&facts), clocksource(&facts), &measured);
+    let mut report =
+        BenchReport::new(MachineReport::of(&facts), seen.report.clocksource, &measured);
     if let Some(preset) = preset {
         report.like = Some(LikeReport::new(preset));
         run_like(&mut report, preset, wanted, &threads);
@@ -108,17 +110,6 @@ fn preset(name: &str) -> Result<Preset> {
     })
 }
 
-/// The clocksource in use, as facts tell.
-fn clocksource(facts: &Facts) -> Clocksource {
-    let current =
-        clocksmith_diagnose::current::current(facts, &clocksmith_kernel::Machine::of(facts));
-    Clocksource {
-        current: current.name,
-        available: facts.available_clocksources().map(<[String]>::to_vec),
-        source: current.source,
-    }
-}
-
 /// Runs the loops of old with the clocksource that is in use.
 fn run_like(report: &mut BenchReport, preset: Preset, wanted: &Wanted, threads: &[usize]) {
     if interrupt::wished() {
@@ -146,9 +137,7 @@ fn write_files(wanted: &Wanted, report: &BenchReport) -> Result<()> {
     for (file, page) in files {
         let Some(file) = file else { continue };
         let file: &Path = file;
-        std::fs::write(file, page(report)).with_context(|| {
-            format!("cannot write {}. Name a file in a directory that is there", file.display())
-        })?;
+        crate::ui::file::replace(file, page(report).as_bytes())?;
     }
     Ok(())
 }

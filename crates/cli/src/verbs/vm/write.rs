@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::{MetadataExt, fchown};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 /// Directories whose files belong to libvirtd: it overwrites them from memory, and reads them only when
@@ -59,7 +59,8 @@ fn backup(path: &Path, before: &[u8]) -> Result<String> {
     name.push(".clocksmith-before");
     let copy = PathBuf::from(name);
     let shown = copy.display().to_string();
-    match fs::OpenOptions::new().write(true).create_new(true).open(&copy) {
+    // It may hold a password, which nobody but its owner may see meanwhile.
+    match fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&copy) {
         Ok(mut file) => {
             let metadata = fs::metadata(path).with_context(|| format!("cannot write {shown}"))?;
             file.write_all(before)

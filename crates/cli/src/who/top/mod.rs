@@ -1,17 +1,18 @@
 //! `who --top`: the last seconds in a terminal. `window` adds seconds up and `view` makes lines of
-//! them, both pure; here is the terminal, which is put back however this ends.
+//! them, both pure; here is the terminal, which is put back however
+//! this ends (`ui::screen`).
 
 mod view;
 mod window;
 
 use crate::ui::out;
+use crate::ui::screen::Screen;
 use anyhow::{Context, Result, bail};
 use clocksmith_measure::interrupt;
 use clocksmith_who::account;
 use clocksmith_who::calibrate::Costs;
 use clocksmith_who::session::Session;
 use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyModifiers};
-use ratatui::DefaultTerminal;
 use ratatui::widgets::Paragraph;
 use std::time::{Duration, Instant};
 use window::{Second, Window};
@@ -32,15 +33,6 @@ pub(crate) struct About {
     pub(crate) colour: bool,
 }
 
-/// The terminal, as long as it is ours. A panic puts it back by the hook that `ratatui` sets.
-struct Screen(DefaultTerminal);
-
-impl Drop for Screen {
-    fn drop(&mut self) {
-        ratatui::restore();
-    }
-}
-
 /// Shows the last seconds until somebody presses q, a signal comes, or the time is up. Says whether
 /// anything was seen.
 pub(crate) fn run(
@@ -54,7 +46,7 @@ pub(crate) fn run(
             "--top draws on a terminal, and standard output is none; without --top there is a report"
         );
     }
-    let mut screen = Screen(ratatui::try_init().context("cannot use this terminal")?);
+    let mut screen = Screen::take().context("cannot use this terminal")?;
     let begun = Instant::now();
     let (mut window, mut next, mut seen) = (Window::default(), begun + BEAT, false);
     draw(&mut screen, about, &window)?;

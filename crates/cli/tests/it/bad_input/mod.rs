@@ -6,6 +6,7 @@
 mod bundles;
 mod logs;
 mod roots;
+mod stack;
 mod usage;
 
 use std::ffi::OsStr;

@@ -351,6 +351,22 @@ pub(super) const ENTRIES: &[Entry] = &[
         sources: &["the program that wrote it"],
     },
     Entry {
+        id: "time-source",
+        words: &[
+            "Using NAME for high-res timesource",
+            "time.c: Using N MHz WALL NAME GTOD NAME timer.",
+            "time.c: Using NAME based timekeeping.",
+        ],
+        what: "The counter that this kernel reads the time from. pmtmr and PM are the PM timer, now acpi_pm.",
+        versions: "x86 before the clocksource framework: up to 2.6.17, with 64 bits up to 2.6.20.",
+        so_what: "Chosen once, while the kernel boots: these kernels have no clocksource directory in sysfs.",
+        do_what: "A newer kernel.",
+        see_also: &["acpi_pm", "hpet", "tsc"],
+        sources: &[
+            "arch/i386/kernel/timers/timer.c; time_init_gtod() in arch/x86_64/kernel/time.c",
+        ],
+    },
+    Entry {
         id: "gvisor",
         words: &["Starting gVisor..."],
         what: "This is no Linux kernel but gVisor, which plays one in user space.",
@@ -379,6 +395,21 @@ pub(super) const ENTRIES: &[Entry] = &[
         do_what: "Nothing.",
         see_also: &["available_clocksource"],
         sources: &["/sys/devices/system/clocksource/clocksource0"],
+    },
+    Entry {
+        id: "read-synchronized",
+        words: &[
+            "System clock synchronized: yes|no",
+            "NTP synchronized: yes|no",
+            "Leap status : Not synchronised",
+        ],
+        what: "What timedatectl, or chronyc tracking, says of the wall clock.",
+        versions: "All; timedatectl says `NTP synchronized` before systemd 239.",
+        so_what: "It is about the wall clock alone: which clocksource is in use, and what a read costs, \
+         does not depend on it. A TSC with a wrong rate can be a reason why nothing synchronises.",
+        do_what: "Look at the log of chronyd or systemd-timesyncd.",
+        see_also: &["tsc-miscalibrated"],
+        sources: &["STA_UNSYNC of adjtimex(2)"],
     },
     Entry {
         id: "wrote-current",

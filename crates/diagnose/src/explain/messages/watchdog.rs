@@ -192,7 +192,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         what: "Two checks lay more than a second apart instead of half a second, so this one was \
          skipped. cs_nsec is the interval by the clocksource, wd_nsec by the reference.",
         versions: "6.8 and later, stable 5.10, 6.1 and 6.6 too; gone in 7.1.",
-        so_what: "Both equal: the machine or guest stood still, and the clocks are fine. cs much \
+        so_what: "Both equal: the check was held up, and neither clock is at fault. cs much \
          larger: the TSC jumped ahead, and the kernel let it into the time. wd 0 or smaller by \
          4.69 s: the PM timer overran.",
         do_what: "See the figures below.",

@@ -24,7 +24,7 @@ pub(crate) enum Group {
     Tsc,
     /// Boot banner, command line, CPUs, firmware tables, hypervisors, idle.
     Platform,
-    /// A line that separates boots, written by journalctl.
+    /// A line that separates boots, written by journalctl; what programs say beside a log.
     Separator,
 }
 
@@ -49,6 +49,8 @@ pub(crate) const KEYWORDS: &[(&str, Group)] = &[
     ("hpet", Group::Platform),
     ("HPET", Group::Platform),
     ("PM-Timer", Group::Platform),
+    ("high-res timesource", Group::Platform),
+    ("time.c: Using", Group::Platform),
     ("PMTMR", Group::Platform),
     ("Linux version", Group::Platform),
     ("ommand line:", Group::Platform),
@@ -65,6 +67,7 @@ pub(crate) const KEYWORDS: &[(&str, Group)] = &[
     ("setup_percpu: ", Group::Platform),
     ("logical packages", Group::Platform),
     ("(family:", Group::Platform),
+    ("(fam: ", Group::Platform),
     ("resolution mode", Group::Platform),
     ("NOHz mode", Group::Platform),
     ("PM: suspend e", Group::Platform),
@@ -103,6 +106,8 @@ pub(crate) const KEYWORDS: &[(&str, Group)] = &[
     ("Freeing init memory", Group::Platform),
     ("Run /", Group::Platform),
     ("Mounted root (", Group::Platform),
+    (" synchronized: ", Group::Separator),
+    ("Leap status", Group::Separator),
     ("dmesg", Group::Separator),
     ("-- Reboot --", Group::Separator),
     ("-- Boot ", Group::Separator),

@@ -95,6 +95,30 @@ fn hypervisor(m: &str, b: &str) -> Option<Event> {
     drift.then(|| Event::DriftReport(clip(m, 160)))
 }
 
+/// `init_timer()` in arch/i386/kernel/timers (up to 2.6.17), `time_init_gtod()` in arch/x86_64/kernel/time.c (up to
+/// 2.6.20): chosen once, while the kernel boots.
+fn time_source(m: &str) -> Option<Event> {
+    let source = |name: &str, bits| Some(Event::TimeSource { name: name.to_owned(), bits });
+    if let Some(rest) = m.strip_prefix("Using ") {
+        return match rest.strip_suffix(" for high-res timesource")?.trim() {
+            name @ ("tsc" | "hpet" | "pit" | "cyclone") => source(name, 32),
+            "pmtmr" => source("acpi_pm", 32),
+            _ => None,
+        };
+    }
+    let rest = m.strip_prefix("time.c: Using ")?;
+    let kind = match after(rest, " GTOD ") {
+        Some(kind) => kind.strip_suffix(" timer.")?,
+        None => rest.strip_suffix(" based timekeeping.")?,
+    };
+    match kind {
+        "PM" => source("acpi_pm", 64),
+        "HPET" | "PIT/HPET" => source("hpet", 64),
+        "HPET/TSC" | "PIT/TSC" | "TSC" => source("tsc", 64),
+        _ => None,
+    }
+}
+
 fn timers(m: &str, b: &str) -> Option<Event> {
     if let Some(rest) = b.strip_prefix("PM-Timer IO Port: ") {
         return hex(rest).map(Event::PmTimer);
@@ -104,6 +128,9 @@ fn timers(m: &str, b: &str) -> Option<Event> {
     }
     if let Some(rest) = b.strip_prefix("APIC calibration not consistent with PM-Timer: ") {
         return Some(Event::ApicCalibration { ms: u64::try_from(number(rest)?).ok()? });
+    }
+    if let Some(event) = time_source(m) {
+        return Some(event);
     }
     if b.starts_with("PM-Timer ") && (b.contains("aborting") || b.contains("inconsistent results"))
     {
@@ -153,10 +180,11 @@ fn cpus(m: &str, b: &str) -> Option<Event> {
         return Some(Event::Packages(u32::try_from(number(rest)?).ok()?));
     }
     let rest = b.strip_prefix("CPU0: ").or_else(|| b.strip_prefix("CPU: "))?;
-    let family_at = find(rest, "(family: 0x")?;
+    // `(fam: 06, model: 17, ` in 3.6 to 4.3: hexadecimal, too.
+    let family_at = find(rest, "(family: 0x").or_else(|| find(rest, "(fam: "))?;
     Some(Event::CpuModel {
         name: clip(rest[..family_at].trim(), 80),
-        family: hex(&rest[family_at + 9..]).and_then(|n| u32::try_from(n).ok())?,
+        family: hex(after(&rest[family_at..], ": ")?).and_then(|n| u32::try_from(n).ok())?,
         model: after(rest, "model: ").and_then(hex).and_then(|n| u32::try_from(n).ok())?,
     })
 }

@@ -65,10 +65,12 @@ fn chosen(rest: &str) -> Option<String> {
 
 /// `clocksource: NAME: mask: 0x.. max_cycles: 0x.., max_idle_ns: N ns` (4.2+), 4.1 without the colon.
 fn registered(m: &str) -> Option<Event> {
-    let rest = m.strip_prefix("clocksource")?;
+    let rest = m.strip_prefix("clocksource").unwrap_or(m);
     let mask_at = find(rest, ": mask: ").filter(|at| *at < 64)?;
     let name = rest[..mask_at].trim_start_matches(':').trim();
-    if !is_name(name) {
+    // `logcat` has the first word elsewhere.
+    let whole = m.starts_with("clocksource") && is_name(name);
+    if !whole && !crate::names::is_known(name) {
         return None;
     }
     let rest = &rest[mask_at..];
@@ -150,14 +152,21 @@ fn detail(b: &str) -> Option<Event> {
         "cs_" => (Role::Clocksource, "cs_now: ", "cs_last: ", "cs_nsec: "),
         _ => return None,
     };
-    Some(Event::WatchdogDetail {
-        role,
-        name: name.to_owned(),
-        nsec: after(rest, nsec_key).and_then(number),
-        now: hex(after(rest, now_key)?)?,
-        last: hex(after(rest, last_key)?)?,
-        mask: hex(after(rest, "mask: ")?).filter(|mask| is_whole_mask(name, *mask))?,
-    })
+    let nsec = after(rest, nsec_key).and_then(number);
+    let cycles = || {
+        let now = hex(after(rest, now_key)?)?;
+        let last = hex(after(rest, last_key)?)?;
+        let mask = hex(after(rest, "mask: ")?).filter(|mask| is_whole_mask(name, *mask))?;
+        Some((now, last, mask))
+    };
+    // A line that a pager cut, which marks the place, still has the interval: the figure behind it shows its end.
+    let paged = rest.trim_end().ends_with(['>', '…']);
+    let (now, last, mask) = match cycles() {
+        Some(cycles) => cycles,
+        None if paged && nsec.is_some() && rest.contains(now_key) => (0, 0, 0),
+        None => return None,
+    };
+    Some(Event::WatchdogDetail { role, name: name.to_owned(), nsec, now, last, mask })
 }
 
 /// Whether a mask is one that a counter of this name has, and not a part of one: nothing follows it that

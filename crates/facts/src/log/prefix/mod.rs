@@ -2,10 +2,14 @@
 //! headers, mail quoting, and what `dmesg --time-format`, `grep -n`, `cat -n`, containers and build
 //! servers put there.
 
+mod date;
+mod listed;
+mod syslog;
+
 use super::parse::begins_like_kernel;
 
 /// A line without its prefix.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Stripped<'a> {
     /// The message proper.
     pub(crate) message: &'a str,
@@ -16,12 +20,16 @@ pub(crate) struct Stripped<'a> {
     pub(crate) kernel: Option<bool>,
     /// A facility says that a program wrote this, whatever else stands there.
     foreign: bool,
+    /// A date, or a time of day, stands in front.
+    pub(crate) dated: bool,
+    /// A header names the program that wrote the line.
+    pub(crate) named: bool,
 }
 
 impl<'a> Stripped<'a> {
     /// A message of the kernel that needs no prefix to say so.
     pub(crate) fn of_the_kernel(message: &'a str, at: Option<f64>) -> Self {
-        Self { message, at, kernel: Some(true), foreign: false }
+        Self { message, at, kernel: Some(true), ..Self::default() }
     }
 
     /// Whether the line has no prefix, and begins as only kernel messages do.
@@ -32,23 +40,22 @@ impl<'a> Stripped<'a> {
 
 /// Takes the prefixes off a line, however many there are.
 pub(crate) fn strip(line: &str) -> Stripped<'_> {
-    let line = commented(line).unwrap_or(line);
-    let mut rest = line.trim_end();
-    let mut out = Stripped { message: rest, at: None, kernel: None, foreign: false };
-    for _ in 0..12 {
-        rest = rest.trim_start();
-        let Some(next) = step(rest, &mut out) else { break };
-        rest = next;
-    }
+    let line = listed::without_marks(commented(line).unwrap_or(line));
+    let mut out = Stripped { message: line, ..Stripped::default() };
+    let mut rest = steps(line.trim_end(), &mut out);
     if out.kernel.is_none() {
-        if let Some((at, message)) = embedded_stamp(rest) {
+        if let Some((message, listed)) = field(line, out) {
+            rest = message;
+            out = listed;
+        } else if let Some((at, message)) = embedded_stamp(rest) {
             out.at = Some(at);
             out.kernel = Some(true);
             rest = message;
         } else if !begins_like_kernel(rest)
-            && let Some(message) = listed(rest)
+            && let Some((message, listed)) = listed(rest, out)
         {
             rest = message;
+            out = listed;
         }
     }
     if out.foreign {
@@ -56,6 +63,17 @@ pub(crate) fn strip(line: &str) -> Stripped<'_> {
     }
     out.message = rest;
     out
+}
+
+/// Takes off all that is known to stand in front of messages of the kernel.
+fn steps<'a>(line: &'a str, out: &mut Stripped<'a>) -> &'a str {
+    let mut rest = line;
+    for _ in 0..12 {
+        rest = rest.trim_start();
+        let Some(next) = step(rest, out) else { break };
+        rest = next;
+    }
+    rest
 }
 
 /// A line of a kernel log in a comment of a script or a configuration file: `# kernel: TSC ...`, `# [ 0.1] tsc: ...`.
@@ -66,56 +84,47 @@ pub(super) fn commented(line: &str) -> Option<&str> {
     (stamp || named).then_some(rest)
 }
 
-/// What lists, editors and search tools put in front of a line without a stamp: `- `, `12. `,
-/// `12:`, `kern.log:12:`; quotes around the whole of it. Taken off only where a kernel message
-/// begins behind it.
-fn listed(line: &str) -> Option<&str> {
-    let mut rest = line;
-    for _ in 0..4 {
-        rest = listed_step(rest)?.trim_start();
-        if begins_like_kernel(rest) {
-            return Some(rest);
+/// The message behind what lists, editors, search tools and log stores put in front of a line. Taken off only
+/// where a kernel message begins behind it, or the header of one.
+fn listed<'a>(line: &'a str, so_far: Stripped<'a>) -> Option<(&'a str, Stripped<'a>)> {
+    let (mut rest, mut out) = (line, so_far);
+    for _ in 0..6 {
+        rest = steps(listed::step(rest, &mut out.at)?.trim_start(), &mut out);
+        if out.kernel.is_some() || begins_like_kernel(rest) {
+            return Some((rest, out));
         }
     }
     None
 }
 
-fn listed_step(rest: &str) -> Option<&str> {
-    let first = rest.chars().next()?;
-    if matches!(first, '-' | '*' | '+' | '\u{2022}' | '\u{b7}' | '\u{2013}') {
-        return rest[first.len_utf8()..].strip_prefix(' ');
-    }
-    if matches!(first, '"' | '\'' | '`') {
-        // Quotes around a part of a sentence are another matter.
-        let inside = rest[1..].trim_end_matches([',', '.', ';']).strip_suffix(first)?;
-        return (!inside.contains(first)).then_some(inside);
-    }
-    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-    if (1..=9).contains(&digits) {
-        let after = &rest[digits..];
-        return after
-            .strip_prefix([':', '\t'])
-            .or_else(|| after.strip_prefix(". "))
-            .or_else(|| after.strip_prefix(") "))
-            .or_else(|| after.strip_prefix("- "))
-            .or_else(|| after.starts_with("  ").then_some(after))
-            .or_else(|| after.starts_with(" ").then_some(after));
-    }
-    if let Some(rest) = rest.strip_prefix("dmesg:") {
-        return Some(rest);
-    }
-    // A file name: `kern.log:` or `./boot/dmesg-`, as grep writes it.
-    let end = rest.find([':', ' ', '\t']).filter(|end| (1..=200).contains(end))?;
-    let file = &rest[..end];
-    let path = file.contains(['.', '/']) && !file.contains(['\'', '"', '(', '[', '=']);
-    if path { rest[end..].strip_prefix(':') } else { None }
+/// The field with the kernel's message, of a line of comma-separated values.
+fn field<'a>(line: &'a str, so_far: Stripped<'a>) -> Option<(&'a str, Stripped<'a>)> {
+    listed::fields(line).find_map(|field| {
+        let mut out = so_far;
+        let mut rest = steps(field.trim(), &mut out);
+        if out.kernel.is_none()
+            && let Some((at, message)) = embedded_stamp(rest)
+        {
+            (out.at, out.kernel, rest) = (Some(at), Some(true), message);
+        }
+        (out.kernel.is_some() || begins_like_kernel(rest)).then_some((rest, out))
+    })
 }
 
 /// One prefix taken off, or `None` when the rest is the message.
 fn step<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
+    // What a program has written is its own, and nothing in it but a stamp makes it the kernel's.
+    if out.kernel == Some(false) && !rest.starts_with(['[', '<']) {
+        return None;
+    }
     match *rest.as_bytes().first()? {
         b'>' | b'|' => Some(&rest[1..]),
         b'<' => level(rest, out),
+        // The log of the hypervisor.
+        b'(' if rest.starts_with("(XEN)") => {
+            out.foreign = true;
+            Some(&rest[5..])
+        }
         b'[' => bracket(rest, out),
         b'M' if rest.starts_with("MESSAGE=") => Some(&rest[8..]),
         b'k' => kern_word(rest, out),
@@ -123,13 +132,48 @@ fn step<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
             out.foreign = true;
             foreign_word(rest)
         }
-        b'0'..=b'9' => iso_date(rest).and_then(|(date, after)| iso_header(date, after, out)),
-        b'A'..=b'Z' => syslog_date(rest)
-            .and_then(|after| header(after, out))
-            .or_else(|| host_kernel(rest, out)),
-        _ if syslog_date(rest).is_some() => syslog_date(rest).and_then(|after| header(after, out)),
-        _ => host_kernel(rest, out).or_else(|| container(rest)),
+        b'0'..=b'9' => record(rest, out)
+            .or_else(|| syslog::rfc5424(rest, out))
+            .or_else(|| date::take(rest).and_then(|date| syslog::behind_date(date, out))),
+        b'(' | b'A'..=b'Z' if out.kernel == Some(true) && of_vendor(rest).is_some() => {
+            of_vendor(rest)
+        }
+        _ => date::take(rest)
+            .and_then(|date| syslog::behind_date(date, out))
+            .or_else(|| syslog::host_kernel(rest, out))
+            .or_else(|| syslog::android_brief(rest, out))
+            .or_else(|| container(rest)),
     }
+}
+
+/// A record of `/dev/kmsg`, which netconsole sends, too: `6,101,9100000,-;`, with the kernel's version in front.
+fn record<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
+    let (head, message) = rest.split_once(';').filter(|(head, _)| head.len() < 120)?;
+    let mut fields = head.split(',').peekable();
+    if fields.peek()?.contains('.') {
+        fields.next();
+    }
+    let mut number = || fields.next()?.parse::<u64>().ok();
+    let (level, _sequence, us) = (number()?, number()?, number()?);
+    fields.next().filter(|flags| flags.len() <= 2)?;
+    out.foreign |= level >= 8;
+    #[allow(clippy::cast_precision_loss)]
+    let at = us as f64 / 1e6;
+    out.at = Some(at);
+    out.kernel = Some(true);
+    Some(message)
+}
+
+/// What kernels of telephones put behind the stamp: `(0)[0:swapper/0]`, `I[0:      swapper/0:    1] `.
+fn of_vendor(rest: &str) -> Option<&str> {
+    let open = rest.find('[').filter(|at| matches!(at, 1 | 3 | 4))?;
+    let head = &rest[..open];
+    let known = head.len() == 1 && head.bytes().all(|byte| byte.is_ascii_uppercase())
+        || head.starts_with('(') && head.ends_with(')');
+    let (inside, after) =
+        rest[open + 1..].split_once(']').filter(|(inside, _)| inside.len() < 48)?;
+    (known && inside.starts_with(|c: char| c.is_ascii_digit()) && inside.contains(':'))
+        .then_some(after)
 }
 
 /// `<6>` or `<30>`: the number is eight times the facility plus the level. The kernel's facility is
@@ -177,9 +221,11 @@ fn bracket<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
         _ => inside,
     };
     let after = &rest[end + 1..];
+    // `dmesg -d -t`: the time since the line before, alone.
+    let delta = inside.starts_with('<');
     let bare = inside.trim_start_matches('<').trim_end_matches('>').trim();
     if let Some(at) = seconds(bare) {
-        out.at = Some(at);
+        out.at = if delta { out.at } else { Some(at) };
         out.kernel = Some(true);
         return Some(after);
     }
@@ -197,18 +243,28 @@ fn bracket<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
     if caller {
         return Some(after);
     }
-    let date = inside.len() >= 14
-        && inside.matches(':').count() >= 2
-        && inside.bytes().all(|b| b.is_ascii_alphanumeric() || b" :.,+-".contains(&b))
-        && !inside.starts_with("Firmware");
+    // `dmesg -T` begins with the name of a day; other dates in brackets are those of terminals and servers.
+    let date = inside.matches(':').count() >= 2
+        && inside.starts_with(char::is_alphabetic)
+        && date::take(inside).is_some_and(|date| date.after.is_empty() && date.month);
     if date {
         out.kernel = Some(true);
         return Some(after);
     }
     // `dmesg -e`: `[Nov22 04:02]` once a minute, and `[  +0.000012]` between.
-    let minute = inside.len() == 11
-        && MONTHS.contains(&inside.get(..3).unwrap_or_default())
-        && inside.as_bytes()[8] == b':';
+    let minute = inside.len() < 24
+        && inside.starts_with(char::is_alphabetic)
+        && inside.chars().position(char::is_numeric).is_some_and(|at| {
+            let spaced: String =
+                inside.chars().enumerate().fold(String::new(), |mut text, (n, sign)| {
+                    if n == at {
+                        text.push(' ');
+                    }
+                    text.push(sign);
+                    text
+                });
+            date::take(&spaced).is_some_and(|date| date.after.is_empty() && date.month)
+        });
     if minute {
         out.kernel = Some(true);
         return Some(after);
@@ -224,17 +280,15 @@ fn bracket<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
     None
 }
 
-const MONTHS: [&str; 12] =
-    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-
 /// `12.345678`: digits, a point, three to nine digits.
 fn seconds(text: &str) -> Option<f64> {
-    let (whole, fraction) = text.split_once('.')?;
+    // Some languages write a comma.
+    let (whole, fraction) = text.split_once(['.', ','])?;
     let digits = |s: &str, max: usize| {
         !s.is_empty() && s.len() <= max && s.bytes().all(|b| b.is_ascii_digit())
     };
     if digits(whole, 12) && digits(fraction, 9) && fraction.len() >= 3 {
-        text.parse().ok()
+        format!("{whole}.{fraction}").parse().ok()
     } else {
         None
     }
@@ -253,89 +307,7 @@ fn kern_word<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
             return parts.next();
         }
     }
-    host_kernel(rest, out)
-}
-
-/// `HOST kernel: ` or `kernel[123]: ` behind a date or a stamp; another program's name is a verdict.
-fn header<'a>(after: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
-    let after = after.trim_start();
-    let colon = after.find(": ").or_else(|| after.ends_with(':').then(|| after.len() - 1));
-    let bracket = after.find('[');
-    // A printk stamp directly behind the date: `2025-06-03T16:08:54 [    0.000000] ...`.
-    if bracket.is_some_and(|at| after[..at].trim().is_empty()) {
-        return Some(after);
-    }
-    let colon = colon?;
-    let names: Vec<&str> = after[..colon].split_whitespace().collect();
-    if names.len() > 3 {
-        return Some(after);
-    }
-    let ident = names.last()?;
-    let is_kernel = *ident == "kernel" || ident.starts_with("kernel[") || *ident == "vmunix";
-    out.kernel = Some(is_kernel);
-    Some(&after[(colon + 1).min(after.len())..])
-}
-
-/// `HOST kernel: ` without a date (journald's short-monotonic, after the stamp).
-fn host_kernel<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
-    let space = rest.find(' ').filter(|space| *space <= 64)?;
-    let after = rest[space + 1..].strip_prefix("kernel:")?;
-    if rest[..space].contains([':', '=', '\'', '"']) {
-        return None;
-    }
-    out.kernel = Some(true);
-    Some(after)
-}
-
-/// `Sep 11 07:03:06 `.
-fn syslog_date(rest: &str) -> Option<&str> {
-    let bytes = rest.as_bytes();
-    // Some locales write months in small letters.
-    let month = |name: &&str| name.eq_ignore_ascii_case(&rest[..3]);
-    if bytes.len() < 16 || !bytes.is_ascii_prefix(16) || !MONTHS.iter().any(month) {
-        return None;
-    }
-    let shape = bytes[3] == b' ' && bytes[6] == b' ' && bytes[9] == b':' && bytes[12] == b':';
-    (shape && bytes[15] == b' ').then(|| &rest[16..]).or_else(|| {
-        // `Sep 11 07:03:06.123456 host kernel: ...`
-        let end = rest[15..].find(' ')? + 15;
-        (shape && bytes[15] == b'.' && end < 28).then(|| &rest[end + 1..])
-    })
-}
-
-/// `2025-06-03T16:08:54.123456+00:00 ` or `2025-06-03 16:08:54 `: the date, and what is behind it.
-fn iso_date(rest: &str) -> Option<(&str, &str)> {
-    let bytes = rest.as_bytes();
-    if bytes.len() < 20 || !bytes.is_ascii_prefix(20) {
-        return None;
-    }
-    let shape = bytes[4] == b'-'
-        && bytes[7] == b'-'
-        && matches!(bytes[10], b'T' | b' ' | b't')
-        && bytes[13] == b':'
-        && bytes[16] == b':';
-    if !shape {
-        return None;
-    }
-    let end = rest[19..].find([' ', '\t']).map_or(rest.len(), |at| at + 19);
-    (end < 48).then(|| (&rest[..end], rest[end..].trim_start()))
-}
-
-/// What stands behind an ISO date: `HOST PROGRAM: ` of a syslog, or the message itself, as
-/// `dmesg --time-format iso` writes it, and build servers and container logs in front of anything.
-fn iso_header<'a>(date: &str, after: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
-    // `dmesg` writes a comma before the fraction, and a zone behind it.
-    let fraction = date.get(19..).and_then(|rest| rest.strip_prefix(','));
-    if fraction.is_some_and(|rest| rest.contains(['+', '-'])) {
-        out.kernel = Some(true);
-        return Some(after);
-    }
-    let one_name = after.find([':', ' ']).is_none_or(|at| after[at..].starts_with(':'));
-    let program = after.starts_with("kernel:") || after.contains("]: ");
-    if begins_like_kernel(after) || one_name && !program {
-        return Some(after);
-    }
-    header(after, out).or(Some(after))
+    syslog::host_kernel(rest, out)
 }
 
 /// A printk stamp somewhere in the first part of a line, behind a prefix nobody knows.
@@ -345,7 +317,7 @@ fn embedded_stamp(rest: &str) -> Option<(f64, &str)> {
         let open = from + rest.get(from..)?.find('[').filter(|at| from + at < 96)?;
         let close = open + rest[open..].find(']').filter(|len| *len < 20)?;
         if let Some(at) = seconds(rest[open + 1..close].trim()) {
-            let mut out = Stripped { message: "", at: None, kernel: None, foreign: false };
+            let mut out = Stripped::default();
             let mut after = rest[close + 1..].trim_start();
             while let Some(next) = step(after, &mut out) {
                 after = next.trim_start();
@@ -355,16 +327,6 @@ fn embedded_stamp(rest: &str) -> Option<(f64, &str)> {
         from = open + 1;
     }
     None
-}
-
-trait AsciiPrefix {
-    fn is_ascii_prefix(&self, len: usize) -> bool;
-}
-
-impl AsciiPrefix for [u8] {
-    fn is_ascii_prefix(&self, len: usize) -> bool {
-        self.get(..len).is_some_and(<[u8]>::is_ascii)
-    }
 }
 
 #[cfg(test)]

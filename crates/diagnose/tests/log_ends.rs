@@ -1,0 +1,203 @@
+//! What a log shows of the clocksource in use, and not more: where it ends too soon, and what came later.
+#![allow(clippy::unwrap_used)]
+
+use clocksmith_diagnose::{Cause, CauseId, Measured, Report, Severity, Verdict, assess};
+use clocksmith_facts::Facts;
+use clocksmith_facts::log::KernelLog;
+
+fn why(text: &str) -> Report {
+    let log = KernelLog::scan(text.as_bytes(), "log").unwrap();
+    assess(Facts::from_log(log), Measured::default()).report
+}
+
+fn cause(report: &Report, id: CauseId) -> Option<&Cause> {
+    report.causes.iter().find(|cause| cause.id == id)
+}
+
+/// Lines of a boot that do not concern clocks, up to a switch at 0.8 s, and what follows.
+fn boot(switch: &str, more: &str) -> Report {
+    why(&format!(
+        "[    0.000000] x86/fpu: Supporting XSAVE feature 0x001\n[    0.100000] pid_max: default: 32768\n\
+         [    0.200000] NET: Registered protocol family 16\n[    0.300000] SCSI subsystem initialized\n\
+         [    0.400000] VFS: Disk quotas dquot_6.6.0\n{switch}\n\
+         [    0.801000] pnp: PnP ACPI init\n{more}"
+    ))
+}
+
+fn switched(name: &str) -> String {
+    format!("[    0.800000] clocksource: Switched to clocksource {name}")
+}
+
+#[test]
+fn switch_at_the_end_of_a_log_is_not_the_last_word() {
+    for name in ["kvm-clock", "xen", "hyperv_clocksource_tsc_page", "tsc-early", "tsc"] {
+        let report = boot(&switched(name), "");
+        assert_eq!(report.verdict, Verdict::Unknown, "{name}: {}", report.headline);
+        assert!(report.headline.contains("where this log ends"), "{name}: {}", report.headline);
+        assert!(report.settles.iter().any(|settle| settle.fact.contains("last line")), "{name}");
+        for id in [CauseId::InvariantTscWithheld, CauseId::ParavirtClockPreferred] {
+            assert!(cause(&report, id).is_none(), "{name}: {id:?}");
+        }
+    }
+    for name in ["hpet", "acpi_pm", "refined-jiffies", "jiffies"] {
+        let report = boot(&switched(name), "");
+        assert_eq!(report.verdict, Verdict::Unknown, "{name}: {}", report.headline);
+        assert_eq!(report.clocksource.current, None, "{name}");
+    }
+}
+
+#[test]
+fn tick_in_use_after_the_tsc_was_lost_is_not_the_last_word() {
+    let lost = "[    0.790000] tsc: Marking TSC unstable due to clocksource watchdog\n";
+    let report = boot(&format!("{lost}{}", switched("refined-jiffies")), "");
+    assert_eq!(report.verdict, Verdict::Unknown, "{}", report.headline);
+    let more = "[    0.850000] clocksource: acpi_pm: mask: 0xffffff max_cycles: 0xffffff, max_idle_ns: 2085701024 ns\n\
+                [    0.851000] clocksource: Switched to clocksource acpi_pm\n";
+    let report = boot(&format!("{lost}{}", switched("refined-jiffies")), more);
+    assert_eq!(report.verdict, Verdict::Slow, "{}", report.headline);
+    assert_eq!(report.clocksource.current.as_deref(), Some("acpi_pm"));
+}
+
+#[test]
+fn hyperv_page_of_unknown_grant_is_no_evidence_against_it() {
+    let switch = "[    0.000001] Hypervisor detected: Microsoft Hyper-V\n".to_owned()
+        + &switched("hyperv_clocksource_tsc_page");
+    let early = boot(&switch, "");
+    assert!(cause(&early, CauseId::InvariantTscWithheld).is_none(), "{:?}", early.causes);
+    let settled = boot(
+        &switch,
+        "[   60.000000] systemd[1]: Reached target Network.\n[   61.000000] eth0: up\n",
+    );
+    assert_eq!(settled.clocksource.current.as_deref(), Some("hyperv_clocksource_tsc_page"));
+    assert!(cause(&settled, CauseId::InvariantTscWithheld).is_some(), "{:?}", settled.causes);
+    // A line is quoted for what it says.
+    for item in settled.causes.iter().flat_map(|cause| &cause.evidence) {
+        assert!(
+            !item.text.contains("AccessTscInvariant") || !item.text.contains("[log:"),
+            "{item:?}"
+        );
+    }
+}
+
+#[test]
+fn hyperv_msr_clock_is_slow_and_no_grant_is_asked_for() {
+    for more in
+        ["", "[   60.000000] systemd[1]: Reached target Network.\n[   61.000000] eth0: up\n"]
+    {
+        let report = boot(&switched("hyperv_clocksource"), more);
+        assert_eq!(report.verdict, Verdict::Slow, "{}", report.headline);
+        assert!(cause(&report, CauseId::VdsoBypassed).is_some(), "{:?}", report.causes);
+        assert!(cause(&report, CauseId::InvariantTscWithheld).is_none(), "{:?}", report.causes);
+        let page = |text: &str| text.contains("reference TSC page");
+        assert!(
+            report.remedies.iter().any(|remedy| page(&remedy.summary)),
+            "{:?}",
+            report.remedies
+        );
+        let text = serde_json::to_string(&report).unwrap();
+        assert!(!text.contains("AccessTscInvariant") && !text.contains("fast and right"), "{text}");
+    }
+}
+
+#[test]
+fn switch_behind_a_reading_of_sysfs_is_told_by_its_own_line() {
+    let report = why("[    0.000000] Kernel command line: ro clocksource=acpi_pm\n\
+         [    1.178281] clocksource: Switched to clocksource acpi_pm\n\
+         [    2.359224] clocksource: tsc: mask: 0xffffffffffffffff max_cycles: 0x256bf150130, max_idle_ns: 440795232506 \
+         ns\n\
+         SYSFS current_clocksource=acpi_pm\n\
+         SYSFS available_clocksource=tsc hpet acpi_pm \n\
+         [    5.934088] clocksource: Switched to clocksource tsc\n");
+    assert_eq!(report.clocksource.current.as_deref(), Some("tsc"));
+    assert_eq!(report.clocksource.source, "log:6");
+    assert_eq!(
+        report.verdict,
+        Verdict::Unknown,
+        "the log ends with the switch: {}",
+        report.headline
+    );
+    let quoted = report.causes.iter().flat_map(|cause| &cause.evidence);
+    for item in quoted.filter(|item| item.source == "log:4") {
+        assert!(!item.text.contains("current tsc"), "{item:?}");
+    }
+}
+
+#[test]
+fn demotion_behind_the_switch_is_not_why_a_paravirtual_clock_is_in_use() {
+    let report = why("[    0.149025] Switched to clocksource xen\n\
+         [    1.160042] clocksource tsc: mask: 0xffffffffffffffff max_cycles: 0x1f3a6b29c11, max_idle_ns: 440795245120 \
+         ns\n\
+         [271095.072610] timekeeping watchdog: Marking clocksource 'tsc' as unstable, because the skew is too large:\n\
+         [271095.072619] \t'xen' wd_now: f6aa707c0c8f wd_last: f6a8d4762faa mask: ffffffffffffffff\n\
+         [271095.072624] \t'tsc' cs_now: 1b6861d00 cs_last: 21d7172f2b8c4 mask: ffffffffffffffff\n");
+    assert_eq!(report.clocksource.current.as_deref(), Some("xen"));
+    assert!(!report.headline.contains("jump"), "{}", report.headline);
+    assert!(cause(&report, CauseId::TscJump).is_some(), "{:?}", report.causes);
+}
+
+#[test]
+fn late_checks_blame_no_clock_and_claim_no_stop_of_the_machine() {
+    let report = why(
+        "[   20.231907] clocksource: Long readout interval, skipping watchdog check: cs_nsec: 1367682540 wd_nsec: \
+         1367682409\n\
+         [   40.358094] clocksource: Long readout interval, skipping watchdog check: cs_nsec: 10545682727 wd_nsec: \
+         10545681608\n",
+    );
+    let stall = cause(&report, CauseId::ReadoutStall).unwrap();
+    assert!(stall.summary.contains("10.55 s"), "{}", stall.summary);
+    assert_eq!(stall.evidence.len(), 2);
+    let text = serde_json::to_string(&report).unwrap();
+    for word in ["nothing ran", "clocksource is fine", "stood still"] {
+        assert!(!text.contains(word), "{word}: {text}");
+    }
+}
+
+#[test]
+fn headline_calls_no_tsc_usable_that_was_not_shown() {
+    let report = boot(
+        &switched("xen"),
+        "[   60.000000] systemd[1]: Reached target Network.\n[   61.000000] eth0: up\n",
+    );
+    assert!(!report.headline.contains("usable"), "{}", report.headline);
+}
+
+#[test]
+fn processor_without_a_tsc_needs_no_parameter_taken_off() {
+    let report = why(
+        "Linux version 6.1.0 (builder@example) (gcc 12) #1\nKernel command line: ro tsc=unstable\n\
+         tsc: Marking TSC unstable due to boot parameter\nCPU: Intel 486 DX/4 (family: 0x4, model: 0x8, stepping: 0x0)\n",
+    );
+    assert_eq!(
+        report.causes.first().map(|cause| cause.id),
+        Some(CauseId::NoTsc),
+        "{:?}",
+        report.causes
+    );
+    assert!(
+        report
+            .causes
+            .iter()
+            .all(|cause| cause.id == CauseId::NoTsc || cause.severity == Severity::Info)
+    );
+    assert!(!report.remedies.iter().any(|r| r.commands.iter().any(|c| c.contains("tsc=unstable"))));
+}
+
+#[test]
+fn tsc_that_stops_in_idle_states_may_be_lost_when_their_driver_loads() {
+    let boot = |cpu: &str, end: &str| {
+        why(&format!(
+            "[    0.000000] Linux version 3.16.0 (builder@example.x86_64) (gcc 4.8 x86_64-linux-gnu) #1 SMP\n\
+             [    0.100000] x86/fpu: one\n[    0.110000] pid_max: two\n[    0.120000] NET: three\n\
+             [    0.130000] SCSI four\n[    0.140000] VFS: five\n\
+             [    0.200000] smpboot: CPU0: {cpu}\n\
+             [    2.984095] Switched to clocksource tsc\n[    8.000000] systemd[1]: Reached target Paths.\n\
+             [   {end}] ppdev: user-space parallel port driver\n"
+        ))
+        .verdict
+    };
+    let core2 = "Intel(R) Core(TM)2 Duo CPU P8400 @ 2.26GHz (fam: 06, model: 17, stepping: 06)";
+    assert_eq!(boot(core2, "11.337889"), Verdict::Unknown);
+    assert_eq!(boot(core2, "61.337889"), Verdict::Ok);
+    let later = "Intel(R) Core(TM) i7-2600 CPU @ 3.40GHz (fam: 06, model: 2a, stepping: 07)";
+    assert_eq!(boot(later, "11.337889"), Verdict::Ok);
+}

@@ -1,0 +1,94 @@
+//! Kernels before the clocksource framework, and architectures other than x86: what their vDSO reads, and no advice that
+//! they lack.
+#![allow(clippy::unwrap_used)]
+
+use clocksmith_diagnose::{CauseId, Measured, Report, Verdict, assess};
+use clocksmith_facts::Facts;
+use clocksmith_facts::log::KernelLog;
+
+fn why(text: &str) -> Report {
+    let log = KernelLog::scan(text.as_bytes(), "log").unwrap();
+    assess(Facts::from_log(log), Measured::default()).report
+}
+
+#[test]
+fn time_source_of_old_kernels_settles_what_is_in_use() {
+    for (line, current, verdict) in [
+        ("time.c: Using 3.579545 MHz WALL PM GTOD PM timer.", "acpi_pm", Verdict::Slow),
+        ("time.c: Using 14.318180 MHz WALL HPET GTOD HPET timer.", "hpet", Verdict::Slow),
+        ("time.c: Using 1.193182 MHz WALL PIT GTOD PIT/TSC timer.", "tsc", Verdict::Ok),
+        ("time.c: Using PIT/TSC based timekeeping.", "tsc", Verdict::Ok),
+        ("Using pmtmr for high-res timesource", "acpi_pm", Verdict::Slow),
+        ("Using tsc for high-res timesource", "tsc", Verdict::Ok),
+    ] {
+        let report = why(&format!(
+            "Console: colour VGA+ 80x25\n{line}\nMount-cache hash table entries: 256\n"
+        ));
+        assert_eq!(report.clocksource.current.as_deref(), Some(current), "{line}");
+        assert_eq!(report.verdict, verdict, "{line}: {}", report.headline);
+        let text = serde_json::to_string(&report).unwrap();
+        for word in
+            ["/sys/devices/system/clocksource", "clocksmith collect", "CLOCK_MONOTONIC_COARSE"]
+        {
+            let said = report.remedies.iter().any(|remedy| {
+                remedy.summary.contains(word) || remedy.commands.iter().any(|c| c.contains(word))
+            });
+            assert!(
+                !said && (word.starts_with("CLOCK") || !text.contains(word)),
+                "{line}: {word}: {text}"
+            );
+        }
+    }
+}
+
+#[test]
+fn coarse_clocks_are_advised_with_the_kernels_that_serve_them() {
+    let advice = |banner: &str| {
+        let report = why(&format!(
+            "{banner}[    0.790000] tsc: Marking TSC unstable due to clocksource watchdog\n\
+             [    0.800000] Switched to clocksource hpet\n"
+        ));
+        let found = report.remedies.into_iter().find(|remedy| remedy.id == "cheaper-reads");
+        found.map(|remedy| remedy.summary).unwrap_or_default()
+    };
+    let banner = |release: &str| {
+        format!("[    0.000000] Linux version {release} (b@example) (gcc 4.8) #1 SMP\n")
+    };
+    assert!(advice(&banner("6.1.0-9-amd64")).contains("no system call on any clocksource"));
+    assert!(advice(&banner("3.2.0-4-686-pae")).contains("is a system call on this kernel"));
+    assert!(advice(&banner("3.16.0-4-686-pae")).contains("no system call on any clocksource"));
+    assert!(advice("").contains("on 32-bit ones since 3.15"), "{}", advice(""));
+    assert!(!advice(&banner("2.6.24-1-686")).contains("COARSE"));
+}
+
+#[test]
+fn clocksource_that_the_vdso_of_an_architecture_cannot_read_is_slow() {
+    for text in [
+        "Linux version 2.6.36.3 (b@example) (arm-linux-gnueabi-gcc 4.4) #1\nSwitching to clocksource timer_us\n",
+        "Switching to clocksource 32k_counter\nSwitched to NOHz mode on CPU #0\n",
+        "clocksource: Switched to clocksource mxc_timer1\n",
+        "Linux version 3.18.0 (b@example) (arm-linux-gnueabihf-gcc 4.9) #1\nSwitched to clocksource arch_sys_counter\n",
+        "Linux version 4.1.0 (b@example) (mips-linux-gnu-gcc 4.9) #1\nclocksource MIPS: mask: 0xffffffff max_cycles: \
+         0xffffffff, max_idle_ns: 6652563862 ns\nSwitched to clocksource MIPS\n",
+        "Linux version 5.3.0 (b@example) (riscv64-linux-gnu-gcc 8) #1\nclocksource: Switched to clocksource \
+         riscv_clocksource\n",
+    ] {
+        let report = why(text);
+        assert_eq!(report.verdict, Verdict::Slow, "{text}: {}", report.headline);
+        assert!(
+            report.causes.iter().any(|cause| cause.id == CauseId::OnlyChoice),
+            "{text}: {:?}",
+            report.causes
+        );
+    }
+}
+
+#[test]
+fn architected_counter_without_architecture_and_version_is_open() {
+    let report = why(
+        "Bluetooth: SCO socket layer initialized\nclocksource: Switched to clocksource arch_sys_counter\n\
+         NET: Registered PF_INET protocol family\n",
+    );
+    assert_eq!(report.verdict, Verdict::Unknown, "{}", report.headline);
+    assert!(!report.settles.is_empty());
+}

@@ -1,0 +1,135 @@
+//! What stands between a date and a message: `HOST PROGRAM: ` of syslog and journald, the fields of RFC 5424, the
+//! process and the tag of Android. It names who wrote the line.
+
+use super::{Stripped, date};
+use crate::log::parse::begins_like_kernel;
+
+/// What stands behind a date: `HOST PROGRAM: ` of a syslog, or the message itself, as `dmesg --time-format iso`, build
+/// servers, consoles and container logs write it.
+pub(super) fn behind_date<'a>(date: date::Dated<'a>, out: &mut Stripped<'a>) -> Option<&'a str> {
+    let after = date.after;
+    // The end of a wrapped banner is a date, and no prefix.
+    if after.is_empty() {
+        return None;
+    }
+    if date.of_dmesg {
+        out.kernel = Some(true);
+        return Some(after);
+    }
+    out.dated = true;
+    if begins_like_kernel(after) {
+        return Some(after);
+    }
+    if let Some(after) = android(after, out).or_else(|| stream(after)) {
+        return Some(after);
+    }
+    if date.month {
+        return header(after, out);
+    }
+    let one_name = after.find([':', ' ', '\t']).is_none_or(|at| after[at..].starts_with(':'));
+    let program = after.starts_with("kernel:") || after.contains("]: ");
+    if one_name && !program || after.starts_with(['<', '{', '|']) {
+        return Some(after);
+    }
+    header(after, out).or(Some(after))
+}
+
+/// `HOST kernel: ` or `kernel[123]: ` behind a date or a stamp; another program's name is a verdict.
+fn header<'a>(after: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
+    let after = after.trim_start();
+    let colon = after.find(": ").or_else(|| after.ends_with(':').then(|| after.len() - 1));
+    let bracket = after.find('[');
+    // A printk stamp directly behind the date: `2025-06-03T16:08:54 [    0.000000] ...`.
+    if bracket.is_some_and(|at| after[..at].trim().is_empty()) {
+        return Some(after);
+    }
+    let colon = colon?;
+    let names: Vec<&str> = after[..colon].split_whitespace().collect();
+    if names.len() > 3 {
+        return Some(after);
+    }
+    let ident = names.last()?;
+    let is_kernel = *ident == "kernel" || ident.starts_with("kernel[") || *ident == "vmunix";
+    out.kernel = Some(is_kernel);
+    out.named = true;
+    Some(&after[(colon + 1).min(after.len())..])
+}
+
+/// `HOST kernel: ` without a date (journald's short-monotonic, after the stamp).
+pub(super) fn host_kernel<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
+    let space = rest.find(' ').filter(|space| *space <= 64)?;
+    let after = rest[space + 1..].strip_prefix("kernel:")?;
+    if rest[..space].contains([':', '=', '\'', '"']) {
+        return None;
+    }
+    out.kernel = Some(true);
+    out.named = true;
+    Some(after)
+}
+
+/// `1 DATE HOST PROGRAM PROCID MSGID STRUCTURED-DATA MESSAGE` (RFC 5424, section 6).
+pub(super) fn rfc5424<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
+    let date = date::take(rest.strip_prefix("1 ")?).filter(|date| !date.month)?;
+    let mut fields = date.after.splitn(5, ' ');
+    let (_host, program, _process, _id) =
+        (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
+    let mut rest = fields.next()?;
+    if let Some(after) = rest.strip_prefix('-') {
+        rest = after;
+    } else {
+        while rest.starts_with('[') {
+            rest = &rest[rest.find(']')? + 1..];
+        }
+    }
+    out.kernel = Some(program == "kernel");
+    out.named = true;
+    Some(rest.trim_start().trim_start_matches('\u{feff}'))
+}
+
+/// `0     0 W tsc     : ` behind a date (`logcat -v threadtime`): the kernel's lines have process 0. A tag that was
+/// filled up with blanks is left out, as it is not what the kernel wrote.
+fn android<'a>(after: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
+    let mut rest = after;
+    let mut number = || {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let number: u32 = rest[..digits].parse().ok()?;
+        rest = rest[digits..].strip_prefix(' ')?.trim_start();
+        Some(number)
+    };
+    let (process, _thread) = (number()?, number()?);
+    let rest = rest.strip_prefix(LEVELS)?.strip_prefix(' ')?;
+    out.kernel = Some(process == 0);
+    out.named = true;
+    match rest.split_once(':') {
+        Some((tag, message)) if tag.ends_with(' ') && !tag.trim().contains(' ') => Some(message),
+        _ => Some(rest),
+    }
+}
+
+/// The stream of a line: `stdout F ` of the container runtime interface, `01O ` of GitLab.
+fn stream(after: &str) -> Option<&str> {
+    if let Some(kind) = after.strip_prefix("stdout ").or_else(|| after.strip_prefix("stderr ")) {
+        return kind.strip_prefix("F ").or_else(|| kind.strip_prefix("P "));
+    }
+    let kind = after.trim_start_matches(|c: char| c.is_ascii_digit());
+    let numbered = after.len() - kind.len() == 2;
+    kind.strip_prefix(['O', 'E'])
+        .filter(|_| numbered)
+        .and_then(|rest| rest.strip_prefix([' ', '+']))
+}
+
+const LEVELS: [char; 6] = ['V', 'D', 'I', 'W', 'E', 'F'];
+
+/// `W/tsc     (    0): ` (`logcat -v brief` and `-v time`).
+pub(super) fn android_brief<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
+    let tagged = rest.strip_prefix(LEVELS)?.strip_prefix('/')?;
+    let (tag, after) =
+        tagged.split_once('(').filter(|(tag, _)| tag.len() <= 64 && !tag.contains(':'))?;
+    let (process, message) = after.split_once("):")?;
+    let process: u32 = process.trim().parse().ok()?;
+    out.kernel = Some(process == 0);
+    out.named = true;
+    // Between the tag and the message nothing of the kernel's is missing but the colon.
+    let _ = tag;
+    Some(message)
+}

@@ -1,0 +1,262 @@
+//! Records of which each field stands on a line of its own, and lines that a program has written as one string with
+//! escapes, as lines of a log. Each line stays a line, but where one string holds many.
+
+use super::journal::Record;
+use super::lines::text;
+use super::pieces::Pieces;
+use super::prefix::strip;
+use std::io::{self, BufRead, BufReader, Read};
+
+/// Bytes of one record that are kept together.
+const RECORD: usize = 256 << 10;
+
+/// How a text holds its records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    /// `MESSAGE=...` (`journalctl -o export` and `-o verbose`).
+    Fields,
+    /// `"MESSAGE" : "...",` (`journalctl -o json-pretty`, `dmesg --json`).
+    Json,
+    /// `"[ 0.0] ...\r\n[ 0.1] ..."`: what `aws ec2 get-console-output` and `az vm boot-diagnostics` print.
+    String,
+}
+
+/// Whether a text consists of such records.
+pub(super) fn found(window: &[u8]) -> Option<Style> {
+    let (mut message, mut journal, mut brace, mut json) = (false, false, false, false);
+    for line in window.split(|byte| *byte == b'\n') {
+        let line = line.trim_ascii();
+        match line.first() {
+            Some(b'M') => message |= line.starts_with(b"MESSAGE="),
+            Some(b'_') => {
+                journal |= [&b"_TRANSPORT="[..], b"__CURSOR=", b"_BOOT_ID="]
+                    .iter()
+                    .any(|name| line.starts_with(name));
+            }
+            Some(b'{' | b'}') => brace |= matches!(line, b"{" | b"}" | b"}," | b"},{"),
+            Some(b'"') if line.len() < RECORD => {
+                let line = text(line, 0, line.len());
+                json |= member(&line).is_some_and(|(name, _)| Record::default().set(name, ""));
+            }
+            _ => {}
+        }
+        if message && journal {
+            return Some(Style::Fields);
+        }
+        if brace && json {
+            return Some(Style::Json);
+        }
+        if is_string(line) {
+            return Some(Style::String);
+        }
+    }
+    None
+}
+
+/// Whether a line is a string with at least three lines of a kernel log in it.
+fn is_string(line: &[u8]) -> bool {
+    let quoted = begins_a_string(line);
+    let stamp = |at: &usize| {
+        let rest = &line[at + 2..line.len().min(at + 40)];
+        rest.first() == Some(&b'[') && strip(&text(rest, 0, rest.len())).at.is_some()
+    };
+    quoted
+        && memchr::memmem::find_iter(line, b"\\n").filter(stamp).take(2).count() == 2
+        && super::journal::message(&text(line, 0, line.len())).is_none()
+}
+
+fn begins_a_string(line: &[u8]) -> bool {
+    matches!(line.trim_ascii_start(), [b'"' | b'\'' | b'{', ..] | [b'b', b'"' | b'\'', ..])
+}
+
+/// `"name" : value,`: the name and the value, of a line of JSON.
+fn member(line: &str) -> Option<(&str, &str)> {
+    let (name, rest) = line.trim().strip_prefix('"')?.split_once('"')?;
+    Some((name, rest.trim_start().strip_prefix(':')?.trim().trim_end_matches(',')))
+}
+
+/// Reads records as lines.
+pub(super) struct Lines<R> {
+    inner: BufReader<R>,
+    style: Style,
+    line: Vec<u8>,
+    /// The lines of the record that is read.
+    held: Vec<Vec<u8>>,
+    size: usize,
+    record: Record,
+    /// Which of the lines held has the message.
+    message: usize,
+    /// Inside of a string that has not ended with the piece before.
+    in_string: bool,
+}
+
+impl<R: Read> Lines<R> {
+    pub(super) fn new(inner: R, style: Style) -> Self {
+        let inner = BufReader::new(inner);
+        let (line, held, record) = (Vec::new(), Vec::new(), Record::default());
+        Self { inner, style, line, held, size: 0, record, message: 0, in_string: false }
+    }
+
+    /// Takes note of a field, if the line that was read is one.
+    fn field(&mut self) -> bool {
+        let line = String::from_utf8_lossy(&self.line);
+        let is_message = match self.style {
+            Style::Fields => {
+                let Some((name, value)) = line.trim().split_once('=') else { return false };
+                let is_name =
+                    |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+                if name.is_empty() || !name.bytes().all(is_name) {
+                    return false;
+                }
+                self.record.set(name, value)
+            }
+            _ => {
+                let Some((name, value)) = member(&line) else { return false };
+                let parsed: Option<serde_json::Value> = serde_json::from_str(value).ok();
+                match parsed {
+                    Some(serde_json::Value::String(text)) => self.record.set(name, &text),
+                    Some(serde_json::Value::Number(number)) => {
+                        self.record.set(name, &number.to_string())
+                    }
+                    _ => false,
+                }
+            }
+        };
+        if is_message {
+            self.message = self.held.len();
+        }
+        true
+    }
+
+    /// Gives the record out: one line for each of its lines, of which one has the message.
+    fn flush(&mut self, out: &mut Vec<u8>) {
+        let message = std::mem::take(&mut self.record).message().filter(|message| message.kernel);
+        for (number, line) in self.held.drain(..).enumerate() {
+            if let Some(message) = message.as_ref().filter(|_| number == self.message) {
+                let prefix = match message.at {
+                    Some(at) => format!("[{at:12.6}] "),
+                    None if message.sure => "kernel: ".to_owned(),
+                    None => String::new(),
+                };
+                out.extend_from_slice(prefix.as_bytes());
+                out.extend_from_slice(message.message.as_bytes());
+            }
+            if line.ends_with(b"\n") {
+                out.push(b'\n');
+            }
+        }
+        (self.size, self.message) = (0, 0);
+    }
+
+    /// Undoes the escapes of a string.
+    fn unescape(&mut self, out: &mut Vec<u8>) {
+        self.in_string |= begins_a_string(&self.line);
+        if !self.in_string {
+            out.extend_from_slice(&self.line);
+            return;
+        }
+        let mut rest = &self.line[..];
+        while let Some(at) = memchr::memchr(b'\\', rest) {
+            out.extend_from_slice(&rest[..at]);
+            let (sign, used): (&[u8], usize) = match rest.get(at + 1) {
+                Some(b'n') => (b"\n", 2),
+                Some(b'r') => (b"", 2),
+                Some(b't') => (b"\t", 2),
+                Some(b'"') => (b"\"", 2),
+                Some(b'\'') => (b"'", 2),
+                Some(b'/') => (b"/", 2),
+                Some(b'\\') => (b"\\", 2),
+                _ if rest[at..].starts_with(b"\\u001b") || rest[at..].starts_with(b"\\u001B") => {
+                    (b"\x1b", 6)
+                }
+                _ if rest[at..].starts_with(b"\\x1b") => (b"\x1b", 4),
+                _ => (b"\\", 1),
+            };
+            out.extend_from_slice(sign);
+            rest = &rest[at + used..];
+        }
+        out.extend_from_slice(rest);
+        self.in_string = !self.line.ends_with(b"\n");
+    }
+}
+
+impl<R: Read> Pieces for Lines<R> {
+    fn piece(&mut self, out: &mut Vec<u8>) -> io::Result<bool> {
+        self.line.clear();
+        // A part of an overlong line is as good as a line here.
+        let got = (&mut self.inner).take(1 << 20).read_until(b'\n', &mut self.line)?;
+        if got == 0 {
+            self.flush(out);
+            return Ok(false);
+        }
+        if self.style == Style::String {
+            self.unescape(out);
+            return Ok(true);
+        }
+        let begins =
+            self.style == Style::Fields && self.line.trim_ascii_start().starts_with(b"__CURSOR=");
+        if begins || self.size > RECORD {
+            self.flush(out);
+        }
+        if self.field() {
+            self.size += got;
+            self.held.push(std::mem::take(&mut self.line));
+            return Ok(true);
+        }
+        self.flush(out);
+        // What holds the records of JSON together is no part of a message.
+        let frame = self.style == Style::Json
+            && self.line.iter().all(|byte| b"{}[], \t\r\n".contains(byte));
+        out.extend_from_slice(if frame && self.line.ends_with(b"\n") { b"\n" } else { &self.line });
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pieces::Given;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn read(text: &str) -> String {
+        let mut out = String::new();
+        let style = found(text.as_bytes()).unwrap();
+        Given::new(Lines::new(text.as_bytes(), style)).read_to_string(&mut out).unwrap();
+        out
+    }
+
+    #[test]
+    fn records_of_programs_are_left_out() {
+        let export = "__CURSOR=a\n_TRANSPORT=kernel\nMESSAGE=tsc: x\n\n__CURSOR=b\nMESSAGE=tsc: y\n_TRANSPORT=stdout\n";
+        assert_eq!(read(export), "\n\nkernel: tsc: x\n\n\n\n\n");
+        let verbose =
+            "Tue x [s=0]\n    MESSAGE=tsc: x\n    _TRANSPORT=kernel\n    SYSLOG_FACILITY=1\n";
+        assert_eq!(read(verbose), "Tue x [s=0]\n\n\n\n");
+        let json = "{\n \"pri\": 4,\n \"time\": 9.100000,\n \"msg\": \"tsc: \\\"x\\\"\"\n},{\n \"pri\": 12,\n \"time\": 9.2,\n \"msg\": \"tsc: y\"\n}";
+        assert_eq!(read(json), "\n\n\n[    9.100000] tsc: \"x\"\n\n\n\n\n}");
+    }
+
+    #[test]
+    fn strings_become_lines() {
+        let text =
+            "{\n \"Output\": \"[ 0.000000] a\\r\\n[ 0.100000] \\\"b\\\"\\r\\n[ 0.200000] c\",\n}\n";
+        assert_eq!(
+            read(text),
+            "{\n \"Output\": \"[ 0.000000] a\n[ 0.100000] \"b\"\n[ 0.200000] c\",\n}\n"
+        );
+        // What a device calls itself may have such signs.
+        let device = "[ 9.0] usb 1-1: Product: a\\n[ 0.100000] b\\n[ 0.200000] c\\n[ 0.300000] d\n";
+        assert_eq!(found(device.as_bytes()), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_keeps_its_lines(text in "(\\PC|[\"{}:=\n]|MESSAGE=|\"msg\": ){0,200}", json: bool) {
+            let style = if json { Style::Json } else { Style::Fields };
+            let mut out = String::new();
+            Given::new(Lines::new(text.as_bytes(), style)).read_to_string(&mut out).unwrap();
+            let lines = |text: &str| text.bytes().filter(|byte| *byte == b'\n').count();
+            prop_assert_eq!(lines(&out), lines(&text));
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Filesystems that a user's program serves.
+//!
+//! The kernel names the user who mounted one in `/proc/self/mountinfo` (`user_id=`, fs/fuse/inode.c
+//! `fuse_show_options`); virtiofs, which the host of a guest serves, has no such option.
+
+use rustix::fd::{AsRawFd, BorrowedFd};
+use std::fs::read_to_string;
+
+/// `FUSE_SUPER_MAGIC` (linux/magic.h).
+const MAGIC: u64 = 0x6573_5546;
+
+/// Why what was opened is not trusted; `None` where its filesystem is the kernel's, or served by root or this user.
+pub(super) fn refused(fd: BorrowedFd<'_>) -> Option<String> {
+    // The type of this field differs between processors.
+    #[allow(clippy::unnecessary_cast)]
+    let magic = rustix::fs::fstatfs(fd).ok()?.f_type as u64 & 0xffff_ffff;
+    if magic != MAGIC {
+        return None;
+    }
+    let unknown = || Some("is in a FUSE filesystem, and who mounted that is not known".to_owned());
+    let Ok(about) = read_to_string(format!("/proc/self/fdinfo/{}", fd.as_raw_fd())) else {
+        return unknown();
+    };
+    let (Some(mount), Ok(mounts)) = (mount_id(&about), read_to_string("/proc/self/mountinfo"))
+    else {
+        return unknown();
+    };
+    match users(&mounts, mount) {
+        None => unknown(),
+        Some(users) => {
+            let other = users.into_iter().find(|user| !super::is_ours(*user))?;
+            Some(format!("is in a FUSE filesystem, which user {other} mounted"))
+        }
+    }
+}
+
+/// The number of the mount of an open file.
+fn mount_id(about: &str) -> Option<u64> {
+    about.lines().find_map(|line| line.strip_prefix("mnt_id:"))?.trim().parse().ok()
+}
+
+/// The users whom a mount names as its makers; `None` if there is no such mount. An id that is no number is one that
+/// nobody has.
+fn users(mounts: &str, id: u64) -> Option<Vec<u32>> {
+    let number = |line: &str| line.split(' ').next()?.parse::<u64>().ok();
+    let line = mounts.lines().find(|line| number(line) == Some(id))?;
+    // Blanks in names are written as \040; a source may be empty (proc_pid_mountinfo(5)).
+    let (_, filesystem) = line.split_once(" - ")?;
+    let options = filesystem.splitn(3, ' ').nth(2)?;
+    let users = options.split(',').filter_map(|option| option.strip_prefix("user_id="));
+    Some(users.map(|user| user.trim().parse().unwrap_or(u32::MAX)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOUNTS: &str = "\
+21 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+40 21 0:40 / /tmp/a\\040-\\040b rw,nosuid - fuse.evil user_id=0 rw,user_id=1000,group_id=1000,allow_other
+41 21 0:41 / /mnt rw - fuseblk /dev/sdb1 rw,user_id=0,group_id=0,allow_other
+42 21 0:42 / /host rw - virtiofs share rw
+43 21 0:43 / /x rw shared:3 - fuse  rw,user_id=1001,group_id=0
+44 21 0:44 / /y rw - fuse s rw,user_id=?
+";
+
+    #[test]
+    fn users_are_those_who_mounted() {
+        assert_eq!(users(MOUNTS, 21), Some(vec![]));
+        assert_eq!(users(MOUNTS, 40), Some(vec![1000]));
+        assert_eq!(users(MOUNTS, 41), Some(vec![0]));
+        assert_eq!(users(MOUNTS, 42), Some(vec![]));
+        assert_eq!(users(MOUNTS, 43), Some(vec![1001]));
+        assert_eq!(users(MOUNTS, 44), Some(vec![u32::MAX]));
+        assert_eq!(users(MOUNTS, 4), None);
+    }
+
+    #[test]
+    fn refused_is_nothing_of_the_kernels_own() {
+        use std::os::fd::AsFd;
+        let file = std::fs::File::open("/proc/self/stat").unwrap();
+        assert_eq!(refused(file.as_fd()), None);
+        let about = format!("/proc/self/fdinfo/{}", file.as_raw_fd());
+        let id = mount_id(&read_to_string(about).unwrap()).unwrap();
+        let mounts = read_to_string("/proc/self/mountinfo").unwrap();
+        assert_eq!(users(&mounts, id), Some(vec![]));
+    }
+}

@@ -1,0 +1,165 @@
+//! Which counters the vDSO of each architecture can read, and since when.
+//!
+//! Sources: `vdso_clock_mode` of the clocksources (5.7 and later), `archdata` before; the vDSO's own code where a version
+//! is named. What depends on the processor beside the version is `None`: the evidence rarely tells.
+
+use crate::feature::Feature;
+use crate::{Input, Machine};
+use clocksmith_facts::Arch;
+use std::borrow::Cow;
+
+/// Whether the vDSO has a way to read a clocksource on this kernel; `None` where nothing is known of it.
+pub(crate) fn has_mode(machine: &Machine, name: &str) -> Option<bool> {
+    let kernel = &machine.kernel.value;
+    if machine.arch.is_assumed() && of_name(name).is_none() {
+        return None;
+    }
+    Some(match (machine.arch.value, name) {
+        (Arch::X86_64 | Arch::X86, _) => of_x86(machine, name),
+        (Arch::Arm64, "arch_sys_counter") => Feature::Arm64Vdso.of(kernel),
+        // patch_vdso() takes the functions out where the architected counter cannot be read.
+        (Arch::Arm, "arch_sys_counter") => Feature::ArmVdso.of(kernel),
+        (Arch::Riscv, "riscv_clocksource") => Feature::RiscvVdso.of(kernel),
+        // gic_clocksource_init(), init_r4k_clocksource(): the R4K counter only where user space may read it, which is
+        // release 2 of the architecture and later.
+        (Arch::Mips, "GIC") => Feature::MipsVdso.of(kernel),
+        (Arch::Mips, "MIPS") if Feature::MipsVdso.of(kernel) => return None,
+        (Arch::S390, "tod") | (Arch::Powerpc, "timebase") | (Arch::Loongarch, "Constant") => true,
+        (Arch::Sparc, "tick" | "stick") if Feature::SparcVdso.of(kernel) => return None,
+        (Arch::Parisc, _) if Feature::PariscVdso.of(kernel) => return None,
+        (Arch::Um | Arch::Ia64, _) => return None,
+        _ => false,
+    })
+}
+
+/// The architectures that have a clocksource of this name; `None` where many may.
+fn of_name(name: &str) -> Option<&'static [Arch]> {
+    Some(match name {
+        "arch_sys_counter" => &[Arch::Arm64, Arch::Arm],
+        "riscv_clocksource" => &[Arch::Riscv],
+        "tod" => &[Arch::S390],
+        "timebase" => &[Arch::Powerpc],
+        "Constant" => &[Arch::Loongarch],
+        "MIPS" | "GIC" => &[Arch::Mips],
+        _ if clocksmith_facts::names::find(name).is_some_and(|known| known.x86) => {
+            &[Arch::X86_64, Arch::X86]
+        }
+        _ => return None,
+    })
+}
+
+/// The machine that a clocksource's name allows: where the architecture was assumed, the name tells more.
+pub(crate) fn with_arch_of<'a>(machine: &'a Machine, name: &str) -> Cow<'a, Machine> {
+    match of_name(name) {
+        Some(archs) if machine.arch.is_assumed() && !archs.contains(&machine.arch.value) => {
+            let mut machine = machine.clone();
+            machine.arch = Input::assumed(archs[0], "the name of the clocksource");
+            Cow::Owned(machine)
+        }
+        _ => Cow::Borrowed(machine),
+    }
+}
+
+/// x86: `arch/x86/entry/vdso`, `arch/x86/include/asm/vdso/clocksource.h`.
+fn of_x86(machine: &Machine, name: &str) -> bool {
+    let kernel = &machine.kernel.value;
+    match name {
+        "tsc" | "tsc-early" => true,
+        "kvm-clock" => {
+            Feature::KvmClockVdso.of(kernel)
+                && machine.arch.value != Arch::X86
+                && !machine.cmdline.value.has("no-kvmclock-vsyscall")
+        }
+        "xen" => Feature::XenVdso.of(kernel) && machine.xen_no_vdso.is_none(),
+        "hyperv_clocksource_tsc_page" => Feature::HypervPageVdso.of(kernel),
+        "hpet" => Feature::HpetVdso.of(kernel),
+        _ => false,
+    }
+}
+
+/// Whether the vDSO serves the coarse clocks, which read no counter; `None` where nothing is known of it.
+#[must_use]
+pub fn serves_coarse(machine: &Machine) -> Option<bool> {
+    let kernel = &machine.kernel.value;
+    let since = match machine.arch.value {
+        Arch::X86_64 => Feature::CoarseClocks,
+        Arch::X86 => Feature::Vdso32,
+        Arch::Arm64 => Feature::Arm64Vdso,
+        Arch::Riscv => Feature::RiscvVdso,
+        Arch::Mips => Feature::MipsVdso,
+        // Without an architected counter all functions are taken out of the vDSO.
+        Arch::Arm if Feature::ArmVdso.of(kernel) => return None,
+        Arch::Arm => Feature::ArmVdso,
+        Arch::Loongarch => return Some(true),
+        Arch::Alpha | Arch::M68k | Arch::Sh => return Some(false),
+        Arch::S390 | Arch::Powerpc if Feature::GenericVdsoEverywhere.of(kernel) => {
+            return Some(true);
+        }
+        Arch::S390 | Arch::Powerpc | Arch::Sparc | Arch::Um | Arch::Parisc | Arch::Ia64 => {
+            return None;
+        }
+    };
+    Some(since.of(kernel))
+}
+
+/// Whether the kernel has the clocksource directory of sysfs.
+#[must_use]
+pub fn has_sysfs_directory(machine: &Machine) -> bool {
+    let since = match machine.arch.value {
+        Arch::X86_64 => Feature::SysfsClocksource64,
+        _ => Feature::SysfsClocksource,
+    };
+    since.of(&machine.kernel.value)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::open::{OpenInput, ask};
+    use crate::vdso::serves;
+    use clocksmith_facts::hypervisor::{Hypervisor, HypervisorKind};
+    use clocksmith_facts::{Facts, Origin};
+
+    fn machine(arch: Arch, kernel: &str) -> Machine {
+        let mut machine = Machine::of(&Facts::empty(Origin::Stated));
+        machine.arch = Input::what_if(arch);
+        machine.set_kernel(kernel).unwrap();
+        machine
+    }
+
+    #[test]
+    fn serves_counter_of_an_architecture_from_its_version_on() {
+        for (arch, name, before, since) in [
+            (Arch::Arm, "arch_sys_counter", "4.0", "4.1"),
+            (Arch::Arm64, "arch_sys_counter", "3.6", "3.7"),
+            (Arch::Riscv, "riscv_clocksource", "5.7", "5.8"),
+            (Arch::Mips, "GIC", "4.3", "4.4"),
+        ] {
+            assert_eq!(serves(&machine(arch, before), name), Some(false), "{name} {before}");
+            assert_eq!(serves(&machine(arch, since), name), Some(true), "{name} {since}");
+        }
+        assert_eq!(serves(&machine(Arch::Arm, "6.1"), "mxc_timer1"), Some(false));
+        assert_eq!(serves(&machine(Arch::Mips, "6.1"), "MIPS"), None);
+        assert_eq!(serves(&machine(Arch::X86_64, "4.4"), "hyperv_clocksource"), Some(false));
+    }
+
+    #[test]
+    fn serves_coarse_on_32_bit_x86_since_3_15() {
+        assert_eq!(serves_coarse(&machine(Arch::X86, "3.2")), Some(false));
+        assert_eq!(serves_coarse(&machine(Arch::X86, "3.16")), Some(true));
+        assert_eq!(serves_coarse(&machine(Arch::X86_64, "3.2")), Some(true));
+    }
+
+    #[test]
+    fn ask_hyperv_without_privilege_flags_depends_on_the_grant() {
+        let mut guest = machine(Arch::X86_64, "6.1");
+        guest.hypervisor = Input::what_if(Some(Hypervisor::named(HypervisorKind::Hyperv)));
+        let answer = ask(&guest, |m| crate::predict(m).tsc);
+        assert!(answer.depends_on.contains(&OpenInput::InvariantGrant), "{:?}", answer.depends_on);
+        // A grant counts since 5.5.
+        guest.set_kernel("4.15").unwrap();
+        assert!(guest.knows(OpenInput::InvariantGrant));
+    }
+}

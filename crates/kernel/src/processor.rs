@@ -1,0 +1,55 @@
+//! What a processor's name and family tell where its flags are not in the evidence.
+
+use clocksmith_facts::cpu::{CpuModel, CpuVendor};
+
+/// Whether the processor is from before the TSC: Intel's Pentium brought it in 1993, and some of the clones of its time
+/// are built without it (`set_cpu_cap(c, X86_FEATURE_TSC)` is never their flag in arch/x86/kernel/cpu, all versions).
+#[must_use]
+pub fn has_no_tsc(model: &CpuModel) -> bool {
+    let named = |words: &[&str]| words.iter().any(|word| model.name.contains(word));
+    let cyrix = model.name.contains("6x86") && !named(&["MX", "MII"]);
+    // Family 4 has exceptions of embedded processors: the number alone is believed of Intel and AMD.
+    matches!(model.family, 3 | 4) && matches!(model.vendor, CpuVendor::Intel | CpuVendor::Amd)
+        || named(&["486", "5x86", "NexGen", "UMC"])
+        || cyrix
+}
+
+/// Whether the TSC of this processor stops in the idle states that its driver uses, so that the kernel gives it up as
+/// soon as that driver loads: before Intel's Nehalem and AMD's family 16 none has `nonstop_tsc`.
+#[must_use]
+pub fn may_halt_in_idle(vendor: CpuVendor, model: Option<(u32, u32)>) -> bool {
+    match (vendor, model) {
+        (CpuVendor::Intel, Some((family, model))) => family == 6 && model < 0x1a || family == 15,
+        (CpuVendor::Amd, Some((family, _))) => family <= 15,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model(vendor: CpuVendor, name: &str, family: u32, model: u32) -> CpuModel {
+        CpuModel { vendor, family, model, name: name.to_owned() }
+    }
+
+    #[test]
+    fn has_no_tsc_processors_before_the_pentium_and_clones() {
+        for (vendor, name, family, number) in [
+            (CpuVendor::Intel, "Intel 486 DX/4", 4, 8),
+            (CpuVendor::Amd, "AMD Am5x86-WT", 4, 14),
+            (CpuVendor::OtherX86, "Cyrix 6x86 2x Core/Bus Clock", 5, 2),
+            (CpuVendor::OtherX86, "NexGen Nx586", 5, 0),
+        ] {
+            assert!(has_no_tsc(&model(vendor, name, family, number)), "{name}");
+        }
+        for (vendor, name, family, number) in [
+            (CpuVendor::Intel, "Intel Pentium MMX", 5, 4),
+            (CpuVendor::OtherX86, "Cyrix 6x86MX 2.5x Core/Bus Clock", 6, 0),
+            (CpuVendor::Amd, "AMD-K6(tm) 3D processor", 5, 8),
+            (CpuVendor::Amd, "AMD Ryzen 7 5700U", 0x17, 0x68),
+        ] {
+            assert!(!has_no_tsc(&model(vendor, name, family, number)), "{name}");
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! What the kernel's log says: which lines may concern clocks, and what becomes of a claim when sysfs confirms it,
+//! contradicts it, or tells neither way.
+
+use super::claims::{Claim, What};
+use super::kept::without_stamp;
+use super::{TOGETHER, Watch};
+use crate::event::{Event, Kind, Reason};
+use crate::judge::State;
+use crate::reason::{self, Meaning};
+use clocksmith_facts::log::{Event as Said, KernelLog};
+
+/// Characters of a line of the kernel's that are kept.
+const LINE: usize = 400;
+
+/// How messages begin that mean something here: all that [`reason::meaning`] knows, and switches.
+const BEGINNINGS: [&str; 14] = [
+    "clocksource",
+    "Clocksource",
+    "tsc",
+    "TSC",
+    "Measured",
+    "Marking",
+    "timekeeping",
+    "Switch",
+    "Time",
+    "xen",
+    "CPU",
+    "Long",
+    "Watchdog",
+    "wd",
+];
+
+/// Whether a message of the kernel, without its stamp, may be about clocks. Almost all are not, and cost a look
+/// at their beginning; so does a text of a user in a message that begins otherwise.
+pub(crate) fn may_concern(message: &[u8]) -> bool {
+    let message = message.trim_ascii_start();
+    BEGINNINGS.iter().any(|beginning| message.starts_with(beginning.as_bytes()))
+}
+
+/// The same of a line.
+pub(super) fn line_may_concern(line: &str) -> bool {
+    match line.strip_prefix('[').and_then(|line| line.split_once("] ")) {
+        Some((_, message)) => may_concern(message.as_bytes()),
+        // Of a mirror, with what a log daemon puts in front.
+        None => BEGINNINGS.iter().any(|beginning| line.contains(beginning)),
+    }
+}
+
+impl Watch {
+    /// A line of the kernel's log. It claims something, and sysfs has the last word; where there never
+    /// was a sysfs (a mirror without it), the line is all there is.
+    pub(super) fn kernel_said(&mut self, time: f64, line: &str) {
+        let Some(said) = KernelLog::message(line) else { return };
+        let line: String = line.chars().take(LINE).collect();
+        let shown = without_stamp(&line).to_owned();
+        let what = match &said {
+            Said::Switched(name) if self.current.as_ref() == Some(name) => {
+                if let Some(claim) = self.claims.switched_back() {
+                    self.there_and_back(time, name, claim);
+                }
+                return;
+            }
+            Said::TimeWentBackwards | Said::CrossCheckSkew { .. } => What::Apart,
+            Said::Switched(name) => What::Switch(name.clone()),
+            said => match (reason::meaning(said), reason::about(said)) {
+                (Meaning::Stall, _) => {
+                    let text = "the kernel could not read its clocks for a while";
+                    let mut event = Event::new(time, Kind::Stall, State::Warning, text);
+                    event.reason = Some(Reason { cause: None, text: shown, evidence: Some(line) });
+                    self.tell(event);
+                    return;
+                }
+                (meaning, name) => match What::of(meaning, name) {
+                    Some(what) => what,
+                    None => return,
+                },
+            },
+        };
+        if self.devices.is_empty() {
+            self.confirmed(time, &what, shown);
+        } else {
+            self.claims.add(time, what, &shown);
+        }
+    }
+
+    /// The kernel's log says it, and sysfs shows it.
+    pub(super) fn confirmed(&mut self, time: f64, what: &What, line: String) {
+        match what {
+            // Told already, when sysfs showed it.
+            What::Switch(name) => self.now_in_use(time, name.clone(), Vec::new()),
+            What::Demotion(_) => {
+                // The kernel first switches and then says so, or the other way around.
+                match self.pending.back_mut() {
+                    Some(pending)
+                        if pending.demotion.is_none() && pending.from.starts_with("tsc") =>
+                    {
+                        pending.demotion = Some(line.clone());
+                    }
+                    _ => match &self.fresh_demotion {
+                        Some((at, _)) if time - at < TOGETHER => {}
+                        _ => self.fresh_demotion = Some((time, line.clone())),
+                    },
+                }
+                if time - self.demoted_at > TOGETHER && self.demotion.is_none() {
+                    self.demotion = Some((time, line));
+                }
+                self.demoted_at = time;
+            }
+            What::Warp(_) | What::Apart => {
+                let text = "the kernel says that clocks disagree";
+                let mut event = Event::new(time, Kind::Warp, State::Critical, text);
+                let evidence = Some(line.clone());
+                event.reason = Some(Reason { cause: None, text: line, evidence });
+                self.tell(event);
+            }
+        }
+    }
+
+    /// The kernel's log says it, and sysfs shows something else: it did not happen.
+    pub(super) fn contradicted(&mut self, time: f64, what: &What, line: String) {
+        let device = self.devices.first();
+        let current = device.map_or("", |device| device.current.as_str());
+        let available = device.map(|device| device.available.join(" ")).unwrap_or_default();
+        let text = format!("a line of the kernel log says that {}; sysfs does not", what.text());
+        let why = format!(
+            "{current} is in use and {available} are available, so it did not happen: a program can write \
+             such a line"
+        );
+        self.log_alone(time, text, why, line);
+    }
+
+    /// The kernel's log says it, and sysfs would look the same either way.
+    pub(super) fn open(&mut self, time: f64, what: &What, line: String) {
+        let text = format!("a line of the kernel log says that {}", what.text());
+        let why = "sysfs neither confirms nor disproves it: the clocksource stays on its list; the test of \
+                   processors, or clocksmith verify, tells (a program can write such a line, too)";
+        self.log_alone(time, text, why.to_owned(), line);
+    }
+
+    /// The kernel's log says that it switched and switched back since the last look at sysfs.
+    pub(super) fn there_and_back(&mut self, time: f64, current: &str, claim: Claim) {
+        let What::Switch(other) = claim.what else { return };
+        let text = format!(
+            "by the kernel log alone: {current} -> {other} -> {current} between two looks at sysfs"
+        );
+        let why = format!(
+            "sysfs shows {current} before and after, and neither confirms nor disproves what was between (a \
+             program can write such a line, too)"
+        );
+        self.log_alone(time, text, why, claim.line);
+    }
+
+    /// Tells what nothing but the kernel's log says, which any user can write into.
+    pub(super) fn log_alone(&mut self, time: f64, text: String, why: String, line: String) {
+        let mut event = Event::new(time, Kind::ContradictedEvidence, State::Ok, text);
+        event.reason = Some(Reason { cause: None, text: why, evidence: Some(line) });
+        self.tell(event);
+    }
+}
