@@ -11,7 +11,7 @@ use clocksmith_facts::hypervisor::{Hypervisor, HypervisorKind};
 use clocksmith_facts::log::event::UnstableReason;
 use clocksmith_facts::log::{Event, KernelLog};
 use clocksmith_facts::version::{Kernel, Vendor, Version};
-use clocksmith_facts::{Arch, Fact, Facts};
+use clocksmith_facts::{Arch, Fact, Facts, names};
 
 /// Something that was seen to happen on this machine and cannot be derived from static facts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +29,8 @@ pub struct Machine {
     pub arch: Input<Arch>,
     /// The architecture is x86, of 32 or of 64 bits: the evidence shows neither.
     pub width_open: bool,
+    /// The evidence shows a clocksource that x86 does not have, and not which architecture it is.
+    pub not_x86: bool,
     /// Kernel version.
     pub kernel: Input<Kernel>,
     /// Command line.
@@ -98,7 +100,13 @@ impl Machine {
     /// The machine that a record of facts describes.
     #[must_use]
     pub fn of(facts: &Facts) -> Self {
-        let arch = Input::of(&facts.arch, |a| *a, Arch::X86_64, "the most common one");
+        let not_x86 = !facts.arch.is_known() && shows_foreign_clocksource(facts);
+        let (usual, why) = if not_x86 {
+            (Arch::Arm64, "the most common one with a clocksource that x86 does not have")
+        } else {
+            (Arch::X86_64, "the most common one")
+        };
+        let arch = Input::of(&facts.arch, |a| *a, usual, why);
         let bounds = bounds(facts);
         let kernel = Input::of(&facts.kernel, Clone::clone, recent(bounds), "a recent kernel");
         let cmdline = Input::of(
@@ -110,8 +118,10 @@ impl Machine {
         let mut machine = Self::plain(arch, kernel, cmdline);
         machine.kernel_bounds = bounds;
         machine.width_open = facts.x86_width_open;
+        machine.not_x86 = not_x86;
         machine.cpu(facts);
         machine.platform(facts);
+        machine.adjust();
         machine.observe(facts);
         machine
     }
@@ -121,6 +131,7 @@ impl Machine {
         Self {
             arch,
             width_open: false,
+            not_x86: false,
             kernel,
             cmdline,
             vendor: Input::assumed(CpuVendor::Intel, "the most common one"),
@@ -264,6 +275,24 @@ impl Machine {
             // Distributions build s390x kernels with HZ_PERIODIC: `nohz=` is an unknown parameter.
             self.nohz_built = false;
         }
+    }
+
+    /// Processors that have no TSC_ADJUST register. A hypervisor may emulate it on any.
+    fn adjust(&mut self) {
+        let (Some((family, model)), true) = (self.model, self.tsc_adjust.is_assumed()) else {
+            return;
+        };
+        if !processor::has_no_tsc_adjust(self.vendor.value, family, model) {
+            return;
+        }
+        let bare = !self.hypervisor.is_assumed() && self.hypervisor.value.is_none();
+        self.tsc_adjust = match &self.vendor.basis {
+            crate::Basis::Fact(source) if bare => Input::read(false, source.clone()),
+            _ => Input::assumed(
+                false,
+                "processors of this family and model have none; a hypervisor may emulate it",
+            ),
+        };
     }
 
     fn observe(&mut self, facts: &Facts) {
@@ -449,6 +478,34 @@ impl Machine {
         }
         all
     }
+}
+
+/// Whether a log, or sysfs, names a clocksource that x86 does not have, and none that it has.
+fn shows_foreign_clocksource(facts: &Facts) -> bool {
+    let mut foreign = false;
+    let mut own = false;
+    let mut see = |name: &str| match names::find(name) {
+        _ if name.contains("jiffies") => {}
+        Some(known) if known.x86 => own = true,
+        Some(_) => foreign = true,
+        None => foreign |= names::is_known(name),
+    };
+    if let Some(log) = facts.kernel_log() {
+        for entry in &log.entries {
+            match &entry.event {
+                Event::Registered { name, .. }
+                | Event::Switched(name)
+                | Event::WatchdogMarked { name, .. }
+                | Event::WatchdogOld { name, .. }
+                | Event::WatchdogVerdict { name, .. } => see(name),
+                _ => {}
+            }
+        }
+    }
+    if let Fact::Known { value, .. } = facts.current_clocksource() {
+        see(value);
+    }
+    foreign && !own
 }
 
 /// What the log's wording proves of the version.

@@ -33,13 +33,15 @@ pub(super) fn shallow_idle(plan: &Plan<'_>) -> Option<Offer> {
     if !plan.likely(C::TscHaltsInIdle) {
         return None;
     }
-    let intel = case.machine.vendor.value == CpuVendor::Intel;
-    let words: &[&str] = if intel {
-        &["intel_idle.max_cstate=1", "processor.max_cstate=1"]
-    } else {
-        &["processor.max_cstate=1"]
-    };
-    let offer = boot::add(case, words);
+    // intel_idle serves processors from Nehalem on.
+    let served = case.machine.vendor.value == CpuVendor::Intel
+        && case.machine.model.is_none_or(|(family, model)| family == 6 && model >= 0x1a);
+    let mut words = vec!["intel_idle.max_cstate=1", "processor.max_cstate=1"];
+    words.retain(|word| {
+        boot::knows(case.machine, word) != Some(false)
+            && (served || !word.starts_with("intel_idle"))
+    });
+    let offer = boot::add(case, &words);
     Some(if case.in_guest() {
         offer.instruction(
             "in a guest the cure is an invariant TSC from the host; this is the way around it",
@@ -53,7 +55,7 @@ pub(super) fn early_khz(plan: &Plan<'_>) -> Option<Offer> {
     let machine = plan.case.machine;
     let there = !machine.tsc.is_assumed() && machine.tsc.value;
     let unset = !machine.cmdline.value.has("tsc_early_khz");
-    let known = machine.kernel.is_assumed() || Feature::TscEarlyKhz.of(&machine.kernel.value);
+    let known = boot::knows(machine, "tsc_early_khz") != Some(false);
     (plan.has(C::NoTsc) && there && unset && known).then(|| {
         Offer::default()
             .setting("the kernel command line", "tsc_early_khz=KHZ")

@@ -37,6 +37,12 @@ impl Offer {
         self
     }
 
+    /// Adds instructions.
+    pub(crate) fn instructions(mut self, texts: impl Iterator<Item = String>) -> Self {
+        self.instructions.extend(texts);
+        self
+    }
+
     /// Another risk than the table's.
     pub(crate) fn risking(mut self, risk: impl Into<String>) -> Self {
         self.risk = Some(risk.into());
