@@ -43,6 +43,10 @@ const SETTLED_BY: f64 = 10.0;
 /// A switch this long after the boot is no longer a part of it.
 const LATE_SWITCH: f64 = 10.0;
 
+/// Seconds behind a switch from which on a prompt for a login shows that the kernel has settled: the refinement of the
+/// TSC takes one.
+const LOGIN_BEHIND: f64 = 3.0;
+
 /// Seconds after the boot by which the driver of ACPI's idle states is loaded, a module of many distributions: it gives
 /// up a TSC that stops in them (`tsc_check_state()` in drivers/acpi/processor_idle.c).
 const IDLE_DRIVER_BY: f64 = 30.0;
@@ -163,7 +167,10 @@ fn standing(
     let end = log.extent.last_at.or(log.last_at);
     let shows = log.extent.would_show_switch_after(name);
     let reaches_late = match (entry.at, end) {
-        (Some(at), Some(end)) => end >= SETTLED_BY && end - at >= SETTLED_BY / 2.0,
+        (Some(at), Some(end)) => {
+            end >= SETTLED_BY && end - at >= SETTLED_BY / 2.0
+                || log.extent.reaches_login && end - at >= LOGIN_BEHIND
+        }
         _ => log.extent.reaches_user_space,
     };
     if name == "tsc" {
@@ -250,7 +257,7 @@ fn standing(
                 .to_owned()
         }
         (Some(_), Some(end), true) => {
-            format!("this log ends at {end:.2} s, before the kernel's last decision")
+            format!("this log ends at {end:.2} s, perhaps before the kernel's last decision")
         }
         _ => "this log does not show whether the kernel decided again".to_owned(),
     })

@@ -23,7 +23,11 @@ fn said(text: &str) -> Option<Said> {
     let seen = assess(Facts::from_log(log), Measured::default()).report;
     let by_hand = seen.causes.iter().any(|cause| cause.id == CauseId::RuntimeOverride);
     let passing = seen.headline.contains("where this log ends");
-    Some(Said { verdict: seen.verdict, current: seen.current.filter(|_| !passing), by_hand })
+    Some(Said {
+        verdict: seen.verdict,
+        current: seen.clocksource.current.filter(|_| !passing),
+        by_hand,
+    })
 }
 
 fn logs() -> Vec<(PathBuf, String)> {

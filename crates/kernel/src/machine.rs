@@ -108,7 +108,7 @@ impl Machine {
         };
         let arch = Input::of(&facts.arch, |a| *a, usual, why);
         let bounds = bounds(facts);
-        let kernel = Input::of(&facts.kernel, Clone::clone, recent(bounds), "a recent kernel");
+        let kernel = Input::of(&facts.kernel, Clone::clone, recent(bounds), why_recent(bounds));
         let cmdline = Input::of(
             &facts.cmdline,
             Clone::clone,
@@ -515,9 +515,21 @@ fn bounds(facts: &Facts) -> (Option<Version>, Option<Version>) {
     (bounds.at_least.map(|(version, _)| version), bounds.below.map(|(version, _)| version))
 }
 
+/// Why that one is assumed.
+fn why_recent(bounds: (Option<Version>, Option<Version>)) -> &'static str {
+    if recent(bounds).version == USUAL {
+        "a recent kernel"
+    } else {
+        "the newest whose rules differ, of those that the words and the date of the log allow"
+    }
+}
+
+/// The version that is assumed where none is known.
+const USUAL: Version = Version::new(6, 12, 0);
+
 /// The kernel that is assumed where none is known: the usual one, or the newest that the bounds allow.
 fn recent((at_least, below): (Option<Version>, Option<Version>)) -> Kernel {
-    let usual = Version::new(6, 12, 0);
+    let usual = USUAL;
     let allowed = |version: &Version| {
         at_least.is_none_or(|least| *version >= least) && below.is_none_or(|end| *version < end)
     };

@@ -59,6 +59,8 @@ pub struct Extent {
     named: Vec<String>,
     /// Whether a message of user space or of a mounted file system is among the last lines.
     pub reaches_user_space: bool,
+    /// Whether somebody was asked to log in.
+    pub reaches_login: bool,
 }
 
 impl Extent {
@@ -70,6 +72,13 @@ impl Extent {
         }
         self.ordinary >= ORDINARY || self.named.iter().any(|line| !line.contains(name))
     }
+}
+
+/// `debian login: `, `(none) login: root`.
+fn is_login(line: &str) -> bool {
+    line.trim_end().split_once(" login:").is_some_and(|(host, name)| {
+        !host.trim().contains(' ') && host.len() < 64 && !name.trim().contains(' ')
+    })
 }
 
 /// Gathers the head and the tail of a text that is read in windows.
@@ -124,6 +133,7 @@ impl Gather {
             if stripped.at.is_some() {
                 out.last_at = stripped.at.or(out.last_at);
             }
+            out.reaches_login |= number >= heads && is_login(&line);
             // In a log with stamps, lines without a prefix are parts of others, or what its sender wrote.
             if stamped && stripped.kernel.is_none() {
                 continue;

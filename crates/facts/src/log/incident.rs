@@ -9,12 +9,16 @@ pub mod reading;
 use super::event::{Event, Role, UnstableReason};
 use super::rates::{ACPI_PM_HZ, HPET_RATES, Rates, hertz};
 use super::{Entry, KernelLog};
-use reading::{Fit, Pair, Reading, readings, readings_of_difference};
+use reading::{Fit, Hypothesis, MEASURABLE_S, Pair, Reading, readings, readings_of_difference};
 use serde::Serialize;
 
 pub use reading::INTERVAL_S;
 /// Lines behind the first line of an incident that can still belong to it.
 const REACH: u64 = 24;
+/// A machine has run no longer than its stamps say, but for the time before the kernel's clock began, in seconds.
+const MORE_THAN_STAMP_S: f64 = 60.0;
+/// Wraps of the HPET that are tried to find its rate.
+const WRAPS_TRIED: u32 = 6;
 
 /// What made the watchdog act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -78,6 +82,9 @@ pub struct Decoded {
     /// Every hypothesis that the figures fit, the most plausible first; empty: the figures are not
     /// there or cannot be converted.
     pub readings: Vec<Reading>,
+    /// The reference's rate is stated by the evidence or fixed by its standard. Else `wd_seconds`, and every size that
+    /// rests on it, holds for a rate that is assumed, and is no figure to name.
+    pub wd_rate_known: bool,
 }
 
 impl Decoded {
@@ -282,13 +289,30 @@ impl Incident {
                 .skew_ns
                 .map(|ns| readings_of_difference(from_ns(ns), &periods))
                 .unwrap_or_default();
-            return Decoded { wd_seconds: None, cs_seconds: None, readings };
+            let mut decoded =
+                Decoded { wd_seconds: None, cs_seconds: None, readings, wd_rate_known: true };
+            self.within_uptime(&mut decoded);
+            return decoded;
         }
         let cs_hz = self.cs.and_then(Delta::hz).or_else(|| rates.hz(&self.clocksource));
         let Some(wd_hz) = self.reference_hz(rates) else {
             return self.decode_at(None, cs_hz, rates);
         };
         self.decode_at(Some(wd_hz), cs_hz, rates)
+    }
+
+    /// Takes jumps out that are longer than the machine has run: the figure is that of a counter whose conversion
+    /// overflowed, or that wrapped.
+    fn within_uptime(&self, decoded: &mut Decoded) {
+        // Cycles are the counter's own: they need no conversion, and do not overflow.
+        let raw = self.cs.is_some_and(|cs| cs.mask != 0);
+        let Some(at) = self.at.filter(|_| !raw) else { return };
+        decoded.readings.retain(|reading| match reading.hypothesis {
+            Hypothesis::ClocksourceJumped { seconds }
+            | Hypothesis::ReferenceJumped { seconds }
+            | Hypothesis::StoodStill { seconds, .. } => seconds.abs() <= at + MORE_THAN_STAMP_S,
+            _ => true,
+        });
     }
 
     /// The reference's rate. An HPET whose rate the log does not name has one of a few: the one that
@@ -302,6 +326,17 @@ impl Incident {
         let wd = self.wd.filter(|delta| delta.mask != 0)?;
         let cs_hz = self.cs.and_then(Delta::hz).or_else(|| rates.hz(&self.clocksource));
         let cs = self.cs.and_then(|delta| seconds(delta, cs_hz)).unwrap_or(INTERVAL_S);
+        // The rate at which the clocks agree to a read once the counter has wrapped some times.
+        let agrees = |hz: &f64| {
+            let once = hertz(wd.cycles) / hz;
+            let period = wrap_period(wd.mask, *hz).unwrap_or(0.0);
+            cs > INTERVAL_S
+                && (0..=WRAPS_TRIED)
+                    .any(|wraps| (once + f64::from(wraps) * period - cs).abs() < MEASURABLE_S)
+        };
+        if let Some(hz) = HPET_RATES.into_iter().find(agrees) {
+            return Some(hz);
+        }
         let off = |hz: f64| (hertz(wd.cycles) / hz - cs).abs();
         HPET_RATES.into_iter().reduce(|best, hz| if off(hz) < off(best) { hz } else { best })
     }
@@ -325,6 +360,11 @@ impl Incident {
         let period = mask.zip(wd_hz).and_then(|(mask, hz)| wrap_period(mask, hz));
         let stated = |delta: Option<Delta>| delta.and_then(|delta| delta.nsec);
         let raw = self.wd.is_some_and(|delta| delta.mask != 0);
+        let wd_rate_known = name != "hpet"
+            || rates.hpet.is_some()
+            || self.wd.and_then(Delta::hz).is_some()
+            || self.wd.is_some_and(|wd| wd.mask == 0 && wd.nsec.is_some())
+            || self.interval_ns.is_some();
         let pair = wd_seconds.map(|wd| Pair {
             wd,
             cs: cs_seconds,
@@ -334,13 +374,12 @@ impl Incident {
             wd_zero: stated(self.wd) == Some(0) && !raw,
             repeats: stated(self.cs).is_some() || self.interval_ns.is_some(),
             ticks: name.contains("jiffies"),
-            wd_rate_known: name != "hpet"
-                || rates.hpet.is_some()
-                || stated(self.wd).is_some()
-                || self.interval_ns.is_some(),
+            wd_rate_known,
         });
         let readings = pair.map(|pair| readings(&pair)).unwrap_or_default();
-        Decoded { wd_seconds, cs_seconds, readings }
+        let mut decoded = Decoded { wd_seconds, cs_seconds, readings, wd_rate_known };
+        self.within_uptime(&mut decoded);
+        decoded
     }
 }
 
@@ -388,7 +427,6 @@ fn wrap_period(mask: u64, hz: f64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::reading::Hypothesis;
     use super::*;
 
     fn decode(text: &str) -> (Incident, Decoded) {
@@ -473,5 +511,40 @@ mod tests {
                     test skipped!\n";
         let log = KernelLog::scan(text.as_bytes(), "log").unwrap();
         assert!(!tsc_demoted(&log));
+    }
+
+    /// 3 204 229 287 cycles are 128.17 s at 25 MHz, and two wraps more are what the TSC counted.
+    #[test]
+    fn hpet_of_unknown_rate_that_agrees_after_wraps_shows_a_stall() {
+        let (_, decoded) = decode(
+            "[ 2410.6] clocksource: timekeeping watchdog on CPU262: Marking clocksource 'tsc' as unstable because the skew is too large:\n\
+             [ 2410.7] clocksource:   'hpet' wd_nsec: 0 wd_now: ffd70be2 wd_last: 40da633b mask: ffffffff\n\
+             [ 2410.7] clocksource:   'tsc' cs_nsec: 471766594285 cs_now: 44f62c184e9 cs_last: 394a7a43771 mask: ffffffffffffffff\n",
+        );
+        assert!(!decoded.wd_rate_known);
+        let Reading { hypothesis: Hypothesis::StoodStill { wraps, seconds, .. }, fit } =
+            first(&decoded)
+        else {
+            panic!("{decoded:?}");
+        };
+        assert_eq!((wraps, fit), (2, Fit::Likely));
+        assert!((seconds - 471.7666).abs() < 0.001, "{seconds}");
+    }
+
+    #[test]
+    fn difference_beyond_the_uptime_is_no_jump() {
+        for (at, ns) in
+            [(1.0, 4_397_484_128_212_i64), (27.06, 4_398_046_077_023), (2.0, 9_000_000_000_000)]
+        {
+            let (_, decoded) =
+                decode(&format!("[    {at:.6}] Clocksource tsc unstable (delta = {ns} ns)\n"));
+            let jumped = |r: &Reading| {
+                matches!(
+                    r.hypothesis,
+                    Hypothesis::ClocksourceJumped { .. } | Hypothesis::ReferenceJumped { .. }
+                )
+            };
+            assert!(!decoded.readings.iter().any(jumped), "{at}: {decoded:?}");
+        }
     }
 }
