@@ -171,7 +171,7 @@ fn standing(
             end >= SETTLED_BY && end - at >= SETTLED_BY / 2.0
                 || log.extent.reaches_login && end - at >= LOGIN_BEHIND
         }
-        _ => log.extent.reaches_user_space,
+        _ => log.extent.reaches_user_space_behind(entry.line, log.lines),
     };
     if name == "tsc" {
         // Nothing is rated above it; the watchdog may still demote it, and so may the driver of idle states.

@@ -329,7 +329,7 @@ impl Machine {
             .map(|(entry, ())| name(entry));
         // The kernel says it while it boots, in a line that a search for clocksources does not find.
         self.counter_trapped_open = self.counter_trapped.is_none()
-            && !(log.from_boot && log.extent.would_show_switch_after("arch_sys_counter"));
+            && !(log.from_boot && log.extent.is_ordinary() && reaches_all_cpus(log));
         self.xen_no_vdso = log
             .first(|event| match event {
                 Event::XenClockNotice(text) if text.contains("PVCLOCK") => Some(()),
@@ -478,6 +478,13 @@ impl Machine {
         }
         all
     }
+}
+
+/// Whether a log goes on until all CPUs are up: the kernel chooses its clocksource behind that.
+fn reaches_all_cpus(log: &KernelLog) -> bool {
+    log.extent.reaches_user_space
+        || log.extent.reaches_login
+        || log.any(|event| matches!(event, Event::Switched(_) | Event::UserSpace))
 }
 
 /// Whether a log, or sysfs, names a clocksource that x86 does not have, and none that it has.

@@ -6,6 +6,7 @@
 //! incident are shared: `watchdog`, `skew`, `skipped`, `reference`.
 
 pub(crate) mod definition;
+mod narrow;
 mod paravirt;
 mod reference;
 mod refinement;

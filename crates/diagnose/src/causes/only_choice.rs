@@ -26,6 +26,7 @@ pub(super) const CAUSE: Definition = Definition {
 
 fn find(case: &Case<'_>, causes: &mut Causes) {
     let Some(current) = case.current_name() else { return };
+    coarse(case, current, causes);
     if case.slow != Some(true) {
         return;
     }
@@ -71,6 +72,32 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
             Vec::new(),
         );
     }
+}
+
+/// A counter under 1 MHz: reads are fast, and times closer together than one of its steps are the same.
+fn coarse(case: &Case<'_>, current: &str, causes: &mut Causes) {
+    const LEAST_HZ: u64 = 1_000_000;
+    let Some(log) = case.log().filter(|_| current == "arch_sys_counter") else { return };
+    let rate = |event: &Event| match event {
+        Event::ArchTimer { hz } => Some(*hz),
+        _ => None,
+    };
+    let Some((entry, hz)) = log.last(rate).filter(|(_, hz)| (1..LEAST_HZ).contains(hz)) else {
+        return;
+    };
+    #[allow(clippy::cast_precision_loss)]
+    let hz_text = hz as f64 / 1e3;
+    causes.add(
+        CauseId::OnlyChoice,
+        Severity::Warning,
+        Confidence::High,
+        format!(
+            "this counter runs at {hz_text:.0} kHz, so the clock is coarse: it moves in steps of about {} us. Firmware \
+             or the device tree states that rate, and a wrong one makes the time run wrong",
+            1_000_000 / hz
+        ),
+        vec![Evidence::line(log, entry)],
+    );
 }
 
 fn is_alone(case: &Case<'_>, current: &str) -> bool {

@@ -79,10 +79,12 @@ pub(super) fn add(case: &Case<'_>, words: &[&str]) -> Offer {
         .instructions(words.iter().filter(|word| knows(case.machine, word).is_none()).filter_map(
             |word| {
                 let since = feature(word)?.versions();
-                Some(format!(
-                    "{} exists {since}; older kernels ignore it",
+                let name = if word.starts_with("tsc=") {
+                    word
+                } else {
                     word.split('=').next().unwrap_or(word)
-                ))
+                };
+                Some(format!("{name} exists {since}; older kernels ignore it"))
             },
         ))
 }

@@ -209,7 +209,7 @@ impl Plan<'_> {
             parameters: offer.parameters,
             refused_because: None,
             causes,
-            source: advice.source.to_owned(),
+            source: offer.source.unwrap_or(advice.source).to_owned(),
         });
     }
 

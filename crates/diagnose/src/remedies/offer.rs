@@ -7,6 +7,7 @@ use super::{Parameters, Setting};
 pub(crate) struct Offer {
     pub(crate) summary: Option<String>,
     pub(crate) risk: Option<String>,
+    pub(crate) source: Option<&'static str>,
     pub(crate) commands: Vec<String>,
     pub(crate) settings: Vec<Setting>,
     pub(crate) instructions: Vec<String>,
@@ -40,6 +41,12 @@ impl Offer {
     /// Adds instructions.
     pub(crate) fn instructions(mut self, texts: impl Iterator<Item = String>) -> Self {
         self.instructions.extend(texts);
+        self
+    }
+
+    /// Another source than the table's.
+    pub(crate) fn citing(mut self, source: &'static str) -> Self {
+        self.source = Some(source);
         self
     }
 
