@@ -63,8 +63,14 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
 
 /// The kernel rates this clock lower where the TSC is invariant.
 fn steps_back(case: &Case<'_>, current: &str) -> bool {
-    let kernel = &case.machine.kernel;
-    current == "kvm-clock" && !kernel.is_assumed() && Feature::KvmClockYields.of(&kernel.value)
+    let (machine, kernel) = (case.machine, &case.machine.kernel);
+    let invariant = machine.constant_tsc.value
+        && machine.nonstop_tsc.value
+        && !machine.nonstop_tsc.is_assumed();
+    current == "kvm-clock"
+        && !invariant
+        && !kernel.is_assumed()
+        && Feature::KvmClockYields.of(&kernel.value)
 }
 
 /// Seconds that the watchdog needs at most to verify a TSC that registered, so that the kernel may choose it.
