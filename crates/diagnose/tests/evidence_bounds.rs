@@ -134,5 +134,11 @@ fn coarse_counter_is_told() {
          [    0.000000] arch_timer: cp15 timer(s) running at 0.03MHz (virt).\n\
          [    0.700000] clocksource: Switched to clocksource arch_sys_counter\n");
     assert!(words(&seen).contains("coarse"), "{seen:?}");
+    let registered = why(
+        "[    0.000000] Linux version 5.4.238 (x@y) (arm-linux-gnueabihf-gcc 9) #1 SMP\n\
+         [    0.000000] clocksource: arch_sys_counter: mask: 0xffffffffffffff max_cycles: 0x10eb00226, max_idle_ns: 56421785894076 ns\n\
+         [    0.700000] clocksource: Switched to clocksource arch_sys_counter\n",
+    );
+    assert!(words(&registered).contains("36 kHz") && words(&registered).contains("28 us"));
     assert!(!seen.headline.contains("Nothing to fix"), "{}", seen.headline);
 }
