@@ -51,6 +51,9 @@ const LOGIN_BEHIND: f64 = 3.0;
 /// up a TSC that stops in them (`tsc_check_state()` in drivers/acpi/processor_idle.c).
 const IDLE_DRIVER_BY: f64 = 30.0;
 
+/// Seconds within which the kernel, once it has refined the TSC, registers it and chooses.
+const CHOSEN_WITHIN: f64 = 1.0;
+
 /// Seconds within which the watchdog, which looks every half second, has verified a new clocksource.
 pub(crate) const VERIFIED_WITHIN: f64 = 3.0;
 
@@ -227,11 +230,8 @@ fn standing(
             // Where the TSC is not preset for one-shot mode, that comes after the first rounds of the watchdog.
             let kernel = &machine.kernel;
             let at_once = !kernel.is_assumed() && Feature::TscPresetHres.of(&kernel.value);
-            let verified = match (later.at, end) {
-                (Some(then), Some(end)) => end - then >= VERIFIED_WITHIN,
-                _ => true,
-            };
-            if !at_once && !verified {
+            let within = if at_once { CHOSEN_WITHIN } else { VERIFIED_WITHIN };
+            if later.at.zip(end).is_some_and(|(then, end)| end - then < within) {
                 return Standing::Held;
             }
             return Standing::Settled(if shows { Confidence::High } else { Confidence::Medium });
