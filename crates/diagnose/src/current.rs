@@ -43,9 +43,16 @@ const SETTLED_BY: f64 = 10.0;
 /// A switch this long after the boot is no longer a part of it.
 const LATE_SWITCH: f64 = 10.0;
 
+/// Seconds behind a switch from which on a prompt for a login shows that the kernel has settled: the refinement of the
+/// TSC takes one.
+const LOGIN_BEHIND: f64 = 3.0;
+
 /// Seconds after the boot by which the driver of ACPI's idle states is loaded, a module of many distributions: it gives
 /// up a TSC that stops in them (`tsc_check_state()` in drivers/acpi/processor_idle.c).
 const IDLE_DRIVER_BY: f64 = 30.0;
+
+/// Seconds within which the kernel, once it has refined the TSC, registers it and chooses.
+const CHOSEN_WITHIN: f64 = 1.0;
 
 /// Seconds within which the watchdog, which looks every half second, has verified a new clocksource.
 pub(crate) const VERIFIED_WITHIN: f64 = 3.0;
@@ -163,8 +170,11 @@ fn standing(
     let end = log.extent.last_at.or(log.last_at);
     let shows = log.extent.would_show_switch_after(name);
     let reaches_late = match (entry.at, end) {
-        (Some(at), Some(end)) => end >= SETTLED_BY && end - at >= SETTLED_BY / 2.0,
-        _ => log.extent.reaches_user_space,
+        (Some(at), Some(end)) => {
+            end >= SETTLED_BY && end - at >= SETTLED_BY / 2.0
+                || log.extent.reaches_login && end - at >= LOGIN_BEHIND
+        }
+        _ => log.extent.reaches_user_space_behind(entry.line, log.lines),
     };
     if name == "tsc" {
         // Nothing is rated above it; the watchdog may still demote it, and so may the driver of idle states.
@@ -220,11 +230,8 @@ fn standing(
             // Where the TSC is not preset for one-shot mode, that comes after the first rounds of the watchdog.
             let kernel = &machine.kernel;
             let at_once = !kernel.is_assumed() && Feature::TscPresetHres.of(&kernel.value);
-            let verified = match (later.at, end) {
-                (Some(then), Some(end)) => end - then >= VERIFIED_WITHIN,
-                _ => true,
-            };
-            if !at_once && !verified {
+            let within = if at_once { CHOSEN_WITHIN } else { VERIFIED_WITHIN };
+            if later.at.zip(end).is_some_and(|(then, end)| end - then < within) {
                 return Standing::Held;
             }
             return Standing::Settled(if shows { Confidence::High } else { Confidence::Medium });
@@ -250,7 +257,7 @@ fn standing(
                 .to_owned()
         }
         (Some(_), Some(end), true) => {
-            format!("this log ends at {end:.2} s, before the kernel's last decision")
+            format!("this log ends at {end:.2} s, perhaps before the kernel's last decision")
         }
         _ => "this log does not show whether the kernel decided again".to_owned(),
     })

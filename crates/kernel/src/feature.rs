@@ -178,6 +178,8 @@ features! {
     XenHvmClock => row(Version::new(2, 6, 36));
     /// RISC-V's vDSO reads the time (before: every read is a system call).
     RiscvVdso => row(v(5, 8));
+    /// `intel_idle` and its parameter `max_cstate` exist (`drivers/idle/intel_idle.c`).
+    IntelIdle => row(Version::new(2, 6, 35));
     /// `tsc=recalibrate` exists.
     TscRecalibrate => row(v(6, 3));
     /// `tsc=watchdog` exists.

@@ -11,7 +11,7 @@ use clocksmith_facts::hypervisor::{Hypervisor, HypervisorKind};
 use clocksmith_facts::log::event::UnstableReason;
 use clocksmith_facts::log::{Event, KernelLog};
 use clocksmith_facts::version::{Kernel, Vendor, Version};
-use clocksmith_facts::{Arch, Fact, Facts};
+use clocksmith_facts::{Arch, Fact, Facts, names};
 
 /// Something that was seen to happen on this machine and cannot be derived from static facts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +29,8 @@ pub struct Machine {
     pub arch: Input<Arch>,
     /// The architecture is x86, of 32 or of 64 bits: the evidence shows neither.
     pub width_open: bool,
+    /// The evidence shows a clocksource that x86 does not have, and not which architecture it is.
+    pub not_x86: bool,
     /// Kernel version.
     pub kernel: Input<Kernel>,
     /// Command line.
@@ -98,9 +100,15 @@ impl Machine {
     /// The machine that a record of facts describes.
     #[must_use]
     pub fn of(facts: &Facts) -> Self {
-        let arch = Input::of(&facts.arch, |a| *a, Arch::X86_64, "the most common one");
+        let not_x86 = !facts.arch.is_known() && shows_foreign_clocksource(facts);
+        let (usual, why) = if not_x86 {
+            (Arch::Arm64, "the most common one with a clocksource that x86 does not have")
+        } else {
+            (Arch::X86_64, "the most common one")
+        };
+        let arch = Input::of(&facts.arch, |a| *a, usual, why);
         let bounds = bounds(facts);
-        let kernel = Input::of(&facts.kernel, Clone::clone, recent(bounds), "a recent kernel");
+        let kernel = Input::of(&facts.kernel, Clone::clone, recent(bounds), why_recent(bounds));
         let cmdline = Input::of(
             &facts.cmdline,
             Clone::clone,
@@ -110,8 +118,10 @@ impl Machine {
         let mut machine = Self::plain(arch, kernel, cmdline);
         machine.kernel_bounds = bounds;
         machine.width_open = facts.x86_width_open;
+        machine.not_x86 = not_x86;
         machine.cpu(facts);
         machine.platform(facts);
+        machine.adjust();
         machine.observe(facts);
         machine
     }
@@ -121,6 +131,7 @@ impl Machine {
         Self {
             arch,
             width_open: false,
+            not_x86: false,
             kernel,
             cmdline,
             vendor: Input::assumed(CpuVendor::Intel, "the most common one"),
@@ -266,6 +277,24 @@ impl Machine {
         }
     }
 
+    /// Processors that have no TSC_ADJUST register. A hypervisor may emulate it on any.
+    fn adjust(&mut self) {
+        let (Some((family, model)), true) = (self.model, self.tsc_adjust.is_assumed()) else {
+            return;
+        };
+        if !processor::has_no_tsc_adjust(self.vendor.value, family, model) {
+            return;
+        }
+        let bare = !self.hypervisor.is_assumed() && self.hypervisor.value.is_none();
+        self.tsc_adjust = match &self.vendor.basis {
+            crate::Basis::Fact(source) if bare => Input::read(false, source.clone()),
+            _ => Input::assumed(
+                false,
+                "processors of this family and model have none; a hypervisor may emulate it",
+            ),
+        };
+    }
+
     fn observe(&mut self, facts: &Facts) {
         self.stable_bit(facts.kernel_log());
         let Some(log) = facts.kernel_log() else { return };
@@ -300,7 +329,7 @@ impl Machine {
             .map(|(entry, ())| name(entry));
         // The kernel says it while it boots, in a line that a search for clocksources does not find.
         self.counter_trapped_open = self.counter_trapped.is_none()
-            && !(log.from_boot && log.extent.would_show_switch_after("arch_sys_counter"));
+            && !(log.from_boot && log.extent.is_ordinary() && reaches_all_cpus(log));
         self.xen_no_vdso = log
             .first(|event| match event {
                 Event::XenClockNotice(text) if text.contains("PVCLOCK") => Some(()),
@@ -451,6 +480,41 @@ impl Machine {
     }
 }
 
+/// Whether a log goes on until all CPUs are up: the kernel chooses its clocksource behind that.
+fn reaches_all_cpus(log: &KernelLog) -> bool {
+    log.extent.reaches_user_space
+        || log.extent.reaches_login
+        || log.any(|event| matches!(event, Event::Switched(_) | Event::UserSpace))
+}
+
+/// Whether a log, or sysfs, names a clocksource that x86 does not have, and none that it has.
+fn shows_foreign_clocksource(facts: &Facts) -> bool {
+    let mut foreign = false;
+    let mut own = false;
+    let mut see = |name: &str| match names::find(name) {
+        _ if name.contains("jiffies") => {}
+        Some(known) if known.x86 => own = true,
+        Some(_) => foreign = true,
+        None => foreign |= names::is_known(name),
+    };
+    if let Some(log) = facts.kernel_log() {
+        for entry in &log.entries {
+            match &entry.event {
+                Event::Registered { name, .. }
+                | Event::Switched(name)
+                | Event::WatchdogMarked { name, .. }
+                | Event::WatchdogOld { name, .. }
+                | Event::WatchdogVerdict { name, .. } => see(name),
+                _ => {}
+            }
+        }
+    }
+    if let Fact::Known { value, .. } = facts.current_clocksource() {
+        see(value);
+    }
+    foreign && !own
+}
+
 /// What the log's wording proves of the version.
 fn bounds(facts: &Facts) -> (Option<Version>, Option<Version>) {
     let Some(log) = facts.kernel_log() else { return (None, None) };
@@ -458,9 +522,21 @@ fn bounds(facts: &Facts) -> (Option<Version>, Option<Version>) {
     (bounds.at_least.map(|(version, _)| version), bounds.below.map(|(version, _)| version))
 }
 
+/// Why that one is assumed.
+fn why_recent(bounds: (Option<Version>, Option<Version>)) -> &'static str {
+    if recent(bounds).version == USUAL {
+        "a recent kernel"
+    } else {
+        "the newest whose rules differ, of those that the words and the date of the log allow"
+    }
+}
+
+/// The version that is assumed where none is known.
+const USUAL: Version = Version::new(6, 12, 0);
+
 /// The kernel that is assumed where none is known: the usual one, or the newest that the bounds allow.
 fn recent((at_least, below): (Option<Version>, Option<Version>)) -> Kernel {
-    let usual = Version::new(6, 12, 0);
+    let usual = USUAL;
     let allowed = |version: &Version| {
         at_least.is_none_or(|least| *version >= least) && below.is_none_or(|end| *version < end)
     };

@@ -191,6 +191,7 @@ impl OpenInput {
                 Arch::Mips,
             ]
             .iter()
+            .filter(|arch| !(machine.not_x86 && arch.is_x86()))
             .map(|arch| with(&|m| m.arch = Input::assumed(*arch, WHY)))
             .collect(),
             Self::Hypervisor => [

@@ -25,6 +25,21 @@ pub fn may_halt_in_idle(vendor: CpuVendor, model: Option<(u32, u32)>) -> bool {
     }
 }
 
+/// Whether a processor has no TSC_ADJUST register (CPUID.7.0 EBX bit 1): Intel's have it since Silvermont and Haswell
+/// (2013), AMD's since Zen 5 (family 1Ah).
+#[must_use]
+pub fn has_no_tsc_adjust(vendor: CpuVendor, family: u32, model: u32) -> bool {
+    match vendor {
+        CpuVendor::Intel => {
+            family != 6 && family < 18
+                || family == 6 && (model < 0x37 || matches!(model, 0x3a | 0x3e))
+        }
+        CpuVendor::Amd => family < 0x1a,
+        CpuVendor::Hygon => true,
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,6 +65,26 @@ mod tests {
             (CpuVendor::Amd, "AMD Ryzen 7 5700U", 0x17, 0x68),
         ] {
             assert!(!has_no_tsc(&model(vendor, name, family, number)), "{name}");
+        }
+    }
+
+    #[test]
+    fn has_no_tsc_adjust_processors_before_haswell_and_zen_5() {
+        // Pentium E5300, Ivy Bridge, Ryzen 4300G, Opteron.
+        for (vendor, family, model) in [
+            (CpuVendor::Intel, 6, 0x17),
+            (CpuVendor::Intel, 15, 4),
+            (CpuVendor::Intel, 6, 0x3a),
+            (CpuVendor::Amd, 0x17, 0x60),
+            (CpuVendor::Amd, 15, 5),
+        ] {
+            assert!(has_no_tsc_adjust(vendor, family, model), "{vendor:?} {family} {model:#x}");
+        }
+        // Haswell, Silvermont, Zen 5.
+        for (vendor, family, model) in
+            [(CpuVendor::Intel, 6, 0x3c), (CpuVendor::Intel, 6, 0x37), (CpuVendor::Amd, 0x1a, 0x44)]
+        {
+            assert!(!has_no_tsc_adjust(vendor, family, model), "{vendor:?} {family} {model:#x}");
         }
     }
 }

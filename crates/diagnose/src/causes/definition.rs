@@ -94,6 +94,27 @@ impl CauseId {
         self.definition().demotion
     }
 
+    /// Whether only kernels of x86 can have it: the TSC, its watchdog and the hypervisors of x86.
+    #[must_use]
+    pub fn is_of_x86(self) -> bool {
+        !matches!(
+            self,
+            Self::CounterTrapped
+                | Self::CounterTrappedCompat
+                | Self::CmdlineClocksourceOverride
+                | Self::CmdlineClocksourceUnknown
+                | Self::CmdlineParameterIgnored
+                | Self::ContradictedEvidence
+                | Self::CpusDiffer
+                | Self::InsufficientEvidence
+                | Self::OnlyChoice
+                | Self::OverrideRefused
+                | Self::RuntimeOverride
+                | Self::VdsoBypassed
+                | Self::VerifyFoundFault
+        )
+    }
+
     /// Whether it follows from another cause.
     #[must_use]
     pub fn is_consequence(self) -> bool {

@@ -6,6 +6,7 @@
 //! incident are shared: `watchdog`, `skew`, `skipped`, `reference`.
 
 pub(crate) mod definition;
+mod narrow;
 mod paravirt;
 mod reference;
 mod refinement;
@@ -119,6 +120,11 @@ impl Case<'_> {
     pub(crate) fn in_guest(&self) -> bool {
         matches!(self.facts.hypervisor.value(), Some(Some(_)))
             || self.facts.dmi.value().is_some_and(|text| names_guest(text))
+    }
+
+    /// The architecture is x86, or the evidence does not exclude it.
+    pub(crate) fn may_be_x86(&self) -> bool {
+        self.machine.arch.value.is_x86()
     }
 
     /// The kernel runs on hardware, for sure.
@@ -238,6 +244,9 @@ pub(crate) fn find(case: &Case<'_>) -> Vec<Cause> {
     let mut causes = Causes::default();
     for id in CauseId::ALL {
         (id.definition().find)(case, &mut causes);
+    }
+    if !case.may_be_x86() {
+        causes.0.retain(|cause| !cause.id.is_of_x86());
     }
     // What leads says why the clocksource in use is in use: what happened to the TSC later does not.
     let later = paravirt_clock_preferred::demoted_behind_it(case);

@@ -8,6 +8,7 @@ use crate::remedies::table;
 use clocksmith_facts::Arch;
 use clocksmith_facts::hypervisor::HypervisorKind;
 use clocksmith_facts::log::Event;
+use clocksmith_facts::log::rates::recovered_hz;
 use clocksmith_kernel::feature::Feature;
 
 pub(super) const CAUSE: Definition = Definition {
@@ -26,6 +27,7 @@ pub(super) const CAUSE: Definition = Definition {
 
 fn find(case: &Case<'_>, causes: &mut Causes) {
     let Some(current) = case.current_name() else { return };
+    coarse(case, current, causes);
     if case.slow != Some(true) {
         return;
     }
@@ -71,6 +73,38 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
             Vec::new(),
         );
     }
+}
+
+/// A counter under 1 MHz: reads are fast, and times closer together than one of its steps are the same.
+fn coarse(case: &Case<'_>, current: &str, causes: &mut Causes) {
+    const LEAST_HZ: f64 = 1e6;
+    let Some(log) = case.log().filter(|_| current == "arch_sys_counter") else { return };
+    // The registration has all digits of the rate, the driver's own line two behind the point of MHz, cut.
+    let registered = |event: &Event| match event {
+        Event::Registered { name, max_cycles, max_idle_ns, .. } if name == current => {
+            recovered_hz(*max_cycles, *max_idle_ns)
+        }
+        _ => None,
+    };
+    #[allow(clippy::cast_precision_loss)]
+    let stated = |event: &Event| match event {
+        Event::ArchTimer { hz } if *hz > 0 => Some(*hz as f64),
+        _ => None,
+    };
+    let rate = log.last(registered).or_else(|| log.last(stated));
+    let Some((entry, hz)) = rate.filter(|(_, hz)| *hz < LEAST_HZ) else { return };
+    causes.add(
+        CauseId::OnlyChoice,
+        Severity::Warning,
+        Confidence::High,
+        format!(
+            "this counter runs at about {:.0} kHz, so the clock is coarse: it moves in steps of about {:.0} us. \
+             Firmware or the device tree states that rate, and a wrong one makes the time run wrong",
+            hz / 1e3,
+            1e6 / hz
+        ),
+        vec![Evidence::line(log, entry)],
+    );
 }
 
 fn is_alone(case: &Case<'_>, current: &str) -> bool {

@@ -8,6 +8,7 @@ use crate::current::outranks_tsc;
 use crate::demotion;
 use crate::remedies::table;
 use clocksmith_facts::log::Event;
+use clocksmith_kernel::feature::Feature;
 
 pub(super) const CAUSE: Definition = Definition {
     clause: Some("the hypervisor's clock is rated above the TSC"),
@@ -48,13 +49,28 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         CauseId::ParavirtClockPreferred,
         clock.severity,
         if listed == Some(true) { Confidence::High } else { Confidence::Medium },
-        if listed == Some(true) {
+        if listed == Some(true) && steps_back(case, current) {
+            // It would have stepped back behind an invariant TSC.
+            format!("{current} is rated above the TSC, which is registered, too, without being invariant")
+        } else if listed == Some(true) {
             format!("{current} outranks the TSC, which is usable here too")
         } else {
             format!("{current} is rated above the TSC; whether the TSC is usable is not shown")
         },
         vec![clock.evidence(case)],
     );
+}
+
+/// The kernel rates this clock lower where the TSC is invariant.
+fn steps_back(case: &Case<'_>, current: &str) -> bool {
+    let (machine, kernel) = (case.machine, &case.machine.kernel);
+    let invariant = machine.constant_tsc.value
+        && machine.nonstop_tsc.value
+        && !machine.nonstop_tsc.is_assumed();
+    current == "kvm-clock"
+        && !invariant
+        && !kernel.is_assumed()
+        && Feature::KvmClockYields.of(&kernel.value)
 }
 
 /// Seconds that the watchdog needs at most to verify a TSC that registered, so that the kernel may choose it.

@@ -3,6 +3,7 @@
 //! The hypotheses are enumerated in `clocksmith_facts::log::incident::reading`. Here the rest of the
 //! evidence is added: guest or bare metal, a stated frequency, a refinement, a third clock.
 
+use super::narrow::narrow;
 use super::reference::{is_paravirt, third_clock};
 use super::refinement::refinement_wrong;
 use super::tsc::seconds_text;
@@ -67,50 +68,32 @@ pub(super) fn slept(log: &KernelLog) -> bool {
 }
 
 /// The TSC's own two reads went back.
-fn went_back(incident: &Incident) -> bool {
+pub(super) fn went_back(incident: &Incident) -> bool {
     incident.cs.is_some_and(|cs| cs.mask == u64::MAX && cs.cycles >> 63 == 1)
-}
-
-/// Takes out what this machine cannot have done, and lowers what others have done as well.
-fn narrow(case: &Case<'_>, log: &KernelLog, incident: &Incident, decoded: &mut Decoded) {
-    if !case.is_bare_metal() || slept(log) {
-        // A guest that was paused, and a machine that slept, shows a TSC that ran on and a reference that
-        // stood still.
-        for reading in &mut decoded.readings {
-            if matches!(reading.hypothesis, Hypothesis::ClocksourceJumped { .. }) {
-                reading.fit = if went_back(incident) { Fit::Shown } else { Fit::Possible };
-            }
-        }
-        decoded.readings.sort_by_key(|reading| std::cmp::Reverse(reading.fit));
-    }
-    if !case.is_bare_metal() {
-        return;
-    }
-    let before = decoded.readings.len();
-    decoded.readings.retain(|r| !matches!(r.hypothesis, Hypothesis::HeldUp { .. }));
-    if decoded.readings.len() == before || incident.old_style {
-        return;
-    }
-    for reading in &mut decoded.readings {
-        if let Hypothesis::Rate { ppm: Some(ppm) } = reading.hypothesis
-            && ppm.abs() <= RATE_ERROR_MAX * 1e6
-        {
-            reading.fit = reading.fit.max(Fit::Likely);
-        }
-    }
-    decoded.readings.sort_by_key(|reading| std::cmp::Reverse(reading.fit));
 }
 
 /// Both intervals in words.
 fn figures(decoded: &Decoded, incident: &Incident) -> String {
     let reference = incident.watchdog.as_deref().unwrap_or("its reference");
+    let overflowed =
+        decoded.readings.iter().any(|r| matches!(r.hypothesis, Hypothesis::Overflow { .. }));
     match (decoded.wd_seconds, decoded.cs_seconds) {
+        (Some(_), Some(cs)) if !decoded.wd_rate_known => {
+            let cycles = incident.wd.map_or(0, |wd| wd.cycles);
+            format!(
+                "the TSC counted {} where {reference} counted {cycles} cycles, of a rate that is not in this evidence",
+                seconds_text(cs)
+            )
+        }
         (Some(wd), Some(cs)) => format!(
             "the TSC counted {} where {reference} counted {}",
             seconds_text(cs),
             seconds_text(wd)
         ),
         _ => match incident.skew_ns {
+            Some(ns) if overflowed => {
+                format!("the kernel states a difference of {ns} ns, which is no interval")
+            }
             #[allow(clippy::cast_precision_loss)]
             Some(ns) => format!(
                 "the TSC counted {} {} than its reference in an interval of unknown length",
@@ -198,7 +181,7 @@ impl Judge<'_, '_> {
                 let summary = format!(
                     "{other}{}: {reference} may have {words} by {}; {SETTLE}",
                     self.figures,
-                    seconds_text(seconds.abs())
+                    self.size(seconds)
                 );
                 self.add(id, sure, summary);
             }
@@ -210,7 +193,7 @@ impl Judge<'_, '_> {
                 let summary = format!(
                     "{}: one late read of {reference} by {} explains it, and so does a rate error; {SETTLE}",
                     self.figures,
-                    seconds_text(seconds)
+                    self.size(seconds)
                 );
                 self.add(fault, sure, summary);
             }
@@ -219,7 +202,7 @@ impl Judge<'_, '_> {
                     "{}: a virtual CPU that lost its turn for {} between the two reads explains it, and \
                      so does a rate error or a jump; {SETTLE}",
                     self.figures,
-                    seconds_text(seconds)
+                    self.size(seconds)
                 );
                 self.add(fault, sure, summary);
             }
@@ -245,7 +228,7 @@ impl Judge<'_, '_> {
                 let summary = format!(
                     "two reads of the TSC are alike, while {reference} counted {}: this TSC stood still; \
                      one that halts in a deep idle state of its core does that",
-                    seconds_text(seconds)
+                    self.size(seconds)
                 );
                 self.add(CauseId::TscHaltsInIdle, sure.min(self.may_halt()), summary);
             }
@@ -264,15 +247,27 @@ impl Judge<'_, '_> {
                 self.add(fault, sure, summary);
             }
             Hypothesis::PlausibleRate { hz } => {
+                let implied = if self.decoded.wd_rate_known {
+                    format!("imply a TSC of {:.1} MHz, a rate that processors have", hz / 1e6)
+                } else {
+                    format!("agree at rates that processors and {reference} can have")
+                };
                 let summary = format!(
-                    "the two counters imply a TSC of {:.1} MHz, a rate that processors have, so the \
-                     figures need no jump; without the rate that the kernel used (\"Detected ... MHz\", \"Refined \
-                     ...\") the culprit stays open",
-                    hz / 1e6
+                    "the two counters {implied}, so the figures need no jump; without the rates that the kernel used \
+                     (\"Detected ... MHz\", \"Refined ...\") the culprit stays open"
                 );
                 self.add(fault, Confidence::Low, summary.clone());
                 self.add(CauseId::TscSkew, Confidence::Low, summary);
             }
+        }
+    }
+
+    /// A size that rests on the reference's rate, in words.
+    fn size(&self, seconds: f64) -> String {
+        if self.decoded.wd_rate_known {
+            seconds_text(seconds.abs())
+        } else {
+            format!("a time that the rate of {} decides", self.reference)
         }
     }
 
@@ -286,6 +281,15 @@ impl Judge<'_, '_> {
         };
         let tail = "no check ran for that long (the CPU with the watchdog's timer, or the whole machine, was held \
                     up), and nothing is wrong with the TSC";
+        if let (true, Some(ns)) = (self.incident.old_style, self.incident.skew_ns) {
+            // The message states the difference alone: the interval was half a second or more longer.
+            #[allow(clippy::cast_precision_loss)]
+            let difference = seconds_text(ns as f64 / 1e9);
+            return format!(
+                "the difference of {difference} is what {least} wrap(s) of a reference make that counts in that range: \
+                 then both clocks agree on more than {difference}, and {tail}"
+            );
+        }
         match (least, most) {
             (0, 0) => format!(
                 "both clocks agree on {long}, longer than the range that {reference} can tell, which the \
@@ -319,7 +323,7 @@ impl Judge<'_, '_> {
             "{}: a difference of {} is no more than delayed reads make and blames neither clock; a \
              rate error of that size would show in chronyc tracking",
             self.figures,
-            seconds_text(difference.abs())
+            self.size(difference)
         );
         self.add(CauseId::WatchdogAtFault, sure, summary);
     }
@@ -335,7 +339,7 @@ impl Judge<'_, '_> {
             // The figures allow it; a jump is what they make.
             return;
         }
-        let differ = match ppm {
+        let differ = match ppm.filter(|_| self.decoded.wd_rate_known) {
             Some(ppm) => format!("{} ({})", self.figures, amount(ppm)),
             None => self.figures.clone(),
         };
@@ -406,7 +410,7 @@ impl Judge<'_, '_> {
     }
 
     fn jumped(&mut self, seconds: f64, sure: Confidence) {
-        let (size, figures) = (seconds_text(seconds.abs()), self.figures.clone());
+        let (size, figures) = (self.size(seconds), self.figures.clone());
         if went_back(self.incident) {
             let summary = format!(
                 "the TSC went back: it reads less than at the check before, by another CPU or by itself{}",

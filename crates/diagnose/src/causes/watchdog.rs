@@ -127,12 +127,25 @@ fn blame(
 }
 
 fn other_clock(case: &Case<'_>, log: &KernelLog, incident: &Incident, causes: &mut Causes) {
+    let name = &incident.clocksource;
     // With tsc=watchdog the TSC verifies hpet and acpi_pm.
+    if case.may_be_x86() && matches!(name.as_str(), "hpet" | "acpi_pm") {
+        causes.add(
+            CauseId::WatchdogAtFault,
+            if case.slow == Some(true) { Severity::Warning } else { Severity::Info },
+            Confidence::High,
+            format!("{name} was demoted, not the TSC"),
+            lines(log, incident),
+        );
+        return;
+    }
     causes.add(
-        CauseId::WatchdogAtFault,
-        if case.slow == Some(true) { Severity::Warning } else { Severity::Info },
+        CauseId::InsufficientEvidence,
+        Severity::Warning,
         Confidence::High,
-        format!("{} was demoted, not the TSC", incident.clocksource),
+        format!(
+            "the kernel demoted {name}; whether {name} or its reference was wrong is not in this evidence"
+        ),
         lines(log, incident),
     );
 }

@@ -5,18 +5,57 @@ use super::offer::{Offer, quote};
 use super::{Parameters, Plan};
 use crate::CauseId as C;
 use crate::causes::Case;
+use clocksmith_facts::Arch;
+use clocksmith_facts::log::Event;
 use clocksmith_facts::version::Vendor;
+use clocksmith_kernel::Machine;
 use clocksmith_kernel::expectation::TscState;
+use clocksmith_kernel::feature::Feature;
+use clocksmith_kernel::open::{self, OpenInput};
 
 /// Where a word for the kernel goes.
 const COMMAND_LINE: &str = "the kernel command line";
 
-/// Adds words to the kernel command line of later boots.
+/// The change that brought a parameter; `None`: every kernel that the rules speak of has it.
+fn feature(word: &str) -> Option<Feature> {
+    Some(match word.split_once('=').unwrap_or((word, "")) {
+        ("tsc", "nowatchdog") => Feature::TscNowatchdog,
+        ("tsc", "unstable") => Feature::TscUnstableParameter,
+        ("tsc", "recalibrate") => Feature::TscRecalibrate,
+        ("tsc", "watchdog") => Feature::TscWatchdogParameter,
+        ("tsc_early_khz", _) => Feature::TscEarlyKhz,
+        ("intel_idle.max_cstate", _) => Feature::IntelIdle,
+        _ => return None,
+    })
+}
+
+/// Whether the kernel knows a parameter; `None`: some of those that the evidence allows do.
+pub(super) fn knows(machine: &Machine, word: &str) -> Option<bool> {
+    let Some(feature) = feature(word) else { return Some(true) };
+    let has = |m: &Machine| feature.of(&m.kernel.value);
+    open::ask_over(machine, &[OpenInput::KernelVersion], has).same
+}
+
+/// Whether distributions boot this architecture with GRUB.
+fn boots_with_grub(machine: &Machine) -> bool {
+    matches!(
+        machine.arch.value,
+        Arch::X86 | Arch::X86_64 | Arch::Arm64 | Arch::Powerpc | Arch::Riscv
+    )
+}
+
+/// Who makes the kernel, where that tells which boot loader starts it.
+fn vendor(case: &Case<'_>) -> Vendor {
+    if boots_with_grub(case.machine) { case.machine.kernel.value.vendor } else { Vendor::Unknown }
+}
+
+/// Adds words to the kernel command line of later boots; the older kernels among those that the evidence allows ignore
+/// them.
 pub(super) fn add(case: &Case<'_>, words: &[&str]) -> Offer {
     let options: Vec<String> =
         words.iter().map(|word| format!("--param {}", quote(word))).collect();
     let text = words.join(" ");
-    let by_hand = match case.machine.kernel.value.vendor {
+    let by_hand = match vendor(case) {
         Vendor::Rhel(_) | Vendor::Fedora | Vendor::Oracle | Vendor::Amazon => {
             format!("grubby --update-kernel=ALL --args={}", quote(&text))
         }
@@ -37,6 +76,17 @@ pub(super) fn add(case: &Case<'_>, words: &[&str]) -> Offer {
         .command(format!("sudo clocksmith fix {} --apply", options.join(" ")))
         .setting(COMMAND_LINE, text)
         .instruction(format!("without clocksmith: {by_hand}"))
+        .instructions(words.iter().filter(|word| knows(case.machine, word).is_none()).filter_map(
+            |word| {
+                let since = feature(word)?.versions();
+                let name = if word.starts_with("tsc=") {
+                    word
+                } else {
+                    word.split('=').next().unwrap_or(word)
+                };
+                Some(format!("{name} exists {since}; older kernels ignore it"))
+            },
+        ))
 }
 
 /// Takes words off the kernel command line of later boots.
@@ -52,7 +102,7 @@ fn remove(case: &Case<'_>, words: &[String]) -> Offer {
         offer = offer.command(format!("sudo clocksmith fix {} --apply", options.join(" ")));
         offer.parameters.remove = words.to_vec();
     }
-    let by_hand = match case.machine.kernel.value.vendor {
+    let by_hand = match vendor(case) {
         Vendor::Rhel(_) | Vendor::Fedora | Vendor::Oracle | Vendor::Amazon => {
             "grubby --update-kernel=ALL --remove-args=... does so".to_owned()
         }
@@ -66,6 +116,21 @@ fn remove(case: &Case<'_>, words: &[String]) -> Offer {
         Vendor::Unknown => "with this system's boot loader".to_owned(),
     };
     offer.instruction(format!("to be taken off: {text}; without clocksmith: {by_hand}"))
+}
+
+/// Whether the kernel would choose another clocksource without the override: elsewhere than on x86, one that registered
+/// and is not rated last (`cr16_unstable` and the like are).
+fn has_better(case: &Case<'_>) -> bool {
+    if case.may_be_x86() {
+        return true;
+    }
+    let asked = case.machine.cmdline.value.clocksource_override();
+    let better = |name: &str| {
+        !name.contains("jiffies") && !name.ends_with("_unstable") && asked.as_deref() != Some(name)
+    };
+    case.log().is_none_or(|log| {
+        log.any(|event| matches!(event, Event::Registered { name, .. } if better(name)))
+    })
 }
 
 /// Parameters that are in the way.
@@ -82,7 +147,8 @@ pub(super) fn remove_parameter(plan: &Plan<'_>) -> Option<Offer> {
         if plan.has(C::CmdlineTscUnstable) && !absent {
             words.push("tsc=unstable".to_owned());
         }
-        let slow_override = plan.has(C::CmdlineClocksourceOverride) && case.slow == Some(true);
+        let slow_override =
+            plan.has(C::CmdlineClocksourceOverride) && case.slow == Some(true) && has_better(case);
         if slow_override || plan.likely(C::CmdlineClocksourceUnknown) {
             let word = line.clocksource_override();
             words.extend(word.map(|name| format!("clocksource={name}")));

@@ -33,13 +33,15 @@ pub(super) fn shallow_idle(plan: &Plan<'_>) -> Option<Offer> {
     if !plan.likely(C::TscHaltsInIdle) {
         return None;
     }
-    let intel = case.machine.vendor.value == CpuVendor::Intel;
-    let words: &[&str] = if intel {
-        &["intel_idle.max_cstate=1", "processor.max_cstate=1"]
-    } else {
-        &["processor.max_cstate=1"]
-    };
-    let offer = boot::add(case, words);
+    // intel_idle serves processors from Nehalem on.
+    let served = case.machine.vendor.value == CpuVendor::Intel
+        && case.machine.model.is_none_or(|(family, model)| family == 6 && model >= 0x1a);
+    let mut words = vec!["intel_idle.max_cstate=1", "processor.max_cstate=1"];
+    words.retain(|word| {
+        boot::knows(case.machine, word) != Some(false)
+            && (served || !word.starts_with("intel_idle"))
+    });
+    let offer = boot::add(case, &words);
     Some(if case.in_guest() {
         offer.instruction(
             "in a guest the cure is an invariant TSC from the host; this is the way around it",
@@ -53,7 +55,7 @@ pub(super) fn early_khz(plan: &Plan<'_>) -> Option<Offer> {
     let machine = plan.case.machine;
     let there = !machine.tsc.is_assumed() && machine.tsc.value;
     let unset = !machine.cmdline.value.has("tsc_early_khz");
-    let known = machine.kernel.is_assumed() || Feature::TscEarlyKhz.of(&machine.kernel.value);
+    let known = boot::knows(machine, "tsc_early_khz") != Some(false);
     (plan.has(C::NoTsc) && there && unset && known).then(|| {
         Offer::default()
             .setting("the kernel command line", "tsc_early_khz=KHZ")
@@ -71,7 +73,8 @@ pub(super) fn newer_kernel(plan: &Plan<'_>) -> Option<Offer> {
         let since = Feature::HypervPageVdso.versions();
         return Some(Offer::saying(format!(
             "use a newer kernel: the reference TSC page takes the place of {current}, and has a vDSO path {since}"
-        )));
+        ))
+        .citing(vdso_source("hyperv_clocksource_tsc_page")));
     }
     if case.slow == Some(false) {
         return None;
@@ -81,15 +84,17 @@ pub(super) fn newer_kernel(plan: &Plan<'_>) -> Option<Offer> {
     if plan.is_32_bit_kvm() {
         return (!better).then(|| {
             Offer::saying("use a 64-bit kernel: kvm-clock has a vDSO path there alone".to_owned())
+                .citing("Linux arch/x86/kernel/kvmclock.c, kvm_setup_vsyscall_timeinfo() (all versions)")
         });
     }
     if let Some(feature) = vdso_path(current).filter(|_| lacks_path(machine, current))
         && !better
     {
         let since = feature.versions();
-        return Some(Offer::saying(format!(
-            "use a newer kernel: {current} has a vDSO path {since}"
-        )));
+        return Some(
+            Offer::saying(format!("use a newer kernel: {current} has a vDSO path {since}"))
+                .citing(vdso_source(current)),
+        );
     }
     if machine.kernel.is_assumed() {
         return None;
@@ -116,6 +121,15 @@ pub(super) fn newer_kernel(plan: &Plan<'_>) -> Option<Offer> {
         )));
     }
     None
+}
+
+/// Which code gave a paravirtual clock its path in the vDSO.
+fn vdso_source(clocksource: &str) -> &'static str {
+    match clocksource {
+        "kvm-clock" => "Linux arch/x86/vdso/vclock_gettime.c, vread_pvclock() (3.8, 2013)",
+        "xen" => "Linux arch/x86/xen/time.c, xen_setup_vsyscall_time_info() (4.15, 2018)",
+        _ => "Linux arch/x86/entry/vdso/vclock_gettime.c, vread_hvclock() (4.12, 2017)",
+    }
 }
 
 /// What helps whatever the cause: fewer or cheaper reads.

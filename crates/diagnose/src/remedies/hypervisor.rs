@@ -50,7 +50,14 @@ pub(super) fn hyperv_tsc_page(plan: &Plan<'_>) -> Option<Offer> {
 
 pub(super) fn expose_invariant_tsc(plan: &Plan<'_>) -> Option<Offer> {
     let wanted = [C::InvariantTscWithheld, C::TscUnsynchronized, C::TscHaltsInIdle];
-    let kvm = matches!(plan.case.hypervisor(), Some(HypervisorKind::Kvm | HypervisorKind::Tcg));
+    let named = |text: &String| {
+        ["QEMU", "KVM", "Bochs", "Standard PC ("].iter().any(|name| text.contains(name))
+    };
+    let kvm = match plan.case.hypervisor() {
+        Some(kind) => matches!(kind, HypervisorKind::Kvm | HypervisorKind::Tcg),
+        // A kernel without the code for KVM, or a guest that is not shown it.
+        None => plan.case.in_guest() && plan.case.facts.dmi.value().is_some_and(named),
+    };
     let idle = plan.warns(C::TscHaltsInIdle) && plan.likely(C::TscHaltsInIdle);
     if !kvm
         || plan.old_pvclock()

@@ -209,7 +209,7 @@ impl Plan<'_> {
             parameters: offer.parameters,
             refused_because: None,
             causes,
-            source: advice.source.to_owned(),
+            source: offer.source.unwrap_or(advice.source).to_owned(),
         });
     }
 
@@ -234,6 +234,7 @@ pub(crate) fn choose(case: &Case<'_>, causes: &[Cause], verdict: Verdict) -> Vec
             let causes: Vec<CauseId> =
                 causes.iter().map(|c| c.id).filter(|id| answers(*id)).collect();
             if !causes.is_empty()
+                && (case.may_be_x86() || is_for_every_architecture(advice))
                 && let Some(offer) = (advice.offer)(&plan)
             {
                 plan.advise(advice, causes, elsewhere(case, advice, offer));
@@ -242,6 +243,17 @@ pub(crate) fn choose(case: &Case<'_>, causes: &[Cause], verdict: Verdict) -> Vec
     }
     refuse::refuse(&mut plan);
     plan.remedies
+}
+
+/// Whether an advice is for kernels of every architecture; the others speak of the TSC or of hypervisors of x86.
+fn is_for_every_architecture(advice: &table::Advice) -> bool {
+    let ids = [
+        table::REMOVE_PARAMETER.id,
+        table::CLEAR_OVERRIDE.id,
+        table::NEWER_KERNEL.id,
+        table::CHEAPER_READS.id,
+    ];
+    ids.contains(&advice.id)
 }
 
 /// In a container, WSL or gVisor the kernel belongs to somebody else: there no command helps.

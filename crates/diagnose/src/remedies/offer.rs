@@ -7,6 +7,7 @@ use super::{Parameters, Setting};
 pub(crate) struct Offer {
     pub(crate) summary: Option<String>,
     pub(crate) risk: Option<String>,
+    pub(crate) source: Option<&'static str>,
     pub(crate) commands: Vec<String>,
     pub(crate) settings: Vec<Setting>,
     pub(crate) instructions: Vec<String>,
@@ -34,6 +35,18 @@ impl Offer {
     /// Adds an instruction for a person.
     pub(crate) fn instruction(mut self, text: impl Into<String>) -> Self {
         self.instructions.push(text.into());
+        self
+    }
+
+    /// Adds instructions.
+    pub(crate) fn instructions(mut self, texts: impl Iterator<Item = String>) -> Self {
+        self.instructions.extend(texts);
+        self
+    }
+
+    /// Another source than the table's.
+    pub(crate) fn citing(mut self, source: &'static str) -> Self {
+        self.source = Some(source);
         self
     }
 

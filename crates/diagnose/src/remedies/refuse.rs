@@ -4,6 +4,9 @@ use super::{Plan, table};
 use crate::CauseId;
 
 pub(super) fn refuse(plan: &mut Plan<'_>) {
+    if !plan.case.may_be_x86() {
+        return;
+    }
     let advised = plan.remedies.iter().any(|r| r.id == table::TSC_RELIABLE.id);
     if !advised && let Some((because, cause)) = against_reliable(plan) {
         plan.refuse(&table::TSC_RELIABLE, vec![cause], &because);

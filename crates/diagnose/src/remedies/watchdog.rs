@@ -6,6 +6,7 @@ use crate::CauseId as C;
 use clocksmith_facts::cpu::CpuVendor;
 use clocksmith_facts::hypervisor::HypervisorKind;
 use clocksmith_facts::log::Event;
+use clocksmith_facts::version::Version;
 use clocksmith_kernel::feature::Feature;
 
 /// The watchdog demoted the TSC, which is innocent as far as the evidence goes.
@@ -48,18 +49,8 @@ pub(super) fn nowatchdog(plan: &Plan<'_>) -> Option<Offer> {
     if !innocent(plan) || unwatched_by_parameter(plan) {
         return None;
     }
-    let kernel = &plan.case.machine.kernel;
-    let known = !kernel.is_assumed();
-    if known && !Feature::TscNowatchdog.of(&kernel.value) {
-        return None;
-    }
-    let offer = boot::add(plan.case, &["tsc=nowatchdog"]);
-    Some(if known {
-        offer
-    } else {
-        let since = Feature::TscNowatchdog.versions();
-        offer.instruction(format!("the parameter exists {since}; older kernels ignore it"))
-    })
+    let word = "tsc=nowatchdog";
+    (boot::knows(plan.case.machine, word) != Some(false)).then(|| boot::add(plan.case, &[word]))
 }
 
 pub(super) fn reliable(plan: &Plan<'_>) -> Option<Offer> {
@@ -96,6 +87,13 @@ pub(super) fn newer_kernel(plan: &Plan<'_>) -> Option<Offer> {
     let kernel = &machine.kernel.value;
     let has = Feature::UnwatchedNodes4.of(kernel) || Feature::UnwatchedPackages4.of(kernel);
     if !innocent(plan) || has {
+        return None;
+    }
+    // Few processors with all three flags, which are of 2013 and later, ran such kernels.
+    let old = Version::new(4, 1, 0);
+    let is_old = machine.kernel_bounds.1.is_some_and(|below| below <= old)
+        || !machine.kernel.is_assumed() && kernel.version < Version::new(3, 10, 0);
+    if is_old && machine.tsc_adjust.is_assumed() {
         return None;
     }
     let flags = [&machine.constant_tsc, &machine.nonstop_tsc, &machine.tsc_adjust];

@@ -6,7 +6,7 @@
 
 use super::event::{Event, Refusal, UnstableReason};
 use super::prefix::strip;
-use super::{Entry, KernelLog};
+use super::{Entry, KernelLog, released};
 use crate::Source;
 use crate::version::Version;
 
@@ -74,6 +74,20 @@ pub(super) fn of(log: &KernelLog) -> VersionBounds {
         && from >= until
     {
         return VersionBounds::default();
+    }
+    by_date(log, bounds)
+}
+
+/// A kernel is not younger than its log. Words that prove the contrary show a clock that was not set.
+fn by_date(log: &KernelLog, mut bounds: VersionBounds) -> VersionBounds {
+    let dated = |entry: &Entry| Some((released::date(&entry.text)?, log.source(entry)));
+    let latest = log.entries.iter().filter_map(dated).max_by_key(|(date, _)| *date);
+    if let Some((date, source)) = latest
+        && let Some(below) = released::not_yet(date)
+        && bounds.at_least.as_ref().is_none_or(|(least, _)| *least < below)
+        && bounds.below.as_ref().is_none_or(|(known, _)| below < *known)
+    {
+        bounds.below = Some((below, source));
     }
     bounds
 }
@@ -228,6 +242,15 @@ mod tests {
         let log = KernelLog::scan(log.as_bytes(), "log").unwrap();
         let (_, source) = log.version_bounds().below.unwrap();
         assert_eq!(source.0, "log:1");
+    }
+
+    #[test]
+    fn date_of_a_log_bounds_its_kernel_from_above() {
+        let log = "[Wed Sep  9 08:37:21 2020] clocksource: Switched to clocksource tsc-early\n";
+        assert_eq!(bounds(log), (v(4, 16), v(5, 10)));
+        // A clock that was not set.
+        let log = "[Thu Jan  1 00:00:12 2015] clocksource: Switched to clocksource tsc-early\n";
+        assert_eq!(bounds(log), (v(4, 16), None));
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! Fills the gaps of a fact record from the kernel log.
 
 use super::event::Event;
+use super::parse::VIRTUALIZED;
 use super::{Entry, KernelLog, arch};
 use crate::acpi::{HpetTable, PmTimer};
 use crate::clockdev::ClocksourceDevice;
 use crate::cmdline::CommandLine;
 use crate::cpu::{CpuModel, CpuVendor, Flags};
-use crate::hypervisor::{Hypervisor, HypervisorKind};
+use crate::hypervisor::{Hypervisor, HypervisorKind, names_guest};
 use crate::ntp::NtpState;
 use crate::version::Kernel;
 use crate::{Arch, Fact, Facts, Missing, Source, Why};
@@ -237,8 +238,11 @@ fn hypervisor(facts: &mut Facts, log: &KernelLog) {
             Event::Paravirt(name) if name == "bare hardware" => Some(()),
             _ => None,
         }) && log.from_boot
+            && !facts.dmi.value().is_some_and(|text| names_guest(text))
+            && !log.any(|event| matches!(event, Event::Paravirt(name) if name == VIRTUALIZED))
         {
-            // Says only that no hypervisor with a paravirtual interface is there.
+            // Says only that no hypervisor with a paravirtual interface is there; the firmware's name is that of
+            // hardware, or not in the text.
             facts.hypervisor = Fact::known(None, log.source(entry));
         }
     }

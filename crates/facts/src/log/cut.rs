@@ -1,10 +1,10 @@
 //! Messages of which a part is missing: the first line of an excerpt, a line that a console tore, the end
 //! of a text that was cut off. What is left must not say more than the kernel did.
 
-use super::Entry;
 use super::event::Event;
 use super::parse::PREFIXES;
-use crate::names::NAMES;
+use super::{Entry, KernelLog};
+use crate::names::{self, NAMES};
 
 /// The first line of an excerpt may begin inside a stamp or inside the kernel's own prefix: the message
 /// behind what is left of it (`rce: Clocksource 'tsc' skewed ...`, `3456] clocksource: ...`).
@@ -61,11 +61,12 @@ pub(super) fn may_lack_digits(whole: i64, part: i64) -> bool {
     (least * 0.999..most * 1.001).contains(&whole)
 }
 
-/// Takes switches out whose name was cut: a part of a name that the kernel has, where nothing says that
-/// there is a clocksource of the shorter name. `tsc` registers before it is chosen (4.2 and later print
-/// that), so that in a log with `tsc-early` and without `tsc` it is what was left of the former.
-pub(super) fn take_out_cut_names(entries: &mut Vec<Entry>) {
-    let registered: Vec<String> = entries
+/// Takes switches out whose name was cut: the line is visibly cut, and what is left of the name is a part of one that
+/// a kernel has, or that this log registers. A name that a kernel has is always that clocksource: `tsc` is no cut
+/// `tsc-early`, also where the line that registers it is not in the text.
+pub(super) fn take_out_cut_names(log: &mut KernelLog) {
+    let registered: Vec<String> = log
+        .entries
         .iter()
         .filter_map(|entry| match &entry.event {
             Event::Registered { name, .. } => Some(name.clone()),
@@ -73,16 +74,30 @@ pub(super) fn take_out_cut_names(entries: &mut Vec<Entry>) {
         })
         .collect();
     let is_part = |name: &str, of: &str| of.len() > name.len() && of.starts_with(name);
-    let is_cut = |name: &str| {
-        if registered.iter().any(|known| known == name) {
-            return false;
-        }
-        let of_registered = registered.iter().any(|known| is_part(name, known));
-        let known = NAMES.iter().any(|known| known.name == name);
-        let of_known = NAMES.iter().any(|known| is_part(name, known.name));
-        of_registered || !known && of_known
+    let may_be_part = |name: &str| {
+        !names::is_known(name)
+            && !registered.iter().any(|known| known == name)
+            && (registered.iter().any(|known| is_part(name, known))
+                || NAMES.iter().any(|known| is_part(name, known.name)))
     };
-    entries.retain(|entry| !matches!(&entry.event, Event::Switched(name) if is_cut(name)));
+    let limit = column_limit(&log.entries);
+    let is_cut = |entry: &Entry| {
+        entry.line >= log.lines
+            || entry.text.ends_with(['\u{2026}', '>', '$'])
+            || entry.text.ends_with("..")
+            || limit == Some(entry.text.chars().count())
+    };
+    let cut = |entry: &Entry| matches!(&entry.event, Event::Switched(name) if may_be_part(name) && is_cut(entry));
+    let (cut, kept) = std::mem::take(&mut log.entries).into_iter().partition(cut);
+    let _: Vec<Entry> = cut;
+    log.entries = kept;
+}
+
+/// The length at which lines end that are cut: several lines have it, and none is longer.
+fn column_limit(entries: &[Entry]) -> Option<usize> {
+    let lengths = || entries.iter().map(|entry| entry.text.chars().count());
+    let longest = lengths().max()?;
+    (lengths().filter(|length| *length == longest).count() >= 2).then_some(longest)
 }
 
 #[cfg(test)]
@@ -107,5 +122,37 @@ mod tests {
         }
         assert!(!may_lack_digits(57_471_994_482, 502_738_831));
         assert!(!may_lack_digits(8_020_123_456, 8_020_123_449));
+    }
+
+    fn switches(text: &str) -> Vec<String> {
+        let log = KernelLog::scan(text.as_bytes(), "log").unwrap();
+        let name = |entry: &Entry| match &entry.event {
+            Event::Switched(name) => Some(name.clone()),
+            _ => None,
+        };
+        log.entries.iter().filter_map(name).collect()
+    }
+
+    #[test]
+    fn switch_to_a_known_name_counts_where_a_longer_one_is_registered() {
+        let early = "[    0.070000] clocksource: tsc-early: mask: 0xffffffffffffffff max_cycles: 0x2c00000000, max_idle_ns: 440795200000 ns\n";
+        let log = format!(
+            "{early}[    0.300000] clocksource: Switched to clocksource tsc-early\n[    1.600000] clocksource: Switched to clocksource tsc\n"
+        );
+        assert_eq!(switches(&log), ["tsc-early", "tsc"]);
+        let log = "[    0.000100] clocksource: timer1: mask: 0xffffffff max_cycles: 0xffffffff, max_idle_ns: 1911260446275 ns\n\
+                   [    0.090000] clocksource: Switched to clocksource timer\n";
+        assert_eq!(switches(log), ["timer"]);
+    }
+
+    #[test]
+    fn switch_to_part_of_a_name_is_left_out_where_the_line_is_visibly_cut() {
+        let first = "[    0.300000] clocksource: Switched to clocksource hpet\n";
+        for last in [
+            "[    1.600000] clocksource: Switched to clocksource tsc-ea",
+            "[    1.600000] clocksource: Switched to clocksource kvm-cl...\n[    1.700000] x\n",
+        ] {
+            assert_eq!(switches(&format!("{first}{last}")), ["hpet"], "{last}");
+        }
     }
 }

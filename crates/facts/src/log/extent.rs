@@ -59,9 +59,25 @@ pub struct Extent {
     named: Vec<String>,
     /// Whether a message of user space or of a mounted file system is among the last lines.
     pub reaches_user_space: bool,
+    /// Lines between the last such message and the end of the text.
+    user_space_before_end: u64,
+    /// Whether somebody was asked to log in.
+    pub reaches_login: bool,
 }
 
 impl Extent {
+    /// Whether a message of user space, or of a mounted file system, comes behind a line of a text with so many lines.
+    #[must_use]
+    pub fn reaches_user_space_behind(&self, line: u64, lines: u64) -> bool {
+        self.reaches_user_space && lines.saturating_sub(self.user_space_before_end) > line
+    }
+
+    /// Whether enough of a text concerns other things than clocks that it was not made by searching for them.
+    #[must_use]
+    pub fn is_ordinary(&self) -> bool {
+        self.common.is_none() && self.ordinary >= ORDINARY
+    }
+
     /// Whether a later switch to the TSC would be in this text, if one of the name given is the last that is.
     #[must_use]
     pub fn would_show_switch_after(&self, name: &str) -> bool {
@@ -70,6 +86,13 @@ impl Extent {
         }
         self.ordinary >= ORDINARY || self.named.iter().any(|line| !line.contains(name))
     }
+}
+
+/// `debian login: `, `(none) login: root`.
+fn is_login(line: &str) -> bool {
+    line.trim_end().split_once(" login:").is_some_and(|(host, name)| {
+        !host.trim().contains(' ') && host.len() < 64 && !name.trim().contains(' ')
+    })
 }
 
 /// Gathers the head and the tail of a text that is read in windows.
@@ -110,6 +133,7 @@ impl Gather {
     pub(super) fn finish(&self) -> Extent {
         let mut out = Extent::default();
         let mut common: Option<Vec<&str>> = None;
+        let (mut late, mut last) = (0, 0);
         let cut = usize::from(!self.whole);
         // The first line of a cut tail, and the last one of a cut head, may be parts.
         let tail = || self.tail.split(|byte| *byte == b'\n').skip(cut);
@@ -120,17 +144,21 @@ impl Gather {
             head().take(heads).chain(tail()).filter(stamp).take(STAMPED).count() == STAMPED;
         for (number, line) in head().take(heads).chain(tail()).enumerate() {
             let line = text(line, 0, line.len());
+            last = number;
             let stripped = strip(&line);
             if stripped.at.is_some() {
                 out.last_at = stripped.at.or(out.last_at);
             }
+            out.reaches_login |= number >= heads && is_login(&line);
             // In a log with stamps, lines without a prefix are parts of others, or what its sender wrote.
             if stamped && stripped.kernel.is_none() {
                 continue;
             }
             let lower = line.to_lowercase();
-            out.reaches_user_space |=
-                number >= heads && LATE.iter().any(|word| lower.contains(word));
+            if number >= heads && LATE.iter().any(|word| lower.contains(word)) {
+                out.reaches_user_space = true;
+                late = number;
+            }
             // Lines of other programs are not part of a kernel log, and bundles leave them out.
             if stripped.kernel == Some(false) {
                 continue;
@@ -149,6 +177,7 @@ impl Gather {
             let left = common.get_or_insert_with(|| SEARCHED.to_vec());
             left.retain(|word| message.contains(word));
         }
+        out.user_space_before_end = u64::try_from(last - late).unwrap_or(u64::MAX);
         out.common = common.and_then(|words| words.first().map(|word| (*word).to_owned()));
         out
     }

@@ -9,12 +9,16 @@ pub mod reading;
 use super::event::{Event, Role, UnstableReason};
 use super::rates::{ACPI_PM_HZ, HPET_RATES, Rates, hertz};
 use super::{Entry, KernelLog};
-use reading::{Fit, Pair, Reading, readings, readings_of_difference};
+use reading::{Fit, Hypothesis, MEASURABLE_S, Pair, Reading, readings, readings_of_difference};
 use serde::Serialize;
 
 pub use reading::INTERVAL_S;
 /// Lines behind the first line of an incident that can still belong to it.
 const REACH: u64 = 24;
+/// A machine has run no longer than its stamps say, but for the time before the kernel's clock began, in seconds.
+const MORE_THAN_STAMP_S: f64 = 60.0;
+/// Wraps of the HPET that are tried to find its rate.
+const WRAPS_TRIED: u32 = 6;
 
 /// What made the watchdog act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -78,6 +82,9 @@ pub struct Decoded {
     /// Every hypothesis that the figures fit, the most plausible first; empty: the figures are not
     /// there or cannot be converted.
     pub readings: Vec<Reading>,
+    /// The reference's rate is stated by the evidence or fixed by its standard. Else `wd_seconds`, and every size that
+    /// rests on it, holds for a rate that is assumed, and is no figure to name.
+    pub wd_rate_known: bool,
 }
 
 impl Decoded {
@@ -282,13 +289,30 @@ impl Incident {
                 .skew_ns
                 .map(|ns| readings_of_difference(from_ns(ns), &periods))
                 .unwrap_or_default();
-            return Decoded { wd_seconds: None, cs_seconds: None, readings };
+            let mut decoded =
+                Decoded { wd_seconds: None, cs_seconds: None, readings, wd_rate_known: true };
+            self.within_uptime(&mut decoded);
+            return decoded;
         }
         let cs_hz = self.cs.and_then(Delta::hz).or_else(|| rates.hz(&self.clocksource));
         let Some(wd_hz) = self.reference_hz(rates) else {
             return self.decode_at(None, cs_hz, rates);
         };
         self.decode_at(Some(wd_hz), cs_hz, rates)
+    }
+
+    /// Takes jumps out that are longer than the machine has run: the figure is that of a counter whose conversion
+    /// overflowed, or that wrapped.
+    fn within_uptime(&self, decoded: &mut Decoded) {
+        // Cycles are the counter's own: they need no conversion, and do not overflow.
+        let raw = self.cs.is_some_and(|cs| cs.mask != 0);
+        let Some(at) = self.at.filter(|_| !raw) else { return };
+        decoded.readings.retain(|reading| match reading.hypothesis {
+            Hypothesis::ClocksourceJumped { seconds }
+            | Hypothesis::ReferenceJumped { seconds }
+            | Hypothesis::StoodStill { seconds, .. } => seconds.abs() <= at + MORE_THAN_STAMP_S,
+            _ => true,
+        });
     }
 
     /// The reference's rate. An HPET whose rate the log does not name has one of a few: the one that
@@ -302,6 +326,17 @@ impl Incident {
         let wd = self.wd.filter(|delta| delta.mask != 0)?;
         let cs_hz = self.cs.and_then(Delta::hz).or_else(|| rates.hz(&self.clocksource));
         let cs = self.cs.and_then(|delta| seconds(delta, cs_hz)).unwrap_or(INTERVAL_S);
+        // The rate at which the clocks agree to a read once the counter has wrapped some times.
+        let agrees = |hz: &f64| {
+            let once = hertz(wd.cycles) / hz;
+            let period = wrap_period(wd.mask, *hz).unwrap_or(0.0);
+            cs > INTERVAL_S
+                && (0..=WRAPS_TRIED)
+                    .any(|wraps| (once + f64::from(wraps) * period - cs).abs() < MEASURABLE_S)
+        };
+        if let Some(hz) = HPET_RATES.into_iter().find(agrees) {
+            return Some(hz);
+        }
         let off = |hz: f64| (hertz(wd.cycles) / hz - cs).abs();
         HPET_RATES.into_iter().reduce(|best, hz| if off(hz) < off(best) { hz } else { best })
     }
@@ -325,6 +360,11 @@ impl Incident {
         let period = mask.zip(wd_hz).and_then(|(mask, hz)| wrap_period(mask, hz));
         let stated = |delta: Option<Delta>| delta.and_then(|delta| delta.nsec);
         let raw = self.wd.is_some_and(|delta| delta.mask != 0);
+        let wd_rate_known = name != "hpet"
+            || rates.hpet.is_some()
+            || self.wd.and_then(Delta::hz).is_some()
+            || self.wd.is_some_and(|wd| wd.mask == 0 && wd.nsec.is_some())
+            || self.interval_ns.is_some();
         let pair = wd_seconds.map(|wd| Pair {
             wd,
             cs: cs_seconds,
@@ -334,13 +374,12 @@ impl Incident {
             wd_zero: stated(self.wd) == Some(0) && !raw,
             repeats: stated(self.cs).is_some() || self.interval_ns.is_some(),
             ticks: name.contains("jiffies"),
-            wd_rate_known: name != "hpet"
-                || rates.hpet.is_some()
-                || stated(self.wd).is_some()
-                || self.interval_ns.is_some(),
+            wd_rate_known,
         });
         let readings = pair.map(|pair| readings(&pair)).unwrap_or_default();
-        Decoded { wd_seconds, cs_seconds, readings }
+        let mut decoded = Decoded { wd_seconds, cs_seconds, readings, wd_rate_known };
+        self.within_uptime(&mut decoded);
+        decoded
     }
 }
 
@@ -387,91 +426,4 @@ fn wrap_period(mask: u64, hz: f64) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::reading::Hypothesis;
-    use super::*;
-
-    fn decode(text: &str) -> (Incident, Decoded) {
-        let log = KernelLog::scan(text.as_bytes(), "log").unwrap();
-        let rates = Rates::of(&log);
-        let incident = incidents(&log).into_iter().next().expect("an incident");
-        let decoded = incident.decode(&rates);
-        (incident, decoded)
-    }
-
-    fn first(decoded: &Decoded) -> Reading {
-        *decoded.readings.first().expect("a reading")
-    }
-
-    const WRAPPED: &str = "[  384.2] clocksource: timekeeping watchdog: Marking clocksource 'tsc' as \
-         unstable, because the skew is too large:\n\
-         [  384.3] \t'acpi_pm' wd_now: 8d5199 wd_last: 60e92e mask: ffffff\n\
-         [  384.4] \t'tsc' cs_now: 1981c973dc9 cs_last: 1940283c820 mask: ffffffffffffffff\n";
-
-    #[test]
-    fn pm_timer_wrapped_without_tsc_rate_gives_every_number_of_wraps_that_fits() {
-        let (incident, decoded) = decode(WRAPPED);
-        assert_eq!(incident.watchdog.as_deref(), Some("acpi_pm"));
-        let Reading { hypothesis: Hypothesis::StoodStill { wraps, wraps_most, seconds }, fit } =
-            first(&decoded)
-        else {
-            panic!("{decoded:?}");
-        };
-        assert_eq!((wraps, wraps_most), (1, 6));
-        assert!((seconds - 5.500).abs() < 0.001, "{seconds}");
-        assert_eq!(fit, Fit::Possible);
-    }
-
-    #[test]
-    fn pm_timer_wrapped_with_tsc_rate_gives_one_number_of_wraps() {
-        let (_, decoded) =
-            decode(&format!("[    0.0] tsc: Detected 3202.955 MHz processor\n{WRAPPED}"));
-        let hypothesis = first(&decoded).hypothesis;
-        assert!(
-            matches!(hypothesis, Hypothesis::StoodStill { wraps: 1, wraps_most: 1, .. }),
-            "{decoded:?}"
-        );
-    }
-
-    #[test]
-    fn a_jump_of_hours_is_a_jump() {
-        let (_, decoded) = decode(
-            "[1346249.931484] clocksource: timekeeping watchdog on CPU17: Marking clocksource 'tsc' \
-             as unstable because the skew is too large:\n\
-             [1346249.931486] clocksource: 'hpet' wd_now: 9c5d0440 wd_last: 9bf64291 mask: ffffffff\n\
-             [1346249.931487] clocksource: 'tsc' cs_now: 103b19f57d0eb5 cs_last: fc461fd0ba3a6 mask: \
-             ffffffffffffffff\n",
-        );
-        assert!(decoded.readings.iter().any(
-            |r| matches!(r.hypothesis, Hypothesis::ClocksourceJumped { seconds } if seconds > 10_000.0)
-        ));
-        assert!(!decoded.readings.iter().any(|r| matches!(r.hypothesis, Hypothesis::Rate { .. })));
-    }
-
-    #[test]
-    fn one_interval_of_nothing_is_a_glitch_or_a_step_back() {
-        let (_, decoded) = decode(
-            "Sep 11 07:03:06 kernel: clocksource: Clocksource 'tsc' skewed -485515617 ns (-485 ms) \
-             over watchdog 'acpi_pm' interval of 485515617 ns (485 ms)\n\
-             Sep 11 07:03:06 kernel: tsc: Marking TSC unstable due to clocksource watchdog\n",
-        );
-        assert_eq!(first(&decoded).hypothesis, Hypothesis::ClocksourceStuck);
-    }
-
-    #[test]
-    fn lines_of_two_consoles_are_one_incident() {
-        let line = "[ 10.0] clocksource: Clocksource 'tsc' skewed -485515617 ns (-485 ms) over \
-                    watchdog 'acpi_pm' interval of 490000000 ns (490 ms)\n";
-        let log = KernelLog::scan(format!("{line}{line}").as_bytes(), "log").unwrap();
-        assert_eq!(incidents(&log).len(), 1);
-    }
-
-    #[test]
-    fn skipped_checks_demote_nothing() {
-        let text = "[ 1.0] clocksource: timekeeping watchdog on CPU8: hpet wd-wd read-back delay of \
-                    92539ns\n[ 1.1] clocksource: wd-tsc-wd read-back delay of 90933ns, clock-skew \
-                    test skipped!\n";
-        let log = KernelLog::scan(text.as_bytes(), "log").unwrap();
-        assert!(!tsc_demoted(&log));
-    }
-}
+mod tests;

@@ -25,6 +25,7 @@ mod pieces;
 mod prefix;
 pub mod rates;
 mod records;
+mod released;
 mod scan;
 mod store;
 mod transcript;

@@ -22,8 +22,9 @@ pub struct Rates {
 }
 
 /// Frequencies that HPETs have, in Hz, the usual one first: the PC's 14.318 MHz, Intel's 24 and
-/// 19.2 MHz, and the 100 MHz of QEMU.
-pub const HPET_RATES: [f64; 4] = [HPET_HZ, 24e6, 19.2e6, 100e6];
+/// 19.2 MHz, the 25 MHz of NVIDIA and some servers, 10 MHz (the slowest that the specification allows), and the
+/// 100 MHz of QEMU.
+pub const HPET_RATES: [f64; 6] = [HPET_HZ, 24e6, 19.2e6, 25e6, 10e6, 100e6];
 
 impl Rates {
     /// The frequencies that a log tells.

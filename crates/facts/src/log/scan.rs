@@ -127,7 +127,22 @@ struct Scanner {
     sampled: u32,
     /// The head and the tail of the text.
     gather: Gather,
+    /// The boot before the one that is read, where only its stamps tell that another one began.
+    former: Option<Boot>,
 }
+
+/// What was read of a boot.
+struct Boot {
+    store: Store,
+    banner: Option<String>,
+    boots: u32,
+    from_boot: bool,
+    first_at: Option<f64>,
+    last_at: Option<f64>,
+}
+
+/// Lines with a stamp that were looked at from which on lines without a banner are a boot, and no quotation.
+const BOOT_LINES: u32 = 8;
 
 impl Scanner {
     fn new(name: &str) -> Self {
@@ -147,6 +162,7 @@ impl Scanner {
             recent: VecDeque::new(),
             sampled: 0,
             gather: Gather::default(),
+            former: None,
         }
     }
 
@@ -288,7 +304,8 @@ impl Scanner {
         }
         self.prefixed |= line.kernel == Some(true) && json.is_none() && !begins;
         let sure = json.as_ref().is_some_and(|entry| entry.sure);
-        self.log.looks_like_kernel |= sure || !prompt && line.is_message();
+        let stamped = line.at.is_some() && line.kernel == Some(true);
+        self.log.looks_like_kernel |= sure || !prompt && (stamped || line.is_message());
         // A CPU that comes up at a resume stamps by its own counter.
         if !(line.at.is_some_and(|at| at < 0.5)
             && line.message.contains("check_tsc_sync_source failed"))
@@ -367,7 +384,20 @@ impl Scanner {
         let Some(at) = at else { return };
         let restarted = at < 0.5 && self.last_at.is_some_and(|last| last > 5.0);
         if restarted && !self.prompted {
-            self.new_boot();
+            let former = (self.banner.is_some() || self.store.has_decided()).then(|| Boot {
+                store: std::mem::take(&mut self.store),
+                banner: self.banner.clone(),
+                boots: self.log.boots,
+                from_boot: self.log.from_boot,
+                first_at: self.log.first_at,
+                last_at: self.log.last_at,
+            });
+            if former.is_some() {
+                self.begin_boot();
+                self.former = former;
+            } else {
+                self.new_boot();
+            }
         }
         self.last_at = Some(at);
         self.log.last_at = Some(at);
@@ -380,6 +410,10 @@ impl Scanner {
         if self.store.is_empty() && self.banner.is_none() {
             return;
         }
+        self.begin_boot();
+    }
+
+    fn begin_boot(&mut self) {
         self.log.boots = self.log.boots.saturating_add(1);
         self.store.clear();
         self.recent.clear();
@@ -435,13 +469,26 @@ impl Scanner {
         seen
     }
 
+    /// Lines of a boot that are quoted behind a whole one, or of another machine's, do not take its place.
+    fn take_back_former(&mut self) {
+        let is_boot =
+            self.banner.is_some() || self.store.has_decided() || self.stamped >= BOOT_LINES;
+        let Some(former) = self.former.take().filter(|_| !is_boot) else { return };
+        self.store = former.store;
+        self.banner = former.banner;
+        self.log.boots = former.boots;
+        self.log.from_boot = former.from_boot;
+        self.log.first_at = former.first_at;
+        self.log.last_at = former.last_at;
+        self.log.extent.last_at = former.last_at;
+    }
+
     fn finish(mut self) -> Result<KernelLog, LogError> {
         self.log.lines = self.line.saturating_sub(1);
         self.log.extent = self.gather.finish();
-        let (mut entries, omitted) = self.store.into_entries();
-        cut::take_out_cut_names(&mut entries);
-        self.log.entries = entries;
-        self.log.omitted = omitted;
+        self.take_back_former();
+        (self.log.entries, self.log.omitted) = self.store.into_entries();
+        cut::take_out_cut_names(&mut self.log);
         if self.log.first_at.is_some_and(|at| at < 0.01) {
             self.log.from_boot = true;
         }

@@ -42,6 +42,9 @@ pub const MEASURABLE_BRACKETED_S: f64 = 250e-6;
 /// The old message's figure where the conversion of cycles overflows: 2^64 cycles, multiplied and shifted by the 22 bits
 /// that the TSC's scale had, in seconds.
 pub const OVERFLOW_S: f64 = 4_398.046_511_104;
+/// A counter that reads lower than at the check before, by less than a period of the PM timer, is that far below the
+/// overflow, in seconds.
+const OVERFLOW_REACH_S: f64 = 5.0;
 /// The longest that reading a reference takes: an SMI or bus contention, in seconds. The longest
 /// read-back that a log is known to state is 7.2 ms.
 pub const LATE_READ_S: f64 = 10e-3;
@@ -186,11 +189,13 @@ pub fn readings(pair: &Pair) -> Vec<Reading> {
     };
     if !pair.wd_rate_known {
         for reading in &mut found {
-            // A counter that went back did so at any rate.
-            if !matches!(reading.hypothesis, Hypothesis::ClocksourceJumped { .. } if pair.went_back())
-            {
-                reading.fit = reading.fit.min(Fit::Possible);
-            }
+            // A counter that went back did so at any rate; figures that agree to a read at one of the few rates agree.
+            let most = match reading.hypothesis {
+                Hypothesis::ClocksourceJumped { .. } if pair.went_back() => Fit::Shown,
+                Hypothesis::StoodStill { seconds, .. } if pair.agrees_on(seconds) => Fit::Likely,
+                _ => Fit::Possible,
+            };
+            reading.fit = reading.fit.min(most);
         }
     }
     found.sort_by_key(|reading| std::cmp::Reverse(reading.fit));
@@ -204,7 +209,7 @@ pub fn readings_of_difference(difference: f64, periods: &[f64]) -> Vec<Reading> 
     let mut found = Vec::new();
     let mut add = |hypothesis, fit| found.push(Reading { hypothesis, fit });
     let below = OVERFLOW_S - difference.abs();
-    if below.abs() < INTERVAL_S {
+    if below.abs() < OVERFLOW_REACH_S {
         add(Hypothesis::Overflow { below }, Fit::Possible);
         return found;
     }
@@ -243,6 +248,11 @@ pub fn readings_of_difference(difference: f64, periods: &[f64]) -> Vec<Reading> 
 }
 
 impl Pair {
+    /// The clocksource counted that long, to what one read can take.
+    fn agrees_on(&self, seconds: f64) -> bool {
+        self.cs.is_some_and(|cs| (cs - seconds).abs() <= MEASURABLE_S)
+    }
+
     fn went_back(&self) -> bool {
         self.cs.or(self.cs_cycles).is_some_and(|cs| cs < 0.0)
     }
@@ -356,7 +366,9 @@ fn stall(pair: &Pair, cs: f64) -> Option<Reading> {
     if rest > loose {
         return None;
     }
-    let believed = wraps <= WRAPS_BELIEVED && seconds <= STALL_BELIEVED_S;
+    // A jump does not end within a read of a whole number of periods.
+    let believed =
+        wraps <= WRAPS_BELIEVED && (seconds <= STALL_BELIEVED_S || pair.agrees_on(seconds));
     let fit = match (rest <= close, believed) {
         // A jump that ends within 1 % of the period at a whole number of periods is a coincidence.
         (true, true) if 2.0 * close <= 0.01 * period => Fit::Shown,

@@ -13,6 +13,7 @@ mod width;
 
 use super::event::Event;
 pub(crate) use body::{PREFIXES, begins_like_kernel, body};
+pub(super) use platform::VIRTUALIZED;
 pub(super) use width::{of_release, uname};
 
 /// A group of messages that share keywords.
@@ -55,6 +56,7 @@ pub(crate) const KEYWORDS: &[(&str, Group)] = &[
     ("Linux version", Group::Platform),
     ("ommand line:", Group::Platform),
     ("Hypervisor detected", Group::Platform),
+    ("virtualized system", Group::Platform),
     ("Hyper-V: ", Group::Platform),
     ("HyperV: ", Group::Platform),
     ("kvm-clock", Group::Platform),

@@ -43,12 +43,19 @@ fn identity(m: &str, b: &str) -> Option<Event> {
     m.starts_with("Starting gVisor").then_some(Event::Gvisor)
 }
 
+/// What the kernel says of a machine whose hypervisor it does not know.
+pub(crate) const VIRTUALIZED: &str = "virtualized system";
+
 fn hypervisor(m: &str, b: &str) -> Option<Event> {
     if let Some(name) = b.strip_prefix("Hypervisor detected: ") {
         return HypervisorKind::from_log_name(name).map(Event::Hypervisor);
     }
     if let Some(name) = b.strip_prefix("Booting paravirtualized kernel on ") {
         return Some(Event::Paravirt(clip(name.trim(), 40)));
+    }
+    // mtrr_bp_init() in arch/x86/kernel/cpu/mtrr: the registers are blank, as hypervisors leave them.
+    if b.starts_with("CPU MTRRs all blank - virtualized system") {
+        return Some(Event::Paravirt(VIRTUALIZED.to_owned()));
     }
     if let Some(rest) = m.strip_prefix("Hyper-V: ").or_else(|| m.strip_prefix("HyperV: ")) {
         let flags =

@@ -269,6 +269,25 @@ fn bracket<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
         out.kernel = Some(true);
         return Some(after);
     }
+    // `[0:      swapper/0:    1]`, behind the stamp: CPU, task and process, of kernels of telephones and boards.
+    let task = || {
+        let (cpu, rest) = inside.split_once(':')?;
+        let (name, process) = rest.rsplit_once(':').unwrap_or((rest, "0"));
+        let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        let name = name.trim();
+        (cpu.len() <= 3
+            && digits(cpu)
+            && digits(process.trim())
+            && !name.is_empty()
+            && !digits(name))
+        .then_some(after)
+    };
+    if out.at.is_some()
+        && inside.len() < 48
+        && let Some(after) = task()
+    {
+        return Some(after);
+    }
     // `kubectl logs --prefix`.
     if inside.starts_with("pod/") && !inside.contains(' ') {
         return Some(after);
@@ -348,6 +367,11 @@ mod tests {
         check(&format!("[    1.510663][    T1] {m}"), m, Some(1.510663), Some(true));
         check(&format!("[    1.510663] [ T0] {m}"), m, Some(1.510663), Some(true));
         check(&format!("[    1.510663] [    C3] {m}\r"), m, Some(1.510663), Some(true));
+        for task in
+            ["[0:      swapper/0:    1]", "[3:kworker/u8:1:   42]", "[1:        swapper:    0]"]
+        {
+            check(&format!("[    1.510663]  {task} {m}"), m, Some(1.510663), Some(true));
+        }
         check(&format!("[Wed Dec 22 08:37:21 2021] {m}"), m, None, Some(true));
         check(&format!("Sep 11 07:03:06 kernel: {m}"), m, None, Some(true));
         check(

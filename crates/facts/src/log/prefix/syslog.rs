@@ -43,6 +43,10 @@ fn header<'a>(after: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
     if bracket.is_some_and(|at| after[..at].trim().is_empty()) {
         return Some(after);
     }
+    // A logger that leaves the program out: `DATE HOST MESSAGE`.
+    if let Some(message) = behind_host(after) {
+        return Some(message);
+    }
     let colon = colon?;
     let names: Vec<&str> = after[..colon].split_whitespace().collect();
     if names.len() > 3 {
@@ -53,6 +57,16 @@ fn header<'a>(after: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
     out.kernel = Some(is_kernel);
     out.named = true;
     Some(&after[(colon + 1).min(after.len())..])
+}
+
+/// The message of the kernel directly behind a host.
+fn behind_host(after: &str) -> Option<&str> {
+    let (host, message) = after.split_once([' ', '\t'])?;
+    let message = message.trim_start();
+    let installed =
+        message.starts_with("Time: ") && message.contains(" clocksource has been installed");
+    (!host.contains([':', '[', '(']) && (installed || begins_like_kernel(message)))
+        .then_some(message)
 }
 
 /// `HOST kernel: ` without a date (journald's short-monotonic, after the stamp).

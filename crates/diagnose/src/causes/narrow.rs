@@ -1,0 +1,94 @@
+//! What the rest of the evidence takes out of the readings of a watchdog's figures: where the machine runs, whether it
+//! slept, and for how long the checks had passed before.
+
+use super::Case;
+use super::reference::is_paravirt;
+use super::skew::{slept, went_back};
+use clocksmith_facts::log::incident::reading::{
+    Fit, Hypothesis, LATE_READ_S, RATE_ERROR_MAX, Reading,
+};
+use clocksmith_facts::log::incident::{Decoded, Incident};
+use clocksmith_facts::log::{Event, KernelLog};
+
+/// Seconds of uptime from which on a TSC with a wrong rate had failed a check long before: the watchdog looks twice a
+/// second.
+const CHECKED_FOR_S: f64 = 120.0;
+
+/// Seconds since boot at an incident: by its stamp, else by the kernel's `sched_clock: Marking unstable (NS, ...`.
+fn uptime(log: &KernelLog, incident: &Incident) -> Option<f64> {
+    incident.at.or_else(|| {
+        let first = log.entries.get(*incident.entries.first()?)?;
+        let entry = log
+            .all(|event| matches!(event, Event::SchedClockUnstable))
+            .find(|entry| entry.line >= first.line)?;
+        let (_, figures) = entry.text.split_once("Marking unstable (")?;
+        let ns: f64 = figures.split(',').next()?.trim().parse().ok()?;
+        Some(ns / 1e9)
+    })
+}
+
+/// After many checks that it passed, one that fails shows no other rate: that had failed the first. What is left are
+/// single events, a late read among them. A guest may have been moved meanwhile.
+fn after_passed_checks(
+    case: &Case<'_>,
+    log: &KernelLog,
+    incident: &Incident,
+    decoded: &mut Decoded,
+) {
+    let moved = case.in_guest() && incident.watchdog.as_deref().is_none_or(is_paravirt);
+    if moved || slept(log) || uptime(log, incident).is_none_or(|at| at < CHECKED_FOR_S) {
+        return;
+    }
+    let mut rate = false;
+    for reading in &mut decoded.readings {
+        if let Hypothesis::Rate { ppm: Some(_) } = reading.hypothesis {
+            rate = true;
+            reading.fit = Fit::Possible;
+        }
+    }
+    let size = decoded.wd_seconds.zip(decoded.cs_seconds).map(|(wd, cs)| (cs - wd).abs());
+    let late = |r: &Reading| matches!(r.hypothesis, Hypothesis::LateRead { .. });
+    if let Some(seconds) = size.filter(|size| *size <= LATE_READ_S)
+        && rate
+        && !decoded.readings.iter().any(late)
+    {
+        let late = Reading { hypothesis: Hypothesis::LateRead { seconds }, fit: Fit::Possible };
+        decoded.readings.insert(0, late);
+    }
+    decoded.readings.sort_by_key(|reading| std::cmp::Reverse(reading.fit));
+}
+
+/// Takes out what this machine cannot have done, and lowers what others have done as well.
+pub(super) fn narrow(case: &Case<'_>, log: &KernelLog, incident: &Incident, decoded: &mut Decoded) {
+    narrow_by_place(case, log, incident, decoded);
+    after_passed_checks(case, log, incident, decoded);
+}
+
+fn narrow_by_place(case: &Case<'_>, log: &KernelLog, incident: &Incident, decoded: &mut Decoded) {
+    if !case.is_bare_metal() || slept(log) {
+        // A guest that was paused, and a machine that slept, shows a TSC that ran on and a reference that
+        // stood still.
+        for reading in &mut decoded.readings {
+            if matches!(reading.hypothesis, Hypothesis::ClocksourceJumped { .. }) {
+                reading.fit = if went_back(incident) { Fit::Shown } else { Fit::Possible };
+            }
+        }
+        decoded.readings.sort_by_key(|reading| std::cmp::Reverse(reading.fit));
+    }
+    if !case.is_bare_metal() {
+        return;
+    }
+    let before = decoded.readings.len();
+    decoded.readings.retain(|r| !matches!(r.hypothesis, Hypothesis::HeldUp { .. }));
+    if decoded.readings.len() == before || incident.old_style {
+        return;
+    }
+    for reading in &mut decoded.readings {
+        if let Hypothesis::Rate { ppm: Some(ppm) } = reading.hypothesis
+            && ppm.abs() <= RATE_ERROR_MAX * 1e6
+        {
+            reading.fit = reading.fit.max(Fit::Likely);
+        }
+    }
+    decoded.readings.sort_by_key(|reading| std::cmp::Reverse(reading.fit));
+}
