@@ -4,9 +4,9 @@ use crate::kind::Kind;
 use crate::text::Text;
 use thiserror::Error;
 
-/// The largest file that is looked at, in bytes. Configurations are of some kilobytes; what is larger
-/// is something else.
-pub const MAX_BYTES: usize = 16 << 20;
+/// The largest file that is looked at, in bytes. Configurations are of some kilobytes; places and findings of each word
+/// take a hundred times its length in memory.
+pub const MAX_BYTES: usize = 1 << 20;
 
 /// A file: its name (which tells little but its ending), its text, its kind.
 #[derive(Clone, Debug)]
@@ -26,7 +26,11 @@ pub enum DocumentError {
     #[error("it is empty")]
     Empty,
     /// Larger than [`MAX_BYTES`].
-    #[error("it has more than {} MiB, so it is no configuration of a virtual machine", MAX_BYTES >> 20)]
+    #[error(
+        "it has more than {} MiB. A configuration of a virtual machine has some kilobytes; if there are many in it, \
+         give them in files of their own",
+        MAX_BYTES >> 20
+    )]
     TooLarge,
     /// No text.
     #[error("{0}")]
@@ -89,7 +93,7 @@ mod tests {
         assert_eq!(error(b" \n\t"), "it is empty");
         assert!(error(b"QFI\xfb\0\0\0\x03").contains("disk image"), "{}", error(b"QFI\xfb\0"));
         assert!(error(b"a\0b\x01\x02").contains("byte 1"));
-        assert!(error(&vec![b' '; MAX_BYTES + 1]).contains("16 MiB"));
+        assert!(error(&vec![b' '; MAX_BYTES + 1]).contains("1 MiB"));
         let unknown = error(b"Dear Sir or Madam,\n");
         assert!(unknown.contains("--kind") && unknown.contains("cloud-hypervisor"), "{unknown}");
     }

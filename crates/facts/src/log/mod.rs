@@ -25,6 +25,7 @@ mod pieces;
 mod prefix;
 pub mod rates;
 mod records;
+mod repeated;
 mod scan;
 mod store;
 mod transcript;

@@ -14,7 +14,8 @@ use super::lines::{
 use super::parse::{self, Groups};
 use super::pieces::Given;
 use super::prefix::{Stripped, strip};
-use super::store::Store;
+use super::repeated::Repeated;
+use super::store::{self, Store};
 use super::{KernelLog, LogError, cut, diff, encoding, journal, markup, records, transcript};
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -127,6 +128,10 @@ struct Scanner {
     sampled: u32,
     /// The head and the tail of the text.
     gather: Gather,
+    /// Lines that are alike.
+    repeated: Repeated,
+    /// What the last line told that was looked at.
+    told: Option<std::mem::Discriminant<Event>>,
 }
 
 impl Scanner {
@@ -147,6 +152,8 @@ impl Scanner {
             recent: VecDeque::new(),
             sampled: 0,
             gather: Gather::default(),
+            repeated: Repeated::default(),
+            told: None,
         }
     }
 
@@ -196,6 +203,10 @@ impl Scanner {
             }
             self.line += count_lines(&window[counted..start]);
             counted = start;
+            if self.is_repetition(&window[start..end]) {
+                at = end;
+                continue;
+            }
             let mut groups = Groups::default();
             groups.add(hit.group);
             let mut from = hit.end;
@@ -203,7 +214,13 @@ impl Scanner {
                 groups.add(more.group);
                 from = more.end;
             }
+            let boots = self.log.boots;
+            self.told = None;
             let used_to = self.line_at(window, start, end, complete, groups);
+            // What needs its neighbours, or begins a boot, is not known by itself.
+            if used_to == end && self.log.boots == boots && !groups.separator && !self.told_boot() {
+                self.repeated.looked_at(self.told);
+            }
             at = used_to.max(end).min(complete);
         }
         self.line += count_lines(&window[counted..complete]);
@@ -241,6 +258,25 @@ impl Scanner {
                 return;
             }
         }
+    }
+
+    /// Whether enough lines like this one were looked at; then it is counted, and its stamp followed.
+    fn is_repetition(&mut self, raw: &[u8]) -> bool {
+        let at = stamp_in_front(raw);
+        // It may begin a boot.
+        if at.is_some_and(|at| at < 0.5) || !self.repeated.is_enough(raw, self.line) {
+            return false;
+        }
+        if let Some(at) = at {
+            self.last_at = Some(at);
+            self.log.last_at = Some(at);
+        }
+        true
+    }
+
+    /// Whether the last line was the first one of a boot.
+    fn told_boot(&self) -> bool {
+        self.told == Some(Event::Banner(String::new()).kind())
     }
 
     /// Handles the line `start..end`; returns the offset up to which text was used.
@@ -382,6 +418,7 @@ impl Scanner {
         }
         self.log.boots = self.log.boots.saturating_add(1);
         self.store.clear();
+        self.repeated.clear();
         self.recent.clear();
         self.banner = None;
         self.stamped = 0;
@@ -404,6 +441,7 @@ impl Scanner {
             }
             if self.banner.is_some() && doubled {
                 self.store.clear();
+                self.repeated.clear();
                 self.recent.clear();
             } else if self.banner.is_some() || self.store.has_decided() {
                 self.new_boot();
@@ -415,6 +453,7 @@ impl Scanner {
             self.log.from_boot = true;
         }
         self.log.looks_like_kernel = true;
+        self.told = Some(event.kind());
         if !doubled_line || self.store.is_empty() {
             self.store.add(self.line, at, raw, event);
         }
@@ -431,13 +470,14 @@ impl Scanner {
         if self.recent.len() == DOUBLED_OF {
             self.recent.pop_front();
         }
-        self.recent.push_back((line, at, raw.chars().take(400).collect()));
+        self.recent.push_back((line, at, store::evidence(raw)));
         seen
     }
 
     fn finish(mut self) -> Result<KernelLog, LogError> {
         self.log.lines = self.line.saturating_sub(1);
         self.log.extent = self.gather.finish();
+        self.repeated.finish(&mut self.store);
         let (mut entries, omitted) = self.store.into_entries();
         cut::take_out_cut_names(&mut entries);
         self.log.entries = entries;
@@ -447,4 +487,11 @@ impl Scanner {
         }
         Ok(self.log)
     }
+}
+
+/// The time stamp with which a line begins, as `[ 9217.400000] `.
+fn stamp_in_front(raw: &[u8]) -> Option<f64> {
+    let rest = raw.strip_prefix(b"[")?;
+    let end = memchr::memchr(b']', rest.get(..24.min(rest.len()))?)?;
+    std::str::from_utf8(&rest[..end]).ok()?.trim().parse().ok().filter(|at: &f64| *at >= 0.0)
 }
