@@ -58,9 +58,7 @@ fn id(stat: &Stat) -> (u64, u64) {
 fn reopen(place: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     let through = format!("/proc/self/fd/{}", place.as_fd().as_raw_fd());
     match rustix::fs::open(through, flags, Mode::empty()) {
-        Err(Errno::NOENT) => {
-            rustix::fs::open(path, flags.union(OFlags::NONBLOCK), Mode::empty())
-        }
+        Err(Errno::NOENT) => rustix::fs::open(path, flags.union(OFlags::NONBLOCK), Mode::empty()),
         other => other,
     }
 }
@@ -112,11 +110,8 @@ pub fn all(reader: impl Read, most: u64) -> io::Result<Vec<u8>> {
 }
 
 fn too_large(most: u64) -> io::Error {
-    let size = if most >= 1 << 20 {
-        format!("{} MiB", most >> 20)
-    } else {
-        format!("{} KiB", most >> 10)
-    };
+    let size =
+        if most >= 1 << 20 { format!("{} MiB", most >> 20) } else { format!("{} KiB", most >> 10) };
     io::Error::new(io::ErrorKind::FileTooLarge, format!("it is larger than {size}"))
 }
 

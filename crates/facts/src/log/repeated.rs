@@ -184,7 +184,10 @@ mod tests {
         assert_eq!(log.omitted, u64::from(3 * ENOUGH) + 10 - 2 * KEPT as u64);
         let last = log.entries.iter().rev().find(|e| e.text.contains("read-back")).unwrap();
         assert_eq!(last.at, Some(40_010.4));
-        assert_eq!(log.last(|event| matches!(event, Event::Switched(_)).then_some(())).unwrap().0.line, u64::from(3 * ENOUGH) + 2);
+        assert_eq!(
+            log.last(|event| matches!(event, Event::Switched(_)).then_some(())).unwrap().0.line,
+            u64::from(3 * ENOUGH) + 2
+        );
         assert_eq!((log.boots, log.last_at), (1, Some(40_010.4)));
     }
 

@@ -11,6 +11,8 @@ pub struct Mapping {
     pub executable: bool,
     /// Where in the file it begins, in bytes.
     pub offset: u64,
+    /// The device of the file's filesystem: major and minor.
+    pub device: (u32, u32),
     /// The file's inode; 0 if there is no file.
     pub inode: u64,
     /// The file as the process sees it, or a name in brackets, or empty.
@@ -46,7 +48,10 @@ fn line(line: &str) -> Option<Mapping> {
     let range = hex(from)?..hex(to)?;
     let permissions = words.next()?;
     let offset = hex(words.next()?)?;
-    let (_device, inode) = (words.next()?, words.next()?);
+    let (device, inode) = (words.next()?, words.next()?);
+    let half = |text| u32::from_str_radix(text, 16).ok();
+    let (major, minor) = device.split_once(':')?;
+    let device = (half(major)?, half(minor)?);
     let inode = inode.parse().unwrap_or(0);
     let name = words.next().unwrap_or("").trim_start();
     let (name, deleted) = match name.strip_suffix(" (deleted)") {
@@ -56,7 +61,8 @@ fn line(line: &str) -> Option<Mapping> {
     // The kernel writes a line feed in a name as an octal escape.
     let name = name.replace("\\012", "\n");
     let executable = permissions.contains('x');
-    (range.start < range.end).then_some(Mapping { range, executable, offset, inode, name, deleted })
+    let mapping = Mapping { range, executable, offset, device, inode, name, deleted };
+    (mapping.range.start < mapping.range.end).then_some(mapping)
 }
 
 /// The mapping that holds an address; the list is in order of addresses, as the kernel writes it.
@@ -85,6 +91,7 @@ mod tests {
         assert_eq!(maps[0].name, "/usr/bin/a program");
         assert_eq!((maps[0].base_name(), maps[0].offset), ("a program", 0x1000));
         assert_eq!((maps[0].inode, maps[1].inode), (173_521, 0));
+        assert_eq!((maps[0].device, maps[1].device), ((8, 2), (0, 0)));
         assert!(maps[1].name.is_empty() && !maps[1].executable);
         assert!(maps[2].deleted && maps[2].name == "/opt/x.so");
         assert!(!maps[3].is_file() && maps[0].is_file());

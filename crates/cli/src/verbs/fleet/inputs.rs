@@ -1,7 +1,7 @@
 //! What was given: bundles, and what the engine reads itself.
 
-use anyhow::{Context, Result, bail};
 use crate::ui::err;
+use anyhow::{Context, Result, bail};
 use clocksmith_facts::given::{self, Kinds};
 use clocksmith_fleet::documents::{Shape, shape};
 use std::io::Read;
@@ -96,7 +96,10 @@ fn directory(dir: &Path, depth: usize, inputs: &mut Inputs) -> Result<()> {
             let begin = begin(&path, Kinds::Regular).unwrap_or_default();
             inputs.add(path, &begin)?;
         } else if path.exists() && !path.is_dir() {
-            err::line(&format!("clocksmith: {} is no regular file, and is left out", path.display()));
+            err::line(&format!(
+                "clocksmith: {} is no regular file, and is left out",
+                path.display()
+            ));
         }
     }
     Ok(())

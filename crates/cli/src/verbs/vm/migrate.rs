@@ -138,7 +138,9 @@ fn read_hosts(path: &Path, given: bool, hosts: &mut Vec<Host>) -> Result<()> {
             bail!("{} has more than {MAX_NAMES} names; give lists of hosts", path.display());
         }
         for file in files {
-            if let Some(kind) = std::fs::metadata(&file).ok().and_then(|meta| special(meta.file_type())) {
+            if let Some(kind) =
+                std::fs::metadata(&file).ok().and_then(|meta| special(meta.file_type()))
+            {
                 err::line(&format!("clocksmith: {} is {kind}, and is left out", file.display()));
                 continue;
             }
