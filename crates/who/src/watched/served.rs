@@ -17,7 +17,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// A device, as `/proc/PID/maps` and mountinfo name it: major and minor.
-pub type Device = (u32, u32);
+pub(super) type Device = (u32, u32);
 
 /// How long one filesystem may take for one file.
 const PATIENCE: Duration = Duration::from_secs(1);
