@@ -34,6 +34,8 @@ pub struct Mapped {
     pub is_go: bool,
 }
 
+/// How the reason begins why a file was not looked into.
+const UNNAMED: &str = "functions of";
 /// A file that is longer is not looked into: nothing bounds what a sparse one states.
 const ELF: u64 = 8 << 30;
 
@@ -123,7 +125,7 @@ impl Files {
                 error => Err(error),
             });
             if let Err(NotOpened::Refused(why)) = &copy {
-                gaps.push(format!("functions of {} have no names: {why}", mapping.base_name()));
+                gaps.push(format!("{UNNAMED} {} have no names: {why}", mapping.base_name()));
             }
             let copied = copy.ok().and_then(Mapped::open).map(Arc::new);
             self.copied.insert(id, copied.clone());
@@ -277,7 +279,7 @@ impl Process {
             match Python::find(self) {
                 Ok(python) => {
                     // It said otherwise while its library was not mapped yet.
-                    self.gaps.clear();
+                    self.gaps.retain(|gap| gap.starts_with(UNNAMED));
                     self.python = Some(python);
                 }
                 Err(why) if !self.gaps.contains(&why) => self.gaps.push(why),
