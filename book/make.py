@@ -8,8 +8,8 @@
 
 What is made: the pages of the causes, from the ids in the schema of `why`, from `clocksmith explain` and from
 the kernel's lines in `causes.toml` (which are proven here: each must lead to its cause); the versions of the
-kernel's rules, from `crates/kernel/src/feature.rs`; those rules, from the answers of `clocksmith predict`; the rules of `vm lint`, from their ids in `crates/vm` and
-`clocksmith explain`; the design of the clock, from `crates/clock/src/guide.rs`.
+kernel's rules, from `crates/kernel/src/feature.rs`; those rules, from the answers of `clocksmith predict`; the rules of `vm lint`, from their pages in
+`crates/vm` and `clocksmith explain`, and the kinds of its files; the design of the clock, from `crates/clock/src/guide.rs`.
 """
 
 import argparse
@@ -19,6 +19,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -274,43 +275,53 @@ def rules(clocksmith, files):
     files[BOOK / "src/kernel/list.md"] = page
 
 
-KINDS = {
-    "qemu": "QEMU command lines", "libvirt": "libvirt", "virtualbox": "VirtualBox", "vmware": "VMware",
-    "xen": "Xen", "proxmox": "Proxmox VE", "kubevirt": "KubeVirt", "firecracker": "Firecracker",
-    "cloud_hypervisor": "Cloud Hypervisor", "persist": "What keeps a choice over boots",
-}
+FORMATS = TOP / "crates/vm/src/formats"
+# Where a list of the kinds stands, behind this line.
+LISTS = [TOP / "README.md", BOOK / "src/verbs/vm-lint.md"]
+LIST = "[//]: # (kinds of files: book/make.py writes the list)\n\n"
+
+
+def vm_pages():
+    """The pages of rules, in the order of the registry."""
+    registry = (FORMATS / "mod.rs").read_text()
+    return [(FORMATS / name / "rules.md").read_text() for name in re.findall(r"= (\w+)::FORMAT,", registry)]
 
 
 def vm_rules(clocksmith, files):
-    """The rules of `vm lint`, by the folder that has them."""
+    """The rules of `vm lint`, by the kind that has them."""
     page = NOTE + (
         "# Every rule of vm lint\n\nWhat `clocksmith vm lint` can say, why, with which risk, and where it is written. "
         "`clocksmith explain ID`\nshows one on a terminal.\n"
     )
     total = 0
-    folders = sorted({p.parent.name for p in (TOP / "crates/vm/src").glob("*/*.rs")})
-    for folder in [k for k in KINDS if k in folders] + [f for f in folders if f not in KINDS]:
-        ids = []
-        for file in sorted((TOP / "crates/vm/src" / folder).rglob("*.rs")):
-            ids += re.findall(r'\bid: "([a-z0-9-]+)"', file.read_text())
-        rows = []
-        for rule in dict.fromkeys(ids):
-            try:
-                rows.append(explain(clocksmith, rule))
-            except Wrong:
-                continue
-        if not rows:
-            continue
-        page += f"\n## {KINDS.get(folder, folder)}\n"
-        for row in sorted(rows, key=lambda r: r["title"]):
+    for rules in vm_pages():
+        page += f"\n## {rules.splitlines()[0].removeprefix('# ')}\n"
+        for rule in sorted(re.findall(r"^## (\S+)$", rules, re.MULTILINE)):
+            row = explain(clocksmith, rule)
             total += 1
             risk = row["do_what"].split("Risk: ", 1)[-1]
             page += f"\n### {row['title']}\n\n{code(row['what'])} {code(row['so_what'])}\n\n"
             page += f"Risk of mending it: {code(risk.rstrip('.'))}.\n\nSource: {code('; '.join(row['sources']))}.\n"
     page += f"\n{total} rules.\n"
-    if total < 50:
-        raise Wrong(f"only {total} rules of vm lint were found")
     files[BOOK / "src/vm/rules.md"] = page
+
+
+def vm_lists(files):
+    """The lists of kinds: the first line of each page, or what its second line says instead."""
+    kinds = []
+    for page in vm_pages():
+        instead = re.search(r"^In lists: (.*)$", page, re.MULTILINE)
+        kinds.append(instead[1] if instead else page.splitlines()[0].removeprefix("# "))
+    for path in LISTS:
+        before, mark, after = path.read_text().partition(LIST)
+        paragraph, *rest = after.split("\n\n", 1)
+        begin, middle, end = kinds[0] + ", ", ", ".join(kinds[1:-1]), ", " + kinds[-1]
+        pattern = re.escape(begin) + ".*" + re.escape(end)
+        words, times = re.subn(pattern, lambda _: begin + middle + end, " ".join(paragraph.split()), count=1)
+        if not mark or not times:
+            raise Wrong(f"{path.relative_to(TOP)} has no list from {kinds[0]} to {kinds[-1]} behind {LIST.strip()}")
+        paragraph = textwrap.fill(words, 120, break_long_words=False, break_on_hyphens=False)
+        files[path] = before + mark + "\n\n".join([paragraph, *rest])
 
 
 def clock(files):
@@ -354,6 +365,7 @@ def main():
         features(files)
         rules(clocksmith, files)
         vm_rules(clocksmith, files)
+        vm_lists(files)
         clock(files)
     except Wrong as wrong:
         sys.exit(f"book/make.py: {wrong}")

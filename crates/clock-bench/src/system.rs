@@ -2,6 +2,9 @@
 
 use anyhow::{Context, Result};
 use clocksmith_measure::pin;
+pub use clocksmith_raw::counter::{
+    read as counter, read_ordered as counter_ordered, read_rdtscp as counter_p,
+};
 use std::sync::OnceLock;
 
 /// The processors that this process could run on when it was first asked, before `pin`.
@@ -25,34 +28,6 @@ pub fn two_processors() -> Result<(usize, usize)> {
     let processors = processors()?;
     let first = *processors.first().context("no processor")?;
     Ok((first, processors.get(1).copied().unwrap_or(first)))
-}
-
-/// The counter, unordered.
-#[inline(always)]
-#[must_use]
-pub fn counter() -> u64 {
-    // SAFETY: no operands.
-    unsafe { core::arch::x86_64::_rdtsc() }
-}
-
-/// The counter, after everything before it.
-#[inline(always)]
-#[must_use]
-pub fn counter_ordered() -> u64 {
-    // SAFETY: no operands.
-    unsafe {
-        core::arch::x86_64::_mm_lfence();
-        core::arch::x86_64::_rdtsc()
-    }
-}
-
-/// The counter by `rdtscp`.
-#[inline(always)]
-#[must_use]
-pub fn counter_p() -> u64 {
-    let mut processor = 0;
-    // SAFETY: writes the number of the processor into a variable of our own.
-    unsafe { core::arch::x86_64::__rdtscp(&raw mut processor) }
 }
 
 /// Waits until everything before it is done.

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 #[cfg(engine)]
 mod served {
-    use crate::counter::Hardware;
     use crate::engine::{Asked, Engine};
-    pub(crate) use crate::kernel::Id;
+    pub(crate) use crate::kernel::ClockId;
     use crate::source::Source;
     use crate::synchrony::{Refused, Synchrony};
+    use clocksmith_raw::counter::Hardware;
     use std::time::Duration;
 
     pub(crate) static ENGINE: Engine = Engine::new();
@@ -26,12 +26,12 @@ mod served {
     }
 
     #[inline(always)]
-    pub(crate) fn exact<const ORDERED: bool>(id: Id) -> u64 {
+    pub(crate) fn exact<const ORDERED: bool>(id: ClockId) -> u64 {
         ENGINE.exact::<Hardware, Asked, ORDERED>(id)
     }
 
     #[inline(always)]
-    pub(crate) fn coarse(id: Id) -> u64 {
+    pub(crate) fn coarse(id: ClockId) -> u64 {
         ENGINE.coarse::<Hardware, Asked>(id)
     }
 
@@ -62,18 +62,9 @@ mod served {
 mod served {
     use crate::source::Source;
     use crate::synchrony::{Refused, Synchrony};
+    pub(crate) use clocksmith_raw::clock_id::ClockId;
     use std::sync::OnceLock;
     use std::time::{Duration, Instant, SystemTime};
-
-    #[derive(Clone, Copy, PartialEq, Eq)]
-    pub(crate) enum Id {
-        Realtime,
-        MonotonicRaw,
-        RealtimeCoarse,
-        MonotonicCoarse,
-        Boottime,
-        Tai,
-    }
 
     #[inline]
     pub(crate) fn monotonic() -> u64 {
@@ -90,9 +81,9 @@ mod served {
     }
 
     #[inline]
-    pub(crate) fn exact<const ORDERED: bool>(id: Id) -> u64 {
+    pub(crate) fn exact<const ORDERED: bool>(id: ClockId) -> u64 {
         match id {
-            Id::Realtime | Id::RealtimeCoarse | Id::Tai => SystemTime::now()
+            ClockId::Realtime | ClockId::RealtimeCoarse | ClockId::Tai => SystemTime::now()
                 .duration_since(SystemTime::UNIX_EPOCH)
                 .map_or(0, |passed| u64::try_from(passed.as_nanos()).unwrap_or(u64::MAX)),
             _ => monotonic(),
@@ -100,7 +91,7 @@ mod served {
     }
 
     #[inline]
-    pub(crate) fn coarse(id: Id) -> u64 {
+    pub(crate) fn coarse(id: ClockId) -> u64 {
         exact::<false>(id)
     }
 
@@ -121,7 +112,7 @@ mod served {
     }
 }
 
-use served::Id;
+use served::ClockId;
 
 /// `CLOCK_MONOTONIC` in nanoseconds, read unordered: the fastest clock there is.
 ///
@@ -154,14 +145,14 @@ pub fn monotonic_ordered_ns() -> u64 {
 #[inline]
 #[must_use]
 pub fn monotonic_coarse_ns() -> u64 {
-    served::coarse(Id::MonotonicCoarse)
+    served::coarse(ClockId::MonotonicCoarse)
 }
 
 /// `CLOCK_REALTIME_COARSE`: nanoseconds since 1970 at the last tick.
 #[inline]
 #[must_use]
 pub fn realtime_coarse_ns() -> u64 {
-    served::coarse(Id::RealtimeCoarse)
+    served::coarse(ClockId::RealtimeCoarse)
 }
 
 /// `CLOCK_REALTIME`: nanoseconds since 1970, read unordered.
@@ -171,7 +162,7 @@ pub fn realtime_coarse_ns() -> u64 {
 #[inline]
 #[must_use]
 pub fn realtime_ns() -> u64 {
-    served::exact::<false>(Id::Realtime)
+    served::exact::<false>(ClockId::Realtime)
 }
 
 /// `CLOCK_REALTIME`, ordered: see [`monotonic_ordered_ns`]. Time stamps of several threads that are
@@ -179,21 +170,21 @@ pub fn realtime_ns() -> u64 {
 #[inline]
 #[must_use]
 pub fn realtime_ordered_ns() -> u64 {
-    served::exact::<true>(Id::Realtime)
+    served::exact::<true>(ClockId::Realtime)
 }
 
 /// `CLOCK_BOOTTIME` in nanoseconds: monotonic, and runs on while the machine sleeps. Unordered.
 #[inline]
 #[must_use]
 pub fn boottime_ns() -> u64 {
-    served::exact::<false>(Id::Boottime)
+    served::exact::<false>(ClockId::Boottime)
 }
 
 /// `CLOCK_MONOTONIC_RAW` in nanoseconds: monotonic, and nobody steers it. Unordered.
 #[inline]
 #[must_use]
 pub fn monotonic_raw_ns() -> u64 {
-    served::exact::<false>(Id::MonotonicRaw)
+    served::exact::<false>(ClockId::MonotonicRaw)
 }
 
 /// `CLOCK_TAI`: nanoseconds since 1970 with leap seconds, if the kernel has been told their number
@@ -201,7 +192,7 @@ pub fn monotonic_raw_ns() -> u64 {
 #[inline]
 #[must_use]
 pub fn tai_ns() -> u64 {
-    served::exact::<false>(Id::Tai)
+    served::exact::<false>(ClockId::Tai)
 }
 
 /// The way by which [`monotonic_ns`] is served now.

@@ -7,7 +7,7 @@
 //! nanosecond, where the form says, between two readings of them. Whether its fine clocks are right
 //! is proven separately, by `engine`, as often as need be.
 
-use crate::kernel::{self, Id};
+use crate::kernel::{self, ClockId};
 use crate::line::{self, Cells, MODE_TIMENS, Word};
 use crate::view::{Form, Raw};
 use core::sync::atomic::Ordering;
@@ -46,8 +46,8 @@ impl Coarse {
     fn now() -> Option<Self> {
         let split = |ns: u64| (ns / NS_PER_SECOND, ns % NS_PER_SECOND);
         Some(Self {
-            realtime: split(kernel::time(Id::RealtimeCoarse)?),
-            monotonic: split(kernel::time(Id::MonotonicCoarse)?),
+            realtime: split(kernel::time(ClockId::RealtimeCoarse)?),
+            monotonic: split(kernel::time(ClockId::MonotonicCoarse)?),
         })
     }
 }
@@ -68,16 +68,17 @@ fn find_once(vdso: usize) -> Option<Found> {
     for page in pages() {
         for (at, form) in places() {
             let Some(real) = place(page, at, form, size) else { continue };
-            if real.base(Id::RealtimeCoarse as usize) != before.realtime || !is_plausible(real) {
+            if real.base(ClockId::RealtimeCoarse as usize) != before.realtime || !is_plausible(real)
+            {
                 continue;
             }
-            let found = if real.base(Id::MonotonicCoarse as usize) == before.monotonic {
+            let found = if real.base(ClockId::MonotonicCoarse as usize) == before.monotonic {
                 Found { front: real, real }
             } else {
                 // Another page has the offsets to it, if this is a time namespace.
                 let is_front = |front: &Raw| {
                     front.word(Ordering::Relaxed) == Word::NONE
-                        && shifted(real, *front, Id::MonotonicCoarse) == Some(before.monotonic)
+                        && shifted(real, *front, ClockId::MonotonicCoarse) == Some(before.monotonic)
                 };
                 let front = pages()
                     .filter(|other| *other != page)
@@ -109,7 +110,7 @@ fn place(page: usize, at: usize, form: Form, size: usize) -> Option<Raw> {
 /// Whether the other numbers can be a clock's. A kernel that has never had a clocksource for the
 /// vDSO has not written them yet (`update_vsyscall()`, before 6.13).
 fn is_plausible(page: Raw) -> bool {
-    let Ok(line) = line::read_coarse(&page, Id::Monotonic as usize) else { return false };
+    let Ok(line) = line::read_coarse(&page, ClockId::Monotonic as usize) else { return false };
     let mode = page.word(Ordering::Relaxed).mode();
     let is_clock = line.mult != 0
         && (1..=32).contains(&line.shift)
@@ -131,13 +132,13 @@ pub(crate) fn raw_beside(first: Raw) -> Option<Raw> {
         let raw = place(page, at, form, size)?;
         let same = raw.word(Ordering::Relaxed) == first.word(Ordering::Relaxed);
         let others_are_zero =
-            (0..12).filter(|i| *i != Id::MonotonicRaw as usize).all(|i| raw.base(i) == (0, 0));
+            (0..12).filter(|i| *i != ClockId::MonotonicRaw as usize).all(|i| raw.base(i) == (0, 0));
         (same && others_are_zero && is_plausible_scale(raw)).then_some(raw)
     })
 }
 
 fn is_plausible_scale(page: Raw) -> bool {
-    line::read_coarse(&page, Id::MonotonicRaw as usize).is_ok_and(|line| {
+    line::read_coarse(&page, ClockId::MonotonicRaw as usize).is_ok_and(|line| {
         line.mult != 0
             && (1..=32).contains(&line.shift)
             && line.snsec >> line.shift < 2 * NS_PER_SECOND
@@ -146,12 +147,12 @@ fn is_plausible_scale(page: Raw) -> bool {
 
 /// The offset of a clock in a time namespace, in nanoseconds (`struct timens_offset { s64 sec; u64
 /// nsec; }`, which stands in place of the base).
-pub(crate) fn offset(front: Raw, id: Id) -> u64 {
+pub(crate) fn offset(front: Raw, id: ClockId) -> u64 {
     let (seconds, nanoseconds) = front.base(id as usize);
     seconds.wrapping_mul(NS_PER_SECOND).wrapping_add(nanoseconds)
 }
 
-fn shifted(real: Raw, front: Raw, id: Id) -> Option<(u64, u64)> {
+fn shifted(real: Raw, front: Raw, id: ClockId) -> Option<(u64, u64)> {
     let (seconds, nanoseconds) = real.base(id as usize);
     let ns = seconds.checked_mul(NS_PER_SECOND)?.checked_add(nanoseconds)?;
     let ns = ns.wrapping_add(offset(front, id));

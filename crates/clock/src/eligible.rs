@@ -1,7 +1,7 @@
 //! Whether the kernel's own clock is the counter, where its page cannot tell.
 
-use crate::counter::{CLOCKSOURCE, Counter};
-use crate::kernel::{self, Id};
+use crate::kernel::{self, ClockId};
+use clocksmith_raw::counter::{CLOCKSOURCE, Counter};
 
 /// Where the kernel says what its clocksource is.
 const FILE: &core::ffi::CStr = c"/sys/devices/system/clocksource/clocksource0/current_clocksource";
@@ -31,11 +31,11 @@ fn is_named() -> bool {
 
 /// Compares the best of some readings with the best of some real system calls.
 fn is_served_without_call<C: Counter>() -> bool {
-    let best = |read: fn(Id) -> Option<u64>| {
+    let best = |read: fn(ClockId) -> Option<u64>| {
         (0..16)
             .map(|_| {
                 let begin = C::read_ordered();
-                let there = read(Id::Monotonic).is_some();
+                let there = read(ClockId::Monotonic).is_some();
                 let took = C::read_ordered().wrapping_sub(begin);
                 if there { took } else { u64::MAX }
             })

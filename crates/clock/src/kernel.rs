@@ -1,20 +1,8 @@
 //! The kernel's clocks, asked in the usual ways. Everything here is async-signal-safe.
 
+pub(crate) use clocksmith_raw::clock_id::ClockId;
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicBool, Ordering};
-
-/// A clock of `clock_gettime(2)`; the number is its id, and its place among the bases of the vDSO.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum Id {
-    Realtime = 0,
-    Monotonic = 1,
-    MonotonicRaw = 4,
-    RealtimeCoarse = 5,
-    MonotonicCoarse = 6,
-    Boottime = 7,
-    Tai = 11,
-}
 
 /// Whether the vDSO must not be called, because it reads a counter that is forbidden.
 static ONLY_BY_CALL: AtomicBool = AtomicBool::new(false);
@@ -31,13 +19,13 @@ pub(crate) fn may_use_vdso() -> bool {
 
 /// The time in nanoseconds, by the vDSO if there is one. `None` if the kernel refuses (an old one
 /// that does not know the clock, or a filter).
-pub(crate) fn time(id: Id) -> Option<u64> {
+pub(crate) fn time(id: ClockId) -> Option<u64> {
     if !may_use_vdso() && !cfg!(miri) {
         return time_by_call(id);
     }
     let mut time = MaybeUninit::<libc::timespec>::uninit();
     // SAFETY: the pointer is to a `timespec` of our own, which is written to.
-    if unsafe { libc::clock_gettime(id as libc::clockid_t, time.as_mut_ptr()) } != 0 {
+    if unsafe { libc::clock_gettime(id.number(), time.as_mut_ptr()) } != 0 {
         return if cfg!(miri) { None } else { time_by_call(id) };
     }
     // SAFETY: it has been written.
@@ -47,7 +35,7 @@ pub(crate) fn time(id: Id) -> Option<u64> {
 }
 
 /// The same by a real system call.
-pub(crate) fn time_by_call(id: Id) -> Option<u64> {
+pub(crate) fn time_by_call(id: ClockId) -> Option<u64> {
     #[cfg(target_pointer_width = "64")]
     const NUMBER: libc::c_long = libc::SYS_clock_gettime;
     // clock_gettime64, since 5.1, has the same number on every 32-bit architecture.
@@ -56,7 +44,8 @@ pub(crate) fn time_by_call(id: Id) -> Option<u64> {
 
     let mut time = [0u64; 2];
     // SAFETY: the call writes two 64-bit numbers.
-    let result = unsafe { libc::syscall(NUMBER, id as libc::c_long, time.as_mut_ptr()) };
+    let result =
+        unsafe { libc::syscall(NUMBER, libc::c_long::from(id.number()), time.as_mut_ptr()) };
     #[cfg(target_pointer_width = "32")]
     let result = if result == 0 {
         result
@@ -65,7 +54,11 @@ pub(crate) fn time_by_call(id: Id) -> Option<u64> {
         let mut short = [0 as libc::c_long; 2];
         // SAFETY: the call writes two longs.
         let result = unsafe {
-            libc::syscall(libc::SYS_clock_gettime, id as libc::c_long, short.as_mut_ptr())
+            libc::syscall(
+                libc::SYS_clock_gettime,
+                libc::c_long::from(id.number()),
+                short.as_mut_ptr(),
+            )
         };
         time = [short[0] as u64, short[1] as u64];
         result

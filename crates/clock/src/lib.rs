@@ -34,10 +34,6 @@ mod clocks;
 #[cfg(all(feature = "compat", target_has_atomic = "64"))]
 pub mod compat;
 #[cfg(engine)]
-mod counter;
-#[cfg(engine)]
-mod discipline;
-#[cfg(engine)]
 mod discover;
 #[cfg(engine)]
 mod eligible;
@@ -60,8 +56,6 @@ mod page;
 #[cfg(target_has_atomic = "64")]
 mod slots;
 mod source;
-#[cfg(engine)]
-mod sync;
 mod synchrony;
 mod tick_scale;
 mod ticks;

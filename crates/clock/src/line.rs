@@ -14,7 +14,7 @@
 //!
 //! Both the kernel's page and ours have this form, so that one fast path reads either.
 
-use crate::sync::{Ordering, fence};
+use clocksmith_raw::sync::{Ordering, fence};
 
 const NS_PER_SECOND: u64 = 1_000_000_000;
 
@@ -159,7 +159,7 @@ impl Word {
     #[inline(always)]
     pub(crate) const fn is_counter(self) -> bool {
         if cfg!(target_arch = "aarch64") {
-            !self.is_odd() && crate::counter::is_counter_mode(self.mode())
+            !self.is_odd() && clocksmith_raw::counter::is_counter_mode(self.mode())
         } else {
             // One comparison for both: the bit that says odd is put in front of the mode.
             self.0 & 0xffff_ffff_0000_0001 == 1 << 32

@@ -89,8 +89,8 @@ impl fmt::Debug for Ticks {
 #[cfg(engine)]
 mod unit {
     use crate::clocks;
-    use crate::counter::{Counter, Hardware};
     use crate::{eligible, kernel};
+    use clocksmith_raw::counter::{Counter, Hardware};
     use core::sync::atomic::{AtomicU8, Ordering};
 
     const UNKNOWN: u8 = 0;

@@ -1,7 +1,7 @@
 //! Where a hot read looks: a page, and until when it may be read unseen, in one cache line.
 
-use crate::counter::Counter;
 use crate::line::{self, Cells, Line, Unread, Word};
+use clocksmith_raw::counter::Counter;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 
 /// Bytes from the start of `mult` to the first base (`mult`, `shift`).

@@ -17,7 +17,7 @@ pub enum Kinds {
     /// Regular files alone: what is found in a directory, and what is read more than once.
     Regular,
     /// Pipes as well, as a shell gives them for `<(COMMAND)`: what a command line names itself. Opening a FIFO waits for
-    /// its writer. And what this process has open already: `/dev/stdin`, `/dev/fd/3`.
+    /// its writer. And what this process has open already: `/dev/stdin`, `/dev/fd/3`; and `/dev/null`.
     Streams,
 }
 
@@ -63,13 +63,15 @@ fn reopen(place: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno>
     }
 }
 
-/// Whether a name is that of something that is open already: only root makes such names.
+/// Whether a name is that of something that is open already, or is empty: only root makes such names.
 fn is_open_already(path: &Path) -> bool {
     let below = |directory: &str| {
         path.strip_prefix(directory)
             .is_ok_and(|rest| rest.components().all(|part| matches!(part, Component::Normal(_))))
     };
-    path == Path::new("/dev/stdin") || below("/dev/fd") || below("/proc/self/fd")
+    ["/dev/null", "/dev/stdin"].map(Path::new).contains(&path)
+        || below("/dev/fd")
+        || below("/proc/self/fd")
 }
 
 fn name(kind: FileType) -> &'static str {
@@ -135,7 +137,7 @@ mod tests {
             assert_eq!(read(&at("file"), kinds, 1).unwrap(), b"x");
             assert_eq!(read(&at("link"), kinds, 1).unwrap(), b"x");
             assert!(refused(dir.path(), kinds).contains("a directory, not"));
-            for device in ["/dev/zero", "/dev/null", "/dev/ptmx"] {
+            for device in ["/dev/zero", "/dev/ptmx"] {
                 assert!(refused(Path::new(device), kinds).contains("a device, not a regular file"));
                 let _ = std::fs::remove_file(at("device"));
                 symlink(device, at("device")).unwrap();
@@ -168,7 +170,7 @@ mod tests {
 
     #[test]
     fn is_open_already_only_by_names_of_roots() {
-        for name in ["/dev/stdin", "/dev/fd/3", "/proc/self/fd/0"] {
+        for name in ["/dev/null", "/dev/stdin", "/dev/fd/3", "/proc/self/fd/0"] {
             assert!(is_open_already(Path::new(name)), "{name}");
         }
         for name in ["/dev/fd/../zero", "/dev/zero", "stdin"] {

@@ -2,9 +2,10 @@
 
 use crate::bench::served::Shares;
 use crate::pin;
-use crate::reads::{self, Clock};
+use crate::reads::{self, CLOCKS, ClockId};
 use crate::sampler::{Sampler, Samples, Subject};
 use clocksmith_facts::path::Path;
+use clocksmith_raw::counter;
 use serde::Serialize;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -16,7 +17,7 @@ pub const BUDGET: Duration = Duration::from_millis(300);
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClockCost {
     /// The clock.
-    pub clock: Clock,
+    pub clock: ClockId,
     /// Nanoseconds per read through the C library; `None` if the kernel does not have the clock, or
     /// if the batches took less time than timing them.
     pub ns: Option<f64>,
@@ -58,7 +59,7 @@ pub struct LightMeasurement {
 impl LightMeasurement {
     /// The cost of one clock.
     #[must_use]
-    pub fn clock(&self, clock: Clock) -> Option<&ClockCost> {
+    pub fn clock(&self, clock: ClockId) -> Option<&ClockCost> {
         self.clocks.iter().find(|cost| cost.clock == clock)
     }
 }
@@ -85,12 +86,12 @@ pub fn light(budget: Duration) -> LightMeasurement {
     let begun = Instant::now();
     // The split of CPU time is scaled by all ticks since a thread began, so each clock needs a
     // thread of its own; a quarter of the budget is for them.
-    let part = budget / 4 / u32::try_from(Clock::ALL.len()).unwrap_or(1);
-    let shares = Clock::ALL.map(|clock| in_thread(move || system_share(clock, part)).flatten());
+    let part = budget / 4 / u32::try_from(CLOCKS.len()).unwrap_or(1);
+    let shares = CLOCKS.map(|clock| in_thread(move || system_share(clock, part)).flatten());
     let left = budget.saturating_sub(begun.elapsed()).min(budget * 2 / 3);
     let Some((cpu, mut sampled, counter_gap)) = in_thread(move || sample(left)) else {
         let why = Some("no thread could be started to measure in".to_owned());
-        let counter = CounterCost { name: reads::counter_name(), ns: None, why };
+        let counter = CounterCost { name: counter::INSTRUCTION, ns: None, why };
         return LightMeasurement {
             clocks: Vec::new(),
             counter,
@@ -100,13 +101,13 @@ pub fn light(budget: Duration) -> LightMeasurement {
         };
     };
     let rounds = sampled.first().map_or(0, |samples| samples.ns.len());
-    let coarse = reads::resolution(Clock::Monotonic) >= COARSE;
+    let coarse = reads::resolution(ClockId::Monotonic) >= COARSE;
     let mut cost = |name: &str| {
         let at = sampled.iter().position(|samples| samples.name == name)?;
         cost_of(&sampled.swap_remove(at), coarse)
     };
     let counter_ns = cost(COUNTER);
-    let clocks = Clock::ALL
+    let clocks = CLOCKS
         .iter()
         .zip(shares)
         .map(|(clock, system_share)| {
@@ -116,7 +117,7 @@ pub fn light(budget: Duration) -> LightMeasurement {
             ClockCost { clock: *clock, ns, syscall_ns, system_share, path }
         })
         .collect();
-    let counter = CounterCost { name: reads::counter_name(), ns: counter_ns, why: counter_gap };
+    let counter = CounterCost { name: counter::INSTRUCTION, ns: counter_ns, why: counter_gap };
     LightMeasurement {
         clocks,
         counter,
@@ -140,7 +141,7 @@ const COUNTER: &str = "counter";
 /// A clock with larger steps than this counts ticks.
 const COARSE: Duration = Duration::from_micros(100);
 
-fn by_syscall(clock: Clock) -> String {
+fn by_syscall(clock: ClockId) -> String {
     format!("{} by system call", clock.name())
 }
 
@@ -189,13 +190,13 @@ pub(crate) fn in_thread<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'st
 }
 
 /// The share of CPU time that reads of a clock through the C library spend in the kernel.
-fn system_share(clock: Clock, wall: Duration) -> Option<f64> {
-    if !clock.read() {
+fn system_share(clock: ClockId, wall: Duration) -> Option<f64> {
+    if !reads::read(clock) {
         return None;
     }
     Shares::measure(wall, |times| {
         for _ in 0..times {
-            black_box(clock.read());
+            black_box(reads::read(clock));
         }
     })
     .map(|shares| shares.system)
@@ -206,20 +207,20 @@ type Measured = (Option<u32>, Vec<Samples>, Option<String>);
 fn sample(budget: Duration) -> Measured {
     let cpu = pin::here().ok();
     let mut subjects = Vec::new();
-    for clock in Clock::ALL {
-        if clock.read() {
-            subjects.push(Subject::new(clock.name(), move || clock.read()));
+    for clock in CLOCKS {
+        if reads::read(clock) {
+            subjects.push(Subject::new(clock.name(), move || reads::read(clock)));
         }
-        if clock.read_by_syscall() {
-            subjects.push(Subject::new(by_syscall(clock), move || clock.read_by_syscall()));
+        if reads::read_by_syscall(clock) {
+            subjects.push(Subject::new(by_syscall(clock), move || reads::read_by_syscall(clock)));
         }
     }
     let allowed = reads::counter_allowed();
     if allowed.is_ok() {
-        subjects.push(Subject::new(COUNTER, reads::counter));
+        subjects.push(Subject::new(COUNTER, counter::read));
     }
     let mut sampler = Sampler { budget, ..Sampler::default() };
-    let step = reads::resolution(Clock::Monotonic);
+    let step = reads::resolution(ClockId::Monotonic);
     if step >= COARSE {
         // Such a clock cannot time single batches. Long ones, and their mean, still tell a read in
         // user space from a system call; both take between 0.02 and 2 us.
@@ -298,13 +299,13 @@ mod tests {
         let before = rustix::thread::sched_getaffinity(None).unwrap();
         let measured = light(BUDGET);
         assert_eq!(rustix::thread::sched_getaffinity(None).unwrap(), before);
-        assert_eq!(measured.clocks.len(), Clock::ALL.len());
+        assert_eq!(measured.clocks.len(), CLOCKS.len());
         for cost in &measured.clocks {
             assert!(cost.ns.unwrap() > 0.0 && cost.syscall_ns.unwrap() > 0.0, "{cost:?}");
         }
         // A coarse clock takes no counter read, so it cannot be dearer than the fine one by much.
         let ns = |clock| measured.clock(clock).unwrap().ns.unwrap();
-        assert!(ns(Clock::MonotonicCoarse) < 2.0 * ns(Clock::Monotonic), "{measured:?}");
+        assert!(ns(ClockId::MonotonicCoarse) < 2.0 * ns(ClockId::Monotonic), "{measured:?}");
         assert_eq!(measured.counter.ns.is_some(), measured.counter.why.is_none());
         let json = serde_json::to_value(&measured).unwrap();
         assert_eq!(json["clocks"][0]["clock"], "CLOCK_MONOTONIC");

@@ -1,92 +1,45 @@
 //! The reads that are measured: clocks through the C library, by system call, and the raw counter.
 
-use serde::Serialize;
+pub use clocksmith_raw::clock_id::ClockId;
+use clocksmith_raw::counter::INSTRUCTION;
 use std::mem::MaybeUninit;
 use std::time::Duration;
 
-/// A clock of `clock_gettime(2)`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-pub enum Clock {
-    /// Time since boot, slewed.
-    #[serde(rename = "CLOCK_MONOTONIC")]
-    Monotonic,
-    /// Wall clock time.
-    #[serde(rename = "CLOCK_REALTIME")]
-    Realtime,
-    /// Time since boot at the last tick.
-    #[serde(rename = "CLOCK_MONOTONIC_COARSE")]
-    MonotonicCoarse,
+/// The clocks of a light measurement, and of `why`.
+pub const CLOCKS: [ClockId; 3] = [ClockId::Monotonic, ClockId::Realtime, ClockId::MonotonicCoarse];
+
+/// Reads a clock through the C library, which uses the vDSO where it can; says whether that succeeded.
+#[inline]
+#[must_use]
+pub fn read(clock: ClockId) -> bool {
+    let mut time = MaybeUninit::<libc::timespec>::uninit();
+    // SAFETY: the pointer is to a live, exclusively borrowed `timespec`, which is written to.
+    unsafe { libc::clock_gettime(clock.number(), time.as_mut_ptr()) == 0 }
 }
 
-impl Clock {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Monotonic, Self::Realtime, Self::MonotonicCoarse];
-
-    /// The name in C.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Monotonic => "CLOCK_MONOTONIC",
-            Self::Realtime => "CLOCK_REALTIME",
-            Self::MonotonicCoarse => "CLOCK_MONOTONIC_COARSE",
-        }
-    }
-
-    fn id(self) -> libc::clockid_t {
-        match self {
-            Self::Monotonic => libc::CLOCK_MONOTONIC,
-            Self::Realtime => libc::CLOCK_REALTIME,
-            Self::MonotonicCoarse => libc::CLOCK_MONOTONIC_COARSE,
-        }
-    }
-
-    /// Reads the clock through the C library, which uses the vDSO where it can; says whether that
-    /// succeeded.
-    #[inline]
-    #[must_use]
-    pub fn read(self) -> bool {
-        let mut time = MaybeUninit::<libc::timespec>::uninit();
-        // SAFETY: the pointer is to a live, exclusively borrowed `timespec`, which is written to.
-        unsafe { libc::clock_gettime(self.id(), time.as_mut_ptr()) == 0 }
-    }
-
-    /// Reads the clock by a real system call; says whether that succeeded.
-    #[inline]
-    #[must_use]
-    pub fn read_by_syscall(self) -> bool {
-        // Two longs are what this call writes on every architecture (a 32-bit one has a second call
-        // for 64-bit times).
-        let mut time = [0 as libc::c_long; 2];
-        // SAFETY: the pointer is to two live, exclusively borrowed longs, which is what the call
-        // writes to.
-        unsafe { libc::syscall(libc::SYS_clock_gettime, self.id(), time.as_mut_ptr()) == 0 }
-    }
+/// Reads a clock by a real system call; says whether that succeeded.
+#[inline]
+#[must_use]
+pub fn read_by_syscall(clock: ClockId) -> bool {
+    // Two longs are what this call writes on every architecture (a 32-bit one has a second call for 64-bit
+    // times).
+    let mut time = [0 as libc::c_long; 2];
+    // SAFETY: the pointer is to two live, exclusively borrowed longs, which is what the call writes to.
+    unsafe { libc::syscall(libc::SYS_clock_gettime, clock.number(), time.as_mut_ptr()) == 0 }
 }
 
 /// The step in which a clock moves, as the kernel says: a whole tick for a coarse clock, and for all
 /// of them where the kernel has no high resolution timers.
 #[must_use]
-pub fn resolution(clock: Clock) -> Duration {
+pub fn resolution(clock: ClockId) -> Duration {
     let mut step = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the pointer is to a live, exclusively borrowed `timespec`, which is written to.
-    let result = unsafe { libc::clock_getres(clock.id(), &raw mut step) };
+    let result = unsafe { libc::clock_getres(clock.number(), &raw mut step) };
     match (result, u64::try_from(step.tv_sec), u32::try_from(step.tv_nsec)) {
         (0, Ok(seconds), Ok(nanoseconds)) if nanoseconds < 1_000_000_000 => {
             Duration::new(seconds, nanoseconds)
         }
         _ => Duration::from_nanos(1),
-    }
-}
-
-/// The name of the instruction that reads the counter on this architecture, if there is one.
-#[must_use]
-pub fn counter_name() -> Option<&'static str> {
-    if cfg!(any(target_arch = "x86_64", target_arch = "x86")) {
-        Some("rdtsc")
-    } else if cfg!(target_arch = "aarch64") {
-        Some("cntvct_el0")
-    } else {
-        None
     }
 }
 
@@ -97,7 +50,7 @@ pub fn counter_name() -> Option<&'static str> {
 pub fn counter_allowed() -> Result<(), String> {
     const PR_GET_TSC: libc::c_int = 25;
     const PR_TSC_ENABLE: libc::c_int = 1;
-    if counter_name().is_none() {
+    if INSTRUCTION.is_none() {
         return Err("no counter that this program can read on this architecture".to_owned());
     }
     let mut state: libc::c_int = 0;
@@ -112,37 +65,6 @@ pub fn counter_allowed() -> Result<(), String> {
         // A kernel that does not know the operation cannot make the read fault.
         error if error.raw_os_error() == Some(libc::EINVAL) => Ok(()),
         error => Err(format!("cannot tell whether reading the counter faults: {error}")),
-    }
-}
-
-/// Reads the counter, unordered. Only after [`counter_allowed`] said yes in this thread; 0 where
-/// there is no counter.
-#[inline]
-#[must_use]
-pub fn counter() -> u64 {
-    #[cfg(target_arch = "x86_64")]
-    {
-        // SAFETY: every x86-64 CPU has the instruction, and it touches no memory.
-        unsafe { std::arch::x86_64::_rdtsc() }
-    }
-    #[cfg(target_arch = "x86")]
-    {
-        // SAFETY: every CPU that this target supports has the instruction; it touches no memory.
-        unsafe { std::arch::x86::_rdtsc() }
-    }
-    #[cfg(target_arch = "aarch64")]
-    {
-        let value: u64;
-        // SAFETY: the register is readable from user space under Linux, and reading it has no
-        // effect.
-        unsafe {
-            std::arch::asm!("mrs {}, cntvct_el0", out(reg) value, options(nomem, nostack));
-        }
-        value
-    }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "x86", target_arch = "aarch64")))]
-    {
-        0
     }
 }
 
@@ -168,8 +90,8 @@ mod tests {
 
     #[test]
     fn every_clock_reads_both_ways() {
-        for clock in Clock::ALL {
-            assert!(clock.read() && clock.read_by_syscall(), "{}", clock.name());
+        for clock in CLOCKS {
+            assert!(read(clock) && read_by_syscall(clock), "{}", clock.name());
             assert_eq!(serde_json::to_value(clock).unwrap(), clock.name());
         }
     }
@@ -177,11 +99,11 @@ mod tests {
     #[test]
     fn the_counter_counts_where_it_may_be_read() {
         if counter_allowed().is_ok() {
-            let first = counter();
+            let first = clocksmith_raw::counter::read();
             std::thread::sleep(Duration::from_millis(2));
-            assert_ne!(counter(), first);
+            assert_ne!(clocksmith_raw::counter::read(), first);
         }
-        assert!(resolution(Clock::MonotonicCoarse) >= resolution(Clock::Monotonic));
+        assert!(resolution(ClockId::MonotonicCoarse) >= resolution(ClockId::Monotonic));
         assert!(cpu_time().is_some());
     }
 

@@ -1,5 +1,5 @@
 //! `clock_gettime`, `gettimeofday` and `time` in front of the C library's, by the clock of
-//! `clocksmith-vdso`. For `LD_PRELOAD`, where a program's vDSO cannot be replaced.
+//! `clocksmith-raw`. For `LD_PRELOAD`, where a program's vDSO cannot be replaced.
 //!
 //! What it does is in the variable `CLOCKSMITH_PRELOAD`: `ordered:RATE` or `relaxed:RATE`, with the rate in
 //! nanoseconds per cycle times 2^48; or `coarse`. Without it, or with anything else, the kernel is asked.
@@ -11,8 +11,9 @@
 
 mod settings;
 
-use clocksmith_vdso::layout::PAGE;
-use clocksmith_vdso::timeline::{
+use clocksmith_raw::counter;
+use clocksmith_raw::layout::PAGE;
+use clocksmith_raw::timeline::{
     Answer, Clock, Environment, Local, Parameters, Shared, Timeline, not_before,
 };
 use core::ffi::c_int;
@@ -32,26 +33,13 @@ struct Real {
 impl Environment for Real {
     #[inline(always)]
     fn counter(&self) -> u64 {
-        // SAFETY: no conditions; who preloads this has tested the counter.
-        unsafe {
-            if self.ordered {
-                core::arch::x86_64::_mm_lfence();
-            }
-            core::arch::x86_64::_rdtsc()
-        }
+        // Who preloads this has tested the counter.
+        if self.ordered { counter::read_ordered() } else { counter::read() }
     }
 
     fn kernel(&self, clock: Clock) -> Option<u64> {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        (by_call(id(clock), &raw mut time) == 0).then(|| nanoseconds(&time))
-    }
-}
-
-fn id(clock: Clock) -> libc::clockid_t {
-    match clock {
-        Clock::Monotonic => libc::CLOCK_MONOTONIC,
-        Clock::Realtime => libc::CLOCK_REALTIME,
-        Clock::Boottime => libc::CLOCK_BOOTTIME,
+        (by_call(clock.number(), &raw mut time) == 0).then(|| nanoseconds(&time))
     }
 }
 
@@ -132,7 +120,7 @@ fn line(clock: Clock, ordered: bool, rate: u64) -> Result<u64, c_int> {
         Answer::Time(ns) => Ok(ns),
         Answer::Retired { floor } => {
             let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-            match by_call(id(clock), &raw mut time) {
+            match by_call(clock.number(), &raw mut time) {
                 0 => Ok(not_before(floor, nanoseconds(&time))),
                 error => Err(error),
             }

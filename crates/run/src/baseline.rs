@@ -1,5 +1,6 @@
 //! How fast the counter goes, by the kernel's clock.
 
+use clocksmith_raw::counter;
 use std::time::Duration;
 
 /// The shortest time over which a rate is measured. Half of the bracket of a reading over it is the
@@ -59,9 +60,10 @@ impl Baseline {
 fn reading() -> (u64, u64) {
     let mut best = (u64::MAX, 0, 0);
     for _ in 0..4 {
-        let begin = counter();
+        // Who asks has found out that the counter may be read.
+        let begin = counter::read_ordered();
         let ns = kernel_ns();
-        let width = counter().wrapping_sub(begin);
+        let width = counter::read_ordered().wrapping_sub(begin);
         if width < best.0 {
             best = (width, begin.wrapping_add(width / 2), ns);
         }
@@ -76,18 +78,4 @@ fn kernel_ns() -> u64 {
         libc::syscall(libc::SYS_clock_gettime, libc::CLOCK_MONOTONIC, time.as_mut_ptr());
     }
     (time[0] as u64).wrapping_mul(1_000_000_000).wrapping_add(time[1] as u64)
-}
-
-#[cfg(target_arch = "x86_64")]
-fn counter() -> u64 {
-    // SAFETY: these have no conditions; who asks has found out that the counter may be read.
-    unsafe {
-        core::arch::x86_64::_mm_lfence();
-        core::arch::x86_64::_rdtsc()
-    }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn counter() -> u64 {
-    0
 }

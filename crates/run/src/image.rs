@@ -1,8 +1,8 @@
 //! What is written into a program's memory.
 
 use crate::original::Original;
-use clocksmith_vdso::IMAGE;
-use clocksmith_vdso::layout::{
+use clocksmith_raw::IMAGE;
+use clocksmith_raw::layout::{
     BY_CALL, Config, Counts, FRONT, FSGSBASE, MAGIC, Mode, ORDERED, PAGE, SHARDS, Shard,
 };
 

@@ -5,8 +5,8 @@ use crate::original::{self, Original};
 use crate::remote::{Borrowed, Remote};
 use crate::stack::{self, AT_HWCAP2, AT_SECURE, AT_SYSINFO_EHDR, HWCAP2_FSGSBASE};
 use crate::target::{self, Refusal};
-use clocksmith_vdso::IMAGE;
-use clocksmith_vdso::layout::{LOCAL, PAGE};
+use clocksmith_raw::IMAGE;
+use clocksmith_raw::layout::{LOCAL, PAGE};
 use std::io::{self, Read};
 
 /// The largest stack that is read: the kernel allows arguments of 6 MiB.

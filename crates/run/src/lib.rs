@@ -1,4 +1,4 @@
-//! Starts programs with another clock: puts the image of `clocksmith-vdso` into a program's memory
+//! Starts programs with another clock: puts the image of `clocksmith-raw` into a program's memory
 //! before its first instruction, and its address where the program looks for the vDSO.
 //!
 //! The program is the process that was started: the caller's process becomes it ([`Launch::exec`]),
@@ -30,5 +30,5 @@ pub use tracer::{Counted, Totals};
 /// Whether programs can be started with another vDSO here.
 #[must_use]
 pub fn available() -> bool {
-    clocksmith_vdso::IMAGE.is_some()
+    clocksmith_raw::IMAGE.is_some()
 }

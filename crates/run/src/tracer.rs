@@ -7,7 +7,7 @@ use crate::image::{Act, COUNTS, Image};
 use crate::inject::{Injected, inject};
 use crate::remote::{Remote, wait};
 use crate::target::Refusal;
-use clocksmith_vdso::layout::{INTERVALS, KINDS};
+use clocksmith_raw::layout::{INTERVALS, KINDS};
 use std::collections::HashMap;
 
 /// What one process read.
@@ -15,7 +15,7 @@ use std::collections::HashMap;
 pub struct Counted {
     /// Its process id.
     pub pid: i32,
-    /// Calls: by clock id, then as in [`clocksmith_vdso::layout`].
+    /// Calls: by clock id, then as in [`clocksmith_raw::layout`].
     pub calls: [u64; KINDS],
     /// Intervals between reads of one thread: class `n` is from 2^n cycles up to 2^(n+1).
     pub intervals: [u64; INTERVALS],

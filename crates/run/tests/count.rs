@@ -2,8 +2,8 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use clocksmith_raw::layout::{GETTIMEOFDAY, TIME};
 use clocksmith_run::{Act, Baseline, Launch};
-use clocksmith_vdso::layout::{GETTIMEOFDAY, TIME};
 use std::io::{Read, Write};
 use std::process::Command;
 

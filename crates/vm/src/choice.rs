@@ -2,7 +2,6 @@
 
 use crate::document::Document;
 use crate::edit::Edit;
-use crate::kind::Kind;
 
 /// What somebody has decided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,22 +21,9 @@ impl Choices {
 }
 
 /// The changes that make a file follow the choices. None where it does already, or where its kind
-/// cannot (see [`supported`]).
+/// cannot (see [`Kind::takes_choices`](crate::Kind::takes_choices)).
 #[must_use]
 pub fn edits(document: &Document, choices: &Choices) -> Vec<Edit> {
-    if choices.is_empty() {
-        return Vec::new();
-    }
-    match document.kind {
-        Kind::Libvirt => crate::libvirt::choice::edits(document, choices),
-        Kind::Qemu => crate::qemu::choice::edits(document, choices),
-        Kind::Proxmox => crate::proxmox::choice(document, choices),
-        _ => Vec::new(),
-    }
-}
-
-/// Whether files of a kind can be made to follow choices.
-#[must_use]
-pub fn supported(kind: Kind) -> bool {
-    matches!(kind, Kind::Libvirt | Kind::Qemu | Kind::Proxmox)
+    let qemu = document.kind.format().qemu.as_ref().filter(|_| !choices.is_empty());
+    qemu.and_then(|qemu| qemu.choose).map(|choose| choose(document, choices)).unwrap_or_default()
 }

@@ -1,6 +1,6 @@
 //! A file to look at.
 
-use crate::kind::Kind;
+use crate::formats::Kind;
 use crate::text::Text;
 use thiserror::Error;
 

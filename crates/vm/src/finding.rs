@@ -79,6 +79,22 @@ impl Finding {
         self
     }
 
+    /// Changes that do it.
+    #[must_use]
+    pub fn edits(mut self, edits: impl IntoIterator<Item = Edit>) -> Self {
+        self.edits.extend(edits);
+        self
+    }
+
+    /// A change that does it, where the place of it is known.
+    #[must_use]
+    pub fn edit_at(self, span: Option<Range<usize>>, with: impl Into<String>) -> Self {
+        match span {
+            Some(span) => self.edit(span, with),
+            None => self,
+        }
+    }
+
     /// A change that does it.
     #[must_use]
     pub fn edit(mut self, span: Range<usize>, with: impl Into<String>) -> Self {

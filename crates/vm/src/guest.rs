@@ -23,55 +23,24 @@ pub enum Guest {
 }
 
 /// Words that tell a system, in the order in which they are tried.
-const WORDS: [(&str, Guest); 48] = [
-    ("macos", Guest::Macos),
-    ("mac-os", Guest::Macos),
-    ("osx", Guest::Macos),
-    ("hackintosh", Guest::Macos),
-    ("catalina", Guest::Macos),
-    ("bigsur", Guest::Macos),
-    ("monterey", Guest::Macos),
-    ("ventura", Guest::Macos),
-    ("sonoma", Guest::Macos),
-    ("mojave", Guest::Macos),
-    ("opencore", Guest::Macos),
-    ("windows", Guest::Windows),
-    ("win10", Guest::Windows),
-    ("win11", Guest::Windows),
-    ("win7", Guest::Windows),
-    ("win8", Guest::Windows),
-    ("winxp", Guest::Windows),
-    ("w10", Guest::Windows),
-    ("w11", Guest::Windows),
-    ("win2k", Guest::Windows),
-    ("win-", Guest::Windows),
-    ("win.", Guest::Windows),
-    ("microsoft.com", Guest::Windows),
-    ("win_", Guest::Windows),
-    ("w2k", Guest::Windows),
-    ("freebsd", Guest::Bsd),
-    ("openbsd", Guest::Bsd),
-    ("netbsd", Guest::Bsd),
-    ("pfsense", Guest::Bsd),
-    ("opnsense", Guest::Bsd),
-    ("truenas", Guest::Other),
-    ("linux", Guest::Linux),
-    ("ubuntu", Guest::Linux),
-    ("debian", Guest::Linux),
-    ("fedora", Guest::Linux),
-    ("centos", Guest::Linux),
-    ("rhel", Guest::Linux),
-    ("redhat.com", Guest::Linux),
-    ("rocky", Guest::Linux),
-    ("alma", Guest::Linux),
-    ("suse", Guest::Linux),
-    ("alpine", Guest::Linux),
-    ("gentoo", Guest::Linux),
-    ("nixos", Guest::Linux),
-    ("manjaro", Guest::Linux),
-    ("kali", Guest::Linux),
-    ("coreos", Guest::Linux),
-    ("cirros", Guest::Linux),
+const WORDS: [(Guest, &str); 5] = [
+    (
+        Guest::Macos,
+        "macos mac-os osx hackintosh catalina bigsur monterey ventura sonoma mojave \
+            opencore",
+    ),
+    (
+        Guest::Windows,
+        "windows win10 win11 win7 win8 winxp w10 w11 win2k win- win. microsoft.com win_ \
+            w2k",
+    ),
+    (Guest::Bsd, "freebsd openbsd netbsd pfsense opnsense"),
+    (Guest::Other, "truenas"),
+    (
+        Guest::Linux,
+        "linux ubuntu debian fedora centos rhel redhat.com rocky alma suse alpine gentoo \
+            nixos manjaro kali coreos cirros",
+    ),
 ];
 
 impl Guest {
@@ -80,7 +49,8 @@ impl Guest {
     pub fn of_words(text: &str) -> Option<Self> {
         let text = text.to_ascii_lowercase();
         // "darwin" is in "win", "virtio-win.iso" is on Linux hosts for Windows guests: both are right.
-        let found = WORDS.iter().find(|(word, _)| text.contains(word)).map(|(_, guest)| *guest);
+        let has = |words: &str| words.split(' ').any(|word| text.contains(word));
+        let found = WORDS.iter().find(|(_, words)| has(words)).map(|(guest, _)| *guest);
         found.or_else(|| (text == "win" || text == "windows").then_some(Self::Windows))
     }
 

@@ -1,7 +1,9 @@
-//! JSON with positions: `serde_json` says whether it is valid, and this says where each value stands.
+//! JSON with positions: `serde_json` says whether it is valid, `jsonc-parser` where each value stands.
 
 use crate::document::Document;
 use crate::lint::LintError;
+use jsonc_parser::common::Ranged;
+use jsonc_parser::{CollectOptions, ParseOptions, ast, parse_to_ast};
 use serde_json::Value;
 use std::ops::Range;
 use std::rc::Rc;
@@ -74,78 +76,40 @@ pub(crate) fn read(document: &Document) -> Result<Json<'_>, LintError> {
     let text = document.text.as_str();
     let start = text.len() - text.trim_start_matches('\u{feff}').len();
     let body = text.get(start..).unwrap_or_default();
-    let value = serde_json::from_str(body).map_err(|error| LintError::Syntax {
-        line: u32::try_from(error.line()).unwrap_or(u32::MAX).max(1),
-        column: u32::try_from(error.column()).unwrap_or(u32::MAX).max(1),
-        what: format!("not JSON: {error}"),
+    let value = serde_json::from_str(body).map_err(|error| {
+        LintError::at(error.line(), error.column(), format!("not JSON: {error}"))
     })?;
-    Ok(Json { text, value, leaves: leaves(text) })
+    Ok(Json { text, value, leaves: leaves(body, start) })
 }
 
-/// Where the leaves of valid JSON stand.
-fn leaves(text: &str) -> Vec<Leaf> {
-    /// The list or object that is open, where it is itself, and the step to what comes next in it.
-    struct Level {
-        within: Option<Rc<Step>>,
-        /// The index in a list; `None` in an object.
-        index: Option<usize>,
-        next: Option<Rc<Step>>,
-    }
-    let step = |within: &Option<Rc<Step>>, name: String| {
-        Some(Rc::new(Step { name, within: within.clone() }))
-    };
-    let bytes = text.as_bytes();
+/// Where the leaves of valid JSON stand, which begins at `base` in the document.
+fn leaves(body: &str, base: usize) -> Vec<Leaf> {
     let mut found = Vec::new();
-    let mut levels: Vec<Level> = Vec::new();
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        let start = at;
-        at += 1;
-        match byte {
-            b'{' | b'[' => {
-                let within = levels.last().and_then(|level| level.next.clone());
-                let index = (*byte == b'[').then_some(0);
-                let next = index.and_then(|_| step(&within, "0".to_owned()));
-                levels.push(Level { within, index, next });
-            }
-            b'}' | b']' => drop(levels.pop()),
-            b',' => {
-                if let Some(level) = levels.last_mut() {
-                    level.index = level.index.map(|index| index + 1);
-                    level.next =
-                        level.index.and_then(|index| step(&level.within, index.to_string()));
-                }
-            }
-            b':' | b' ' | b'\t' | b'\r' | b'\n' => {}
-            _ => {
-                if *byte == b'"' {
-                    while let Some(byte) = bytes.get(at) {
-                        at += if *byte == b'\\' { 2 } else { 1 };
-                        if *byte == b'"' {
-                            break;
-                        }
-                    }
-                } else {
-                    while bytes.get(at).is_some_and(|b| {
-                        !matches!(b, b',' | b']' | b'}' | b'{' | b'[' | b':' | b'"')
-                            && !b.is_ascii_whitespace()
-                    }) {
-                        at += 1;
-                    }
-                }
-                let span = start..at.min(bytes.len());
-                if let Some(level @ Level { index: None, next: None, .. }) = levels.last_mut() {
-                    let raw = text.get(span).unwrap_or_default();
-                    let key = serde_json::from_str(raw).unwrap_or_else(|_| raw.to_owned());
-                    level.next = step(&level.within, key);
-                    continue;
-                }
-                let path = levels.last().and_then(|level| level.next.clone());
-                found.push(Leaf { path, span });
-            }
-        }
+    let read = parse_to_ast(body, &CollectOptions::default(), &ParseOptions::default());
+    if let Some(root) = read.ok().and_then(|read| read.value) {
+        walk(&root, base, None, &mut found);
     }
     found
+}
+
+fn walk(value: &ast::Value<'_>, base: usize, path: Option<Rc<Step>>, found: &mut Vec<Leaf>) {
+    let step = |name: String| Some(Rc::new(Step { name, within: path.clone() }));
+    match value {
+        ast::Value::Object(object) => {
+            for property in &object.properties {
+                walk(&property.value, base, step(property.name.as_str().to_owned()), found);
+            }
+        }
+        ast::Value::Array(array) => {
+            for (index, element) in array.elements.iter().enumerate() {
+                walk(element, base, step(index.to_string()), found);
+            }
+        }
+        leaf => {
+            let range = leaf.range();
+            found.push(Leaf { path, span: base + range.start..base + range.end });
+        }
+    }
 }
 
 #[cfg(test)]
@@ -156,7 +120,7 @@ mod tests {
     #[test]
     fn leaves_stand_where_they_say() {
         let text = r#"{"a": [1, {"b\"c": "x y"}], "d": true}"#;
-        let leaves = leaves(text);
+        let leaves = leaves(text, 0);
         let all: Vec<(String, &str)> =
             leaves.iter().map(|l| (l.path().join("/"), &text[l.span.clone()])).collect();
         let expected =
@@ -167,7 +131,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text(text in "[\\[\\]{}\",:a1 \\\\\n]{0,40}") {
-            for leaf in leaves(&text) {
+            for leaf in leaves(&text, 0) {
                 prop_assert!(text.get(leaf.span).is_some());
             }
         }

@@ -11,36 +11,30 @@
 
 #![forbid(unsafe_code)]
 
+#[macro_use]
+pub mod rules;
+
 pub mod choice;
 pub mod document;
 pub mod edit;
 pub mod finding;
 pub mod fix;
 pub mod guest;
-pub mod kind;
 pub mod lint;
 pub mod migrate;
 pub mod predict;
-pub mod rules;
 pub mod text;
 
-mod cloud_hypervisor;
-mod firecracker;
+mod detect;
+mod formats;
 mod json;
-mod kubevirt;
-mod libvirt;
 mod parameters;
-mod persist;
 mod placed;
-mod proxmox;
-mod qemu;
+mod shell;
 mod template;
 #[cfg(test)]
 mod testing;
-mod virtualbox;
-mod vmware;
 mod words;
-mod xen;
 mod xml;
 mod yaml;
 
@@ -49,8 +43,8 @@ pub use document::{Document, DocumentError};
 pub use edit::Edit;
 pub use finding::{Finding, Rule, Severity};
 pub use fix::{Fixed, fix};
+pub use formats::Kind;
 pub use guest::Guest;
-pub use kind::Kind;
 pub use lint::{LintError, Report, lint};
 pub use predict::{Prediction, predict};
 pub use rules::rules;

@@ -3,7 +3,7 @@
 use crate::document::Document;
 use crate::finding::Finding;
 use crate::guest::Guest;
-use crate::kind::Kind;
+use crate::text::Text;
 use thiserror::Error;
 
 /// What a file says.
@@ -33,23 +33,31 @@ pub enum LintError {
     },
 }
 
+impl LintError {
+    /// What is wrong at a line and a column, counted from 1.
+    pub(crate) fn at(line: usize, column: usize, what: impl Into<String>) -> Self {
+        let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX).max(1);
+        Self::Syntax { line: number(line), column: number(column), what: what.into() }
+    }
+
+    /// What is wrong at an offset of a text.
+    pub(crate) fn within(text: &Text, offset: usize, what: impl Into<String>) -> Self {
+        let place = text.place(offset);
+        Self::Syntax { line: place.line, column: place.column, what: what.into() }
+    }
+
+    /// What is wrong with a file as a whole.
+    pub(crate) fn whole(what: &str) -> Self {
+        Self::at(1, 1, what)
+    }
+}
+
 /// Looks at a file.
 ///
 /// # Errors
 /// It is no valid file of its kind.
 pub fn lint(document: &Document) -> Result<Report, LintError> {
-    let mut report = match document.kind {
-        Kind::Libvirt => crate::libvirt::lint(document)?,
-        Kind::Qemu => crate::qemu::lint(document)?,
-        Kind::Proxmox => crate::proxmox::lint(document)?,
-        Kind::Kubevirt => crate::kubevirt::lint(document)?,
-        Kind::Virtualbox => crate::virtualbox::lint(document)?,
-        Kind::Vmware => crate::vmware::lint(document)?,
-        Kind::Xen => crate::xen::lint(document)?,
-        Kind::Firecracker => crate::firecracker::lint(document)?,
-        Kind::CloudHypervisor => crate::cloud_hypervisor::lint(document)?,
-        Kind::Tuned | Kind::Persistence => crate::persist::lint(document)?,
-    };
+    let mut report = (document.kind.format().lint)(document)?;
     report.findings.sort_by_key(|finding| (finding.span.start, finding.span.end));
     Ok(report)
 }

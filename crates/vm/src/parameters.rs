@@ -1,98 +1,13 @@
 //! Kernel parameters in a file, judged by what Linux does with them ([`clocksmith_kernel::mistakes()`]).
 
 use crate::finding::{Finding, Rule, Severity};
-use crate::words;
+use crate::words::{self, listed};
 use clocksmith_facts::cmdline::CommandLine;
 use clocksmith_kernel::{MistakeKind, mistakes};
 use std::ops::Range;
 
-const CLOCKSOURCE: &str =
-    "Linux, kernel/time/clocksource.c, boot_override_clocksource(), 2.6.32 to 7.1";
-const TSC: &str = "Linux, arch/x86/kernel/tsc.c, tsc_setup(), notsc_setup(), 2.6.32 to 7.1";
-
-const UNKNOWN_CLOCKSOURCE: Rule = Rule {
-    id: "cmdline-unknown-clocksource",
-    severity: Severity::Error,
-    summary: "no clocksource has this name: the kernel ignores it without a word",
-    why: "the name is compared with those that are registered, with its case; nothing is logged when none fits",
-    risk: "the kernel's own choice stays, which is not what was wanted",
-    source: CLOCKSOURCE,
-};
-
-const UNKNOWN_VALUE: Rule = Rule {
-    id: "cmdline-unknown-value",
-    severity: Severity::Error,
-    summary: "a value that the kernel does not know: it does nothing",
-    why: "the value of tsc= is compared as a whole; several need the parameter several times",
-    risk: "what was wanted is not so",
-    source: TSC,
-};
-
-const NO_SUCH_PARAMETER: Rule = Rule {
-    id: "cmdline-no-such-parameter",
-    severity: Severity::Error,
-    summary: "no such kernel parameter: it does nothing",
-    why: "what the kernel does not know it hands to init, and it is silent about it",
-    risk: "what was wanted is not so",
-    source: "Linux, init/main.c, unknown_bootoption()",
-};
-
-const SUPERSEDED: Rule = Rule {
-    id: "cmdline-superseded",
-    severity: Severity::Warn,
-    summary: "a later parameter replaces this one",
-    why: "the last clocksource= wins",
-    risk: "none in taking it away",
-    source: CLOCKSOURCE,
-};
-
-const CONTRADICTED: Rule = Rule {
-    id: "cmdline-contradicted",
-    severity: Severity::Error,
-    summary: "another parameter makes this one impossible",
-    why: "the same line asks for a clocksource and takes it away",
-    risk: "decide which of the two is meant",
-    source: TSC,
-};
-
-const SLOW: Rule = Rule {
-    id: "cmdline-slow-clocksource",
-    severity: Severity::Warn,
-    summary: "a clocksource that is slow on every machine",
-    why: "it has no way to be read without a system call, and the device behind it is slow, most of all in a virtual machine",
-    risk: "it may have been chosen since the TSC was not trusted there: see why first",
-    source: "Linux, the sources of the clocksources: none sets vdso_clock_mode",
-};
-
-const NOTSC: Rule = Rule {
-    id: "cmdline-notsc",
-    severity: Severity::Warn,
-    summary: "notsc: the kernel does not use the TSC",
-    why: "the TSC is marked unstable at boot, so that a slow clocksource serves where there is no paravirtual one",
-    risk: "it may have been written since the TSC was not trusted there: see why first",
-    source: TSC,
-};
-
-pub(crate) const TRUSTED: Rule = Rule {
-    id: "persist-tsc-reliable-blanket",
-    severity: Severity::Warn,
-    summary: "tsc=reliable for everybody: no watchdog, no test whether the CPUs agree",
-    why: "it turns off what would notice a counter that is wrong; it is right only where the TSC has been proven on that very machine",
-    risk: "without it, a machine whose TSC fails falls back to a slow clocksource instead of giving wrong time",
-    source: TSC,
-};
-
 /// The rules.
-pub(crate) const RULES: &[&Rule] = &[
-    &UNKNOWN_CLOCKSOURCE,
-    &UNKNOWN_VALUE,
-    &NO_SUCH_PARAMETER,
-    &SUPERSEDED,
-    &CONTRADICTED,
-    &SLOW,
-    &NOTSC,
-    &TRUSTED,
-];
+pub(crate) const RULES: &[Rule] = rules!("parameters.md");
 
 /// A parameter about clocks, with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,46 +16,20 @@ pub(crate) struct Parameter {
     pub(crate) span: Range<usize>,
 }
 
+/// Names that matter for clocks without a value.
+const ALONE: &str = "notsc nohpet nopv no_kvmclock nokvmclock tsc_reliable hpet_disable";
+/// Names that matter for clocks with a value, those that are often meant included.
+const WITH_VALUE: &str = "clocksource clock tsc notsc hpet nohpet no_kvmclock nopv acpi pmtmr clearcpuid \
+    clocksoure clock_source clocksouce clocksrc clocksources tsc_reliable hpet_disable \
+    nokvmclock";
+
 /// Names that matter for clocks; others are left alone.
 fn matters(word: &str) -> bool {
     let (name, value) =
         word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
     let name = name.to_ascii_lowercase().replace('-', "_");
-    if value.is_none() {
-        // Without a value the others are words of a language, not parameters.
-        return matches!(
-            name.as_str(),
-            "notsc"
-                | "nohpet"
-                | "nopv"
-                | "no_kvmclock"
-                | "nokvmclock"
-                | "tsc_reliable"
-                | "hpet_disable"
-        );
-    }
-    matches!(
-        name.as_str(),
-        "clocksource"
-            | "clock"
-            | "tsc"
-            | "notsc"
-            | "hpet"
-            | "nohpet"
-            | "no_kvmclock"
-            | "nopv"
-            | "acpi"
-            | "pmtmr"
-            | "clearcpuid"
-            | "clocksoure"
-            | "clock_source"
-            | "clocksouce"
-            | "clocksrc"
-            | "clocksources"
-            | "tsc_reliable"
-            | "hpet_disable"
-            | "nokvmclock"
-    )
+    // Without a value the others are words of a language, not parameters.
+    listed(if value.is_none() { ALONE } else { WITH_VALUE }, &name)
 }
 
 /// Finds the parameters about clocks in a piece of text, in whatever quotes and lists they stand.
@@ -202,18 +91,20 @@ pub(crate) fn judge(parameters: &[Parameter], editable: bool) -> Vec<Finding> {
         let (rule, severity): (&'static Rule, Severity) = match mistake.kind {
             // A name that is near to none may be one of a platform that is not in the list.
             MistakeKind::UnknownClocksource if mistake.instead.is_none() => {
-                (&UNKNOWN_CLOCKSOURCE, Severity::Warn)
+                (rule!("cmdline-unknown-clocksource"), Severity::Warn)
             }
-            MistakeKind::UnknownClocksource => (&UNKNOWN_CLOCKSOURCE, Severity::Error),
+            MistakeKind::UnknownClocksource => {
+                (rule!("cmdline-unknown-clocksource"), Severity::Error)
+            }
             MistakeKind::UnknownValue if !editable && !parameter.text.contains(',') => {
-                (&UNKNOWN_VALUE, Severity::Warn)
+                (rule!("cmdline-unknown-value"), Severity::Warn)
             }
-            MistakeKind::UnknownValue => (&UNKNOWN_VALUE, Severity::Error),
-            MistakeKind::NoSuchParameter => (&NO_SUCH_PARAMETER, Severity::Error),
-            MistakeKind::Superseded => (&SUPERSEDED, Severity::Warn),
-            MistakeKind::Contradicted => (&CONTRADICTED, Severity::Error),
-            MistakeKind::Slow => (&SLOW, Severity::Warn),
-            MistakeKind::Trusted => (&TRUSTED, Severity::Warn),
+            MistakeKind::UnknownValue => (rule!("cmdline-unknown-value"), Severity::Error),
+            MistakeKind::NoSuchParameter => (rule!("cmdline-no-such-parameter"), Severity::Error),
+            MistakeKind::Superseded => (rule!("cmdline-superseded"), Severity::Warn),
+            MistakeKind::Contradicted => (rule!("cmdline-contradicted"), Severity::Error),
+            MistakeKind::Slow => (rule!("cmdline-slow-clocksource"), Severity::Warn),
+            MistakeKind::Trusted => (rule!("persist-tsc-reliable-blanket"), Severity::Warn),
         };
         let mut finding = Finding::new(rule, parameter.span.clone())
             .severity(severity)
@@ -245,7 +136,7 @@ pub(crate) fn judge(parameters: &[Parameter], editable: bool) -> Vec<Finding> {
     }
     for parameter in parameters.iter().filter(|parameter| parameter.text == "notsc") {
         let fix = "remove notsc, unless the TSC of that machine is known to be wrong";
-        findings.push(Finding::new(&NOTSC, parameter.span.clone()).fix(fix));
+        findings.push(Finding::new(rule!("cmdline-notsc"), parameter.span.clone()).fix(fix));
     }
     findings
 }
@@ -256,7 +147,9 @@ pub(crate) fn lint(text: &str, base: usize, editable: bool) -> Vec<Finding> {
     if editable {
         let mut done = 0;
         // A blank between two of them goes once.
-        for finding in findings.iter_mut().filter(|finding| finding.rule.id == SUPERSEDED.id) {
+        for finding in
+            findings.iter_mut().filter(|finding| finding.rule.id == rule!("cmdline-superseded").id)
+        {
             let Some(start) = finding.span.start.checked_sub(base) else { continue };
             let end = finding.span.end - base;
             let bytes = text.as_bytes();

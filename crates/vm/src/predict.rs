@@ -1,7 +1,6 @@
 //! What QEMU is told of the guest's clock, in the end.
 
 use crate::document::Document;
-use crate::kind::Kind;
 
 /// The clock's part of a command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,8 +34,5 @@ impl Prediction {
 /// what a command line says, it says itself.
 #[must_use]
 pub fn predict(document: &Document) -> Option<Prediction> {
-    match document.kind {
-        Kind::Libvirt => crate::libvirt::predict::predict(document),
-        _ => None,
-    }
+    document.kind.format().qemu.as_ref()?.predict?(document)
 }

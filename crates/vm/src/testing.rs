@@ -3,7 +3,7 @@
 use crate::document::Document;
 use crate::edit::{Edit, apply};
 use crate::finding::Severity;
-use crate::kind::Kind;
+use crate::formats::Kind;
 use crate::lint::{LintError, Report, lint};
 use crate::text::Text;
 

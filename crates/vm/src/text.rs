@@ -173,6 +173,11 @@ impl Text {
     }
 }
 
+/// Where a borrowed piece stands in the text that it was borrowed from.
+pub(crate) fn offset(text: &str, piece: &str) -> usize {
+    (piece.as_ptr() as usize).saturating_sub(text.as_ptr() as usize).min(text.len())
+}
+
 /// A control character that no text has.
 fn control(byte: u8) -> bool {
     byte < 0x20 && !matches!(byte, b'\n' | b'\r' | b'\t' | 0x0c | 0x1b)

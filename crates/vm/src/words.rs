@@ -1,7 +1,12 @@
 //! Words of a line of a script, whatever its language: the pieces between blanks, quotes and the
-//! marks of lists, with their places.
+//! marks of lists, with their places. `shell` reads the one language whose variables are put in.
 
 use std::ops::Range;
+
+/// Whether a word stands in a list of words with blanks between them.
+pub(crate) fn listed(list: &str, word: &str) -> bool {
+    list.split(' ').any(|one| one == word)
+}
 
 /// One word.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 use crate::lint::LintError;
 use crate::placed::UNKNOWN;
 use crate::template::is_placeholder;
-use crate::text::Text;
+use crate::text::{Text, offset};
 use quick_xml::Reader;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 use std::borrow::Cow;
@@ -111,17 +111,9 @@ impl Tree {
 
     /// Whether an element of this name stands above.
     pub(crate) fn below(&self, element: &Element, name: &str) -> bool {
-        let mut parent = element.parent;
-        while let Some(index) = parent {
-            let Some(above) = self.get(index) else {
-                return false;
-            };
-            if above.local() == name {
-                return true;
-            }
-            parent = above.parent;
-        }
-        false
+        let parent = |index: &usize| self.get(*index)?.parent;
+        let mut above = std::iter::successors(element.parent, parent);
+        above.any(|index| self.get(index).is_some_and(|element| element.local() == name))
     }
 
     /// Reads a text from `from` on. What stands behind the last root is not looked at.
@@ -133,8 +125,7 @@ impl Tree {
     pub(crate) fn strict(text: &Text) -> Result<Self, LintError> {
         let tree = Self::read(text, 0, true)?;
         if tree.roots.is_empty() {
-            let what = "no valid XML: there is no element".to_owned();
-            return Err(LintError::Syntax { line: 1, column: 1, what });
+            return Err(LintError::whole("no valid XML: there is no element"));
         }
         Ok(tree)
     }
@@ -151,10 +142,7 @@ impl Tree {
         let mut tree = Self { template: !holes.is_empty(), quote: '\'', ..Self::default() };
         let mut stack: Vec<usize> = Vec::new();
         let mut quotes = (0usize, 0usize);
-        let fail = |at: usize, what: String| {
-            let place = text.place(at);
-            LintError::Syntax { line: place.line, column: place.column, what }
-        };
+        let fail = |at: usize, what: String| LintError::within(text, at, what);
         loop {
             let start = from + position(&reader);
             let event = reader.read_event();
@@ -321,13 +309,16 @@ impl Tree {
     }
 }
 
-fn position(reader: &Reader<&[u8]>) -> usize {
-    usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX)
+/// Where elements of a name begin in a text, whatever it is; the name begins with `<`.
+pub(crate) fn tags<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = usize> + 'a {
+    text.match_indices(name).map(|(at, _)| at).filter(move |at| {
+        let next = text.as_bytes().get(at + name.len());
+        next.is_none_or(|b| b.is_ascii_whitespace() || matches!(b, b'>' | b'/'))
+    })
 }
 
-/// Where a borrowed piece stands in the text that it was borrowed from.
-fn offset(source: &str, piece: &str) -> usize {
-    (piece.as_ptr() as usize).saturating_sub(source.as_ptr() as usize).min(source.len())
+fn position(reader: &Reader<&[u8]>) -> usize {
+    usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX)
 }
 
 /// What a reference stands for: a character's number, or one of the five names that XML has by itself.

@@ -97,20 +97,13 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Node>, LintError> {
     while let Some(event) = parser.next_event() {
         let (event, span) = event.map_err(|error| {
             let at = error.marker();
-            LintError::Syntax {
-                line: u32::try_from(at.line()).unwrap_or(u32::MAX),
-                column: u32::try_from(at.col() + 1).unwrap_or(u32::MAX),
-                what: format!("no valid YAML: {}", error.info()),
-            }
+            LintError::at(at.line(), at.col() + 1, format!("no valid YAML: {}", error.info()))
         })?;
         let range = span.byte_range().unwrap_or(0..0);
         let done = match event {
             Event::MappingStart(..) | Event::SequenceStart(..) if stack.len() >= DEEPEST => {
-                return Err(LintError::Syntax {
-                    line: u32::try_from(span.start.line()).unwrap_or(u32::MAX),
-                    column: u32::try_from(span.start.col() + 1).unwrap_or(u32::MAX),
-                    what: format!("more than {DEEPEST} levels within each other"),
-                });
+                let what = format!("more than {DEEPEST} levels within each other");
+                return Err(LintError::at(span.start.line(), span.start.col() + 1, what));
             }
             Event::MappingStart(..) => {
                 stack.push((Node::Map { entries: Vec::new(), start: range.start }, None));

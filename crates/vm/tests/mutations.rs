@@ -40,11 +40,17 @@ fn check(document: &Document) {
     }
 }
 
+/// The files above, and the sample of every kind.
+fn seeds() -> Vec<(Kind, &'static str)> {
+    SEEDS.into_iter().chain(Kind::all().map(|kind| (kind, kind.sample().1))).collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
     #[test]
-    fn mutated_files(seed in 0usize..4, cuts in proptest::collection::vec((0usize..900, 0usize..60, 0usize..900, any::<bool>()), 0..4)) {
-        let (kind, text) = SEEDS[seed];
+    fn mutated_files(seed in any::<prop::sample::Index>(), of_all in any::<bool>(), cuts in proptest::collection::vec((0usize..900, 0usize..60, 0usize..900, any::<bool>()), 0..4)) {
+        let seeds = seeds();
+        let (kind, text) = if of_all { *seed.get(&seeds) } else { *seed.get(&SEEDS) };
         let mut text = text.to_owned();
         for (from, length, to, keep) in cuts {
             let from = from % (text.len() + 1);

@@ -113,7 +113,7 @@ fn measure(budget: Duration) -> Costs {
             .push(Subject::new("call time", || unsafe { libc::syscall(libc::SYS_time, 0usize) }));
     }
     if clocksmith_measure::reads::counter_allowed().is_ok() {
-        subjects.push(Subject::new("counter", clocksmith_measure::reads::counter));
+        subjects.push(Subject::new("counter", clocksmith_raw::counter::read));
     }
     subjects.push(Subject::new("ordered", clocksmith::monotonic_ordered_ns));
     subjects.push(Subject::new("coarse", clocksmith::monotonic_coarse_ns));

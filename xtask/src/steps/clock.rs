@@ -28,11 +28,13 @@ pub(crate) static CLOCK: Step = Step {
     needs: &[],
     uses: &[],
     run: |context| {
-        call("cargo test --locked --profile loom -p clocksmith -p clocksmith-vdso --lib --target-dir")
-            .arg(context.target.join("loom"))
-            .arg("model")
-            .env("RUSTFLAGS", "--cfg loom")
-            .run(context)
+        call(
+            "cargo test --locked --profile loom -p clocksmith -p clocksmith-raw --lib --target-dir",
+        )
+        .arg(context.target.join("loom"))
+        .arg("model")
+        .env("RUSTFLAGS", "--cfg loom")
+        .run(context)
     },
 };
 
@@ -116,7 +118,7 @@ pub(crate) static MIRI: Step = Step {
             .env("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-permissive-provenance")
             .run(context)?;
         miri()
-            .args("-p clocksmith-vdso timeline::tests::a_child")
+            .args("-p clocksmith-raw timeline::tests::a_child")
             .env("PROPTEST_CASES", "2")
             .env("MIRIFLAGS", "-Zmiri-disable-isolation")
             .run(context)

@@ -15,7 +15,7 @@ pub(crate) struct Vm {
 #[derive(Subcommand, Debug, Clone)]
 pub(crate) enum VmVerb {
     /// What these files do to the guest's clock
-    #[command(long_about = LINT)]
+    #[command(long_about = lint())]
     Lint(Lint),
     /// Mend what can be mended: shows the changes, and makes them with --apply
     #[command(long_about = FIX)]
@@ -25,10 +25,13 @@ pub(crate) enum VmVerb {
     Migrate(Migrate),
 }
 
-const LINT: &str = "What these files do to the guest's clock: domains of libvirt, command lines of QEMU in \
-any script, VirtualBox, VMware, Xen, Proxmox VE, KubeVirt, Firecracker, Cloud Hypervisor, and what keeps a \
-choice of clocksource over boots.\n\nExit codes: 0 nothing to warn of, 1 warnings or errors, 2 a file \
-cannot be used (the others are reported all the same). `clocksmith explain ID` shows a rule.";
+fn lint() -> String {
+    format!(
+        "What these files do to the guest's clock: {}.\n\nExit codes: 0 nothing to warn of, 1 warnings or errors, \
+         2 a file cannot be used (the others are reported all the same). `clocksmith explain ID` shows a rule.",
+        Kind::files()
+    )
+}
 
 const FIX: &str = "Mends what can be mended without knowing more than the file. Shows the changes; with \
 --apply it makes them, in the file's own style, with everything else byte for byte as it was.\n\nWhat needs a \

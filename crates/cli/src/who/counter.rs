@@ -1,8 +1,8 @@
 //! Counts every read of a command, by the vDSO that counts. The tracer, another process, tells what each
 //! process has read when it ends: a line of JSON each, by a pipe.
 
+use clocksmith_raw::layout::{GETTIMEOFDAY, OTHER, TIME};
 use clocksmith_run::{Act, Baseline, Counted as Process, Launch, Totals};
-use clocksmith_vdso::layout::{GETTIMEOFDAY, OTHER, TIME};
 use clocksmith_who::clock::{Api, ClockId};
 use clocksmith_who::exact::{Count, Counted, Counter, Interval};
 use clocksmith_who::spawn::Waiting;

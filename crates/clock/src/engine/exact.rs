@@ -1,17 +1,17 @@
 //! The kernel's own page: proving it, serving by it.
 
 use super::{Engine, Kernel, PATIENCE, PROOF, PROOF_NS, ROUNDING_NS, TRIES};
-use crate::counter::Counter;
 use crate::discover;
-use crate::kernel::{self, Id};
+use crate::kernel::{self, ClockId};
 use crate::line::{self, Line};
 use crate::page;
 use crate::view::{LIMIT, Raw};
+use clocksmith_raw::counter::Counter;
 
 impl Engine {
     /// Serves by the kernel's page from now on.
     pub(super) fn serve<C: Counter>(&self, page: Raw) {
-        let Ok((line, now)) = line::read(&page, Id::Monotonic as usize, C::read) else {
+        let Ok((line, now)) = line::read(&page, ClockId::Monotonic as usize, C::read) else {
             return;
         };
         self.leave_line::<C>();
@@ -21,7 +21,7 @@ impl Engine {
             view.show(page);
         }
         if let Some(raw) = discover::raw_beside(page) {
-            if self.prove::<C>(raw, Id::MonotonicRaw, || kernel::time(Id::MonotonicRaw)) {
+            if self.prove::<C>(raw, ClockId::MonotonicRaw, || kernel::time(ClockId::MonotonicRaw)) {
                 self.raw.arm(now, span);
                 self.raw.show(raw);
             }
@@ -30,7 +30,7 @@ impl Engine {
 
     /// Whether the kernel's page gives the time of all its clocks.
     pub(super) fn prove_all<C: Counter, K: Kernel>(&self, page: Raw) -> bool {
-        let Ok((line, _)) = line::read(&page, Id::Monotonic as usize, C::read) else {
+        let Ok((line, _)) = line::read(&page, ClockId::Monotonic as usize, C::read) else {
             return false;
         };
         // A clock that is too new for the kernel cannot be wrong; the others stand in every page.
@@ -38,20 +38,20 @@ impl Engine {
             |id| kernel::time(id).is_none() || self.prove::<C>(page, id, || kernel::time(id));
         Line::limit(line.mult, line.shift) >= LIMIT
             && self.prove_monotonic::<C, K>(page, PROOF)
-            && right(Id::Realtime)
-            && right(Id::Boottime)
-            && right(Id::Tai)
+            && right(ClockId::Realtime)
+            && right(ClockId::Boottime)
+            && right(ClockId::Tai)
     }
 
     pub(super) fn prove_monotonic<C: Counter, K: Kernel>(&self, page: Raw, brackets: u32) -> bool {
-        (0..brackets).all(|_| self.prove::<C>(page, Id::Monotonic, K::monotonic))
+        (0..brackets).all(|_| self.prove::<C>(page, ClockId::Monotonic, K::monotonic))
     }
 
     /// Whether the page gives a time between two readings of the kernel's clock.
     pub(super) fn prove<C: Counter>(
         &self,
         page: Raw,
-        id: Id,
+        id: ClockId,
         clock: impl Fn() -> Option<u64>,
     ) -> bool {
         (0..TRIES).any(|_| {

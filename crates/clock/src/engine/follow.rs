@@ -1,12 +1,12 @@
 //! The line of our own: beginning it, renewing it, giving it up.
 
 use super::{BRACKETS, ELIGIBLE, Engine, Kernel, Looked};
-use crate::counter::Counter;
-use crate::discipline::Sample;
 use crate::line::Cells;
 use crate::memory;
 use crate::page::{self, Page, Renewed};
 use crate::view::{Reading, nothing};
+use clocksmith_raw::counter::Counter;
+use clocksmith_raw::discipline::Sample;
 use core::sync::atomic::Ordering;
 
 impl Engine {

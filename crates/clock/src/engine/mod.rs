@@ -13,16 +13,16 @@ mod state;
 #[cfg(all(test, not(any(miri, loom))))]
 mod tests;
 
-use crate::counter::Counter;
-use crate::discipline::LONGEST_NS;
 use crate::discover::{self, Found};
 use crate::eligible;
-use crate::kernel::{self, Id};
+use crate::kernel::{self, ClockId};
 use crate::line::{Cells, MODE_TIMENS, Unread};
 use crate::memory;
 use crate::page::{self, Page};
 use crate::source::Source;
 use crate::view::{Form, Reading, View, nothing};
+use clocksmith_raw::counter::Counter;
+use clocksmith_raw::discipline::LONGEST_NS;
 use core::sync::atomic::{
     AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering,
 };
@@ -69,7 +69,7 @@ pub(crate) struct Asked;
 
 impl Kernel for Asked {
     fn monotonic() -> Option<u64> {
-        kernel::time(Id::Monotonic)
+        kernel::time(ClockId::Monotonic)
     }
 }
 
@@ -130,7 +130,7 @@ impl Engine {
     /// CLOCK_MONOTONIC, unordered.
     #[inline(always)]
     pub(crate) fn monotonic<C: Counter, K: Kernel>(&self) -> u64 {
-        match self.mono.now::<C, false>(Id::Monotonic as usize) {
+        match self.mono.now::<C, false>(ClockId::Monotonic as usize) {
             Some(ns) => ns,
             None => self.monotonic_slow::<C, K>(),
         }
@@ -139,18 +139,18 @@ impl Engine {
     /// CLOCK_MONOTONIC, ordered: by the kernel's page or the kernel itself, never by a line of ours.
     #[inline(always)]
     pub(crate) fn monotonic_ordered<C: Counter, K: Kernel>(&self) -> u64 {
-        self.exact::<C, K, true>(Id::Monotonic)
+        self.exact::<C, K, true>(ClockId::Monotonic)
     }
 
     /// The kernel's page for a fine clock.
     #[inline(always)]
-    fn exact_view(&self, id: Id) -> &View {
-        if matches!(id, Id::MonotonicRaw) { &self.raw } else { &self.exact }
+    fn exact_view(&self, id: ClockId) -> &View {
+        if matches!(id, ClockId::MonotonicRaw) { &self.raw } else { &self.exact }
     }
 
     /// Any fine clock, by the kernel's page or the kernel itself.
     #[inline(always)]
-    pub(crate) fn exact<C: Counter, K: Kernel, const ORDERED: bool>(&self, id: Id) -> u64 {
+    pub(crate) fn exact<C: Counter, K: Kernel, const ORDERED: bool>(&self, id: ClockId) -> u64 {
         match self.exact_view(id).now::<C, ORDERED>(id as usize) {
             Some(ns) => ns,
             None => self.exact_slow::<C, K, ORDERED>(id),
@@ -159,7 +159,7 @@ impl Engine {
 
     /// A coarse clock.
     #[inline(always)]
-    pub(crate) fn coarse<C: Counter, K: Kernel>(&self, id: Id) -> u64 {
+    pub(crate) fn coarse<C: Counter, K: Kernel>(&self, id: ClockId) -> u64 {
         match crate::line::read_times(&self.front.page(), id as usize) {
             // The nanoseconds of a coarse clock are not shifted.
             Ok((seconds, ns)) => seconds.wrapping_mul(1_000_000_000).wrapping_add(ns),
@@ -175,14 +175,14 @@ impl Engine {
         }
         kernel::keep_errno(|| {
             self.start::<C, K>();
-            let served = self.by_view::<C, K, false>(&self.mono, Id::Monotonic);
+            let served = self.by_view::<C, K, false>(&self.mono, ClockId::Monotonic);
             served.unwrap_or_else(|| self.not_by_page::<C, K>())
         })
     }
 
     #[cold]
     #[inline(never)]
-    fn exact_slow<C: Counter, K: Kernel, const ORDERED: bool>(&self, id: Id) -> u64 {
+    fn exact_slow<C: Counter, K: Kernel, const ORDERED: bool>(&self, id: ClockId) -> u64 {
         if self.cannot_be_exact() {
             if let Some(ns) = asked::<K>(id) {
                 return ns;
@@ -196,9 +196,9 @@ impl Engine {
                 return ns;
             }
             // Reconsiders, now that the pages do not serve; the answer is the kernel's all the same.
-            let now = self.ask::<K>(Id::Monotonic);
+            let now = self.ask::<K>(ClockId::Monotonic);
             self.reconsider::<C, K>(now);
-            if matches!(id, Id::Monotonic) { now } else { self.ask::<K>(id) }
+            if matches!(id, ClockId::Monotonic) { now } else { self.ask::<K>(id) }
         })
     }
 
@@ -207,7 +207,7 @@ impl Engine {
     fn by_view<C: Counter, K: Kernel, const ORDERED: bool>(
         &self,
         view: &View,
-        id: Id,
+        id: ClockId,
     ) -> Option<u64> {
         for _ in 0..PATIENCE {
             match view.reading::<C, ORDERED>(id as usize) {
@@ -227,7 +227,7 @@ impl Engine {
 
     #[cold]
     #[inline(never)]
-    fn coarse_slow<C: Counter, K: Kernel>(&self, id: Id) -> u64 {
+    fn coarse_slow<C: Counter, K: Kernel>(&self, id: ClockId) -> u64 {
         kernel::keep_errno(|| {
             self.start::<C, K>();
             let page = self.front.page();
@@ -238,7 +238,7 @@ impl Engine {
                     Err(Unread::Mode(_)) => break,
                 }
             }
-            kernel::time(id).unwrap_or_else(|| self.ask::<K>(Id::Monotonic))
+            kernel::time(id).unwrap_or_else(|| self.ask::<K>(ClockId::Monotonic))
         })
     }
 
@@ -273,7 +273,7 @@ impl Engine {
         self.state.load(Ordering::Acquire) & STARTED != 0
             && self.exact.is_empty()
             && (!self.may_use(Source::Vvar)
-                || !crate::counter::is_counter_mode(mode) && mode != MODE_TIMENS
+                || !clocksmith_raw::counter::is_counter_mode(mode) && mode != MODE_TIMENS
                 || self.front.is_empty())
     }
 
@@ -328,10 +328,10 @@ impl Engine {
 
     /// No page serves: by a time namespace's page, or the kernel.
     fn not_by_page<C: Counter, K: Kernel>(&self) -> u64 {
-        if let Some(ns) = self.in_namespace::<C, false>(Id::Monotonic) {
+        if let Some(ns) = self.in_namespace::<C, false>(ClockId::Monotonic) {
             return ns;
         }
-        let now = self.ask::<K>(Id::Monotonic);
+        let now = self.ask::<K>(ClockId::Monotonic);
         let mode = self.front_mode();
         self.reconsider::<C, K>(now);
         // SAFETY: a page of ours is never unmapped.
@@ -349,11 +349,11 @@ impl Engine {
     }
 
     /// The kernel's answer; and if it refuses even that, the last tick.
-    fn ask<K: Kernel>(&self, id: Id) -> u64 {
+    fn ask<K: Kernel>(&self, id: ClockId) -> u64 {
         asked::<K>(id).unwrap_or_else(|| {
             let tick = match id {
-                Id::Realtime | Id::Tai => Id::RealtimeCoarse,
-                _ => Id::MonotonicCoarse,
+                ClockId::Realtime | ClockId::Tai => ClockId::RealtimeCoarse,
+                _ => ClockId::MonotonicCoarse,
             };
             let (seconds, nanoseconds) = self.front.page().base(tick as usize);
             seconds.wrapping_mul(1_000_000_000).wrapping_add(nanoseconds)
@@ -372,7 +372,7 @@ impl Engine {
         if !front.is_nothing() && mode == MODE_TIMENS {
             // Served by `in_namespace`.
             self.leave_pages::<C>();
-        } else if !front.is_nothing() && crate::counter::is_counter_mode(mode) {
+        } else if !front.is_nothing() && clocksmith_raw::counter::is_counter_mode(mode) {
             if self.may_use(Source::Vvar) {
                 if self.exact.shows(front) {
                     return;
@@ -472,8 +472,8 @@ impl Engine {
     }
 }
 
-fn asked<K: Kernel>(id: Id) -> Option<u64> {
-    if matches!(id, Id::Monotonic) { K::monotonic() } else { kernel::time(id) }
+fn asked<K: Kernel>(id: ClockId) -> Option<u64> {
+    if matches!(id, ClockId::Monotonic) { K::monotonic() } else { kernel::time(id) }
 }
 
 /// What became of a page whose window was over.

@@ -1,12 +1,12 @@
 //! A time namespace: the real page, with offsets from the front page.
 
 use super::{Engine, FAILURES, NAMESPACE_PROVEN, PATIENCE, PROOF, ROUNDING_NS};
-use crate::counter::Counter;
 use crate::discover;
-use crate::kernel::{self, Id};
+use crate::kernel::{self, ClockId};
 use crate::line::{self, Unread};
 use crate::source::Source;
 use crate::view::{Raw, nothing};
+use clocksmith_raw::counter::Counter;
 use core::sync::atomic::Ordering;
 
 impl Engine {
@@ -15,7 +15,7 @@ impl Engine {
     /// The real page exists only as long as the front page is a namespace's, and `setns(2)` may end
     /// that (in a process with one thread; so not between these lines). So the front page is
     /// looked at first, at each read.
-    pub(super) fn in_namespace<C: Counter, const ORDERED: bool>(&self, id: Id) -> Option<u64> {
+    pub(super) fn in_namespace<C: Counter, const ORDERED: bool>(&self, id: ClockId) -> Option<u64> {
         let front = self.front.page();
         if front.is_nothing() || !discover::is_time_namespace(front) {
             self.state.fetch_and(!NAMESPACE_PROVEN, Ordering::AcqRel);
@@ -28,7 +28,7 @@ impl Engine {
             self.enter_namespace::<C>()?;
         }
         let front = self.front.page();
-        let raw = matches!(id, Id::MonotonicRaw);
+        let raw = matches!(id, ClockId::MonotonicRaw);
         let real = if raw { &self.real_raw } else { &self.real };
         self.namespace_time::<C, ORDERED>(front, real.page(), id)
     }
@@ -37,10 +37,10 @@ impl Engine {
         &self,
         front: Raw,
         real: Raw,
-        id: Id,
+        id: ClockId,
     ) -> Option<u64> {
         let offset = match id {
-            Id::Realtime | Id::Tai => 0,
+            ClockId::Realtime | ClockId::Tai => 0,
             _ => discover::offset(front, id),
         };
         let counter = if ORDERED { C::read_ordered } else { C::read };
@@ -55,7 +55,7 @@ impl Engine {
     /// real pages.
     #[cold]
     pub(super) fn enter_namespace<C: Counter>(&self) -> Option<()> {
-        let now = kernel::time(Id::Monotonic)?;
+        let now = kernel::time(ClockId::Monotonic)?;
         if now < self.retry_ns.load(Ordering::Relaxed)
             || self.failures.load(Ordering::Relaxed) >= FAILURES
         {
@@ -63,7 +63,7 @@ impl Engine {
         }
         let found = self.locate().filter(|found| found.front != found.real);
         let right = found.as_ref().is_some_and(|found| {
-            [Id::Monotonic, Id::Boottime, Id::Realtime].iter().all(|id| {
+            [ClockId::Monotonic, ClockId::Boottime, ClockId::Realtime].iter().all(|id| {
                 (0..PROOF).all(|_| {
                     let Some(before) = kernel::time(*id) else { return false };
                     let ours = self.namespace_time::<C, true>(found.front, found.real, *id);

@@ -3,11 +3,11 @@
 use super::{
     ELIGIBILITY_KNOWN, ELIGIBLE, Engine, FORBIDDEN, Kernel, NAMESPACE_PROVEN, PATIENCE, STARTED,
 };
-use crate::counter::Counter;
-use crate::kernel::{self, Id};
+use crate::kernel::{self, ClockId};
 use crate::line::{Cells, MODE_TIMENS};
 use crate::memory;
 use crate::source::Source;
+use clocksmith_raw::counter::Counter;
 use core::sync::atomic::Ordering;
 
 impl Engine {
@@ -71,7 +71,7 @@ impl Engine {
         // Whatever is due happens first.
         let by_counter = self.source::<C, K>().is_counter();
         let view = if self.mono.is_empty() { &self.real } else { &self.mono };
-        let read = |_| crate::line::read_coarse(&view.page(), Id::Monotonic as usize).ok();
+        let read = |_| crate::line::read_coarse(&view.page(), ClockId::Monotonic as usize).ok();
         let line = (0..PATIENCE).find_map(read).filter(|_| by_counter)?;
         (line.mult != 0 && line.shift < 64).then_some((line.mult, line.shift))
     }

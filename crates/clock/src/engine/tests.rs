@@ -241,7 +241,7 @@ fn reads_go_on_while_a_page_stays_odd() {
 /// The real counter and kernel, where the kernel uses the counter; `None` elsewhere.
 fn real() -> Option<Engine> {
     let engine = Engine::new();
-    let source = engine.source::<crate::counter::Hardware, Asked>();
+    let source = engine.source::<clocksmith_raw::counter::Hardware, Asked>();
     if source != Source::Vvar {
         eprintln!("skipped: served by {source} here");
         return None;
@@ -257,11 +257,11 @@ struct Liar;
 
 impl Counter for Liar {
     fn read() -> u64 {
-        crate::counter::Hardware::read().wrapping_add(LIE.get())
+        clocksmith_raw::counter::Hardware::read().wrapping_add(LIE.get())
     }
 
     fn read_ordered() -> u64 {
-        crate::counter::Hardware::read_ordered().wrapping_add(LIE.get())
+        clocksmith_raw::counter::Hardware::read_ordered().wrapping_add(LIE.get())
     }
 }
 
@@ -271,9 +271,9 @@ fn a_counter_that_lies_from_the_start_is_never_used() {
     for lie in [1 << 20, 1 << 34, 0u64.wrapping_sub(1 << 20), 1 << 63] {
         LIE.set(lie);
         let engine = Engine::new();
-        let before = kernel::time(Id::Monotonic).unwrap();
+        let before = kernel::time(ClockId::Monotonic).unwrap();
         let ours = engine.monotonic::<Liar, Asked>();
-        let after = kernel::time(Id::Monotonic).unwrap();
+        let after = kernel::time(ClockId::Monotonic).unwrap();
         assert!((before..=after).contains(&ours), "{lie}");
         assert_ne!(engine.source::<Liar, Asked>(), Source::Vvar, "{lie}");
     }
@@ -287,9 +287,9 @@ fn a_counter_that_begins_to_lie_is_caught() {
     assert_eq!(engine.source::<Liar, Asked>(), Source::Vvar);
     // Half a second ahead: beyond the span of the proof, so the next read looks.
     LIE.set(1_500_000_000);
-    let before = kernel::time(Id::Monotonic).unwrap();
+    let before = kernel::time(ClockId::Monotonic).unwrap();
     let ours = engine.monotonic::<Liar, Asked>();
-    let after = kernel::time(Id::Monotonic).unwrap();
+    let after = kernel::time(ClockId::Monotonic).unwrap();
     assert!((before..=after).contains(&ours));
     assert_eq!(engine.source::<Liar, Asked>(), Source::Vdso);
     // A millisecond ahead: caught when the proof is renewed.
@@ -307,24 +307,24 @@ fn every_source_agrees_with_the_kernel() {
     // (`Syscall` is set for the whole process: it is tested in one of its own.)
     for best in [Source::Vvar, Source::Disciplined, Source::Vdso] {
         let engine = Engine::new();
-        engine.restrict::<crate::counter::Hardware>(best);
+        engine.restrict::<clocksmith_raw::counter::Hardware>(best);
         let read = |ordered: bool| {
             if ordered {
-                engine.monotonic_ordered::<crate::counter::Hardware, Asked>()
+                engine.monotonic_ordered::<clocksmith_raw::counter::Hardware, Asked>()
             } else {
-                engine.monotonic::<crate::counter::Hardware, Asked>()
+                engine.monotonic::<clocksmith_raw::counter::Hardware, Asked>()
             }
         };
         for round in 0..3_000 {
-            let before = kernel::time_by_call(Id::Monotonic).unwrap();
+            let before = kernel::time_by_call(ClockId::Monotonic).unwrap();
             let ours = read(round % 2 == 0);
-            let after = kernel::time_by_call(Id::Monotonic).unwrap();
+            let after = kernel::time_by_call(ClockId::Monotonic).unwrap();
             let slack = if best == Source::Disciplined { 20_000 } else { ROUNDING_NS };
             assert!(
                 before <= ours + slack && ours <= after + slack,
                 "{best} {before} {ours} {after}"
             );
         }
-        assert!(engine.source::<crate::counter::Hardware, Asked>() >= best);
+        assert!(engine.source::<clocksmith_raw::counter::Hardware, Asked>() >= best);
     }
 }

@@ -9,13 +9,13 @@ mod model;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-use crate::counter::Counter;
-use crate::discipline::{
+use crate::line::{Cells, Line, Word};
+use crate::view::Form;
+use clocksmith_raw::counter::Counter;
+use clocksmith_raw::discipline::{
     Discipline, LONGEST_NS, Next, Piece, RATE_SHIFT, SHORTEST_NS, Sample, times,
 };
-use crate::line::{Cells, Line, Word};
-use crate::sync::{AtomicU32, AtomicU64, Ordering, fence};
-use crate::view::Form;
+use clocksmith_raw::sync::{AtomicU32, AtomicU64, Ordering, fence};
 use core::cell::UnsafeCell;
 
 const NS_PER_SECOND: u64 = 1_000_000_000;

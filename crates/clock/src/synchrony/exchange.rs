@@ -1,13 +1,11 @@
 //! The test: messages between threads on two processors.
 
 use super::{Refused, Synchrony};
-use crate::counter::{Counter, Hardware};
 use crate::kernel;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use clocksmith_raw::counter;
+use clocksmith_raw::exchange::{EXCHANGES, Meeting};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-
-/// Exchanges between two processors, unless the time is up before.
-const EXCHANGES: u64 = 4_000;
 
 /// Tests the counters of all processors that this thread may run on, for at most about that long.
 ///
@@ -96,79 +94,40 @@ impl Pair {
     }
 }
 
-/// A message with a counter; 0 is none. Alone in its cache line.
-#[repr(align(128))]
-struct Letterbox(AtomicU64);
-
-impl Letterbox {
-    /// Waits for a message; `None` once it is over.
-    fn take(&self, over: &AtomicBool) -> Option<u64> {
-        loop {
-            for _ in 0..1_000 {
-                let value = self.0.load(Ordering::Acquire);
-                if value != 0 {
-                    self.0.store(0, Ordering::Relaxed);
-                    return Some(value);
-                }
-                core::hint::spin_loop();
-            }
-            if over.load(Ordering::Relaxed) {
-                return None;
-            }
-        }
-    }
-
-    fn put(&self, value: u64) {
-        self.0.store(value.max(1), Ordering::Release);
-    }
-}
-
 fn exchange(one: usize, other: usize, limit: Duration) -> Result<Pair, Refused> {
-    let (there, back) = (Letterbox(AtomicU64::new(0)), Letterbox(AtomicU64::new(0)));
+    let meeting = Meeting::default();
     let over = AtomicBool::new(false);
-    let pair = std::thread::scope(|scope| {
+    let (there, back, exchanges) = std::thread::scope(|scope| {
         let answering = scope.spawn(|| {
             bind(other)?;
-            let mut least = i64::MAX;
-            while let Some(sent) = there.take(&over) {
-                let now = Hardware::read_ordered();
-                least = least.min(now.wrapping_sub(sent) as i64);
-                back.put(Hardware::read_ordered());
-            }
-            Ok(least)
+            Ok(meeting.answer(counter::read_ordered, || {
+                let mut turns = 0u32;
+                let over = &over;
+                move || {
+                    core::hint::spin_loop();
+                    turns = turns.wrapping_add(1);
+                    turns % 1_024 != 0 || !over.load(Ordering::Relaxed)
+                }
+            }))
         });
         let asking = scope.spawn(|| {
-            let bound = bind(one);
+            // The other one may have failed to start: it is not waited for beyond the limit.
             let end = Instant::now() + limit;
-            let (mut least, mut exchanges) = (i64::MAX, 0);
-            while bound.is_ok() && exchanges < EXCHANGES && Instant::now() < end {
-                there.put(Hardware::read_ordered());
-                // The other one may have failed to start: it is not waited for beyond the limit.
-                let answer = loop {
-                    let value = back.0.swap(0, Ordering::Acquire);
-                    if value != 0 || Instant::now() > end {
-                        break value;
-                    }
-                };
-                let now = Hardware::read_ordered();
-                if answer == 0 {
-                    break;
-                }
-                least = least.min(now.wrapping_sub(answer) as i64);
-                exchanges += 1;
-            }
+            let asked =
+                bind(one).map(|()| meeting.ask(counter::read_ordered, || || Instant::now() < end));
             over.store(true, Ordering::Relaxed);
-            bound.map(|()| (least, exchanges))
+            asked
         });
         let (asked, answered) = (asking.join(), answering.join());
         // Neither thread can panic.
         let (Ok(asked), Ok(answered)) = (asked, answered) else {
             return Err(Refused::TooBusy { processors: (one, other), exchanges: 0 });
         };
-        let ((back, exchanges), there) = (asked?, answered?);
-        Ok(Pair { exchanges, there, back })
+        let (asked, answered) = (asked?, answered?);
+        Ok((answered.least, asked.least, asked.exchanges))
     })?;
-    judge(one, other, pair)
+    let known = |least: Option<i64>| least.unwrap_or(i64::MAX);
+    judge(one, other, Pair { exchanges, there: known(there), back: known(back) })
 }
 
 fn judge(one: usize, other: usize, pair: Pair) -> Result<Pair, Refused> {

@@ -4,6 +4,7 @@ use super::row::Row;
 use super::shape::{Loops, fence};
 use super::vdso::Vdso;
 use crate::reads;
+use clocksmith_raw::counter;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
@@ -94,7 +95,7 @@ impl Timer {
     /// The best one for this thread.
     #[must_use]
     pub fn best(pinned: bool) -> Self {
-        let counter = pinned && reads::counter_name().is_some() && reads::counter_allowed().is_ok();
+        let counter = pinned && counter::INSTRUCTION.is_some() && reads::counter_allowed().is_ok();
         if counter { Self::Counter } else { Self::Clock }
     }
 
@@ -102,11 +103,11 @@ impl Timer {
         match self {
             Self::Counter => {
                 fence();
-                let begun = reads::counter();
+                let begun = counter::read();
                 fence();
                 run();
                 fence();
-                reads::counter().wrapping_sub(begun)
+                counter::read().wrapping_sub(begun)
             }
             Self::Clock => {
                 let begun = Instant::now();

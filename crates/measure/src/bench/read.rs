@@ -3,6 +3,7 @@
 use super::row::{ClockId, Instruction, LibraryRead, Row, Via, What};
 use super::vdso::{ClockGettime, Gettimeofday, Time, Vdso};
 use crate::reads;
+use clocksmith_raw::counter;
 use std::mem::MaybeUninit;
 
 /// A read that can be repeated.
@@ -44,7 +45,7 @@ pub fn visit<V: Visitor>(row: Row, vdso: &Vdso, visitor: V) -> Result<V::Out, St
         (What::Time, Via::Vdso) => working(VdsoTime(vdso.time.ok_or(NO_FUNCTION)?), visitor),
         (What::Time, _) => working(SyscallTime(), visitor),
         (What::Counter(instruction), _) => {
-            reads::counter_name().ok_or("no counter that this program knows")?;
+            counter::INSTRUCTION.ok_or("no counter that this program knows")?;
             reads::counter_allowed()?;
             match instruction {
                 Instruction::Plain => working(Plain(), visitor),
@@ -159,15 +160,15 @@ const NO_ZONE: *mut libc::c_void = std::ptr::null_mut();
 reads_into! {
     LibcClock(ClockId), libc::timespec, nanoseconds, |self, to| {
         // SAFETY: `to` points to a live, exclusively borrowed `timespec`, which is written to.
-        unsafe { libc::clock_gettime(self.0.id(), to) }
+        unsafe { libc::clock_gettime(self.0.number(), to) }
     };
     VdsoClock(ClockGettime, ClockId), libc::timespec, nanoseconds, |self, to| {
         // SAFETY: as above, with the kernel's function.
-        unsafe { (self.0)(self.1.id(), to) }
+        unsafe { (self.0)(self.1.number(), to) }
     };
     SyscallClock(ClockId), Longs, |longs| from_longs(longs, 1), |self, to| {
         // SAFETY: the call writes two longs, and `to` points to two.
-        unsafe { libc::syscall(libc::SYS_clock_gettime, self.0.id(), to) }
+        unsafe { libc::syscall(libc::SYS_clock_gettime, self.0.number(), to) }
     };
     LibcGettimeofday(), libc::timeval, microseconds, |self, to| {
         // SAFETY: `to` points to a live, exclusively borrowed `timeval`; no time zone is asked for.
@@ -195,14 +196,14 @@ reads_returning! {
     /// By system call; only old architectures have it.
     SyscallTime(), seconds, |self| time_by_call();
     /// The bare counter.
-    Plain(), Some, |self| reads::counter();
+    Plain(), Some, |self| counter::read();
     /// Behind a fence.
     Fenced(), Some, |self| {
         super::shape::fence();
-        reads::counter()
+        counter::read()
     };
     /// The ordered read of x86.
-    Rdtscp(), Some, |self| rdtscp();
+    Rdtscp(), Some, |self| counter::read_rdtscp();
 }
 
 /// Keeps a result from being optimised away, in a register: to store it would cost more than some of
@@ -253,26 +254,6 @@ fn time_by_call() -> libc::c_long {
     }
 }
 
-#[inline(always)]
-fn rdtscp() -> u64 {
-    #[cfg(target_arch = "x86_64")]
-    {
-        let mut aux = 0u32;
-        // SAFETY: only used where the processor has the instruction; it writes to `aux`.
-        unsafe { std::arch::x86_64::__rdtscp(&raw mut aux) }
-    }
-    #[cfg(target_arch = "x86")]
-    {
-        let mut aux = 0u32;
-        // SAFETY: only used where the processor has the instruction; it writes to `aux`.
-        unsafe { std::arch::x86::__rdtscp(&raw mut aux) }
-    }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "x86")))]
-    {
-        0
-    }
-}
-
 /// Whether the processor has `rdtscp`, as the kernel says.
 fn has_rdtscp() -> bool {
     cfg!(any(target_arch = "x86_64", target_arch = "x86"))
@@ -301,7 +282,7 @@ mod tests {
     fn every_row_reads_its_time() {
         let vdso = Vdso::find();
         let value = |row| visit(row, &vdso, Value);
-        for id in ClockId::ALL {
+        for id in super::super::row::CLOCKS {
             let [libc, syscall] =
                 [Via::Libc, Via::Syscall].map(|via| value(Row::clock(id, via)).unwrap());
             assert!(syscall >= libc && syscall - libc < 1_000_000_000, "{}", id.name());

@@ -11,6 +11,7 @@ use super::vdso::Vdso;
 use crate::light::verdict;
 use crate::sampler::{Sampled, Sampler, Samples, Subject};
 use crate::{pin, reads};
+use clocksmith_raw::counter;
 use std::time::{Duration, Instant};
 
 /// What to measure, and for how long.
@@ -317,7 +318,7 @@ fn costs(
 fn step_of_the_clock() -> Duration {
     let monotonic = Row::clock(ClockId::Monotonic, Via::Libc);
     let seen = Loops::of(monotonic, &Vdso::default()).ok().as_ref().and_then(resolution::observe);
-    seen.map_or_else(|| reads::resolution(reads::Clock::Monotonic), Duration::from_nanos)
+    seen.map_or_else(|| reads::resolution(reads::ClockId::Monotonic), Duration::from_nanos)
 }
 
 fn net(samples: &Samples, empty: &Samples) -> Option<Estimate> {
@@ -375,12 +376,12 @@ impl Clock {
     const ENOUGH: Duration = Duration::from_millis(5);
 
     fn start() -> Self {
-        let ticks = reads::counter_allowed().is_ok().then(reads::counter);
+        let ticks = reads::counter_allowed().is_ok().then(counter::read);
         Self { begun: Instant::now(), ticks }
     }
 
     fn ticks_per_ns(&self) -> Option<f64> {
-        let ticks = reads::counter().checked_sub(self.ticks?).filter(|ticks| *ticks > 0)?;
+        let ticks = counter::read().checked_sub(self.ticks?).filter(|ticks| *ticks > 0)?;
         let elapsed = self.begun.elapsed();
         (elapsed >= Self::ENOUGH).then(|| ticks as f64 / (elapsed.as_secs_f64() * 1e9))
     }

@@ -86,7 +86,7 @@ impl Shares {
             run(1000);
         }
         let (user, system) = reads::cpu_time()?;
-        Self::of(user, system, reads::resolution(reads::Clock::MonotonicCoarse))
+        Self::of(user, system, reads::resolution(reads::ClockId::MonotonicCoarse))
     }
 }
 

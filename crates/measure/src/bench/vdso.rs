@@ -1,7 +1,7 @@
 //! The functions that the kernel maps into every process, by their addresses: to call them without
 //! the C library.
 
-use object::{Object, ObjectSymbol};
+use clocksmith_raw::{maps, vdso_elf};
 use std::ffi::{c_int, c_void};
 
 /// `clock_gettime` of the vDSO.
@@ -22,27 +22,6 @@ pub struct Vdso {
     pub time: Option<Time>,
 }
 
-/// Names of a function: x86, arm, riscv and others; arm64, powerpc and s390.
-fn names(function: &str) -> [String; 2] {
-    [format!("__vdso_{function}"), format!("__kernel_{function}")]
-}
-
-/// The offset of a function in a vDSO image, relative to where the image begins.
-fn offset(image: &[u8], function: &str) -> Option<u64> {
-    let file = object::File::parse(image).ok()?;
-    let names = names(function);
-    // The kernel links the image for address 0 since 3.16; before, its first segment says where.
-    let base = object::Object::segments(&file)
-        .map(|segment| object::ObjectSegment::address(&segment))
-        .min()
-        .unwrap_or(0);
-    file.dynamic_symbols()
-        .filter(|symbol| symbol.is_definition())
-        .find(|symbol| symbol.name().is_ok_and(|name| names.iter().any(|n| n == name)))
-        .and_then(|symbol| symbol.address().checked_sub(base))
-        .filter(|offset| usize::try_from(*offset).is_ok_and(|offset| offset < image.len()))
-}
-
 impl Vdso {
     /// Finds the functions in this process; none of them where there is no vDSO.
     #[must_use]
@@ -53,9 +32,10 @@ impl Vdso {
         // SAFETY: the kernel maps the image at this address, that long, readable, for the life of the
         // process, and nobody writes to it.
         let image = unsafe { std::slice::from_raw_parts(address as *const u8, length) };
+        let exports = vdso_elf::exports(image).unwrap_or_default();
         let at = |function| {
-            let offset = usize::try_from(offset(image, function)?).ok()?;
-            address.checked_add(offset).filter(|at| *at != 0)
+            let offset = usize::try_from(vdso_elf::function(&exports, function)?).ok()?;
+            address.checked_add(offset).filter(|at| *at != 0 && offset < length)
         };
         // 32-bit processes have `clock_gettime64` besides; the one of the C types is meant here, and
         // those types are of 32 bits in the `libc` crate there.
@@ -74,19 +54,10 @@ impl Vdso {
 
 /// How long the mapping is that begins at this address.
 fn mapped_length(address: usize) -> Option<usize> {
-    if address == 0 {
-        return None;
-    }
-    length_in(&std::fs::read_to_string("/proc/self/maps").ok()?, address)
-}
-
-fn length_in(maps: &str, address: usize) -> Option<usize> {
-    maps.lines().find_map(|line| {
-        let (from, to) = line.split_whitespace().next()?.split_once('-')?;
-        let from = usize::from_str_radix(from, 16).ok()?;
-        (from == address).then_some(())?;
-        usize::from_str_radix(to, 16).ok()?.checked_sub(from)
-    })
+    let begin = u64::try_from(address).ok().filter(|begin| *begin != 0)?;
+    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    let found = maps::around(&maps, begin).filter(|found| found.range.start == begin)?;
+    usize::try_from(found.range.end - begin).ok()
 }
 
 #[cfg(test)]
@@ -106,15 +77,5 @@ mod tests {
         unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut again) };
         let ns = |t: libc::timespec| i128::from(t.tv_sec) * 1_000_000_000 + i128::from(t.tv_nsec);
         assert!((0..1_000_000_000).contains(&(ns(again) - ns(time))));
-    }
-
-    #[test]
-    fn maps_and_images_that_do_not_fit_give_nothing() {
-        let maps = "7f00-8f00 r-xp 00000000 00:00 0   [vdso]\nnonsense\n-\n";
-        assert_eq!(length_in(maps, 0x7f00), Some(0x1000));
-        assert_eq!(length_in(maps, 0x7f01), None);
-        assert_eq!(length_in("", 1), None);
-        assert_eq!(offset(b"", "time"), None);
-        assert_eq!(offset(&[0x7f, b'E', b'L', b'F', 2, 1, 1, 0], "time"), None);
     }
 }

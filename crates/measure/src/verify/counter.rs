@@ -1,45 +1,6 @@
-//! The counter, read in order.
+//! Whether a counter that faults is read all the same.
 
-/// Reads the counter of this processor after everything before it in program order, as the kernel
-/// does (`rdtsc_ordered()`, `arch_timer_read_cntvct_el0()`). Only where
-/// [`crate::reads::counter_allowed`] says yes; 0 where there is no counter.
-#[inline]
-pub(crate) fn read_ordered() -> u64 {
-    #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
-    {
-        let (low, high): (u32, u32);
-        // SAFETY: lfence has no operands; rdtsc writes eax and edx and nothing else. Without `nomem`
-        // the compiler keeps both between the loads and stores around them. The kernel makes lfence
-        // wait for what is before it on every processor where it does not by itself.
-        unsafe {
-            core::arch::asm!("lfence", "rdtsc", out("eax") low, out("edx") high,
-                options(nostack, preserves_flags));
-        }
-        u64::from(high) << 32 | u64::from(low)
-    }
-    #[cfg(target_arch = "aarch64")]
-    {
-        let value: u64;
-        // SAFETY: Linux lets user space read the register, or emulates the read. isb orders it behind
-        // what came before; the load from the stack, at an address that depends on the value, orders
-        // what comes after behind it.
-        unsafe {
-            core::arch::asm!(
-                "isb",
-                "mrs {value}, cntvct_el0",
-                "eor {scratch}, {value}, {value}",
-                "add {scratch}, sp, {scratch}",
-                "ldr xzr, [{scratch}]",
-                value = out(reg) value, scratch = out(reg) _,
-                options(nostack, preserves_flags, readonly));
-        }
-        value
-    }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "x86", target_arch = "aarch64")))]
-    {
-        0
-    }
-}
+use clocksmith_raw::counter::read_ordered;
 
 /// Whether a read of the counter is answered although the kernel makes it fault: somebody who traces
 /// this process (an emulator, a debugger) may stand in for it. A child tries it, since a read that

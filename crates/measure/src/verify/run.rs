@@ -1,14 +1,15 @@
 //! The threads of one run, and what is kept from run to run.
 
 use super::analyse;
-use super::deadline::{Deadline, now};
-use super::exchange::{self, Meeting, Side};
+use super::deadline::{Deadline, Patience, now};
+use super::exchange;
 use super::locked::{Last, Seen};
 use super::outcome::{Frequency, Outcome};
 use super::samples::{Agreement, Pair, Point, Samples, Steps};
 use super::series;
 use super::source::{ClockId, Real, Source};
 use super::tour;
+use clocksmith_raw::exchange::{Meeting, Side};
 use std::time::Duration;
 
 /// What to do.
@@ -232,14 +233,18 @@ struct Heard {
 }
 
 fn talk<S: Source>(source: &S, one: u32, other: u32, time: Duration) -> (Pair, Vec<Agreement>) {
-    let (meeting, last) = (Meeting::new(), Last::default());
+    let (meeting, last) = (Meeting::default(), Last::default());
     let begun = Deadline::after(source, time);
     let talking = begun.sooner(source, time * 5 / 8);
     let part = |cpu: u32, me: u32| -> Result<Heard, String> {
         source.pin(cpu)?;
+        let patience = || {
+            let mut patience = Patience::default();
+            move || patience.turn(source, talking)
+        };
         let side = match me {
-            0 => meeting.ask(source, talking),
-            _ => meeting.answer(source, talking),
+            0 => meeting.ask(|| source.counter(), patience),
+            _ => meeting.answer(|| source.counter(), patience),
         };
         // What is left of the talk's time belongs to the lock, but never more than its own share.
         let locking = begun.sooner(source, time * 3 / 8);

@@ -5,97 +5,8 @@
 
 use super::counter;
 use crate::{pin, reads};
-use serde::Serialize;
-
-/// A clock of `clock_gettime(2)`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum ClockId {
-    /// Time since boot, slewed by NTP.
-    #[serde(rename = "CLOCK_MONOTONIC")]
-    Monotonic,
-    /// Time since boot, at the rate of the clocksource.
-    #[serde(rename = "CLOCK_MONOTONIC_RAW")]
-    MonotonicRaw,
-    /// Time since boot, that of suspend included.
-    #[serde(rename = "CLOCK_BOOTTIME")]
-    Boottime,
-    /// Wall clock time.
-    #[serde(rename = "CLOCK_REALTIME")]
-    Realtime,
-    /// International atomic time.
-    #[serde(rename = "CLOCK_TAI")]
-    Tai,
-    /// Time since boot at the last tick.
-    #[serde(rename = "CLOCK_MONOTONIC_COARSE")]
-    MonotonicCoarse,
-    /// Wall clock time at the last tick.
-    #[serde(rename = "CLOCK_REALTIME_COARSE")]
-    RealtimeCoarse,
-    /// CPU time of the process.
-    #[serde(rename = "CLOCK_PROCESS_CPUTIME_ID")]
-    ProcessCputime,
-    /// CPU time of the thread.
-    #[serde(rename = "CLOCK_THREAD_CPUTIME_ID")]
-    ThreadCputime,
-}
-
-impl ClockId {
-    /// All of them.
-    pub const ALL: [Self; 9] = [
-        Self::Monotonic,
-        Self::MonotonicRaw,
-        Self::Boottime,
-        Self::Realtime,
-        Self::Tai,
-        Self::MonotonicCoarse,
-        Self::RealtimeCoarse,
-        Self::ProcessCputime,
-        Self::ThreadCputime,
-    ];
-
-    /// The name in C.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Monotonic => "CLOCK_MONOTONIC",
-            Self::MonotonicRaw => "CLOCK_MONOTONIC_RAW",
-            Self::Boottime => "CLOCK_BOOTTIME",
-            Self::Realtime => "CLOCK_REALTIME",
-            Self::Tai => "CLOCK_TAI",
-            Self::MonotonicCoarse => "CLOCK_MONOTONIC_COARSE",
-            Self::RealtimeCoarse => "CLOCK_REALTIME_COARSE",
-            Self::ProcessCputime => "CLOCK_PROCESS_CPUTIME_ID",
-            Self::ThreadCputime => "CLOCK_THREAD_CPUTIME_ID",
-        }
-    }
-
-    /// Whether somebody may set it, also back.
-    #[must_use]
-    pub fn can_be_set(self) -> bool {
-        matches!(self, Self::Realtime | Self::Tai | Self::RealtimeCoarse)
-    }
-
-    /// Whether it counts work rather than time.
-    #[must_use]
-    pub fn counts_work(self) -> bool {
-        matches!(self, Self::ProcessCputime | Self::ThreadCputime)
-    }
-
-    fn id(self) -> libc::clockid_t {
-        match self {
-            Self::Monotonic => libc::CLOCK_MONOTONIC,
-            Self::MonotonicRaw => libc::CLOCK_MONOTONIC_RAW,
-            Self::Boottime => libc::CLOCK_BOOTTIME,
-            Self::Realtime => libc::CLOCK_REALTIME,
-            Self::Tai => libc::CLOCK_TAI,
-            Self::MonotonicCoarse => libc::CLOCK_MONOTONIC_COARSE,
-            Self::RealtimeCoarse => libc::CLOCK_REALTIME_COARSE,
-            Self::ProcessCputime => libc::CLOCK_PROCESS_CPUTIME_ID,
-            Self::ThreadCputime => libc::CLOCK_THREAD_CPUTIME_ID,
-        }
-    }
-}
+pub use clocksmith_raw::clock_id::ClockId;
+use clocksmith_raw::counter::{INSTRUCTION, read_ordered};
 
 /// A machine with a counter and clocks.
 pub trait Source: Sync {
@@ -132,7 +43,7 @@ pub struct Real;
 impl Source for Real {
     fn counter_allowed(&self) -> Result<(), String> {
         let allowed = reads::counter_allowed();
-        if allowed.is_err() && reads::counter_name().is_some() && counter::is_answered() {
+        if allowed.is_err() && INSTRUCTION.is_some() && counter::is_answered() {
             return Ok(());
         }
         allowed
@@ -140,14 +51,14 @@ impl Source for Real {
 
     #[inline]
     fn counter(&self) -> u64 {
-        counter::read_ordered()
+        read_ordered()
     }
 
     #[inline]
     fn clock(&self, id: ClockId) -> Option<i64> {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         // SAFETY: the pointer is to a live, exclusively borrowed `timespec`, which is written to.
-        let result = unsafe { libc::clock_gettime(id.id(), &raw mut time) };
+        let result = unsafe { libc::clock_gettime(id.number(), &raw mut time) };
         (result == 0).then(|| nanoseconds(time.tv_sec, time.tv_nsec))
     }
 
@@ -158,14 +69,15 @@ impl Source for Real {
         let mut time = [0 as libc::c_long; 2];
         // SAFETY: the pointer is to two live, exclusively borrowed longs, which is what the call
         // writes to.
-        let result = unsafe { libc::syscall(libc::SYS_clock_gettime, id.id(), time.as_mut_ptr()) };
+        let result =
+            unsafe { libc::syscall(libc::SYS_clock_gettime, id.number(), time.as_mut_ptr()) };
         (result == 0).then(|| nanoseconds(time[0], time[1]))
     }
 
     fn claimed_step(&self, id: ClockId) -> Option<i64> {
         let mut step = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         // SAFETY: the pointer is to a live, exclusively borrowed `timespec`, which is written to.
-        let result = unsafe { libc::clock_getres(id.id(), &raw mut step) };
+        let result = unsafe { libc::clock_getres(id.number(), &raw mut step) };
         (result == 0).then(|| nanoseconds(step.tv_sec, step.tv_nsec))
     }
 

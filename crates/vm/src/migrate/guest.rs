@@ -1,11 +1,11 @@
 //! What a guest's configuration says of its TSC: no more than is needed to know where it can go.
 
-use crate::libvirt::{self, domain::Domain};
+use crate::formats::libvirt::{self, domain::Domain};
+use crate::formats::qemu::cpu;
+use crate::formats::qemu::line::Line;
+use crate::formats::qemu::property::Properties;
+use crate::formats::qemu::script::Script;
 use crate::placed::Placed;
-use crate::qemu::cpu;
-use crate::qemu::line::Line;
-use crate::qemu::property::Properties;
-use crate::qemu::script::Script;
 use crate::text::Text;
 use clocksmith_facts::Facts;
 use serde::Serialize;
@@ -125,7 +125,8 @@ pub fn clock_of_qemu(text: &str) -> Result<Guest, GuestError> {
         return clock_of_cpu(Line::of_words(&words).cpu().ok_or(GuestError::Kind)?);
     }
     let script = Script::read(text);
-    let lines: Vec<Line> = script.commands.iter().map(Line::read).collect();
+    let words = script.commands.iter().map(|command| &command.words);
+    let lines: Vec<Line> = words.map(|words| Line::of_words(words)).collect();
     clock_of_cpu(lines.iter().rev().find_map(Line::cpu).ok_or(GuestError::Kind)?)
 }
 

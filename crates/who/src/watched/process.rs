@@ -10,7 +10,7 @@ use super::vdso::Vdso;
 use crate::clock::Api;
 use crate::symbols::perf_map::PerfMap;
 use crate::unwind::{Code, Tables, Unwinder};
-use clocksmith_vdso::layout;
+use clocksmith_raw::layout;
 use object::{Object, ObjectSegment};
 use std::collections::HashMap;
 use std::fs::File;
@@ -322,7 +322,7 @@ impl Process {
     /// Finds the image of `who --exact`: code without a file, behind settings that say what it is. Stacks
     /// go through it, but it is nobody's who reads the time.
     fn find_counting(&mut self) {
-        let (Some(image), Some(unwinder)) = (clocksmith_vdso::IMAGE, &mut self.unwinder) else {
+        let (Some(image), Some(unwinder)) = (clocksmith_raw::IMAGE, &mut self.unwinder) else {
             return;
         };
         let memory = self.memory.as_ref();

@@ -1,7 +1,7 @@
 //! The vDSO of a process: where it is, and where its functions are.
 
 use crate::clock::Api;
-use object::{Object, ObjectSymbol};
+use clocksmith_raw::vdso_elf;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -69,19 +69,14 @@ impl Vdso {
 }
 
 fn functions(image: &[u8]) -> Vec<Function> {
-    let Ok(file) = object::File::parse(image) else { return Vec::new() };
-    // Linked for address 0 since 3.16.
-    let base = object::Object::segments(&file)
-        .map(|segment| object::ObjectSegment::address(&segment))
-        .min()
-        .unwrap_or(0);
-    let mut functions: Vec<Function> = file
-        .dynamic_symbols()
-        .filter(|symbol| symbol.is_definition() && symbol.kind() == object::SymbolKind::Text)
-        .filter_map(|symbol| {
-            let name = symbol.name().ok()?.to_owned();
-            let offset = symbol.address().checked_sub(base)?;
-            Some(Function { offset, api: Api::of_vdso_symbol(&name), name })
+    let exports = vdso_elf::exports(image).unwrap_or_default();
+    let mut functions: Vec<Function> = exports
+        .iter()
+        .filter(|export| export.is_function)
+        .map(|export| Function {
+            offset: export.offset,
+            api: Api::of_vdso_symbol(export.name),
+            name: export.name.to_owned(),
         })
         .collect();
     // Of two names for one place, the one with prefix sorts first.

@@ -134,7 +134,7 @@ impl Seen {
 
     /// What a read of CLOCK_MONOTONIC costs, in nanoseconds.
     fn cost(&self) -> Option<f64> {
-        let read = self.measured.as_ref()?.clock(clocksmith_measure::reads::Clock::Monotonic)?;
+        let read = self.measured.as_ref()?.clock(clocksmith_measure::reads::ClockId::Monotonic)?;
         read.ns.filter(|ns| ns.is_finite() && *ns > 0.0)
     }
 

@@ -9,7 +9,7 @@ use crate::render;
 use crate::report::vm::{FindingReport, FixFile, FixReport, Mended};
 use crate::ui::err;
 use anyhow::{Result, anyhow, bail};
-use clocksmith_vm::{Choices, Severity, choice};
+use clocksmith_vm::{Choices, Kind, Severity};
 use similar::TextDiff;
 use std::path::Path;
 
@@ -44,9 +44,10 @@ pub(crate) fn run(common: &Common, args: &Fix) -> Result<Code> {
 fn one(path: &Path, args: &Fix, file: &mut FixFile) -> Result<()> {
     let (document, bytes) = read(path, args.kind.as_deref())?;
     let choices = Choices { invtsc: args.invtsc, tsc_frequency: args.tsc_frequency };
-    if !choices.is_empty() && !choice::supported(document.kind) {
+    if !choices.is_empty() && !document.kind.takes_choices() {
         bail!(
-            "--invtsc and --tsc-frequency are for libvirt, qemu and proxmox files; {} is of kind {}",
+            "--invtsc and --tsc-frequency are for {} files; {} is of kind {}",
+            able(),
             shown(path),
             document.kind.name()
         );
@@ -87,6 +88,13 @@ fn one(path: &Path, args: &Fix, file: &mut FixFile) -> Result<()> {
         file.written = true;
     }
     Ok(())
+}
+
+/// The kinds that choices are for, as a list for people.
+fn able() -> String {
+    let kinds: Vec<_> = Kind::all().filter(|kind| kind.takes_choices()).map(Kind::name).collect();
+    let (last, others) = kinds.split_last().unwrap_or((&"", &[]));
+    format!("{} and {last}", others.join(", "))
 }
 
 fn code(files: &[FixFile]) -> Code {

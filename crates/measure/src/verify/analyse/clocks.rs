@@ -83,7 +83,7 @@ fn backward(samples: &Samples, realtime: i64, hz: Option<f64>, found: &mut Found
         );
         // One step back, and the clock stayed there: it was set.
         let was_set = clock.can_be_set() && realtime < 0 && between.back <= 1;
-        if clock.counts_work() {
+        if clock.is_cpu_time() {
             work.push(line);
         } else if !was_set {
             clocks.push(line);

@@ -3,13 +3,13 @@
 use super::drift::Course;
 use super::offsets::Offsets;
 use super::{Found, rate};
-use crate::reads;
 use crate::verify::outcome::{
     Confidence, Detectable, FindingId, Frequency, Method, Outcome, StepOutcome, Trust, Unpinned,
     Weight,
 };
 use crate::verify::samples::Samples;
 use crate::verify::source::ClockId;
+use clocksmith_raw::counter;
 
 /// Offsets above this would matter to every program: a run that would not have seen them says nothing.
 const BLIND_NS: f64 = 10e6;
@@ -82,7 +82,7 @@ pub(super) fn give(
     let handovers = samples
         .steps
         .iter()
-        .filter(|steps| steps.clock.is_some_and(|clock| !clock.counts_work()))
+        .filter(|steps| steps.clock.is_some_and(|clock| !clock.is_cpu_time()))
         .map(|steps| steps.across.handovers)
         .fold(0u64, u64::saturating_add);
     let monotonic = samples.steps.iter().find(|s| s.clock == Some(ClockId::Monotonic));
@@ -97,7 +97,7 @@ pub(super) fn give(
     if !clocks_tested {
         untested.push("steps back of the clocks: threads could not read them in turn".to_owned());
     }
-    let verdict = if reads::counter_name().is_none() { clocks } else { worse(counter, clocks) };
+    let verdict = if counter::INSTRUCTION.is_none() { clocks } else { worse(counter, clocks) };
     let confidence = match verdict {
         Trust::Unknown => Confidence::Low,
         Trust::NotTrusted => {
@@ -131,7 +131,7 @@ pub(super) fn give(
         frequencies,
         steps,
         method: Method {
-            counter: reads::counter_name()
+            counter: counter::INSTRUCTION
                 .filter(|_| samples.counter_gap.is_none())
                 .map(str::to_owned),
             counter_gap: samples.counter_gap.clone(),

@@ -1,6 +1,0 @@
-//! Atomics: the processor's, or those of the model checker.
-
-#[cfg(not(loom))]
-pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
-#[cfg(loom)]
-pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};

@@ -1,0 +1,6 @@
+//! Atomics: the processor's, or those of the model checker.
+
+#[cfg(not(loom))]
+pub use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+#[cfg(loom)]
+pub use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};

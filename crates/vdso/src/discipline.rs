@@ -1,1 +1,0 @@
-../../clock/src/discipline.rs

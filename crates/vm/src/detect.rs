@@ -1,0 +1,151 @@
+//! What tells the kind of a file.
+
+use crate::xml;
+
+/// How surely a file is of a kind. The surest counts, and of those that are equally sure the kind that is
+/// the first in the registry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Sign {
+    /// Keys of a JSON document.
+    Json,
+    /// The root element of an XML document.
+    Root,
+    /// An element that stands in other documents, too.
+    Element,
+    /// A line that says what the file is.
+    Declared,
+    /// Keys or sections that no other kind has.
+    Keys,
+    /// Many lines that a file of another kind may have one of.
+    Lines,
+    /// Words that a file of another kind may mention.
+    Words,
+    /// A part of a file, or a file in a script.
+    Part,
+    /// The name of the file.
+    Name,
+    /// The end of its name.
+    Ending,
+}
+
+/// What a file shows.
+pub(crate) struct Clues<'a> {
+    /// The name, in lower case.
+    pub(crate) name: String,
+    /// The text, without a byte order mark.
+    pub(crate) text: &'a str,
+    /// The lines that are neither empty nor comments.
+    pub(crate) lines: Vec<&'a str>,
+}
+
+impl<'a> Clues<'a> {
+    pub(crate) fn new(name: &str, text: &'a str) -> Self {
+        let text = text.trim_start_matches('\u{feff}');
+        let lines = text.lines().filter(|line| {
+            let line = line.trim_start();
+            !line.is_empty() && !line.starts_with('#')
+        });
+        Self { name: name.to_ascii_lowercase(), text, lines: lines.collect() }
+    }
+
+    /// The name without its directories.
+    pub(crate) fn base(&self) -> &str {
+        self.name.rsplit('/').next().unwrap_or(&self.name)
+    }
+
+    /// Whether the name ends in one of these, behind a dot.
+    pub(crate) fn ends(&self, endings: &[&str]) -> bool {
+        self.base().rsplit_once('.').is_some_and(|(_, ending)| endings.contains(&ending))
+    }
+
+    /// Whether the text begins so, but for blanks.
+    pub(crate) fn starts(&self, beginning: &str) -> bool {
+        self.text.trim_start().starts_with(beginning)
+    }
+
+    /// Whether it looks like JSON and has a key or a text, in quotes.
+    pub(crate) fn quotes(&self, text: &str) -> bool {
+        (self.starts("{") || self.starts("[")) && self.text.contains(&format!("\"{text}\""))
+    }
+
+    /// Whether it may be XML and has an element; `name` begins with `<`.
+    pub(crate) fn element(&self, name: &str) -> bool {
+        !self.starts("#!") && xml::tags(self.text, name).next().is_some()
+    }
+
+    /// Whether a line is so, without the blanks in front.
+    pub(crate) fn has(&self, test: impl Fn(&str) -> bool) -> bool {
+        self.lines.iter().any(|line| test(line.trim_start()))
+    }
+
+    /// How many of these keys begin a line.
+    pub(crate) fn keys(&self, keys: &[&str], separator: char) -> usize {
+        let is = |line: &str, key: &str| {
+            line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(separator))
+        };
+        keys.iter().filter(|key| self.has(|line| is(line, key))).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Kind;
+    use crate::document::Document;
+    use crate::lint::lint;
+    use proptest::prelude::*;
+
+    #[test]
+    fn detect_content_decides() {
+        let cases = [
+            ("a.txt", "<!-- x -->\n<domain type='kvm'>", Some(Kind::Libvirt)),
+            ("a", "  <clock offset='utc'/>", Some(Kind::Libvirt)),
+            ("a", "{% if x %}<domain type='{{ t }}'>", Some(Kind::Libvirt)),
+            ("a.xml", "<?xml version='1.0'?><VirtualBox version='1'>", Some(Kind::Virtualbox)),
+            ("vm.sh", "#!/bin/sh\nexec qemu-system-x86_64 -cpu host\n", Some(Kind::Qemu)),
+            (
+                "vm.args",
+                "LC_ALL=C \\\n/usr/bin/kvm \\\n-machine pc \\\n-cpu host\n",
+                Some(Kind::Qemu),
+            ),
+            ("vm.sh", "VBoxManage modifyvm x --hpet on\n", Some(Kind::Virtualbox)),
+            (
+                "a",
+                "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource",
+                Some(Kind::Persistence),
+            ),
+            ("a", "guestOS = \"other-64\"\nvirtualHW.version = \"12\"\n", Some(Kind::Vmware)),
+            ("a", "name = \"x\"\nbuilder = \"hvm\"\nvcpus = 2\ndisk = [ 'a' ]\n", Some(Kind::Xen)),
+            ("a", "type = \"pvh\"\nkernel = \"k\"\nmemory = 5\n", Some(Kind::Xen)),
+            ("a", "bios: ovmf\ncores: 4\nostype: l26\n", Some(Kind::Proxmox)),
+            ("a", "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\n", Some(Kind::Kubevirt)),
+            ("a", "{\"boot-source\": {\"boot_args\": \"\"}}", Some(Kind::Firecracker)),
+            ("a", "{\"cpus\": {\"boot_vcpus\": 1}}", Some(Kind::CloudHypervisor)),
+            ("a", "[main]\nsummary=x\n[sysfs]\n/sys/a=b\n", Some(Kind::Tuned)),
+            ("a", "#cloud-config\nbootcmd:\n", Some(Kind::Persistence)),
+            ("old.vmx", "x = 1", Some(Kind::Vmware)),
+            ("a.txt", "to be or not to be", None),
+        ];
+        for (name, text, kind) in cases {
+            assert_eq!(Kind::detect(name, text), kind, "{text}");
+        }
+    }
+
+    #[test]
+    fn kind_every_one_knows_its_name_and_its_sample() {
+        for kind in Kind::all() {
+            assert_eq!(Kind::of_name(kind.name()), Some(kind));
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+            let (name, text) = kind.sample();
+            let document = Document::new(name, text.as_bytes()).unwrap();
+            assert_eq!(document.kind, kind, "{text}");
+            assert!(lint(&document).is_ok(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn detect_any_text_never_panics(text in "(?s).{0,200}", name in ".{0,20}") {
+            let _ = Kind::detect(&name, &text);
+        }
+    }
+}

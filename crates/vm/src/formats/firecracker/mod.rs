@@ -1,0 +1,166 @@
+//! Firecracker: the configuration of a machine (`--config-file`) and CPU templates.
+//!
+//! What must not live here: kernel parameters, which [`crate::parameters`] judges.
+
+#[cfg(test)]
+mod tests;
+
+use crate::detect::{Clues, Sign};
+use crate::document::Document;
+use crate::finding::{Finding, Rule};
+use crate::formats::Format;
+use crate::guest::Guest;
+use crate::json::{self, Json};
+use crate::lint::{LintError, Report};
+use crate::parameters;
+use std::ops::Range;
+
+/// What is known of this kind.
+pub(super) const FORMAT: Format = Format {
+    name: "firecracker",
+    files: "Firecracker",
+    sample: ("vm.json", "{\"boot-source\": {\"boot_args\": \"notsc\"}}"),
+    rules: rules!("rules.md"),
+    detect,
+    lint,
+    qemu: None,
+};
+
+fn detect(clues: &Clues<'_>) -> Option<Sign> {
+    let keys = ["boot-source", "boot_source", "machine-config", "vcpu_count"];
+    keys.iter().any(|key| clues.quotes(key)).then_some(Sign::Json)
+}
+
+fn lint(document: &Document) -> Result<Report, LintError> {
+    let text = document.text.as_str();
+    let mut findings = Vec::new();
+    if !text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '[']) {
+        // A script that talks to the socket.
+        findings.extend(script(document));
+        return Ok(Report { guest: Guest::Linux, partial: true, findings });
+    }
+    let json = json::read(document)?;
+    for leaf in json.leaves.iter().filter(|leaf| leaf.ends(&["boot_args"])) {
+        boot_args(&json, leaf, &mut findings);
+    }
+    template(&json, &mut findings);
+    let partial = json.value.get("boot-source").is_none();
+    Ok(Report { guest: Guest::Linux, partial, findings })
+}
+
+/// The kernel parameters of a leaf.
+pub(crate) fn boot_args(json: &Json<'_>, leaf: &json::Leaf, findings: &mut Vec<Finding>) {
+    if let Some((text, base)) = json.plain(leaf) {
+        findings.extend(parameters::lint(text, base, true));
+    } else if let Some(text) = json.text.get(leaf.span.clone()) {
+        findings.extend(parameters::lint(text, leaf.span.start, false));
+    }
+}
+
+/// Parameters in the lines of a script.
+pub(crate) fn script(document: &Document) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (base, line) in crate::words::statements(document.text.as_str()) {
+        if !line.trim_start().starts_with('#') {
+            findings.extend(parameters::judge(&parameters::of_statement(line, base), false));
+        }
+    }
+    findings
+}
+
+/// What a bit becomes: `Some(false)` is cleared, `None` is left.
+fn bit(bitmap: &str, number: usize) -> Option<bool> {
+    let digits: Vec<char> =
+        bitmap.strip_prefix("0b")?.chars().rev().filter(|digit| *digit != '_').collect();
+    match digits.get(number) {
+        Some('1') => Some(true),
+        Some('0') => Some(false),
+        // Digits that are not written are `x`.
+        _ => None,
+    }
+}
+
+fn valid(bitmap: &str) -> bool {
+    bitmap.strip_prefix("0b").is_some_and(|digits| {
+        let count = digits.chars().filter(|digit| *digit != '_').count();
+        (1..=32).contains(&count)
+            && digits.chars().all(|digit| matches!(digit, '0' | '1' | 'x' | '_'))
+    })
+}
+
+fn leaf_number(text: &str) -> Option<u32> {
+    match text.strip_prefix("0x") {
+        Some(hex) => u32::from_str_radix(hex, 16).ok(),
+        None => match text.strip_prefix("0b") {
+            Some(binary) => u32::from_str_radix(binary, 2).ok(),
+            None => text.parse().ok(),
+        },
+    }
+}
+
+fn template(json: &Json<'_>, findings: &mut Vec<Finding>) {
+    let text_at = |path: &[&str]| {
+        let leaf = json.at(path)?;
+        let (text, start) = json.plain(leaf)?;
+        Some((text, start))
+    };
+    for bitmap in json.leaves.iter().filter(|leaf| leaf.ends(&["bitmap"])) {
+        let path = bitmap.path();
+        // .../cpuid_modifiers/N/modifiers/M/bitmap
+        let Some((above, [.., "modifiers", _, _])) =
+            path.len().checked_sub(3).and_then(|at| path.split_at_checked(at))
+        else {
+            continue;
+        };
+        let Some((_, modifier)) = path.split_last() else { continue };
+        let sibling = |base: &[&str], name: &'static str| {
+            let mut path = base.to_vec();
+            path.push(name);
+            text_at(&path).map(|(text, _)| text.to_owned())
+        };
+        let leaf = sibling(above, "leaf").and_then(|text| leaf_number(&text));
+        let register = sibling(modifier, "register").map(|text| text.to_ascii_lowercase());
+        let (Some(leaf), Some(register), Some((map, start))) = (leaf, register, text_at(&path))
+        else {
+            continue;
+        };
+        register_bits(leaf, &register, map, start, findings);
+    }
+}
+
+fn register_bits(leaf: u32, register: &str, map: &str, start: usize, findings: &mut Vec<Finding>) {
+    let span = start..start + map.len();
+    if !valid(map) {
+        let fix = "0b and then at most 32 of 0, 1, x";
+        findings.push(Finding::new(rule!("fc-bitmap-invalid"), span).fix(fix));
+        return;
+    }
+    let masks: &[(&'static Rule, usize)] = match (leaf, register) {
+        (0x8000_0007, "edx") => &[(rule!("fc-invtsc-masked"), 8)],
+        (0x1, "ecx") => &[(rule!("fc-hypervisor-hidden"), 31)],
+        (0x1, "edx") => &[(rule!("fc-tsc-masked"), 4)],
+        (0x8000_0001, "edx") => &[(rule!("fc-rdtscp-masked"), 27)],
+        (0x4000_0001, "eax") => {
+            &[(rule!("fc-kvmclock-masked"), 3), (rule!("fc-kvmclock-unstable"), 24)]
+        }
+        _ => &[],
+    };
+    for (rule, number) in masks {
+        if bit(map, *number) == Some(false)
+            && let Some(place) = digit(map, *number)
+        {
+            let at = start + place.start..start + place.end;
+            findings.push(
+                Finding::new(rule, span.clone())
+                    .fix(format!("leave bit {number} as it is: x"))
+                    .edit(at, "x"),
+            );
+        }
+    }
+}
+
+/// Where the digit of a bit stands in the bitmap.
+fn digit(map: &str, number: usize) -> Option<Range<usize>> {
+    let (at, _) = map.char_indices().rev().filter(|(_, digit)| *digit != '_').nth(number)?;
+    Some(at..at + 1)
+}

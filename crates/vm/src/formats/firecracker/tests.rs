@@ -1,0 +1,73 @@
+//! Files for each rule, both ways.
+
+use crate::formats::Kind;
+use crate::lint::LintError;
+use crate::testing;
+
+fn bad(text: &str) -> Vec<&'static str> {
+    testing::bad(Kind::Firecracker, "vm.json", text)
+}
+
+fn args(args: &str) -> String {
+    format!(
+        "{{\n  \"boot-source\": {{\"kernel_image_path\": \"k\", \"boot_args\": \"{args}\"}},\n  \"machine-config\": {{\"vcpu_count\": 2, \"mem_size_mib\": 128}}\n}}\n"
+    )
+}
+
+fn template(leaf: &str, register: &str, bitmap: &str) -> String {
+    format!(
+        "{{\"cpuid_modifiers\": [{{\"leaf\": \"0x0\", \"subleaf\": \"0x0\", \"flags\": 0, \"modifiers\": []}},\r\n {{\"leaf\": \"{leaf}\", \"subleaf\": \"0x0\", \"flags\": 0, \"modifiers\": [{{\"register\": \"{register}\", \"bitmap\": \"{bitmap}\"}}]}}]}}"
+    )
+}
+
+#[test]
+fn parameters() {
+    assert_eq!(bad(&args("console=ttyS0 reboot=k panic=1 pci=off")), [""; 0]);
+    assert_eq!(bad(&args("console=ttyS0 notsc")), ["cmdline-notsc"]);
+    assert_eq!(bad(&args("clocksource=tsc notsc")), ["cmdline-contradicted", "cmdline-notsc"]);
+    assert_eq!(bad(&args("tsc=reliable")), ["persist-tsc-reliable-blanket"]);
+    assert_eq!(bad(&args("a=\\\"b\\\" clocksource=hpet")), ["cmdline-slow-clocksource"]);
+    let mended =
+        testing::mended(Kind::Firecracker, "vm.json", &args("quiet clocksource=kvm_clock"));
+    assert_eq!(mended, args("quiet clocksource=kvm-clock"));
+}
+
+#[test]
+fn templates() {
+    let edx = |bit: usize| {
+        let mut digits = ['x'; 32];
+        digits[31 - bit] = '0';
+        digits.chunks(8).map(|c| c.iter().collect::<String>()).collect::<Vec<_>>().join("_")
+    };
+    for (leaf, register, bit, id) in [
+        ("0x80000007", "edx", 8, "fc-invtsc-masked"),
+        ("0x1", "ecx", 31, "fc-hypervisor-hidden"),
+        ("0x1", "edx", 4, "fc-tsc-masked"),
+        ("0x80000001", "edx", 27, "fc-rdtscp-masked"),
+        ("0x40000001", "eax", 3, "fc-kvmclock-masked"),
+        ("0x40000001", "eax", 24, "fc-kvmclock-unstable"),
+    ] {
+        let text = template(leaf, register, &format!("0b{}", edx(bit)));
+        assert_eq!(bad(&text), [id]);
+        let mended = testing::mended(Kind::Firecracker, "t.json", &text);
+        assert_eq!(mended, text.replace(&edx(bit), "xxxxxxxx_xxxxxxxx_xxxxxxxx_xxxxxxxx"));
+        assert_eq!(bad(&template(leaf, register, "0b1")), [""; 0]);
+        assert_eq!(bad(&template("0x7", register, &format!("0b{}", edx(bit)))), [""; 0]);
+    }
+    assert_eq!(bad(&template("0x80000007", "edx", "0b2")), ["fc-bitmap-invalid"]);
+}
+
+#[test]
+fn what_is_no_configuration() {
+    let cut = "{\n\"boot-source\": {";
+    let LintError::Syntax { line, .. } = testing::broken(Kind::Firecracker, cut);
+    assert_eq!(line, 2);
+    testing::broken(Kind::Firecracker, &"[".repeat(100_000));
+    assert_eq!(bad("{}"), [""; 0]);
+}
+
+#[test]
+fn scripts() {
+    let text = "curl -X PUT 'http://localhost/boot-source' -d '{\n \"boot_args\": \"console=ttyS0 clocksource=hpet\"\n}'\n";
+    assert_eq!(bad(text), ["cmdline-slow-clocksource"]);
+}

@@ -1,0 +1,314 @@
+//! Manifests of KubeVirt: machines, instances, templates of them, several in one file, and Helm's.
+//!
+//! [`crate::yaml`] makes a tree with places.
+
+use crate::detect::{Clues, Sign};
+use crate::document::Document;
+use crate::edit::Edit;
+use crate::finding::{Finding, Severity};
+use crate::formats::{Format, Qemu};
+use crate::guest::Guest;
+use crate::lint::{LintError, Report};
+use crate::text::Text;
+use crate::yaml::{self, Key, Node};
+use std::ops::Range;
+
+/// What is known of this kind.
+pub(super) const FORMAT: Format = Format {
+    name: "kubevirt",
+    files: "KubeVirt",
+    sample: ("vm.yaml", "apiVersion: kubevirt.io/v1\nspec:\n  domain:\n    cpu: {model: host}\n"),
+    rules: rules!("rules.md"),
+    detect,
+    lint,
+    qemu: Some(Qemu { choose: None, predict: None }),
+};
+
+fn detect(clues: &Clues<'_>) -> Option<Sign> {
+    let text = clues.text;
+    // A part of a manifest: what stands below `domain:`.
+    let has = |key: &str| clues.has(|line| line.trim_start_matches("- ").trim_end() == key);
+    if clues.quotes("kubevirt.io/v1")
+        || (clues.quotes("apiVersion") && text.contains("kubevirt.io"))
+    {
+        Some(Sign::Json)
+    } else if clues.has(|line| line.starts_with("apiVersion:") && line.contains("kubevirt.io"))
+        || (text.contains("kubevirt.io/") && text.contains("domain:"))
+    {
+        Some(Sign::Declared)
+    } else if (has("domain:") && (has("devices:") || has("clock:") || has("cpu:")))
+        || (has("clock:") && has("timer:"))
+    {
+        Some(Sign::Part)
+    } else {
+        None
+    }
+}
+
+fn lint(document: &Document) -> Result<Report, LintError> {
+    let (source, template) = plain(document.text.as_str());
+    let mut report = Report { guest: Guest::Unknown, partial: template, findings: Vec::new() };
+    let documents = match yaml::parse(&source) {
+        Ok(documents) => documents,
+        // What a template makes of itself is not known.
+        Err(_) if template => return Ok(report),
+        Err(error) => return Err(error),
+    };
+    let mut found = 0;
+    for root in &documents {
+        let named =
+            root.at(&["metadata", "name"]).and_then(Node::scalar).map(|(name, _)| name.to_owned());
+        let mut domains: Vec<&Node> = Vec::new();
+        root.find(&mut |node| {
+            if let Some((_, domain @ Node::Map { .. })) = node.entry("domain") {
+                domains.push(domain);
+                return true;
+            }
+            false
+        });
+        if domains.is_empty()
+            && ["clock", "features", "cpu"].iter().any(|key| root.entry(key).is_some())
+        {
+            report.partial = true;
+            domains.push(root);
+        }
+        for domain in domains {
+            found += 1;
+            let machine = Machine { domain, text: &document.text, root, template };
+            let guest = machine.guest(named.as_deref().unwrap_or_default(), &document.name);
+            if report.guest == Guest::Unknown {
+                report.guest = guest;
+            }
+            report.findings.extend(machine.check(guest));
+        }
+    }
+    report.partial |= found == 0;
+    Ok(report)
+}
+
+/// The text without templates, byte for byte as long, and whether there were any.
+fn plain(text: &str) -> (String, bool) {
+    let mut out = String::with_capacity(text.len());
+    let mut template = false;
+    for line in text.split_inclusive('\n') {
+        let bare = line.trim();
+        let whole = bare.starts_with("{{") && bare.ends_with("}}")
+            || bare.starts_with("{%") && bare.ends_with("%}");
+        if whole {
+            template = true;
+            // A comment of the same length, so that every other place stays.
+            let content = line.trim_end_matches(['\r', '\n']);
+            out.push('#');
+            out.extend(std::iter::repeat_n(' ', content.len().saturating_sub(1)));
+            out.push_str(line.get(content.len()..).unwrap_or_default());
+            continue;
+        }
+        let mut rest = line;
+        while let Some(start) = rest.find("{{") {
+            let Some(length) = rest.get(start..).and_then(|inner| inner.find("}}")) else {
+                break;
+            };
+            template = true;
+            out.push_str(rest.get(..start).unwrap_or_default());
+            out.extend(std::iter::repeat_n('_', length + 2));
+            rest = rest.get(start + length + 2..).unwrap_or_default();
+        }
+        out.push_str(rest);
+    }
+    (out, template)
+}
+
+struct Machine<'a> {
+    domain: &'a Node,
+    text: &'a Text,
+    root: &'a Node,
+    template: bool,
+}
+
+impl<'a> Machine<'a> {
+    fn guest(&self, name: &str, file: &str) -> Guest {
+        let timers = self.domain.at(&["clock", "timer"]);
+        let mut words = vec![name.to_owned()];
+        self.root.find(&mut |node| {
+            if let Node::Map { entries, .. } = node {
+                for (key, value) in entries {
+                    if key.name.contains("kubevirt.io/os")
+                        || key.name.contains("template.kubevirt.io")
+                    {
+                        words.push(key.name.clone());
+                    }
+                    let telling = matches!(
+                        key.name.as_str(),
+                        "image" | "claimName" | "url" | "name" | "kubevirt.io/os"
+                    );
+                    if let Some((value, _)) = value.scalar().filter(|_| telling) {
+                        words.push(value.to_owned());
+                    }
+                }
+            }
+            false
+        });
+        if let Some(guest) =
+            words.iter().find_map(|word| Guest::of_words(word)).or_else(|| Guest::of_words(file))
+        {
+            return guest;
+        }
+        let hyperv = timers.is_some_and(|timers| timers.entry("hyperv").is_some())
+            || self.domain.at(&["features", "hyperv"]).is_some();
+        if hyperv { Guest::Windows } else { Guest::Unknown }
+    }
+
+    /// The policy of a feature of the CPU, and its place.
+    fn feature(&self, name: &str) -> Option<(bool, Range<usize>)> {
+        let features = self.domain.at(&["cpu", "features"])?;
+        let item = features.items().iter().find(|item| {
+            item.at(&["name"]).and_then(Node::scalar).is_some_and(|(value, _)| value == name)
+        })?;
+        let policy =
+            item.at(&["policy"]).and_then(Node::scalar).map_or("require", |(policy, _)| policy);
+        let (_, span) = item.at(&["name"]).and_then(Node::scalar)?;
+        match policy {
+            "optional" => None,
+            policy => Some((!matches!(policy, "disable" | "forbid"), span.clone())),
+        }
+    }
+
+    /// Whether a timer is there: by itself, unless it says otherwise.
+    fn timer(&self, name: &str) -> Option<(&'a Key, &'a Node, Option<bool>)> {
+        let (key, node) = self.domain.at(&["clock", "timer"])?.entry(name)?;
+        let present = match node.entry("present") {
+            Some((_, value)) => value.truth(),
+            None => Some(true),
+        };
+        Some((key, node, present))
+    }
+
+    fn check(&self, guest: Guest) -> Vec<Finding> {
+        let mut out = Vec::new();
+        let invtsc = self.feature("invtsc");
+        match &invtsc {
+            Some((true, span)) => {
+                out.push(Finding::new(rule!("kv-invtsc-node-frequency"), span.clone()))
+            }
+            Some((false, span)) => {
+                out.push(
+                    Finding::new(rule!("kv-invtsc-disabled"), span.clone())
+                        .fix("remove the feature, or require it"),
+                );
+            }
+            None => {
+                if let (Some((key, _)), Guest::Linux) = (self.domain.entry("cpu"), guest) {
+                    out.push(Finding::new(rule!("kv-no-invtsc"), key.span.clone()));
+                }
+            }
+        }
+        if let Some((false, span)) = self.feature("hypervisor") {
+            out.push(Finding::new(rule!("kv-hypervisor-hidden"), span).fix("remove the feature"));
+        }
+        if let Some((key, node)) =
+            self.domain.at(&["features", "hyperv"]).and_then(|h| h.entry("reenlightenment"))
+            && node.entry("enabled").is_none_or(|(_, value)| value.truth() != Some(false))
+        {
+            out.push(Finding::new(rule!("kv-reenlightenment-frequency"), key.span.clone()));
+        }
+        if let Some(hidden) =
+            self.domain.at(&["features", "kvm", "hidden"]).filter(|h| h.truth() == Some(true))
+        {
+            let severity = if guest == Guest::Windows { Severity::Info } else { Severity::Warn };
+            let span = hidden.scalar().map_or(0..0, |(_, span)| span.clone());
+            out.push(
+                Finding::new(rule!("kv-kvm-hidden"), span)
+                    .severity(severity)
+                    .fix("remove hidden: true"),
+            );
+        }
+        out.extend(self.timers(guest, invtsc.is_some_and(|(on, _)| on)));
+        out
+    }
+
+    fn timers(&self, guest: Guest, invtsc: bool) -> Vec<Finding> {
+        let mut out = Vec::new();
+        let hpet = self.timer("hpet");
+        if let Some((key, node, Some(true))) = hpet {
+            let finding =
+                Finding::new(rule!("kv-hpet-on"), key.span.clone()).fix("hpet: {present: false}");
+            out.push(finding.edits(self.off(node).filter(|_| guest != Guest::Macos)));
+        }
+        if let Some((key, _, Some(false))) = self.timer("kvm") {
+            let fatal = !invtsc && matches!(guest, Guest::Linux | Guest::Unknown);
+            let rule =
+                if fatal { rule!("kv-kvmclock-off-no-invtsc") } else { rule!("kv-kvmclock-off") };
+            let finding = Finding::new(rule, key.span.clone());
+            out.push(if fatal {
+                finding.fix("remove the timer kvm, or require invtsc")
+            } else {
+                finding
+            });
+        }
+        for name in ["rtc", "pit"] {
+            let policy = self
+                .timer(name)
+                .and_then(|(_, node, _)| node.at(&["tickPolicy"]))
+                .and_then(Node::scalar);
+            let wanted = name == "rtc" && guest == Guest::Windows;
+            if let Some((_, span)) = policy.filter(|(policy, _)| *policy == "catchup" && !wanted) {
+                out.push(Finding::new(rule!("kv-tickpolicy-catchup-linux"), span.clone()));
+            }
+        }
+        if guest == Guest::Windows {
+            let off = matches!(hpet, Some((_, _, Some(false))));
+            match (self.timer("hyperv"), self.domain.entry("clock")) {
+                (Some((_, _, Some(true))), Some((key, _))) if off => {
+                    out.push(Finding::new(rule!("kv-windows-clock-ok"), key.span.clone()));
+                }
+                (Some((_, _, Some(true) | None)), _) => {}
+                (Some((key, node, Some(false))), _) => {
+                    let finding = Finding::new(rule!("kv-hyperv-timer-missing"), key.span.clone())
+                        .fix("hyperv: {}");
+                    let value = node.at(&["present"]).and_then(Node::scalar);
+                    out.push(finding.edit_at(value.map(|(_, span)| span.clone()), "true"));
+                }
+                (None, clock) if !self.template => {
+                    let span = clock
+                        .or(self.domain.entry("devices"))
+                        .map_or(0..0, |(key, _)| key.span.clone());
+                    let finding = Finding::new(rule!("kv-hyperv-timer-missing"), span)
+                        .fix("clock: {timer: {hyperv: {}, hpet: {present: false}}}");
+                    out.push(finding.edits(self.hyperv()));
+                }
+                _ => {}
+            }
+        }
+        out
+    }
+
+    /// Switches a timer off.
+    fn off(&self, node: &Node) -> Option<Edit> {
+        if let Some((_, span)) = node.at(&["present"]).and_then(Node::scalar) {
+            return Some(Edit { span: span.clone(), with: "false".to_owned() });
+        }
+        // `hpet: {}`
+        let start = match node {
+            Node::Map { entries, start } if entries.is_empty() => *start,
+            _ => return None,
+        };
+        (self.text.slice(start..start + 2) == "{}")
+            .then(|| Edit { span: start..start + 2, with: "{present: false}".to_owned() })
+    }
+
+    /// Adds the timer `hyperv` in front of the first one.
+    fn hyperv(&self) -> Option<Edit> {
+        let Some(Node::Map { entries, .. }) = self.domain.at(&["clock", "timer"]) else {
+            return None;
+        };
+        let (first, _) = entries.first()?;
+        let before = self.text.slice(0..first.span.start);
+        let line = before.rfind('\n').map_or(0, |n| n + 1);
+        let blanks = before.get(line..)?;
+        let at = first.span.start;
+        blanks
+            .chars()
+            .all(|c| c == ' ')
+            .then(|| Edit { span: at..at, with: format!("hyperv: {{}}\n{blanks}") })
+    }
+}

@@ -1,0 +1,194 @@
+//! What is looked for in a domain of the QEMU driver.
+
+use super::domain::Domain;
+use super::timer;
+use crate::finding::{Finding, Severity};
+use crate::formats::qemu::property::Properties;
+use crate::formats::qemu::{cpu, machine};
+use crate::guest::Guest;
+use crate::placed::Placed;
+use crate::xml::Element;
+
+/// The ids of a `-cpu` in `<qemu:commandline>`.
+static NAMES: cpu::Names = cpu::Names {
+    kvm_off: rule!("lv-kvm-hidden"),
+    hypervisor_off: rule!("lv-hypervisor-hidden"),
+    kvmclock_off_no_invtsc: rule!("lv-kvmclock-off-no-invtsc"),
+    kvmclock_off: rule!("lv-kvmclock-off"),
+    rdtscp_off: rule!("lv-rdtscp-off"),
+    tsc_deadline_off: rule!("lv-tsc-deadline-off"),
+    invtsc_off: rule!("lv-invtsc-disabled"),
+    no_invtsc: Some(rule!("lv-no-invtsc")),
+};
+
+/// Looks at a domain.
+pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
+    let mut out = Vec::new();
+    match domain.line.cpu() {
+        Some(cpu) => out.extend(overridden(domain, cpu)),
+        None => out.extend(own_cpu(domain)),
+    }
+    out.extend(timer::check(domain));
+    if let Some(word) = &domain.line.no_hpet {
+        let words = "remove it, and say <timer name='hpet' present='no'/>";
+        out.push(Finding::new(rule!("q-no-hpet-removed"), word.span()).fix(words));
+    }
+    if let Some((element, true)) = domain.switched("hyperv", "reenlightenment")
+        && domain.frequency().is_none()
+    {
+        out.push(Finding::new(rule!("lv-reenlightenment-no-freq"), element.open.clone()));
+    }
+    if let Some(cmdline) =
+        domain.child("os").and_then(|os| domain.tree.children(os, "cmdline").next())
+    {
+        let span = cmdline.open.end..cmdline.inner_end;
+        let text = Placed::new(domain.text.slice(span.clone()), span.start);
+        out.extend(machine::guest_command_line(&text));
+    }
+    if let Some(append) = &domain.line.append {
+        out.extend(machine::guest_command_line(append));
+    }
+    out
+}
+
+/// A `-cpu` of `<qemu:commandline>` counts, and nothing else.
+fn overridden(domain: &Domain<'_>, cpu: &Properties) -> Vec<Finding> {
+    let mut out = Vec::new();
+    let lost = lost(domain, cpu);
+    let mut finding = Finding::new(rule!("lv-cpu-override"), cpu.whole.span()).fix(
+        "remove both arguments and say the same in <cpu>, <features> and <clock>; for +invtsc that is \
+         <feature policy='require' name='invtsc'/>, for kvm=off <kvm><hidden state='on'/></kvm>",
+    );
+    if !lost.is_empty() {
+        finding = finding.summary(format!(
+            "a -cpu in qemu:commandline replaces the one that libvirt makes: {} lost",
+            lost.join(", ")
+        ));
+    }
+    out.push(finding);
+    let clock: Vec<&String> =
+        lost.iter().filter(|flag| !flag.starts_with("hv-") || *flag == "hv-time=on").collect();
+    if let (false, Some(end)) =
+        (clock.is_empty(), cpu.end().filter(|_| cpu.whole.exact().is_some()))
+    {
+        let flags: String = lost.iter().map(|flag| format!(",{flag}")).collect();
+        out.push(
+            Finding::new(rule!("lv-override-loses-clock"), cpu.whole.span())
+                .fix(format!("append {flags}"))
+                .edit(end..end, flags),
+        );
+    }
+    let kvm = match domain.kind.as_str() {
+        "qemu" => Some(false),
+        "kvm" => Some(true),
+        _ => None,
+    };
+    let context = cpu::Context { guest: domain.guest, names: &NAMES, kvm, conditional: &|_| false };
+    // Of hv-time was spoken above.
+    let told = |finding: &Finding| finding.rule.id != rule!("q-hv-time-missing").id;
+    out.extend(cpu::check(cpu, &context).into_iter().filter(told));
+    out
+}
+
+/// What libvirt would have said of the clock, and the other `-cpu` does not.
+fn lost(domain: &Domain<'_>, cpu: &Properties) -> Vec<String> {
+    let own = super::predict::own_cpu(domain);
+    let paravirtual = |flag: &&String| {
+        flag.starts_with("hv-")
+            || flag.starts_with("kvmclock=")
+            || flag.starts_with("tsc-frequency=")
+    };
+    let missing = |flag: &&String| {
+        let name = flag.split('=').next().unwrap_or(flag);
+        cpu.get(name).is_none() && !(name == "hv-spinlocks" && cpu.get("hv-spinlock").is_some())
+    };
+    if domain.tree.template {
+        return Vec::new();
+    }
+    own.iter().filter(paravirtual).filter(missing).cloned().collect()
+}
+
+/// Whether a paravirtual clock is left to this guest: Windows with the reference page.
+fn windows_clock(domain: &Domain<'_>) -> bool {
+    domain.guest == Guest::Windows && domain.present("hypervclock") == Some(true)
+}
+
+/// The CPU that libvirt makes.
+fn own_cpu(domain: &Domain<'_>) -> Vec<Finding> {
+    let mut out = Vec::new();
+    let invariant = domain.invtsc();
+    let disabled = |name| domain.feature(name).filter(|(_, on)| !on).map(|(element, _)| element);
+    let at = |element: &Element| element.open.clone();
+    if let Some(element) = disabled("hypervisor") {
+        let sound = domain.guest == Guest::Linux && invariant == Some(true);
+        let severity = if sound { Severity::Warn } else { Severity::Error };
+        out.push(Finding::new(rule!("lv-hypervisor-hidden"), at(element)).severity(severity).fix(
+            "remove the feature; if the guest must not see it, invtsc is the only fast clock left",
+        ));
+    } else if let Some((element, true)) = domain.switched("kvm", "hidden") {
+        let severity = if windows_clock(domain) { Severity::Info } else { Severity::Warn };
+        out.push(
+            Finding::new(rule!("lv-kvm-hidden"), at(element))
+                .severity(severity)
+                .fix("remove <hidden>, or give the guest another clock: hypervclock for Windows, invtsc for Linux"),
+        );
+    }
+    if let Some(element) = disabled("rdtscp") {
+        let finding = Finding::new(rule!("lv-rdtscp-off"), at(element)).fix("remove the feature");
+        out.push(removed(domain, finding, element, domain.guest == Guest::Linux));
+    }
+    if let Some(element) = disabled("tsc-deadline") {
+        let finding =
+            Finding::new(rule!("lv-tsc-deadline-off"), at(element)).fix("remove the feature");
+        out.push(removed(domain, finding, element, true));
+    }
+    if let Some(element) = disabled("invtsc") {
+        let words = "remove the feature, or require it: policy='require'";
+        out.push(Finding::new(rule!("lv-invtsc-disabled"), at(element)).fix(words));
+    }
+    let place = domain.cpu.map_or_else(
+        || domain.clock.map_or(0..0, |clock| clock.open.clone()),
+        |cpu| cpu.open.clone(),
+    );
+    match invariant {
+        Some(true) => {
+            let (feature, _) = domain.feature("invtsc").unzip();
+            let span = feature.map_or_else(|| place.clone(), at);
+            if domain.frequency().is_some() {
+                out.push(Finding::new(rule!("lv-invtsc-freq-ok"), span));
+            } else {
+                let words = "say <timer name='tsc' frequency='HERTZ'/> (`virsh capabilities` shows the host's: \
+                             <counter name='tsc' frequency=...>); `vm fix --tsc-frequency HERTZ` does it. Leave it \
+                             if the machine never migrates and is never saved";
+                out.push(Finding::new(rule!("lv-invtsc-no-freq"), span).fix(words));
+            }
+        }
+        Some(false) if domain.cpu.is_some() || domain.whole => {
+            if domain.cpu_mode() == "host-passthrough"
+                && domain.cpu.is_some_and(|c| c.attribute("migratable").is_none())
+            {
+                out.push(Finding::new(rule!("lv-migratable-default"), place.clone()));
+            }
+            if disabled("invtsc").is_none() {
+                match domain.timer("tsc").filter(|timer| timer.attribute("frequency").is_some()) {
+                    Some(timer) => out.push(Finding::new(
+                        rule!("lv-frequency-without-invtsc"),
+                        timer.open.clone(),
+                    )),
+                    None if domain.pc() => out.push(Finding::new(rule!("lv-no-invtsc"), place)),
+                    None => {}
+                }
+            }
+        }
+        _ => {}
+    }
+    out
+}
+
+fn removed(domain: &Domain<'_>, finding: Finding, element: &Element, can: bool) -> Finding {
+    if !can {
+        return finding;
+    }
+    let edit = super::place::remove(domain, element);
+    finding.edit(edit.span, edit.with)
+}

@@ -1,0 +1,48 @@
+//! An invariant TSC, and its frequency, in a domain.
+
+use super::domain::{Domain, Driver};
+use super::place;
+use crate::choice::Choices;
+use crate::document::Document;
+use crate::edit::Edit;
+
+/// The changes of a file.
+pub(crate) fn edits(document: &Document, choices: &Choices) -> Vec<Edit> {
+    let Ok(tree) = super::read(&document.text) else {
+        return Vec::new();
+    };
+    let mut out = Vec::new();
+    for domain in Domain::all(&tree, &document.text, &document.name) {
+        if domain.driver() == Driver::Qemu {
+            out.extend(of_domain(&domain, choices));
+        }
+    }
+    out
+}
+
+fn of_domain(domain: &Domain<'_>, choices: &Choices) -> Vec<Edit> {
+    if let Some(cpu) = domain.line.cpu() {
+        let whole = cpu.whole.exact().is_some();
+        return if whole { crate::formats::qemu::choice::of_cpu(cpu, choices) } else { Vec::new() };
+    }
+    let mut out = Vec::new();
+    if choices.invtsc && domain.invtsc() == Some(false) {
+        match (domain.feature("invtsc"), domain.cpu) {
+            (Some((feature, _)), _) => out.push(place::set(domain, feature, "policy", "require")),
+            // Without a mode or a model, <cpu> cannot have features.
+            (None, Some(cpu)) if !domain.cpu_mode().is_empty() => {
+                let xml =
+                    place::element(domain, "feature", &[("policy", "require"), ("name", "invtsc")]);
+                out.push(place::insert(domain, cpu, &xml));
+            }
+            _ => {}
+        }
+    }
+    if let Some(hertz) = choices.tsc_frequency {
+        let hertz = hertz.to_string();
+        if domain.frequency() != Some(hertz.as_str()) {
+            out.extend(place::timer(domain, "tsc", "frequency", &hertz));
+        }
+    }
+    out
+}

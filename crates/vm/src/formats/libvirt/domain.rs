@@ -1,0 +1,236 @@
+//! What matters of a domain.
+
+use crate::formats::qemu::line::Line;
+use crate::guest::Guest;
+use crate::placed::Placed;
+use crate::text::Text;
+use crate::xml::{Element, Tree};
+
+/// Who runs the domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Driver {
+    Qemu,
+    Xen,
+    Other,
+}
+
+/// A domain, or a part of one.
+pub(crate) struct Domain<'a> {
+    pub(crate) tree: &'a Tree,
+    pub(crate) text: &'a Text,
+    /// `<domain>`; `None` for a part.
+    pub(crate) element: Option<&'a Element>,
+    /// Whether nothing is left out.
+    pub(crate) whole: bool,
+    /// `type=`, in lower case; empty for a part.
+    pub(crate) kind: String,
+    pub(crate) clock: Option<&'a Element>,
+    pub(crate) timers: Vec<&'a Element>,
+    pub(crate) cpu: Option<&'a Element>,
+    pub(crate) features: Option<&'a Element>,
+    /// What stands in `<qemu:commandline>`.
+    pub(crate) line: Line,
+    pub(crate) guest: Guest,
+}
+
+impl<'a> Domain<'a> {
+    /// Every domain of a file: a snapshot holds two.
+    pub(crate) fn all(tree: &'a Tree, text: &'a Text, name: &str) -> Vec<Self> {
+        let domains: Vec<&Element> = tree
+            .elements
+            .iter()
+            .filter(|e| matches!(e.local(), "domain" | "inactiveDomain"))
+            .filter(|e| !e.children.is_empty() || e.attribute("type").is_some())
+            .collect();
+        if domains.is_empty() {
+            return vec![Self::of(tree, text, None, name)];
+        }
+        domains.into_iter().map(|element| Self::of(tree, text, Some(element), name)).collect()
+    }
+
+    fn of(tree: &'a Tree, text: &'a Text, element: Option<&'a Element>, name: &str) -> Self {
+        let find = |wanted: &'a str| match element {
+            Some(element) => tree.children(element, wanted).next(),
+            None => tree.elements.iter().find(|e| {
+                // Other elements have a <cpu> and a <clock> too: <numa>, <cputune>.
+                e.local() == wanted && (e.parent.is_none() || !tree.below(e, "devices"))
+            }),
+        };
+        let clock = find("clock");
+        let mut timers: Vec<&Element> = Vec::new();
+        if let Some(clock) = clock {
+            timers.extend(tree.children(clock, "timer"));
+        } else if element.is_none() {
+            timers.extend(tree.all("timer"));
+        }
+        let words: Vec<Placed> = find("commandline")
+            .map(|commandline| {
+                tree.children(commandline, "arg").map(|arg| value(arg, text)).collect()
+            })
+            .unwrap_or_default();
+        let kind = element.and_then(|e| e.value("type")).unwrap_or_default().to_ascii_lowercase();
+        let whole = element.is_some() && find("os").is_some() && !tree.template;
+        let mut domain = Self {
+            tree,
+            text,
+            element,
+            whole,
+            kind,
+            clock,
+            timers,
+            cpu: find("cpu"),
+            features: find("features"),
+            line: Line::of_words(&words),
+            guest: Guest::Unknown,
+        };
+        domain.guest = domain.find_guest(name);
+        domain
+    }
+
+    /// A child of the domain, or any such element of a part.
+    pub(crate) fn child(&self, name: &'a str) -> Option<&'a Element> {
+        match self.element {
+            Some(element) => self.tree.children(element, name).next(),
+            None => self.tree.all(name).next(),
+        }
+    }
+
+    pub(crate) fn driver(&self) -> Driver {
+        match self.kind.as_str() {
+            "xen" => Driver::Xen,
+            "bhyve" | "lxc" | "vz" | "parallels" | "openvz" | "vbox" | "vmware" | "uml"
+            | "hyperv" | "ch" => Driver::Other,
+            _ => Driver::Qemu,
+        }
+    }
+
+    /// The timer of a name; the last one counts.
+    pub(crate) fn timer(&self, name: &str) -> Option<&'a Element> {
+        self.timers.iter().rev().find(|timer| timer.value("name") == Some(name)).copied()
+    }
+
+    /// Whether the timer of a name is there; `None` where nothing is said.
+    pub(crate) fn present(&self, name: &str) -> Option<bool> {
+        match self.timer(name)?.value("present")? {
+            "yes" => Some(true),
+            "no" => Some(false),
+            _ => None,
+        }
+    }
+
+    /// The fixed frequency of the TSC, in Hz.
+    pub(crate) fn frequency(&self) -> Option<&'a str> {
+        self.timer("tsc").and_then(|timer| timer.value("frequency"))
+    }
+
+    /// `<feature name=... policy=...>` of the CPU; the last one counts.
+    pub(crate) fn feature(&self, name: &'a str) -> Option<(&'a Element, bool)> {
+        let feature = self.asked(name).filter(|f| f.value("policy") != Some("optional"))?;
+        // Without a policy it is `require`.
+        Some((feature, !matches!(feature.value("policy"), Some("disable" | "forbid"))))
+    }
+
+    /// Whether a feature is there only if the host has it.
+    pub(crate) fn optional(&self, name: &'a str) -> bool {
+        self.asked(name).is_some_and(|feature| feature.value("policy") == Some("optional"))
+    }
+
+    fn asked(&self, name: &'a str) -> Option<&'a Element> {
+        let features = self.tree.children(self.cpu?, "feature");
+        features.filter(|feature| feature.value("name") == Some(name)).last()
+    }
+
+    /// `mode=` of the CPU; without it and with a model, `custom`.
+    pub(crate) fn cpu_mode(&self) -> &'a str {
+        let Some(cpu) = self.cpu else {
+            return "";
+        };
+        match cpu.value("mode") {
+            Some(mode) => mode,
+            None if self.tree.children(cpu, "model").next().is_some() => "custom",
+            None => "",
+        }
+    }
+
+    /// Whether the guest gets an invariant TSC from what libvirt makes of the file; `None` where the
+    /// file does not say.
+    pub(crate) fn invtsc(&self) -> Option<bool> {
+        if let Some((_, on)) = self.feature("invtsc") {
+            return Some(on);
+        }
+        let passes = matches!(self.cpu_mode(), "host-passthrough" | "maximum");
+        match self.cpu.and_then(|cpu| cpu.value("migratable")) {
+            Some("off") if passes => Some(true),
+            Some(value) if value.contains(crate::placed::UNKNOWN) => None,
+            _ if self.cpu.is_none() && self.tree.template => None,
+            _ => Some(false),
+        }
+    }
+
+    /// Whether an element below `<features>` is switched on.
+    pub(crate) fn switched(&self, group: &'a str, name: &'a str) -> Option<(&'a Element, bool)> {
+        let group = match self.features {
+            Some(features) => self.tree.children(features, group).next()?,
+            None if self.element.is_none() => self.tree.all(group).next()?,
+            None => return None,
+        };
+        let element = self.tree.children(group, name).next()?;
+        Some((element, element.value("state") == Some("on")))
+    }
+
+    /// Whether the machine is a PC.
+    pub(crate) fn pc(&self) -> bool {
+        let Some(os) = self.child("os") else {
+            return true;
+        };
+        let Some(kind) = self.tree.children(os, "type").next() else {
+            return true;
+        };
+        let arch = kind.value("arch").unwrap_or("x86_64");
+        let machine = kind.value("machine").unwrap_or("pc");
+        let x86 = matches!(arch, "x86_64" | "i686" | "i386" | "amd64")
+            || arch.contains(crate::placed::UNKNOWN);
+        x86 && !["microvm", "virt", "isapc", "xenpv"].iter().any(|name| machine.starts_with(name))
+    }
+
+    fn find_guest(&self, name: &str) -> Guest {
+        if self.line.apple {
+            return Guest::Macos;
+        }
+        let inside = self.element.map_or(&*self.tree.elements, |domain| self.tree.within(domain));
+        let all = |name: &'a str| inside.iter().filter(move |element| element.local() == name);
+        let ids = all("os").filter_map(|os| os.value("id"));
+        let texts = ["name", "title", "description"];
+        let texts = texts.iter().filter_map(|name| self.child(name)).map(Element::text);
+        let files = all("source").filter_map(|s| s.value("file").or(s.value("dev")));
+        let loader = ["nvram", "loader"].into_iter().flat_map(all);
+        let words = ids.chain(texts).chain(files).chain(loader.map(Element::text));
+        if let Some(guest) = words.into_iter().find_map(Guest::of_words) {
+            return guest;
+        }
+        if let Some(guest) = Guest::of_words(name) {
+            return guest;
+        }
+        let enlightened = ["relaxed", "vapic", "spinlocks", "stimer", "synic", "vpindex"]
+            .into_iter()
+            .any(|name| self.switched("hyperv", name).is_some_and(|(_, on)| on));
+        if enlightened || self.present("hypervclock") == Some(true) {
+            return Guest::Windows;
+        }
+        let os = self.child("os");
+        let direct = os.is_some_and(|os| self.tree.children(os, "kernel").next().is_some());
+        if direct { Guest::Linux } else { Guest::Unknown }
+    }
+}
+
+/// The value of an argument, with its place.
+fn value(arg: &Element, text: &Text) -> Placed {
+    let Some(attribute) = arg.attribute("value") else {
+        return Placed::default();
+    };
+    if text.slice(attribute.value_span.clone()) == attribute.value {
+        return Placed::new(&attribute.value, attribute.value_span.start);
+    }
+    // Entities: the places are lost, so nothing of it is changed.
+    Placed::lost(&attribute.value, attribute.value_span.clone())
+}

@@ -1,0 +1,165 @@
+//! The timers of a domain of the QEMU driver.
+
+use super::domain::Domain;
+use super::place;
+use crate::finding::{Finding, Severity};
+use crate::formats::qemu::cpu;
+use crate::guest::Guest;
+use crate::xml::Element;
+
+/// Looks at the timers.
+pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
+    let mut out = Vec::new();
+    for (n, timer) in domain.timers.iter().enumerate() {
+        let name = timer.value("name").unwrap_or_default();
+        let later = domain.timers.iter().skip(n + 1).any(|other| other.value("name") == Some(name));
+        if later && !domain.tree.template {
+            let finding = Finding::new(rule!("lv-duplicate-timer"), timer.open.clone())
+                .fix("remove one of them");
+            out.push(finding);
+            continue;
+        }
+        match name {
+            "tsc" => out.extend(tsc(domain, timer)),
+            "rtc" | "pit" => {
+                if timer.attribute("present").is_some() {
+                    out.push(Finding::new(rule!("lv-rtc-pit-present-noop"), timer.open.clone()));
+                }
+                let wanted = name == "rtc" && matches!(domain.guest, Guest::Windows | Guest::Macos);
+                if timer.value("tickpolicy") == Some("catchup") && !wanted {
+                    out.push(
+                        Finding::new(rule!("lv-tickpolicy-catchup-linux"), timer.open.clone())
+                            .fix("for Linux remove tickpolicy=; for Windows rtc catchup and pit delay are right"),
+                    );
+                }
+            }
+            _ => {}
+        }
+    }
+    out.extend(hpet(domain));
+    out.extend(kvmclock(domain));
+    out.extend(hypervclock(domain));
+    out
+}
+
+/// Only the frequency counts.
+fn tsc(domain: &Domain<'_>, timer: &Element) -> Option<Finding> {
+    let dead: Vec<_> = timer
+        .attributes
+        .iter()
+        .filter(|a| matches!(a.name.as_str(), "present" | "mode" | "tickpolicy"))
+        .collect();
+    if dead.is_empty() {
+        return None;
+    }
+    let useful = timer.attribute("frequency").is_some();
+    let harmless = useful && dead.iter().all(|a| a.name == "present" && a.value == "yes");
+    let severity = if harmless { Severity::Info } else { Severity::Warn };
+    let mut finding =
+        Finding::new(rule!("lv-tsc-timer-noop"), timer.open.clone()).severity(severity);
+    if useful {
+        finding = finding.fix("remove present=, mode= and tickpolicy=");
+        for attribute in dead {
+            finding = finding.edit(attribute.whole.clone(), "");
+        }
+    } else {
+        finding = finding.fix(
+            "remove the timer; if the guest is to have an invariant TSC, say \
+             <feature policy='require' name='invtsc'/> (`vm fix --invtsc`)",
+        );
+        finding = finding.edits(Some(place::remove(domain, timer)));
+    }
+    Some(finding)
+}
+
+fn hpet(domain: &Domain<'_>) -> Option<Finding> {
+    if !domain.pc() || domain.line.no_hpet.is_some() {
+        return None;
+    }
+    let may = domain.guest != Guest::Macos;
+    // `-machine hpet=` in qemu:commandline comes last.
+    let asked = domain.line.machines.iter().rev().find_map(|machine| machine.get("hpet"));
+    if let Some(property) = asked {
+        let on = property.state() == Some(true);
+        return on.then(|| {
+            Finding::new(rule!("lv-hpet-on"), property.span()).fix("say hpet=off, or remove it")
+        });
+    }
+    let timer = domain.timer("hpet");
+    match domain.present("hpet") {
+        Some(false) => None,
+        Some(true) => {
+            let timer = timer?;
+            let finding = Finding::new(rule!("lv-hpet-on"), timer.open.clone())
+                .fix("<timer name='hpet' present='no'/>");
+            let edit = may.then(|| place::set(domain, timer, "present", "no"));
+            Some(finding.edits(edit))
+        }
+        None => {
+            if timer.is_some_and(|timer| timer.attribute("present").is_some()) {
+                return None;
+            }
+            if domain.clock.is_none() && !domain.whole {
+                return None;
+            }
+            let span = timer.or(domain.clock).or(domain.element)?.open.clone();
+            let finding = Finding::new(rule!("lv-hpet-default-on"), span)
+                .fix("<timer name='hpet' present='no'/>");
+            let edit = may.then(|| place::timer(domain, "hpet", "present", "no")).flatten();
+            Some(finding.edits(edit))
+        }
+    }
+}
+
+fn kvmclock(domain: &Domain<'_>) -> Option<Finding> {
+    let timer = domain.timer("kvmclock")?;
+    if domain.present("kvmclock") != Some(false) {
+        return None;
+    }
+    let invariant = match domain.line.cpu() {
+        Some(cpu) => cpu::invtsc(cpu),
+        None => domain.invtsc(),
+    };
+    let finding = Finding::new(rule!("lv-kvmclock-off"), timer.open.clone());
+    let windows = domain.guest == Guest::Windows;
+    if windows || matches!(domain.guest, Guest::Macos | Guest::Bsd) {
+        // Windows with neither: nothing but emulated timers.
+        let bare = windows && domain.present("hypervclock") != Some(true);
+        return Some(finding.severity(if bare { Severity::Warn } else { Severity::Info }));
+    }
+    match invariant {
+        Some(false) if domain.line.cpu().is_none() => {
+            let finding = Finding::new(rule!("lv-kvmclock-off-no-invtsc"), timer.open.clone())
+                .fix("<timer name='kvmclock' present='yes'/>, or invtsc");
+            Some(finding.edits(Some(place::set(domain, timer, "present", "yes"))))
+        }
+        _ => Some(finding),
+    }
+}
+
+fn hypervclock(domain: &Domain<'_>) -> Option<Finding> {
+    let timer = domain.timer("hypervclock");
+    if let (Some(timer), Some(true)) = (timer, domain.present("hypervclock")) {
+        // Behind another -cpu it never reaches QEMU.
+        let reaches = domain.line.cpu().is_none();
+        return reaches.then(|| Finding::new(rule!("lv-hypervclock-ok"), timer.open.clone()));
+    }
+    if domain.guest != Guest::Windows || domain.line.cpu().is_some() || !domain.pc() {
+        return None;
+    }
+    if timer.is_some_and(|t| {
+        t.attribute("present").is_some() && domain.present("hypervclock").is_none()
+    }) {
+        return None;
+    }
+    if timer.is_none() && (domain.clock.is_none() && !domain.whole) {
+        return None;
+    }
+    let span = timer.or(domain.clock).or(domain.element)?.open.clone();
+    let finding = Finding::new(rule!("lv-hypervclock-missing"), span)
+        .fix("<timer name='hypervclock' present='yes'/>");
+    // Where even the hypervisor is hidden, somebody wants it so.
+    let hidden = domain.feature("hypervisor").is_some_and(|(_, on)| !on);
+    let edit = if hidden { None } else { place::timer(domain, "hypervclock", "present", "yes") };
+    Some(finding.edits(edit))
+}

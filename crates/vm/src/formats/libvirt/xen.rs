@@ -1,0 +1,32 @@
+//! Domains of Xen in libvirt's words: there, `mode=` of the tsc timer counts.
+
+use super::domain::Domain;
+use crate::finding::{Finding, Severity};
+
+/// Looks at a domain.
+pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
+    let mut out = Vec::new();
+    if let Some(timer) = domain.timer("tsc") {
+        let span = timer.open.clone();
+        match timer.value("mode") {
+            Some("native") => {
+                if domain.feature("invtsc").is_some_and(|(_, on)| on) {
+                    out.push(Finding::new(rule!("xen-invtsc-native-ok"), span));
+                } else {
+                    let words = "require invtsc in <cpu mode='host-passthrough'>, for a domain that never \
+                                 migrates; else leave mode= out";
+                    out.push(Finding::new(rule!("xen-native-no-invtsc"), span).fix(words));
+                }
+            }
+            Some("emulate") => {
+                let words = "leave mode= out: Xen emulates only where it must";
+                out.push(Finding::new(rule!("lv-xen-tsc-emulated"), span).fix(words));
+            }
+            _ => {}
+        }
+    }
+    if let (Some(timer), Some(true)) = (domain.timer("hpet"), domain.present("hpet")) {
+        out.push(Finding::new(rule!("lv-hpet-on"), timer.open.clone()).severity(Severity::Info));
+    }
+    out
+}

@@ -1,0 +1,153 @@
+//! The kinds of files: a folder each, and a line each in the registry below.
+//!
+//! A folder has `mod.rs`, which says with a [`Format`] what the kind is and what is done with it, and
+//! `rules.md`, the page of its rules. What must not live here: what several kinds share.
+
+mod cloud_hypervisor;
+mod firecracker;
+mod kubevirt;
+pub(crate) mod libvirt;
+mod persist;
+mod proxmox;
+pub(crate) mod qemu;
+mod virtualbox;
+mod vmware;
+mod xen;
+
+use crate::choice::Choices;
+use crate::detect::{Clues, Sign};
+use crate::document::Document;
+use crate::edit::Edit;
+use crate::finding::Rule;
+use crate::lint::{LintError, Report};
+use crate::predict::Prediction;
+use serde::Serialize;
+
+/// What is known of a kind of file.
+pub(crate) struct Format {
+    /// The name, as in JSON and after `--kind`.
+    pub(crate) name: &'static str,
+    /// What these files are, in a list for people; empty where another kind's words cover it.
+    pub(crate) files: &'static str,
+    /// A small file: its name and its text.
+    pub(crate) sample: (&'static str, &'static str),
+    /// The rules.
+    pub(crate) rules: &'static [Rule],
+    /// How surely a file is of this kind.
+    pub(crate) detect: fn(&Clues<'_>) -> Option<Sign>,
+    /// Looks at a file.
+    pub(crate) lint: fn(&Document) -> Result<Report, LintError>,
+    /// What there is only for guests that QEMU runs.
+    pub(crate) qemu: Option<Qemu>,
+}
+
+/// What there is for guests that QEMU runs.
+pub(crate) struct Qemu {
+    /// The changes that make a file follow choices; `None` where its kind cannot.
+    pub(crate) choose: Option<fn(&Document, &Choices) -> Vec<Edit>>,
+    /// What QEMU is told, where the file does not say it itself.
+    pub(crate) predict: Option<fn(&Document) -> Option<Prediction>>,
+}
+
+/// Makes [`Kind`] of the registry.
+macro_rules! formats {
+    ($($(#[$doc:meta])* $kind:ident = $format:expr,)*) => {
+        /// The kinds of files that are understood.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[serde(rename_all = "kebab-case")]
+        #[non_exhaustive]
+        pub enum Kind {
+            $($(#[$doc])* $kind,)*
+        }
+
+        const KINDS: &[Kind] = &[$(Kind::$kind),*];
+
+        /// What is known of each kind, in their order.
+        pub(crate) const FORMATS: &[&Format] = &[$(&$format),*];
+    };
+}
+
+formats! {
+    /// A libvirt domain, or a part of one.
+    Libvirt = libvirt::FORMAT,
+    /// A QEMU command line, alone or in a script.
+    Qemu = qemu::FORMAT,
+    /// A VirtualBox machine (`.vbox`), or a script with `VBoxManage` lines.
+    Virtualbox = virtualbox::FORMAT,
+    /// A VMware machine (`.vmx`).
+    Vmware = vmware::FORMAT,
+    /// A Xen domain (`xl.cfg`).
+    Xen = xen::FORMAT,
+    /// A Proxmox VE machine (`/etc/pve/qemu-server/NNN.conf`).
+    Proxmox = proxmox::FORMAT,
+    /// A KubeVirt manifest.
+    Kubevirt = kubevirt::FORMAT,
+    /// A Firecracker configuration.
+    Firecracker = firecracker::FORMAT,
+    /// A Cloud Hypervisor configuration.
+    CloudHypervisor = cloud_hypervisor::FORMAT,
+    /// A tuned profile.
+    Tuned = persist::TUNED,
+    /// A script or a configuration that keeps a choice of clocksource over boots.
+    Persistence = persist::FORMAT,
+}
+
+impl Kind {
+    /// What is known of it.
+    pub(crate) fn format(self) -> &'static Format {
+        FORMATS[self as usize]
+    }
+
+    /// Every kind.
+    pub fn all() -> impl Iterator<Item = Self> {
+        KINDS.iter().copied()
+    }
+
+    /// The name, as in JSON and after `--kind`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.format().name
+    }
+
+    /// The kind of this name.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::all().find(|kind| kind.name() == name)
+    }
+
+    /// All names, for messages.
+    #[must_use]
+    pub fn names() -> String {
+        Self::all().map(Self::name).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What the files of all kinds are, for people.
+    #[must_use]
+    pub fn files() -> String {
+        let all: Vec<_> = FORMATS.iter().map(|format| format.files).collect();
+        let (last, others) = all.split_last().unwrap_or((&"", &[]));
+        let others: Vec<_> = others.iter().copied().filter(|files| !files.is_empty()).collect();
+        format!("{}, and {last}", others.join(", "))
+    }
+
+    /// A small file of this kind: its name and its text.
+    #[must_use]
+    pub fn sample(self) -> (&'static str, &'static str) {
+        self.format().sample
+    }
+
+    /// Whether files of this kind can be made to follow [`Choices`].
+    #[must_use]
+    pub fn takes_choices(self) -> bool {
+        self.format().qemu.as_ref().is_some_and(|qemu| qemu.choose.is_some())
+    }
+
+    /// The kind of a file: by what is in it, and only then by how its name ends.
+    #[must_use]
+    pub fn detect(name: &str, text: &str) -> Option<Self> {
+        let clues = Clues::new(name, text);
+        let signs = Self::all().filter_map(|kind| Some(((kind.format().detect)(&clues)?, kind)));
+        signs.min_by_key(|(sign, _)| *sign).map(|(_, kind)| kind)
+    }
+}

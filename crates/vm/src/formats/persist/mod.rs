@@ -1,0 +1,257 @@
+//! Files that keep a choice of clocksource over boots: tuned profiles, shell scripts, cloud-init,
+//! Ansible, systemd units, tmpfiles.d, udev, Ignition, `/etc/default/grub` and what is like them.
+//!
+//! They have many languages and few ways to go wrong, so a file is seen as statements: kernel
+//! parameters ([`crate::parameters`]), writes to sysfs ([`sysfs`]), changes of GRUB's defaults
+//! ([`grub`]). What must not live here: what the kernel does with a parameter (`clocksmith-kernel`).
+
+mod grub;
+mod lines;
+mod sysfs;
+#[cfg(test)]
+mod tests;
+
+use crate::detect::{Clues, Sign};
+use crate::document::Document;
+use crate::finding::Finding;
+use crate::formats::{Format, Kind};
+use crate::guest::Guest;
+use crate::lint::{LintError, Report};
+use crate::parameters::{self, Parameter};
+use crate::words::here_document;
+use lines::{Line, lines};
+
+/// What is known of this kind.
+pub(super) const FORMAT: Format = Format {
+    name: "persistence",
+    files: "what keeps a choice of clocksource over boots",
+    sample: ("a.sh", "#!/bin/sh\necho clocksource=tsc\n"),
+    rules: rules!("rules.md"),
+    detect,
+    lint,
+    qemu: None,
+};
+
+/// What is known of tuned's profiles.
+pub(super) const TUNED: Format = Format {
+    name: "tuned",
+    files: "",
+    sample: ("tuned.conf", "[main]\nsummary=a\n[bootloader]\ncmdline=notsc\n"),
+    rules: &[],
+    detect: detect_tuned,
+    lint,
+    qemu: None,
+};
+
+fn detect(clues: &Clues<'_>) -> Option<Sign> {
+    const WORDS: [&str; 12] = [
+        "current_clocksource",
+        "clocksource=",
+        "tsc=reliable",
+        "tsc=unstable",
+        "tsc=nowatchdog",
+        "notsc",
+        "GRUB_CMDLINE_LINUX",
+        "grubby",
+        "update-grub",
+        "grub2-mkconfig",
+        "rpm-ostree kargs",
+        "kernelParams",
+    ];
+    if clues.starts("#cloud-config") {
+        return Some(Sign::Declared);
+    }
+    WORDS.iter().any(|word| clues.text.contains(word)).then_some(Sign::Words)
+}
+
+fn detect_tuned(clues: &Clues<'_>) -> Option<Sign> {
+    let section = |name: &str| clues.has(|line| line.trim_end() == name);
+    let setting = |beginning: &str| clues.has(|line| line.starts_with(beginning));
+    let known = || setting("summary") || setting("include") || section("[sysctl]");
+    if (section("[main]") && (known() || section("[bootloader]")))
+        || (section("[bootloader]") && setting("cmdline"))
+        || (section("[sysfs]") && setting("/"))
+    {
+        return Some(Sign::Keys);
+    }
+    (clues.base() == "tuned.conf").then_some(Sign::Name)
+}
+
+/// How a file's lines are to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Style {
+    /// `/etc/default/grub`, or a drop-in of it.
+    Grub,
+    /// Nothing but a command line: `/etc/kernel/cmdline`.
+    CommandLine,
+    /// Sections of a tuned profile.
+    Tuned,
+    /// Anything else.
+    Statements,
+}
+
+fn style(document: &Document) -> Style {
+    let text = document.text.as_str();
+    if document.kind == Kind::Tuned {
+        return Style::Tuned;
+    }
+    let name = document.name.replace('\\', "/");
+    let grub_name = name.ends_with("default/grub")
+        || name.contains("default/grub.d/")
+        || (name.rsplit('/').next() == Some("grub"));
+    // A file of nothing but settings, as GRUB's defaults are.
+    let assignment = |line: &str| {
+        let line = line.trim_start_matches("export ");
+        line.find('=').and_then(|at| line.get(..at)).is_some_and(|name| {
+            !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+        })
+    };
+    let mut lines = text.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with('#'));
+    let sets = text.contains("GRUB_") && lines.all(assignment);
+    if grub_name || sets {
+        return Style::Grub;
+    }
+    if name.ends_with("kernel/cmdline") || name.ends_with("proc/cmdline") {
+        return Style::CommandLine;
+    }
+    Style::Statements
+}
+
+fn lint(document: &Document) -> Result<Report, LintError> {
+    let text = document.text.as_str();
+    let mut findings = Vec::new();
+    match style(document) {
+        Style::Grub => grub_defaults(text, &mut findings),
+        Style::CommandLine => findings.extend(parameters::lint(text, 0, true)),
+        Style::Tuned => tuned(text, &mut findings),
+        Style::Statements => script(text, &mut findings),
+    }
+    let partial = text.contains("{{") || text.contains("<%");
+    Ok(Report { guest: Guest::Linux, partial, findings })
+}
+
+/// The words inside of quotes that a shell would leave as they are.
+fn grub_defaults(text: &str, findings: &mut Vec<Finding>) {
+    for line in lines(text) {
+        if line.is_comment() || grub::bare_line(&line, findings) {
+            continue;
+        }
+        if line.text.contains("GRUB_CMDLINE") {
+            let Some(at) = line.text.find('=') else { continue };
+            let value = line.text.get(at + 1..).unwrap_or_default();
+            findings.extend(parameters::lint(value, line.base + at + 1, true));
+        }
+    }
+}
+
+fn tuned(text: &str, findings: &mut Vec<Finding>) {
+    let mut section = "";
+    let all = lines(text);
+    for (index, line) in all.iter().enumerate() {
+        let trimmed = line.text.trim();
+        if line.is_comment() {
+            continue;
+        }
+        if let Some(name) = trimmed.strip_prefix('[') {
+            section = name.split(']').next().unwrap_or_default();
+            continue;
+        }
+        if section == "bootloader" || trimmed.starts_with("cmdline") {
+            let at = line.text.find('=').map_or(0, |at| at + 1);
+            let value = line.text.get(at..).unwrap_or_default();
+            findings.extend(parameters::lint(value, line.base + at, true));
+        } else {
+            sysfs::judge(line, all.get(..index).unwrap_or_default(), findings);
+        }
+    }
+}
+
+/// What is printed for people, or asked, changes nothing.
+fn only_talks(text: &str) -> bool {
+    let first = text
+        .trim_start()
+        .trim_start_matches("- ")
+        .trim_start_matches("sudo ")
+        .split_whitespace()
+        .next()
+        .unwrap_or_default();
+    let prints = matches!(
+        first,
+        "echo" | "printf" | "log" | "info" | "warn" | "print" | "msg:" | "name:" | "description:"
+    ) || first.starts_with("log_")
+        || first.starts_with("print(")
+        || first.starts_with("Description=");
+    let goes_on = text.contains('>') || text.contains('|') || text.contains("tee");
+    prints && !goes_on
+}
+
+/// Whether a part of a statement only looks for a parameter, or takes it away.
+fn asks(part: &str) -> bool {
+    [
+        "grep",
+        "=~",
+        "==",
+        "!=",
+        "re.search",
+        " in /proc/cmdline",
+        "--remove-args",
+        "--delete",
+        "shouldNotExist",
+        "should_not_exist",
+    ]
+    .iter()
+    .any(|word| part.contains(word))
+        || part.trim_start().starts_with("case ")
+        || part.trim_start().starts_with("awk ")
+}
+
+/// The parameters that a statement sets.
+fn parameters_of(line: &Line<'_>) -> Vec<Parameter> {
+    if only_talks(line.text) {
+        return Vec::new();
+    }
+    let mut found = parameters::of_statement(line.text, line.base);
+    // Each command of the statement by itself: `grep -q X || sed -i ...`.
+    let mut at = 0;
+    for part in line.text.split_inclusive("||").flat_map(|part| part.split_inclusive("&&")) {
+        let range = line.base + at..line.base + at + part.len();
+        at += part.len();
+        if asks(part) {
+            found.retain(|parameter| !range.contains(&parameter.span.start));
+        }
+    }
+    found
+}
+
+fn script(text: &str, findings: &mut Vec<Finding>) {
+    let all = lines(text);
+    // A here-document that goes to GRUB's defaults, or to somewhere else.
+    let mut here: Option<(&str, bool)> = None;
+    let mut aliases = sysfs::Aliases::default();
+    for (index, line) in all.iter().enumerate() {
+        let above = all.get(..index).unwrap_or_default();
+        if let Some((end, to_grub)) = here {
+            if line.text.trim() == end {
+                here = None;
+                continue;
+            }
+            if to_grub && grub::bare_line(line, findings) {
+                findings.extend(parameters::judge(&parameters::find(line.text, line.base), false));
+                continue;
+            }
+        } else if let Some((end, _)) =
+            line.text.find("<<").and_then(|at| here_document(line.text.get(at..)?))
+        {
+            here = Some((end, grub::appends(line.text)));
+        }
+        if line.is_comment() {
+            continue;
+        }
+        aliases.learn(line);
+        aliases.judge(line, findings);
+        sysfs::judge(line, above, findings);
+        let found = parameters_of(line);
+        grub::judge(line, above, &found, findings);
+        findings.extend(parameters::judge(&found, false));
+    }
+}

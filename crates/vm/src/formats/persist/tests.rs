@@ -1,0 +1,221 @@
+//! Files of every language that keeps a choice, one for each rule, both ways.
+
+use crate::finding::Severity;
+use crate::formats::Kind;
+use crate::testing;
+use proptest::prelude::*;
+
+fn bad(name: &str, text: &str) -> Vec<&'static str> {
+    testing::bad(Kind::Persistence, name, text)
+}
+
+fn ids(name: &str, text: &str) -> Vec<&'static str> {
+    testing::ids(Kind::Persistence, name, text).into_iter().map(|(id, _)| id).collect()
+}
+
+const FILE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+
+#[test]
+fn tuned() {
+    let of = |text: &str| testing::ids(Kind::Tuned, "tuned.conf", text);
+    let text =
+        format!("[main]\ninclude=x\n[sysfs]\n{FILE}=tsc\n[bootloader]\ncmdline_x=skew_tick=1\n");
+    assert_eq!(of(&text), [("persist-sysfs-ok", Severity::Info)]);
+    let text = "[bootloader]\ncmdline_network_latency=skew_tick=1 tsc=reliable rcupdate.rcu_normal_after_boot=1\n";
+    assert_eq!(of(text), [("persist-tsc-reliable-blanket", Severity::Warn)]);
+    assert_eq!(of("[bootloader]\ncmdline=-tsc=reliable +nohz=on\n"), []);
+    let text = format!("[sysfs]\r\n{FILE} = TSC\r\n");
+    assert_eq!(of(&text), [("persist-sysfs-unknown-name", Severity::Error)]);
+    assert_eq!(testing::mended(Kind::Tuned, "tuned.conf", &text), text.replace("= TSC", "= tsc"));
+}
+
+#[test]
+fn writes_that_are_well() {
+    for text in [
+        format!("echo tsc > {FILE}\n"),
+        format!("echo \"tsc\" >{FILE}\n"),
+        format!("echo -n 'tsc' | sudo tee {FILE} >/dev/null\n"),
+        format!("printf '%s\\n' tsc > \"{FILE}\"\n"),
+        format!("sudo sh -c 'echo tsc > {FILE}'\n"),
+        format!("ExecStart=/bin/sh -c 'echo tsc > {FILE}'\n"),
+        format!("w! {FILE} - - - - tsc\n"),
+        "devices/system/clocksource/clocksource0/current_clocksource = tsc\n".to_owned(),
+        "SUBSYSTEM==\"clocksource\", ATTR{current_clocksource}=\"tsc\"\n".to_owned(),
+        format!("bootcmd:\n  - [ sh, -c, 'echo tsc > {FILE}' ]\n"),
+        format!("echo $CS > {FILE}\n"),
+        format!("- name: set\n  shell: echo tsc > {FILE}\n"),
+        format!("RUN echo tsc | tee {FILE}\n"),
+        "cd /sys/devices/system/clocksource/clocksource0 && echo kvm-clock > current_clocksource\n"
+            .to_owned(),
+    ] {
+        assert_eq!(ids("x", &text), ["persist-sysfs-ok"], "{text}");
+    }
+    for text in [
+        format!("cat {FILE}\n"),
+        format!("if grep -q tsc {FILE}; then exit; fi\n"),
+        format!("cs=$(cat {FILE})\n"),
+        format!("current_clocksource=$(cat {FILE})\n"),
+        format!("[ \"$(cat {FILE})\" = tsc ] || exit 1\n"),
+        format!("cat {FILE} > /tmp/before\n"),
+        format!("# echo tsc > {FILE}\n"),
+        format!("- stat:\n    path: {FILE}\n"),
+        format!("clocksource=$(cat {FILE} 2>/dev/null)\n"),
+    ] {
+        assert_eq!(ids("x", &text), [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn files_in_variables() {
+    let text = format!("F=\"{FILE}\"\necho kvmclock > \"$F\"\ncat $F\n");
+    assert_eq!(bad("x.sh", &text), ["persist-sysfs-unknown-name"]);
+    let unbind = FILE.replace("current", "unbind");
+    assert_eq!(bad("x.sh", &format!("local f={unbind}\necho $cs > ${{f}}\n")), ["persist-unbind"]);
+    assert_eq!(bad("x.sh", &format!("f=$(cat {FILE})\necho $f > /tmp/x\n")), [""; 0]);
+}
+
+#[test]
+fn names_in_sysfs() {
+    let text = format!("#!/bin/sh\necho kvmclock > {FILE}\n");
+    assert_eq!(bad("x.sh", &text), ["persist-sysfs-unknown-name"]);
+    let mended = testing::mended(Kind::Persistence, "x.sh", &text);
+    assert_eq!(mended, text.replace("kvmclock", "kvm-clock"));
+    assert_eq!(bad("x.sh", &format!("echo sundial > {FILE}\n")), ["persist-sysfs-unknown-name"]);
+    assert_eq!(bad("x.sh", &format!("echo acpi_pm > {FILE}\n")), ["persist-sysfs-slow"]);
+    assert_eq!(bad("x.conf", &format!("w {FILE} - - - - TSC\n")), ["persist-sysfs-unknown-name"]);
+}
+
+#[test]
+fn writes_that_fail() {
+    assert_eq!(bad("x", &format!("sed -i 's/.*/tsc/' {FILE}\n")), ["persist-sysfs-sed"]);
+    for text in [
+        format!("#cloud-config\nwrite_files:\n- content: tsc\n  path: {FILE}\n"),
+        format!("#cloud-config\nwrite_files:\n  - path: {FILE}\n    content: tsc\n"),
+        format!("- name: set\n  ansible.builtin.copy:\n    content: tsc\n    dest: {FILE}\n"),
+        format!("- copy: content=tsc dest={FILE}\n"),
+        format!("- lineinfile:\n    path: {FILE}\n    line: tsc\n"),
+        format!(
+            "{{\n \"storage\": {{\n  \"files\": [\n   {{\n    \"path\": \"{FILE}\"\n   }} ] }} }}\n"
+        ),
+    ] {
+        assert_eq!(bad("x", &text), ["persist-sysfs-atomic-write"], "{text}");
+    }
+    let unbind = FILE.replace("current", "unbind");
+    assert_eq!(bad("x", &format!("echo hpet > {unbind}\n")), ["persist-unbind"]);
+    assert_eq!(bad("x", &format!("ls {unbind}\n")), [""; 0]);
+}
+
+#[test]
+fn bare_words() {
+    let text =
+        "#!/bin/sh\necho \"clocksource=tsc tsc=reliable\" >> /etc/default/grub\nupdate-grub\n";
+    let expected =
+        ["persist-grub-bare-words", "persist-grub-not-idempotent", "persist-tsc-reliable-blanket"];
+    assert_eq!(bad("x.sh", text), expected);
+    let mended = testing::mended(Kind::Persistence, "x.sh", text);
+    assert!(
+        mended.contains(
+            "echo 'GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX clocksource=tsc tsc=reliable\"' >> /etc"
+        ),
+        "{mended}"
+    );
+    let text = "cat >> /etc/default/grub <<EOF\nclocksource=tsc\nEOF\nclocksource=hpet\n";
+    assert_eq!(bad("x.sh", text), ["persist-grub-bare-words"]);
+    let text = "echo clocksource=tsc | sudo tee -a /etc/default/grub\n";
+    assert_eq!(bad("x.sh", text), ["persist-grub-bare-words", "persist-grub-not-idempotent"]);
+    let text = "GRUB_TIMEOUT=5\r\nclocksource=tsc tsc=nowatchdog\r\n";
+    assert_eq!(bad("/etc/default/grub", text), ["persist-grub-bare-words"]);
+    let mended = testing::mended(Kind::Persistence, "/etc/default/grub", text);
+    let right = "GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX clocksource=tsc tsc=nowatchdog\"\r\n";
+    assert_eq!(mended, format!("GRUB_TIMEOUT=5\r\n{right}"));
+}
+
+#[test]
+fn scripts_that_edit_grub() {
+    let again = |text: &str| bad("x.sh", text);
+    for text in [
+        "sed -i 's/GRUB_CMDLINE_LINUX=\"/GRUB_CMDLINE_LINUX=\"clocksource=tsc /' /etc/default/grub\n",
+        "sudo sed -i.bak \"s/\\\\(GRUB_CMDLINE_LINUX_DEFAULT=\\\".*\\\\)\\\"/\\\\1 clocksource=tsc\\\"/\" \\\n    \"/etc/default/grub\"\n",
+        "sed -i 's/quiet/quiet clocksource=tsc/' /mnt/etc/default/grub\n",
+        "sed -i -e '/^GRUB_CMDLINE_LINUX=/ s/\"$/ clocksource=tsc\"/' /etc/default/grub\n",
+        "echo 'GRUB_CMDLINE_LINUX=\"clocksource=tsc\"' >> /etc/default/grub\n",
+        "perl -pi -e 's/(GRUB_CMDLINE_LINUX=\".*)\"/$1 clocksource=tsc\"/' /etc/default/grub\n",
+        "- lineinfile:\n    path: /etc/default/grub\n    regexp: '^(GRUB_CMDLINE_LINUX=\".*)\"$'\n    line: '\\1 clocksource=tsc\"'\n",
+    ] {
+        assert_eq!(again(text), ["persist-grub-not-idempotent"], "{text}");
+    }
+    for text in [
+        "grep -q clocksource=tsc /etc/default/grub || sed -i 's/quiet/quiet clocksource=tsc/' /etc/default/grub\n",
+        "if ! grep -q 'clocksource=' /etc/default/grub; then\n  sed -i 's/quiet/quiet clocksource=tsc/' /etc/default/grub\nfi\n",
+        "echo 'GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX clocksource=tsc\"' > /etc/default/grub.d/90-x.cfg\n",
+        "grubby --update-kernel=ALL --args=\"clocksource=tsc\"\n",
+        "rpm-ostree kargs --append-if-missing=clocksource=tsc\n",
+        "kargs = [\"clocksource=tsc\"]\n",
+        "boot.kernelParams = [ \"clocksource=tsc\" ];\n",
+        "sed -i 's/clocksource=[^ ]*//' /etc/default/grub\n",
+        "- lineinfile:\n    path: /etc/default/grub\n    regexp: '^(GRUB_CMDLINE_LINUX=\"(?!.*clocksource).*)\"$'\n    line: '\\1 clocksource=tsc\"'\n",
+    ] {
+        assert_eq!(again(text), [""; 0], "{text}");
+    }
+    let text = "sed -i \"s/^GRUB_CMDLINE_LINUX=.*/GRUB_CMDLINE_LINUX=\\\"clocksource=tsc\\\"/\" /etc/default/grub\n";
+    assert_eq!(again(text), ["persist-grub-replaces-line"]);
+}
+
+#[test]
+fn parameters_wherever_they_stand() {
+    assert_eq!(
+        bad("x.sh", "grubby --update-kernel=ALL --args=\"clocksource=tsc tsc=reliable\"\n"),
+        ["persist-tsc-reliable-blanket"]
+    );
+    assert_eq!(
+        bad("a/etc/default/grub", "GRUB_CMDLINE_LINUX=\"quiet clocksource=kvm_clock\"\n"),
+        ["cmdline-unknown-clocksource"]
+    );
+    assert_eq!(
+        bad("/etc/kernel/cmdline", "root=/dev/sda1 notsc clocksource=tsc\n"),
+        ["cmdline-notsc", "cmdline-contradicted"]
+    );
+    assert_eq!(bad("k.toml", "kargs = [\"tsc=reliable,nowatchdog\"]\n"), ["cmdline-unknown-value"]);
+    assert_eq!(
+        bad("b.bu", "kernel_arguments:\n  should_exist:\n    - clocksource=hpet\n"),
+        ["cmdline-slow-clocksource"]
+    );
+    assert_eq!(
+        bad("e.conf", "options root=UUID=1 rw clocksource=hpet clocksource=tsc\n"),
+        ["cmdline-superseded"]
+    );
+    // What is said, asked or taken away sets nothing.
+    for text in [
+        "echo \"add clocksource=tsc tsc=reliable to your kernel line\"\n",
+        "grep -q 'tsc=reliable' /proc/cmdline && exit 0\n",
+        "grubby --update-kernel=ALL --remove-args=\"tsc=reliable\"\n",
+        "tsc=$(dmesg | grep tsc)\n",
+        "clocksource=hpet\n",
+    ] {
+        assert_eq!(bad("x.sh", text), [""; 0], "{text}");
+    }
+    let text = "GRUB_CMDLINE_LINUX=\"clocksource=hpet quiet clocksource=TSC\"\n";
+    assert_eq!(
+        testing::mended(Kind::Persistence, "default/grub", text),
+        "GRUB_CMDLINE_LINUX=\"quiet clocksource=tsc\"\n"
+    );
+}
+
+#[test]
+fn hostile() {
+    for text in ["", "\u{0}", "<<EOF", "<<<", "w", "=", "\"", "sed -i", ">> ", "\u{feff}"] {
+        assert_eq!(bad("x", text), [""; 0], "{text:?}");
+    }
+    let long = format!("{}clocksource=tsc", "\"".repeat(100_000));
+    testing::report(Kind::Persistence, "x", &long);
+}
+
+proptest! {
+    #[test]
+    fn any_text(lines in proptest::collection::vec(
+        "( {0,4}- )?(echo |sed -i |w |cat >> |write_files:|path: )?['\"]?(clocksource=(tsc|TSC|hpet)|tsc=reliable|GRUB_CMDLINE_LINUX=\"?|x)?['\" ]{0,2}(>|>>|<<EOF)? ?(/etc/default/grub|/sys/a/current_clocksource)?['\"]?( - - - - tsc|=x)?", 0..8), grub in any::<bool>()) {
+        let name = if grub { "/etc/default/grub" } else { "x.sh" };
+        testing::report(Kind::Persistence, name, &lines.join("\n"));
+        testing::report(Kind::Tuned, "tuned.conf", &lines.join("\n"));
+    }
+}

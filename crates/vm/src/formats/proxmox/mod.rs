@@ -1,0 +1,244 @@
+//! Machines of Proxmox VE: `key: value` lines, then a section for each snapshot.
+//!
+//! What Proxmox VE makes of `cpu:` for QEMU stays here; what a `-cpu` in
+//! `args:` does is judged by `qemu::cpu`.
+
+use crate::choice::Choices;
+use crate::detect::{Clues, Sign};
+use crate::document::Document;
+use crate::edit::Edit;
+use crate::finding::{Finding, Severity};
+use crate::formats::qemu::line::Line;
+use crate::formats::qemu::property::Properties;
+use crate::formats::qemu::{cpu, machine};
+use crate::formats::{Format, Qemu};
+use crate::guest::Guest;
+use crate::lint::{LintError, Report};
+use crate::placed::Placed;
+use crate::shell::{Piece, statements};
+use crate::text::Text;
+
+/// What is known of this kind.
+pub(super) const FORMAT: Format = Format {
+    name: "proxmox",
+    files: "Proxmox VE",
+    sample: ("100.conf", "ostype: l26\ncores: 2\nargs: -cpu host\n"),
+    rules: rules!("rules.md"),
+    detect,
+    lint,
+    qemu: Some(Qemu { choose: Some(choice), predict: None }),
+};
+
+/// Keys of a machine.
+const KEYS: [&str; 26] = [
+    "ostype", "scsihw", "smbios1", "vmgenid", "cores", "sockets", "bios", "args", "onboot",
+    "machine", "numa", "meta", "balloon", "net0", "scsi0", "virtio0", "sata0", "ide2", "boot",
+    "agent", "cpu", "hostpci0", "efidisk0", "template", "vga", "memory",
+];
+
+fn detect(clues: &Clues<'_>) -> Option<Sign> {
+    // A manifest or a playbook is indented, these lines never are.
+    let indented = clues.lines.iter().filter(|l| l.starts_with([' ', '\t', '-'])).count();
+    let is = |line: &str, key: &str| line.strip_prefix(key).is_some_and(|r| r.starts_with(':'));
+    let keys = match indented * 4 > clues.lines.len() {
+        true => 0,
+        false => KEYS.iter().filter(|key| clues.lines.iter().any(|line| is(line, key))).count(),
+    };
+    if keys >= 3 {
+        return Some(Sign::Lines);
+    }
+    let named = clues.name.contains("qemu-server/") || keys >= 1;
+    (clues.ends(&["conf"]) && named).then_some(Sign::Ending)
+}
+
+/// A machine, or a snapshot of it.
+struct Section {
+    entries: Vec<(String, Placed)>,
+    snapshot: bool,
+}
+
+impl Section {
+    fn get(&self, key: &str) -> Option<&Placed> {
+        self.entries.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value)
+    }
+
+    fn value(&self, key: &str) -> &str {
+        self.get(key).map(Placed::as_str).unwrap_or_default()
+    }
+
+    /// The options in `args:`.
+    fn args(&self, text: &Text) -> Option<Line> {
+        let span = self.get("args")?.exact()?;
+        let source = text.slice(span.clone());
+        let mut words = Vec::new();
+        for statement in statements(source) {
+            for word in &statement.words {
+                let mut placed = Placed::default();
+                for piece in &word.pieces {
+                    match piece {
+                        Piece::Literal(literal) => placed.append(literal),
+                        Piece::Variable { at, .. } | Piece::Opaque { at } => {
+                            placed.push(crate::placed::UNKNOWN, *at);
+                        }
+                    }
+                }
+                words.push(placed.moved(span.start));
+            }
+        }
+        Some(Line::of_words(&words))
+    }
+
+    fn guest(&self, line: Option<&Line>, name: &str) -> Guest {
+        if line.is_some_and(|line| line.apple) {
+            return Guest::Macos;
+        }
+        let ostype = self.value("ostype");
+        match ostype {
+            "l24" | "l26" => Guest::Linux,
+            _ if ostype.starts_with('w') => Guest::Windows,
+            _ => Guest::of_words(self.value("name"))
+                .or_else(|| Guest::of_words(name))
+                .unwrap_or(if ostype.is_empty() { Guest::Unknown } else { Guest::Other }),
+        }
+    }
+}
+
+fn sections(text: &Text) -> Vec<Section> {
+    let mut out = vec![Section { entries: Vec::new(), snapshot: false }];
+    for (start, line) in text.lines() {
+        if line.starts_with('[') && line.trim_end().ends_with(']') {
+            out.push(Section { entries: Vec::new(), snapshot: true });
+            continue;
+        }
+        let Some((key, value)) = line.split_once(':').filter(|_| !line.starts_with('#')) else {
+            continue;
+        };
+        let blank = value.len() - value.trim_start().len();
+        let value = Placed::new(value.trim(), start + key.len() + 1 + blank);
+        if let Some(section) = out.last_mut() {
+            section.entries.push((key.trim().to_owned(), value));
+        }
+    }
+    out
+}
+
+/// Snapshots are what they were: nothing is said of them.
+fn lint(document: &Document) -> Result<Report, LintError> {
+    let sections = sections(&document.text);
+    let Some(section) = sections.iter().find(|s| !s.snapshot && !s.entries.is_empty()) else {
+        return Err(LintError::whole("no line `key: value` of Proxmox VE is in it"));
+    };
+    let line = section.args(&document.text);
+    let guest = section.guest(line.as_ref(), &document.name);
+    let partial = document.text.as_str().contains("{{") || document.text.as_str().contains("{%");
+    let mut report = Report { guest, partial, findings: Vec::new() };
+    match line.as_ref().and_then(|line| line.cpu().map(|cpu| (line, cpu))) {
+        Some((line, cpu)) => report.findings.extend(overridden(section, line, cpu, guest)),
+        None => report.findings.extend(own_cpu(section, guest)),
+    }
+    if let Some(line) = &line {
+        report.findings.extend(args(line, guest));
+    }
+    if section.value("kvm") == "0"
+        && let Some(value) = section.get("kvm")
+    {
+        report
+            .findings
+            .push(Finding::new(rule!("pve-kvm-disabled"), value.span()).fix("remove kvm: 0"));
+    }
+    if let Some(value) = section.get("tdf").filter(|value| value.as_str() == "1") {
+        report.findings.push(Finding::new(rule!("pve-tdf"), value.span()));
+    }
+    let first = section.entries.first().map_or(0..0, |(_, value)| value.span());
+    match section.get("ostype") {
+        None if !partial => report.findings.push(Finding::new(rule!("pve-ostype-missing"), first)),
+        Some(value) if guest == Guest::Windows && !value.as_str().starts_with('w') => {
+            report.findings.push(
+                Finding::new(rule!("pve-ostype-windows-unset"), value.span())
+                    .fix("ostype: win10 or win11, as it is"),
+            );
+        }
+        _ => {}
+    }
+    Ok(report)
+}
+
+/// `-cpu` in `args:` counts.
+fn overridden(section: &Section, line: &Line, cpu: &Properties, guest: Guest) -> Vec<Finding> {
+    let mut out = Vec::new();
+    let own = section.get("cpu").map(|cpu| format!("cpu: {}", cpu.as_str()));
+    let mut words = own.unwrap_or_else(|| "Proxmox VE's own -cpu".to_owned());
+    let windows = section.value("ostype").starts_with('w') && section.value("ostype") != "wxp";
+    if windows && cpu.flag("hv-time").is_none() {
+        words.push_str(" and hv-time");
+    }
+    out.push(
+        Finding::new(rule!("pve-args-cpu-override"), cpu.whole.span())
+            .summary(format!("a -cpu in args replaces the one that Proxmox VE makes: {words} never reaches QEMU"))
+            .fix(
+                "say it in cpu: (cpu: host,hidden=1,flags=+aes) or, for other features such as invtsc, in a model \
+                 of its own in /etc/pve/virtual-guest/cpu-models.conf; then remove -cpu from args",
+            ),
+    );
+    let context =
+        cpu::Context { guest, names: &cpu::NAMES, kvm: line.kvm(), conditional: &|_| false };
+    out.extend(cpu::check(cpu, &context));
+    out
+}
+
+/// The rest of `args:`.
+fn args(line: &Line, guest: Guest) -> Vec<Finding> {
+    let mut out = Vec::new();
+    if let Some(word) = &line.no_hpet {
+        let finding =
+            Finding::new(rule!("q-no-hpet-removed"), word.span()).fix("-machine hpet=off");
+        out.push(finding.edit_at(word.exact(), "-machine hpet=off"));
+    }
+    if let Some(property) = line.machines.iter().rev().find_map(|machine| machine.get("hpet"))
+        && property.state() == Some(true)
+    {
+        let finding = Finding::new(rule!("q-hpet-on"), property.span()).fix("-machine hpet=off");
+        let span =
+            property.value.as_ref().and_then(Placed::exact).filter(|_| guest != Guest::Macos);
+        out.push(finding.edit_at(span, "off"));
+    }
+    if let Some(append) = &line.append {
+        out.extend(machine::guest_command_line(append));
+    }
+    out
+}
+
+/// What `cpu:` says.
+fn own_cpu(section: &Section, guest: Guest) -> Vec<Finding> {
+    let mut out = Vec::new();
+    let Some(value) = section.get("cpu") else {
+        return out;
+    };
+    let cpu = Properties::parse(value);
+    let model = cpu.value("cputype").map_or_else(|| cpu.head_name(), str::to_ascii_lowercase);
+    if model == "host" || model == "max" {
+        out.push(Finding::new(rule!("pve-host-no-invtsc"), value.span()));
+    }
+    if let Some(hidden) =
+        cpu.get("hidden").filter(|p| p.value.as_ref().is_some_and(|v| v.as_str() == "1"))
+    {
+        let severity = if guest == Guest::Windows { Severity::Info } else { Severity::Warn };
+        out.push(
+            Finding::new(rule!("pve-kvm-hidden"), hidden.span())
+                .severity(severity)
+                .fix("remove hidden=1"),
+        );
+    }
+    out
+}
+
+/// The choices, in a `-cpu` of `args:`: `cpu:` knows neither invtsc nor a frequency.
+fn choice(document: &Document, choices: &Choices) -> Vec<Edit> {
+    let sections = sections(&document.text);
+    let line =
+        sections.iter().find(|s| !s.snapshot).and_then(|section| section.args(&document.text));
+    line.as_ref()
+        .and_then(Line::cpu)
+        .map(|cpu| crate::formats::qemu::choice::of_cpu(cpu, choices))
+        .unwrap_or_default()
+}

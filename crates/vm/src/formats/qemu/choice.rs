@@ -1,0 +1,52 @@
+//! An invariant TSC, and its frequency, in a `-cpu`.
+
+use super::cpu::{frequency, invtsc};
+use super::line::Line;
+use super::property::Properties;
+use super::script::Script;
+use crate::choice::Choices;
+use crate::document::Document;
+use crate::edit::Edit;
+use crate::placed::Placed;
+use std::collections::HashSet;
+
+/// The changes of a whole file.
+pub(crate) fn edits(document: &Document, choices: &Choices) -> Vec<Edit> {
+    let script = Script::read(document.text.as_str());
+    let mut known = HashSet::new();
+    let lines = script.commands.iter().map(|command| Line::of_words(&command.words));
+    let edits = lines.flat_map(|l| l.cpu().map(|cpu| of_cpu(cpu, choices)).unwrap_or_default());
+    edits.filter(|edit| known.insert(edit.clone())).collect()
+}
+
+/// The changes of one `-cpu`.
+pub(crate) fn of_cpu(cpu: &Properties, choices: &Choices) -> Vec<Edit> {
+    let mut out = Vec::new();
+    let Some(end) = cpu.end() else {
+        return out;
+    };
+    let mut more = String::new();
+    if choices.invtsc && invtsc(cpu) == Some(false) {
+        match cpu.get("invtsc").and_then(|property| property.cut()) {
+            Some(span) => out.push(Edit { span, with: ",+invtsc".to_owned() }),
+            None => more.push_str(",+invtsc"),
+        }
+    }
+    if let Some(hertz) = choices.tsc_frequency {
+        match frequency(cpu) {
+            None => more.push_str(&format!(",tsc-frequency={hertz}")),
+            Some(property) => {
+                let value = property.value.as_ref();
+                if let Some(span) =
+                    value.filter(|v| v.as_str() != hertz.to_string()).and_then(Placed::exact)
+                {
+                    out.push(Edit { span, with: hertz.to_string() });
+                }
+            }
+        }
+    }
+    if !more.is_empty() {
+        out.push(Edit { span: end..end, with: more });
+    }
+    out
+}

@@ -1,0 +1,180 @@
+//! What is looked for in a `-cpu`, wherever it stands: in a script, behind libvirt's own, in `args:`.
+
+use super::property::{Properties, Property};
+use crate::finding::{Finding, Rule, Severity};
+use crate::guest::Guest;
+use crate::placed::UNKNOWN;
+
+/// The rules by which findings are reported: a `-cpu` in another file has that file's ids.
+pub(crate) struct Names {
+    pub(crate) kvm_off: &'static Rule,
+    pub(crate) hypervisor_off: &'static Rule,
+    pub(crate) kvmclock_off_no_invtsc: &'static Rule,
+    pub(crate) kvmclock_off: &'static Rule,
+    pub(crate) rdtscp_off: &'static Rule,
+    pub(crate) tsc_deadline_off: &'static Rule,
+    pub(crate) invtsc_off: &'static Rule,
+    pub(crate) no_invtsc: Option<&'static Rule>,
+}
+
+/// The ids of QEMU's own command lines.
+pub(crate) static NAMES: Names = Names {
+    kvm_off: rule!("q-kvm-off"),
+    hypervisor_off: rule!("q-hypervisor-hidden"),
+    kvmclock_off_no_invtsc: rule!("q-kvmclock-off-no-invtsc"),
+    kvmclock_off: rule!("q-kvmclock-off"),
+    rdtscp_off: rule!("q-rdtscp-off"),
+    tsc_deadline_off: rule!("q-tsc-deadline-off"),
+    invtsc_off: rule!("q-invtsc-disabled"),
+    no_invtsc: None,
+};
+
+/// What is known besides the `-cpu` itself.
+pub(crate) struct Context<'a> {
+    pub(crate) guest: Guest,
+    pub(crate) names: &'a Names,
+    /// Whether KVM runs it; `Some(false)` for the emulator.
+    pub(crate) kvm: Option<bool>,
+    /// Whether something at an offset is there only under a condition.
+    pub(crate) conditional: &'a dyn Fn(usize) -> bool,
+}
+
+/// Whether the model is one for which `migratable` is a property.
+fn has_migratable(model: &str) -> bool {
+    matches!(model, "host" | "max" | "") || model.contains(UNKNOWN) || model.contains('%')
+}
+
+/// Whether the guest has an invariant TSC; `None` where it is not known.
+pub(crate) fn invtsc(cpu: &Properties) -> Option<bool> {
+    if let Some(said) = cpu.flag("invtsc") {
+        return Some(said);
+    }
+    let passes = matches!(cpu.head_name().as_str(), "host" | "max");
+    if passes && cpu.flag("migratable") == Some(false) {
+        return Some(true);
+    }
+    (!cpu.whole.unknown()).then_some(false)
+}
+
+/// Whether a frequency is fixed.
+pub(crate) fn frequency(cpu: &Properties) -> Option<&Property> {
+    cpu.get("tsc-frequency").or_else(|| cpu.get("tsc-freq"))
+}
+
+/// A finding about a property that can be cut out.
+fn cut(rule: &'static Rule, property: &Property, can: bool, words: &str) -> Finding {
+    let span = property.cut().filter(|_| can);
+    Finding::new(rule, property.span()).fix(words).edit_at(span, "")
+}
+
+/// Looks at a `-cpu`.
+pub(crate) fn check(cpu: &Properties, context: &Context<'_>) -> Vec<Finding> {
+    let mut out = Vec::new();
+    let names = context.names;
+    let windows = context.guest == Guest::Windows;
+    let linux = matches!(context.guest, Guest::Linux | Guest::Unknown);
+    let off = |name: &str| cpu.get(name).filter(|p| p.state() == Some(false));
+    let invariant = invtsc(cpu);
+    let span = cpu.head.as_ref().map_or_else(|| cpu.whole.span(), |head| head.span());
+
+    if let Some(property) = off("kvm") {
+        let words = "remove kvm=off, or give the guest another clock: hv-time for Windows, +invtsc for Linux";
+        out.push(Finding::new(names.kvm_off, property.span()).fix(words));
+    }
+    if let Some(property) = off("hypervisor") {
+        let severity = if context.guest == Guest::Linux && invariant == Some(true) {
+            Severity::Warn
+        } else {
+            Severity::Error
+        };
+        let words =
+            "remove -hypervisor; if the guest must not see it, +invtsc is the only fast clock left";
+        out.push(Finding::new(names.hypervisor_off, property.span()).severity(severity).fix(words));
+    }
+    if let Some(property) = off("kvmclock") {
+        if invariant == Some(false) && linux {
+            out.push(cut(names.kvmclock_off_no_invtsc, property, true, "remove kvmclock=off"));
+        } else {
+            out.push(Finding::new(names.kvmclock_off, property.span()).severity(Severity::Info));
+        }
+    }
+    if let Some(property) = off("rdtscp") {
+        out.push(cut(names.rdtscp_off, property, context.guest == Guest::Linux, "remove -rdtscp"));
+    }
+    if let Some(property) = off("tsc-deadline").or_else(|| off("tscdeadline")) {
+        out.push(cut(names.tsc_deadline_off, property, true, "remove it"));
+    }
+    let model = cpu.head_name();
+    if let Some(property) = cpu.get("migratable")
+        && !has_migratable(&model)
+    {
+        let words = "remove migratable=; for a named model, invtsc is asked for by +invtsc alone";
+        out.push(cut(rule!("q-migratable-named-model"), property, true, words));
+    }
+    out.extend(invariant_tsc(cpu, context, invariant, &span));
+    if windows
+        && cpu.flag("hv-time").is_none()
+        && cpu.list.iter().any(|p| p.name.starts_with("hv-"))
+        && cpu.flag("hv-passthrough") != Some(true)
+        && !cpu.whole.unknown()
+    {
+        let finding = Finding::new(rule!("q-hv-time-missing"), span).fix("add hv-time");
+        out.push(append(finding, cpu, ",hv-time"));
+    }
+    out
+}
+
+/// Appends to the list, where that can be done.
+pub(crate) fn append(finding: Finding, cpu: &Properties, what: &str) -> Finding {
+    let end = cpu.end().filter(|_| !cpu.whole.unknown() || cpu.head.is_some());
+    finding.edit_at(end.map(|end| end..end), what)
+}
+
+fn invariant_tsc(
+    cpu: &Properties,
+    context: &Context<'_>,
+    invariant: Option<bool>,
+    model: &std::ops::Range<usize>,
+) -> Vec<Finding> {
+    let mut out = Vec::new();
+    let asked = cpu.get("invtsc");
+    match (invariant, frequency(cpu)) {
+        (Some(true), _) if context.kvm == Some(false) => {
+            if let Some(property) = asked {
+                out.push(cut(
+                    rule!("q-invtsc-tcg"),
+                    property,
+                    false,
+                    "add -accel kvm, or remove invtsc",
+                ));
+            }
+        }
+        (Some(true), Some(frequency)) => {
+            out.push(Finding::new(rule!("q-invtsc-freq-ok"), frequency.span()));
+        }
+        (Some(true), None) => {
+            let property = asked.or_else(|| cpu.get("migratable"));
+            let span = property.map_or_else(|| model.clone(), Property::span);
+            if (context.conditional)(span.start) {
+                out.push(Finding::new(rule!("q-invtsc-conditional-ok"), span));
+            } else {
+                let words = "fix the frequency: tsc-frequency=HERTZ of the host (dmesg: \"Detected ... MHz TSC\"); \
+                             `vm fix --tsc-frequency HERTZ` does it. Leave it if the machine never migrates and \
+                             is never saved";
+                out.push(Finding::new(rule!("q-invtsc-migblock"), span).fix(words));
+            }
+        }
+        (Some(false), frequency) => {
+            if let Some(property) = asked {
+                let words = "remove it; on the model host the default has no invtsc either: ask for +invtsc";
+                out.push(Finding::new(context.names.invtsc_off, property.span()).fix(words));
+            } else if let Some(frequency) = frequency {
+                out.push(Finding::new(rule!("q-frequency-without-invtsc"), frequency.span()));
+            } else if let Some(rule) = context.names.no_invtsc {
+                out.push(Finding::new(rule, model.clone()));
+            }
+        }
+        (None, _) => {}
+    }
+    out
+}

@@ -1,0 +1,130 @@
+//! What is looked for besides `-cpu`: the HPET, options that are gone, the guest's own command line.
+
+use super::line::Line;
+use super::property::Properties;
+use super::script::Command;
+use crate::finding::{Finding, Severity};
+use crate::guest::Guest;
+use crate::placed::Placed;
+
+/// Looks at the rest of a command line.
+pub(crate) fn check(
+    command: &Command,
+    line: &Line,
+    guest: Guest,
+    conditional: &dyn Fn(usize) -> bool,
+) -> Vec<Finding> {
+    let mut out = Vec::new();
+    if x86(command) {
+        out.extend(hpet(command, line, guest, conditional));
+    }
+    if line.cpus.len() > 1 {
+        for cpu in line.cpus.iter().take(line.cpus.len() - 1) {
+            if !conditional(cpu.whole.span().start) {
+                let words = "put all properties into one -cpu";
+                out.push(Finding::new(rule!("q-cpu-repeated"), cpu.whole.span()).fix(words));
+            }
+        }
+    }
+    if let Some(append) = &line.append {
+        out.extend(guest_command_line(append));
+    }
+    out
+}
+
+/// Whether the program emulates a PC; unless it says otherwise, it does.
+fn x86(command: &Command) -> bool {
+    let program = command.program.as_ref().map(Placed::as_str).unwrap_or_default();
+    match program.split_once("qemu-system-") {
+        Some((_, target)) => {
+            target.starts_with("x86_64") || target.starts_with("i386") || target.contains('\u{1}')
+        }
+        None => true,
+    }
+}
+
+/// Machine types without an HPET.
+fn without_hpet(machine: &str) -> bool {
+    ["microvm", "isapc", "none", "virt", "xenpv", "xenfv", "raspi", "nitro"]
+        .iter()
+        .any(|name| machine.starts_with(name))
+}
+
+fn hpet(
+    command: &Command,
+    line: &Line,
+    guest: Guest,
+    conditional: &dyn Fn(usize) -> bool,
+) -> Vec<Finding> {
+    let mut out = Vec::new();
+    let asked = line.machines.iter().rev().find_map(|machine| machine.get("hpet"));
+    if let Some(word) = &line.no_hpet {
+        let guarded = conditional(word.span().start);
+        let severity = if guarded { Severity::Info } else { Severity::Error };
+        let finding = Finding::new(rule!("q-no-hpet-removed"), word.span())
+            .severity(severity)
+            .fix("replace it by -machine hpet=off (QEMU 5.2 or later)");
+        let with = if asked.is_some() { "" } else { "-machine hpet=off" };
+        out.push(finding.edit_at(word.exact().filter(|_| !guarded), with));
+        return out;
+    }
+    if without_hpet(&line.machine()) {
+        return out;
+    }
+    let may = guest != Guest::Macos;
+    if let Some(property) = asked {
+        if property.state() == Some(true) {
+            let finding =
+                Finding::new(rule!("q-hpet-on"), property.span()).fix("-machine hpet=off");
+            let value = property.value.as_ref().and_then(Placed::exact);
+            out.push(finding.edit_at(value.filter(|_| may), "off"));
+        }
+        return out;
+    }
+    let machine = line.machines.last();
+    let span = machine
+        .map(|machine| machine.whole.span())
+        .or_else(|| command.program.as_ref().map(Placed::span))
+        .unwrap_or_default();
+    if machine.is_some_and(|machine| machine.whole.unknown()) && line.machine().is_empty() {
+        return out;
+    }
+    let finding =
+        Finding::new(rule!("q-hpet-default-on"), span).fix("-machine hpet=off (QEMU 5.2 or later)");
+    out.push(if may { off(finding, command, machine) } else { finding });
+    out
+}
+
+/// Adds `hpet=off` where the machine is described, or describes it.
+fn off(finding: Finding, command: &Command, machine: Option<&Properties>) -> Finding {
+    if let Some(end) = machine.and_then(Properties::end) {
+        return finding.edit(end..end, ",hpet=off");
+    }
+    let program = command.program.as_ref().and_then(Placed::exact);
+    finding.edit_at(program.map(|span| span.end..span.end), " -machine hpet=off")
+}
+
+/// The guest kernel's command line.
+pub(crate) fn guest_command_line(append: &Placed) -> Vec<Finding> {
+    let mut out = Vec::new();
+    for word in append.words() {
+        let (rule, words) = match word.as_str() {
+            "notsc" | "tsc=unstable" => (rule!("q-guest-notsc"), "remove it"),
+            "clocksource=hpet"
+            | "clocksource=acpi_pm"
+            | "clocksource=jiffies"
+            | "clocksource=refined-jiffies" => {
+                (rule!("q-guest-clocksource"), "remove it; the kernel chooses the best by itself")
+            }
+            "tsc=reliable" => (
+                rule!("q-guest-tsc-reliable"),
+                "remove it, unless `clocksmith verify` trusts the TSC there",
+            ),
+            _ => continue,
+        };
+        let finding = Finding::new(rule, word.span()).fix(words);
+        let cut = word.exact().filter(|_| rule.id == rule!("q-guest-notsc").id);
+        out.push(finding.edit_at(cut, ""));
+    }
+    out
+}

@@ -1,0 +1,103 @@
+//! Command lines of QEMU: alone, in scripts, in units and Makefiles, and behind other tools' own.
+//!
+//! `crate::shell` makes words of a script, `script` puts its variables in, `line` keeps the options that
+//! matter, `property` reads their lists, `cpu` and `machine` judge. What must not live
+//! here: what another tool makes of its own file (`libvirt`, `proxmox`).
+
+pub(crate) mod choice;
+pub(crate) mod cpu;
+pub(crate) mod line;
+pub(crate) mod machine;
+pub(crate) mod property;
+pub(crate) mod script;
+
+use crate::detect::{Clues, Sign};
+use crate::document::Document;
+use crate::finding::Finding;
+use crate::formats::{Format, Qemu};
+use crate::guest::Guest;
+use crate::lint::{LintError, Report};
+use line::Line;
+use script::{Command, Script};
+use std::collections::HashSet;
+
+/// What is known of this kind.
+pub(super) const FORMAT: Format = Format {
+    name: "qemu",
+    files: "command lines of QEMU in any script",
+    sample: ("start.sh", "#!/bin/sh\nqemu-system-x86_64 -cpu host -m 1G -enable-kvm\n"),
+    rules: rules!("rules.md"),
+    detect,
+    lint,
+    qemu: Some(Qemu { choose: Some(choice::edits), predict: None }),
+};
+
+/// A command line of QEMU, or options of one.
+fn detect(clues: &Clues<'_>) -> Option<Sign> {
+    let text = clues.text;
+    let option = |name: &str| {
+        text.match_indices(name).any(|(at, _)| {
+            let before = text[..at].chars().next_back();
+            let after = text[at + name.len()..].chars().next();
+            before.is_none_or(|c| c.is_whitespace() || "\"'(=`".contains(c))
+                && after.is_none_or(|c| c.is_whitespace() || "\"'`=".contains(c))
+        })
+    };
+    let program = text.contains("qemu-system-")
+        || text.contains("qemu-kvm")
+        || option("kvm")
+        || option("qemu");
+    let strong = ["-cpu", "-machine", "-enable-kvm", "-accel", "-no-hpet", "-smp", "-drive", "-M"];
+    let options = strong.iter().filter(|name| option(name)).count();
+    if (program && options >= 1) || options >= 3 {
+        return Some(Sign::Words);
+    }
+    clues.ends(&["args"]).then_some(Sign::Ending)
+}
+
+fn lint(document: &Document) -> Result<Report, LintError> {
+    let script = Script::read(document.text.as_str());
+    let Some(first) = script.commands.first() else {
+        return Err(LintError::whole(
+            "no command line of QEMU is in it; if it is of another kind, say so with --kind",
+        ));
+    };
+    let named = Guest::of_words(&document.name);
+    let mut report = Report {
+        guest: Guest::Unknown,
+        partial: first.program.is_none() || script.cut,
+        findings: Vec::new(),
+    };
+    let mut known = HashSet::new();
+    for command in &script.commands {
+        let line = Line::of_words(&command.words);
+        let guest = match line.guest() {
+            Guest::Unknown => named.unwrap_or_default(),
+            guest => guest,
+        };
+        if report.guest == Guest::Unknown {
+            report.guest = guest;
+        }
+        report.partial |= line.unknown;
+        for finding in command_findings(&script, command, &line, guest) {
+            if known.insert((finding.rule.id, finding.span.clone())) {
+                report.findings.push(finding);
+            }
+        }
+    }
+    Ok(report)
+}
+
+fn command_findings(script: &Script, command: &Command, line: &Line, guest: Guest) -> Vec<Finding> {
+    let conditional = |at: usize| script.conditional(command, at) && script.asks;
+    let mut out = Vec::new();
+    if let Some(cpu) = line.cpu() {
+        let context =
+            cpu::Context { guest, names: &cpu::NAMES, kvm: line.kvm(), conditional: &conditional };
+        if cpu.head_name() != "help" {
+            out.extend(cpu::check(cpu, &context));
+        }
+    }
+    out.extend(machine::check(command, line, guest, &conditional));
+    out
+}

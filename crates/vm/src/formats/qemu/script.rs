@@ -1,0 +1,448 @@
+//! From statements to command lines: variables that a script sets itself are put in.
+
+use crate::placed::{Placed, UNKNOWN};
+use crate::shell::{Piece, Statement, Word, name_length, statements};
+use crate::words::listed;
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// The most words of one command line.
+const MOST_WORDS: usize = 4096;
+/// The most command lines of one file, the values of a variable that depend on a condition included.
+const MOST_COMMANDS: usize = 256;
+/// The most that variables are put in for, in bytes. A script has some kilobytes; only variables that
+/// double each other, or a long one that is used again and again, come to this.
+const MOST_EXPANDED: usize = 4 << 20;
+/// The most that runs under conditions, in pieces.
+const MOST_CONDITIONS: usize = 2048;
+
+/// Options that only a start of a machine has.
+const STRONG: &str = "-cpu -machine -M -m -drive -hda -kernel -cdrom -smp -enable-kvm -accel -device \
+    -nographic -no-hpet -append -bios -blockdev -global -rtc -nodefaults";
+/// Words in front of an assignment.
+const BEFORE: &str = "export local readonly declare typeset set then else do { Environment";
+
+/// A command line of QEMU.
+#[derive(Clone, Debug)]
+pub(crate) struct Command {
+    /// The program as it is written; `None` for a list of options alone.
+    pub(crate) program: Option<Placed>,
+    /// The options and their values.
+    pub(crate) words: Vec<Placed>,
+}
+
+/// The command lines of a file.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Script {
+    pub(crate) commands: Vec<Command>,
+    /// What runs only under a condition.
+    conditional: Vec<Range<usize>>,
+    /// Pieces of conditions that ask for a version of QEMU or for a feature of the host are somewhere.
+    pub(crate) asks: bool,
+    /// Whether there is more in it than is looked at: what is absent may be there all the same.
+    pub(crate) cut: bool,
+}
+
+impl Script {
+    /// Whether what stands at an offset runs under a condition under which the command does not.
+    pub(crate) fn conditional(&self, command: &Command, at: usize) -> bool {
+        let home = command.program.as_ref().map_or(usize::MAX, |program| program.span().start);
+        self.cut
+            || self.conditional.iter().any(|range| range.contains(&at) && !range.contains(&home))
+    }
+
+    /// Reads a file: a script, a unit, a Makefile, or options alone.
+    pub(crate) fn read(text: &str) -> Self {
+        let statements = statements(text);
+        let conditional = conditions(&statements);
+        let all = united(&conditional);
+        let mut script = Self { cut: conditional.len() > MOST_CONDITIONS, ..Self::default() };
+        script.conditional = conditional.into_iter().take(MOST_CONDITIONS).collect();
+        script.asks = text.contains("/proc/cpuinfo") || text.contains("--version");
+        let mut variables = Variables::default();
+        for statement in &statements {
+            let at = begin(statement);
+            let before = all.partition_point(|range| range.start <= at);
+            let under = before.checked_sub(1).and_then(|n| all.get(n)).is_some_and(|r| at < r.end);
+            let rest = variables.assign(statement, under);
+            if script.commands.len() >= MOST_COMMANDS {
+                script.cut = true;
+                break;
+            }
+            script.take(&variables.expand(rest, None));
+            for name in variables.named(rest) {
+                for other in variables.others.get(&name).into_iter().flatten().take(8) {
+                    script.take(&variables.expand(rest, Some((&name, other))));
+                }
+            }
+        }
+        if script.commands.is_empty() {
+            script.pool(&variables, &statements);
+        }
+        script.cut |= variables.exhausted();
+        script
+    }
+
+    fn take(&mut self, words: &[Placed]) {
+        if let Some(command) = command(words)
+            && self.commands.len() < MOST_COMMANDS
+        {
+            self.commands.push(command);
+        }
+    }
+
+    /// No command was found: every word of the file, in order, as one list of options.
+    fn pool(&mut self, variables: &Variables, statements: &[Statement]) {
+        let mut words = Vec::new();
+        for statement in statements {
+            for word in statement.words.iter().chain(statement.array.iter().flatten()) {
+                let expanded = variables.expand(std::slice::from_ref(word), None);
+                words.extend(expanded.iter().map(bare));
+                if words.len() > MOST_WORDS {
+                    return;
+                }
+            }
+        }
+        if words.iter().any(|word| strong(word.as_str())) {
+            self.commands.push(Command { program: None, words });
+        }
+    }
+}
+
+/// A word of a list in another language: without commas and quotes around it, and without the name of
+/// what it is assigned to.
+fn bare(word: &Placed) -> Placed {
+    let text = word.as_str();
+    let from = text.find("=-").filter(|n| name_length(text) == *n).map_or(0, |n| n + 1);
+    let end = text.trim_end_matches([',', ']', '"', '\'']).len();
+    let begin = text.len() - text.trim_start_matches(['[', '"', '\'']).len();
+    let from = from.max(begin);
+    word.slice(from..end.max(from))
+}
+
+/// Where a statement begins.
+fn begin(statement: &Statement) -> usize {
+    statement.words.first().map_or(0, |word| word.span.start)
+}
+
+fn end(statement: &Statement) -> usize {
+    let last = statement.words.iter().chain(statement.array.iter().flatten()).map(|w| w.span.end);
+    last.max().unwrap_or(0)
+}
+
+/// The ranges that run only under a condition: bodies of `if` and `case`, what stands behind `&&`.
+fn conditions(statements: &[Statement]) -> Vec<Range<usize>> {
+    let mut ranges = Vec::new();
+    let mut open: Vec<usize> = Vec::new();
+    for statement in statements {
+        let first = statement.words.first().and_then(Word::literal).unwrap_or_default();
+        match first {
+            "if" | "case" => open.push(begin(statement)),
+            "fi" | "esac" | "endif" => {
+                if let Some(start) = open.pop() {
+                    ranges.push(start..begin(statement));
+                }
+            }
+            "ifeq" | "ifneq" | "ifdef" | "ifndef" => open.push(begin(statement)),
+            _ if statement.conditional => ranges.push(begin(statement)..end(statement)),
+            _ => {}
+        }
+    }
+    ranges
+}
+
+/// The same ranges in order, those that overlap as one.
+fn united(ranges: &[Range<usize>]) -> Vec<Range<usize>> {
+    let mut sorted = ranges.to_vec();
+    sorted.sort_by_key(|range| range.start);
+    let mut out: Vec<Range<usize>> = Vec::new();
+    for range in sorted {
+        match out.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => out.push(range),
+        }
+    }
+    out
+}
+
+#[derive(Clone, Debug)]
+enum Value {
+    Scalar(Placed),
+    Array(Vec<Placed>),
+}
+
+#[derive(Default)]
+struct Variables {
+    now: BTreeMap<String, Value>,
+    /// What a variable may be instead.
+    others: BTreeMap<String, Vec<Value>>,
+    /// The bytes that were put in for variables, and the words.
+    spent: Cell<usize>,
+}
+
+impl Value {
+    /// What it costs to put it in.
+    fn cost(&self) -> usize {
+        match self {
+            Self::Scalar(text) => text.as_str().len(),
+            Self::Array(words) => words.iter().map(|word| word.as_str().len() + 64).sum(),
+        }
+    }
+}
+
+impl Variables {
+    /// Whether no more variables are put in: they are unknown then.
+    fn exhausted(&self) -> bool {
+        self.spent.get() > MOST_EXPANDED
+    }
+
+    /// The value of a variable, to be put in once.
+    fn value<'v>(&'v self, name: &str, with: Option<(&String, &'v Value)>) -> Option<&'v Value> {
+        let value = match with {
+            Some((known, value)) if known == name => value,
+            _ => self.now.get(name)?,
+        };
+        self.spend(value.cost());
+        (!self.exhausted()).then_some(value)
+    }
+
+    fn spend(&self, bytes: usize) {
+        self.spent.set(self.spent.get().saturating_add(bytes));
+    }
+
+    /// Takes the assignments at the beginning of a statement, and returns the words behind them.
+    fn assign<'s>(&mut self, statement: &'s Statement, under: bool) -> &'s [Word] {
+        let words = statement.words.as_slice();
+        let mut index = 0;
+        while let Some(word) = words.get(index) {
+            let plain = word.literal();
+            if plain.is_some_and(|t| listed(BEFORE, t))
+                || (index > 0
+                    && plain
+                        .is_some_and(|t| matches!(t, "-a" | "-r" | "-x" | "-g" | "-ga" | "-ar")))
+            {
+                index += 1;
+                continue;
+            }
+            // `NAME := words` of make, `NAME = words` of make and others.
+            let operator = words.get(index + 1).and_then(Word::literal);
+            if let (Some(name), Some(operator @ ("=" | ":=" | "+=" | "?="))) = (plain, operator)
+                && name_length(name) == name.len()
+            {
+                let tail = words.get(index + 2..).unwrap_or_default();
+                let value = Value::Array(self.expand(tail, None));
+                self.set(name, value, operator == "+=", under);
+                // The words may be a command themselves.
+                return tail;
+            }
+            let Some((name, append, value)) = self.assignment(word) else {
+                break;
+            };
+            if append && value.as_str().is_empty() && statement.array.is_none() {
+                index += 1;
+                continue;
+            }
+            index += 1;
+            let last = index == words.len();
+            let value = match &statement.array {
+                Some(array) if last => Value::Array(self.expand(array, None)),
+                _ => Value::Scalar(value),
+            };
+            // `ExecStart=/usr/bin/qemu-system-x86_64 -m 1G` is a command all the same.
+            if !last && matches!(&value, Value::Scalar(text) if is_program(text.as_str())) {
+                return words.get(index - 1..).unwrap_or_default();
+            }
+            self.set(&name, value, append, under);
+        }
+        words.get(index..).unwrap_or_default()
+    }
+
+    /// `NAME=value` or `NAME+=value`.
+    fn assignment(&self, word: &Word) -> Option<(String, bool, Placed)> {
+        let Some(Piece::Literal(first)) = word.pieces.first() else {
+            return None;
+        };
+        let text = first.as_str();
+        let length = name_length(text);
+        let rest = text.get(length..).unwrap_or_default();
+        let (append, skip) = match rest.as_bytes() {
+            _ if length == 0 => return None,
+            [b'=', ..] => (false, 1),
+            [b'+', b'=', ..] => (true, 2),
+            _ => return None,
+        };
+        let mut value = first.slice(length + skip..text.len());
+        for piece in word.pieces.iter().skip(1) {
+            self.piece(piece, None, &mut value);
+        }
+        Some((text.get(..length).unwrap_or_default().to_owned(), append, value))
+    }
+
+    fn set(&mut self, name: &str, value: Value, append: bool, under: bool) {
+        if (append || under)
+            && let Some(old) = self.now.get(name)
+        {
+            self.spend(old.cost());
+            if self.exhausted() {
+                return;
+            }
+        }
+        let value = match (self.now.get(name), append) {
+            (Some(Value::Scalar(old)), true) => {
+                let mut text = old.clone();
+                match value {
+                    Value::Scalar(more) => text.append(&more),
+                    Value::Array(more) => {
+                        let mut words = text.words();
+                        words.extend(more);
+                        words.truncate(MOST_WORDS);
+                        self.now.insert(name.to_owned(), Value::Array(words));
+                        return;
+                    }
+                }
+                Value::Scalar(text)
+            }
+            (Some(Value::Array(old)), true) => {
+                let mut words = old.clone();
+                match value {
+                    Value::Scalar(more) => words.push(more),
+                    Value::Array(more) => words.extend(more),
+                }
+                words.truncate(MOST_WORDS);
+                Value::Array(words)
+            }
+            (Some(old), false) if under => {
+                let others = self.others.entry(name.to_owned()).or_default();
+                if others.len() < 8 {
+                    others.push(old.clone());
+                }
+                value
+            }
+            _ => value,
+        };
+        self.now.insert(name.to_owned(), value);
+    }
+
+    /// The variables that stand in these words.
+    fn named(&self, words: &[Word]) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for piece in words.iter().flat_map(|word| &word.pieces) {
+            if let Piece::Variable { name, .. } = piece
+                && self.others.contains_key(name)
+                && !names.contains(name)
+            {
+                names.push(name.clone());
+            }
+        }
+        names
+    }
+
+    /// The words that a shell would make of these.
+    fn expand(&self, words: &[Word], with: Option<(&String, &Value)>) -> Vec<Placed> {
+        let mut out: Vec<Placed> = Vec::new();
+        for word in words {
+            if out.len() > MOST_WORDS {
+                break;
+            }
+            let mut text = Placed::default();
+            let mut any = word.pieces.is_empty();
+            for piece in &word.pieces {
+                if let Piece::Variable { name, quoted, .. } = piece {
+                    let parts = match self.value(name, with) {
+                        Some(Value::Array(parts)) => Some(parts.clone()),
+                        Some(Value::Scalar(scalar)) if !quoted => {
+                            // Each word is a string of its own.
+                            self.spend(scalar.as_str().len() * 7);
+                            Some(scalar.words())
+                        }
+                        _ => None,
+                    };
+                    if let Some(parts) = parts {
+                        for (n, part) in parts.iter().enumerate() {
+                            if n > 0 {
+                                out.push(std::mem::take(&mut text));
+                            }
+                            text.append(part);
+                            any = true;
+                        }
+                        continue;
+                    }
+                }
+                any = true;
+                self.piece(piece, with, &mut text);
+            }
+            if any {
+                out.push(text);
+            }
+        }
+        out.truncate(MOST_WORDS);
+        out
+    }
+
+    /// Appends one part of a word as one string.
+    fn piece(&self, piece: &Piece, with: Option<(&String, &Value)>, text: &mut Placed) {
+        match piece {
+            Piece::Literal(literal) => text.append(literal),
+            Piece::Opaque { at } => text.push(UNKNOWN, *at),
+            Piece::Variable { name, default, at, .. } => match self.value(name, with) {
+                Some(Value::Scalar(value)) => text.append(value),
+                Some(Value::Array(values)) => {
+                    for (n, value) in values.iter().enumerate() {
+                        if n > 0 {
+                            text.push(' ', *at);
+                        }
+                        text.append(value);
+                    }
+                }
+                None => match default {
+                    Some(default) if !self.exhausted() => text.append(default),
+                    _ => text.push(UNKNOWN, *at),
+                },
+            },
+        }
+    }
+}
+
+/// Whether a word names QEMU.
+fn is_program(word: &str) -> bool {
+    let base = word.rsplit(['/', '\\']).next().unwrap_or(word);
+    let base = base.trim_start_matches(['@', '-']);
+    let base = base.rsplit('=').next().unwrap_or(base).trim_end_matches(".exe");
+    base.starts_with("qemu-system-")
+        || matches!(base, "qemu-kvm" | "kvm" | "qemu" | "qemu-x86" | "qemu-system")
+}
+
+/// An option that only a start of a machine has.
+fn strong(word: &str) -> bool {
+    let word = word.strip_prefix('-').filter(|w| w.starts_with('-')).unwrap_or(word);
+    listed(STRONG, word)
+}
+
+/// The command line of QEMU in a simple command.
+fn command(words: &[Placed]) -> Option<Command> {
+    if words
+        .first()
+        .is_some_and(|w| matches!(w.as_str(), "echo" | "printf" | "which" | "grep" | "if"))
+    {
+        // `if qemu-system-x86_64 ... ; then` starts a machine.
+        if words.first().is_none_or(|w| w.as_str() != "if") {
+            return None;
+        }
+    }
+    let program = words.iter().position(|word| is_program(word.as_str()));
+    let options = words.get(program.map_or(0, |n| n + 1)..)?;
+    let count = options.iter().filter(|word| strong(word.as_str())).count();
+    let asks = options.iter().any(|word| {
+        matches!(word.as_str(), "-version" | "--version" | "-help" | "--help" | "-h" | "help" | "?")
+    });
+    if asks || count == 0 || (program.is_none() && count < 3) {
+        return None;
+    }
+    // A word that is not known may be the program.
+    let program = program.or_else(|| {
+        let first = words.iter().position(|word| !word.as_str().starts_with('-'))?;
+        words.get(first).filter(|word| word.unknown()).map(|_| first)
+    });
+    Some(Command { program: program.and_then(|n| words.get(n)).cloned(), words: options.to_vec() })
+}

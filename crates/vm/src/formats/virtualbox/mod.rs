@@ -1,0 +1,376 @@
+//! VirtualBox: `.vbox` files ([`xml`]) and scripts with `VBoxManage` lines ([`script`]).
+//!
+//! Both become a [`machine::Machine`]; [`tsc`] says what VirtualBox makes of its TSC keys; here is what
+//! is right or wrong with that. What must not live here: other hypervisors.
+
+mod machine;
+mod script;
+#[cfg(test)]
+mod tests;
+mod tsc;
+mod xml;
+
+use crate::detect::{Clues, Sign};
+use crate::document::Document;
+use crate::finding::{Finding, Rule, Severity};
+use crate::formats::Format;
+use crate::guest::Guest;
+use crate::lint::{LintError, Report};
+use crate::template::in_plain_value as is_template;
+use machine::{Extra, Machine};
+use std::collections::HashSet;
+use tsc::{Effective, Engine, Era, Key, Mode, ModeKey, Refusal};
+
+/// What is known of this kind.
+pub(super) const FORMAT: Format = Format {
+    name: "virtualbox",
+    files: "VirtualBox",
+    sample: ("a.sh", "VBoxManage modifyvm a --cpus 4 --ostype Ubuntu_64\n"),
+    rules: rules!("rules.md"),
+    detect,
+    lint,
+    qemu: None,
+};
+
+fn detect(clues: &Clues<'_>) -> Option<Sign> {
+    let element = |name| clues.element(name);
+    if element("<VirtualBox") || (element("<Machine") && element("<Hardware")) {
+        return Some(Sign::Root);
+    }
+    if ["VBoxManage", "vboxmanage", "VBoxInternal"].iter().any(|name| clues.text.contains(name)) {
+        return Some(Sign::Words);
+    }
+    clues.ends(&["vbox", "vbox-prev"]).then_some(Sign::Ending)
+}
+
+fn lint(document: &Document) -> Result<Report, LintError> {
+    let text = document.text.as_str();
+    let name = document.name.to_ascii_lowercase();
+    let head = text.trim_start_matches('\u{feff}').trim_start();
+    let xml = [".vbox", ".vbox-prev", ".xml"].iter().any(|ending| name.ends_with(ending))
+        || ["<?xml", "<!--", "<VirtualBox"].iter().any(|begin| head.starts_with(begin));
+    let (machines, partial) = if xml {
+        let file = xml::read(document)?;
+        (file.machines, file.partial)
+    } else {
+        let machines = script::read(document);
+        let partial = machines.iter().any(|machine| !machine.complete);
+        (machines, partial)
+    };
+    let guest = machines.first().map_or(Guest::Unknown, |machine| machine.guest().0);
+    let mut findings = Vec::new();
+    for (index, machine) in machines.iter().enumerate() {
+        judge(machine, index == 0, &mut findings);
+    }
+    // A key of the machine counts for its snapshots, but is one finding.
+    let mut seen = HashSet::new();
+    findings.retain(|finding: &Finding| {
+        seen.insert((finding.rule.id, finding.span.clone(), finding.summary.clone()))
+    });
+    Ok(Report { guest, partial, findings })
+}
+
+struct Judge<'a> {
+    machine: &'a Machine,
+    /// Whether it is the first one: a file's keys count for all of its snapshots.
+    first: bool,
+    findings: &'a mut Vec<Finding>,
+}
+
+impl Judge<'_> {
+    fn add(&mut self, mut finding: Finding) {
+        if let Some(snapshot) = &self.machine.snapshot {
+            let said = finding.summary.unwrap_or_else(|| finding.rule.summary.to_owned());
+            finding.summary = Some(format!("snapshot {snapshot:?}: {said}"));
+        }
+        self.findings.push(finding);
+    }
+
+    /// A finding about a key. It belongs to the machine, not to a snapshot.
+    fn key(&mut self, rule: &'static Rule, extra: &Extra, summary: Option<String>, fix: &str) {
+        let mut finding = Finding::new(rule, extra.whole.clone()).fix(fix);
+        finding.summary = summary;
+        // An earlier one of the same name would come to the fore.
+        let same: Vec<&Extra> =
+            self.machine.extra.iter().filter(|other| other.name == extra.name).collect();
+        if same.iter().all(|extra| extra.remove.is_some()) {
+            for remove in same.iter().filter_map(|extra| extra.remove.clone()) {
+                finding = finding.edit(remove, "");
+            }
+        }
+        self.findings.push(finding);
+    }
+}
+
+fn judge(machine: &Machine, first: bool, findings: &mut Vec<Finding>) {
+    let mut judge = Judge { machine, first, findings };
+    let refuses = keys(&mut judge);
+    mode(&mut judge, refuses);
+    provider(&mut judge);
+    if machine.hpet() {
+        let span = machine.hpet.as_ref().map_or_else(|| machine.head.clone(), |h| h.span.clone());
+        judge.add(Finding::new(rule!("vb-hpet-on"), span));
+    }
+}
+
+/// Keys that are wrong whatever the rest says. Returns whether the machine does not start.
+fn keys(judge: &mut Judge<'_>) -> bool {
+    let machine = judge.machine;
+    let keys = machine.keys();
+    let mut refuses = false;
+    for extra in machine.extra.iter() {
+        let Some(name) = extra.tm() else { continue };
+        let Some(key) = Key::find(|known| known == name) else {
+            if !tsc::known(name) && !is_template(name) {
+                refuses = true;
+                if !judge.first && machine.own_file {
+                    continue;
+                }
+                let near = Key::find(|known| known.eq_ignore_ascii_case(name));
+                let fix = near.map_or_else(
+                    || "remove the key".to_owned(),
+                    |key| format!("the key is called {}", key.name()),
+                );
+                let remove = extra.remove.clone().filter(|_| near.is_none());
+                let finding = Finding::new(rule!("vb-key-unknown"), extra.whole.clone()).fix(fix);
+                judge.findings.push(finding.edit_at(remove, ""));
+            }
+            continue;
+        };
+        if key.is_old() {
+            refuses = true;
+            if judge.first || !machine.own_file {
+                old_key(judge, extra, key);
+            }
+        }
+    }
+    // `keys` counts the last value of each.
+    if let Some(extra) = machine.key(Key::Ticks)
+        && !is_template(&extra.value.value)
+        && refusal(&keys_of(Key::Ticks, &keys)) == Some(Refusal::Ticks)
+    {
+        judge.key(
+            rule!("vb-ticks-out-of-range"),
+            extra,
+            None,
+            "remove the key: the host's own rate is right",
+        );
+        refuses = true;
+    }
+    if let Some(extra) = machine.key(Key::Warp) {
+        let one = keys_of(Key::Warp, &keys);
+        if refusal(&one) == Some(Refusal::Warp) {
+            judge.key(
+                rule!("vb-warpdrive-out-of-range"),
+                extra,
+                None,
+                "remove the key, or give 2 to 20000",
+            );
+            refuses = true;
+        } else if one.warp.is_some_and(|warp| warp != 100) {
+            let fix = "remove the key for a guest that keeps time";
+            judge.findings.push(Finding::new(rule!("vb-warpdrive"), extra.whole.clone()).fix(fix));
+        }
+    }
+    if let (Some(extra), Some(ModeKey::Wrong(value))) = (machine.key(Key::Mode), &keys.mode) {
+        let known = ["VirtTSCEmulated", "RealTSCOffset", "Dynamic"];
+        let meant = known.into_iter().find(|known| known.eq_ignore_ascii_case(value.trim()));
+        let span = || extra.value.span.clone();
+        let finding = Finding::new(rule!("vb-tscmode-unknown"), span())
+            .fix("use VirtTSCEmulated, RealTSCOffset or Dynamic, with this case");
+        judge.findings.push(finding.edit_at(meant.map(|_| span()), meant.unwrap_or_default()));
+        refuses = true;
+    }
+    tied(judge, keys.tied == Some(true)) || refuses
+}
+
+fn old_key(judge: &mut Judge<'_>, extra: &Extra, key: Key) {
+    let which = match judge.machine.era {
+        Some(_) => {
+            "this file was written by VirtualBox 5.0 or later, which refuses to start with it"
+        }
+        None => "4.x knows it; 5.0 and later refuse to start with it",
+    };
+    let fix = "remove it; where the real TSC is wanted: VBoxManage setextradata VM \
+               VBoxInternal/TM/TSCMode RealTSCOffset";
+    judge.key(rule!("vb-key-refuses-start"), extra, Some(format!("{}: {which}", key.name())), fix);
+}
+
+fn tied(judge: &mut Judge<'_>, tied: bool) -> bool {
+    let machine = judge.machine;
+    let Some(extra) = machine.key(Key::Tied).filter(|_| tied) else { return false };
+    let fix = "remove TSCTiedToExecution";
+    if machine.engine() == Some(Engine::Nem) {
+        judge.key(rule!("vb-tied-nem"), extra, None, fix);
+        return true;
+    }
+    match machine.vcpus() {
+        Some(count) if count > 1 => {
+            let said = format!("TSCTiedToExecution with {count} vCPUs");
+            judge.key(rule!("vb-tied-smp"), extra, Some(said), fix);
+        }
+        _ => {
+            let fix = "remove TSCTiedToExecution, unless the guest is there to be measured";
+            judge.findings.push(Finding::new(rule!("vb-tied"), extra.whole.clone()).fix(fix));
+        }
+    }
+    false
+}
+
+/// One key alone, to ask what it does by itself.
+fn keys_of(key: Key, keys: &tsc::Keys) -> tsc::Keys {
+    match key {
+        Key::Ticks => tsc::Keys { ticks: keys.ticks, ..tsc::Keys::default() },
+        Key::Warp => tsc::Keys { warp: keys.warp, ..tsc::Keys::default() },
+        _ => tsc::Keys::default(),
+    }
+}
+
+fn refusal(keys: &tsc::Keys) -> Option<Refusal> {
+    tsc::effective(keys, 1, Era::Five, Engine::Own, true).mode.err()
+}
+
+/// The mode that comes out, and whether a key is in vain.
+fn mode(judge: &mut Judge<'_>, refuses: bool) {
+    let machine = judge.machine;
+    let keys = machine.keys();
+    let engine = machine.engine().unwrap_or(Engine::Own);
+    // Without the number of vCPUs only what does not depend on it is said.
+    let vcpus = machine.vcpus();
+    // What 5.0 refuses may still be meant for 4.x.
+    let era = if refuses { Era::Four } else { Era::Five };
+    let Effective { mode, why, overridden } =
+        tsc::effective(&keys, vcpus.unwrap_or(1), era, engine, true);
+    for (key, by) in overridden {
+        if refuses && matches!(key, Key::Mode | Key::Switch) {
+            continue;
+        }
+        let Some(extra) = machine.key(key) else { continue };
+        let said = match by {
+            Some(by) => format!("{} does nothing: {} overrides it", key.name(), by.name()),
+            None => format!("{} does nothing: {why}", key.name()),
+        };
+        let finding = Finding::new(rule!("vb-key-overridden"), extra.whole.clone())
+            .summary(said)
+            .fix("remove the one that is not wanted");
+        judge.findings.push(finding);
+    }
+    if refuses {
+        return;
+    }
+    if keys.switch == Some(false)
+        && engine == Engine::Own
+        && let Some(extra) = machine.key(Key::Switch)
+    {
+        judge.key(rule!("vb-mode-switch-off"), extra, None, "remove the key");
+    }
+    match (mode, vcpus) {
+        (Ok(Mode::Offset), _) => {
+            let span = machine.key(Key::Mode).map(|extra| extra.whole.clone());
+            if let Some(span) = span {
+                judge.findings.push(Finding::new(rule!("vb-tscmode-real-ok"), span));
+            }
+        }
+        (Ok(Mode::Dynamic), Some(count)) if count > 1 => {
+            if let Some(extra) = machine.key(Key::Mode) {
+                let finding =
+                    Finding::new(rule!("vb-tscmode-dynamic-smp"), extra.value.span.clone())
+                        .fix("use RealTSCOffset on a host whose TSC is reliable")
+                        .edit(extra.value.span.clone(), "RealTSCOffset");
+                judge.findings.push(finding);
+            }
+        }
+        (Ok(Mode::Dynamic), Some(_)) => {
+            let span =
+                machine.cpus.as_ref().map_or_else(|| machine.head.clone(), |c| c.span.clone());
+            judge.add(Finding::new(rule!("vb-up-dynamic-tsc"), span));
+        }
+        (Ok(Mode::Emulated), _) => emulated(judge, &keys, vcpus, why),
+        _ => {}
+    }
+}
+
+fn emulated(judge: &mut Judge<'_>, keys: &tsc::Keys, vcpus: Option<u32>, why: &str) {
+    let machine = judge.machine;
+    // The warp drive and TSCTiedToExecution have findings of their own.
+    if keys.warp.is_some_and(|warp| warp != 100) || keys.tied == Some(true) {
+        return;
+    }
+    let forced = machine.key(Key::Ticks).or_else(|| machine.key(Key::Mode));
+    if let Some(extra) = forced {
+        if !is_template(&extra.value.value) {
+            judge.key(
+                rule!("vb-tsc-forced-emulated"),
+                extra,
+                Some(why.to_owned()),
+                "remove the key",
+            );
+        }
+        return;
+    }
+    let Some(count) = vcpus.filter(|count| *count > 1) else { return };
+    let linux = machine.guest().0 == Guest::Linux;
+    let kvm = matches!(machine.provider().as_deref(), Some("default" | "kvm"));
+    let span = machine.cpus.as_ref().map_or_else(|| machine.head.clone(), |c| c.span.clone());
+    let fix = "VBoxManage setextradata VM VBoxInternal/TM/TSCMode RealTSCOffset, on a host whose TSC is \
+               reliable";
+    let mut finding = Finding::new(rule!("vb-smp-tsc-emulated"), span)
+        .summary(format!("{count} vCPUs without TSCMode: {why}"))
+        .fix(fix);
+    if (linux && kvm) || !machine.complete {
+        finding.severity = Severity::Info;
+        if linux && kvm {
+            let said = format!(
+                "{count} vCPUs without TSCMode: reads of the TSC trap until Linux turns on its \
+                 paravirtual clock, which the KVM interface lets it"
+            );
+            finding = finding.summary(said);
+            finding.fix = None;
+        }
+    } else if let Some((at, before, after)) = &machine.insert {
+        let item = r#"<ExtraDataItem name="VBoxInternal/TM/TSCMode" value="RealTSCOffset"/>"#;
+        finding = finding.edit(*at..*at, format!("{before}{item}{after}"));
+    }
+    judge.add(finding);
+}
+
+fn provider(judge: &mut Judge<'_>) {
+    let machine = judge.machine;
+    let (guest, known) = machine.guest();
+    let head = || machine.head.clone();
+    if !known && machine.own_file {
+        let span = machine.os.as_ref().map_or_else(head, |os| os.span.clone());
+        let fix = "choose a type of `VBoxManage list ostypes`";
+        judge.add(Finding::new(rule!("vb-ostype-unknown"), span).fix(fix));
+    }
+    let Some(provider) = machine.provider() else { return };
+    if is_template(&provider) {
+        return;
+    }
+    let span = machine.provider.as_ref().map_or_else(head, |p| p.span.clone());
+    match (provider.as_str(), guest) {
+        ("kvm", _) => judge.add(Finding::new(rule!("vb-paravirt-kvm-ok"), span)),
+        ("default", Guest::Linux) if known => {
+            judge.add(Finding::new(rule!("vb-paravirt-default-linux-ok"), span))
+        }
+        ("default", Guest::Other) if known => {
+            let fix = "if the guest is Linux: VBoxManage modifyvm VM --paravirt-provider kvm";
+            judge.add(Finding::new(rule!("vb-paravirt-default-other"), span).fix(fix));
+        }
+        ("none" | "minimal" | "hyperv" | "legacy", Guest::Linux) => {
+            let mut finding = Finding::new(rule!("vb-paravirt-not-kvm"), span)
+                .summary(format!("a Linux guest with the provider {provider}"))
+                .fix("VBoxManage modifyvm VM --paravirt-provider kvm");
+            if let Some(setting) = &machine.provider {
+                let kvm = if setting.value.starts_with(|c: char| c.is_ascii_uppercase()) {
+                    "KVM"
+                } else {
+                    "kvm"
+                };
+                finding = finding.edit(setting.span.clone(), kvm);
+            }
+            judge.add(finding);
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,243 @@
+//! Machines and scripts, one for each rule, both ways.
+
+use crate::finding::Severity;
+use crate::formats::Kind;
+use crate::guest::Guest;
+use crate::lint::LintError;
+use crate::testing;
+use proptest::prelude::*;
+
+fn vbox(os: &str, extra: &[(&str, &str)], hardware: &str) -> String {
+    let items: String = extra
+        .iter()
+        .map(|(name, value)| format!("      <ExtraDataItem name=\"{name}\" value=\"{value}\"/>\n"))
+        .collect();
+    let extra = if items.is_empty() {
+        String::new()
+    } else {
+        format!("    <ExtraData>\n{items}    </ExtraData>\n")
+    };
+    format!(
+        "<?xml version=\"1.0\"?>\n<!-- text -->\n<VirtualBox xmlns=\"http://www.virtualbox.org/\" version=\"1.19-linux\">\n  \
+         <Machine uuid=\"{{1}}\" name=\"m\" OSType=\"{os}\">\n{extra}    <Hardware>\n{hardware}    </Hardware>\n  </Machine>\n</VirtualBox>\n"
+    )
+}
+
+fn bad(text: &str) -> Vec<&'static str> {
+    testing::bad(Kind::Virtualbox, "m.vbox", text)
+}
+
+fn ids(text: &str) -> Vec<(&'static str, Severity)> {
+    testing::ids(Kind::Virtualbox, "m.vbox", text)
+}
+
+fn tm(key: &str) -> String {
+    format!("VBoxInternal/TM/{key}")
+}
+
+const TWO: &str = "      <CPU count=\"2\"/>\n";
+
+#[test]
+fn a_linux_with_the_default_provider_is_well() {
+    let text = vbox("Ubuntu_64", &[], TWO);
+    let expected =
+        [("vb-paravirt-default-linux-ok", Severity::Info), ("vb-smp-tsc-emulated", Severity::Info)];
+    assert_eq!(ids(&text), expected);
+    let text = vbox("Debian_64", &[], "      <CPU/>\n      <Paravirt provider=\"KVM\"/>\n");
+    let expected = [("vb-up-dynamic-tsc", Severity::Info), ("vb-paravirt-kvm-ok", Severity::Info)];
+    assert_eq!(ids(&text), expected);
+}
+
+#[test]
+fn several_vcpus_of_others_trap() {
+    for os in ["Windows10_64", "MacOS1013_64", "FreeBSD_64"] {
+        let text = vbox(os, &[], TWO);
+        assert_eq!(bad(&text), ["vb-smp-tsc-emulated"], "{os}");
+        let mended = testing::mended(Kind::Virtualbox, "m.vbox", &text);
+        assert!(mended.contains("    <ExtraData>\n      <ExtraDataItem name=\"VBoxInternal/TM/TSCMode\" value=\"RealTSCOffset\"/>\n    </ExtraData>\n    <Hardware>"), "{mended}");
+    }
+    // With other keys there, the new one is put beside them; Windows' line ends stay.
+    let text = vbox("Windows10_64", &[("GUI/X", "1")], TWO).replace('\n', "\r\n");
+    assert_eq!(bad(&text), ["vb-smp-tsc-emulated"]);
+    let mended = testing::mended(Kind::Virtualbox, "m.vbox", &text);
+    let first = "<ExtraData>\r\n      <ExtraDataItem name=\"VBoxInternal/TM/TSCMode\" value=\"RealTSCOffset\"/>\r\n      <ExtraDataItem name=\"GUI/X\"";
+    assert!(mended.contains(first), "{mended}");
+    assert_eq!(bad(&vbox("Windows10_64", &[], "      <CPU count=\"1\"/>\n")), [""; 0]);
+    assert_eq!(bad(&vbox("Windows10_64", &[(&tm("TSCMode"), "RealTSCOffset")], TWO)), [""; 0]);
+    assert_eq!(bad(&vbox("Windows10_64", &[("VBoxInternal/NEM/Enabled", "1")], TWO)), [""; 0]);
+}
+
+#[test]
+fn the_keys_of_4() {
+    let text = vbox(
+        "Ubuntu_64",
+        &[
+            (&tm("TSCVirtualized"), "0"),
+            (&tm("UseRealTSC"), "1"),
+            (&tm("MaybeUseOffsettedHostTSC"), "1"),
+        ],
+        TWO,
+    );
+    assert_eq!(bad(&text), ["vb-key-refuses-start"; 3]);
+    let mended = testing::mended(Kind::Virtualbox, "m.vbox", &text);
+    assert_eq!(
+        mended,
+        text.lines().filter(|l| !l.contains("/TM/")).map(|l| format!("{l}\n")).collect::<String>()
+    );
+    // An old file may be read by an old version, and both are said.
+    let old = text.replace("1.19-linux", "1.14-linux");
+    let report = testing::report(Kind::Virtualbox, "m.vbox", &old);
+    let said: Vec<_> = report.findings.iter().filter_map(|f| f.summary.as_deref()).collect();
+    assert!(said.iter().any(|said| said.contains("4.x knows it")), "{said:?}");
+}
+
+#[test]
+fn values_that_do_not_start() {
+    let one = |key: &str, value: &str| bad(&vbox("Ubuntu_64", &[(&tm(key), value)], TWO));
+    assert_eq!(one("TSCTicksPerSecond", "999999"), ["vb-ticks-out-of-range"]);
+    assert_eq!(one("TSCTicksPerSecond", "4294967296"), ["vb-ticks-out-of-range"]);
+    assert_eq!(one("TSCTicksPerSecond", "2.4GHz"), ["vb-ticks-out-of-range"]);
+    assert_eq!(one("TSCTicksPerSecond", "1000000"), ["vb-tsc-forced-emulated"]);
+    assert_eq!(one("TSCMode", "realtscoffset"), ["vb-tscmode-unknown"]);
+    assert_eq!(one("TSCMode", "Native"), ["vb-tscmode-unknown"]);
+    assert_eq!(one("TSCmode", "RealTSCOffset"), ["vb-key-unknown"]);
+    assert_eq!(one("WarpDrivePercentage", "1"), ["vb-warpdrive-out-of-range"]);
+    assert_eq!(one("WarpDrivePercentage", "200"), ["vb-warpdrive"]);
+    assert_eq!(one("WarpDrivePercentage", "100"), [""; 0]);
+    assert_eq!(one("CatchUpPrecentage0", "5"), [""; 0]);
+}
+
+#[test]
+fn modes() {
+    let one = |key: &str, value: &str| bad(&vbox("Ubuntu_64", &[(&tm(key), value)], TWO));
+    assert_eq!(one("TSCMode", "VirtTSCEmulated"), ["vb-tsc-forced-emulated"]);
+    assert_eq!(one("TSCMode", "Dynamic"), ["vb-tscmode-dynamic-smp"]);
+    assert_eq!(one("TSCModeSwitchAllowed", "0"), ["vb-mode-switch-off"]);
+    assert_eq!(one("TSCTiedToExecution", "1"), ["vb-tied-smp"]);
+    assert_eq!(one("TSCTiedToExecution", "0"), [""; 0]);
+    let up =
+        vbox("Ubuntu_64", &[(&tm("TSCTiedToExecution"), "1"), (&tm("TSCMode"), "Dynamic")], "");
+    assert_eq!(bad(&up), ["vb-tied", "vb-key-overridden"]);
+    let nem = vbox(
+        "Ubuntu_64",
+        &[(&tm("TSCTiedToExecution"), "1"), ("VBoxInternal/NEM/Enabled", "1")],
+        "",
+    );
+    assert_eq!(bad(&nem), ["vb-tied-nem"]);
+    let nem =
+        vbox("Ubuntu_64", &[(&tm("TSCMode"), "Dynamic"), ("VBoxInternal/NEM/Enabled", "1")], TWO);
+    assert_eq!(bad(&nem), ["vb-key-overridden"]);
+    let ticks = [(&*tm("TSCTicksPerSecond"), "2000000000"), (&*tm("TSCMode"), "RealTSCOffset")];
+    assert_eq!(
+        bad(&vbox("Ubuntu_64", &ticks, "")),
+        ["vb-tsc-forced-emulated", "vb-key-overridden"]
+    );
+}
+
+#[test]
+fn providers_and_types() {
+    let provider = |os: &str, provider: &str| {
+        bad(&vbox(os, &[], &format!("      <Paravirt provider=\"{provider}\"/>\n")))
+    };
+    assert_eq!(provider("Other_64", "Default"), ["vb-paravirt-default-other"]);
+    assert_eq!(provider("Other_64", "KVM"), [""; 0]);
+    assert_eq!(provider("Ubuntu_64", "None"), ["vb-paravirt-not-kvm"]);
+    assert_eq!(provider("Ubuntu_64", "HyperV"), ["vb-paravirt-not-kvm"]);
+    assert_eq!(provider("Windows10_64", "HyperV"), [""; 0]);
+    assert_eq!(provider("Windows 11", "Default"), ["vb-ostype-unknown"]);
+    let hpet = vbox("Ubuntu_64", &[], "      <HPET enabled=\"true\"/>\n");
+    assert!(ids(&hpet).contains(&("vb-hpet-on", Severity::Info)));
+}
+
+#[test]
+fn each_snapshot_is_judged() {
+    let text = vbox("Windows10_64", &[], TWO).replace(
+        "    <Hardware>",
+        "    <Snapshot uuid=\"{2}\" name=\"before &amp; after\">\n      <Hardware>\n        <CPU count=\"4\"/>\n      </Hardware>\n    </Snapshot>\n    <Hardware>",
+    );
+    let report = testing::report(Kind::Virtualbox, "m.vbox", &text);
+    let said: Vec<_> = report.findings.iter().filter_map(|f| f.summary.clone()).collect();
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(said[0].starts_with("snapshot \"before & after\": 4 vCPUs"), "{said:?}");
+    assert!(said[1].starts_with("2 vCPUs"), "{said:?}");
+}
+
+#[test]
+fn what_is_no_machine() {
+    let broken = |text| testing::broken(Kind::Virtualbox, text);
+    for text in [
+        "<",
+        "<a/>",
+        "<VirtualBox>",
+        "<VirtualBox><Machine></VirtualBox>",
+        "<?xml version=\"1.0\"?>",
+    ] {
+        assert!(matches!(broken(text), LintError::Syntax { .. }), "{text}");
+    }
+    // What stands behind the end is nobody's business.
+    assert_eq!(bad(&format!("{}</x> junk <", vbox("Ubuntu_64", &[], ""))), [""; 0]);
+    let deep = format!("<VirtualBox>{}", "<a>".repeat(100_000));
+    assert!(matches!(broken(&deep), LintError::Syntax { .. }));
+}
+
+fn script(text: &str) -> Vec<&'static str> {
+    testing::bad(Kind::Virtualbox, "make.sh", text)
+}
+
+#[test]
+fn scripts() {
+    let mode = "VBoxManage setextradata \"a b\" \"VBoxInternal/TM/TSCMode\" \"RealTSCOffset\"\n";
+    let report = testing::report(Kind::Virtualbox, "x.sh", mode);
+    assert_eq!(report.findings[0].rule.id, "vb-tscmode-real-ok");
+    assert!(report.partial);
+    let old = "#!/bin/sh\n VBoxManage.exe setextradata $VM VBoxInternal/TM/UseRealTSC 1\nvboxmanage setextradata $VM VBoxInternal/TM/TSCVirtualized 0\n# VBoxManage setextradata $VM VBoxInternal/TM/UseRealTSC 1\n";
+    assert_eq!(script(old), ["vb-key-refuses-start"; 2]);
+    let mended = testing::mended(Kind::Virtualbox, "x.sh", old);
+    assert!(mended.contains("UseRealTSC 1\n#"), "only what stands by itself goes: {mended}");
+    // A key without a value is taken away.
+    let gone = "VBoxManage setextradata vm VBoxInternal/TM/UseRealTSC 1\nVBoxManage setextradata vm VBoxInternal/TM/UseRealTSC\n";
+    assert_eq!(script(gone), [""; 0]);
+    let tied = "VBoxManage modifyvm vm --cpus 4 --hpet on\nVBoxManage setextradata vm \"VBoxInternal/TM/TSCTiedToExecution\" 1\n";
+    assert_eq!(script(tied), ["vb-tied-smp"]);
+}
+
+#[test]
+fn scripts_that_make_a_machine() {
+    let text = "VBoxManage createvm --name vm --ostype Windows10_64 --register\nVBoxManage modifyvm vm \\\n  --cpus 4 --memory 2048\n";
+    assert_eq!(script(text), ["vb-smp-tsc-emulated"]);
+    let text = "& $VBoxManager createvm --name vm --ostype \"Ubuntu_64\"\n& $VBoxManager modifyvm vm `\n  --paravirtprovider=none\n";
+    assert_eq!(script(text), ["vb-paravirt-not-kvm"]);
+    assert!(testing::mended(Kind::Virtualbox, "x.ps1", text).ends_with("--paravirtprovider=kvm\n"));
+    let report = testing::report(Kind::Virtualbox, "x.ps1", text);
+    assert_eq!(report.guest, Guest::Linux);
+}
+
+#[test]
+fn vagrant_and_packer() {
+    let text = "config.vm.provider \"virtualbox\" do |vb|\n  vb.cpus = 4\n  vb.customize [\"modifyvm\", :id, \"--paravirtprovider\", \"kvm\"]\n  vb.customize ['setextradata', :id, 'VBoxInternal/TM/TSCTiedToExecution', 1]\nend\n";
+    assert_eq!(script(text), ["vb-tied-smp"]);
+    let text = "config.vm.box = 'ubuntu/bionic64'\nvb.customize [\n  'modifyvm', :id,\n  # '--vram', '16',\n  '--paravirtprovider', 'minimal',\n]\n";
+    assert_eq!(script(text), ["vb-paravirt-not-kvm"]);
+    let text = "guest_os_type = \"Ubuntu_64\"\nvboxmanage = [[\"modifyvm\", \"{{.Name}}\", \"--paravirtprovider\", \"minimal\"]]\n";
+    assert_eq!(script(text), ["vb-paravirt-not-kvm"]);
+}
+
+proptest! {
+    #[test]
+    fn any_script(lines in proptest::collection::vec(
+        "(VBoxManage |vb.customize \\[\")?(modifyvm|setextradata|createvm)?[\" ,]{1,3}(vm|:id)?[\" ,]{1,3}(--cpus|--hpet|VBoxInternal/TM/TSCMode|VBoxInternal/TM/UseRealTSC)?[ =\",]{0,3}[0-9a-zA-Z]{0,6}[\"\\]]{0,2}", 0..6)) {
+        testing::report(Kind::Virtualbox, "x.sh", &(lines.join("\n") + "\n"));
+    }
+
+    #[test]
+    fn any_machine(
+        os in "(Ubuntu_64|Windows10|Other|x y)",
+        count in 0u32..4,
+        keys in proptest::collection::vec(("(TSCMode|UseRealTSC|TSCTicksPerSecond|TSCTiedToExecution|WarpDrivePercentage|x)", "(0|1|RealTSCOffset|realtscoffset|Dynamic|2000000000)"), 0..5),
+    ) {
+        let keys: Vec<_> = keys.iter().map(|(key, value)| (tm(key), value.clone())).collect();
+        let keys: Vec<_> = keys.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+        let text = vbox(&os, &keys, &format!("      <CPU count=\"{count}\"/>\n"));
+        testing::report(Kind::Virtualbox, "m.vbox", &text);
+    }
+}

@@ -1,0 +1,179 @@
+//! `.vbox` files: XML, with the machine's settings and those of each snapshot.
+//!
+//! Source: `src/VBox/Main/xml/Settings.cpp` and `VirtualBox-settings.xsd`, settings versions 1.0 to 1.21.
+
+use super::machine::{Extra, Machine, Setting};
+use super::tsc::Era;
+use crate::document::Document;
+use crate::lint::LintError;
+use crate::text::Text;
+use crate::xml::{Element, Tree};
+use std::rc::Rc;
+
+/// The most snapshots that are looked at; the keys of the machine count for each of them. VirtualBox
+/// takes 250 within each other (`SETTINGS_SNAPSHOT_DEPTH_MAX`).
+const MOST_SNAPSHOTS: usize = 250;
+
+/// What the file has.
+pub(super) struct File {
+    /// The machine first, then its snapshots, as they stand.
+    pub(super) machines: Vec<Machine>,
+    /// Whether the root element is missing its machine, as in `VirtualBox.xml`, or not all of it was
+    /// looked at.
+    pub(super) partial: bool,
+}
+
+/// An attribute with the place of its value.
+fn setting(element: &Element, name: &str) -> Option<Setting> {
+    let attribute = element.attribute(name)?;
+    Some(Setting { value: attribute.value.clone(), span: attribute.value_span.clone() })
+}
+
+/// The version attribute of the root: a file of settings 1.15 or later was written by 5.0 or later;
+/// an older one may have been, too, since versions only rise when they must.
+fn era(version: &str) -> Option<Era> {
+    let number = version.split('-').next().unwrap_or_default();
+    let (major, minor) = number.split_once('.')?;
+    let (major, minor): (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
+    ((major, minor) >= (1, 15)).then_some(Era::Five)
+}
+
+/// Below what the settings of a machine stand. Elements of the same name elsewhere do not count.
+fn holds_settings(parent: &str) -> bool {
+    matches!(parent, "Hardware" | "BIOS" | "Platform" | "x86")
+}
+
+/// What the elements say so far.
+struct Walk<'a> {
+    text: &'a Text,
+    machines: Vec<Machine>,
+    extra: Vec<Extra>,
+    insert: Option<(usize, String, String)>,
+    /// Whether the machine has extra data.
+    extra_data: bool,
+}
+
+impl Walk<'_> {
+    /// Takes an element. `owner` is the machine, or the snapshot, that it is in; returns the one that its
+    /// children are in.
+    fn take(&mut self, element: &Element, parent: &str, owner: Option<usize>) -> Option<usize> {
+        let text = self.text;
+        let get = |name: &str| setting(element, name);
+        match element.name.as_str() {
+            name @ ("Machine" | "Snapshot") => {
+                let snapshot =
+                    (name == "Snapshot").then(|| get("name").map(|n| n.value).unwrap_or_default());
+                // A snapshot keeps the machine's operating system.
+                let os = get("OSType").or_else(|| self.machines.first().and_then(|m| m.os.clone()));
+                self.machines.push(Machine {
+                    snapshot,
+                    head: element.open.clone(),
+                    os,
+                    complete: true,
+                    own_file: true,
+                    ..Machine::default()
+                });
+                return Some(self.machines.len() - 1);
+            }
+            "ExtraDataItem" => {
+                if let (Some(key), Some(value)) = (get("name"), get("value"))
+                    && key.value.starts_with("VBoxInternal")
+                {
+                    let whole = element.open.clone();
+                    let remove = Some(text.with_its_line(whole.clone()));
+                    self.extra.push(Extra { name: key.value, value, whole, remove });
+                }
+            }
+            "ExtraData" if parent == "Machine" => {
+                let indent = text.indentation(element.open.start);
+                let before = format!("{}{indent}  ", text.line_end());
+                // An empty element has no inside.
+                self.insert = (!element.empty).then(|| (element.open.end, before, String::new()));
+                self.extra_data = true;
+            }
+            "Hardware" if parent == "Machine" && !element.empty && !self.extra_data => {
+                // No extra data yet: it stands before the hardware.
+                let (end, indent) = (text.line_end(), text.indentation(element.open.start));
+                let before = format!("<ExtraData>{end}{indent}  ");
+                let after = format!("{end}{indent}</ExtraData>{end}{indent}");
+                self.insert = Some((element.open.start, before, after));
+            }
+            name if holds_settings(parent) => {
+                let machine = owner.and_then(|owner| self.machines.get_mut(owner))?;
+                match name {
+                    "CPU" => {
+                        machine.cpus = get("count").or(machine.cpus.take());
+                        machine.engine = get("executionEngine").or(machine.engine.take());
+                    }
+                    "Paravirt" => machine.provider = get("provider").or(machine.provider.take()),
+                    "HPET" => machine.hpet = get("enabled").or(machine.hpet.take()),
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+        owner
+    }
+}
+
+pub(super) fn read(document: &Document) -> Result<File, LintError> {
+    let tree =
+        Tree::strict(&document.text).map_err(|LintError::Syntax { line, column, what }| {
+            LintError::Syntax { line, column, what: format!("{what}; VirtualBox refuses the file") }
+        })?;
+    let root = tree.roots.first().and_then(|root| tree.get(*root));
+    let root = root.filter(|root| root.name == "VirtualBox").ok_or_else(|| {
+        let what = "the first element is not <VirtualBox>: this is no VirtualBox machine";
+        LintError::within(&document.text, root.map_or(0, |root| root.open.start), what)
+    })?;
+    let era = setting(root, "version").and_then(|version| era(&version.value));
+    let mut walk = Walk {
+        text: &document.text,
+        machines: Vec::new(),
+        extra: Vec::new(),
+        insert: None,
+        extra_data: false,
+    };
+    // The machine of each element; an element stands behind what it is in.
+    let mut owners: Vec<Option<usize>> = Vec::with_capacity(tree.elements.len());
+    for element in &tree.elements {
+        let owner = element.parent.and_then(|parent| owners.get(parent).copied().flatten());
+        let parent = element.parent.and_then(|parent| tree.get(parent));
+        owners.push(walk.take(element, parent.map_or("", |parent| &parent.name), owner));
+    }
+    Ok(finish(walk, era))
+}
+
+fn finish(walk: Walk<'_>, era: Option<Era>) -> File {
+    let Walk { mut machines, extra, insert, .. } = walk;
+    let partial = machines.is_empty() || machines.len() > MOST_SNAPSHOTS;
+    machines.truncate(MOST_SNAPSHOTS + 1);
+    if machines.is_empty() {
+        // Global extra data counts for every machine.
+        machines.push(Machine::default());
+    }
+    // The keys belong to the machine and count for its snapshots, too, but are reported once.
+    let extra = Rc::new(extra);
+    for machine in &mut machines {
+        machine.era = era;
+        machine.extra = Rc::clone(&extra);
+    }
+    if let Some(machine) = machines.first_mut() {
+        machine.insert = insert;
+    }
+    File { machines, partial }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions() {
+        assert_eq!(era("1.14-linux"), None);
+        assert_eq!(era("1.15-windows"), Some(Era::Five));
+        assert_eq!(era("1.19-macosx"), Some(Era::Five));
+        assert_eq!(era("2.0"), Some(Era::Five));
+        assert_eq!(era("x"), None);
+    }
+}

@@ -1,0 +1,163 @@
+//! VMware: `.vmx` files, lines of `key = "value"`; keys have no case.
+//!
+//! Only what VMware or the kernel documents is judged. What must not live here: scripts of `govc` or
+//! PowerCLI, and other hypervisors.
+
+#[cfg(test)]
+mod tests;
+
+use crate::detect::{Clues, Sign};
+use crate::document::Document;
+use crate::finding::{Finding, Severity};
+use crate::formats::Format;
+use crate::guest::Guest;
+use crate::lint::{LintError, Report};
+use crate::text::offset;
+use std::ops::Range;
+
+/// What is known of this kind.
+pub(super) const FORMAT: Format = Format {
+    name: "vmware",
+    files: "VMware",
+    sample: ("a.vmx", "virtualHW.version = \"19\"\nguestOS = \"ubuntu-64\"\n"),
+    rules: rules!("rules.md"),
+    detect,
+    lint,
+    qemu: None,
+};
+
+fn detect(clues: &Clues<'_>) -> Option<Sign> {
+    let keys =
+        ["virtualHW.version", ".encoding", "config.version", "guestOS", "guestos", "displayName"];
+    if clues.keys(&keys, '=') >= 2 || clues.keys(&keys[..1], '=') == 1 {
+        return Some(Sign::Keys);
+    }
+    clues.ends(&["vmx"]).then_some(Sign::Ending)
+}
+
+struct Entry<'a> {
+    key: String,
+    value: &'a str,
+    /// Where the value stands, without quotes.
+    at: Range<usize>,
+    /// The line without its end.
+    span: Range<usize>,
+}
+
+fn entries(document: &Document) -> Vec<Entry<'_>> {
+    let text = document.text.as_str();
+    let mut found = Vec::new();
+    for (start, line) in document.text.lines() {
+        let trimmed = line.trim_start_matches('\u{feff}').trim();
+        if trimmed.starts_with('#') {
+            continue;
+        }
+        let Some((key, value)) = trimmed.split_once('=') else { continue };
+        let key = key.trim().to_ascii_lowercase();
+        if key.is_empty() || key.contains(char::is_whitespace) {
+            continue;
+        }
+        let value = value.trim();
+        let value = match value.strip_prefix('"') {
+            Some(rest) => rest.split('"').next().unwrap_or_default(),
+            None => value,
+        };
+        let end = start + line.len();
+        let at = offset(text, value);
+        let at = at..at + value.len();
+        found.push(Entry { key, value, at, span: start..end });
+    }
+    found
+}
+
+fn truth(text: &str) -> Option<bool> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "true" | "1" | "yes" | "on" | "t" | "y" => Some(true),
+        "false" | "0" | "no" | "off" | "f" | "n" => Some(false),
+        _ => None,
+    }
+}
+
+/// How ids of Linux begin.
+const LINUX: &str = "ubuntu debian rhel redhat centos fedora sles suse opensuse asianux mandrake mandriva \
+    turbolinux coreos vmware-photon photon rocky alma amazonlinux sjds crxsys crxpod gentoo";
+
+fn guest(id: &str) -> Guest {
+    let id = id.to_ascii_lowercase();
+    let has = |names: &str| names.split(' ').any(|name| id.starts_with(name));
+    if id.is_empty() {
+        Guest::Unknown
+    } else if id.contains("linux") || has(LINUX) {
+        Guest::Linux
+    } else if id.starts_with("win") || id.starts_with("longhorn") {
+        Guest::Windows
+    } else if id.starts_with("darwin") {
+        Guest::Macos
+    } else if has("freebsd openbsd netbsd") {
+        Guest::Bsd
+    } else {
+        Guest::Other
+    }
+}
+
+fn lint(document: &Document) -> Result<Report, LintError> {
+    let entries = entries(document);
+    let last = |key: &str| entries.iter().rev().find(|entry| entry.key == key);
+    let on = |key: &str| last(key).and_then(|entry| truth(entry.value));
+    // Every machine has some of these; without them it is no such file, or a piece of one.
+    let whole = last("config.version").is_some() || last("virtualhw.version").is_some();
+    if entries.is_empty() {
+        let what = "no line of the form key = \"value\": this is no .vmx file";
+        return Err(LintError::whole(what));
+    }
+    let os = last("guestos");
+    let guest = os.map_or(Guest::Unknown, |entry| guest(entry.value));
+    let head = entries.first().map_or(0..0, |entry| entry.span.clone());
+    let mut findings = Vec::new();
+    if let Some(entry) = last("tools.synctime") {
+        match truth(entry.value) {
+            Some(true) => findings.push(
+                Finding::new(rule!("vmx-sync-on"), entry.span.clone())
+                    .fix("tools.syncTime = \"FALSE\", once NTP or chrony runs in the guest"),
+            ),
+            Some(false) => findings.push(Finding::new(rule!("vmx-sync-off"), entry.span.clone())),
+            None => {}
+        }
+    }
+    if on("monitor_control.virtual_rdtsc") == Some(false) {
+        for entry in entries.iter().filter(|entry| entry.key == "monitor_control.virtual_rdtsc") {
+            findings.push(
+                Finding::new(rule!("vmx-rdtsc-not-virtualised"), entry.span.clone())
+                    .fix("monitor_control.virtual_rdtsc = \"TRUE\", which is the default")
+                    .edit(entry.at.clone(), "TRUE"),
+            );
+        }
+    } else if whole {
+        let span = os.map_or_else(|| head.clone(), |entry| entry.span.clone());
+        findings.push(Finding::new(rule!("vmx-default-tsc-ok"), span));
+    }
+    if let Some(entry) = os.filter(|_| guest == Guest::Other) {
+        findings.push(
+            Finding::new(rule!("vmx-guestos-other"), entry.span.clone())
+                .fix("choose the guest's operating system"),
+        );
+    }
+    if let Some(entry) = last("vcpu.hotadd").filter(|entry| truth(entry.value) == Some(true)) {
+        findings.push(Finding::new(rule!("vmx-vcpu-hotadd"), entry.span.clone()));
+    }
+    if on("hypervisor.cpuid.v0") == Some(false)
+        && on("monitor_control.restrict_backdoor") == Some(true)
+        && let Some(entry) = last("hypervisor.cpuid.v0")
+    {
+        let severity = match guest {
+            Guest::Windows | Guest::Macos => Severity::Info,
+            _ => Severity::Warn,
+        };
+        findings.push(
+            Finding::new(rule!("vmx-hypervisor-hidden"), entry.span.clone())
+                .severity(severity)
+                .fix("remove hypervisor.cpuid.v0 or monitor_control.restrict_backdoor"),
+        );
+    }
+    Ok(Report { guest, partial: !whole, findings })
+}

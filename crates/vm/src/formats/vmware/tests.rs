@@ -1,0 +1,80 @@
+//! Files for each rule, both ways.
+
+use crate::finding::Severity;
+use crate::formats::Kind;
+use crate::guest::Guest;
+use crate::testing;
+
+fn ids(text: &str) -> Vec<(&'static str, Severity)> {
+    let text = format!(".encoding = \"UTF-8\"\nconfig.version = \"8\"\n{text}");
+    testing::ids(Kind::Vmware, "m.vmx", &text)
+}
+
+fn bad(text: &str) -> Vec<&'static str> {
+    ids(text).into_iter().filter(|(_, s)| *s > Severity::Info).map(|(id, _)| id).collect()
+}
+
+#[test]
+fn the_default_is_well() {
+    let all = ids("guestOS = \"ubuntu-64\"\ntools.syncTime = \"FALSE\"\nvcpu.hotadd = \"TRUE\"\n");
+    let info = Severity::Info;
+    assert_eq!(
+        all,
+        [("vmx-default-tsc-ok", info), ("vmx-sync-off", info), ("vmx-vcpu-hotadd", info)]
+    );
+    assert!(ids("guestOS = \"other-64\"\n").contains(&("vmx-guestos-other", info)));
+    assert!(
+        !ids("guestOS = \"other5xlinux-64\"\n").iter().any(|(id, _)| *id == "vmx-guestos-other")
+    );
+}
+
+#[test]
+fn keys_have_no_case() {
+    assert_eq!(bad("TOOLS.SYNCTIME = \"true\"\n"), ["vmx-sync-on"]);
+    assert_eq!(bad("tools.synctime=TRUE\n"), ["vmx-sync-on"]);
+    assert_eq!(bad("tools.syncTime = \"1\"\n"), ["vmx-sync-on"]);
+    assert_eq!(bad("# tools.syncTime = \"1\"\n"), [""; 0]);
+    assert_eq!(bad("tools.syncTime = \"1\"\ntools.syncTime = \"0\"\n"), [""; 0]);
+}
+
+#[test]
+fn the_hosts_counter() {
+    let text = "config.version = \"8\"\r\nmonitor_control.virtual_rdtsc = \"FALSE\"\r\nnumvcpus = \"2\"\r\n";
+    assert_eq!(testing::bad(Kind::Vmware, "m.vmx", text), ["vmx-rdtsc-not-virtualised"]);
+    let mended = testing::mended(Kind::Vmware, "m.vmx", text);
+    assert_eq!(mended, text.replace("FALSE", "TRUE"));
+    assert_eq!(bad("monitor_control.virtual_rdtsc = \"TRUE\"\n"), [""; 0]);
+    // Nothing is said of what nobody documents.
+    assert_eq!(
+        bad("monitor_control.disable_tsc_offsetting = \"TRUE\"\ntimeTracker.x = \"1\"\n"),
+        [""; 0]
+    );
+}
+
+#[test]
+fn hidden() {
+    let hidden = "hypervisor.cpuid.v0 = \"FALSE\"\n";
+    assert_eq!(bad(hidden), [""; 0], "Linux still finds it by its BIOS");
+    let both = format!("{hidden}monitor_control.restrict_backdoor = \"TRUE\"\n");
+    assert_eq!(bad(&both), ["vmx-hypervisor-hidden"]);
+    assert_eq!(bad(&format!("guestOS = \"windows9-64\"\n{both}")), [""; 0]);
+}
+
+#[test]
+fn guests_and_other_files() {
+    for (os, guest) in [
+        ("rhel8-64", Guest::Linux),
+        ("windows9-64", Guest::Windows),
+        ("winNetEnterprise", Guest::Windows),
+        ("darwin19-64", Guest::Macos),
+        ("freebsd12-64", Guest::Bsd),
+        ("other-64", Guest::Other),
+    ] {
+        let text = format!("config.version = \"8\"\nguestOS = \"{os}\"\n");
+        assert_eq!(testing::report(Kind::Vmware, "m.vmx", &text).guest, guest, "{os}");
+    }
+    testing::broken(Kind::Vmware, "");
+    testing::broken(Kind::Vmware, "\u{0}\u{1}not a file\n");
+    let part = testing::report(Kind::Vmware, "x", "tools.syncTime = \"TRUE\"\n");
+    assert!(part.partial);
+}

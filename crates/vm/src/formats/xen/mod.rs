@@ -1,0 +1,316 @@
+//! Xen: the domain files of `xl` (and of `xm`, its predecessor).
+//!
+//! [`config`] is the syntax. What must not live here: domains of libvirt that run under Xen.
+
+mod config;
+#[cfg(test)]
+mod tests;
+
+use crate::detect::{Clues, Sign};
+use crate::document::Document;
+use crate::finding::{Finding, Severity};
+use crate::formats::Format;
+use crate::guest::Guest;
+use crate::lint::{LintError, Report};
+use crate::parameters;
+use config::Setting;
+
+/// What is known of this kind.
+pub(super) const FORMAT: Format = Format {
+    name: "xen",
+    files: "Xen",
+    sample: ("a.cfg", "name = 'a'\nbuilder = 'hvm'\nvcpus = 2\n"),
+    rules: rules!("rules.md"),
+    detect,
+    lint,
+    qemu: None,
+};
+
+/// Settings of a domain, and of nothing else.
+const CERTAIN: &str = "tsc_mode builder xen_platform_pci viridian device_model_version nomigrate";
+/// Settings that other files may have, too.
+const COMMON: &str = "on_poweroff bootloader vif disk vcpus maxmem memory kernel ramdisk hap timer_mode \
+    nestedhvm altp2m type hpet vnc sdl extra acpi apic";
+
+/// How many of the lines are settings of a domain.
+fn settings(clues: &Clues<'_>) -> usize {
+    // What stands behind a key and its equal sign.
+    let value = |line: &str, key: &str| {
+        let value = line.strip_prefix(key)?.trim_start().strip_prefix('=')?;
+        Some(value.trim_start().to_owned())
+    };
+    let count = |list: &str| clues.keys(&list.split(' ').collect::<Vec<_>>(), '=');
+    let lists = ["disk", "vif"].iter().filter(|key| {
+        clues.has(|line| value(line, key).is_some_and(|value| value.starts_with('[')))
+    });
+    let certain = count(CERTAIN) + lists.count();
+    let kind = |line: &str| {
+        value(line, "type").is_some_and(|value| value.contains("hvm") || value.contains("pv"))
+    };
+    match certain {
+        0 if !clues.has(kind) => 0,
+        _ => certain + count(COMMON),
+    }
+}
+
+fn detect(clues: &Clues<'_>) -> Option<Sign> {
+    match settings(clues) {
+        0 => None,
+        1 => clues.ends(&["cfg", "xl", "hvm"]).then_some(Sign::Ending),
+        _ => Some(Sign::Words),
+    }
+}
+
+/// What runs the domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Machine {
+    Pv,
+    Pvh,
+    Hvm,
+}
+
+struct Domain {
+    settings: Vec<Setting>,
+}
+
+impl Domain {
+    /// The last setting of a name.
+    fn get(&self, key: &str) -> Option<&Setting> {
+        self.settings.iter().rev().find(|setting| setting.key == key)
+    }
+
+    fn on(&self, key: &str) -> Option<bool> {
+        self.get(key).and_then(Setting::on)
+    }
+
+    fn machine(&self) -> Machine {
+        let kind = self.get("type").or_else(|| self.get("builder")).map(Setting::text);
+        match kind.as_deref() {
+            Some("hvm") => Machine::Hvm,
+            Some("pvh") => Machine::Pvh,
+            Some(_) => Machine::Pv,
+            None if self.on("pvh") == Some(true) => Machine::Pvh,
+            None => {
+                let kernel = self.get("kernel").map(Setting::text).unwrap_or_default();
+                if kernel.contains("hvmloader") { Machine::Hvm } else { Machine::Pv }
+            }
+        }
+    }
+
+    /// A file does not name the guest's system; its name and its settings do, often.
+    fn guest(&self) -> Guest {
+        let name = self.get("name").map(Setting::text).unwrap_or_default();
+        let word = |list: &[&str]| list.iter().any(|part| name.contains(part));
+        // `name.cfg` often has the name of what it is a copy of; `win` alone is also `winter`.
+        let windows = name.split(|c: char| !c.is_ascii_alphabetic()).any(|part| {
+            matches!(part, "win" | "windows" | "winxp" | "winvista" | "winserver" | "vista" | "w2k")
+        });
+        if windows || name.contains("windows") {
+            return Guest::Windows;
+        }
+        if word(&["freebsd", "netbsd", "openbsd"]) {
+            return Guest::Bsd;
+        }
+        let linux = word(&[
+            "linux", "ubuntu", "debian", "fedora", "centos", "rhel", "redhat", "suse", "sles",
+            "alpine", "arch", "gentoo", "buster", "bullseye", "bookworm",
+        ]);
+        let boots = |key: &str| self.get(key).is_some();
+        let direct =
+            self.machine() != Machine::Hvm && (boots("ramdisk") || boots("root") || boots("extra"));
+        if linux || direct { Guest::Linux } else { Guest::Unknown }
+    }
+
+    /// Whether `cpuid` turns a feature on or off. Both forms: `"host,tm=0,invtsc=1"` and
+    /// `[ '0x80000007:edx=...' ]`, of which only the first is looked at, since it has names.
+    fn feature(&self, names: &[&str]) -> Option<bool> {
+        let setting = self.get("cpuid")?;
+        let mut state = None;
+        for value in &setting.values {
+            for part in value.text.split(',') {
+                let Some((name, bit)) = part.split_once('=') else { continue };
+                if names.contains(&name.trim()) {
+                    state = match bit.trim() {
+                        "0" => Some(false),
+                        "1" | "k" | "s" => Some(true),
+                        _ => state,
+                    };
+                }
+            }
+        }
+        state
+    }
+}
+
+fn lint(document: &Document) -> Result<Report, LintError> {
+    let domain = Domain { settings: config::read(document) };
+    if domain.settings.is_empty() {
+        return Err(LintError::whole("no setting of the form key = value: this is no xl.cfg"));
+    }
+    let guest = domain.guest();
+    // A fragment has no name.
+    let partial = domain.get("name").is_none();
+    let mut findings = Vec::new();
+    tsc_mode(&domain, guest, partial, &mut findings);
+    features(&domain, guest, &mut findings);
+    timers(&domain, guest, partial, &mut findings);
+    for key in ["extra", "cmdline", "root"] {
+        let Some(setting) = domain.get(key) else { continue };
+        for value in &setting.values {
+            let quote = usize::from(value.quoted);
+            findings.extend(parameters::lint(&value.text, value.span.start + quote, true));
+        }
+    }
+    Ok(Report { guest, partial, findings })
+}
+
+/// The mode of a number or a name.
+fn mode(modes: &[&'static str], text: &str) -> Option<&'static str> {
+    match text.parse::<usize>() {
+        Ok(number) => modes.get(number).copied(),
+        Err(_) => modes.iter().copied().find(|mode| *mode == text),
+    }
+}
+
+const MODES: [&str; 4] = ["default", "always_emulate", "native", "native_paravirt"];
+
+fn tsc_mode(domain: &Domain, guest: Guest, partial: bool, findings: &mut Vec<Finding>) {
+    let head = domain.settings.first().map_or(0..0, |first| first.span.clone());
+    let setting = domain.get("tsc_mode");
+    let span = setting.map_or_else(|| head.clone(), |setting| setting.span.clone());
+    let value = setting.and_then(Setting::one);
+    let text = setting.map(Setting::text).unwrap_or_default();
+    let mode = if setting.is_none() { Some("default") } else { mode(&MODES, &text) };
+    let mut numeric = false;
+    if let (Ok(_), Some(mode), Some(value)) = (text.parse::<usize>(), mode, value)
+        && mode != "native_paravirt"
+    {
+        numeric = true;
+        findings.push(
+            Finding::new(rule!("xen-tsc-mode-numeric"), span.clone())
+                .summary(format!("tsc_mode = {text}: numbers are deprecated"))
+                .fix(format!("tsc_mode = \"{mode}\""))
+                .edit(value.span.clone(), format!("\"{mode}\"")),
+        );
+    }
+    let nomigrate = domain.on("nomigrate") == Some(true);
+    let invariant = nomigrate || domain.feature(&["invtsc", "itsc"]) == Some(true);
+    match mode {
+        None if text.is_empty() || text.contains(['$', '{', '%']) => {}
+        None => {
+            let fix = "tsc_mode = \"default\", \"always_emulate\" or \"native\"";
+            findings.push(Finding::new(rule!("xen-tsc-mode-unknown"), span).fix(fix));
+        }
+        Some("native_paravirt") => {
+            let finding = Finding::new(rule!("xen-tsc-mode-removed"), span)
+                .fix("tsc_mode = \"default\", or remove the line");
+            findings.push(finding.edit_at(value.map(|value| value.span.clone()), "\"default\""));
+        }
+        Some("always_emulate") => {
+            let finding =
+                Finding::new(rule!("xen-tsc-always-emulate"), span).fix("tsc_mode = \"default\"");
+            let value = value.filter(|_| !numeric).map(|value| value.span.clone());
+            findings.push(finding.edit_at(value, "\"default\""));
+        }
+        Some("native") if invariant => {
+            findings.push(Finding::new(rule!("xen-invtsc-native-ok"), span))
+        }
+        Some("native") => findings.push(
+            Finding::new(rule!("xen-native-no-nomigrate"), span)
+                .fix("nomigrate = 1 if the domain never migrates, else tsc_mode = \"default\""),
+        ),
+        Some(_) => {
+            if !partial || setting.is_some() {
+                findings.push(Finding::new(rule!("xen-tsc-default"), span));
+            }
+            if nomigrate {
+                let span = domain.get("nomigrate").map_or(head, |setting| setting.span.clone());
+                findings.push(Finding::new(rule!("xen-nomigrate-ok"), span));
+            } else if guest != Guest::Windows && !partial && domain.machine() != Machine::Pv {
+                findings.push(
+                    Finding::new(rule!("xen-no-nomigrate"), head)
+                        .fix("nomigrate = 1, if the domain never migrates"),
+                );
+            }
+        }
+    }
+}
+
+fn features(domain: &Domain, guest: Guest, findings: &mut Vec<Finding>) {
+    let Some(cpuid) = domain.get("cpuid") else { return };
+    let span = || cpuid.span.clone();
+    if domain.feature(&["invtsc", "itsc"]) == Some(false) {
+        let fix = "remove invtsc=0 from cpuid";
+        findings.push(Finding::new(rule!("xen-invtsc-masked"), span()).fix(fix));
+    }
+    if domain.feature(&["rdtscp"]) == Some(false) {
+        findings
+            .push(Finding::new(rule!("xen-rdtscp-off"), span()).fix("remove rdtscp=0 from cpuid"));
+    }
+    if domain.feature(&["hypervisor"]) == Some(false) {
+        let severity = if guest == Guest::Windows { Severity::Warn } else { Severity::Error };
+        findings.push(
+            Finding::new(rule!("xen-hypervisor-hidden"), span())
+                .severity(severity)
+                .fix("remove hypervisor=0 from cpuid"),
+        );
+    }
+}
+
+fn timers(domain: &Domain, guest: Guest, partial: bool, findings: &mut Vec<Finding>) {
+    let head = domain.settings.first().map_or(0..0, |first| first.span.clone());
+    let hvm = domain.machine() == Machine::Hvm;
+    match domain.get("hpet") {
+        None if hvm && !partial => {
+            findings.push(Finding::new(rule!("xen-hpet-default-on"), head.clone()))
+        }
+        Some(setting) if setting.on() == Some(true) => {
+            findings.push(Finding::new(rule!("xen-hpet-on"), setting.span.clone()));
+        }
+        _ => {}
+    }
+    if let Some(setting) = domain.get("timer_mode") {
+        const MODES: [&str; 4] = [
+            "delay_for_missed_ticks",
+            "no_delay_for_missed_ticks",
+            "no_missed_ticks_pending",
+            "one_missed_tick_pending",
+        ];
+        let text = setting.text();
+        match mode(&MODES, &text) {
+            Some("delay_for_missed_ticks") if guest != Guest::Windows => {
+                let value = setting.one().map(|value| value.span.clone());
+                findings.push(
+                    Finding::new(rule!("xen-timer-mode-delay"), setting.span.clone())
+                        .fix("timer_mode = \"no_delay_for_missed_ticks\", which is the default")
+                        .edit_at(value, "\"no_delay_for_missed_ticks\""),
+                );
+            }
+            None if !text.is_empty() && !text.contains(['$', '{', '%']) => findings.push(
+                Finding::new(rule!("xen-timer-mode-unknown"), setting.span.clone())
+                    .fix("timer_mode = \"no_delay_for_missed_ticks\", which is the default"),
+            ),
+            _ => {}
+        }
+    }
+    viridian(domain, guest, hvm, partial, findings);
+}
+
+fn viridian(domain: &Domain, guest: Guest, hvm: bool, partial: bool, findings: &mut Vec<Finding>) {
+    let head = domain.settings.first().map_or(0..0, |first| first.span.clone());
+    let setting = domain.get("viridian");
+    let groups: Vec<String> = setting
+        .map(|s| s.values.iter().map(|v| v.text.to_ascii_lowercase()).collect())
+        .unwrap_or_default();
+    // A list of groups, or one number.
+    let on = match groups.as_slice() {
+        [one] => setting.and_then(Setting::on).unwrap_or(false) && !one.starts_with('!'),
+        list => list.iter().any(|group| !group.starts_with('!')),
+    };
+    let span = setting.map_or(head, |setting| setting.span.clone());
+    if guest == Guest::Windows && hvm && !on && (setting.is_some() || !partial) {
+        findings.push(Finding::new(rule!("xen-viridian-off"), span).fix("viridian = 1"));
+    } else if guest == Guest::Linux && hvm && on {
+        findings.push(Finding::new(rule!("xen-viridian-linux"), span).fix("viridian = 0"));
+    }
+}

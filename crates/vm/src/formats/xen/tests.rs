@@ -1,0 +1,87 @@
+//! Files for each rule, both ways.
+
+use crate::finding::Severity;
+use crate::formats::Kind;
+use crate::testing;
+
+fn ids(text: &str) -> Vec<(&'static str, Severity)> {
+    testing::ids(Kind::Xen, "m.cfg", text)
+}
+
+fn bad(text: &str) -> Vec<&'static str> {
+    testing::bad(Kind::Xen, "m.cfg", text)
+}
+
+const HVM: &str = "name = \"debian\"\ntype = 'hvm'\n";
+
+#[test]
+fn the_default_is_well() {
+    let info = Severity::Info;
+    let all = ids(HVM);
+    assert_eq!(
+        all,
+        [("xen-tsc-default", info), ("xen-no-nomigrate", info), ("xen-hpet-default-on", info)]
+    );
+    let all = ids(&format!("{HVM}nomigrate = 1\nhpet=0\ntsc_mode='default'\n"));
+    assert_eq!(all, [("xen-nomigrate-ok", info), ("xen-tsc-default", info)]);
+    assert_eq!(ids("name='a'\nkernel='/boot/k'\nramdisk='/r'\n"), [("xen-tsc-default", info)]);
+}
+
+#[test]
+fn modes() {
+    let one = |mode: &str| bad(&format!("{HVM}tsc_mode = {mode}\n"));
+    assert_eq!(one("\"native\""), ["xen-native-no-nomigrate"]);
+    assert_eq!(one("2"), ["xen-tsc-mode-numeric", "xen-native-no-nomigrate"]);
+    assert_eq!(one("0"), ["xen-tsc-mode-numeric"]);
+    assert_eq!(one("'always_emulate'"), ["xen-tsc-always-emulate"]);
+    assert_eq!(one("'native_paravirt'"), ["xen-tsc-mode-removed"]);
+    assert_eq!(one("3"), ["xen-tsc-mode-removed"]);
+    assert_eq!(one("'fast'"), ["xen-tsc-mode-unknown"]);
+    assert_eq!(one("7"), ["xen-tsc-mode-unknown"]);
+    assert_eq!(one("'@MODE@$x'"), [""; 0]);
+    let ok = ("xen-invtsc-native-ok", Severity::Info);
+    assert!(ids(&format!("{HVM}tsc_mode='native'\nnomigrate=1\n")).contains(&ok));
+    assert!(ids(&format!("{HVM}tsc_mode='native'\ncpuid=\"host,invtsc=1\"\n")).contains(&ok));
+    let mended = testing::mended(Kind::Xen, "m.cfg", &format!("{HVM}tsc_mode=0 # why\r\n"));
+    assert_eq!(mended, format!("{HVM}tsc_mode=\"default\" # why\r\n"));
+}
+
+#[test]
+fn windows() {
+    let text = "name = 'windows10'\nbuilder = \"hvm\"\n";
+    assert_eq!(bad(text), ["xen-viridian-off"]);
+    assert_eq!(bad(&format!("{text}viridian=1\n")), [""; 0]);
+    assert_eq!(bad(&format!("{text}viridian = [ \"base\", 'time_ref_count' ]\n")), [""; 0]);
+    assert_eq!(bad("name = 'winter'\nbuilder='hvm'\nviridian = 0\n"), [""; 0]);
+    assert_eq!(bad(&format!("{HVM}viridian = 1\n")), ["xen-viridian-linux"]);
+}
+
+#[test]
+fn features_and_timers() {
+    let one = |line: &str| bad(&format!("{HVM}{line}\n"));
+    assert_eq!(one("cpuid='host,invtsc=0'"), ["xen-invtsc-masked"]);
+    assert_eq!(one("cpuid='host,itsc=0,rdtscp=0'"), ["xen-invtsc-masked", "xen-rdtscp-off"]);
+    assert_eq!(one("cpuid='host,hypervisor=0'"), ["xen-hypervisor-hidden"]);
+    assert_eq!(one("cpuid=['0x1:ecx=x']"), [""; 0]);
+    assert_eq!(one("timer_mode='delay_for_missed_ticks'"), ["xen-timer-mode-delay"]);
+    assert_eq!(one("timer_mode=0"), ["xen-timer-mode-delay"]);
+    assert_eq!(one("timer_mode=1"), [""; 0]);
+    assert_eq!(one("timer_mode='x'"), ["xen-timer-mode-unknown"]);
+    assert!(ids(&format!("{HVM}hpet=1\n")).contains(&("xen-hpet-on", Severity::Info)));
+}
+
+#[test]
+fn kernel_parameters() {
+    let text = "name='a'\nkernel='/k'\nextra = 'quiet clocksource=kvmclock'\n";
+    assert_eq!(bad(text), ["cmdline-unknown-clocksource"]);
+    assert!(testing::mended(Kind::Xen, "m.cfg", text).contains("'quiet clocksource=kvm-clock'"));
+    assert_eq!(bad("name='a'\nextra = 'clocksource=xen'\n"), [""; 0]);
+}
+
+#[test]
+fn what_is_no_domain() {
+    testing::broken(Kind::Xen, "");
+    testing::broken(Kind::Xen, "import os\n\u{0}\n");
+    let part = testing::report(Kind::Xen, "m.cfg", "tsc_mode='native'\n");
+    assert!(part.partial);
+}
