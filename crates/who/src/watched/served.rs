@@ -118,7 +118,7 @@ impl Served {
             .iter()
             .filter_map(|path| CString::new(path.as_os_str().as_bytes()).ok())
             .collect();
-        let local = within(PATIENCE, || i32::from(!paths.iter().any(|path| is_local(path))));
+        let local = within(PATIENCE, || i32::from(!paths.iter().any(is_local)));
         let served = !matches!(local, Ok(Some(0)));
         self.asked.insert(on, served);
         served
@@ -298,7 +298,7 @@ torn
         assert!(served.silent.is_empty());
         assert!(!served.ask(&[Path::new("/nonexistent/x"), &path], (0, 2)));
         assert!(served.ask(&[Path::new("/nonexistent/x")], (0, 3)));
-        assert_eq!(served.asked[&(0, 2)], false);
+        assert!(!served.asked[&(0, 2)]);
     }
 
     #[test]
