@@ -4,12 +4,12 @@
 use crate::args::Args;
 use crate::tables::Place;
 use anyhow::{Context, Result, bail};
+use clocksmith_facts::given::{self, Kinds};
 use clocksmith_fleet::documents::{self, Document, Lines, MAX_WHOLE, Shape};
 use clocksmith_fleet::intake::Intake;
 use clocksmith_fleet::parse;
 use clocksmith_fleet::report::Input;
 use clocksmith_fleet::row::Rows;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, stdin};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,6 +20,8 @@ const BATCH: usize = 256;
 const BATCH_BYTES: usize = 1 << 20;
 /// Batches that wait for a thread.
 const QUEUE: usize = 2;
+/// A list of inputs, in bytes at most.
+const LIST: u64 = 64 << 20;
 /// Bytes that show what an input is.
 const BEGIN: usize = 512;
 
@@ -35,7 +37,7 @@ impl Inputs {
     pub(crate) fn of(args: &Args) -> Result<Self> {
         let mut all = args.inputs.clone();
         if let Some(list) = &args.files_from {
-            let names = std::fs::read(list)
+            let names = given::read(list, Kinds::Regular, LIST)
                 .with_context(|| format!("cannot read the list of inputs {}", list.display()))?;
             all.extend(names.split(|byte| *byte == 0).filter(|name| !name.is_empty()).map(path));
         }
@@ -170,7 +172,7 @@ impl Reader {
         let opened: io::Result<Box<dyn Read>> = if standard {
             Ok(Box::new(stdin()))
         } else {
-            File::open(path).map(|file| Box::new(file) as Box<dyn Read>)
+            given::open(path, Kinds::Streams).map(|file| Box::new(file) as Box<dyn Read>)
         };
         let read = match opened {
             Ok(reader) => self.documents(&input, reader)?,

@@ -267,6 +267,9 @@ pub(crate) struct Collect {
     /// Only list what would go in
     #[arg(long)]
     pub(crate) list: bool,
+    /// Name the host by a hash of its name and machine id, which is the same each time
+    #[arg(long)]
+    pub(crate) anonymous: bool,
 }
 
 /// Options of `bench`.

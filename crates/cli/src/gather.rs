@@ -1,11 +1,11 @@
 //! Where facts come from: this machine, a mirrored root, a bundle, a kernel log alone.
 
 use anyhow::{Context, Result, anyhow, bail};
+use clocksmith_facts::given::{self, Kinds};
 use clocksmith_facts::log::{KernelLog, LogError};
 use clocksmith_facts::tree::bundle::Manifest;
 use clocksmith_facts::tree::{BundleError, BundleTree, DirTree, LiveTree};
 use clocksmith_facts::{Facts, Origin, Why, collect};
-use std::fs::File;
 use std::io::{Read, stdin};
 use std::path::Path;
 
@@ -102,11 +102,11 @@ fn from_log(path: &Path) -> Result<Facts> {
     let (name, reader): (String, Box<dyn Read>) = if standard {
         ("stdin".to_owned(), Box::new(stdin().lock()))
     } else {
-        let file =
-            File::open(path).with_context(|| format!("cannot open the kernel log {shown}"))?;
-        if file.metadata().is_ok_and(|meta| meta.is_dir()) {
+        if path.is_dir() {
             bail!("{shown} is a directory; --log takes a file, --root a directory");
         }
+        let file = given::open(path, Kinds::Streams)
+            .with_context(|| format!("cannot open the kernel log {shown}"))?;
         let name = path
             .file_name()
             .map_or_else(|| shown.to_string(), |name| name.to_string_lossy().into_owned());

@@ -12,6 +12,7 @@ mod manual;
 mod render;
 mod report;
 mod run;
+mod signals;
 mod stack;
 mod ui;
 mod verbs;
@@ -23,6 +24,7 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    signals::at_start();
     ui::panic::listen();
     stack::run(program)
 }

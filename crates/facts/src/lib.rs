@@ -19,6 +19,7 @@ pub mod dmi;
 pub mod environment;
 pub mod fact;
 pub mod facts;
+pub mod given;
 pub mod hypervisor;
 pub mod idle;
 pub mod kconfig;

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use clocksmith_facts::collect::{collect, paths, write_bundle};
+use clocksmith_facts::collect::{HostName, collect, paths, write_bundle, write_bundle_as};
 use clocksmith_facts::tree::bundle::{MANIFEST, MAX_ENTRIES, MAX_FILE, SCHEMA};
 use clocksmith_facts::tree::{BundleError, BundleTree, DirTree, LiveTree, Tree};
 use clocksmith_facts::{Facts, Origin};
@@ -328,4 +328,40 @@ proptest! {
     fn any_bytes_are_no_bundle(bytes in proptest::collection::vec(any::<u8>(), 0..2000)) {
         prop_assert!(BundleTree::read(bytes.as_slice(), "test").is_err());
     }
+}
+
+#[test]
+fn anonymous_bundle_has_the_hosts_name_nowhere() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("mirror-of web-01.example.com");
+    std::fs::create_dir_all(root.join("proc/sys/kernel")).unwrap();
+    std::fs::create_dir_all(root.join("etc")).unwrap();
+    let write = |path: &str, text: &str| std::fs::write(root.join(path), text).unwrap();
+    write("proc/sys/kernel/hostname", "web-01.example.com\n");
+    write("proc/cmdline", "root=/dev/sda1 name=web-01.example.com\n");
+    write("dmesg", "[    0.000000] Linux version 6.1.0 (a@b) #1 SMP\n[    1.0] tsc: web-01\n");
+    let tree = DirTree::new(&root).unwrap();
+    let named = |with: HostName<'_>| {
+        let mut bytes = Vec::new();
+        write_bundle_as(&tree, with, &mut bytes).unwrap();
+        BundleTree::read(bytes.as_slice(), "test").unwrap()
+    };
+    let alias = |name: &str, id: &str| format!("{}-{}", name.len(), id.len());
+    let has = |bundle: &BundleTree| {
+        bundle.files().any(|(_, content)| String::from_utf8_lossy(content).contains("web-01"))
+    };
+    let kept = named(HostName::Kept);
+    assert_eq!(kept.manifest().unwrap().hostname, "web-01.example.com");
+    assert!(has(&kept));
+    // Without a machine id a hash of the name could be guessed.
+    for id in ["", "uninitialized\n", "00000000000000000000000000000000\n"] {
+        write("etc/machine-id", id);
+        let bundle = named(HostName::Replaced(&alias));
+        assert_eq!(bundle.manifest().unwrap().hostname, "", "{id}");
+    }
+    write("etc/machine-id", "00112233445566778899aabbccddeeff\n");
+    let bundle = named(HostName::Replaced(&alias));
+    assert_eq!(bundle.manifest().unwrap().hostname, "18-32");
+    assert!(!has(&bundle));
+    assert!(!bundle.files().any(|(path, _)| path.contains("machine-id")));
 }

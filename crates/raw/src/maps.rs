@@ -13,6 +13,8 @@ pub struct Mapping<'a> {
     pub executable: bool,
     /// Where in the file it begins, in bytes.
     pub offset: u64,
+    /// The device of the file's filesystem, major and minor; zeros if there is no file.
+    pub device: (u32, u32),
     /// The file's inode; 0 if there is no file.
     pub inode: u64,
     /// The rest of the line as it is written: a path, a name in brackets, or nothing.
@@ -37,15 +39,22 @@ fn line(line: &str) -> Option<Mapping<'_>> {
     let range = hex(from)?..hex(to)?;
     let permissions = words.next()?;
     let offset = hex(words.next()?)?;
-    let (_device, inode) = (words.next()?, words.next()?);
+    let (device, inode) = (words.next()?, words.next()?);
     (range.start < range.end).then(|| Mapping {
         range,
         readable: permissions.starts_with('r'),
         executable: permissions.contains('x'),
         offset,
+        device: numbers(device).unwrap_or_default(),
         inode: inode.parse().unwrap_or(0),
         name: words.next().unwrap_or("").trim_start(),
     })
+}
+
+/// `08:02`.
+fn numbers(device: &str) -> Option<(u32, u32)> {
+    let (major, minor) = device.split_once(':')?;
+    Some((u32::from_str_radix(major, 16).ok()?, u32::from_str_radix(minor, 16).ok()?))
 }
 
 #[cfg(test)]
@@ -59,6 +68,7 @@ mod tests {
         let maps: Vec<_> = parse(text).collect();
         assert_eq!(maps.len(), 2);
         assert_eq!((maps[0].name, maps[0].offset, maps[0].inode), ("/usr/bin/a b", 0x1000, 12));
+        assert_eq!((maps[0].device, maps[1].device), ((8, 2), (0, 0)));
         assert!(maps[0].readable && maps[0].executable && !maps[1].readable);
         assert_eq!(around(text, 0x2fff).map(|mapping| mapping.range), Some(0x1000..0x3000));
         assert_eq!(around(text, 0x3000), None);

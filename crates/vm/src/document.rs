@@ -4,9 +4,15 @@ use crate::formats::Kind;
 use crate::text::Text;
 use thiserror::Error;
 
-/// The largest file that is looked at, in bytes. Configurations are of some kilobytes; what is larger
-/// is something else.
-pub const MAX_BYTES: usize = 16 << 20;
+/// The largest file that is looked at, in bytes: a cluster's machines in one manifest.
+pub const MAX_BYTES: usize = 4 << 20;
+/// The largest file of one machine, in bytes. Configurations are of some kilobytes; places and findings of each word take
+/// a hundred times its length in memory, in manifests a quarter of that.
+pub const MAX_BYTES_OF_ONE: usize = 1 << 20;
+
+const fn most(kind: Kind) -> usize {
+    if matches!(kind, Kind::Kubevirt) { MAX_BYTES } else { MAX_BYTES_OF_ONE }
+}
 
 /// A file: its name (which tells little but its ending), its text, its kind.
 #[derive(Clone, Debug)]
@@ -25,9 +31,16 @@ pub enum DocumentError {
     /// Nothing in it.
     #[error("it is empty")]
     Empty,
-    /// Larger than [`MAX_BYTES`].
-    #[error("it has more than {} MiB, so it is no configuration of a virtual machine", MAX_BYTES >> 20)]
-    TooLarge,
+    /// Larger than its kind may be.
+    #[error(
+        "it has more than {} MiB. A configuration of a virtual machine has some kilobytes; if there are many in it, \
+         give them in files of their own",
+        most >> 20
+    )]
+    TooLarge {
+        /// The limit, in bytes.
+        most: usize,
+    },
     /// No text.
     #[error("{0}")]
     Binary(String),
@@ -47,6 +60,7 @@ impl Document {
     pub fn new(name: &str, bytes: &[u8]) -> Result<Self, DocumentError> {
         let text = read(bytes)?;
         let kind = Kind::detect(name, text.as_str()).ok_or(DocumentError::UnknownKind)?;
+        fits(bytes, most(kind))?;
         Ok(Self { name: name.to_owned(), text, kind })
     }
 
@@ -55,6 +69,7 @@ impl Document {
     /// # Errors
     /// It is empty, too large, or no text.
     pub fn of_kind(name: &str, bytes: &[u8], kind: Kind) -> Result<Self, DocumentError> {
+        fits(bytes, most(kind))?;
         Ok(Self { name: name.to_owned(), text: read(bytes)?, kind })
     }
 
@@ -65,10 +80,12 @@ impl Document {
     }
 }
 
+fn fits(bytes: &[u8], most: usize) -> Result<(), DocumentError> {
+    if bytes.len() > most { Err(DocumentError::TooLarge { most }) } else { Ok(()) }
+}
+
 fn read(bytes: &[u8]) -> Result<Text, DocumentError> {
-    if bytes.len() > MAX_BYTES {
-        return Err(DocumentError::TooLarge);
-    }
+    fits(bytes, MAX_BYTES)?;
     let text = Text::decode(bytes).map_err(DocumentError::Binary)?;
     if text.as_str().trim().is_empty() {
         return Err(DocumentError::Empty);
@@ -89,7 +106,14 @@ mod tests {
         assert_eq!(error(b" \n\t"), "it is empty");
         assert!(error(b"QFI\xfb\0\0\0\x03").contains("disk image"), "{}", error(b"QFI\xfb\0"));
         assert!(error(b"a\0b\x01\x02").contains("byte 1"));
-        assert!(error(&vec![b' '; MAX_BYTES + 1]).contains("16 MiB"));
+        assert!(error(&vec![b' '; MAX_BYTES + 1]).contains("4 MiB"));
+        let mut long = VMX.as_bytes().to_vec();
+        long.resize(MAX_BYTES_OF_ONE + 1, b'\n');
+        assert!(error(&long).contains("1 MiB"));
+        let list = b"apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nspec: {}\n";
+        let mut long = list.to_vec();
+        long.resize(MAX_BYTES, b'\n');
+        assert!(Document::new("x.yaml", &long).is_ok());
         let unknown = error(b"Dear Sir or Madam,\n");
         assert!(unknown.contains("--kind") && unknown.contains("cloud-hypervisor"), "{unknown}");
     }

@@ -6,7 +6,7 @@ use crate::report::CollectReport;
 use anyhow::Result;
 
 /// Prints what was written, and what could not be read.
-pub(crate) fn print(common: &Common, report: &CollectReport) -> Result<()> {
+pub(crate) fn print(common: &Common, report: &CollectReport, anonymous: bool) -> Result<()> {
     let mut out = format!(
         "Wrote {} ({} files, {} KiB).\n",
         report.file,
@@ -14,9 +14,16 @@ pub(crate) fn print(common: &Common, report: &CollectReport) -> Result<()> {
         report.bytes.div_ceil(1024)
     );
     if !common.quiet {
+        let name = if anonymous {
+            "a hash in the place of the host's name"
+        } else {
+            "the host's name (without it: --anonymous)"
+        };
         out.push_str(&wrap(
-            "It holds the kernel log, CPUID, and clock-related files of /proc and /sys; no serial \
-             numbers. The list: clocksmith collect --list",
+            &format!(
+                "It holds the kernel log, CPUID, clock-related files of /proc and /sys, and {name}; no \
+                 serial numbers. The list: clocksmith collect --list"
+            ),
             "",
             "",
         ));

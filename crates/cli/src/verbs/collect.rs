@@ -6,8 +6,9 @@ use crate::render;
 use crate::report::CollectReport;
 use crate::ui::{file, out};
 use anyhow::{Context, Result, bail};
-use clocksmith_facts::collect as bundle;
+use clocksmith_facts::collect::{self as bundle, HostName};
 use clocksmith_facts::tree::{DirTree, LiveTree, Tree};
+use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(common: &Common, args: &Collect) -> Result<Code> {
@@ -25,7 +26,8 @@ pub(crate) fn run(common: &Common, args: &Collect) -> Result<Code> {
     };
     let path = args.output.clone().unwrap_or_else(default_name);
     let mut packed = Vec::new();
-    let summary = bundle::write_bundle(tree.as_ref(), &mut packed)
+    let name = if args.anonymous { HostName::Replaced(&alias) } else { HostName::Kept };
+    let summary = bundle::write_bundle_as(tree.as_ref(), name, &mut packed)
         .with_context(|| format!("cannot pack the bundle {}", path.display()))?;
     if path == Path::new("-") {
         if out::is_terminal() {
@@ -39,9 +41,16 @@ pub(crate) fn run(common: &Common, args: &Collect) -> Result<Code> {
     if common.json {
         render::json(&report)?;
     } else {
-        render::collect::print(common, &report)?;
+        render::collect::print(common, &report, args.anonymous)?;
     }
     Ok(Code::Done)
+}
+
+/// A name for a host by which nobody finds out which one it is: its machine id is known to it alone.
+fn alias(name: &str, machine_id: &str) -> String {
+    let digest = Sha256::digest(format!("clocksmith host name\n{machine_id}\n{name}\n"));
+    let hex: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    format!("host-{hex}")
 }
 
 fn default_name() -> PathBuf {
@@ -62,6 +71,15 @@ fn write(path: &Path, content: &[u8]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn alias_depends_on_name_and_machine_and_shows_neither() {
+        let one = alias("web-01", "00112233445566778899aabbccddeeff");
+        assert_eq!(one, alias("web-01", "00112233445566778899aabbccddeeff"));
+        assert_ne!(one, alias("web-02", "00112233445566778899aabbccddeeff"));
+        assert_ne!(one, alias("web-01", "10112233445566778899aabbccddeeff"));
+        assert!(one.starts_with("host-") && one.len() == 21 && !one.contains("web"));
+    }
 
     #[test]
     fn bundle_replaces_nothing_and_leaves_nothing_behind() {

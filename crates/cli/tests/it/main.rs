@@ -12,6 +12,7 @@ mod full;
 mod html;
 mod run;
 mod schemas;
+mod signals;
 mod verify;
 mod vm;
 mod watch;

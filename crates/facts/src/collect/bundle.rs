@@ -87,12 +87,34 @@ pub struct Summary {
     pub missing: Vec<ManifestGap>,
 }
 
+/// What a bundle says of the host's name. In what it was made of the name is masked in any case.
+#[derive(Clone, Copy)]
+pub enum HostName<'a> {
+    /// It is in the manifest: a fleet knows its hosts by it.
+    Kept,
+    /// Another name is in its place: what this makes of the host's name and its machine id (machine-id(5)). A host without
+    /// a machine id has no name then: of a name alone a hash can be guessed.
+    Replaced(&'a dyn Fn(&str, &str) -> String),
+}
+
 /// Collects the facts of a tree, and writes all that they were read from as a bundle. Read back, it
 /// gives the same facts.
 ///
 /// # Errors
 /// The error of `out`, or content that does not fit into a bundle.
 pub fn write_bundle(tree: &dyn Tree, out: impl Write) -> io::Result<Summary> {
+    write_bundle_as(tree, HostName::Kept, out)
+}
+
+/// The same, with another name for the host.
+///
+/// # Errors
+/// As [`write_bundle`].
+pub fn write_bundle_as(
+    tree: &dyn Tree,
+    name: HostName<'_>,
+    out: impl Write,
+) -> io::Result<Summary> {
     let hostname = hostname(tree);
     let filter = |path: &str, content| privacy::filter(path, content, &hostname);
     let recording = RecordingTree::new(tree, &filter);
@@ -109,23 +131,37 @@ pub fn write_bundle(tree: &dyn Tree, out: impl Write) -> io::Result<Summary> {
     record.files.retain(|path, _| !unused(path));
     record.missing.retain(|path, _| !is_alternative(path));
 
+    // A mirror may lie in a directory that has the host's name.
+    let said = |place: String| match name {
+        HostName::Kept => place,
+        HostName::Replaced(_) => privacy::without_names(&place, &hostname),
+    };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     let manifest = Manifest {
         schema: bundle::SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        hostname,
+        hostname: match name {
+            HostName::Kept => hostname.clone(),
+            HostName::Replaced(with) => {
+                machine_id(tree).map(|id| with(&hostname, &id)).unwrap_or_default()
+            }
+        },
         time: utc(now),
         sources: record
             .files
             .keys()
             .filter(|path| is_virtual(path))
-            .map(|path| (path.clone(), tree.describe(path)))
+            .map(|path| (path.clone(), said(tree.describe(path))))
             .collect(),
         listings: record.listings,
         missing: record
             .missing
             .into_iter()
-            .map(|(path, missing)| ManifestGap { path, missing })
+            .map(|(path, mut missing)| {
+                missing.at = missing.at.map(|source| crate::Source(said(source.0)));
+                missing.how = missing.how.map(said);
+                ManifestGap { path, missing }
+            })
             .collect(),
     };
     let files = record.files.iter().map(|(path, content)| (path.as_str(), content.as_slice()));
@@ -149,6 +185,14 @@ fn hostname(tree: &dyn Tree) -> String {
     };
     let found = line("proc/sys/kernel/hostname").or_else(|| line("etc/hostname"));
     found.value().cloned().unwrap_or_default()
+}
+
+/// `None` where there is none, or one of no machine, as in an image that was not started yet.
+fn machine_id(tree: &dyn Tree) -> Option<String> {
+    let bytes = tree.read("etc/machine-id", 64).ok()?;
+    let id = String::from_utf8_lossy(&bytes).trim().to_ascii_lowercase();
+    let telling = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    telling.then_some(id).filter(|id| id.bytes().any(|byte| byte != b'0'))
 }
 
 /// `2026-01-02T03:04:05Z`.

@@ -15,7 +15,7 @@ use crate::tree::Tree;
 use crate::{Fact, Facts, Missing, Origin, Why};
 
 pub use crate::tree::decode::open_log;
-pub use bundle::{Summary, paths, write_bundle};
+pub use bundle::{HostName, Summary, paths, write_bundle, write_bundle_as};
 
 /// Longest small text file that is read, in bytes.
 const SMALL: u64 = 64 << 10;

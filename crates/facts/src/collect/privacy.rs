@@ -100,7 +100,7 @@ fn dmidecode(content: &str) -> String {
 }
 
 /// Masks hardware addresses, and the host's name wherever it stands as a word of its own.
-fn without_names(line: &str, hostname: &str) -> String {
+pub(super) fn without_names(line: &str, hostname: &str) -> String {
     let mut line = without_addresses(line);
     // `... NAME kernel: [...`, in a journal or a log file, where the name is another host's perhaps.
     if let Some(at) = line.find(" kernel: ") {

@@ -26,6 +26,7 @@ mod prefix;
 pub mod rates;
 mod records;
 mod released;
+mod repeated;
 mod scan;
 mod store;
 mod transcript;

@@ -14,7 +14,8 @@ use super::lines::{
 use super::parse::{self, Groups};
 use super::pieces::Given;
 use super::prefix::{Stripped, strip};
-use super::store::Store;
+use super::repeated::Repeated;
+use super::store::{self, Store};
 use super::{KernelLog, LogError, cut, diff, encoding, journal, markup, records, transcript};
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -129,6 +130,10 @@ struct Scanner {
     gather: Gather,
     /// The boot before the one that is read, where only its stamps tell that another one began.
     former: Option<Boot>,
+    /// Lines that are alike.
+    repeated: Repeated,
+    /// What the last line told that was looked at.
+    told: Option<std::mem::Discriminant<Event>>,
 }
 
 /// What was read of a boot.
@@ -163,6 +168,8 @@ impl Scanner {
             sampled: 0,
             gather: Gather::default(),
             former: None,
+            repeated: Repeated::default(),
+            told: None,
         }
     }
 
@@ -212,6 +219,10 @@ impl Scanner {
             }
             self.line += count_lines(&window[counted..start]);
             counted = start;
+            if self.is_repetition(&window[start..end]) {
+                at = end;
+                continue;
+            }
             let mut groups = Groups::default();
             groups.add(hit.group);
             let mut from = hit.end;
@@ -219,7 +230,13 @@ impl Scanner {
                 groups.add(more.group);
                 from = more.end;
             }
+            let boots = self.log.boots;
+            self.told = None;
             let used_to = self.line_at(window, start, end, complete, groups);
+            // What needs its neighbours, or begins a boot, is not known by itself.
+            if used_to == end && self.log.boots == boots && !groups.separator && !self.told_boot() {
+                self.repeated.looked_at(self.told);
+            }
             at = used_to.max(end).min(complete);
         }
         self.line += count_lines(&window[counted..complete]);
@@ -257,6 +274,25 @@ impl Scanner {
                 return;
             }
         }
+    }
+
+    /// Whether enough lines like this one were looked at; then it is counted, and its stamp followed.
+    fn is_repetition(&mut self, raw: &[u8]) -> bool {
+        let at = stamp_in_front(raw);
+        // It may begin a boot.
+        if at.is_some_and(|at| at < 0.5) || !self.repeated.is_enough(raw, self.line) {
+            return false;
+        }
+        if let Some(at) = at {
+            self.last_at = Some(at);
+            self.log.last_at = Some(at);
+        }
+        true
+    }
+
+    /// Whether the last line was the first one of a boot.
+    fn told_boot(&self) -> bool {
+        self.told == Some(Event::Banner(String::new()).kind())
     }
 
     /// Handles the line `start..end`; returns the offset up to which text was used.
@@ -384,6 +420,7 @@ impl Scanner {
         let Some(at) = at else { return };
         let restarted = at < 0.5 && self.last_at.is_some_and(|last| last > 5.0);
         if restarted && !self.prompted {
+            std::mem::take(&mut self.repeated).finish(&mut self.store);
             let former = (self.banner.is_some() || self.store.has_decided()).then(|| Boot {
                 store: std::mem::take(&mut self.store),
                 banner: self.banner.clone(),
@@ -416,6 +453,7 @@ impl Scanner {
     fn begin_boot(&mut self) {
         self.log.boots = self.log.boots.saturating_add(1);
         self.store.clear();
+        self.repeated.clear();
         self.recent.clear();
         self.banner = None;
         self.stamped = 0;
@@ -438,6 +476,7 @@ impl Scanner {
             }
             if self.banner.is_some() && doubled {
                 self.store.clear();
+                self.repeated.clear();
                 self.recent.clear();
             } else if self.banner.is_some() || self.store.has_decided() {
                 self.new_boot();
@@ -449,6 +488,7 @@ impl Scanner {
             self.log.from_boot = true;
         }
         self.log.looks_like_kernel = true;
+        self.told = Some(event.kind());
         if !doubled_line || self.store.is_empty() {
             self.store.add(self.line, at, raw, event);
         }
@@ -465,7 +505,7 @@ impl Scanner {
         if self.recent.len() == DOUBLED_OF {
             self.recent.pop_front();
         }
-        self.recent.push_back((line, at, raw.chars().take(400).collect()));
+        self.recent.push_back((line, at, store::evidence(raw)));
         seen
     }
 
@@ -486,6 +526,7 @@ impl Scanner {
     fn finish(mut self) -> Result<KernelLog, LogError> {
         self.log.lines = self.line.saturating_sub(1);
         self.log.extent = self.gather.finish();
+        std::mem::take(&mut self.repeated).finish(&mut self.store);
         self.take_back_former();
         (self.log.entries, self.log.omitted) = self.store.into_entries();
         cut::take_out_cut_names(&mut self.log);
@@ -494,4 +535,11 @@ impl Scanner {
         }
         Ok(self.log)
     }
+}
+
+/// The time stamp with which a line begins, as `[ 9217.400000] `.
+fn stamp_in_front(raw: &[u8]) -> Option<f64> {
+    let rest = raw.strip_prefix(b"[")?;
+    let end = memchr::memchr(b']', rest.get(..24.min(rest.len()))?)?;
+    std::str::from_utf8(&rest[..end]).ok()?.trim().parse().ok().filter(|at: &f64| *at >= 0.0)
 }

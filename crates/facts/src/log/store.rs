@@ -5,7 +5,7 @@ use super::event::Event;
 use std::collections::{HashMap, VecDeque};
 
 /// Events of one kind that are kept from the beginning, and from the end.
-const KEPT: usize = 64;
+pub(super) const KEPT: usize = 64;
 /// Characters of a line that are kept as evidence.
 const TEXT_LIMIT: usize = 400;
 
@@ -14,6 +14,15 @@ struct Kind {
     first: Vec<Entry>,
     last: VecDeque<Entry>,
     omitted: u64,
+}
+
+/// A line as it is kept.
+pub(super) fn evidence(raw: &str) -> String {
+    let raw = raw.trim();
+    match raw.char_indices().nth(TEXT_LIMIT) {
+        Some((end, _)) => raw[..end].to_owned(),
+        None => raw.to_owned(),
+    }
 }
 
 /// The kept events of one boot.
@@ -43,14 +52,30 @@ impl Store {
             return;
         }
         let kind = self.kinds.entry(event.kind()).or_default();
-        let text: String = raw.trim().chars().take(TEXT_LIMIT).collect();
-        let entry = Entry { line, at, text, event };
+        let entry = Entry { line, at, text: evidence(raw), event };
         if kind.first.len() < KEPT {
             kind.first.push(entry);
             return;
         }
         kind.last.push_back(entry);
         if kind.last.len() > KEPT {
+            kind.last.pop_front();
+            kind.omitted += 1;
+        }
+    }
+
+    /// Adds events of one kind that were not added when their lines came; `omitted` more of them are left out.
+    pub(super) fn add_last(
+        &mut self,
+        kind: std::mem::Discriminant<Event>,
+        entries: Vec<Entry>,
+        omitted: u64,
+    ) {
+        let kind = self.kinds.entry(kind).or_default();
+        kind.omitted += omitted;
+        kind.last.extend(entries);
+        kind.last.make_contiguous().sort_by_key(|entry| entry.line);
+        while kind.last.len() > KEPT {
             kind.last.pop_front();
             kind.omitted += 1;
         }

@@ -9,6 +9,7 @@ use super::manifest;
 pub use super::manifest::{MANIFEST, Manifest, ManifestGap, SCHEMA};
 use super::{MemoryTree, Tree, normal};
 use crate::Missing;
+use crate::given::{self, Kinds};
 use std::cell::Cell;
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -111,7 +112,7 @@ impl BundleTree {
     pub fn open(path: impl AsRef<Path>) -> Result<Self, BundleError> {
         let path = path.as_ref();
         let name = path.display().to_string();
-        match super::dir::open_regular(path) {
+        match given::open(path, Kinds::Regular) {
             Ok(file) => Self::read(file, &name),
             Err(error) => Err(BundleError::Read { name, error }),
         }

@@ -203,15 +203,6 @@ pub(super) fn open_trusted(path: &Path, at: String) -> Result<File, Missing> {
     })
 }
 
-/// Opens a file by its whole path if it is a regular one, without blocking.
-pub(super) fn open_regular(path: &Path) -> io::Result<File> {
-    match regular(rustix::fs::open(path, FILE, Mode::empty())?) {
-        Ok(file) => Ok(file),
-        Err(Refused::System(error)) => Err(error.into()),
-        Err(Refused::Because(what)) => Err(io::Error::other(what)),
-    }
-}
-
 fn regular(fd: OwnedFd) -> Result<File, Refused> {
     match FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode) {
         FileType::RegularFile => Ok(File::from(fd)),
@@ -365,7 +356,7 @@ mod tests {
             let why = tree.read(path, 10).unwrap_err().why;
             assert!(matches!(why, Why::Unreadable(_)), "{path}: {why:?}");
         }
-        assert!(open_regular(&fifo).is_err());
+        assert!(crate::given::open(&fifo, crate::given::Kinds::Regular).is_err());
         assert!(matches!(tree.list("dmesg").unwrap_err().why, Why::Unreadable(_)));
     }
 

@@ -2,6 +2,7 @@
 
 use super::{Tree, dir, from_io, is_obeyed, normal};
 use crate::cpu::CpuList;
+use crate::given::{self, Kinds};
 use crate::probe::{self, kernel_log::LiveLog};
 use crate::{Missing, Why};
 use rustix::fs::{Mode, OFlags};
@@ -100,7 +101,7 @@ impl Tree for LiveTree {
             let file = dir::open_trusted(&self.path(path)?, self.describe(path))?;
             return Ok(Box::new(file));
         }
-        match dir::open_regular(&self.path(path)?) {
+        match given::open(&self.path(path)?, Kinds::Regular) {
             Ok(file) => Ok(Box::new(file)),
             Err(error) => Err(from_io(&error, self.describe(path))),
         }

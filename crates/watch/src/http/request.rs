@@ -82,6 +82,10 @@ pub fn parse(bytes: &[u8]) -> Parsed {
         (Ok(authorization), Ok(host)) => (authorization, host),
         (Err(status), _) | (_, Err(status)) => return Parsed::Refused(status),
     };
+    // RFC 9112, 3.2: HTTP/1.1 has the header always.
+    if host.is_none() && request.version == Some(1) {
+        return Parsed::Refused(400);
+    }
     let forwarded =
         request.headers.iter().rev().find(|h| h.name.eq_ignore_ascii_case("x-forwarded-for"));
     let forwarded = forwarded.and_then(|header| last_address(header.value));
@@ -112,7 +116,7 @@ mod tests {
         assert_eq!(request.authorization.as_deref(), Some("Basic eA=="));
         assert!(whole("HEAD / HTTP/1.0\r\n\r\n").head);
         let forwarded =
-            |headers: &str| whole(&format!("GET / HTTP/1.1\r\n{headers}\r\n")).forwarded;
+            |headers: &str| whole(&format!("GET / HTTP/1.1\r\nHost: a\r\n{headers}\r\n")).forwarded;
         let address = |text: &str| Some(text.parse::<IpAddr>().unwrap());
         assert_eq!(forwarded(""), None);
         assert_eq!(forwarded("X-Forwarded-For: 192.0.2.1, 192.0.2.2\r\n"), address("192.0.2.2"));
@@ -127,6 +131,7 @@ mod tests {
             ("GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", 413),
             ("GET / HTTP/1.1\r\nAuthorization: a\r\nAuthorization: b\r\n\r\n", 400),
             ("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\n\r\n", 400),
             ("\x16\x03\x01\x02\x00\x01", 400),
             ("GET / HTTP/9.9\r\n\r\n", 400),
         ] {

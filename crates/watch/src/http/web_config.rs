@@ -5,6 +5,8 @@
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
+/// The least cost that bcrypt has: with less, no password fits.
+const CHEAPEST: u32 = 4;
 /// The costliest bcrypt hash: 16 takes seconds.
 const COSTLIEST: u32 = 16;
 
@@ -109,11 +111,24 @@ impl WebConfig {
         for (user, hash) in &config.basic_auth_users {
             let cost = hash.split('$').nth(2).and_then(|cost| cost.parse::<u32>().ok());
             let known = hash.starts_with("$2") && hash.len() == 60;
+            // Its makers hashed some passwords alike, by mistake; crypt(5) calls it unsafe.
+            if hash.starts_with("$2x$") {
+                return refuse(format!(
+                    "basic_auth_users: the hash of {user:?} begins with $2x$, which stands for a faulty bcrypt; make a \
+                     new one with htpasswd -nBC 10 USER"
+                ));
+            }
             match cost {
                 Some(cost) if known && cost > COSTLIEST => {
                     return refuse(format!(
                         "basic_auth_users: the hash of {user:?} has cost {cost}, which would take \
                          minutes; at most {COSTLIEST}"
+                    ));
+                }
+                Some(cost) if known && cost < CHEAPEST => {
+                    return refuse(format!(
+                        "basic_auth_users: the hash of {user:?} has cost {cost}, which bcrypt does not have; at least \
+                         {CHEAPEST}. Make a new one with htpasswd -nBC 10 USER"
                     ));
                 }
                 Some(_) if known && hash.is_ascii() => {}
@@ -167,6 +182,8 @@ mod tests {
             ("basic_auth_user:\n  a: b\n".to_owned(), "unknown field"),
             ("basic_auth_users:\n  a: plain\n".to_owned(), "htpasswd"),
             (format!("basic_auth_users:\n  a: {hash}\n"), "cost 31"),
+            (format!("basic_auth_users:\n  a: {}\n", hash.replace("31", "03")), "cost 3, which"),
+            (format!("basic_auth_users:\n  a: {}\n", hash.replace("2y$31", "2x$10")), "$2x$"),
             ("rate_limit:\n  burst: 3\n".to_owned(), "rate_limit"),
             ("tls_server_config:\n  client_allowed_sans: [a]\n".to_owned(), "client_allowed_sans"),
             ("http_server_config:\n  headers:\n    Set-Cookie: x\n".to_owned(), "no header"),

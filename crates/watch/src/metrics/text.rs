@@ -1,5 +1,6 @@
 //! The text format itself.
 
+use clocksmith_facts::visible;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -61,13 +62,13 @@ impl Text {
     }
 }
 
+/// A value as it stands in the text, which people read on a terminal as well: what hides is shown by name.
 fn escaped(value: &str) -> String {
     let mut out = String::with_capacity(value.len());
-    for c in value.chars() {
+    for c in visible::line(value).chars() {
         match c {
             '\\' => out.push_str("\\\\"),
             '"' => out.push_str("\\\""),
-            '\n' => out.push_str("\\n"),
             c => out.push(c),
         }
     }
@@ -101,7 +102,7 @@ mod tests {
         assert_eq!(
             text.finish(),
             "# HELP b_total B.\n# TYPE b_total counter\n\
-             b_total{x=\"a\\\"b\\\\c\\nd\",y=\"\"} 2.5e-8\n\
+             b_total{x=\"a\\\"b\\\\c<LF>d\",y=\"\"} 2.5e-8\n\
              # HELP c C.\n# TYPE c gauge\nc 3\n"
         );
     }
@@ -130,6 +131,7 @@ mod tests {
             text.sample(&[("x", &value)], 1.0);
             let out = text.finish();
             prop_assert_eq!(out.matches('\n').count(), 3);
+            prop_assert!(!out.contains(|c: char| c.is_control() && c != '\n'));
             let inner = out.lines().last().unwrap();
             let held = inner.starts_with("a{x=\"") && inner.ends_with("\"} 1");
             prop_assert!(held);

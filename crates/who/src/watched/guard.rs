@@ -4,6 +4,7 @@
 //! device), that a link leads to, or that belongs to another user than the program's or root: first only
 //! the place is held (`O_PATH`, which opens nothing), then it is looked at, then that same file is opened.
 
+use super::served;
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use std::ffi::CStr;
@@ -159,6 +160,18 @@ impl Temporary {
         let owners = Owners::of(pid).ok_or(NotOpened::Absent)?;
         let directory = PLACE | OFlags::DIRECTORY;
         let root = rustix::fs::open(format!("/proc/{pid}/root"), directory, Mode::empty())?;
+        // Whoever serves it would be asked for the name.
+        if served::is_place_served(&root, pid) {
+            return Err(NotOpened::Refused(
+                "its root is on a filesystem that somebody serves".to_owned(),
+            ));
+        }
+        let tmp = rustix::fs::openat(&root, "tmp", directory | OFlags::NOFOLLOW, Mode::empty());
+        if tmp.is_ok_and(|tmp| served::is_place_served(&tmp, pid)) {
+            return Err(NotOpened::Refused(
+                "its /tmp is on a filesystem that somebody serves".to_owned(),
+            ));
+        }
         Self::below(&root, owners)
     }
 

@@ -11,6 +11,8 @@ pub struct Mapping {
     pub executable: bool,
     /// Where in the file it begins, in bytes.
     pub offset: u64,
+    /// The device of the file's filesystem: major and minor.
+    pub device: (u32, u32),
     /// The file's inode; 0 if there is no file.
     pub inode: u64,
     /// The file as the process sees it, or a name in brackets, or empty.
@@ -46,6 +48,7 @@ impl From<clocksmith_raw::maps::Mapping<'_>> for Mapping {
             range: found.range,
             executable: found.executable,
             offset: found.offset,
+            device: found.device,
             inode: found.inode,
             deleted: name.is_some(),
             // The kernel writes a line feed in a name as an octal escape.
@@ -79,6 +82,7 @@ mod tests {
         assert_eq!(maps[0].name, "/usr/bin/a program");
         assert_eq!((maps[0].base_name(), maps[0].offset), ("a program", 0x1000));
         assert_eq!((maps[0].inode, maps[1].inode), (173_521, 0));
+        assert_eq!((maps[0].device, maps[1].device), ((8, 2), (0, 0)));
         assert!(maps[1].name.is_empty() && !maps[1].executable);
         assert!(maps[2].deleted && maps[2].name == "/opt/x.so");
         assert!(!maps[3].is_file() && maps[0].is_file());

@@ -10,6 +10,7 @@ mod names;
 mod process;
 pub mod python;
 pub mod runtime;
+mod served;
 pub mod vdso;
 pub mod waits;
 

@@ -1,10 +1,11 @@
 //! One process: its map, its memory, its files.
 
 use super::bounded::Bounded;
-use super::guard::{self, Owners};
+use super::guard::{self, NotOpened, Owners};
 use super::maps::{self, Mapping};
 use super::python::Python;
 use super::runtime::{self, Runtime};
+use super::served::{self, Mounts, Served};
 use super::vdso::Vdso;
 use crate::clock::Api;
 use crate::symbols::perf_map::PerfMap;
@@ -33,6 +34,8 @@ pub struct Mapped {
     pub is_go: bool,
 }
 
+/// How the reason begins why a file was not looked into.
+const UNNAMED: &str = "functions of";
 /// A file that is longer is not looked into: nothing bounds what a sparse one states.
 const ELF: u64 = 8 << 30;
 
@@ -87,15 +90,47 @@ impl Mapped {
 #[derive(Debug, Default)]
 pub struct Files {
     known: HashMap<(u64, u64), Arc<Mapped>>,
+    /// Copies of files on filesystems that somebody serves, by device and inode as maps name them; `None` for those of
+    /// which there is none.
+    copied: HashMap<(served::Device, u64), Option<Arc<Mapped>>>,
+    served: Served,
 }
 
 impl Files {
+    /// Whether somebody serves the filesystem of a mapping, of which no list of mounts says it.
+    fn ask(&mut self, pid: u32, mapping: &Mapping) -> bool {
+        let [through, below] = ways(pid, mapping);
+        self.served.ask(&[&through, &below], mapping.device)
+    }
+
     /// Opens the file behind a mapping, as the process sees it: through its own mapping (which also
     /// reaches deleted files, and needs a capability), else below its own root directory.
-    fn get(&mut self, pid: u32, mapping: &Mapping) -> Option<Arc<Mapped>> {
-        let Range { start, end } = mapping.range;
-        let through = PathBuf::from(format!("/proc/{pid}/map_files/{start:x}-{end:x}"));
-        let below = PathBuf::from(format!("/proc/{pid}/root{}", mapping.name));
+    fn get(
+        &mut self,
+        pid: u32,
+        mapping: &Mapping,
+        served: bool,
+        gaps: &mut Vec<String>,
+    ) -> Option<Arc<Mapped>> {
+        let [through, below] = ways(pid, mapping);
+        if served {
+            let id = (mapping.device, mapping.inode);
+            if let Some(copied) = self.copied.get(&id) {
+                return copied.clone();
+            }
+            let copy = self.served.copy(&through, mapping.device).or_else(|error| match error {
+                NotOpened::Refused(_) if !mapping.deleted => {
+                    self.served.copy(&below, mapping.device)
+                }
+                error => Err(error),
+            });
+            if let Err(NotOpened::Refused(why)) = &copy {
+                gaps.push(format!("{UNNAMED} {} have no names: {why}", mapping.base_name()));
+            }
+            let copied = copy.ok().and_then(Mapped::open).map(Arc::new);
+            self.copied.insert(id, copied.clone());
+            return copied;
+        }
         let file = guard::open_mapped(&through).or_else(|error| {
             // A deleted file's name may be another file's by now.
             match Owners::of(pid).filter(|_| !mapping.deleted) {
@@ -113,6 +148,16 @@ impl Files {
         self.known.insert(id, Arc::clone(&mapped));
         Some(mapped)
     }
+}
+
+/// The ways to the file behind a mapping: the mapping's own, and its name below the process's root directory.
+fn ways(pid: u32, mapping: &Mapping) -> [PathBuf; 2] {
+    let Range { start, end } = mapping.range;
+    [
+        format!("/proc/{pid}/map_files/{start:x}-{end:x}"),
+        format!("/proc/{pid}/root{}", mapping.name),
+    ]
+    .map(PathBuf::from)
 }
 
 /// One process.
@@ -137,6 +182,8 @@ pub struct Process {
     /// What could not be found out about it.
     pub gaps: Vec<String>,
     memory: Option<File>,
+    /// What its files lie on.
+    mounts: Mounts,
     files: HashMap<u64, Arc<Mapped>>,
     /// The unwinder; separate, so that it can be used while the process is looked at.
     pub unwinder: Option<Unwinder>,
@@ -165,6 +212,7 @@ impl Process {
             python: None,
             gaps: Vec::new(),
             memory: None,
+            mounts: Mounts::default(),
             files: HashMap::new(),
             unwinder: Some(Unwinder::default()),
             added: HashMap::new(),
@@ -195,6 +243,12 @@ impl Process {
         }
         self.memory = File::open(format!("/proc/{}/mem", self.pid)).ok();
         self.maps = maps;
+        self.mounts = Mounts::of(self.pid);
+        for mapping in self.maps.iter().filter(|m| m.is_file()) {
+            if self.mounts.is_unknown(mapping.device) {
+                self.mounts.learn(mapping.device, files.ask(self.pid, mapping));
+            }
+        }
         if self.vdso.is_none() {
             self.find_vdso();
             self.find_counting();
@@ -203,7 +257,10 @@ impl Process {
             self.maps.iter().filter(|m| m.executable && m.is_file()).cloned().collect();
         for mapping in executable {
             let start = mapping.range.start;
-            let Some(file) = files.get(self.pid, &mapping) else { continue };
+            let served = self.mounts.is_served(mapping.device);
+            let Some(file) = files.get(self.pid, &mapping, served, &mut self.gaps) else {
+                continue;
+            };
             if self.added.get(&start) == Some(&file.id) {
                 continue;
             }
@@ -222,7 +279,7 @@ impl Process {
             match Python::find(self) {
                 Ok(python) => {
                     // It said otherwise while its library was not mapped yet.
-                    self.gaps.clear();
+                    self.gaps.retain(|gap| gap.starts_with(UNNAMED));
                     self.python = Some(python);
                 }
                 Err(why) if !self.gaps.contains(&why) => self.gaps.push(why),
@@ -331,15 +388,27 @@ impl Process {
     #[must_use]
     pub fn read(&self, address: u64, length: usize) -> Option<Vec<u8>> {
         let mut bytes = vec![0; length];
-        self.memory.as_ref()?.read_exact_at(&mut bytes, address).ok()?;
+        self.read_into(address, &mut bytes)?;
         Some(bytes)
+    }
+
+    /// Memory onto which a file is mapped that somebody serves is not read: the page may be there only when that
+    /// somebody answers.
+    fn read_into(&self, address: u64, bytes: &mut [u8]) -> Option<()> {
+        let last = address.checked_add(bytes.len() as u64)?.saturating_sub(1).max(address);
+        let first = self.maps.partition_point(|mapping| mapping.range.end <= address);
+        let mut touched = self.maps.iter().skip(first).take_while(|m| m.range.start <= last);
+        if touched.any(|m| m.is_file() && self.mounts.is_served(m.device)) {
+            return None;
+        }
+        self.memory.as_ref()?.read_exact_at(bytes, address).ok()
     }
 
     /// A word of its memory.
     #[must_use]
     pub fn word(&self, address: u64) -> Option<u64> {
         let mut bytes = [0; 8];
-        self.memory.as_ref()?.read_exact_at(&mut bytes, address).ok()?;
+        self.read_into(address, &mut bytes)?;
         Some(u64::from_ne_bytes(bytes))
     }
 
@@ -370,7 +439,7 @@ impl Process {
             file.file.read_exact_at(&mut bytes, offset).ok()?;
             return Some(bytes);
         }
-        self.memory.as_ref()?.read_exact_at(&mut bytes, from).ok()?;
+        self.read_into(from, &mut bytes)?;
         Some(bytes)
     }
 }

@@ -2,10 +2,14 @@
 
 use crate::report::bench::{BaselineReport, BenchReport};
 use anyhow::{Context, Result, bail};
+use clocksmith_facts::given::{self, Kinds};
 use clocksmith_measure::bench::compare;
 use clocksmith_measure::bench::stats::Estimate;
 use serde::Deserialize;
 use std::path::Path;
+
+/// Longest document of a former run, in bytes: of a thousand CPUs it has one.
+const LONGEST: u64 = 16 << 20;
 
 /// What is needed of a former run.
 #[derive(Deserialize, Debug)]
@@ -49,9 +53,9 @@ struct FormerCosts {
 /// Reads a former run.
 pub(super) fn read(file: &Path) -> Result<Former> {
     let shown = file.display();
-    let text = std::fs::read_to_string(file)
+    let text = given::read(file, Kinds::Streams, LONGEST)
         .with_context(|| format!("cannot read the former run {shown}"))?;
-    let former: Former = serde_json::from_str(&text).with_context(|| {
+    let former: Former = serde_json::from_slice(&text).with_context(|| {
         format!("{shown} is no former run. `clocksmith bench --json >FILE` writes one")
     })?;
     if former.schema != "clocksmith.bench.v1" {

@@ -1,9 +1,11 @@
 //! What was given: bundles, and what the engine reads itself.
 
+use crate::ui::err;
 use anyhow::{Context, Result, bail};
+use clocksmith_facts::given::{self, Kinds};
 use clocksmith_fleet::documents::{Shape, shape};
-use std::fs::File;
 use std::io::Read;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 /// Directories in directories; `fetch` of Ansible makes four of them.
@@ -31,7 +33,8 @@ pub(super) fn find(given: &[PathBuf]) -> Result<Inputs> {
                 bail!("{} is a directory without files", path.display());
             }
         } else {
-            let begin = begin(path).with_context(|| format!("cannot read {}", path.display()))?;
+            let begin = begin(path, Kinds::Streams)
+                .with_context(|| format!("cannot read {}", path.display()))?;
             inputs.add(path.clone(), &begin)?;
         }
     }
@@ -58,9 +61,15 @@ impl Inputs {
     }
 }
 
-fn begin(path: &Path) -> std::io::Result<Vec<u8>> {
+/// The first bytes of a file. A pipe is read by the engine alone, so nothing is taken out of it.
+fn begin(path: &Path, kinds: Kinds) -> std::io::Result<Vec<u8>> {
     let mut begin = Vec::new();
-    File::open(path)?.take(512).read_to_end(&mut begin)?;
+    if kinds == Kinds::Regular || path.is_file() {
+        given::open(path, Kinds::Regular)?.take(512).read_to_end(&mut begin)?;
+    } else if !std::fs::metadata(path)?.file_type().is_fifo() {
+        // For the reason why it is not read.
+        given::open(path, kinds)?;
+    }
     Ok(begin)
 }
 
@@ -84,8 +93,13 @@ fn directory(dir: &Path, depth: usize, inputs: &mut Inputs) -> Result<()> {
             directory(&path, depth - 1, inputs)?;
         } else if path.is_file() {
             // Without its beginning it is passed on, and the reason why it cannot be read is told there.
-            let begin = begin(&path).unwrap_or_default();
+            let begin = begin(&path, Kinds::Regular).unwrap_or_default();
             inputs.add(path, &begin)?;
+        } else if path.exists() && !path.is_dir() {
+            err::line(&format!(
+                "clocksmith: {} is no regular file, and is left out",
+                path.display()
+            ));
         }
     }
     Ok(())

@@ -6,18 +6,24 @@ use crate::exit::Code;
 use crate::gather;
 use crate::render;
 use crate::report::migrate::MigrateReport;
+use crate::ui::err;
 use anyhow::{Context, Result, bail};
+use clocksmith_facts::given::{self, Kinds};
 use clocksmith_facts::visible;
 use clocksmith_vm::migrate::decide::{Answer, decide};
 use clocksmith_vm::migrate::fleet::fleet;
 use clocksmith_vm::migrate::guest::{self, Frequency, Guest, Manager};
 use clocksmith_vm::migrate::host::{self, Host};
-use std::fs::File;
+use std::fs::FileType;
 use std::io::Read;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// Files of hosts may be lists of many thousand nodes.
-const MAX_BYTES: u64 = 2 << 30;
+/// Files of hosts may be lists of many thousand nodes, in JSON. Other kinds take many times their length in memory.
+const MAX_JSON: u64 = 64 << 20;
+const MAX_OTHER: u64 = 4 << 20;
+/// Names in a directory of hosts.
+const MAX_NAMES: usize = 10_000;
 
 pub(crate) fn run(common: &Common, args: &Migrate) -> Result<Code> {
     let mut hosts = Vec::new();
@@ -66,6 +72,9 @@ pub(crate) fn run(common: &Common, args: &Migrate) -> Result<Code> {
     Ok(code)
 }
 
+/// Bytes that show what a file is.
+const BEGIN: u64 = 512;
+
 /// What a file holds, as its beginning shows.
 enum Content {
     Text(String),
@@ -73,19 +82,28 @@ enum Content {
     Packed,
 }
 
-fn read(path: &Path) -> Result<Content> {
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))
-        .with_context(|| format!("cannot read {}", path.display()))?;
-    if bytes.len() as u64 > MAX_BYTES {
-        bail!("{} is larger than 2 GiB; split it", path.display());
-    }
+/// Reads a text of at most so many bytes, or finds a bundle; `other` is the limit of what is no JSON.
+fn read(path: &Path, kinds: Kinds, json: u64, other: u64) -> Result<Content> {
+    let cannot = || format!("cannot read {}", path.display());
+    let mut file = given::open(path, kinds).with_context(cannot)?;
+    let mut bytes = given::all((&mut file).take(BEGIN), BEGIN).with_context(cannot)?;
     // gzip, xz, zstd; and a plain tar has its mark at byte 257.
     let packed: [&[u8]; 3] = [b"\x1f\x8b", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd"];
     if packed.iter().any(|magic| bytes.starts_with(magic)) || bytes.get(257..262) == Some(b"ustar")
     {
         return Ok(Content::Packed);
+    }
+    let begin = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+    let most = if begin == Some(&b'{') { json } else { other };
+    let length = file.metadata().with_context(cannot)?.len();
+    if length > most {
+        bail!("{} is larger than {} MiB; split it", path.display(), most >> 20);
+    }
+    match given::all(file, most.saturating_sub(bytes.len() as u64)) {
+        Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
+            bail!("{} is larger than {} MiB; split it", path.display(), most >> 20)
+        }
+        rest => bytes.extend(rest.with_context(cannot)?),
     }
     match String::from_utf8(bytes) {
         Ok(text) => Ok(Content::Text(text)),
@@ -98,7 +116,8 @@ fn name_of(path: &Path) -> String {
     visible::line(&name.to_string_lossy()).into_owned()
 }
 
-fn read_hosts(path: &Path, deeper: bool, hosts: &mut Vec<Host>) -> Result<()> {
+/// Reads what `--to` names. What lies in a directory and is no regular file is left out, and named.
+fn read_hosts(path: &Path, given: bool, hosts: &mut Vec<Host>) -> Result<()> {
     let from_facts =
         |from| -> Result<Host> { Ok(host::facts::of_facts(name_of(path), &gather::facts(from)?)) };
     if path.is_dir() {
@@ -112,16 +131,26 @@ fn read_hosts(path: &Path, deeper: bool, hosts: &mut Vec<Host>) -> Result<()> {
             .with_context(|| format!("cannot list {}", path.display()))?;
         let mut files: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path()).collect();
         files.sort();
-        if files.is_empty() || !deeper {
+        if files.is_empty() || !given {
             bail!("{} is a directory without files of hosts", path.display());
         }
+        if files.len() > MAX_NAMES {
+            bail!("{} has more than {MAX_NAMES} names; give lists of hosts", path.display());
+        }
         for file in files {
+            if let Some(kind) =
+                std::fs::metadata(&file).ok().and_then(|meta| special(meta.file_type()))
+            {
+                err::line(&format!("clocksmith: {} is {kind}, and is left out", file.display()));
+                continue;
+            }
             read_hosts(&file, false, hosts)
                 .with_context(|| format!("cannot use {} as a host", file.display()))?;
         }
         return Ok(());
     }
-    match read(path)? {
+    let kinds = if given { Kinds::Streams } else { Kinds::Regular };
+    match read(path, kinds, MAX_JSON, MAX_OTHER)? {
         Content::Packed => {
             hosts.push(from_facts(gather::From { bundle: Some(path), ..Default::default() })?);
         }
@@ -130,12 +159,26 @@ fn read_hosts(path: &Path, deeper: bool, hosts: &mut Vec<Host>) -> Result<()> {
     Ok(())
 }
 
+/// What is neither a file nor a directory.
+fn special(kind: FileType) -> Option<&'static str> {
+    if kind.is_file() || kind.is_dir() {
+        None
+    } else if kind.is_fifo() {
+        Some("a FIFO")
+    } else if kind.is_socket() {
+        Some("a socket")
+    } else {
+        Some("a device")
+    }
+}
+
 fn read_guest(path: &Path) -> Result<Guest> {
     if path.is_dir() {
         let facts = gather::facts(gather::From { root: Some(path), ..Default::default() })?;
         return Ok(guest::of_facts(&facts));
     }
-    match read(path)? {
+    let most = clocksmith_vm::document::MAX_BYTES as u64;
+    match read(path, Kinds::Streams, most, most)? {
         Content::Packed => {
             let facts = gather::facts(gather::From { bundle: Some(path), ..Default::default() })?;
             Ok(guest::of_facts(&facts))

@@ -1,8 +1,9 @@
 //! A file from a path, or from standard input.
 
 use anyhow::{Context, Result, anyhow, bail};
+use clocksmith_facts::given::{self, Kinds};
 use clocksmith_facts::visible;
-use clocksmith_vm::document::MAX_BYTES;
+use clocksmith_vm::document::{DocumentError, MAX_BYTES};
 use clocksmith_vm::{Document, Kind};
 use std::io::Read;
 use std::path::Path;
@@ -20,23 +21,27 @@ pub(super) fn shown(path: &Path) -> String {
 /// Reads a file; its bytes come along, to see later whether it was changed meanwhile.
 pub(super) fn read(path: &Path, kind: Option<&str>) -> Result<(Document, Vec<u8>)> {
     let name = shown(path);
-    let mut bytes = Vec::new();
-    // One byte more, so that a file that is too large shows it.
-    let limit = MAX_BYTES as u64 + 1;
-    if is_stdin(path) {
+    let bytes = if is_stdin(path) {
+        // One byte more, so that the document says that it is too large.
+        let mut bytes = Vec::new();
+        let limit = MAX_BYTES as u64 + 1;
         std::io::stdin()
             .lock()
             .take(limit)
             .read_to_end(&mut bytes)
             .context("cannot read standard input")?;
+        bytes
     } else {
-        let file = std::fs::File::open(path).with_context(|| format!("cannot read {name}"))?;
-        let kind = file.metadata().with_context(|| format!("cannot read {name}"))?.file_type();
-        if kind.is_dir() {
+        if path.is_dir() {
             bail!("{name} is a directory; name the files in it, such as {name}/*.xml");
         }
-        file.take(limit).read_to_end(&mut bytes).with_context(|| format!("cannot read {name}"))?;
-    }
+        match given::read(path, Kinds::Streams, MAX_BYTES as u64) {
+            Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
+                bail!("cannot use {name}: {}", DocumentError::TooLarge { most: MAX_BYTES })
+            }
+            read => read.with_context(|| format!("cannot read {name}"))?,
+        }
+    };
     let document = match kind.and_then(Kind::of_name) {
         Some(kind) => Document::of_kind(&name, &bytes, kind),
         None => Document::new(&name, &bytes),

@@ -110,7 +110,7 @@ fn what_is_no_file_is_refused() {
     refuses("a directory", &["--log", dir], &["is a directory", "--root"]);
     refuses("nothing", &["--log", "/nonexistent/dmesg"], &["cannot open", "/nonexistent/dmesg"]);
     refuses("below a file", &["--log", inside.to_str().unwrap()], &["cannot open"]);
-    refuses("a device", &["--log", "/dev/zero"], &["is no text", "/dev/zero"]);
+    refuses("a device", &["--log", "/dev/zero"], &["/dev/zero", "a device, not a regular file"]);
     refuses("nothing at all", &["--log", "/dev/null"], &["it is empty"]);
 }
 

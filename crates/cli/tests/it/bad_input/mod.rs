@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod bundles;
+mod files;
 mod logs;
 mod roots;
 mod stack;

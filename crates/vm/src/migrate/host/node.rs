@@ -8,8 +8,10 @@
 use super::{Host, HostError, exact, frequency};
 use crate::migrate::scale::Hardware;
 use crate::yaml::{self, Node};
-use serde::Deserialize;
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
+use std::fmt;
 
 const FREQUENCY: &str = "cpu-timer.node.kubevirt.io/tsc-frequency";
 const SCALABLE: &str = "cpu-timer.node.kubevirt.io/tsc-scalable";
@@ -26,15 +28,68 @@ struct Object {
     kind: Option<String>,
     #[serde(default)]
     metadata: Metadata,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "items")]
     items: Vec<Object>,
+}
+
+/// Nodes of one list at most; Kubernetes supports 5,000.
+const MOST_NODES: usize = 50_000;
+
+/// The items of a list, no more than [`MOST_NODES`].
+fn items<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Object>, D::Error> {
+    struct Items;
+    impl<'de> Visitor<'de> for Items {
+        type Value = Vec<Object>;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list")
+        }
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<Object>, A::Error> {
+            let mut items = Vec::new();
+            while let Some(item) = list.next_element()? {
+                if items.len() >= MOST_NODES {
+                    let why = format!("it has more than {MOST_NODES} items; split it");
+                    return Err(serde::de::Error::custom(why));
+                }
+                items.push(item);
+            }
+            Ok(items)
+        }
+    }
+    from.deserialize_seq(Items)
+}
+
+/// The labels that are read; of those of scheduling two tell that there is not one alone.
+fn labels<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, String>, D::Error> {
+    struct Labels;
+    impl<'de> Visitor<'de> for Labels {
+        type Value = BTreeMap<String, String>;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("labels")
+        }
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut labels = BTreeMap::new();
+            let mut scheduling = 0;
+            while let Some((name, value)) = map.next_entry::<String, String>()? {
+                let of_scheduling = name
+                    .strip_prefix(SCHEDULING)
+                    .is_some_and(|hz| scheduling < 2 && frequency(hz).is_ok());
+                scheduling += usize::from(of_scheduling && !labels.contains_key(&name));
+                let read = [FREQUENCY, SCALABLE, INVTSC, INTEL, AMD].contains(&name.as_str());
+                if read || of_scheduling {
+                    labels.insert(name, value);
+                }
+            }
+            Ok(labels)
+        }
+    }
+    from.deserialize_map(Labels)
 }
 
 #[derive(Deserialize, Default)]
 struct Metadata {
     #[serde(default)]
     name: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "labels")]
     labels: BTreeMap<String, String>,
 }
 

@@ -178,3 +178,22 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn list_of_nodes_has_an_end_and_keeps_the_labels_that_are_read() {
+    let list = |item: &str, count: usize| {
+        format!("{{\"kind\":\"NodeList\",\"items\":[{}]}}", vec![item; count].join(","))
+    };
+    let error = super::node::parse_json(&list("{}", 50_001)).unwrap_err().to_string();
+    assert!(error.contains("more than 50000 items"), "{error}");
+    let label = "scheduling.node.kubevirt.io/tsc-frequency";
+    let node =
+        |labels: &str| format!("{{\"metadata\":{{\"name\":\"n\",\"labels\":{{{labels}}}}}}}");
+    let one = node(&format!("\"a\":\"b\",\"{label}-2000000000\":\"true\",\"{label}-x\":\"true\""));
+    let hosts = super::node::parse_json(&list(&one, 1)).unwrap();
+    assert_eq!(hosts[0].tsc.map(|tsc| tsc.khz), Some(2_000_000));
+    let two = node(&format!(
+        "\"{label}-2000000000\":\"true\",\"{label}-2100000000\":\"true\",\"{label}-2200000000\":\"true\""
+    ));
+    assert_eq!(super::node::parse_json(&list(&two, 1)).unwrap()[0].tsc, None);
+}

@@ -1,0 +1,180 @@
+//! Files that a command line names, or that lie in a directory that it names.
+//!
+//! The name may be wrong, or lie where other users make files. So a place is looked at before it is opened (`O_PATH`
+//! opens nothing): no device is opened, by whatever links, and what is found in a directory is never waited for. What is
+//! read as a whole has a limit, which is seen before the memory is spent.
+
+use rustix::fs::{FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::{Component, Path};
+
+/// What may be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kinds {
+    /// Regular files alone: what is found in a directory, and what is read more than once.
+    Regular,
+    /// Pipes as well, as a shell gives them for `<(COMMAND)`: what a command line names itself. Opening a FIFO waits for
+    /// its writer. And what this process has open already: `/dev/stdin`, `/dev/fd/3`; and `/dev/null`.
+    Streams,
+}
+
+const PLACE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
+const READ: OFlags = OFlags::RDONLY.union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+
+/// Opens a file for reading. Links are followed.
+///
+/// # Errors
+/// It is not there, may not be opened, or is of another kind; the message says which.
+pub fn open(path: &Path, kinds: Kinds) -> io::Result<File> {
+    if kinds == Kinds::Streams && is_open_already(path) {
+        return Ok(File::from(rustix::fs::open(path, READ, Mode::empty())?));
+    }
+    let place = rustix::fs::open(path, PLACE, Mode::empty())?;
+    let stat = rustix::fs::fstat(&place)?;
+    let kind = FileType::from_raw_mode(stat.st_mode);
+    let flags = match kind {
+        FileType::RegularFile => READ.union(OFlags::NONBLOCK),
+        FileType::Fifo if kinds == Kinds::Streams => READ,
+        _ => return Err(io::Error::other(format!("it is {}, not a regular file", name(kind)))),
+    };
+    let file = File::from(reopen(&place, path, flags)?);
+    // Without /proc the name was opened, which may be another file's by now.
+    let now = rustix::fs::fstat(&file)?;
+    if id(&now) != id(&stat) || now.st_mode != stat.st_mode {
+        return Err(io::Error::other("it was replaced while it was opened"));
+    }
+    Ok(file)
+}
+
+fn id(stat: &Stat) -> (u64, u64) {
+    // The types of these fields differ between processors.
+    #[allow(clippy::unnecessary_cast, clippy::useless_conversion)]
+    (stat.st_dev as u64, stat.st_ino as u64)
+}
+
+fn reopen(place: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let through = format!("/proc/self/fd/{}", place.as_fd().as_raw_fd());
+    match rustix::fs::open(through, flags, Mode::empty()) {
+        Err(Errno::NOENT) => rustix::fs::open(path, flags.union(OFlags::NONBLOCK), Mode::empty()),
+        other => other,
+    }
+}
+
+/// Whether a name is that of something that is open already, or is empty: only root makes such names.
+fn is_open_already(path: &Path) -> bool {
+    let below = |directory: &str| {
+        path.strip_prefix(directory)
+            .is_ok_and(|rest| rest.components().all(|part| matches!(part, Component::Normal(_))))
+    };
+    ["/dev/null", "/dev/stdin"].map(Path::new).contains(&path)
+        || below("/dev/fd")
+        || below("/proc/self/fd")
+}
+
+fn name(kind: FileType) -> &'static str {
+    match kind {
+        FileType::Directory => "a directory",
+        FileType::Fifo => "a FIFO",
+        FileType::Socket => "a socket",
+        FileType::CharacterDevice | FileType::BlockDevice => "a device",
+        _ => "something else",
+    }
+}
+
+/// Reads a file as a whole, of at most so many bytes.
+///
+/// # Errors
+/// As [`open`]; it is larger, or cannot be read.
+pub fn read(path: &Path, kinds: Kinds, most: u64) -> io::Result<Vec<u8>> {
+    let file = open(path, kinds)?;
+    // What a sparse file states is not on the disk; what the kernel makes up has no length.
+    if file.metadata()?.len() > most {
+        return Err(too_large(most));
+    }
+    all(file, most)
+}
+
+/// The rest of a reader, of at most so many bytes.
+///
+/// # Errors
+/// There is more, or it cannot be read.
+pub fn all(reader: impl Read, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    // One byte more shows that there is more.
+    reader.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(too_large(most));
+    }
+    Ok(bytes)
+}
+
+fn too_large(most: u64) -> io::Error {
+    let size =
+        if most >= 1 << 20 { format!("{} MiB", most >> 20) } else { format!("{} KiB", most >> 10) };
+    io::Error::new(io::ErrorKind::FileTooLarge, format!("it is larger than {size}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+    use std::time::Instant;
+
+    fn refused(path: &Path, kinds: Kinds) -> String {
+        open(path, kinds).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn open_takes_regular_files_and_pipes_where_they_are_streams() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::write(at("file"), "x").unwrap();
+        symlink("file", at("link")).unwrap();
+        for kinds in [Kinds::Regular, Kinds::Streams] {
+            assert_eq!(read(&at("file"), kinds, 1).unwrap(), b"x");
+            assert_eq!(read(&at("link"), kinds, 1).unwrap(), b"x");
+            assert!(refused(dir.path(), kinds).contains("a directory, not"));
+            for device in ["/dev/zero", "/dev/ptmx"] {
+                assert!(refused(Path::new(device), kinds).contains("a device, not a regular file"));
+                let _ = std::fs::remove_file(at("device"));
+                symlink(device, at("device")).unwrap();
+                assert!(refused(&at("device"), kinds).contains("a device"));
+            }
+            assert_eq!(open(&at("none"), kinds).unwrap_err().kind(), io::ErrorKind::NotFound);
+        }
+        rustix::fs::mkfifoat(rustix::fs::CWD, at("fifo"), Mode::from_raw_mode(0o600)).unwrap();
+        assert!(refused(&at("fifo"), Kinds::Regular).contains("a FIFO"));
+        let fifo = at("fifo");
+        let writer = std::thread::spawn(move || std::fs::write(fifo, "through"));
+        assert_eq!(read(&at("fifo"), Kinds::Streams, 7).unwrap(), b"through");
+        writer.join().unwrap().unwrap();
+    }
+
+    #[test]
+    fn read_sees_the_size_before_it_reads() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("sparse");
+        File::create(&path).unwrap().set_len(1 << 40).unwrap();
+        let begun = Instant::now();
+        let error = read(&path, Kinds::Regular, 1 << 20).unwrap_err();
+        assert_eq!(error.to_string(), "it is larger than 1 MiB");
+        assert!(begun.elapsed().as_secs() < 60);
+        assert_eq!(all(&b"abc"[..], 3).unwrap(), b"abc");
+        assert_eq!(all(&b"abc"[..], 2).unwrap_err().to_string(), "it is larger than 0 KiB");
+        // What has no length, and no end.
+        assert!(all(io::repeat(0), 4096).unwrap_err().to_string().contains("4 KiB"));
+    }
+
+    #[test]
+    fn is_open_already_only_by_names_of_roots() {
+        for name in ["/dev/null", "/dev/stdin", "/dev/fd/3", "/proc/self/fd/0"] {
+            assert!(is_open_already(Path::new(name)), "{name}");
+        }
+        for name in ["/dev/fd/../zero", "/dev/zero", "stdin"] {
+            assert!(!is_open_already(Path::new(name)), "{name}");
+        }
+    }
+}

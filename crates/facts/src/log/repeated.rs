@@ -1,0 +1,217 @@
+//! Lines that stand in a log again and again, and differ in their figures only.
+//!
+//! Whoever can write into a log, or sends one, chooses how many lines with a keyword it has. A packed log of some
+//! kilobytes has millions. So a line whose like was looked at [`ENOUGH`] times in the same boot is counted and not
+//! parsed; of each kind of event the last such lines are held as they stand, for the end of the log.
+
+use super::event::Event;
+use super::lines::text;
+use super::parse::{self, Groups};
+use super::prefix::strip;
+use super::store::{KEPT, Store};
+use super::{Entry, journal};
+use std::collections::{HashMap, VecDeque};
+use std::mem::Discriminant;
+
+/// Lines that are alike and are looked at, in one boot.
+const ENOUGH: u32 = 10_000;
+/// Shapes that are remembered. A log with more has no line that makes most of it.
+const SHAPES: usize = 4096;
+/// Longer lines are always looked at, in bytes.
+const LONGEST: usize = 400;
+
+type Kind = Discriminant<Event>;
+
+struct Shape {
+    lines: u32,
+    /// What such a line tells; `None`: nothing.
+    kind: Option<Kind>,
+}
+
+/// The last lines of one kind that were not looked at.
+#[derive(Default)]
+struct Held {
+    lines: VecDeque<(u64, Vec<u8>)>,
+    omitted: u64,
+}
+
+/// The shapes of lines of one boot.
+#[derive(Default)]
+pub(super) struct Repeated {
+    shapes: HashMap<Vec<u8>, Shape>,
+    held: HashMap<Kind, Held>,
+    /// The shape of the line that is looked at.
+    now: Vec<u8>,
+}
+
+impl Repeated {
+    /// Whether a line is like one that was looked at often enough; then it is counted. `number` is that of the line.
+    pub(super) fn is_enough(&mut self, line: &[u8], number: u64) -> bool {
+        self.now.clear();
+        if line.len() > LONGEST {
+            return false;
+        }
+        shape(line, &mut self.now);
+        let Some(shape) = self.shapes.get(&self.now).filter(|shape| shape.lines >= ENOUGH) else {
+            return false;
+        };
+        if let Some(kind) = shape.kind {
+            self.held.entry(kind).or_default().hold(number, line);
+        }
+        true
+    }
+
+    /// Remembers what the line told that was asked about last.
+    pub(super) fn looked_at(&mut self, kind: Option<Kind>) {
+        if self.now.is_empty() {
+            return;
+        }
+        if let Some(shape) = self.shapes.get_mut(&self.now) {
+            // One that tells something now and then is not known by its shape.
+            shape.lines = if shape.kind == kind { shape.lines + 1 } else { 0 };
+            shape.kind = kind;
+        } else if self.shapes.len() < SHAPES {
+            self.shapes.insert(self.now.clone(), Shape { lines: 1, kind });
+        }
+    }
+
+    /// Another boot begins.
+    pub(super) fn clear(&mut self) {
+        self.shapes.clear();
+        self.held.clear();
+    }
+
+    /// Gives the lines that were held to the store.
+    pub(super) fn finish(self, store: &mut Store) {
+        for (kind, held) in self.held {
+            let entries = held.lines.into_iter().filter_map(|(line, raw)| entry(line, &raw));
+            let entries = entries.filter(|entry| entry.event.kind() == kind).collect();
+            store.add_last(kind, entries, held.omitted);
+        }
+    }
+}
+
+impl Held {
+    fn hold(&mut self, number: u64, line: &[u8]) {
+        // The same line again is the same message, as two consoles write it.
+        if self.lines.back().is_some_and(|(_, last)| last == line) {
+            return;
+        }
+        let mut buffer = if self.lines.len() < KEPT {
+            Vec::new()
+        } else {
+            self.omitted += 1;
+            self.lines.pop_front().map(|(_, buffer)| buffer).unwrap_or_default()
+        };
+        buffer.clear();
+        buffer.extend_from_slice(line);
+        self.lines.push_back((number, buffer));
+    }
+}
+
+fn entry(line: u64, raw: &[u8]) -> Option<Entry> {
+    let raw = text(raw, 0, raw.len());
+    let record = journal::message(&raw);
+    let stripped = strip(record.as_ref().map_or(&*raw, |record| &*record.message));
+    let event = parse::parse(stripped.message, Groups::of(stripped.message))?;
+    let at = record.as_ref().and_then(|record| record.at).or(stripped.at);
+    Some(Entry { line, at, text: super::store::evidence(&raw), event })
+}
+
+/// A line with one sign for each run of digits, and one for each run of blanks.
+fn shape(line: &[u8], out: &mut Vec<u8>) {
+    let mut last = 0;
+    for byte in line {
+        let class = match byte {
+            b'0'..=b'9' => b'0',
+            b'\t' => b' ',
+            other => *other,
+        };
+        if class != last || !matches!(class, b'0' | b' ') {
+            out.push(class);
+        }
+        last = class;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::KernelLog;
+    use super::*;
+    use std::fmt::Write;
+
+    fn scan(text: &str) -> KernelLog {
+        KernelLog::scan(text.as_bytes(), "log").unwrap()
+    }
+
+    /// A message again and again, a second apart.
+    fn flood(out: &mut String, seconds: std::ops::Range<u32>) {
+        for second in seconds {
+            let cpu = second % 7;
+            writeln!(out, "[{second:5}.400000] clocksource: timekeeping watchdog on CPU{cpu}: hpet read-back delay of 171330ns, attempt 4, marking unstable").unwrap();
+        }
+    }
+
+    #[test]
+    fn shape_is_the_line_without_figures() {
+        let of = |line: &str| {
+            let mut out = Vec::new();
+            shape(line.as_bytes(), &mut out);
+            out
+        };
+        assert_eq!(of("[   12.5] CPU1: x"), of("[ 9217.400000] CPU17: x"));
+        assert_ne!(of("[1.5] hpet"), of("[1.5] tsc"));
+        assert_eq!(of(""), b"");
+    }
+
+    #[test]
+    fn flood_keeps_its_first_and_last_lines_and_hides_no_other() {
+        let mut text = "[    0.000000] Linux version 6.1.0 (a@b) #1 SMP\n".to_owned();
+        flood(&mut text, 10..10 + 3 * ENOUGH);
+        text.push_str("[40000.000000] clocksource: Switched to clocksource hpet\n");
+        flood(&mut text, 40_001..40_011);
+        let log = scan(&text);
+        let delays: Vec<u64> = log
+            .entries
+            .iter()
+            .filter(|entry| entry.text.contains("read-back"))
+            .map(|entry| entry.line)
+            .collect();
+        assert_eq!(delays.len(), 2 * KEPT);
+        assert_eq!(delays[..3], [2, 3, 4]);
+        assert_eq!(*delays.last().unwrap(), log.lines);
+        assert!(delays.windows(2).all(|two| two[0] < two[1]));
+        assert_eq!(log.omitted, u64::from(3 * ENOUGH) + 10 - 2 * KEPT as u64);
+        let last = log.entries.iter().rev().find(|e| e.text.contains("read-back")).unwrap();
+        assert_eq!(last.at, Some(40_010.4));
+        assert_eq!(
+            log.last(|event| matches!(event, Event::Switched(_)).then_some(())).unwrap().0.line,
+            u64::from(3 * ENOUGH) + 2
+        );
+        assert_eq!((log.boots, log.last_at), (1, Some(40_010.4)));
+    }
+
+    #[test]
+    fn boot_after_a_flood_is_looked_at_anew() {
+        let mut text = "[    0.000000] Linux version 6.1.0 (a@b) #1 SMP\n".to_owned();
+        flood(&mut text, 10..10 + 2 * ENOUGH);
+        text.push_str("[    0.000000] Linux version 6.1.0 (a@b) #1 SMP\n");
+        flood(&mut text, 10..13);
+        let log = scan(&text);
+        assert_eq!((log.boots, log.omitted), (2, 0));
+        assert_eq!(log.entries.iter().filter(|e| e.text.contains("read-back")).count(), 3);
+    }
+
+    #[test]
+    fn line_that_was_repeated_is_parsed_once() {
+        let mut shapes = Repeated::default();
+        for number in 0..ENOUGH {
+            assert!(!shapes.is_enough(b"[1.0] tsc: x", u64::from(number)));
+            shapes.looked_at(None);
+        }
+        assert!(shapes.is_enough(b"[2.75] tsc: x", 7) && shapes.held.is_empty());
+        assert!(!shapes.is_enough(b"[2.75] tsc: y", 8));
+        shapes.clear();
+        assert!(!shapes.is_enough(b"[2.75] tsc: x", 9));
+    }
+}
