@@ -55,11 +55,12 @@ fn answers_and_refusals() {
     let (server, address) = serve("");
     let answer = ask(address, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n");
     assert!(answer.ends_with("\r\n\r\nhello\n") && answer.contains("Connection: close"));
-    assert!(ask(address, b"HEAD / HTTP/1.1\r\n\r\n").ends_with("\r\n\r\n"));
-    let endless = [b"GET / HTTP/1.1\r\nA: ".to_vec(), vec![b'x'; 1 << 20]].concat();
+    assert!(ask(address, b"HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n").ends_with("\r\n\r\n"));
+    let endless =
+        [b"GET / HTTP/1.1\r\nHost: localhost\r\nA: ".to_vec(), vec![b'x'; 1 << 20]].concat();
     for (request, expected) in [
-        (&b"GET /nothing HTTP/1.1\r\n\r\n"[..], "404"),
-        (b"DELETE / HTTP/1.1\r\n\r\n", "405"),
+        (&b"GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n"[..], "404"),
+        (b"DELETE / HTTP/1.1\r\nHost: localhost\r\n\r\n", "405"),
         (b"\x00\x01\x02\r\n\r\n", "400"),
         (&endless, "431"),
     ] {
@@ -72,7 +73,7 @@ fn answers_and_refusals() {
 fn slowest(address: SocketAddr, times: u32) -> Duration {
     let times = (0..times).map(|_| {
         let begun = Instant::now();
-        assert_eq!(status(&ask(address, b"GET / HTTP/1.1\r\n\r\n")), "200");
+        assert_eq!(status(&ask(address, b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")), "200");
         begun.elapsed()
     });
     times.max().unwrap()
@@ -91,8 +92,8 @@ fn clients_that_dribble_never_read_or_say_nothing_do_not_keep_others_out() {
                 let mut stream = TcpStream::connect(address).unwrap();
                 let begin: &[u8] = match number % 3 {
                     0 => b"",
-                    1 => b"GET / HTTP/1.1\r\nA: ",
-                    _ => b"GET /large HTTP/1.1\r\n\r\n",
+                    1 => b"GET / HTTP/1.1\r\nHost: localhost\r\nA: ",
+                    _ => b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n",
                 };
                 let _ = stream.write_all(begin);
                 stream.set_nonblocking(true).unwrap();
@@ -141,10 +142,11 @@ const USERS: &str = "basic_auth_users:\n  prometheus: $2y$05$vwJcJEtHnXq8/hK6ABH
 fn passwords() {
     let (server, address) = serve(USERS);
     let with = |pair: &str| {
-        let request = format!("GET / HTTP/1.1\r\nAuthorization: Basic {pair}\r\n\r\n");
+        let request =
+            format!("GET / HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic {pair}\r\n\r\n");
         status(&ask(address, request.as_bytes())).to_owned()
     };
-    let answer = ask(address, b"GET / HTTP/1.1\r\n\r\n");
+    let answer = ask(address, b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
     assert!(status(&answer) == "401" && answer.contains("WWW-Authenticate: Basic"));
     assert_eq!(with("cHJvbWV0aGV1czpzZWNyZXQ="), "200");
     assert_eq!(with("cHJvbWV0aGV1czp3cm9uZw=="), "401");
@@ -156,7 +158,7 @@ fn passwords() {
     }
     assert_eq!(with("cHJvbWV0aGV1czpzZWNyZXQ="), "200");
     server.replace(gate("").unwrap());
-    assert_eq!(status(&ask(address, b"GET / HTTP/1.1\r\n\r\n")), "200");
+    assert_eq!(status(&ask(address, b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")), "200");
 }
 
 #[test]
@@ -170,7 +172,9 @@ fn guesses_through_a_proxy_keep_no_other_client_of_it_out() {
             // What a client says of itself stands before what the proxy adds.
             format!("X-Forwarded-For: 203.0.113.9, {client}\r\n")
         };
-        let head = format!("GET / HTTP/1.1\r\n{from}Authorization: Basic {pair}\r\n\r\n");
+        let head = format!(
+            "GET / HTTP/1.1\r\nHost: localhost\r\n{from}Authorization: Basic {pair}\r\n\r\n"
+        );
         status(&ask(address, head.as_bytes())).to_owned()
     };
     let guesses = (0..20_000).map(|guess| with("192.0.2.1", &format!("prometheus:{guess}")));
@@ -208,7 +212,7 @@ mod tls {
         let name = ServerName::try_from("localhost").unwrap();
         let connection = ClientConnection::new(Arc::new(config), name).unwrap();
         let mut stream = StreamOwned::new(connection, TcpStream::connect(address)?);
-        stream.write_all(b"GET / HTTP/1.1\r\n\r\n")?;
+        stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")?;
         let mut out = String::new();
         stream.read_to_string(&mut out)?;
         Ok(out)
@@ -219,7 +223,7 @@ mod tls {
         let (_, address) = serve(CERTIFICATE);
         assert!(secret(address, false).unwrap().ends_with("hello\n"));
         // Plain HTTP gets no answer that it could read.
-        assert!(!ask(address, b"GET / HTTP/1.1\r\n\r\n").contains("hello"));
+        assert!(!ask(address, b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").contains("hello"));
     }
 
     #[test]

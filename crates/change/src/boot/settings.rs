@@ -79,7 +79,10 @@ pub(super) fn judge(
         let what = is.split(UNKNOWN).nth(1).unwrap_or_default();
         return Err(format!("its value contains that of {what}, which is not known here"));
     }
-    closed(&is)?;
+    // Each by itself: two that are open close each other, and what is between them is one word.
+    for name in kind.line {
+        closed(after.get(*name).map_or("", String::as_str))?;
+    }
     let open = change.open(&is);
     if let Some(word) = open.add.first() {
         return Err(if words::all(&is).contains(&word.as_str()) {

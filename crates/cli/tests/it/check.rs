@@ -45,11 +45,11 @@ fn on(dir: &Path, more: &[&str]) -> Ran {
 const DEMOTED: &str = "\
 [    0.000000] Linux version 6.1.0-13-amd64 (debian-kernel@lists.debian.org)
 [    1.000000] clocksource: Switched to clocksource tsc
-[  900.000000] clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as unstable because the skew is too large:
-[  900.000001] clocksource:                       'hpet' wd_nsec: 512000000 wd_now: 9c5d0440 wd_last: 9bf64291 mask: ffffffff
-[  900.000002] clocksource:                       'tsc' cs_nsec: 522000000 cs_now: 2000000000 cs_last: 1fa2c7a680 mask: ffffffffffffffff
-[  900.000003] tsc: Marking TSC unstable due to clocksource watchdog
-[  900.000009] clocksource: Switched to clocksource hpet
+[   60.000000] clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as unstable because the skew is too large:
+[   60.000001] clocksource:                       'hpet' wd_nsec: 512000000 wd_now: 9c5d0440 wd_last: 9bf64291 mask: ffffffff
+[   60.000002] clocksource:                       'tsc' cs_nsec: 522000000 cs_now: 2000000000 cs_last: 1fa2c7a680 mask: ffffffffffffffff
+[   60.000003] tsc: Marking TSC unstable due to clocksource watchdog
+[   60.000009] clocksource: Switched to clocksource hpet
 ";
 
 #[test]

@@ -8,11 +8,11 @@ const WATCHDOG: &str = "\
 [    0.000000] Linux version 6.1.0-13-amd64 (debian-kernel@lists.debian.org)\n\
 [    0.100000] tsc: Detected 3000.000 MHz processor\n\
 [    1.000000] clocksource: Switched to clocksource tsc\n\
-[ 3845.000000] clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as unstable because the skew is too large:\n\
-[ 3845.000001] clocksource:                       'hpet' wd_nsec: 512000000 wd_now: 9c5d0440 wd_last: 9bf64291 mask: ffffffff\n\
-[ 3845.000002] clocksource:                       'tsc' cs_nsec: 522000000 cs_now: 2000000000 cs_last: 1fa2c7a680 mask: ffffffffffffffff\n\
-[ 3845.000003] tsc: Marking TSC unstable due to clocksource watchdog\n\
-[ 3845.000009] clocksource: Switched to clocksource hpet\n";
+[   60.000000] clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as unstable because the skew is too large:\n\
+[   60.000001] clocksource:                       'hpet' wd_nsec: 512000000 wd_now: 9c5d0440 wd_last: 9bf64291 mask: ffffffff\n\
+[   60.000002] clocksource:                       'tsc' cs_nsec: 522000000 cs_now: 2000000000 cs_last: 1fa2c7a680 mask: ffffffffffffffff\n\
+[   60.000003] tsc: Marking TSC unstable due to clocksource watchdog\n\
+[   60.000009] clocksource: Switched to clocksource hpet\n";
 
 pub(crate) fn report(
     current: &str,

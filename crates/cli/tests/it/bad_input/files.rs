@@ -72,7 +72,7 @@ fn file_without_end_is_refused_before_it_is_read() {
     for verb in [WHOLE[3], WHOLE[4]] {
         let outcome = run(&[verb, &[text(&path)]].concat());
         assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
-        assert!(outcome.stderr.contains("more than 1 MiB"), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("more than 4 MiB"), "{}", outcome.stderr);
     }
 }
 
