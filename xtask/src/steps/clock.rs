@@ -29,7 +29,7 @@ pub(crate) static CLOCK: Step = Step {
     uses: &[],
     run: |context| {
         call(
-            "cargo test --locked --profile loom -p clocksmith -p clocksmith-raw --lib --target-dir",
+            "cargo test --locked --profile loom -p clocksmith -p clocksmith-raw --features clocksmith-raw/loom --lib --target-dir",
         )
         .arg(context.target.join("loom"))
         .arg("model")

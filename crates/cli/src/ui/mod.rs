@@ -1,4 +1,4 @@
-//! The one place that writes to standard output and standard error, and to files that the command line names ([`file`]).
+//! The one place that writes to standard output and standard error, and to files that the command line names ([`mod@file`]).
 //!
 //! Most of what is printed was written by others: names of processes, kernel logs, files of virtual machines, error
 //! messages that quote them. Everything passes [`clocksmith_facts::visible`] here, at the last moment, so that no verb

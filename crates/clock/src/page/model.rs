@@ -1,5 +1,5 @@
 //! Every order in which the steps of a writer and of readers can be seen, by `loom`:
-//! `RUSTFLAGS="--cfg loom" cargo test -p clocksmith --release model`.
+//! `./test.sh clock`.
 
 use super::*;
 use crate::line::{Unread, read};
