@@ -10,7 +10,7 @@
 //! written by others where it is only on the way: names of other owners cannot be changed in it.
 //!
 //! A FUSE filesystem shows the owners that its maker likes, and other users reach one where `user_allow_other` was set
-//! in fuse.conf. So one that another user mounted is not trusted, whatever it shows ([`fuse`]).
+//! in fuse.conf. So one that another user mounted is not trusted, whatever it shows (`trusted/fuse.rs`).
 
 mod fuse;
 
