@@ -108,9 +108,7 @@ pub(crate) fn next(
         return finish(begin(sample, old.rate, remembered), None, measured);
     }
     // The first piece goes on: there is nothing to be planned yet.
-    if let Which::First(_) = position
-        && sample.ns < end
-    {
+    if matches!(position, Which::First(_)) && sample.ns < end {
         return finish(*old, Some(old), measured);
     }
     let follows = matches!(position, Which::Second(_)) && sample.ns < end;
