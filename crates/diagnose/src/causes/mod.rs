@@ -180,6 +180,11 @@ impl Case<'_> {
         }
     }
 
+    /// The watchdog found the TSC to differ, and this kernel demotes nothing: that it lists the TSC proves nothing.
+    pub(crate) fn tsc_differed_and_kept(&self) -> bool {
+        self.log().is_some_and(demotion::differed_and_kept)
+    }
+
     /// Whether the running kernel can be given the TSC; `None`: the evidence does not say.
     pub(crate) fn tsc_selectable(&self) -> Option<bool> {
         if self.tsc_is_given_up() {

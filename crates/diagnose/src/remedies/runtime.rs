@@ -28,6 +28,7 @@ fn may_switch(plan: &Plan<'_>) -> bool {
         && there
         && !case.lacks_sysfs()
         && plan.against_tsc().is_none()
+        && !case.tsc_differed_and_kept()
 }
 
 /// What the TSC means in the initial domain of Xen.
@@ -95,6 +96,7 @@ pub(super) fn clear_override(plan: &Plan<'_>) -> Option<Offer> {
     if !plan.warns(C::RuntimeOverride)
         || plan.case.slow != Some(true)
         || plan.against_tsc().is_some()
+        || plan.case.tsc_differed_and_kept()
         || plan.case.lacks_sysfs()
     {
         return None;
