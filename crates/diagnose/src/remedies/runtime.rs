@@ -1,7 +1,7 @@
 //! What changes the running kernel.
 
 use super::Plan;
-use super::offer::Offer;
+use super::offer::{Offer, quote};
 use crate::CauseId as C;
 use clocksmith_facts::hypervisor::HypervisorKind;
 
@@ -89,6 +89,16 @@ pub(super) fn keep_tsc(plan: &Plan<'_>) -> Option<Offer> {
         Some(risk) => offer.risking(risk),
         None => offer,
     })
+}
+
+pub(super) fn switch_to_counter(plan: &Plan<'_>) -> Option<Offer> {
+    let counter = quote(plan.case.outranked_counter()?);
+    Some(
+        Offer::saying(format!("choose {counter}, which the vDSO reads"))
+            .command(format!("echo {counter} > {CURRENT}"))
+            .command(format!("cat {CURRENT}  # a refused write succeeds: read it back"))
+            .setting("the kernel command line", format!("clocksource={counter}")),
+    )
 }
 
 pub(super) fn clear_override(plan: &Plan<'_>) -> Option<Offer> {
