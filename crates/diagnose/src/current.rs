@@ -181,7 +181,9 @@ fn standing(
         let halts = halts_in_idle(machine)
             && entry.at.is_some()
             && end.is_none_or(|end| end < IDLE_DRIVER_BY);
-        return if reaches_late && shows && !halts || !may_be_watched(machine) {
+        // Between single lines that somebody quoted, the one that demotes the TSC may be left out.
+        let quoted = log.extent.quotes_lines && !log.from_boot;
+        return if reaches_late && shows && !halts && !quoted || !may_be_watched(machine) {
             high
         } else {
             Standing::Held
@@ -345,7 +347,8 @@ fn never_left_jiffies(facts: &Facts, log: &KernelLog) -> Option<Current> {
     })
 }
 
-/// On these architectures there is nothing to choose: the counter that registers is the one in use.
+/// On these architectures there is nothing to choose: the counter that registers is the one in use. On RISC-V a timer of
+/// the board may outrank it, and may register later in the boot.
 fn only_counter(facts: &Facts, log: &KernelLog) -> Option<Current> {
     let arch = facts.arch.value()?;
     let name = match arch {
@@ -355,6 +358,16 @@ fn only_counter(facts: &Facts, log: &KernelLog) -> Option<Current> {
         Arch::Riscv => "riscv_clocksource",
         _ => return None,
     };
+    if arch == &Arch::Riscv {
+        let highest = facts.kernel.value().is_some_and(|kernel| Feature::RiscvRating400.of(kernel));
+        let other = |event: &Event| match event {
+            Event::Registered { name: other, .. } => other != name && !other.contains("jiffies"),
+            _ => false,
+        };
+        if log.any(other) || !highest && !log.extent.reaches_user_space {
+            return None;
+        }
+    }
     let (entry, ()) = log.last(|event| match event {
         Event::Registered { name: registered, .. } => (registered == name).then_some(()),
         Event::ArchTimer { .. } => (name == "arch_sys_counter").then_some(()),

@@ -35,6 +35,13 @@ pub fn demotes_tsc(log: &KernelLog) -> bool {
     log.any(takes_tsc)
 }
 
+/// Whether the watchdog found the TSC to differ from its reference and the kernel kept it (RHEL 6 without
+/// `clocksource_failover`). Such a kernel lists the TSC whether it is right or wrong.
+#[must_use]
+pub fn differed_and_kept(log: &KernelLog) -> bool {
+    log.any(|event| matches!(event, Event::WatchdogKept { name, .. } if name.starts_with("tsc")))
+}
+
 /// The last line of a log that takes the TSC away.
 #[must_use]
 pub fn last_of_tsc(log: &KernelLog) -> Option<&Entry> {

@@ -56,6 +56,10 @@ pub(crate) fn headline(
                 Some(cause) if cause.id == CauseId::InsufficientEvidence => {
                     ". Why is not in this evidence".to_owned()
                 }
+                Some(cause) if cause.id == CauseId::OnlyChoice && case.outranked_counter().is_some() => {
+                    let counter = case.outranked_counter().unwrap_or_default();
+                    format!(", because it is rated above {counter}, which is faster")
+                }
                 // Why it is slow, not why it is in use.
                 Some(cause) if cause.id == CauseId::VdsoBypassed => {
                     format!(", and {}", lead(cause))

@@ -155,3 +155,30 @@ fn choice_of_every_boot_is_not_lost_at_reboot() {
     let now = report.remedies.iter().find(|r| r.id == "switch-to-tsc-now").unwrap();
     assert!(now.risk.contains("lost at reboot"), "{}", now.risk);
 }
+
+#[test]
+fn rhel_6_listed_tsc_that_differed_is_refused() {
+    let pasted = |current: &str| {
+        why(&format!(
+            "[2423264.824259] Clocksource tsc unstable (delta = 6824818792 ns).  Enable clocksource failover by adding \
+             clocksource_failover kernel parameter.\n\n\
+             # cat /sys/devices/system/clocksource/clocksource0/available_clocksource\n\
+             kvm-clock tsc acpi_pm\n\n\
+             # cat /sys/devices/system/clocksource/clocksource0/current_clocksource\n{current}\n"
+        ))
+    };
+    for current in ["kvm-clock", "acpi_pm"] {
+        let report = pasted(current);
+        for id in ["switch-to-tsc-now", "keep-tsc-at-boot"] {
+            let remedy = report.remedies.iter().find(|remedy| remedy.id == id);
+            let because = remedy.and_then(|remedy| remedy.refused_because.as_deref());
+            assert!(because.unwrap().contains("demotes nothing"), "{current}: {id}");
+        }
+        let offers = |text: &str| {
+            let offered = report.remedies.iter().filter(|r| r.refused_because.is_none());
+            offered.flat_map(|r| &r.commands).any(|command| command.contains(text))
+        };
+        assert!(!offers("tsc"), "{current}");
+        assert!(!report.causes.iter().any(|cause| cause.summary.contains("usable here too")));
+    }
+}

@@ -201,3 +201,26 @@ fn tsc_that_stops_in_idle_states_may_be_lost_when_their_driver_loads() {
     let later = "Intel(R) Core(TM) i7-2600 CPU @ 3.40GHz (fam: 06, model: 2a, stepping: 07)";
     assert_eq!(boot(later, "11.337889"), Verdict::Ok);
 }
+
+#[test]
+fn single_lines_quoted_in_prose_do_not_show_that_the_tsc_stayed() {
+    let lines = "     [    1.612848] calling  pinctrl_init+0x0/0x20 @ 1\n\
+                 \x20    [    2.607764] clocksource: Switched to clocksource tsc\n\
+                 \x20    [   37.828217] clk: Disabling unused clocks\n\
+                 \x20    [   37.928217] PM: Magic number: 1:2\n\
+                 \x20    [   38.028217] Freeing unused decrypted memory: 2036K\n\
+                 \x20    [   38.038217] EXT4-fs (sda1): mounted filesystem\n\
+                 \x20    [   38.077788] initcall pinctrl_init+0x0/0x20 returned 0 after 36338138 usecs\n";
+    let prose =
+        "> The machine takes a minute to boot.\n> Nothing is printed between these lines:\n"
+            .repeat(12);
+    let report = |text: &str| {
+        let log = KernelLog::scan(text.as_bytes(), "mail").unwrap();
+        assess(Facts::from_log(log), Measured::default()).report
+    };
+    assert_eq!(report(lines).verdict, Verdict::Ok, "{}", report(lines).headline);
+    let mail = report(&format!("{prose}{lines}{prose}"));
+    assert_eq!(mail.verdict, Verdict::Unknown, "{}", mail.headline);
+    assert_eq!(mail.clocksource.current.as_deref(), Some("tsc"));
+    assert!(mail.settles.iter().any(|settle| settle.how.contains("current_clocksource")));
+}

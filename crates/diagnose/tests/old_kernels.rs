@@ -92,3 +92,33 @@ fn architected_counter_without_architecture_and_version_is_open() {
     assert_eq!(report.verdict, Verdict::Unknown, "{}", report.headline);
     assert!(!report.settles.is_empty());
 }
+
+/// A board of the Allwinner D1: its own timer is rated 350, the counter of RISC-V 300 up to 6.2.
+#[test]
+fn timer_rated_above_the_counter_of_riscv_is_not_called_the_best() {
+    let early = "[    0.000000] Linux version 6.1.0 (b@example) (riscv64-linux-gnu-gcc 12) #1\n\
+                 [    0.000000] clocksource: timer: mask: 0xffffffff max_cycles: 0xffffffff, max_idle_ns: 79635851949 ns\n\
+                 [    0.000000] clocksource: riscv_clocksource: mask: 0xffffffffffffffff max_cycles: 0x588fe9dc0, \
+                 max_idle_ns: 440795202592 ns\n";
+    let report = why(early);
+    assert_eq!(report.verdict, Verdict::Unknown, "{}", report.headline);
+    // The timer of a board may register behind the counter.
+    let without = early.replace("timer: mask", "jiffies: mask");
+    assert_eq!(why(&without).verdict, Verdict::Unknown);
+    let report =
+        why(&format!("{early}[    0.074747] clocksource: Switched to clocksource timer\n"));
+    assert_eq!(report.verdict, Verdict::Slow, "{}", report.headline);
+    assert!(report.headline.contains("rated above riscv_clocksource"), "{}", report.headline);
+    assert!(!report.causes.iter().any(|cause| cause.summary.contains("best clocksource")));
+    for id in ["switch-to-counter", "newer-kernel"] {
+        assert!(report.remedies.iter().any(|remedy| remedy.id == id), "{id}");
+    }
+    // Chosen by a person: its rating is not why.
+    let chosen = early.replace(
+        "[    0.000000] clocksource: timer",
+        "[    0.000000] Kernel command line: clocksource=timer\n[    0.000000] clocksource: timer",
+    );
+    let report =
+        why(&format!("{chosen}[    0.074747] clocksource: Switched to clocksource timer\n"));
+    assert!(!report.headline.contains("rated above"), "{}", report.headline);
+}

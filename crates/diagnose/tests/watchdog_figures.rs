@@ -263,3 +263,38 @@ fn initial_domain_of_xenserver_is_not_told_of_other_domains() {
         );
     }
 }
+
+#[test]
+fn refinement_that_agreed_with_the_first_figure_was_not_disturbed() {
+    let check = |refined: &str| {
+        read(&format!(
+            "[    0.000000] Linux version 6.2.0-rc1 (x)\n\
+             [    0.000000] tsc: Detected 3293.783 MHz processor\n\
+             [    3.567505] tsc: Refined TSC clocksource calibration: {refined} MHz\n\
+             [    5.383774] clocksource: timekeeping watchdog on CPU6: Marking clocksource 'tsc' as unstable because the \
+             skew is too large:\n\
+             [    5.385181] clocksource:                       'hpet' wd_nsec: 501605231 wd_now: 302ba42 wd_last: 2952348 \
+             mask: ffffffff\n\
+             [    5.385698] clocksource:                       'tsc' cs_nsec: 503308388 cs_now: 16d90ec6a4 cs_last: \
+             16763ece3c mask: ffffffffffffffff\n\
+             [    5.386814] tsc: Marking TSC unstable due to clocksource watchdog\n\
+             [    5.403935] clocksource: Switched to clocksource hpet\n"
+        ))
+    };
+    // 5 ppm.
+    let seen = check("3293.799");
+    assert!(cause(&seen, CauseId::TscMiscalibrated).is_none(), "{}", seen.headline);
+    for cause in &seen.causes {
+        let likely = cause.confidence > Confidence::Low;
+        assert!(!likely || cause.id == CauseId::InsufficientEvidence, "{cause:?}");
+    }
+    let told: Vec<&String> =
+        seen.remedies.iter().filter_map(|r| r.refused_because.as_ref()).collect();
+    assert!(
+        !told.iter().any(|why| why.contains("frequency is wrong") || why.contains("culprit")),
+        "{told:?}"
+    );
+    assert!(seen.headline.contains("not in this evidence"), "{}", seen.headline);
+    // 150 ppm.
+    assert!(cause(&check("3294.277"), CauseId::TscMiscalibrated).is_some());
+}

@@ -66,6 +66,7 @@ use clocksmith_facts::log::{Event, KernelLog};
 use clocksmith_kernel::arch_vdso::has_sysfs_directory;
 use clocksmith_kernel::expectation::TscState;
 use clocksmith_kernel::open::{self, OpenInput};
+use clocksmith_kernel::vdso;
 use clocksmith_kernel::{Expectation, Machine};
 
 /// Everything that a rule may look at.
@@ -180,12 +181,40 @@ impl Case<'_> {
         }
     }
 
+    /// The watchdog found the TSC to differ, and this kernel demotes nothing: that it lists the TSC proves nothing.
+    pub(crate) fn tsc_differed_and_kept(&self) -> bool {
+        self.log().is_some_and(demotion::differed_and_kept)
+    }
+
     /// Whether the running kernel can be given the TSC; `None`: the evidence does not say.
     pub(crate) fn tsc_selectable(&self) -> Option<bool> {
         if self.tsc_is_given_up() {
             return Some(false);
         }
         self.tsc_listed().or_else(|| self.tsc_is_registered().then_some(true))
+    }
+
+    /// Elsewhere than on x86: a counter that the vDSO reads registered, and a slower clocksource is in use that nobody
+    /// chose.
+    pub(crate) fn outranked_counter(&self) -> Option<&str> {
+        let (current, log) = (self.current_name()?, self.log());
+        let arch = &self.machine.arch;
+        let chosen = self.machine.cmdline.value.clocksource_override().is_some()
+            || log.is_some_and(|log| log.any(|event| matches!(event, Event::WroteCurrent(_))));
+        if self.slow != Some(true) || chosen || arch.is_assumed() || arch.value.is_x86() {
+            return None;
+        }
+        let registered =
+            log.into_iter().flat_map(|log| &log.entries).filter_map(|entry| match &entry.event {
+                Event::Registered { name, .. } => Some(name.as_str()),
+                _ => None,
+            });
+        let listed = self.facts.available_clocksources().unwrap_or_default();
+        listed
+            .iter()
+            .map(String::as_str)
+            .chain(registered)
+            .find(|name| *name != current && vdso::serves(self.machine, name) == Some(true))
     }
 
     /// A paravirtual clock with a vDSO mode is in use: nothing is lost by not using the TSC.

@@ -18,6 +18,7 @@ pub(super) const CAUSE: Definition = Definition {
     remedies: &[
         &table::VIRTUALBOX_PARAVIRT,
         &table::XEN_NATIVE_TSC,
+        &table::SWITCH_TO_COUNTER,
         &table::NEWER_KERNEL,
         &table::CHEAPER_READS,
     ],
@@ -34,7 +35,12 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
     let arch = &case.machine.arch;
     if !arch.value.is_x86() {
         // What the vDSO reads and does not here has a cause of its own.
-        if !arch.is_assumed() && !case.vdso_bypassed && case.machine.counter_trapped.is_none() {
+        if let Some(counter) = case.outranked_counter() {
+            outranked(case, current, counter, causes);
+        } else if !arch.is_assumed()
+            && !case.vdso_bypassed
+            && case.machine.counter_trapped.is_none()
+        {
             causes.add(
                 CauseId::OnlyChoice,
                 Severity::Warning,
@@ -73,6 +79,37 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
             Vec::new(),
         );
     }
+}
+
+/// The kernel chose a slower clocksource for its rating.
+fn outranked(case: &Case<'_>, current: &str, counter: &str, causes: &mut Causes) {
+    let ratings = if counter == "riscv_clocksource" {
+        format!(
+            " (riscv_clocksource is rated 400 {}, and 300 before)",
+            Feature::RiscvRating400.versions()
+        )
+    } else {
+        String::new()
+    };
+    let mut evidence =
+        vec![Evidence::new(case.current.source.clone(), format!("current: {current}"))];
+    let registered = case.log().and_then(|log| {
+        let found = log.last(|event| {
+            matches!(event, Event::Registered { name, .. } if name == counter).then_some(())
+        });
+        found.map(|(entry, ())| Evidence::line(log, entry))
+    });
+    evidence.extend(registered);
+    causes.add(
+        CauseId::OnlyChoice,
+        Severity::Warning,
+        Confidence::High,
+        format!(
+            "{current} is rated above {counter}, which registered, too{ratings}: the vDSO reads {counter} and not \
+             {current}, so every read is a system call"
+        ),
+        evidence,
+    );
 }
 
 /// A counter under 1 MHz: reads are fast, and times closer together than one of its steps are the same.

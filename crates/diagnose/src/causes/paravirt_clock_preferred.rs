@@ -49,7 +49,9 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         CauseId::ParavirtClockPreferred,
         clock.severity,
         if listed == Some(true) { Confidence::High } else { Confidence::Medium },
-        if listed == Some(true) && steps_back(case, current) {
+        if case.tsc_differed_and_kept() {
+            format!("{current} is rated above the TSC; whether the TSC is right is not shown")
+        } else if listed == Some(true) && steps_back(case, current) {
             // It would have stepped back behind an invariant TSC.
             format!("{current} is rated above the TSC, which is registered, too, without being invariant")
         } else if listed == Some(true) {

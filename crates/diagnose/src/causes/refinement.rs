@@ -4,7 +4,57 @@ use crate::cause::Confidence;
 use clocksmith_facts::log::incident::Incident;
 use clocksmith_facts::log::incident::reading::MEASURABLE_S;
 use clocksmith_facts::log::rates::Rates;
-use clocksmith_facts::log::{Event, KernelLog};
+use clocksmith_facts::log::{Entry, Event, KernelLog};
+
+/// Figures of one frequency that differ by less agree.
+const AGREE_PPM: u64 = 100;
+
+fn detected(log: &KernelLog) -> Option<(&Entry, u64)> {
+    log.last(|event| match event {
+        Event::Detected { khz, .. } => Some(*khz),
+        _ => None,
+    })
+}
+
+/// The parts per million by which the refined frequency of the TSC differs from the one detected first, if they agree:
+/// then the refinement was not disturbed.
+pub(super) fn confirmed_ppm(log: &KernelLog) -> Option<u64> {
+    let (_, early) = detected(log)?;
+    let (_, late) = log.last(|event| match event {
+        Event::Refined { khz } => Some(*khz),
+        _ => None,
+    })?;
+    let off = early.abs_diff(late).saturating_mul(1_000_000).checked_div(late)?;
+    (off < AGREE_PPM).then_some(off)
+}
+
+/// Within seconds of the refinement, or without stamps.
+fn soon_after(refined: &Entry, incident: &Incident) -> bool {
+    match (refined.at, incident.at) {
+        (Some(refined_at), Some(at)) => (0.0..10.0).contains(&(at - refined_at)),
+        _ => true,
+    }
+}
+
+/// A refinement that the frequency detected first confirms, and a check of the same frequency against hardware within
+/// seconds of it that found another rate: what the figures do not tell.
+pub(super) fn confirmed_before(
+    log: &KernelLog,
+    incident: &Incident,
+    ppm: Option<f64>,
+) -> Option<String> {
+    // Far more than the two figures differ by.
+    const OTHER_PPM: f64 = 500.0;
+    let (refined, ()) = log.last(|event| matches!(event, Event::Refined { .. }).then_some(()))?;
+    let at_all = incident.clocksource == "tsc" && refined.at.is_some() && incident.at.is_some();
+    let other = ppm.is_some_and(|ppm| ppm.abs() > OTHER_PPM);
+    let agree = confirmed_ppm(log).filter(|_| other && at_all && soon_after(refined, incident))?;
+    Some(format!(
+        ", and the refined frequency of the TSC is within {} ppm of the one detected first: a wrong frequency does not \
+         fit; a read that came late, or a jump of the TSC, makes that, and these figures do not tell which",
+        agree + 1
+    ))
+}
 
 /// The watchdog acted within seconds of the refinement of the TSC's frequency. A steady TSC whose
 /// refinement was disturbed looks like this; if the raw counters agree with the frequency detected
@@ -19,10 +69,7 @@ pub(super) fn refinement_wrong(
         Event::Refined { khz } => Some(*khz),
         _ => None,
     })?;
-    let soon = match (entry.at, incident.at) {
-        (Some(refined_at), Some(at)) => (0.0..10.0).contains(&(at - refined_at)),
-        _ => true,
-    };
+    let soon = soon_after(entry, incident);
     // The kernel takes a refinement within 1 % of the first figure.
     if ppm.abs() > 15_000.0 || refined == 0 || incident.clocksource == "tsc-early" {
         return None;
@@ -30,15 +77,16 @@ pub(super) fn refinement_wrong(
     // Less than a delayed read makes proves nothing, however well the figures fit.
     let wd = incident.decode(rates).wd_seconds.unwrap_or(0.0);
     let measurable = (ppm * 1e-6 * wd).abs() >= MEASURABLE_S;
+    // Two figures that agree: the second one was not disturbed.
+    if confirmed_ppm(log).is_some() {
+        return None;
+    }
+    let detected = detected(log);
     let raw_khz = match (incident.cs, incident.decode(rates).wd_seconds) {
         #[allow(clippy::cast_precision_loss)]
         (Some(cs), Some(wd)) if cs.cycles > 0 && wd > 0.0 => Some(cs.cycles as f64 / wd / 1e3),
         _ => None,
     };
-    let detected = log.last(|event| match event {
-        Event::Detected { khz, .. } => Some(*khz),
-        _ => None,
-    });
     #[allow(clippy::cast_precision_loss)]
     if let (Some(raw), Some((_, detected))) = (raw_khz, detected) {
         let off = |khz: u64| (raw / khz as f64 - 1.0).abs() * 1e6;

@@ -5,7 +5,7 @@
 
 use super::narrow::narrow;
 use super::reference::{is_paravirt, third_clock};
-use super::refinement::refinement_wrong;
+use super::refinement::{confirmed_before, refinement_wrong};
 use super::tsc::seconds_text;
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence};
@@ -381,6 +381,14 @@ impl Judge<'_, '_> {
             };
             self.add(id, sure, summary);
             self.add(CauseId::TscSkew, Confidence::Low, format!("{differ}; {SETTLE}"));
+            return;
+        }
+        if !is_paravirt(reference)
+            && let Some(rest) = confirmed_before(self.log, self.incident, ppm)
+        {
+            let summary = format!("{differ}{rest}");
+            self.add(CauseId::TscSkew, Confidence::Low, summary.clone());
+            self.add(CauseId::WatchdogAtFault, Confidence::Low, summary);
             return;
         }
         let moved = if is_paravirt(reference) {

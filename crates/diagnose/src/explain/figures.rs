@@ -69,6 +69,7 @@ fn small(event: &Event) -> Vec<String> {
             Some(kernel) => format!("Kernel {} ({}).", kernel.version, kernel.release),
             None => return Vec::new(),
         },
+        Event::Release(release) => format!("Kernel {release}."),
         Event::DelayLoop { measured: true } => "This one was measured against the tick.".to_owned(),
         Event::DelayLoop { measured: false } => "This one was computed or preset.".to_owned(),
         Event::TscUnstable(UnstableReason::Other(text)) => {

@@ -79,6 +79,14 @@ pub(super) fn newer_kernel(plan: &Plan<'_>) -> Option<Offer> {
     if case.slow == Some(false) {
         return None;
     }
+    if case.outranked_counter() == Some("riscv_clocksource") && !Feature::RiscvRating400.of(kernel)
+    {
+        let since = Feature::RiscvRating400.versions();
+        return Some(
+            Offer::saying(format!("use a newer kernel: riscv_clocksource is rated 400 {since}"))
+                .citing("Linux drivers/clocksource/timer-riscv.c, riscv_clocksource (rating 300 until 6.2)"),
+        );
+    }
     // xen stays a system call wherever the host does not set the stable bit: the TSC is the better way.
     let better = plan.remedies.iter().any(|r| r.id == super::table::SWITCH_TO_TSC_NOW.id);
     if plan.is_32_bit_kvm() {

@@ -250,6 +250,7 @@ fn is_for_every_architecture(advice: &table::Advice) -> bool {
     let ids = [
         table::REMOVE_PARAMETER.id,
         table::CLEAR_OVERRIDE.id,
+        table::SWITCH_TO_COUNTER.id,
         table::NEWER_KERNEL.id,
         table::CHEAPER_READS.id,
     ];

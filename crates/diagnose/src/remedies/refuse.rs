@@ -12,6 +12,13 @@ pub(super) fn refuse(plan: &mut Plan<'_>) {
         plan.refuse(&table::TSC_RELIABLE, vec![cause], &because);
     }
     let case = plan.case;
+    if case.tsc_differed_and_kept() && !case.tsc_is_current() {
+        let because = "the watchdog found that the TSC differs from its reference, and this kernel demotes nothing for \
+                       it: that the TSC is offered does not show that it is right";
+        for advice in [&table::SWITCH_TO_TSC_NOW, &table::KEEP_TSC_AT_BOOT] {
+            plan.refuse(advice, vec![CauseId::InsufficientEvidence], because);
+        }
+    }
     if case.tsc_is_given_up() && !case.tsc_is_current() && case.slow != Some(false) {
         let causes: Vec<CauseId> =
             plan.causes.iter().map(|c| c.id).filter(|id| id.kernel_gave_up_tsc()).collect();

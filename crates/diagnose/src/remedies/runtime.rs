@@ -1,7 +1,7 @@
 //! What changes the running kernel.
 
 use super::Plan;
-use super::offer::Offer;
+use super::offer::{Offer, quote};
 use crate::CauseId as C;
 use clocksmith_facts::hypervisor::HypervisorKind;
 
@@ -28,6 +28,7 @@ fn may_switch(plan: &Plan<'_>) -> bool {
         && there
         && !case.lacks_sysfs()
         && plan.against_tsc().is_none()
+        && !case.tsc_differed_and_kept()
 }
 
 /// What the TSC means in the initial domain of Xen.
@@ -90,11 +91,22 @@ pub(super) fn keep_tsc(plan: &Plan<'_>) -> Option<Offer> {
     })
 }
 
+pub(super) fn switch_to_counter(plan: &Plan<'_>) -> Option<Offer> {
+    let counter = quote(plan.case.outranked_counter()?);
+    Some(
+        Offer::saying(format!("choose {counter}, which the vDSO reads"))
+            .command(format!("echo {counter} > {CURRENT}"))
+            .command(format!("cat {CURRENT}  # a refused write succeeds: read it back"))
+            .setting("the kernel command line", format!("clocksource={counter}")),
+    )
+}
+
 pub(super) fn clear_override(plan: &Plan<'_>) -> Option<Offer> {
     // An empty write lets the kernel choose the TSC again.
     if !plan.warns(C::RuntimeOverride)
         || plan.case.slow != Some(true)
         || plan.against_tsc().is_some()
+        || plan.case.tsc_differed_and_kept()
         || plan.case.lacks_sysfs()
     {
         return None;

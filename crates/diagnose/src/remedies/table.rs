@@ -27,6 +27,7 @@ pub struct Advice {
 pub const ADVICE: &[&Advice] = &[
     &SWITCH_TO_TSC_NOW,
     &KEEP_TSC_AT_BOOT,
+    &SWITCH_TO_COUNTER,
     &REMOVE_PARAMETER,
     &CLEAR_OVERRIDE,
     &REBOOT_TO_RESTORE,
@@ -77,6 +78,17 @@ pub const KEEP_TSC_AT_BOOT: Advice = Advice {
     risk: "as above; a name that does not exist is ignored without a message, so check after the boot",
     source: "Linux Documentation/admin-guide/kernel-parameters.txt, clocksource= (7.1, 2026)",
     offer: runtime::keep_tsc,
+};
+
+/// Switch to a counter that the vDSO reads.
+pub const SWITCH_TO_COUNTER: Advice = Advice {
+    id: "switch-to-counter",
+    layer: Layer::Runtime,
+    summary: "choose the counter that the vDSO reads",
+    risk: "the choice is lost at reboot; where firmware emulates the counter its reads are slow, too: measure them \
+           with clocksmith bench",
+    source: "Linux kernel/time/clocksource.c, current_clocksource_store() (all versions)",
+    offer: runtime::switch_to_counter,
 };
 
 /// Remove parameter.

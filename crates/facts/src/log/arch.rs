@@ -14,6 +14,7 @@ pub(super) fn of(event: &Event, kernel: Option<&Kernel>) -> Option<Arch> {
     let found = match event {
         Event::Arch(arch) => *arch,
         Event::X86Bits(32) => Arch::X86,
+        Event::Release(release) if release_bits(release) == Some(32) => Arch::X86,
         Event::ArchTimerErratum(_) | Event::CounterTrapped => Arch::Arm64,
         Event::TscUnstable(_)
         | Event::Detected { .. }
@@ -70,6 +71,7 @@ pub(super) fn width<'a>(log: &'a KernelLog, kernel: Option<&Kernel>) -> Option<(
 fn bits(event: &Event) -> Option<u8> {
     match event {
         Event::X86Bits(bits) | Event::TimeSource { bits, .. } => Some(*bits),
+        Event::Release(release) => release_bits(release),
         Event::Banner(text) => match of_banner(text)? {
             Arch::X86 => Some(32),
             Arch::X86_64 => Some(64),

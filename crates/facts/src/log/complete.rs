@@ -49,6 +49,9 @@ fn identity(facts: &mut Facts, log: &KernelLog) {
         };
         set(&mut facts.kernel, log, log.last(image));
     }
+    if !facts.kernel.is_known() {
+        set(&mut facts.kernel, log, one_release(log));
+    }
     let line = |event: &Event| match event {
         Event::CommandLine(text) => Some(CommandLine::parse(text)),
         _ => None,
@@ -65,6 +68,17 @@ fn identity(facts: &mut Facts, log: &KernelLog) {
     }
     let gvisor = log.first(|event| matches!(event, Event::Gvisor).then_some(true));
     set(&mut facts.environment.gvisor, log, gvisor);
+}
+
+/// The release that reports of faults and root hubs name, where all of them name one.
+fn one_release(log: &KernelLog) -> Option<(&Entry, Kernel)> {
+    let release = |event: &Event| match event {
+        Event::Release(release) => Some(release.clone()),
+        _ => None,
+    };
+    let (entry, found) = log.last(release)?;
+    let other = log.any(|event| release(event).is_some_and(|release| release != found));
+    (!other).then(|| Kernel::parse(&found)).flatten().map(|kernel| (entry, kernel))
 }
 
 /// What only one architecture prints comes first: an arm64 kernel's log may quote an x86 word.

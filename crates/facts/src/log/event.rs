@@ -440,6 +440,9 @@ pub enum Event {
     /// A message that an x86 kernel of this width alone prints: 32 or 64 bits. What says 64 may also come from other
     /// architectures.
     X86Bits(u8),
+    /// The release of the running kernel, in another line than its banner: reports of faults (`Not tainted 6.1.0 #1`) and
+    /// root hubs (`usb usb1: Manufacturer: Linux 6.1.0 xhci-hcd`).
+    Release(String),
     /// The counter that time is read from, in the words of x86 kernels before the clocksource framework (up to 2.6.17,
     /// with 64 bits up to 2.6.20): `Using pmtmr for high-res timesource`, `time.c: Using 3.579545 MHz WALL PM GTOD PM
     /// timer.`

@@ -14,6 +14,10 @@ const HEAD: usize = 8 << 10;
 /// Lines without a word about clocks from which on a log was not made by searching for such words.
 const ORDINARY: u32 = 5;
 
+/// Lines without a stamp for each one with it, beyond which a text is prose that quotes a log, not a log with some lines
+/// wrapped.
+const BARE_PER_STAMP: u32 = 2;
+
 /// Lines with a stamp from which on a text is a log with stamps.
 const STAMPED: usize = 2;
 
@@ -61,6 +65,8 @@ pub struct Extent {
     pub reaches_user_space: bool,
     /// Lines between the last such message and the end of the text.
     user_space_before_end: u64,
+    /// Whether lines without a stamp prevail in a text that has stamps: prose that quotes single lines.
+    pub quotes_lines: bool,
     /// Whether somebody was asked to log in.
     pub reaches_login: bool,
 }
@@ -134,6 +140,7 @@ impl Gather {
         let mut out = Extent::default();
         let mut common: Option<Vec<&str>> = None;
         let (mut late, mut last) = (0, 0);
+        let (mut with_stamp, mut bare) = (0, 0);
         let cut = usize::from(!self.whole);
         // The first line of a cut tail, and the last one of a cut head, may be parts.
         let tail = || self.tail.split(|byte| *byte == b'\n').skip(cut);
@@ -151,7 +158,9 @@ impl Gather {
             }
             out.reaches_login |= number >= heads && is_login(&line);
             // In a log with stamps, lines without a prefix are parts of others, or what its sender wrote.
+            with_stamp += u32::from(stripped.at.is_some());
             if stamped && stripped.kernel.is_none() {
+                bare += u32::from(!stripped.message.trim().is_empty());
                 continue;
             }
             let lower = line.to_lowercase();
@@ -177,6 +186,7 @@ impl Gather {
             let left = common.get_or_insert_with(|| SEARCHED.to_vec());
             left.retain(|word| message.contains(word));
         }
+        out.quotes_lines = bare > BARE_PER_STAMP * with_stamp;
         out.user_space_before_end = u64::try_from(last - late).unwrap_or(u64::MAX);
         out.common = common.and_then(|words| words.first().map(|word| (*word).to_owned()));
         out

@@ -87,6 +87,7 @@ pub(super) fn id(event: &Event) -> &'static str {
         Event::XenDom0 => "xen-dom0",
         Event::Arch(_) => "arch",
         Event::X86Bits(_) => "x86-bits",
+        Event::Release(_) => "release",
         Event::UserSpace => "user-space",
         Event::Warp { .. } => "warp",
         Event::WarpRandom => "warp-random",

@@ -203,6 +203,21 @@ pub(super) const ENTRIES: &[Entry] = &[
         sources: &["kernel_init() in init/main.c"],
     },
     Entry {
+        id: "release",
+        words: &[
+            "CPU: N PID: N Comm: NAME Not tainted RELEASE",
+            "usb usbN: Manufacturer: Linux RELEASE xhci-hcd",
+        ],
+        what: "The kernel's release, in a report of a fault or as the maker of a root hub.",
+        versions: "All.",
+        so_what: "It tells the version where the banner of the boot is missing.",
+        do_what: "Nothing; uname -r tells the release of a running kernel.",
+        see_also: &["clocksource"],
+        sources: &[
+            "dump_stack_print_info() in lib/dump_stack.c, rh_string() in drivers/usb/core/hcd.c",
+        ],
+    },
+    Entry {
         id: "x86-bits",
         words: &[
             "NMB HIGHMEM available.",

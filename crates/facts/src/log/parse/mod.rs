@@ -99,6 +99,7 @@ pub(crate) const KEYWORDS: &[(&str, Group)] = &[
     ("x86 segment limits", Group::Platform),
     ("non-PAE kernel", Group::Platform),
     ("ainted", Group::Platform),
+    ("Manufacturer: Linux ", Group::Platform),
     ("Pentium", Group::Platform),
     ("Genuine Intel", Group::Platform),
     ("GNU/Linux", Group::Platform),

@@ -2,7 +2,7 @@
 
 use super::super::event::Event;
 use super::{after, find};
-use crate::version::Kernel;
+use crate::version::{Kernel, Version};
 
 /// The width that a message gives away.
 ///
@@ -18,7 +18,10 @@ pub(super) fn parse(m: &str, b: &str) -> Option<Event> {
         b'E' if m.starts_with("EAX: ") && m.contains(" EBX: ") => 32,
         b'R' if registers(m, "RIP: ", ':') => 64,
         b'D' if m.starts_with("DMA32 ") && zone(m) => 64,
-        _ if m.contains("CPU: ") || m.contains("Pid: ") || m.contains("PID: ") => tainted(m)?,
+        b'u' if m.starts_with("usb usb") => return host_controller(m),
+        _ if m.contains("CPU: ") || m.contains("Pid: ") || m.contains("PID: ") => {
+            return tainted(m);
+        }
         _ => return processor(b),
     };
     Some(Event::X86Bits(bits))
@@ -46,13 +49,29 @@ fn zone(m: &str) -> bool {
         || rest.starts_with("0x") && rest.contains("->")
 }
 
-/// `CPU: 0 PID: 1 Comm: swapper Not tainted 5.10.0-19-amd64 #1`: the width that the release says.
-fn tainted(m: &str) -> Option<u8> {
-    let rest = after(m, "Not tainted ").or_else(|| after(after(m, "Tainted: ")?, " "))?;
-    let release = rest
-        .split_whitespace()
-        .find(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'))?;
-    of_release(release)
+/// `CPU: 0 PID: 1 Comm: swapper Not tainted 5.10.0-19-amd64 #1`, `Pid: 1, comm: swapper Tainted: G        W  2.6.32 #1`:
+/// the release, also of a line that ends behind it.
+fn tainted(m: &str) -> Option<Event> {
+    let rest = after(m, "Not tainted ")
+        .or_else(|| after(m, "Not tainted: "))
+        .or_else(|| after(after(m, "Tainted: ")?, " "))?;
+    rest.split_whitespace().find_map(release)
+}
+
+/// `usb usb1: Manufacturer: Linux 5.2.0-rc7 xhci-hcd`: the kernel names itself as the maker of its root hubs (`register_root_hub()`
+/// and `rh_string()` in `drivers/usb/core/hcd.c`).
+fn host_controller(m: &str) -> Option<Event> {
+    let (word, _) = after(m, ": Manufacturer: Linux ")?.split_once(' ')?;
+    release(word)
+}
+
+/// A word that is a release of a kernel.
+fn release(word: &str) -> Option<Event> {
+    let version = Version::parse(word)?;
+    let begins = word.starts_with(|c: char| c.is_ascii_digit());
+    let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "._-+~".contains(c));
+    let known = (2..=20).contains(&version.major) && word.len() < 128;
+    (begins && plain && known).then(|| Event::Release(word.to_owned()))
 }
 
 /// The width of x86 that a release names, if it names one.
@@ -100,6 +119,7 @@ mod tests {
     fn bits(line: &str) -> Option<u8> {
         match parse(line, super::super::body(line)) {
             Some(Event::X86Bits(bits)) => Some(bits),
+            Some(Event::Release(release)) => of_release(&release),
             _ => None,
         }
     }
@@ -135,6 +155,35 @@ mod tests {
             "NX (Execute Disable) protection: active",
         ] {
             assert_eq!(bits(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn reports_and_root_hubs_name_the_release() {
+        for (line, release) in [
+            ("CPU: 0 PID: 1 Comm: x Not tainted 6.1.0 #1", "6.1.0"),
+            (
+                "CPU: 1 UID: 0 PID: 77 Comm: kworker/1:1 Tainted: G        W 6.14.0-rc2+ #5",
+                "6.14.0-rc2+",
+            ),
+            ("Pid: 1, comm: swapper Not tainted 2.6.32-5-amd64 #1 HP", "2.6.32-5-amd64"),
+            (
+                "usb usb1: Manufacturer: Linux 5.2.0-rc7-next-20190704 vhci_hcd",
+                "5.2.0-rc7-next-20190704",
+            ),
+        ] {
+            let found = parse(line, super::super::body(line));
+            assert_eq!(found, Some(Event::Release(release.to_owned())), "{line}");
+        }
+        for line in [
+            "CPU: 0 PID: 1 Comm: x Not tainted",
+            "CPU: 0 PID: 1 Comm: x Tainted: G W #1",
+            "CPU: 0 PID: 1 Comm: x Not tainted 10.0.0.1:22",
+            "usb usb1: Manufacturer: Linux Foundation",
+            "usb 1-1: Manufacturer: Linux 4.4.0 with dwc2",
+            "usb usb1: Manufacturer: Linux 5.2.0",
+        ] {
+            assert_eq!(parse(line, super::super::body(line)), None, "{line}");
         }
     }
 
