@@ -1,9 +1,11 @@
 //! Signals as something to be read: SIGTERM and SIGINT are a wish to end, SIGHUP to read the
 //! configuration anew.
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::time::Duration;
 
 /// A wish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,8 +44,10 @@ impl Signals {
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: signalfd has just returned this descriptor, and nobody else owns it.
-        Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd) } })
+        // SAFETY: signalfd has just returned this descriptor, and nothing else owns it.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        end_if_unread(fd.try_clone()?)?;
+        Ok(Self { fd })
     }
 
     /// The next signal that waits.
@@ -57,6 +61,44 @@ impl Signals {
             _ => Some(Wish::End),
         }
     }
+}
+
+/// How long a signal to end may wait: the thread that reads it can hang in a write to a pipe that is not read.
+const UNREAD: Duration = Duration::from_secs(10);
+const LOOKS: u32 = 5;
+
+/// Ends the process if a signal to end is not read for [`UNREAD`].
+fn end_if_unread(fd: OwnedFd) -> io::Result<()> {
+    let wait = move || {
+        let ready = |timeout: Option<&Timespec>| {
+            poll(&mut [PollFd::new(&fd, PollFlags::IN)], timeout).is_ok_and(|count| count > 0)
+        };
+        loop {
+            if !ready(None) {
+                continue;
+            }
+            // Each look must find one: what came a moment ago is still to be read.
+            let waits = (0..LOOKS).all(|_| {
+                std::thread::sleep(UNREAD / LOOKS);
+                ready(Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))
+            });
+            let mut record = [0u8; size_of::<libc::signalfd_siginfo>()];
+            if !waits || rustix::io::read(&fd, &mut record).is_err() {
+                continue;
+            }
+            let number = record.first_chunk::<4>().map_or(0, |number| i32::from_ne_bytes(*number));
+            // SAFETY: both take plain numbers. The first sends a signal back to this process, where it waits again;
+            // the second ends the process, and nothing of this program runs after it.
+            unsafe {
+                if number == libc::SIGHUP {
+                    libc::kill(libc::getpid(), libc::SIGHUP);
+                } else {
+                    libc::_exit(128 + number)
+                }
+            }
+        }
+    };
+    std::thread::Builder::new().name("signals".to_owned()).spawn(wait).map(|_| ())
 }
 
 impl AsFd for Signals {
