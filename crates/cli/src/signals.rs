@@ -8,7 +8,7 @@
 use crate::ui::screen;
 use libc::{SIG_DFL, SIG_IGN};
 
-/// By default these end a process, and somebody sends them to end one.
+/// Signals whose default action ends a process.
 const ENDS: [libc::c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 
 /// Sets them. Verbs that make an orderly end of these signals replace what this sets.

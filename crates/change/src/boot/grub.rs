@@ -156,7 +156,7 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
     Ok(way)
 }
 
-/// What somebody does instead, in words.
+/// What the user can do instead, in words.
 fn by_hand(system: &System, change: &Change) -> String {
     let mut parts = Vec::new();
     if !change.add.is_empty() {

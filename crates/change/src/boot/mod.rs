@@ -147,7 +147,7 @@ pub(crate) fn plain(path: impl AsRef<Path>, text: &str) -> Result<(), NoWay> {
     ))
 }
 
-/// What somebody does instead of an edit, in words.
+/// What the user can do instead of an edit, in words.
 pub(crate) fn hand(place: &str, change: &Change) -> String {
     let mut parts = Vec::new();
     if !change.add.is_empty() {

@@ -20,7 +20,7 @@ pub(super) const ZIPL: &str = "/etc/zipl.conf";
 pub(super) fn run_zipl() -> Step {
     let command = vec!["zipl".to_owned()];
     Step {
-        // What it writes is the boot record: made anew from the former file when taken back.
+        // What it writes is the boot record: made anew from the former file by `--undo`.
         action: Action::Run {
             undo: Some(command.clone()),
             command,

@@ -46,7 +46,7 @@ pub(crate) fn run(common: &Common, args: &Collect) -> Result<Code> {
     Ok(Code::Done)
 }
 
-/// A name for a host by which nobody finds out which one it is: its machine id is known to it alone.
+/// A name that does not identify the host: a hash with its machine id, which no other machine knows.
 fn alias(name: &str, machine_id: &str) -> String {
     let digest = Sha256::digest(format!("clocksmith host name\n{machine_id}\n{name}\n"));
     let hex: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();

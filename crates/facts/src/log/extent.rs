@@ -67,7 +67,7 @@ pub struct Extent {
     user_space_before_end: u64,
     /// Whether lines without a stamp prevail in a text that has stamps: prose that quotes single lines.
     pub quotes_lines: bool,
-    /// Whether somebody was asked to log in.
+    /// Whether the text has a login prompt.
     pub reaches_login: bool,
 }
 

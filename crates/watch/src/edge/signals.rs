@@ -52,15 +52,18 @@ impl Signals {
 
     /// The next signal that waits.
     pub fn waiting(&mut self) -> Option<Wish> {
-        let mut record = [0u8; size_of::<libc::signalfd_siginfo>()];
-        let length = rustix::io::read(&self.fd, &mut record).ok()?;
-        // The number of the signal is the record's first field.
-        let number = record.get(..length)?.first_chunk::<4>()?;
-        match i32::from_ne_bytes(*number) {
+        match next(&self.fd)? {
             libc::SIGHUP => Some(Wish::Reload),
             _ => Some(Wish::End),
         }
     }
+}
+
+/// The number of the next signal that waits: the first field of the record.
+fn next(fd: &OwnedFd) -> Option<i32> {
+    let mut record = [0u8; size_of::<libc::signalfd_siginfo>()];
+    let length = rustix::io::read(fd, &mut record).ok()?;
+    Some(i32::from_ne_bytes(*record.get(..length)?.first_chunk::<4>()?))
 }
 
 /// How long a signal to end may wait: the thread that reads it can hang in a write to a pipe that is not read.
@@ -82,11 +85,7 @@ fn end_if_unread(fd: OwnedFd) -> io::Result<()> {
                 std::thread::sleep(UNREAD / LOOKS);
                 ready(Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))
             });
-            let mut record = [0u8; size_of::<libc::signalfd_siginfo>()];
-            if !waits || rustix::io::read(&fd, &mut record).is_err() {
-                continue;
-            }
-            let number = record.first_chunk::<4>().map_or(0, |number| i32::from_ne_bytes(*number));
+            let Some(number) = waits.then(|| next(&fd)).flatten() else { continue };
             // SAFETY: both take plain numbers. The first sends a signal back to this process, where it waits again;
             // the second ends the process, and nothing of this program runs after it.
             unsafe {
