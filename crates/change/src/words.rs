@@ -244,7 +244,8 @@ mod tests {
         #[test]
         fn added_and_removed_is_as_before(text in "[a-c =\"-]{0,30}", word in "[a-d]{1,3}(=[a-c]{1,2})?") {
             // An open quote swallows what is added: the kernel would take it so as well.
-            prop_assume!(text.matches('"').count() % 2 == 0);
+            let open = text.matches('"').count() % 2 == 1;
+            let text = if open { text + "\"" } else { text };
             prop_assume!(!has(&text, &word));
             let added = add(&text, &word);
             prop_assert!(has(&added, &word), "{added}");

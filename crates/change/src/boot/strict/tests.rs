@@ -179,7 +179,9 @@ fn held_against_shells(text: &str, wanted: &words::Change) -> Result<bool, Strin
     for shell in shells() {
         let run = |text: &str, names: &[String]| run(shell, directory.path(), text, names);
         let said = |out: &str| {
-            out.split("=<").nth(1).unwrap_or_default().trim_end_matches(">\nend").to_owned()
+            // The value itself may hold `=<`.
+            let (_, value) = out.split_once("=<").unwrap_or_default();
+            value.trim_end_matches(">\nend").to_owned()
         };
         let only = |text: &str| {
             let out = run(text, &ours);
@@ -317,7 +319,8 @@ proptest! {
 
     #[test]
     fn added_and_removed_gives_the_same_bytes(
-        before in "(#[a-z ]{0,9}\n|[A-Z]{1,2}Q=[a-z]{0,4}\n){0,3}",
+        // No name that a shell knows: `PSQ` begins as `PS1` does.
+        before in "(#[a-z ]{0,9}\n|[A-C]{1,2}Q=[a-z]{0,4}\n){0,3}",
         value in "[a-c =]{0,20}",
         after in "(\n#[a-z \"']{0,9}|\nBQ='[a-z ]{0,4}'){0,3}"
     ) {
