@@ -2,10 +2,8 @@
 //! command line; else what is close.
 
 use super::entry::{Explanation, Kind, fold};
-use super::spelling;
-use super::{
-    causes, clocksources, figures, incidents, messages, parameters, policies, terms, text,
-};
+use super::knowledge::{CAUSES, CLOCKSOURCES, MESSAGES, PARAMETERS, TERMS};
+use super::{clocksources, figures, incidents, messages, parameters, policies, spelling, text};
 use crate::names::{self, NAMES};
 use clocksmith_facts::cmdline::CommandLine;
 use clocksmith_facts::log::{Event, KernelLog};
@@ -68,22 +66,22 @@ fn word(query: &str) -> Vec<Explanation> {
     let name = NAMES.iter().find(|name| fold(name.name) == folded);
     if let Some(name) = name {
         all.push(clocksources::named(name));
-    } else if let Some(entry) = clocksources::ENTRIES.iter().find(|entry| entry.is(&folded)) {
+    } else if let Some(entry) = CLOCKSOURCES.iter().find(|entry| entry.is(&folded)) {
         all.push(entry.explanation(Kind::Clocksource));
     }
-    for entry in causes::ENTRIES.iter().filter(|entry| entry.is(&folded)) {
+    for entry in CAUSES.iter().filter(|entry| entry.is(&folded)) {
         all.push(entry.explanation(Kind::Cause));
     }
-    for entry in parameters::entries().filter(|entry| entry.is(&folded)) {
+    for entry in PARAMETERS.iter().filter(|entry| entry.is(&folded)) {
         all.push(entry.explanation(Kind::Parameter));
     }
-    for entry in terms::entries().filter(|entry| entry.is(&folded)) {
+    for entry in TERMS.iter().filter(|entry| entry.is(&folded)) {
         all.push(entry.explanation(Kind::Term));
     }
     all.extend(policies::named(&folded));
     all.extend(policies::remedy_of(query.trim()));
     if all.is_empty() {
-        let message = messages::entries().find(|e| e.words.iter().any(|w| fold(w) == folded));
+        let message = MESSAGES.iter().find(|e| e.words.iter().any(|w| fold(w) == folded));
         all.extend(message.map(|entry| entry.explanation(Kind::Message)));
     }
     all
@@ -123,13 +121,13 @@ fn of_event(event: &Event, text: &str) -> Vec<Explanation> {
 /// A text that contains a known part of a message, or a part of one that is long enough.
 fn by_text(query: &str) -> Option<Explanation> {
     let wanted = squeeze(query);
-    let hit = messages::entries()
+    let hit = MESSAGES.iter()
         .flat_map(|entry| entry.words.iter().map(move |words| (entry, squeeze(words))))
         .filter(|(_, part)| part.len() >= 6 && wanted.contains(part.as_str()))
         .max_by_key(|(_, part)| part.len());
     let whole = || {
         let long = wanted.len() >= 12 && wanted.contains(' ');
-        messages::entries()
+        MESSAGES.iter()
             .filter(|_| long)
             .find(|entry| entry.words.iter().any(|words| squeeze(words).contains(wanted.as_str())))
     };
@@ -209,20 +207,20 @@ fn unique(found: impl Iterator<Item = Explanation>) -> Vec<Explanation> {
 pub(super) fn all() -> Vec<Explanation> {
     let mut all: Vec<Explanation> = NAMES.iter().map(clocksources::named).collect();
     let of = |kind: Kind| move |entry: &super::entry::Entry| entry.explanation(kind);
-    all.extend(causes::ENTRIES.iter().map(of(Kind::Cause)));
-    all.extend(parameters::entries().map(of(Kind::Parameter)));
-    all.extend(messages::entries().map(of(Kind::Message)));
-    all.extend(terms::entries().map(of(Kind::Term)));
+    all.extend(CAUSES.iter().map(of(Kind::Cause)));
+    all.extend(PARAMETERS.iter().map(of(Kind::Parameter)));
+    all.extend(MESSAGES.iter().map(of(Kind::Message)));
+    all.extend(TERMS.iter().map(of(Kind::Term)));
     all.extend(policies::all());
     unique(all.into_iter())
 }
 
 pub(super) fn words() -> Vec<String> {
-    let tables = clocksources::ENTRIES
+    let tables = CLOCKSOURCES
         .iter()
-        .chain(causes::ENTRIES)
-        .chain(parameters::entries())
-        .chain(terms::entries())
+        .chain(CAUSES)
+        .chain(PARAMETERS)
+        .chain(TERMS)
         .flat_map(|entry| entry.words.iter().copied());
     let all: BTreeSet<&str> =
         NAMES.iter().map(|name| name.name).chain(tables).chain(policies::words()).collect();
@@ -263,7 +261,7 @@ pub(super) fn close(query: &str) -> Vec<String> {
 /// For a sentence: messages that share most of its words, then the known words in it.
 fn close_messages(query: &str) -> Vec<String> {
     let wanted = long_words(query);
-    let mut scored: Vec<(usize, &'static str)> = messages::entries()
+    let mut scored: Vec<(usize, &'static str)> = MESSAGES.iter()
         .filter_map(|entry| {
             let own = long_words(entry.title());
             let shared = own.intersection(&wanted).count();

@@ -1,21 +1,20 @@
 //! Words of the field and messages of the kernel, explained.
 //!
-//! What lives here: the tables (`clocksources`, `causes`, `parameters`, `messages`,
-//! `terms`, `policies`), how a query finds its entry (`find`) and what the figures of a pasted
-//! message say (`figures`). A new word goes into the table of its kind. What must not live here:
+//! What lives here: how a query finds its entry (`find`), which text belongs to an event (`messages`) or a parameter
+//! with its value (`parameters`), and what the figures of a pasted message say (`figures`). The texts themselves are
+//! pages in `knowledge/`, one folder for each kind; a new word is a new page. What must not live here:
 //! parsing of messages (`clocksmith_facts::log`), judgement of a whole machine ([`crate::causes`]).
 
-mod causes;
 mod clocksources;
 mod entry;
 mod figures;
 mod find;
 mod incidents;
+mod knowledge;
 mod messages;
 mod parameters;
 mod policies;
 mod spelling;
-mod terms;
 mod text;
 
 pub use entry::{Explanation, Kind};

@@ -16,7 +16,7 @@ fn every_cause_has_an_explanation() {
         let found = explain(id.name());
         assert!(found.iter().any(|e| e.kind == Kind::Cause && e.title == id.name()), "{id:?}");
     }
-    for entry in super::causes::ENTRIES {
+    for entry in super::knowledge::CAUSES {
         assert!(CauseId::parse(entry.id).is_some(), "{} is no cause", entry.id);
     }
 }
@@ -127,10 +127,10 @@ fn every_word_and_title_finds_its_entry() {
     for word in words() {
         assert!(!explain(&word).is_empty(), "{word}");
     }
-    for entry in messages::entries() {
+    for entry in super::knowledge::MESSAGES.iter() {
         let found = explain(entry.title());
         assert!(found.iter().any(|e| e.kind == Kind::Message), "{}", entry.title());
-        let same = messages::entries().filter(|other| other.id == entry.id).count();
+        let same = super::knowledge::MESSAGES.iter().filter(|other| other.id == entry.id).count();
         assert_eq!(same, 1, "{}", entry.id);
     }
 }
@@ -267,7 +267,7 @@ fn pasted_messages() {
     for (message, id, figure) in PASTED {
         let found = explain(message);
         let first = found.first().unwrap_or_else(|| panic!("nothing for {message}"));
-        let entry = messages::entries().find(|entry| entry.id == *id).expect(id);
+        let entry = super::knowledge::MESSAGES.iter().find(|entry| entry.id == *id).expect(id);
         assert_eq!(first.title, entry.title(), "{message}");
         assert_eq!(first.kind, Kind::Message, "{message}");
         let figures = first.figures.join(" ");
@@ -278,12 +278,12 @@ fn pasted_messages() {
 /// Every event has a text: the match over events is exhaustive, and every id in it has an entry.
 #[test]
 fn every_event_has_a_text() {
-    let source = include_str!("messages/mod.rs");
+    let source = include_str!("messages.rs");
     let ids: Vec<&str> =
         source.split("=> \"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
     assert!(ids.len() > 70, "{ids:?}");
     for id in ids.into_iter().filter(|id| !id.is_empty()) {
-        assert!(messages::entries().any(|entry| entry.id == id), "{id}");
+        assert!(super::knowledge::MESSAGES.iter().any(|entry| entry.id == id), "{id}");
     }
     for (message, _, _) in PASTED {
         if let Some(event) = KernelLog::message(message) {

@@ -1,0 +1,104 @@
+//! Makes the tables of `explain` from the pages in `knowledge/`, so that a text is written once, as Markdown.
+//!
+//! A page: its title, what it is about, then `## Versions`, `## What it means`, `## What to do`, and the lists `## See also`,
+//! `## Words` (other words that mean it; for messages, other parts of their text) and `## Sources`. Of a message the
+//! file's name is the id by which `explain/messages.rs` finds it; else the title is.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+const KINDS: [&str; 5] = ["causes", "clocksources", "messages", "parameters", "terms"];
+const TEXTS: [(&str, &str); 3] =
+    [("Versions", "versions"), ("What it means", "so_what"), ("What to do", "do_what")];
+const LISTS: [(&str, &str); 3] =
+    [("See also", "see_also"), ("Words", "words"), ("Sources", "sources")];
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=knowledge");
+    let mut out = String::new();
+    for kind in KINDS {
+        let name = kind.to_uppercase();
+        writeln!(out, "pub(super) static {name}: &[Entry] = &[").expect("a string grows");
+        for path in pages(&Path::new("knowledge").join(kind)) {
+            let text = fs::read_to_string(&path)
+                .unwrap_or_else(|error| panic!("reading {}: {error}", path.display()));
+            let entry = entry(kind, &path, &text)
+                .unwrap_or_else(|wrong| panic!("{}: {wrong}", path.display()));
+            out.push_str(&entry);
+        }
+        out.push_str("];\n");
+    }
+    let directory = env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");
+    let path = Path::new(&directory).join("knowledge.rs");
+    fs::write(&path, out).unwrap_or_else(|error| panic!("writing {}: {error}", path.display()));
+}
+
+/// The pages of a kind, by name.
+fn pages(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory)
+        .unwrap_or_else(|error| panic!("listing {}: {error}", directory.display()));
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    paths.sort();
+    paths
+}
+
+/// One page as an `Entry`.
+fn entry(kind: &str, path: &Path, text: &str) -> Result<String, String> {
+    let text = text.strip_prefix("# ").ok_or("it does not begin with `# TITLE`")?;
+    let mut sections = text.split("\n## ");
+    let (title, what) =
+        sections.next().and_then(|head| head.split_once('\n')).ok_or("it has a title alone")?;
+    let mut fields = vec![("what", format!("{:?}", unwrapped(what)))];
+    let mut words = vec![title.trim().to_owned()];
+    for section in sections {
+        let (head, body) = section.split_once('\n').unwrap_or((section, ""));
+        if let Some((_, field)) = TEXTS.iter().find(|(name, _)| *name == head) {
+            fields.push((field, format!("{:?}", unwrapped(body))));
+        } else if let Some((_, field)) = LISTS.iter().find(|(name, _)| *name == head) {
+            let items = items(body).map_err(|wrong| format!("## {head}: {wrong}"))?;
+            if *field == "words" {
+                words.extend(items);
+            } else {
+                fields.push((field, format!("&{items:?}")));
+            }
+        } else {
+            return Err(format!("`## {head}` is no section of a page"));
+        }
+    }
+    fields.push(("words", format!("&{words:?}")));
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).ok_or("its name is no UTF-8")?;
+    let id = if kind == "messages" { stem } else { words.first().map_or("", String::as_str) };
+    fields.push(("id", format!("{id:?}")));
+    for (head, field) in TEXTS {
+        if !fields.iter().any(|(name, _)| *name == field) {
+            return Err(format!("`## {head}` is missing"));
+        }
+    }
+    for (_, field) in LISTS {
+        if !fields.iter().any(|(name, _)| *name == field) {
+            fields.push((field, "&[]".to_owned()));
+        }
+    }
+    let fields: Vec<String> =
+        fields.into_iter().map(|(name, value)| format!("{name}: {value}")).collect();
+    Ok(format!("Entry {{ {} }},\n", fields.join(", ")))
+}
+
+/// Text whose lines are wrapped, as one line.
+fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The items of a list, one a line.
+fn items(body: &str) -> Result<Vec<String>, String> {
+    let lines = body.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines
+        .map(|line| {
+            let item = line.strip_prefix("- ").ok_or(format!("{line:?} is no item"))?;
+            Ok(item.trim().to_owned())
+        })
+        .collect()
+}
