@@ -14,35 +14,41 @@ const TEXTS: [(&str, &str); 3] =
 const LISTS: [(&str, &str); 3] =
     [("See also", "see_also"), ("Words", "words"), ("Sources", "sources")];
 
-fn main() {
+type Wrong = Box<dyn std::error::Error>;
+
+fn main() -> Result<(), Wrong> {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=knowledge");
     let mut out = String::new();
     for kind in KINDS {
-        let name = kind.to_uppercase();
-        writeln!(out, "pub(super) static {name}: &[Entry] = &[").expect("a string grows");
-        for path in pages(&Path::new("knowledge").join(kind)) {
+        writeln!(out, "pub(super) static {}: &[Entry] = &[", kind.to_uppercase())?;
+        for path in pages(&Path::new("knowledge").join(kind))? {
             let text = fs::read_to_string(&path)
-                .unwrap_or_else(|error| panic!("reading {}: {error}", path.display()));
+                .map_err(|error| format!("reading {}: {error}", path.display()))?;
             let entry = entry(kind, &path, &text)
-                .unwrap_or_else(|wrong| panic!("{}: {wrong}", path.display()));
+                .map_err(|wrong| format!("{}: {wrong}", path.display()))?;
             out.push_str(&entry);
         }
         out.push_str("];\n");
     }
-    let directory = env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");
-    let path = Path::new(&directory).join("knowledge.rs");
-    fs::write(&path, out).unwrap_or_else(|error| panic!("writing {}: {error}", path.display()));
+    let directory = env::var_os("OUT_DIR").ok_or("OUT_DIR is not set: cargo sets it")?;
+    fs::write(Path::new(&directory).join("knowledge.rs"), out)?;
+    Ok(())
 }
 
 /// The pages of a kind, by name.
-fn pages(directory: &Path) -> Vec<PathBuf> {
+fn pages(directory: &Path) -> Result<Vec<PathBuf>, Wrong> {
     let entries = fs::read_dir(directory)
-        .unwrap_or_else(|error| panic!("listing {}: {error}", directory.display()));
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+        .map_err(|error| format!("listing {}: {error}", directory.display()))?;
+    let mut paths = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "md") {
+            paths.push(path);
+        }
+    }
     paths.sort();
-    paths
+    Ok(paths)
 }
 
 /// One page as an `Entry`.

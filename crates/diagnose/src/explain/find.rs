@@ -121,13 +121,15 @@ fn of_event(event: &Event, text: &str) -> Vec<Explanation> {
 /// A text that contains a known part of a message, or a part of one that is long enough.
 fn by_text(query: &str) -> Option<Explanation> {
     let wanted = squeeze(query);
-    let hit = MESSAGES.iter()
+    let hit = MESSAGES
+        .iter()
         .flat_map(|entry| entry.words.iter().map(move |words| (entry, squeeze(words))))
         .filter(|(_, part)| part.len() >= 6 && wanted.contains(part.as_str()))
         .max_by_key(|(_, part)| part.len());
     let whole = || {
         let long = wanted.len() >= 12 && wanted.contains(' ');
-        MESSAGES.iter()
+        MESSAGES
+            .iter()
             .filter(|_| long)
             .find(|entry| entry.words.iter().any(|words| squeeze(words).contains(wanted.as_str())))
     };
@@ -261,7 +263,8 @@ pub(super) fn close(query: &str) -> Vec<String> {
 /// For a sentence: messages that share most of its words, then the known words in it.
 fn close_messages(query: &str) -> Vec<String> {
     let wanted = long_words(query);
-    let mut scored: Vec<(usize, &'static str)> = MESSAGES.iter()
+    let mut scored: Vec<(usize, &'static str)> = MESSAGES
+        .iter()
         .filter_map(|entry| {
             let own = long_words(entry.title());
             let shared = own.intersection(&wanted).count();
