@@ -69,7 +69,7 @@ pub(crate) enum Verb {
     Why(Why),
     /// What Linux would choose if something were different
     Predict(Predict),
-    /// Explain a clocksource, a cause, a kernel parameter or a kernel message
+    /// Explain a clocksource, a cause, a kernel parameter, a kernel function or a kernel message
     Explain(Explain),
     /// Whether the counter and the clocks can be trusted, by measurement
     #[command(long_about = VERIFY)]
@@ -159,8 +159,8 @@ pub(crate) struct Predict {
 /// Options of `explain`.
 #[derive(ClapArgs, Debug, Clone, Default)]
 pub(crate) struct Explain {
-    /// A word, or a whole kernel message in quotes
-    #[arg(required = true, allow_negative_numbers = true, value_name = "WORD|MESSAGE")]
+    /// A word, or a whole kernel message in quotes; without one, everything that can be explained is listed
+    #[arg(allow_negative_numbers = true, value_name = "WORD|MESSAGE")]
     pub(crate) words: Vec<String>,
 }
 

@@ -4,8 +4,9 @@ use super::{Style, text, wrap};
 use crate::args::Common;
 use crate::report::ExplainReport;
 use anyhow::Result;
-use clocksmith_diagnose::explain::Explanation;
+use clocksmith_diagnose::explain::{Explanation, Kind};
 use clocksmith_facts::visible;
+use std::collections::BTreeSet;
 
 /// Characters of an unknown query that are shown again.
 const SHOWN: usize = 160;
@@ -22,6 +23,40 @@ pub(crate) fn print(common: &Common, report: &ExplainReport) -> Result<()> {
             out.push('\n');
         }
         out.push_str(&one(explanation, common.quiet, style));
+    }
+    text(&out)
+}
+
+/// Prints the titles of all explanations, by kind.
+pub(crate) fn list(common: &Common, all: &[Explanation]) -> Result<()> {
+    let style = Style::of(common);
+    let kinds = [
+        (Kind::Clocksource, "Clocksources"),
+        (Kind::Cause, "Causes, as `why` names them"),
+        (Kind::Remedy, "Remedies"),
+        (Kind::Parameter, "Kernel parameters"),
+        (Kind::Term, "Functions, tools, hypervisors and words of the field"),
+        (Kind::Policy, "What vendors recommend"),
+        (Kind::Rule, "Rules of `vm lint`"),
+        (Kind::Message, "Kernel messages (paste the whole line, in quotes)"),
+    ];
+    let mut out = String::new();
+    for (kind, heading) in kinds {
+        let titles: BTreeSet<&str> =
+            all.iter().filter(|one| one.kind == kind).map(|one| one.title.as_str()).collect();
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out.push_str(&style.bold(heading));
+        out.push('\n');
+        if kind == Kind::Message {
+            for title in titles {
+                out.push_str(&wrap(title, "  ", "    "));
+            }
+        } else {
+            let titles: Vec<&str> = titles.into_iter().collect();
+            out.push_str(&wrap(&titles.join(", "), "  ", "  "));
+        }
     }
     text(&out)
 }

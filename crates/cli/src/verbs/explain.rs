@@ -9,6 +9,9 @@ use clocksmith_diagnose::explain::{Explanation, Kind, did_you_mean, explain};
 use clocksmith_vm::{Rule, Severity};
 
 pub(crate) fn run(common: &Common, args: &Explain) -> Result<Code> {
+    if args.words.is_empty() {
+        return list(common);
+    }
     let query = args.words.join(" ");
     let mut explanations = explain(&query);
     explanations.extend(clocksmith_vm::rules::rule(query.trim()).map(rule));
@@ -25,6 +28,18 @@ pub(crate) fn run(common: &Common, args: &Explain) -> Result<Code> {
         render::explain::print(common, &report)?;
     }
     Ok(code)
+}
+
+/// Without a word: everything that there is.
+fn list(common: &Common) -> Result<Code> {
+    let mut all = clocksmith_diagnose::explain::all();
+    all.extend(clocksmith_vm::rules().map(rule));
+    if common.json {
+        render::json(&ExplainReport::new(String::new(), all, Vec::new()))?;
+    } else {
+        render::explain::list(common, &all)?;
+    }
+    Ok(Code::Done)
 }
 
 /// A rule of `vm lint`, in the form of every explanation.

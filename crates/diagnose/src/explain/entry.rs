@@ -109,11 +109,12 @@ impl Entry {
     }
 }
 
-/// Makes spellings equal: case, quotes and final points do not count, and `-`, `_`, `=` and a blank
+/// Makes spellings equal: case, quotes, final points and a function's `()` do not count, and `-`, `_`, `=` and a blank
 /// are the same.
 pub(super) fn fold(word: &str) -> String {
     let quotes = ['"', '\'', '`', '*'];
     let trimmed = word.trim().trim_matches(quotes).trim_end_matches(['.', ':', ',', '?', '!']);
+    let trimmed = trimmed.strip_suffix("()").unwrap_or(trimmed);
     let mut out = String::with_capacity(trimmed.len());
     for c in trimmed.chars() {
         let c = match c {

@@ -28,6 +28,24 @@ fn every_clocksource_has_an_explanation() {
     }
 }
 
+/// What people search for heads the book's answers: `explain` must know each of them, too.
+#[test]
+fn headings_of_the_answers_are_known() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../book/src/answers.md");
+    let Ok(text) = std::fs::read_to_string(path) else { return };
+    let headings: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("### "))
+        .flat_map(|line| line.split(" / "))
+        .collect();
+    assert!(headings.len() > 40, "{headings:?}");
+    let unknown: Vec<&str> = headings
+        .into_iter()
+        .filter(|heading| explain(heading.trim().trim_matches('`')).is_empty())
+        .collect();
+    assert!(unknown.is_empty(), "{unknown:#?}");
+}
+
 /// The parameters that the kernel model and the diagnosis read, from their sources.
 fn read_by_the_model() -> Vec<String> {
     let mut found = Vec::new();
