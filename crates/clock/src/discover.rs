@@ -1,19 +1,24 @@
 //! Finds the kernel's page beside the vDSO, and proves that it is what it seems to be.
 //!
 //! Nothing here is an ABI: the page moved and changed its form several times. So nothing is
-//! assumed. The pages below the vDSO are tried one after the other (asking the kernel first whether
-//! they can be read at all), every place in them and both known forms; a place is taken for the
-//! kernel's clock only if the coarse wall clock and the coarse monotonic clock stand there, to the
-//! nanosecond, where the form says, between two readings of them. Whether its fine clocks are right
-//! is proven separately, by `engine`, as often as need be.
+//! assumed. The pages below the vDSO are tried one after the other, every place in them and both known
+//! forms; a place is taken for the kernel's clock only if the coarse wall clock and the coarse monotonic
+//! clock stand there, to the nanosecond, where the form says, between two readings of them. Whether its
+//! fine clocks are right is proven separately, by `engine`, as often as need be.
+//!
+//! What lies farther below is the program's memory, and another thread may unmap it at any moment. So no
+//! page is read in the search: the kernel compares its words (`kernel::compare`). A page is read only
+//! after it has been found: the kernel says that it is no page of a file and no writable memory, and the
+//! time of both coarse clocks stands in it. The search ends at the first page that is the program's: the
+//! kernel puts its pages and the vDSO beside each other (`map_vdso()`, x86; `__setup_additional_pages()`,
+//! arm64).
 
-use crate::kernel::{self, ClockId};
+use crate::kernel::{self, ClockId, Held};
 use crate::line::{self, Cells, MODE_TIMENS, Word};
 use crate::view::{Form, Raw};
 use core::sync::atomic::Ordering;
 
-/// How many pages below the vDSO are tried. Six are in use in 6.18 on x86; the nearest ones come
-/// first, so that other people's memory is not touched where the page is found.
+/// How many pages below the vDSO are tried, the nearest ones first. Six are in use in 6.18 on x86.
 const PAGES: usize = 8;
 
 /// How much of each page is searched. The numbers stand at 0 (6.13 and later, aarch64) or 128 (x86
@@ -56,41 +61,91 @@ impl Coarse {
 /// once, and in a signal handler.
 pub(crate) fn find() -> Option<Found> {
     let vdso = kernel::vdso_address()?;
-    // A tick may fall into the search, and then what was found before is not what is there now.
-    (0..3).find_map(|_| find_once(vdso))
-}
-
-fn find_once(vdso: usize) -> Option<Found> {
-    let before = Coarse::now()?;
-    let size = kernel::page_size();
-    let readable = |page: &usize| kernel::is_readable(*page);
-    let pages = || (1..=PAGES).map(|back| vdso.wrapping_sub(back * size)).filter(readable);
-    for page in pages() {
-        for (at, form) in places() {
-            let Some(real) = place(page, at, form, size) else { continue };
-            if real.base(ClockId::RealtimeCoarse as usize) != before.realtime || !is_plausible(real)
-            {
-                continue;
-            }
-            let found = if real.base(ClockId::MonotonicCoarse as usize) == before.monotonic {
-                Found { front: real, real }
-            } else {
-                // Another page has the offsets to it, if this is a time namespace.
-                let is_front = |front: &Raw| {
-                    front.word(Ordering::Relaxed) == Word::NONE
-                        && shifted(real, *front, ClockId::MonotonicCoarse) == Some(before.monotonic)
-                };
-                let front = pages()
-                    .filter(|other| *other != page)
-                    .filter_map(|other| place(other, at, form, size))
-                    .find(is_front)?;
-                Found { front, real }
-            };
-            // No tick meanwhile: so the numbers were compared with their equals.
-            return (Coarse::now()? == before).then_some(found);
+    for _ in 0..TRIES {
+        match search(vdso, Coarse::now) {
+            Searched::Found(found) => return Some(found),
+            Searched::Nothing => return None,
+            Searched::Ticked => {}
         }
     }
     None
+}
+
+/// How often a search begins anew because of a tick: there is none for at least a millisecond after
+/// one, and a search takes some microseconds.
+const TRIES: u32 = 8;
+
+/// How a search ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Searched {
+    Found(Found),
+    /// The page is not there.
+    Nothing,
+    /// The coarse clocks have gone on meanwhile, so that the page may have been passed by.
+    Ticked,
+}
+
+fn search(vdso: usize, clock: impl Fn() -> Option<Coarse>) -> Searched {
+    let Some(before) = clock() else { return Searched::Nothing };
+    let size = kernel::page_size();
+    for page in pages(vdso, size) {
+        let found = find_in(page, vdso, size, &before);
+        // No tick meanwhile: so the numbers were compared with their equals.
+        if clock() != Some(before) {
+            return Searched::Ticked;
+        }
+        if let Some(found) = found {
+            return Searched::Found(found);
+        }
+    }
+    Searched::Nothing
+}
+
+/// The pages below the vDSO that can be read, up to the first one that is the program's.
+fn pages(vdso: usize, size: usize) -> impl Iterator<Item = usize> {
+    (1..=PAGES)
+        .filter_map(move |back| vdso.checked_sub(back * size))
+        .filter(|page| kernel::is_readable(*page))
+        .take_while(|page| kernel::may_be_the_kernels(*page))
+}
+
+fn find_in(page: usize, vdso: usize, size: usize, coarse: &Coarse) -> Option<Found> {
+    places().find_map(|(at, form)| {
+        let base = |id: ClockId| page + at + form.base(id as usize);
+        if at + form.tail() + TAIL_LENGTH > size
+            || !holds(base(ClockId::RealtimeCoarse), coarse.realtime)
+        {
+            return None;
+        }
+        // Whose it was a moment ago, another thread may have changed.
+        if !kernel::may_be_the_kernels(page) {
+            return None;
+        }
+        if holds(base(ClockId::MonotonicCoarse), coarse.monotonic) {
+            let real = place(page, at, form, size).filter(|real| is_plausible(*real))?;
+            return Some(Found { front: real, real });
+        }
+        // Another page has the offsets to it, if this is a time namespace.
+        let fronts = pages(vdso, size).filter(|other| *other != page && is_front(other + at));
+        fronts.filter_map(|other| place(other, at, form, size)).find_map(|front| {
+            let real = place(page, at, form, size).filter(|real| is_plausible(*real))?;
+            let shifted = shifted(real, front, ClockId::MonotonicCoarse);
+            (shifted == Some(coarse.monotonic)).then_some(Found { front, real })
+        })
+    })
+}
+
+/// Whether a base stands there, by the kernel's word.
+fn holds(address: usize, (seconds, nanoseconds): (u64, u64)) -> bool {
+    let words = [seconds as u32, nanoseconds as u32, (seconds >> 32) as u32];
+    let places = [address, address + 8, address + 4];
+    places.into_iter().zip(words).all(|(at, word)| kernel::compare(at, word) == Held::Equal)
+}
+
+/// Whether the head of a time namespace's front page stands there, by the kernel's word.
+fn is_front(head: usize) -> bool {
+    kernel::compare(head, Word::NONE.0 as u32) == Held::Equal
+        && kernel::compare(head + 4, Word::NONE.mode()) == Held::Equal
 }
 
 /// All places in a page, the known ones first, in both forms.
@@ -102,8 +157,9 @@ fn places() -> impl Iterator<Item = (usize, Form)> {
 
 fn place(page: usize, at: usize, form: Form, size: usize) -> Option<Raw> {
     let head = core::ptr::with_exposed_provenance::<u8>(page.checked_add(at)?);
-    // SAFETY: the page is readable (asked just now), the numbers end in it, and pages beside the
-    // vDSO stay as long as the process lives, unless somebody unmaps the vDSO itself.
+    // SAFETY: the numbers end in the page, which is one of the kernel's beside the vDSO: `pages` has asked
+    // whether it is the program's, and the kernel has compared what stands in it. These stay as long as the
+    // process lives, unless somebody unmaps the vDSO itself.
     (at + Form::LONG.tail() + TAIL_LENGTH <= size).then(|| unsafe { Raw::new(head, form) })
 }
 
@@ -162,4 +218,172 @@ fn shifted(real: Raw, front: Raw, id: ClockId) -> Option<(u64, u64)> {
 /// Whether a page is the front of a time namespace now.
 pub(crate) fn is_time_namespace(front: Raw) -> bool {
     front.word(Ordering::Acquire).mode() == MODE_TIMENS
+}
+
+#[cfg(all(test, not(any(miri, loom))))]
+mod tests {
+    use super::*;
+    use core::ptr;
+    use std::cell::Cell;
+    use std::sync::atomic::AtomicBool;
+    use std::time::{Duration, Instant};
+
+    /// Sixteen pages with nothing in them, and the address behind them, where a vDSO would be.
+    struct Memory {
+        begin: usize,
+        size: usize,
+    }
+
+    impl Memory {
+        const PAGES: usize = 16;
+
+        fn new() -> Self {
+            let size = kernel::page_size();
+            let begin = map(0, Self::PAGES * size, libc::PROT_NONE, 0);
+            Self { begin, size }
+        }
+
+        fn vdso(&self) -> usize {
+            self.begin + Self::PAGES * self.size
+        }
+
+        fn page(&self, back: usize) -> usize {
+            self.vdso() - back * self.size
+        }
+
+        /// New, empty memory with that access.
+        fn put(&self, back: usize, access: libc::c_int) {
+            map(self.page(back), self.size, access, libc::MAP_FIXED);
+        }
+
+        /// What the kernel's page would look like, with these times.
+        fn write(&self, back: usize, coarse: &Coarse) {
+            self.put(back, libc::PROT_READ | libc::PROT_WRITE);
+            let place = |at: usize| ptr::with_exposed_provenance_mut::<u64>(self.page(back) + at);
+            let base = |id: ClockId| Form::LONG.base(id as usize);
+            let mut words = vec![(0, 1 << 32), (32, 24 << 32 | 6_462_355)];
+            for (id, (seconds, ns)) in [
+                (ClockId::RealtimeCoarse, coarse.realtime),
+                (ClockId::MonotonicCoarse, coarse.monotonic),
+            ] {
+                words.extend([(base(id), seconds), (base(id) + 8, ns)]);
+            }
+            for (at, word) in words {
+                // SAFETY: memory of this test.
+                unsafe { place(at).write(word) };
+            }
+        }
+    }
+
+    impl Drop for Memory {
+        fn drop(&mut self) {
+            let begin = ptr::with_exposed_provenance_mut(self.begin);
+            // SAFETY: mapped by `new`, and the threads that use it have ended.
+            unsafe { libc::munmap(begin, Self::PAGES * self.size) };
+        }
+    }
+
+    fn map(at: usize, length: usize, access: libc::c_int, flags: libc::c_int) -> usize {
+        let at = ptr::with_exposed_provenance_mut(at);
+        let flags = flags | libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: anywhere, or in memory of this test.
+        let made = unsafe { libc::mmap(at, length, access, flags, -1, 0) };
+        assert_ne!(made, libc::MAP_FAILED);
+        made.expose_provenance()
+    }
+
+    const TIMES: Coarse = Coarse { realtime: (1_800_000_000, 7), monotonic: (5_000, 123_456_789) };
+
+    fn search_for(memory: &Memory, coarse: Coarse) -> Searched {
+        search(memory.vdso(), || Some(coarse))
+    }
+
+    /// A neighbour maps and unmaps the page that lies seven pages below: no search may die of it. For a
+    /// second; `CLOCKSMITH_NEIGHBOUR_SECONDS` says for how long else.
+    #[test]
+    fn neighbour_that_unmaps_its_memory_is_not_touched() {
+        let seconds = std::env::var("CLOCKSMITH_NEIGHBOUR_SECONDS").ok();
+        let seconds = seconds.and_then(|text| text.parse().ok()).unwrap_or(1);
+        let end = Instant::now() + Duration::from_secs(seconds);
+        let memory = Memory::new();
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                // The times of another tick.
+                let other = Coarse { monotonic: (5_000, 7), ..TIMES };
+                while !over.load(Ordering::Relaxed) {
+                    // Memory that looks like the kernel's, writable and not, and none.
+                    memory.write(7, &other);
+                    memory.put(7, libc::PROT_NONE);
+                    memory.put(7, libc::PROT_READ);
+                    memory.put(7, libc::PROT_NONE);
+                }
+            });
+            let found = || {
+                // The real vDSO, too, with times that no page has.
+                let here = kernel::vdso_address().map(|vdso| search(vdso, || Some(TIMES)));
+                search_for(&memory, TIMES) != Searched::Nothing
+                    || here.is_some_and(|here| here != Searched::Nothing)
+            };
+            let mut wrong = 0;
+            while Instant::now() < end {
+                wrong += (0..100).filter(|_| found()).count();
+            }
+            over.store(true, Ordering::Relaxed);
+            assert_eq!(wrong, 0);
+        });
+    }
+
+    #[test]
+    fn memory_of_the_program_is_not_taken_for_the_kernels() {
+        let memory = Memory::new();
+        memory.write(2, &TIMES);
+        assert!(kernel::is_readable(memory.page(2)));
+        assert!(!kernel::may_be_the_kernels(memory.page(2)));
+        assert!(!kernel::is_readable(memory.page(1)));
+        assert_eq!(search_for(&memory, TIMES), Searched::Nothing);
+        // A page of a file.
+        let file = std::fs::File::open("/proc/self/exe").unwrap();
+        // SAFETY: a page of this test, of which nothing is read here.
+        let made = unsafe {
+            let at = ptr::with_exposed_provenance_mut(memory.page(1));
+            let descriptor = std::os::fd::AsRawFd::as_raw_fd(&file);
+            let flags = libc::MAP_PRIVATE | libc::MAP_FIXED;
+            libc::mmap(at, memory.size, libc::PROT_READ, flags, descriptor, 0)
+        };
+        assert_eq!(made.expose_provenance(), memory.page(1));
+        assert!(kernel::is_readable(made.expose_provenance()));
+        assert!(!kernel::may_be_the_kernels(made.expose_provenance()));
+    }
+
+    #[test]
+    fn search_in_which_a_tick_falls_begins_anew() {
+        let memory = Memory::new();
+        memory.put(1, libc::PROT_READ);
+        let looks = Cell::new(0);
+        let ticking = || {
+            looks.set(looks.get() + 1);
+            Some(Coarse { monotonic: (5_000, looks.get()), ..TIMES })
+        };
+        assert_eq!(search(memory.vdso(), ticking), Searched::Ticked);
+        assert_eq!(search(memory.vdso(), || None), Searched::Nothing);
+    }
+
+    /// What is found lies in the mapping of which the kernel says that it is the vDSO's data.
+    #[test]
+    fn page_that_is_found_is_named_vvar() {
+        let Some(found) = find() else { return };
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        for page in [found.front, found.real] {
+            let address = page.head().expose_provenance() as u64;
+            let mapping = clocksmith_raw::maps::around(&maps, address).unwrap();
+            assert!(mapping.name.starts_with("[vvar"), "{mapping:?}");
+        }
+        let vdso = kernel::vdso_address().unwrap();
+        for page in pages(vdso, kernel::page_size()) {
+            // Or memory that cannot be written, which is told apart by what stands in it.
+            let mapping = clocksmith_raw::maps::around(&maps, page as u64).unwrap();
+            assert!(mapping.readable, "{mapping:?}");
+        }
+    }
 }

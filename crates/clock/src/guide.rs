@@ -54,11 +54,13 @@ pub mod which_function {}
 ///
 /// The page is no ABI. It is therefore searched for, not assumed:
 ///
-/// - The pages below the vDSO are tried, after asking the kernel whether they can be read (touching
-///   the wrong one is fatal). The question is `rt_sigprocmask` with a request that does not exist: it
-///   copies its argument first, and changes nothing.
+/// - The pages below the vDSO are tried up to the first one that is the program's. None of them is
+///   read in the search: the kernel is asked to compare its words (`futex(FUTEX_CMP_REQUEUE)` for no
+///   waiter), because to read the wrong page is fatal, and another thread may unmap the program's at
+///   any moment.
 /// - A place is taken for the clock only if the coarse wall clock and the coarse monotonic clock
-///   stand there to the nanosecond, between two equal readings of them.
+///   stand there to the nanosecond, between two equal readings of them, in a page that is no file's and
+///   that the process cannot write. A tick in between begins the search anew.
 /// - The fine clocks are then proven against `clock_gettime`: 32 times for CLOCK_MONOTONIC, and once
 ///   for each other one, the page's time must lie between two readings of the kernel's. A quarter of
 ///   a second later, and so on, the proof is repeated by whichever reader comes by.
@@ -125,7 +127,7 @@ pub mod design {}
 /// | a time namespace | the page in front then holds offsets: they are added, after a proof of their own; entering and leaving one by `setns` is seen at the next read |
 /// | a signal handler interrupts anything at all | reads wait for nobody for long; a line that is being written is not waited for, but left for the kernel |
 /// | seccomp, calls refused with an error | what cannot be asked is not used; the vDSO needs no call |
-/// | seccomp, calls that kill | the first read asks `prctl(PR_GET_TSC)` and `rt_sigprocmask`; programs whose filter kills for these read a clock once *before* they install it. Later reads by the kernel's page make no call |
+/// | seccomp, calls that kill | the first read asks `prctl(PR_GET_TSC)`, `futex` and, where the vDSO does not answer, `clock_gettime`; programs whose filter kills for these read a clock once *before* they install it. Later reads by the kernel's page make no call |
 /// | `PR_SET_TSC` before the first read | system calls only |
 /// | `PR_SET_TSC` after the first read, or in some threads only | the next counter read is fatal, as it is in the vDSO |
 /// | `/proc` or `/sys` absent, or another machine's | not used by layer 1; layer 2 needs sysfs, and does not believe it alone |

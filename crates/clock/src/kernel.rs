@@ -104,25 +104,64 @@ pub(crate) fn page_size() -> usize {
     if size.is_power_of_two() { size } else { 4096 }
 }
 
-/// Whether a word can be read at an address, without reading it here: touching the wrong page
-/// beside the vDSO is fatal (SIGBUS), while the kernel that cannot read an argument returns EFAULT.
+/// What the kernel says of a word of memory that is not read here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Held {
+    /// It is the value that was asked for.
+    Equal,
+    /// It is another one.
+    Other,
+    /// It cannot be read, or the kernel did not say.
+    Unreadable,
+}
+
+/// Compares a word of memory with a value, without reading it here: touching the wrong page beside
+/// the vDSO is fatal (SIGBUS, or SIGSEGV if another thread unmaps it), while the kernel that cannot
+/// read an argument returns EFAULT.
 ///
-/// The call that is asked is `rt_sigprocmask` with a request that does not exist. It copies the
-/// new mask, 8 bytes, before it looks at the request (`kernel/signal.c`, all versions), and changes
-/// nothing: EINVAL says that the address was readable.
+/// The call that is asked is `futex(FUTEX_CMP_REQUEUE)` for no waiter at all. It compares the word
+/// before it does anything (`futex_requeue()`, `kernel/futex/`, all versions): EAGAIN says that it is
+/// another one. A private futex is known by its address alone, so that the page is only read.
+pub(crate) fn compare(address: usize, value: u32) -> Held {
+    match requeue_none(address, libc::FUTEX_CMP_REQUEUE | libc::FUTEX_PRIVATE_FLAG, value) {
+        0 => Held::Equal,
+        libc::EAGAIN => Held::Other,
+        _ => Held::Unreadable,
+    }
+}
+
+/// Whether a word can be read at an address.
 pub(crate) fn is_readable(address: usize) -> bool {
-    const NO_SUCH_REQUEST: libc::c_int = -1;
-    // SAFETY: the kernel checks the address; no mask is changed.
+    compare(address, 0) != Held::Unreadable
+}
+
+/// Whether a page that can be read may be the kernel's own: it is no page of a file and no page that
+/// the process can write, which another thread may unmap.
+///
+/// The same call with a shared futex, which is known by the page's owner, a file or an address space
+/// (`get_futex_key()`, all versions). The kernel's pages have neither (`VM_IO`, `VM_PFNMAP`, or a page
+/// without a mapping): EFAULT. The same is said of anonymous memory that may only be read, so that this
+/// is one condition among others.
+pub(crate) fn may_be_the_kernels(address: usize) -> bool {
+    requeue_none(address, libc::FUTEX_CMP_REQUEUE, 0) == libc::EFAULT
+}
+
+/// Wakes and moves no waiter, if the word has the value: 0, or the error's number.
+fn requeue_none(address: usize, operation: libc::c_int, value: u32) -> libc::c_int {
+    const NONE: libc::c_long = 0;
+    // SAFETY: the kernel checks the address; nothing is written, and no thread is woken.
     let result = unsafe {
         libc::syscall(
-            libc::SYS_rt_sigprocmask,
-            NO_SUCH_REQUEST,
-            address as *const u8,
-            core::ptr::null_mut::<u8>(),
-            8usize,
+            libc::SYS_futex,
+            address as *const u32,
+            operation,
+            NONE,
+            NONE,
+            address as *const u32,
+            value,
         )
     };
-    result == -1 && last_error() == libc::EINVAL
+    if result == -1 { last_error() } else { 0 }
 }
 
 /// `errno`.

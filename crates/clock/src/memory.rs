@@ -12,13 +12,20 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 
 /// The page, made at the first call; `None` where it cannot be had.
 pub(crate) fn page(place: &AtomicPtr<Page>) -> Option<&'static Page> {
+    if place.load(Ordering::Acquire).is_null() {
+        make(place);
+    }
+    there(place)
+}
+
+/// The page, if it has been made.
+pub(crate) fn there(place: &AtomicPtr<Page>) -> Option<&'static Page> {
     let there = place.load(Ordering::Acquire);
     if there == refused() {
         return None;
     }
-    let there = if there.is_null() { make(place) } else { there };
-    // SAFETY: null, or a page that was made below and is never unmapped.
-    if there == refused() { None } else { unsafe { there.as_ref() } }
+    // SAFETY: null, or a page that `make` made and that is never unmapped.
+    unsafe { there.as_ref() }
 }
 
 /// Stands for: do not try again.
@@ -26,7 +33,7 @@ fn refused() -> *mut Page {
     core::ptr::without_provenance_mut(align_of::<Page>())
 }
 
-fn make(place: &AtomicPtr<Page>) -> *mut Page {
+fn make(place: &AtomicPtr<Page>) {
     let memory = wiped::map(size_of::<Page>()).ok();
     let made = memory.map_or_else(refused, |memory| memory.as_ptr().cast::<Page>());
     let kept =
@@ -35,7 +42,6 @@ fn make(place: &AtomicPtr<Page>) -> *mut Page {
         // SAFETY: it was mapped above, and nobody else has seen it.
         unsafe { wiped::unmap(memory, size_of::<Page>()) };
     }
-    kept.map_or_else(|others| others, |_| made)
 }
 
 /// The page, as a reader of the kernel's form sees it.
@@ -43,4 +49,18 @@ pub(crate) fn as_raw(page: &Page) -> Raw {
     // SAFETY: `Page` begins with the kernel's form up to the base of CLOCK_MONOTONIC, in either
     // form, and lies in memory that is never unmapped (or, in tests, outlives its readers).
     unsafe { Raw::new((&raw const *page).cast::<u8>(), page.form()) }
+}
+
+#[cfg(all(test, not(any(miri, loom))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn page_that_was_refused_is_no_page() {
+        let place = AtomicPtr::new(refused());
+        assert!(there(&place).is_none() && page(&place).is_none());
+        let place = AtomicPtr::new(core::ptr::null_mut());
+        assert!(there(&place).is_none());
+        assert_eq!(page(&place).is_some(), there(&place).is_some());
+    }
 }

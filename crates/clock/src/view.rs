@@ -41,6 +41,11 @@ impl Form {
         self.0
     }
 
+    /// Bytes from the head to a clock's base.
+    pub(crate) const fn base(self, index: usize) -> usize {
+        self.0 + TO_BASES + 16 * index
+    }
+
     /// The form with that tail, if there is one.
     pub(crate) const fn of_tail(tail: usize) -> Option<Self> {
         if tail == Self::SHORT.0 || tail == Self::LONG.0 { Some(Self(tail)) } else { None }

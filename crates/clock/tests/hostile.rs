@@ -310,8 +310,10 @@ fn time_namespace(best: Source) {
         if best == Source::Vvar && kernel_uses_counter() {
             assert_eq!(clocksmith::source(), Source::Vvar);
         }
-        // Another namespace in it.
-        assert!(new_time_namespace(-1_000, -500));
+        // Another namespace in it, which is not before the machine's start (ERANGE).
+        let back = i64::try_from(kernel(libc::CLOCK_MONOTONIC) / 2_000_000_000).unwrap() - 86_400 / 2;
+        let back = back.clamp(1, 1_000);
+        assert!(new_time_namespace(86_400 - back, 172_800 - back));
         wait(in_child(|| check(kernel, slack, 500)));
         // Back to the first one, in this very process.
         let path = c"/proc/1/ns/time";
@@ -425,7 +427,7 @@ fn a_filter_that_kills() {
     alone("a_filter_that_kills", || {
         // What the first read may ask, beside what any program needs (see the design notes).
         let mut allowed = LEAST.to_vec();
-        allowed.extend([libc::SYS_prctl, libc::SYS_rt_sigprocmask, libc::SYS_clock_gettime]);
+        allowed.extend([libc::SYS_prctl, libc::SYS_futex, libc::SYS_clock_gettime]);
         wait(in_child(|| {
             if filter(&allowed, libc::SECCOMP_RET_KILL_PROCESS) {
                 check(kernel, EXACTLY, 500);
@@ -491,6 +493,66 @@ fn files_that_lie_or_are_not_there() {
         for best in [Source::Vvar, Source::Disciplined] {
             clocksmith::restrict(best);
             check(kernel, 20_000, 500);
+        }
+    });
+}
+
+// --- neighbours ------------------------------------------------------------------------------
+
+/// Another thread maps and unmaps the pages below the kernel's, where the memory of a static program
+/// begins, while the first read is made again and again. For a second; `CLOCKSMITH_NEIGHBOUR_SECONDS`
+/// says for how long else (at most 55).
+#[test]
+fn neighbour_that_unmaps_pages_below_the_vdso_is_not_touched() {
+    let seconds = std::env::var("CLOCKSMITH_NEIGHBOUR_SECONDS").ok();
+    let seconds = seconds.and_then(|text| text.parse().ok()).unwrap_or(1).min(55);
+    alone("neighbour_that_unmaps_pages_below_the_vdso_is_not_touched", || {
+        // SAFETY: reads the auxiliary vector.
+        let (vdso, page) = unsafe {
+            (libc::getauxval(libc::AT_SYSINFO_EHDR) as usize, libc::getauxval(libc::AT_PAGESZ) as usize)
+        };
+        if vdso == 0 {
+            return eprintln!("skipped: no vDSO");
+        }
+        let (over, mapped) = (AtomicBool::new(false), AtomicU64::new(0));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
+                while !over.load(Ordering::Relaxed) {
+                    for back in 3..=8 {
+                        let at = std::ptr::without_provenance_mut(vdso - back * page);
+                        // SAFETY: new memory where there is none, and only that is unmapped.
+                        unsafe {
+                            let access = libc::PROT_READ | libc::PROT_WRITE;
+                            let made = libc::mmap(at, page, access, flags, -1, 0);
+                            if made == at {
+                                made.cast::<u8>().write(1);
+                                mapped.fetch_add(1, Ordering::Relaxed);
+                            }
+                            if made != libc::MAP_FAILED {
+                                libc::munmap(made, page);
+                            }
+                        }
+                    }
+                }
+            });
+            let end = Instant::now() + Duration::from_secs(seconds);
+            let (mut searches, mut backward, mut before) = (0u64, 0, 0);
+            while Instant::now() < end {
+                for _ in 0..100 {
+                    clocksmith::restrict(Source::Vvar);
+                    let now = clocksmith::monotonic_ns();
+                    backward = backward.max(u64::saturating_sub(before, now));
+                    before = now;
+                    searches += 1;
+                }
+            }
+            over.store(true, Ordering::Relaxed);
+            assert_eq!(backward, 0);
+            eprintln!("{searches} searches beside {} pages", mapped.load(Ordering::Relaxed));
+        });
+        if kernel_uses_counter() {
+            assert_eq!(clocksmith::source(), Source::Vvar);
         }
     });
 }

@@ -334,8 +334,7 @@ impl Engine {
         let now = self.ask::<K>(ClockId::Monotonic);
         let mode = self.front_mode();
         self.reconsider::<C, K>(now);
-        // SAFETY: a page of ours is never unmapped.
-        let own = unsafe { self.own.load(Ordering::Acquire).as_ref() };
+        let own = memory::there(&self.own);
         if self.mono.is_empty() && !own.is_some_and(Page::is_begun) {
             self.idle_mode.store(mode, Ordering::Relaxed);
             self.idle_ns.store(now.saturating_add(IDLE_NS), Ordering::Release);
@@ -411,9 +410,7 @@ impl Engine {
 
     /// A page's window is over.
     fn look_after<C: Counter, K: Kernel>(&self, reading: &Reading) -> Looked {
-        let own = self.own.load(Ordering::Acquire);
-        // SAFETY: a page of ours is never unmapped.
-        if let Some(page) = unsafe { own.as_ref() } {
+        if let Some(page) = memory::there(&self.own) {
             if self.mono.shows(memory::as_raw(page)) {
                 return self.renew::<C, K>(page, reading);
             }
@@ -451,8 +448,7 @@ impl Engine {
     }
 
     fn leave_line<C: Counter>(&self) {
-        // SAFETY: a page of ours is never unmapped.
-        let Some(page) = (unsafe { self.own.load(Ordering::Acquire).as_ref() }) else {
+        let Some(page) = memory::there(&self.own) else {
             return;
         };
         if !page.is_begun() {

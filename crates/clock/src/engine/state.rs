@@ -27,8 +27,7 @@ impl Engine {
         {
             return Source::Vvar;
         }
-        // SAFETY: a page of ours is never unmapped.
-        if let Some(page) = unsafe { self.own.load(Ordering::Acquire).as_ref() } {
+        if let Some(page) = memory::there(&self.own) {
             if page.is_running() && self.mono.shows(memory::as_raw(page)) {
                 return Source::Disciplined;
             }
