@@ -311,7 +311,8 @@ fn time_namespace(best: Source) {
             assert_eq!(clocksmith::source(), Source::Vvar);
         }
         // Another namespace in it, which is not before the machine's start (ERANGE).
-        let back = i64::try_from(kernel(libc::CLOCK_MONOTONIC) / 2_000_000_000).unwrap() - 86_400 / 2;
+        let back =
+            i64::try_from(kernel(libc::CLOCK_MONOTONIC) / 2_000_000_000).unwrap() - 86_400 / 2;
         let back = back.clamp(1, 1_000);
         assert!(new_time_namespace(86_400 - back, 172_800 - back));
         wait(in_child(|| check(kernel, slack, 500)));
@@ -509,7 +510,10 @@ fn neighbour_that_unmaps_pages_below_the_vdso_is_not_touched() {
     alone("neighbour_that_unmaps_pages_below_the_vdso_is_not_touched", || {
         // SAFETY: reads the auxiliary vector.
         let (vdso, page) = unsafe {
-            (libc::getauxval(libc::AT_SYSINFO_EHDR) as usize, libc::getauxval(libc::AT_PAGESZ) as usize)
+            (
+                libc::getauxval(libc::AT_SYSINFO_EHDR) as usize,
+                libc::getauxval(libc::AT_PAGESZ) as usize,
+            )
         };
         if vdso == 0 {
             return eprintln!("skipped: no vDSO");
