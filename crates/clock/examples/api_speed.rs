@@ -1,6 +1,6 @@
 //! What the reads cost, best of several rounds, in nanoseconds: `cargo run --release --example api_speed`.
 
-use clocksmith::{CachedClock, Clock, Instant, SystemClock, Ticks, source};
+use clocksmith::{CachedClock, Clock, FastInstant, Instant, SystemClock, Ticks, source};
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -62,14 +62,19 @@ fn main() {
         println!("std Instant::now        {:7.2}", best(std::time::Instant::now));
         println!("Instant::now            {:7.2}", best(Instant::now));
         println!("SystemClock::now        {:7.2}", best(|| SystemClock.now()));
-        println!("Instant::now_ordered    {:7.2}", best(Instant::now_ordered));
+        println!("FastInstant::now        {:7.2}", best(FastInstant::now));
         println!("Instant::now_coarse     {:7.2}", best(Instant::now_coarse));
         println!("std elapsed             {:7.2}", from(std(), |i| best(|| i.elapsed())));
         println!("elapsed                 {:7.2}", from(ours(), |i| best(|| i.elapsed())));
         println!("nothing, serialised     {:7.2}", serialised(|| ()));
         println!("std elapsed, serialised {:7.2}", from(std(), |i| serialised(|| i.elapsed())));
         println!("elapsed, serialised     {:7.2}", from(ours(), |i| serialised(|| i.elapsed())));
-        println!("ordered, serialised     {:7.2}", serialised(Instant::now_ordered));
+        println!("Instant::now, serialised{:7.2}", serialised(Instant::now));
+        println!("FastInstant, serialised {:7.2}", serialised(FastInstant::now));
+        println!(
+            "FastInstant elapsed     {:7.2}",
+            from(FastInstant::now(), |i| best(|| i.elapsed()))
+        );
         println!("Ticks::now              {:7.2}", best(Ticks::now));
         println!("Ticks::now_ordered      {:7.2}", best(Ticks::now_ordered));
         println!("CachedClock by hand     {:7.2}", best(|| CACHED.monotonic_ns()));

@@ -58,7 +58,8 @@ impl<C: Clock + ?Sized> Clock for std::sync::Arc<C> {
     }
 }
 
-/// [`Instant::now`]: the cheapest exact clock.
+/// [`Instant::now`]: exact, and ordered between threads. A clock that is a value goes into caches, limiters
+/// and queues, whose moments come from several threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SystemClock;
 
@@ -69,7 +70,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// [`Instant::now_ordered`]: for times that are compared between threads.
+/// [`Instant::now_ordered`]: the same as [`SystemClock`], by a name that says what is relied on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OrderedClock;
 
@@ -77,6 +78,17 @@ impl Clock for OrderedClock {
     #[inline(always)]
     fn now(&self) -> Instant {
         Instant::now_ordered()
+    }
+}
+
+/// [`Instant::now_unordered`]: the cheapest exact clock, for moments that are compared within one thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct FastClock;
+
+impl Clock for FastClock {
+    #[inline(always)]
+    fn now(&self) -> Instant {
+        Instant::now_unordered()
     }
 }
 
@@ -107,6 +119,7 @@ mod tests {
         reads_forward(SystemClock);
         let borrowed = &OrderedClock;
         reads_forward(borrowed);
+        reads_forward(FastClock);
         reads_forward(std::sync::Arc::new(CoarseClock));
         let clock: &dyn Clock = &SystemClock;
         reads_forward(clock);

@@ -7,6 +7,11 @@ use governor::nanos::Nanos;
 
 /// A clock for `governor`, made of any [`Clock`](crate::Clock) of this crate.
 ///
+/// [`SystemClock`](crate::SystemClock) unless told otherwise, which is ordered: the threads that ask a
+/// limiter share its state, a moment of the latest one. By [`FastClock`](crate::FastClock) a thread may be
+/// earlier than that by some hundred nanoseconds, which the limiter's arithmetic counts as no time at all:
+/// good enough where quotas are microseconds and more.
+///
 /// ```
 /// use clocksmith::SystemClock;
 /// use clocksmith::governor::GovernorClock;
@@ -58,6 +63,7 @@ impl<C: crate::Clock + Clone> Clock for GovernorClock<C> {
 /// Waiting for a limiter makes sense by a clock of the machine; a mock clock does not go on.
 impl ReasonablyRealtime for GovernorClock<crate::SystemClock> {}
 impl ReasonablyRealtime for GovernorClock<crate::OrderedClock> {}
+impl ReasonablyRealtime for GovernorClock<crate::FastClock> {}
 impl ReasonablyRealtime for GovernorClock<crate::CoarseClock> {}
 
 #[cfg(test)]

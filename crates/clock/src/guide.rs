@@ -4,9 +4,9 @@
 ///
 /// | I want to | call | costs |
 /// |---|---|---|
-/// | measure how long something took, in one thread | [`Instant::now`](crate::Instant::now) and `elapsed`, or [`monotonic_ns`](crate::monotonic_ns) | one counter read |
-/// | compare times that *several threads* took | [`monotonic_ordered_ns`](crate::monotonic_ordered_ns), [`Instant::now_ordered`](crate::Instant::now_ordered) | a fence more |
-/// | stamp log lines with the time of day | [`realtime_ns`](crate::realtime_ns); across threads [`realtime_ordered_ns`](crate::realtime_ordered_ns) | one counter read |
+/// | measure how long something took, in one thread | [`FastInstant::now`](crate::FastInstant::now) and `elapsed`, or [`monotonic_ns`](crate::monotonic_ns) | one counter read |
+/// | compare times that *several threads* or async tasks took; replace `std::time::Instant` | [`Instant::now`](crate::Instant::now), or [`monotonic_ordered_ns`](crate::monotonic_ordered_ns) | a fence more |
+/// | stamp log lines with the time of day | [`realtime_ordered_ns`](crate::realtime_ordered_ns); in one thread [`realtime_ns`](crate::realtime_ns) | a fence more; one counter read |
 /// | check a time-out now and then, a few milliseconds do not matter | [`monotonic_coarse_ns`](crate::monotonic_coarse_ns) | two or three loads |
 /// | the same, in a loop that turns a million times a second | [`CachedClock`](crate::CachedClock), updated once per turn | one load |
 /// | trace events on a very hot path, convert later | [`Ticks::now`](crate::Ticks::now), then [`TickAnchor`](crate::TickAnchor) | one counter read, no arithmetic |
@@ -29,9 +29,13 @@
 /// loop that waits for the other thread's value it is the normal case, by microseconds. If `t2 - t` is
 /// computed with unsigned arithmetic, the result is an enormous number. So:
 ///
-/// - one thread, or differences that are saturated and averaged: unordered;
+/// - one thread, or differences that are saturated and averaged: unordered, [`FastInstant`](crate::FastInstant);
 /// - causality is concluded from times of several threads (queues, tracing, tokens, locks, leases):
-///   ordered. The kernel's vDSO is ordered in the same way, and costs the same or more.
+///   ordered, [`Instant`](crate::Instant). The kernel's vDSO is ordered in the same way, and costs more;
+/// - async code: ordered. A task may be on another thread after any `.await`.
+///
+/// In this crate [`SystemClock`](crate::SystemClock), `governor`, `tracing` and `compat` are ordered, because
+/// their moments go from thread to thread; `compat::quanta`'s `Clock::raw` is not.
 ///
 /// # What `std` programs should know
 ///

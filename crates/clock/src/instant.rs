@@ -5,7 +5,10 @@ use core::time::Duration;
 
 /// A moment of `CLOCK_MONOTONIC`: 8 bytes, and a number that can be had.
 ///
-/// It is used like `std::time::Instant`. Two things differ:
+/// It is used like `std::time::Instant`, and is ordered between threads as that is: a moment that is
+/// taken after another thread's moment has been seen is not earlier than that. So it may be handed from
+/// thread to thread, and from task to task of an async runtime. [`FastInstant`](crate::FastInstant) is the
+/// unordered one, for what begins and ends in one thread. Two things differ from std's:
 ///
 /// - It is a number, [`as_nanos`](Self::as_nanos): nanoseconds since some moment at or before the
 ///   start of the machine, up to 584 years of them.
@@ -36,19 +39,27 @@ impl Instant {
     /// The latest moment.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// Now, read unordered: [`monotonic_ns`](crate::monotonic_ns).
-    #[inline(always)]
-    #[must_use]
-    pub fn now() -> Self {
-        Self(crate::clocks::monotonic_ns())
-    }
-
     /// Now, and after everything that this thread has seen of others:
     /// [`monotonic_ordered_ns`](crate::monotonic_ordered_ns).
     #[inline(always)]
     #[must_use]
-    pub fn now_ordered() -> Self {
+    pub fn now() -> Self {
         Self(crate::clocks::monotonic_ordered_ns())
+    }
+
+    /// The same as [`now`](Self::now), by a name that says what is relied on.
+    #[inline(always)]
+    #[must_use]
+    pub fn now_ordered() -> Self {
+        Self::now()
+    }
+
+    /// Now, read unordered, about half as dear: [`monotonic_ns`](crate::monotonic_ns). For comparisons with
+    /// moments that this very thread took; see [`FastInstant`](crate::FastInstant).
+    #[inline(always)]
+    #[must_use]
+    pub fn now_unordered() -> Self {
+        Self(crate::clocks::monotonic_ns())
     }
 
     /// The last tick of the kernel, 1 to 10 ms ago:
@@ -74,7 +85,7 @@ impl Instant {
         self.0
     }
 
-    /// The time since this moment, at least zero. The clock is read unordered.
+    /// The time since this moment, at least zero. The clock is read as by [`now`](Self::now).
     #[inline(always)]
     #[must_use]
     pub fn elapsed(&self) -> Duration {
@@ -270,6 +281,7 @@ mod tests {
     fn the_clock_runs_forward() {
         let begin = Instant::now();
         let ordered = Instant::now_ordered();
+        assert!(begin <= ordered && Instant::now_unordered().as_nanos() > 0);
         assert!(Instant::now_coarse() <= Instant::now_ordered());
         assert!(begin.as_nanos() > 0 && ordered.as_nanos() > 0);
         std::thread::sleep(Duration::from_millis(2));

@@ -9,7 +9,9 @@ pub use crate::civil::Precision;
 
 /// The wall clock in UTC: `2026-03-01T09:05:07.123456Z`.
 ///
-/// Microseconds, unless told otherwise; cut off, not rounded. Nothing is allocated.
+/// Microseconds, unless told otherwise; cut off, not rounded. Nothing is allocated. The clock is read
+/// ordered, because lines of several threads stand in one log: a line that was written after another
+/// thread's was seen has no earlier time.
 ///
 /// ```
 /// use clocksmith::tracing::{Precision, Rfc3339};
@@ -33,13 +35,14 @@ impl Rfc3339 {
 
 impl FormatTime for Rfc3339 {
     fn format_time(&self, w: &mut Writer<'_>) -> core::fmt::Result {
-        w.write_str(crate::civil::rfc3339(clocks::realtime_ns(), self.precision).as_str())
+        w.write_str(crate::civil::rfc3339(clocks::realtime_ordered_ns(), self.precision).as_str())
     }
 }
 
 /// The time since a moment, in seconds: `   7.123456s`.
 ///
-/// Microseconds, unless told otherwise; cut off, not rounded. Nothing is allocated.
+/// Microseconds, unless told otherwise; cut off, not rounded. Nothing is allocated. Read ordered, as
+/// [`Rfc3339`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Uptime {
     begin: Instant,
@@ -70,7 +73,7 @@ impl Default for Uptime {
 
 impl FormatTime for Uptime {
     fn format_time(&self, w: &mut Writer<'_>) -> core::fmt::Result {
-        let ns = clocks::monotonic_ns().saturating_sub(self.begin.as_nanos());
+        let ns = clocks::monotonic_ordered_ns().saturating_sub(self.begin.as_nanos());
         w.write_str(crate::civil::seconds(ns, self.precision).as_str())
     }
 }

@@ -55,6 +55,20 @@ both!(minstant_instants: ::minstant, clocksmith::compat::minstant, {
     let _ = format!("{begin:?}");
 });
 
+both!(fastant_instants: ::fastant, clocksmith::compat::fastant, {
+    use clock::{Anchor, Atomic, Instant};
+    use std::sync::atomic::Ordering::Relaxed;
+    let begin = Instant::now();
+    std::thread::sleep(2 * MS);
+    assert!(begin.elapsed() >= 2 * MS && Instant::now() > begin && begin > Instant::ZERO);
+    let atomic = Atomic::new(begin);
+    assert!(atomic.load(Relaxed) == begin);
+    let wall = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let ns = Instant::now().as_unix_nanos(&Anchor::new());
+    assert!(wall.abs_diff(Duration::from_nanos(ns)) < 2000 * MS);
+    let _: bool = clock::is_tsc_available();
+});
+
 both!(minstant_atomics: ::minstant, clocksmith::compat::minstant, {
     use clock::{Atomic, Instant};
     use std::sync::atomic::Ordering::{Relaxed, SeqCst};

@@ -597,6 +597,11 @@ fn ordered_reads_never_go_backward_between_threads() {
             let ours = pairs(clocksmith::monotonic_ordered_ns, count);
             // (steps, largest): none beyond what the kernel's own clock does here.
             assert!(ours.0 == 0 || kernels.0 > 0, "{best}: {ours:?}; the kernel's {kernels:?}");
+            let instants = pairs(|| clocksmith::Instant::now().as_nanos(), count);
+            assert!(
+                instants.0 == 0 || kernels.0 > 0,
+                "{best}: {instants:?}; the kernel's {kernels:?}"
+            );
             let wall = pairs(clocksmith::realtime_ordered_ns, 500_000);
             assert!(wall.0 == 0 || kernels.0 > 0, "{best}, wall clock: {wall:?}");
         }

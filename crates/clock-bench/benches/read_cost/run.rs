@@ -131,7 +131,7 @@ fn find(costs: &[Cost]) -> Vec<Target> {
     };
     vec![
         Target::new("monotonic, back to back, to rdtsc", back(OURS, RDTSC), 1.02, "x"),
-        Target::new("monotonic, back to back, to the vDSO", back(OURS, VDSO), 0.42, "x"),
+        Target::new("monotonic, back to back, to the vDSO", back(OURS, VDSO), 0.46, "x"),
         Target::new("monotonic, serialised, to rdtsc", alone(OURS, RDTSC), 1.15, "x"),
         Target::new("ordered, back to back, to the vDSO", back(OURS_ORDERED, VDSO), 0.88, "x"),
         Target::new(

@@ -3,5 +3,6 @@
 //! Replace the crate's name by the path of its module here. What is different is said there.
 
 pub mod coarsetime;
+pub mod fastant;
 pub mod minstant;
 pub mod quanta;

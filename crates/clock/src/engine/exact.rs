@@ -17,13 +17,13 @@ impl Engine {
         self.leave_line::<C>();
         let span = page::span(PROOF_NS, &line);
         for view in [&self.exact, &self.mono] {
-            view.arm(now, span);
             view.show(page);
+            view.arm(now, span);
         }
         if let Some(raw) = discover::raw_beside(page) {
             if self.prove::<C>(raw, ClockId::MonotonicRaw, || kernel::time(ClockId::MonotonicRaw)) {
-                self.raw.arm(now, span);
                 self.raw.show(raw);
+                self.raw.arm(now, span);
             }
         }
     }

@@ -52,8 +52,8 @@ impl Engine {
         let renewed = page.renew::<C>(sample, self.floor_ns.load(Ordering::Relaxed));
         match renewed {
             Renewed::Until { armed, window } => {
-                self.mono.arm(armed, window);
                 self.mono.show(memory::as_raw(page));
+                self.mono.arm(armed, window);
             }
             Renewed::Wrong { floor_ns } => {
                 self.mono.show(nothing());

@@ -228,8 +228,16 @@ impl Engine {
     #[cold]
     #[inline(never)]
     fn coarse_slow<C: Counter, K: Kernel>(&self, id: ClockId) -> u64 {
+        if let Some(ns) = self.coarse_in_namespace(id) {
+            return ns;
+        }
         kernel::keep_errno(|| {
             self.start::<C, K>();
+            if self.in_namespace::<C, false>(ClockId::Monotonic).is_some() {
+                if let Some(ns) = self.coarse_in_namespace(id) {
+                    return ns;
+                }
+            }
             let page = self.front.page();
             for _ in 0..PATIENCE {
                 match crate::line::read_times(&page, id as usize) {

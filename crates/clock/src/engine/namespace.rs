@@ -51,6 +51,26 @@ impl Engine {
         })?
     }
 
+    /// A coarse clock in a time namespace whose pages have been proven.
+    pub(super) fn coarse_in_namespace(&self, id: ClockId) -> Option<u64> {
+        let front = self.front.page();
+        if self.state.load(Ordering::Acquire) & NAMESPACE_PROVEN == 0
+            || front.is_nothing()
+            || !discover::is_time_namespace(front)
+        {
+            return None;
+        }
+        let offset = match id {
+            ClockId::RealtimeCoarse => 0,
+            _ => discover::offset(front, id),
+        };
+        let real = self.real.page();
+        let (seconds, ns) =
+            (0..PATIENCE).find_map(|_| line::read_times(&real, id as usize).ok())?;
+        // The nanoseconds of a coarse clock are not shifted.
+        Some(seconds.wrapping_mul(1_000_000_000).wrapping_add(ns).wrapping_add(offset))
+    }
+
     /// Finds and proves the pages of a namespace. Not the injected kernel of tests: this is about
     /// real pages.
     #[cold]

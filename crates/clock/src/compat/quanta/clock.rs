@@ -28,14 +28,18 @@ impl Clock {
         (Self(Some(Arc::clone(&mock))), mock)
     }
 
-    /// Now.
+    /// Now, ordered between threads.
     #[inline]
     #[must_use]
     pub fn now(&self) -> Instant {
-        self.scaled(self.raw())
+        match &self.0 {
+            None => Instant(crate::Instant::now()),
+            Some(mock) => self.scaled(mock.value()),
+        }
     }
 
-    /// A time for [`delta`](Self::delta) and [`scaled`](Self::scaled). It is nanoseconds already.
+    /// A time for [`delta`](Self::delta) and [`scaled`](Self::scaled). It is nanoseconds already. Read
+    /// unordered.
     #[inline]
     #[must_use]
     pub fn raw(&self) -> u64 {

@@ -4,6 +4,10 @@
 //! already. Arithmetic saturates and never panics. A recent time that nobody keeps up to date is
 //! the kernel's last tick, also in a forked child; and it never goes backward.
 //!
+//! `Instant::now` and `Clock::now` are ordered between threads, which the originals are not: programs hand
+//! these moments from thread to thread. `Clock::raw` is unordered, as the original is: it is for what begins
+//! and ends in one thread.
+//!
 //! ```
 //! use clocksmith::compat::quanta::{Clock, Instant};
 //!
