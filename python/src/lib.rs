@@ -121,7 +121,8 @@ static mut METHODS: [PyMethodDef; COUNT] = [
         text,
         clocksmith::source().name(),
         "The way by which monotonic_ns() is served now: 'vvar' (the kernel's own numbers and the\n\
-         counter), 'disciplined' (a line through the kernel's clock), 'vdso', 'syscall' or 'std'."
+         counter), 'pvclock' or 'hyperv-page' (the same over a hypervisor's page), 'disciplined' (a line\n\
+         through the kernel's clock), 'vdso', 'syscall' or 'std'."
     ),
     function!("version", text, env!("CARGO_PKG_VERSION"), "The version of the library."),
     PyMethodDef::zeroed(),

@@ -40,7 +40,7 @@ extern "C" {
 #endif
 
 /*
- * The way by which clocksmith_monotonic_ns() is served, from the cheapest to the dearest. Later
+ * The way by which clocksmith_monotonic_ns() is served; the numbers say nothing of the cost. Later
  * versions may add others: treat a number that is not here as one that you do not know.
  */
 enum clocksmith_source_id {
@@ -55,7 +55,12 @@ enum clocksmith_source_id {
     /* clock_gettime() by a system call: there is no vDSO, or it does not serve this clock here. */
     CLOCKSMITH_SOURCE_SYSCALL = 4,
     /* The standard library: not Linux, or an architecture without support. */
-    CLOCKSMITH_SOURCE_STD = 5
+    CLOCKSMITH_SOURCE_STD = 5,
+    /* The kernel's parameters over kvm-clock's page, and one read of the counter. Exact, and cheaper than
+     * every source below VVAR. */
+    CLOCKSMITH_SOURCE_PVCLOCK = 6,
+    /* The same over Hyper-V's reference page. */
+    CLOCKSMITH_SOURCE_HYPERV_PAGE = 7
 };
 
 /* CLOCK_MONOTONIC in nanoseconds, unordered: the fastest clock there is. */
@@ -90,8 +95,8 @@ uint64_t clocksmith_tai_ns(void) CLOCKSMITH_NOEXCEPT;
 /* The way by which clocksmith_monotonic_ns() is served now. */
 enum clocksmith_source_id clocksmith_source(void) CLOCKSMITH_NOEXCEPT;
 
-/* The name of a source, in lower case: "vvar", "disciplined", "vdso", "syscall", "std"; "unknown"
- * for a number that is none. The string is static. */
+/* The name of a source, in lower case: "vvar", "disciplined", "vdso", "syscall", "std", "pvclock",
+ * "hyperv-page"; "unknown" for a number that is none. The string is static. */
 const char *clocksmith_source_name(enum clocksmith_source_id source) CLOCKSMITH_NOEXCEPT;
 
 /* Sets the best source that may be used, for the whole process: CLOCKSMITH_SOURCE_VDSO asks the

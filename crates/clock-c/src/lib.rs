@@ -98,12 +98,14 @@ const VERSION: &CStr =
     };
 
 /// The sources with their names as C has them.
-const SOURCES: [(Source, &CStr); 5] = [
+const SOURCES: [(Source, &CStr); 7] = [
     (Source::Vvar, c"vvar"),
     (Source::Disciplined, c"disciplined"),
     (Source::Vdso, c"vdso"),
     (Source::Syscall, c"syscall"),
     (Source::Std, c"std"),
+    (Source::Pvclock, c"pvclock"),
+    (Source::HypervPage, c"hyperv-page"),
 ];
 
 fn entry(number: c_uint) -> Option<&'static (Source, &'static CStr)> {
@@ -133,7 +135,7 @@ mod tests {
     #[test]
     fn only_sources_restrict() {
         assert_eq!(clocksmith_restrict(0), INVALID);
-        assert_eq!(clocksmith_restrict(6), INVALID);
+        assert_eq!(clocksmith_restrict(8), INVALID);
         // 256 + 1 is Vvar if somebody cuts it to a byte.
         assert_eq!(clocksmith_restrict(257), INVALID);
         assert_eq!(clocksmith_restrict(Source::Vvar as c_uint), DONE);

@@ -15,6 +15,7 @@
 
 use crate::kernel::{self, ClockId, Held};
 use crate::line::{self, Cells, MODE_TIMENS, Word};
+use crate::paravirt::Host;
 use crate::view::{Form, Raw};
 use core::sync::atomic::Ordering;
 
@@ -174,6 +175,22 @@ fn is_plausible(page: Raw) -> bool {
         // The mask is one less than a power of two.
         && (line.mask & line.mask.wrapping_add(1)) == 0;
     mode == 0 || mode < 16 && is_clock
+}
+
+/// The kernel's other pages: those between the page with the clock and the vDSO, which the kernel has put
+/// there in one piece. A hypervisor's page is one of them, if there is one (`arch/x86/entry/vdso/vma.c`).
+pub(crate) fn beside(clock: Raw) -> impl Iterator<Item = Host> {
+    let size = kernel::page_size();
+    let page = clock.head().expose_provenance() & !(size - 1);
+    let vdso = kernel::vdso_address().unwrap_or(0);
+    (page.saturating_add(size)..vdso)
+        .step_by(size)
+        .take(PAGES)
+        .filter(move |_| vdso.wrapping_sub(page) <= PAGES * size)
+        // A page that this machine does not have is fatal to touch.
+        .filter(|other| kernel::is_readable(*other))
+        // SAFETY: a page of the kernel's that can be read, and that stays as long as the process lives.
+        .map(|other| unsafe { Host::new(core::ptr::with_exposed_provenance(other)) })
 }
 
 /// The numbers of `CS_RAW`: the next place in the page that looks like the same clock with only one

@@ -30,7 +30,7 @@ fn is_named() -> bool {
 }
 
 /// Compares the best of some readings with the best of some real system calls.
-fn is_served_without_call<C: Counter>() -> bool {
+pub(crate) fn is_served_without_call<C: Counter>() -> bool {
     let best = |read: fn(ClockId) -> Option<u64>| {
         (0..16)
             .map(|_| {

@@ -66,6 +66,8 @@ mod memory;
 mod mock;
 #[cfg(engine)]
 mod page;
+#[cfg(engine)]
+mod paravirt;
 #[cfg(target_has_atomic = "64")]
 mod slots;
 mod source;

@@ -1,11 +1,13 @@
 //! Which way the time comes.
 
+use core::cmp::Ordering;
 use core::fmt;
 
 /// The way by which reads of the clock are served, from the cheapest to the dearest.
 ///
-/// The order is the order of preference: `Source::Vvar < Source::Syscall`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// The order is the order of preference: `Source::Vvar < Source::Syscall`. The numbers are those of C, and do
+/// not change; they are not in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(u8)]
 pub enum Source {
@@ -21,6 +23,11 @@ pub enum Source {
     Syscall = 4,
     /// The standard library: not Linux, or an architecture without support.
     Std = 5,
+    /// The kernel's parameters over kvm-clock's page and one read of the counter. Exact, as [`Vvar`](Self::Vvar)
+    /// is. Preferred to [`Disciplined`](Self::Disciplined).
+    Pvclock = 6,
+    /// The kernel's parameters over Hyper-V's reference page and one read of the counter. Exact, likewise.
+    HypervPage = 7,
 }
 
 impl Source {
@@ -33,13 +40,55 @@ impl Source {
             Self::Vdso => "vdso",
             Self::Syscall => "syscall",
             Self::Std => "std",
+            Self::Pvclock => "pvclock",
+            Self::HypervPage => "hyperv-page",
         }
     }
 
     /// Whether a read is one read of the processor's counter and some arithmetic.
     #[must_use]
     pub const fn is_counter(self) -> bool {
-        matches!(self, Self::Vvar | Self::Disciplined)
+        matches!(self, Self::Vvar | Self::Pvclock | Self::HypervPage | Self::Disciplined)
+    }
+
+    /// Whether times are the kernel's own, and no line through them.
+    #[must_use]
+    pub const fn is_exact(self) -> bool {
+        !matches!(self, Self::Disciplined)
+    }
+
+    /// Its place in the order of preference.
+    pub(crate) const fn rank(self) -> u8 {
+        match self {
+            Self::Vvar => 1,
+            Self::Pvclock => 2,
+            Self::HypervPage => 3,
+            Self::Disciplined => 4,
+            Self::Vdso => 5,
+            Self::Syscall => 6,
+            Self::Std => 7,
+        }
+    }
+
+    /// The source by a hypervisor's page.
+    #[cfg(engine)]
+    pub(crate) const fn of_kind(kind: crate::paravirt::Kind) -> Self {
+        match kind {
+            crate::paravirt::Kind::Pvclock => Self::Pvclock,
+            crate::paravirt::Kind::HypervPage => Self::HypervPage,
+        }
+    }
+}
+
+impl PartialOrd for Source {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Source {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.rank().cmp(&other.rank())
     }
 }
 

@@ -244,6 +244,13 @@ impl View {
         self.page().is_nothing()
     }
 
+    /// Until when the page may be read without looking after it; `None` without a page.
+    #[inline(always)]
+    pub(crate) fn window(&self) -> Option<Window> {
+        let deadline = self.deadline.load(Ordering::Acquire);
+        (deadline != 0).then(|| Window { deadline, span: self.span.load(Ordering::Relaxed) })
+    }
+
     /// The page may be read for `span` cycles from `now` on.
     pub(crate) fn arm(&self, now: u64, span: u64) {
         self.span.store(span, Ordering::Relaxed);
@@ -302,6 +309,21 @@ impl View {
     pub(crate) fn is_just_over(&self, reading: &Reading) -> bool {
         let window = self.span.load(Ordering::Relaxed);
         reading.cycles <= reading.deadline.saturating_add(window) && reading.behind() <= window
+    }
+}
+
+/// A time in which a page may be read, in cycles of the counter.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Window {
+    deadline: u64,
+    span: u64,
+}
+
+impl Window {
+    /// Whether a counter value is in it; one that is before its beginning is not.
+    #[inline(always)]
+    pub(crate) fn holds(self, counter: u64) -> bool {
+        self.deadline.wrapping_sub(counter) <= self.span
     }
 }
 

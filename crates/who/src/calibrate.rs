@@ -127,10 +127,7 @@ fn measure(budget: Duration) -> Costs {
         syscall_ns: cost(&format!("call {name}")),
     };
     let clocks = ClockId::COMMON.iter().map(|clock| (*clock, both(&clock.0.to_string()))).collect();
-    let fast = matches!(
-        clocksmith::source(),
-        clocksmith::Source::Vvar | clocksmith::Source::Disciplined | clocksmith::Source::Vdso
-    );
+    let fast = clocksmith::source() <= clocksmith::Source::Vdso;
     let counter_ns = cost("counter");
     let fast_ns = cost("ordered").filter(|_| fast);
     Costs {

@@ -9,6 +9,9 @@
 mod exact;
 mod follow;
 mod namespace;
+mod paravirt;
+#[cfg(all(test, target_arch = "x86_64", not(any(miri, loom))))]
+mod paravirt_tests;
 mod state;
 #[cfg(all(test, not(any(miri, loom))))]
 mod tests;
@@ -19,6 +22,7 @@ use crate::kernel::{self, ClockId};
 use crate::line::{Cells, MODE_TIMENS, Unread};
 use crate::memory;
 use crate::page::{self, Page};
+use crate::paravirt::Kind;
 use crate::source::Source;
 use crate::view::{Form, Reading, View, nothing};
 use clocksmith_raw::counter::Counter;
@@ -81,6 +85,8 @@ pub(crate) struct Engine {
     exact: View,
     /// The kernel's page for CLOCK_MONOTONIC_RAW.
     raw: View,
+    /// The kernel's page with a hypervisor's, where it counts in that.
+    paravirt: paravirt::Served,
     /// The kernel's page, as soon as it is found: coarse clocks, and what mode it is in.
     front: View,
     /// The kernel's real page, when `front` is a time namespace's.
@@ -111,12 +117,13 @@ impl Engine {
             mono: View::new(),
             exact: View::new(),
             raw: View::new(),
+            paravirt: paravirt::Served::new(),
             front: View::new(),
             real: View::new(),
             real_raw: View::new(),
             state: AtomicU32::new(0),
             tail: AtomicUsize::new(0),
-            best: AtomicU8::new(Source::Vvar as u8),
+            best: AtomicU8::new(Source::Vvar.rank()),
             trusted: AtomicBool::new(false),
             own: AtomicPtr::new(core::ptr::null_mut()),
             failures: AtomicU32::new(0),
@@ -132,7 +139,7 @@ impl Engine {
     pub(crate) fn monotonic<C: Counter, K: Kernel>(&self) -> u64 {
         match self.mono.now::<C, false>(ClockId::Monotonic as usize) {
             Some(ns) => ns,
-            None => self.monotonic_slow::<C, K>(),
+            None => self.monotonic_beside::<C, K>(),
         }
     }
 
@@ -153,7 +160,7 @@ impl Engine {
     pub(crate) fn exact<C: Counter, K: Kernel, const ORDERED: bool>(&self, id: ClockId) -> u64 {
         match self.exact_view(id).now::<C, ORDERED>(id as usize) {
             Some(ns) => ns,
-            None => self.exact_slow::<C, K, ORDERED>(id),
+            None => self.exact_beside::<C, K, ORDERED>(id),
         }
     }
 
@@ -176,6 +183,7 @@ impl Engine {
         kernel::keep_errno(|| {
             self.start::<C, K>();
             let served = self.by_view::<C, K, false>(&self.mono, ClockId::Monotonic);
+            let served = served.or_else(|| self.by_paravirt::<C, K, false>(ClockId::Monotonic));
             served.unwrap_or_else(|| self.not_by_page::<C, K>())
         })
     }
@@ -183,8 +191,8 @@ impl Engine {
     #[cold]
     #[inline(never)]
     fn exact_slow<C: Counter, K: Kernel, const ORDERED: bool>(&self, id: ClockId) -> u64 {
-        if self.cannot_be_exact() {
-            if let Some(ns) = asked::<K>(id) {
+        if self.cannot_be_exact::<C>() {
+            if let Some(ns) = asked::<K>(id).filter(|ns| !self.is_due_beside(id, *ns)) {
                 return ns;
             }
         }
@@ -192,6 +200,7 @@ impl Engine {
             self.start::<C, K>();
             let view = self.exact_view(id);
             let served = self.by_view::<C, K, ORDERED>(view, id);
+            let served = served.or_else(|| self.by_paravirt::<C, K, ORDERED>(id));
             if let Some(ns) = served.or_else(|| self.in_namespace::<C, ORDERED>(id)) {
                 return ns;
             }
@@ -276,13 +285,28 @@ impl Engine {
     }
 
     /// Whether the kernel's page is out of the question, and it has been put away.
-    fn cannot_be_exact(&self) -> bool {
+    fn cannot_be_exact<C: Counter>(&self) -> bool {
         let mode = self.front_mode();
         self.state.load(Ordering::Acquire) & STARTED != 0
-            && self.exact.is_empty()
+            && !self.may_be_beside::<C>()
+            && (self.exact.is_empty() || Kind::of_mode(mode).is_some())
             && (!self.may_use(Source::Vvar)
                 || !clocksmith_raw::counter::is_counter_mode(mode) && mode != MODE_TIMENS
                 || self.front.is_empty())
+    }
+
+    /// Whether it is time to look for a hypervisor's page, at this time of this clock: else whoever reads
+    /// only ordered ones would never find it.
+    fn is_due_beside(&self, id: ClockId, now: u64) -> bool {
+        if !matches!(id, ClockId::Monotonic) || Kind::of_mode(self.front_mode()).is_none() {
+            return false;
+        }
+        let due = self.idle_ns.load(Ordering::Relaxed);
+        if now >= due {
+            self.idle_mode.store(self.front_mode(), Ordering::Relaxed);
+            self.idle_ns.store(now.saturating_add(IDLE_NS), Ordering::Release);
+        }
+        now >= due
     }
 
     fn front_mode(&self) -> u32 {
@@ -296,7 +320,7 @@ impl Engine {
         }
         let allowed = kernel::counter_is_allowed();
         // The vDSO reads the counter too.
-        kernel::use_vdso(allowed && self.best.load(Ordering::Relaxed) < Source::Syscall as u8);
+        kernel::use_vdso(allowed && self.best.load(Ordering::Relaxed) < Source::Syscall.rank());
         if !allowed {
             self.state.fetch_or(FORBIDDEN, Ordering::AcqRel);
         }
@@ -331,7 +355,7 @@ impl Engine {
 
     fn may_use(&self, source: Source) -> bool {
         let best = self.best.load(Ordering::Relaxed);
-        best <= source as u8 && self.state.load(Ordering::Acquire) & FORBIDDEN == 0
+        best <= source.rank() && self.state.load(Ordering::Acquire) & FORBIDDEN == 0
     }
 
     /// No page serves: by a time namespace's page, or the kernel.
@@ -343,7 +367,7 @@ impl Engine {
         let mode = self.front_mode();
         self.reconsider::<C, K>(now);
         let own = memory::there(&self.own);
-        if self.mono.is_empty() && !own.is_some_and(Page::is_begun) {
+        if self.mono.is_empty() && !self.may_be_beside::<C>() && !own.is_some_and(Page::is_begun) {
             self.idle_mode.store(mode, Ordering::Relaxed);
             self.idle_ns.store(now.saturating_add(IDLE_NS), Ordering::Release);
         } else {
@@ -393,6 +417,14 @@ impl Engine {
                 self.follow::<C, K>(now_ns);
             }
         } else {
+            if let Some(kind) = Kind::of_mode(mode).filter(|_| !front.is_nothing()) {
+                if self.may_use(Source::of_kind(kind))
+                    && (self.paravirt.knows(front)
+                        || self.begin_beside::<C, K>(front, kind, now_ns))
+                {
+                    return;
+                }
+            }
             // The kernel has left the counter, or its page was not found.
             self.leave_exact();
             let unknown = front.is_nothing();
@@ -472,6 +504,7 @@ impl Engine {
 
     fn leave_pages<C: Counter>(&self) {
         self.leave_exact();
+        self.paravirt.hide();
         self.leave_line::<C>();
     }
 }

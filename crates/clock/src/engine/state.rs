@@ -3,9 +3,11 @@
 use super::{
     ELIGIBILITY_KNOWN, ELIGIBLE, Engine, FORBIDDEN, Kernel, NAMESPACE_PROVEN, PATIENCE, STARTED,
 };
+use crate::eligible;
 use crate::kernel::{self, ClockId};
 use crate::line::{Cells, MODE_TIMENS};
 use crate::memory;
+use crate::paravirt::Kind;
 use crate::source::Source;
 use clocksmith_raw::counter::Counter;
 use core::sync::atomic::Ordering;
@@ -27,13 +29,19 @@ impl Engine {
         {
             return Source::Vvar;
         }
+        if let Some(source) = self.source_beside::<C>() {
+            return source;
+        }
         if let Some(page) = memory::there(&self.own) {
             if page.is_running() && self.mono.shows(memory::as_raw(page)) {
                 return Source::Disciplined;
             }
         }
         // Mode 0 is `VDSO_CLOCKMODE_NONE`: the vDSO makes a system call itself.
-        let by_call = !front.is_nothing() && mode == 0;
+        // A hypervisor's page may send the vDSO to the kernel, too; then only the price tells.
+        let by_call = !front.is_nothing()
+            && (mode == 0
+                || Kind::of_mode(mode).is_some() && !eligible::is_served_without_call::<C>());
         if kernel::vdso_address().is_none() || !kernel::may_use_vdso() || by_call {
             Source::Syscall
         } else {
@@ -43,7 +51,7 @@ impl Engine {
 
     /// Sets the best source that may be used, and begins anew.
     pub(crate) fn restrict<C: Counter>(&self, best: Source) {
-        self.best.store(best as u8, Ordering::Relaxed);
+        self.best.store(best.rank(), Ordering::Relaxed);
         self.leave_pages::<C>();
         self.begin_anew();
     }
@@ -68,7 +76,8 @@ impl Engine {
     /// Nanoseconds per cycle by the page that serves CLOCK_MONOTONIC, as (mult, shift).
     pub(crate) fn rate<C: Counter, K: Kernel>(&self) -> Option<(u32, u32)> {
         // Whatever is due happens first.
-        let by_counter = self.source::<C, K>().is_counter();
+        // By a hypervisor's page it is the product of two rates, which nobody publishes.
+        let by_counter = matches!(self.source::<C, K>(), Source::Vvar | Source::Disciplined);
         let view = if self.mono.is_empty() { &self.real } else { &self.mono };
         let read = |_| crate::line::read_coarse(&view.page(), ClockId::Monotonic as usize).ok();
         let line = (0..PATIENCE).find_map(read).filter(|_| by_counter)?;
