@@ -42,7 +42,7 @@ macro_rules! seconds {
     };
 }
 
-const COUNT: usize = 17;
+const COUNT: usize = 18;
 
 static mut METHODS: [PyMethodDef; COUNT] = [
     ns!(
@@ -101,6 +101,13 @@ static mut METHODS: [PyMethodDef; COUNT] = [
         clocksmith::realtime_coarse_ns,
         "CLOCK_REALTIME_COARSE in nanoseconds since 1970: the time at the kernel's last tick."
     ),
+    function!(
+        "realtime_bounded_ns",
+        pair,
+        clocksmith::realtime_bounded(),
+        "Between which two times true time lies, in nanoseconds since 1970: (earliest, latest), by the\n\
+         kernel's bound of its error. (0, 2**64 - 1) if the clock is not synchronised."
+    ),
     ns!(
         "boottime_ns",
         clocksmith::boottime_ns,
@@ -150,6 +157,27 @@ static mut MODULE: PyModuleDef = PyModuleDef {
 pub unsafe extern "C" fn PyInit__native() -> *mut PyObject {
     // SAFETY: only CPython reads or writes the definition, after this, and under its own lock.
     unsafe { PyModuleDef_Init(&raw mut MODULE) }
+}
+
+/// # Safety
+///
+/// The thread may make objects.
+unsafe fn pair((first, second): (u64, u64)) -> *mut PyObject {
+    // SAFETY: each object is used once: the tuple takes the numbers over, also if one of them is null (no
+    // memory), and is given up then.
+    unsafe {
+        let (first, second) =
+            (PyLong_FromUnsignedLongLong(first), PyLong_FromUnsignedLongLong(second));
+        let made = if first.is_null() || second.is_null() { ptr::null_mut() } else { PyTuple_New(2) };
+        if made.is_null() {
+            Py_XDECREF(first);
+            Py_XDECREF(second);
+            return made;
+        }
+        PyTuple_SetItem(made, 0, first);
+        PyTuple_SetItem(made, 1, second);
+        made
+    }
 }
 
 /// # Safety

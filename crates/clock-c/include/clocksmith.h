@@ -82,6 +82,12 @@ uint64_t clocksmith_realtime_ordered_ns(void) CLOCKSMITH_NOEXCEPT;
 /* CLOCK_REALTIME_COARSE in nanoseconds since 1970: the time at the kernel's last tick. */
 uint64_t clocksmith_realtime_coarse_ns(void) CLOCKSMITH_NOEXCEPT;
 
+/* Between which two times true time lies, in nanoseconds since 1970: CLOCK_REALTIME, less and plus the
+ * kernel's own bound of its error (maxerror of adjtimex(2)), which is asked for once a second and grows by
+ * 500 ppm meanwhile. Returns 0; or EAGAIN, with 0 and UINT64_MAX, when the error is not known: the kernel
+ * calls its clock unsynchronised, or refuses the call. A pointer may be null. */
+int clocksmith_realtime_bounded_ns(uint64_t *earliest, uint64_t *latest) CLOCKSMITH_NOEXCEPT;
+
 /* CLOCK_BOOTTIME in nanoseconds, unordered: monotonic, and runs on while the machine sleeps. */
 uint64_t clocksmith_boottime_ns(void) CLOCKSMITH_NOEXCEPT;
 

@@ -10,6 +10,8 @@ use core::ffi::{CStr, c_char, c_int, c_uint};
 const DONE: c_int = 0;
 /// `EINVAL`, which has this value on every system; for a number that is no source.
 const INVALID: c_int = 22;
+/// `EAGAIN` on Linux: the error of the wall clock is not known now.
+const AGAIN: c_int = 11;
 
 /// `CLOCK_MONOTONIC` in nanoseconds, unordered.
 #[unsafe(no_mangle)]
@@ -45,6 +47,26 @@ pub extern "C" fn clocksmith_realtime_ordered_ns() -> u64 {
 #[unsafe(no_mangle)]
 pub extern "C" fn clocksmith_realtime_coarse_ns() -> u64 {
     clocksmith::realtime_coarse_ns()
+}
+
+/// Between which two times true time lies. 0, or `EAGAIN` when that is not known.
+///
+/// # Safety
+///
+/// Each pointer is null or to a number that may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn clocksmith_realtime_bounded_ns(
+    earliest: *mut u64,
+    latest: *mut u64,
+) -> c_int {
+    let bounds = clocksmith::realtime_bounded();
+    for (at, bound) in [(earliest, bounds.0), (latest, bounds.1)] {
+        if !at.is_null() {
+            // SAFETY: by the contract.
+            unsafe { at.write(bound) };
+        }
+    }
+    if bounds == (0, u64::MAX) { AGAIN } else { DONE }
 }
 
 /// `CLOCK_BOOTTIME` in nanoseconds, unordered.
@@ -130,6 +152,19 @@ mod tests {
         assert_eq!(text(clocksmith_source_name(clocksmith_source())), clocksmith::source().name());
         assert_eq!(text(clocksmith_source_name(0)), "unknown");
         assert_eq!(text(clocksmith_source_name(c_uint::MAX)), "unknown");
+    }
+
+    #[test]
+    fn bounds_are_those_of_the_library() {
+        let (mut earliest, mut latest) = (1, 1);
+        // SAFETY: numbers of this test, or null.
+        let (result, none) = unsafe {
+            let none = clocksmith_realtime_bounded_ns(core::ptr::null_mut(), core::ptr::null_mut());
+            (clocksmith_realtime_bounded_ns(&raw mut earliest, &raw mut latest), none)
+        };
+        assert_eq!(result, none);
+        assert_eq!(result, if (earliest, latest) == (0, u64::MAX) { AGAIN } else { DONE });
+        assert!(earliest < clocksmith_realtime_ns() && latest > earliest);
     }
 
     #[test]

@@ -24,6 +24,8 @@
 //!
 //! (Costs are ratios, back to back, on an AMD Zen 5 guest that uses its TSC.)
 //!
+//! [`realtime_bounded`] is the wall clock with the kernel's bound of its error.
+//!
 //! - [`guide::which_function`]: what to call
 //! - [`guide::design`]: why each layer is sound
 //! - [`guide::hazards`]: fork, signals, namespaces, filters, virtual machines
@@ -37,6 +39,8 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod anchor;
+#[cfg(target_has_atomic = "64")]
+mod bounded;
 #[cfg(target_has_atomic = "64")]
 mod cached;
 #[cfg(feature = "tracing-subscriber")]
@@ -84,6 +88,8 @@ mod view;
 mod wiped;
 
 pub use anchor::Anchor;
+#[cfg(target_has_atomic = "64")]
+pub use bounded::realtime_bounded;
 #[cfg(target_has_atomic = "64")]
 pub use cached::CachedClock;
 pub use clock::{Clock, CoarseClock, FastClock, OrderedClock, SystemClock};
