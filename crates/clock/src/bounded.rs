@@ -181,7 +181,7 @@ fn ask(monotonic: u64, offset: u64) {
 /// day and the first of the next.
 fn is_around_midnight(realtime_ns: u64) -> bool {
     let second = realtime_ns / SECOND_NS % DAY_S;
-    second >= DAY_S - 3 || second < 3
+    !(3..DAY_S - 3).contains(&second)
 }
 
 #[cfg(engine)]
@@ -202,7 +202,7 @@ fn report(realtime_ns: u64) -> Option<Report> {
         synchronised: state != libc::TIME_ERROR && time.status & libc::STA_UNSYNC == 0,
         leap: state != libc::TIME_OK && is_around_midnight(realtime_ns),
         // A tick is 10 ms by itself: USER_HZ is 100 on all of these.
-        tick_ppm: i64::from(time.tick).abs_diff(10_000).saturating_mul(100),
+        tick_ppm: u64::try_from(i128::from(time.tick).abs_diff(10_000) * 100).unwrap_or(u64::MAX),
     })
 }
 

@@ -151,9 +151,9 @@ fn spans_are_those_of_the_hypervisors_rate() {
 fn wide(a: u64, b: u64) -> (u64, u64) {
     let halves = |n: u64| (n >> 32, n & 0xffff_ffff);
     let ((ah, al), (bh, bl)) = (halves(a), halves(b));
-    let middle = (al * bl >> 32) + (ah * bl & 0xffff_ffff) + (al * bh & 0xffff_ffff);
-    let high = ah * bh + (ah * bl >> 32) + (al * bh >> 32) + (middle >> 32);
-    (high, middle << 32 | (al * bl & 0xffff_ffff))
+    let middle = ((al * bl) >> 32) + ((ah * bl) & 0xffff_ffff) + ((al * bh) & 0xffff_ffff);
+    let high = ah * bh + ((ah * bl) >> 32) + ((al * bh) >> 32) + (middle >> 32);
+    (high, (middle << 32) | ((al * bl) & 0xffff_ffff))
 }
 
 proptest! {
