@@ -12,6 +12,7 @@
 /// | trace events on a very hot path, convert later | [`Ticks::now`](crate::Ticks::now), then [`TickAnchor`](crate::TickAnchor) | one counter read, no arithmetic |
 /// | wait for something that must happen also after a suspend | [`boottime_ns`](crate::boottime_ns) | one counter read |
 /// | measure an oscillator, or NTP itself | [`monotonic_raw_ns`](crate::monotonic_raw_ns) | one counter read |
+/// | know how wrong the wall clock may be | [`realtime_bounded`](crate::realtime_bounded) | a fenced read, and a system call once a second |
 /// | test code that depends on time | [`Clock`](crate::Clock) with [`MockClock`](crate::MockClock) | nothing when not used |
 /// | know what serves | [`source`](crate::source) | a read |
 ///
@@ -79,6 +80,20 @@ pub mod which_function {}
 /// counter is *behind* the beginning of the line; that counts as the beginning, as in the kernel: a
 /// time between the beginning and the end of the read.
 ///
+/// # 1b. A hypervisor's page under it ([`Source::Pvclock`](crate::Source::Pvclock), [`Source::HypervPage`](crate::Source::HypervPage))
+///
+/// Where the kernel's clocksource is kvm-clock or Hyper-V's reference page, its numbers count in that clock's
+/// cycles, and these come from the counter by a second page that the hypervisor writes (x86 only). A read takes
+/// the counter and both pages, between two looks at the sequence lock of each, by the formulas of the vDSO
+/// (`vread_pvclock()`, `vread_hvclock()`). It is as exact, and costs one counter read.
+///
+/// - The page is looked for among the kernel's own pages, between the one above and the vDSO, and proven in the
+///   same way: 32 brackets, then one in a quarter of a second.
+/// - `PVCLOCK_TSC_STABLE_BIT` is looked at in each read: without it the page holds for one processor only, and
+///   the kernel is asked. So it is where Hyper-V's sequence is 0.
+/// - A hypervisor that moves the machine to another counter rewrites its page: the next read is right.
+/// - In a time namespace, and for [`Ticks`](crate::Ticks)' rate, these pages are not used.
+///
 /// # 2. A line of our own ([`Source::Disciplined`](crate::Source::Disciplined))
 ///
 /// Where the page is not found, but the kernel's clock is the counter (sysfs says so, *and* reads
@@ -141,5 +156,8 @@ pub mod design {}
 /// | the machine is paused, saved, loaded, migrated | layer 1 is the kernel's time; layer 2 notices at the end of its window |
 /// | the counters of the processors differ | the kernel's clock is wrong in the same way (layer 1 is the kernel's clock); `clocksmith verify` finds it |
 /// | checkpoint and restore (CRIU) onto another kernel | **not handled**: the page may lie elsewhere. Call [`restrict`](crate::restrict) with [`Source::Syscall`](crate::Source::Syscall) before, and with [`Source::Vvar`](crate::Source::Vvar) after |
-/// | kvm-clock, Hyper-V's page, VMware | served by the vDSO: their page is another one |
+/// | kvm-clock, Hyper-V's page | layer 1b; without the stable bit, or with sequence 0, the kernel is asked at each read |
+/// | VMware's, Xen's and other clocks | served by the vDSO or the system call, as the kernel does |
+/// | `libfaketime` and others that replace `clock_gettime` | the faked time: the page contradicts it, and is not used |
+/// | another thread unmaps memory beside the vDSO | the search asks the kernel, and reads none of it |
 pub mod hazards {}
