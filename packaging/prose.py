@@ -2,14 +2,14 @@
 """Checks the words of texts against packaging/prose.toml; docs/style.md explains the rules.
 
     packaging/prose.py                  every text of the repository
-    packaging/prose.py FILE...          these files
+    packaging/prose.py PATH...          these files and directories
     packaging/prose.py --code           also comments and strings of Rust: counts by crate, no failure
-    packaging/prose.py --code FILE.rs   each hit in these files
+    packaging/prose.py --code PATH...   each hit in these files and directories
 
 Fenced and indented blocks, `code`, HTML comments, link targets and front matter are not read. In Rust, `code` in
 comments is not read either, nor is anything but comments and string literals.
 
-Exits with 1 if a text has a hit, with 2 if the word list is wrong.
+Exits with 1 if a text has a hit, with 2 if the word list or a path cannot be used.
 """
 
 import argparse
@@ -24,6 +24,12 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parent.parent
 LIST = TOP / "packaging/prose.toml"
 MADE = re.compile(r"<!-- (Made|Written) by ")
+
+
+def stop(message):
+    """Ends the program, because it cannot check anything."""
+    print(f"prose: {message}", file=sys.stderr)
+    sys.exit(2)
 
 
 def blank(found):
@@ -87,7 +93,7 @@ class Words:
             self.exceptions = [(e["files"], e["words"], e["reason"], Counter()) for e in table.get("except", [])]
             self.texts, self.skip, self.pending = table["texts"], table["skip"], table["pending"]
         except (tomllib.TOMLDecodeError, KeyError, re.error) as error:
-            sys.exit(f"prose: {LIST.relative_to(TOP)} cannot be used: {error!r}")
+            stop(f"{LIST.relative_to(TOP)} cannot be used: {error!r}")
 
     def excepted(self, name, line):
         """Whether an exception covers this line; it is counted as used."""
@@ -163,16 +169,21 @@ def code(words, names, each):
 def main():
     parser = argparse.ArgumentParser(description="Checks the words of texts against packaging/prose.toml.")
     parser.add_argument("--code", action="store_true", help="also comments and strings of Rust, without failing")
-    parser.add_argument("files", nargs="*", metavar="FILE")
+    parser.add_argument("paths", nargs="*", metavar="PATH")
     args = parser.parse_args()
     words = Words()
-    given = [str(Path(f).resolve().relative_to(TOP)) for f in args.files]
-    names = given or tracked()
+    given = [Path(path).resolve() for path in args.paths]
+    for path in given:
+        if not path.exists() or not path.is_relative_to(TOP):
+            stop(f"{path} is not a file or a directory of this repository")
+    names = tracked()
+    if given:
+        names = [name for name in names if any((TOP / name).is_relative_to(path) for path in given)]
 
     wrong, checked, later = 0, 0, Counter()
     for name in names:
         if given:
-            if name.endswith(".rs"):
+            if not name.endswith((".md", ".yml")):
                 continue
         elif not glob(name, words.texts) or glob(name, words.skip):
             continue
