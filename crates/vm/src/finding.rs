@@ -57,7 +57,15 @@ impl Finding {
     /// A finding with the rule's own severity and words, and nothing to do.
     #[must_use]
     pub fn new(rule: &'static Rule, span: Range<usize>) -> Self {
-        Self { rule, severity: rule.severity, span, summary: None, fix: None, edits: Vec::new(), left: None }
+        Self {
+            rule,
+            severity: rule.severity,
+            span,
+            summary: None,
+            fix: None,
+            edits: Vec::new(),
+            left: None,
+        }
     }
 
     /// How much it matters here.

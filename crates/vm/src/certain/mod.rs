@@ -14,8 +14,10 @@ mod tests;
 use crate::document::Document;
 use crate::edit::Edit;
 use crate::finding::Finding;
-use crate::formats::Kind;
+use crate::formats::{Kind, kubevirt, xen};
+use crate::json;
 use script::Guard;
+use std::ops::Range;
 
 /// What kind of text a file is, for changes.
 enum Dialect<'a> {
@@ -29,17 +31,56 @@ enum Dialect<'a> {
 
 /// Languages by the ends of names of files, and by names of files.
 const OTHERS: [(&str, &str); 40] = [
-    ("py", "Python"), ("rb", "Ruby"), ("pl", "Perl"), ("pm", "Perl"), ("js", "JavaScript"), ("mjs", "JavaScript"),
-    ("ts", "TypeScript"), ("go", "Go"), ("rs", "Rust"), ("c", "C"), ("h", "C"), ("lua", "Lua"), ("nix", "Nix"),
-    ("yml", "YAML"), ("yaml", "YAML"), ("json", "JSON"), ("toml", "TOML"), ("hcl", "HCL"), ("tf", "Terraform"),
-    ("mk", "make"), ("make", "make"), ("bat", "a batch file"), ("cmd", "a batch file"), ("ps1", "PowerShell"),
-    ("psm1", "PowerShell"), ("md", "Markdown"), ("rst", "reStructuredText"), ("html", "HTML"), ("tcl", "Tcl"),
-    ("exp", "expect"), ("fish", "fish"), ("zsh", "zsh"), ("groovy", "Groovy"), ("java", "Java"), ("j2", "a template"),
-    ("jinja", "a template"), ("in", "a template"), ("erb", "a template"), ("tpl", "a template"), ("xml", "XML"),
+    ("py", "Python"),
+    ("rb", "Ruby"),
+    ("pl", "Perl"),
+    ("pm", "Perl"),
+    ("js", "JavaScript"),
+    ("mjs", "JavaScript"),
+    ("ts", "TypeScript"),
+    ("go", "Go"),
+    ("rs", "Rust"),
+    ("c", "C"),
+    ("h", "C"),
+    ("lua", "Lua"),
+    ("nix", "Nix"),
+    ("yml", "YAML"),
+    ("yaml", "YAML"),
+    ("json", "JSON"),
+    ("toml", "TOML"),
+    ("hcl", "HCL"),
+    ("tf", "Terraform"),
+    ("mk", "make"),
+    ("make", "make"),
+    ("bat", "a batch file"),
+    ("cmd", "a batch file"),
+    ("ps1", "PowerShell"),
+    ("psm1", "PowerShell"),
+    ("md", "Markdown"),
+    ("rst", "reStructuredText"),
+    ("html", "HTML"),
+    ("tcl", "Tcl"),
+    ("exp", "expect"),
+    ("fish", "fish"),
+    ("zsh", "zsh"),
+    ("groovy", "Groovy"),
+    ("java", "Java"),
+    ("j2", "a template"),
+    ("jinja", "a template"),
+    ("in", "a template"),
+    ("erb", "a template"),
+    ("tpl", "a template"),
+    ("xml", "XML"),
 ];
 const NAMES: [(&str, &str); 9] = [
-    ("makefile", "make"), ("gnumakefile", "make"), ("dockerfile", "a Dockerfile"), ("containerfile", "a Dockerfile"),
-    ("vagrantfile", "a Vagrantfile"), ("justfile", "just"), ("rakefile", "Ruby"), ("jenkinsfile", "Groovy"),
+    ("makefile", "make"),
+    ("gnumakefile", "make"),
+    ("dockerfile", "a Dockerfile"),
+    ("containerfile", "a Dockerfile"),
+    ("vagrantfile", "a Vagrantfile"),
+    ("justfile", "just"),
+    ("rakefile", "Ruby"),
+    ("jenkinsfile", "Groovy"),
     ("earthfile", "an Earthfile"),
 ];
 
@@ -61,13 +102,17 @@ fn dialect(document: &Document) -> Dialect<'_> {
     let name = document.name.replace('\\', "/");
     let base = name.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
     let ending = base.rsplit_once('.').map_or("", |(_, ending)| ending);
-    let by_name = NAMES.iter().find(|(name, _)| base == *name || base.starts_with(&format!("{name}.")));
+    let by_name =
+        NAMES.iter().find(|(name, _)| base == *name || base.starts_with(&format!("{name}.")));
     let by_ending = OTHERS.iter().find(|(end, _)| *end == ending);
     match by_name.or(by_ending) {
         Some((_, language)) => Dialect::Other(language),
         None => Dialect::Shell,
     }
 }
+
+/// The most parts of a document that are known by themselves.
+const MOST_SHARED: usize = 256;
 
 /// Decides which changes of findings are made; the others are taken out, and the findings say why.
 pub(crate) fn keep_certain(document: &Document, findings: &mut [Finding]) {
@@ -105,7 +150,9 @@ pub(crate) fn certain(document: &Document, edits: Vec<Edit>) -> (Vec<Edit>, Vec<
 
 /// Whether a changed file still is what it was but for its changes: it is read again by the same grammar.
 pub(crate) fn holds(before: &Document, after: &Document) -> bool {
-    let plain = |document: &Document| !matches!(dialect(document), Dialect::Shell) || lines_of_their_own(document);
+    let plain = |document: &Document| {
+        !matches!(dialect(document), Dialect::Shell) || lines_of_their_own(document)
+    };
     if plain(before) && plain(after) {
         return true;
     }
@@ -134,13 +181,47 @@ struct Judge<'a> {
     document: &'a Document,
     dialect: Dialect<'a>,
     guard: Option<Result<Guard<'a>, String>>,
+    /// Parts of a document in which nothing is edited, and why.
+    shared: Vec<(Range<usize>, &'static str)>,
 }
 
 impl<'a> Judge<'a> {
     fn new(document: &'a Document) -> Self {
         let dialect = dialect(document);
         let guard = matches!(dialect, Dialect::Shell).then(|| Guard::new(document));
-        Self { document, dialect, guard }
+        let text = document.text.as_str();
+        let shared = match document.kind {
+            Kind::Kubevirt => {
+                kubevirt::shared(text).into_iter().map(|it| (it.span, it.what)).collect()
+            }
+            Kind::Firecracker | Kind::CloudHypervisor => {
+                json::twice(text).into_iter().map(|span| (span, "a key is there twice")).collect()
+            }
+            Kind::Xen => xen::doubts(text),
+            _ => Vec::new(),
+        };
+        let shared = match shared.len() {
+            0..=MOST_SHARED => shared,
+            _ => vec![(0..text.len(), "many parts of the file are shared or doubled")],
+        };
+        Self { document, dialect, guard, shared }
+    }
+
+    /// Documents and settings: a value that counts once, and in one place.
+    fn structured(&self, edit: &Edit) -> Result<Edit, String> {
+        let text = self.document.text.as_str();
+        // The place costs as much as its line is long.
+        let line = || self.document.text.place(edit.span.start).line;
+        // An insertion just behind a part is outside of it.
+        let inside = |span: &Range<usize>| span.start < edit.span.end && edit.span.start < span.end;
+        if let Some((_, why)) = self.shared.iter().find(|(span, _)| inside(span)) {
+            return Err(format!("line {}: {why}", line()));
+        }
+        let begins = text.trim_start_matches('\u{feff}').trim_start();
+        if self.document.kind == Kind::Libvirt && !begins.starts_with(['<', '{']) {
+            return Err(format!("line {}: the XML is a part of another text", line()));
+        }
+        Ok(edit.clone())
     }
 
     fn all(&self, edits: &[Edit]) -> Result<Vec<Edit>, String> {
@@ -149,10 +230,10 @@ impl<'a> Judge<'a> {
 
     fn one(&self, edit: &Edit) -> Result<Edit, String> {
         if self.document.kind == Kind::Persistence && !is_script(self.document) {
-            return setting(self.document, edit);
+            return setting(self.document, self.guard.as_ref(), edit);
         }
         match (&self.dialect, &self.guard) {
-            (Dialect::Settings, _) => Ok(edit.clone()),
+            (Dialect::Settings, _) => self.structured(edit),
             (Dialect::Other(name), _) => {
                 Err(format!("the file is {name}, whose strings are not edited"))
             }
@@ -168,7 +249,9 @@ impl<'a> Judge<'a> {
 fn statement<'a>(text: &'a str, edit: &Edit) -> (usize, &'a str) {
     let before = text.get(..edit.span.start).unwrap_or_default();
     let mut start = before.rfind('\n').map_or(0, |n| n + 1);
-    while let Some(above) = text.get(..start.saturating_sub(1)).filter(|above| above.ends_with('\\')) {
+    while let Some(above) =
+        text.get(..start.saturating_sub(1)).filter(|above| above.ends_with('\\'))
+    {
         start = above.rfind('\n').map_or(0, |n| n + 1);
     }
     let mut end = edit.span.end;
@@ -201,7 +284,15 @@ fn unit(document: &Document, edit: &Edit) -> Result<Edit, String> {
 }
 
 /// Settings of GRUB and of the kernel, line by line; `w` of tmpfiles.d, `path = value`, and udev.
-fn setting(document: &Document, edit: &Edit) -> Result<Edit, String> {
+fn setting(
+    document: &Document,
+    guard: Option<&Result<Guard<'_>, String>>,
+    edit: &Edit,
+) -> Result<Edit, String> {
+    let guard = || match guard {
+        Some(guard) => guard.as_ref().map_err(String::clone),
+        None => Err("strings of other languages are not edited".to_owned()),
+    };
     let (_, line) = statement(document.text.as_str(), edit);
     let text = line.trim();
     let begins = |names: &[&str]| names.iter().any(|name| text.starts_with(name));
@@ -209,16 +300,22 @@ fn setting(document: &Document, edit: &Edit) -> Result<Edit, String> {
     if name.ends_with("/cmdline") || name == "cmdline" {
         return Ok(edit.clone());
     }
-    if begins(&["GRUB_CMDLINE", "export GRUB_CMDLINE"]) || text.starts_with("clocksource=") || text.starts_with("tsc=") {
-        return Guard::new(document)?.setting(edit);
+    if begins(&["GRUB_CMDLINE", "export GRUB_CMDLINE"])
+        || text.starts_with("clocksource=")
+        || text.starts_with("tsc=")
+    {
+        return guard()?.setting(edit);
     }
     let fields = begins(&["w ", "w! ", "w+ ", "w- ", "w+! ", "f ", "f+ "]);
-    let path = (begins(&["/", "devices/"]) || text.contains("ATTR{current_clocksource}=\"")) && !text.contains(['$', '`', '|', '>', ';']);
+    let path = (begins(&["/", "devices/"]) || text.contains("ATTR{current_clocksource}=\""))
+        && !text.contains(['$', '`', '|', '>', ';']);
     if fields || path {
         return Ok(edit.clone());
     }
-    if document.name.rsplit('/').next().is_some_and(|base| !base.contains('.')) && matches!(dialect(document), Dialect::Shell) {
-        return Guard::new(document)?.one(edit);
+    if document.name.rsplit('/').next().is_some_and(|base| !base.contains('.'))
+        && matches!(dialect(document), Dialect::Shell)
+    {
+        return guard()?.one(edit);
     }
     Err("the file is no script of a shell, and strings in others are not edited".to_owned())
 }

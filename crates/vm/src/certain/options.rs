@@ -14,7 +14,8 @@ const ALONE: &str = "-h -help -version -enable-kvm -enable-hax -no-kvm -no-kvm-i
 const EDITED: &str = "-machine -M -cpu -append";
 
 /// Commands in front of another one that run it with its words as they are.
-const WRAPPERS: &str = "exec sudo doas nohup command time setsid nice ionice taskset chrt numactl env timeout unshare";
+const WRAPPERS: &str =
+    "exec sudo doas nohup command time setsid nice ionice taskset chrt numactl env timeout unshare";
 
 /// An option with one dash.
 fn option(word: &Word) -> Option<&str> {
@@ -25,7 +26,9 @@ fn option(word: &Word) -> Option<&str> {
 /// Whether a word is the value of an option that is edited: the option is in front of it, and is no value itself. An
 /// expansion in front of the option is taken for whole options.
 pub(super) fn is_value(words: &[Word], index: usize, first: usize) -> bool {
-    let at = |back: usize| index.checked_sub(back).filter(|at| *at >= first).and_then(|at| words.get(at));
+    let at = |back: usize| {
+        index.checked_sub(back).filter(|at| *at >= first).and_then(|at| words.get(at))
+    };
     if !at(1).and_then(option).is_some_and(|name| listed(EDITED, name)) {
         return false;
     }
@@ -34,7 +37,8 @@ pub(super) fn is_value(words: &[Word], index: usize, first: usize) -> bool {
 
 /// Whether a word that looks like an option is one: what is in front of it takes no value, or has it.
 pub(super) fn is_option(words: &[Word], index: usize, first: usize) -> bool {
-    let Some(before) = index.checked_sub(1).filter(|at| *at >= first).and_then(|at| words.get(at)) else {
+    let Some(before) = index.checked_sub(1).filter(|at| *at >= first).and_then(|at| words.get(at))
+    else {
         return true;
     };
     match before.literal() {

@@ -41,7 +41,11 @@ impl<'a> Guard<'a> {
         let text = document.text.as_str();
         let line = |at: usize| document.text.place(at).line;
         let script = sh::read(text).map_err(|obstacle| {
-            format!("line {} has {}, so it is not certain what the script does", line(obstacle.at), obstacle.what)
+            format!(
+                "line {} has {}, so it is not certain what the script does",
+                line(obstacle.at),
+                obstacle.what
+            )
         })?;
         let names = names(text, &script);
         let has = |name: &str| names.contains_key(name);
@@ -58,10 +62,21 @@ impl<'a> Guard<'a> {
             if matches!(name, Some("alias")) {
                 return Err(said("an alias may change what a command is"));
             }
-            if name == Some("set") && command.words.iter().skip(1).any(|word| word.text.starts_with('-') && word.text.contains('v')) {
+            if name == Some("set")
+                && command
+                    .words
+                    .iter()
+                    .skip(1)
+                    .any(|word| word.text.starts_with('-') && word.text.contains('v'))
+            {
                 return Err(said("`set -v` prints the script"));
             }
-            if matches!(name, Some("type" | "declare" | "typeset")) && command.words.iter().any(|word| matches!(word.text.as_str(), "-f" | "-p" | "-fp")) {
+            if matches!(name, Some("type" | "declare" | "typeset"))
+                && command
+                    .words
+                    .iter()
+                    .any(|word| matches!(word.text.as_str(), "-f" | "-p" | "-fp"))
+            {
                 return Err(said("the script prints its own functions or variables"));
             }
             let reach = match name {
@@ -69,7 +84,10 @@ impl<'a> Guard<'a> {
                 Some("set") => {
                     let flags = |word: &Word| {
                         let text = word.literal().unwrap_or("-a");
-                        text == "pipefail" || text.strip_prefix(['-', '+']).is_some_and(|it| !it.is_empty() && it.chars().all(|c| "euxo".contains(c)))
+                        text == "pipefail"
+                            || text.strip_prefix(['-', '+']).is_some_and(|it| {
+                                !it.is_empty() && it.chars().all(|c| "euxo".contains(c))
+                            })
                     };
                     let plain = command.words.len() > 1 && command.words.iter().skip(1).all(flags);
                     (!plain).then(|| "`set`".to_owned())
@@ -85,8 +103,11 @@ impl<'a> Guard<'a> {
         if open.is_none() && (text.contains("${!") || has("IFS")) {
             open = Some("the script has IFS or ${!...}, which may use any variable".to_owned());
         }
-        let status = ["$?", "${?", "PIPESTATUS", "LINENO", "pipestatus"].into_iter().find(|mark| text.contains(mark));
-        let lines = status.map(|mark| format!("the script looks at {mark}, which a removed command may change"));
+        let status = ["$?", "${?", "PIPESTATUS", "LINENO", "pipestatus"]
+            .into_iter()
+            .find(|mark| text.contains(mark));
+        let lines = status
+            .map(|mark| format!("the script looks at {mark}, which a removed command may change"));
         Ok(Self { document, script, names, open, lines })
     }
 
@@ -96,7 +117,8 @@ impl<'a> Guard<'a> {
 
     /// Decides one change; it may be moved behind the quote of a word.
     pub(super) fn one(&self, edit: &Edit) -> Result<Edit, String> {
-        let plain = edit.with.chars().all(|c| c.is_ascii_alphanumeric() || "_./:,@%+=- ".contains(c));
+        let plain =
+            edit.with.chars().all(|c| c.is_ascii_alphanumeric() || "_./:,@%+=- ".contains(c));
         let quoted = self.document.kind == Kind::Persistence && edit.with.starts_with('\'');
         if !plain && !quoted {
             return Err("what would be written has quotes".to_owned());
@@ -117,8 +139,15 @@ impl<'a> Guard<'a> {
         match self.spot(&edit.span) {
             Spot::Assigned(command, Assign { name, value: Value::One(word), .. }) => {
                 let place = command.place;
-                let exported = matches!(command.words.as_slice(), [word] if word.literal() == Some("export"));
-                if place.branch || place.substitution || place.apart || place.looped || place.function || place.condition {
+                let exported =
+                    matches!(command.words.as_slice(), [word] if word.literal() == Some("export"));
+                if place.branch
+                    || place.substitution
+                    || place.apart
+                    || place.looped
+                    || place.function
+                    || place.condition
+                {
                     return cannot("the assignment may not run");
                 }
                 if !(command.words.is_empty() || exported) {
@@ -154,7 +183,9 @@ impl<'a> Guard<'a> {
     }
 
     fn elsewhere(&self, span: &Range<usize>) -> String {
-        let within = |ranges: &[Range<usize>]| ranges.iter().any(|it| it.start <= span.start && span.end <= it.end);
+        let within = |ranges: &[Range<usize>]| {
+            ranges.iter().any(|it| it.start <= span.start && span.end <= it.end)
+        };
         let what = if within(&self.script.documents) {
             "in a here-document"
         } else if within(&self.script.comments) {
@@ -187,7 +218,9 @@ impl<'a> Guard<'a> {
             words.first().and_then(Word::literal).filter(|name| is(name)).map(|_| 0)
         };
         let Some(first) = found else {
-            return Err(format!("line {line}: another command has the text, or a program that only a run tells"));
+            return Err(format!(
+                "line {line}: another command has the text, or a program that only a run tells"
+            ));
         };
         for word in words.get(..=first).unwrap_or_default() {
             if let Some(name) = self.script.functions.iter().find(|name| word.text == **name) {
@@ -215,7 +248,10 @@ impl<'a> Guard<'a> {
                 let closed = word.runs.last().is_some_and(|run| run.end == edit.span.start);
                 let pattern = word.splits || word.expands;
                 if edit.span.is_empty() && edit.with.starts_with(' ') && closed && !pattern {
-                    return Ok(Edit { span: word.span.end..word.span.end, with: edit.with.clone() });
+                    return Ok(Edit {
+                        span: word.span.end..word.span.end,
+                        with: edit.with.clone(),
+                    });
                 }
                 Err(format!("line {line}: the text is the program"))
             }
@@ -226,7 +262,9 @@ impl<'a> Guard<'a> {
                 }
                 let value = is_value(&command.words, index, first + 1);
                 if edit.with.contains(' ') || !value || (word.splits && !only_variables(word)) {
-                    return Err(format!("line {line}: the text is not the plain value of one option"));
+                    return Err(format!(
+                        "line {line}: the text is not the plain value of one option"
+                    ));
                 }
                 Ok(edit.clone())
             }
@@ -235,7 +273,10 @@ impl<'a> Guard<'a> {
             }
             Kind::Virtualbox => Ok(edit.clone()),
             _ => {
-                let written = command.redirects.iter().any(|(operator, target)| operator.ends_with('>') && !target.text.is_empty());
+                let written = command
+                    .redirects
+                    .iter()
+                    .any(|(operator, target)| operator.ends_with('>') && !target.text.is_empty());
                 if !written || command.place.apart {
                     return Err(format!("line {line}: what is printed goes to another command"));
                 }
@@ -247,7 +288,8 @@ impl<'a> Guard<'a> {
     fn in_variable(&self, command: &Command, assign: &Assign, edit: &Edit) -> Result<Edit, String> {
         let line = self.line(edit.span.start);
         let name = assign.name.as_str();
-        let cannot = |why: &str| Err(format!("line {line}: the text is the value of {name}, {why}"));
+        let cannot =
+            |why: &str| Err(format!("line {line}: the text is the value of {name}, {why}"));
         if self.document.kind != Kind::Qemu {
             return cannot("and variables are edited only for options of QEMU");
         }
@@ -255,7 +297,13 @@ impl<'a> Guard<'a> {
         if !command.words.is_empty() || !command.redirects.is_empty() {
             return cannot("which a command gets or declares");
         }
-        if place.branch || place.substitution || place.apart || place.looped || place.function || place.condition {
+        if place.branch
+            || place.substitution
+            || place.apart
+            || place.looped
+            || place.function
+            || place.condition
+        {
             return cannot("which is assigned only in a branch, a loop or a function");
         }
         if !is_ordinary(name) {
@@ -264,7 +312,13 @@ impl<'a> Guard<'a> {
         if let Some(why) = &self.open {
             return cannot(&format!("and {why}"));
         }
-        let assigned: Vec<&Assign> = self.script.commands.iter().flat_map(|c| &c.assigns).filter(|a| a.name == name).collect();
+        let assigned: Vec<&Assign> = self
+            .script
+            .commands
+            .iter()
+            .flat_map(|c| &c.assigns)
+            .filter(|a| a.name == name)
+            .collect();
         let used: Vec<(&Command, usize)> = self.uses(name);
         let [(user, index)] = used.as_slice() else {
             return cannot("which is used in another place, too");
@@ -279,11 +333,15 @@ impl<'a> Guard<'a> {
         let Some(word) = user.words.get(*index) else { return cannot("which is used elsewhere") };
         match &assign.value {
             Value::One(value) => {
-                let whole = value.literal().is_some_and(|it| it.chars().all(|c| c.is_ascii_alphanumeric() || "_./:,@%+=-".contains(c)));
+                let whole = value.literal().is_some_and(|it| {
+                    it.chars().all(|c| c.is_ascii_alphanumeric() || "_./:,@%+=-".contains(c))
+                });
                 if assigned.len() != 1 || assign.append || !whole || !value.editable(&edit.span) {
                     return cannot("which is made of several parts");
                 }
-                if !is_value(&user.words, *index, first + 1) || word.uses.iter().any(|it| it.form != Form::Plain) {
+                if !is_value(&user.words, *index, first + 1)
+                    || word.uses.iter().any(|it| it.form != Form::Plain)
+                {
                     return cannot("which is not the plain value of one option where it is used");
                 }
                 if edit.with.contains(' ') || (word.splits && !only_variables(word)) {
@@ -292,15 +350,25 @@ impl<'a> Guard<'a> {
                 Ok(edit.clone())
             }
             Value::Array(words) => {
-                let alone = word.uses.len() == 1 && word.text == format!("\u{1}${{{name}[@]}}\u{1}") && !word.splits;
+                let alone = word.uses.len() == 1
+                    && word.text == format!("\u{1}${{{name}[@]}}\u{1}")
+                    && !word.splits;
                 let arrays = assigned.iter().all(|it| matches!(it.value, Value::Array(_)));
                 if !alone || !arrays || *index <= first {
-                    return cannot("which is not used as \"${NAME[@]}\" behind the program, and only so");
+                    return cannot(
+                        "which is not used as \"${NAME[@]}\" behind the program, and only so",
+                    );
                 }
-                let inside = |word: &Word| word.span.start <= edit.span.start && edit.span.end <= word.span.end;
-                let Some(at) = words.iter().position(inside) else { return cannot("of which it is no word") };
+                let inside = |word: &Word| {
+                    word.span.start <= edit.span.start && edit.span.end <= word.span.end
+                };
+                let Some(at) = words.iter().position(inside) else {
+                    return cannot("of which it is no word");
+                };
                 let Some(element) = words.get(at) else { return cannot("of which it is no word") };
-                let removed = edit.span == element.span && is_option(words, at, 0) && element.text.trim_start_matches('-') == "no-hpet";
+                let removed = edit.span == element.span
+                    && is_option(words, at, 0)
+                    && element.text.trim_start_matches('-') == "no-hpet";
                 let value = is_value(words, at, 0) && !edit.with.contains(' ') && !element.splits;
                 if (removed || value) && element.editable(&edit.span) {
                     return Ok(edit.clone());
@@ -315,7 +383,9 @@ impl<'a> Guard<'a> {
         let mut found = Vec::new();
         for command in &self.script.commands {
             for (index, word) in command.words.iter().enumerate() {
-                found.extend(word.uses.iter().filter(|it| it.name == name).map(|_| (command, index)));
+                found.extend(
+                    word.uses.iter().filter(|it| it.name == name).map(|_| (command, index)),
+                );
             }
         }
         found
@@ -326,10 +396,15 @@ impl<'a> Guard<'a> {
         let line = self.line(edit.span.start);
         let cannot = |why: &str| Err(format!("line {line}: {why}; remove it by hand"));
         let text = self.document.text.as_str();
-        let found = self.script.commands.iter().find(|c| edit.span.start <= c.span.start && c.span.start < edit.span.end);
+        let found = self
+            .script
+            .commands
+            .iter()
+            .find(|c| edit.span.start <= c.span.start && c.span.start < edit.span.end);
         let Some(command) = found else { return cannot("the text is not one command") };
-        let inside = text.get(edit.span.start..command.span.start).is_some_and(|it| it.trim().is_empty())
-            && text.get(command.span.end..edit.span.end).is_some_and(|it| it.trim().is_empty());
+        let inside =
+            text.get(edit.span.start..command.span.start).is_some_and(|it| it.trim().is_empty())
+                && text.get(command.span.end..edit.span.end).is_some_and(|it| it.trim().is_empty());
         if !inside || command.span.end > edit.span.end {
             return cannot("more than the command is on its line");
         }
@@ -339,7 +414,9 @@ impl<'a> Guard<'a> {
             return cannot("the command has more than plain words");
         }
         let place = command.place;
-        let Some(next) = command.next.clone().filter(|_| !place.condition && !place.looped && !place.apart) else {
+        let Some(next) =
+            command.next.clone().filter(|_| !place.condition && !place.looped && !place.apart)
+        else {
             return cannot("the command is not one of several in a plain sequence");
         };
         if let Some(why) = &self.lines {
@@ -363,22 +440,31 @@ impl<'a> Guard<'a> {
             command.words.iter().any(name)
         };
         let shape = |command: &Command| {
-            let assigns: Vec<(String, bool)> = command.assigns.iter().map(|a| (a.name.clone(), a.append)).collect();
+            let assigns: Vec<(String, bool)> =
+                command.assigns.iter().map(|a| (a.name.clone(), a.append)).collect();
             let words: Vec<String> = match edited(command) {
                 true => Vec::new(),
                 false => command.words.iter().map(|word| word.text.clone()).collect(),
             };
-            let targets: Vec<String> = command.redirects.iter().map(|(it, to)| format!("{it}{}", to.text)).collect();
+            let targets: Vec<String> =
+                command.redirects.iter().map(|(it, to)| format!("{it}{}", to.text)).collect();
             (assigns, words, targets, command.place)
         };
         let removable = |command: &&Command| {
-            let is = |index: usize, name: &str| command.words.get(index).is_some_and(|word| word.text.eq_ignore_ascii_case(name));
+            let is = |index: usize, name: &str| {
+                command.words.get(index).is_some_and(|word| word.text.eq_ignore_ascii_case(name))
+            };
             !(is(0, "VBoxManage") && is(1, "setextradata"))
         };
-        let all = |script: &Script| script.commands.iter().filter(removable).map(shape).collect::<Vec<_>>();
+        let all = |script: &Script| {
+            script.commands.iter().filter(removable).map(shape).collect::<Vec<_>>()
+        };
         let texts = |guard: &Self, ranges: &[Range<usize>]| {
             let text = guard.document.text.as_str();
-            ranges.iter().map(|it| text.get(it.clone()).unwrap_or_default().to_owned()).collect::<Vec<_>>()
+            ranges
+                .iter()
+                .map(|it| text.get(it.clone()).unwrap_or_default().to_owned())
+                .collect::<Vec<_>>()
         };
         all(&self.script) == all(&other.script)
             && self.script.functions == other.script.functions
@@ -389,7 +475,9 @@ impl<'a> Guard<'a> {
 
 /// Whether a word is text and variables alone: putting it together changes nothing.
 fn only_reads(word: &Word) -> bool {
-    only_variables(word) && word.uses.iter().all(|it| it.form == Form::Plain) && !word.text.contains(['(', '`'])
+    only_variables(word)
+        && word.uses.iter().all(|it| it.form == Form::Plain)
+        && !word.text.contains(['(', '`'])
 }
 
 /// Whether a word may be split only because variables without quotes are in it.
@@ -423,7 +511,8 @@ fn names<'a>(text: &'a str, script: &Script) -> HashMap<&'a str, usize> {
                 from += length;
             } else {
                 // Digits and letters of one word belong together.
-                let skip = rest.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
+                let skip =
+                    rest.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
                 from += skip.max(rest.chars().next().map_or(1, char::len_utf8));
             }
         }
@@ -439,7 +528,11 @@ fn names<'a>(text: &'a str, script: &Script) -> HashMap<&'a str, usize> {
 /// Whether the script reads its own text.
 fn own_text(document: &Document, script: &Script) -> Result<(), String> {
     let text = document.text.as_str();
-    let marks = |piece: &str| piece.matches("$0").count() + piece.matches("${0").count() + piece.matches("BASH_SOURCE").count();
+    let marks = |piece: &str| {
+        piece.matches("$0").count()
+            + piece.matches("${0").count()
+            + piece.matches("BASH_SOURCE").count()
+    };
     let within = |ranges: &[Range<usize>]| -> usize {
         ranges.iter().map(|it| marks(text.get(it.clone()).unwrap_or_default())).sum()
     };
@@ -458,5 +551,9 @@ fn own_text(document: &Document, script: &Script) -> Result<(), String> {
             known += marks(text.get(word.span.clone()).unwrap_or_default());
         }
     }
-    if known < all { Err("the script names its own file, and may read it".to_owned()) } else { Ok(()) }
+    if known < all {
+        Err("the script names its own file, and may read it".to_owned())
+    } else {
+        Ok(())
+    }
 }

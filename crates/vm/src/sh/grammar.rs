@@ -76,7 +76,11 @@ impl<'a> Reader<'a> {
 
     pub(super) fn deeper(&mut self) -> Result<(), Obstacle> {
         self.depth += 1;
-        if self.depth > DEEPEST { Err(self.obstacle("too many things within each other")) } else { Ok(()) }
+        if self.depth > DEEPEST {
+            Err(self.obstacle("too many things within each other"))
+        } else {
+            Ok(())
+        }
     }
 
     pub(super) fn shallower(&mut self) {
@@ -170,12 +174,18 @@ impl<'a> Reader<'a> {
             self.lines()?;
             if self.peek().is_none() {
                 let fits = until.contains(&"") && self.pending.is_empty();
-                break if fits { "" } else { return Err(self.obstacle("an end in the middle of a command")) };
+                break if fits {
+                    ""
+                } else {
+                    return Err(self.obstacle("an end in the middle of a command"));
+                };
             }
             let here = self.plain();
-            let operator = [")", ";;&", ";;", ";&"].into_iter().find(|it| self.rest().starts_with(it));
+            let operator =
+                [")", ";;&", ";;", ";&"].into_iter().find(|it| self.rest().starts_with(it));
             let found = until.iter().find(|end| {
-                !end.is_empty() && (operator == Some(**end) || (operator.is_none() && here == **end))
+                !end.is_empty()
+                    && (operator == Some(**end) || (operator.is_none() && here == **end))
             });
             if let Some(end) = found {
                 self.at += end.len();
@@ -191,7 +201,9 @@ impl<'a> Reader<'a> {
                         last.command = None;
                     }
                 }
-                Some(';') if !self.rest().starts_with(";;") && !self.rest().starts_with(";&") => self.at += 1,
+                Some(';') if !self.rest().starts_with(";;") && !self.rest().starts_with(";&") => {
+                    self.at += 1
+                }
                 Some('\n' | ')' | ';') | None => {}
                 _ => return Err(self.obstacle("something that is not understood")),
             }
@@ -255,7 +267,11 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads with another place.
-    fn at_place<T>(&mut self, change: impl FnOnce(&mut Place), read: impl FnOnce(&mut Self) -> T) -> T {
+    fn at_place<T>(
+        &mut self,
+        change: impl FnOnce(&mut Place),
+        read: impl FnOnce(&mut Self) -> T,
+    ) -> T {
         let before = self.place;
         change(&mut self.place);
         let out = read(self);
@@ -436,7 +452,11 @@ impl<'a> Reader<'a> {
 
     fn some_word(&mut self) -> Result<Word, Obstacle> {
         let word = self.word(false)?;
-        if word.span.is_empty() { Err(self.obstacle("something else where a word belongs")) } else { Ok(word) }
+        if word.span.is_empty() {
+            Err(self.obstacle("something else where a word belongs"))
+        } else {
+            Ok(word)
+        }
     }
 
     /// The body of a function.
@@ -539,7 +559,11 @@ impl<'a> Reader<'a> {
 
     /// `NAME=value`, `NAME+=value`, `NAME=(words)` and `NAME+=(words)`.
     fn assignment(&mut self, command: &Command) -> Result<Option<Assign>, Obstacle> {
-        let declares = command.words.first().and_then(Word::literal).is_some_and(|name| DECLARES.contains(&name));
+        let declares = command
+            .words
+            .first()
+            .and_then(Word::literal)
+            .is_some_and(|name| DECLARES.contains(&name));
         if !command.words.is_empty() && !declares {
             return Ok(None);
         }

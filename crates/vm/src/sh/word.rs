@@ -80,7 +80,8 @@ impl Reader<'_> {
                     open.cut(at);
                     self.at += 1;
                     let length = self.rest().find('\'');
-                    let length = length.ok_or_else(|| self.obstacle("a quote that is not closed"))?;
+                    let length =
+                        length.ok_or_else(|| self.obstacle("a quote that is not closed"))?;
                     let text = self.rest().get(..length).unwrap_or_default();
                     open.word.text.push_str(text);
                     open.word.lines |= text.contains('\n');
@@ -223,7 +224,8 @@ impl Reader<'_> {
             return Err(self.obstacle("$[...]"));
         } else {
             let length = name_length(next);
-            let special = next.chars().next().filter(|c| "@*#?-$!".contains(*c) || c.is_ascii_digit());
+            let special =
+                next.chars().next().filter(|c| "@*#?-$!".contains(*c) || c.is_ascii_digit());
             if length > 0 {
                 open.cut(start);
                 let name = next.get(..length).unwrap_or_default().to_owned();
@@ -254,11 +256,14 @@ impl Reader<'_> {
                     self.at += 1;
                     self.take();
                 }
-                Some('\'') if quoted => return Err(self.obstacle("an apostrophe in ${...} in quotes")),
+                Some('\'') if quoted => {
+                    return Err(self.obstacle("an apostrophe in ${...} in quotes"));
+                }
                 Some('\'') => {
                     self.at += 1;
                     let length = self.rest().find('\'');
-                    self.at += length.ok_or_else(|| self.obstacle("a quote that is not closed"))? + 1;
+                    self.at +=
+                        length.ok_or_else(|| self.obstacle("a quote that is not closed"))? + 1;
                 }
                 Some('"') => {
                     self.at += 1;
