@@ -173,7 +173,7 @@ fn reduced(call: &[String]) -> Vec<String> {
 
 /// The command lines without those that VirtualBox of today refuses.
 fn kept(calls: &[Vec<String>]) -> Vec<Vec<String>> {
-    let removed = |call: &&Vec<String>| !call.get(1).is_some_and(|word| word == "setextradata");
+    let removed = |call: &&Vec<String>| call.get(1).is_none_or(|word| word != "setextradata");
     calls.iter().filter(removed).map(|call| reduced(call)).collect()
 }
 

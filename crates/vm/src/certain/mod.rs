@@ -6,6 +6,7 @@
 //! is wrong with a file, and what would mend it (`formats`).
 
 mod options;
+mod own;
 mod script;
 
 #[cfg(test)]

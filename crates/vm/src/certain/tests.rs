@@ -70,7 +70,7 @@ fn script_text_with_another_purpose_is_left_and_named() {
         format!("M=q35\nexport M\n{QEMU} -machine $M\n"),
         format!("M=q35\n{QEMU} -machine $M\n{QEMU} -machine $M -S\n"),
         format!("M=q35\nif [ \"$1\" ]; then M=pc; fi\n{QEMU} -machine $M\n"),
-        format!("M=q35\nqemu-system-$A -m 1 -machine $M\n"),
+        "M=q35\nqemu-system-$A -m 1 -machine $M\n".to_owned(),
         format!("M=q35\neval \"$1\"\n{QEMU} -machine $M\n"),
         format!("M=q35\n. ./lib.sh\n{QEMU} -machine $M\n"),
         format!("M=q35 N=$M\n{QEMU} -machine $M\n"),

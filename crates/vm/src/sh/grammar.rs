@@ -18,7 +18,7 @@ pub(super) struct Reader<'a> {
     place: Place,
     /// Delimiters of here-documents that begin behind this line, and whether tabs in front of them go.
     pending: Vec<(String, bool)>,
-    script: Script,
+    pub(super) script: Script,
 }
 
 /// An element of a list: its place, and its command if it is a simple one by itself.
@@ -87,14 +87,14 @@ impl<'a> Reader<'a> {
         self.depth -= 1;
     }
 
-    fn eat(&mut self, text: &str) -> bool {
+    pub(super) fn eat(&mut self, text: &str) -> bool {
         let there = self.rest().starts_with(text);
         self.at += if there { text.len() } else { 0 };
         there
     }
 
     /// Blanks, continued lines and a comment.
-    fn blanks(&mut self) {
+    pub(super) fn blanks(&mut self) {
         loop {
             match self.peek() {
                 Some(' ' | '\t') => self.at += 1,
@@ -115,7 +115,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Blanks, comments, ends of lines and the here-documents behind them.
-    fn lines(&mut self) -> Result<(), Obstacle> {
+    pub(super) fn lines(&mut self) -> Result<(), Obstacle> {
         loop {
             self.blanks();
             if self.peek() != Some('\n') {
@@ -151,13 +151,13 @@ impl<'a> Reader<'a> {
     }
 
     /// The word here, if it is plain, as a reserved word is.
-    fn plain(&self) -> &'a str {
+    pub(super) fn plain(&self) -> &'a str {
         let rest = self.rest();
         rest.get(..rest.find(ends).unwrap_or(rest.len())).unwrap_or_default()
     }
 
     /// Takes a reserved word.
-    fn reserved(&mut self, word: &str) -> Result<(), Obstacle> {
+    pub(super) fn reserved(&mut self, word: &str) -> Result<(), Obstacle> {
         self.lines()?;
         if self.plain() != word {
             return Err(self.obstacle(&format!("something else where `{word}` belongs")));
@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Commands up to one of these ends, which is taken.
-    fn list(&mut self, until: &[&'static str]) -> Result<&'static str, Obstacle> {
+    pub(super) fn list(&mut self, until: &[&'static str]) -> Result<&'static str, Obstacle> {
         self.deeper()?;
         let mut elements: Vec<Element> = Vec::new();
         let end = loop {
@@ -267,7 +267,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads with another place.
-    fn at_place<T>(
+    pub(super) fn at_place<T>(
         &mut self,
         change: impl FnOnce(&mut Place),
         read: impl FnOnce(&mut Self) -> T,
@@ -280,7 +280,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A command; the index of it if it is a simple one.
-    fn command(&mut self) -> Result<Option<usize>, Obstacle> {
+    pub(super) fn command(&mut self) -> Result<Option<usize>, Obstacle> {
         let word = self.plain();
         match word {
             "" if self.rest().starts_with("((") => {
@@ -340,134 +340,6 @@ impl<'a> Reader<'a> {
         // Redirections of the whole.
         while self.redirection()?.is_some() {}
         Ok(None)
-    }
-
-    fn branches(&mut self) -> Result<(), Obstacle> {
-        self.at_place(|place| place.condition = true, |it| it.list(&["then"]))?;
-        let inside = |place: &mut Place| place.branch = true;
-        loop {
-            match self.at_place(inside, |it| it.list(&["elif", "else", "fi"]))? {
-                "elif" => {
-                    let change = |place: &mut Place| (place.branch, place.condition) = (true, true);
-                    self.at_place(change, |it| it.list(&["then"]))?;
-                }
-                "else" => {
-                    self.at_place(inside, |it| it.list(&["fi"]))?;
-                    return Ok(());
-                }
-                _ => return Ok(()),
-            }
-        }
-    }
-
-    /// The body of a loop, behind `do`.
-    fn body(&mut self, branch: bool) -> Result<(), Obstacle> {
-        let change = |place: &mut Place| {
-            place.looped = true;
-            place.branch |= branch;
-        };
-        self.at_place(change, |it| it.list(&["done"]))?;
-        Ok(())
-    }
-
-    fn for_each(&mut self) -> Result<(), Obstacle> {
-        self.blanks();
-        if self.eat("((") {
-            self.arithmetic()?;
-            self.blanks();
-            self.eat(";");
-        } else {
-            let word = self.word(false)?;
-            self.script.others.push(word);
-            self.lines()?;
-            if self.plain() == "in" {
-                self.at += 2;
-                loop {
-                    self.blanks();
-                    if matches!(self.peek(), Some(';' | '\n') | None) {
-                        break;
-                    }
-                    let word = self.some_word()?;
-                    self.script.others.push(word);
-                }
-            }
-            self.eat(";");
-        }
-        self.reserved("do")?;
-        self.body(false)
-    }
-
-    fn case(&mut self) -> Result<(), Obstacle> {
-        self.blanks();
-        let word = self.some_word()?;
-        self.script.others.push(word);
-        self.reserved("in")?;
-        loop {
-            self.lines()?;
-            if self.plain() == "esac" {
-                self.at += 4;
-                return Ok(());
-            }
-            self.eat("(");
-            loop {
-                self.blanks();
-                let word = self.some_word()?;
-                self.script.others.push(word);
-                self.blanks();
-                if self.eat(")") {
-                    break;
-                }
-                if !self.eat("|") {
-                    return Err(self.obstacle("a pattern of `case` that is not understood"));
-                }
-            }
-            let ends = [";;&", ";;", ";&", "esac"];
-            if self.at_place(|place| place.branch = true, |it| it.list(&ends))? == "esac" {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Behind `[[`.
-    fn test(&mut self) -> Result<(), Obstacle> {
-        let mut regex = false;
-        loop {
-            self.lines()?;
-            if self.plain() == "]]" {
-                self.at += 2;
-                return Ok(());
-            }
-            match self.peek() {
-                None => return Err(self.obstacle("`[[` without `]]`")),
-                Some('(' | ')' | '<' | '>' | '&' | '|') if !regex => self.at += 1,
-                Some(';') => return Err(self.obstacle("`;` in `[[`")),
-                Some(_) => {
-                    let word = if regex { self.word(true)? } else { self.some_word()? };
-                    regex = word.text == "=~";
-                    self.script.others.push(word);
-                }
-            }
-        }
-    }
-
-    fn some_word(&mut self) -> Result<Word, Obstacle> {
-        let word = self.word(false)?;
-        if word.span.is_empty() {
-            Err(self.obstacle("something else where a word belongs"))
-        } else {
-            Ok(word)
-        }
-    }
-
-    /// The body of a function.
-    fn define(&mut self, name: String) -> Result<(), Obstacle> {
-        self.script.functions.push(name);
-        self.lines()?;
-        self.deeper()?;
-        // Whether it is called, and from where, is not known.
-        let simple = self.at_place(|place| place.function = true, Self::command)?;
-        self.shallower();
-        if simple.is_some() { Err(self.obstacle("a function without brackets")) } else { Ok(()) }
     }
 
     /// `$(` is taken but for its bracket.

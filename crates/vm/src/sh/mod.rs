@@ -4,6 +4,7 @@
 //! The grammar is what POSIX shells and bash have in common, and bash's arrays, `[[`, `((` and substitutions of
 //! processes. Sources: POSIX, Shell Command Language, 2.3 (tokens), 2.6 (expansions), 2.10 (grammar); bash(1).
 
+mod compound;
 mod grammar;
 mod word;
 
