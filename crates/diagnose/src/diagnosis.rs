@@ -77,6 +77,11 @@ pub(crate) fn judge(
         nature = None;
         open.push(OpenInput::LogEnd);
     }
+    // What comes out the same with the other clocksource is said.
+    if current.or_tsc && nature != served_by_vdso(machine, "tsc").same.flatten() {
+        nature = None;
+        open.push(OpenInput::LostLine);
+    }
     let read = reads.iter().find(|r| r.clock == "CLOCK_MONOTONIC");
     let measured = read.map(|r| r.path);
     let slow = match measured {
