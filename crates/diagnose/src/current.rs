@@ -213,11 +213,9 @@ fn standing(
     // A clocksource with a higher rating had served before, so that this is a later change: while the kernel boots,
     // it switches upwards. A stamp that is not later, and tsc-early behind tsc, are of another boot.
     let rating = |name: &str| crate::names::find(name).map_or(0, |known| known.rating);
-    let later = |e: &Entry| e.line < entry.line && e.at.zip(entry.at).is_none_or(|(e, at)| e < at);
     let after_tsc = name != "tsc-early"
-        && log
-            .all(|e| matches!(e, Event::Switched(former) if former != "tsc-early" && rating(former) > rating(name)))
-            .any(later);
+        && switches_of_this_boot(log, entry)
+            .any(|former| former != "tsc-early" && rating(former) > rating(name));
     let by_hand = log.any(|e| matches!(e, Event::WroteCurrent(wanted) if wanted == name));
     if by_hand {
         return high;
@@ -260,6 +258,13 @@ fn standing(
     if name != "tsc-early" && entry.at.is_some_and(|at| at > LATE_SWITCH) {
         return high;
     }
+    if !is_paravirtual(name) && name != "tsc-early" && lacks_a_choice(machine, log) {
+        return Standing::Passing(
+            "the log begins with the boot and has nothing against the TSC, which the kernel then chooses: a line is \
+             missing"
+                .to_owned(),
+        );
+    }
     if reaches_late && shows {
         return match name {
             "tsc-early" => Standing::Held,
@@ -299,6 +304,41 @@ fn may_be_watched(machine: &Machine) -> bool {
 /// Whether a name can only be that of a clocksource of x86.
 fn is_x86_name(name: &str) -> bool {
     name.contains("jiffies") || crate::names::find(name).is_some_and(|known| known.x86)
+}
+
+/// The clocksources that the boot of this switch had in use before it, the last one first. Where stamps go back, or
+/// without stamps the same switch comes again, another boot begins.
+fn switches_of_this_boot<'a>(log: &'a KernelLog, entry: &'a Entry) -> impl Iterator<Item = &'a str> {
+    let mut next = entry.at;
+    let name = |entry: &'a Entry| match &entry.event {
+        Event::Switched(name) => Some(name.as_str()),
+        _ => None,
+    };
+    log.entries
+        .iter()
+        .rev()
+        .filter(move |former| former.line < entry.line && name(former).is_some())
+        .take_while(move |former| {
+            let same_boot = match former.at.zip(next) {
+                Some((then, next)) => then <= next,
+                None => name(former) != name(entry),
+            };
+            next = former.at.or(next);
+            same_boot
+        })
+        .filter_map(name)
+}
+
+/// Every line of a boot is said to be there, none of them is against the TSC, and it is not in use: the kernel registers
+/// it, where the processor has one, and chooses it over what a device counts. Up to 2.6.21 it could give the TSC up without
+/// a word (`mark_tsc_unstable()` in `arch/i386/kernel/tsc.c`).
+fn lacks_a_choice(machine: &Machine, log: &KernelLog) -> bool {
+    let says = Feature::SaysTscUnstable.of(&machine.kernel.value);
+    log.from_boot
+        && says
+        && !machine.kernel.is_assumed()
+        && !log.any(|event| matches!(event, Event::SchedClockUnstable | Event::NotscIgnored))
+        && matches!(predict(machine).tsc, TscState::Usable { .. })
 }
 
 /// The TSC was given up in this boot, before or with this switch.

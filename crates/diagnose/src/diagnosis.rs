@@ -115,6 +115,11 @@ pub(crate) fn judge(
         Some(_) => Vec::new(),
         None => differences(facts, &current, expectation),
     };
+    // An expectation that does not know what is in use explains nothing.
+    let expected = match case.outranked_counter() {
+        Some(_) => Expected::default(),
+        None => Expected::of(expectation),
+    };
     let mut missing = missing(facts, case.lacks_sysfs());
     missing.extend(sequence(current.name.as_deref(), measured));
     let available =
@@ -128,7 +133,7 @@ pub(crate) fn judge(
         taken_at: None,
         next: remedies::next_steps(facts, verdict, &causes),
         clocksource: Clocksource { current: current.name, available, source: current.source },
-        expected: Expected::of(expectation),
+        expected,
         reads,
         counter_ns,
         causes,

@@ -9,6 +9,7 @@ use clocksmith_facts::log::incident::reading::{
 };
 use clocksmith_facts::log::incident::{Decoded, Incident};
 use clocksmith_facts::log::{Event, KernelLog};
+use clocksmith_kernel::processor::may_halt_in_idle;
 
 /// Seconds of uptime from which on a TSC with a wrong rate had failed a check long before: the watchdog looks twice a
 /// second.
@@ -58,9 +59,44 @@ fn after_passed_checks(
     decoded.readings.sort_by_key(|reading| std::cmp::Reverse(reading.fit));
 }
 
+/// Seconds that an interval lasts which nothing delayed: half a second, and what a tick and the work before it take.
+const DUE_S: std::ops::RangeInclusive<f64> = 0.45..=0.65;
+/// An interval this many times longer than a due one is not read by a clock that is right, while a check runs on time.
+const FAR_FROM_DUE: f64 = 10.0;
+
+/// A check is due every half second. Where one of the figures is that, and the other is not, the first one is of the
+/// clock that was right: on hardware that was not suspended, and where no wrap makes the two agree.
+fn by_due_interval(case: &Case<'_>, log: &KernelLog, decoded: &mut Decoded) {
+    let stalled =
+        decoded.readings.iter().any(|r| matches!(r.hypothesis, Hypothesis::StoodStill { .. }));
+    if !case.is_bare_metal() || slept(log) || stalled || !decoded.wd_rate_known {
+        return;
+    }
+    let Some((wd, cs)) = decoded.wd_seconds.zip(decoded.cs_seconds) else { return };
+    // A TSC that stops in idle states stops the timer of the check, too, which runs on its time.
+    let halts = may_halt_in_idle(case.machine.vendor.value, case.machine.model)
+        && case.machine.nonstop_tsc.is_assumed();
+    let far = |seconds: f64| seconds > FAR_FROM_DUE * DUE_S.end();
+    for reading in &mut decoded.readings {
+        let likely = match reading.hypothesis {
+            Hypothesis::ReferenceJumped { .. } => DUE_S.contains(&cs) && far(wd),
+            // The watchdog's timer runs on the TSC's own time, so that a TSC at another rate shows a reference that is
+            // not due.
+            Hypothesis::ClocksourceJumped { .. } => DUE_S.contains(&wd) && !DUE_S.contains(&cs),
+            _ => false,
+        };
+        let surely_due = !halts || far(wd);
+        if likely && surely_due {
+            reading.fit = reading.fit.max(Fit::Likely);
+        }
+    }
+    decoded.readings.sort_by_key(|reading| std::cmp::Reverse(reading.fit));
+}
+
 /// Takes out what this machine cannot have done, and lowers what others have done as well.
 pub(super) fn narrow(case: &Case<'_>, log: &KernelLog, incident: &Incident, decoded: &mut Decoded) {
     narrow_by_place(case, log, incident, decoded);
+    by_due_interval(case, log, decoded);
     after_passed_checks(case, log, incident, decoded);
 }
 

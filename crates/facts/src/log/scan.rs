@@ -121,6 +121,10 @@ struct Scanner {
     skipping: bool,
     /// A shell prompt that prints the log was seen.
     prompted: bool,
+    /// The host whose prompt prints the log.
+    host: Option<String>,
+    /// What this boot runs on, which a kernel says once.
+    runs_on: Option<String>,
     /// Lines of this boot with a time stamp that were looked at.
     stamped: u32,
     /// Messages of this boot without a prefix.
@@ -152,6 +156,8 @@ impl Scanner {
             banner: None,
             skipping: false,
             prompted: false,
+            host: None,
+            runs_on: None,
             stamped: 0,
             bare: 0,
             recent: VecDeque::new(),
@@ -297,6 +303,7 @@ impl Scanner {
             }
             // The same boot may be printed again behind a prompt.
             self.prompted |= transcript::is_prompt(&raw);
+            self.of_host(&raw);
         }
         if is_comment(&raw) {
             return end;
@@ -337,6 +344,7 @@ impl Scanner {
 
         let mut used_to = end;
         let mut event = None;
+        let mut whole = None;
         let comment = self.is_comment(place, &raw, &line);
         if !prompt && !comment {
             event = parse::parse(line.message, groups)
@@ -344,11 +352,16 @@ impl Scanner {
         }
         if !prompt && json.is_none() && !comment {
             let alone = event.as_ref();
-            if let Some((joined, to)) =
+            if let Some((joined, to, text)) =
                 continuation::with_next(place, self.prefixed, &raw, line.message, alone)
             {
                 event = Some(joined);
                 used_to = to;
+                // With what stands in front of the message.
+                whole = Some(match raw.rfind(line.message) {
+                    Some(at) => format!("{}{text}", &raw[..at]),
+                    None => text,
+                });
             } else if event.is_none() && self.prefixed && line.kernel.is_none() {
                 event = continuation::with_previous(place, line.message, groups);
             }
@@ -370,7 +383,7 @@ impl Scanner {
             }
         }
         if let Some(event) = event {
-            self.keep(event, &raw, line.at);
+            self.keep(event, whole.as_deref().unwrap_or(&raw), line.at);
         }
         used_to
     }
@@ -415,6 +428,7 @@ impl Scanner {
             self.banner = Some(banner.clone());
             self.log.from_boot = true;
         }
+        self.runs_elsewhere(&event);
         self.log.looks_like_kernel = true;
         self.told = Some(event.kind());
         if !doubled_line || self.store.is_empty() {

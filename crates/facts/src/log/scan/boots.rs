@@ -2,6 +2,8 @@
 //! quoted behind another one.
 
 use super::{Event, Scanner, Store, Stripped};
+use crate::log::parse::VIRTUALIZED;
+use crate::log::transcript;
 
 /// What was read of a boot.
 pub(super) struct Boot {
@@ -27,6 +29,27 @@ impl Scanner {
     pub(super) fn is_quoted(&self, line: &Stripped<'_>) -> bool {
         let back = |at: f64| at > 0.0 && self.last_at.is_some_and(|last| last > at + 5.0);
         line.at.filter(|at| back(*at)).is_some_and(|at| self.store.has_line(at, line.message))
+    }
+
+    /// A prompt of another host prints another machine's log.
+    pub(super) fn of_host(&mut self, line: &str) {
+        let Some(host) = transcript::host_of_prompt(line) else { return };
+        if self.host.as_deref().is_some_and(|former| former != host) {
+            self.new_boot();
+        }
+        self.host = Some(host.to_owned());
+    }
+
+    /// A kernel says once on what it runs: another word for it comes from another machine.
+    pub(super) fn runs_elsewhere(&mut self, event: &Event) {
+        let Event::Paravirt(name) = event else { return };
+        if name == VIRTUALIZED {
+            return;
+        }
+        if self.runs_on.as_ref().is_some_and(|former| former != name) {
+            self.new_boot();
+        }
+        self.runs_on = Some(name.clone());
     }
 
     /// Follows the time stamps; a jump back to the very beginning is a new boot.
@@ -70,6 +93,7 @@ impl Scanner {
         self.repeated.clear();
         self.recent.clear();
         self.banner = None;
+        self.runs_on = None;
         self.stamped = 0;
         self.bare = 0;
         self.last_at = None;
