@@ -89,7 +89,14 @@ fn unknown(why: &str) -> Current {
 }
 
 fn known(name: String, confidence: Confidence, source: String) -> Current {
-    Current { name: Some(name), confidence, source, passing: None, may_have_changed: false, or_tsc: false }
+    Current {
+        name: Some(name),
+        confidence,
+        source,
+        passing: None,
+        may_have_changed: false,
+        or_tsc: false,
+    }
 }
 
 fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
@@ -117,10 +124,9 @@ fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
                     may_have_changed: true,
                     or_tsc: false,
                 },
-                Standing::UnlessLost => Current {
-                    or_tsc: true,
-                    ..known(name.clone(), Confidence::Medium, source)
-                },
+                Standing::UnlessLost => {
+                    Current { or_tsc: true, ..known(name.clone(), Confidence::Medium, source) }
+                }
                 Standing::Held => Current {
                     may_have_changed: true,
                     ..known(name.clone(), Confidence::Medium, source)
@@ -308,7 +314,10 @@ fn is_x86_name(name: &str) -> bool {
 
 /// The clocksources that the boot of this switch had in use before it, the last one first. Where stamps go back, or
 /// without stamps the same switch comes again, another boot begins.
-fn switches_of_this_boot<'a>(log: &'a KernelLog, entry: &'a Entry) -> impl Iterator<Item = &'a str> {
+fn switches_of_this_boot<'a>(
+    log: &'a KernelLog,
+    entry: &'a Entry,
+) -> impl Iterator<Item = &'a str> {
     let mut next = entry.at;
     let name = |entry: &'a Entry| match &entry.event {
         Event::Switched(name) => Some(name.as_str()),
@@ -359,7 +368,9 @@ pub(crate) fn outranks_tsc(machine: &Machine, name: &str) -> bool {
         open::ask_over(machine, &[OpenInput::KernelVersion], yields).same == Some(false)
     });
     by_version
-        || open::ask(machine, |m| predict(m).current.as_deref() == Some(name)).same == Some(true)
+        || !machine.nonstop_tsc.is_assumed()
+            && open::ask(machine, |m| predict(m).current.as_deref() == Some(name)).same
+                == Some(true)
         || open::ask(machine, |m| {
             matches!(predict(m).tsc, TscState::NotPresent | TscState::NotRegistered)
                 || matches!(predict(m).tsc, TscState::Unstable { .. })

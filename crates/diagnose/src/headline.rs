@@ -15,11 +15,8 @@ pub(crate) fn headline(
     reads: &[Read],
 ) -> String {
     let name = case.current_name().unwrap_or("an unknown clocksource");
-    let unless = if case.current.or_tsc {
-        ", or tsc, if this log lost the line that says so"
-    } else {
-        ""
-    };
+    let unless =
+        if case.current.or_tsc { ", or tsc, if this log lost the line that says so" } else { "" };
     let cost = reads
         .iter()
         .find(|r| r.clock == "CLOCK_MONOTONIC")

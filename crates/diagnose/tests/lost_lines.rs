@@ -13,7 +13,8 @@ fn why(text: &str) -> Report {
 
 /// A boot that ends in user space, with its first switch and the lines in between, and without the switch to tsc.
 fn boot(release: &str, before: &str, first: &str, between: &str) -> String {
-    let prefix = if release.starts_with('2') || release.starts_with('3') { "" } else { "clocksource: " };
+    let prefix =
+        if release.starts_with('2') || release.starts_with('3') { "" } else { "clocksource: " };
     let verb = if release.starts_with("2.6") { "Switching" } else { "Switched" };
     format!(
         "[    0.000000] Linux version {release} (build@x86_64.example) (gcc x86_64-linux-gnu) #1 SMP\n\
@@ -38,7 +39,9 @@ const TSC: &str = "[    1.260171] clocksource: tsc: mask: 0xffffffffffffffff max
 #[test]
 fn paravirtual_clock_with_no_line_of_a_later_choice_is_not_the_only_answer() {
     let stable = format!("{STABLE}{TSC}");
-    for (release, between) in [("5.4.0", stable.as_str()), ("6.14.0", stable.as_str()), ("5.15.0", STABLE)] {
+    for (release, between) in
+        [("5.4.0", stable.as_str()), ("6.14.0", stable.as_str()), ("5.15.0", STABLE)]
+    {
         let report = why(&boot(release, KVM, "kvm-clock", between));
         assert_eq!(report.verdict, Verdict::Ok, "{release}: {}", report.headline);
         assert!(report.headline.contains("kvm-clock, or tsc"), "{release}: {}", report.headline);

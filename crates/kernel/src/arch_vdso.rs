@@ -97,12 +97,9 @@ pub fn serves_coarse(machine: &Machine) -> Option<bool> {
         Arch::Arm if Feature::ArmVdso.of(kernel) => return None,
         Arch::Arm => Feature::ArmVdso,
         Arch::Loongarch => return Some(true),
-        Arch::Alpha
-        | Arch::M68k
-        | Arch::Sh
-        | Arch::Parisc
-        | Arch::Openrisc
-        | Arch::Loongarch32 => return Some(false),
+        Arch::Alpha | Arch::M68k | Arch::Sh | Arch::Parisc | Arch::Openrisc | Arch::Loongarch32 => {
+            return Some(false);
+        }
         Arch::Sparc => Feature::SparcVdso,
         Arch::S390 | Arch::Powerpc if Feature::GenericVdsoEverywhere.of(kernel) => {
             return Some(true);

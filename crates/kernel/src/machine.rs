@@ -4,13 +4,13 @@ mod observed;
 
 use crate::feature;
 use crate::open::OpenInput;
-use crate::{Assumed, Input};
 use crate::processor;
+use crate::{Assumed, Input};
 use clocksmith_facts::cmdline::CommandLine;
 use clocksmith_facts::cpu::CpuVendor;
 use clocksmith_facts::hypervisor::{Hypervisor, HypervisorKind};
-use clocksmith_facts::log::event::UnstableReason;
 use clocksmith_facts::log::Event;
+use clocksmith_facts::log::event::UnstableReason;
 use clocksmith_facts::version::{Kernel, Vendor, Version};
 use clocksmith_facts::{Arch, Fact, Facts, names};
 

@@ -114,7 +114,9 @@ impl OpenInput {
                 "dmesg | grep -i -e 'Hyper-V: privilege' -e 'Hyper-V: features'"
             }
             Self::CounterTrapped => "dmesg | grep -i -e erratum -e CNTVCT",
-            Self::LogEnd | Self::LostLine => "cat /sys/devices/system/clocksource/clocksource0/current_clocksource",
+            Self::LogEnd | Self::LostLine => {
+                "cat /sys/devices/system/clocksource/clocksource0/current_clocksource"
+            }
         }
     }
 

@@ -9,7 +9,6 @@ use clocksmith_facts::log::incident::reading::{
 };
 use clocksmith_facts::log::incident::{Decoded, Incident};
 use clocksmith_facts::log::{Event, KernelLog};
-use clocksmith_kernel::processor::may_halt_in_idle;
 
 /// Seconds of uptime from which on a TSC with a wrong rate had failed a check long before: the watchdog looks twice a
 /// second.
@@ -65,7 +64,8 @@ const DUE_S: std::ops::RangeInclusive<f64> = 0.45..=0.65;
 const FAR_FROM_DUE: f64 = 10.0;
 
 /// A check is due every half second. Where one of the figures is that, and the other is not, the first one is of the
-/// clock that was right: on hardware that was not suspended, and where no wrap makes the two agree.
+/// clock that was right: on hardware that was not suspended, where no wrap makes the two agree, and where the other figure
+/// is so long that no delay of the check makes it.
 fn by_due_interval(case: &Case<'_>, log: &KernelLog, decoded: &mut Decoded) {
     let stalled =
         decoded.readings.iter().any(|r| matches!(r.hypothesis, Hypothesis::StoodStill { .. }));
@@ -73,20 +73,14 @@ fn by_due_interval(case: &Case<'_>, log: &KernelLog, decoded: &mut Decoded) {
         return;
     }
     let Some((wd, cs)) = decoded.wd_seconds.zip(decoded.cs_seconds) else { return };
-    // A TSC that stops in idle states stops the timer of the check, too, which runs on its time.
-    let halts = may_halt_in_idle(case.machine.vendor.value, case.machine.model)
-        && case.machine.nonstop_tsc.is_assumed();
     let far = |seconds: f64| seconds > FAR_FROM_DUE * DUE_S.end();
     for reading in &mut decoded.readings {
         let likely = match reading.hypothesis {
             Hypothesis::ReferenceJumped { .. } => DUE_S.contains(&cs) && far(wd),
-            // The watchdog's timer runs on the TSC's own time, so that a TSC at another rate shows a reference that is
-            // not due.
-            Hypothesis::ClocksourceJumped { .. } => DUE_S.contains(&wd) && !DUE_S.contains(&cs),
+            Hypothesis::ClocksourceJumped { .. } => DUE_S.contains(&wd) && far(cs),
             _ => false,
         };
-        let surely_due = !halts || far(wd);
-        if likely && surely_due {
+        if likely {
             reading.fit = reading.fit.max(Fit::Likely);
         }
     }

@@ -281,7 +281,8 @@ impl Judge<'_, '_> {
             };
             (id, format!("{figures}, and {second} agrees with the TSC: {reference} was wrong"))
         } else {
-            let words = format!("{figures}, and {second} agrees with {reference}: the TSC was wrong");
+            let words =
+                format!("{figures}, and {second} agrees with {reference}: the TSC was wrong");
             (CauseId::TscSkew, words)
         };
         self.add(id, Confidence::High, summary);

@@ -56,7 +56,8 @@ fn candidate(case: &Case<'_>, causes: &mut Causes) {
     let machine = case.machine;
     let old = machine.kernel.is_assumed() || !Feature::IntelIdle.of(&machine.kernel.value);
     let constant = !machine.constant_tsc.is_assumed() && machine.constant_tsc.value;
-    if !old || constant || case.in_guest() || !may_change_rate(machine.vendor.value, machine.model) {
+    if !old || constant || case.in_guest() || !may_change_rate(machine.vendor.value, machine.model)
+    {
         return;
     }
     let Some(log) = case.log() else { return };

@@ -290,7 +290,9 @@ impl Incident {
                 .flatten()
                 .collect::<Vec<f64>>();
             let of = |periods: &[f64]| {
-                self.skew_ns.map(|ns| readings_of_difference(from_ns(ns), periods)).unwrap_or_default()
+                self.skew_ns
+                    .map(|ns| readings_of_difference(from_ns(ns), periods))
+                    .unwrap_or_default()
             };
             let mut readings = of(&periods);
             // Where an HPET is the reference, the wraps of the PM timer are a coincidence.

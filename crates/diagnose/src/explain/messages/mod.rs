@@ -124,7 +124,8 @@ pub(super) fn id(event: &Event) -> &'static str {
         | Event::WatchdogVerdict { .. }
         | Event::WatchdogInterval { .. }
         | Event::WatchdogCpuOrder
-        | Event::WatchdogDetail { .. } | Event::WatchdogSecond { .. }
+        | Event::WatchdogDetail { .. }
+        | Event::WatchdogSecond { .. }
         | Event::WatchdogSkewed { .. }
         | Event::WatchdogCurrent(_)
         | Event::ReadbackDelay { .. }
