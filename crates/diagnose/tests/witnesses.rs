@@ -174,3 +174,31 @@ fn expectation_that_does_not_explain_what_is_in_use_is_not_told() {
     assert_eq!(report.clocksource.current.as_deref(), Some("timer"));
     assert_eq!(report.expected.current, None);
 }
+
+#[test]
+fn list_of_clocksources_behind_a_prompt_is_read_without_the_one_in_use() {
+    for prompt in ["[me@box ~]$", "#", "me@box:~$", "[root@box tmp]#"] {
+        let report = why(&format!(
+            "Clocksource tsc unstable (delta = 92016075 ns).  Enable clocksource failover by adding clocksource_failover kernel parameter.\n\
+             {prompt} cat /sys/devices/system/clocksource/clocksource0/available_clocksource\ntsc acpi_pm \n"
+        ));
+        let listed = report.clocksource.available.as_deref().unwrap_or_default();
+        assert_eq!(listed, ["tsc", "acpi_pm"], "{prompt}");
+        assert_eq!(report.clocksource.current, None, "{prompt}");
+        let offered = report.remedies.iter().filter(|remedy| remedy.refused_because.is_none());
+        assert!(
+            offered.into_iter().all(|remedy| !remedy.id.contains("tsc")),
+            "{:?}",
+            report.remedies
+        );
+    }
+}
+
+#[test]
+fn what_only_a_hypervisor_could_do_comes_last_on_hardware() {
+    let report = why("[    0.000000] Booting paravirtualized kernel on bare hardware\n\
+                      [   14.006258] Measured 3976891932 cycles TSC warp between CPUs, turning off TSC clock.\n\
+                      [   14.006263] Marking TSC unstable due to: check_tsc_sync_source failed.\n");
+    let first = report.remedies.first().map(|remedy| remedy.id.clone());
+    assert_eq!(first.as_deref(), Some("update-firmware"), "{:?}", report.remedies);
+}

@@ -230,7 +230,7 @@ fn what_why_refuses_fix_does_not_do_without_an_accepted_risk() {
             assert_ne!(refusals(seen, &wish), [] as [String; 0], "{what}: {}", remedy.id);
         }
     });
-    for id in ["switch-to-tsc-now", "keep-tsc-at-boot", "tsc-reliable"] {
+    for id in ["switch-to-tsc-now", "keep-tsc-at-boot"] {
         assert!(refused.get(id).is_some_and(|times| *times > 10), "{id}: {refused:?}");
     }
 }
