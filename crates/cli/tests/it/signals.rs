@@ -156,3 +156,104 @@ fn limit_of_file_sizes_is_an_error_that_names_the_file() {
     let status = Command::new("sh").args(["-c", &script]).stderr(Stdio::null()).status().unwrap();
     assert_eq!((status.code(), status.signal()), (Some(128 + libc::SIGXFSZ), None));
 }
+
+/// A full pipe that nothing reads.
+fn unread() -> (std::io::PipeReader, std::io::PipeWriter) {
+    use std::os::fd::AsRawFd;
+    let (reader, writer) = std::io::pipe().unwrap();
+    // SAFETY: changes flags and the length of a pipe of this test, and writes from a live array.
+    unsafe {
+        libc::fcntl(writer.as_raw_fd(), libc::F_SETPIPE_SZ, 4096);
+        libc::write(writer.as_raw_fd(), [b'x'; 4096].as_ptr().cast(), 4096);
+    }
+    (reader, writer)
+}
+
+/// Whether a process waits for a descriptor to be ready.
+fn is_in_poll(pid: i32) -> bool {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/wchan")).unwrap_or_default();
+    text.contains("poll") || text.contains("pipe_write")
+}
+
+#[test]
+fn first_signal_ends_a_verb_whose_output_is_not_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("root");
+    let entries = root.join("boot/loader/entries");
+    std::fs::create_dir_all(&entries).unwrap();
+    let entry = "title a\nlinux /v\noptions root=/dev/a\n";
+    std::fs::write(entries.join("a.conf"), entry).unwrap();
+    let root = root.to_str().unwrap();
+    let fix = ["fix", "--root", root, "--param", "tsc=nowatchdog", "--boot", "cmdline", "--apply"];
+    let mut verbs: Vec<(Vec<&str>, bool)> = vec![
+        (fix.to_vec(), true),
+        (fix.to_vec(), false),
+        (vec!["verify", "--soak", "--no-save", "--duration", "600ms"], true),
+        (vec!["bench", "--cpus", "0", "--duration", "300ms"], true),
+    ];
+    if cfg!(feature = "who") {
+        verbs.push((vec!["who", "--duration", "300ms", "-p", "1"], true));
+    }
+    for (verb, out) in verbs {
+        for signal in [libc::SIGINT, libc::SIGTERM] {
+            let (_reader, writer) = unread();
+            let mut command = inheriting(None, None);
+            command.args(&verb);
+            if out {
+                command.stdout(writer);
+            } else {
+                command.stderr(writer);
+            }
+            let mut child = command.spawn().unwrap();
+            let pid = i32::try_from(child.id()).unwrap();
+            let begun = Instant::now();
+            let mut seen = 0;
+            while seen < 5 && child.try_wait().unwrap().is_none() && begun.elapsed() < PATIENCE {
+                seen = if is_in_poll(pid) { seen + 1 } else { 0 };
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            // SAFETY: sends a signal to a process of this test that was not waited for.
+            unsafe { libc::kill(pid, signal) };
+            let begun = Instant::now();
+            while child.try_wait().unwrap().is_none() {
+                if begun.elapsed() > PATIENCE / 4 {
+                    child.kill().unwrap();
+                    panic!("{verb:?}: signal {signal} did not end it");
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        }
+    }
+    if std::fs::read_to_string(entries.join("a.conf")).unwrap() != entry {
+        let undo = Command::new(PROGRAM).args(["fix", "--root", root, "--undo"]).output().unwrap();
+        assert!(undo.status.success());
+    }
+    assert_eq!(std::fs::read_to_string(entries.join("a.conf")).unwrap(), entry);
+}
+
+#[test]
+fn first_signal_ends_a_round_of_a_long_watch() {
+    for signal in [libc::SIGINT, libc::SIGTERM] {
+        let mut command = inheriting(None, None);
+        let mut child = command.args(["verify", "--soak", "--no-save"]).spawn().unwrap();
+        std::thread::sleep(Duration::from_secs(1));
+        let pid = i32::try_from(child.id()).unwrap();
+        let begun = Instant::now();
+        // SAFETY: sends a signal to a process of this test that was not waited for.
+        unsafe { libc::kill(pid, signal) };
+        let status = child.wait().unwrap();
+        // A round takes ten seconds.
+        assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+        assert_eq!(status.code(), Some(3), "{status}");
+    }
+}
+
+#[test]
+fn memory_that_is_not_given_is_told() {
+    for limit in ["20000", "30000", "45000", "60000"] {
+        let script = format!("ulimit -v {limit}; exec {PROGRAM} why --blank");
+        let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_ne!(output.status.signal(), Some(libc::SIGABRT), "{limit}: {said}");
+    }
+}

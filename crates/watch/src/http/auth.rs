@@ -2,8 +2,10 @@
 //!
 //! A bcrypt comparison takes tens of milliseconds on purpose. So a pair that was right once is remembered by its
 //! digest, also when the configuration is read anew; and comparisons for what is not remembered have a budget of CPU
-//! time, one for each address and one for each user ([`super::budget`]). Whoever guesses exhausts only their
-//! own. Nothing is compared while a lock is held.
+//! time, one for each address and one for each user ([`super::budget`]). An address that exhausts its own is refused at
+//! once. For what is left of a user's, addresses wait in turn: one where nothing was compared yet comes first, then the
+//! one that was served longest ago. So however many addresses guess without end, a right pair of another one waits for
+//! as many comparisons as new addresses came before it, and no longer. Nothing is compared while a lock is held.
 
 use super::budget::{Budget, Place};
 use base64::Engine;
@@ -20,6 +22,10 @@ const KNOWN: usize = 64;
 const AT_ONCE: usize = 2;
 /// Requests of one address that may wait for their turn.
 const WAITING: usize = 2;
+/// Requests that may wait in all: fewer than there are connections ([`super::slots::AT_ONCE`]).
+const IN_ALL: usize = 32;
+/// More than what a share of CPU time is short by, so that it is enough then.
+const BEAT: Duration = Duration::from_millis(2);
 /// How long one may wait for its turn.
 const PATIENCE: Duration = Duration::from_secs(4);
 /// bcrypt takes no more of a password, and what follows would be anything.
@@ -62,8 +68,85 @@ struct Doorkeeper {
     budget: Budget,
     /// Addresses for which something is compared.
     busy: Vec<Place>,
-    /// Addresses for which somebody waits for that.
-    waiting: Vec<Place>,
+    /// Who waits for that, in the order in which they came.
+    waiting: Vec<Waiter>,
+    /// How many ever waited.
+    numbers: u64,
+}
+
+/// One request that waits for its turn.
+#[derive(Debug)]
+struct Waiter {
+    number: u64,
+    from: Place,
+    user: String,
+    /// It made room for one whose turn is before its own.
+    put_off: bool,
+}
+
+impl Doorkeeper {
+    /// Whether a pair was right before.
+    fn knows(&self, right: &Right) -> bool {
+        self.known.iter().any(|known| known.digest == right.digest)
+    }
+
+    /// Whether a user was right at an address: guesses from elsewhere are no matter of it.
+    fn trusts(&self, from: Place) -> bool {
+        self.known.iter().any(|known| known.from == from)
+    }
+
+    /// A request begins to wait; `None` where its address has too many that wait, or has guessed too much. If too many
+    /// wait in all, the one whose turn is last makes room.
+    fn enter(&mut self, from: Place, user: &str, cost: u32, now: Instant) -> Option<u64> {
+        let of_it = self.waiting.iter().filter(|waiter| waiter.from == from).count();
+        if of_it >= WAITING || !self.budget.wait(from, cost, now) {
+            return None;
+        }
+        self.numbers += 1;
+        let number = self.numbers;
+        self.waiting.push(Waiter { number, from, user: user.to_owned(), put_off: false });
+        if self.waiting.iter().filter(|waiter| !waiter.put_off).count() > IN_ALL {
+            let budget = &self.budget;
+            let last = self
+                .waiting
+                .iter_mut()
+                .filter(|waiter| !waiter.put_off)
+                .max_by_key(|waiter| (budget.rank(waiter.from), waiter.number));
+            if let Some(last) = last {
+                last.put_off = true;
+            }
+        }
+        Some(number)
+    }
+
+    fn is_put_off(&self, number: u64) -> bool {
+        self.waiting.iter().any(|waiter| waiter.number == number && waiter.put_off)
+    }
+
+    fn leave(&mut self, number: u64) {
+        self.waiting.retain(|waiter| waiter.number != number);
+    }
+
+    /// Whose turn it is: of those for which something can be compared now, the one that comes first.
+    fn next(&mut self, cost: u32, now: Instant) -> Option<u64> {
+        if self.busy.len() >= AT_ONCE {
+            return None;
+        }
+        let mut first: Option<(_, u64)> = None;
+        for at in 0..self.waiting.len() {
+            let waiter = &self.waiting[at];
+            if waiter.put_off || self.busy.contains(&waiter.from) {
+                continue;
+            }
+            let allowed =
+                self.trusts(waiter.from) || self.budget.until(&waiter.user, cost, now).is_zero();
+            let turn = (self.budget.rank(waiter.from), waiter.number);
+            if allowed && first.is_none_or(|first| turn < first) {
+                first = Some(turn);
+            }
+        }
+        first.map(|(_, number)| number)
+    }
 }
 
 /// A pair that was right, and where it came from.
@@ -106,7 +189,7 @@ impl Users {
         if password.len() > LONGEST || password.contains('\0') {
             return Access::Denied;
         }
-        let from = Place::of(from);
+        let from = Place::of_guess(from);
         let hash = self.hashes.get(&user).map(String::as_str);
         let right = Right { digest: digest(&user, &password, hash), from };
         let Some(turn) = self.turn(&user, hash.is_some(), &right, now) else {
@@ -124,42 +207,48 @@ impl Users {
 
     /// Whether a pair was right before.
     fn knows(&self, right: &Right, exists: bool) -> bool {
-        let state = self.memory.lock();
-        exists && state.known.iter().any(|known| known.digest == right.digest)
+        exists && self.memory.lock().knows(right)
     }
 
     /// Waits for a turn to compare; `None` if it needs none, or gets none.
     fn turn(&self, user: &str, exists: bool, right: &Right, now: Instant) -> Option<Turn<'_>> {
-        let end = now + PATIENCE;
+        let begun = Instant::now();
         let from = right.from;
         let mut state = self.memory.lock();
+        if exists && state.knows(right) {
+            return None;
+        }
+        let number = state.enter(from, user, self.cost, now)?;
         loop {
-            if exists && state.known.iter().any(|known| known.digest == right.digest) {
+            let spent = begun.elapsed();
+            let now = now + spent;
+            if exists && state.knows(right) || state.is_put_off(number) || spent >= PATIENCE {
+                state.leave(number);
                 return None;
             }
-            // Guesses for a user from elsewhere are no matter of an address where a user was right.
-            let trusted = state.known.iter().any(|known| known.from == from);
-            if state.busy.len() < AT_ONCE && !state.busy.contains(&from) {
-                let reserved = state.budget.take(from, user, trusted, self.cost, now)?;
-                state.busy.push(from);
-                let user = user.to_owned();
-                return Some(Turn { memory: &self.memory, from, user, reserved, cost: self.cost });
-            }
-            let left = end.saturating_duration_since(Instant::now());
-            let waiting = state.waiting.iter().filter(|place| **place == from).count();
-            if left.is_zero() || waiting >= WAITING {
+            let mut nap = PATIENCE - spent;
+            if state.next(self.cost, now) == Some(number) {
+                let trusted = state.trusts(from);
+                if let Some(reserved) = state.budget.take(from, user, trusted, self.cost, now) {
+                    state.leave(number);
+                    state.busy.push(from);
+                    let user = user.to_owned();
+                    let (memory, cost) = (&self.memory, self.cost);
+                    return Some(Turn { memory, from, user, reserved, cost });
+                }
+                // Its own guesses, not those of others.
+                state.leave(number);
+                self.memory.free.notify_all();
                 return None;
             }
-            state.waiting.push(from);
-            state = self
-                .memory
-                .free
-                .wait_timeout(state, left)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
-            if let Some(at) = state.waiting.iter().position(|place| *place == from) {
-                state.waiting.swap_remove(at);
+            if !state.trusts(from) {
+                let until = state.budget.until(user, self.cost, now);
+                if !until.is_zero() {
+                    nap = nap.min(until + BEAT);
+                }
             }
+            let waited = self.memory.free.wait_timeout(state, nap);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
@@ -371,6 +460,57 @@ mod tests {
         assert_eq!(admit(&format!("{}\0", &long[1..])), Access::Denied);
         assert_eq!(admit(&long), Access::Granted);
         assert_eq!(admit(&format!("{long}y")), Access::Denied);
+    }
+
+    /// After a restart nobody is known, and sixteen addresses guess for the user whose time they have used up.
+    #[test]
+    fn right_pair_of_a_new_address_gets_in_among_sixteen_that_guess() {
+        use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+        let users = users_of(&[("a", "secret", 6)]);
+        let now = Instant::now();
+        {
+            let mut state = users.memory.lock();
+            let place = Place::of_guess([198, 51, 100, 1].into());
+            let reserved = state.budget.take(place, "a", false, 6, now).unwrap();
+            state.budget.settle(place, "a", reserved, Duration::from_secs(4));
+        }
+        let (over, refused) = (AtomicBool::new(false), AtomicU32::new(0));
+        std::thread::scope(|scope| {
+            for last in 10..26_u8 {
+                let (users, over, refused) = (&users, &over, &refused);
+                scope.spawn(move || {
+                    for guess in 0.. {
+                        if over.load(Ordering::Relaxed) {
+                            return;
+                        }
+                        let guess = header(&format!("a:{guess}"));
+                        let from = [127, 0, 0, last].into();
+                        if users.admit(from, Some(&guess), Instant::now()) == Access::Later {
+                            refused.fetch_add(1, Ordering::Relaxed);
+                            std::thread::sleep(Duration::from_millis(5));
+                        }
+                    }
+                });
+            }
+            std::thread::sleep(Duration::from_secs(1));
+            let got = users.admit([127, 0, 0, 1].into(), Some(&header("a:secret")), Instant::now());
+            over.store(true, Ordering::Relaxed);
+            assert_eq!(got, Access::Granted);
+        });
+    }
+
+    #[test]
+    fn who_comes_beyond_those_that_may_wait_makes_room_or_takes_the_room_of_the_last() {
+        let (mut state, now) = (Doorkeeper::default(), Instant::now());
+        let place = |last: u8| Place::of([192, 0, 2, last].into());
+        for last in 0..u8::try_from(IN_ALL).unwrap() {
+            assert!(state.budget.take(place(last), "a", true, 10, now).is_some());
+            assert!(state.enter(place(last), "a", 10, now).is_some());
+        }
+        let number = state.enter(place(200), "b", 10, now).unwrap();
+        assert!(!state.is_put_off(number));
+        assert_eq!(state.waiting.iter().filter(|waiter| waiter.put_off).count(), 1);
+        assert_eq!(state.next(10, now), Some(number));
     }
 
     #[test]
