@@ -189,7 +189,7 @@ fn first_signal_ends_a_verb_whose_output_is_not_read() {
         (fix.to_vec(), true),
         (fix.to_vec(), false),
         (vec!["verify", "--soak", "--no-save", "--duration", "600ms"], true),
-        (vec!["bench", "--cpus", "0", "--duration", "300ms"], true),
+        (vec!["bench", "--cpu", "0", "--count", "20000"], true),
     ];
     if cfg!(feature = "who") {
         verbs.push((vec!["who", "--duration", "300ms", "-p", "1"], true));
@@ -255,5 +255,65 @@ fn memory_that_is_not_given_is_told() {
         let output = Command::new("sh").args(["-c", &script]).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert_ne!(output.status.signal(), Some(libc::SIGABRT), "{limit}: {said}");
+    }
+}
+
+/// A terminal that is closed, as when a connection breaks: with the signal for that, and where it is ignored.
+#[test]
+#[cfg(feature = "who")]
+fn terminal_that_has_gone_ends_who_top() {
+    use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+    for ignored in [None, Some(libc::SIGHUP)] {
+        let (mut master, mut slave) = (0, 0);
+        // SAFETY: the pointers are to live integers, or null where that is allowed; both descriptors are new.
+        let (master, slave) = unsafe {
+            let null = std::ptr::null_mut();
+            let made =
+                libc::openpty(&raw mut master, &raw mut slave, null, null.cast(), null.cast());
+            assert_eq!(made, 0);
+            libc::fcntl(master, libc::F_SETFD, libc::FD_CLOEXEC);
+            (OwnedFd::from_raw_fd(master), OwnedFd::from_raw_fd(slave))
+        };
+        let mut command = inheriting(None, ignored);
+        command.args(["who", "--top", "--duration", "1h", "-p", &std::process::id().to_string()]);
+        let end = || Stdio::from(slave.try_clone().unwrap());
+        command.stdin(end()).stdout(end()).stderr(end());
+        let hook = || {
+            // SAFETY: system calls alone.
+            unsafe {
+                libc::setsid();
+                libc::ioctl(0, libc::TIOCSCTTY, 0);
+            }
+            Ok(())
+        };
+        // SAFETY: the hook makes system calls alone.
+        unsafe { command.pre_exec(hook) };
+        let mut child = command.spawn().unwrap();
+        drop((command, slave));
+        // Until it draws, or says why it cannot; then for a second.
+        let begun = Instant::now();
+        let mut bytes = [0; 4096];
+        let mut fd = libc::pollfd { fd: master.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        while begun.elapsed() < Duration::from_secs(3) {
+            // SAFETY: both are given live memory and its length.
+            unsafe {
+                if libc::poll(&raw mut fd, 1, 100) > 0 {
+                    libc::read(fd.fd, bytes.as_mut_ptr().cast(), bytes.len());
+                }
+            }
+        }
+        drop(master);
+        let begun = Instant::now();
+        let status = loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                break status;
+            }
+            if begun.elapsed() > Duration::from_secs(5) {
+                child.kill().unwrap();
+                panic!("still there, {ignored:?}");
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        };
+        assert!(status.code().is_some(), "{ignored:?}: {status}");
     }
 }

@@ -147,7 +147,7 @@ impl Budget {
         self.takes.get(&cost).copied().unwrap_or(Duration::from_millis(50))
     }
 
-    /// Forgets the address that has guessed least lately, if there are too many. One that waits is kept if it can be.
+    /// Forgets the address that has guessed least lately, if there are too many; of those that wait, the last one.
     fn make_room(&mut self, from: Place, now: Instant) {
         if self.addresses.len() < ADDRESSES || self.addresses.contains_key(&from) {
             return;
@@ -156,7 +156,8 @@ impl Budget {
             account.at(ADDRESS, now);
         });
         let least = self.addresses.iter().max_by(|(_, a), (_, b)| {
-            b.waits.is_some().cmp(&a.waits.is_some()).then(a.seconds.total_cmp(&b.seconds))
+            let idle = |it: &Account| it.waits.is_none();
+            idle(a).cmp(&idle(b)).then(a.waits.cmp(&b.waits)).then(a.seconds.total_cmp(&b.seconds))
         });
         let least = least.map(|(place, _)| *place);
         least.map(|place| self.addresses.remove(&place));
