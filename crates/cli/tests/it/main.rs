@@ -9,6 +9,7 @@ mod check;
 mod fix;
 mod fleet;
 mod full;
+mod fuse;
 mod html;
 mod run;
 mod schemas;
