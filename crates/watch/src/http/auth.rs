@@ -7,23 +7,16 @@
 //! one that was served longest ago. So however many addresses guess without end, a right pair of another one waits for
 //! as many comparisons as new addresses came before it, and no longer. Nothing is compared while a lock is held.
 
-use super::budget::{Budget, Place};
+use super::budget::Place;
+use super::turns::{Doorkeeper, Right};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Right pairs that are remembered.
-const KNOWN: usize = 64;
-/// Comparisons at the same time, and for one address.
-const AT_ONCE: usize = 2;
-/// Requests of one address that may wait for their turn.
-const WAITING: usize = 2;
-/// Requests that may wait in all: fewer than there are connections ([`super::slots::AT_ONCE`]).
-const IN_ALL: usize = 32;
 /// More than what a share of CPU time is short by, so that it is enough then.
 const BEAT: Duration = Duration::from_millis(2);
 /// How long one may wait for its turn.
@@ -60,100 +53,6 @@ pub struct Users {
 struct Memory {
     state: Mutex<Doorkeeper>,
     free: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct Doorkeeper {
-    known: VecDeque<Right>,
-    budget: Budget,
-    /// Addresses for which something is compared.
-    busy: Vec<Place>,
-    /// Who waits for that, in the order in which they came.
-    waiting: Vec<Waiter>,
-    /// How many ever waited.
-    numbers: u64,
-}
-
-/// One request that waits for its turn.
-#[derive(Debug)]
-struct Waiter {
-    number: u64,
-    from: Place,
-    user: String,
-    /// It made room for one whose turn is before its own.
-    put_off: bool,
-}
-
-impl Doorkeeper {
-    /// Whether a pair was right before.
-    fn knows(&self, right: &Right) -> bool {
-        self.known.iter().any(|known| known.digest == right.digest)
-    }
-
-    /// Whether a user was right at an address: guesses from elsewhere are no matter of it.
-    fn trusts(&self, from: Place) -> bool {
-        self.known.iter().any(|known| known.from == from)
-    }
-
-    /// A request begins to wait; `None` where its address has too many that wait, or has guessed too much. If too many
-    /// wait in all, the one whose turn is last makes room.
-    fn enter(&mut self, from: Place, user: &str, cost: u32, now: Instant) -> Option<u64> {
-        let of_it = self.waiting.iter().filter(|waiter| waiter.from == from).count();
-        if of_it >= WAITING || !self.budget.wait(from, cost, now) {
-            return None;
-        }
-        self.numbers += 1;
-        let number = self.numbers;
-        self.waiting.push(Waiter { number, from, user: user.to_owned(), put_off: false });
-        if self.waiting.iter().filter(|waiter| !waiter.put_off).count() > IN_ALL {
-            let budget = &self.budget;
-            let last = self
-                .waiting
-                .iter_mut()
-                .filter(|waiter| !waiter.put_off)
-                .max_by_key(|waiter| (budget.rank(waiter.from), waiter.number));
-            if let Some(last) = last {
-                last.put_off = true;
-            }
-        }
-        Some(number)
-    }
-
-    fn is_put_off(&self, number: u64) -> bool {
-        self.waiting.iter().any(|waiter| waiter.number == number && waiter.put_off)
-    }
-
-    fn leave(&mut self, number: u64) {
-        self.waiting.retain(|waiter| waiter.number != number);
-    }
-
-    /// Whose turn it is: of those for which something can be compared now, the one that comes first.
-    fn next(&mut self, cost: u32, now: Instant) -> Option<u64> {
-        if self.busy.len() >= AT_ONCE {
-            return None;
-        }
-        let mut first: Option<(_, u64)> = None;
-        for at in 0..self.waiting.len() {
-            let waiter = &self.waiting[at];
-            if waiter.put_off || self.busy.contains(&waiter.from) {
-                continue;
-            }
-            let allowed =
-                self.trusts(waiter.from) || self.budget.until(&waiter.user, cost, now).is_zero();
-            let turn = (self.budget.rank(waiter.from), waiter.number);
-            if allowed && first.is_none_or(|first| turn < first) {
-                first = Some(turn);
-            }
-        }
-        first.map(|(_, number)| number)
-    }
-}
-
-/// A pair that was right, and where it came from.
-#[derive(Debug, PartialEq, Eq)]
-struct Right {
-    digest: [u8; 32],
-    from: Place,
 }
 
 impl Users {
@@ -295,11 +194,7 @@ impl Turn<'_> {
         let spent = if right.is_some() { Duration::ZERO } else { took };
         state.budget.settle(self.from, &self.user, self.reserved, spent);
         if let Some(right) = right {
-            state.known.retain(|known| known.digest != right.digest);
-            if state.known.len() == KNOWN {
-                state.known.pop_front();
-            }
-            state.known.push_back(right);
+            state.remember(right);
         } else {
             state.budget.learn(self.cost, took);
         }
@@ -497,20 +392,6 @@ mod tests {
             over.store(true, Ordering::Relaxed);
             assert_eq!(got, Access::Granted);
         });
-    }
-
-    #[test]
-    fn who_comes_beyond_those_that_may_wait_makes_room_or_takes_the_room_of_the_last() {
-        let (mut state, now) = (Doorkeeper::default(), Instant::now());
-        let place = |last: u8| Place::of([192, 0, 2, last].into());
-        for last in 0..u8::try_from(IN_ALL).unwrap() {
-            assert!(state.budget.take(place(last), "a", true, 10, now).is_some());
-            assert!(state.enter(place(last), "a", 10, now).is_some());
-        }
-        let number = state.enter(place(200), "b", 10, now).unwrap();
-        assert!(!state.is_put_off(number));
-        assert_eq!(state.waiting.iter().filter(|waiter| waiter.put_off).count(), 1);
-        assert_eq!(state.next(10, now), Some(number));
     }
 
     #[test]
