@@ -204,7 +204,14 @@ fn found(system: &System) -> Vec<Found> {
         add(Loader::CmdlineTxt, Loader::CmdlineTxt.shown(), Path::new(by));
     }
     for tool in tools::TOOLS {
+        // What GRUB left of its former version, and what copies kernels to where a Raspberry Pi's firmware reads them.
+        let other = match tool.name {
+            "GRUB legacy" => config.is_some(),
+            "flash-kernel" => single::CMDLINE_TXT.into_iter().any(there),
+            _ => false,
+        };
         if let Does::Boots(loader) = tool.does
+            && !other
             && let Some(by) = tool.mark(system)
         {
             add(loader, tool.name, &by);
@@ -217,8 +224,13 @@ fn found(system: &System) -> Vec<Found> {
 fn evidence(system: &System, found: &[Found]) -> Vec<(Vec<Loader>, String)> {
     let mut says = Vec::new();
     if let Some(info) = &system.efi.loader
-        && let Some(set) = by_info(info)
+        && let Some(mut set) = by_info(info)
     {
+        // An image's own stub tells of itself.
+        if system.efi.stub.is_none() {
+            let entries = found.iter().any(|it| it.loader == Loader::Entries);
+            set.retain(|loader| *loader != Loader::Unified || !entries);
+        }
         says.push((set, format!("the EFI variable LoaderInfo is {info:?}")));
     }
     if let Some(info) = &system.efi.stub {

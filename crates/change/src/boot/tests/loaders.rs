@@ -183,6 +183,17 @@ fn what_booted_this_machine_decides_between_loaders() {
         let way = plan(&system, &tsc()).unwrap();
         assert_eq!(way.choice.unwrap().boots, Some(boots));
     }
+    let mut no_stub = with_entry(system("arch", "", &["bootctl"]));
+    no_stub.unified.push("/efi/EFI/Linux/a.efi".into());
+    no_stub.efi = efi(Some("systemd-boot 255"), None, None);
+    assert_eq!(loader::look(&no_stub).boots, Some(Loader::Entries));
+    // What an earlier version left, and what copies kernels for a board's firmware.
+    assert!(plan(&debian().with("/boot/grub/menu.lst", "kernel /v root=a\n"), &tsc()).is_ok());
+    let pi = system("ubuntu", "debian", &["flash-kernel"])
+        .with("/etc/default/flash-kernel", "LINUX_KERNEL_CMDLINE=\"quiet\"\n")
+        .with("/boot/firmware/cmdline.txt", "root=a\n")
+        .with("/boot/firmware/config.txt", "");
+    assert_eq!(plan(&pi, &tsc()).unwrap().by, "cmdline.txt");
     // Evidence that disagrees, and that fits nothing which was found.
     let shim = vars(efi(None, None, Some("\\EFI\\debian\\shimx64.efi")));
     assert!(refusal(&shim).contains("--loader"));
