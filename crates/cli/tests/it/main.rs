@@ -7,6 +7,7 @@ mod bench;
 mod book;
 mod check;
 mod fix;
+mod fix_loaders;
 mod fleet;
 mod full;
 mod fuse;
