@@ -4,7 +4,6 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::ffi::CString;
-use std::io::Write;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -134,7 +133,7 @@ fn attributes(node: u64, length: usize) -> Vec<u8> {
 }
 
 fn not_here() {
-    let _ = writeln!(std::io::stderr(), "skipped: no FUSE filesystem can be mounted here");
+    eprintln!("skipped: no FUSE filesystem can be mounted here");
 }
 
 /// How a child ends by itself, in time.
