@@ -83,4 +83,21 @@ mod tests {
             assert_eq!(decimal(number, &mut [0; 20]), text.as_bytes());
         }
     }
+
+    #[test]
+    fn memory_that_is_not_given_is_told() {
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", "memory::tests::child", "--ignored", "--nocapture"]);
+        let output = child.output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("no further memory (70368744177664 bytes"), "{said}");
+        assert!(said.contains("ulimit -v"), "{said}");
+    }
+
+    #[test]
+    #[ignore = "ends for want of memory; run by the test above"]
+    fn child() {
+        std::hint::black_box(Vec::<u8>::with_capacity(1 << 46));
+    }
 }

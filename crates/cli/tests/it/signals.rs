@@ -248,16 +248,6 @@ fn first_signal_ends_a_round_of_a_long_watch() {
     }
 }
 
-#[test]
-fn memory_that_is_not_given_is_told() {
-    for limit in ["20000", "30000", "45000", "60000"] {
-        let script = format!("ulimit -v {limit}; exec {PROGRAM} why --blank");
-        let output = Command::new("sh").args(["-c", &script]).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_ne!(output.status.signal(), Some(libc::SIGABRT), "{limit}: {said}");
-    }
-}
-
 /// A terminal that is closed, as when a connection breaks: with the signal for that, and where it is ignored.
 #[test]
 #[cfg(feature = "who")]
