@@ -89,8 +89,12 @@ enum Searched {
 fn search(vdso: usize, clock: impl Fn() -> Option<Coarse>) -> Searched {
     let Some(before) = clock() else { return Searched::Nothing };
     let size = kernel::page_size();
-    for page in pages(vdso, size) {
-        let found = find_in(page, vdso, size, &before);
+    // The known places of all pages first: each question is a call.
+    let candidates = [true, false]
+        .into_iter()
+        .flat_map(|known| pages(vdso, size).map(move |page| (page, known)));
+    for (page, known) in candidates {
+        let found = find_in(page, known, vdso, size, &before);
         // No tick meanwhile: so the numbers were compared with their equals.
         if clock() != Some(before) {
             return Searched::Ticked;
@@ -110,8 +114,8 @@ fn pages(vdso: usize, size: usize) -> impl Iterator<Item = usize> {
         .take_while(|page| kernel::may_be_the_kernels(*page))
 }
 
-fn find_in(page: usize, vdso: usize, size: usize, coarse: &Coarse) -> Option<Found> {
-    places().find_map(|(at, form)| {
+fn find_in(page: usize, known: bool, vdso: usize, size: usize, coarse: &Coarse) -> Option<Found> {
+    places(known).find_map(|(at, form)| {
         let base = |id: ClockId| page + at + form.base(id as usize);
         if at + form.tail() + TAIL_LENGTH > size
             || !holds(base(ClockId::RealtimeCoarse), coarse.realtime)
@@ -149,11 +153,12 @@ fn is_front(head: usize) -> bool {
         && kernel::compare(head + 4, Word::NONE.mode()) == Held::Equal
 }
 
-/// All places in a page, the known ones first, in both forms.
-fn places() -> impl Iterator<Item = (usize, Form)> {
-    let known = [0usize, 128].into_iter();
-    let others = (8..SEARCHED).step_by(8).filter(|at| *at != 128);
-    known.chain(others).flat_map(|at| [(at, Form::LONG), (at, Form::SHORT)])
+/// The known places in a page, or all others, in both forms.
+fn places(known: bool) -> impl Iterator<Item = (usize, Form)> {
+    (0..SEARCHED)
+        .step_by(8)
+        .filter(move |at| matches!(at, 0 | 128) == known)
+        .flat_map(|at| [(at, Form::LONG), (at, Form::SHORT)])
 }
 
 fn place(page: usize, at: usize, form: Form, size: usize) -> Option<Raw> {
