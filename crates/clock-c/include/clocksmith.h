@@ -6,8 +6,7 @@
  *
  * No function here fails, waits, allocates or changes errno. All of them may be called by any thread
  * at any time, in a signal handler, and in a child after fork(). Nothing is to be set up or torn
- * down: the first read in a process finds out what serves it (10 to 20 us on a
- * quiet machine).
+ * down: the first read in a process finds out what serves it (25 to 50 us).
  *
  * Ordered and unordered. The processor may execute an unordered read a few nanoseconds early, before
  * loads that precede it have completed. Within one thread that never shows: time does not go

@@ -122,7 +122,7 @@ use served::ClockId;
 /// [`monotonic_ordered_ns`]; [`crate::guide::which_function`] tells when it does.
 ///
 /// Never fails and never waits. Async-signal-safe. The first call in a process finds out which
-/// [`Source`] serves (10 to 20 us on a quiet machine).
+/// [`Source`] serves (25 to 50 us).
 #[inline]
 #[must_use]
 pub fn monotonic_ns() -> u64 {

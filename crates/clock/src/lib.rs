@@ -31,7 +31,7 @@
 //! - [`guide::hazards`]: fork, signals, namespaces, filters, virtual machines
 //!
 //! Nothing happens until the first read: no constructor, no thread, no calibration. The first read
-//! takes 10 to 20 us on a quiet machine, and one scheduling delay more on a busy one. Targets without support (anything but Linux on x86-64, x86 and aarch64) use the
+//! takes 25 to 50 us, and one scheduling delay more on a busy one. Targets without support (anything but Linux on x86-64, x86 and aarch64) use the
 //! standard library's clocks.
 //!
 //! Optional features: `tracing-subscriber` (time stamps for log lines), `governor` (the clock of
