@@ -123,7 +123,13 @@ impl Made {
         let made = self.write();
         if made.xml.is_empty() {
             let guest = document.system(self.declared, []).guest;
-            return Ok(Report { guest, guessed: false, partial: true, findings: Vec::new() });
+            return Ok(Report {
+                guest,
+                guessed: false,
+                partial: true,
+                findings: Vec::new(),
+                ignored: 0,
+            });
         }
         let domain = Document {
             name: document.name.clone(),

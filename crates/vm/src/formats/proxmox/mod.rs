@@ -131,7 +131,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     let line = section.args(&document.text);
     let Known { guest, guessed } = section.guest(line.as_ref(), document);
     let partial = document.text.as_str().contains("{{") || document.text.as_str().contains("{%");
-    let mut report = Report { guest, guessed, partial, findings: Vec::new() };
+    let mut report = Report { guest, guessed, partial, findings: Vec::new(), ignored: 0 };
     match line.as_ref().and_then(|line| line.cpu().map(|cpu| (line, cpu))) {
         Some((line, cpu)) => report.findings.extend(overridden(section, line, cpu, guest)),
         None => report.findings.extend(own_cpu(section, guest)),

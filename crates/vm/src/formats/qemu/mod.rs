@@ -70,6 +70,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         guessed: false,
         partial: first.program.is_none() || script.cut,
         findings: Vec::new(),
+        ignored: 0,
     };
     let mut known = HashSet::new();
     for command in &script.commands {
