@@ -57,7 +57,7 @@ pub(crate) fn sarif(report: &LintReport) -> Value {
             "message": {"text": message(finding)},
             "locations": [{
                 "physicalLocation": {
-                    "artifactLocation": {"uri": uri(&file.file)},
+                    "artifactLocation": {"uri": uri(file.file.trim_start_matches("./"))},
                     "region": {"startLine": finding.line, "startColumn": finding.column},
                 },
             }],
@@ -99,7 +99,7 @@ pub(crate) fn github(report: &LintReport) -> String {
     let property = |text: &str| data(text).replace(':', "%3A").replace(',', "%2C");
     let mut out = String::new();
     for file in &report.files {
-        let name = property(&file.file);
+        let name = property(file.file.trim_start_matches("./"));
         if let Some(error) = &file.error {
             let _ = writeln!(out, "::error file={name}::{}", data(error));
         }
