@@ -24,6 +24,7 @@ the machine.
 
   STRICT=1                a skipped step is a failure, except where a network is missing
   FUZZ_SECONDS=20         for each fuzz target; FUZZ_SEED=1 begins the same way each time
+  PROPTEST_RNG_SEED=1     of the property tests; PROPTEST_CASES=4096 makes more values
   CLOCKSMITH_BENCH_MIB=64 size of the logs of the step speed
   CLOCKSMITH_SOAK_MINUTES=30 for the step soak
 ",
