@@ -1,5 +1,6 @@
 //! `vm lint --json` and `vm fix --json`.
 
+use clocksmith_facts::visible;
 use clocksmith_vm::{Document, Finding, Guest, Kind, Report, Severity};
 use serde::Serialize;
 
@@ -26,10 +27,14 @@ pub(crate) struct LintFile {
     pub(crate) kind: Option<Kind>,
     /// The guest's system.
     pub(crate) guest: Guest,
+    /// Whether that is only guessed from a name; then nothing is changed by it, and `--guest` says it.
+    pub(crate) guessed: bool,
     /// Whether it is a part of a configuration, or a template: what is absent may stand elsewhere.
     pub(crate) partial: bool,
     /// In the order of the file.
     pub(crate) findings: Vec<FindingReport>,
+    /// How many findings are left out: by a comment in the file, or by --ignore.
+    pub(crate) ignored: usize,
     /// Why it cannot be used; null if it can.
     pub(crate) error: Option<String>,
 }
@@ -49,6 +54,8 @@ pub(crate) struct FindingReport {
     /// What stands there.
     #[serde(rename = "where")]
     pub(crate) place: String,
+    /// Which object of the file, where it may have many: kind, namespace and name. Null elsewhere.
+    pub(crate) object: Option<String>,
     /// What is the matter.
     pub(crate) summary: String,
     /// Why it matters.
@@ -76,6 +83,7 @@ impl FindingReport {
             line: place.line,
             column: place.column,
             place: quote(document.text.slice(finding.span.clone())),
+            object: finding.object.as_deref().map(|it| visible::line(it).into_owned()),
             summary: finding.summary.clone().unwrap_or_else(|| finding.rule.summary.to_owned()),
             why: finding.rule.why,
             risk: finding.rule.risk,
@@ -101,8 +109,10 @@ impl LintFile {
             file,
             kind: Some(document.kind),
             guest: report.guest,
+            guessed: report.guessed,
             partial: report.partial,
             findings: report.findings.iter().map(|f| FindingReport::new(document, f)).collect(),
+            ignored: report.ignored,
             error: None,
         }
     }
@@ -110,7 +120,16 @@ impl LintFile {
     /// A file that cannot be used.
     pub(crate) fn unusable(file: String, error: String) -> Self {
         let (guest, findings) = (Guest::Unknown, Vec::new());
-        Self { file, kind: None, guest, partial: false, findings, error: Some(error) }
+        Self {
+            file,
+            kind: None,
+            guest,
+            guessed: false,
+            partial: false,
+            findings,
+            ignored: 0,
+            error: Some(error),
+        }
     }
 }
 
@@ -134,6 +153,8 @@ pub(crate) struct FixFile {
     pub(crate) kind: Option<Kind>,
     /// The guest's system.
     pub(crate) guest: Guest,
+    /// Whether that is only guessed from a name; then nothing is changed by it, and `--guest` says it.
+    pub(crate) guessed: bool,
     /// Whether it is a part of a configuration, or a template.
     pub(crate) partial: bool,
     /// What is mended by the changes.
@@ -168,4 +189,44 @@ pub(crate) struct Mended {
     pub(crate) summary: String,
     /// What is risked by mending it.
     pub(crate) risk: &'static str,
+}
+
+/// `vm lint --list-rules --json`.
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct RulesReport {
+    /// Always `clocksmith.vm-rules.v1`.
+    pub(crate) schema: &'static str,
+    /// All of them.
+    pub(crate) rules: Vec<RuleReport>,
+}
+
+/// One rule.
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct RuleReport {
+    /// Its id, which never means another rule.
+    pub(crate) id: &'static str,
+    /// How much it matters, as a rule.
+    pub(crate) severity: Severity,
+    /// What is the matter.
+    pub(crate) summary: &'static str,
+    /// Why it matters.
+    pub(crate) why: &'static str,
+    /// Who says so.
+    pub(crate) source: &'static str,
+}
+
+impl RulesReport {
+    /// Every rule.
+    pub(crate) fn all() -> Self {
+        let rules = clocksmith_vm::rules().map(|rule| RuleReport {
+            id: rule.id,
+            severity: rule.severity,
+            summary: rule.summary,
+            why: rule.why,
+            source: rule.source,
+        });
+        Self { schema: "clocksmith.vm-rules.v1", rules: rules.collect() }
+    }
 }
