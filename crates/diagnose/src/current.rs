@@ -1,6 +1,6 @@
 //! Which clocksource is in use: read, or concluded from the log; and whether the log says the last word.
 
-use crate::{Confidence, demotion};
+use crate::{Confidence, demotion, symptom};
 use clocksmith_facts::log::event::UnstableReason;
 use clocksmith_facts::log::{Entry, Event, KernelLog};
 use clocksmith_facts::{Arch, Facts};
@@ -70,7 +70,13 @@ pub(crate) fn current(facts: &Facts, machine: &Machine) -> Current {
         };
     }
     let Some(log) = facts.kernel_log() else { return unknown("neither sysfs nor a kernel log") };
-    from_log(facts, machine, log)
+    let concluded = from_log(facts, machine, log);
+    // What a profile shows is more than what is inferred, and less than what the kernel said.
+    let said = concluded.name.is_some() && concluded.confidence == Confidence::High;
+    if said || concluded.passing.is_some() {
+        return concluded;
+    }
+    symptom::in_use(facts).unwrap_or(concluded)
 }
 
 fn unknown(why: &str) -> Current {
