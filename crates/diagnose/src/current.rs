@@ -76,7 +76,18 @@ pub(crate) fn current(facts: &Facts, machine: &Machine) -> Current {
     if said || concluded.passing.is_some() {
         return concluded;
     }
-    symptom::in_use(facts).unwrap_or(concluded)
+    if let Some(shown) = symptom::in_use(facts) {
+        return shown;
+    }
+    // The kernel lists them by rating, and uses the first one that nobody overrules.
+    match (&concluded.name, facts.available_clocksources(), facts.clocksources.source()) {
+        (None, Some([first, ..]), Some(source)) => known(
+            first.clone(),
+            Confidence::Medium,
+            format!("{source}: the first one in the list, unless somebody chose another"),
+        ),
+        _ => concluded,
+    }
 }
 
 fn unknown(why: &str) -> Current {

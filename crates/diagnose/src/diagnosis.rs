@@ -107,7 +107,7 @@ pub(crate) fn judge(
     let headline = headline::headline(&case, &causes, verdict, &reads);
     let judged = symptom::judged(facts);
     let symptom::Weighed { verdict, confidence, headline, contradictions: among_symptoms } =
-        symptom::weigh(&case, &judged, (verdict, confidence), headline);
+        symptom::weigh(&case, &causes, &judged, (verdict, confidence), headline);
     let settles = settles(&case, verdict);
     // The model does not know the timers of boards, and the cause says why this one is in use.
     let differences = match case.outranked_counter() {

@@ -10,6 +10,7 @@ mod fix;
 mod fleet;
 mod full;
 mod html;
+mod pasted;
 mod run;
 mod schemas;
 mod signals;

@@ -5,7 +5,7 @@ use crate::names;
 use clocksmith_facts::symptom::{Calls, Symptom};
 
 /// Clocks that the vDSO of x86 and arm64 serves where the clocksource has a path: REALTIME and MONOTONIC since ever,
-/// MONOTONIC_RAW, BOOTTIME and TAI since 5.3 (`lib/vdso/gettimeofday.c`).
+/// on x86 TAI since 4.20, MONOTONIC_RAW and BOOTTIME since 5.3 (`lib/vdso/gettimeofday.c`).
 const SERVED: [&str; 7] = [
     "CLOCK_REALTIME",
     "CLOCK_MONOTONIC",

@@ -2,7 +2,6 @@
 
 use super::{Judged, MEASURE, SHOW_CURRENT, Weight, ns};
 use crate::names;
-use clocksmith_facts::Facts;
 use clocksmith_facts::symptom::{Cost, Symptom};
 
 /// Nanoseconds below which a read stays in user space: a system call alone takes as much on the fastest machines, and
@@ -13,7 +12,7 @@ const SLOW: f64 = 200.0;
 /// Part of the cost of a system call from which on a read is one.
 const LIKE_A_CALL: f64 = 0.8;
 
-pub(super) fn judge(symptom: &Symptom, cost: &Cost, _facts: &Facts) -> Judged {
+pub(super) fn judge(symptom: &Symptom, cost: &Cost) -> Judged {
     let tool = symptom.tool;
     let under = symptom.under.as_deref().map_or_else(String::new, |name| format!(", with {name} in use"));
     let says = match cost.syscall_ns {
@@ -21,7 +20,8 @@ pub(super) fn judge(symptom: &Symptom, cost: &Cost, _facts: &Facts) -> Judged {
         None => format!("{}: {} a read{under}", cost.clock, ns(cost.ns)),
     };
     let judged = Judged::new(symptom, says);
-    let measured = format!("{tool} measured {} a read of {}", ns(cost.ns), cost.clock);
+    let who = if tool == "timed loop" { "A timed loop" } else { tool };
+    let measured = format!("{who} measured {} a read of {}", ns(cost.ns), cost.clock);
     if cost.by_instruction {
         return if cost.ns > SLOW {
             judged

@@ -12,7 +12,7 @@ mod warning;
 use crate::causes::Case;
 use crate::current::Current;
 use crate::reconcile::Contradiction;
-use crate::{Confidence, Evidence, Verdict, names};
+use crate::{Cause, CauseId, Confidence, Evidence, Severity, Verdict, names};
 use clocksmith_facts::Facts;
 use clocksmith_facts::symptom::{Seen, Symptom};
 use serde::{Deserialize, Serialize};
@@ -125,16 +125,16 @@ const MEASURE: &str = "clocksmith why";
 
 /// Judges the symptoms of a text.
 pub(crate) fn judged(facts: &Facts) -> Vec<Judged> {
-    let mut out: Vec<Judged> = facts.symptoms.iter().filter_map(|symptom| judge(symptom, facts)).collect();
+    let mut out: Vec<Judged> = facts.symptoms.iter().filter_map(judge).collect();
     out.extend(invariant_tsc(facts));
     out
 }
 
-fn judge(symptom: &Symptom, facts: &Facts) -> Option<Judged> {
+fn judge(symptom: &Symptom) -> Option<Judged> {
     match &symptom.seen {
         Seen::Profile(profile) => profile::judge(symptom, profile),
         Seen::Calls(calls) => Some(calls::judge(symptom, calls)),
-        Seen::Cost(cost) => Some(cost::judge(symptom, cost, facts)),
+        Seen::Cost(cost) => Some(cost::judge(symptom, cost)),
         Seen::Warning(warning) => Some(warning::judge(symptom, warning)),
         Seen::Domain => Some(Judged::new(symptom, "the description of a virtual machine").proves(
             "what this virtual machine is given as clocks: `clocksmith vm lint` reads it",
@@ -207,6 +207,7 @@ pub(crate) struct Weighed {
 /// Weighs the symptoms against the answer that the other evidence gives.
 pub(crate) fn weigh(
     case: &Case<'_>,
+    causes: &[Cause],
     judged: &[Judged],
     (verdict, confidence): (Verdict, Confidence),
     headline: String,
@@ -215,12 +216,9 @@ pub(crate) fn weigh(
     let current = case.current_name();
     // What was taken under another clocksource says nothing of this one.
     let fits = |one: &&Judged| one.under.is_none() || current.is_none() || one.under.as_deref() == current;
-    let Some(main) = judged.iter().filter(fits).filter(|one| one.weight > Weight::Nothing || !one.sentence.is_empty()).max_by(|a, b| {
-        // Of equals the first one leads.
-        a.weight.cmp(&b.weight).then(std::cmp::Ordering::Greater)
-    }) else {
-        return out;
-    };
+    let telling = judged.iter().filter(fits).filter(|one| !one.sentence.is_empty());
+    // Of equals the first one leads.
+    let Some(main) = telling.rev().max_by_key(|one| one.weight) else { return out };
     if let (Some(name), Some((shown, _))) = (current, main.in_use)
         && name != shown
         && verdict != Verdict::Untrustworthy
@@ -252,6 +250,10 @@ pub(crate) fn weigh(
         (Verdict::Slow, _) => {
             out.headline = format!("{} {}", out.headline.trim_end(), main.sentence);
         }
+        // The kernel has no path in the vDSO, and the answer says so.
+        (Verdict::Ok, Weight::PerhapsSlow) if main.in_use.is_some() && bypassed(causes) => {
+            out.headline = format!("{} {}", out.headline.trim_end(), main.sentence);
+        }
         (Verdict::Ok, Weight::Slow | Weight::PerhapsSlow) if !fast_elsewhere => {
             (out.verdict, out.confidence) = (Verdict::Unknown, Confidence::Low);
             out.headline = format!(
@@ -260,11 +262,24 @@ pub(crate) fn weigh(
                 current.unwrap_or("a clocksource")
             );
         }
-        (Verdict::Ok, _) => {}
+        (Verdict::Ok, Weight::Fast) => {
+            let calm = causes.iter().all(|cause| cause.severity < Severity::Warning) && !bypassed(causes);
+            out.headline = match current.filter(|_| calm) {
+                Some(name) => {
+                    format!("Reading the time is fast here: the clocksource is {name}. {}", main.sentence)
+                }
+                None => format!("{} {}", out.headline.trim_end(), main.sentence),
+            };
+        }
         (Verdict::Unknown, weight) => unknown(case, main, weight, fast_elsewhere, &mut out),
         _ => {}
     }
     out
+}
+
+/// Whether a cause says that the vDSO does not serve.
+fn bypassed(causes: &[Cause]) -> bool {
+    causes.iter().any(|cause| cause.id == CauseId::VdsoBypassed)
 }
 
 /// Where the other evidence leaves it open.

@@ -28,6 +28,9 @@ use serde::Serialize;
 
 /// Bytes of a text that are looked at for anything but kernel messages.
 pub const LIMIT: usize = 4 << 20;
+/// Lines behind a reading of the clocksource for which it holds: a text may go on to another machine, or to the same one
+/// after a reboot.
+const NEAR: usize = 60;
 /// Symptoms that are kept.
 const SYMPTOMS: usize = 64;
 
@@ -66,8 +69,8 @@ pub(crate) struct Page<'a> {
     lines: &'a [String],
     told: Told,
     symptoms: Vec<Symptom>,
-    /// Where the readers of a machine's state have been: the clocksource that was read or chosen last.
-    under: Option<String>,
+    /// The clocksource that was read or chosen last, and where.
+    under: Option<(String, usize)>,
 }
 
 impl<'a> Page<'a> {
@@ -107,7 +110,16 @@ impl<'a> Page<'a> {
     pub(crate) fn symptom(&mut self, at: usize, tool: &'static str, seen: Seen) {
         if self.symptoms.len() < SYMPTOMS {
             let source = self.source(at);
-            self.symptoms.push(Symptom { source, tool, under: self.under.clone(), seen });
+            let near = |place: &usize| at.saturating_sub(*place) <= NEAR;
+            let under = match &mut self.under {
+                Some((name, place)) if near(place) => {
+                    // One measurement follows another.
+                    *place = at;
+                    Some(name.clone())
+                }
+                _ => None,
+            };
+            self.symptoms.push(Symptom { source, tool, under, seen });
         }
     }
 }

@@ -162,15 +162,7 @@ fn state(lines: &[String]) -> State {
         let wrote = line.contains("echo ") && line.contains("current_clocksource");
         let taken =
             if line.contains("_clocksource") { (super::sysfs::READER.read)(&mut page, at) } else { 0 };
-        if taken > 0
-            && let Some(name) = page.told.current.value()
-        {
-            if wrote {
-                state.written = Some(name.clone());
-            } else if state.current.is_none() || state.written.is_none() {
-                state.current.get_or_insert_with(|| name.clone());
-            }
-        } else if wrote {
+        if wrote {
             state.written = line
                 .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-'))
                 .find(|word| names::is_known(word))
@@ -179,10 +171,7 @@ fn state(lines: &[String]) -> State {
         }
         at += taken.max(1);
     }
-    // What is read behind a write in one paragraph is what was written.
-    if state.written.is_some() {
-        state.current = page.told.current.value().cloned();
-    }
+    state.current = page.told.current.value().cloned();
     state.available = page.told.available.value().cloned();
     state
 }

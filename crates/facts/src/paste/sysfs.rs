@@ -31,8 +31,8 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
         return metric(page, at, rest);
     }
     if let Some(name) = written(line) {
-        page.under = Some(name.clone());
-        page.told.current = Fact::known(name, page.source(at));
+        // A write that the kernel refuses succeeds, too: only a reading tells what is in use.
+        page.under = Some((name, at));
         return 1;
     }
     let wanted = files(line);
@@ -151,7 +151,7 @@ fn told(page: &mut Page<'_>, at: usize, file: File, value: &str) -> bool {
     let source = page.source(at);
     match file {
         File::Current if !value.contains(' ') => {
-            page.under = Some(value.to_owned());
+            page.under = Some((value.to_owned(), at));
             page.told.current = Fact::known(value.to_owned(), source);
         }
         File::Current => return false,

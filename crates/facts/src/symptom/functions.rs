@@ -87,7 +87,7 @@ fn is_system_call(name: &str) -> bool {
 }
 
 /// A name without what profilers add: `read_hpet_[k]`, `clock_gettime@@GLIBC_2.17`, `read_tsc+0x9`, `ktime_get.isra.0`.
-fn bare(name: &str) -> &str {
+pub(super) fn bare(name: &str) -> &str {
     let name = name.trim();
     let name = name.strip_suffix("_[k]").or_else(|| name.strip_suffix("_[j]")).unwrap_or(name);
     let name = name.strip_suffix("_[0]").unwrap_or(name);

@@ -159,6 +159,7 @@ impl Profile {
     /// Adds a function's share.
     pub(crate) fn add(&mut self, name: &str, percent: f64) {
         let Some(role) = functions::role(name) else { return };
+        let name = functions::bare(name);
         if !(0.0..=100.5).contains(&percent) {
             return;
         }

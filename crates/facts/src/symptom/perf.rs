@@ -50,9 +50,10 @@ fn row(line: &str) -> Option<(f64, &str)> {
         if let Some(mark) = marked {
             return Some((own, line[mark + 4..].trim()));
         }
-        // A share and a name, and nothing else.
+        // A share and a name, and nothing else. A function that programs call is the line of a stack.
         let symbol = symbol?;
-        return (words.next().is_none() && functions::role(symbol).is_some()).then_some((own, symbol));
+        let role = functions::role(symbol).filter(|role| *role != Role::Library);
+        return (words.next().is_none() && role.is_some()).then_some((own, symbol));
     }
     // `  3456.00 38.1% acpi_pm_read   [kernel.kallsyms]`
     first.parse::<f64>().ok()?;

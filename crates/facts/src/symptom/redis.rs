@@ -15,6 +15,8 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     let product = if line.to_ascii_lowercase().contains("valkey") { "Valkey" } else { "Redis" };
     if line.contains("-clocksource]") {
         if line.trim_end().ends_with("OK") && line.contains("[slow-clocksource]") {
+            // The line is the same in both.
+            let product = "Redis or Valkey";
             let warning = Warning { product, rule: Rule::Passed, ..Warning::default() };
             page.symptom(at, READER.name, Seen::Warning(warning));
         }
