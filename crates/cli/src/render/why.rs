@@ -144,10 +144,9 @@ fn symptoms(out: &mut String, report: &Report, style: Style) {
         if before.replace(symptom).is_some_and(alike) {
             continue;
         }
-        for (label, text) in [
-            ("proves: ", &symptom.proves),
-            ("leaves open: ", &symptom.leaves_open),
-        ] {
+        for (label, text) in
+            [("proves: ", &symptom.proves), ("leaves open: ", &symptom.leaves_open)]
+        {
             if !text.is_empty() {
                 out.push_str(&style.dim(&wrap(&format!("{label}{text}"), "    ", "      ")));
             }

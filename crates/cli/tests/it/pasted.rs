@@ -30,7 +30,14 @@ const CASES: &[Case] = &[
         "virtualbox-guest-on-acpi_pm",
         "slow",
         Some("acpi_pm"),
-        &["38 % of the time is acpi_pm_read", "not synchronised", "2 machines", "other, lines", "tsc-warp", "perf report"],
+        &[
+            "38 % of the time is acpi_pm_read",
+            "not synchronised",
+            "2 machines",
+            "other, lines",
+            "tsc-warp",
+            "perf report",
+        ],
     ),
     case(
         "virtualbox-guest-after-tsc-reliable",
@@ -46,14 +53,29 @@ const CASES: &[Case] = &[
         Some("kvm-clock"),
         &["tsc-halts-in-idle", "no invariant TSC", "+invtsc"],
     ),
-    case("kvm-clock-against-tsc", "ok", Some("tsc"), &["21.6 ns", "27.0 ns a read, with kvm-clock in use"]),
+    case(
+        "kvm-clock-against-tsc",
+        "ok",
+        Some("tsc"),
+        &["21.6 ns", "27.0 ns a read, with kvm-clock in use"],
+    ),
     case("threads-on-hpet", "slow", Some("hpet"), &["717 ns", "somebody chose it"]),
     case("perf-report-hpet", "slow", Some("hpet"), &["31 % of the time is read_hpet"]),
-    case("folded-java-read_hpet", "slow", Some("hpet"), &["41 % of the time is read_hpet", "folded stacks"]),
+    case(
+        "folded-java-read_hpet",
+        "slow",
+        Some("hpet"),
+        &["41 % of the time is read_hpet", "folded stacks"],
+    ),
     case("flame-graph-acpi_pm", "slow", Some("acpi_pm"), &["37 % of the time is acpi_pm_read"]),
     case("async-profiler-flat", "slow", Some("hpet"), &["31 % of the time is read_hpet"]),
     case("go-pprof", "unknown", None, &["runtime.nanotime1 takes 32 %", "no kernel functions"]),
-    case("perf-script-kvm-clock", "unknown", Some("kvm-clock"), &["67 %", "the vDSO did not serve"]),
+    case(
+        "perf-script-kvm-clock",
+        "unknown",
+        Some("kvm-clock"),
+        &["67 %", "the vDSO did not serve"],
+    ),
     case("strace-count-qubes", "unknown", Some("xen"), &["75000 calls", "choose tsc"]),
     case("strace-monotonic", "unknown", None, &["3 calls of clock_gettime", "linked statically"]),
     case(
@@ -65,7 +87,12 @@ const CASES: &[Case] = &[
     case("pg_test_timing-slow", "unknown", None, &["1212 ns", "not the vDSO, or a busy machine"]),
     case("pg_test_timing-fast", "ok", None, &["36.0 ns"]),
     case("pg_test_timing-19", "unknown", None, &["820 ns", "24.1 ns"]),
-    case("redis-start", "unknown", Some("xen"), &["possibly false on a busy machine", "choose tsc"]),
+    case(
+        "redis-start",
+        "unknown",
+        Some("xen"),
+        &["possibly false on a busy machine", "choose tsc"],
+    ),
     case("valkey-check-system", "ok", None, &["stay in user space"]),
     case("clickhouse-kvm-clock", "unknown", Some("kvm-clock"), &["which is fine on most hosts"]),
     case("seastar-list-over-lines", "slow", Some("hpet"), &["tsc hpet acpi_pm", "choose tsc"]),
@@ -83,7 +110,9 @@ const CASES: &[Case] = &[
 ];
 
 fn path(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/pasted").join(format!("{name}.txt"))
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures/pasted")
+        .join(format!("{name}.txt"))
 }
 
 fn why(args: &[&str]) -> Output {
@@ -100,7 +129,8 @@ fn pasted_texts_lead_to_their_answers() {
     for case in CASES {
         let file = path(case.name);
         let file = file.to_str().unwrap();
-        let json: serde_json::Value = serde_json::from_slice(&why(&[file, "--json"]).stdout).unwrap();
+        let json: serde_json::Value =
+            serde_json::from_slice(&why(&[file, "--json"]).stdout).unwrap();
         let text = shown(&why(&[file]));
         let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
         if json["verdict"] != case.verdict {
@@ -115,7 +145,8 @@ fn pasted_texts_lead_to_their_answers() {
             }
         }
         for line in text.lines() {
-            let whole = line.contains("settled by: ") || line.contains("/sys/") || line.contains("grep ");
+            let whole =
+                line.contains("settled by: ") || line.contains("/sys/") || line.contains("grep ");
             if line.chars().count() > 80 && !whole {
                 wrong.push(format!("{}: wider than 80: {line}", case.name));
             }

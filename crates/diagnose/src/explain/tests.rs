@@ -63,10 +63,13 @@ fn words_of_the_document_are_known() {
     words.extend([Way::Vdso, Way::Syscall, Way::Unknown].map(|path| path.name().to_owned()));
     let severities = [Severity::Info, Severity::Warning, Severity::Critical];
     words.extend(severities.map(|severity| severity.name().to_owned()));
-    words.extend([Confidence::Low, Confidence::Medium, Confidence::High].map(|sure| sure.to_string()));
-    words.extend([Trust::Trusted, Trust::NotTrusted, Trust::Unknown].map(|trust| trust.name().to_owned()));
-    let layers =
-        [Layer::Program, Layer::Runtime, Layer::Boot, Layer::Hypervisor, Layer::Firmware];
+    words.extend(
+        [Confidence::Low, Confidence::Medium, Confidence::High].map(|sure| sure.to_string()),
+    );
+    words.extend(
+        [Trust::Trusted, Trust::NotTrusted, Trust::Unknown].map(|trust| trust.name().to_owned()),
+    );
+    let layers = [Layer::Program, Layer::Runtime, Layer::Boot, Layer::Hypervisor, Layer::Firmware];
     words.extend(layers.map(|layer| layer.name().to_owned()));
     let steps = [
         Step::Registered,
@@ -77,7 +80,8 @@ fn words_of_the_document_are_known() {
         Step::Unstable,
         Step::Suspend,
     ];
-    words.extend(steps.map(|step| serde_json::to_value(step).unwrap().as_str().unwrap().to_owned()));
+    words
+        .extend(steps.map(|step| serde_json::to_value(step).unwrap().as_str().unwrap().to_owned()));
     let unknown: Vec<&String> = words.iter().filter(|word| explain(word).is_empty()).collect();
     assert!(unknown.is_empty(), "{unknown:?}");
 }

@@ -18,7 +18,8 @@ const SERVED: [&str; 7] = [
 
 pub(super) fn judge(symptom: &Symptom, calls: &Calls) -> Judged {
     let mut says = format!("{} calls of {}", calls.count, calls.call);
-    let clocks: Vec<String> = calls.clocks.iter().take(4).map(|(name, count)| format!("{name} {count}")).collect();
+    let clocks: Vec<String> =
+        calls.clocks.iter().take(4).map(|(name, count)| format!("{name} {count}")).collect();
     if !clocks.is_empty() {
         says.push_str(&format!(" ({})", clocks.join(", ")));
     }
@@ -29,8 +30,12 @@ pub(super) fn judge(symptom: &Symptom, calls: &Calls) -> Judged {
         says.push_str(&format!(", {percent:.1} % of the time in system calls"));
     }
     let judged = Judged::new(symptom, says);
-    let served: u64 =
-        calls.clocks.iter().filter(|(name, _)| SERVED.contains(&name.as_str())).map(|(_, count)| count).sum();
+    let served: u64 = calls
+        .clocks
+        .iter()
+        .filter(|(name, _)| SERVED.contains(&name.as_str()))
+        .map(|(_, count)| count)
+        .sum();
     if !calls.clocks.is_empty() && served == 0 {
         let name = &calls.clocks[0].0;
         return judged

@@ -14,9 +14,12 @@ const LIKE_A_CALL: f64 = 0.8;
 
 pub(super) fn judge(symptom: &Symptom, cost: &Cost) -> Judged {
     let tool = symptom.tool;
-    let under = symptom.under.as_deref().map_or_else(String::new, |name| format!(", with {name} in use"));
+    let under =
+        symptom.under.as_deref().map_or_else(String::new, |name| format!(", with {name} in use"));
     let says = match cost.syscall_ns {
-        Some(syscall) => format!("{}: {} a read, {} by system call{under}", cost.clock, ns(cost.ns), ns(syscall)),
+        Some(syscall) => {
+            format!("{}: {} a read, {} by system call{under}", cost.clock, ns(cost.ns), ns(syscall))
+        }
         None => format!("{}: {} a read{under}", cost.clock, ns(cost.ns)),
     };
     let judged = Judged::new(symptom, says);
@@ -32,7 +35,11 @@ pub(super) fn judge(symptom: &Symptom, cost: &Cost) -> Judged {
                 )
                 .weighs(Weight::PerhapsSlow, format!("{measured}: a hypervisor may trap the instruction."))
         } else {
-            judged.proves("the TSC itself is cheap to read", "whether the kernel uses it", SHOW_CURRENT)
+            judged.proves(
+                "the TSC itself is cheap to read",
+                "whether the kernel uses it",
+                SHOW_CURRENT,
+            )
         };
     }
     if let Some(syscall) = cost.syscall_ns.filter(|syscall| *syscall > 0.0) {

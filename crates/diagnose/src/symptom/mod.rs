@@ -67,8 +67,10 @@ impl ReadReport {
         let lines = |count: u64, what: &str| {
             (count > 0).then(|| format!("{count} {what}line{}", if count == 1 { "" } else { "s" }))
         };
-        let read: Vec<String> =
-            lines(self.kernel_lines, "kernel ").into_iter().chain(self.kinds.iter().cloned()).collect();
+        let read: Vec<String> = lines(self.kernel_lines, "kernel ")
+            .into_iter()
+            .chain(self.kinds.iter().cloned())
+            .collect();
         let read = if read.is_empty() { "nothing".to_owned() } else { read.join(", ") };
         match lines(self.unread, "") {
             Some(unread) => format!("{read}; {unread} not recognised"),
@@ -163,7 +165,12 @@ impl Judged {
         }
     }
 
-    fn proves(mut self, proves: impl Into<String>, open: impl Into<String>, settled: impl Into<String>) -> Self {
+    fn proves(
+        mut self,
+        proves: impl Into<String>,
+        open: impl Into<String>,
+        settled: impl Into<String>,
+    ) -> Self {
         self.report.proves = proves.into();
         self.report.leaves_open = open.into();
         self.report.settled_by = settled.into();
@@ -215,7 +222,8 @@ pub(crate) fn weigh(
     let mut out = Weighed { verdict, confidence, headline, contradictions: Vec::new() };
     let current = case.current_name();
     // What was taken under another clocksource says nothing of this one.
-    let fits = |one: &&Judged| one.under.is_none() || current.is_none() || one.under.as_deref() == current;
+    let fits =
+        |one: &&Judged| one.under.is_none() || current.is_none() || one.under.as_deref() == current;
     let telling = judged.iter().filter(fits).filter(|one| !one.sentence.is_empty());
     // Of equals the first one leads.
     let Some(main) = telling.rev().max_by_key(|one| one.weight) else { return out };
@@ -263,10 +271,14 @@ pub(crate) fn weigh(
             );
         }
         (Verdict::Ok, Weight::Fast) => {
-            let calm = causes.iter().all(|cause| cause.severity < Severity::Warning) && !bypassed(causes);
+            let calm =
+                causes.iter().all(|cause| cause.severity < Severity::Warning) && !bypassed(causes);
             out.headline = match current.filter(|_| calm) {
                 Some(name) => {
-                    format!("Reading the time is fast here: the clocksource is {name}. {}", main.sentence)
+                    format!(
+                        "Reading the time is fast here: the clocksource is {name}. {}",
+                        main.sentence
+                    )
                 }
                 None => format!("{} {}", out.headline.trim_end(), main.sentence),
             };
@@ -283,7 +295,13 @@ fn bypassed(causes: &[Cause]) -> bool {
 }
 
 /// Where the other evidence leaves it open.
-fn unknown(case: &Case<'_>, main: &Judged, weight: Weight, fast_elsewhere: bool, out: &mut Weighed) {
+fn unknown(
+    case: &Case<'_>,
+    main: &Judged,
+    weight: Weight,
+    fast_elsewhere: bool,
+    out: &mut Weighed,
+) {
     let named = case.current_name();
     let tail = match named {
         Some(name) => format!(" In use is {name}."),
@@ -309,10 +327,14 @@ fn unknown(case: &Case<'_>, main: &Judged, weight: Weight, fast_elsewhere: bool,
 /// Bit 8 of EDX of leaf 0x80000007, where a text shows it.
 fn invariant_tsc(facts: &Facts) -> Option<Judged> {
     let (yes, source) = (facts.invariant_tsc.value()?, facts.invariant_tsc.source()?);
-    let symptom = Symptom { source: source.clone(), tool: "cpuid", under: None, seen: Seen::Domain };
+    let symptom =
+        Symptom { source: source.clone(), tool: "cpuid", under: None, seen: Seen::Domain };
     let judged = Judged::new(
         &symptom,
-        format!("CPUID 0x80000007, EDX bit 8 (TscInvariant): {}", if *yes { "set" } else { "clear" }),
+        format!(
+            "CPUID 0x80000007, EDX bit 8 (TscInvariant): {}",
+            if *yes { "set" } else { "clear" }
+        ),
     );
     Some(if *yes {
         judged.proves(

@@ -13,16 +13,23 @@ const CLEAR: f64 = 5.0;
 pub(super) fn judge(symptom: &Symptom, profile: &Profile) -> Option<Judged> {
     let calls = profile.greatest(|role| role == Role::SystemCall);
     let in_calls = profile.in_system_calls.filter(|share| *share >= OWN_READS);
-    let by_call = in_calls.or_else(|| calls.map(|share| share.percent).filter(|share| *share >= 0.05));
-    let read = profile.greatest(|role| matches!(role, Role::Reads(_))).filter(|share| share.percent >= OWN_READS);
+    let by_call =
+        in_calls.or_else(|| calls.map(|share| share.percent).filter(|share| *share >= 0.05));
+    let read = profile
+        .greatest(|role| matches!(role, Role::Reads(_)))
+        .filter(|share| share.percent >= OWN_READS);
     if let Some(share) = read
         && let Role::Reads(name) = share.role
     {
         return Some(of_clocksource(symptom, profile, name, &share.name, share.percent, by_call));
     }
     if let Some(calls) = by_call {
-        let says = format!("{} of the samples are in the system call that reads a clock", percent(calls));
-        let sentence = format!("In this profile {} of the time is system calls that read a clock.", percent(calls));
+        let says =
+            format!("{} of the samples are in the system call that reads a clock", percent(calls));
+        let sentence = format!(
+            "In this profile {} of the time is system calls that read a clock.",
+            percent(calls)
+        );
         return Some(
             Judged::new(symptom, says)
                 .proves(
@@ -37,7 +44,8 @@ pub(super) fn judge(symptom: &Symptom, profile: &Profile) -> Option<Judged> {
     let share = profile.functions.first()?;
     let says = format!("{} of the samples are in {}", percent(share.percent), share.name);
     let judged = Judged::new(symptom, says);
-    let spent = format!("In this profile {} takes {} of the time;", share.name, percent(share.percent));
+    let spent =
+        format!("In this profile {} takes {} of the time;", share.name, percent(share.percent));
     Some(match share.role {
         Role::Page => judged
             .proves(
@@ -81,7 +89,10 @@ fn of_clocksource(
     let says = format!("{} of the samples are in {function}", percent(share));
     let mut judged = Judged::new(symptom, says);
     judged.in_use = Some((name, sure));
-    let spent = format!("In this profile {} of the time is {function}, the read of {name}.", percent(share));
+    let spent = format!(
+        "In this profile {} of the time is {function}, the read of {name}.",
+        percent(share)
+    );
     let why = "dmesg | grep -i -e clocksource -e tsc -e 'Linux version'";
     if names::is_slow_by_nature(name) {
         return judged

@@ -5,7 +5,8 @@ use clocksmith_facts::symptom::{Rule, Symptom, Warning};
 
 pub(super) fn judge(symptom: &Symptom, warning: &Warning) -> Judged {
     let product = warning.product;
-    let named = warning.current.as_deref().map_or_else(String::new, |name| format!(" (current: {name})"));
+    let named =
+        warning.current.as_deref().map_or_else(String::new, |name| format!(" (current: {name})"));
     match warning.rule {
         Rule::Passed => Judged::new(symptom, format!("{product}: [slow-clocksource] OK"))
             .proves(

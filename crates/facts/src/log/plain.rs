@@ -18,7 +18,8 @@ pub(crate) fn lines(bytes: &[u8], name: &str) -> Result<Vec<String>, LogError> {
     encoding::utf8(bytes).and_then(|mut text| text.read_to_end(&mut plain)).map_err(failed)?;
     encoding::check(&plain, name)?;
     if let Some(soft) = markup::found(&plain) {
-        let mut reader = Given::new(markup::Plain::new(Cursor::new(std::mem::take(&mut plain)), soft));
+        let mut reader =
+            Given::new(markup::Plain::new(Cursor::new(std::mem::take(&mut plain)), soft));
         reader.read_to_end(&mut plain).map_err(failed)?;
     }
     if encoding::ends_lines_with_returns(&plain) {
@@ -30,7 +31,10 @@ pub(crate) fn lines(bytes: &[u8], name: &str) -> Result<Vec<String>, LogError> {
         let length = encoding::without_backslashes(&mut plain, 0);
         plain.truncate(length);
     }
-    Ok(plain.split(|byte| *byte == b'\n').map(|line| text(line, 0, line.len()).into_owned()).collect())
+    Ok(plain
+        .split(|byte| *byte == b'\n')
+        .map(|line| text(line, 0, line.len()).into_owned())
+        .collect())
 }
 
 /// Whether the kernel printed a line: it has the kernel's stamp, or the words of a message about clocks.

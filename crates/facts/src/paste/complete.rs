@@ -58,9 +58,9 @@ fn clocksource(facts: &mut Facts, current: Fact<String>, available: Fact<Vec<Str
     }
     let source: Option<Source> = current.source().or(available.source()).cloned();
     // A log that goes on behind the reading has its own word.
-    let switched = facts.kernel_log().is_some_and(|log| {
-        log.any(|event| matches!(event, crate::log::Event::Switched(_)))
-    });
+    let switched = facts
+        .kernel_log()
+        .is_some_and(|log| log.any(|event| matches!(event, crate::log::Event::Switched(_))));
     let Some(source) = source else { return };
     let current = current.value().cloned().filter(|_| !switched).unwrap_or_default();
     let available = available.value().cloned().unwrap_or_default();

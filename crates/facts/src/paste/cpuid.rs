@@ -3,8 +3,11 @@
 use super::{Page, Reader};
 use crate::Fact;
 
-pub(super) const READER: Reader =
-    Reader { name: "cpuid", words: &["TscInvariant", "invariant TSC", "Invariant TSC"], read: words };
+pub(super) const READER: Reader = Reader {
+    name: "cpuid",
+    words: &["TscInvariant", "invariant TSC", "Invariant TSC"],
+    read: words,
+};
 
 pub(super) const LEAVES: Reader = Reader { name: "cpuid", words: &["eax=0x"], read: leaves };
 

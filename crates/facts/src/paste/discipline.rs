@@ -6,13 +6,36 @@ use crate::ntp::{NtpState, Timex};
 
 pub(super) const CHRONY: Reader = Reader {
     name: "chronyc tracking",
-    words: &["Leap status", "Reference ID", "System time     :", "Stratum", "Last offset", "RMS offset", "Frequency  ", "Residual freq", "Skew  ", "Root delay", "Root dispersion", "Update interval", "Ref time"],
+    words: &[
+        "Leap status",
+        "Reference ID",
+        "System time     :",
+        "Stratum",
+        "Last offset",
+        "RMS offset",
+        "Frequency  ",
+        "Residual freq",
+        "Skew  ",
+        "Root delay",
+        "Root dispersion",
+        "Update interval",
+        "Ref time",
+    ],
     read: chrony,
 };
 
 pub(super) const TIMEDATECTL: Reader = Reader {
     name: "timedatectl",
-    words: &["synchronized:", "NTP service:", "RTC in local TZ:", "Universal time:", "Local time:", "RTC time:", "Time zone:", "NTP enabled:"],
+    words: &[
+        "synchronized:",
+        "NTP service:",
+        "RTC in local TZ:",
+        "Universal time:",
+        "Local time:",
+        "RTC time:",
+        "Time zone:",
+        "NTP enabled:",
+    ],
     read: timedatectl,
 };
 
@@ -54,7 +77,8 @@ fn adjtimex(page: &mut Page<'_>, at: usize) -> usize {
     let (mut status, mut end) = (false, at + 1);
     for number in from..page.len().min(at + 12) {
         let Some((name, value)) = page.line(number).split_once(':') else { break };
-        let value: Option<i64> = value.split_ascii_whitespace().next().and_then(|word| word.parse().ok());
+        let value: Option<i64> =
+            value.split_ascii_whitespace().next().and_then(|word| word.parse().ok());
         let Some(value) = value else { continue };
         match name.trim() {
             "status" => (timex.status, status) = (value, true),

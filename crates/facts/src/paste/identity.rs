@@ -8,8 +8,11 @@ use crate::{Arch, Fact};
 pub(super) const UNAME: Reader =
     Reader { name: "uname -a", words: &["Linux", "uname"], read: uname };
 
-pub(super) const CMDLINE: Reader =
-    Reader { name: "/proc/cmdline", words: &["BOOT_IMAGE=", "/proc/cmdline", "root=UUID="], read: cmdline };
+pub(super) const CMDLINE: Reader = Reader {
+    name: "/proc/cmdline",
+    words: &["BOOT_IMAGE=", "/proc/cmdline", "root=UUID="],
+    read: cmdline,
+};
 
 fn uname(page: &mut Page<'_>, at: usize) -> usize {
     let line = page.line(at).trim();
@@ -46,12 +49,15 @@ pub(super) fn answer(line: &str) -> Option<(&str, Option<Arch>)> {
     let rest = line.trim().strip_prefix("Linux ")?;
     let mut words = rest.split_ascii_whitespace();
     let (_host, release) = (words.next()?, words.next()?);
-    if !release.starts_with(|c: char| c.is_ascii_digit()) || Version::parse(release).is_none() || !rest.contains('#') {
+    if !release.starts_with(|c: char| c.is_ascii_digit())
+        || Version::parse(release).is_none()
+        || !rest.contains('#')
+    {
         return None;
     }
     let arch = words.rev().filter(|word| *word != "GNU/Linux").find_map(|word| match word {
-        "x86_64" | "i386" | "i486" | "i586" | "i686" | "aarch64" | "armv7l" | "armv6l" | "riscv64" | "ppc64le"
-        | "s390x" | "loongarch64" => Arch::parse(word),
+        "x86_64" | "i386" | "i486" | "i586" | "i686" | "aarch64" | "armv7l" | "armv6l"
+        | "riscv64" | "ppc64le" | "s390x" | "loongarch64" => Arch::parse(word),
         _ => None,
     });
     Some((release, arch))
@@ -66,9 +72,14 @@ fn kernel(page: &mut Page<'_>, at: usize, release: &str) {
 fn cmdline(page: &mut Page<'_>, at: usize) -> usize {
     let line = page.line(at).trim();
     if let Some(found) = prompt::read(line) {
-        let asks = found.command.ends_with("/proc/cmdline") || found.command.ends_with("/proc/cmdline;");
+        let asks =
+            found.command.ends_with("/proc/cmdline") || found.command.ends_with("/proc/cmdline;");
         let next = page.line(at + 1).trim();
-        if !asks || next.is_empty() || page.is_prompt(at + 1) || !(next.contains('=') || next.contains(" ro")) {
+        if !asks
+            || next.is_empty()
+            || page.is_prompt(at + 1)
+            || !(next.contains('=') || next.contains(" ro"))
+        {
             return 0;
         }
         page.told.cmdline = Fact::known(CommandLine::parse(next), page.source(at + 1));

@@ -173,13 +173,8 @@ impl Pasted {
     /// Reads the lines of a text. `name` is how evidence cites it.
     #[must_use]
     pub fn read(lines: &[String], name: &str) -> Self {
-        let mut page = Page {
-            name,
-            lines,
-            told: Told::default(),
-            symptoms: Vec::new(),
-            under: None,
-        };
+        let mut page =
+            Page { name, lines, told: Told::default(), symptoms: Vec::new(), under: None };
         let mut out = Self::default();
         let mut at = 0;
         while at < lines.len() {

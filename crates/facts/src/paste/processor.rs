@@ -6,13 +6,32 @@ use crate::{Arch, Fact};
 
 pub(super) const CPUINFO: Reader = Reader {
     name: "/proc/cpuinfo",
-    words: &["flags", "model name", "vendor_id", "cpu family", "model\t", "processor\t", "bogomips", "cpu MHz"],
+    words: &[
+        "flags",
+        "model name",
+        "vendor_id",
+        "cpu family",
+        "model\t",
+        "processor\t",
+        "bogomips",
+        "cpu MHz",
+    ],
     read: cpuinfo,
 };
 
 pub(super) const LSCPU: Reader = Reader {
     name: "lscpu",
-    words: &["Flags:", "Hypervisor vendor:", "Model name:", "Architecture:", "CPU(s):", "Virtualization", "Vendor ID:", "CPU family:", "Model:"],
+    words: &[
+        "Flags:",
+        "Hypervisor vendor:",
+        "Model name:",
+        "Architecture:",
+        "CPU(s):",
+        "Virtualization",
+        "Vendor ID:",
+        "CPU family:",
+        "Model:",
+    ],
     read: lscpu,
 };
 
@@ -31,13 +50,16 @@ fn cpuinfo(page: &mut Page<'_>, at: usize) -> usize {
     let value = value.trim();
     match name.trim() {
         "flags" | "Features" if value.contains(' ') => flags(page, at, value),
-        "model name" => page.told.cpu = Fact::known(value.chars().take(100).collect(), page.source(at)),
+        "model name" => {
+            page.told.cpu = Fact::known(value.chars().take(100).collect(), page.source(at))
+        }
         "vendor_id" => page.told.vendor = Some(value.chars().take(20).collect()),
         "cpu family" => page.told.family = value.parse().ok(),
         "model" if value.parse::<u32>().is_ok() => page.told.model = value.parse().ok(),
-        "processor" | "stepping" | "microcode" | "cpu MHz" | "cache size" | "physical id" | "siblings" | "core id"
-        | "cpu cores" | "apicid" | "initial apicid" | "fpu" | "fpu_exception" | "cpuid level" | "wp" | "bugs"
-        | "bogomips" | "clflush size" | "cache_alignment" | "address sizes" | "power management" | "vmx flags" => {}
+        "processor" | "stepping" | "microcode" | "cpu MHz" | "cache size" | "physical id"
+        | "siblings" | "core id" | "cpu cores" | "apicid" | "initial apicid" | "fpu"
+        | "fpu_exception" | "cpuid level" | "wp" | "bugs" | "bogomips" | "clflush size"
+        | "cache_alignment" | "address sizes" | "power management" | "vmx flags" => {}
         _ => return 0,
     }
     1
@@ -56,7 +78,9 @@ fn lscpu(page: &mut Page<'_>, at: usize) -> usize {
             Some(kind) => page.told.hypervisor = Fact::known(Some(kind), page.source(at)),
             None => return 0,
         },
-        "Model name" => page.told.cpu = Fact::known(value.chars().take(100).collect(), page.source(at)),
+        "Model name" => {
+            page.told.cpu = Fact::known(value.chars().take(100).collect(), page.source(at))
+        }
         "Vendor ID" => page.told.vendor = Some(value.chars().take(20).collect()),
         "CPU family" => page.told.family = value.parse().ok(),
         "Model" => page.told.model = value.parse().ok(),
@@ -69,4 +93,3 @@ fn lscpu(page: &mut Page<'_>, at: usize) -> usize {
     }
     1
 }
-

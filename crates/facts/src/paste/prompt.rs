@@ -9,11 +9,53 @@ pub(super) struct Prompt<'a> {
 
 /// Commands that make a bare `#` or `$` a prompt: comments begin with other words.
 const COMMANDS: [&str; 47] = [
-    "cat", "echo", "dmesg", "sudo", "grep", "egrep", "head", "tail", "journalctl", "uname", "more", "less", "perf",
-    "strace", "lscpu", "cpuid", "dmidecode", "systemd-detect-virt", "virt-what", "lsmod", "chronyc", "timedatectl",
-    "adjtimex", "ntptime", "ntpq", "virsh", "pg_test_timing", "redis-server", "valkey-server", "time", "taskset",
-    "numactl", "hostnamectl", "go", "bpftrace", "tee", "clocksmith", "vdsotest", "clockperf", "sysbench", "find",
-    "for", "awk", "zgrep", "cd", "make", "gcc",
+    "cat",
+    "echo",
+    "dmesg",
+    "sudo",
+    "grep",
+    "egrep",
+    "head",
+    "tail",
+    "journalctl",
+    "uname",
+    "more",
+    "less",
+    "perf",
+    "strace",
+    "lscpu",
+    "cpuid",
+    "dmidecode",
+    "systemd-detect-virt",
+    "virt-what",
+    "lsmod",
+    "chronyc",
+    "timedatectl",
+    "adjtimex",
+    "ntptime",
+    "ntpq",
+    "virsh",
+    "pg_test_timing",
+    "redis-server",
+    "valkey-server",
+    "time",
+    "taskset",
+    "numactl",
+    "hostnamectl",
+    "go",
+    "bpftrace",
+    "tee",
+    "clocksmith",
+    "vdsotest",
+    "clockperf",
+    "sysbench",
+    "find",
+    "for",
+    "awk",
+    "zgrep",
+    "cd",
+    "make",
+    "gcc",
 ];
 
 /// The prompt that a line is: `$ cat x`, `# cat x`, `root@web:~# cat x`, `[root@web ~]# cat x`, `web:~ # cat x`,
@@ -51,7 +93,9 @@ pub(super) fn read(line: &str) -> Option<Prompt<'_>> {
 fn is_command(rest: &str) -> bool {
     let rest = rest.trim_start();
     let word = rest.split([' ', '\t', '|', ';']).next().unwrap_or_default();
-    COMMANDS.contains(&word) || word.starts_with("./") && word.len() > 2 || word.starts_with("/usr/")
+    COMMANDS.contains(&word)
+        || word.starts_with("./") && word.len() > 2
+        || word.starts_with("/usr/")
 }
 
 fn is_name(name: &str) -> bool {

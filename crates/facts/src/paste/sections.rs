@@ -60,7 +60,8 @@ struct State {
 impl State {
     /// Whether another reading of the same machine contradicts this one.
     fn contradicts(&self, later: &Self) -> bool {
-        let differ = |a: &Option<String>, b: &Option<String>| matches!((a, b), (Some(a), Some(b)) if a != b);
+        let differ =
+            |a: &Option<String>, b: &Option<String>| matches!((a, b), (Some(a), Some(b)) if a != b);
         let chosen = self.written.is_some() || later.written.is_some();
         let set = |list: &Option<Vec<String>>| {
             list.clone().map(|mut list| {
@@ -72,7 +73,9 @@ impl State {
             (Some(a), Some(b)) => a != b,
             _ => false,
         };
-        !chosen && differ(&self.current, &later.current) || lists || differ(&self.release, &later.release)
+        !chosen && differ(&self.current, &later.current)
+            || lists
+            || differ(&self.release, &later.release)
     }
 
     fn take(&mut self, later: Self) {
@@ -89,7 +92,8 @@ pub fn sections(lines: &[String]) -> Vec<Section> {
     let mut found: Vec<(Section, State)> = vec![(Section::default(), State::default())];
     let mut active = 0;
     for (from, to) in paragraphs(lines) {
-        let host = lines[from..to].iter().find_map(|line| prompt::read(line)?.host).map(str::to_owned);
+        let host =
+            lines[from..to].iter().find_map(|line| prompt::read(line)?.host).map(str::to_owned);
         let state = state(&lines[from..to]);
         if let Some(host) = &host {
             if found[active].0.host.is_none() {
@@ -98,9 +102,13 @@ pub fn sections(lines: &[String]) -> Vec<Section> {
                     found[active].0.host = Some(host.clone());
                 }
             } else if found[active].0.host.as_ref() != Some(host) {
-                let known = found.iter().rposition(|(section, _)| section.host.as_ref() == Some(host));
+                let known =
+                    found.iter().rposition(|(section, _)| section.host.as_ref() == Some(host));
                 active = known.unwrap_or_else(|| {
-                    found.push((Section { host: Some(host.clone()), ..Section::default() }, State::default()));
+                    found.push((
+                        Section { host: Some(host.clone()), ..Section::default() },
+                        State::default(),
+                    ));
                     found.len() - 1
                 });
             }
@@ -116,7 +124,11 @@ pub fn sections(lines: &[String]) -> Vec<Section> {
             return vec![Section { host: None, lines: vec![(0, lines.len())] }];
         }
     }
-    found.into_iter().map(|(section, _)| section).filter(|section| !section.lines.is_empty()).collect()
+    found
+        .into_iter()
+        .map(|(section, _)| section)
+        .filter(|section| !section.lines.is_empty())
+        .collect()
 }
 
 /// Runs of lines without a blank one, cut also where a prompt names another host. Blank lines belong to the run in
@@ -160,8 +172,11 @@ fn state(lines: &[String]) -> State {
             state.release = Some(release.to_owned());
         }
         let wrote = line.contains("echo ") && line.contains("current_clocksource");
-        let taken =
-            if line.contains("_clocksource") { (super::sysfs::READER.read)(&mut page, at) } else { 0 };
+        let taken = if line.contains("_clocksource") {
+            (super::sysfs::READER.read)(&mut page, at)
+        } else {
+            0
+        };
         if wrote {
             state.written = line
                 .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-'))

@@ -6,7 +6,13 @@ use crate::{Fact, names};
 
 pub(super) const READER: Reader = Reader {
     name: "sysfs",
-    words: &["current_clocksource", "available_clocksource", "*_clocksource", "_clocksource_info{", "_clocksource"],
+    words: &[
+        "current_clocksource",
+        "available_clocksource",
+        "*_clocksource",
+        "_clocksource_info{",
+        "_clocksource",
+    ],
     read,
 };
 

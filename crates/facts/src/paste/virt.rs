@@ -4,15 +4,30 @@ use super::{Page, Reader, prompt};
 use crate::Fact;
 use crate::hypervisor::HypervisorKind;
 
-pub(super) const DETECT: Reader =
-    Reader { name: "systemd-detect-virt", words: &["detect-virt", "virt-what", "Virtualization:"], read: detect };
+pub(super) const DETECT: Reader = Reader {
+    name: "systemd-detect-virt",
+    words: &["detect-virt", "virt-what", "Virtualization:"],
+    read: detect,
+};
 
-pub(super) const DMIDECODE: Reader =
-    Reader { name: "dmidecode", words: &["Product Name:", "Manufacturer:", "SMBIOS", "BIOS Information"], read: dmidecode };
+pub(super) const DMIDECODE: Reader = Reader {
+    name: "dmidecode",
+    words: &["Product Name:", "Manufacturer:", "SMBIOS", "BIOS Information"],
+    read: dmidecode,
+};
 
 pub(super) const LSMOD: Reader = Reader {
     name: "lsmod",
-    words: &["Used by", "vboxguest", "hv_vmbus", "vmw_", "kvm_intel", "kvm_amd", "xen_blkfront", "hv_utils"],
+    words: &[
+        "Used by",
+        "vboxguest",
+        "hv_vmbus",
+        "vmw_",
+        "kvm_intel",
+        "kvm_amd",
+        "xen_blkfront",
+        "hv_utils",
+    ],
     read: lsmod,
 };
 
@@ -59,7 +74,9 @@ fn detect(page: &mut Page<'_>, at: usize) -> usize {
 
 fn dmidecode(page: &mut Page<'_>, at: usize) -> usize {
     let line = page.line(at).trim();
-    let Some((name, value)) = line.split_once(':') else { return usize::from(line == "BIOS Information") };
+    let Some((name, value)) = line.split_once(':') else {
+        return usize::from(line == "BIOS Information");
+    };
     let value = value.trim();
     if !matches!(name, "Product Name" | "Manufacturer") || value.is_empty() {
         return usize::from(name.starts_with("# SMBIOS"));
@@ -82,7 +99,9 @@ fn lsmod(page: &mut Page<'_>, at: usize) -> usize {
     if module == "Module" && size == "Size" {
         return 1;
     }
-    if size.parse::<u64>().is_err() || !words.next().is_some_and(|count| count.parse::<i64>().is_ok()) {
+    if size.parse::<u64>().is_err()
+        || !words.next().is_some_and(|count| count.parse::<i64>().is_ok())
+    {
         return 0;
     }
     // Drivers of what a hypervisor offers; those of a host say nothing of what it runs under itself.

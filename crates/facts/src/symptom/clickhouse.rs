@@ -6,7 +6,13 @@ use crate::paste::{Page, Reader};
 
 pub(super) const READER: Reader = Reader {
     name: "warning of a server",
-    words: &["fast TSC clock source", "fast clock source", "slow clock source", "slow clocksource", "clocksource is slow"],
+    words: &[
+        "fast TSC clock source",
+        "fast clock source",
+        "slow clock source",
+        "slow clocksource",
+        "clocksource is slow",
+    ],
     read,
 };
 
@@ -23,6 +29,10 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     if !warns {
         return 0;
     }
-    page.symptom(at, READER.name, Seen::Warning(Warning { product, rule: Rule::Name, ..Warning::default() }));
+    page.symptom(
+        at,
+        READER.name,
+        Seen::Warning(Warning { product, rule: Rule::Name, ..Warning::default() }),
+    );
     1
 }

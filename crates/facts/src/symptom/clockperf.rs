@@ -9,7 +9,9 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     let mut end = at + 1;
     while end < page.len().min(at + 60) {
         let mut words = page.line(end).split_ascii_whitespace();
-        let (Some(name), Some(Ok(ns))) = (words.next(), words.next().map(str::parse::<f64>)) else { break };
+        let (Some(name), Some(Ok(ns))) = (words.next(), words.next().map(str::parse::<f64>)) else {
+            break;
+        };
         let by_instruction = matches!(name, "tsc" | "rdtsc" | "rdtscp" | "cpuid+rdtsc");
         let clock = match name {
             "realtime" | "monotonic" => format!("CLOCK_{}", name.to_ascii_uppercase()),
@@ -22,7 +24,11 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
             }
         };
         if ns > 0.0 && ns < 1e9 {
-            page.symptom(end, READER.name, Seen::Cost(Cost { clock, ns, by_instruction, ..Cost::default() }));
+            page.symptom(
+                end,
+                READER.name,
+                Seen::Cost(Cost { clock, ns, by_instruction, ..Cost::default() }),
+            );
         }
         end += 1;
     }

@@ -38,7 +38,8 @@ fn row(line: &str) -> Option<(f64, &str)> {
         return Some((percent(share)?, symbol.trim()));
     }
     let mut words = line.split_ascii_whitespace();
-    let is_count = |word: Option<&str>| word.is_some_and(|word| word.bytes().all(|b| b.is_ascii_digit()));
+    let is_count =
+        |word: Option<&str>| word.is_some_and(|word| word.bytes().all(|b| b.is_ascii_digit()));
     if !is_count(words.next()) {
         return None;
     }

@@ -30,7 +30,8 @@ fn stack(line: &str) -> Option<(&str, u64)> {
     let (frames, count) = line.trim().rsplit_once(' ')?;
     let count = count.parse().ok().filter(|count| *count > 0)?;
     let frames = frames.trim();
-    (frames.contains(';') && !frames.contains(" = ") && !frames.ends_with(';')).then_some((frames, count))
+    (frames.contains(';') && !frames.contains(" = ") && !frames.ends_with(';'))
+        .then_some((frames, count))
 }
 
 /// Stacks added up.
@@ -50,7 +51,10 @@ impl Sum {
         for frame in frames.take(512) {
             let role = functions::role(frame);
             // What reads the time may end in the exit from the kernel or in an interrupt: the innermost of these counts.
-            if leaf && let Some(role) = role.filter(|role| *role != Role::Entry && *role != Role::Library) {
+            if leaf
+                && let Some(role) =
+                    role.filter(|role| *role != Role::Entry && *role != Role::Library)
+            {
                 leaf = role == Role::Page || role == Role::Keeps;
                 let known = self.own.len() < 64 || self.own.contains_key(frame);
                 if known && matches!(role, Role::Reads(_) | Role::Page | Role::Keeps | Role::Vdso) {

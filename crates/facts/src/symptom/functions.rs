@@ -44,22 +44,52 @@ pub fn role(name: &str) -> Option<Role> {
         "pit_read" | "i8253_read" => Role::Reads("pit"),
         "jiffies_read" => Role::Reads("jiffies"),
         "arch_counter_read" => Role::Reads("arch_sys_counter"),
-        "pvclock_clocksource_read" | "pvclock_clocksource_read_nowd" | "kvm_clock_read"
+        "pvclock_clocksource_read"
+        | "pvclock_clocksource_read_nowd"
+        | "kvm_clock_read"
         | "xen_clocksource_read" => Role::Page,
-        "__vdso_clock_gettime" | "__vdso_gettimeofday" | "__vdso_time" | "__kernel_clock_gettime"
-        | "__kernel_gettimeofday" | "[vdso]" | "__cvdso_clock_gettime" | "linux-vdso.so.1" => Role::Vdso,
-        "clock_gettime" | "__clock_gettime" | "gettimeofday" | "__gettimeofday"
-        | "__clock_gettime_2" | "time.now" | "time.Now" | "time.Since" | "runtime.nanotime"
-        | "runtime.nanotime1" | "runtime.walltime" | "runtime.walltime1"
-        | "os::javaTimeNanos" | "os::javaTimeMillis" | "JVM_NanoTime"
-        | "JVM_CurrentTimeMillis" | "java.lang.System.nanoTime"
-        | "java.lang.System.currentTimeMillis" | "java/lang/System.nanoTime"
-        | "java/lang/System.currentTimeMillis" | "std::chrono::_V2::system_clock::now"
+        "__vdso_clock_gettime"
+        | "__vdso_gettimeofday"
+        | "__vdso_time"
+        | "__kernel_clock_gettime"
+        | "__kernel_gettimeofday"
+        | "[vdso]"
+        | "__cvdso_clock_gettime"
+        | "linux-vdso.so.1" => Role::Vdso,
+        "clock_gettime"
+        | "__clock_gettime"
+        | "gettimeofday"
+        | "__gettimeofday"
+        | "__clock_gettime_2"
+        | "time.now"
+        | "time.Now"
+        | "time.Since"
+        | "runtime.nanotime"
+        | "runtime.nanotime1"
+        | "runtime.walltime"
+        | "runtime.walltime1"
+        | "os::javaTimeNanos"
+        | "os::javaTimeMillis"
+        | "JVM_NanoTime"
+        | "JVM_CurrentTimeMillis"
+        | "java.lang.System.nanoTime"
+        | "java.lang.System.currentTimeMillis"
+        | "java/lang/System.nanoTime"
+        | "java/lang/System.currentTimeMillis"
+        | "std::chrono::_V2::system_clock::now"
         | "std::chrono::_V2::steady_clock::now" => Role::Library,
         _ if is_system_call(name) => Role::SystemCall,
-        "entry_SYSCALL_64" | "entry_SYSCALL_64_after_hwframe" | "entry_SYSCALL_64_fastpath"
-        | "do_syscall_64" | "x64_sys_call" | "system_call_fastpath" | "system_call"
-        | "sysenter_do_call" | "el0_svc" | "do_el0_svc" | "syscall_return_via_sysret" => Role::Entry,
+        "entry_SYSCALL_64"
+        | "entry_SYSCALL_64_after_hwframe"
+        | "entry_SYSCALL_64_fastpath"
+        | "do_syscall_64"
+        | "x64_sys_call"
+        | "system_call_fastpath"
+        | "system_call"
+        | "sysenter_do_call"
+        | "el0_svc"
+        | "do_el0_svc"
+        | "syscall_return_via_sysret" => Role::Entry,
         _ if name.starts_with("ktime_get") || name.starts_with("getnstimeofday") => Role::Keeps,
         "__getnstimeofday" | "__getnstimeofday64" | "do_gettimeofday" | "timekeeping_get_ns" => {
             Role::Keeps
@@ -75,15 +105,17 @@ fn is_system_call(name: &str) -> bool {
         before.is_empty() || before.starts_with('_')
     });
     let call = of_a_call.map(|at| &name[at + 4..]);
-    matches!(call, Some("clock_gettime" | "clock_gettime32" | "clock_gettime64" | "gettimeofday" | "time"))
-        || matches!(
-            name,
-            "posix_get_monotonic_timespec"
-                | "posix_get_realtime_timespec"
-                | "posix_ktime_get_ts"
-                | "posix_clock_realtime_get"
-                | "posix_get_monotonic_raw"
-        )
+    matches!(
+        call,
+        Some("clock_gettime" | "clock_gettime32" | "clock_gettime64" | "gettimeofday" | "time")
+    ) || matches!(
+        name,
+        "posix_get_monotonic_timespec"
+            | "posix_get_realtime_timespec"
+            | "posix_ktime_get_ts"
+            | "posix_clock_realtime_get"
+            | "posix_get_monotonic_raw"
+    )
 }
 
 /// A name without what profilers add: `read_hpet_[k]`, `clock_gettime@@GLIBC_2.17`, `read_tsc+0x9`, `ktime_get.isra.0`.

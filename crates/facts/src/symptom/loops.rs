@@ -46,8 +46,13 @@ fn cost(clock: &str, ns: f64) -> Cost {
 
 /// The clock that a text names; `None` where it names none that is read from the clocksource.
 fn clock(text: &str) -> Option<&'static str> {
-    const CLOCKS: [&str; 5] =
-        ["CLOCK_MONOTONIC_RAW", "CLOCK_MONOTONIC", "CLOCK_REALTIME", "CLOCK_BOOTTIME", "gettimeofday"];
+    const CLOCKS: [&str; 5] = [
+        "CLOCK_MONOTONIC_RAW",
+        "CLOCK_MONOTONIC",
+        "CLOCK_REALTIME",
+        "CLOCK_BOOTTIME",
+        "gettimeofday",
+    ];
     if ["COARSE", "CPUTIME"].iter().any(|other| text.contains(other)) {
         return None;
     }
@@ -63,7 +68,9 @@ fn printed(page: &Page<'_>, at: usize, line: &str) -> Option<(Cost, usize)> {
     let means = ["average ", "avarage ", "avg ", "mean "];
     let mean = means.into_iter().find_map(|word| line.split_once(word)).map(|(_, value)| value);
     let ns = match mean {
-        Some(value) if line.contains("times") => nanoseconds(value.trim_start_matches([':', '=', ' ']))?,
+        Some(value) if line.contains("times") => {
+            nanoseconds(value.trim_start_matches([':', '=', ' ']))?
+        }
         _ => per_call(line)?,
     };
     let named = clock(line).or_else(|| {
@@ -75,7 +82,15 @@ fn printed(page: &Page<'_>, at: usize, line: &str) -> Option<(Cost, usize)> {
 
 /// The number in front of `ns per call`, `ns/call`, `ns/op`.
 fn per_call(line: &str) -> Option<f64> {
-    for unit in ["ns per call", "ns/call", "nsec/call", "ns/op", "ns per clock_gettime", "nanoseconds per call", "ns per read"] {
+    for unit in [
+        "ns per call",
+        "ns/call",
+        "nsec/call",
+        "ns/op",
+        "ns per clock_gettime",
+        "nanoseconds per call",
+        "ns per read",
+    ] {
         if let Some((before, _)) = line.split_once(unit) {
             let number = before.trim_end().rsplit([' ', '\t', '=', ':', '(', '|', '~']).next()?;
             return nanoseconds(number);
@@ -87,9 +102,14 @@ fn per_call(line: &str) -> Option<f64> {
 /// `gettimeofday(50035480681901) , times : 100000000` and below it `thread 1105828160 consume 4000225 us`.
 fn threads(page: &Page<'_>, at: usize, line: &str) -> Option<(Cost, usize)> {
     let us: f64 = line.split_once(" consume ")?.1.trim().strip_suffix("us")?.trim().parse().ok()?;
-    let before = (at.saturating_sub(3)..at).rev().map(|n| page.line(n)).find(|line| line.contains("times :"))?;
+    let before = (at.saturating_sub(3)..at)
+        .rev()
+        .map(|n| page.line(n))
+        .find(|line| line.contains("times :"))?;
     let times: f64 = before.split_once("times :")?.1.trim().parse().ok()?;
-    (times >= READS).then(|| cost(clock(before).unwrap_or("clock_gettime"), us * 1000.0 / times)).map(|c| (c, 1))
+    (times >= READS)
+        .then(|| cost(clock(before).unwrap_or("clock_gettime"), us * 1000.0 / times))
+        .map(|c| (c, 1))
 }
 
 /// `Elapsed time is 24.6000 seconds` behind the source of the loop.
@@ -130,7 +150,11 @@ fn source(page: &Page<'_>, at: usize) -> Option<(&'static str, f64)> {
     })?;
     let line = page.line(head);
     let bound = line.split_once('<')?.1.split(';').next()?.trim();
-    let times: f64 = bound.replace(['_', '\''], "").parse().ok().filter(|times| (READS..1e13).contains(times))?;
+    let times: f64 = bound
+        .replace(['_', '\''], "")
+        .parse()
+        .ok()
+        .filter(|times| (READS..1e13).contains(times))?;
     let calls = |line: &str| line.contains("clock_gettime(") || line.contains("gettimeofday(");
     let body = (head..at.min(head + 6)).map(|number| page.line(number)).find(|line| calls(line))?;
     Some((clock(body)?, times))

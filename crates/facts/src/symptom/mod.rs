@@ -153,7 +153,10 @@ pub enum Rule {
 impl Profile {
     /// The greatest share of a function with one of these roles.
     pub fn greatest(&self, of: impl Fn(Role) -> bool) -> Option<&Share> {
-        self.functions.iter().filter(|share| of(share.role)).max_by(|a, b| a.percent.total_cmp(&b.percent))
+        self.functions
+            .iter()
+            .filter(|share| of(share.role))
+            .max_by(|a, b| a.percent.total_cmp(&b.percent))
     }
 
     /// Adds a function's share.
@@ -177,6 +180,7 @@ impl Profile {
     /// The same, greatest share first; `None` if nothing in it has to do with the time.
     pub(crate) fn finish(mut self) -> Option<Self> {
         self.functions.sort_by(|a, b| b.percent.total_cmp(&a.percent));
-        (!self.functions.is_empty() || self.in_system_calls.is_some_and(|share| share > 0.0)).then_some(self)
+        (!self.functions.is_empty() || self.in_system_calls.is_some_and(|share| share > 0.0))
+            .then_some(self)
     }
 }

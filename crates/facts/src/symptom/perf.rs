@@ -4,8 +4,7 @@
 use super::{Profile, Role, Seen, functions};
 use crate::paste::{Page, Reader};
 
-pub(super) const READER: Reader =
-    Reader { name: "perf report", words: &["%"], read };
+pub(super) const READER: Reader = Reader { name: "perf report", words: &["%"], read };
 
 /// Lines without a row that may stand between two rows: stacks.
 const GAP: usize = 60;
@@ -60,8 +59,10 @@ fn row(line: &str) -> Option<(f64, &str)> {
     let own = percent(words.next()?)?;
     let symbol = words.next()?;
     let object = words.next()?;
-    (object.starts_with('[') && object.ends_with(']') || object.contains(".so") || object.starts_with('/'))
-        .then_some((own, symbol))
+    (object.starts_with('[') && object.ends_with(']')
+        || object.contains(".so")
+        || object.starts_with('/'))
+    .then_some((own, symbol))
 }
 
 /// `--36.44%--clock_gettime` and `- 36.44% clock_gettime`: a line of a stack.

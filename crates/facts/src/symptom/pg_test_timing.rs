@@ -4,28 +4,39 @@
 use super::{Cost, Seen};
 use crate::paste::{Page, Reader};
 
-pub(super) const READER: Reader =
-    Reader { name: "pg_test_timing", words: &["loop time including overhead:", "timing overhead for"], read };
+pub(super) const READER: Reader = Reader {
+    name: "pg_test_timing",
+    words: &["loop time including overhead:", "timing overhead for"],
+    read,
+};
 
 fn read(page: &mut Page<'_>, at: usize) -> usize {
     let line = page.line(at);
     let Some((_, value)) = line.split_once("loop time including overhead:") else { return 1 };
     let Some(ns) = nanoseconds(value) else { return 1 };
     // Since 19 the source stands on one of the lines before.
-    let source = (at.saturating_sub(3)..at)
-        .rev()
-        .find_map(|before| page.line(before).split_once("ource:").map(|(_, name)| name.trim().to_owned()));
+    let source = (at.saturating_sub(3)..at).rev().find_map(|before| {
+        page.line(before).split_once("ource:").map(|(_, name)| name.trim().to_owned())
+    });
     let by_instruction = source.as_deref().is_some_and(|name| name.starts_with("RDTSC"));
     let clock = source.unwrap_or_else(|| "clock_gettime".to_owned()).chars().take(60).collect();
-    page.symptom(at, READER.name, Seen::Cost(Cost { clock, ns, by_instruction, ..Cost::default() }));
+    page.symptom(
+        at,
+        READER.name,
+        Seen::Cost(Cost { clock, ns, by_instruction, ..Cost::default() }),
+    );
     // The histogram.
     let mut end = at + 1;
     while end < page.len().min(at + 80) {
         let line = page.line(end).trim();
-        let figures = !line.is_empty()
-            && line.bytes().all(|b| b.is_ascii_digit() || b" .%<=\t".contains(&b));
-        if !(figures || line.starts_with("Histogram") || line.contains("% of total") || line.starts_with("Observed")
-            || line.contains("timing durations") || line == "...")
+        let figures =
+            !line.is_empty() && line.bytes().all(|b| b.is_ascii_digit() || b" .%<=\t".contains(&b));
+        if !(figures
+            || line.starts_with("Histogram")
+            || line.contains("% of total")
+            || line.starts_with("Observed")
+            || line.contains("timing durations")
+            || line == "...")
         {
             break;
         }

@@ -23,8 +23,12 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
         return 1;
     }
     if line.contains("'xen' clocksource which might") {
-        let warning =
-            Warning { product, rule: Rule::Xen, current: Some("xen".to_owned()), ..Warning::default() };
+        let warning = Warning {
+            product,
+            rule: Rule::Xen,
+            current: Some("xen".to_owned()),
+            ..Warning::default()
+        };
         page.symptom(at, READER.name, Seen::Warning(warning));
         return 1;
     }
@@ -56,7 +60,8 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
         page.quotes_sysfs(at, name, &available);
     }
     let complete = text.contains("Current clocksource:");
-    let warning = Warning { product, rule: Rule::KernelTime, current: current.map(str::to_owned), available };
+    let warning =
+        Warning { product, rule: Rule::KernelTime, current: current.map(str::to_owned), available };
     page.symptom(at, READER.name, Seen::Warning(warning));
     if complete { end - at } else { 1 }
 }

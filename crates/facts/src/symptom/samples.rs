@@ -51,7 +51,8 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
 
 fn frame(line: &str) -> Option<&str> {
     let (address, rest) = line.trim().split_once(' ')?;
-    let is_address = (6..=16).contains(&address.len()) && address.bytes().all(|b| b.is_ascii_hexdigit());
+    let is_address =
+        (6..=16).contains(&address.len()) && address.bytes().all(|b| b.is_ascii_hexdigit());
     let (name, object) = rest.trim().rsplit_once(" (")?;
     (is_address && object.ends_with(')') && !name.is_empty()).then_some(name)
 }

@@ -60,7 +60,8 @@ struct Call<'a> {
 
 /// `[pid 42] 0.000034 clock_gettime(CLOCK_MONOTONIC, {tv_sec=1, tv_nsec=2}) = 0 <0.000012>`.
 fn call(line: &str) -> Option<Call<'_>> {
-    const NAMES: [&str; 5] = ["clock_gettime64", "clock_gettime32", "clock_gettime", "gettimeofday", "time"];
+    const NAMES: [&str; 5] =
+        ["clock_gettime64", "clock_gettime32", "clock_gettime", "gettimeofday", "time"];
     let (at, name) = NAMES.into_iter().find_map(|name| {
         let at = line.find(&format!("{name}("))?;
         Some((at, name))
@@ -69,20 +70,28 @@ fn call(line: &str) -> Option<Call<'_>> {
     // In front of it are process ids and times; code has a word or an equals sign there.
     let plain = |word: &str| {
         let word = word.trim_matches(['[', ']', '(', ')', '+', ',']);
-        word.is_empty() || word == "pid" || word.bytes().all(|b| b.is_ascii_digit() || b".:".contains(&b))
+        word.is_empty()
+            || word == "pid"
+            || word.bytes().all(|b| b.is_ascii_digit() || b".:".contains(&b))
     };
-    if !before.split_ascii_whitespace().all(plain) || !before.is_empty() && !before.ends_with([' ', '\t', ']', '|']) {
+    if !before.split_ascii_whitespace().all(plain)
+        || !before.is_empty() && !before.ends_with([' ', '\t', ']', '|'])
+    {
         return None;
     }
     let arguments = &line[at + name.len() + 1..];
     let result = arguments.rsplit_once(" = ").map(|(_, result)| result);
     let unfinished = arguments.contains("<unfinished");
     let value = result.and_then(|result| result.split_ascii_whitespace().next());
-    if !unfinished && !value.is_some_and(|value| value.bytes().all(|b| b.is_ascii_digit() || b == b'-')) {
+    if !unfinished
+        && !value.is_some_and(|value| value.bytes().all(|b| b.is_ascii_digit() || b == b'-'))
+    {
         return None;
     }
     let clock = arguments.split([',', ')', ' ']).next();
-    let clock = clock.filter(|clock| name.starts_with("clock_") && clock.starts_with("CLOCK_") && clock.len() < 40);
+    let clock = clock.filter(|clock| {
+        name.starts_with("clock_") && clock.starts_with("CLOCK_") && clock.len() < 40
+    });
     // A clock of a process or a thread is built from its id.
     let built = name.starts_with("clock_") && clock.is_none() && arguments.contains("CPUCLOCK_");
     let seconds = result.and_then(|result| {

@@ -11,7 +11,9 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     let test = test.to_owned();
     let (mut syscall, mut vdso, mut end) = (None, None, at);
     while end < page.len().min(at + 6) {
-        let Some((_, way, ns)) = row(page.line(end)).filter(|(same, ..)| *same == test) else { break };
+        let Some((_, way, ns)) = row(page.line(end)).filter(|(same, ..)| *same == test) else {
+            break;
+        };
         match way {
             "syscall" => syscall = Some(ns),
             "vdso" => vdso = Some(ns),
@@ -20,7 +22,8 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
         }
         end += 1;
     }
-    let of_the_clocksource = !test.contains("coarse") && !test.contains("getcpu") && !test.contains("getres");
+    let of_the_clocksource =
+        !test.contains("coarse") && !test.contains("getcpu") && !test.contains("getres");
     if let Some(ns) = vdso.filter(|_| of_the_clocksource) {
         let cost = Cost { clock: test, ns, syscall_ns: syscall, by_instruction: false };
         page.symptom(at, READER.name, Seen::Cost(cost));
