@@ -6,8 +6,8 @@
 
     --clocksmith FILE         the program (target/debug/clocksmith below CARGO_TARGET_DIR)
 
-What is made: the pages of the causes, from the ids in the schema of `why`, from `clocksmith explain` and from
-the kernel's lines in `causes.toml` (which are proven here: each must lead to its cause); the versions of the
+What is made: the pages of the causes, from the ids in the schema of `why`, from their pages in
+`crates/diagnose/knowledge/causes` (whose kernel lines are proven here: each must lead to its cause); the versions of the
 kernel's rules, from `crates/kernel/src/feature.rs`; those rules, from the answers of `clocksmith predict`; the rules of `vm lint`, from their pages in
 `crates/vm` and `clocksmith explain`, and the kinds of its files; the design of the clock, from `crates/clock/src/guide.rs`.
 """
@@ -20,12 +20,12 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 BOOK = Path(__file__).resolve().parent
 TOP = BOOK.parent
+KNOWLEDGE = TOP / "crates/diagnose/knowledge/causes"
 NOTE = "<!-- Made by book/make.py; do not edit. -->\n\n"
 
 
@@ -102,6 +102,21 @@ def answer(clocksmith, file, log):
     return "\n".join(kept)
 
 
+def seen(page):
+    """Where a cause's page says that it is seen: its kernel lines by version, or another place."""
+    table = {}
+    for section in page.split("\n## ")[1:]:
+        head, _, body = section.partition("\n")
+        if head == "Where it is seen":
+            table["elsewhere"] = " ".join(body.split())
+        elif head == "Kernel lines":
+            found = re.findall(r"### Linux (.+)\n\n```text\n(.*?)```", body, re.S)
+            table["era"] = [{"kernels": kernels, "log": log} for kernels, log in found]
+    if not table:
+        raise Wrong("a cause's page has neither `## Kernel lines` nor `## Where it is seen`")
+    return table
+
+
 def lines_of_eras(clocksmith, cause, eras, files):
     """The logs of a cause, each in a file that leads to that cause, and the section about them."""
     text = "## The kernel's lines\n\n"
@@ -120,7 +135,7 @@ def lines_of_eras(clocksmith, cause, eras, files):
         except (ValueError, KeyError):
             raise Wrong(f"{cause}, {era['kernels']}: no diagnosis: {done.stderr.strip()}") from None
         if cause not in found:
-            raise Wrong(f"causes.toml: the lines of {cause} for {era['kernels']} lead to {found}")
+            raise Wrong(f"{cause}: the lines for {era['kernels']} lead to {found}")
     return text, names
 
 
@@ -155,12 +170,12 @@ def cause_page(clocksmith, cause, eras, ids, files):
 
 def causes(clocksmith, files):
     """The pages of all causes, and their list."""
-    table = tomllib.loads((BOOK / "causes.toml").read_text())
+    table = {path.stem: seen(path.read_text()) for path in sorted(KNOWLEDGE.glob("*.md"))}
     ids = cause_ids()
     for missing in [i for i in ids if i not in table]:
-        raise Wrong(f"causes.toml has nothing about {missing}: lines that show it, or `elsewhere`")
+        raise Wrong(f"{KNOWLEDGE / missing}.md does not exist")
     for unknown in [i for i in table if i not in ids]:
-        raise Wrong(f"causes.toml: {unknown} is no cause of the program")
+        raise Wrong(f"{KNOWLEDGE / unknown}.md: the program has no such cause")
     with ThreadPoolExecutor(2) as pool:
         pages = list(pool.map(lambda c: cause_page(clocksmith, c, table[c], ids, files), ids))
     index = NOTE + (

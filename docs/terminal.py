@@ -21,9 +21,9 @@ from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
 PICTURE = TOP / "docs/why.svg"
-COMMAND = ["clocksmith", "why", "--log", "virtualbox.log"]
+COMMAND = ["clocksmith", "why", "--log", "db1.log"]
 # What is shown ends before the line that begins so.
-UNTIL = "  2. "
+UNTIL = "  3. "
 COLUMNS = 80
 
 # A cell in pixels, and the margin.

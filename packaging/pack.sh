@@ -53,7 +53,7 @@ definition() {
 documents() {
     # documents DIRECTORY: what every form of the program has
     install -d "$1"
-    install -m 644 "$root/README.md" "$root/CHANGELOG.md" "$root"/docs/{fleet,monitoring,run,who}.md "$1/"
+    install -m 644 "$root/README.md" "$root/CHANGELOG.md" "$root"/docs/{fleet,library,monitoring,performance,run,who}.md "$1/"
     install -m 644 "$built/sbom/clocksmith.cdx.json" "$built/sbom/third-party-licences.txt" "$1/"
 }
 

@@ -33,16 +33,16 @@ fuzz_target!(|data: &[u8]| {
     system.files.insert(PathBuf::from(path), Text::Is(text.clone()));
     let _ = mistakes::find(&system);
     let wanted = Change { add: vec!["zz.zz=1".to_owned()], remove: Vec::new() };
-    let Ok(way) = boot::plan(&system, &wanted) else { return };
+    let Ok(way) = boot::plan(&system, &wanted, None) else { return };
     let later = written(&system, &way);
     // A quote that is never closed swallows what is added, for the kernel as well.
     if text.contains(['"', '\'', '\\', '`']) || text.contains("zz.zz=1") {
         return;
     }
-    if let Ok(again) = boot::plan(&later, &wanted) {
+    if let Ok(again) = boot::plan(&later, &wanted, None) {
         assert!(again.steps.is_empty(), "twice is not once: {text:?}");
     }
-    if let Ok(back) = boot::plan(&later, &wanted.reversed()) {
+    if let Ok(back) = boot::plan(&later, &wanted.reversed(), None) {
         let back = written(&later, &back);
         let _ = back.text(path);
     }

@@ -5,6 +5,7 @@
 //! order. Paths are those of the system that is changed; where its root is (`/`, or a directory) is
 //! known to whoever applies the plan alone.
 
+use crate::boot::loader::Loader;
 use crate::words::Change;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -25,6 +26,9 @@ pub struct Plan {
     /// loader's files: looked at after it ran.
     #[serde(default)]
     pub expected: Change,
+    /// The boot loader whose configuration its steps change.
+    #[serde(default)]
+    pub loader: Option<Loader>,
     /// The clocksource that a unit or script of it chooses at each boot; so taking it back in a later boot
     /// is not over when the files are what they were.
     pub each_boot: Option<String>,

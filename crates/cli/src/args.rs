@@ -6,6 +6,7 @@ mod watch;
 
 use crate::build::VERSION;
 use clap::{Args as ClapArgs, Command, CommandFactory, Parser, Subcommand};
+use clocksmith_change::boot::loader::Loader;
 pub(crate) use fleet::Fleet;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -236,6 +237,10 @@ pub(crate) struct Fix {
     /// What keeps the choice at later boots
     #[arg(long, value_enum, value_name = "WAY")]
     pub(crate) boot: Option<BootWay>,
+    /// The boot loader that boots this machine, where more than one is found: grub, entries, unified, extlinux,
+    /// zipl, cmdline-txt
+    #[arg(long, value_enum, value_name = "NAME", hide_possible_values = true)]
+    pub(crate) loader: Option<BootLoader>,
     /// Until the next boot only; the same as --boot none
     #[arg(long, conflicts_with = "boot")]
     pub(crate) runtime_only: bool,
@@ -255,6 +260,30 @@ pub(crate) struct Fix {
     /// With --undo: also files that somebody else has changed since
     #[arg(long, requires = "undo")]
     pub(crate) force: bool,
+}
+
+/// A boot loader that was named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BootLoader(pub(crate) Loader);
+
+impl clap::ValueEnum for BootLoader {
+    fn value_variants<'a>() -> &'a [Self] {
+        const ALL: [BootLoader; 6] = {
+            let mut all = [BootLoader(Loader::Grub); 6];
+            let mut at = 0;
+            while at < all.len() {
+                all[at] = BootLoader(Loader::NAMED[at].1);
+                at += 1;
+            }
+            all
+        };
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
+        let (name, _) = Loader::NAMED.iter().find(|(_, it)| *it == self.0)?;
+        Some(clap::builder::PossibleValue::new(*name))
+    }
 }
 
 /// What keeps a choice at later boots.

@@ -68,6 +68,19 @@ pub(crate) fn of_error(error: &anyhow::Error) -> Code {
     if error.downcast_ref::<NotTakenBack>().is_some() { Code::Bad } else { Code::Usage }
 }
 
+/// The exit code of an end by a signal while nothing read the output, as a shell gives it.
+pub(crate) fn of_unread(error: &anyhow::Error) -> Option<ExitCode> {
+    let unread = error.chain().any(|cause| {
+        let io = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        io.is_some_and(|inner| inner.is::<crate::ui::Unread>())
+    });
+    if !unread {
+        return None;
+    }
+    let signal = clocksmith_measure::interrupt::signal()?;
+    Some(ExitCode::from(u8::try_from(128 + signal).unwrap_or(255)))
+}
+
 /// Whether the error is a closed standard output.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {

@@ -9,6 +9,7 @@ mod build;
 mod exit;
 mod gather;
 mod manual;
+mod memory;
 mod render;
 mod report;
 mod run;
@@ -40,6 +41,9 @@ fn program() -> ExitCode {
             // A reader that has gone away (`clocksmith why | head`) is no error of ours.
             if exit::is_broken_pipe(&error) {
                 return ExitCode::SUCCESS;
+            }
+            if let Some(code) = exit::of_unread(&error) {
+                return code;
             }
             ui::err::line(&render::error(&error));
             exit::of_error(&error).into()

@@ -23,6 +23,9 @@ pub(crate) struct Current {
     pub passing: Option<Passing>,
     /// The log does not show that it stayed in use: it ends soon, or shows too little.
     pub may_have_changed: bool,
+    /// No line says that the TSC took over, and nothing in the evidence excludes it: it is the other answer where a line
+    /// of the log is lost.
+    pub or_tsc: bool,
 }
 
 /// A clocksource that was in use for a while.
@@ -67,6 +70,7 @@ pub(crate) fn current(facts: &Facts, machine: &Machine) -> Current {
             source: source.0,
             passing: None,
             may_have_changed: false,
+            or_tsc: false,
         };
     }
     let Some(log) = facts.kernel_log() else { return unknown("neither sysfs nor a kernel log") };
@@ -97,11 +101,19 @@ fn unknown(why: &str) -> Current {
         source: why.to_owned(),
         passing: None,
         may_have_changed: false,
+        or_tsc: false,
     }
 }
 
 fn known(name: String, confidence: Confidence, source: String) -> Current {
-    Current { name: Some(name), confidence, source, passing: None, may_have_changed: false }
+    Current {
+        name: Some(name),
+        confidence,
+        source,
+        passing: None,
+        may_have_changed: false,
+        or_tsc: false,
+    }
 }
 
 fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
@@ -127,7 +139,11 @@ fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
                         but,
                     }),
                     may_have_changed: true,
+                    or_tsc: false,
                 },
+                Standing::UnlessLost => {
+                    Current { or_tsc: true, ..known(name.clone(), Confidence::Medium, source) }
+                }
                 Standing::Held => Current {
                     may_have_changed: true,
                     ..known(name.clone(), Confidence::Medium, source)
@@ -172,6 +188,8 @@ enum Standing {
     Settled(Confidence),
     /// Nothing outranks it, and the log does not show long enough that it kept its place.
     Held,
+    /// It is where each line of the kernel is in the log: the TSC, which may outrank it, is not said to have been chosen.
+    UnlessLost,
     /// It is not, for this reason.
     Passing(String),
 }
@@ -216,11 +234,11 @@ fn standing(
         return high;
     }
     // A clocksource with a higher rating had served before, so that this is a later change: while the kernel boots,
-    // it switches upwards.
+    // it switches upwards. A stamp that is not later, and tsc-early behind tsc, are of another boot.
     let rating = |name: &str| crate::names::find(name).map_or(0, |known| known.rating);
-    let after_tsc = log
-        .all(|e| matches!(e, Event::Switched(former) if former != "tsc-early" && rating(former) > rating(name)))
-        .any(|e| e.line < entry.line);
+    let after_tsc = name != "tsc-early"
+        && switches_of_this_boot(log, entry)
+            .any(|former| former != "tsc-early" && rating(former) > rating(name));
     let by_hand = log.any(|e| matches!(e, Event::WroteCurrent(wanted) if wanted == name));
     if by_hand {
         return high;
@@ -253,7 +271,7 @@ fn standing(
             if later.at.zip(end).is_some_and(|(then, end)| end - then < within) {
                 return Standing::Held;
             }
-            return Standing::Settled(if shows { Confidence::High } else { Confidence::Medium });
+            return if shows { Standing::UnlessLost } else { Standing::Held };
         }
         return Standing::Passing(format!(
             "behind it the kernel registered tsc ({}), which usually replaces it, and no line says so",
@@ -263,8 +281,19 @@ fn standing(
     if name != "tsc-early" && entry.at.is_some_and(|at| at > LATE_SWITCH) {
         return high;
     }
+    if !is_paravirtual(name) && name != "tsc-early" && lacks_a_choice(machine, log) {
+        return Standing::Passing(
+            "the log begins with the boot and has nothing against the TSC, which the kernel then chooses: a line is \
+             missing"
+                .to_owned(),
+        );
+    }
     if reaches_late && shows {
-        return if name == "tsc-early" { Standing::Held } else { high };
+        return match name {
+            "tsc-early" => Standing::Held,
+            _ if is_paravirtual(name) => Standing::UnlessLost,
+            _ => high,
+        };
     }
     // A TSC with a higher rating is the exception beside these, and nothing but the TSC follows tsc-early.
     if is_paravirtual(name) || name == "tsc-early" {
@@ -300,6 +329,44 @@ fn is_x86_name(name: &str) -> bool {
     name.contains("jiffies") || crate::names::find(name).is_some_and(|known| known.x86)
 }
 
+/// The clocksources that the boot of this switch had in use before it, the last one first. Where stamps go back, or
+/// without stamps the same switch comes again, another boot begins.
+fn switches_of_this_boot<'a>(
+    log: &'a KernelLog,
+    entry: &'a Entry,
+) -> impl Iterator<Item = &'a str> {
+    let mut next = entry.at;
+    let name = |entry: &'a Entry| match &entry.event {
+        Event::Switched(name) => Some(name.as_str()),
+        _ => None,
+    };
+    log.entries
+        .iter()
+        .rev()
+        .filter(move |former| former.line < entry.line && name(former).is_some())
+        .take_while(move |former| {
+            let same_boot = match former.at.zip(next) {
+                Some((then, next)) => then <= next,
+                None => name(former) != name(entry),
+            };
+            next = former.at.or(next);
+            same_boot
+        })
+        .filter_map(name)
+}
+
+/// Every line of a boot is said to be there, none of them is against the TSC, and it is not in use: the kernel registers
+/// it, where the processor has one, and chooses it over what a device counts. Up to 2.6.21 it could give the TSC up without
+/// a word (`mark_tsc_unstable()` in `arch/i386/kernel/tsc.c`).
+fn lacks_a_choice(machine: &Machine, log: &KernelLog) -> bool {
+    let says = Feature::SaysTscUnstable.of(&machine.kernel.value);
+    log.from_boot
+        && says
+        && !machine.kernel.is_assumed()
+        && !log.any(|event| matches!(event, Event::SchedClockUnstable | Event::NotscIgnored))
+        && matches!(predict(machine).tsc, TscState::Usable { .. })
+}
+
 /// The TSC was given up in this boot, before or with this switch.
 fn tsc_is_lost(log: &KernelLog, entry: &Entry) -> bool {
     log.all(demotion::takes_tsc).any(|line| line.line <= entry.line + 12)
@@ -318,6 +385,9 @@ pub(crate) fn outranks_tsc(machine: &Machine, name: &str) -> bool {
         open::ask_over(machine, &[OpenInput::KernelVersion], yields).same == Some(false)
     });
     by_version
+        || !machine.nonstop_tsc.is_assumed()
+            && open::ask(machine, |m| predict(m).current.as_deref() == Some(name)).same
+                == Some(true)
         || open::ask(machine, |m| {
             matches!(predict(m).tsc, TscState::NotPresent | TscState::NotRegistered)
                 || matches!(predict(m).tsc, TscState::Unstable { .. })

@@ -15,6 +15,8 @@ pub(crate) fn headline(
     reads: &[Read],
 ) -> String {
     let name = case.current_name().unwrap_or("an unknown clocksource");
+    let unless =
+        if case.current.or_tsc { ", or tsc, if this log lost the line that says so" } else { "" };
     let cost = reads
         .iter()
         .find(|r| r.clock == "CLOCK_MONOTONIC")
@@ -39,12 +41,12 @@ pub(crate) fn headline(
         Verdict::Ok => match because {
             Some(cause) if cause.severity >= Severity::Warning => {
                 format!(
-                    "Reading the time is fast here ({name}{cost}), but: {}.",
+                    "Reading the time is fast here ({name}{unless}{cost}), but: {}.",
                     lower(&cause.summary)
                 )
             }
             _ => format!(
-                "Reading the time is fast here: the clocksource is {name}{cost}. Nothing to fix."
+                "Reading the time is fast here: the clocksource is {name}{cost}{unless}. Nothing to fix."
             ),
         },
         Verdict::Slow => {
@@ -88,8 +90,8 @@ pub(crate) fn headline(
             let names: Vec<&str> = case.open.iter().map(|input| input.name()).collect();
             let verb = if names.len() == 1 { "is" } else { "are" };
             format!(
-                "The clocksource is {name}{cost}; whether its reads stay in user space is unknown. It depends on the \
-                 {}, which {verb} not in this evidence.",
+                "The clocksource is {name}{cost}{unless}; whether its reads stay in user space is unknown. It depends on \
+                 the {}, which {verb} not in this evidence.",
                 join(&names)
             )
         }

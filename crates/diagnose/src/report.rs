@@ -114,7 +114,7 @@ pub struct Clocksource {
 }
 
 /// What the model expects.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Expected {
     /// The clocksource in use.

@@ -81,6 +81,7 @@ fn step(event: &Event) -> Option<Step> {
         Event::SyncSkipped
         | Event::WatchdogInterval { .. }
         | Event::WatchdogDetail { .. }
+        | Event::WatchdogSecond { .. }
         | Event::WatchdogSkewed { .. }
         | Event::WatchdogCurrent(_)
         | Event::WatchdogCpuOrder

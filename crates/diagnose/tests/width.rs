@@ -19,6 +19,7 @@ fn guest(width: &str) -> Report {
          [    0.000000] Hypervisor detected: KVM\n\
          [    0.000000] kvm-clock: Using msrs 4b564d01 and 4b564d00\n\
          [    0.000000] kvm-clock: using sched offset of 100 cycles\n\
+         [    0.400000] tsc: Marking TSC unstable due to TSCs unsynchronized\n\
          [    0.500000] clocksource: Switched to clocksource kvm-clock\n\
          [    0.600000] sched_clock: Marking stable (600000000, 0)->(600000000, 0)\n\
          [    2.000000] pci 0000:00:00.0: one\n[    3.000000] pci 0000:00:01.0: two\n\

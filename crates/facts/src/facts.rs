@@ -53,8 +53,10 @@ pub enum Arch {
     S390,
     /// POWER.
     Powerpc,
-    /// LoongArch.
+    /// LoongArch, 64-bit.
     Loongarch,
+    /// LoongArch, 32-bit.
+    Loongarch32,
     /// MIPS.
     Mips,
     /// SPARC.
@@ -71,6 +73,8 @@ pub enum Arch {
     M68k,
     /// Itanium.
     Ia64,
+    /// OpenRISC.
+    Openrisc,
 }
 
 impl Arch {
@@ -85,6 +89,7 @@ impl Arch {
             name if name.starts_with("riscv") => Self::Riscv,
             name if name.starts_with("s390") => Self::S390,
             name if name.starts_with("ppc") || name.starts_with("powerpc") => Self::Powerpc,
+            "loongarch32" => Self::Loongarch32,
             name if name.starts_with("loongarch") => Self::Loongarch,
             name if name.starts_with("mips") => Self::Mips,
             name if name.starts_with("sparc") => Self::Sparc,
@@ -94,6 +99,7 @@ impl Arch {
             "alpha" => Self::Alpha,
             "m68k" => Self::M68k,
             "ia64" => Self::Ia64,
+            "openrisc" | "or1k" => Self::Openrisc,
             _ => return None,
         })
     }

@@ -100,6 +100,7 @@ pub const NAMES: &[Name] = &[
     other("GIC", 300, "the counter of the MIPS global interrupt controller"),
     other("timer", 300, "User-mode Linux's clock"),
     other("itc", 350, "Itanium's interval time counter"),
+    other("openrisc_timer", 200, "OpenRISC's tick timer"),
     other("cr16", 300, "PA-RISC's control register 16"),
     other("stick", 100, "SPARC's system tick"),
     other("tick", 100, "SPARC's tick register"),

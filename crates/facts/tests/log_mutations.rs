@@ -274,6 +274,13 @@ fn the_architecture_is_told_or_missing() {
         ("setup.289988: Linux is running under KVM in 64-bit mode", Some(Arch::S390)),
         ("clocksource: Switched to clocksource timebase", Some(Arch::Powerpc)),
         ("clocksource: Switched to clocksource stick", Some(Arch::Sparc)),
+        ("CPU: Feroceon 88FR131 [56251311] revision 1 (ARMv5TE), cr=00053977", Some(Arch::Arm)),
+        ("CPU: ARM926EJ-S [41069265] revision 5 (ARMv5TEJ), cr=00053177", Some(Arch::Arm)),
+        ("CPU: XScale-PXA270 [69054117] revision 7 (ARMv5TE), cr=0000397f", Some(Arch::Arm)),
+        ("CPU revision is: 00019374 (MIPS 24Kc)", Some(Arch::Mips)),
+        ("clocksource: Switched to clocksource openrisc_timer", Some(Arch::Openrisc)),
+        ("Linux version 6.19.0 (b@x) (loongarch32-linux-gnu-gcc 15) #1", Some(Arch::Loongarch32)),
+        ("Linux version 5.19.0 (b@x) (loongarch64-linux-gnu-gcc 13) #1", Some(Arch::Loongarch)),
         ("clocksource: Switched to clocksource riscv_clocksource", Some(Arch::Riscv)),
         (
             "clocksource: cr16: mask: 0xffffffff max_cycles: 0xffffffff, max_idle_ns: 19 ns",

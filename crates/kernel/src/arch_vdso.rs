@@ -25,9 +25,13 @@ pub(crate) fn has_mode(machine: &Machine, name: &str) -> Option<bool> {
         (Arch::Mips, "GIC") => Feature::MipsVdso.of(kernel),
         (Arch::Mips, "MIPS") if Feature::MipsVdso.of(kernel) => return None,
         (Arch::S390, "tod") | (Arch::Powerpc, "timebase") | (Arch::Loongarch, "Constant") => true,
-        (Arch::Sparc, "tick" | "stick") if Feature::SparcVdso.of(kernel) => return None,
-        (Arch::Parisc, _) if Feature::PariscVdso.of(kernel) => return None,
+        // time_init_early() in arch/sparc/kernel/time_64.c gives both a mode, and the one of Hummingbird (hbtick) none.
+        (Arch::Sparc, "tick" | "stick") => Feature::SparcVdso.of(kernel),
+        // Itanium has no vDSO clock, but reads its counter in a system call that does not change the stack
+        // (fsys_clock_gettime() in arch/ia64/kernel/fsys.S, up to 6.6).
         (Arch::Um | Arch::Ia64, _) => return None,
+        // PA-RISC: vdso64_generic.c (5.18 and later) makes the system call. OpenRISC has no vDSO. LoongArch selects
+        // GENERIC_GETTIMEOFDAY with 64 bits alone (6.19 and later, which can have 32).
         _ => false,
     })
 }
@@ -39,7 +43,9 @@ fn of_name(name: &str) -> Option<&'static [Arch]> {
         "riscv_clocksource" => &[Arch::Riscv],
         "tod" => &[Arch::S390],
         "timebase" => &[Arch::Powerpc],
-        "Constant" => &[Arch::Loongarch],
+        "Constant" => &[Arch::Loongarch, Arch::Loongarch32],
+        "openrisc_timer" => &[Arch::Openrisc],
+        "cr16" => &[Arch::Parisc],
         "MIPS" | "GIC" => &[Arch::Mips],
         _ if clocksmith_facts::names::find(name).is_some_and(|known| known.x86) => {
             &[Arch::X86_64, Arch::X86]
@@ -91,13 +97,14 @@ pub fn serves_coarse(machine: &Machine) -> Option<bool> {
         Arch::Arm if Feature::ArmVdso.of(kernel) => return None,
         Arch::Arm => Feature::ArmVdso,
         Arch::Loongarch => return Some(true),
-        Arch::Alpha | Arch::M68k | Arch::Sh => return Some(false),
+        Arch::Alpha | Arch::M68k | Arch::Sh | Arch::Parisc | Arch::Openrisc | Arch::Loongarch32 => {
+            return Some(false);
+        }
+        Arch::Sparc => Feature::SparcVdso,
         Arch::S390 | Arch::Powerpc if Feature::GenericVdsoEverywhere.of(kernel) => {
             return Some(true);
         }
-        Arch::S390 | Arch::Powerpc | Arch::Sparc | Arch::Um | Arch::Parisc | Arch::Ia64 => {
-            return None;
-        }
+        Arch::S390 | Arch::Powerpc | Arch::Um | Arch::Ia64 => return None,
     };
     Some(since.of(kernel))
 }
@@ -136,10 +143,22 @@ mod tests {
             (Arch::Arm64, "arch_sys_counter", "3.6", "3.7"),
             (Arch::Riscv, "riscv_clocksource", "5.7", "5.8"),
             (Arch::Mips, "GIC", "4.3", "4.4"),
+            (Arch::Sparc, "stick", "4.14", "4.15"),
+            (Arch::Sparc, "tick", "4.14", "4.15"),
         ] {
             assert_eq!(serves(&machine(arch, before), name), Some(false), "{name} {before}");
             assert_eq!(serves(&machine(arch, since), name), Some(true), "{name} {since}");
         }
+        for (arch, name) in [
+            (Arch::Sparc, "hbtick"),
+            (Arch::Parisc, "cr16"),
+            (Arch::Openrisc, "openrisc_timer"),
+            (Arch::Loongarch32, "Constant"),
+        ] {
+            assert_eq!(serves(&machine(arch, "6.19"), name), Some(false), "{name}");
+        }
+        assert_eq!(serves(&machine(Arch::Loongarch, "6.19"), "Constant"), Some(true));
+        assert_eq!(serves(&machine(Arch::Ia64, "5.12"), "itc"), None);
         assert_eq!(serves(&machine(Arch::Arm, "6.1"), "mxc_timer1"), Some(false));
         assert_eq!(serves(&machine(Arch::Mips, "6.1"), "MIPS"), None);
         assert_eq!(serves(&machine(Arch::X86_64, "4.4"), "hyperv_clocksource"), Some(false));

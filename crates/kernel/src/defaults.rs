@@ -113,7 +113,7 @@ fn value(input: OpenInput, world: &Machine) -> String {
         OpenInput::PmTimer => flag(world.pm_timer.value),
         OpenInput::InvariantGrant => flag(world.invariant_tsc_granted()),
         OpenInput::CounterTrapped => flag(world.counter_trapped.is_some()),
-        OpenInput::LogEnd => String::new(),
+        OpenInput::LogEnd | OpenInput::LostLine => String::new(),
     }
 }
 

@@ -152,8 +152,6 @@ features! {
     MipsVdso => row(v(4, 4));
     /// The vDSOs of IBM Z (5.9) and POWER (5.11) have the generic code, which serves the coarse clocks.
     GenericVdsoEverywhere => row(v(5, 11));
-    /// PA-RISC's vDSO exists.
-    PariscVdso => row(v(5, 18));
     /// SPARC's vDSO exists.
     SparcVdso => row(v(4, 15));
     /// `CLOCK_REALTIME_COARSE` and `CLOCK_MONOTONIC_COARSE` exist (`kernel/posix-timers.c`).
@@ -162,6 +160,8 @@ features! {
     SysfsClocksource => row(Version::new(2, 6, 18));
     /// The same on 64-bit x86 (`arch/x86_64/kernel/time.c` became a user of it).
     SysfsClocksource64 => row(Version::new(2, 6, 21));
+    /// `mark_tsc_unstable()` prints that, and why (2.6.22 for both widths).
+    SaysTscUnstable => row(Version::new(2, 6, 22));
     /// The watchdog retries slow read-backs before it demotes.
     ReadbackRetries => backported(v(5, 14), Version::new(5, 10, 223));
     /// `tsc_early_khz=` exists.

@@ -1,15 +1,16 @@
 //! The model's input: one machine, with what each value rests on.
 
-use crate::arm;
-use crate::feature::{self, Feature};
+mod observed;
+
+use crate::feature;
 use crate::open::OpenInput;
+use crate::processor;
 use crate::{Assumed, Input};
-use crate::{processor, x86};
 use clocksmith_facts::cmdline::CommandLine;
 use clocksmith_facts::cpu::CpuVendor;
 use clocksmith_facts::hypervisor::{Hypervisor, HypervisorKind};
+use clocksmith_facts::log::Event;
 use clocksmith_facts::log::event::UnstableReason;
-use clocksmith_facts::log::{Event, KernelLog};
 use clocksmith_facts::version::{Kernel, Vendor, Version};
 use clocksmith_facts::{Arch, Fact, Facts, names};
 
@@ -295,139 +296,6 @@ impl Machine {
         };
     }
 
-    fn observe(&mut self, facts: &Facts) {
-        self.stable_bit(facts.kernel_log());
-        let Some(log) = facts.kernel_log() else { return };
-        let name = |entry| log.source(entry).0;
-        if let Some((entry, text)) = log.last(|event| match event {
-            Event::HpetDisabled(text) => Some(text.clone()),
-            _ => None,
-        }) {
-            self.hpet_disabled = Some(format!("{text} [{}]", name(entry)));
-        }
-        self.apic_calibration_ms = log
-            .last(|event| match event {
-                Event::ApicCalibration { ms } => Some(*ms),
-                _ => None,
-            })
-            .map(|(_, ms)| ms);
-        self.pm_timer_bug = log.any(|e| matches!(e, Event::PmTimerChipsetBug));
-        if let Some((entry, ())) = log.last(|e| matches!(e, Event::PmTimerBad).then_some(())) {
-            self.pm_timer = Input::read(false, log.source(entry));
-        }
-        if let Some((entry, ())) = log.first(|e| matches!(e, Event::TickNotOneshot).then_some(())) {
-            self.highres_built = false;
-            self.nohz_built = false;
-            self.tick_stuck = Some(name(entry));
-        }
-        self.counter_trapped = log
-            .first(|event| match event {
-                Event::CounterTrapped => Some(()),
-                Event::ArchTimerErratum(text) => arm::traps_counter(text).then_some(()),
-                _ => None,
-            })
-            .map(|(entry, ())| name(entry));
-        // The kernel says it while it boots, in a line that a search for clocksources does not find.
-        self.counter_trapped_open = self.counter_trapped.is_none()
-            && !(log.from_boot && log.extent.is_ordinary() && reaches_all_cpus(log));
-        self.xen_no_vdso = log
-            .first(|event| match event {
-                Event::XenClockNotice(text) if text.contains("PVCLOCK") => Some(()),
-                _ => None,
-            })
-            .map(|(entry, ())| name(entry));
-        let measured = self.arch.value.is_x86()
-            && !self.arch.is_assumed()
-            && Feature::DelayLoopFromTimer.of(&self.kernel.value);
-        if let Some((entry, ())) =
-            log.first(|event| matches!(event, Event::DelayLoop { measured: true }).then_some(()))
-            && measured
-            && self.no_frequency.is_none()
-            && self.tsc.value
-        {
-            self.no_frequency = Some(format!(
-                "the delay loop was measured, not computed from a timer frequency [{}]",
-                name(entry)
-            ));
-        }
-        // Only the first reason is printed, so the first one in the log decides.
-        let marked = log.first(|event| match event {
-            Event::TscUnstable(reason) => Some(reason.clone()),
-            Event::WatchdogMarked { name, .. }
-            | Event::WatchdogOld { name, .. }
-            | Event::WatchdogVerdict { name, .. }
-                if name.starts_with("tsc") =>
-            {
-                Some(UnstableReason::Watchdog)
-            }
-            _ => None,
-        });
-        self.observed = marked.map(|(entry, reason)| Observed { reason, source: name(entry) });
-        // Said only of a TSC that is not constant (`unsynchronized_tsc()`), so questions about this machine start
-        // from there.
-        if let Some(Observed { reason: UnstableReason::Unsynchronized, source }) = &self.observed
-            && self.constant_tsc.is_assumed()
-        {
-            self.constant_tsc = Input::read(false, source.clone());
-        }
-    }
-
-    /// What the log, or CPUID, tells of the stable bit of a paravirtual clock.
-    ///
-    /// Sources: `kvmclock_init()` and `kvm_sched_clock_init()` in `arch/x86/kernel/kvmclock.c` (since 4.2), which clear
-    /// the stability of sched_clock without the bit, and up to 4.18 print the offset only with it;
-    /// `sched_clock_init_late()` in `kernel/sched/clock.c` (since 4.13); `tracing_set_default_clock()` in
-    /// `kernel/trace/trace.c`; `xen_setup_vsyscall_time_info()` in `arch/x86/xen/time.c` (since 4.15).
-    fn stable_bit(&mut self, log: Option<&KernelLog>) {
-        let Some(hypervisor) = &self.hypervisor.value else { return };
-        let kind = x86::presented(hypervisor, &self.kernel.value);
-        if kind == HypervisorKind::Kvm && hypervisor.kvm_stable_bit_offered() == Some(false) {
-            self.pvclock_stable = Input::read(false, "cpuid 0x40000001 eax[24]");
-            return;
-        }
-        let Some(log) = log else { return };
-        let place = |entry| log.source(entry).0;
-        let offset_tells =
-            Feature::KvmOffsetShowsStableBit.of(&self.kernel.value) && !self.kernel.is_assumed();
-        match kind {
-            HypervisorKind::Kvm => {
-                if let Some((entry, ())) = log.last(|event| match event {
-                    Event::SchedClockStable => Some(()),
-                    Event::KvmSchedOffset => offset_tells.then_some(()),
-                    _ => None,
-                }) {
-                    self.pvclock_stable = Input::read(true, place(entry));
-                } else if let Some((entry, ())) =
-                    log.last(|event| matches!(event, Event::TraceClockGlobal).then_some(()))
-                {
-                    self.pvclock_stable = Input::read(false, place(entry));
-                }
-            }
-            HypervisorKind::Xen
-            | HypervisorKind::XenHvm
-            | HypervisorKind::XenPv
-            | HypervisorKind::XenPvh => {
-                // The kernel says so where the vDSO may not read the page, while it boots.
-                let shown = log.from_boot
-                    && log.any(|event| matches!(event, Event::Switched(name) if name == "xen"))
-                    && log.extent.would_show_switch_after("xen");
-                if let Some((entry, ())) = log.last(|event| match event {
-                    Event::XenClockNotice(text) => text.contains("PVCLOCK").then_some(()),
-                    _ => None,
-                }) {
-                    self.pvclock_stable = Input::read(false, place(entry));
-                } else if shown
-                    && Feature::XenVdso.of(&self.kernel.value)
-                    && !self.kernel.is_assumed()
-                {
-                    let source = format!("{}: no message refuses the vDSO", log.name);
-                    self.pvclock_stable = Input::read(true, source);
-                }
-            }
-            _ => {}
-        }
-    }
-
     /// What was assumed, for the answer.
     #[must_use]
     pub fn assumptions(&self) -> Vec<Assumed> {
@@ -478,13 +346,6 @@ impl Machine {
         }
         all
     }
-}
-
-/// Whether a log goes on until all CPUs are up: the kernel chooses its clocksource behind that.
-fn reaches_all_cpus(log: &KernelLog) -> bool {
-    log.extent.reaches_user_space
-        || log.extent.reaches_login
-        || log.any(|event| matches!(event, Event::Switched(_) | Event::UserSpace))
 }
 
 /// Whether a log, or sysfs, names a clocksource that x86 does not have, and none that it has.

@@ -48,11 +48,13 @@ pub enum OpenInput {
     CounterTrapped,
     /// Whether the kernel demoted the clocksource after the last line of the log.
     LogEnd,
+    /// Whether a line of the log is lost that says that the kernel chose the TSC.
+    LostLine,
 }
 
 impl OpenInput {
     /// Every input.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::KernelVersion,
         Self::Architecture,
         Self::StableBit,
@@ -69,6 +71,7 @@ impl OpenInput {
         Self::InvariantGrant,
         Self::CounterTrapped,
         Self::LogEnd,
+        Self::LostLine,
     ];
 
     /// The input in words.
@@ -91,6 +94,7 @@ impl OpenInput {
             Self::InvariantGrant => "Hyper-V's grant of the invariant TSC",
             Self::CounterTrapped => "errata of the counter",
             Self::LogEnd => "time after the last line of this log",
+            Self::LostLine => "lines that this log may have lost",
         }
     }
 
@@ -110,7 +114,9 @@ impl OpenInput {
                 "dmesg | grep -i -e 'Hyper-V: privilege' -e 'Hyper-V: features'"
             }
             Self::CounterTrapped => "dmesg | grep -i -e erratum -e CNTVCT",
-            Self::LogEnd => "cat /sys/devices/system/clocksource/clocksource0/current_clocksource",
+            Self::LogEnd | Self::LostLine => {
+                "cat /sys/devices/system/clocksource/clocksource0/current_clocksource"
+            }
         }
     }
 
@@ -144,7 +150,7 @@ impl OpenInput {
                     && machine.counter_trapped_open
             }
             // The model has no time: who reads a log knows how far it goes.
-            Self::LogEnd => false,
+            Self::LogEnd | Self::LostLine => false,
         }
     }
 
@@ -224,7 +230,7 @@ impl OpenInput {
                 .iter()
                 .map(|trapped| with(&|m| m.counter_trapped = trapped.map(str::to_owned)))
                 .collect(),
-            Self::LogEnd => Vec::new(),
+            Self::LogEnd | Self::LostLine => Vec::new(),
             Self::PossibleCpus => number(|m, value| m.possible_cpus = value, &[1, 2]),
             Self::Packages => number(|m, value| m.packages = value, &[1, 2, 8]),
             Self::NumaNodes => number(|m, value| m.nodes = value, &[1, 4, 8]),

@@ -27,7 +27,7 @@ pub(crate) fn predict(machine: &Machine, out: &mut Expectation) {
         Arch::Powerpc => {
             ("timebase", 400, "clocksource_init() in arch/powerpc/kernel/time.c, all versions")
         }
-        Arch::Loongarch => (
+        Arch::Loongarch | Arch::Loongarch32 => (
             "Constant",
             400,
             "constant_clocksource_init() in arch/loongarch/kernel/time.c, since 5.19",
@@ -40,7 +40,8 @@ pub(crate) fn predict(machine: &Machine, out: &mut Expectation) {
         | Arch::Parisc
         | Arch::Alpha
         | Arch::M68k
-        | Arch::Ia64 => {
+        | Arch::Ia64
+        | Arch::Openrisc => {
             out.undecided.push(
                 "the clocksource of such machines depends on the board: read \
                  /sys/devices/system/clocksource/clocksource0/available_clocksource"

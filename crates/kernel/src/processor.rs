@@ -25,6 +25,20 @@ pub fn may_halt_in_idle(vendor: CpuVendor, model: Option<(u32, u32)>) -> bool {
     }
 }
 
+/// Whether the TSC of this processor may run at the core's frequency: Intel's before Pentium 4 model 3 and family 6
+/// model 0eh, which `early_init_intel()` in arch/x86/kernel/cpu/intel.c names, AMD's before family 16. Of a processor
+/// that is not known, it may.
+#[must_use]
+pub fn may_change_rate(vendor: CpuVendor, model: Option<(u32, u32)>) -> bool {
+    match (vendor, model) {
+        (_, None) => true,
+        (CpuVendor::Intel, Some((6, model))) => model < 0x0e,
+        (CpuVendor::Intel, Some((family, model))) => family < 6 || family == 15 && model < 3,
+        (CpuVendor::Amd, Some((family, _))) => family <= 15,
+        _ => false,
+    }
+}
+
 /// Whether a processor has no TSC_ADJUST register (CPUID.7.0 EBX bit 1): Intel's have it since Silvermont and Haswell
 /// (2013), AMD's since Zen 5 (family 1Ah).
 #[must_use]

@@ -1,7 +1,7 @@
 //! Ctrl-C and SIGTERM as a wish to stop, so that what was measured so far is kept.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// The first signal that came, or 0.
@@ -17,6 +17,20 @@ pub fn wished() -> bool {
 #[must_use]
 pub fn signal() -> Option<i32> {
     Some(WISHED.load(Ordering::Relaxed)).filter(|signal| *signal != 0)
+}
+
+/// Whether a wish ends what is being measured, too.
+static BREAKS: AtomicBool = AtomicBool::new(false);
+
+/// From now on a signal also ends a run of [`crate::verify`] before its time: what it has measured until then is no
+/// result, and whoever asked for the run must drop it.
+pub fn breaks_runs() {
+    BREAKS.store(true, Ordering::Relaxed);
+}
+
+/// Whether a run shall end before its time.
+pub(crate) fn breaks() -> bool {
+    wished() && BREAKS.load(Ordering::Relaxed)
 }
 
 /// The signals that came, a bit for each number.

@@ -1,5 +1,6 @@
 //! Changes that need a decision, which no file can make: an invariant TSC, and its frequency.
 
+use crate::certain;
 use crate::document::Document;
 use crate::edit::Edit;
 
@@ -24,6 +25,18 @@ impl Choices {
 /// cannot (see [`Kind::takes_choices`](crate::Kind::takes_choices)).
 #[must_use]
 pub fn edits(document: &Document, choices: &Choices) -> Vec<Edit> {
+    decided(document, choices).0
+}
+
+/// Why changes that follow the choices are left to be made by hand, one line for each.
+#[must_use]
+pub fn left(document: &Document, choices: &Choices) -> Vec<String> {
+    decided(document, choices).1
+}
+
+fn decided(document: &Document, choices: &Choices) -> (Vec<Edit>, Vec<String>) {
     let qemu = document.kind.format().qemu.as_ref().filter(|_| !choices.is_empty());
-    qemu.and_then(|qemu| qemu.choose).map(|choose| choose(document, choices)).unwrap_or_default()
+    let choose = qemu.and_then(|qemu| qemu.choose);
+    let edits = choose.map(|choose| choose(document, choices)).unwrap_or_default();
+    certain::certain(document, edits)
 }

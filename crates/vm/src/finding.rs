@@ -49,13 +49,23 @@ pub struct Finding {
     pub fix: Option<String>,
     /// The same as changes of the text, where that can be done without knowing more than the file.
     pub edits: Vec<Edit>,
+    /// Why a change of it is not certain to change nothing else, so that it is left to be made by hand.
+    pub left: Option<String>,
 }
 
 impl Finding {
     /// A finding with the rule's own severity and words, and nothing to do.
     #[must_use]
     pub fn new(rule: &'static Rule, span: Range<usize>) -> Self {
-        Self { rule, severity: rule.severity, span, summary: None, fix: None, edits: Vec::new() }
+        Self {
+            rule,
+            severity: rule.severity,
+            span,
+            summary: None,
+            fix: None,
+            edits: Vec::new(),
+            left: None,
+        }
     }
 
     /// How much it matters here.

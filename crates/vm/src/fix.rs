@@ -1,5 +1,6 @@
 //! From a file to its better self.
 
+use crate::certain;
 use crate::choice::{self, Choices};
 use crate::document::Document;
 use crate::edit::{self, Edit, Together};
@@ -18,6 +19,8 @@ pub struct Fixed {
     pub mended: Vec<Finding>,
     /// Changes that follow the choices.
     pub chosen: usize,
+    /// Why changes that would follow the choices are left to be made by hand.
+    pub undecided: Vec<String>,
     /// What is found afterwards.
     pub report: Report,
 }
@@ -42,6 +45,9 @@ pub fn fix(document: &Document, choices: &Choices) -> Result<Fixed, LintError> {
             break;
         };
         let next = now.with_text(text);
+        if !certain::holds(&now, &next) {
+            break;
+        }
         // A change that makes the file unreadable, or worse, is none: the file stays as it is.
         let Ok(after) = lint(&next) else {
             break;
@@ -60,7 +66,8 @@ pub fn fix(document: &Document, choices: &Choices) -> Result<Fixed, LintError> {
         now = next;
         report = after;
     }
-    Ok(Fixed { document: now, mended, chosen, report })
+    let undecided = choice::left(&now, choices);
+    Ok(Fixed { document: now, mended, chosen, undecided, report })
 }
 
 /// Whether something that was to be mended is gone. In a file whose parts are not where they seem to be (a

@@ -112,6 +112,34 @@ fn walk(value: &ast::Value<'_>, base: usize, path: Option<Rc<Step>>, found: &mut
     }
 }
 
+/// The objects of a document that have a key twice: all of them that are within each other count.
+pub(crate) fn twice(text: &str) -> Vec<Range<usize>> {
+    fn walk(value: &ast::Value<'_>, found: &mut Vec<Range<usize>>) {
+        match value {
+            ast::Value::Object(object) => {
+                let mut keys = std::collections::HashSet::new();
+                if !object.properties.iter().all(|property| keys.insert(property.name.as_str())) {
+                    let range = object.range();
+                    found.push(range.start..range.end);
+                }
+                object.properties.iter().for_each(|property| walk(&property.value, found));
+            }
+            ast::Value::Array(array) => {
+                array.elements.iter().for_each(|element| walk(element, found))
+            }
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    let start = text.len() - text.trim_start_matches('\u{feff}').len();
+    let body = text.get(start..).unwrap_or_default();
+    let read = parse_to_ast(body, &CollectOptions::default(), &ParseOptions::default());
+    if let Some(root) = read.ok().and_then(|read| read.value) {
+        walk(&root, &mut found);
+    }
+    found.into_iter().map(|range| range.start + start..range.end + start).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

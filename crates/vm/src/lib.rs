@@ -25,11 +25,13 @@ pub mod migrate;
 pub mod predict;
 pub mod text;
 
+mod certain;
 mod detect;
 mod formats;
 mod json;
 mod parameters;
 mod placed;
+mod sh;
 mod shell;
 mod template;
 #[cfg(test)]

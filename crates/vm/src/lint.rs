@@ -1,5 +1,6 @@
 //! From a file to its findings.
 
+use crate::certain;
 use crate::document::Document;
 use crate::finding::Finding;
 use crate::guest::Guest;
@@ -58,6 +59,7 @@ impl LintError {
 /// It is no valid file of its kind.
 pub fn lint(document: &Document) -> Result<Report, LintError> {
     let mut report = (document.kind.format().lint)(document)?;
+    certain::keep_certain(document, &mut report.findings);
     report.findings.sort_by_key(|finding| (finding.span.start, finding.span.end));
     Ok(report)
 }

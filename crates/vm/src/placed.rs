@@ -118,7 +118,7 @@ impl Placed {
 
     /// Just behind its last byte, where that has a place.
     pub(crate) fn end(&self) -> Option<usize> {
-        if self.within.is_some() {
+        if self.within.is_some() || self.text.ends_with(UNKNOWN) {
             return None;
         }
         self.at.last().map(|last| last + 1)

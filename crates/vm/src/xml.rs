@@ -309,6 +309,91 @@ impl Tree {
     }
 }
 
+/// Checks that a whole text is one document of XML, as every parser takes it, without entities of its own.
+///
+/// # Errors
+/// The first place where it is not.
+pub(crate) fn well_formed(text: &Text) -> Result<(), LintError> {
+    let source = text.as_str().trim_start_matches('\u{feff}');
+    let from = text.as_str().len() - source.len();
+    let fail = |at: usize, what: &str| {
+        Err(LintError::within(text, from + at, format!("no valid XML: {what}")))
+    };
+    if let Some(at) = source.find(|c| !is_character(c)) {
+        return fail(at, "a character that XML does not have");
+    }
+    let mut reader = Reader::from_str(source);
+    reader.config_mut().enable_all_checks(true);
+    let mut depth = 0usize;
+    let mut roots = 0usize;
+    loop {
+        let at = position(&reader);
+        let event = match reader.read_event() {
+            Ok(event) => event,
+            Err(error) => return fail(at, &error.to_string()),
+        };
+        let empty = matches!(event, Event::Empty(_));
+        match event {
+            Event::Start(tag) | Event::Empty(tag) => {
+                if depth == 0 {
+                    roots += 1;
+                    if roots > 1 {
+                        return fail(
+                            at,
+                            "a second element behind the first; give each one in a file of its own",
+                        );
+                    }
+                }
+                attributes(&tag).or_else(|what| fail(at, &what))?;
+                depth += usize::from(!empty);
+            }
+            Event::End(_) => depth = depth.saturating_sub(1),
+            Event::Text(words) if depth == 0 && !words.trim().is_empty() => {
+                return fail(at, "words outside of the element");
+            }
+            Event::CData(_) if depth == 0 => return fail(at, "words outside of the element"),
+            Event::GeneralRef(name)
+                if depth == 0 || !resolve(&name).is_some_and(|it| it.chars().all(is_character)) =>
+            {
+                return fail(at, "a reference that stands for nothing");
+            }
+            Event::DocType(words) if words.contains('[') => {
+                return fail(
+                    at,
+                    "a DOCTYPE with definitions of its own; resolve them first (xmllint --noent --dropdtd)",
+                );
+            }
+            Event::Eof => break,
+            _ => {}
+        }
+    }
+    if depth > 0 || roots == 0 {
+        return fail(source.len(), "it ends before its element is closed");
+    }
+    Ok(())
+}
+
+/// Attributes as XML has them.
+fn attributes(tag: &BytesStart<'_>) -> Result<(), String> {
+    for attribute in tag.attributes() {
+        let attribute = attribute.map_err(|error| error.to_string())?;
+        if attribute.value.contains('<') {
+            return Err("`<` in the value of an attribute".to_owned());
+        }
+        let value =
+            quick_xml::escape::unescape(&attribute.value).map_err(|error| error.to_string())?;
+        if !value.chars().all(is_character) {
+            return Err("a reference to a character that XML does not have".to_owned());
+        }
+    }
+    Ok(())
+}
+
+/// `Char` of XML 1.0.
+fn is_character(c: char) -> bool {
+    matches!(c, '\t' | '\n' | '\r' | '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
+}
+
 /// Where elements of a name begin in a text, whatever it is; the name begins with `<`.
 pub(crate) fn tags<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = usize> + 'a {
     text.match_indices(name).map(|(at, _)| at).filter(move |at| {

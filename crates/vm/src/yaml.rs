@@ -2,6 +2,7 @@
 
 use crate::lint::LintError;
 use granit_parser::{Event, Parser};
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// Deeper nesting is no manifest.
@@ -63,8 +64,9 @@ impl Node {
     /// The value of `true` and `false`.
     pub(crate) fn truth(&self) -> Option<bool> {
         match self.scalar()?.0 {
-            "true" | "True" | "TRUE" => Some(true),
-            "false" | "False" | "FALSE" => Some(false),
+            // Kubernetes reads YAML 1.1.
+            "true" | "True" | "TRUE" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => Some(true),
+            "false" | "False" | "FALSE" | "no" | "No" | "NO" | "off" | "Off" | "OFF" => Some(false),
             _ => None,
         }
     }
@@ -140,4 +142,87 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Node>, LintError> {
         }
     }
     Ok(documents)
+}
+
+/// A part of a text in which a change would not be certain to change one value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Shared {
+    /// All of it.
+    pub(crate) span: Range<usize>,
+    /// Why.
+    pub(crate) what: &'static str,
+}
+
+/// Values that stand in several places at once (anchors), maps that get entries from elsewhere (`<<`) or have a key
+/// twice, and values whose type a tag says.
+pub(crate) fn shared(text: &str) -> Vec<Shared> {
+    struct Open {
+        start: usize,
+        anchor: bool,
+        map: bool,
+        keys: HashSet<String>,
+        key: bool,
+        twice: bool,
+        merged: bool,
+    }
+    let mut out = Vec::new();
+    let mut stack: Vec<Open> = Vec::new();
+    let mut parser = Parser::new_from_str(text);
+    while let Some(Ok((event, span))) = parser.next_event() {
+        let range = span.byte_range().unwrap_or(0..0);
+        let map = matches!(event, Event::MappingStart(..));
+        match event {
+            Event::MappingStart(_, anchor, _) | Event::SequenceStart(_, anchor, _) => {
+                let (keys, anchor) = (HashSet::new(), anchor > 0);
+                let start = range.start;
+                stack.push(Open {
+                    start,
+                    anchor,
+                    map,
+                    keys,
+                    key: true,
+                    twice: false,
+                    merged: false,
+                });
+                continue;
+            }
+            Event::MappingEnd | Event::SequenceEnd => {
+                if let Some(done) = stack.pop() {
+                    let span = done.start..range.end.max(done.start);
+                    for (is, what) in [
+                        (
+                            done.anchor,
+                            "it is below an anchor (&), so other places have the same value",
+                        ),
+                        (done.twice, "a key is there twice"),
+                        (done.merged, "entries are merged into it (<<)"),
+                    ] {
+                        if is {
+                            out.push(Shared { span: span.clone(), what });
+                        }
+                    }
+                }
+            }
+            Event::Scalar(value, _, anchor, tag) => {
+                if anchor > 0 {
+                    let what = "it has an anchor (&), so other places have the same value";
+                    out.push(Shared { span: range.clone(), what });
+                }
+                if tag.is_some() {
+                    out.push(Shared { span: range, what: "a tag (!) says what it is" });
+                }
+                if let Some(open) = stack.last_mut().filter(|open| open.map && open.key) {
+                    open.merged |= value == "<<";
+                    open.twice |= !open.keys.insert(value.into_owned());
+                }
+            }
+            Event::Alias(..) | Event::UnresolvedAlias(..) => {}
+            _ => continue,
+        }
+        // A node of a map is a key, then a value.
+        if let Some(open) = stack.last_mut() {
+            open.key = !open.key;
+        }
+    }
+    out
 }

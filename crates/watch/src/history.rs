@@ -8,7 +8,7 @@ pub const EVENTS: usize = 500;
 /// Samples of the cost in memory: a day, at one a minute.
 pub const COSTS: usize = 1440;
 /// Longest line of a history file that is read, in bytes.
-const LINE: usize = 16 << 10;
+pub(crate) const LINE: usize = 16 << 10;
 
 /// One sample of the cost of CLOCK_MONOTONIC.
 #[derive(Clone, Copy, Debug, PartialEq)]

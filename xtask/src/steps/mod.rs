@@ -30,6 +30,7 @@ pub(crate) static STEPS: &[&Step] = &[
     &deny::ADVISORIES,
     &scripts::ACTIONS,
     &scripts::TREE,
+    &scripts::PROSE,
     &rust::NO_DEFAULT_FEATURES,
     &clock::CLOCK,
     &clock::TARGETS,

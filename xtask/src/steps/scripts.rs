@@ -196,6 +196,19 @@ pub(crate) static TREE: Step = Step {
     run: |context| forgiven(call("packaging/tree.sh").script(context)),
 };
 
+pub(crate) static PROSE: Step = Step {
+    name: "prose",
+    what: "texts keep to the words of docs/style.md",
+    tier: Tier::Default,
+    emulated: false,
+    seconds: 2,
+    budget: 20,
+    short: None,
+    needs: &[Need::Python],
+    uses: &[],
+    run: |context| call("packaging/prose.py").run(context),
+};
+
 pub(crate) static VM: Step = Step {
     name: "vm",
     what: "files of virtual machines against the real libvirt: mended ones are valid, QEMU is told what was said",

@@ -19,8 +19,6 @@ const DIRECTORIES: [&str; 3] =
 const VARIABLE: &str = "kernelopts";
 const ENVIRONMENTS: [&str; 2] = ["/boot/grub2/grubenv", "/boot/grub/grubenv"];
 const VARIABLES: [&str; 2] = ["$kernelopts", "${kernelopts}"];
-/// Pop!_OS's settings of its entries.
-const KERNELSTUB: &str = "/etc/kernelstub/configuration";
 /// New kernels' command line.
 const CMDLINE: &str = "/etc/kernel/cmdline";
 const VENDOR: &str = "/usr/lib/kernel/cmdline";
@@ -111,7 +109,6 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
     }
     let directory = entries(system).unwrap_or(DIRECTORIES[0]);
     one_directory(system, directory, change)?;
-    owned(system, change)?;
     for (path, text) in system.below(directory) {
         plain(path, text)?;
         if boots_linux(text) {
@@ -213,22 +210,6 @@ fn one_directory(system: &System, directory: &str, change: &Change) -> Result<()
             ),
         )),
     }
-}
-
-/// Refuses entries that a program makes anew from settings of its own.
-fn owned(system: &System, change: &Change) -> Result<(), NoWay> {
-    if !system.has("kernelstub") && !system.files.contains_key(Path::new(KERNELSTUB)) {
-        return Ok(());
-    }
-    let mut by_hand = Vec::new();
-    if !change.add.is_empty() {
-        by_hand.push(format!("kernelstub --add-options \"{}\"", change.add.join(" ")));
-    }
-    if !change.remove.is_empty() {
-        by_hand.push(format!("kernelstub --delete-options \"{}\"", change.remove.join(" ")));
-    }
-    let why = "kernelstub makes the boot entries from it, and an edit of them is lost at its next run. By hand:";
-    Err(file(KERNELSTUB, format!("{why} {}", by_hand.join("; "))))
 }
 
 /// Whether a grub.cfg reads the entries of the Boot Loader Specification: Fedora's has none of its own.

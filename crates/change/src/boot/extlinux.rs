@@ -11,7 +11,14 @@ use crate::system::System;
 use crate::words::{self, Change};
 use std::path::Path;
 
-const CONFIGS: [&str; 2] = ["/boot/extlinux.conf", "/boot/extlinux/extlinux.conf"];
+/// Settings of its generators, and what it reads.
+pub(super) const FILES: [&str; 4] = [
+    "/etc/update-extlinux.conf",
+    "/etc/default/u-boot",
+    "/boot/extlinux.conf",
+    "/boot/extlinux/extlinux.conf",
+];
+pub(super) const CONFIGS: [&str; 2] = ["/boot/extlinux.conf", "/boot/extlinux/extlinux.conf"];
 
 /// Alpine's names of settings.
 const ALPINE: [&str; 13] = [

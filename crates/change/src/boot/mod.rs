@@ -13,16 +13,19 @@ pub(crate) mod extlinux;
 pub mod grub;
 mod grubenv;
 mod image;
+pub mod loader;
 pub(crate) mod made;
 mod menu;
 mod settings;
 pub mod shell;
 mod single;
 pub mod strict;
+pub(crate) mod tools;
 
 use crate::plan::{Action, Step};
 use crate::system::System;
 use crate::words::{BadWord, Change};
+use loader::Loader;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -37,6 +40,8 @@ pub struct Way {
     pub by_hand: Vec<String>,
     /// What should be known.
     pub notes: Vec<String>,
+    /// The boot loaders that were found, and the one that boots; nothing where the system's own tool owns the words.
+    pub choice: Option<loader::Choice>,
     /// Words that every entry must have, and must not have, when the programs of the steps have run: those that
     /// their settings got or lost.
     pub expected: Change,
@@ -51,6 +56,24 @@ pub enum NoWay {
     /// No boot loader that is known.
     #[error("there is no GRUB, no loader entry, no extlinux, zipl or cmdline.txt below {0}")]
     Unknown(String),
+    /// More than one, or none that fits.
+    #[error("boot loaders found: {found}; {because}. Name the one that boots: --loader {names}")]
+    Several {
+        /// Those that were found.
+        found: String,
+        /// Why none is taken.
+        because: String,
+        /// What can be named.
+        names: String,
+    },
+    /// The one that was named was not found.
+    #[error("{named} was named by --loader, and is not here; boot loaders found: {found}")]
+    NotHere {
+        /// The one.
+        named: &'static str,
+        /// Those that were found.
+        found: String,
+    },
     /// A file that cannot be edited.
     #[error("{}: {why}", path.display())]
     File {
@@ -61,44 +84,58 @@ pub enum NoWay {
     },
 }
 
-/// Steps that change the command line of the next boots.
+/// Steps that change the command line of the next boots; `named` is the boot loader that the user named.
 ///
 /// # Errors
-/// A word that must not be written, an unknown boot loader, or a file that cannot be edited safely.
-pub fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
+/// A word that must not be written, an unknown boot loader, more than one where the evidence does not say which boots, or
+/// a file that cannot be edited safely.
+pub fn plan(system: &System, change: &Change, named: Option<Loader>) -> Result<Way, NoWay> {
     change.check()?;
     if let Some(way) = image::plan(system, change) {
         return Ok(way);
     }
-    let unreadable = bls::unreadable(system);
-    let entries = bls::entries(system).or(unreadable.as_ref().map(|(directory, ..)| *directory));
-    if system.has("grubby") && (entries.is_some() || grub::config(system).is_some()) {
+    tools::of_all(system, change)?;
+    let choice = loader::choose(system, named)?;
+    let chosen = choice.boots.unwrap_or(Loader::Other);
+    // GRUB may be built to read them.
+    if chosen == Loader::Grub && bls::entries(system).is_some() && system.has("sdbootutil") {
+        tools::of(system, Loader::Entries, change)?;
+    }
+    tools::of(system, chosen, change)?;
+    let unknown = || Err(NoWay::Unknown(place(system)));
+    let mut way = match chosen {
+        Loader::Grub | Loader::Entries => by_grub_or_entries(system, change, chosen),
+        Loader::Unified => Ok(single::unified(system, change)),
+        Loader::Extlinux => {
+            let ways = [extlinux::alpine, extlinux::u_boot_menu, extlinux::direct];
+            ways.iter().find_map(|way| way(system, change)).unwrap_or_else(unknown)
+        }
+        Loader::Zipl => single::zipl(system, change).unwrap_or_else(unknown),
+        Loader::CmdlineTxt => single::cmdline_txt(system, change).unwrap_or_else(unknown),
+        Loader::Refind | Loader::Limine | Loader::Script | Loader::Other => unknown(),
+    }?;
+    way.choice = Some(choice);
+    Ok(way)
+}
+
+fn by_grub_or_entries(system: &System, change: &Change, chosen: Loader) -> Result<Way, NoWay> {
+    let entries = bls::entries(system).is_some() || bls::unreadable(system).is_some();
+    if system.has("grubby") && (entries || grub::config(system).is_some()) {
         return if system.live { Ok(bls::grubby(change)) } else { bls::plan(system, change) };
     }
-    if entries.is_none() && !system.unified.is_empty() && grub::config(system).is_none() {
-        return Ok(single::unified(system, change));
-    }
-    // A system may have files of two loaders: GRUB says that it was the one by BOOT_IMAGE=.
+    // Where GRUB reads entries: BOOT_IMAGE= is GRUB's.
     let by_grub = system.cmdline().map(|line| line.contains("BOOT_IMAGE="));
-    if grub::is_there(system) && (entries.is_none() || by_grub != Some(false)) {
-        return grub::plan(system, change);
+    let reads = entries && loader::grub_reads_entries(system) && by_grub == Some(false);
+    match chosen {
+        Loader::Grub if grub::is_there(system) && !reads => grub::plan(system, change),
+        Loader::Grub if !entries => Err(NoWay::Unknown(place(system))),
+        _ => bls::plan(system, change),
     }
-    if entries.is_some() {
-        return bls::plan(system, change);
-    }
-    let ways = [
-        extlinux::alpine,
-        extlinux::u_boot_menu,
-        extlinux::direct,
-        single::zipl,
-        single::cmdline_txt,
-    ];
-    for way in ways {
-        if let Some(way) = way(system, change) {
-            return way;
-        }
-    }
-    Err(NoWay::Unknown(if system.live { "/".to_owned() } else { "this root".to_owned() }))
+}
+
+/// The system, as a message names it.
+fn place(system: &System) -> String {
+    if system.live { "/".to_owned() } else { "this root".to_owned() }
 }
 
 /// What a changed command line risks, whatever writes it.

@@ -7,7 +7,7 @@
 //! `cmdline`, `os_prefix`, `include` and filters; autoboot.txt); systemd-stub(7) and ukify(1) (the
 //! command line is a section of the image).
 
-use super::{NoWay, RISK, Way, bls, file, hand, plain, settings, write};
+use super::{NoWay, RISK, Way, bls, file, hand, plain, settings, tools, write};
 use crate::plan::{Action, Step};
 use crate::system::System;
 use crate::words::Change;
@@ -15,6 +15,9 @@ use std::path::PathBuf;
 
 /// zipl's settings.
 pub(super) const ZIPL: &str = "/etc/zipl.conf";
+
+/// Where a Raspberry Pi's command line is.
+pub(super) const CMDLINE_TXT: [&str; 2] = ["/boot/firmware/cmdline.txt", "/boot/cmdline.txt"];
 
 /// The step that writes the boot record.
 pub(super) fn run_zipl() -> Step {
@@ -253,6 +256,11 @@ fn redirected(text: &str) -> Option<(usize, String)> {
 pub(super) fn unified(system: &System, change: &Change) -> Way {
     let path = "/etc/kernel/cmdline";
     let mut by_hand = Vec::new();
+    if let Some(tool) = tools::of_images(system) {
+        by_hand.push(tool.by_hand(change).trim_start_matches("By hand: ").to_owned());
+        by_hand.push("with Secure Boot the image must be signed again".to_owned());
+        return inside(system, by_hand);
+    }
     match system.text(path) {
         Some(text) => by_hand.push(format!("in {path}: {}", bls::lines(text, change).trim_end())),
         None => {
@@ -268,6 +276,10 @@ pub(super) fn unified(system: &System, change: &Change) -> Way {
             .to_owned(),
     );
     by_hand.push("or kernel-install add-all; with Secure Boot it must be signed again".to_owned());
+    inside(system, by_hand)
+}
+
+fn inside(system: &System, by_hand: Vec<String>) -> Way {
     let images: Vec<String> =
         system.unified.iter().map(|path| path.display().to_string()).collect();
     Way {

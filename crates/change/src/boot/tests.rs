@@ -6,6 +6,12 @@ use proptest::prelude::*;
 use std::path::Path;
 
 mod certain;
+mod loaders;
+
+/// Without a boot loader that was named.
+fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
+    super::plan(system, change, None)
+}
 
 fn tsc() -> Change {
     change(&["clocksource=tsc"], &[])

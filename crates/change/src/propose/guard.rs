@@ -195,15 +195,23 @@ fn unverified(wish: &Wish, what: &str, why: &str, source: &str, proposal: &mut P
     false
 }
 
-/// What the diagnosis holds against it.
+/// What the diagnosis holds against it: the refusal of the same act in the report, then the causes that blame the TSC.
 fn evidence(situation: &Situation<'_>, what: &str) -> Option<String> {
     let report = situation.report;
+    let refused = |advice: &table::Advice| {
+        let remedy = report.remedies.iter().find(|remedy| remedy.id == advice.id);
+        remedy.and_then(|remedy| remedy.refused_because.clone())
+    };
     if what == "tsc=reliable" {
-        let refused = report.remedies.iter().find(|remedy| remedy.id == "tsc-reliable");
-        return refused.and_then(|remedy| remedy.refused_because.clone());
+        return refused(&table::TSC_RELIABLE);
     }
+    let act = match what {
+        "choosing tsc" => refused(&table::SWITCH_TO_TSC_NOW),
+        "clocksource=tsc" | "clock=tsc" => refused(&table::KEEP_TSC_AT_BOOT),
+        _ => None,
+    };
     let cause = clocksmith_diagnose::against_tsc(&report.causes);
-    cause.map(|cause| cause.summary.clone())
+    act.or_else(|| cause.map(|cause| cause.summary.clone()))
 }
 
 fn accept(proposal: &mut Proposal, name: &str, risk: &str) {

@@ -12,6 +12,7 @@ mod steps;
 mod tests;
 
 use crate::accept::Accept;
+use crate::boot::loader::{Choice, Loader};
 use crate::mistakes::Mistake;
 use crate::plan::Plan;
 use crate::system::System;
@@ -33,6 +34,8 @@ pub struct Wish {
     pub remove: Vec<String>,
     /// What shall hold after a reboot, and by which way.
     pub boot: Boot,
+    /// The boot loader that boots this machine, where the user named it.
+    pub loader: Option<Loader>,
     /// Risks that were accepted, by name.
     pub accept: Accept,
     /// The plan is only shown: what applying needs is a note, not a refusal.
@@ -166,6 +169,8 @@ pub struct Proposal {
     pub cmdline: Change,
     /// What owns the command line, where it changes.
     pub boot_by: Option<&'static str>,
+    /// The boot loaders that were found, and the one that boots, where the command line changes.
+    pub boot: Option<Choice>,
     /// Whether the counter must be verified before the plan is applied.
     pub verify_first: bool,
     /// Whether it takes effect with the next boot only.
@@ -190,6 +195,7 @@ pub fn propose(situation: &Situation<'_>, wish: &Wish) -> Proposal {
         target: None,
         cmdline: Change::default(),
         boot_by: None,
+        boot: None,
         verify_first: false,
         reboot: false,
         refused: Vec::new(),

@@ -28,7 +28,7 @@ pub(super) fn build(situation: &Situation<'_>, wish: &Wish, proposal: &mut Propo
         }
     }
     if !proposal.cmdline.is_empty() && wish.boot != Boot::None {
-        command_line(situation, proposal, &mut done);
+        command_line(situation, wish, proposal, &mut done);
     } else if !proposal.cmdline.is_empty() {
         proposal.notes.push("nothing is changed for later boots, as was asked for".to_owned());
     }
@@ -146,7 +146,12 @@ fn systemctl(words: &[&str], undo: Option<&[&str]>, why: &str) -> Step {
     }
 }
 
-fn command_line(situation: &Situation<'_>, proposal: &mut Proposal, done: &mut Vec<String>) {
+fn command_line(
+    situation: &Situation<'_>,
+    wish: &Wish,
+    proposal: &mut Proposal,
+    done: &mut Vec<String>,
+) {
     let change = proposal.cmdline.clone();
     let mut parts = Vec::new();
     if !change.add.is_empty() {
@@ -156,8 +161,13 @@ fn command_line(situation: &Situation<'_>, proposal: &mut Proposal, done: &mut V
         parts.push(format!("take {} away", change.remove.join(" ")));
     }
     let parts = parts.join(", ");
-    match boot::plan(situation.system, &change) {
+    match boot::plan(situation.system, &change, wish.loader) {
         Ok(way) => {
+            proposal.plan.loader = way.choice.as_ref().and_then(|choice| choice.boots);
+            if let Some(choice) = way.choice.as_ref().filter(|choice| choice.found.len() > 1) {
+                proposal.notes.push(choice.sentence());
+            }
+            proposal.boot = way.choice;
             proposal.boot_by = Some(way.by);
             proposal.notes.extend(way.notes);
             proposal.by_hand.extend(way.by_hand);
@@ -174,6 +184,7 @@ fn command_line(situation: &Situation<'_>, proposal: &mut Proposal, done: &mut V
             proposal.reboot = true;
         }
         Err(error) => {
+            proposal.boot = Some(boot::loader::look(situation.system));
             if matches!(error, boot::NoWay::Unknown(_)) {
                 proposal.summary = format!(
                     "not done, because the boot loader is not known. By hand, on its kernel command line: \

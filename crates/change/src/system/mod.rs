@@ -4,10 +4,12 @@
 //! What lives here: reading it ([`read`]), through a root directory, and nothing else that touches the
 //! machine. What must not live here: how a boot loader's files are edited ([`crate::boot`]).
 
+mod efi;
 pub mod os;
 mod read;
 mod root;
 
+pub use efi::Efi;
 pub use os::Os;
 pub use read::read;
 
@@ -33,6 +35,8 @@ pub struct System {
     pub openrc: bool,
     /// Marks of systems whose own tool owns the command line.
     pub marks: Marks,
+    /// What the firmware and the boot loader say of this boot.
+    pub efi: Efi,
     /// Directories that are mounted read-only, of those that a change could write to.
     pub read_only: Vec<PathBuf>,
 }

@@ -1,8 +1,9 @@
 //! Reads a [`System`] from a root directory.
 
 use super::root::Root;
-use super::{Marks, Os, System, Text};
+use super::{Marks, Os, System, Text, efi};
 use crate::boot::extlinux::U_BOOT_DIRECTORIES;
+use crate::boot::tools;
 use std::path::{Path, PathBuf};
 
 /// Longest file, in bytes; grub.cfg of a machine with many kernels has some hundred kilobytes.
@@ -21,7 +22,6 @@ const FILES: &[&str] = &[
     "/etc/kernel/cmdline",
     "/usr/lib/kernel/cmdline",
     "/etc/kernel/install.conf",
-    "/etc/kernel/uki.conf",
     "/etc/machine-id",
     "/etc/update-extlinux.conf",
     "/etc/default/u-boot",
@@ -34,7 +34,6 @@ const FILES: &[&str] = &[
     "/boot/firmware/cmdline.txt",
     "/boot/firmware/config.txt",
     "/boot/firmware/autoboot.txt",
-    "/etc/kernelstub/configuration",
     "/etc/local.d/clocksmith.start",
     "/etc/systemd/system/clocksmith-clocksource.service",
 ];
@@ -60,9 +59,7 @@ const PROGRAMS: &[&str] = &[
     "grub2-mkconfig",
     "grubby",
     "kernel-install",
-    "kernelstub",
     "bootctl",
-    "sdbootutil",
     "update-extlinux",
     "u-boot-update",
     "zipl",
@@ -101,12 +98,15 @@ pub fn read(path: &Path) -> System {
             Err(error) => Text::Not(format!("it cannot be read: {error}")),
         })
     };
-    for file in FILES {
+    // Where a system is mounted below another one, what the kernel shows there is of the other one's boot.
+    let booted = live || !is_mounted(&root);
+    let files = FILES.iter().copied().filter(|file| booted || *file != "/proc/cmdline");
+    for file in files.chain(tools::files()) {
         if let Some(text) = text(file) {
             system.files.insert(PathBuf::from(file), text);
         }
     }
-    for (directory, suffix) in DIRECTORIES {
+    for (directory, suffix) in DIRECTORIES.iter().copied().chain(tools::directories()) {
         match root.names(directory, suffix) {
             Ok(names) => {
                 for name in names {
@@ -118,7 +118,7 @@ pub fn read(path: &Path) -> System {
             }
             Err(error) => {
                 let text = Text::Not(format!("it cannot be read: {error}"));
-                system.files.insert(PathBuf::from(*directory), text);
+                system.files.insert(PathBuf::from(directory), text);
             }
         }
     }
@@ -128,9 +128,12 @@ pub fn read(path: &Path) -> System {
             break;
         }
     }
-    for program in PROGRAMS {
+    if booted {
+        system.efi = efi::read(&root);
+    }
+    for program in PROGRAMS.iter().copied().chain(tools::programs()) {
         if PATHS.iter().any(|path| root.exists(&format!("{path}/{program}"))) {
-            system.programs.insert((*program).to_owned());
+            system.programs.insert(program.to_owned());
         }
     }
     for boot in BOOTS {
@@ -159,6 +162,13 @@ pub fn read(path: &Path) -> System {
         .map(PathBuf::from)
         .collect();
     system
+}
+
+/// Whether `/proc` of a root is the kernel's own, and not a copy of its files.
+fn is_mounted(root: &Root<'_>) -> bool {
+    const PROC: u64 = 0x9fa0;
+    let kind = root.real("/proc").and_then(|path| rustix::fs::statfs(path).ok());
+    kind.is_some_and(|kind| u64::try_from(kind.f_type).is_ok_and(|kind| kind == PROC))
 }
 
 /// Whether a path, without the first `/`, is in one of the kernel's own file systems.

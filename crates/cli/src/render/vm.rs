@@ -79,6 +79,9 @@ fn one(finding: &FindingReport, common: &Common, style: Style) -> String {
             let by = if finding.mendable { " (`vm fix` does it)" } else { "" };
             row("do", &format!("{fix}{by}"));
         }
+        if let Some(why) = &finding.by_hand {
+            row("", &format!("by hand: {why}"));
+        }
     }
     if common.verbose {
         row("risk", finding.risk);
@@ -118,10 +121,19 @@ pub(crate) fn fix(common: &Common, report: &FixReport, apply: bool) -> Result<()
             ));
         }
         for left in file.left.iter().filter(|finding| finding.severity >= Severity::Warn) {
-            let todo = left.fix.as_ref().map(|fix| format!(". To do: {fix}")).unwrap_or_default();
+            let by =
+                left.by_hand.as_ref().map(|why| format!(" by hand ({why})")).unwrap_or_default();
+            let todo =
+                left.fix.as_ref().map(|fix| format!(". To do{by}: {fix}")).unwrap_or_default();
             say(&format!(
                 "{}:{}: left: {} [{}]{todo}",
                 file.file, left.line, left.summary, left.id
+            ));
+        }
+        for why in &file.undecided {
+            say(&format!(
+                "{}: left: --invtsc and --tsc-frequency are to be written by hand: {why}",
+                file.file
             ));
         }
         if !file.qemu.is_empty() {

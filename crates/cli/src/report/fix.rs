@@ -1,5 +1,6 @@
 //! `fix --json`.
 
+use clocksmith_change::boot::loader::Choice;
 use clocksmith_change::journal::{Entry, Report, StepStatus};
 use clocksmith_change::mistakes::Mistake;
 use clocksmith_change::propose::{Outcome, Proposal, Refused};
@@ -30,6 +31,8 @@ pub(crate) struct FixReport {
     pub(crate) cmdline: Option<Change>,
     /// What owns the command line, where it changes.
     pub(crate) boot_by: Option<String>,
+    /// The boot loaders that were found, and the one that boots, where the command line changes.
+    pub(crate) boot: Option<Choice>,
     /// The steps, in order.
     pub(crate) steps: Vec<StepReport>,
     /// Whether it takes effect with the next boot only.
@@ -218,6 +221,7 @@ impl FixReport {
             target: None,
             cmdline: None,
             boot_by: None,
+            boot: None,
             steps: Vec::new(),
             reboot: false,
             accepted: Vec::new(),
@@ -241,6 +245,7 @@ impl FixReport {
         self.cmdline = (!proposal.cmdline.is_empty()).then(|| proposal.cmdline.clone());
         self.boot_by = proposal.boot_by.map(str::to_owned);
         self.steps = proposal.plan.steps.iter().map(|step| StepReport::new(step, system)).collect();
+        self.boot.clone_from(&proposal.boot);
         self.reboot = proposal.reboot;
         self.accepted.clone_from(&proposal.plan.accepted);
         self.refused.clone_from(&proposal.refused);

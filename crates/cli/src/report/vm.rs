@@ -59,6 +59,9 @@ pub(crate) struct FindingReport {
     pub(crate) fix: Option<String>,
     /// Whether `vm fix` does it.
     pub(crate) mendable: bool,
+    /// Why `vm fix` leaves it to be done by hand: the change would not be certain to change nothing else. Null where it
+    /// does it, or knows no change.
+    pub(crate) by_hand: Option<String>,
     /// Who says so.
     pub(crate) source: &'static str,
 }
@@ -78,6 +81,7 @@ impl FindingReport {
             risk: finding.rule.risk,
             fix: finding.fix.clone(),
             mendable: !finding.edits.is_empty(),
+            by_hand: finding.left.clone(),
             source: finding.rule.source,
         }
     }
@@ -136,6 +140,8 @@ pub(crate) struct FixFile {
     pub(crate) mended: Vec<Mended>,
     /// How many changes follow --invtsc and --tsc-frequency.
     pub(crate) chosen: usize,
+    /// Why changes that would follow them are left to be made by hand, one for each.
+    pub(crate) undecided: Vec<String>,
     /// The changes as a unified diff; empty where nothing changes.
     pub(crate) diff: String,
     /// What is left, with the places of the changed file.

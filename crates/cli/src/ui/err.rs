@@ -5,7 +5,7 @@
 
 use clocksmith_facts::visible::{self, Ink};
 use serde::Serialize;
-use std::io::{IsTerminal, Write, stderr};
+use std::io::{IsTerminal, stderr};
 
 /// Whether it is a terminal.
 pub(crate) fn is_terminal() -> bool {
@@ -14,7 +14,7 @@ pub(crate) fn is_terminal() -> bool {
 
 /// Prints text, made visible.
 pub(crate) fn text(text: &str) {
-    let _ = stderr().lock().write_all(visible::terminal(text, Some(Ink::of_run())).as_bytes());
+    let _ = super::put(stderr().lock(), visible::terminal(text, Some(Ink::of_run())).as_bytes());
 }
 
 /// Prints a line, made visible.
@@ -26,7 +26,7 @@ pub(crate) fn line(line: &str) {
 pub(crate) fn json<T: Serialize>(document: &T) {
     if let Ok(mut text) = serde_json::to_string_pretty(document) {
         text.push('\n');
-        let _ = stderr().lock().write_all(visible::json(&text).as_bytes());
+        let _ = super::put(stderr().lock(), visible::json(&text).as_bytes());
     }
 }
 
@@ -36,10 +36,10 @@ const PROGRESS: usize = 70;
 /// Shows where a long run is, in place of what was shown before.
 pub(crate) fn progress(words: &str) {
     let words: String = visible::line(words).chars().take(PROGRESS).collect();
-    let _ = write!(stderr(), "\r{words:<PROGRESS$}");
+    let _ = super::put(stderr().lock(), format!("\r{words:<PROGRESS$}").as_bytes());
 }
 
 /// Takes the line of progress away.
 pub(crate) fn progress_done() {
-    let _ = write!(stderr(), "\r{:<PROGRESS$}\r", "");
+    let _ = super::put(stderr().lock(), format!("\r{:<PROGRESS$}\r", "").as_bytes());
 }

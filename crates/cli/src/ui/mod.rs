@@ -5,8 +5,55 @@
 //! has to remember it: what a terminal would act on is shown by name, and only the colours of [`Ink::of_run`](clocksmith_facts::visible::Ink::of_run) are colours.
 //! `crates/cli/clippy.toml` and `main.rs` forbid every other way.
 
+use clocksmith_measure::interrupt;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io::{self, ErrorKind, Write};
+use std::os::fd::AsFd;
+
 pub(crate) mod err;
 pub(crate) mod file;
 pub(crate) mod out;
 pub(crate) mod panic;
 pub(crate) mod screen;
+
+/// As much as a pipe takes at once when it takes anything (`PIPE_BUF` of pipe(7)).
+const PIECE: usize = 4096;
+/// How often a wish to end is looked for while nothing is taken, in nanoseconds.
+const BEAT: i64 = 100_000_000;
+
+/// Writes all of it. Where nothing reads the other end, a signal that asks to end is an error, and no write goes on
+/// forever.
+fn put(mut out: impl Write + AsFd, bytes: &[u8]) -> io::Result<()> {
+    for piece in bytes.chunks(PIECE) {
+        wait_for_a_reader(&out)?;
+        out.write_all(piece)?;
+        out.flush()?;
+    }
+    Ok(())
+}
+
+fn wait_for_a_reader(out: &impl AsFd) -> io::Result<()> {
+    loop {
+        let beat = Timespec { tv_sec: 0, tv_nsec: BEAT };
+        match poll(&mut [PollFd::new(out, PollFlags::OUT)], Some(&beat)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) if interrupt::wished() => {
+                return Err(io::Error::new(ErrorKind::TimedOut, Unread));
+            }
+            Ok(0) | Err(rustix::io::Errno::INTR) => {}
+            // A write says what is wrong.
+            Ok(_) | Err(_) => return Ok(()),
+        }
+    }
+}
+
+/// Nothing reads what is written, and a signal asks to end.
+#[derive(Debug)]
+pub(crate) struct Unread;
+
+impl std::fmt::Display for Unread {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("nothing reads it, and a signal asked to end")
+    }
+}
+
+impl std::error::Error for Unread {}

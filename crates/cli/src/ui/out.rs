@@ -31,8 +31,9 @@ pub(crate) fn json<T: Serialize>(document: &T) -> Result<()> {
 
 /// Prints one JSON document on one line, for a stream of them.
 pub(crate) fn json_line<T: Serialize>(document: &T) -> Result<()> {
-    let mut lines = JsonLines::new();
-    lines.push(document).and_then(|()| lines.finish()).context("cannot write to standard output")
+    let mut text = serde_json::to_string(document)?;
+    text.push('\n');
+    write(visible::json(&text).as_bytes())
 }
 
 /// What goes out byte by byte, because others read it and not a person.
@@ -59,8 +60,7 @@ pub(crate) fn pipe() -> io::Stdout {
 }
 
 fn write(bytes: &[u8]) -> Result<()> {
-    let mut out = stdout().lock();
-    out.write_all(bytes).and_then(|()| out.flush()).context("cannot write to standard output")
+    super::put(stdout().lock(), bytes).context("cannot write to standard output")
 }
 
 /// JSON documents, one a line.

@@ -30,9 +30,10 @@ pub(crate) fn put_back() {
     }
 }
 
-/// The terminal, as long as it is drawn on.
+/// The terminal, as long as it is drawn on. That of the library is never dropped: its end prints an error where the
+/// terminal has gone, and where standard error was that terminal too, that is a panic.
 #[cfg(feature = "who")]
-pub(crate) struct Screen(pub(crate) ratatui::DefaultTerminal);
+pub(crate) struct Screen(pub(crate) std::mem::ManuallyDrop<ratatui::DefaultTerminal>);
 
 #[cfg(feature = "who")]
 impl Screen {
@@ -53,14 +54,27 @@ impl Screen {
         let _ = BEFORE.set((terminal, settings));
         clocksmith_measure::interrupt::before_forced_end(put_back);
         DRAWN.store(true, Ordering::SeqCst);
-        ratatui::try_init().map(Self).inspect_err(|_| put_back())
+        ratatui::try_init().map(std::mem::ManuallyDrop::new).map(Self).inspect_err(|_| put_back())
     }
+}
+
+/// Whether the terminal that keys come from has gone: a read of it ends at once, for ever.
+#[cfg(feature = "who")]
+pub(crate) fn has_gone() -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let Some((terminal, _)) = BEFORE.get() else { return false };
+    // SAFETY: the descriptor is standard input, or one that this program opened and never closes.
+    let terminal = unsafe { std::os::fd::BorrowedFd::borrow_raw(*terminal) };
+    let mut fds = [PollFd::new(&terminal, PollFlags::IN)];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut fds, Some(&now)).is_ok()
+        && fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL)
 }
 
 #[cfg(feature = "who")]
 impl Drop for Screen {
     fn drop(&mut self) {
-        ratatui::restore();
+        let _ = ratatui::try_restore();
         put_back();
     }
 }

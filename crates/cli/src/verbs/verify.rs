@@ -29,6 +29,7 @@ pub(crate) fn run_verb(common: &Common, args: &Verify) -> Result<Code> {
     let mut watch = Watch::new(args)?;
     if args.soak {
         interrupt::listen();
+        interrupt::breaks_runs();
         watch.options.duration = args.duration.map_or(ROUND, |end| end.min(ROUND));
         return soak(common, args, &mut watch);
     }
@@ -105,6 +106,10 @@ fn soak(common: &Common, args: &Verify, watch: &mut Watch<'_>) -> Result<Code> {
     let mut rounds = 0u64;
     loop {
         let outcome = watch.measure()?;
+        // A round that was cut short says nothing.
+        if interrupt::wished() {
+            break;
+        }
         rounds += 1;
         let report = VerifyReport::new(&watch.facts, &outcome, Some(rounds));
         if common.json {
@@ -119,11 +124,14 @@ fn soak(common: &Common, args: &Verify, watch: &mut Watch<'_>) -> Result<Code> {
         }
         let half = watch.options.duration / 2;
         let over = args.duration.is_some_and(|end| begun.elapsed() + half > end);
-        if over || interrupt::wished() {
+        if over {
             break;
         }
     }
-    let Some(worst) = worst else { return Ok(Code::Undetermined) };
+    let Some(worst) = worst else {
+        err::line("ended by a signal before the first round was over: nothing is known");
+        return Ok(Code::Undetermined);
+    };
     if common.json {
         save(args, &watch.facts, &worst);
         return Ok(code(&worst));

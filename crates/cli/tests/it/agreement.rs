@@ -34,7 +34,7 @@ const VERIFIED: &str = r#"{"schema": "clocksmith.verify-result.v1", "version": "
     "findings": [{"id": "counter-offset", "fault": true, "summary": "the counters are 35 us apart"}]}"#;
 
 /// Lines that are added to a machine's log.
-const FAULTS: [&str; 6] = [
+const FAULTS: [&str; 7] = [
     "",
     "[   90.000000] TSC synchronization [CPU#0 -> CPU#1]:\n\
      [   90.000000] Measured 66930 cycles TSC warp between CPUs, turning off TSC clock.\n\
@@ -49,6 +49,9 @@ const FAULTS: [&str; 6] = [
     "[   90.000000] clocksource: timekeeping watchdog on CPU0: hpet wd-wd read-back delay of 239000ns\n\
      [   90.000000] clocksource: wd-tsc-wd read-back delay of 240000ns, clock-skew test skipped!\n",
     "[   90.000000] tsc: Marking TSC unstable due to running on Hyper-V\n",
+    // RHEL 6: the kernel finds the TSC to differ, and keeps it.
+    "[   90.000000] Clocksource tsc unstable (delta = 6824818792 ns).  Enable clocksource failover by adding \
+     clocksource_failover kernel parameter.\n",
 ];
 
 fn boots() -> Vec<PathBuf> {
@@ -211,6 +214,25 @@ fn advice_of_why_is_never_refused_by_fix() {
         }
     });
     assert!(machines > 400 && wishes > 20, "{machines} machines, {wishes} advices tried");
+}
+
+#[test]
+fn what_why_refuses_fix_does_not_do_without_an_accepted_risk() {
+    let mut refused = std::collections::BTreeMap::new();
+    each(|seen, _, what| {
+        for remedy in seen.report.remedies.iter().filter(|r| r.refused_because.is_some()) {
+            let Some(wish) = wish(remedy) else { continue };
+            // What is chosen already needs no choice.
+            if wish.to.is_some() && seen.report.clocksource.current.as_deref() == Some("tsc") {
+                continue;
+            }
+            *refused.entry(remedy.id.clone()).or_insert(0) += 1;
+            assert_ne!(refusals(seen, &wish), [] as [String; 0], "{what}: {}", remedy.id);
+        }
+    });
+    for id in ["switch-to-tsc-now", "keep-tsc-at-boot"] {
+        assert!(refused.get(id).is_some_and(|times| *times > 10), "{id}: {refused:?}");
+    }
 }
 
 #[test]

@@ -156,3 +156,154 @@ fn limit_of_file_sizes_is_an_error_that_names_the_file() {
     let status = Command::new("sh").args(["-c", &script]).stderr(Stdio::null()).status().unwrap();
     assert_eq!((status.code(), status.signal()), (Some(128 + libc::SIGXFSZ), None));
 }
+
+/// A full pipe that nothing reads.
+fn unread() -> (std::io::PipeReader, std::io::PipeWriter) {
+    use std::os::fd::AsRawFd;
+    let (reader, writer) = std::io::pipe().unwrap();
+    // SAFETY: changes flags and the length of a pipe of this test, and writes from a live array.
+    unsafe {
+        libc::fcntl(writer.as_raw_fd(), libc::F_SETPIPE_SZ, 4096);
+        libc::write(writer.as_raw_fd(), [b'x'; 4096].as_ptr().cast(), 4096);
+    }
+    (reader, writer)
+}
+
+/// Whether a process waits for a descriptor to be ready.
+fn is_in_poll(pid: i32) -> bool {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/wchan")).unwrap_or_default();
+    text.contains("poll") || text.contains("pipe_write")
+}
+
+#[test]
+fn first_signal_ends_a_verb_whose_output_is_not_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("root");
+    let entries = root.join("boot/loader/entries");
+    std::fs::create_dir_all(&entries).unwrap();
+    let entry = "title a\nlinux /v\noptions root=/dev/a\n";
+    std::fs::write(entries.join("a.conf"), entry).unwrap();
+    let root = root.to_str().unwrap();
+    let fix = ["fix", "--root", root, "--param", "tsc=nowatchdog", "--boot", "cmdline", "--apply"];
+    let mut verbs: Vec<(Vec<&str>, bool)> = vec![
+        (fix.to_vec(), true),
+        (fix.to_vec(), false),
+        (vec!["verify", "--soak", "--no-save", "--duration", "600ms"], true),
+        (vec!["bench", "--like", "p4", "--count", "1000"], true),
+    ];
+    if cfg!(feature = "who") {
+        verbs.push((vec!["who", "--duration", "300ms", "-p", "1"], true));
+    }
+    for (verb, out) in verbs {
+        for signal in [libc::SIGINT, libc::SIGTERM] {
+            let (_reader, writer) = unread();
+            let mut command = inheriting(None, None);
+            command.args(&verb);
+            if out {
+                command.stdout(writer);
+            } else {
+                command.stderr(writer);
+            }
+            let mut child = command.spawn().unwrap();
+            let pid = i32::try_from(child.id()).unwrap();
+            let begun = Instant::now();
+            let mut seen = 0;
+            while seen < 5 && child.try_wait().unwrap().is_none() && begun.elapsed() < PATIENCE {
+                seen = if is_in_poll(pid) { seen + 1 } else { 0 };
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            // SAFETY: sends a signal to a process of this test that was not waited for.
+            unsafe { libc::kill(pid, signal) };
+            let begun = Instant::now();
+            while child.try_wait().unwrap().is_none() {
+                if begun.elapsed() > PATIENCE / 4 {
+                    child.kill().unwrap();
+                    panic!("{verb:?}: signal {signal} did not end it");
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        }
+    }
+    if std::fs::read_to_string(entries.join("a.conf")).unwrap() != entry {
+        let undo = Command::new(PROGRAM).args(["fix", "--root", root, "--undo"]).output().unwrap();
+        assert!(undo.status.success());
+    }
+    assert_eq!(std::fs::read_to_string(entries.join("a.conf")).unwrap(), entry);
+}
+
+#[test]
+fn first_signal_ends_a_round_of_a_long_watch() {
+    for signal in [libc::SIGINT, libc::SIGTERM] {
+        let mut command = inheriting(None, None);
+        let mut child = command.args(["verify", "--soak", "--no-save"]).spawn().unwrap();
+        std::thread::sleep(Duration::from_secs(1));
+        let pid = i32::try_from(child.id()).unwrap();
+        let begun = Instant::now();
+        // SAFETY: sends a signal to a process of this test that was not waited for.
+        unsafe { libc::kill(pid, signal) };
+        let status = child.wait().unwrap();
+        // A round takes ten seconds.
+        assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+        assert_eq!(status.code(), Some(3), "{status}");
+    }
+}
+
+/// A terminal that is closed, as when a connection breaks: with the signal for that, and where it is ignored.
+#[test]
+#[cfg(feature = "who")]
+fn terminal_that_has_gone_ends_who_top() {
+    use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+    for ignored in [None, Some(libc::SIGHUP)] {
+        let (mut master, mut slave) = (0, 0);
+        // SAFETY: the pointers are to live integers, or null where that is allowed; both descriptors are new.
+        let (master, slave) = unsafe {
+            let null = std::ptr::null_mut();
+            let made =
+                libc::openpty(&raw mut master, &raw mut slave, null, null.cast(), null.cast());
+            assert_eq!(made, 0);
+            libc::fcntl(master, libc::F_SETFD, libc::FD_CLOEXEC);
+            (OwnedFd::from_raw_fd(master), OwnedFd::from_raw_fd(slave))
+        };
+        let mut command = inheriting(None, ignored);
+        command.args(["who", "--top", "--duration", "1h", "-p", &std::process::id().to_string()]);
+        let end = || Stdio::from(slave.try_clone().unwrap());
+        command.stdin(end()).stdout(end()).stderr(end());
+        let hook = || {
+            // SAFETY: system calls alone.
+            unsafe {
+                libc::setsid();
+                libc::ioctl(0, libc::TIOCSCTTY, 0);
+            }
+            Ok(())
+        };
+        // SAFETY: the hook makes system calls alone.
+        unsafe { command.pre_exec(hook) };
+        let mut child = command.spawn().unwrap();
+        drop((command, slave));
+        // Until it draws, or says why it cannot; then for a second.
+        let begun = Instant::now();
+        let mut bytes = [0; 4096];
+        let mut fd = libc::pollfd { fd: master.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        while begun.elapsed() < Duration::from_secs(3) {
+            // SAFETY: both are given live memory and its length.
+            unsafe {
+                if libc::poll(&raw mut fd, 1, 100) > 0 {
+                    libc::read(fd.fd, bytes.as_mut_ptr().cast(), bytes.len());
+                }
+            }
+        }
+        drop(master);
+        let begun = Instant::now();
+        let status = loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                break status;
+            }
+            if begun.elapsed() > Duration::from_secs(5) {
+                child.kill().unwrap();
+                panic!("still there, {ignored:?}");
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        };
+        assert!(status.code().is_some(), "{ignored:?}: {status}");
+    }
+}

@@ -58,9 +58,39 @@ fn after_passed_checks(
     decoded.readings.sort_by_key(|reading| std::cmp::Reverse(reading.fit));
 }
 
+/// Seconds that an interval lasts which nothing delayed: half a second, and what a tick and the work before it take.
+const DUE_S: std::ops::RangeInclusive<f64> = 0.45..=0.65;
+/// An interval this many times longer than a due one is not read by a clock that is right, while a check runs on time.
+const FAR_FROM_DUE: f64 = 10.0;
+
+/// A check is due every half second. Where one of the figures is that, and the other is not, the first one is of the
+/// clock that was right: on hardware that was not suspended, where no wrap makes the two agree, and where the other figure
+/// is so long that no delay of the check makes it.
+fn by_due_interval(case: &Case<'_>, log: &KernelLog, decoded: &mut Decoded) {
+    let stalled =
+        decoded.readings.iter().any(|r| matches!(r.hypothesis, Hypothesis::StoodStill { .. }));
+    if !case.is_bare_metal() || slept(log) || stalled || !decoded.wd_rate_known {
+        return;
+    }
+    let Some((wd, cs)) = decoded.wd_seconds.zip(decoded.cs_seconds) else { return };
+    let far = |seconds: f64| seconds > FAR_FROM_DUE * DUE_S.end();
+    for reading in &mut decoded.readings {
+        let likely = match reading.hypothesis {
+            Hypothesis::ReferenceJumped { .. } => DUE_S.contains(&cs) && far(wd),
+            Hypothesis::ClocksourceJumped { .. } => DUE_S.contains(&wd) && far(cs),
+            _ => false,
+        };
+        if likely {
+            reading.fit = reading.fit.max(Fit::Likely);
+        }
+    }
+    decoded.readings.sort_by_key(|reading| std::cmp::Reverse(reading.fit));
+}
+
 /// Takes out what this machine cannot have done, and lowers what others have done as well.
 pub(super) fn narrow(case: &Case<'_>, log: &KernelLog, incident: &Incident, decoded: &mut Decoded) {
     narrow_by_place(case, log, incident, decoded);
+    by_due_interval(case, log, decoded);
     after_passed_checks(case, log, incident, decoded);
 }
 

@@ -1,12 +1,25 @@
 //! What is known of a watchdog reference by its name.
 
 use clocksmith_facts::hypervisor::HypervisorKind;
-use clocksmith_facts::log::incident::Incident;
+use clocksmith_facts::log::incident::{Decoded, Incident};
 use clocksmith_facts::log::{Event, KernelLog};
 
 /// A clock that a hypervisor publishes.
 pub(super) fn is_paravirt(name: &str) -> bool {
     HypervisorKind::from_clocksource(name).is_some()
+}
+
+/// A second reference of the same check that agrees with one of the two clocks to what a read can take, and not with
+/// the other: its name, and whether it agrees with the TSC.
+pub(super) fn second_witness(incident: &Incident, decoded: &Decoded) -> Option<(String, bool)> {
+    let (name, ns) = incident.second.as_ref()?;
+    #[allow(clippy::cast_precision_loss)]
+    let seconds = *ns as f64 / 1e9;
+    let (wd, cs) = decoded.wd_seconds.zip(decoded.cs_seconds)?;
+    // Nearer to the one by far than the two are to each other.
+    let apart = (cs - wd).abs() / 10.0;
+    let (with_tsc, with_reference) = ((seconds - cs).abs() < apart, (seconds - wd).abs() < apart);
+    (with_tsc != with_reference).then(|| (name.clone(), with_tsc))
 }
 
 /// A clock other than the reference that confirmed the TSC's frequency: the kernel refines it over a

@@ -4,7 +4,7 @@
 //! evidence is added: guest or bare metal, a stated frequency, a refinement, a third clock.
 
 use super::narrow::narrow;
-use super::reference::{is_paravirt, third_clock};
+use super::reference::{is_paravirt, second_witness, third_clock};
 use super::refinement::{confirmed_before, refinement_wrong};
 use super::tsc::seconds_text;
 use super::{Case, Causes};
@@ -12,7 +12,7 @@ use crate::cause::{CauseId, Confidence, Evidence};
 use clocksmith_facts::log::incident::reading::{
     Fit, Hypothesis, MEASURABLE_S, RATE_ERROR_MAX, Reading,
 };
-use clocksmith_facts::log::incident::{Decoded, Incident};
+use clocksmith_facts::log::incident::{Decoded, INTERVAL_S, Incident};
 use clocksmith_facts::log::rates::Rates;
 use clocksmith_facts::log::{Event, KernelLog};
 use clocksmith_kernel::feature::Feature;
@@ -58,6 +58,10 @@ pub(super) fn judge(
         }
         return;
     }
+    if let Some((second, with_tsc)) = second_witness(incident, judge.decoded) {
+        judge.by_second(&second, with_tsc);
+        return;
+    }
     judge.readings(rates);
     judge.undecided();
 }
@@ -89,6 +93,11 @@ fn figures(decoded: &Decoded, incident: &Incident) -> String {
             "the TSC counted {} where {reference} counted {}",
             seconds_text(cs),
             seconds_text(wd)
+        ),
+        (Some(wd), None) if decoded.wd_rate_known && is_paravirt(reference) => format!(
+            "{reference} counted {} in an interval that is due to be {}; the TSC's rate is not in this evidence",
+            seconds_text(wd),
+            seconds_text(INTERVAL_S)
         ),
         _ => match incident.skew_ns {
             Some(ns) if overflowed => {
@@ -260,6 +269,23 @@ impl Judge<'_, '_> {
                 self.add(CauseId::TscSkew, Confidence::Low, summary);
             }
         }
+    }
+
+    /// A second reference took part in the check.
+    fn by_second(&mut self, second: &str, with_tsc: bool) {
+        let (figures, reference) = (self.figures.clone(), self.reference);
+        let (id, summary) = if with_tsc {
+            let id = match is_paravirt(reference) {
+                true => CauseId::ParavirtClockBroken,
+                false => CauseId::WatchdogAtFault,
+            };
+            (id, format!("{figures}, and {second} agrees with the TSC: {reference} was wrong"))
+        } else {
+            let words =
+                format!("{figures}, and {second} agrees with {reference}: the TSC was wrong");
+            (CauseId::TscSkew, words)
+        };
+        self.add(id, Confidence::High, summary);
     }
 
     /// A size that rests on the reference's rate, in words.

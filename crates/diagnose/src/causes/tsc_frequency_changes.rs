@@ -3,9 +3,12 @@
 use super::definition::{Blame, Definition, PLAIN};
 use super::tsc::marked;
 use super::{Case, Causes};
-use crate::cause::CauseId;
+use crate::cause::{CauseId, Confidence, Evidence};
 use crate::remedies::table;
 use clocksmith_facts::log::event::UnstableReason;
+use clocksmith_facts::log::incident::incidents;
+use clocksmith_kernel::feature::Feature;
+use clocksmith_kernel::processor::may_change_rate;
 
 pub(super) const CAUSE: Definition = Definition {
     clause: Some("its TSC changes rate with the CPU frequency"),
@@ -13,11 +16,16 @@ pub(super) const CAUSE: Definition = Definition {
     gave_up: true,
     returns: true,
     demotion: true,
-    against_reliable: Some(|_, _| {
+    against_reliable: Some(|_, cause| {
+        let known = cause.confidence > Confidence::Low;
         Some(
-            "this TSC changes its rate with the CPU frequency; it switches the checks off, not the fault \
-             off"
-                .to_owned(),
+            if known {
+                "this TSC changes its rate with the CPU frequency; it switches the checks off, not the fault off"
+            } else {
+                "whether this TSC changes its rate with the CPU frequency is not known; if it does, this switches the \
+                 checks off, not the fault off"
+            }
+            .to_owned(),
         )
     }),
     remedies: &[&table::CHEAPER_READS],
@@ -33,5 +41,41 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         case.loss(),
         "this CPU's TSC runs at the core's frequency, and cpufreq changed it",
         |reason| matches!(reason, UnstableReason::CpufreqChanges),
+    );
+    candidate(case, causes);
+}
+
+/// The largest difference in a check that a changed core frequency makes: cores of those years go down to a quarter of
+/// their highest one, and up again, within one interval or the next, in nanoseconds.
+const MOST_NS: u64 = 1_000_000_000;
+
+/// A difference in one check on an old kernel, on a processor that may have a TSC of the core's frequency: the kernel is
+/// told of changes by cpufreq's drivers alone (`time_cpufreq_notifier()` in arch/x86/kernel/tsc.c), and not of those
+/// that firmware or thermal throttling makes.
+fn candidate(case: &Case<'_>, causes: &mut Causes) {
+    let machine = case.machine;
+    let old = machine.kernel.is_assumed() || !Feature::IntelIdle.of(&machine.kernel.value);
+    let constant = !machine.constant_tsc.is_assumed() && machine.constant_tsc.value;
+    if !old || constant || case.in_guest() || !may_change_rate(machine.vendor.value, machine.model)
+    {
+        return;
+    }
+    let Some(log) = case.log() else { return };
+    let found = incidents(log).into_iter().find(|incident| {
+        let size = incident.skew_ns.map(i64::unsigned_abs);
+        incident.old_style
+            && incident.clocksource == "tsc"
+            && size.is_some_and(|ns| ns > 0 && ns <= MOST_NS)
+    });
+    let Some(incident) = found else { return };
+    let lines = incident.entries.iter().filter_map(|index| log.entries.get(*index));
+    causes.add(
+        CauseId::TscFrequencyChanges,
+        case.loss(),
+        Confidence::Low,
+        "a TSC that runs at the core's frequency counts less, or more, in an interval in which that frequency changed, \
+         as those of many processors before 2008 do; settled by constant_tsc among the flags of /proc/cpuinfo, which \
+         excludes it",
+        lines.take(2).map(|entry| Evidence::line(log, entry)).collect(),
     );
 }

@@ -7,7 +7,8 @@ use crate::cause::{CauseId, Confidence, Evidence, Severity};
 use crate::remedies::table;
 use clocksmith_facts::log::event::UnstableReason;
 use clocksmith_facts::log::rates::recovered_hz;
-use clocksmith_facts::log::{Event, KernelLog};
+use clocksmith_facts::log::{Entry, Event, KernelLog};
+use clocksmith_kernel::expectation::TscState;
 
 pub(super) const CAUSE: Definition = Definition {
     clause: Some("the frequency that the kernel took for the TSC is wrong"),
@@ -41,7 +42,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
     let id = CauseId::TscMiscalibrated;
     if let Some(log) = case.log() {
         registered(case, log, causes);
-        refined(log, causes);
+        refined(case, log, causes);
         stated(case, log, causes);
         for entry in log.all(|e| matches!(e, Event::RecalibrationDiffers)) {
             causes.add(
@@ -88,7 +89,7 @@ fn registered(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
 }
 
 /// Two measurements of the kernel that differ.
-fn refined(log: &KernelLog, causes: &mut Causes) {
+fn refined(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
     let detected = log.last(|event| match event {
         Event::Detected { khz, tsc: false } => Some(*khz),
         _ => None,
@@ -110,6 +111,9 @@ fn refined(log: &KernelLog, causes: &mut Causes) {
     let off = early.abs_diff(late).saturating_mul(1_000_000) / early;
     if off > 3000 {
         let demoted = log.any(|e| matches!(e, Event::TscUnstable(UnstableReason::Watchdog)));
+        if !demoted && passed_checks(case, log, second) {
+            return;
+        }
         causes.add(
             CauseId::TscMiscalibrated,
             if demoted { Severity::Warning } else { Severity::Info },
@@ -121,6 +125,18 @@ fn refined(log: &KernelLog, causes: &mut Causes) {
             vec![Evidence::line(log, first), Evidence::line(log, second)],
         );
     }
+}
+
+/// Seconds behind the refinement from which on a watched TSC of a wrong rate had failed a check: a rate that is off by
+/// thousandths fails each, twice a second.
+const CHECKED_FOR_S: f64 = 10.0;
+
+/// The watchdog compared the TSC with another clock after its refinement, and let it pass.
+fn passed_checks(case: &Case<'_>, log: &KernelLog, refined: &Entry) -> bool {
+    let watched = matches!(case.expectation.tsc, TscState::Usable { watched: true });
+    let end = log.extent.last_at.or(log.last_at);
+    let long = refined.at.zip(end).is_some_and(|(then, end)| end - then > CHECKED_FOR_S);
+    watched && long && case.tsc_is_current() && !log.any(|e| matches!(e, Event::SkewTestSkipped))
 }
 
 /// `tsc_early_khz=` is believed as it stands; the calibration of the APIC timer gives it away.

@@ -108,6 +108,7 @@ pub(super) fn id(event: &Event) -> &'static str {
         | Event::WatchdogInterval { .. }
         | Event::WatchdogCpuOrder
         | Event::WatchdogDetail { .. }
+        | Event::WatchdogSecond { .. }
         | Event::WatchdogSkewed { .. }
         | Event::WatchdogCurrent(_)
         | Event::ReadbackDelay { .. }

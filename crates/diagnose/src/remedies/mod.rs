@@ -22,6 +22,7 @@ use crate::causes::{Case, against_tsc, vdso_bypassed};
 use crate::{Cause, CauseId, Confidence, Severity, Verdict};
 use clocksmith_facts::Arch;
 use clocksmith_facts::hypervisor::Cloud;
+use clocksmith_facts::log::Event;
 use offer::Offer;
 use serde::{Deserialize, Serialize};
 
@@ -241,9 +242,17 @@ pub(crate) fn choose(case: &Case<'_>, causes: &[Cause], verdict: Verdict) -> Vec
             }
         }
     }
+    // A kernel that says it runs on hardware probably does: what only a hypervisor could do comes after that.
+    let on_hardware = |event: &Event| matches!(event, Event::Paravirt(name) if name == BARE);
+    if !case.in_guest() && case.log().is_some_and(|log| log.any(on_hardware)) {
+        plan.remedies.sort_by_key(|remedy| remedy.layer == Layer::Hypervisor);
+    }
     refuse::refuse(&mut plan);
     plan.remedies
 }
+
+/// What a kernel calls hardware, and a hypervisor without an interface of its own.
+const BARE: &str = "bare hardware";
 
 /// Whether an advice is for kernels of every architecture; the others speak of the TSC or of hypervisors of x86.
 fn is_for_every_architecture(advice: &table::Advice) -> bool {

@@ -120,15 +120,25 @@ pub(super) fn without_names(line: &str, hostname: &str) -> String {
     line
 }
 
+/// Where a word is, in whatever case: programs write a name in capitals or in none.
+fn place(line: &str, word: &str) -> Option<(usize, usize)> {
+    let same = |a: char, b: char| a == b || a.to_lowercase().eq(b.to_lowercase());
+    line.char_indices().find_map(|(start, _)| {
+        let mut rest = line[start..].chars();
+        let fits = word.chars().all(|of| rest.next().is_some_and(|has| same(has, of)));
+        fits.then(|| (start, line.len() - rest.as_str().len()))
+    })
+}
+
 fn without_word(line: &str, word: &str) -> String {
     let inside = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
     let mut out = String::with_capacity(line.len());
     let mut rest = line;
-    while let Some(at) = rest.find(word) {
-        let (before, after) = (&rest[..at], &rest[at + word.len()..]);
+    while let Some((at, end)) = place(rest, word) {
+        let (before, found, after) = (&rest[..at], &rest[at..end], &rest[end..]);
         out.push_str(before);
         let alone = !out.ends_with(inside) && !after.starts_with(inside);
-        out.push_str(if alone { "host" } else { word });
+        out.push_str(if alone { "host" } else { found });
         rest = after;
     }
     out + rest
@@ -215,6 +225,12 @@ mod tests {
         let log = "systemd[1]: Hostname set to <web-01.example.com>.\nxweb-01 web-012 web-01\n";
         let masked = filtered("dmesg", log, "web-01.example.com");
         assert_eq!(masked, "systemd[1]: Hostname set to <host>.\nxweb-01 web-012 host\n");
+        let masked = filtered(
+            "dmesg",
+            "WEB-\u{dc}1 web-\u{fc}1 xWeb-\u{dc}1 Web-\u{fc}1.example\n",
+            "Web-\u{dc}1",
+        );
+        assert_eq!(masked, "host host xWeb-\u{dc}1 host.example\n");
     }
 
     #[test]

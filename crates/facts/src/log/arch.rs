@@ -105,7 +105,7 @@ fn bits(event: &Event) -> Option<u8> {
 
 /// The architecture that the release, or the compiler's own name, tells.
 fn of_banner(text: &str) -> Option<Arch> {
-    const TAGS: [(&str, Arch); 32] = [
+    const TAGS: [(&str, Arch); 34] = [
         ("aarch64", Arch::Arm64),
         ("arm64", Arch::Arm64),
         ("riscv64", Arch::Riscv),
@@ -113,6 +113,7 @@ fn of_banner(text: &str) -> Option<Arch> {
         ("s390x", Arch::S390),
         ("ppc64", Arch::Powerpc),
         ("powerpc", Arch::Powerpc),
+        ("loongarch32", Arch::Loongarch32),
         ("loongarch", Arch::Loongarch),
         ("x86_64", Arch::X86_64),
         ("-amd64", Arch::X86_64),
@@ -138,6 +139,7 @@ fn of_banner(text: &str) -> Option<Arch> {
         ("alpha-", Arch::Alpha),
         ("m68k", Arch::M68k),
         ("ia64", Arch::Ia64),
+        ("or1k-", Arch::Openrisc),
     ];
     // The release first: a cross compiler's name may tell of where it ran.
     let release = text.split_whitespace().next().unwrap_or_default();
@@ -164,6 +166,7 @@ fn of_name(name: &str) -> Option<Arch> {
         "cr16" => Arch::Parisc,
         "rpcc" => Arch::Alpha,
         "itc" => Arch::Ia64,
+        "openrisc_timer" => Arch::Openrisc,
         "stick" | "tick" | "hbtick" => Arch::Sparc,
         "32k_counter" | "mxc_timer1" | "timer_us" | "oscr0" => Arch::Arm,
         _ => return None,

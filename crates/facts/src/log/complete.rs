@@ -356,7 +356,9 @@ fn readings(facts: &mut Facts, log: &KernelLog) {
         Event::ReadAvailable(names) => Some(names.clone()),
         _ => None,
     });
-    let Some((entry, current)) = current else { return };
+    // A list alone says what is there, and not what is in use.
+    let alone = || available.as_ref().map(|(entry, _)| (*entry, String::new()));
+    let Some((entry, current)) = current.or_else(alone) else { return };
     // A switch behind the reading makes it history: what is in use then is for the log to say, and how sure that is.
     // One without any prefix is quoted: dmesg and the console put stamps on what they print.
     let later = log.last(|event| matches!(event, Event::Switched(_)).then_some(()));

@@ -33,7 +33,7 @@ pub(super) fn with_next(
     raw: &str,
     message: &str,
     alone: Option<&Event>,
-) -> Option<(Event, usize)> {
+) -> Option<(Event, usize, String)> {
     // A comma, or the soft line break of quoted-printable mail.
     let open = message.ends_with([',', '=']);
     let mut columns = raw.chars().count();
@@ -87,7 +87,7 @@ pub(super) fn with_next(
         let Some(event) = parse::parse(&joined, Groups::of(&joined)) else { continue };
         if better(&event, alone) {
             let done = !parse::may_continue(&event);
-            best = Some((event, from));
+            best = Some((event, from, joined.clone()));
             if done {
                 break;
             }

@@ -342,6 +342,14 @@ pub enum Event {
         /// Counter mask; 0, like the two counters, where the line is cut behind the interval.
         mask: u64,
     },
+    /// `'NAME' wd2_nsec: N ...`: a second reference that took no part in the decision (kernels that were changed to
+    /// find out which clock is wrong).
+    WatchdogSecond {
+        /// Its name.
+        name: String,
+        /// Interval in nanoseconds.
+        ns: i64,
+    },
     /// `Clocksource 'NAME' skewed N ns (M ms) over watchdog 'W' interval of K ns` (6.3 to 7.0).
     WatchdogSkewed {
         /// The clocksource under test.

@@ -58,6 +58,8 @@ pub struct Incident {
     pub wd: Option<Delta>,
     /// The clocksource's interval.
     pub cs: Option<Delta>,
+    /// A second reference and its interval in nanoseconds.
+    pub second: Option<(String, i64)>,
     /// Clocksource minus reference in nanoseconds, where a line states it.
     pub skew_ns: Option<i64>,
     /// Interval by the reference in nanoseconds, where a line states it.
@@ -194,6 +196,7 @@ fn unopened(entry: &Entry) -> Incident {
         trigger: Trigger::Skew,
         wd: None,
         cs: None,
+        second: None,
         skew_ns: None,
         interval_ns: None,
         cpus_differ: false,
@@ -268,6 +271,7 @@ fn attach(incident: &mut Incident, event: &Event) -> bool {
                 Role::Clocksource => incident.cs = Some(delta),
             }
         }
+        Event::WatchdogSecond { name, ns } => incident.second = Some((name.clone(), *ns)),
         Event::CrossCheckSkew { .. } | Event::WatchdogCpuOrder => incident.cpus_differ = true,
         Event::WatchdogCurrent(_) | Event::CrossCheck | Event::TscUnstable(_) => {}
         _ => return false,
@@ -285,10 +289,18 @@ impl Incident {
                 .chain(hpet_rates(rates).map(|hz| wrap_period(0xffff_ffff, hz)))
                 .flatten()
                 .collect::<Vec<f64>>();
-            let readings = self
-                .skew_ns
-                .map(|ns| readings_of_difference(from_ns(ns), &periods))
-                .unwrap_or_default();
+            let of = |periods: &[f64]| {
+                self.skew_ns
+                    .map(|ns| readings_of_difference(from_ns(ns), periods))
+                    .unwrap_or_default()
+            };
+            let mut readings = of(&periods);
+            // Where an HPET is the reference, the wraps of the PM timer are a coincidence.
+            if rates.has_hpet && of(&periods[1..]).iter().all(|reading| reading.fit < Fit::Likely) {
+                for reading in &mut readings {
+                    reading.fit = reading.fit.min(Fit::Possible);
+                }
+            }
             let mut decoded =
                 Decoded { wd_seconds: None, cs_seconds: None, readings, wd_rate_known: true };
             self.within_uptime(&mut decoded);

@@ -17,6 +17,9 @@ pub struct Rates {
     pub tsc_early: Option<f64>,
     /// HPET, where the log tells.
     pub hpet: Option<f64>,
+    /// The kernel has registered an HPET, which is a reference before the PM timer (`clocksource_select_watchdog()`: the
+    /// highest rating).
+    pub has_hpet: bool,
     /// The timer tick of this kernel, where the log tells.
     pub tick: Option<f64>,
 }
@@ -59,7 +62,9 @@ impl Rates {
             })
         });
         let tick = tick.map(|(_, hz)| hz);
-        Self { tsc, tsc_early: early.or(tsc), hpet, tick }
+        let has_hpet = hpet.is_some()
+            || log.any(|event| matches!(event, Event::Switched(name) if name == "hpet"));
+        Self { tsc, tsc_early: early.or(tsc), hpet, has_hpet, tick }
     }
 
     /// Frequency of a counter by name.

@@ -4,6 +4,8 @@
 //! Speed comes from looking at lines without a keyword only as bytes (a vectorised search for all
 //! keywords at once); memory is one window plus the kept events.
 
+mod boots;
+
 use super::continuation::{self, LOOKAHEAD, Place};
 use super::event::Event;
 use super::extent::Gather;
@@ -17,6 +19,7 @@ use super::prefix::{Stripped, strip};
 use super::repeated::Repeated;
 use super::store::{self, Store};
 use super::{KernelLog, LogError, cut, diff, encoding, journal, markup, records, transcript};
+use boots::Boot;
 use std::collections::VecDeque;
 use std::io::{self, Read};
 
@@ -118,6 +121,10 @@ struct Scanner {
     skipping: bool,
     /// A shell prompt that prints the log was seen.
     prompted: bool,
+    /// The host whose prompt prints the log.
+    host: Option<String>,
+    /// What this boot runs on, which a kernel says once.
+    runs_on: Option<String>,
     /// Lines of this boot with a time stamp that were looked at.
     stamped: u32,
     /// Messages of this boot without a prefix.
@@ -136,19 +143,6 @@ struct Scanner {
     told: Option<std::mem::Discriminant<Event>>,
 }
 
-/// What was read of a boot.
-struct Boot {
-    store: Store,
-    banner: Option<String>,
-    boots: u32,
-    from_boot: bool,
-    first_at: Option<f64>,
-    last_at: Option<f64>,
-}
-
-/// Lines with a stamp that were looked at from which on lines without a banner are a boot, and no quotation.
-const BOOT_LINES: u32 = 8;
-
 impl Scanner {
     fn new(name: &str) -> Self {
         Self {
@@ -162,6 +156,8 @@ impl Scanner {
             banner: None,
             skipping: false,
             prompted: false,
+            host: None,
+            runs_on: None,
             stamped: 0,
             bare: 0,
             recent: VecDeque::new(),
@@ -290,11 +286,6 @@ impl Scanner {
         true
     }
 
-    /// Whether the last line was the first one of a boot.
-    fn told_boot(&self) -> bool {
-        self.told == Some(Event::Banner(String::new()).kind())
-    }
-
     /// Handles the line `start..end`; returns the offset up to which text was used.
     fn line_at(
         &mut self,
@@ -312,6 +303,7 @@ impl Scanner {
             }
             // The same boot may be printed again behind a prompt.
             self.prompted |= transcript::is_prompt(&raw);
+            self.of_host(&raw);
         }
         if is_comment(&raw) {
             return end;
@@ -352,6 +344,7 @@ impl Scanner {
 
         let mut used_to = end;
         let mut event = None;
+        let mut whole = None;
         let comment = self.is_comment(place, &raw, &line);
         if !prompt && !comment {
             event = parse::parse(line.message, groups)
@@ -359,11 +352,16 @@ impl Scanner {
         }
         if !prompt && json.is_none() && !comment {
             let alone = event.as_ref();
-            if let Some((joined, to)) =
+            if let Some((joined, to, text)) =
                 continuation::with_next(place, self.prefixed, &raw, line.message, alone)
             {
                 event = Some(joined);
                 used_to = to;
+                // With what stands in front of the message.
+                whole = Some(match raw.rfind(line.message) {
+                    Some(at) => format!("{}{text}", &raw[..at]),
+                    None => text,
+                });
             } else if event.is_none() && self.prefixed && line.kernel.is_none() {
                 event = continuation::with_previous(place, line.message, groups);
             }
@@ -385,7 +383,7 @@ impl Scanner {
             }
         }
         if let Some(event) = event {
-            self.keep(event, &raw, line.at);
+            self.keep(event, whole.as_deref().unwrap_or(&raw), line.at);
         }
         used_to
     }
@@ -406,63 +404,6 @@ impl Scanner {
         other.is_none_or(|other| {
             self.banner.as_deref().is_some_and(|own| own.trim() == other.trim())
         })
-    }
-
-    /// Whether this boot has the same line already, and its stamps are further on by now. The stamp 0 is
-    /// that of many lines, in each boot.
-    fn is_quoted(&self, line: &Stripped<'_>) -> bool {
-        let back = |at: f64| at > 0.0 && self.last_at.is_some_and(|last| last > at + 5.0);
-        line.at.filter(|at| back(*at)).is_some_and(|at| self.store.has_line(at, line.message))
-    }
-
-    /// Follows the time stamps; a jump back to the very beginning is a new boot.
-    fn stamp(&mut self, at: Option<f64>) {
-        let Some(at) = at else { return };
-        let restarted = at < 0.5 && self.last_at.is_some_and(|last| last > 5.0);
-        if restarted && !self.prompted {
-            std::mem::take(&mut self.repeated).finish(&mut self.store);
-            let former = (self.banner.is_some() || self.store.has_decided()).then(|| Boot {
-                store: std::mem::take(&mut self.store),
-                banner: self.banner.clone(),
-                boots: self.log.boots,
-                from_boot: self.log.from_boot,
-                first_at: self.log.first_at,
-                last_at: self.log.last_at,
-            });
-            if former.is_some() {
-                self.begin_boot();
-                self.former = former;
-            } else {
-                self.new_boot();
-            }
-        }
-        self.last_at = Some(at);
-        self.log.last_at = Some(at);
-        if self.log.first_at.is_none() {
-            self.log.first_at = Some(at);
-        }
-    }
-
-    fn new_boot(&mut self) {
-        if self.store.is_empty() && self.banner.is_none() {
-            return;
-        }
-        self.begin_boot();
-    }
-
-    fn begin_boot(&mut self) {
-        self.log.boots = self.log.boots.saturating_add(1);
-        self.store.clear();
-        self.repeated.clear();
-        self.recent.clear();
-        self.banner = None;
-        self.stamped = 0;
-        self.bare = 0;
-        self.last_at = None;
-        self.log.first_at = None;
-        self.log.last_at = None;
-        self.log.from_boot = false;
-        self.gather.restart();
     }
 
     fn keep(&mut self, event: Event, raw: &str, at: Option<f64>) {
@@ -487,6 +428,7 @@ impl Scanner {
             self.banner = Some(banner.clone());
             self.log.from_boot = true;
         }
+        self.runs_elsewhere(&event);
         self.log.looks_like_kernel = true;
         self.told = Some(event.kind());
         if !doubled_line || self.store.is_empty() {
@@ -507,20 +449,6 @@ impl Scanner {
         }
         self.recent.push_back((line, at, store::evidence(raw)));
         seen
-    }
-
-    /// Lines of a boot that are quoted behind a whole one, or of another machine's, do not take its place.
-    fn take_back_former(&mut self) {
-        let is_boot =
-            self.banner.is_some() || self.store.has_decided() || self.stamped >= BOOT_LINES;
-        let Some(former) = self.former.take().filter(|_| !is_boot) else { return };
-        self.store = former.store;
-        self.banner = former.banner;
-        self.log.boots = former.boots;
-        self.log.from_boot = former.from_boot;
-        self.log.first_at = former.first_at;
-        self.log.last_at = former.last_at;
-        self.log.extent.last_at = former.last_at;
     }
 
     fn finish(mut self) -> Result<KernelLog, LogError> {

@@ -43,6 +43,13 @@ pub(super) fn is_prompt(line: &str) -> bool {
     own && (named || command(rest)) && (rest.is_empty() || rest.starts_with(' ') || command(rest))
 }
 
+/// The host that a prompt names: `user@host:~$ ...`, `[user@host ~]# ...`.
+pub(super) fn host_of_prompt(line: &str) -> Option<&str> {
+    let (_, rest) = line.trim_start().split_once('@').filter(|_| is_prompt(line))?;
+    let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "-._".contains(c)))?;
+    (end > 0).then(|| &rest[..end])
+}
+
 /// A reading whose value stands on the next line: `cat .../current_clocksource` and then `hpet`.
 pub(super) fn reading<'a>(
     raw: &str,

@@ -1,6 +1,7 @@
 //! When to stop. Whatever waits for another thread asks here, so nothing waits for ever.
 
 use super::source::{ClockId, Source};
+use crate::interrupt;
 use std::time::Duration;
 
 /// A moment of the kernel's own monotonic clock, asked by system call: a clock that is read in user
@@ -20,11 +21,14 @@ impl Deadline {
     }
 
     pub(crate) fn is_over<S: Source>(self, source: &S) -> bool {
-        now(source) >= self.0
+        now(source) >= self.0 || interrupt::breaks()
     }
 
     /// What is left.
     pub(crate) fn left<S: Source>(self, source: &S) -> Duration {
+        if interrupt::breaks() {
+            return Duration::ZERO;
+        }
         let left = self.0.saturating_sub(now(source));
         Duration::from_nanos(u64::try_from(left).unwrap_or(0))
     }

@@ -12,6 +12,8 @@ const TRIES: u32 = 5;
 pub(crate) const MOST: usize = 512;
 /// Pause between two points.
 const PAUSE: Duration = Duration::from_millis(1);
+/// The longest sleep: a signal is seen after it.
+const NAP: Duration = Duration::from_millis(50);
 
 /// Takes points until the time is up, evenly over it.
 pub(crate) fn take<S: Source>(source: &S, counter: bool, deadline: Deadline) -> Vec<Point> {
@@ -27,7 +29,12 @@ pub(crate) fn take<S: Source>(source: &S, counter: bool, deadline: Deadline) -> 
         if left.is_zero() {
             return points;
         }
-        std::thread::sleep(pause.min(left));
+        let mut rest = pause.min(left);
+        while !rest.is_zero() && !deadline.is_over(source) {
+            let nap = rest.min(NAP);
+            std::thread::sleep(nap);
+            rest -= nap;
+        }
     }
 }
 

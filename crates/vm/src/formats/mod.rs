@@ -5,14 +5,14 @@
 
 mod cloud_hypervisor;
 mod firecracker;
-mod kubevirt;
+pub(crate) mod kubevirt;
 pub(crate) mod libvirt;
 mod persist;
 mod proxmox;
 pub(crate) mod qemu;
 mod virtualbox;
 mod vmware;
-mod xen;
+pub(crate) mod xen;
 
 use crate::choice::Choices;
 use crate::detect::{Clues, Sign};

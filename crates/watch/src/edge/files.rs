@@ -5,9 +5,10 @@ use crate::history;
 use clocksmith_facts::trusted::{self, Missing, Part, Untrusted};
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
+use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
@@ -76,7 +77,12 @@ fn append(directory: &OwnedFd, path: &Path) -> Result<File, Untrusted> {
     trusted::open_file(directory, NAME.as_ref(), flags, 0o644, path).map(File::from)
 }
 
-/// The end of a file, at most as long as a file of the history becomes; nothing where it is not there.
+/// How much of a file is read at most, in bytes: a line of any length must not take those before it with it.
+const READ: u64 = 256 << 20;
+/// Takes the place of a line that is too long to be an event.
+const TOO_LONG: &[u8] = b"too long";
+
+/// The last lines of a file, together at most as long as a file of the history becomes; nothing where it is not there.
 fn tail(directory: &OwnedFd, dir: &Path, name: &str) -> io::Result<String> {
     let path = dir.join(name);
     let file = match trusted::open_file(directory, name.as_ref(), OFlags::RDONLY, 0, &path) {
@@ -85,10 +91,45 @@ fn tail(directory: &OwnedFd, dir: &Path, name: &str) -> io::Result<String> {
     };
     let mut file = File::from(file);
     let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(2 * ROTATE)))?;
-    let mut bytes = Vec::new();
-    file.take(2 * ROTATE).read_to_end(&mut bytes)?;
+    file.seek(SeekFrom::Start(length.saturating_sub(READ)))?;
+    let bytes = last_lines(BufReader::new(file.take(READ)))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The last lines, of at most twice [`ROTATE`]; one that no event is as long as is replaced by a few words.
+fn last_lines(mut reader: impl BufRead) -> io::Result<Vec<u8>> {
+    let (mut lines, mut length) = (VecDeque::new(), 0);
+    loop {
+        let mut line = Vec::new();
+        let most = history::LINE as u64 + 1;
+        if (&mut reader).take(most).read_until(b'\n', &mut line)? == 0 {
+            break;
+        }
+        if line.len() as u64 == most && !line.ends_with(b"\n") {
+            line = TOO_LONG.to_vec();
+            if skip_line(&mut reader)? {
+                line.push(b'\n');
+            }
+        }
+        length += line.len() as u64;
+        lines.push_back(line);
+        while length > 2 * ROTATE {
+            length -= lines.pop_front().map_or(0, |line: Vec<u8>| line.len() as u64);
+        }
+    }
+    Ok(lines.into_iter().flatten().collect())
+}
+
+/// Skips the rest of a line; whether it has an end.
+fn skip_line(reader: &mut impl BufRead) -> io::Result<bool> {
+    loop {
+        let bytes = reader.fill_buf()?;
+        let (length, end) = (bytes.len(), bytes.iter().position(|byte| *byte == b'\n'));
+        reader.consume(end.map_or(length, |at| at + 1));
+        if end.is_some() || length == 0 {
+            return Ok(end.is_some());
+        }
+    }
 }
 
 /// Whether a file must outlive a power cut.
@@ -209,6 +250,28 @@ mod tests {
         let mut history = History::default();
         assert_eq!(history.load(&kept), 1);
         assert_eq!(history.events().next_back().unwrap(), &events[0]);
+    }
+
+    #[test]
+    fn open_history_with_a_long_line_keeps_the_lines_around_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let good =
+            |time: f64| history::line(&Event::new(time, Kind::Warp, State::Ok, "x")).unwrap();
+        let long = "[".repeat(5 << 20);
+        for (text, strange, events) in [
+            (format!("{}{}{long}\n{}", good(1.0), good(2.0), good(3.0)), 1, 4),
+            // The last one, which a crash cut off.
+            (format!("{}{}{long}", good(1.0), good(2.0)), 1, 3),
+        ] {
+            std::fs::write(dir.path().join(NAME), text).unwrap();
+            let (mut store, kept) = Store::open(dir.path()).unwrap();
+            assert!(kept.len() < 1000, "{}", kept.len());
+            store.add(&[Event::new(4.0, Kind::Warp, State::Ok, "y")]).unwrap();
+            let (_, kept) = Store::open(dir.path()).unwrap();
+            let mut history = History::default();
+            assert_eq!((history.load(&kept), history.events().len()), (strange, events));
+            let _ = std::fs::remove_file(dir.path().join(BEFORE));
+        }
     }
 
     #[test]

@@ -2,24 +2,23 @@
 //!
 //! A bcrypt comparison takes tens of milliseconds on purpose. So a pair that was right once is remembered by its
 //! digest, also when the configuration is read anew; and comparisons for what is not remembered have a budget of CPU
-//! time, one for each address and one for each user ([`super::budget`]). Whoever guesses exhausts only their
-//! own. Nothing is compared while a lock is held.
+//! time, one for each address and one for each user ([`super::budget`]). An address that exhausts its own is refused at
+//! once. For what is left of a user's, addresses wait in turn: one where nothing was compared yet comes first, then the
+//! one that was served longest ago. So however many addresses guess without end, a right pair of another one waits for
+//! as many comparisons as new addresses came before it, and no longer. Nothing is compared while a lock is held.
 
-use super::budget::{Budget, Place};
+use super::budget::Place;
+use super::turns::{Doorkeeper, Right};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Right pairs that are remembered.
-const KNOWN: usize = 64;
-/// Comparisons at the same time, and for one address.
-const AT_ONCE: usize = 2;
-/// Requests of one address that may wait for their turn.
-const WAITING: usize = 2;
+/// More than what a share of CPU time is short by, so that it is enough then.
+const BEAT: Duration = Duration::from_millis(2);
 /// How long one may wait for its turn.
 const PATIENCE: Duration = Duration::from_secs(4);
 /// bcrypt takes no more of a password, and what follows would be anything.
@@ -56,23 +55,6 @@ struct Memory {
     free: Condvar,
 }
 
-#[derive(Debug, Default)]
-struct Doorkeeper {
-    known: VecDeque<Right>,
-    budget: Budget,
-    /// Addresses for which something is compared.
-    busy: Vec<Place>,
-    /// Addresses for which somebody waits for that.
-    waiting: Vec<Place>,
-}
-
-/// A pair that was right, and where it came from.
-#[derive(Debug, PartialEq, Eq)]
-struct Right {
-    digest: [u8; 32],
-    from: Place,
-}
-
 impl Users {
     /// Users with their bcrypt hashes; nobody: everybody may ask.
     #[must_use]
@@ -106,7 +88,7 @@ impl Users {
         if password.len() > LONGEST || password.contains('\0') {
             return Access::Denied;
         }
-        let from = Place::of(from);
+        let from = Place::of_guess(from);
         let hash = self.hashes.get(&user).map(String::as_str);
         let right = Right { digest: digest(&user, &password, hash), from };
         let Some(turn) = self.turn(&user, hash.is_some(), &right, now) else {
@@ -124,42 +106,48 @@ impl Users {
 
     /// Whether a pair was right before.
     fn knows(&self, right: &Right, exists: bool) -> bool {
-        let state = self.memory.lock();
-        exists && state.known.iter().any(|known| known.digest == right.digest)
+        exists && self.memory.lock().knows(right)
     }
 
     /// Waits for a turn to compare; `None` if it needs none, or gets none.
     fn turn(&self, user: &str, exists: bool, right: &Right, now: Instant) -> Option<Turn<'_>> {
-        let end = now + PATIENCE;
+        let begun = Instant::now();
         let from = right.from;
         let mut state = self.memory.lock();
+        if exists && state.knows(right) {
+            return None;
+        }
+        let number = state.enter(from, user, self.cost, now)?;
         loop {
-            if exists && state.known.iter().any(|known| known.digest == right.digest) {
+            let spent = begun.elapsed();
+            let now = now + spent;
+            if exists && state.knows(right) || state.is_put_off(number) || spent >= PATIENCE {
+                state.leave(number);
                 return None;
             }
-            // Guesses for a user from elsewhere are no matter of an address where a user was right.
-            let trusted = state.known.iter().any(|known| known.from == from);
-            if state.busy.len() < AT_ONCE && !state.busy.contains(&from) {
-                let reserved = state.budget.take(from, user, trusted, self.cost, now)?;
-                state.busy.push(from);
-                let user = user.to_owned();
-                return Some(Turn { memory: &self.memory, from, user, reserved, cost: self.cost });
-            }
-            let left = end.saturating_duration_since(Instant::now());
-            let waiting = state.waiting.iter().filter(|place| **place == from).count();
-            if left.is_zero() || waiting >= WAITING {
+            let mut nap = PATIENCE - spent;
+            if state.next(self.cost, now) == Some(number) {
+                let trusted = state.trusts(from);
+                if let Some(reserved) = state.budget.take(from, user, trusted, self.cost, now) {
+                    state.leave(number);
+                    state.busy.push(from);
+                    let user = user.to_owned();
+                    let (memory, cost) = (&self.memory, self.cost);
+                    return Some(Turn { memory, from, user, reserved, cost });
+                }
+                // Its own guesses, not those of others.
+                state.leave(number);
+                self.memory.free.notify_all();
                 return None;
             }
-            state.waiting.push(from);
-            state = self
-                .memory
-                .free
-                .wait_timeout(state, left)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
-            if let Some(at) = state.waiting.iter().position(|place| *place == from) {
-                state.waiting.swap_remove(at);
+            if !state.trusts(from) {
+                let until = state.budget.until(user, self.cost, now);
+                if !until.is_zero() {
+                    nap = nap.min(until + BEAT);
+                }
             }
+            let waited = self.memory.free.wait_timeout(state, nap);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
@@ -206,11 +194,7 @@ impl Turn<'_> {
         let spent = if right.is_some() { Duration::ZERO } else { took };
         state.budget.settle(self.from, &self.user, self.reserved, spent);
         if let Some(right) = right {
-            state.known.retain(|known| known.digest != right.digest);
-            if state.known.len() == KNOWN {
-                state.known.pop_front();
-            }
-            state.known.push_back(right);
+            state.remember(right);
         } else {
             state.budget.learn(self.cost, took);
         }
@@ -371,6 +355,43 @@ mod tests {
         assert_eq!(admit(&format!("{}\0", &long[1..])), Access::Denied);
         assert_eq!(admit(&long), Access::Granted);
         assert_eq!(admit(&format!("{long}y")), Access::Denied);
+    }
+
+    /// After a restart nobody is known, and sixteen addresses guess for the user whose time they have used up.
+    #[test]
+    fn right_pair_of_a_new_address_gets_in_among_sixteen_that_guess() {
+        use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+        let users = users_of(&[("a", "secret", 6)]);
+        let now = Instant::now();
+        {
+            let mut state = users.memory.lock();
+            let place = Place::of_guess([198, 51, 100, 1].into());
+            let reserved = state.budget.take(place, "a", false, 6, now).unwrap();
+            state.budget.settle(place, "a", reserved, Duration::from_secs(4));
+        }
+        let (over, refused) = (AtomicBool::new(false), AtomicU32::new(0));
+        std::thread::scope(|scope| {
+            for last in 10..26_u8 {
+                let (users, over, refused) = (&users, &over, &refused);
+                scope.spawn(move || {
+                    for guess in 0.. {
+                        if over.load(Ordering::Relaxed) {
+                            return;
+                        }
+                        let guess = header(&format!("a:{guess}"));
+                        let from = [127, 0, 0, last].into();
+                        if users.admit(from, Some(&guess), Instant::now()) == Access::Later {
+                            refused.fetch_add(1, Ordering::Relaxed);
+                            std::thread::sleep(Duration::from_millis(5));
+                        }
+                    }
+                });
+            }
+            std::thread::sleep(Duration::from_secs(1));
+            let got = users.admit([127, 0, 0, 1].into(), Some(&header("a:secret")), Instant::now());
+            over.store(true, Ordering::Relaxed);
+            assert_eq!(got, Access::Granted);
+        });
     }
 
     #[test]

@@ -19,6 +19,14 @@ const USERS: u64 = 256;
 pub struct Place(IpAddr);
 
 impl Place {
+    /// Of an address that asks with a password: as [`Place::of`], but each address of loopback is one of its own, since
+    /// guesses at one of them must keep no other out.
+    #[must_use]
+    pub fn of_guess(address: IpAddr) -> Self {
+        let address = address.to_canonical();
+        if address.is_loopback() { Self(address) } else { Self::of(address) }
+    }
+
     /// Of an address: IPv6 addresses of one /64 are one place, and so is all of loopback.
     #[must_use]
     pub fn of(address: IpAddr) -> Self {
@@ -45,9 +53,22 @@ struct Rate {
 struct Account {
     seconds: f64,
     at: Instant,
+    /// When something was compared last.
+    served: Option<Instant>,
+    /// Since when one waits for a comparison.
+    waits: Option<Instant>,
 }
 
 impl Account {
+    fn fresh(rate: Rate, now: Instant) -> Self {
+        Self { seconds: rate.most, at: now, served: None, waits: None }
+    }
+
+    /// Whether there is enough. What costs more than can be saved up is allowed when all is saved.
+    fn has(&self, reserved: Duration, rate: Rate) -> bool {
+        self.seconds >= reserved.as_secs_f64().min(rate.most)
+    }
+
     fn at(&mut self, rate: Rate, now: Instant) -> &mut Self {
         let more = now.saturating_duration_since(self.at).as_secs_f64() * rate.share;
         self.seconds = (self.seconds + more).min(rate.most);
@@ -67,6 +88,36 @@ pub struct Budget {
 }
 
 impl Budget {
+    /// A place begins to wait: its turn is by how long it waits and when it was served last. `false` if it has guessed so
+    /// much that it must not wait at all.
+    pub fn wait(&mut self, from: Place, cost: u32, now: Instant) -> bool {
+        self.make_room(from, now);
+        let reserved = self.reserved(cost);
+        let address = self.addresses.entry(from).or_insert_with(|| Account::fresh(ADDRESS, now));
+        if !address.at(ADDRESS, now).has(reserved, ADDRESS) {
+            return false;
+        }
+        address.waits.get_or_insert(now);
+        true
+    }
+
+    /// The turn of a place that waits: one where nothing was compared yet comes first, then the one that was served
+    /// longest ago; of two, the one that waits longer.
+    #[must_use]
+    pub fn rank(&self, from: Place) -> (Option<Instant>, Option<Instant>) {
+        let account = self.addresses.get(&from);
+        (account.and_then(|it| it.served), account.and_then(|it| it.waits))
+    }
+
+    /// How long there is not enough for a comparison for a user at an address where nobody was right.
+    pub fn until(&mut self, user: &str, cost: u32, now: Instant) -> Duration {
+        let reserved = self.reserved(cost);
+        let key = self.keys.hash_one(user) % USERS;
+        let account = self.users.entry(key).or_insert_with(|| Account::fresh(USER, now));
+        let lacks = reserved.as_secs_f64().min(USER.most) - account.at(USER, now).seconds;
+        Duration::from_secs_f64((lacks / USER.share).max(0.0))
+    }
+
     /// Takes the time for one comparison of a cost; `None` if there is none left. `trusted`: at that address somebody
     /// was right, so guesses from elsewhere do not count there.
     pub fn take(
@@ -77,30 +128,39 @@ impl Budget {
         cost: u32,
         now: Instant,
     ) -> Option<Duration> {
-        let reserved = self.takes.get(&cost).copied().unwrap_or(Duration::from_millis(50));
-        if self.addresses.len() >= ADDRESSES && !self.addresses.contains_key(&from) {
-            self.addresses.values_mut().for_each(|account| {
-                account.at(ADDRESS, now);
-            });
-            let full = self.addresses.iter().max_by(|a, b| a.1.seconds.total_cmp(&b.1.seconds));
-            let full = full.map(|(place, _)| *place);
-            full.map(|place| self.addresses.remove(&place));
-        }
-        let fresh = |rate: Rate| Account { seconds: rate.most, at: now };
+        let reserved = self.reserved(cost);
+        self.make_room(from, now);
         let key = self.keys.hash_one(user) % USERS;
-        let address = self.addresses.entry(from).or_insert_with(|| fresh(ADDRESS));
-        let by_user = self.users.entry(key).or_insert_with(|| fresh(USER));
+        let address = self.addresses.entry(from).or_insert_with(|| Account::fresh(ADDRESS, now));
+        let by_user = self.users.entry(key).or_insert_with(|| Account::fresh(USER, now));
         let (address, by_user) = (address.at(ADDRESS, now), by_user.at(USER, now));
-        // One that costs more than can be saved up is allowed when all is saved.
-        let enough = |account: &Account, rate: Rate| {
-            account.seconds >= reserved.as_secs_f64().min(rate.most)
-        };
-        if !enough(address, ADDRESS) || !trusted && !enough(by_user, USER) {
+        if !address.has(reserved, ADDRESS) || !trusted && !by_user.has(reserved, USER) {
             return None;
         }
         address.seconds -= reserved.as_secs_f64();
         by_user.seconds -= reserved.as_secs_f64();
+        (address.served, address.waits) = (Some(now), None);
         Some(reserved)
+    }
+
+    fn reserved(&self, cost: u32) -> Duration {
+        self.takes.get(&cost).copied().unwrap_or(Duration::from_millis(50))
+    }
+
+    /// Forgets the address that has guessed least lately, if there are too many; of those that wait, the last one.
+    fn make_room(&mut self, from: Place, now: Instant) {
+        if self.addresses.len() < ADDRESSES || self.addresses.contains_key(&from) {
+            return;
+        }
+        self.addresses.values_mut().for_each(|account| {
+            account.at(ADDRESS, now);
+        });
+        let least = self.addresses.iter().max_by(|(_, a), (_, b)| {
+            let idle = |it: &Account| it.waits.is_none();
+            idle(a).cmp(&idle(b)).then(a.waits.cmp(&b.waits)).then(a.seconds.total_cmp(&b.seconds))
+        });
+        let least = least.map(|(place, _)| *place);
+        least.map(|place| self.addresses.remove(&place));
     }
 
     /// What was taken was reserved only: this is what was spent.
@@ -133,6 +193,9 @@ mod tests {
     fn one_place_has_many_addresses() {
         let of = |text: &str| Place::of(text.parse().unwrap());
         assert_eq!(of("127.0.0.1"), of("127.9.9.9"));
+        let guess = |text: &str| Place::of_guess(text.parse().unwrap());
+        assert_ne!(guess("127.0.0.1"), guess("127.9.9.9"));
+        assert_eq!(guess("2001:db8::1"), of("2001:db8::ffff:1"));
         assert_eq!(of("127.0.0.1"), of("::1"));
         assert_eq!(of("::ffff:192.0.2.1"), of("192.0.2.1"));
         assert_eq!(of("2001:db8::1"), of("2001:db8::ffff:1"));
@@ -154,6 +217,23 @@ mod tests {
         assert_eq!(taken, 4);
         assert!(budget.take(place(201), "a", true, 10, now).is_some());
         assert!(budget.take(place(201), "a", false, 10, now + 3 * second).is_some());
+    }
+
+    #[test]
+    fn turn_is_of_who_was_not_served_yet_then_of_who_was_served_longest_ago() {
+        let (mut budget, now) = (Budget::default(), Instant::now());
+        let second = Duration::from_secs(1);
+        for (from, at) in [(1, 3), (2, 1), (3, 2)] {
+            assert!(budget.take(place(from), "a", true, 10, now + at * second).is_some());
+            assert!(budget.wait(place(from), 10, now + 4 * second));
+        }
+        assert!(budget.wait(place(5), 10, now + 6 * second));
+        assert!(budget.wait(place(4), 10, now + 5 * second));
+        // Who asks again keeps the moment of the first time.
+        assert!(budget.wait(place(4), 10, now + 7 * second));
+        let mut order = [1, 2, 3, 4, 5];
+        order.sort_by_key(|from| budget.rank(place(*from)));
+        assert_eq!(order, [4, 5, 2, 3, 1]);
     }
 
     #[test]

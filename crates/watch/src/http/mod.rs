@@ -14,5 +14,6 @@ pub mod server;
 pub mod slots;
 #[cfg(feature = "tls")]
 mod tls;
+mod turns;
 pub mod web_config;
 mod yaml;

@@ -2,6 +2,7 @@
 
 use super::names;
 use crate::recording::Recording;
+use clocksmith_facts::visible;
 use fxprof_processed_profile::{
     CategoryHandle, CpuDelta, Frame, FrameFlags, FrameInfo, Profile, ReferenceTimestamp,
     SamplingInterval, Timestamp,
@@ -46,7 +47,8 @@ pub fn firefox(recording: &Recording) -> Result<Vec<u8>, serde_json::Error> {
         let at = Timestamp::from_nanos_since_reference(moment.time);
         profile.add_sample(thread, at, handle, CpuDelta::from_nanos(moment.ns), 1);
     }
-    serde_json::to_vec(&profile)
+    // What hides or turns text is escaped, which changes no name.
+    Ok(visible::json(&serde_json::to_string(&profile)?).into_owned().into_bytes())
 }
 
 #[cfg(test)]
@@ -62,5 +64,15 @@ mod tests {
         assert_eq!(json["threads"][0]["samples"]["length"], 5);
         assert!(json.to_string().contains("cold"));
         firefox(&Recording::default()).unwrap();
+    }
+
+    #[test]
+    fn firefox_names_that_turn_or_hide_text_are_escaped() {
+        let mut recording = made::recording();
+        recording.processes[0].name = "a\u{202e}b\u{9b}c".to_owned();
+        let bytes = firefox(&recording).unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        assert!(text.contains("a\\u202eb\\u009bc") && !text.contains(visible::hides), "{text}");
+        assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok());
     }
 }

@@ -3,6 +3,7 @@
 
 use super::names;
 use crate::recording::Recording;
+use clocksmith_facts::visible;
 use std::collections::BTreeMap;
 
 /// Makes the text.
@@ -17,9 +18,10 @@ pub fn folded(recording: &Recording) -> String {
 }
 
 /// A name in which nothing looks like the format's own signs: a semicolon separates frames, a line end stacks. Readers
-/// of the format search for names, so the sign is replaced and not spelled out.
+/// of the format search for names, so the sign is replaced and not spelled out. So is what turns or hides text where the
+/// file is shown.
 fn clean(name: &str) -> String {
-    name.chars().map(|c| if c == ';' || c.is_control() { '_' } else { c }).collect()
+    name.chars().map(|c| if c == ';' || visible::hides(c) { '_' } else { c }).collect()
 }
 
 #[cfg(test)]
@@ -35,5 +37,7 @@ mod tests {
              a_pp;main;hot;clock_gettime 3\n"
         );
         assert_eq!(folded(&Recording::default()), "");
+        let hidden = "a;b\u{1b}c\u{202e}d\u{200b}e\u{feff}f\u{2028}g\u{e0041}\u{85}\n";
+        assert_eq!(clean(hidden), "a_b_c_d_e_f_g___");
     }
 }

@@ -53,7 +53,7 @@ pub enum Refusal {
         paranoid: Option<i32>,
     },
     /// The process is gone.
-    #[error("there is no process {0}: it may have ended; `ps` lists what runs")]
+    #[error("there is no process {0}{no_proc}: it may have ended; `ps` lists what runs", no_proc = no_proc())]
     Gone(i32),
     /// A kernel without performance events, a sandbox that forbids them, or too few descriptors.
     #[error(
@@ -84,6 +84,15 @@ impl Refusal {
 /// `kernel.perf_event_paranoid`.
 pub(super) fn paranoid() -> Option<i32> {
     std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").ok()?.trim().parse().ok()
+}
+
+/// What to add where processes cannot be seen at all.
+fn no_proc() -> &'static str {
+    if std::path::Path::new("/proc/self").exists() {
+        ""
+    } else {
+        " in /proc, which is not mounted here"
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ mod status;
 mod trial;
 mod undo;
 
-use crate::args::{BootWay, Common, Fix};
+use crate::args::{BootLoader, BootWay, Common, Fix};
 use crate::exit::Code;
 use crate::render;
 use crate::report::fix::{Came, FixReport, Mode};
@@ -166,6 +166,7 @@ fn wish(args: &Fix) -> Wish {
         add: args.param.clone(),
         remove: args.remove_param.clone(),
         boot,
+        loader: args.loader.map(|BootLoader(loader)| loader),
         accept: Accept {
             backward: args.accept_time_may_go_backward,
             unverified: args.accept_unverified_counter,

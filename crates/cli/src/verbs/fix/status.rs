@@ -6,6 +6,7 @@ use crate::exit::Code;
 use crate::render;
 use crate::report::fix::{Came, ChangeReport, FixReport, Mode, holds, sentence};
 use anyhow::Result;
+use clocksmith_change::boot::loader;
 use clocksmith_change::journal::run::find;
 use clocksmith_change::journal::{Entry, Journal, Phase, Place, StepStatus};
 use clocksmith_change::mistakes::{self, clock_words};
@@ -28,6 +29,13 @@ pub(super) fn run(common: &Common) -> Result<Code> {
         report.clocksource = Sysfs::live().current().ok();
     }
     report.mistakes = mistakes::find(&system);
+    if entries.iter().any(|entry| entry.plan.loader.is_some()) {
+        let choice = loader::look(&system);
+        if choice.found.len() > 1 {
+            report.notes.push(choice.sentence());
+        }
+        report.boot = Some(choice);
+    }
     let worst = |came: Came| report.changes.iter().filter(|c| c.holds == came).count();
     let open = entries.iter().find(|entry| entry.phase != Phase::Applied);
     (report.result, report.headline) = if let Some(entry) = open {
@@ -90,11 +98,29 @@ fn one(entry: &Entry, place: &Place, system: &System, busy: bool) -> ChangeRepor
     } else if bad {
         change.holds = Came::NotInForce;
     }
+    other_loader(entry, system, &mut change);
     if place.is_live() {
         unit(entry, &mut change);
         command_line(entry, place, system, &mut change);
     }
     change
+}
+
+/// Whether what was changed is what boots.
+fn other_loader(entry: &Entry, system: &System, change: &mut ChangeReport) {
+    let Some(changed) = entry.plan.loader else { return };
+    let choice = loader::look(system);
+    if let Some(boots) = choice.boots
+        && boots != changed
+    {
+        change.seen.push(format!(
+            "{} was changed, and {} boots this machine: {}",
+            changed.shown(),
+            boots.shown(),
+            choice.because
+        ));
+        change.holds = Came::NotInForce;
+    }
 }
 
 /// Whether the unit did its work in this boot.

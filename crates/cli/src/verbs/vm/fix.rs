@@ -59,6 +59,7 @@ fn one(path: &Path, args: &Fix, file: &mut FixFile) -> Result<()> {
     file.guest = fixed.report.guest;
     file.partial = fixed.report.partial;
     file.chosen = fixed.chosen;
+    file.undecided = fixed.undecided.clone();
     file.mended = fixed
         .mended
         .iter()
@@ -102,5 +103,6 @@ fn code(files: &[FixFile]) -> Code {
         return Code::Usage;
     }
     let left = files.iter().flat_map(|file| &file.left).any(|f| f.severity >= Severity::Warn);
-    if left { Code::Bad } else { Code::Done }
+    let undecided = files.iter().any(|file| !file.undecided.is_empty());
+    if left || undecided { Code::Bad } else { Code::Done }
 }

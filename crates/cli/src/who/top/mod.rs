@@ -6,7 +6,7 @@ mod view;
 mod window;
 
 use crate::ui::out;
-use crate::ui::screen::Screen;
+use crate::ui::screen::{self, Screen};
 use anyhow::{Context, Result, bail};
 use clocksmith_measure::interrupt;
 use clocksmith_who::account;
@@ -52,6 +52,10 @@ pub(crate) fn run(
     draw(&mut screen, about, &window)?;
     loop {
         let over = session.watch(LOOK, interrupt::wished);
+        // The library reads a terminal that has gone for ever.
+        if interrupt::wished() || screen::has_gone() {
+            return Ok(seen || session.recording().all.samples > 0);
+        }
         let mut dirty = false;
         while event::poll(Duration::ZERO).context("cannot read the keyboard")? {
             match event::read().context("cannot read the keyboard")? {

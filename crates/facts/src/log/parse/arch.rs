@@ -15,14 +15,21 @@ pub(super) fn parse(m: &str) -> Option<Event> {
     let arch = match *m.as_bytes().first()? {
         b'B' if m.starts_with("BIOS-e820: ") => Arch::X86_64,
         b'B' => booting(m)?,
-        b'C' if m.starts_with("CPU: ARMv") => Arch::Arm,
+        b'C' if is_arm(m) => Arch::Arm,
         b'C' if m.starts_with("CPU: AArch64 Processor") => Arch::Arm64,
         b'C' if m.starts_with("CPU0 revision is: ") && m.contains("(MIPS") => Arch::Mips,
+        b'C' if m.starts_with("CPU revision is: ") && m.contains("(MIPS") => Arch::Mips,
         b'C' if m.starts_with("Checking that ptrace can change system call numbers") => Arch::Um,
         b'M' if m.starts_with("MIPS: machine is ") => Arch::Mips,
         _ => return s390(m),
     };
     Some(Event::Arch(arch))
+}
+
+/// `CPU: Feroceon 88FR131 [56251311] revision 1 (ARMv5TE), cr=00053977`: `setup_processor()` in
+/// `arch/arm/kernel/setup.c`, whatever the processor is called.
+fn is_arm(m: &str) -> bool {
+    m.starts_with("CPU: ") && find(m, "] revision ").is_some_and(|at| m[at..].contains(" (ARMv"))
 }
 
 /// `Booting Linux on physical CPU 0x0000000000 [0x410fd034]` is 64-bit Arm; `0x0` is 32-bit Arm, or an

@@ -84,7 +84,7 @@ pub(crate) const KEYWORDS: &[(&str, Group)] = &[
     ("Xen P", Group::Platform),
     ("xen: registering gsi", Group::Platform),
     ("BIOS-e820", Group::Platform),
-    ("CPU: ARMv", Group::Platform),
+    ("(ARMv", Group::Platform),
     ("AArch64 Processor", Group::Platform),
     ("MIPS", Group::Platform),
     ("ptrace can change", Group::Platform),
@@ -167,6 +167,11 @@ pub(crate) fn parse(message: &str, groups: Groups) -> Option<Event> {
         return platform::parse(message, body);
     }
     None
+}
+
+/// Whether a text is a message that states an event.
+pub(crate) fn is_clock_message(text: &str) -> bool {
+    parse(text, Groups::of(text)).is_some()
 }
 
 /// A message without the emphasis or the code marks of Markdown around the whole of it.

@@ -150,6 +150,11 @@ fn detail(b: &str) -> Option<Event> {
     let (role, now_key, last_key, nsec_key) = match rest.get(..3)? {
         "wd_" => (Role::Watchdog, "wd_now: ", "wd_last: ", "wd_nsec: "),
         "cs_" => (Role::Clocksource, "cs_now: ", "cs_last: ", "cs_nsec: "),
+        // A second reference, in kernels that were changed to have one.
+        "wd2" => {
+            let ns = after(rest, "wd2_nsec: ").and_then(number)?;
+            return Some(Event::WatchdogSecond { name: name.to_owned(), ns });
+        }
         _ => return None,
     };
     let nsec = after(rest, nsec_key).and_then(number);

@@ -9,6 +9,10 @@ use crate::log::parse::begins_like_kernel;
 pub(super) fn step<'a>(rest: &'a str, at: &mut Option<f64>) -> Option<&'a str> {
     let first = rest.chars().next()?;
     match first {
+        '/' if rest.starts_with("//") || rest.starts_with("/*") => comment(rest, first),
+        ';' | '%' | '!' => comment(rest, first),
+        '-' if rest.starts_with("--") => comment(rest, first),
+        '<' if rest.starts_with("<!-- ") => Some(rest[5..].trim_end().trim_end_matches("-->")),
         '-' | '*' | '+' | '\u{2022}' | '\u{b7}' | '\u{2013}' => {
             let after = &rest[first.len_utf8()..];
             // The sign of a patch has no blank behind it.
@@ -34,6 +38,16 @@ pub(super) fn step<'a>(rest: &'a str, at: &mut Option<f64>) -> Option<&'a str> {
         '0'..='9' => number(rest, at),
         _ => word(rest),
     }
+}
+
+/// The signs that begin a comment of source code, and the blank behind them: `// `, `/// `, `//! `, `/* `, `/** `, `; `,
+/// `;; `, `-- `, `% `.
+fn comment(rest: &str, sign: char) -> Option<&str> {
+    let after = rest.trim_start_matches(sign);
+    let after = if sign == '/' { after.trim_start_matches(['!', '*']) } else { after };
+    (rest.len() - after.len() <= 8)
+        .then(|| after.strip_prefix([' ', '\t']))?
+        .map(|text| text.trim_end().trim_end_matches("*/"))
 }
 
 /// Quotes around the whole of a line, or around a field of a list; quotes around a part of a sentence are another matter.

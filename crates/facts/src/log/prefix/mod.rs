@@ -81,7 +81,8 @@ pub(super) fn commented(line: &str) -> Option<&str> {
     let rest = line.trim_start().strip_prefix("# ")?.trim_start();
     let stamp = rest.starts_with('[') && embedded_stamp(rest).is_some_and(|(at, _)| at >= 0.0);
     let named = rest.strip_prefix("kernel: ").is_some_and(begins_like_kernel);
-    (stamp || named).then_some(rest)
+    (stamp || named || begins_like_kernel(rest) && crate::log::parse::is_clock_message(rest))
+        .then_some(rest)
 }
 
 /// The message behind what lists, editors, search tools and log stores put in front of a line. Taken off only

@@ -86,6 +86,11 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     Ok(report)
 }
 
+/// Parts in which a change would not be certain to change one value.
+pub(crate) fn shared(text: &str) -> Vec<yaml::Shared> {
+    yaml::shared(&plain(text).0)
+}
+
 /// The text without templates, byte for byte as long, and whether there were any.
 fn plain(text: &str) -> (String, bool) {
     let mut out = String::with_capacity(text.len());

@@ -17,7 +17,7 @@ use crate::formats::{Format, Qemu};
 use crate::guest::Guest;
 use crate::lint::{LintError, Report};
 use crate::text::Text;
-use crate::xml::{Tree, tags};
+use crate::xml::{Tree, tags, well_formed};
 use domain::Domain;
 
 /// What is known of this kind.
@@ -75,6 +75,12 @@ pub(crate) fn read(text: &Text) -> Result<Tree, LintError> {
     let tree = Tree::parse(text, from)?;
     if tree.roots.is_empty() {
         return Err(LintError::whole("no element of a libvirt domain is in it"));
+    }
+    // Several parts without a domain may be in one file; everything else is one document.
+    let parts = tree.roots.len() > 1 && tree.all("domain").next().is_none();
+    let begins = text.as_str().trim_start_matches('\u{feff}').trim_start().starts_with('<');
+    if begins && !tree.template && !parts {
+        well_formed(text)?;
     }
     Ok(tree)
 }

@@ -43,11 +43,22 @@ fn x86(command: &Command) -> bool {
     }
 }
 
+/// Whether the machine is a PC for certain.
+fn pc(command: &Command, machine: &str) -> bool {
+    let program = command.program.as_ref().map(Placed::as_str).unwrap_or_default();
+    let named = program.contains("x86_64") || program.contains("i386");
+    let is = |name: &str| machine == name || machine.starts_with(&format!("pc-{name}-"));
+    is("q35") || is("pc") || machine.starts_with("pc-i440fx") || (machine.is_empty() && named)
+}
+
 /// Machine types without an HPET.
 fn without_hpet(machine: &str) -> bool {
-    ["microvm", "isapc", "none", "virt", "xenpv", "xenfv", "raspi", "nitro"]
-        .iter()
-        .any(|name| machine.starts_with(name))
+    [
+        "microvm", "isapc", "none", "virt", "xenpv", "xenfv", "raspi", "nitro", "s390", "pseries",
+        "spike", "sifive",
+    ]
+    .iter()
+    .any(|name| machine.starts_with(name))
 }
 
 fn hpet(
@@ -71,7 +82,9 @@ fn hpet(
     if without_hpet(&line.machine()) {
         return out;
     }
-    let may = guest != Guest::Macos;
+    // A program or a machine that is not known may be another architecture's.
+    let pc = pc(command, &line.machine());
+    let may = guest != Guest::Macos && pc;
     if let Some(property) = asked {
         if property.state() == Some(true) {
             let finding =
@@ -91,7 +104,11 @@ fn hpet(
     }
     let finding =
         Finding::new(rule!("q-hpet-default-on"), span).fix("-machine hpet=off (QEMU 5.2 or later)");
-    out.push(if may { off(finding, command, machine) } else { finding });
+    let mut finding = if may { off(finding, command, machine) } else { finding };
+    if guest != Guest::Macos && !pc {
+        finding.left = Some("which machine it is, only a run tells".to_owned());
+    }
+    out.push(finding);
     out
 }
 
@@ -99,6 +116,12 @@ fn hpet(
 fn off(finding: Finding, command: &Command, machine: Option<&Properties>) -> Finding {
     if let Some(end) = machine.and_then(Properties::end) {
         return finding.edit(end..end, ",hpet=off");
+    }
+    if machine.is_some() {
+        let mut finding = finding;
+        finding.left =
+            Some("the value of -machine ends in something that only a run tells".to_owned());
+        return finding;
     }
     let program = command.program.as_ref().and_then(Placed::exact);
     finding.edit_at(program.map(|span| span.end..span.end), " -machine hpet=off")

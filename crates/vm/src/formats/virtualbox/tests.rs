@@ -174,8 +174,10 @@ fn what_is_no_machine() {
     ] {
         assert!(matches!(broken(text), LintError::Syntax { .. }), "{text}");
     }
-    // What stands behind the end is nobody's business.
-    assert_eq!(bad(&format!("{}</x> junk <", vbox("Ubuntu_64", &[], ""))), [""; 0]);
+    for behind in ["</x>", "junk", "<", "<a/>"] {
+        let text = format!("{}{behind}", vbox("Ubuntu_64", &[], ""));
+        assert!(matches!(testing::broken(Kind::Virtualbox, &text), LintError::Syntax { .. }));
+    }
     let deep = format!("<VirtualBox>{}", "<a>".repeat(100_000));
     assert!(matches!(broken(&deep), LintError::Syntax { .. }));
 }
@@ -193,6 +195,9 @@ fn scripts() {
     let old = "#!/bin/sh\n VBoxManage.exe setextradata $VM VBoxInternal/TM/UseRealTSC 1\nvboxmanage setextradata $VM VBoxInternal/TM/TSCVirtualized 0\n# VBoxManage setextradata $VM VBoxInternal/TM/UseRealTSC 1\n";
     assert_eq!(script(old), ["vb-key-refuses-start"; 2]);
     let mended = testing::mended(Kind::Virtualbox, "x.sh", old);
+    assert_eq!(mended, old, "the last command of a script gives it its status");
+    let more = format!("{old}VBoxManage startvm $VM\n");
+    let mended = testing::mended(Kind::Virtualbox, "x.sh", &more);
     assert!(mended.contains("UseRealTSC 1\n#"), "only what stands by itself goes: {mended}");
     // A key without a value is taken away.
     let gone = "VBoxManage setextradata vm VBoxInternal/TM/UseRealTSC 1\nVBoxManage setextradata vm VBoxInternal/TM/UseRealTSC\n";
@@ -207,7 +212,10 @@ fn scripts_that_make_a_machine() {
     assert_eq!(script(text), ["vb-smp-tsc-emulated"]);
     let text = "& $VBoxManager createvm --name vm --ostype \"Ubuntu_64\"\n& $VBoxManager modifyvm vm `\n  --paravirtprovider=none\n";
     assert_eq!(script(text), ["vb-paravirt-not-kvm"]);
-    assert!(testing::mended(Kind::Virtualbox, "x.ps1", text).ends_with("--paravirtprovider=kvm\n"));
+    assert_eq!(testing::mended(Kind::Virtualbox, "x.ps1", text), text);
+    let shell = "VBoxManage modifyvm vm --ostype Ubuntu_64 \\\n  --paravirtprovider=none\n";
+    let mended = testing::mended(Kind::Virtualbox, "x.sh", shell);
+    assert!(mended.ends_with("--paravirtprovider=kvm\n"), "{mended}");
     let report = testing::report(Kind::Virtualbox, "x.ps1", text);
     assert_eq!(report.guest, Guest::Linux);
 }

@@ -4,6 +4,7 @@
 //! no setting is passed over.
 
 use crate::document::Document;
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// One setting.
@@ -61,6 +62,30 @@ pub(super) fn read(document: &Document) -> Vec<Setting> {
         at = next.max(at + 1);
     }
     found
+}
+
+/// Where it is not certain which setting counts, and why: something that is no setting is in the file, which may be a
+/// program, or a name is there twice.
+pub(super) fn doubts(text: &str) -> Vec<(Range<usize>, &'static str)> {
+    let all = |why| vec![(0..text.len(), why)];
+    if text.contains("\"\"\"") || text.contains("'''") {
+        return all("a text goes over several lines");
+    }
+    let mut at = 0;
+    let mut places: HashMap<String, Vec<Range<usize>>> = HashMap::new();
+    while at < text.len() {
+        let (setting, next) = statement(text, at);
+        let piece = text.get(at..next).unwrap_or_default();
+        let piece = piece.trim_matches([' ', '\t', '\r', '\n', ';', '\u{feff}']);
+        match setting {
+            Some(setting) => places.entry(setting.key).or_default().push(setting.span),
+            None if piece.is_empty() || piece.starts_with('#') => {}
+            None => return all("a line of the file is no setting, so it may be a program"),
+        }
+        at = next.max(at + 1);
+    }
+    let twice = places.into_values().filter(|places| places.len() > 1).flatten();
+    twice.map(|span| (span, "the setting is there twice")).collect()
 }
 
 /// One statement from `at`, and where the next one begins.

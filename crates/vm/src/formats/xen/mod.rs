@@ -142,6 +142,11 @@ impl Domain {
     }
 }
 
+/// Parts of a file in which a change is not certain, and why.
+pub(crate) fn doubts(text: &str) -> Vec<(std::ops::Range<usize>, &'static str)> {
+    config::doubts(text)
+}
+
 fn lint(document: &Document) -> Result<Report, LintError> {
     let domain = Domain { settings: config::read(document) };
     if domain.settings.is_empty() {

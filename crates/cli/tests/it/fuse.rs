@@ -1,0 +1,204 @@
+//! A filesystem whose server goes silent, by the kernel's own protocol (`include/uapi/linux/fuse.h`): every wait for it has
+//! an end. Only root mounts one; elsewhere these tests say that they did nothing.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::ffi::CString;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_clocksmith");
+/// Longer than this is a hang, on any machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+const MAX: usize = 128 << 10;
+
+/// A mounted filesystem with one file, `program`.
+struct Served {
+    at: tempfile::TempDir,
+    device: Arc<OwnedFd>,
+    silent: Arc<AtomicBool>,
+}
+
+impl Served {
+    /// `None` where it cannot be mounted.
+    fn mount(program: Vec<u8>, answers: bool) -> Option<Self> {
+        let at = tempfile::tempdir().unwrap();
+        let device = std::fs::File::options().read(true).write(true).open("/dev/fuse").ok()?;
+        let text = |text: &str| CString::new(text).unwrap();
+        let options = format!("fd={},rootmode=40000,user_id=0,group_id=0", device.as_raw_fd());
+        let (source, kind, options) = (text("silent"), text("fuse"), text(&options));
+        let path = text(at.path().to_str().unwrap());
+        // SAFETY: the pointers are to live texts that end in NUL.
+        let mounted = unsafe {
+            libc::mount(source.as_ptr(), path.as_ptr(), kind.as_ptr(), 0, options.as_ptr().cast())
+        };
+        if mounted != 0 {
+            return None;
+        }
+        let served = Self {
+            at,
+            device: Arc::new(device.into()),
+            silent: Arc::new(AtomicBool::new(!answers)),
+        };
+        if answers {
+            let (device, silent) = (Arc::clone(&served.device), Arc::clone(&served.silent));
+            std::thread::spawn(move || serve(&device, &silent, &program));
+        }
+        Some(served)
+    }
+
+    fn program(&self) -> PathBuf {
+        self.at.path().join("program")
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let path = CString::new(self.at.path().to_str().unwrap()).unwrap();
+        // SAFETY: the pointer is to a live text that ends in NUL. Forced, whatever waits for an answer gets an error.
+        unsafe { libc::umount2(path.as_ptr(), libc::MNT_FORCE | libc::MNT_DETACH) };
+    }
+}
+
+/// Answers until it shall be silent; then it takes requests and answers none.
+fn serve(device: &OwnedFd, silent: &AtomicBool, program: &[u8]) {
+    let mut request = vec![0; MAX + 4096];
+    loop {
+        let Ok(length) = rustix::io::read(device, &mut request) else { return };
+        let word = |at: usize| u32::from_ne_bytes(request[at..at + 4].try_into().unwrap());
+        let long = |at: usize| u64::from_ne_bytes(request[at..at + 8].try_into().unwrap());
+        let (code, unique, node) = (word(4), long(8), long(16));
+        // FORGET, INTERRUPT, BATCH_FORGET have no answer.
+        if silent.load(Ordering::Relaxed) || [2, 36, 42].contains(&code) {
+            continue;
+        }
+        let name = &request[40..length];
+        let answer: Result<Vec<u8>, i32> = match code {
+            // INIT: the version and the largest write.
+            26 => {
+                let mut out = vec![0; 64];
+                out[0..4].copy_from_slice(&7u32.to_ne_bytes());
+                out[4..8].copy_from_slice(&31u32.to_ne_bytes());
+                out[20..24].copy_from_slice(&(MAX as u32).to_ne_bytes());
+                Ok(out)
+            }
+            // LOOKUP
+            1 if name.starts_with(b"program\0") => {
+                let mut out = vec![0; 40];
+                out[0..8].copy_from_slice(&2u64.to_ne_bytes());
+                out.extend(attributes(2, program.len()));
+                Ok(out)
+            }
+            1 => Err(libc::ENOENT),
+            // GETATTR
+            3 => Ok([vec![0; 16], attributes(node, program.len())].concat()),
+            // OPEN, OPENDIR
+            14 | 27 => Ok(vec![0; 16]),
+            // READ
+            15 => {
+                let from = usize::try_from(long(48)).unwrap().min(program.len());
+                let to = (from + word(56) as usize).min(program.len());
+                Ok(program[from..to].to_vec())
+            }
+            // RELEASE, FLUSH, RELEASEDIR
+            18 | 25 | 29 => Ok(Vec::new()),
+            _ => Err(libc::ENOSYS),
+        };
+        let (error, body) = answer.map_or_else(|error| (-error, Vec::new()), |body| (0, body));
+        let mut out = Vec::new();
+        out.extend(u32::try_from(16 + body.len()).unwrap().to_ne_bytes());
+        out.extend(error.to_ne_bytes());
+        out.extend(unique.to_ne_bytes());
+        out.extend(body);
+        let _ = rustix::io::write(device, &out);
+    }
+}
+
+/// Attributes of the directory (1) or of the file.
+fn attributes(node: u64, length: usize) -> Vec<u8> {
+    let (mode, size) = if node == 1 { (0o40755u32, 0) } else { (0o100755, length as u64) };
+    let mut out = Vec::new();
+    for long in [node, size, size.div_ceil(512), 0, 0, 0] {
+        out.extend(long.to_ne_bytes());
+    }
+    for word in [0, 0, 0, mode, 1, 0, 0, 0, 4096, 0] {
+        out.extend(word.to_ne_bytes());
+    }
+    out
+}
+
+fn not_here() {
+    eprintln!("skipped: no FUSE filesystem can be mounted here");
+}
+
+/// How a child ends by itself, in time.
+fn end(child: &mut std::process::Child, what: &str) -> std::process::ExitStatus {
+    let begun = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        if begun.elapsed() > PATIENCE {
+            let _ = child.kill();
+            panic!("{what} did not end");
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+#[cfg(feature = "who")]
+fn who_ends_where_the_filesystem_of_a_program_went_silent() {
+    let shell = std::fs::read(Path::new("/bin/sh").canonicalize().unwrap()).unwrap();
+    let Some(served) = Served::mount(shell, true) else { return not_here() };
+    let busy = ["-c", "while :; do :; done"];
+    let mut program =
+        Command::new(served.program()).args(busy).stdin(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(program.try_wait().unwrap().is_none(), "the program runs");
+    served.silent.store(true, Ordering::Relaxed);
+    let out = tempfile::tempfile().unwrap();
+    let mut who = Command::new(PROGRAM)
+        .args(["who", "--duration", "500ms", "--verbose", "-p", &program.id().to_string()])
+        .stdin(Stdio::null())
+        .stdout(out.try_clone().unwrap())
+        .stderr(out)
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    let mut ended = None;
+    while ended.is_none() && begun.elapsed() < PATIENCE {
+        ended = who.try_wait().unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let _ = program.kill();
+    drop(served);
+    let _ = (program.wait(), who.kill(), who.wait());
+    let status = ended.expect("who ended");
+    assert!(status.code().is_some_and(|code| code <= 3), "{status}");
+}
+
+#[test]
+fn why_of_a_root_that_is_not_served_ends_by_a_signal() {
+    let Some(served) = Served::mount(Vec::new(), false) else { return not_here() };
+    let root = served.at.path().to_str().unwrap().to_owned();
+    let mut why = Command::new(PROGRAM)
+        .args(["why", "--root", &root])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_secs(1));
+    if why.try_wait().unwrap().is_none() {
+        // SAFETY: sends a signal to a process of this test that was not waited for.
+        unsafe { libc::kill(i32::try_from(why.id()).unwrap(), libc::SIGTERM) };
+    }
+    let status = end(&mut why, "why");
+    assert!(status.signal() == Some(libc::SIGTERM) || status.code() == Some(2), "{status}");
+}

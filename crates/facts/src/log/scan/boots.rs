@@ -1,0 +1,119 @@
+//! Where one boot ends and the next one begins: by banners, by stamps that jump back, and by lines of a boot that are
+//! quoted behind another one.
+
+use super::{Event, Scanner, Store, Stripped};
+use crate::log::parse::VIRTUALIZED;
+use crate::log::transcript;
+
+/// What was read of a boot.
+pub(super) struct Boot {
+    store: Store,
+    banner: Option<String>,
+    boots: u32,
+    from_boot: bool,
+    first_at: Option<f64>,
+    last_at: Option<f64>,
+}
+
+/// Lines with a stamp that were looked at from which on lines without a banner are a boot, and no quotation.
+const BOOT_LINES: u32 = 8;
+
+impl Scanner {
+    /// Whether the last line was the first one of a boot.
+    pub(super) fn told_boot(&self) -> bool {
+        self.told == Some(Event::Banner(String::new()).kind())
+    }
+
+    /// Whether this boot has the same line already, and its stamps are further on by now. The stamp 0 is
+    /// that of many lines, in each boot.
+    pub(super) fn is_quoted(&self, line: &Stripped<'_>) -> bool {
+        let back = |at: f64| at > 0.0 && self.last_at.is_some_and(|last| last > at + 5.0);
+        line.at.filter(|at| back(*at)).is_some_and(|at| self.store.has_line(at, line.message))
+    }
+
+    /// A prompt of another host prints another machine's log.
+    pub(super) fn of_host(&mut self, line: &str) {
+        let Some(host) = transcript::host_of_prompt(line) else { return };
+        if self.host.as_deref().is_some_and(|former| former != host) {
+            self.new_boot();
+        }
+        self.host = Some(host.to_owned());
+    }
+
+    /// A kernel says once on what it runs: another word for it comes from another machine.
+    pub(super) fn runs_elsewhere(&mut self, event: &Event) {
+        let Event::Paravirt(name) = event else { return };
+        if name == VIRTUALIZED {
+            return;
+        }
+        if self.runs_on.as_ref().is_some_and(|former| former != name) {
+            self.new_boot();
+        }
+        self.runs_on = Some(name.clone());
+    }
+
+    /// Follows the time stamps; a jump back to the very beginning is a new boot.
+    pub(super) fn stamp(&mut self, at: Option<f64>) {
+        let Some(at) = at else { return };
+        let restarted = at < 0.5 && self.last_at.is_some_and(|last| last > 5.0);
+        if restarted && !self.prompted {
+            std::mem::take(&mut self.repeated).finish(&mut self.store);
+            let former = (self.banner.is_some() || self.store.has_decided()).then(|| Boot {
+                store: std::mem::take(&mut self.store),
+                banner: self.banner.clone(),
+                boots: self.log.boots,
+                from_boot: self.log.from_boot,
+                first_at: self.log.first_at,
+                last_at: self.log.last_at,
+            });
+            if former.is_some() {
+                self.begin_boot();
+                self.former = former;
+            } else {
+                self.new_boot();
+            }
+        }
+        self.last_at = Some(at);
+        self.log.last_at = Some(at);
+        if self.log.first_at.is_none() {
+            self.log.first_at = Some(at);
+        }
+    }
+
+    pub(super) fn new_boot(&mut self) {
+        if self.store.is_empty() && self.banner.is_none() {
+            return;
+        }
+        self.begin_boot();
+    }
+
+    pub(super) fn begin_boot(&mut self) {
+        self.log.boots = self.log.boots.saturating_add(1);
+        self.store.clear();
+        self.repeated.clear();
+        self.recent.clear();
+        self.banner = None;
+        self.runs_on = None;
+        self.stamped = 0;
+        self.bare = 0;
+        self.last_at = None;
+        self.log.first_at = None;
+        self.log.last_at = None;
+        self.log.from_boot = false;
+        self.gather.restart();
+    }
+
+    /// Lines of a boot that are quoted behind a whole one, or of another machine's, do not take its place.
+    pub(super) fn take_back_former(&mut self) {
+        let is_boot =
+            self.banner.is_some() || self.store.has_decided() || self.stamped >= BOOT_LINES;
+        let Some(former) = self.former.take().filter(|_| !is_boot) else { return };
+        self.store = former.store;
+        self.banner = former.banner;
+        self.log.boots = former.boots;
+        self.log.from_boot = former.from_boot;
+        self.log.first_at = former.first_at;
+        self.log.last_at = former.last_at;
+        self.log.extent.last_at = former.last_at;
+    }
+}

@@ -1,0 +1,145 @@
+//! What the log tells of this boot that static facts do not: timers that failed, counters that trap, a TSC that was given
+//! up, the stable bit of a paravirtual clock.
+
+use super::{Machine, Observed};
+use crate::feature::Feature;
+use crate::{Input, arm, x86};
+use clocksmith_facts::Facts;
+use clocksmith_facts::hypervisor::HypervisorKind;
+use clocksmith_facts::log::event::UnstableReason;
+use clocksmith_facts::log::{Event, KernelLog};
+
+impl Machine {
+    pub(super) fn observe(&mut self, facts: &Facts) {
+        self.stable_bit(facts.kernel_log());
+        let Some(log) = facts.kernel_log() else { return };
+        let name = |entry| log.source(entry).0;
+        if let Some((entry, text)) = log.last(|event| match event {
+            Event::HpetDisabled(text) => Some(text.clone()),
+            _ => None,
+        }) {
+            self.hpet_disabled = Some(format!("{text} [{}]", name(entry)));
+        }
+        self.apic_calibration_ms = log
+            .last(|event| match event {
+                Event::ApicCalibration { ms } => Some(*ms),
+                _ => None,
+            })
+            .map(|(_, ms)| ms);
+        self.pm_timer_bug = log.any(|e| matches!(e, Event::PmTimerChipsetBug));
+        if let Some((entry, ())) = log.last(|e| matches!(e, Event::PmTimerBad).then_some(())) {
+            self.pm_timer = Input::read(false, log.source(entry));
+        }
+        if let Some((entry, ())) = log.first(|e| matches!(e, Event::TickNotOneshot).then_some(())) {
+            self.highres_built = false;
+            self.nohz_built = false;
+            self.tick_stuck = Some(name(entry));
+        }
+        self.counter_trapped = log
+            .first(|event| match event {
+                Event::CounterTrapped => Some(()),
+                Event::ArchTimerErratum(text) => arm::traps_counter(text).then_some(()),
+                _ => None,
+            })
+            .map(|(entry, ())| name(entry));
+        // The kernel says it while it boots, in a line that a search for clocksources does not find.
+        self.counter_trapped_open = self.counter_trapped.is_none()
+            && !(log.from_boot && log.extent.is_ordinary() && reaches_all_cpus(log));
+        self.xen_no_vdso = log
+            .first(|event| match event {
+                Event::XenClockNotice(text) if text.contains("PVCLOCK") => Some(()),
+                _ => None,
+            })
+            .map(|(entry, ())| name(entry));
+        let measured = self.arch.value.is_x86()
+            && !self.arch.is_assumed()
+            && Feature::DelayLoopFromTimer.of(&self.kernel.value);
+        if let Some((entry, ())) =
+            log.first(|event| matches!(event, Event::DelayLoop { measured: true }).then_some(()))
+            && measured
+            && self.no_frequency.is_none()
+            && self.tsc.value
+        {
+            self.no_frequency = Some(format!(
+                "the delay loop was measured, not computed from a timer frequency [{}]",
+                name(entry)
+            ));
+        }
+        // Only the first reason is printed, so the first one in the log decides.
+        let marked = log.first(|event| match event {
+            Event::TscUnstable(reason) => Some(reason.clone()),
+            Event::WatchdogMarked { name, .. }
+            | Event::WatchdogOld { name, .. }
+            | Event::WatchdogVerdict { name, .. }
+                if name.starts_with("tsc") =>
+            {
+                Some(UnstableReason::Watchdog)
+            }
+            _ => None,
+        });
+        self.observed = marked.map(|(entry, reason)| Observed { reason, source: name(entry) });
+        // Said only of a TSC that is not constant (`unsynchronized_tsc()`), so questions about this machine start
+        // from there.
+        if let Some(Observed { reason: UnstableReason::Unsynchronized, source }) = &self.observed
+            && self.constant_tsc.is_assumed()
+        {
+            self.constant_tsc = Input::read(false, source.clone());
+        }
+    }
+
+    /// What the log, or CPUID, tells of the stable bit of a paravirtual clock.
+    ///
+    /// Sources: `kvmclock_init()` and `kvm_sched_clock_init()` in `arch/x86/kernel/kvmclock.c` (since 4.2), which clear
+    /// the stability of sched_clock without the bit, and up to 4.18 print the offset only with it;
+    /// `sched_clock_init_late()` in `kernel/sched/clock.c` (since 4.13); `tracing_set_default_clock()` in
+    /// `kernel/trace/trace.c`; `xen_setup_vsyscall_time_info()` in `arch/x86/xen/time.c` (since 4.15).
+    fn stable_bit(&mut self, log: Option<&KernelLog>) {
+        let Some(hypervisor) = &self.hypervisor.value else { return };
+        let kind = x86::presented(hypervisor, &self.kernel.value);
+        if kind == HypervisorKind::Kvm && hypervisor.kvm_stable_bit_offered() == Some(false) {
+            self.pvclock_stable = Input::read(false, "cpuid 0x40000001 eax[24]");
+            return;
+        }
+        let Some(log) = log else { return };
+        let place = |entry| log.source(entry).0;
+        let offset_tells =
+            Feature::KvmOffsetShowsStableBit.of(&self.kernel.value) && !self.kernel.is_assumed();
+        match kind {
+            HypervisorKind::Kvm => {
+                if let Some((entry, ())) = log.last(|event| match event {
+                    Event::SchedClockStable => Some(()),
+                    Event::KvmSchedOffset => offset_tells.then_some(()),
+                    _ => None,
+                }) {
+                    self.pvclock_stable = Input::read(true, place(entry));
+                } else if let Some((entry, ())) =
+                    log.last(|event| matches!(event, Event::TraceClockGlobal).then_some(()))
+                {
+                    self.pvclock_stable = Input::read(false, place(entry));
+                }
+            }
+            HypervisorKind::Xen
+            | HypervisorKind::XenHvm
+            | HypervisorKind::XenPv
+            | HypervisorKind::XenPvh => {
+                // A message refuses the vDSO where the page of this CPU could not be registered. No message proves
+                // nothing: where the first page lacks the bit, xen_time_init() does not even try, and prints nothing
+                // (arch/x86/xen/time.c, 4.15 to 7.1).
+                if let Some((entry, ())) = log.last(|event| match event {
+                    Event::XenClockNotice(text) => text.contains("PVCLOCK").then_some(()),
+                    _ => None,
+                }) {
+                    self.pvclock_stable = Input::read(false, place(entry));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether a log goes on until all CPUs are up: the kernel chooses its clocksource behind that.
+fn reaches_all_cpus(log: &KernelLog) -> bool {
+    log.extent.reaches_user_space
+        || log.extent.reaches_login
+        || log.any(|event| matches!(event, Event::Switched(_) | Event::UserSpace))
+}

@@ -1,0 +1,322 @@
+//! Which changes of a file are certain to change what is meant, and nothing else. All others are left, and named.
+//!
+//! In a script the text of an option may serve another purpose, too: it is compared, printed, put into a path, used by
+//! another command. So a script is edited only where a grammar ([`crate::sh`]) understands all of it, and only in a word
+//! of the very command, or in a variable that is assigned once, is used once, and there. What must not live here: what
+//! is wrong with a file, and what would mend it (`formats`).
+
+mod options;
+mod own;
+mod script;
+
+#[cfg(test)]
+mod tests;
+
+use crate::document::Document;
+use crate::edit::Edit;
+use crate::finding::Finding;
+use crate::formats::{Kind, kubevirt, xen};
+use crate::json;
+use script::Guard;
+use std::ops::Range;
+
+/// What kind of text a file is, for changes.
+enum Dialect<'a> {
+    /// Settings and documents, whose readers know what may be edited.
+    Settings,
+    /// A script of a shell.
+    Shell,
+    /// A script of something else: its name.
+    Other(&'a str),
+}
+
+/// Languages by the ends of names of files, and by names of files.
+const OTHERS: [(&str, &str); 40] = [
+    ("py", "Python"),
+    ("rb", "Ruby"),
+    ("pl", "Perl"),
+    ("pm", "Perl"),
+    ("js", "JavaScript"),
+    ("mjs", "JavaScript"),
+    ("ts", "TypeScript"),
+    ("go", "Go"),
+    ("rs", "Rust"),
+    ("c", "C"),
+    ("h", "C"),
+    ("lua", "Lua"),
+    ("nix", "Nix"),
+    ("yml", "YAML"),
+    ("yaml", "YAML"),
+    ("json", "JSON"),
+    ("toml", "TOML"),
+    ("hcl", "HCL"),
+    ("tf", "Terraform"),
+    ("mk", "make"),
+    ("make", "make"),
+    ("bat", "a batch file"),
+    ("cmd", "a batch file"),
+    ("ps1", "PowerShell"),
+    ("psm1", "PowerShell"),
+    ("md", "Markdown"),
+    ("rst", "reStructuredText"),
+    ("html", "HTML"),
+    ("tcl", "Tcl"),
+    ("exp", "expect"),
+    ("fish", "fish"),
+    ("zsh", "zsh"),
+    ("groovy", "Groovy"),
+    ("java", "Java"),
+    ("j2", "a template"),
+    ("jinja", "a template"),
+    ("in", "a template"),
+    ("erb", "a template"),
+    ("tpl", "a template"),
+    ("xml", "XML"),
+];
+const NAMES: [(&str, &str); 9] = [
+    ("makefile", "make"),
+    ("gnumakefile", "make"),
+    ("dockerfile", "a Dockerfile"),
+    ("containerfile", "a Dockerfile"),
+    ("vagrantfile", "a Vagrantfile"),
+    ("justfile", "just"),
+    ("rakefile", "Ruby"),
+    ("jenkinsfile", "Groovy"),
+    ("earthfile", "an Earthfile"),
+];
+
+fn dialect(document: &Document) -> Dialect<'_> {
+    let text = document.text.as_str();
+    match document.kind {
+        Kind::Qemu | Kind::Persistence => {}
+        Kind::Virtualbox if !text.trim_start_matches('\u{feff}').trim_start().starts_with('<') => {}
+        _ => return Dialect::Settings,
+    }
+    if let Some(line) = text.strip_prefix("#!").and_then(|rest| rest.lines().next()) {
+        let mut words = line.split_whitespace().map(|word| word.rsplit('/').next().unwrap_or(word));
+        let name = words.find(|word| *word != "env" && !word.starts_with('-')).unwrap_or_default();
+        return match name {
+            "sh" | "bash" | "dash" | "ash" | "ksh" | "mksh" | "busybox" => Dialect::Shell,
+            other => Dialect::Other(other),
+        };
+    }
+    let name = document.name.replace('\\', "/");
+    let base = name.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
+    let ending = base.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let by_name =
+        NAMES.iter().find(|(name, _)| base == *name || base.starts_with(&format!("{name}.")));
+    let by_ending = OTHERS.iter().find(|(end, _)| *end == ending);
+    match by_name.or(by_ending) {
+        Some((_, language)) => Dialect::Other(language),
+        None => Dialect::Shell,
+    }
+}
+
+/// The most parts of a document that are known by themselves.
+const MOST_SHARED: usize = 256;
+
+/// Decides which changes of findings are made; the others are taken out, and the findings say why.
+pub(crate) fn keep_certain(document: &Document, findings: &mut [Finding]) {
+    if findings.iter().all(|finding| finding.edits.is_empty()) {
+        return;
+    }
+    let judge = Judge::new(document);
+    for finding in findings.iter_mut().filter(|finding| !finding.edits.is_empty()) {
+        match judge.all(&finding.edits) {
+            Ok(edits) => finding.edits = edits,
+            Err(why) => {
+                finding.edits.clear();
+                finding.left = Some(why);
+            }
+        }
+    }
+}
+
+/// The changes by choices that are certain, and why the others are not made.
+pub(crate) fn certain(document: &Document, edits: Vec<Edit>) -> (Vec<Edit>, Vec<String>) {
+    if edits.is_empty() {
+        return (edits, Vec::new());
+    }
+    let judge = Judge::new(document);
+    let mut kept = Vec::new();
+    let mut left = Vec::new();
+    for edit in edits {
+        match judge.all(&[edit]) {
+            Ok(edits) => kept.extend(edits),
+            Err(why) => left.push(why),
+        }
+    }
+    (kept, left)
+}
+
+/// Whether a changed file still is what it was but for its changes: it is read again by the same grammar.
+pub(crate) fn holds(before: &Document, after: &Document) -> bool {
+    let plain = |document: &Document| {
+        !matches!(dialect(document), Dialect::Shell) || lines_of_their_own(document)
+    };
+    if plain(before) && plain(after) {
+        return true;
+    }
+    match (Guard::new(before), Guard::new(after)) {
+        (Ok(one), Ok(other)) => one.same_but_for_values(&other),
+        // Nothing that a grammar does not understand was edited.
+        (Err(_), _) => true,
+        (Ok(_), Err(_)) => false,
+    }
+}
+
+/// Files that are no scripts, though they have no structure that tells: settings line by line, and units.
+fn lines_of_their_own(document: &Document) -> bool {
+    let text = document.text.as_str();
+    let has = |mark: &str| text.lines().any(|line| line.trim_end() == mark);
+    has("[Service]") || has("[Unit]") || document.kind == Kind::Persistence && !is_script(document)
+}
+
+/// Whether a file that keeps a choice over boots is a script of a shell.
+fn is_script(document: &Document) -> bool {
+    let text = document.text.as_str();
+    text.starts_with("#!") || document.name.ends_with(".sh") || document.name.ends_with(".bash")
+}
+
+struct Judge<'a> {
+    document: &'a Document,
+    dialect: Dialect<'a>,
+    guard: Option<Result<Guard<'a>, String>>,
+    /// Parts of a document in which nothing is edited, and why.
+    shared: Vec<(Range<usize>, &'static str)>,
+}
+
+impl<'a> Judge<'a> {
+    fn new(document: &'a Document) -> Self {
+        let dialect = dialect(document);
+        let guard = matches!(dialect, Dialect::Shell).then(|| Guard::new(document));
+        let text = document.text.as_str();
+        let shared = match document.kind {
+            Kind::Kubevirt => {
+                kubevirt::shared(text).into_iter().map(|it| (it.span, it.what)).collect()
+            }
+            Kind::Firecracker | Kind::CloudHypervisor => {
+                json::twice(text).into_iter().map(|span| (span, "a key is there twice")).collect()
+            }
+            Kind::Xen => xen::doubts(text),
+            _ => Vec::new(),
+        };
+        let shared = match shared.len() {
+            0..=MOST_SHARED => shared,
+            _ => vec![(0..text.len(), "many parts of the file are shared or doubled")],
+        };
+        Self { document, dialect, guard, shared }
+    }
+
+    /// Documents and settings: a value that counts once, and in one place.
+    fn structured(&self, edit: &Edit) -> Result<Edit, String> {
+        let text = self.document.text.as_str();
+        // The place costs as much as its line is long.
+        let line = || self.document.text.place(edit.span.start).line;
+        // An insertion just behind a part is outside of it.
+        let inside = |span: &Range<usize>| span.start < edit.span.end && edit.span.start < span.end;
+        if let Some((_, why)) = self.shared.iter().find(|(span, _)| inside(span)) {
+            return Err(format!("line {}: {why}", line()));
+        }
+        let begins = text.trim_start_matches('\u{feff}').trim_start();
+        if self.document.kind == Kind::Libvirt && !begins.starts_with(['<', '{']) {
+            return Err(format!("line {}: the XML is a part of another text", line()));
+        }
+        Ok(edit.clone())
+    }
+
+    fn all(&self, edits: &[Edit]) -> Result<Vec<Edit>, String> {
+        edits.iter().map(|edit| self.one(edit)).collect()
+    }
+
+    fn one(&self, edit: &Edit) -> Result<Edit, String> {
+        if self.document.kind == Kind::Persistence && !is_script(self.document) {
+            return setting(self.document, self.guard.as_ref(), edit);
+        }
+        match (&self.dialect, &self.guard) {
+            (Dialect::Settings, _) => self.structured(edit),
+            (Dialect::Other(name), _) => {
+                Err(format!("the file is {name}, whose strings are not edited"))
+            }
+            (Dialect::Shell, _) if lines_of_their_own(self.document) => unit(self.document, edit),
+            (Dialect::Shell, Some(Ok(guard))) => guard.one(edit),
+            (Dialect::Shell, Some(Err(why))) => Err(why.clone()),
+            (Dialect::Shell, None) => Err("the file was not read".to_owned()),
+        }
+    }
+}
+
+/// The statement around an edit: lines that `\` joins. `None` if it begins or ends in the middle of a line.
+fn statement<'a>(text: &'a str, edit: &Edit) -> (usize, &'a str) {
+    let before = text.get(..edit.span.start).unwrap_or_default();
+    let mut start = before.rfind('\n').map_or(0, |n| n + 1);
+    while let Some(above) =
+        text.get(..start.saturating_sub(1)).filter(|above| above.ends_with('\\'))
+    {
+        start = above.rfind('\n').map_or(0, |n| n + 1);
+    }
+    let mut end = edit.span.end;
+    loop {
+        let line = text.get(end..).and_then(|rest| rest.find('\n')).map_or(text.len(), |n| end + n);
+        let joins = text.get(..line).is_some_and(|all| all.ends_with('\\')) && line < text.len();
+        end = if joins { line + 1 } else { line };
+        if !joins {
+            return (start, text.get(start..end).unwrap_or_default());
+        }
+    }
+}
+
+/// A line of a unit of systemd: `ExecStart=` with plain words, which systemd and a shell split alike.
+fn unit(document: &Document, edit: &Edit) -> Result<Edit, String> {
+    let (start, line) = statement(document.text.as_str(), edit);
+    let cannot = || Err("only a plain ExecStart= of a unit is edited".to_owned());
+    let Some(command) = line.strip_prefix("ExecStart=") else { return cannot() };
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_./:,@+=- \t\\\n".contains(c);
+    if !command.chars().all(plain) || command.replace("\\\n", "").contains('\\') {
+        return cannot();
+    }
+    let command = command.trim_start_matches(['@', '-', ':', '+']);
+    let base = start + line.len() - command.len();
+    let Some(moved) = edit.span.start.checked_sub(base) else { return cannot() };
+    let within = Edit { span: moved..edit.span.end - base, with: edit.with.clone() };
+    let alone = document.with_text(command.to_owned());
+    let made = Guard::new(&alone)?.one(&within)?;
+    Ok(Edit { span: made.span.start + base..made.span.end + base, with: made.with })
+}
+
+/// Settings of GRUB and of the kernel, line by line; `w` of tmpfiles.d, `path = value`, and udev.
+fn setting(
+    document: &Document,
+    guard: Option<&Result<Guard<'_>, String>>,
+    edit: &Edit,
+) -> Result<Edit, String> {
+    let guard = || match guard {
+        Some(guard) => guard.as_ref().map_err(String::clone),
+        None => Err("strings of other languages are not edited".to_owned()),
+    };
+    let (_, line) = statement(document.text.as_str(), edit);
+    let text = line.trim();
+    let begins = |names: &[&str]| names.iter().any(|name| text.starts_with(name));
+    let name = document.name.replace('\\', "/");
+    if name.ends_with("/cmdline") || name == "cmdline" {
+        return Ok(edit.clone());
+    }
+    if begins(&["GRUB_CMDLINE", "export GRUB_CMDLINE"])
+        || text.starts_with("clocksource=")
+        || text.starts_with("tsc=")
+    {
+        return guard()?.setting(edit);
+    }
+    let fields = begins(&["w ", "w! ", "w+ ", "w- ", "w+! ", "f ", "f+ "]);
+    let path = (begins(&["/", "devices/"]) || text.contains("ATTR{current_clocksource}=\""))
+        && !text.contains(['$', '`', '|', '>', ';']);
+    if fields || path {
+        return Ok(edit.clone());
+    }
+    if document.name.rsplit('/').next().is_some_and(|base| !base.contains('.'))
+        && matches!(dialect(document), Dialect::Shell)
+    {
+        return guard()?.one(edit);
+    }
+    Err("the file is no script of a shell, and strings in others are not edited".to_owned())
+}

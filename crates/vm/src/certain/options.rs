@@ -1,0 +1,100 @@
+//! Which words of a command line are values of which options, as far as an edit needs it.
+
+use super::super::sh::Word;
+use crate::words::listed;
+
+/// Options of QEMU without a value (qemu-options.hx, entries without `HAS_ARG`, and those of older versions).
+const ALONE: &str = "-h -help -version -enable-kvm -enable-hax -no-kvm -no-kvm-irqchip -no-kvm-pit -no-acpi -no-hpet \
+    -no-reboot -no-shutdown -no-fd-bootchk -no-quit -no-frame -no-user-config -nodefaults -nodefconfig -nographic \
+    -daemonize -snapshot -full-screen -alt-grab -ctrl-grab -curses -sdl -usb -win2k-hack -rtc-td-hack -localtime -S -s \
+    -singlestep -preconfig -only-migratable -portrait -mem-prealloc -enable-fips -semihosting -old-param -xen-attach \
+    -xen-create -xen-domid-restrict -enable-sync-profile -balloon-none -startdate-none -nouserconfig";
+
+/// Options whose value is edited.
+const EDITED: &str = "-machine -M -cpu -append";
+
+/// Commands in front of another one that run it with its words as they are.
+const WRAPPERS: &str =
+    "exec sudo doas nohup command time setsid nice ionice taskset chrt numactl env timeout unshare";
+
+/// An option with one dash.
+fn option(word: &Word) -> Option<&str> {
+    let text = word.literal()?;
+    if text.starts_with("--") { text.get(1..) } else { Some(text) }
+}
+
+/// Whether a word is the value of an option that is edited: the option is in front of it, and is no value itself. An
+/// expansion in front of the option is taken for whole options.
+pub(super) fn is_value(words: &[Word], index: usize, first: usize) -> bool {
+    let at = |back: usize| {
+        index.checked_sub(back).filter(|at| *at >= first).and_then(|at| words.get(at))
+    };
+    if !at(1).and_then(option).is_some_and(|name| listed(EDITED, name)) {
+        return false;
+    }
+    is_option(words, index - 1, first)
+}
+
+/// Whether a word that looks like an option is one: what is in front of it takes no value, or has it.
+pub(super) fn is_option(words: &[Word], index: usize, first: usize) -> bool {
+    let Some(before) = index.checked_sub(1).filter(|at| *at >= first).and_then(|at| words.get(at))
+    else {
+        return true;
+    };
+    match before.literal() {
+        Some(text) if text.starts_with('-') && text.len() > 1 => {
+            option(before).is_some_and(|name| listed(ALONE, name))
+        }
+        _ => true,
+    }
+}
+
+/// Where the program is in the words of a command: it is the first, or only words are in front of it that run it as it
+/// is.
+pub(super) fn program(words: &[Word], is: impl Fn(&str) -> bool) -> Option<usize> {
+    for (index, word) in words.iter().enumerate() {
+        let text = word.literal()?;
+        if is(text) {
+            return Some(index);
+        }
+        let wraps = match index {
+            0 => listed(WRAPPERS, text),
+            _ => {
+                let number = text.starts_with(|c: char| c.is_ascii_digit())
+                    && text.bytes().all(|b| b.is_ascii_alphanumeric() || b",-.".contains(&b));
+                let option = text.starts_with('-') && !text.contains([' ', ';']);
+                let assigns = text.split_once('=').is_some_and(|(name, _)| {
+                    crate::shell::name_length(name) == name.len() && !name.is_empty()
+                });
+                listed(WRAPPERS, text) || number || option || assigns
+            }
+        };
+        if !wraps {
+            return None;
+        }
+    }
+    None
+}
+
+/// The name of a program without its directories.
+fn base(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
+}
+
+/// Whether a word names a QEMU that emulates a PC.
+pub(super) fn is_qemu(word: &str) -> bool {
+    let base = base(word);
+    let target = base.strip_prefix("qemu-system-");
+    target.is_some_and(|t| t.starts_with("x86_64") || t.starts_with("i386"))
+        || matches!(base, "qemu-kvm" | "kvm" | "qemu" | "qemu-x86" | "qemu-system-x86")
+}
+
+/// Whether a word names the tool of VirtualBox.
+pub(super) fn is_vboxmanage(word: &str) -> bool {
+    base(word).eq_ignore_ascii_case("VBoxManage")
+}
+
+/// Whether a word names a command that prints its words.
+pub(super) fn prints(word: &str) -> bool {
+    matches!(word, "echo" | "printf")
+}

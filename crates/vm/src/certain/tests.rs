@@ -1,0 +1,209 @@
+//! Changes that are made, and changes that are left.
+
+use crate::edit::apply;
+use crate::formats::Kind;
+use crate::{Choices, Document, fix, lint};
+
+fn fixed(kind: Kind, name: &str, text: &str) -> String {
+    let document = Document::of_kind(name, text.as_bytes(), kind).unwrap();
+    fix(&document, &Choices::default()).unwrap().document.text.as_str().to_owned()
+}
+
+/// Whether each finding that is worth a change has it, or says why not.
+fn says_why(kind: Kind, name: &str, text: &str) {
+    let report = lint(&Document::of_kind(name, text.as_bytes(), kind).unwrap()).unwrap();
+    for finding in &report.findings {
+        assert!(finding.edits.is_empty() || finding.left.is_none(), "{finding:?}");
+        assert!(apply(text, &finding.edits).is_ok());
+    }
+    assert!(
+        report.findings.iter().any(|finding| finding.left.is_some()),
+        "{:?}\n{text}",
+        report.findings
+    );
+}
+
+const QEMU: &str = "qemu-system-x86_64 -enable-kvm -m 1G";
+
+#[test]
+fn script_text_that_is_the_option_is_edited() {
+    let off = ",hpet=off";
+    for (before, after) in [
+        (format!("{QEMU} -machine q35\n"), format!("{QEMU} -machine q35{off}\n")),
+        (
+            format!("exec sudo {QEMU} -machine \"q35\" \"$@\"\n"),
+            format!("exec sudo {QEMU} -machine \"q35{off}\" \"$@\"\n"),
+        ),
+        (format!("M=q35\n{QEMU} -machine $M\n"), format!("M=q35{off}\n{QEMU} -machine $M\n")),
+        (
+            format!("A=(-machine q35)\nA+=(-snapshot)\n{QEMU} \"${{A[@]}}\"\n"),
+            format!("A=(-machine q35{off})\nA+=(-snapshot)\n{QEMU} \"${{A[@]}}\"\n"),
+        ),
+        (
+            format!("go() {{ {QEMU} -machine q35; }}\ngo\n"),
+            format!("go() {{ {QEMU} -machine q35{off}; }}\ngo\n"),
+        ),
+        (
+            "'qemu-system-x86_64' -enable-kvm\n".to_owned(),
+            "'qemu-system-x86_64' -machine hpet=off -enable-kvm\n".to_owned(),
+        ),
+        (format!("{QEMU} -no-hpet\n"), format!("{QEMU} -machine hpet=off\n")),
+        (
+            "[Service]\nExecStart=/usr/bin/qemu-system-x86_64 \\\n  -machine q35 -m 1G\n"
+                .to_owned(),
+            "[Service]\nExecStart=/usr/bin/qemu-system-x86_64 \\\n  -machine q35,hpet=off -m 1G\n"
+                .to_owned(),
+        ),
+    ] {
+        assert_eq!(fixed(Kind::Qemu, "vm.sh", &before), after);
+    }
+}
+
+#[test]
+fn script_text_with_another_purpose_is_left_and_named() {
+    let own = format!("{QEMU} -machine q35\n");
+    for text in [
+        // Compared, printed, concatenated, exported, used twice, assigned twice, declared.
+        format!("M=q35\n[ $M = q35 ] && echo y\n{QEMU} -machine $M\n"),
+        format!("M=q35\necho disk-$M.img\n{QEMU} -machine $M\n"),
+        format!("export M=q35\n{QEMU} -machine $M\n"),
+        format!("M=q35\nexport M\n{QEMU} -machine $M\n"),
+        format!("M=q35\n{QEMU} -machine $M\n{QEMU} -machine $M -S\n"),
+        format!("M=q35\nif [ \"$1\" ]; then M=pc; fi\n{QEMU} -machine $M\n"),
+        "M=q35\nqemu-system-$A -m 1 -machine $M\n".to_owned(),
+        format!("M=q35\neval \"$1\"\n{QEMU} -machine $M\n"),
+        format!("M=q35\n. ./lib.sh\n{QEMU} -machine $M\n"),
+        format!("M=q35 N=$M\n{QEMU} -machine $M\n"),
+        format!("A=(-machine q35)\necho ${{#A[@]}}\n{QEMU} \"${{A[@]}}\"\n"),
+        format!("A=(-machine q35)\n{QEMU} \"${{A[@]}}\"\n{QEMU} \"${{A[@]}}\" -S\n"),
+        format!("set -a\nM=q35\n{QEMU} -machine $M\n"),
+        format!("M=q35\nprintenv\n\"$@\"\n{QEMU} -machine $M\n"),
+        // Branches, substitutions, here-documents, strings, expansions, aliases, functions of the same name.
+        format!("if [ \"$1\" ]; then {own}fi\n"),
+        format!("true && {own}"),
+        format!("case $1 in a) {QEMU} -machine q35;; esac\n"),
+        format!("cat <<E\n{own}E\n"),
+        format!("alias x=y\n{own}"),
+        format!("qemu-system-x86_64() {{ echo \"$@\"; }}\n{own}"),
+        format!("grep q35 \"$0\"\n{own}"),
+        format!("{QEMU} -machine q35\necho \"$_\"\n"),
+        format!("{QEMU} -machine ${{M:-q35,accel=kvm}}\n"),
+        format!("{QEMU} -machine ${{M:-q35,hpet=on}}\n"),
+        format!("{QEMU} -machine q35${{K:+,accel=kvm}}\n"),
+        format!("{QEMU} -machine 'q35\n'\n"),
+        format!("{QEMU} -machine q3[5]\n"),
+        format!("{QEMU} -machine q35\r\n"),
+        format!("{QEMU} -machine q35\nif\n"),
+        format!("{QEMU} -name -machine q35\n"),
+        "[Service]\nExecStart=/usr/bin/qemu-system-x86_64 -machine 'q35' -m 1G\n".to_owned(),
+    ] {
+        assert_eq!(fixed(Kind::Qemu, "vm.sh", &text), text);
+        if !text.contains("-name -machine") && !text.contains("3[5]") {
+            says_why(Kind::Qemu, "vm.sh", &text);
+        }
+    }
+    for name in ["a.py", "Makefile", "a.yml", "Vagrantfile", "start.bat", "Dockerfile.qemu"] {
+        assert_eq!(fixed(Kind::Qemu, name, &own), own);
+        says_why(Kind::Qemu, name, &own);
+    }
+    let python = format!("#!/usr/bin/env python3\n{own}");
+    assert_eq!(fixed(Kind::Qemu, "vm", &python), python);
+}
+
+#[test]
+fn script_commands_are_removed_only_from_plain_sequences() {
+    let key = "VBoxManage setextradata w VBoxInternal/TM/TSCVirtualized 0\n";
+    let start = "VBoxManage startvm w\n";
+    let vm = |text: &str| fixed(Kind::Virtualbox, "vm.sh", text);
+    assert_eq!(vm(&format!("{key}{start}")), start);
+    assert_eq!(vm(&format!("f() {{\n{key}{start}}}\nf\n")), format!("f() {{\n{start}}}\nf\n"));
+    for text in [
+        key.to_owned(),
+        format!("{start}{key}"),
+        format!("if [ \"$1\" ]; then\n{key}fi\n{start}"),
+        format!("if [ \"$1\" ]; then\n:\n{key}:\nfi\n{start}"),
+        format!("f() {{\n{key}}}\nf\n{start}"),
+        format!("for v in a; do\n{key}{start}done\n"),
+        format!("true &&\n{key}{start}"),
+        format!("false ||\n{key}{start}"),
+        format!("echo a |\n{key}{start}"),
+        format!("! \\\n{key}{start}"),
+        format!("while\n{key}do break; done\n{start}"),
+        format!("(\n{key})\n{start}"),
+        format!("{key}if [ $? = 0 ]; then {start}fi\n"),
+        format!("f() {{ {start}{key}return\n}}\nf\n"),
+        format!("{start}{key}exit\n"),
+        format!("x=\"\n{key}\"\n{start}"),
+        format!("cat <<E\n{key}E\n{start}"),
+        format!("{}{start}", key.replace('w', "$(cat x)")),
+        format!("{}{start}", key.replace(" 0\n", " 0 >log\n")),
+    ] {
+        assert_eq!(vm(&text), text);
+    }
+}
+
+#[test]
+fn documents_shared_values_are_left() {
+    let manifest = |hpet: &str, pit: &str| {
+        format!(
+            "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nspec:\n  template:\n    spec:\n      domain:\n        clock:\n          timer:\n            hpet: {hpet}\n            pit: {pit}\n        devices: {{}}\n"
+        )
+    };
+    let plain = manifest("{present: true}", "{present: true}");
+    let off = manifest("{present: false}", "{present: true}");
+    assert_eq!(fixed(Kind::Kubevirt, "a.yaml", &plain), off);
+    for text in [
+        manifest("&h {present: true}", "*h"),
+        manifest("{present: &t true}", "{present: *t}"),
+        manifest("{present: true, present: true}", "{}"),
+        manifest("{present: !!bool true}", "{}"),
+        manifest("{present: true, <<: {tickPolicy: delay}}", "{}"),
+        plain.replace("clock:\n", "clock: &c\n") + "x: *c\n",
+    ] {
+        assert_eq!(fixed(Kind::Kubevirt, "a.yaml", &text), text);
+        says_why(Kind::Kubevirt, "a.yaml", &text);
+    }
+    let xen = "name = 'a'\nmemory = 1\ntype = 'hvm'\ntsc_mode = 'always_emulate'\n";
+    assert_ne!(fixed(Kind::Xen, "a.cfg", xen), xen);
+    for text in [
+        format!("{xen}tsc_mode = 'always_emulate'\n"),
+        format!("{xen}if x:\n  memory = 2\n"),
+        format!("{xen}extra = \"\"\"\nx\n\"\"\"\n"),
+    ] {
+        assert_eq!(fixed(Kind::Xen, "a.cfg", &text), text);
+        says_why(Kind::Xen, "a.cfg", &text);
+    }
+    let json = "{\"boot-source\": {\"boot_args\": \"clocksource=hpet clocksource=tsc\"}}";
+    assert_ne!(fixed(Kind::Firecracker, "a.json", json), json);
+    let twice = "{\"boot-source\": {\"boot_args\": \"clocksource=hpet clocksource=tsc\", \"boot_args\": \"b\"}}";
+    assert_eq!(fixed(Kind::Firecracker, "a.json", twice), twice);
+}
+
+#[test]
+fn documents_that_are_no_xml_are_refused() {
+    let domain = "<domain type='kvm'><name>a</name><os><type>hvm</type></os><clock><timer name='hpet' present='yes'/></clock></domain>";
+    let read =
+        |text: &str| lint(&Document::of_kind("a.xml", text.as_bytes(), Kind::Libvirt).unwrap());
+    assert!(
+        read(domain).is_ok()
+            && read(&format!("\u{feff}<?xml version='1.0'?>\n<!-- a -->\n{domain}\n<!-- b -->\n"))
+                .is_ok()
+    );
+    assert!(read("<cpu mode='host-model'/>\n<clock offset='utc'/>\n").is_ok());
+    for text in [
+        format!("{domain}garbage"),
+        format!("{domain}{domain}"),
+        domain.replace("present='yes'", "present='yes' present='no'"),
+        domain.replace(">a<", ">&#27;<"),
+        domain.replace(">a<", ">&x;<"),
+        domain.replace(">a<", ">a & b<"),
+        domain.replace(">a<", ">\u{1}<"),
+        domain.replace("'hpet'", "'<'"),
+        format!("<!DOCTYPE domain [<!ENTITY h \"hpet\">]>{}", domain.replace("'hpet'", "'&h;'")),
+    ] {
+        assert!(read(&text).is_err(), "{text}");
+    }
+    // In another text: what is found is said, and left.
+    let script = format!("#!/bin/sh\ncat <<E\n{domain}\nE\n");
+    assert_eq!(fixed(Kind::Libvirt, "a.sh", &script), script);
+}

@@ -1,0 +1,140 @@
+//! Scripts of a shell, read by a grammar that knows every construct or refuses the file: what may be edited is decided
+//! by it alone. [`crate::shell`] reads whatever it finds, for findings; this reader is for changes.
+//!
+//! The grammar is what POSIX shells and bash have in common, and bash's arrays, `[[`, `((` and substitutions of
+//! processes. Sources: POSIX, Shell Command Language, 2.3 (tokens), 2.6 (expansions), 2.10 (grammar); bash(1).
+
+mod compound;
+mod grammar;
+mod word;
+
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+/// Why a script cannot be edited: the first thing in it that is not understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Obstacle {
+    /// Where it is.
+    pub(crate) at: usize,
+    /// What is there.
+    pub(crate) what: String,
+}
+
+/// How a variable is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// `$NAME` or `${NAME}`.
+    Plain,
+    /// `${NAME[@]}`.
+    All,
+    /// Anything else.
+    Other,
+}
+
+/// A use of a variable in a word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Use {
+    pub(crate) name: String,
+    pub(crate) form: Form,
+    pub(crate) quoted: bool,
+}
+
+/// A word.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Word {
+    /// All of it, with its quotes.
+    pub(crate) span: Range<usize>,
+    /// What it says without quotes; an expansion is its source between two U+0001.
+    pub(crate) text: String,
+    /// Pieces that stand in the file as they are meant: what may be edited.
+    pub(crate) runs: Vec<Range<usize>>,
+    /// Variables that are put in.
+    pub(crate) uses: Vec<Use>,
+    /// Whether it has an expansion.
+    pub(crate) expands: bool,
+    /// Whether a shell may make several words of it, or names of files.
+    pub(crate) splits: bool,
+    /// Whether it goes over several lines.
+    pub(crate) lines: bool,
+}
+
+impl Word {
+    /// What it says, where it is nothing but text.
+    pub(crate) fn literal(&self) -> Option<&str> {
+        (!self.expands && !self.splits).then_some(self.text.as_str())
+    }
+
+    /// Whether an edit lies in a piece that may be edited.
+    pub(crate) fn editable(&self, span: &Range<usize>) -> bool {
+        !self.lines && self.runs.iter().any(|run| run.start <= span.start && span.end <= run.end)
+    }
+}
+
+/// What is assigned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Value {
+    One(Word),
+    Array(Vec<Word>),
+}
+
+/// An assignment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Assign {
+    pub(crate) name: String,
+    pub(crate) append: bool,
+    pub(crate) value: Value,
+}
+
+/// Where a command is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// In a branch of `if` or `case`, in the body of `while`, or behind `&&` or `||`.
+    pub(crate) branch: bool,
+    /// In a command substitution.
+    pub(crate) substitution: bool,
+    /// In a function.
+    pub(crate) function: bool,
+    /// In the body of a loop.
+    pub(crate) looped: bool,
+    /// In a subshell, or a part of a pipeline.
+    pub(crate) apart: bool,
+    /// In a condition.
+    pub(crate) condition: bool,
+}
+
+/// A simple command.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Command {
+    pub(crate) span: Range<usize>,
+    pub(crate) assigns: Vec<Assign>,
+    pub(crate) words: Vec<Word>,
+    /// Operators and targets of its redirections.
+    pub(crate) redirects: Vec<(String, Word)>,
+    pub(crate) place: Place,
+    /// Where the element behind it is, if it is an element of a plain sequence by itself and not the last one.
+    pub(crate) next: Option<Range<usize>>,
+}
+
+/// A script.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Script {
+    /// In the order in which they begin.
+    pub(crate) commands: Vec<Command>,
+    /// Names of functions.
+    pub(crate) functions: Vec<String>,
+    /// Texts of here-documents.
+    pub(crate) documents: Vec<Range<usize>>,
+    pub(crate) comments: Vec<Range<usize>>,
+    /// Words that are in no simple command: those of `for`, `case` and `[[`.
+    pub(crate) others: Vec<Word>,
+}
+
+/// Reads a script.
+///
+/// # Errors
+/// The first thing that is not understood.
+pub(crate) fn read(text: &str) -> Result<Script, Obstacle> {
+    grammar::read(text)
+}

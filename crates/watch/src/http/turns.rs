@@ -1,0 +1,146 @@
+//! Who may have a password compared next. Pure, but for the moments that it is given.
+//!
+//! Addresses wait in turn: one where nothing was compared yet comes first, then the one that was served longest ago
+//! ([`Budget::rank`]). So an address that guesses, and any number of them, is behind one that comes for the first time.
+
+use super::budget::{Budget, Place};
+use std::collections::VecDeque;
+use std::time::Instant;
+
+/// Right pairs that are remembered.
+const KNOWN: usize = 64;
+/// Comparisons at the same time, and for one address.
+const AT_ONCE: usize = 2;
+/// Requests of one address that may wait for their turn.
+const WAITING: usize = 2;
+/// Requests that may wait in all: fewer than there are connections ([`super::slots::AT_ONCE`]).
+const IN_ALL: usize = 32;
+
+/// What is remembered, and who waits.
+#[derive(Debug, Default)]
+pub(super) struct Doorkeeper {
+    known: VecDeque<Right>,
+    pub(super) budget: Budget,
+    /// Addresses for which something is compared.
+    pub(super) busy: Vec<Place>,
+    /// Who waits for that, in the order in which they came.
+    waiting: Vec<Waiter>,
+    /// How many ever waited.
+    numbers: u64,
+}
+
+/// One request that waits for its turn.
+#[derive(Debug)]
+struct Waiter {
+    number: u64,
+    from: Place,
+    user: String,
+    /// It made room for one whose turn is before its own.
+    put_off: bool,
+}
+
+impl Doorkeeper {
+    /// Whether a pair was right before.
+    pub(super) fn knows(&self, right: &Right) -> bool {
+        self.known.iter().any(|known| known.digest == right.digest)
+    }
+
+    /// Remembers a pair that was right; of too many, the oldest one is forgotten.
+    pub(super) fn remember(&mut self, right: Right) {
+        self.known.retain(|known| known.digest != right.digest);
+        if self.known.len() == KNOWN {
+            self.known.pop_front();
+        }
+        self.known.push_back(right);
+    }
+
+    /// Whether a user was right at an address: guesses from elsewhere are no matter of it.
+    pub(super) fn trusts(&self, from: Place) -> bool {
+        self.known.iter().any(|known| known.from == from)
+    }
+
+    /// A request begins to wait; `None` where its address has too many that wait, or has guessed too much. If too many
+    /// wait in all, the one whose turn is last makes room.
+    pub(super) fn enter(
+        &mut self,
+        from: Place,
+        user: &str,
+        cost: u32,
+        now: Instant,
+    ) -> Option<u64> {
+        let of_it = self.waiting.iter().filter(|waiter| waiter.from == from).count();
+        if of_it >= WAITING || !self.budget.wait(from, cost, now) {
+            return None;
+        }
+        self.numbers += 1;
+        let number = self.numbers;
+        self.waiting.push(Waiter { number, from, user: user.to_owned(), put_off: false });
+        if self.waiting.iter().filter(|waiter| !waiter.put_off).count() > IN_ALL {
+            let budget = &self.budget;
+            let last = self
+                .waiting
+                .iter_mut()
+                .filter(|waiter| !waiter.put_off)
+                .max_by_key(|waiter| (budget.rank(waiter.from), waiter.number));
+            if let Some(last) = last {
+                last.put_off = true;
+            }
+        }
+        Some(number)
+    }
+
+    pub(super) fn is_put_off(&self, number: u64) -> bool {
+        self.waiting.iter().any(|waiter| waiter.number == number && waiter.put_off)
+    }
+
+    pub(super) fn leave(&mut self, number: u64) {
+        self.waiting.retain(|waiter| waiter.number != number);
+    }
+
+    /// Whose turn it is: of those for which something can be compared now, the one that comes first.
+    pub(super) fn next(&mut self, cost: u32, now: Instant) -> Option<u64> {
+        if self.busy.len() >= AT_ONCE {
+            return None;
+        }
+        let mut first: Option<(_, u64)> = None;
+        for at in 0..self.waiting.len() {
+            let waiter = &self.waiting[at];
+            if waiter.put_off || self.busy.contains(&waiter.from) {
+                continue;
+            }
+            let allowed =
+                self.trusts(waiter.from) || self.budget.until(&waiter.user, cost, now).is_zero();
+            let turn = (self.budget.rank(waiter.from), waiter.number);
+            if allowed && first.is_none_or(|first| turn < first) {
+                first = Some(turn);
+            }
+        }
+        first.map(|(_, number)| number)
+    }
+}
+
+/// A pair that was right, and where it came from.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Right {
+    pub(super) digest: [u8; 32],
+    pub(super) from: Place,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_comes_beyond_those_that_may_wait_makes_room_or_takes_the_room_of_the_last() {
+        let (mut state, now) = (Doorkeeper::default(), Instant::now());
+        let place = |last: u8| Place::of([192, 0, 2, last].into());
+        for last in 0..u8::try_from(IN_ALL).unwrap() {
+            assert!(state.budget.take(place(last), "a", true, 10, now).is_some());
+            assert!(state.enter(place(last), "a", 10, now).is_some());
+        }
+        let number = state.enter(place(200), "b", 10, now).unwrap();
+        assert!(!state.is_put_off(number));
+        assert_eq!(state.waiting.iter().filter(|waiter| waiter.put_off).count(), 1);
+        assert_eq!(state.next(10, now), Some(number));
+    }
+}
