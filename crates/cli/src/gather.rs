@@ -97,6 +97,9 @@ fn read_bundle(path: &Path) -> Result<(Facts, Option<Manifest>)> {
     Ok((facts, tree.manifest().cloned()))
 }
 
+/// Lines of the kernel from which on a text is a log, and not lines that somebody quoted.
+const WHOLE_LOG: usize = 150;
+
 /// A machine that a text shows.
 pub(crate) struct Part {
     /// Its lines; `None` where the whole text is of one machine.
@@ -128,8 +131,9 @@ fn from_log(path: &Path) -> Result<Facts> {
 /// The machines that a text shows, in its order; one for most texts.
 pub(crate) fn text(path: &Path) -> Result<Vec<Part>> {
     let text = read_text(path)?;
-    // Of a log that holds several boots the last one is judged.
-    let sections = if text.log.boots > 1 { Vec::new() } else { paste::sections(&text.lines) };
+    // A whole log with prompts of its console is one: of several boots the last one is judged.
+    let stamped = text.lines.iter().filter(|line| line.trim_start().starts_with('[')).count();
+    let sections = if stamped > WHOLE_LOG { Vec::new() } else { paste::sections(&text.lines) };
     if sections.len() > 1 {
         let parts = sections.into_iter().map(|section| part(section, &text));
         let parts: Vec<Part> = parts.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();

@@ -34,5 +34,8 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
 fn row(line: &str) -> Option<(&str, &str, f64)> {
     let mut parts = line.trim().splitn(3, ':');
     let (test, way, value) = (parts.next()?, parts.next()?, parts.next()?);
-    Some((test.trim(), way.trim(), nanoseconds(value)?))
+    let plain = |name: &str| name.len() < 60 && name.bytes().all(|b| b.is_ascii_graphic());
+    let (test, way) = (test.trim(), way.trim());
+    (plain(test) && plain(way)).then_some(())?;
+    Some((test, way, nanoseconds(value)?))
 }
