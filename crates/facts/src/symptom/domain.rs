@@ -6,12 +6,19 @@ use crate::paste::{Page, Reader};
 pub(super) const READER: Reader =
     Reader { name: "libvirt domain", words: &["<domain type="], read };
 
-/// Lines of one description.
-const LONGEST: usize = 2_000;
-
 fn read(page: &mut Page<'_>, at: usize) -> usize {
     page.symptom(at, READER.name, Seen::Domain);
-    let end =
-        (at..page.len().min(at + LONGEST)).find(|number| page.line(*number).contains("</domain>"));
-    end.map_or(1, |end| end + 1 - at)
+    let mut end = at + 1;
+    while end < page.len() {
+        let line = page.line(end).trim();
+        // Each line of it is an element, or blank.
+        if !(line.is_empty() || line.starts_with('<')) || line.starts_with("<domain ") {
+            break;
+        }
+        end += 1;
+        if line.starts_with("</domain>") {
+            break;
+        }
+    }
+    end - at
 }
