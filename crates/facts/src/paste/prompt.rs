@@ -74,7 +74,7 @@ pub(super) fn read(line: &str) -> Option<Prompt<'_>> {
         return None;
     }
     let inside = head.strip_prefix('[').and_then(|head| head.strip_suffix(']'));
-    let head = inside.unwrap_or(head).trim_start_matches(|c: char| c == '(').trim();
+    let head = inside.unwrap_or(head).trim_start_matches('(').trim();
     let mut words = head.split_ascii_whitespace();
     let (first, second) = (words.next()?, words.next());
     if words.next().is_some() || second.is_some_and(|dir| dir.contains('@') || dir.ends_with(',')) {

@@ -100,7 +100,7 @@ fn lsmod(page: &mut Page<'_>, at: usize) -> usize {
         return 1;
     }
     if size.parse::<u64>().is_err()
-        || !words.next().is_some_and(|count| count.parse::<i64>().is_ok())
+        || words.next().is_none_or(|count| count.parse::<i64>().is_err())
     {
         return 0;
     }
