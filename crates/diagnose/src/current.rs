@@ -142,6 +142,8 @@ fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
                     or_tsc: false,
                 },
                 Standing::UnlessLost => {
+                    let source =
+                        format!("{source}; or tsc, if this log lost the line that says so");
                     Current { or_tsc: true, ..known(name.clone(), Confidence::Medium, source) }
                 }
                 Standing::Held => Current {

@@ -41,12 +41,12 @@ pub(crate) fn headline(
         Verdict::Ok => match because {
             Some(cause) if cause.severity >= Severity::Warning => {
                 format!(
-                    "Reading the time is fast here ({name}{unless}{cost}), but: {}.",
+                    "Reading the time is fast here ({name}{cost}), but: {}.",
                     lower(&cause.summary)
                 )
             }
             _ => format!(
-                "Reading the time is fast here: the clocksource is {name}{cost}{unless}. Nothing to fix."
+                "Reading the time is fast here: the clocksource is {name}{cost}. Nothing to fix."
             ),
         },
         Verdict::Slow => {

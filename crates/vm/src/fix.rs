@@ -35,6 +35,7 @@ pub fn fix(document: &Document, choices: &Choices) -> Result<Fixed, LintError> {
     let mut mended: Vec<Finding> = Vec::new();
     let mut chosen = 0;
     let mut report = lint(&now)?;
+    certain::whole(&now)?;
     for _ in 0..ROUNDS {
         let mut made = 0;
         let (edits, taken) = round(&now, &report, choices, &mut made);

@@ -17,6 +17,8 @@ use crate::edit::Edit;
 use crate::finding::Finding;
 use crate::formats::{Kind, kubevirt, xen};
 use crate::json;
+use crate::lint::LintError;
+use crate::xml::well_formed;
 use script::Guard;
 use std::ops::Range;
 
@@ -147,6 +149,17 @@ pub(crate) fn certain(document: &Document, edits: Vec<Edit>) -> (Vec<Edit>, Vec<
         }
     }
     (kept, left)
+}
+
+/// Whether a file is one that may be edited at all: what is broken behind the part that was read is no reason to say
+/// nothing of it, but a reason to leave it.
+///
+/// # Errors
+/// The first place that is broken.
+pub(crate) fn whole(document: &Document) -> Result<(), LintError> {
+    let text = document.text.as_str().trim_start_matches('\u{feff}').trim_start();
+    let xml = document.kind == Kind::Virtualbox && text.starts_with('<');
+    if xml { well_formed(&document.text) } else { Ok(()) }
 }
 
 /// Whether a changed file still is what it was but for its changes: it is read again by the same grammar.

@@ -7,7 +7,7 @@ use super::tsc::Era;
 use crate::document::Document;
 use crate::lint::LintError;
 use crate::text::Text;
-use crate::xml::{Element, Tree, well_formed};
+use crate::xml::{Element, Tree};
 use std::rc::Rc;
 
 /// The most snapshots that are looked at; the keys of the machine count for each of them. VirtualBox
@@ -117,12 +117,9 @@ impl Walk<'_> {
 }
 
 pub(super) fn read(document: &Document) -> Result<File, LintError> {
-    let tree = Tree::strict(&document.text)
-        .and_then(|tree| well_formed(&document.text).map(|()| tree))
-        .map_err(|LintError::Syntax { line, column, what }| LintError::Syntax {
-            line,
-            column,
-            what: format!("{what}; VirtualBox refuses the file"),
+    let tree =
+        Tree::strict(&document.text).map_err(|LintError::Syntax { line, column, what }| {
+            LintError::Syntax { line, column, what: format!("{what}; VirtualBox refuses the file") }
         })?;
     let root = tree.roots.first().and_then(|root| tree.get(*root));
     let root = root.filter(|root| root.name == "VirtualBox").ok_or_else(|| {
