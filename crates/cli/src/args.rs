@@ -67,7 +67,7 @@ pub(crate) struct Common {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
     /// Why this clocksource is in use, what a read costs, what to do
-    Why(Why),
+    Why(WhyOf),
     /// What Linux would choose if something were different
     Predict(Predict),
     /// Explain a clocksource, a cause, a kernel parameter, a kernel function or a kernel message
@@ -108,10 +108,20 @@ pub(crate) enum Verb {
     GuardClocksource(GuardClocksource),
 }
 
+/// `why`, with what it is asked about.
+#[derive(ClapArgs, Debug, Clone, Default)]
+pub(crate) struct WhyOf {
+    /// What somebody pasted: kernel lines, shell transcripts, profiles, traces, or all of it; `-` is standard input
+    #[arg(value_name = "FILE", conflicts_with_all = ["root", "bundle", "log"])]
+    pub(crate) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) why: Why,
+}
+
 /// Options of `why`.
 #[derive(ClapArgs, Debug, Clone, Default)]
 pub(crate) struct Why {
-    /// Read a kernel log alone; `-` is standard input (plain, gzip, xz or zstd)
+    /// Read a kernel log, or any text that was pasted; `-` is standard input (plain, gzip, xz or zstd)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["root", "bundle"])]
     pub(crate) log: Option<PathBuf>,
     /// Read a bundle that `collect` wrote

@@ -3,10 +3,11 @@
 use anyhow::{Context, Result, anyhow, bail};
 use clocksmith_facts::given::{self, Kinds};
 use clocksmith_facts::log::{KernelLog, LogError};
+use clocksmith_facts::paste::{self, Pasted, Section};
 use clocksmith_facts::tree::bundle::Manifest;
 use clocksmith_facts::tree::{BundleError, BundleTree, DirTree, LiveTree};
 use clocksmith_facts::{Facts, Origin, Why, collect};
-use std::io::{Read, stdin};
+use std::io::{Cursor, Read, stdin};
 use std::path::Path;
 
 /// What to read.
@@ -96,7 +97,68 @@ fn read_bundle(path: &Path) -> Result<(Facts, Option<Manifest>)> {
     Ok((facts, tree.manifest().cloned()))
 }
 
+/// Lines of the kernel from which on a text is a log, and not lines that somebody quoted.
+const WHOLE_LOG: usize = 150;
+
+/// A machine that a text shows.
+pub(crate) struct Part {
+    /// Its lines; `None` where the whole text is of one machine.
+    pub(crate) section: Option<Section>,
+    pub(crate) facts: Facts,
+}
+
+/// A text, read.
+struct Text {
+    log: KernelLog,
+    /// Its lines, if it is short enough to be looked at for more than kernel lines.
+    lines: Vec<String>,
+    name: String,
+}
+
+impl Text {
+    fn facts(self) -> Facts {
+        let pasted = Pasted::read(&self.lines, &self.name);
+        let mut facts = Facts::from_log(self.log);
+        pasted.complete(&mut facts);
+        facts
+    }
+}
+
 fn from_log(path: &Path) -> Result<Facts> {
+    read_text(path).map(Text::facts)
+}
+
+/// The machines that a text shows, in its order; one for most texts.
+pub(crate) fn text(path: &Path) -> Result<Vec<Part>> {
+    let text = read_text(path)?;
+    // A whole log with prompts of its console is one: of several boots the last one is judged.
+    let stamped = text.lines.iter().filter(|line| line.trim_start().starts_with('[')).count();
+    let sections = if stamped > WHOLE_LOG { Vec::new() } else { paste::sections(&text.lines) };
+    if sections.len() > 1 {
+        let parts = sections.into_iter().map(|section| part(section, &text));
+        let parts: Vec<Part> = parts.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+        if parts.len() > 1 {
+            return Ok(parts);
+        }
+    }
+    Ok(vec![Part { section: None, facts: text.facts() }])
+}
+
+/// One section of a text, if anything in it was recognised.
+fn part(section: Section, whole: &Text) -> Result<Option<Part>> {
+    let lines = section.text(&whole.lines);
+    let pasted = Pasted::read(&lines, &whole.name);
+    let joined = lines.join("\n");
+    let log = KernelLog::scan(joined.as_bytes(), &whole.name)?;
+    if log.entries.is_empty() && pasted.kinds.is_empty() {
+        return Ok(None);
+    }
+    let mut facts = Facts::from_log(log);
+    pasted.complete(&mut facts);
+    Ok(Some(Part { section: Some(section), facts }))
+}
+
+fn read_text(path: &Path) -> Result<Text> {
     let standard = path == Path::new("-");
     let shown = if standard { "standard input".into() } else { path.to_string_lossy() };
     let (name, reader): (String, Box<dyn Read>) = if standard {
@@ -114,7 +176,16 @@ fn from_log(path: &Path) -> Result<Facts> {
     };
     let reader =
         collect::open_log(reader).with_context(|| format!("cannot read the kernel log {shown}"))?;
-    let log = KernelLog::scan(reader, &name).map_err(|error| match error {
+    // As much as is looked at for more than kernel lines; of the rest the scan keeps what concerns clocks.
+    let (mut head, mut reader) = (Vec::new(), reader);
+    let limit = u64::try_from(paste::LIMIT).unwrap_or(u64::MAX);
+    let begun = reader.by_ref().take(limit + 1).read_to_end(&mut head);
+    let rest: Box<dyn Read> = match begun {
+        Ok(_) => reader,
+        // The scan says what failed, behind what could be read.
+        Err(error) => Box::new(Failed(Some(error))),
+    };
+    let log = KernelLog::scan(Cursor::new(&head).chain(rest), &name).map_err(|error| match error {
         LogError::Read { error, .. } => anyhow!(
             "cannot read the kernel log {shown} to its end: {error}. It may be cut off or damaged: \
              copy it again, or unpack it first and give what comes out"
@@ -122,12 +193,23 @@ fn from_log(path: &Path) -> Result<Facts> {
         // `iconv` in the advice takes `-` for standard input.
         other => anyhow!(other.named(if standard { "-" } else { &shown })),
     })?;
-    if log.entries.is_empty() && !log.looks_like_kernel {
+    let lines = if head.len() > paste::LIMIT { Vec::new() } else { paste::lines(&head, &name)? };
+    if log.entries.is_empty() && !log.looks_like_kernel && Pasted::read(&lines, &name).is_empty() {
         bail!(
-            "{shown} has no line that looks like a Linux kernel message{}. Give the output of \
-             `dmesg` or `journalctl -k -b`",
+            "{shown} has no line that looks like a Linux kernel message{}, and nothing else that is known here \
+             (profiles, traces of system calls, readings of /sys and /proc). Give the output of `dmesg` or \
+             `journalctl -k -b`",
             if log.lines == 0 { " (it is empty)" } else { "" }
         );
     }
-    Ok(Facts::from_log(log))
+    Ok(Text { log, lines, name })
+}
+
+/// A reader that failed.
+struct Failed(Option<std::io::Error>);
+
+impl Read for Failed {
+    fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
+    }
 }

@@ -1,6 +1,6 @@
 //! Which clocksource is in use: read, or concluded from the log; and whether the log says the last word.
 
-use crate::{Confidence, demotion};
+use crate::{Confidence, demotion, symptom};
 use clocksmith_facts::log::event::UnstableReason;
 use clocksmith_facts::log::{Entry, Event, KernelLog};
 use clocksmith_facts::{Arch, Facts};
@@ -74,7 +74,24 @@ pub(crate) fn current(facts: &Facts, machine: &Machine) -> Current {
         };
     }
     let Some(log) = facts.kernel_log() else { return unknown("neither sysfs nor a kernel log") };
-    from_log(facts, machine, log)
+    let concluded = from_log(facts, machine, log);
+    // What a profile shows is more than what is inferred, and less than what the kernel said.
+    let said = concluded.name.is_some() && concluded.confidence == Confidence::High;
+    if said || concluded.passing.is_some() {
+        return concluded;
+    }
+    if let Some(shown) = symptom::in_use(facts) {
+        return shown;
+    }
+    // The kernel lists them by rating, and uses the first one that nobody overrules.
+    match (&concluded.name, facts.available_clocksources(), facts.clocksources.source()) {
+        (None, Some([first, ..]), Some(source)) => known(
+            first.clone(),
+            Confidence::Medium,
+            format!("{source}: the first one in the list, unless somebody chose another"),
+        ),
+        _ => concluded,
+    }
 }
 
 fn unknown(why: &str) -> Current {

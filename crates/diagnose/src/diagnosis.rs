@@ -7,6 +7,7 @@ use crate::remedies;
 use crate::report::{
     self, Clocksource, Expected, MachineReport, MissingFact, Report, Settle, VerifiedReport,
 };
+use crate::symptom::{self, ReadReport};
 use crate::{Cause, Confidence, Measured, Severity, headline, names, timeline};
 use clocksmith_facts::path::Path;
 use clocksmith_facts::{Fact, Facts, Missing};
@@ -109,6 +110,9 @@ pub(crate) fn judge(
         verdict(&case, &causes, matches!(measured, Some(Path::Vdso | Path::Syscall)));
     let remedies = remedies::choose(&case, &causes, verdict);
     let headline = headline::headline(&case, &causes, verdict, &reads);
+    let judged = symptom::judged(facts);
+    let symptom::Weighed { verdict, confidence, headline, contradictions: among_symptoms } =
+        symptom::weigh(&case, &causes, &judged, (verdict, confidence), headline);
     let settles = settles(&case, verdict);
     // The model does not know the timers of boards, and the cause says why this one is in use.
     let differences = match case.outranked_counter() {
@@ -142,10 +146,13 @@ pub(crate) fn judge(
         missing,
         differences,
         settles,
-        contradictions,
+        contradictions: contradictions.into_iter().chain(among_symptoms).collect(),
         machine: MachineReport::of(facts),
         verified: VerifiedReport::of(facts),
         timeline: timeline::of(facts),
+        read: ReadReport::of(facts),
+        symptoms: judged.into_iter().map(|one| one.report).collect(),
+        sections: Vec::new(),
         facts: None,
     }
 }

@@ -19,6 +19,7 @@ pub use clocksmith_kernel::names;
 pub mod reconcile;
 pub mod remedies;
 pub mod report;
+pub mod symptom;
 pub mod timeline;
 
 pub use assess::{Assessment, Measured, assess};

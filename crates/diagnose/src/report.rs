@@ -10,6 +10,7 @@ use crate::diagnosis::{Read, Verdict};
 use crate::reconcile::Contradiction;
 use crate::remedies::table::POLICIES;
 use crate::remedies::{NextStep, Remedy};
+use crate::symptom::{ReadReport, SectionReport, SymptomReport};
 use crate::timeline::Moment;
 use clocksmith_facts::hypervisor::Cloud;
 use clocksmith_facts::verified::Trust;
@@ -83,6 +84,15 @@ pub struct Report<Id = CauseId> {
     /// without a log.
     #[serde(default)]
     pub timeline: Vec<Moment>,
+    /// What was recognised in a pasted text; null for other evidence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read: Option<ReadReport>,
+    /// What other programs in a pasted text say of reading the time, and what it proves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub symptoms: Vec<SymptomReport>,
+    /// The machines of a text that shows several, each with its answer; this report is of the gravest one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sections: Vec<SectionReport>,
     /// Every fact with its source, or the reason why it is missing; only with `-v`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub facts: Option<serde_json::Value>,

@@ -11,6 +11,8 @@ use crate::idle::Idle;
 use crate::kconfig::KernelConfig;
 use crate::log::KernelLog;
 use crate::ntp::NtpState;
+use crate::paste::Recognised;
+use crate::symptom::Symptom;
 use crate::vdso::VdsoImage;
 use crate::verified::VerifyResult;
 use crate::version::Kernel;
@@ -184,6 +186,15 @@ pub struct Facts {
     pub verified: Fact<VerifyResult>,
     /// The kernel log.
     pub log: Fact<KernelLog>,
+    /// Bit 8 of EDX of CPUID leaf 0x80000007, the invariant TSC, where a text shows that leaf alone.
+    #[serde(skip)]
+    pub invariant_tsc: Fact<bool>,
+    /// What other programs say of the cost of reading the time, in a pasted text.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub symptoms: Vec<Symptom>,
+    /// What was recognised in a pasted text.
+    #[serde(skip)]
+    pub recognised: Option<Recognised>,
 }
 
 impl Facts {
@@ -214,6 +225,9 @@ impl Facts {
             vdso: Fact::default(),
             verified: Fact::default(),
             log: Fact::default(),
+            invariant_tsc: Fact::default(),
+            symptoms: Vec::new(),
+            recognised: None,
         }
     }
 

@@ -3,6 +3,7 @@
 use super::{Style, text, wrap};
 use crate::args::Common;
 use anyhow::Result;
+use clocksmith_diagnose::symptom::SymptomReport;
 use clocksmith_diagnose::{Cause, Confidence, Path, Remedy, Report, Severity, Verdict};
 use clocksmith_facts::ntp::NtpState;
 use clocksmith_kernel::Expectation;
@@ -10,6 +11,8 @@ use clocksmith_kernel::host::Tsc;
 
 /// Causes that are shown without `-v`.
 const CAUSES: usize = 4;
+/// Symptoms that are shown.
+const SYMPTOMS: usize = 6;
 /// Lines of evidence for each cause without `-v`.
 const EVIDENCE: usize = 2;
 
@@ -25,6 +28,8 @@ pub(crate) fn print(
     headline(&mut out, report, style);
     if !common.quiet {
         state(&mut out, report, expectation, ntp);
+        sections(&mut out, report, style);
+        symptoms(&mut out, report, style);
         because(&mut out, report, expectation, common, style);
         costs(&mut out, report);
         remedies(&mut out, report, style);
@@ -104,6 +109,55 @@ fn state(out: &mut String, report: &Report, expectation: &Expectation, ntp: Opti
     }
     if machine.log_is_diff {
         row(out, "log", DIFF);
+    }
+    if let Some(read) = report.read.as_ref().filter(|read| !read.kinds.is_empty()) {
+        row(out, "read", &read.text());
+    }
+}
+
+/// The machines of a text that shows several.
+fn sections(out: &mut String, report: &Report, style: Style) {
+    if report.sections.is_empty() {
+        return;
+    }
+    out.push_str(&format!("\n{}\n", style.bold("Each machine, or state of one, in this text")));
+    for section in &report.sections {
+        let name = section.machine.as_deref().unwrap_or("no name");
+        let line = format!("{name}, lines {}: {}", section.lines, section.headline);
+        out.push_str(&wrap(&line, "  - ", "    "));
+    }
+}
+
+/// What other programs said, and what that proves.
+fn symptoms(out: &mut String, report: &Report, style: Style) {
+    if report.symptoms.is_empty() {
+        return;
+    }
+    out.push_str(&format!("\n{}\n", style.bold("Symptoms")));
+    let mut before: Option<&SymptomReport> = None;
+    for symptom in report.symptoms.iter().take(SYMPTOMS) {
+        let line = format!("{}: {}  [{}]", symptom.tool, symptom.says, symptom.source);
+        out.push_str(&wrap(&line, "  ", "    "));
+        let alike = |other: &SymptomReport| {
+            other.proves == symptom.proves && other.leaves_open == symptom.leaves_open
+        };
+        if before.replace(symptom).is_some_and(alike) {
+            continue;
+        }
+        for (label, text) in
+            [("proves: ", &symptom.proves), ("leaves open: ", &symptom.leaves_open)]
+        {
+            if !text.is_empty() {
+                out.push_str(&style.dim(&wrap(&format!("{label}{text}"), "    ", "      ")));
+            }
+        }
+        if !symptom.settled_by.is_empty() {
+            // Commands are for copying: never wrapped.
+            out.push_str(&format!("    settled by: {}\n", symptom.settled_by));
+        }
+    }
+    if let Some(more) = report.symptoms.len().checked_sub(SYMPTOMS).filter(|more| *more > 0) {
+        out.push_str(&format!("  ... and {more} more: --json shows all\n"));
     }
 }
 

@@ -17,7 +17,7 @@ mod watch;
 mod who;
 mod why;
 
-use crate::args::{Args, Verb};
+use crate::args::{self, Args, Verb};
 use crate::exit::Code;
 use anyhow::Result;
 
@@ -25,7 +25,10 @@ use anyhow::Result;
 pub(crate) fn run(args: Args) -> Result<Code> {
     match args.verb {
         None => why::run(&args.common, &args.why),
-        Some(Verb::Why(why)) => why::run(&args.common, &why),
+        Some(Verb::Why(args::WhyOf { file, mut why })) => {
+            why.log = file.or(why.log);
+            why::run(&args.common, &why)
+        }
         Some(Verb::Predict(predict)) => predict::run(&args.common, &predict),
         Some(Verb::Verify(verify)) => verify::run_verb(&args.common, &verify),
         Some(Verb::Check(check)) => check::run(&args.common, &check),

@@ -2,10 +2,11 @@
 
 use crate::args::{Common, Why};
 use crate::exit::Code;
-use crate::gather::{self, From};
+use crate::gather::{self, From, Part};
 use crate::render::{self, html::Made};
 use anyhow::{Result, bail};
-use clocksmith_diagnose::{Assessment, Verdict};
+use clocksmith_diagnose::symptom::SectionReport;
+use clocksmith_diagnose::{Assessment, CauseId, Report, Verdict};
 use clocksmith_measure::light;
 use std::path::Path;
 use std::time::SystemTime;
@@ -16,15 +17,20 @@ pub(crate) fn run(common: &Common, why: &Why) -> Result<Code> {
         bundle: why.bundle.as_deref(),
         log: why.log.as_deref(),
     };
-    let (facts, manifest) = match &why.bundle {
-        Some(bundle) => gather::bundle(bundle)?,
-        None => (gather::facts(from)?, None),
+    let (Assessment { facts, expectation, report, .. }, manifest) = match (&why.log, &why.bundle) {
+        (Some(log), _) => (of_text(gather::text(log)?)?, None),
+        (_, Some(bundle)) => {
+            let (facts, manifest) = gather::bundle(bundle)?;
+            (clocksmith_watch::assess::of(facts, None), manifest)
+        }
+        _ => {
+            let facts = gather::facts(from)?;
+            // Only the machine that runs this program can be measured.
+            let measured = (from.is_live() && !why.no_measure)
+                .then(|| light(clocksmith_measure::light::BUDGET));
+            (clocksmith_watch::assess::of(facts, measured.as_ref()), None)
+        }
     };
-    // Only the machine that runs this program can be measured.
-    let measured =
-        (from.is_live() && !why.no_measure).then(|| light(clocksmith_measure::light::BUDGET));
-    let Assessment { facts, expectation, report, .. } =
-        clocksmith_watch::assess::of(facts, measured.as_ref());
     let code = match report.verdict {
         Verdict::Unknown => Code::Undetermined,
         _ => Code::Done,
@@ -57,6 +63,60 @@ pub(crate) fn run(common: &Common, why: &Why) -> Result<Code> {
         }
     }
     Ok(code)
+}
+
+/// The answer about a text: of the gravest of its machines, with the answers of all where there are several.
+fn of_text(parts: Vec<Part>) -> Result<Assessment> {
+    let several = parts.len() > 1;
+    let mut sections = Vec::new();
+    let mut gravest: Option<((u8, bool), String, Assessment)> = None;
+    for part in parts {
+        let seen = clocksmith_watch::assess::of(part.facts, None);
+        let (name, lines) = part.section.map_or_else(Default::default, |section| {
+            let lines = section.shown();
+            (section.host, lines)
+        });
+        let place = match &name {
+            Some(host) => format!("{host} (lines {lines})"),
+            None => format!("lines {lines}"),
+        };
+        let grave = gravity(&seen.report);
+        if several {
+            sections.push(SectionReport {
+                machine: name,
+                lines,
+                verdict: seen.report.verdict,
+                headline: seen.report.headline.clone(),
+            });
+        }
+        if gravest.as_ref().is_none_or(|(known, ..)| grave > *known) {
+            gravest = Some((grave, place, seen));
+        }
+    }
+    let Some((_, place, mut seen)) = gravest else { bail!("internal: a text without a part") };
+    if several {
+        seen.report.headline = format!(
+            "This text shows {} machines or states of one. {place}: {}",
+            sections.len(),
+            seen.report.headline
+        );
+        seen.report.sections = sections;
+    }
+    Ok(seen)
+}
+
+/// What a reader asks about first: what is wrong, then what is open, then what is fine; and what is explained before
+/// what is not.
+fn gravity(report: &Report) -> (u8, bool) {
+    let grave = match report.verdict {
+        Verdict::Untrustworthy => 4,
+        Verdict::Slow => 3,
+        Verdict::Unknown if report.clocksource.current.is_some() => 2,
+        Verdict::Ok => 1,
+        Verdict::Unknown => 0,
+    };
+    let explained = report.causes.iter().any(|cause| cause.id != CauseId::InsufficientEvidence);
+    (grave, explained)
 }
 
 /// Seconds since 1970.

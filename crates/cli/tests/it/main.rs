@@ -12,6 +12,7 @@ mod fleet;
 mod full;
 mod fuse;
 mod html;
+mod pasted;
 mod run;
 mod schemas;
 mod signals;

@@ -46,6 +46,102 @@ fn headings_of_the_answers_are_known() {
     assert!(unknown.is_empty(), "{unknown:#?}");
 }
 
+/// Every word that the lists of the document `why --json` can hold: they are closed but for the ids of causes.
+#[test]
+fn words_of_the_document_are_known() {
+    use crate::remedies::Layer;
+    use crate::remedies::table::ADVICE;
+    use crate::timeline::Step;
+    use crate::{Confidence, Path as Way, Severity, Verdict};
+    use clocksmith_facts::verified::Trust;
+    let mut words: Vec<String> = Vec::new();
+    words.extend(CauseId::ALL.map(|id| id.name().to_owned()));
+    words.extend(ADVICE.iter().map(|advice| advice.id.to_owned()));
+    words.extend(NAMES.iter().map(|name| name.name.to_owned()));
+    let verdicts = [Verdict::Ok, Verdict::Slow, Verdict::Untrustworthy, Verdict::Unknown];
+    words.extend(verdicts.map(|verdict| verdict.name().to_owned()));
+    words.extend([Way::Vdso, Way::Syscall, Way::Unknown].map(|path| path.name().to_owned()));
+    let severities = [Severity::Info, Severity::Warning, Severity::Critical];
+    words.extend(severities.map(|severity| severity.name().to_owned()));
+    words.extend(
+        [Confidence::Low, Confidence::Medium, Confidence::High].map(|sure| sure.to_string()),
+    );
+    words.extend(
+        [Trust::Trusted, Trust::NotTrusted, Trust::Unknown].map(|trust| trust.name().to_owned()),
+    );
+    let layers = [Layer::Program, Layer::Runtime, Layer::Boot, Layer::Hypervisor, Layer::Firmware];
+    words.extend(layers.map(|layer| layer.name().to_owned()));
+    let steps = [
+        Step::Registered,
+        Step::Switched,
+        Step::Choice,
+        Step::Calibration,
+        Step::Check,
+        Step::Unstable,
+        Step::Suspend,
+    ];
+    words
+        .extend(steps.map(|step| serde_json::to_value(step).unwrap().as_str().unwrap().to_owned()));
+    let unknown: Vec<&String> = words.iter().filter(|word| explain(word).is_empty()).collect();
+    assert!(unknown.is_empty(), "{unknown:?}");
+}
+
+/// The functions that profiles show, and the programs whose output `why` reads.
+#[test]
+fn words_of_symptoms_are_known() {
+    for word in [
+        "acpi_pm_read",
+        "read_hpet",
+        "kvm_clock_get_cycles",
+        "pvclock_clocksource_read",
+        "pvclock_clocksource_read_nowd",
+        "xen_clocksource_get_cycles",
+        "read_hv_clock_tsc",
+        "read_hv_clock_msr",
+        "read_hv_clock",
+        "read_tsc",
+        "pit_read",
+        "jiffies_read",
+        "arch_counter_read",
+        "ktime_get",
+        "__x64_sys_clock_gettime",
+        "entry_SYSCALL_64",
+        "do_syscall_64",
+        "__vdso_clock_gettime",
+        "runtime.nanotime1",
+        "os::javaTimeNanos",
+        "perf report",
+        "perf top",
+        "perf script",
+        "folded stacks",
+        "async-profiler",
+        "pprof",
+        "strace",
+        "strace -c",
+        "pg_test_timing",
+        "Redis",
+        "Valkey",
+        "ClickHouse",
+        "vdsotest",
+        "clockperf",
+        "node_exporter",
+        "lscpu",
+        "cpuid",
+        "TscInvariant",
+        "dmidecode",
+        "systemd-detect-virt",
+        "lsmod",
+        "chronyc tracking",
+        "timedatectl",
+        "adjtimex",
+        "virsh dumpxml",
+        "/proc/cmdline",
+        "uname",
+    ] {
+        assert!(!explain(word).is_empty(), "{word}");
+    }
+}
+
 /// The parameters that the kernel model and the diagnosis read, from their sources.
 fn read_by_the_model() -> Vec<String> {
     let mut found = Vec::new();

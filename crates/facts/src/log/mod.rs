@@ -22,6 +22,7 @@ mod lines;
 mod markup;
 mod parse;
 mod pieces;
+pub(crate) mod plain;
 mod prefix;
 pub mod rates;
 mod records;

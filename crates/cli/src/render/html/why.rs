@@ -21,6 +21,7 @@ pub(crate) fn page(report: &Report, made: &Made) -> String {
     let healthy = report.verdict == Verdict::Ok
         && report.causes.iter().all(|cause| cause.severity == Severity::Info);
     page.section(if healthy { "Worth knowing" } else { "Why" }, &causes(&report.causes));
+    page.section("What other programs say", &symptoms(report));
     page.section("Where the machine is not as expected", &differences(report));
     let (refused, advised): (Vec<&Remedy>, Vec<&Remedy>) =
         report.remedies.iter().partition(|remedy| remedy.refused_because.is_some());
@@ -32,6 +33,37 @@ pub(crate) fn page(report: &Report, made: &Made) -> String {
     page.section("Every fact, with its source", &facts(report));
     page.out.push_str("</main>\n");
     page.finish(&report.schema, made)
+}
+
+/// Symptoms, the machines of the text, and what was recognised in it.
+fn symptoms(report: &Report) -> String {
+    let mut out = String::new();
+    for symptom in &report.symptoms {
+        let _ = write!(
+            out,
+            "<p><b>{}</b>: {} ({})<br>Proves: {}<br>Leaves open: {}<br>Settled by: <code>{}</code></p>\n",
+            text(&symptom.tool),
+            text(&symptom.says),
+            text(&symptom.source),
+            text(&symptom.proves),
+            text(&symptom.leaves_open),
+            text(&symptom.settled_by)
+        );
+    }
+    for section in &report.sections {
+        let name = section.machine.as_deref().unwrap_or("no name");
+        let _ = writeln!(
+            out,
+            "<p>{}, lines {}: {}</p>",
+            text(name),
+            text(&section.lines),
+            text(&section.headline)
+        );
+    }
+    if let Some(read) = report.read.as_ref().filter(|read| !read.kinds.is_empty()) {
+        let _ = writeln!(out, "<p>Read: {}</p>", text(&read.text()));
+    }
+    out
 }
 
 /// The verdict in a word, and the class that colours it.

@@ -1,0 +1,198 @@
+//! `why FILE` with what people paste: profiles, traces, benchmarks, warnings of servers, shell transcripts. The figures
+//! are those of real machines, the words are not.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+/// A text, and what its answer must have. A verdict in the second place is one that would mislead.
+struct Case {
+    name: &'static str,
+    verdict: &'static str,
+    current: Option<&'static str>,
+    /// Words of the text that is printed.
+    says: &'static [&'static str],
+}
+
+const fn case(
+    name: &'static str,
+    verdict: &'static str,
+    current: Option<&'static str>,
+    says: &'static [&'static str],
+) -> Case {
+    Case { name, verdict, current, says }
+}
+
+const CASES: &[Case] = &[
+    case(
+        "virtualbox-guest-on-acpi_pm",
+        "slow",
+        Some("acpi_pm"),
+        &[
+            "38 % of the time is acpi_pm_read",
+            "not synchronised",
+            "2 machines",
+            "other, lines",
+            "tsc-warp",
+            "perf report",
+        ],
+    ),
+    case(
+        "virtualbox-guest-after-tsc-reliable",
+        "ok",
+        Some("tsc"),
+        &["32-bit kernel", "45 % of the time is read_tsc", "cmdline-tsc-reliable"],
+    ),
+    case("ec2-xen-list", "unknown", Some("xen"), &["xen", "the first one in the list"]),
+    case("coarse-clocks-under-virtualbox", "unknown", Some("tsc"), &["1490 ns", "trapped TSC"]),
+    case(
+        "kvm-guest-without-invariant-tsc",
+        "unknown",
+        Some("kvm-clock"),
+        &["tsc-halts-in-idle", "no invariant TSC", "+invtsc"],
+    ),
+    case(
+        "kvm-clock-against-tsc",
+        "ok",
+        Some("tsc"),
+        &["21.6 ns", "27.0 ns a read, with kvm-clock in use"],
+    ),
+    case("threads-on-hpet", "slow", Some("hpet"), &["717 ns", "somebody chose it"]),
+    case("perf-report-hpet", "slow", Some("hpet"), &["31 % of the time is read_hpet"]),
+    case(
+        "folded-java-read_hpet",
+        "slow",
+        Some("hpet"),
+        &["41 % of the time is read_hpet", "folded stacks"],
+    ),
+    case("flame-graph-acpi_pm", "slow", Some("acpi_pm"), &["37 % of the time is acpi_pm_read"]),
+    case("async-profiler-flat", "slow", Some("hpet"), &["31 % of the time is read_hpet"]),
+    case("go-pprof", "unknown", None, &["runtime.nanotime1 takes 32 %", "no kernel functions"]),
+    case(
+        "perf-script-kvm-clock",
+        "unknown",
+        Some("kvm-clock"),
+        &["67 %", "the vDSO did not serve"],
+    ),
+    case("strace-count-qubes", "unknown", Some("xen"), &["75000 calls", "choose tsc"]),
+    case("strace-monotonic", "unknown", None, &["3 calls of clock_gettime", "linked statically"]),
+    case(
+        "strace-cpu-time",
+        "unknown",
+        None,
+        &["CLOCK_PROCESS_CPUTIME_ID, which is a system call on every machine"],
+    ),
+    case("pg_test_timing-slow", "unknown", None, &["1212 ns", "not the vDSO, or a busy machine"]),
+    case("pg_test_timing-fast", "ok", None, &["36.0 ns"]),
+    case("pg_test_timing-19", "unknown", None, &["820 ns", "24.1 ns"]),
+    case(
+        "redis-start",
+        "unknown",
+        Some("xen"),
+        &["possibly false on a busy machine", "choose tsc"],
+    ),
+    case("valkey-check-system", "ok", None, &["stay in user space"]),
+    case("clickhouse-kvm-clock", "unknown", Some("kvm-clock"), &["which is fine on most hosts"]),
+    case("seastar-list-over-lines", "slow", Some("hpet"), &["tsc hpet acpi_pm", "choose tsc"]),
+    case("head-of-both", "slow", Some("hpet"), &["hpet acpi_pm"]),
+    case("grep-r", "slow", Some("acpi_pm"), &["nothing better is registered"]),
+    case("neon-hpet", "slow", Some("hpet"), &["hpet acpi_pm", "5.15.0-1011-generic"]),
+    case("below-bpftrace", "slow", Some("hpet"), &["17000 calls"]),
+    case("ec2-xen-510", "unknown", Some("xen"), &["stable bit", "choose tsc"]),
+    case("vdsotest-falls-back", "slow", None, &["as much as by system call"]),
+    case("clockperf-table", "ok", None, &["21.5 ns"]),
+    case("node-exporter", "slow", Some("hpet"), &["sysfs"]),
+    case("profile-against-sysfs", "unknown", Some("tsc"), &["contradicts itself"]),
+    case("libvirt-domain", "unknown", None, &["clocksmith vm lint"]),
+    case("watchdog-reads-only", "unknown", None, &["ktime_get"]),
+];
+
+fn path(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures/pasted")
+        .join(format!("{name}.txt"))
+}
+
+fn why(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_clocksmith")).arg("why").args(args).output().unwrap()
+}
+
+fn shown(out: &Output) -> String {
+    String::from_utf8(out.stdout.clone()).unwrap()
+}
+
+#[test]
+fn pasted_texts_lead_to_their_answers() {
+    let mut wrong = Vec::new();
+    for case in CASES {
+        let file = path(case.name);
+        let file = file.to_str().unwrap();
+        let json: serde_json::Value =
+            serde_json::from_slice(&why(&[file, "--json"]).stdout).unwrap();
+        let text = shown(&why(&[file]));
+        let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        if json["verdict"] != case.verdict {
+            wrong.push(format!("{}: verdict {}: {}", case.name, json["verdict"], json["headline"]));
+        }
+        if json["clocksource"]["current"].as_str() != case.current {
+            wrong.push(format!("{}: in use {}", case.name, json["clocksource"]["current"]));
+        }
+        for words in case.says {
+            if !flat.contains(words) {
+                wrong.push(format!("{}: {words:?} is not in:\n{text}", case.name));
+            }
+        }
+        for line in text.lines() {
+            // Commands are for copying, and never wrapped.
+            let whole = line.starts_with("       ") || line.contains("settled by: ");
+            if line.chars().count() > 80 && !whole {
+                wrong.push(format!("{}: wider than 80: {line}", case.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Every text has its line in the table.
+#[test]
+fn pasted_texts_are_all_tested() {
+    for entry in fs::read_dir(path("x").parent().unwrap()).unwrap() {
+        let name = entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned();
+        assert!(CASES.iter().any(|case| case.name == name), "{name}");
+    }
+}
+
+#[test]
+fn why_file_and_standard_input_and_log_are_the_same() {
+    let file = path("perf-report-hpet");
+    let file = file.to_str().unwrap();
+    let by_file = why(&[file, "--json"]);
+    assert_eq!(by_file.status.code(), Some(0));
+    assert_eq!(by_file.stdout, why(&["--log", file, "--json"]).stdout);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_clocksmith"))
+        .args(["why", "-", "--json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(&fs::read(file).unwrap()).unwrap();
+    let piped = child.wait_with_output().unwrap();
+    let piped: serde_json::Value = serde_json::from_slice(&piped.stdout).unwrap();
+    assert_eq!(piped["clocksource"]["current"], "hpet");
+    assert_eq!(piped["symptoms"][0]["source"], "stdin:4");
+    let both = why(&[file, "--log", file]);
+    assert_eq!(both.status.code(), Some(2), "{}", String::from_utf8_lossy(&both.stderr));
+}
+
+#[test]
+fn text_without_anything_known_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("letter.txt");
+    fs::write(&file, "Dear reader,\nthe clock on the wall is slow.\n").unwrap();
+    let out = why(&[file.to_str().unwrap()]);
+    assert_eq!(out.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(said.contains("no line that looks like a Linux kernel message"), "{said}");
+}

@@ -1,0 +1,75 @@
+//! System calls that read a clock: which of them the vDSO should have served.
+
+use super::{Judged, MEASURE, SHOW_CURRENT, Weight};
+use crate::names;
+use clocksmith_facts::symptom::{Calls, Symptom};
+
+/// Clocks that the vDSO of x86 and arm64 serves where the clocksource has a path: REALTIME and MONOTONIC since ever,
+/// on x86 TAI since 4.20, MONOTONIC_RAW and BOOTTIME since 5.3 (`lib/vdso/gettimeofday.c`).
+const SERVED: [&str; 7] = [
+    "CLOCK_REALTIME",
+    "CLOCK_MONOTONIC",
+    "CLOCK_REALTIME_COARSE",
+    "CLOCK_MONOTONIC_COARSE",
+    "CLOCK_MONOTONIC_RAW",
+    "CLOCK_BOOTTIME",
+    "CLOCK_TAI",
+];
+
+pub(super) fn judge(symptom: &Symptom, calls: &Calls) -> Judged {
+    let mut says = format!("{} calls of {}", calls.count, calls.call);
+    let clocks: Vec<String> =
+        calls.clocks.iter().take(4).map(|(name, count)| format!("{name} {count}")).collect();
+    if !clocks.is_empty() {
+        says.push_str(&format!(" ({})", clocks.join(", ")));
+    }
+    if let Some(us) = calls.us {
+        says.push_str(&format!(", {us:.1} us each with the cost of the trace"));
+    }
+    if let Some(percent) = calls.percent {
+        says.push_str(&format!(", {percent:.1} % of the time in system calls"));
+    }
+    let judged = Judged::new(symptom, says);
+    let served: u64 = calls
+        .clocks
+        .iter()
+        .filter(|(name, _)| SERVED.contains(&name.as_str()))
+        .map(|(_, count)| count)
+        .sum();
+    if !calls.clocks.is_empty() && served == 0 {
+        let name = &calls.clocks[0].0;
+        return judged
+            .proves(
+                format!(
+                    "nothing about the clocksource: {name} is a clock of a process, a thread or an alarm, which no \
+                     vDSO serves; its reads are system calls on every machine"
+                ),
+                "what reads of CLOCK_MONOTONIC and CLOCK_REALTIME cost",
+                MEASURE,
+            )
+            .weighs(Weight::Nothing, format!("The traced calls read {name}, which is a system call on every machine."));
+    }
+    let open = "why: a clocksource without a vDSO path (hpet, acpi_pm, and xen or kvm-clock on some hosts), or the \
+                program: linked statically, 32-bit, in a sandbox, or calling syscall(2) itself";
+    let open = if calls.clocks.is_empty() {
+        format!("which clock is read (CPU-time clocks are system calls everywhere), and {open}")
+    } else {
+        open.to_owned()
+    };
+    let under = symptom.under.as_deref();
+    let settled = if under.is_some() { MEASURE } else { SHOW_CURRENT };
+    let fits = under.is_some_and(names::is_slow_by_nature);
+    judged
+        .proves(
+            "for this program these reads entered the kernel: calls that the vDSO serves do not show in a trace",
+            if fits { "who causes the calls".to_owned() } else { open },
+            if fits { "sudo clocksmith who --all" } else { settled },
+        )
+        .weighs(
+            Weight::PerhapsSlow,
+            format!(
+                "The traced program reads the time by system call ({} calls of {}): the vDSO did not serve it.",
+                calls.count, calls.call
+            ),
+        )
+}

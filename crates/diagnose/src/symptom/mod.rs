@@ -1,0 +1,364 @@
+//! Symptoms as evidence: what the output of a profiler, a trace, a benchmark or a server proves, what it cannot, and one
+//! command that settles it on that machine.
+//!
+//! A symptom ranks below what sysfs and the kernel say, and above what is inferred. It names the clocksource in use
+//! only where a profile shows its own read function; it makes reads slow only where nothing else explains it.
+
+mod calls;
+mod cost;
+mod profile;
+mod warning;
+
+use crate::causes::Case;
+use crate::current::Current;
+use crate::reconcile::Contradiction;
+use crate::{Cause, CauseId, Confidence, Evidence, Severity, Verdict, names};
+use clocksmith_facts::Facts;
+use clocksmith_facts::symptom::{Seen, Symptom};
+use serde::{Deserialize, Serialize};
+
+/// A symptom in a pasted text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SymptomReport {
+    /// The program that said it.
+    pub tool: String,
+    /// Where it was read.
+    pub source: String,
+    /// What it says.
+    pub says: String,
+    /// What that proves.
+    pub proves: String,
+    /// What it cannot prove.
+    #[serde(default)]
+    pub leaves_open: String,
+    /// A command that settles it, on the machine in question.
+    #[serde(default)]
+    pub settled_by: String,
+}
+
+/// What was recognised in a pasted text.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ReadReport {
+    /// Lines that the kernel printed.
+    pub kernel_lines: u64,
+    /// The kinds of text beside them.
+    #[serde(default)]
+    pub kinds: Vec<String>,
+    /// Lines that were not recognised.
+    #[serde(default)]
+    pub unread: u64,
+}
+
+impl ReadReport {
+    pub(crate) fn of(facts: &Facts) -> Option<Self> {
+        let read = facts.recognised.as_ref()?;
+        Some(Self {
+            kernel_lines: read.kernel_lines,
+            kinds: read.kinds.iter().map(|kind| (*kind).to_owned()).collect(),
+            unread: read.unread,
+        })
+    }
+
+    /// In one line: `12 kernel lines, perf report, uname -a; 14 lines not recognised`.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let lines = |count: u64, what: &str| {
+            (count > 0).then(|| format!("{count} {what}line{}", if count == 1 { "" } else { "s" }))
+        };
+        let read: Vec<String> = lines(self.kernel_lines, "kernel ")
+            .into_iter()
+            .chain(self.kinds.iter().cloned())
+            .collect();
+        let read = if read.is_empty() { "nothing".to_owned() } else { read.join(", ") };
+        match lines(self.unread, "") {
+            Some(unread) => format!("{read}; {unread} not recognised"),
+            None => read,
+        }
+    }
+}
+
+/// One machine of a text that shows several, or one state of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SectionReport {
+    /// The host that its prompts name.
+    #[serde(default)]
+    pub machine: Option<String>,
+    /// Its lines: `12-40, 51-60`.
+    pub lines: String,
+    /// The answer in one word.
+    pub verdict: Verdict,
+    /// The answer in one sentence.
+    pub headline: String,
+}
+
+/// How a symptom weighs on the question whether reads are fast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Weight {
+    /// It does not bear on it.
+    Nothing,
+    /// Reads are fast.
+    Fast,
+    /// Reads are slow, or something else of this program or this moment is.
+    PerhapsSlow,
+    /// Reads are slow.
+    Slow,
+}
+
+/// What is made of a symptom.
+#[derive(Clone, Debug)]
+pub(crate) struct Judged {
+    pub(crate) report: SymptomReport,
+    pub(crate) weight: Weight,
+    /// The clocksource that it shows in use, and how surely.
+    pub(crate) in_use: Option<(&'static str, Confidence)>,
+    /// The clocksource that it was taken under, as the text says.
+    under: Option<String>,
+    /// It in one sentence for the headline.
+    sentence: String,
+}
+
+/// Shows which clocksource is in use, on the machine in question.
+const SHOW_CURRENT: &str = "cat /sys/devices/system/clocksource/clocksource0/current_clocksource";
+/// Measures it there.
+const MEASURE: &str = "clocksmith why";
+
+/// Judges the symptoms of a text.
+pub(crate) fn judged(facts: &Facts) -> Vec<Judged> {
+    let mut out: Vec<Judged> = facts.symptoms.iter().filter_map(judge).collect();
+    out.extend(invariant_tsc(facts));
+    out
+}
+
+fn judge(symptom: &Symptom) -> Option<Judged> {
+    match &symptom.seen {
+        Seen::Profile(profile) => profile::judge(symptom, profile),
+        Seen::Calls(calls) => Some(calls::judge(symptom, calls)),
+        Seen::Cost(cost) => Some(cost::judge(symptom, cost)),
+        Seen::Warning(warning) => Some(warning::judge(symptom, warning)),
+        Seen::Domain => Some(Judged::new(symptom, "the description of a virtual machine").proves(
+            "what this virtual machine is given as clocks: `clocksmith vm lint` reads it",
+            "what its guest uses",
+            "clocksmith vm lint FILE.xml",
+        )),
+    }
+}
+
+impl Judged {
+    fn new(symptom: &Symptom, says: impl Into<String>) -> Self {
+        let says: String = says.into();
+        Self {
+            report: SymptomReport {
+                tool: symptom.tool.to_owned(),
+                source: symptom.source.0.clone(),
+                says,
+                proves: String::new(),
+                leaves_open: String::new(),
+                settled_by: String::new(),
+            },
+            weight: Weight::Nothing,
+            in_use: None,
+            under: symptom.under.clone(),
+            sentence: String::new(),
+        }
+    }
+
+    fn proves(
+        mut self,
+        proves: impl Into<String>,
+        open: impl Into<String>,
+        settled: impl Into<String>,
+    ) -> Self {
+        self.report.proves = proves.into();
+        self.report.leaves_open = open.into();
+        self.report.settled_by = settled.into();
+        self
+    }
+
+    fn weighs(mut self, weight: Weight, sentence: impl Into<String>) -> Self {
+        self.weight = weight;
+        self.sentence = sentence.into();
+        self
+    }
+}
+
+/// The clocksource that a profile shows in use.
+pub(crate) fn in_use(facts: &Facts) -> Option<Current> {
+    let found = judged(facts).into_iter().filter_map(|one| Some((one.in_use?, one.report.source)));
+    let mut found: Vec<_> = found.collect();
+    found.sort_by_key(|((_, confidence), _)| std::cmp::Reverse(*confidence));
+    let ((name, confidence), source) = found.first()?.clone();
+    // Two profiles of two clocksources name none.
+    if found.iter().any(|((other, _), _)| *other != name) {
+        return None;
+    }
+    Some(Current {
+        name: Some(name.to_owned()),
+        confidence,
+        source,
+        passing: None,
+        may_have_changed: false,
+        or_tsc: false,
+    })
+}
+
+/// What symptoms make of the answer.
+pub(crate) struct Weighed {
+    pub(crate) verdict: Verdict,
+    pub(crate) confidence: Confidence,
+    pub(crate) headline: String,
+    pub(crate) contradictions: Vec<Contradiction>,
+}
+
+/// Weighs the symptoms against the answer that the other evidence gives.
+pub(crate) fn weigh(
+    case: &Case<'_>,
+    causes: &[Cause],
+    judged: &[Judged],
+    (verdict, confidence): (Verdict, Confidence),
+    headline: String,
+) -> Weighed {
+    let mut out = Weighed { verdict, confidence, headline, contradictions: Vec::new() };
+    let current = case.current_name();
+    // What was taken under another clocksource says nothing of this one.
+    let fits =
+        |one: &&Judged| one.under.is_none() || current.is_none() || one.under.as_deref() == current;
+    let telling = judged.iter().filter(fits).filter(|one| !one.sentence.is_empty());
+    // Of equals the first one leads.
+    let Some(main) = telling.rev().max_by_key(|one| one.weight) else { return out };
+    if let (Some(name), Some((shown, _))) = (current, main.in_use)
+        && name != shown
+        && verdict != Verdict::Untrustworthy
+    {
+        out.contradictions.push(Contradiction {
+            fact: "clocksource in use".to_owned(),
+            stronger: Evidence::new(case.current.source.clone(), format!("current: {name}")),
+            weaker: Evidence::new(main.report.source.clone(), main.report.says.clone()),
+        });
+        (out.verdict, out.confidence) = (Verdict::Unknown, Confidence::Low);
+        out.headline = format!(
+            "This text contradicts itself: {name} is in use by {}, and {} by {}. They are of two machines or of two \
+             times.",
+            case.current.source, shown, main.report.source
+        );
+        return out;
+    }
+    let fast_elsewhere = judged.iter().filter(fits).any(|one| one.weight == Weight::Fast);
+    match (verdict, main.weight) {
+        (Verdict::Untrustworthy, _) | (_, Weight::Nothing) if verdict != Verdict::Unknown => {}
+        (Verdict::Slow, Weight::Fast) => {
+            (out.verdict, out.confidence) = (Verdict::Unknown, Confidence::Low);
+            out.headline = format!(
+                "{} {} is slow by its nature, so they are of two machines or of two times.",
+                main.sentence,
+                current.unwrap_or("The clocksource in use")
+            );
+        }
+        (Verdict::Slow, _) => {
+            out.headline = format!("{} {}", out.headline.trim_end(), main.sentence);
+        }
+        // The kernel has no path in the vDSO, and the answer says so.
+        (Verdict::Ok, Weight::PerhapsSlow) if main.in_use.is_some() && bypassed(causes) => {
+            out.headline = format!("{} {}", out.headline.trim_end(), main.sentence);
+        }
+        (Verdict::Ok, Weight::Slow | Weight::PerhapsSlow) if !fast_elsewhere => {
+            (out.verdict, out.confidence) = (Verdict::Unknown, Confidence::Low);
+            out.headline = format!(
+                "{} Yet {} is in use, whose reads can stay in user space.",
+                main.sentence,
+                current.unwrap_or("a clocksource")
+            );
+        }
+        (Verdict::Ok, Weight::Fast) => {
+            let calm =
+                causes.iter().all(|cause| cause.severity < Severity::Warning) && !bypassed(causes);
+            out.headline = match current.filter(|_| calm) {
+                Some(name) => {
+                    format!(
+                        "Reading the time is fast here: the clocksource is {name}. {}",
+                        main.sentence
+                    )
+                }
+                None => format!("{} {}", out.headline.trim_end(), main.sentence),
+            };
+        }
+        (Verdict::Unknown, weight) => unknown(case, main, weight, fast_elsewhere, &mut out),
+        _ => {}
+    }
+    out
+}
+
+/// Whether a cause says that the vDSO does not serve.
+fn bypassed(causes: &[Cause]) -> bool {
+    causes.iter().any(|cause| cause.id == CauseId::VdsoBypassed)
+}
+
+/// Where the other evidence leaves it open.
+fn unknown(
+    case: &Case<'_>,
+    main: &Judged,
+    weight: Weight,
+    fast_elsewhere: bool,
+    out: &mut Weighed,
+) {
+    let named = case.current_name();
+    let tail = match named {
+        Some(name) => format!(" In use is {name}."),
+        None if case.current.passing.is_some() => return,
+        None => " Which clocksource is in use is not in this text.".to_owned(),
+    };
+    let slow_by_nature = named.is_some_and(names::is_slow_by_nature);
+    match weight {
+        Weight::Slow if !fast_elsewhere => {
+            (out.verdict, out.confidence) = (Verdict::Slow, Confidence::Medium);
+            out.headline = format!("Reading the time is slow here. {}{tail}", main.sentence);
+        }
+        Weight::Fast if !slow_by_nature && case.current.passing.is_none() => {
+            (out.verdict, out.confidence) = (Verdict::Ok, Confidence::Medium);
+            out.headline = format!("Reading the time is fast here. {}", main.sentence);
+        }
+        // What is open of a clocksource that is known is said by the headline.
+        Weight::Nothing if named.is_some() => {}
+        _ => out.headline = format!("{}{tail}", main.sentence),
+    }
+}
+
+/// Bit 8 of EDX of leaf 0x80000007, where a text shows it.
+fn invariant_tsc(facts: &Facts) -> Option<Judged> {
+    let (yes, source) = (facts.invariant_tsc.value()?, facts.invariant_tsc.source()?);
+    let symptom =
+        Symptom { source: source.clone(), tool: "cpuid", under: None, seen: Seen::Domain };
+    let judged = Judged::new(
+        &symptom,
+        format!(
+            "CPUID 0x80000007, EDX bit 8 (TscInvariant): {}",
+            if *yes { "set" } else { "clear" }
+        ),
+    );
+    Some(if *yes {
+        judged.proves(
+            "this CPU shows an invariant TSC, so kvm-clock ranks itself below the TSC, and deep idle states do not take the TSC away",
+            "whether the kernel kept the TSC",
+            SHOW_CURRENT,
+        )
+    } else {
+        judged.proves(
+            "this CPU shows no invariant TSC: kvm-clock stays above the TSC, and an idle driver with deep states marks \
+             the TSC unstable. In a guest the host withholds it (QEMU: +invtsc, libvirt: feature name='invtsc')",
+            "whether the host's own CPU has it",
+            "grep -c nonstop_tsc /proc/cpuinfo   (on the host)",
+        )
+    })
+}
+
+/// A share in percent for people.
+fn percent(share: f64) -> String {
+    if share < 9.95 { format!("{share:.1} %") } else { format!("{share:.0} %") }
+}
+
+/// A duration for people.
+fn ns(ns: f64) -> String {
+    if ns < 99.95 { format!("{ns:.1} ns") } else { format!("{ns:.0} ns") }
+}

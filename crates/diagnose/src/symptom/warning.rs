@@ -1,0 +1,47 @@
+//! What servers say of the clocksource when they start, and by which rule.
+
+use super::{Judged, MEASURE, SHOW_CURRENT, Weight};
+use clocksmith_facts::symptom::{Rule, Symptom, Warning};
+
+pub(super) fn judge(symptom: &Symptom, warning: &Warning) -> Judged {
+    let product = warning.product;
+    let named =
+        warning.current.as_deref().map_or_else(String::new, |name| format!(" (current: {name})"));
+    match warning.rule {
+        Rule::Passed => Judged::new(symptom, format!("{product}: [slow-clocksource] OK"))
+            .proves(
+                "less than a tenth of the CPU time of its loop of reads was spent in the kernel",
+                "whether it is so at other times",
+                MEASURE,
+            )
+            .weighs(Weight::Fast, format!("{product} found that reads of the time stay in user space.")),
+        Rule::KernelTime => Judged::new(symptom, format!("{product} warns of a slow clocksource{named}"))
+            .proves(
+                "more than a tenth of the CPU time of its loop of reads was spent in the kernel",
+                "whether the reads did that: on a busy machine interrupts do, and the warning is false",
+                MEASURE,
+            )
+            .weighs(
+                Weight::PerhapsSlow,
+                format!("{product} warns that reads of the time enter the kernel, which is possibly false on a busy machine."),
+            ),
+        Rule::Name => Judged::new(symptom, format!("{product} warns of the clocksource's name{named}"))
+            .proves(
+                "the clocksource was not tsc when the server started. ClickHouse before 22.10 also warns of kvm-clock, \
+                 which is fine on most hosts",
+                "which clocksource it is, and whether its reads are slow: the rule goes by the name",
+                SHOW_CURRENT,
+            )
+            .weighs(
+                Weight::Nothing,
+                format!("{product} warns because the clocksource was not called tsc, which alone proves no slow read."),
+            ),
+        Rule::Xen => Judged::new(symptom, format!("{product} warns of the clocksource xen"))
+            .proves(
+                "xen is in use. Its reads are system calls before 4.15 and on hosts without the stable bit, as on EC2",
+                "whether they are here",
+                MEASURE,
+            )
+            .weighs(Weight::PerhapsSlow, format!("{product} warns of the clocksource xen, whose reads may enter the kernel.")),
+    }
+}

@@ -1,0 +1,47 @@
+//! A whole text as plain lines: what the scan does to its window, for readers that look at a text of bounded size
+//! line by line.
+
+use super::lines::text;
+use super::parse::{Groups, parse};
+use super::pieces::Given;
+use super::{LogError, encoding, markup, prefix};
+use std::io::{Cursor, Read};
+
+/// The lines of a text, without what mailers, web pages and terminals put in. Their numbers are those that the scan
+/// of the same text gives them.
+///
+/// # Errors
+/// The text is no text.
+pub(crate) fn lines(bytes: &[u8], name: &str) -> Result<Vec<String>, LogError> {
+    let mut plain = Vec::with_capacity(bytes.len());
+    let failed = |error| LogError::Read { name: name.to_owned(), error };
+    encoding::utf8(bytes).and_then(|mut text| text.read_to_end(&mut plain)).map_err(failed)?;
+    encoding::check(&plain, name)?;
+    if let Some(soft) = markup::found(&plain) {
+        let mut reader =
+            Given::new(markup::Plain::new(Cursor::new(std::mem::take(&mut plain)), soft));
+        reader.read_to_end(&mut plain).map_err(failed)?;
+    }
+    if encoding::ends_lines_with_returns(&plain) {
+        plain.iter_mut().filter(|byte| **byte == b'\r').for_each(|byte| *byte = b'\n');
+    }
+    let length = encoding::plain_blanks(&mut plain, 0);
+    plain.truncate(length);
+    if encoding::escapes_signs(&plain) {
+        let length = encoding::without_backslashes(&mut plain, 0);
+        plain.truncate(length);
+    }
+    Ok(plain
+        .split(|byte| *byte == b'\n')
+        .map(|line| text(line, 0, line.len()).into_owned())
+        .collect())
+}
+
+/// Whether the kernel printed a line: it has the kernel's stamp, or the words of a message about clocks.
+pub(crate) fn is_of_the_kernel(line: &str) -> bool {
+    let line = prefix::strip(line);
+    match line.kernel {
+        Some(kernel) => kernel,
+        None => parse(line.message, Groups::of(line.message)).is_some(),
+    }
+}

@@ -1,0 +1,72 @@
+//! What transcripts tell completes the facts: where neither a file nor the kernel's own lines told it.
+
+use super::Pasted;
+use crate::clockdev::ClocksourceDevice;
+use crate::cpu::{CpuModel, CpuVendor};
+use crate::hypervisor::Hypervisor;
+use crate::{Fact, Facts, Source};
+
+/// Fills `slot` where it is missing.
+fn fill<T>(slot: &mut Fact<T>, told: Fact<T>) {
+    if !slot.is_known() && told.is_known() {
+        *slot = told;
+    }
+}
+
+impl Pasted {
+    /// Completes the facts that the kernel's lines gave.
+    pub fn complete(self, facts: &mut Facts) {
+        facts.recognised = Some(self.recognised());
+        facts.symptoms = self.symptoms;
+        let told = self.told;
+        fill(&mut facts.kernel, told.kernel);
+        if told.arch.is_known() && (!facts.arch.is_known() || facts.x86_width_open) {
+            facts.arch = told.arch;
+            facts.x86_width_open = false;
+        }
+        fill(&mut facts.cmdline, told.cmdline);
+        fill(&mut facts.cpu.flags, told.flags);
+        let model = match (told.family, told.model) {
+            (Some(family), Some(model)) => told.cpu.map(|name| CpuModel {
+                vendor: told.vendor.as_deref().map_or(CpuVendor::OtherX86, CpuVendor::parse),
+                family,
+                model,
+                name,
+            }),
+            _ => Fact::default(),
+        };
+        fill(&mut facts.cpu.model, model);
+        fill(&mut facts.cpu.possible, told.cpus);
+        fill(&mut facts.hypervisor, told.hypervisor.map(|kind| kind.map(Hypervisor::named)));
+        fill(&mut facts.dmi, told.dmi);
+        fill(&mut facts.ntp, told.ntp);
+        facts.invariant_tsc = told.invariant_tsc;
+        clocksource(facts, told.current, told.available);
+    }
+}
+
+/// The readings of sysfs: those that the scan of the log found serve; others complete them.
+fn clocksource(facts: &mut Facts, current: Fact<String>, available: Fact<Vec<String>>) {
+    if let Fact::Known { value: devices, .. } = &mut facts.clocksources {
+        let Some(device) = devices.first_mut() else { return };
+        if let (true, Fact::Known { value, .. }) = (device.available.is_empty(), available)
+            && (device.current.is_empty() || value.contains(&device.current))
+        {
+            device.available = value;
+        }
+        return;
+    }
+    let source: Option<Source> = current.source().or(available.source()).cloned();
+    // A log that goes on behind the reading has its own word.
+    let switched = facts
+        .kernel_log()
+        .is_some_and(|log| log.any(|event| matches!(event, crate::log::Event::Switched(_))));
+    let Some(source) = source else { return };
+    let current = current.value().cloned().filter(|_| !switched).unwrap_or_default();
+    let available = available.value().cloned().unwrap_or_default();
+    if current.is_empty() && available.is_empty() {
+        return;
+    }
+    let device = ClocksourceDevice { index: 0, current, available };
+    facts.clocksources = Fact::known(vec![device], source);
+}

@@ -1,0 +1,264 @@
+//! What people paste around a kernel log, or instead of one: shell transcripts, the output of tools, whole posts.
+//!
+//! What lives here: the page that readers look at, the registry of the readers of transcripts ([`READERS`]), how what
+//! they read completes the facts, and how the machines of one text are told apart ([`sections`]). A reader takes the
+//! lines that it knows; what no reader and no kernel message takes is counted. What must not live here: the kernel's
+//! messages (`log`), the output of profilers and benchmarks (`symptom`), what any of it means.
+
+mod complete;
+mod cpuid;
+mod discipline;
+mod identity;
+mod processor;
+mod prompt;
+mod sections;
+mod sysfs;
+mod virt;
+
+use crate::cmdline::CommandLine;
+use crate::cpu::Flags;
+use crate::hypervisor::HypervisorKind;
+use crate::log::{LogError, plain};
+use crate::ntp::NtpState;
+use crate::symptom::{self, Seen, Symptom};
+use crate::version::Kernel;
+use crate::{Arch, Fact, Source};
+pub use sections::{Section, sections};
+use serde::Serialize;
+
+/// Bytes of a text that are looked at for anything but kernel messages.
+pub const LIMIT: usize = 4 << 20;
+/// Lines behind a reading of the clocksource for which it holds: a text may go on to another machine, or to the same one
+/// after a reboot.
+const NEAR: usize = 60;
+/// Symptoms that are kept.
+const SYMPTOMS: usize = 64;
+
+/// Reads one kind of text.
+pub(crate) struct Reader {
+    /// The kind, as the answer lists it.
+    pub(crate) name: &'static str,
+    /// Words of which a line has at least one where such a text may begin.
+    pub(crate) words: &'static [&'static str],
+    /// Reads at a line; the number of lines that it took, 0 where the text is none of this kind.
+    pub(crate) read: fn(&mut Page<'_>, usize) -> usize,
+}
+
+/// The readers of transcripts: one line a kind.
+const READERS: [Reader; 14] = [
+    sysfs::READER,
+    sysfs::CHOICE,
+    identity::UNAME,
+    identity::CMDLINE,
+    processor::CPUINFO,
+    processor::LSCPU,
+    cpuid::READER,
+    cpuid::LEAVES,
+    virt::DETECT,
+    virt::DMIDECODE,
+    virt::LSMOD,
+    discipline::CHRONY,
+    discipline::TIMEDATECTL,
+    discipline::ADJTIMEX,
+];
+
+/// The lines of a text, and what was read of them so far.
+pub(crate) struct Page<'a> {
+    name: &'a str,
+    /// Number of the first line, less 1.
+    lines: &'a [String],
+    told: Told,
+    symptoms: Vec<Symptom>,
+    /// The clocksource that was read or chosen last, and where.
+    under: Option<(String, usize)>,
+}
+
+impl<'a> Page<'a> {
+    pub(crate) fn lines(&self) -> &'a [String] {
+        self.lines
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// A line, empty behind the end.
+    pub(crate) fn line(&self, number: usize) -> &'a str {
+        self.lines.get(number).map_or("", String::as_str)
+    }
+
+    /// Whether a line is a prompt of a shell.
+    pub(crate) fn is_prompt(&self, number: usize) -> bool {
+        prompt::read(self.line(number)).is_some()
+    }
+
+    pub(crate) fn source(&self, number: usize) -> Source {
+        Source(format!("{}:{}", self.name, number + 1))
+    }
+
+    /// A server that quotes sysfs; what was read there counts more.
+    pub(crate) fn quotes_sysfs(&mut self, at: usize, current: &str, available: &[String]) {
+        if self.told.current.is_known() {
+            return;
+        }
+        self.told.current = Fact::known(current.to_owned(), self.source(at));
+        if !available.is_empty() && !self.told.available.is_known() {
+            self.told.available = Fact::known(available.to_vec(), self.source(at));
+        }
+    }
+
+    pub(crate) fn symptom(&mut self, at: usize, tool: &'static str, seen: Seen) {
+        if self.symptoms.len() < SYMPTOMS {
+            let source = self.source(at);
+            let near = |place: &usize| at.saturating_sub(*place) <= NEAR;
+            let under = match &mut self.under {
+                Some((name, place)) if near(place) => {
+                    // One measurement follows another.
+                    *place = at;
+                    Some(name.clone())
+                }
+                _ => None,
+            };
+            self.symptoms.push(Symptom { source, tool, under, seen });
+        }
+    }
+}
+
+/// What transcripts tell of the machine.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Told {
+    pub(crate) kernel: Fact<Kernel>,
+    pub(crate) arch: Fact<Arch>,
+    pub(crate) cmdline: Fact<CommandLine>,
+    pub(crate) vendor: Option<String>,
+    pub(crate) family: Option<u32>,
+    pub(crate) model: Option<u32>,
+    pub(crate) cpu: Fact<String>,
+    pub(crate) flags: Fact<Flags>,
+    pub(crate) cpus: Fact<u32>,
+    pub(crate) hypervisor: Fact<Option<HypervisorKind>>,
+    pub(crate) dmi: Fact<String>,
+    pub(crate) current: Fact<String>,
+    pub(crate) available: Fact<Vec<String>>,
+    pub(crate) ntp: Fact<NtpState>,
+    /// Bit 8 of EDX of CPUID leaf 0x80000007.
+    pub(crate) invariant_tsc: Fact<bool>,
+}
+
+/// What was read of a text beside the kernel's messages.
+#[derive(Clone, Debug, Default)]
+pub struct Pasted {
+    /// Lines that the kernel printed.
+    pub kernel_lines: u64,
+    /// The kinds of text that were recognised, in the order of their first lines.
+    pub kinds: Vec<&'static str>,
+    /// Lines that are not blank and that nothing recognised.
+    pub unread: u64,
+    pub(crate) symptoms: Vec<Symptom>,
+    pub(crate) told: Told,
+}
+
+/// What was recognised in a text, for the answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Recognised {
+    /// Lines that the kernel printed.
+    pub kernel_lines: u64,
+    /// The kinds of text.
+    pub kinds: Vec<&'static str>,
+    /// Lines that nothing recognised.
+    pub unread: u64,
+}
+
+impl Pasted {
+    /// Reads the lines of a text. `name` is how evidence cites it.
+    #[must_use]
+    pub fn read(lines: &[String], name: &str) -> Self {
+        let mut page =
+            Page { name, lines, told: Told::default(), symptoms: Vec::new(), under: None };
+        let mut out = Self::default();
+        let mut at = 0;
+        while at < lines.len() {
+            let line = &lines[at];
+            if line.trim().is_empty() {
+                at += 1;
+                continue;
+            }
+            if line.trim_start().starts_with('[') && plain::is_of_the_kernel(line) {
+                out.kernel_lines += 1;
+                at += 1;
+                continue;
+            }
+            let readers = symptom::READERS.iter().chain(&READERS);
+            let taken = readers
+                .filter(|reader| reader.words.iter().any(|word| has(line, word)))
+                .find_map(|reader| match (reader.read)(&mut page, at) {
+                    0 => None,
+                    taken => Some((reader.name, taken)),
+                });
+            match taken {
+                Some((kind, taken)) => {
+                    if !out.kinds.contains(&kind) {
+                        out.kinds.push(kind);
+                    }
+                    at += taken;
+                }
+                None => {
+                    if plain::is_of_the_kernel(line) {
+                        out.kernel_lines += 1;
+                    } else if !page.is_prompt(at) {
+                        out.unread += 1;
+                    }
+                    at += 1;
+                }
+            }
+        }
+        out.symptoms = page.symptoms;
+        out.told = page.told;
+        out
+    }
+
+    /// Whether nothing was recognised.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.kinds.is_empty() && self.kernel_lines == 0
+    }
+
+    /// What was recognised, for the answer.
+    #[must_use]
+    pub fn recognised(&self) -> Recognised {
+        Recognised {
+            kernel_lines: self.kernel_lines,
+            kinds: self.kinds.clone(),
+            unread: self.unread,
+        }
+    }
+}
+
+/// The lines of a text of bounded size, without what mailers, web pages, terminals and quotations put in.
+///
+/// # Errors
+/// It is no text.
+pub fn lines(bytes: &[u8], name: &str) -> Result<Vec<String>, LogError> {
+    let mut lines = plain::lines(bytes, name)?;
+    for line in &mut lines {
+        let bare = unquoted(line);
+        if bare.len() < line.len() {
+            *line = bare.to_owned();
+        }
+    }
+    Ok(lines)
+}
+
+/// A line without the signs with which mail and forums quote (`> > `).
+fn unquoted(line: &str) -> &str {
+    let mut rest = line;
+    while let Some(inner) = rest.trim_start().strip_prefix('>') {
+        rest = inner.strip_prefix(' ').unwrap_or(inner);
+    }
+    // Code marks of Markdown around a whole line.
+    rest
+}
+
+fn has(line: &str, word: &str) -> bool {
+    memchr::memmem::find(line.as_bytes(), word.as_bytes()).is_some()
+}

@@ -1,0 +1,136 @@
+//! Prompts of shells.
+
+/// A prompt, with the host that it names and the command behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Prompt<'a> {
+    pub(super) host: Option<&'a str>,
+    pub(super) command: &'a str,
+}
+
+/// Commands that make a bare `#` or `$` a prompt: comments begin with other words.
+const COMMANDS: [&str; 47] = [
+    "cat",
+    "echo",
+    "dmesg",
+    "sudo",
+    "grep",
+    "egrep",
+    "head",
+    "tail",
+    "journalctl",
+    "uname",
+    "more",
+    "less",
+    "perf",
+    "strace",
+    "lscpu",
+    "cpuid",
+    "dmidecode",
+    "systemd-detect-virt",
+    "virt-what",
+    "lsmod",
+    "chronyc",
+    "timedatectl",
+    "adjtimex",
+    "ntptime",
+    "ntpq",
+    "virsh",
+    "pg_test_timing",
+    "redis-server",
+    "valkey-server",
+    "time",
+    "taskset",
+    "numactl",
+    "hostnamectl",
+    "go",
+    "bpftrace",
+    "tee",
+    "clocksmith",
+    "vdsotest",
+    "clockperf",
+    "sysbench",
+    "find",
+    "for",
+    "awk",
+    "zgrep",
+    "cd",
+    "make",
+    "gcc",
+];
+
+/// The prompt that a line is: `$ cat x`, `# cat x`, `root@web:~# cat x`, `[root@web ~]# cat x`, `web:~ # cat x`,
+/// `user@web ~ % cat x`.
+pub(super) fn read(line: &str) -> Option<Prompt<'_>> {
+    let line = line.trim();
+    if line.len() > 2000 {
+        return None;
+    }
+    if let Some(rest) = line.strip_prefix(['$', '#', '%']) {
+        return is_command(rest).then(|| Prompt { host: None, command: rest.trim() });
+    }
+    let at = line.bytes().take(100).position(|b| matches!(b, b'$' | b'#' | b'%'))?;
+    let (head, rest) = (line[..at].trim_end(), &line[at + 1..]);
+    if !(rest.is_empty() || rest.starts_with(' ') || is_command(rest)) {
+        return None;
+    }
+    let inside = head.strip_prefix('[').and_then(|head| head.strip_suffix(']'));
+    let head = inside.unwrap_or(head).trim_start_matches('(').trim();
+    let mut words = head.split_ascii_whitespace();
+    let (first, second) = (words.next()?, words.next());
+    if words.next().is_some() || second.is_some_and(|dir| dir.contains('@') || dir.ends_with(',')) {
+        return None;
+    }
+    let place = first.split_once(':').map_or(first, |(place, _)| place);
+    let host = match place.split_once('@') {
+        Some((user, host)) if is_name(user) && is_name(host) => host,
+        // Without a user only a known command makes it a prompt.
+        None if is_name(place) && first.contains(':') && is_command(rest) => place,
+        _ => return None,
+    };
+    Some(Prompt { host: Some(host), command: rest.trim() })
+}
+
+fn is_command(rest: &str) -> bool {
+    let rest = rest.trim_start();
+    let word = rest.split([' ', '\t', '|', ';']).next().unwrap_or_default();
+    COMMANDS.contains(&word)
+        || word.starts_with("./") && word.len() > 2
+        || word.starts_with("/usr/")
+}
+
+fn is_name(name: &str) -> bool {
+    (1..=64).contains(&name.len())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn read_of_each_shell_names_host_and_command() {
+        for (line, host, command) in [
+            ("$ cat /x", None, "cat /x"),
+            ("$cat /x", None, "cat /x"),
+            ("# dmesg | grep tsc", None, "dmesg | grep tsc"),
+            ("root@web1:~# uname -a", Some("web1"), "uname -a"),
+            ("root@web1:/# ", Some("web1"), ""),
+            ("[root@db-2 ~]# cat /x", Some("db-2"), "cat /x"),
+            ("user@mac ~ % cat /x", Some("mac"), "cat /x"),
+            ("suse:~ # cat /x", Some("suse"), "cat /x"),
+        ] {
+            assert_eq!(read(line), Some(Prompt { host, command }), "{line}");
+        }
+        for other in [
+            "# a comment",
+            "[    0.000000] Linux version 6.1.0 (a@b) #1 SMP",
+            "Linux version 6.1.0 (builder@example) (gcc 12) #1 SMP",
+            "Linux web 6.1.0 #1 SMP x86_64 GNU/Linux",
+            "38.17%  [kernel]  [k] acpi_pm_read",
+            "mail to me@example.org costs 5 $ a year",
+            "",
+        ] {
+            assert_eq!(read(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The machines of one text, told apart: by the hosts that prompts name, and by readings that contradict each other
+//! without a write between them, as before and after a reboot.
+
+use super::{identity, prompt};
+use crate::names;
+
+/// The part of a text that is of one machine, in one state.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Section {
+    /// The host that its prompts name.
+    pub host: Option<String>,
+    /// Its lines, numbered from 0: the first, and the one behind the last.
+    pub lines: Vec<(usize, usize)>,
+}
+
+/// Sections that are told apart; a text with more is read as one.
+const SECTIONS: usize = 24;
+
+impl Section {
+    /// The whole text with the lines of other sections left blank, so that lines keep their numbers.
+    #[must_use]
+    pub fn text(&self, lines: &[String]) -> Vec<String> {
+        let mut out = vec![String::new(); lines.len()];
+        for (from, to) in &self.lines {
+            for number in *from..(*to).min(lines.len()) {
+                out[number].clone_from(&lines[number]);
+            }
+        }
+        out
+    }
+
+    /// Its lines for people, numbered from 1: `12-40, 51-60`.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        let mut shown: Vec<String> =
+            self.lines.iter().take(3).map(|(from, to)| format!("{}-{to}", from + 1)).collect();
+        if self.lines.len() > 3 {
+            shown.push("...".to_owned());
+        }
+        shown.join(", ")
+    }
+
+    fn add(&mut self, from: usize, to: usize) {
+        match self.lines.last_mut() {
+            Some((_, end)) if *end == from => *end = to,
+            _ => self.lines.push((from, to)),
+        }
+    }
+}
+
+/// What a paragraph says of the state of its machine.
+#[derive(Clone, Debug, Default)]
+struct State {
+    current: Option<String>,
+    available: Option<Vec<String>>,
+    release: Option<String>,
+    written: Option<String>,
+}
+
+impl State {
+    /// Whether another reading of the same machine contradicts this one.
+    fn contradicts(&self, later: &Self) -> bool {
+        let differ =
+            |a: &Option<String>, b: &Option<String>| matches!((a, b), (Some(a), Some(b)) if a != b);
+        let chosen = self.written.is_some() || later.written.is_some();
+        let set = |list: &Option<Vec<String>>| {
+            list.clone().map(|mut list| {
+                list.sort();
+                list
+            })
+        };
+        let lists = match (set(&self.available), set(&later.available)) {
+            (Some(a), Some(b)) => a != b,
+            _ => false,
+        };
+        !chosen && differ(&self.current, &later.current)
+            || lists
+            || differ(&self.release, &later.release)
+    }
+
+    fn take(&mut self, later: Self) {
+        self.current = later.current.or_else(|| self.current.take());
+        self.available = later.available.or_else(|| self.available.take());
+        self.release = later.release.or_else(|| self.release.take());
+        self.written = later.written;
+    }
+}
+
+/// Tells the machines of a text apart. One section for a text of one machine.
+#[must_use]
+pub fn sections(lines: &[String]) -> Vec<Section> {
+    let mut found: Vec<(Section, State)> = vec![(Section::default(), State::default())];
+    let mut active = 0;
+    for (from, to) in paragraphs(lines) {
+        let host =
+            lines[from..to].iter().find_map(|line| prompt::read(line)?.host).map(str::to_owned);
+        let state = state(&lines[from..to]);
+        if let Some(host) = &host {
+            if found[active].0.host.is_none() {
+                // What stands in front of the first prompt is of its host.
+                if !found[active].1.contradicts(&state) {
+                    found[active].0.host = Some(host.clone());
+                }
+            } else if found[active].0.host.as_ref() != Some(host) {
+                let known =
+                    found.iter().rposition(|(section, _)| section.host.as_ref() == Some(host));
+                active = known.unwrap_or_else(|| {
+                    found.push((
+                        Section { host: Some(host.clone()), ..Section::default() },
+                        State::default(),
+                    ));
+                    found.len() - 1
+                });
+            }
+        }
+        if found[active].1.contradicts(&state) {
+            let host = host.or_else(|| found[active].0.host.clone());
+            found.push((Section { host, ..Section::default() }, State::default()));
+            active = found.len() - 1;
+        }
+        found[active].0.add(from, to);
+        found[active].1.take(state);
+        if found.len() > SECTIONS {
+            return vec![Section { host: None, lines: vec![(0, lines.len())] }];
+        }
+    }
+    found
+        .into_iter()
+        .map(|(section, _)| section)
+        .filter(|section| !section.lines.is_empty())
+        .collect()
+}
+
+/// Runs of lines without a blank one, cut also where a prompt names another host. Blank lines belong to the run in
+/// front of them.
+fn paragraphs(lines: &[String]) -> Vec<(usize, usize)> {
+    let mut out = Vec::new();
+    let mut begin = 0;
+    let mut host: Option<&str> = None;
+    let mut blank = false;
+    for (number, line) in lines.iter().enumerate() {
+        let is_blank = line.trim().is_empty();
+        let named = prompt::read(line).and_then(|prompt| prompt.host);
+        let other = named.is_some() && host.is_some() && named != host;
+        if number > begin && (blank && !is_blank || other) {
+            out.push((begin, number));
+            begin = number;
+            host = None;
+        }
+        host = named.or(host);
+        blank = is_blank;
+    }
+    if begin < lines.len() {
+        out.push((begin, lines.len()));
+    }
+    out
+}
+
+fn state(lines: &[String]) -> State {
+    let mut state = State::default();
+    let mut page = super::Page {
+        name: "",
+        lines,
+        told: super::Told::default(),
+        symptoms: Vec::new(),
+        under: None,
+    };
+    let mut at = 0;
+    while at < lines.len() {
+        let line = lines[at].trim();
+        if let Some((release, _)) = identity::answer(line) {
+            state.release = Some(release.to_owned());
+        }
+        let wrote = line.contains("echo ") && line.contains("current_clocksource");
+        let taken = if line.contains("_clocksource") {
+            (super::sysfs::READER.read)(&mut page, at)
+        } else {
+            0
+        };
+        if wrote {
+            state.written = line
+                .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-'))
+                .find(|word| names::is_known(word))
+                .map(str::to_owned)
+                .or(state.written);
+        }
+        at += taken.max(1);
+    }
+    state.current = page.told.current.value().cloned();
+    state.available = page.told.available.value().cloned();
+    state
+}

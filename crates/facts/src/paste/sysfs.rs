@@ -1,0 +1,210 @@
+//! The files of `/sys/devices/system/clocksource` in transcripts: `cat`, `head` and `tail` with `==> f <==`, `grep -r`,
+//! several files at once; and the metric of node_exporter.
+
+use super::{Page, Reader};
+use crate::{Fact, names};
+
+pub(super) const READER: Reader = Reader {
+    name: "sysfs",
+    words: &[
+        "current_clocksource",
+        "available_clocksource",
+        "*_clocksource",
+        "_clocksource_info{",
+        "_clocksource",
+    ],
+    read,
+};
+
+/// A name that a script prints: `clocksource: tsc`.
+pub(super) const CHOICE: Reader =
+    Reader { name: "sysfs", words: &["lock source", "locksource:", "LOCKSOURCE"], read: labelled };
+
+/// What a line names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum File {
+    Current,
+    Available,
+}
+
+/// Lines behind a command in which its output is looked for.
+const OUTPUT: usize = 6;
+
+fn read(page: &mut Page<'_>, at: usize) -> usize {
+    let line = page.line(at);
+    // Sentences of kernel messages and of scripts have other words around it.
+    if let Some(rest) = line.trim().strip_prefix("node_time_clocksource_") {
+        return metric(page, at, rest);
+    }
+    if let Some(name) = written(line) {
+        // A write that the kernel refuses succeeds, too: only a reading tells what is in use.
+        page.under = Some((name, at));
+        return 1;
+    }
+    let wanted = files(line);
+    if wanted.is_empty() {
+        return 0;
+    }
+    // `path:value`, `path=value`, `path value`.
+    if let Some((_, rest)) = line.rsplit_once("_clocksource")
+        && let Some(value) = rest.trim_start().strip_prefix([':', '=', '|']).map(str::trim)
+        && !value.is_empty()
+    {
+        let Some(file) = wanted.last() else { return 0 };
+        return usize::from(told(page, at, *file, value));
+    }
+    let is_label = line.trim().starts_with("==>") || line.trim().ends_with(':');
+    let is_command = ["cat", "head", "tail", "more", "less", "grep", "sysctl"].iter().any(|name| {
+        line.split(['$', '#', '%', ' ', '\t', '|', '(', '&', ';']).any(|word| word == *name)
+    });
+    let is_path = line.trim().starts_with('/') && !line.trim().contains(' ');
+    if !(is_label || is_command || is_path) || line.contains('>') && line.contains("echo") {
+        return 0;
+    }
+    let mut end = at + 1;
+    let mut left = wanted;
+    while end < page.len().min(at + 1 + OUTPUT) && !left.is_empty() {
+        let value = page.line(end).trim();
+        if value.is_empty() {
+            // A blank line behind the command only.
+            if end > at + 1 {
+                break;
+            }
+            end += 1;
+            continue;
+        }
+        if page.is_prompt(end) || !files(value).is_empty() {
+            break;
+        }
+        let Some(kind) = kind(value) else { break };
+        // One name is what is in use, several are what there is; one name may also be the only one there is.
+        let slot = left.iter().position(|file| *file == kind).or_else(|| {
+            left.iter().position(|file| *file == File::Available && kind == File::Current)
+        });
+        let Some(slot) = slot else { break };
+        let file = left.remove(slot);
+        let mut value = value.to_owned();
+        // A list may be broken.
+        while file == File::Available
+            && left.is_empty()
+            && self::kind(page.line(end + 1)).is_some()
+            && value.len() < 300
+            && !page.is_prompt(end + 1)
+        {
+            end += 1;
+            value.push(' ');
+            value.push_str(page.line(end).trim());
+        }
+        told(page, end, file, &value);
+        end += 1;
+    }
+    end - at
+}
+
+/// The files that a line names, in the order in which a shell gives them to a command.
+fn files(line: &str) -> Vec<File> {
+    let mut found = Vec::new();
+    if line.contains("*_clocksource") || line.contains("clocksource0/*") {
+        return vec![File::Available, File::Current];
+    }
+    if let Some((_, rest)) = line.split_once('{')
+        && let Some((inside, rest)) = rest.split_once('}')
+        && rest.starts_with("_clocksource")
+    {
+        for part in inside.split(',') {
+            match part.trim() {
+                "current" => found.push(File::Current),
+                "available" => found.push(File::Available),
+                _ => {}
+            }
+        }
+        return found;
+    }
+    let mut rest = line;
+    while let Some(at) = rest.find("_clocksource") {
+        if rest[..at].ends_with("current") {
+            found.push(File::Current);
+        } else if rest[..at].ends_with("available") {
+            found.push(File::Available);
+        }
+        rest = &rest[at + 12..];
+        if found.len() == 4 {
+            break;
+        }
+    }
+    found
+}
+
+/// Whether a line has the value of one of the files.
+fn kind(value: &str) -> Option<File> {
+    let mut words = value.split_ascii_whitespace();
+    let device = |name: &str| name.contains(['@', '.']) && name.bytes().any(|b| b.is_ascii_digit());
+    let all = words.clone().all(|name| names::is_known(name) || device(name));
+    let any = words.clone().any(names::is_known);
+    if !all || !any || words.clone().count() > 16 {
+        return None;
+    }
+    words.next()?;
+    Some(if words.next().is_some() { File::Available } else { File::Current })
+}
+
+/// Takes a value; `false` where it is none.
+fn told(page: &mut Page<'_>, at: usize, file: File, value: &str) -> bool {
+    let value = value.trim().trim_matches(['\'', '"', '`']);
+    if kind(value).is_none() {
+        return false;
+    }
+    let source = page.source(at);
+    match file {
+        File::Current if !value.contains(' ') => {
+            page.under = Some((value.to_owned(), at));
+            page.told.current = Fact::known(value.to_owned(), source);
+        }
+        File::Current => return false,
+        File::Available => {
+            let list = value.split_ascii_whitespace().map(str::to_owned).collect();
+            page.told.available = Fact::known(list, source);
+        }
+    }
+    true
+}
+
+/// `echo tsc > .../current_clocksource`, `echo tsc | sudo tee .../current_clocksource` behind a prompt.
+fn written(line: &str) -> Option<String> {
+    let command = super::prompt::read(line)?.command;
+    let (head, _) = command.split_once("current_clocksource")?;
+    let (_, rest) = head.split_once("echo ")?;
+    if !rest.contains('>') && !rest.contains("tee ") {
+        return None;
+    }
+    let rest = rest.trim_start().trim_start_matches("-n ").trim_start();
+    let name = rest.split([' ', '>', '|']).next()?.trim_matches(['\'', '"']);
+    names::is_known(name).then(|| name.to_owned())
+}
+
+/// `node_time_clocksource_current_info{clocksource="tsc",device="0"} 1`.
+fn metric(page: &mut Page<'_>, at: usize, rest: &str) -> usize {
+    let Some((_, name)) = rest.split_once("clocksource=\"") else { return 0 };
+    let name = name.split('"').next().unwrap_or_default();
+    if rest.starts_with("current_info") && names::is_known(name) {
+        told(page, at, File::Current, name);
+    }
+    1
+}
+
+/// `clocksource: tsc`, `Current clocksource : tsc`, `clock source is tsc`.
+fn labelled(page: &mut Page<'_>, at: usize) -> usize {
+    let line = page.line(at).trim();
+    let lower = line.to_ascii_lowercase();
+    let rest = ["current clocksource", "current clock source", "clocksource", "clock source"]
+        .into_iter()
+        .find_map(|label| lower.strip_prefix(label));
+    let Some(rest) = rest else { return 0 };
+    let value = rest.trim_start_matches([' ', ':', '=', '\t', '\'', '"']).trim_start_matches("is ");
+    let name = value.trim_matches(['\'', '"', '.', ' ']);
+    if rest.len() == value.len() || !names::is_known(name) {
+        return 0;
+    }
+    // Names have small letters, but for those of boards.
+    usize::from(told(page, at, File::Current, name))
+}

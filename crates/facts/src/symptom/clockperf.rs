@@ -1,0 +1,36 @@
+//! `clockperf`: a table with the column `Cost(ns)`.
+
+use super::{Cost, Seen};
+use crate::paste::{Page, Reader};
+
+pub(super) const READER: Reader = Reader { name: "clockperf", words: &["Cost(ns)"], read };
+
+fn read(page: &mut Page<'_>, at: usize) -> usize {
+    let mut end = at + 1;
+    while end < page.len().min(at + 60) {
+        let mut words = page.line(end).split_ascii_whitespace();
+        let (Some(name), Some(Ok(ns))) = (words.next(), words.next().map(str::parse::<f64>)) else {
+            break;
+        };
+        let by_instruction = matches!(name, "tsc" | "rdtsc" | "rdtscp" | "cpuid+rdtsc");
+        let clock = match name {
+            "realtime" | "monotonic" => format!("CLOCK_{}", name.to_ascii_uppercase()),
+            "gettimeofday" => name.to_owned(),
+            _ if by_instruction => name.to_owned(),
+            // Coarse clocks and those of processes say nothing of the clocksource.
+            _ => {
+                end += 1;
+                continue;
+            }
+        };
+        if ns > 0.0 && ns < 1e9 {
+            page.symptom(
+                end,
+                READER.name,
+                Seen::Cost(Cost { clock, ns, by_instruction, ..Cost::default() }),
+            );
+        }
+        end += 1;
+    }
+    end - at
+}

@@ -1,0 +1,89 @@
+//! Folded stacks, as `stackcollapse-perf.pl`, bcc and async-profiler write them: `main;clock_gettime;read_hpet 382`.
+
+use super::{Profile, Role, Seen, functions};
+use crate::paste::{Page, Reader};
+use std::collections::BTreeMap;
+
+pub(super) const READER: Reader = Reader { name: "folded stacks", words: &[";"], read };
+
+fn read(page: &mut Page<'_>, at: usize) -> usize {
+    if stack(page.line(at)).is_none() {
+        return 0;
+    }
+    let mut sum = Sum::default();
+    let mut end = at;
+    while let Some((frames, count)) = (end < page.len()).then(|| stack(page.line(end))).flatten() {
+        // Root first.
+        sum.add(frames.split(';').rev(), count);
+        end += 1;
+    }
+    // One line alone may be anything.
+    let lines = end - at;
+    if let Some(profile) = sum.finish().filter(|_| lines >= 2) {
+        page.symptom(at, READER.name, Seen::Profile(profile));
+        return lines;
+    }
+    if lines >= 3 { lines } else { 0 }
+}
+
+fn stack(line: &str) -> Option<(&str, u64)> {
+    let (frames, count) = line.trim().rsplit_once(' ')?;
+    let count = count.parse().ok().filter(|count| *count > 0)?;
+    let frames = frames.trim();
+    (frames.contains(';') && !frames.contains(" = ") && !frames.ends_with(';'))
+        .then_some((frames, count))
+}
+
+/// Stacks added up.
+#[derive(Default)]
+pub(super) struct Sum {
+    total: u64,
+    own: BTreeMap<String, u64>,
+    in_calls: u64,
+    called: bool,
+}
+
+impl Sum {
+    /// Adds a stack, leaf first.
+    pub(super) fn add<'a>(&mut self, frames: impl Iterator<Item = &'a str>, count: u64) {
+        self.total = self.total.saturating_add(count);
+        let (mut in_call, mut by_program, mut leaf) = (false, false, true);
+        for frame in frames.take(512) {
+            let role = functions::role(frame);
+            // What reads the time may end in the exit from the kernel or in an interrupt: the innermost of these counts.
+            if leaf
+                && let Some(role) =
+                    role.filter(|role| *role != Role::Entry && *role != Role::Library)
+            {
+                leaf = role == Role::Page || role == Role::Keeps;
+                let known = self.own.len() < 64 || self.own.contains_key(frame);
+                if known && matches!(role, Role::Reads(_) | Role::Page | Role::Keeps | Role::Vdso) {
+                    let own = self.own.entry(frame.to_owned()).or_default();
+                    *own = own.saturating_add(count);
+                }
+            }
+            in_call |= role == Some(Role::SystemCall);
+            by_program |= matches!(role, Some(Role::Library | Role::Vdso));
+        }
+        if in_call {
+            self.in_calls = self.in_calls.saturating_add(count);
+        }
+        self.called |= in_call && by_program;
+    }
+
+    pub(super) fn finish(self) -> Option<Profile> {
+        if self.total == 0 {
+            return None;
+        }
+        let share = |count: u64| count as f64 * 100.0 / self.total as f64;
+        let mut profile = Profile {
+            in_system_calls: Some(share(self.in_calls)),
+            called_by_programs: self.called,
+            ..Profile::default()
+        };
+        for (name, count) in &self.own {
+            profile.add(name, share(*count));
+        }
+        profile.finish()
+    }
+}

@@ -1,0 +1,160 @@
+//! Functions that profiles show where a program reads the time, and what each one proves.
+
+use serde::Serialize;
+
+/// What a function in a profile does with the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Reads the hardware of one clocksource, in the kernel. The word is the clocksource's name.
+    Reads(&'static str),
+    /// Reads a paravirtual clock's page in the kernel: for the clocksource or for the scheduler's clock.
+    Page,
+    /// The kernel's own reading of the time, for itself or for a system call.
+    Keeps,
+    /// The system call that reads a clock.
+    SystemCall,
+    /// The entry into the kernel of any system call.
+    Entry,
+    /// The function of the vDSO.
+    Vdso,
+    /// The function of a library or of a language's run time that programs call.
+    Library,
+}
+
+/// The function's role, where it has to do with reading the time.
+///
+/// Names: `drivers/clocksource/acpi_pm.c`, `arch/x86/kernel/{hpet,tsc,kvmclock,pvclock}.c`, `arch/x86/xen/time.c`,
+/// `drivers/clocksource/{hyperv_timer,i8253,arm_arch_timer}.c`, `kernel/time/{timekeeping,posix-timers,time}.c`,
+/// `arch/x86/entry`, 2.6.32 to 7.1.
+#[must_use]
+pub fn role(name: &str) -> Option<Role> {
+    let name = bare(name);
+    Some(match name {
+        "acpi_pm_read" | "acpi_pm_read_slow" | "acpi_pm_read_verified" | "acpi_pm_check_read" => {
+            Role::Reads("acpi_pm")
+        }
+        "read_hpet" | "hpet_readl" => Role::Reads("hpet"),
+        "kvm_clock_get_cycles" => Role::Reads("kvm-clock"),
+        "xen_clocksource_get_cycles" => Role::Reads("xen"),
+        "read_hv_clock_tsc" | "read_hv_clock_tsc_cs" => Role::Reads("hyperv_clocksource_tsc_page"),
+        "read_hv_clock_msr" | "read_hv_clock_msr_cs" => Role::Reads("hyperv_clocksource_msr"),
+        "read_hv_clock" => Role::Reads("hyperv_clocksource"),
+        "read_tsc" => Role::Reads("tsc"),
+        "pit_read" | "i8253_read" => Role::Reads("pit"),
+        "jiffies_read" => Role::Reads("jiffies"),
+        "arch_counter_read" => Role::Reads("arch_sys_counter"),
+        "pvclock_clocksource_read"
+        | "pvclock_clocksource_read_nowd"
+        | "kvm_clock_read"
+        | "xen_clocksource_read" => Role::Page,
+        "__vdso_clock_gettime"
+        | "__vdso_gettimeofday"
+        | "__vdso_time"
+        | "__kernel_clock_gettime"
+        | "__kernel_gettimeofday"
+        | "[vdso]"
+        | "__cvdso_clock_gettime"
+        | "linux-vdso.so.1" => Role::Vdso,
+        "clock_gettime"
+        | "__clock_gettime"
+        | "gettimeofday"
+        | "__gettimeofday"
+        | "__clock_gettime_2"
+        | "time.now"
+        | "time.Now"
+        | "time.Since"
+        | "runtime.nanotime"
+        | "runtime.nanotime1"
+        | "runtime.walltime"
+        | "runtime.walltime1"
+        | "os::javaTimeNanos"
+        | "os::javaTimeMillis"
+        | "JVM_NanoTime"
+        | "JVM_CurrentTimeMillis"
+        | "java.lang.System.nanoTime"
+        | "java.lang.System.currentTimeMillis"
+        | "java/lang/System.nanoTime"
+        | "java/lang/System.currentTimeMillis"
+        | "std::chrono::_V2::system_clock::now"
+        | "std::chrono::_V2::steady_clock::now" => Role::Library,
+        _ if is_system_call(name) => Role::SystemCall,
+        "entry_SYSCALL_64"
+        | "entry_SYSCALL_64_after_hwframe"
+        | "entry_SYSCALL_64_fastpath"
+        | "do_syscall_64"
+        | "x64_sys_call"
+        | "system_call_fastpath"
+        | "system_call"
+        | "sysenter_do_call"
+        | "el0_svc"
+        | "do_el0_svc"
+        | "syscall_return_via_sysret" => Role::Entry,
+        _ if name.starts_with("ktime_get") || name.starts_with("getnstimeofday") => Role::Keeps,
+        "__getnstimeofday" | "__getnstimeofday64" | "do_gettimeofday" | "timekeeping_get_ns" => {
+            Role::Keeps
+        }
+        _ => return None,
+    })
+}
+
+/// `sys_clock_gettime`, `__x64_sys_gettimeofday`, `__do_sys_clock_gettime` and what they call.
+fn is_system_call(name: &str) -> bool {
+    let of_a_call = name.find("sys_").filter(|at| {
+        let before = &name[..*at];
+        before.is_empty() || before.starts_with('_')
+    });
+    let call = of_a_call.map(|at| &name[at + 4..]);
+    matches!(
+        call,
+        Some("clock_gettime" | "clock_gettime32" | "clock_gettime64" | "gettimeofday" | "time")
+    ) || matches!(
+        name,
+        "posix_get_monotonic_timespec"
+            | "posix_get_realtime_timespec"
+            | "posix_ktime_get_ts"
+            | "posix_clock_realtime_get"
+            | "posix_get_monotonic_raw"
+    )
+}
+
+/// A name without what profilers add: `read_hpet_[k]`, `clock_gettime@@GLIBC_2.17`, `read_tsc+0x9`, `ktime_get.isra.0`.
+pub(super) fn bare(name: &str) -> &str {
+    let name = name.trim();
+    let name = name.strip_suffix("_[k]").or_else(|| name.strip_suffix("_[j]")).unwrap_or(name);
+    let name = name.strip_suffix("_[0]").unwrap_or(name);
+    let end = name.find(['@', '+', '(']).filter(|at| *at > 0).unwrap_or(name.len());
+    let name = name[..end].trim_end();
+    for mark in [".isra.", ".part.", ".constprop.", ".llvm."] {
+        if let Some(at) = name.find(mark) {
+            return &name[..at];
+        }
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_with_what_profilers_add_are_known() {
+        for (name, expected) in [
+            ("acpi_pm_read", Some(Role::Reads("acpi_pm"))),
+            ("read_hpet_[k]", Some(Role::Reads("hpet"))),
+            ("ktime_get.isra.0", Some(Role::Keeps)),
+            ("clock_gettime@@GLIBC_2.17", Some(Role::Library)),
+            ("read_tsc+0x9", Some(Role::Reads("tsc"))),
+            ("__x64_sys_clock_gettime", Some(Role::SystemCall)),
+            ("sys_gettimeofday", Some(Role::SystemCall)),
+            ("pvclock_clocksource_read", Some(Role::Page)),
+            // The scheduler's clock and the calibration are no clocksource.
+            ("native_sched_clock", None),
+            ("sys_clock_nanosleep", None),
+            ("mysys_time", None),
+            ("read_hpet_table", None),
+        ] {
+            assert_eq!(role(name), expected, "{name}");
+        }
+    }
+}

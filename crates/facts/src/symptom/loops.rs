@@ -1,0 +1,161 @@
+//! Loops that people write to time a clock: the mean that they print, or the time that the shell measured of a loop
+//! whose source stands in front of it.
+
+use super::pg_test_timing::nanoseconds;
+use super::{Cost, Seen};
+use crate::paste::{Page, Reader};
+
+pub(super) const READER: Reader = Reader {
+    name: "timed loop",
+    words: &[
+        "nanoseconds",
+        "ns per",
+        "ns/call",
+        "nsec/call",
+        "per call",
+        " consume ",
+        "lapsed time is",
+        "real\t",
+        "real ",
+        " ns/op",
+    ],
+    read,
+};
+
+/// Lines in front of a figure in which the source of the loop is looked for.
+const SOURCE: usize = 120;
+/// Fewer reads are no measurement.
+const READS: f64 = 10_000.0;
+
+fn read(page: &mut Page<'_>, at: usize) -> usize {
+    let line = page.line(at).trim().to_owned();
+    let found = printed(page, at, &line)
+        .or_else(|| threads(page, at, &line))
+        .or_else(|| elapsed(page, at, &line))
+        .or_else(|| shell(page, at, &line));
+    let Some((cost, lines)) = found else { return 0 };
+    if cost.ns > 0.0 && cost.ns < 1e8 {
+        page.symptom(at, READER.name, Seen::Cost(cost));
+    }
+    lines
+}
+
+fn cost(clock: &str, ns: f64) -> Cost {
+    Cost { clock: clock.to_owned(), ns, ..Cost::default() }
+}
+
+/// The clock that a text names; `None` where it names none that is read from the clocksource.
+fn clock(text: &str) -> Option<&'static str> {
+    const CLOCKS: [&str; 5] = [
+        "CLOCK_MONOTONIC_RAW",
+        "CLOCK_MONOTONIC",
+        "CLOCK_REALTIME",
+        "CLOCK_BOOTTIME",
+        "gettimeofday",
+    ];
+    if ["COARSE", "CPUTIME"].iter().any(|other| text.contains(other)) {
+        return None;
+    }
+    CLOCKS.into_iter().find(|name| text.contains(name)).or_else(|| {
+        let named = ["clock_gettime", "nanoTime", "time.Now", "currentTimeMillis", "steady_clock"];
+        named.into_iter().find(|name| text.contains(name))
+    })
+}
+
+/// `run 20000000 times, total N nanoseconds, average 1490 nanoseconds` below `CLOCK_REALTIME:`, and
+/// `clock_gettime(CLOCK_MONOTONIC): 27.1 ns per call`.
+fn printed(page: &Page<'_>, at: usize, line: &str) -> Option<(Cost, usize)> {
+    let means = ["average ", "avarage ", "avg ", "mean "];
+    let mean = means.into_iter().find_map(|word| line.split_once(word)).map(|(_, value)| value);
+    let ns = match mean {
+        Some(value) if line.contains("times") => {
+            nanoseconds(value.trim_start_matches([':', '=', ' ']))?
+        }
+        _ => per_call(line)?,
+    };
+    let named = clock(line).or_else(|| {
+        let before = (at.saturating_sub(2)..at).rev().find(|n| !page.line(*n).trim().is_empty())?;
+        clock(page.line(before))
+    })?;
+    Some((cost(named, ns), 1))
+}
+
+/// The number in front of `ns per call`, `ns/call`, `ns/op`.
+fn per_call(line: &str) -> Option<f64> {
+    for unit in [
+        "ns per call",
+        "ns/call",
+        "nsec/call",
+        "ns/op",
+        "ns per clock_gettime",
+        "nanoseconds per call",
+        "ns per read",
+    ] {
+        if let Some((before, _)) = line.split_once(unit) {
+            let number = before.trim_end().rsplit([' ', '\t', '=', ':', '(', '|', '~']).next()?;
+            return nanoseconds(number);
+        }
+    }
+    None
+}
+
+/// `gettimeofday(50035480681901) , times : 100000000` and below it `thread 1105828160 consume 4000225 us`.
+fn threads(page: &Page<'_>, at: usize, line: &str) -> Option<(Cost, usize)> {
+    let us: f64 = line.split_once(" consume ")?.1.trim().strip_suffix("us")?.trim().parse().ok()?;
+    let before = (at.saturating_sub(3)..at)
+        .rev()
+        .map(|n| page.line(n))
+        .find(|line| line.contains("times :"))?;
+    let times: f64 = before.split_once("times :")?.1.trim().parse().ok()?;
+    (times >= READS)
+        .then(|| cost(clock(before).unwrap_or("clock_gettime"), us * 1000.0 / times))
+        .map(|c| (c, 1))
+}
+
+/// `Elapsed time is 24.6000 seconds` behind the source of the loop.
+fn elapsed(page: &Page<'_>, at: usize, line: &str) -> Option<(Cost, usize)> {
+    let (_, rest) = line.split_once("lapsed time is ")?;
+    let seconds: f64 = rest.split_ascii_whitespace().next()?.parse().ok()?;
+    let (name, times) = source(page, at)?;
+    Some((cost(name, seconds * 1e9 / times), 1))
+}
+
+/// `real`, `user` and `sys` of the shell behind the source of the loop: the CPU time counts.
+fn shell(page: &Page<'_>, at: usize, line: &str) -> Option<(Cost, usize)> {
+    line.strip_prefix("real")?;
+    let mut cpu = 0.0;
+    for (number, name) in [(at + 1, "user"), (at + 2, "sys")] {
+        if number >= page.len() {
+            return None;
+        }
+        cpu += minutes(page.line(number).trim().strip_prefix(name)?)?;
+    }
+    let (name, times) = source(page, at)?;
+    Some((cost(name, cpu * 1e9 / times), 3))
+}
+
+/// `0m10.858s`.
+fn minutes(text: &str) -> Option<f64> {
+    let (minutes, seconds) = text.trim().split_once('m')?;
+    let seconds: f64 = seconds.strip_suffix('s')?.parse().ok()?;
+    Some(minutes.parse::<f64>().ok()? * 60.0 + seconds)
+}
+
+/// The call in the last loop in front of a line, and how often it runs.
+fn source(page: &Page<'_>, at: usize) -> Option<(&'static str, f64)> {
+    let from = at.saturating_sub(SOURCE);
+    let head = (from..at).rev().find(|number| {
+        let line = page.line(*number);
+        line.contains("for") && line.contains('<') && line.contains(';')
+    })?;
+    let line = page.line(head);
+    let bound = line.split_once('<')?.1.split(';').next()?.trim();
+    let times: f64 = bound
+        .replace(['_', '\''], "")
+        .parse()
+        .ok()
+        .filter(|times| (READS..1e13).contains(times))?;
+    let calls = |line: &str| line.contains("clock_gettime(") || line.contains("gettimeofday(");
+    let body = (head..at.min(head + 6)).map(|number| page.line(number)).find(|line| calls(line))?;
+    Some((clock(body)?, times))
+}

@@ -1,0 +1,65 @@
+//! PostgreSQL's `pg_test_timing`: `Per loop time including overhead: 35.96 ns` (`nsec` in 9.2 and 9.3), and since 19
+//! `Average loop time including overhead: 32.15 ns` for each source that it tries.
+
+use super::{Cost, Seen};
+use crate::paste::{Page, Reader};
+
+pub(super) const READER: Reader = Reader {
+    name: "pg_test_timing",
+    words: &["loop time including overhead:", "timing overhead for"],
+    read,
+};
+
+fn read(page: &mut Page<'_>, at: usize) -> usize {
+    let line = page.line(at);
+    let Some((_, value)) = line.split_once("loop time including overhead:") else { return 1 };
+    let Some(ns) = nanoseconds(value) else { return 1 };
+    // Since 19 the source stands on one of the lines before.
+    let source = (at.saturating_sub(3)..at).rev().find_map(|before| {
+        page.line(before).split_once("ource:").map(|(_, name)| name.trim().to_owned())
+    });
+    let by_instruction = source.as_deref().is_some_and(|name| name.starts_with("RDTSC"));
+    let clock = source.unwrap_or_else(|| "clock_gettime".to_owned()).chars().take(60).collect();
+    page.symptom(
+        at,
+        READER.name,
+        Seen::Cost(Cost { clock, ns, by_instruction, ..Cost::default() }),
+    );
+    // The histogram.
+    let mut end = at + 1;
+    while end < page.len().min(at + 80) {
+        let line = page.line(end).trim();
+        let figures =
+            !line.is_empty() && line.bytes().all(|b| b.is_ascii_digit() || b" .%<=\t".contains(&b));
+        if !(figures
+            || line.starts_with("Histogram")
+            || line.contains("% of total")
+            || line.starts_with("Observed")
+            || line.contains("timing durations")
+            || line == "...")
+        {
+            break;
+        }
+        end += 1;
+    }
+    end - at
+}
+
+/// `35.96 ns`, `35.96 nsec`, `1.2 us`.
+pub(super) fn nanoseconds(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let digits = text.bytes().take_while(|b| b.is_ascii_digit() || *b == b'.').count();
+    let number: f64 = text[..digits].parse().ok()?;
+    let unit = text[digits..].trim_start();
+    let scale = if unit.starts_with("us") || unit.starts_with("micro") {
+        1000.0
+    } else if unit.starts_with("ms") || unit.starts_with("milli") {
+        1e6
+    } else if unit.is_empty() || unit.starts_with("ns") || unit.starts_with("nano") {
+        1.0
+    } else {
+        return None;
+    };
+    let ns = number * scale;
+    (ns > 0.0 && ns < 1e9).then_some(ns)
+}

@@ -1,0 +1,58 @@
+//! `perf script`: samples with one frame a line, leaf first: `ffffffff8105e7c9 read_hpet+0x9 ([kernel.kallsyms])`.
+
+use super::Seen;
+use super::folded::Sum;
+use crate::paste::{Page, Reader};
+
+pub(super) const READER: Reader = Reader { name: "perf script", words: &["("], read };
+
+/// Lines between two samples: the header, and a blank line.
+const GAP: usize = 4;
+
+fn read(page: &mut Page<'_>, at: usize) -> usize {
+    if frame(page.line(at)).is_none() {
+        return 0;
+    }
+    let mut sum = Sum::default();
+    let mut stack: Vec<&str> = Vec::new();
+    let mut last = at;
+    let mut samples = 0;
+    let lines = page.lines();
+    for (number, line) in lines.iter().enumerate().skip(at) {
+        if number - last > GAP {
+            break;
+        }
+        match frame(line) {
+            Some(name) => {
+                last = number;
+                if stack.len() < 512 {
+                    stack.push(name);
+                }
+            }
+            None if !stack.is_empty() => {
+                sum.add(stack.drain(..), 1);
+                samples += 1;
+            }
+            None => {}
+        }
+    }
+    if !stack.is_empty() {
+        sum.add(stack.drain(..), 1);
+        samples += 1;
+    }
+    if samples < 2 {
+        return 0;
+    }
+    if let Some(profile) = sum.finish() {
+        page.symptom(at, READER.name, Seen::Profile(profile));
+    }
+    last + 1 - at
+}
+
+fn frame(line: &str) -> Option<&str> {
+    let (address, rest) = line.trim().split_once(' ')?;
+    let is_address =
+        (6..=16).contains(&address.len()) && address.bytes().all(|b| b.is_ascii_hexdigit());
+    let (name, object) = rest.trim().rsplit_once(" (")?;
+    (is_address && object.ends_with(')') && !name.is_empty()).then_some(name)
+}

@@ -1,0 +1,102 @@
+//! `strace`, also with `-T`, `-r`, `-t` and `-f`: calls that read a clock, one a line.
+
+use super::{Calls, Seen};
+use crate::paste::{Page, Reader};
+
+pub(super) const READER: Reader =
+    Reader { name: "strace", words: &["clock_gettime(", "gettimeofday(", "time("], read };
+
+/// Lines of other calls that may stand between two.
+const GAP: usize = 40;
+
+fn read(page: &mut Page<'_>, at: usize) -> usize {
+    if call(page.line(at)).is_none() {
+        return 0;
+    }
+    let mut found: Vec<(Calls, f64, u64)> = Vec::new();
+    let mut last = at;
+    for number in at..page.len() {
+        if number - last > GAP || page.is_prompt(number) {
+            break;
+        }
+        let Some(one) = call(page.line(number)) else { continue };
+        last = number;
+        let entry = match found.iter().position(|(calls, ..)| calls.call == one.name) {
+            Some(known) => &mut found[known],
+            None => {
+                let calls = Calls { call: one.name.to_owned(), ..Calls::default() };
+                found.push((calls, 0.0, 0));
+                let at = found.len() - 1;
+                &mut found[at]
+            }
+        };
+        entry.0.count += 1;
+        if let Some(clock) = one.clock {
+            let room = entry.0.clocks.len() < 16;
+            match entry.0.clocks.iter_mut().find(|(name, _)| name == clock) {
+                Some((_, count)) => *count += 1,
+                None if room => entry.0.clocks.push((clock.to_owned(), 1)),
+                None => {}
+            }
+        }
+        if let Some(seconds) = one.seconds {
+            entry.1 += seconds * 1e6;
+            entry.2 += 1;
+        }
+    }
+    for (mut calls, us, timed) in found {
+        calls.us = (timed > 0).then(|| us / timed as f64);
+        calls.clocks.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        page.symptom(at, READER.name, Seen::Calls(calls));
+    }
+    last + 1 - at
+}
+
+struct Call<'a> {
+    name: &'static str,
+    clock: Option<&'a str>,
+    seconds: Option<f64>,
+}
+
+/// `[pid 42] 0.000034 clock_gettime(CLOCK_MONOTONIC, {tv_sec=1, tv_nsec=2}) = 0 <0.000012>`.
+fn call(line: &str) -> Option<Call<'_>> {
+    const NAMES: [&str; 5] =
+        ["clock_gettime64", "clock_gettime32", "clock_gettime", "gettimeofday", "time"];
+    let (at, name) = NAMES.into_iter().find_map(|name| {
+        let at = line.find(&format!("{name}("))?;
+        Some((at, name))
+    })?;
+    let before = &line[..at];
+    // In front of it are process ids and times; code has a word or an equals sign there.
+    let plain = |word: &str| {
+        let word = word.trim_matches(['[', ']', '(', ')', '+', ',']);
+        word.is_empty()
+            || word == "pid"
+            || word.bytes().all(|b| b.is_ascii_digit() || b".:".contains(&b))
+    };
+    if !before.split_ascii_whitespace().all(plain)
+        || !before.is_empty() && !before.ends_with([' ', '\t', ']', '|'])
+    {
+        return None;
+    }
+    let arguments = &line[at + name.len() + 1..];
+    let result = arguments.rsplit_once(" = ").map(|(_, result)| result);
+    let unfinished = arguments.contains("<unfinished");
+    let value = result.and_then(|result| result.split_ascii_whitespace().next());
+    if !unfinished
+        && !value.is_some_and(|value| value.bytes().all(|b| b.is_ascii_digit() || b == b'-'))
+    {
+        return None;
+    }
+    let clock = arguments.split([',', ')', ' ']).next();
+    let clock = clock.filter(|clock| {
+        name.starts_with("clock_") && clock.starts_with("CLOCK_") && clock.len() < 40
+    });
+    // A clock of a process or a thread is built from its id.
+    let built = name.starts_with("clock_") && clock.is_none() && arguments.contains("CPUCLOCK_");
+    let seconds = result.and_then(|result| {
+        let (_, time) = result.rsplit_once('<')?;
+        time.trim_end().strip_suffix('>')?.parse().ok().filter(|s: &f64| (0.0..100.0).contains(s))
+    });
+    Some(Call { name, clock: if built { Some("CPUCLOCK") } else { clock }, seconds })
+}

@@ -1,0 +1,96 @@
+//! Any text is survived by the readers of what people paste, in bounded time and memory.
+#![allow(clippy::unwrap_used)]
+
+use clocksmith_facts::Facts;
+use clocksmith_facts::log::KernelLog;
+use clocksmith_facts::paste::{self, Pasted};
+use proptest::prelude::*;
+
+/// Words and lines at which readers begin.
+const PIECES: &[&str] = &[
+    "38.17%  [kernel]  [k] acpi_pm_read\n",
+    "  31.40%  fdb  [kernel.kallsyms]  [k] read_hpet\n",
+    "main;clock_gettime;read_hpet 12\n",
+    "% time     seconds  usecs/call     calls    errors syscall\n",
+    " 91.20    0.812345          10     75000           clock_gettime\n",
+    "clock_gettime(CLOCK_MONOTONIC, {1, 2}) = 0 <0.000012>\n",
+    "Per loop time including overhead: 35.96 ns\n",
+    "Slow system clocksource detected. Current clocksource: xen. Available clocksources: xen tsc.\n",
+    "Linux web 5.10.0 #1 SMP x86_64 GNU/Linux\n",
+    "root@web:~# cat /sys/devices/system/clocksource/clocksource0/current_clocksource\n",
+    "root@db:~# cat {current,available}_clocksource\n",
+    "==> /sys/devices/system/clocksource/clocksource0/available_clocksource <==\n",
+    "tsc hpet acpi_pm\n",
+    "tsc\n",
+    "real 0m1.0s\nuser 0m1.0s\nsys 0m0.0s\n",
+    "for (i=0; i<5000000; i++) clock_gettime(CLOCK_MONOTONIC, &t);\n",
+    "status: 64\nmaxerror: 16000000\n",
+    "ffffffff8105e7c9 read_hpet+0x9 ([kernel])\n",
+    "<domain type='kvm'>\n",
+    "> ",
+    "\n",
+    "[    0.1] tsc: x\n",
+    "%",
+    "ns per call",
+];
+
+fn read(text: &str) -> (Vec<String>, Pasted) {
+    let lines = paste::lines(text.as_bytes(), "x").unwrap_or_default();
+    let pasted = Pasted::read(&lines, "x");
+    (lines, pasted)
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_and_each_line_counts_once(
+        parts in proptest::collection::vec((0..PIECES.len(), "\\PC{0,20}"), 0..60),
+    ) {
+        let text: String =
+            parts.iter().map(|(piece, filler)| format!("{}{filler}", PIECES[*piece])).collect();
+        let (lines, pasted) = read(&text);
+        let counted = pasted.recognised();
+        prop_assert!(counted.kernel_lines + counted.unread <= lines.len() as u64);
+        let sections = paste::sections(&lines);
+        // Each line belongs to one section.
+        let mut owned: Vec<(usize, usize)> = sections.iter().flat_map(|one| one.lines.clone()).collect();
+        owned.sort_unstable();
+        prop_assert!(owned.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{owned:?}");
+        let total: usize = owned.iter().map(|(from, to)| to - from).sum();
+        prop_assert_eq!(total, if lines.is_empty() { 0 } else { lines.len() });
+        let log = KernelLog::scan(text.as_bytes(), "x");
+        if let Ok(log) = log {
+            let mut facts = Facts::from_log(log);
+            pasted.complete(&mut facts);
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_survived(bytes: Vec<u8>) {
+        if let Ok(lines) = paste::lines(&bytes, "x") {
+            let _ = Pasted::read(&lines, "x");
+            let _ = paste::sections(&lines);
+        }
+    }
+}
+
+/// Each reader at each line of a long text: the work grows with the text, not with its square.
+#[test]
+fn long_texts_are_read_in_time_that_grows_with_them() {
+    let took = |text: &str| {
+        let runs = (0..2).map(|_| {
+            let began = std::time::Instant::now();
+            let (lines, pasted) = read(text);
+            let mut facts = Facts::empty(clocksmith_facts::Origin::Stated);
+            pasted.complete(&mut facts);
+            assert!(facts.symptoms.len() <= 64);
+            let _ = paste::sections(&lines);
+            began.elapsed().as_secs_f64()
+        });
+        runs.fold(f64::MAX, f64::min)
+    };
+    for piece in PIECES {
+        let (short, long) = (took(&piece.repeat(200)), took(&piece.repeat(3_200)));
+        // Sixteen times the text: a square takes 256 times as long.
+        assert!(long < short * 120.0, "{piece:?}: {short} s, then {long} s");
+    }
+}
