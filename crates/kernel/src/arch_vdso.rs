@@ -28,7 +28,8 @@ pub(crate) fn has_mode(machine: &Machine, name: &str) -> Option<bool> {
         // time_init_early() in arch/sparc/kernel/time_64.c gives both a mode, and the one of Hummingbird (hbtick) none.
         (Arch::Sparc, "tick" | "stick") => Feature::SparcVdso.of(kernel),
         // Itanium has no vDSO clock, but reads its counter in a system call that does not change the stack
-        // (fsys_clock_gettime() in arch/ia64/kernel/fsys.S, up to 6.6).
+        // (fsys_clock_gettime() in arch/ia64/kernel/fsys.S, up to 6.6; for CLOCK_REALTIME and CLOCK_MONOTONIC alone, as
+        // ia64_clock_getres() in sys_ia64.c says): neither of the two costs is that, so nothing is claimed.
         (Arch::Um | Arch::Ia64, _) => return None,
         // PA-RISC: vdso64_generic.c (5.18 and later) makes the system call. OpenRISC has no vDSO. LoongArch selects
         // GENERIC_GETTIMEOFDAY with 64 bits alone (6.19 and later, which can have 32).
@@ -46,7 +47,9 @@ fn of_name(name: &str) -> Option<&'static [Arch]> {
         "Constant" => &[Arch::Loongarch, Arch::Loongarch32],
         "openrisc_timer" => &[Arch::Openrisc],
         "cr16" => &[Arch::Parisc],
-        "MIPS" | "GIC" => &[Arch::Mips],
+        // The hub of SGI's Origin (arch/mips/sgi-ip27/ip27-timer.c) has no mode: `__arch_get_hw_counter()` in
+        // arch/mips/include/asm/vdso/gettimeofday.h reads R4K and GIC alone.
+        "MIPS" | "GIC" | "HUB-RT" => &[Arch::Mips],
         _ if clocksmith_facts::names::find(name).is_some_and(|known| known.x86) => {
             &[Arch::X86_64, Arch::X86]
         }
@@ -161,6 +164,7 @@ mod tests {
         assert_eq!(serves(&machine(Arch::Ia64, "5.12"), "itc"), None);
         assert_eq!(serves(&machine(Arch::Arm, "6.1"), "mxc_timer1"), Some(false));
         assert_eq!(serves(&machine(Arch::Mips, "6.1"), "MIPS"), None);
+        assert_eq!(serves(&machine(Arch::Mips, "5.3"), "HUB-RT"), Some(false));
         assert_eq!(serves(&machine(Arch::X86_64, "4.4"), "hyperv_clocksource"), Some(false));
     }
 
