@@ -293,14 +293,9 @@ impl Machine {
         if !processor::has_no_tsc_adjust(self.vendor.value, family, model) {
             return;
         }
-        let bare = !self.hypervisor.is_assumed() && self.hypervisor.value.is_none();
-        self.tsc_adjust = match &self.vendor.basis {
-            crate::Basis::Fact(source) if bare => Input::read(false, source.clone()),
-            _ => Input::assumed(
-                false,
-                "processors of this family and model have none; a hypervisor may emulate it",
-            ),
-        };
+        // The list of these processors has no source that was read: what rests on it stays open.
+        let why = "processors of this family and model have none; a hypervisor may emulate it";
+        self.tsc_adjust = Input::assumed(false, why);
     }
 
     /// Processors that have no constant or no nonstop TSC, and the models of QEMU's that show none. A hypervisor may add

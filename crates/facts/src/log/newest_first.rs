@@ -179,3 +179,103 @@ impl Said {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use crate::log::{Event, KernelLog};
+
+    const BOOT: [&str; 6] = [
+        "kernel: clocksource: hpet: mask: 0xffffffff max_cycles: 0xffffffff, max_idle_ns: 133484882848 ns",
+        "kernel: clocksource: Switched to clocksource tsc-early",
+        "kernel: clocksource: acpi_pm: mask: 0xffffff max_cycles: 0xffffff, max_idle_ns: 2085701024 ns",
+        "kernel: tsc: Refined TSC clocksource calibration: 2494.334 MHz",
+        "kernel: clocksource: tsc: mask: 0xffffffffffffffff max_cycles: 0x23f45126d86, max_idle_ns: 440795256522 ns",
+        "kernel: clocksource: Switched to clocksource tsc",
+    ];
+
+    /// The boot with these stamps, its newest line first.
+    fn reversed(stamps: [&str; 6]) -> String {
+        let lines = BOOT.iter().zip(stamps).map(|(line, stamp)| format!("{stamp}{line}\n"));
+        lines.rev().collect()
+    }
+
+    fn switches(text: &str) -> Vec<(String, String)> {
+        let log = KernelLog::scan(text.as_bytes(), "log").unwrap();
+        let read = |entry: &crate::log::Entry| match &entry.event {
+            Event::Switched(name) => Some((name.clone(), log.source(entry).0)),
+            _ => None,
+        };
+        log.entries.iter().filter_map(read).collect()
+    }
+
+    fn shown(switches: &[(String, String)]) -> Vec<(&str, &str)> {
+        switches.iter().map(|(name, source)| (name.as_str(), source.as_str())).collect()
+    }
+
+    #[test]
+    fn reversed_journal_is_read_in_the_order_of_its_stamps() {
+        let early = "apr 09 08:49:25 pc ";
+        let late = "apr 09 08:49:26 pc ";
+        let text = reversed([early, early, early, late, late, late]);
+        assert_eq!(shown(&switches(&text)), [("tsc-early", "log:5"), ("tsc", "log:1")]);
+        let iso = |second: u8| format!("2024-04-09T08:49:{second}.5+02:00 pc ");
+        let stamps: Vec<String> = (20..26).map(iso).collect();
+        let stamps: Vec<&str> = stamps.iter().map(String::as_str).collect();
+        let text = reversed(stamps.try_into().unwrap());
+        assert_eq!(shown(&switches(&text)), [("tsc-early", "log:5"), ("tsc", "log:1")]);
+    }
+
+    #[test]
+    fn reversed_dmesg_is_read_in_the_order_of_its_stamps() {
+        let text = reversed([
+            "[    0.100000] ",
+            "[    0.300000] ",
+            "[    0.400000] ",
+            "[    2.700000] ",
+            "[    2.700010] ",
+            "[    3.700000] ",
+        ])
+        .replace("kernel: ", "");
+        assert_eq!(shown(&switches(&text)), [("tsc-early", "log:5"), ("tsc", "log:1")]);
+    }
+
+    #[test]
+    fn reversed_block_behind_another_one_alone_is_turned() {
+        let head = "[    2.748006] tsc: Refined TSC clocksource calibration: 2494.334 MHz\n\
+                    [    3.774156] clocksource: Switched to clocksource tsc\n\
+                    me@pc:~$ journalctl -b -err --no-pager | grep clocksource\n";
+        let (early, late) = ("apr 09 08:49:25 pc ", "apr 09 08:49:26 pc ");
+        let text = format!("{head}{}", reversed([early, early, early, late, late, late]));
+        let seen = switches(&text);
+        assert_eq!(seen.last().map(|(name, _)| name.as_str()), Some("tsc"), "{seen:?}");
+    }
+
+    #[test]
+    fn log_in_order_is_left_alone() {
+        // A clock that was set back while the machine booted, and boots of which one line each was selected.
+        let set_back = "Apr 09 08:49:26 pc kernel: clocksource: tsc: mask: 0xffffffffffffffff max_cycles: 0x23f45126d86, max_idle_ns: 440795256522 ns\n\
+                        Apr 09 08:49:20 pc kernel: clocksource: Switched to clocksource tsc\n";
+        let selected = "[    3.9] x\n[    3.700000] clocksource: Switched to clocksource tsc\n\
+                        [    3.600000] clocksource: Switched to clocksource hpet\n";
+        for text in [set_back, selected] {
+            let log = KernelLog::scan(text.as_bytes(), "log").unwrap();
+            assert!(log.turned.is_empty() && !log.newest_first, "{text}");
+        }
+    }
+
+    #[test]
+    fn reversed_log_that_is_too_long_is_named() {
+        let line = |n: u32| {
+            format!(
+                "2024-04-09T{:02}:{:02}:{:02}.5 pc kernel: usb 1-1: new device number {n}\n",
+                n / 3600,
+                n / 60 % 60,
+                n % 60
+            )
+        };
+        let text: String = (0..20_000).rev().map(line).collect();
+        assert!(KernelLog::scan(text.as_bytes(), "log").unwrap().newest_first);
+    }
+}

@@ -76,7 +76,13 @@ impl Judge<'_, '_> {
         let moved = if is_paravirt(reference) {
             ": a move to a host with another TSC frequency makes that"
         } else {
-            ": a wrong TSC frequency and a wrong reference both make that"
+            // Without a frequency, or below what a rate shows in one interval.
+            match fit {
+                Fit::Possible => {
+                    ": a single disturbance, a wrong TSC frequency and a wrong reference all make that"
+                }
+                _ => ": a wrong TSC frequency and a wrong reference both make that",
+            }
         };
         self.add(CauseId::TscSkew, sure, format!("{differ}{moved}; {SETTLE}"));
         self.other_suspect(&differ, Confidence::Low);
