@@ -48,11 +48,35 @@ impl Stamp {
     }
 }
 
+/// Rising stamps from which on a block is in order, whatever comes: the rest of it is passed over.
+const IN_ORDER: usize = 32;
+
 /// Lines with stamps of one kind.
 struct Block {
     first: usize,
     last: usize,
-    stamps: Vec<Stamp>,
+    stamp: Stamp,
+    falls: usize,
+    rises: usize,
+}
+
+impl Block {
+    fn new(line: usize, stamp: Stamp) -> Self {
+        Self { first: line, last: line, stamp, falls: 0, rises: 0 }
+    }
+
+    fn add(&mut self, line: usize, stamp: Stamp) {
+        match self.stamp.compare(stamp) {
+            std::cmp::Ordering::Greater => self.falls += 1,
+            std::cmp::Ordering::Less => self.rises += 1,
+            std::cmp::Ordering::Equal => {}
+        }
+        (self.last, self.stamp) = (line, stamp);
+    }
+
+    fn is_in_order(&self) -> bool {
+        self.rises >= IN_ORDER && self.rises > self.falls
+    }
 }
 
 /// The text with every block that is reversed turned round; `None` where there is none.
@@ -80,18 +104,19 @@ fn blocks(lines: &[&[u8]]) -> Vec<Block> {
     let mut found: Vec<Block> = Vec::new();
     let mut open = false;
     for (index, raw) in lines.iter().enumerate() {
+        let may_end = raw.starts_with(b"```") || memchr::memchr2(b'$', b'#', raw).is_some();
+        if open && !may_end && found.last().is_some_and(Block::is_in_order) {
+            continue;
+        }
         if let Some(stamp) = Stamp::of(raw) {
             match found.last_mut() {
-                Some(block)
-                    if open && block.stamps.last().is_some_and(|last| last.is_like(stamp)) =>
-                {
-                    block.stamps.push(stamp);
-                    block.last = index;
-                }
-                _ => found.push(Block { first: index, last: index, stamps: vec![stamp] }),
+                Some(block) if open && block.stamp.is_like(stamp) => block.add(index, stamp),
+                _ => found.push(Block::new(index, stamp)),
             }
             open = true;
-        } else if raw.starts_with(b"```") || transcript::is_prompt(&text(raw, 0, raw.len())) {
+        } else if may_end
+            && (raw.starts_with(b"```") || transcript::is_prompt(&text(raw, 0, raw.len())))
+        {
             open = false;
         }
     }
@@ -101,20 +126,12 @@ fn blocks(lines: &[&[u8]]) -> Vec<Block> {
 /// Whether the stamps of a block fall line by line. A clock that was set, and a boot without a banner, make one fall;
 /// what the kernel says first must not come first then.
 fn is_reversed(block: &Block, lines: &[&[u8]]) -> bool {
-    let mut pairs = block.stamps.iter().zip(block.stamps.iter().skip(1));
-    let (mut falls, mut rises) = (0, 0);
-    for (this, next) in pairs.by_ref() {
-        match this.compare(*next) {
-            std::cmp::Ordering::Greater => falls += 1,
-            std::cmp::Ordering::Less => rises += 1,
-            std::cmp::Ordering::Equal => {}
-        }
-    }
+    let (falls, rises) = (block.falls, block.rises);
     if falls == 0 || falls < rises * FALLS_PER_RISE {
         return false;
     }
     let (forward, backward) = order_of_messages(&lines[block.first..=block.last]);
-    let dated = block.stamps.iter().all(|stamp| stamp.wall.is_some());
+    let dated = block.stamp.wall.is_some();
     forward == 0 && (dated || backward > 0 || falls >= FALLS)
         || falls >= FALLS && backward >= forward
 }
