@@ -439,7 +439,7 @@ fn rules_of_every_variant_end_with_what_they_expect() {
     let seen = each(|seen, _, what| {
         let Some(expected) = &seen.expectation.current else { return };
         let last = seen.expectation.reasons.iter().rev().find(|reason| {
-            matches!(reason.rule.as_ref(), "highest rating wins" | "override honoured")
+            matches!(reason.rule.as_str(), "highest rating wins" | "override honoured")
         });
         let Some(last) = last else { return };
         assert!(

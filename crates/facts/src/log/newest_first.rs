@@ -18,6 +18,9 @@ pub(super) struct Ordered {
     pub(super) turned: Vec<(u64, u64)>,
 }
 
+/// Bytes at the beginning of a line in which its stamp is.
+const FRONT: usize = 256;
+
 /// When a line was written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Stamp {
@@ -29,7 +32,16 @@ struct Stamp {
 
 impl Stamp {
     fn of(raw: &[u8]) -> Option<Self> {
-        let line = text(raw, 0, raw.len());
+        // Records of journals may have it anywhere; elsewhere it is in front.
+        let is_record = raw.trim_ascii_start().starts_with(b"{");
+        let front = if is_record { raw } else { &raw[..raw.len().min(FRONT)] };
+        let may_have = is_record
+            || memchr::memchr(b'[', front).is_some()
+            || memchr::memchr_iter(b':', front).nth(1).is_some();
+        if !may_have {
+            return None;
+        }
+        let line = text(front, 0, front.len());
         let boot = journal::message(&line).map_or_else(|| strip(&line).at, |record| record.at);
         let stamp = Self { wall: wall::seconds(&line), boot };
         (stamp.wall.is_some() || stamp.boot.is_some()).then_some(stamp)
