@@ -425,8 +425,8 @@ fn what_why_prints_as_decided_is_what_is_in_use() {
             let text = String::from_utf8(out.stdout).unwrap();
             let Some((chosen, explains)) = decided(&text) else { continue };
             printed += 1;
-            let words: Vec<&str> = text.split_whitespace().collect();
-            let in_use = words.windows(3).find(|w| w[0] == "in" && w[1] == "use").map(|w| w[2]);
+            let row = text.lines().find_map(|line| line.strip_prefix("  in use "));
+            let in_use = row.and_then(|row| row.split_whitespace().next());
             assert_eq!(in_use == Some(chosen.as_str()), explains, "{way:?}\n{text}");
         }
     }
