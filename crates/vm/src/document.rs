@@ -1,6 +1,7 @@
 //! A file to look at.
 
 use crate::formats::Kind;
+use crate::guest::{Guest, Known};
 use crate::text::Text;
 use thiserror::Error;
 
@@ -23,6 +24,8 @@ pub struct Document {
     pub text: Text,
     /// What kind of file it is.
     pub kind: Kind,
+    /// The guest's system, where somebody has said it.
+    pub guest: Option<Guest>,
 }
 
 /// Why something is no file to look at.
@@ -61,7 +64,7 @@ impl Document {
         let text = read(bytes)?;
         let kind = Kind::detect(name, text.as_str()).ok_or(DocumentError::UnknownKind)?;
         fits(bytes, most(kind))?;
-        Ok(Self { name: name.to_owned(), text, kind })
+        Ok(Self { name: name.to_owned(), text, kind, guest: None })
     }
 
     /// Takes a file whose kind somebody has said.
@@ -70,13 +73,36 @@ impl Document {
     /// It is empty, too large, or no text.
     pub fn of_kind(name: &str, bytes: &[u8], kind: Kind) -> Result<Self, DocumentError> {
         fits(bytes, most(kind))?;
-        Ok(Self { name: name.to_owned(), text: read(bytes)?, kind })
+        Ok(Self { name: name.to_owned(), text: read(bytes)?, kind, guest: None })
+    }
+
+    /// The same file, with the guest's system said.
+    #[must_use]
+    pub fn with_guest(&self, guest: Option<Guest>) -> Self {
+        Self { guest, ..self.clone() }
+    }
+
+    /// The guest's system: what was said counts, then what the file declares, then what names tell.
+    pub(crate) fn system<'a>(
+        &self,
+        declared: Option<Guest>,
+        names: impl IntoIterator<Item = &'a str>,
+    ) -> Known {
+        match self.guest {
+            Some(guest) => Known::declared(guest),
+            None => Known::of(declared, names),
+        }
     }
 
     /// The same file with another text.
     #[must_use]
     pub fn with_text(&self, text: String) -> Self {
-        Self { name: self.name.clone(), text: self.text.changed(text), kind: self.kind }
+        Self {
+            name: self.name.clone(),
+            text: self.text.changed(text),
+            kind: self.kind,
+            guest: self.guest,
+        }
     }
 }
 

@@ -51,6 +51,8 @@ pub struct Finding {
     pub edits: Vec<Edit>,
     /// Why a change of it is not certain to change nothing else, so that it is left to be made by hand.
     pub left: Option<String>,
+    /// Which object of the file it is of, where there may be many: `VirtualMachine shop/web1`.
+    pub object: Option<String>,
 }
 
 impl Finding {
@@ -65,6 +67,7 @@ impl Finding {
             fix: None,
             edits: Vec::new(),
             left: None,
+            object: None,
         }
     }
 

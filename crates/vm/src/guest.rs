@@ -22,24 +22,54 @@ pub enum Guest {
     Unknown,
 }
 
-/// Words that tell a system, in the order in which they are tried.
+/// The guest's system, and whether that is only guessed from a name: then it is shown, and nothing is changed by it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Known {
+    pub(crate) guest: Guest,
+    pub(crate) guessed: bool,
+}
+
+impl Known {
+    /// Something in the file says it, or the command line.
+    pub(crate) fn declared(guest: Guest) -> Self {
+        Self { guest, guessed: false }
+    }
+
+    /// What is declared counts, and then what names tell.
+    pub(crate) fn of<'a>(
+        declared: Option<Guest>,
+        names: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        match declared.filter(|guest| *guest != Guest::Unknown) {
+            Some(guest) => Self::declared(guest),
+            None => {
+                let guest = names.into_iter().find_map(Guest::of_words);
+                Self { guest: guest.unwrap_or_default(), guessed: guest.is_some() }
+            }
+        }
+    }
+
+    /// The same, where nothing was known before.
+    pub(crate) fn or(self, other: Self) -> Self {
+        if self.guest == Guest::Unknown { other } else { self }
+    }
+}
+
+/// A name of a file without its directories.
+pub(crate) fn base(name: &str) -> &str {
+    name.rsplit(['/', '\\']).next().unwrap_or(name)
+}
+
+/// Words that tell a system; a word may go on with a number.
 const WORDS: [(Guest, &str); 5] = [
-    (
-        Guest::Macos,
-        "macos mac-os osx hackintosh catalina bigsur monterey ventura sonoma mojave \
-            opencore",
-    ),
-    (
-        Guest::Windows,
-        "windows win10 win11 win7 win8 winxp w10 w11 win2k win- win. microsoft.com win_ \
-            w2k",
-    ),
+    (Guest::Macos, "macos osx hackintosh bigsur opencore"),
+    (Guest::Windows, "windows win winxp winvista winserver w7 w8 w10 w11 w2k microsoft"),
     (Guest::Bsd, "freebsd openbsd netbsd pfsense opnsense"),
     (Guest::Other, "truenas"),
     (
         Guest::Linux,
-        "linux ubuntu debian fedora centos rhel redhat.com rocky alma suse alpine gentoo \
-            nixos manjaro kali coreos cirros",
+        "linux ubuntu debian fedora centos rhel redhat rocky alma almalinux archlinux suse opensuse sles alpine \
+            gentoo nixos manjaro kali coreos cirros",
     ),
 ];
 
@@ -48,11 +78,32 @@ impl Guest {
     #[must_use]
     pub fn of_words(text: &str) -> Option<Self> {
         let text = text.to_ascii_lowercase();
-        // "darwin" is in "win", "virtio-win.iso" is on Linux hosts for Windows guests: both are right.
-        let has = |words: &str| words.split(' ').any(|word| text.contains(word));
-        let found = WORDS.iter().find(|(_, words)| has(words)).map(|(guest, _)| *guest);
-        found.or_else(|| (text == "win" || text == "windows").then_some(Self::Windows))
+        let tells = |token: &str| {
+            let is = |word: &&str| {
+                let rest = token.strip_prefix(word);
+                rest.is_some_and(|rest| {
+                    rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_digit())
+                })
+            };
+            let found =
+                WORDS.iter().find(|(_, words)| words.split_whitespace().any(|word| is(&word)));
+            found.map(|(guest, _)| *guest)
+        };
+        // "edwin", "darwin" and "goodwin" are no Windows: only whole words count.
+        let found: Vec<Self> =
+            text.split(|c: char| !c.is_ascii_alphanumeric()).filter_map(tells).collect();
+        WORDS.iter().map(|(guest, _)| *guest).find(|guest| found.contains(guest))
     }
+
+    /// The system of a name, as `--guest` takes it.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|guest| guest.name() == name)
+    }
+
+    /// Every one.
+    pub const ALL: [Self; 6] =
+        [Self::Linux, Self::Windows, Self::Macos, Self::Bsd, Self::Other, Self::Unknown];
 
     /// The name, as in JSON.
     #[must_use]
@@ -77,6 +128,21 @@ mod tests {
         assert_eq!(Guest::of_words("http://microsoft.com/win/10"), Some(Guest::Windows));
         assert_eq!(Guest::of_words("macOS_Catalina"), Some(Guest::Macos));
         assert_eq!(Guest::of_words("http://ubuntu.com/ubuntu/22.04"), Some(Guest::Linux));
-        assert_eq!(Guest::of_words("QEMUGuest1"), None);
+        for name in [
+            "QEMUGuest1",
+            "edwin-db1",
+            "/srv/edwin-vms/a",
+            "darwin-builder",
+            "monterey-db",
+            "goodwin-web",
+        ] {
+            assert_eq!(Guest::of_words(name), None, "{name}");
+        }
+        for name in ["win", "Win10", "win2k22", "my-win-11", "windows_server", "w11"] {
+            assert_eq!(Guest::of_words(name), Some(Guest::Windows), "{name}");
+        }
+        for guest in Guest::ALL {
+            assert_eq!(Guest::of_name(guest.name()), Some(guest));
+        }
     }
 }

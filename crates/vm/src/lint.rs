@@ -2,9 +2,11 @@
 
 use crate::certain;
 use crate::document::Document;
+use crate::edit::Edit;
 use crate::finding::Finding;
 use crate::guest::Guest;
 use crate::text::Text;
+use std::collections::HashSet;
 use thiserror::Error;
 
 /// What a file says.
@@ -12,6 +14,8 @@ use thiserror::Error;
 pub struct Report {
     /// The guest's system.
     pub guest: Guest,
+    /// Whether that is only guessed from a name; then nothing is changed by it.
+    pub guessed: bool,
     /// Whether the file is a part of a configuration, or a template: what is absent may stand
     /// elsewhere.
     pub partial: bool,
@@ -59,7 +63,27 @@ impl LintError {
 /// It is no valid file of its kind.
 pub fn lint(document: &Document) -> Result<Report, LintError> {
     let mut report = (document.kind.format().lint)(document)?;
+    if report.guessed {
+        without_guess(document, &mut report)?;
+    }
     certain::keep_certain(document, &mut report.findings);
     report.findings.sort_by_key(|finding| (finding.span.start, finding.span.end));
     Ok(report)
+}
+
+/// Takes out the changes that would not be made without the guess.
+fn without_guess(document: &Document, report: &mut Report) -> Result<(), LintError> {
+    let plain = (document.kind.format().lint)(&document.with_guest(Some(Guest::Unknown)))?;
+    let known: HashSet<(&str, &Vec<Edit>)> =
+        plain.findings.iter().map(|finding| (finding.rule.id, &finding.edits)).collect();
+    for finding in report.findings.iter_mut().filter(|finding| !finding.edits.is_empty()) {
+        if !known.contains(&(finding.rule.id, &finding.edits)) {
+            finding.edits.clear();
+            let guest = report.guest.name();
+            finding.left = Some(format!(
+                "that the guest is {guest} is only guessed from a name; --guest says it"
+            ));
+        }
+    }
+    Ok(())
 }

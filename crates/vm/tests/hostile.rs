@@ -23,7 +23,8 @@ fn run() -> Duration {
 
 /// How long it takes to look at a file, and to mend it.
 fn cost(kind: Kind, name: &str, text: &str, mends: bool) -> Duration {
-    let document = Document { name: name.to_owned(), text: Text::new(text.to_owned()), kind };
+    let document =
+        Document { name: name.to_owned(), text: Text::new(text.to_owned()), kind, guest: None };
     let begun = run();
     if mends {
         let _ = fix(&document, &Choices::default());
@@ -84,7 +85,12 @@ fn variables_that_double_each_other_make_a_part() {
     let cases = texts::cases(Kind::Qemu, 96 << 10);
     for (_, text) in cases.iter().filter(|(case, _)| case.starts_with("variables that")) {
         let (name, text) = texts::file(Kind::Qemu, text);
-        let document = Document { name: name.to_owned(), text: Text::new(text), kind: Kind::Qemu };
+        let document = Document {
+            name: name.to_owned(),
+            text: Text::new(text),
+            kind: Kind::Qemu,
+            guest: None,
+        };
         assert!(lint(&document).unwrap().partial);
     }
 }

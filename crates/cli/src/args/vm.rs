@@ -1,7 +1,7 @@
 //! The command line of `vm`.
 
 use clap::{Args as ClapArgs, Subcommand, builder::PossibleValuesParser};
-use clocksmith_vm::Kind;
+use clocksmith_vm::{Guest, Kind};
 use std::path::PathBuf;
 
 /// Options of `vm`.
@@ -50,6 +50,10 @@ fn kinds() -> PossibleValuesParser {
     PossibleValuesParser::new(Kind::all().map(Kind::name))
 }
 
+fn guests() -> PossibleValuesParser {
+    PossibleValuesParser::new(Guest::ALL.into_iter().map(Guest::name))
+}
+
 /// Options of `vm lint`.
 #[derive(ClapArgs, Debug, Clone)]
 pub(crate) struct Lint {
@@ -59,6 +63,9 @@ pub(crate) struct Lint {
     /// What kind of files they are, where that is not recognised
     #[arg(long, value_name = "KIND", value_parser = kinds())]
     pub(crate) kind: Option<String>,
+    /// The guest's system, where the files do not declare it; a name of a machine or of a file is only a guess
+    #[arg(long, value_name = "SYSTEM", value_parser = guests())]
+    pub(crate) guest: Option<String>,
 }
 
 /// Options of `vm fix`.
@@ -70,6 +77,9 @@ pub(crate) struct Fix {
     /// What kind of files they are, where that is not recognised
     #[arg(long, value_name = "KIND", value_parser = kinds())]
     pub(crate) kind: Option<String>,
+    /// The guest's system, where the files do not declare it; a name of a machine or of a file is only a guess
+    #[arg(long, value_name = "SYSTEM", value_parser = guests())]
+    pub(crate) guest: Option<String>,
     /// Write the files; what they were before is kept as FILE.clocksmith-before
     #[arg(long)]
     pub(crate) apply: bool,

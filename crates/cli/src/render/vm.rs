@@ -37,7 +37,8 @@ fn head(file: &LintFile, style: Style) -> String {
     } else {
         ""
     };
-    let line = format!("{} ({kind}, guest: {}{partial})", file.file, file.guest.name());
+    let guess = if file.guessed { ", a guess from a name" } else { "" };
+    let line = format!("{} ({kind}, guest: {}{guess}{partial})", file.file, file.guest.name());
     let wrapped = wrap(&line, "", "  ");
     wrapped.lines().map(|line| style.bold(line) + "\n").collect()
 }
@@ -53,8 +54,9 @@ fn severity(severity: Severity, style: Style) -> String {
 fn one(finding: &FindingReport, common: &Common, style: Style) -> String {
     let place = format!("{}:{}", finding.line, finding.column);
     let first = format!("  {place:<8}");
+    let object = finding.object.as_ref().map(|object| format!("{object}: ")).unwrap_or_default();
     let body = wrap(
-        &format!("{} [{}]", finding.summary, finding.id),
+        &format!("{object}{} [{}]", finding.summary, finding.id),
         &format!("{first}      "),
         "          ",
     );
@@ -121,12 +123,14 @@ pub(crate) fn fix(common: &Common, report: &FixReport, apply: bool) -> Result<()
             ));
         }
         for left in file.left.iter().filter(|finding| finding.severity >= Severity::Warn) {
+            let object =
+                left.object.as_ref().map(|object| format!("{object}: ")).unwrap_or_default();
             let by =
                 left.by_hand.as_ref().map(|why| format!(" by hand ({why})")).unwrap_or_default();
             let todo =
                 left.fix.as_ref().map(|fix| format!(". To do{by}: {fix}")).unwrap_or_default();
             say(&format!(
-                "{}:{}: left: {} [{}]{todo}",
+                "{}:{}: left: {object}{} [{}]{todo}",
                 file.file, left.line, left.summary, left.id
             ));
         }

@@ -1,5 +1,6 @@
 //! `vm lint --json` and `vm fix --json`.
 
+use clocksmith_facts::visible;
 use clocksmith_vm::{Document, Finding, Guest, Kind, Report, Severity};
 use serde::Serialize;
 
@@ -26,6 +27,8 @@ pub(crate) struct LintFile {
     pub(crate) kind: Option<Kind>,
     /// The guest's system.
     pub(crate) guest: Guest,
+    /// Whether that is only guessed from a name; then nothing is changed by it, and `--guest` says it.
+    pub(crate) guessed: bool,
     /// Whether it is a part of a configuration, or a template: what is absent may stand elsewhere.
     pub(crate) partial: bool,
     /// In the order of the file.
@@ -49,6 +52,8 @@ pub(crate) struct FindingReport {
     /// What stands there.
     #[serde(rename = "where")]
     pub(crate) place: String,
+    /// Which object of the file, where it may have many: kind, namespace and name. Null elsewhere.
+    pub(crate) object: Option<String>,
     /// What is the matter.
     pub(crate) summary: String,
     /// Why it matters.
@@ -76,6 +81,7 @@ impl FindingReport {
             line: place.line,
             column: place.column,
             place: quote(document.text.slice(finding.span.clone())),
+            object: finding.object.as_deref().map(|it| visible::line(it).into_owned()),
             summary: finding.summary.clone().unwrap_or_else(|| finding.rule.summary.to_owned()),
             why: finding.rule.why,
             risk: finding.rule.risk,
@@ -101,6 +107,7 @@ impl LintFile {
             file,
             kind: Some(document.kind),
             guest: report.guest,
+            guessed: report.guessed,
             partial: report.partial,
             findings: report.findings.iter().map(|f| FindingReport::new(document, f)).collect(),
             error: None,
@@ -110,7 +117,15 @@ impl LintFile {
     /// A file that cannot be used.
     pub(crate) fn unusable(file: String, error: String) -> Self {
         let (guest, findings) = (Guest::Unknown, Vec::new());
-        Self { file, kind: None, guest, partial: false, findings, error: Some(error) }
+        Self {
+            file,
+            kind: None,
+            guest,
+            guessed: false,
+            partial: false,
+            findings,
+            error: Some(error),
+        }
     }
 }
 
@@ -134,6 +149,8 @@ pub(crate) struct FixFile {
     pub(crate) kind: Option<Kind>,
     /// The guest's system.
     pub(crate) guest: Guest,
+    /// Whether that is only guessed from a name; then nothing is changed by it, and `--guest` says it.
+    pub(crate) guessed: bool,
     /// Whether it is a part of a configuration, or a template.
     pub(crate) partial: bool,
     /// What is mended by the changes.

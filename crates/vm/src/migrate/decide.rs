@@ -120,6 +120,12 @@ const GUEST_INVTSC: &str =
 /// Whether `guest` can go to `host`, and what its clock does there.
 #[must_use]
 pub fn decide(guest: &Guest, host: &Host) -> Answer {
+    if guest.emulated {
+        return emulated(guest, host);
+    }
+    if guest.reenlightenment && guest.frequency == Frequency::Absent && guest.invtsc != Some(true) {
+        return reenlightened(host);
+    }
     match (guest.invtsc, guest.frequency) {
         (Some(true), Frequency::Absent) => not_set(guest, host),
         (Some(false), Frequency::Absent) => free(host),
@@ -151,6 +157,28 @@ pub fn decide(guest: &Guest, host: &Host) -> Answer {
              cannot be seen",
         ),
     }
+}
+
+/// Source: QEMU `hyperv_reenlightenment_post_load()` (target/i386/machine.c), since 6.0: the incoming migration fails.
+fn reenlightened(host: &Host) -> Answer {
+    let why = "the guest has reenlightenment and no TSC frequency: once it has turned it on (WSL 2, VBS and Hyper-V do), \
+               QEMU there refuses it";
+    Answer::new(host, Verdict::Refused, why).by(
+        "QEMU",
+        "Guest enabled re-enlightenment notifications, 'tsc-frequency=' has to be specified",
+    )
+}
+
+/// Source: libvirt `qemuProcessVerifyCPUFeatures()`, tried with libvirt 9.0 and QEMU 7.2.
+fn emulated(guest: &Guest, host: &Host) -> Answer {
+    if guest.invtsc == Some(true) && guest.manager == Manager::Libvirt {
+        let why = "the guest is emulated (type='qemu') and requires invtsc: it starts nowhere";
+        return Answer::new(host, Verdict::Refused, why)
+            .by("libvirt", "host doesn't support invariant TSC");
+    }
+    let why =
+        "the guest is emulated: its TSC is the emulator's, and follows the host that it is on";
+    Answer::new(host, Verdict::Free, why)
 }
 
 fn unknown_guest(host: &Host, fact: &'static str, how: &str) -> Answer {

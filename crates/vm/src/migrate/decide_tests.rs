@@ -13,7 +13,14 @@ fn host(khz: u32, scaling: Option<bool>) -> Host {
 }
 
 fn guest(manager: Manager, invtsc: bool, frequency: Frequency) -> Guest {
-    Guest { name: None, manager, invtsc: Some(invtsc), frequency }
+    Guest {
+        name: None,
+        manager,
+        invtsc: Some(invtsc),
+        frequency,
+        reenlightenment: false,
+        emulated: false,
+    }
 }
 
 #[test]
@@ -98,7 +105,7 @@ proptest! {
     ) {
         let manager = if libvirt { Manager::Libvirt } else { Manager::Qemu };
         let frequency = Frequency::Set(2_500_000_000);
-        let vague = Guest { name: None, manager, invtsc, frequency };
+        let vague = Guest { name: None, manager, invtsc, frequency, reenlightenment: false, emulated: false };
         let mut host = host(khz, scaling);
         host.tsc = Some(Tsc { khz, slack_khz });
         host.invariant = invariant;
@@ -114,4 +121,24 @@ proptest! {
         prop_assert!(truth.is_some());
         prop_assert!(answer.is_none() || answer == truth, "{:?} {:?}", answer, truth);
     }
+}
+
+#[test]
+fn decide_reenlightened_without_a_frequency_is_refused() {
+    let host = host(2_500_000, Some(true));
+    let again =
+        Guest { reenlightenment: true, ..guest(Manager::Libvirt, false, Frequency::Absent) };
+    let answer = decide(&again, &host);
+    assert_eq!((answer.verdict, answer.by), (Verdict::Refused, Some("QEMU")));
+    let set = Guest { frequency: Frequency::Set(2_500_000_000), ..again };
+    assert_eq!(decide(&set, &host).verdict.goes(), Some(true));
+}
+
+#[test]
+fn decide_emulated_guests_go_unless_they_start_nowhere() {
+    let host = host(2_500_000, Some(true));
+    let emulated =
+        |invtsc| Guest { emulated: true, ..guest(Manager::Libvirt, invtsc, Frequency::Absent) };
+    assert_eq!(decide(&emulated(false), &host).verdict, Verdict::Free);
+    assert_eq!(decide(&emulated(true), &host).verdict, Verdict::Refused);
 }

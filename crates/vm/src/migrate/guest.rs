@@ -1,5 +1,7 @@
 //! What a guest's configuration says of its TSC: no more than is needed to know where it can go.
 
+use crate::document::Document;
+use crate::formats::Kind;
 use crate::formats::libvirt::{self, domain::Domain};
 use crate::formats::qemu::cpu;
 use crate::formats::qemu::line::Line;
@@ -49,6 +51,11 @@ pub struct Guest {
     pub invtsc: Option<bool>,
     /// Its TSC's frequency.
     pub frequency: Frequency,
+    /// Whether its Hyper-V interface tells it of a changed frequency (reenlightenment), which QEMU takes only with a
+    /// frequency that is set.
+    pub reenlightenment: bool,
+    /// Whether QEMU emulates its processor.
+    pub emulated: bool,
 }
 
 /// Why a text tells of no guest.
@@ -84,11 +91,16 @@ pub fn parse(text: &str) -> Result<Guest, GuestError> {
 /// # Errors
 /// No XML, or no domain.
 pub fn clock_of_domain(text: &str) -> Result<Guest, GuestError> {
-    let text = Text::new(text.to_owned());
-    let tree = libvirt::read(&text)
+    let document = Document {
+        name: String::new(),
+        text: Text::new(text.to_owned()),
+        kind: Kind::Libvirt,
+        guest: None,
+    };
+    let tree = libvirt::read(&document.text)
         .map_err(|error| GuestError::Broken(format!("this XML cannot be read: {error}")))?;
     // `virsh snapshot-dumpxml` and saved configurations wrap it.
-    let domains = Domain::all(&tree, &text, "");
+    let domains = Domain::all(&tree, &document);
     let domain = domains.first().filter(|domain| domain.element.is_some());
     let domain = domain.ok_or(GuestError::Kind)?;
     let mut guest = Guest {
@@ -97,12 +109,16 @@ pub fn clock_of_domain(text: &str) -> Result<Guest, GuestError> {
         // Whether the host had it when the guest was started decides on an optional one.
         invtsc: if domain.optional("invtsc") { None } else { domain.invtsc() },
         frequency: Frequency::Absent,
+        reenlightenment: domain.switched("hyperv", "reenlightenment").is_some_and(|(_, on)| on),
+        emulated: domain.emulated(),
     };
     if let Some(hz) = domain.frequency() {
         guest.frequency = set(hz, hz.trim().parse().ok())?;
     }
     if let Some(cpu) = domain.line.cpu() {
         let raw = clock_of_cpu(cpu)?;
+        // The last -cpu counts whole.
+        guest.reenlightenment = raw.reenlightenment;
         // libvirt looks at its own XML, QEMU at the last -cpu: with either having it, somebody minds.
         if raw.invtsc != Some(false) {
             guest.invtsc = raw.invtsc;
@@ -122,12 +138,17 @@ pub fn clock_of_domain(text: &str) -> Result<Guest, GuestError> {
 pub fn clock_of_qemu(text: &str) -> Result<Guest, GuestError> {
     if text.contains('\0') {
         let words: Vec<Placed> = text.split('\0').map(|word| Placed::new(word, 0)).collect();
-        return clock_of_cpu(Line::of_words(&words).cpu().ok_or(GuestError::Kind)?);
+        return clock_of_line(&Line::of_words(&words));
     }
     let script = Script::read(text);
     let words = script.commands.iter().map(|command| &command.words);
     let lines: Vec<Line> = words.map(|words| Line::of_words(words)).collect();
-    clock_of_cpu(lines.iter().rev().find_map(Line::cpu).ok_or(GuestError::Kind)?)
+    clock_of_line(lines.iter().rev().find(|line| line.cpu().is_some()).ok_or(GuestError::Kind)?)
+}
+
+fn clock_of_line(line: &Line) -> Result<Guest, GuestError> {
+    let guest = clock_of_cpu(line.cpu().ok_or(GuestError::Kind)?)?;
+    Ok(Guest { emulated: line.kvm() == Some(false), ..guest })
 }
 
 /// The clock of a value of `-cpu`; what only a run of the script would tell is not known.
@@ -144,11 +165,18 @@ fn clock_of_cpu(cpu: &Properties) -> Result<Guest, GuestError> {
             set(text, hex.unwrap_or_else(|| text.parse().ok()))?
         }
     };
-    Ok(Guest { name: None, manager: Manager::Qemu, invtsc: cpu::invtsc(cpu), frequency })
+    Ok(Guest {
+        name: None,
+        manager: Manager::Qemu,
+        invtsc: cpu::invtsc(cpu),
+        frequency,
+        reenlightenment: cpu.flag("hv-reenlightenment") == Some(true),
+        emulated: false,
+    })
 }
 
 /// `2.5G`, as QEMU reads it (`qemu_strtosz_metric()`), in Hz.
-fn metric(text: &str) -> Option<u64> {
+pub(crate) fn metric(text: &str) -> Option<u64> {
     let (digits, zeros) = match text.as_bytes().last()? {
         b'k' | b'K' => (text.get(..text.len() - 1)?, 3),
         b'm' | b'M' => (text.get(..text.len() - 1)?, 6),
@@ -188,7 +216,14 @@ fn set(text: &str, hz: Option<u64>) -> Result<Frequency, GuestError> {
 #[must_use]
 pub fn of_facts(facts: &Facts) -> Guest {
     let invtsc = facts.cpu.flags.value().map(|flags| flags.has("nonstop_tsc"));
-    Guest { name: None, manager: Manager::Unknown, invtsc, frequency: Frequency::Unknown }
+    Guest {
+        name: None,
+        manager: Manager::Unknown,
+        invtsc,
+        frequency: Frequency::Unknown,
+        reenlightenment: false,
+        emulated: false,
+    }
 }
 
 #[cfg(test)]

@@ -81,3 +81,50 @@ fn kubevirt_rules() {
     );
     both(kind, "kv-no-invtsc", Info, &plain, &windows);
 }
+
+#[test]
+fn kubevirt_preferences_say_what_a_machine_leaves_out() {
+    let kind = Kind::Kubevirt;
+    let alone = manifest("            hpet:\n              present: false\n", "", "x");
+    let with = alone.replace(
+        "spec:\n  template",
+        "spec:\n  preference:\n    name: windows.11.virtio\n  template",
+    );
+    let report = lint(&document(kind, &with)).unwrap();
+    assert_eq!(
+        (report.guest, report.guessed, report.partial),
+        (clocksmith_vm::Guest::Windows, false, true)
+    );
+    assert!(report.findings.iter().all(|finding| finding.rule.id != "kv-hyperv-timer-missing"));
+    let preference = "apiVersion: instancetype.kubevirt.io/v1beta1\nkind: VirtualMachineClusterPreference\nmetadata:\n  name: windows.11\nspec:\n  clock:\n    preferredTimer:\n      hpet:\n        present: true\n      kvm:\n        present: false\n  cpu:\n    preferredCPUFeatures:\n    - name: invtsc\n      policy: require\n";
+    let found = ids(kind, preference);
+    for id in ["kv-hpet-on", "kv-invtsc-node-frequency", "kv-kvmclock-off"] {
+        assert!(found.iter().any(|(known, _)| *known == id), "{id} {found:?}");
+    }
+}
+
+#[test]
+fn kubevirt_lists_name_their_objects() {
+    let one = |name: &str| {
+        let text = manifest("            hpet:\n              present: true\n", "", name);
+        text.replace("metadata:\n", "metadata:\n  namespace: shop\n").replace('\n', "\n  ")
+    };
+    let list = format!(
+        "apiVersion: v1\nkind: List\nitems:\n- {}\n- {}\n",
+        one("fedora-web").trim_end(),
+        one("windows-db").trim_end()
+    );
+    let report = lint(&document(Kind::Kubevirt, &list)).unwrap();
+    let objects: Vec<&str> = report
+        .findings
+        .iter()
+        .filter(|f| f.rule.id == "kv-hpet-on")
+        .filter_map(|f| f.object.as_deref())
+        .collect();
+    assert_eq!(objects, ["VirtualMachine shop/fedora-web", "VirtualMachine shop/windows-db"]);
+    // Each has its own system.
+    let missing: Vec<_> =
+        report.findings.iter().filter(|f| f.rule.id == "kv-hyperv-timer-missing").collect();
+    assert_eq!(missing.len(), 1);
+    assert_eq!(missing[0].object.as_deref(), Some("VirtualMachine shop/windows-db"));
+}

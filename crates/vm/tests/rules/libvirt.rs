@@ -100,10 +100,105 @@ fn libvirt_cpus() {
     both(
         kind,
         "lv-reenlightenment-no-freq",
-        Info,
+        Warn,
         &domain("win11", again, PLAIN_CPU, &reference, ""),
         &plain,
     );
+    // A guest that would not move anyway.
+    let stays = "  <devices>\n    <hostdev mode='subsystem' type='pci'/>\n  </devices>\n";
+    both(
+        kind,
+        "lv-reenlightenment-no-freq",
+        Info,
+        &domain("win11", again, PLAIN_CPU, &reference, stays),
+        &plain,
+    );
+    let invtsc = feature("<feature policy='require' name='invtsc'/>");
+    both(kind, "lv-invtsc-no-freq", Warn, &domain("debian", "", &invtsc, QUIET_CLOCK, ""), &plain);
+    both(
+        kind,
+        "lv-invtsc-no-freq",
+        Info,
+        &domain("debian", "", &invtsc, QUIET_CLOCK, stays),
+        &plain,
+    );
+    // 2400 is meant as MHz.
+    for hertz in ["2400", "2.5G", "-1", "x"] {
+        let timer = clock(&format!("    <timer name='tsc' frequency='{hertz}'/>\n"));
+        both(
+            kind,
+            "lv-frequency-impossible",
+            Error,
+            &domain("debian", "", &invtsc, &timer, ""),
+            &fixed,
+        );
+    }
+}
+
+#[test]
+fn libvirt_emulated_domains_have_no_clock_of_kvm() {
+    use Severity::{Error, Warn};
+    let kind = Kind::Libvirt;
+    let emulated = |text: &str| text.replace("type='kvm'", "type='qemu'");
+    let plain = domain("debian", "", PLAIN_CPU, QUIET_CLOCK, "");
+    both(kind, "lv-emulated", Warn, &emulated(&plain), &plain);
+    let timers = clock(
+        "    <timer name='kvmclock' present='no'/>\n    <timer name='hypervclock' present='yes'/>\n",
+    );
+    let found = ids(kind, &emulated(&domain("debian", "", PLAIN_CPU, &timers, "")));
+    let ids: Vec<&str> = found.iter().map(|(id, _)| *id).collect();
+    assert_eq!(ids, ["lv-emulated"]);
+    let invtsc = domain(
+        "debian",
+        "",
+        &feature("<feature policy='require' name='invtsc'/>"),
+        QUIET_CLOCK,
+        "",
+    );
+    both(kind, "lv-invtsc-emulated", Error, &emulated(&invtsc), &invtsc);
+    // Neither is added to what would not start with it.
+    let choices = Choices { invtsc: true, tsc_frequency: Some(2_500_000_000) };
+    let fixed = fix(&document(kind, &emulated(&plain)), &choices).unwrap();
+    assert_eq!(fixed.document.text.as_str(), emulated(&plain));
+    assert!(!fixed.undecided.is_empty());
+    let arm = plain.replace("x86_64", "aarch64").replace("q35", "virt");
+    assert!(super::ids(kind, &arm).is_empty(), "{:?}", super::ids(kind, &arm));
+}
+
+#[test]
+fn guests_names_are_guesses_and_change_nothing() {
+    let kind = Kind::Libvirt;
+    let named = |name: &str| domain(name, "", PLAIN_CPU, QUIET_CLOCK, "");
+    let report = lint(&document(kind, &named("my-win10"))).unwrap();
+    assert!(report.guessed && report.guest == clocksmith_vm::Guest::Windows);
+    let missing = report.findings.iter().find(|f| f.rule.id == "lv-hypervclock-missing").unwrap();
+    assert!(
+        missing.edits.is_empty()
+            && missing.left.as_ref().is_some_and(|why| why.contains("--guest"))
+    );
+    let fixed = fix(&document(kind, &named("my-win10")), &Choices::default()).unwrap();
+    assert_eq!(fixed.document.text.as_str(), named("my-win10"));
+    // Said, it is acted on; as something else, nothing of Windows is said.
+    let said = |guest| lint(&document(kind, &named("my-win10")).with_guest(Some(guest))).unwrap();
+    let windows = said(clocksmith_vm::Guest::Windows);
+    assert!(
+        !windows.guessed
+            && windows
+                .findings
+                .iter()
+                .any(|f| f.rule.id == "lv-hypervclock-missing" && !f.edits.is_empty())
+    );
+    assert!(
+        said(clocksmith_vm::Guest::Linux)
+            .findings
+            .iter()
+            .all(|f| f.rule.id != "lv-hypervclock-missing")
+    );
+    // A directory tells nothing, nor does a part of a word.
+    for (name, file) in [("edwin-db1", "a.xml"), ("db1", "/srv/win10-vms/a.xml")] {
+        let document = Document::of_kind(file, named(name).as_bytes(), kind).unwrap();
+        assert_eq!(lint(&document).unwrap().guest, clocksmith_vm::Guest::Unknown, "{name} {file}");
+    }
 }
 
 #[test]
@@ -122,7 +217,7 @@ fn libvirt_overrides() {
         "q-invtsc-migblock",
         Warn,
         &with("Penryn,+invtsc"),
-        &with("Penryn,+invtsc,tsc-frequency=5000000"),
+        &with("Penryn,+invtsc,tsc-frequency=5000000000"),
     );
     // The same is not said twice.
     assert!(!ids(kind, &with("host")).iter().any(|found| found.0 == "lv-hypervclock-ok"));

@@ -8,7 +8,12 @@ fn proxmox_rules() {
     let kind = Kind::Proxmox;
     let plain = "bios: ovmf\ncores: 2\ncpu: host\nostype: l26\n";
     let args = |args: &str| format!("args: {args}\n{plain}");
-    both(kind, "pve-args-cpu-override", Error, &args("-cpu 'host,+pcid'"), plain);
+    // An error only where the guest loses its clock.
+    both(kind, "pve-args-cpu-override", Warn, &args("-cpu 'host,+pcid'"), plain);
+    let windows = args("-cpu 'host,+pcid'").replace("l26", "win11");
+    both(kind, "pve-args-cpu-override", Error, &windows, plain);
+    let vfio = format!("{}hostpci0: 01:00\n", args("-cpu host,+invtsc"));
+    both(kind, "q-invtsc-migblock", Info, &vfio, plain);
     both(kind, "q-invtsc-migblock", Warn, &args("-cpu host,+invtsc"), plain);
     both(kind, "pve-host-no-invtsc", Info, plain, &plain.replace("host", "kvm64"));
     both(kind, "pve-kvm-hidden", Warn, &plain.replace("host", "host,hidden=1"), plain);

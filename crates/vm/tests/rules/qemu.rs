@@ -88,6 +88,50 @@ fn qemu_rules() {
 }
 
 #[test]
+fn qemu_clocks_that_are_lost() {
+    use Severity::{Error, Info, Warn};
+    let kind = Kind::Qemu;
+    let plain = qemu("-cpu host");
+    let cpu = |cpu: &str| qemu(&format!("-cpu {cpu}"));
+    both(kind, "q-stable-bit-off", Error, &cpu("host,kvmclock-stable-bit=off"), &plain);
+    both(kind, "q-stable-bit-off", Info, &cpu("host,kvmclock-stable-bit=off,+invtsc"), &plain);
+    both(
+        kind,
+        "q-reenlightenment-no-freq",
+        Warn,
+        &cpu("host,hv_time,hv_reenlightenment"),
+        &cpu("host,hv_time,hv_reenlightenment,tsc-frequency=2500000000"),
+    );
+    both(
+        kind,
+        "q-invtsc-migblock",
+        Info,
+        &qemu("-cpu host,+invtsc -device vfio-pci,host=01:00.0"),
+        &plain,
+    );
+    for bad in ["2400", "2.5G", "x"] {
+        both(
+            kind,
+            "q-frequency-impossible",
+            Error,
+            &cpu(&format!("host,+invtsc,tsc-frequency={bad}")),
+            &cpu("host,+invtsc,tsc-frequency=0x9502f900"),
+        );
+    }
+    both(
+        kind,
+        "q-frequency-impossible",
+        Error,
+        &cpu("host,tsc-freq=2.5"),
+        &cpu("host,tsc-freq=2.5G"),
+    );
+    both(kind, "q-kvm-off", Info, &cpu("host,kvm=off,hv_time"), &plain);
+    both(kind, "q-emulated", Info, &plain.replace("-enable-kvm ", ""), &plain);
+    let maybe = plain.replace("-enable-kvm", "$ACCEL");
+    assert!(!ids(kind, &maybe).iter().any(|found| found.0 == "q-emulated"));
+}
+
+#[test]
 fn qemu_scripts() {
     use Severity::{Info, Warn};
     let kind = Kind::Qemu;

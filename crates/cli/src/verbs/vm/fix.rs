@@ -42,7 +42,7 @@ pub(crate) fn run(common: &Common, args: &Fix) -> Result<Code> {
 }
 
 fn one(path: &Path, args: &Fix, file: &mut FixFile) -> Result<()> {
-    let (document, bytes) = read(path, args.kind.as_deref())?;
+    let (document, bytes) = read(path, args.kind.as_deref(), args.guest.as_deref())?;
     let choices = Choices { invtsc: args.invtsc, tsc_frequency: args.tsc_frequency };
     if !choices.is_empty() && !document.kind.takes_choices() {
         bail!(
@@ -57,6 +57,7 @@ fn one(path: &Path, args: &Fix, file: &mut FixFile) -> Result<()> {
     })?;
     file.kind = Some(document.kind);
     file.guest = fixed.report.guest;
+    file.guessed = fixed.report.guessed;
     file.partial = fixed.report.partial;
     file.chosen = fixed.chosen;
     file.undecided = fixed.undecided.clone();

@@ -15,7 +15,7 @@ use std::path::Path;
 pub(crate) fn run(common: &Common, args: &Lint) -> Result<Code> {
     let mut files = Vec::new();
     for path in &args.files {
-        files.push(match one(path, args.kind.as_deref()) {
+        files.push(match one(path, args) {
             Ok(file) => file,
             Err(error) => LintFile::unusable(shown(path), render::error(&error)),
         });
@@ -33,8 +33,8 @@ pub(crate) fn run(common: &Common, args: &Lint) -> Result<Code> {
     Ok(code)
 }
 
-fn one(path: &Path, kind: Option<&str>) -> Result<LintFile> {
-    let (document, _) = read(path, kind)?;
+fn one(path: &Path, args: &Lint) -> Result<LintFile> {
+    let (document, _) = read(path, args.kind.as_deref(), args.guest.as_deref())?;
     let report = clocksmith_vm::lint(&document).map_err(|error| {
         anyhow!("cannot use {} as {}: {error}", shown(path), document.kind.name())
     })?;

@@ -45,6 +45,8 @@ pub(crate) fn run(common: &Common, args: &Migrate) -> Result<Code> {
             manager: Manager::Unknown,
             invtsc: Some(args.invtsc),
             frequency: Frequency::Set(host::frequency(hz).context("--frequency")?),
+            reenlightenment: false,
+            emulated: false,
         }),
         // A guest that is made for this fleet.
         (None, None) => fleet.as_ref().and_then(|fleet| fleet.best.as_ref()).map(|best| Guest {
@@ -52,6 +54,8 @@ pub(crate) fn run(common: &Common, args: &Migrate) -> Result<Code> {
             manager: Manager::Unknown,
             invtsc: Some(true),
             frequency: Frequency::Set(u64::from(best.khz) * 1000),
+            reenlightenment: false,
+            emulated: false,
         }),
     };
     let answers: Vec<Answer> =

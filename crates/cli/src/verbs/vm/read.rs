@@ -4,7 +4,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clocksmith_facts::given::{self, Kinds};
 use clocksmith_facts::visible;
 use clocksmith_vm::document::{DocumentError, MAX_BYTES};
-use clocksmith_vm::{Document, Kind};
+use clocksmith_vm::{Document, Guest, Kind};
 use std::io::Read;
 use std::path::Path;
 
@@ -19,7 +19,11 @@ pub(super) fn shown(path: &Path) -> String {
 }
 
 /// Reads a file; its bytes come along, to see later whether it was changed meanwhile.
-pub(super) fn read(path: &Path, kind: Option<&str>) -> Result<(Document, Vec<u8>)> {
+pub(super) fn read(
+    path: &Path,
+    kind: Option<&str>,
+    guest: Option<&str>,
+) -> Result<(Document, Vec<u8>)> {
     let name = shown(path);
     let bytes = if is_stdin(path) {
         // One byte more, so that the document says that it is too large.
@@ -46,5 +50,6 @@ pub(super) fn read(path: &Path, kind: Option<&str>) -> Result<(Document, Vec<u8>
         Some(kind) => Document::of_kind(&name, &bytes, kind),
         None => Document::new(&name, &bytes),
     };
-    Ok((document.map_err(|error| anyhow!("cannot use {name}: {error}"))?, bytes))
+    let document = document.map_err(|error| anyhow!("cannot use {name}: {error}"))?;
+    Ok((document.with_guest(guest.and_then(Guest::of_name)), bytes))
 }

@@ -37,7 +37,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     if !text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '[']) {
         // A script that talks to the socket.
         findings.extend(script(document));
-        return Ok(Report { guest: Guest::Linux, partial: true, findings });
+        return Ok(Report { guest: Guest::Linux, guessed: false, partial: true, findings });
     }
     let json = json::read(document)?;
     for leaf in json.leaves.iter().filter(|leaf| leaf.ends(&["boot_args"])) {
@@ -45,7 +45,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     }
     template(&json, &mut findings);
     let partial = json.value.get("boot-source").is_none();
-    Ok(Report { guest: Guest::Linux, partial, findings })
+    Ok(Report { guest: Guest::Linux, guessed: false, partial, findings })
 }
 
 /// The kernel parameters of a leaf.

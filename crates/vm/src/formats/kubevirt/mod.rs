@@ -7,7 +7,7 @@ use crate::document::Document;
 use crate::edit::Edit;
 use crate::finding::{Finding, Severity};
 use crate::formats::{Format, Qemu};
-use crate::guest::Guest;
+use crate::guest::{self, Guest, Known};
 use crate::lint::{LintError, Report};
 use crate::text::Text;
 use crate::yaml::{self, Key, Node};
@@ -47,7 +47,8 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
 
 fn lint(document: &Document) -> Result<Report, LintError> {
     let (source, template) = plain(document.text.as_str());
-    let mut report = Report { guest: Guest::Unknown, partial: template, findings: Vec::new() };
+    let mut report =
+        Report { guest: Guest::Unknown, guessed: false, partial: template, findings: Vec::new() };
     let documents = match yaml::parse(&source) {
         Ok(documents) => documents,
         // What a template makes of itself is not known.
@@ -55,10 +56,12 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         Err(error) => return Err(error),
     };
     let mut found = 0;
-    for root in &documents {
-        let named =
-            root.at(&["metadata", "name"]).and_then(Node::scalar).map(|(name, _)| name.to_owned());
-        let mut domains: Vec<&Node> = Vec::new();
+    for root in documents.iter().flat_map(objects) {
+        let named = name(root);
+        let kind = root.at(&["kind"]).and_then(Node::scalar).map_or("", |(kind, _)| kind);
+        let preference = preference(root, kind);
+        let mut domains: Vec<&Node> = preference.iter().collect();
+        report.partial |= preference.is_some();
         root.find(&mut |node| {
             if let Some((_, domain @ Node::Map { .. })) = node.entry("domain") {
                 domains.push(domain);
@@ -72,18 +75,74 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             report.partial = true;
             domains.push(root);
         }
+        // What a machine leaves out, its preference or its instancetype may say.
+        let elsewhere = preference.is_some()
+            || ["preference", "instancetype"].iter().any(|key| root.at(&["spec", key]).is_some());
+        report.partial |= elsewhere;
         for domain in domains {
             found += 1;
-            let machine = Machine { domain, text: &document.text, root, template };
-            let guest = machine.guest(named.as_deref().unwrap_or_default(), &document.name);
+            let machine =
+                Machine { domain, text: &document.text, root, template: template || elsewhere };
+            let Known { guest, guessed } =
+                machine.guest(named.as_deref().unwrap_or_default(), document);
+            report.guessed |= guessed;
             if report.guest == Guest::Unknown {
                 report.guest = guest;
             }
-            report.findings.extend(machine.check(guest));
+            let mut findings = machine.check(guest);
+            for finding in &mut findings {
+                finding.object = object(root, kind, named.as_deref());
+            }
+            report.findings.extend(findings);
         }
     }
     report.partial |= found == 0;
     Ok(report)
+}
+
+/// The objects of a document: `kubectl get -o yaml` makes a list of them.
+fn objects(root: &Node) -> Vec<&Node> {
+    match root.entry("items") {
+        Some((_, items)) if !items.items().is_empty() => items.items().iter().collect(),
+        _ => vec![root],
+    }
+}
+
+fn name(root: &Node) -> Option<String> {
+    root.at(&["metadata", "name"]).and_then(Node::scalar).map(|(name, _)| name.to_owned())
+}
+
+/// What an object is called, with its namespace: many may be in one file.
+fn object(root: &Node, kind: &str, name: Option<&str>) -> Option<String> {
+    let name = name?;
+    let space = root.at(&["metadata", "namespace"]).and_then(Node::scalar);
+    let space = space.map(|(space, _)| format!("{space}/")).unwrap_or_default();
+    Some(format!("{kind} {space}{name}").trim_start().to_owned())
+}
+
+/// A preference as the domain that it makes; its settings have other names.
+/// Source: KubeVirt staging/src/kubevirt.io/api/instancetype/v1beta1/types.go, VirtualMachinePreferenceSpec.
+fn preference(root: &Node, kind: &str) -> Option<Node> {
+    if !matches!(kind, "VirtualMachinePreference" | "VirtualMachineClusterPreference") {
+        return None;
+    }
+    let spec = root.at(&["spec"])?;
+    let mut entries = Vec::new();
+    let groups = [
+        ("clock", "clock", [("preferredTimer", "timer"), ("", "")]),
+        ("cpu", "cpu", [("preferredCPUFeatures", "features"), ("", "")]),
+        ("features", "features", [("preferredHyperv", "hyperv"), ("preferredKvm", "kvm")]),
+    ];
+    for (group, named, names) in groups {
+        let Some((key, node)) = spec.entry(group) else { continue };
+        let inside = names.iter().filter_map(|(from, to)| {
+            let (key, value) = node.entry(from)?;
+            Some((Key { name: (*to).to_owned(), span: key.span.clone() }, value.clone()))
+        });
+        let map = Node::Map { entries: inside.collect(), start: key.span.start };
+        entries.push((Key { name: named.to_owned(), span: key.span.clone() }, map));
+    }
+    Some(Node::Map { entries, start: 0 })
 }
 
 /// Parts in which a change would not be certain to change one value.
@@ -131,36 +190,38 @@ struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    fn guest(&self, name: &str, file: &str) -> Guest {
+    fn guest(&self, name: &str, document: &Document) -> Known {
         let timers = self.domain.at(&["clock", "timer"]);
-        let mut words = vec![name.to_owned()];
+        let mut names = vec![name.to_owned()];
+        let mut labels: Vec<String> = Vec::new();
         self.root.find(&mut |node| {
             if let Node::Map { entries, .. } = node {
                 for (key, value) in entries {
                     if key.name.contains("kubevirt.io/os")
                         || key.name.contains("template.kubevirt.io")
                     {
-                        words.push(key.name.clone());
+                        labels.push(key.name.clone());
+                        labels.extend(value.scalar().map(|(value, _)| value.to_owned()));
                     }
-                    let telling = matches!(
-                        key.name.as_str(),
-                        "image" | "claimName" | "url" | "name" | "kubevirt.io/os"
-                    );
+                    if key.name == "preference" {
+                        let name = value.at(&["name"]).and_then(Node::scalar);
+                        labels.extend(name.map(|(name, _)| name.to_owned()));
+                    }
+                    let telling =
+                        matches!(key.name.as_str(), "image" | "claimName" | "url" | "name");
                     if let Some((value, _)) = value.scalar().filter(|_| telling) {
-                        words.push(value.to_owned());
+                        names.push(guest::base(value).to_owned());
                     }
                 }
             }
             false
         });
-        if let Some(guest) =
-            words.iter().find_map(|word| Guest::of_words(word)).or_else(|| Guest::of_words(file))
-        {
-            return guest;
-        }
         let hyperv = timers.is_some_and(|timers| timers.entry("hyperv").is_some())
             || self.domain.at(&["features", "hyperv"]).is_some();
-        if hyperv { Guest::Windows } else { Guest::Unknown }
+        let label = labels.iter().find_map(|label| Guest::of_words(label));
+        let declared = label.or_else(|| hyperv.then_some(Guest::Windows));
+        let names = names.iter().map(String::as_str);
+        document.system(declared, names.chain([guest::base(&document.name)]))
     }
 
     /// The policy of a feature of the CPU, and its place.

@@ -6,7 +6,8 @@ use crate::finding::{Finding, Severity};
 use crate::formats::qemu::property::Properties;
 use crate::formats::qemu::{cpu, machine};
 use crate::guest::Guest;
-use crate::placed::Placed;
+use crate::migrate::host::{MAX_HZ, MIN_HZ};
+use crate::placed::{Placed, UNKNOWN};
 use crate::xml::Element;
 
 /// The ids of a `-cpu` in `<qemu:commandline>`.
@@ -25,10 +26,12 @@ static NAMES: cpu::Names = cpu::Names {
 pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
     let mut out = Vec::new();
     match domain.line.cpu() {
+        _ if domain.emulated() => out.extend(emulated(domain)),
         Some(cpu) => out.extend(overridden(domain, cpu)),
         None => out.extend(own_cpu(domain)),
     }
     out.extend(timer::check(domain));
+    out.extend(frequency(domain));
     if let Some(word) = &domain.line.no_hpet {
         let words = "remove it, and say <timer name='hpet' present='no'/>";
         out.push(Finding::new(rule!("q-no-hpet-removed"), word.span()).fix(words));
@@ -36,7 +39,12 @@ pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
     if let Some((element, true)) = domain.switched("hyperv", "reenlightenment")
         && domain.frequency().is_none()
     {
-        out.push(Finding::new(rule!("lv-reenlightenment-no-freq"), element.open.clone()));
+        let severity =
+            if domain.stays() || domain.emulated() { Severity::Info } else { Severity::Warn };
+        let words = "say <timer name='tsc' frequency='HERTZ'/> (`vm fix --tsc-frequency HERTZ`), or remove \
+                     <reenlightenment>; leave it if the machine never migrates";
+        let finding = Finding::new(rule!("lv-reenlightenment-no-freq"), element.open.clone());
+        out.push(finding.severity(severity).fix(words));
     }
     if let Some(cmdline) =
         domain.child("os").and_then(|os| domain.tree.children(os, "cmdline").next())
@@ -51,6 +59,41 @@ pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
     out
 }
 
+/// A domain without KVM: of its CPU only this matters.
+fn emulated(domain: &Domain<'_>) -> Vec<Finding> {
+    let mut out = Vec::new();
+    let Some(element) = domain.element.filter(|_| domain.pc()) else { return out };
+    let kind =
+        element.attribute("type").map_or_else(|| element.open.clone(), |it| it.whole.clone());
+    out.push(Finding::new(rule!("lv-emulated"), kind).fix("type='kvm', where the host has KVM"));
+    if let Some((feature, true)) = domain.feature("invtsc") {
+        let words = "remove the feature, or say type='kvm'";
+        out.push(Finding::new(rule!("lv-invtsc-emulated"), feature.open.clone()).fix(words));
+    }
+    out
+}
+
+/// A frequency that no processor has.
+fn frequency(domain: &Domain<'_>) -> Option<Finding> {
+    let attribute = domain.timer("tsc")?.attribute("frequency")?;
+    if attribute.value.contains(UNKNOWN) {
+        return None;
+    }
+    let hertz = attribute.value.trim().parse::<u64>().ok();
+    // libvirt takes 0 for none.
+    let possible = hertz.is_some_and(|hertz| hertz == 0 || (MIN_HZ..=MAX_HZ).contains(&hertz));
+    (!possible).then(|| {
+        Finding::new(rule!("lv-frequency-impossible"), attribute.value_span.clone())
+            .summary(format!("a TSC of {} Hz: none that a processor has", shown(&attribute.value)))
+            .fix("the host's frequency in Hz, such as 2500000000 (`virsh capabilities`)")
+    })
+}
+
+/// A value on one line, cut.
+fn shown(value: &str) -> String {
+    clocksmith_facts::visible::line(value).chars().take(40).collect()
+}
+
 /// A `-cpu` of `<qemu:commandline>` counts, and nothing else.
 fn overridden(domain: &Domain<'_>, cpu: &Properties) -> Vec<Finding> {
     let mut out = Vec::new();
@@ -59,6 +102,12 @@ fn overridden(domain: &Domain<'_>, cpu: &Properties) -> Vec<Finding> {
         "remove both arguments and say the same in <cpu>, <features> and <clock>; for +invtsc that is \
          <feature policy='require' name='invtsc'/>, for kvm=off <kvm><hidden state='on'/></kvm>",
     );
+    let told = |flag: &&String| !flag.starts_with("hv-") || *flag == "hv-time=on";
+    if !lost.iter().any(|flag| told(&flag)) {
+        // Nothing that is lost is a clock.
+        let nothing = lost.is_empty() && domain.cpu.is_none();
+        finding.severity = if nothing { Severity::Info } else { Severity::Warn };
+    }
     if !lost.is_empty() {
         finding = finding.summary(format!(
             "a -cpu in qemu:commandline replaces the one that libvirt makes: {} lost",
@@ -66,8 +115,7 @@ fn overridden(domain: &Domain<'_>, cpu: &Properties) -> Vec<Finding> {
         ));
     }
     out.push(finding);
-    let clock: Vec<&String> =
-        lost.iter().filter(|flag| !flag.starts_with("hv-") || *flag == "hv-time=on").collect();
+    let clock: Vec<&String> = lost.iter().filter(told).collect();
     if let (false, Some(end)) =
         (clock.is_empty(), cpu.end().filter(|_| cpu.whole.exact().is_some()))
     {
@@ -83,7 +131,13 @@ fn overridden(domain: &Domain<'_>, cpu: &Properties) -> Vec<Finding> {
         "kvm" => Some(true),
         _ => None,
     };
-    let context = cpu::Context { guest: domain.guest, names: &NAMES, kvm, conditional: &|_| false };
+    let context = cpu::Context {
+        guest: domain.guest,
+        names: &NAMES,
+        kvm,
+        conditional: &|_| false,
+        stays: domain.stays(),
+    };
     // Of hv-time was spoken above.
     let told = |finding: &Finding| finding.rule.id != rule!("q-hv-time-missing").id;
     out.extend(cpu::check(cpu, &context).into_iter().filter(told));
@@ -154,16 +208,24 @@ fn own_cpu(domain: &Domain<'_>) -> Vec<Finding> {
         Some(true) => {
             let (feature, _) = domain.feature("invtsc").unzip();
             let span = feature.map_or_else(|| place.clone(), at);
-            if domain.frequency().is_some() {
+            if domain.frequency().is_some_and(|hertz| hertz.trim() != "0") {
                 out.push(Finding::new(rule!("lv-invtsc-freq-ok"), span));
             } else {
                 let words = "say <timer name='tsc' frequency='HERTZ'/> (`virsh capabilities` shows the host's: \
                              <counter name='tsc' frequency=...>); `vm fix --tsc-frequency HERTZ` does it. Leave it \
                              if the machine never migrates and is never saved";
-                out.push(Finding::new(rule!("lv-invtsc-no-freq"), span).fix(words));
+                let mut finding = Finding::new(rule!("lv-invtsc-no-freq"), span).fix(words);
+                if domain.stays() {
+                    finding.severity = Severity::Info;
+                    finding.summary = Some(format!(
+                        "{}; it has a device or CPUs of this host, so it would not move anyway",
+                        finding.rule.summary
+                    ));
+                }
+                out.push(finding);
             }
         }
-        Some(false) if domain.cpu.is_some() || domain.whole => {
+        Some(false) if domain.pc() && (domain.cpu.is_some() || domain.whole) => {
             if domain.cpu_mode() == "host-passthrough"
                 && domain.cpu.is_some_and(|c| c.attribute("migratable").is_none())
             {

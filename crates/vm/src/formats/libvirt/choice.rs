@@ -12,7 +12,7 @@ pub(crate) fn edits(document: &Document, choices: &Choices) -> Vec<Edit> {
         return Vec::new();
     };
     let mut out = Vec::new();
-    for domain in Domain::all(&tree, &document.text, &document.name) {
+    for domain in Domain::all(&tree, document) {
         if domain.driver() == Driver::Qemu {
             out.extend(of_domain(&domain, choices));
         }
@@ -21,6 +21,10 @@ pub(crate) fn edits(document: &Document, choices: &Choices) -> Vec<Edit> {
 }
 
 fn of_domain(domain: &Domain<'_>, choices: &Choices) -> Vec<Edit> {
+    // With them, libvirt does not start what it emulates.
+    if domain.emulated() {
+        return Vec::new();
+    }
     if let Some(cpu) = domain.line.cpu() {
         let whole = cpu.whole.exact().is_some();
         return if whole { crate::formats::qemu::choice::of_cpu(cpu, choices) } else { Vec::new() };

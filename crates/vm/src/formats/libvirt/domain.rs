@@ -1,7 +1,8 @@
 //! What matters of a domain.
 
+use crate::document::Document;
 use crate::formats::qemu::line::Line;
-use crate::guest::Guest;
+use crate::guest::{self, Guest, Known};
 use crate::placed::Placed;
 use crate::text::Text;
 use crate::xml::{Element, Tree};
@@ -31,11 +32,12 @@ pub(crate) struct Domain<'a> {
     /// What stands in `<qemu:commandline>`.
     pub(crate) line: Line,
     pub(crate) guest: Guest,
+    pub(crate) guessed: bool,
 }
 
 impl<'a> Domain<'a> {
     /// Every domain of a file: a snapshot holds two.
-    pub(crate) fn all(tree: &'a Tree, text: &'a Text, name: &str) -> Vec<Self> {
+    pub(crate) fn all(tree: &'a Tree, document: &'a Document) -> Vec<Self> {
         let domains: Vec<&Element> = tree
             .elements
             .iter()
@@ -43,12 +45,13 @@ impl<'a> Domain<'a> {
             .filter(|e| !e.children.is_empty() || e.attribute("type").is_some())
             .collect();
         if domains.is_empty() {
-            return vec![Self::of(tree, text, None, name)];
+            return vec![Self::of(tree, document, None)];
         }
-        domains.into_iter().map(|element| Self::of(tree, text, Some(element), name)).collect()
+        domains.into_iter().map(|element| Self::of(tree, document, Some(element))).collect()
     }
 
-    fn of(tree: &'a Tree, text: &'a Text, element: Option<&'a Element>, name: &str) -> Self {
+    fn of(tree: &'a Tree, document: &'a Document, element: Option<&'a Element>) -> Self {
+        let text = &document.text;
         let find = |wanted: &'a str| match element {
             Some(element) => tree.children(element, wanted).next(),
             None => tree.elements.iter().find(|e| {
@@ -82,8 +85,10 @@ impl<'a> Domain<'a> {
             features: find("features"),
             line: Line::of_words(&words),
             guest: Guest::Unknown,
+            guessed: false,
         };
-        domain.guest = domain.find_guest(name);
+        let Known { guest, guessed } = domain.find_guest(document);
+        (domain.guest, domain.guessed) = (guest, guessed);
         domain
     }
 
@@ -102,6 +107,18 @@ impl<'a> Domain<'a> {
             | "hyperv" | "ch" => Driver::Other,
             _ => Driver::Qemu,
         }
+    }
+
+    /// Whether QEMU emulates the processor, so that nothing of KVM is there.
+    pub(crate) fn emulated(&self) -> bool {
+        self.kind == "qemu"
+    }
+
+    /// Whether the domain stays on its host anyway: it has a device of the host, or its vCPUs have CPUs of their own.
+    pub(crate) fn stays(&self) -> bool {
+        let Some(domain) = self.element else { return false };
+        let mut inside = self.tree.within(domain).iter();
+        inside.any(|element| matches!(element.local(), "hostdev" | "vcpupin"))
     }
 
     /// The timer of a name; the last one counts.
@@ -193,33 +210,31 @@ impl<'a> Domain<'a> {
         x86 && !["microvm", "virt", "isapc", "xenpv"].iter().any(|name| machine.starts_with(name))
     }
 
-    fn find_guest(&self, name: &str) -> Guest {
-        if self.line.apple {
-            return Guest::Macos;
-        }
+    fn find_guest(&self, document: &Document) -> Known {
         let inside = self.element.map_or(&*self.tree.elements, |domain| self.tree.within(domain));
         let all = |name: &'a str| inside.iter().filter(move |element| element.local() == name);
-        let ids = all("os").filter_map(|os| os.value("id"));
-        let texts = ["name", "title", "description"];
-        let texts = texts.iter().filter_map(|name| self.child(name)).map(Element::text);
-        let files = all("source").filter_map(|s| s.value("file").or(s.value("dev")));
-        let loader = ["nvram", "loader"].into_iter().flat_map(all);
-        let words = ids.chain(texts).chain(files).chain(loader.map(Element::text));
-        if let Some(guest) = words.into_iter().find_map(Guest::of_words) {
-            return guest;
-        }
-        if let Some(guest) = Guest::of_words(name) {
-            return guest;
-        }
+        // libosinfo's id.
+        let id = all("os").filter_map(|os| os.value("id")).find_map(Guest::of_words);
         let enlightened = ["relaxed", "vapic", "spinlocks", "stimer", "synic", "vpindex"]
             .into_iter()
             .any(|name| self.switched("hyperv", name).is_some_and(|(_, on)| on));
-        if enlightened || self.present("hypervclock") == Some(true) {
-            return Guest::Windows;
-        }
         let os = self.child("os");
         let direct = os.is_some_and(|os| self.tree.children(os, "kernel").next().is_some());
-        if direct { Guest::Linux } else { Guest::Unknown }
+        let declared = if self.line.apple {
+            Some(Guest::Macos)
+        } else if id.is_some() {
+            id
+        } else if enlightened || self.present("hypervclock") == Some(true) {
+            Some(Guest::Windows)
+        } else {
+            direct.then_some(Guest::Linux)
+        };
+        let texts = ["name", "title", "description"];
+        let texts = texts.iter().filter_map(|name| self.child(name)).map(Element::text);
+        let files = all("source").filter_map(|s| s.value("file").or(s.value("dev")));
+        let loader = ["nvram", "loader"].into_iter().flat_map(all).map(Element::text);
+        let names = texts.chain(files.chain(loader).map(guest::base));
+        document.system(declared, names.chain([guest::base(&document.name)]))
     }
 }
 

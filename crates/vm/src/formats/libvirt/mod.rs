@@ -48,12 +48,18 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
 
 fn lint(document: &Document) -> Result<Report, LintError> {
     let tree = read(&document.text)?;
-    let mut report = Report { guest: Guest::Unknown, partial: tree.template, findings: Vec::new() };
-    for domain in Domain::all(&tree, &document.text, &document.name) {
+    let mut report = Report {
+        guest: Guest::Unknown,
+        guessed: false,
+        partial: tree.template,
+        findings: Vec::new(),
+    };
+    for domain in Domain::all(&tree, document) {
         report.partial |= !domain.whole;
         if report.guest == Guest::Unknown {
             report.guest = domain.guest;
         }
+        report.guessed |= domain.guessed;
         report.findings.extend(match domain.driver() {
             domain::Driver::Qemu => check::check(&domain),
             domain::Driver::Xen => xen::check(&domain),
@@ -61,6 +67,12 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         });
     }
     Ok(report)
+}
+
+/// Whether a domain of the file is emulated.
+pub(crate) fn emulated(document: &Document) -> bool {
+    let tree = read(&document.text);
+    tree.is_ok_and(|tree| Domain::all(&tree, document).iter().any(Domain::emulated))
 }
 
 /// The tree of a file; what stands in front of the first element that matters is skipped.

@@ -69,7 +69,7 @@ pub(crate) fn own_cpu(domain: &Domain<'_>) -> Vec<String> {
 /// What the command line says in the end.
 pub(crate) fn predict(document: &Document) -> Option<crate::predict::Prediction> {
     let tree = super::read(&document.text).ok()?;
-    let domains = Domain::all(&tree, &document.text, &document.name);
+    let domains = Domain::all(&tree, document);
     let domain = domains.first().filter(|d| d.driver() == Driver::Qemu && d.element.is_some())?;
     let mut prediction = crate::predict::Prediction::default();
     match domain.line.cpu() {

@@ -12,7 +12,7 @@ use crate::formats::qemu::line::Line;
 use crate::formats::qemu::property::Properties;
 use crate::formats::qemu::{cpu, machine};
 use crate::formats::{Format, Qemu};
-use crate::guest::Guest;
+use crate::guest::{Guest, Known};
 use crate::lint::{LintError, Report};
 use crate::placed::Placed;
 use crate::shell::{Piece, statements};
@@ -88,18 +88,18 @@ impl Section {
         Some(Line::of_words(&words))
     }
 
-    fn guest(&self, line: Option<&Line>, name: &str) -> Guest {
-        if line.is_some_and(|line| line.apple) {
-            return Guest::Macos;
-        }
+    fn guest(&self, line: Option<&Line>, document: &Document) -> Known {
         let ostype = self.value("ostype");
-        match ostype {
-            "l24" | "l26" => Guest::Linux,
-            _ if ostype.starts_with('w') => Guest::Windows,
-            _ => Guest::of_words(self.value("name"))
-                .or_else(|| Guest::of_words(name))
-                .unwrap_or(if ostype.is_empty() { Guest::Unknown } else { Guest::Other }),
-        }
+        let declared = match ostype {
+            _ if line.is_some_and(|line| line.apple) => Some(Guest::Macos),
+            "l24" | "l26" => Some(Guest::Linux),
+            _ if ostype.starts_with('w') => Some(Guest::Windows),
+            _ => None,
+        };
+        let known =
+            document.system(declared, [self.value("name"), crate::guest::base(&document.name)]);
+        let other = if ostype.is_empty() { Guest::Unknown } else { Guest::Other };
+        known.or(Known::declared(document.guest.unwrap_or(other)))
     }
 }
 
@@ -129,9 +129,9 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         return Err(LintError::whole("no line `key: value` of Proxmox VE is in it"));
     };
     let line = section.args(&document.text);
-    let guest = section.guest(line.as_ref(), &document.name);
+    let Known { guest, guessed } = section.guest(line.as_ref(), document);
     let partial = document.text.as_str().contains("{{") || document.text.as_str().contains("{%");
-    let mut report = Report { guest, partial, findings: Vec::new() };
+    let mut report = Report { guest, guessed, partial, findings: Vec::new() };
     match line.as_ref().and_then(|line| line.cpu().map(|cpu| (line, cpu))) {
         Some((line, cpu)) => report.findings.extend(overridden(section, line, cpu, guest)),
         None => report.findings.extend(own_cpu(section, guest)),
@@ -172,16 +172,24 @@ fn overridden(section: &Section, line: &Line, cpu: &Properties, guest: Guest) ->
     if windows && cpu.flag("hv-time").is_none() {
         words.push_str(" and hv-time");
     }
+    let loses = windows && cpu.flag("hv-time").is_none();
+    let severity = if loses { Severity::Error } else { Severity::Warn };
     out.push(
         Finding::new(rule!("pve-args-cpu-override"), cpu.whole.span())
+            .severity(severity)
             .summary(format!("a -cpu in args replaces the one that Proxmox VE makes: {words} never reaches QEMU"))
             .fix(
                 "say it in cpu: (cpu: host,hidden=1,flags=+aes) or, for other features such as invtsc, in a model \
                  of its own in /etc/pve/virtual-guest/cpu-models.conf; then remove -cpu from args",
             ),
     );
-    let context =
-        cpu::Context { guest, names: &cpu::NAMES, kvm: line.kvm(), conditional: &|_| false };
+    let context = cpu::Context {
+        guest,
+        names: &cpu::NAMES,
+        kvm: line.kvm(),
+        conditional: &|_| false,
+        stays: section.entries.iter().any(|(key, _)| key.starts_with("hostpci")),
+    };
     out.extend(cpu::check(cpu, &context));
     out
 }

@@ -3,6 +3,7 @@
 use super::property::{Properties, Property};
 use crate::finding::{Finding, Rule, Severity};
 use crate::guest::Guest;
+use crate::migrate::host::{MAX_HZ, MIN_HZ};
 use crate::placed::UNKNOWN;
 
 /// The rules by which findings are reported: a `-cpu` in another file has that file's ids.
@@ -37,6 +38,8 @@ pub(crate) struct Context<'a> {
     pub(crate) kvm: Option<bool>,
     /// Whether something at an offset is there only under a condition.
     pub(crate) conditional: &'a dyn Fn(usize) -> bool,
+    /// Whether the guest stays on its host anyway: it has a device of it.
+    pub(crate) stays: bool,
 }
 
 /// Whether the model is one for which `migratable` is a property.
@@ -61,6 +64,23 @@ pub(crate) fn frequency(cpu: &Properties) -> Option<&Property> {
     cpu.get("tsc-frequency").or_else(|| cpu.get("tsc-freq"))
 }
 
+/// Whether a frequency is none that a processor has: `tsc-frequency=` is a whole number, in Hz or hexadecimal; only
+/// `tsc-freq=` takes `2.5G`.
+fn impossible(property: &Property) -> bool {
+    let Some(value) = property.value.as_ref() else { return true };
+    if value.unknown() || crate::template::in_plain_value(value.as_str()) {
+        return false;
+    }
+    let text = value.as_str();
+    let hertz = match text.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16).ok(),
+        None if property.name == "tsc-freq" => crate::migrate::guest::metric(text),
+        None => text.parse().ok(),
+    };
+    // QEMU takes 0 for none.
+    !hertz.is_some_and(|hertz| hertz == 0 || (MIN_HZ..=MAX_HZ).contains(&hertz))
+}
+
 /// A finding about a property that can be cut out.
 fn cut(rule: &'static Rule, property: &Property, can: bool, words: &str) -> Finding {
     let span = property.cut().filter(|_| can);
@@ -79,7 +99,10 @@ pub(crate) fn check(cpu: &Properties, context: &Context<'_>) -> Vec<Finding> {
 
     if let Some(property) = off("kvm") {
         let words = "remove kvm=off, or give the guest another clock: hv-time for Windows, +invtsc for Linux";
-        out.push(Finding::new(names.kvm_off, property.span()).fix(words));
+        // Windows has its clock from Hyper-V's page.
+        let has = windows && cpu.flag("hv-time") == Some(true);
+        let severity = if has { Severity::Info } else { names.kvm_off.severity };
+        out.push(Finding::new(names.kvm_off, property.span()).severity(severity).fix(words));
     }
     if let Some(property) = off("hypervisor") {
         let severity = if context.guest == Guest::Linux && invariant == Some(true) {
@@ -98,6 +121,15 @@ pub(crate) fn check(cpu: &Properties, context: &Context<'_>) -> Vec<Finding> {
             out.push(Finding::new(names.kvmclock_off, property.span()).severity(Severity::Info));
         }
     }
+    if let Some(property) = off("kvmclock-stable-bit")
+        && context.kvm != Some(false)
+    {
+        let harmless = !linux || invariant == Some(true) || off("kvmclock").is_some();
+        let severity = if harmless { Severity::Info } else { Severity::Error };
+        let finding = Finding::new(rule!("q-stable-bit-off"), property.span()).severity(severity);
+        let cut = property.cut().filter(|_| !harmless);
+        out.push(finding.fix("remove it").edit_at(cut, ""));
+    }
     if let Some(property) = off("rdtscp") {
         out.push(cut(names.rdtscp_off, property, context.guest == Guest::Linux, "remove -rdtscp"));
     }
@@ -110,6 +142,20 @@ pub(crate) fn check(cpu: &Properties, context: &Context<'_>) -> Vec<Finding> {
     {
         let words = "remove migratable=; for a named model, invtsc is asked for by +invtsc alone";
         out.push(cut(rule!("q-migratable-named-model"), property, true, words));
+    }
+    if let Some(property) = cpu.get("hv-reenlightenment").filter(|p| p.state() == Some(true))
+        && frequency(cpu).is_none()
+        && !cpu.whole.unknown()
+    {
+        let severity = if context.stays { Severity::Info } else { Severity::Warn };
+        let words = "fix the frequency: tsc-frequency=HERTZ of the host; or remove hv-reenlightenment. Leave it if \
+                     the machine never migrates";
+        let finding = Finding::new(rule!("q-reenlightenment-no-freq"), property.span());
+        out.push(finding.severity(severity).fix(words));
+    }
+    if let Some(property) = frequency(cpu).filter(|property| impossible(property)) {
+        let words = "the host's frequency in Hz, such as tsc-frequency=2500000000 (dmesg: \"Detected ... MHz TSC\")";
+        out.push(Finding::new(rule!("q-frequency-impossible"), property.span()).fix(words));
     }
     out.extend(invariant_tsc(cpu, context, invariant, &span));
     if windows
@@ -161,7 +207,15 @@ fn invariant_tsc(
                 let words = "fix the frequency: tsc-frequency=HERTZ of the host (dmesg: \"Detected ... MHz TSC\"); \
                              `vm fix --tsc-frequency HERTZ` does it. Leave it if the machine never migrates and \
                              is never saved";
-                out.push(Finding::new(rule!("q-invtsc-migblock"), span).fix(words));
+                let mut finding = Finding::new(rule!("q-invtsc-migblock"), span).fix(words);
+                if context.stays {
+                    finding.severity = Severity::Info;
+                    finding.summary = Some(format!(
+                        "{}; it has a device of this host, so it would not move anyway",
+                        finding.rule.summary
+                    ));
+                }
+                out.push(finding);
             }
         }
         (Some(false), frequency) => {

@@ -32,6 +32,8 @@ pub(crate) struct Line {
     pub(crate) kernel: bool,
     /// A word that may hold more options.
     pub(crate) unknown: bool,
+    /// A device of the host: the guest stays there.
+    pub(crate) hostdev: bool,
     /// Apple's key.
     pub(crate) apple: bool,
     /// The name and the disks: what tells which system it is.
@@ -70,6 +72,7 @@ impl Line {
                     line.names.extend(value.map(|v| v.as_str().to_owned()));
                 }
                 "device" | "smbios" | "bios" => {
+                    line.hostdev |= value.is_some_and(|v| v.as_str().starts_with("vfio-pci"));
                     line.apple |= value.is_some_and(|v| v.as_str().contains("applesmc"));
                 }
                 _ => line.unknown |= word.unknown(),
@@ -122,18 +125,20 @@ impl Line {
         )
     }
 
-    /// The guest's system.
-    pub(crate) fn guest(&self) -> Guest {
+    /// The guest's system, as far as the options declare it.
+    pub(crate) fn guest(&self) -> Option<Guest> {
         if self.apple {
-            return Guest::Macos;
-        }
-        if let Some(guest) = self.names.iter().find_map(|name| Guest::of_words(name)) {
-            return guest;
-        }
-        if self.append.is_some() {
-            return Guest::Linux;
+            return Some(Guest::Macos);
         }
         let hyperv = |cpu: &Properties| cpu.list.iter().any(|p| p.name.starts_with("hv-"));
-        if self.cpu().is_some_and(hyperv) { Guest::Windows } else { Guest::Unknown }
+        if self.cpu().is_some_and(hyperv) {
+            return Some(Guest::Windows);
+        }
+        self.append.is_some().then_some(Guest::Linux)
+    }
+
+    /// Names that may tell it: of the machine, and of its disks.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(|name| crate::guest::base(name))
     }
 }

@@ -43,6 +43,12 @@ fn x86(command: &Command) -> bool {
     }
 }
 
+/// Whether a program emulates the processor of a PC unless told otherwise; wrappers such as `qemu-kvm` do not.
+pub(crate) fn emulates(program: &str) -> bool {
+    let base = program.rsplit('/').next().unwrap_or(program);
+    base.starts_with("qemu-system-x86_64") || base.starts_with("qemu-system-i386")
+}
+
 /// Whether the machine is a PC for certain.
 fn pc(command: &Command, machine: &str) -> bool {
     let program = command.program.as_ref().map(Placed::as_str).unwrap_or_default();

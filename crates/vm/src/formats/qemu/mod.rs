@@ -62,19 +62,19 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             "no command line of QEMU is in it; if it is of another kind, say so with --kind",
         ));
     };
-    let named = Guest::of_words(&document.name);
     let mut report = Report {
         guest: Guest::Unknown,
+        guessed: false,
         partial: first.program.is_none() || script.cut,
         findings: Vec::new(),
     };
     let mut known = HashSet::new();
     for command in &script.commands {
         let line = Line::of_words(&command.words);
-        let guest = match line.guest() {
-            Guest::Unknown => named.unwrap_or_default(),
-            guest => guest,
-        };
+        let file = crate::guest::base(&document.name);
+        let system = document.system(line.guest(), line.names().chain([file]));
+        let guest = system.guest;
+        report.guessed |= system.guessed;
         if report.guest == Guest::Unknown {
             report.guest = guest;
         }
@@ -92,12 +92,29 @@ fn command_findings(script: &Script, command: &Command, line: &Line, guest: Gues
     let conditional = |at: usize| script.conditional(command, at) && script.asks;
     let mut out = Vec::new();
     if let Some(cpu) = line.cpu() {
-        let context =
-            cpu::Context { guest, names: &cpu::NAMES, kvm: line.kvm(), conditional: &conditional };
+        let context = cpu::Context {
+            guest,
+            names: &cpu::NAMES,
+            kvm: line.kvm(),
+            conditional: &conditional,
+            stays: line.hostdev,
+        };
         if cpu.head_name() != "help" {
             out.extend(cpu::check(cpu, &context));
         }
     }
     out.extend(machine::check(command, line, guest, &conditional));
+    // A line that says nothing of it; a script may add it elsewhere.
+    let emulates = command.program.as_ref().filter(|program| machine::emulates(program.as_str()));
+    if let Some(program) = emulates
+        && line.kvm().is_none()
+        && !command.words.iter().any(crate::placed::Placed::unknown)
+        && !script.cut
+    {
+        out.push(
+            Finding::new(rule!("q-emulated"), program.span())
+                .fix("-accel kvm, where the host has KVM"),
+        );
+    }
     out
 }

@@ -46,6 +46,8 @@ pub(crate) struct Machine {
     pub(crate) os: Option<Setting>,
     /// The guest by something else than its type: the name of a Vagrant box.
     pub(crate) hint: Guest,
+    /// The guest, where somebody has said it.
+    pub(crate) said: Option<Guest>,
     /// It is a machine's own file, where every value was checked by VirtualBox or written by hand.
     pub(crate) own_file: bool,
     pub(crate) hpet: Option<Setting>,
@@ -140,8 +142,17 @@ impl Machine {
         truth(&nem.value.value).map(|on| if on { Engine::Nem } else { Engine::Own })
     }
 
+    /// Whether the guest is only guessed: from the name of a box, or from an id that VirtualBox does not know.
+    pub(crate) fn guessed(&self) -> bool {
+        let (guest, known) = self.guest();
+        self.said.is_none() && guest != Guest::Unknown && (self.os.is_none() || !known)
+    }
+
     /// The guest, and whether its id is one that VirtualBox knows.
     pub(crate) fn guest(&self) -> (Guest, bool) {
+        if let Some(said) = self.said {
+            return (said, self.os.as_ref().is_none_or(|os| guest(&os.value).1));
+        }
         match &self.os {
             None => (self.hint, true),
             Some(os) if is_template(&os.value) => (Guest::Unknown, true),

@@ -57,7 +57,12 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         let partial = machines.iter().any(|machine| !machine.complete);
         (machines, partial)
     };
+    let mut machines = machines;
+    for machine in &mut machines {
+        machine.said = document.guest;
+    }
     let guest = machines.first().map_or(Guest::Unknown, |machine| machine.guest().0);
+    let guessed = machines.iter().any(Machine::guessed);
     let mut findings = Vec::new();
     for (index, machine) in machines.iter().enumerate() {
         judge(machine, index == 0, &mut findings);
@@ -67,7 +72,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     findings.retain(|finding: &Finding| {
         seen.insert((finding.rule.id, finding.span.clone(), finding.summary.clone()))
     });
-    Ok(Report { guest, partial, findings })
+    Ok(Report { guest, guessed, partial, findings })
 }
 
 struct Judge<'a> {
@@ -309,8 +314,14 @@ fn emulated(judge: &mut Judge<'_>, keys: &tsc::Keys, vcpus: Option<u32>, why: &s
         return;
     }
     let Some(count) = vcpus.filter(|count| *count > 1) else { return };
-    let linux = machine.guest().0 == Guest::Linux;
-    let kvm = matches!(machine.provider().as_deref(), Some("default" | "kvm"));
+    let provider = machine.provider();
+    // The default is KVM's interface for Linux, and Hyper-V's for Windows; both turn the trapping off.
+    let (who, what, own) = match machine.guest().0 {
+        Guest::Windows => ("Windows", "Hyper-V's reference page", "hyperv"),
+        _ => ("Linux", "its paravirtual clock", "kvm"),
+    };
+    let linux = matches!(machine.guest().0, Guest::Linux | Guest::Windows);
+    let kvm = provider.as_deref().is_some_and(|it| it == "default" || it == own);
     let span = machine.cpus.as_ref().map_or_else(|| machine.head.clone(), |c| c.span.clone());
     let fix = "VBoxManage setextradata VM VBoxInternal/TM/TSCMode RealTSCOffset, on a host whose TSC is \
                reliable";
@@ -321,8 +332,8 @@ fn emulated(judge: &mut Judge<'_>, keys: &tsc::Keys, vcpus: Option<u32>, why: &s
         finding.severity = Severity::Info;
         if linux && kvm {
             let said = format!(
-                "{count} vCPUs without TSCMode: reads of the TSC trap until Linux turns on its \
-                 paravirtual clock, which the KVM interface lets it"
+                "{count} vCPUs without TSCMode: reads of the TSC trap until {who} turns on {what}, which the interface \
+                 of its hypervisor lets it"
             );
             finding = finding.summary(said);
             finding.fix = None;

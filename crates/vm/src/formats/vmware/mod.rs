@@ -111,7 +111,8 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         return Err(LintError::whole(what));
     }
     let os = last("guestos");
-    let guest = os.map_or(Guest::Unknown, |entry| guest(entry.value));
+    let declared = os.map(|entry| guest(entry.value));
+    let guest = document.system(declared, []).guest;
     let head = entries.first().map_or(0..0, |entry| entry.span.clone());
     let mut findings = Vec::new();
     if let Some(entry) = last("tools.synctime") {
@@ -159,5 +160,5 @@ fn lint(document: &Document) -> Result<Report, LintError> {
                 .fix("remove hypervisor.cpuid.v0 or monitor_control.restrict_backdoor"),
         );
     }
-    Ok(Report { guest, partial: !whole, findings })
+    Ok(Report { guest, guessed: false, partial: !whole, findings })
 }

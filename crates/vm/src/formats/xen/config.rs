@@ -192,6 +192,7 @@ mod tests {
             name: "x.cfg".to_owned(),
             text: Text::new(text.to_owned()),
             kind: Kind::Xen,
+            guest: None,
         };
         read(&document)
     }

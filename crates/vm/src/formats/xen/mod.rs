@@ -10,7 +10,7 @@ use crate::detect::{Clues, Sign};
 use crate::document::Document;
 use crate::finding::{Finding, Severity};
 use crate::formats::Format;
-use crate::guest::Guest;
+use crate::guest::{Guest, Known};
 use crate::lint::{LintError, Report};
 use crate::parameters;
 use config::Setting;
@@ -98,27 +98,15 @@ impl Domain {
     }
 
     /// A file does not name the guest's system; its name and its settings do, often.
-    fn guest(&self) -> Guest {
+    fn guest(&self, document: &Document) -> Known {
         let name = self.get("name").map(Setting::text).unwrap_or_default();
-        let word = |list: &[&str]| list.iter().any(|part| name.contains(part));
-        // `name.cfg` often has the name of what it is a copy of; `win` alone is also `winter`.
-        let windows = name.split(|c: char| !c.is_ascii_alphabetic()).any(|part| {
-            matches!(part, "win" | "windows" | "winxp" | "winvista" | "winserver" | "vista" | "w2k")
-        });
-        if windows || name.contains("windows") {
-            return Guest::Windows;
-        }
-        if word(&["freebsd", "netbsd", "openbsd"]) {
-            return Guest::Bsd;
-        }
-        let linux = word(&[
-            "linux", "ubuntu", "debian", "fedora", "centos", "rhel", "redhat", "suse", "sles",
-            "alpine", "arch", "gentoo", "buster", "bullseye", "bookworm",
-        ]);
         let boots = |key: &str| self.get(key).is_some();
         let direct =
             self.machine() != Machine::Hvm && (boots("ramdisk") || boots("root") || boots("extra"));
-        if linux || direct { Guest::Linux } else { Guest::Unknown }
+        let viridian = self.get("viridian").is_some_and(|setting| setting.on() != Some(false));
+        let known = document.system(direct.then_some(Guest::Linux), [name.as_str()]);
+        let other = if viridian { Guest::Windows } else { Guest::Unknown };
+        known.or(Known::declared(document.guest.unwrap_or(other)))
     }
 
     /// Whether `cpuid` turns a feature on or off. Both forms: `"host,tm=0,invtsc=1"` and
@@ -152,7 +140,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     if domain.settings.is_empty() {
         return Err(LintError::whole("no setting of the form key = value: this is no xl.cfg"));
     }
-    let guest = domain.guest();
+    let Known { guest, guessed } = domain.guest(document);
     // A fragment has no name.
     let partial = domain.get("name").is_none();
     let mut findings = Vec::new();
@@ -166,7 +154,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             findings.extend(parameters::lint(&value.text, value.span.start + quote, true));
         }
     }
-    Ok(Report { guest, partial, findings })
+    Ok(Report { guest, guessed, partial, findings })
 }
 
 /// The mode of a number or a name.
@@ -301,6 +289,9 @@ fn timers(domain: &Domain, guest: Guest, partial: bool, findings: &mut Vec<Findi
     viridian(domain, guest, hvm, partial, findings);
 }
 
+/// What gives Windows its clock.
+const VIRIDIAN: &str = "viridian = [\"defaults\", \"reference_tsc\", \"stimer\"]";
+
 fn viridian(domain: &Domain, guest: Guest, hvm: bool, partial: bool, findings: &mut Vec<Finding>) {
     let head = domain.settings.first().map_or(0..0, |first| first.span.clone());
     let setting = domain.get("viridian");
@@ -312,9 +303,17 @@ fn viridian(domain: &Domain, guest: Guest, hvm: bool, partial: bool, findings: &
         [one] => setting.and_then(Setting::on).unwrap_or(false) && !one.starts_with('!'),
         list => list.iter().any(|group| !group.starts_with('!')),
     };
+    // The last word counts; a list that only a run tells may have it.
+    let told = |group: &&String| {
+        let name = group.trim_start_matches('!');
+        matches!(name, "reference_tsc" | "all") || name.contains(['$', '{', '%'])
+    };
+    let reference = groups.iter().rfind(told).is_some_and(|group| !group.starts_with('!'));
     let span = setting.map_or(head, |setting| setting.span.clone());
     if guest == Guest::Windows && hvm && !on && (setting.is_some() || !partial) {
-        findings.push(Finding::new(rule!("xen-viridian-off"), span).fix("viridian = 1"));
+        findings.push(Finding::new(rule!("xen-viridian-off"), span).fix(VIRIDIAN));
+    } else if guest == Guest::Windows && hvm && on && !reference {
+        findings.push(Finding::new(rule!("xen-viridian-no-reference-tsc"), span).fix(VIRIDIAN));
     } else if guest == Guest::Linux && hvm && on {
         findings.push(Finding::new(rule!("xen-viridian-linux"), span).fix("viridian = 0"));
     }

@@ -50,8 +50,13 @@ fn modes() {
 fn windows() {
     let text = "name = 'windows10'\nbuilder = \"hvm\"\n";
     assert_eq!(bad(text), ["xen-viridian-off"]);
-    assert_eq!(bad(&format!("{text}viridian=1\n")), [""; 0]);
-    assert_eq!(bad(&format!("{text}viridian = [ \"base\", 'time_ref_count' ]\n")), [""; 0]);
+    let none = ["xen-viridian-no-reference-tsc"];
+    assert_eq!(bad(&format!("{text}viridian=1\n")), none);
+    assert_eq!(bad(&format!("{text}viridian = [ \"base\", 'time_ref_count' ]\n")), none);
+    assert_eq!(bad(&format!("{text}viridian = [ 'all', '!reference_tsc' ]\n")), none);
+    for groups in ["['defaults', 'reference_tsc', 'stimer']", "['all']"] {
+        assert_eq!(bad(&format!("{text}viridian = {groups}\n")), [""; 0], "{groups}");
+    }
     assert_eq!(bad("name = 'winter'\nbuilder='hvm'\nviridian = 0\n"), [""; 0]);
     assert_eq!(bad(&format!("{HVM}viridian = 1\n")), ["xen-viridian-linux"]);
 }
