@@ -8,6 +8,7 @@ use crate::detect::{Clues, Sign};
 use crate::document::Document;
 use crate::edit::Edit;
 use crate::finding::{Finding, Severity};
+use crate::formats::qemu::confidential::Confidential;
 use crate::formats::qemu::line::Line;
 use crate::formats::qemu::property::Properties;
 use crate::formats::qemu::{cpu, machine};
@@ -64,6 +65,12 @@ impl Section {
 
     fn value(&self, key: &str) -> &str {
         self.get(key).map(Placed::as_str).unwrap_or_default()
+    }
+
+    /// What hides the guest from its host.
+    fn confidential(&self) -> Option<Confidential> {
+        let keys = [("intel-tdx", Confidential::Tdx), ("amd-sev", Confidential::Sev)];
+        keys.into_iter().find(|(key, _)| self.get(key).is_some()).map(|(_, kind)| kind)
     }
 
     /// The options in `args:`.
@@ -189,8 +196,13 @@ fn overridden(section: &Section, line: &Line, cpu: &Properties, guest: Guest) ->
         kvm: line.kvm(),
         conditional: &|_| false,
         stays: section.entries.iter().any(|(key, _)| key.starts_with("hostpci")),
+        confidential: section.confidential().or(line.confidential()),
+        no_hyperv: matches!(section.value("ostype"), "wxp" | "w2k" | "w2k3"),
     };
-    out.extend(cpu::check(cpu, &context));
+    // That hv-time is lost is said above.
+    let hyperv = cpu.list.iter().any(|property| property.name.starts_with("hv-"));
+    let told = |finding: &Finding| hyperv || finding.rule.id != rule!("q-hv-time-missing").id;
+    out.extend(cpu::check(cpu, &context).into_iter().filter(told));
     out
 }
 
@@ -205,11 +217,15 @@ fn args(line: &Line, guest: Guest) -> Vec<Finding> {
     if let Some(property) = line.machines.iter().rev().find_map(|machine| machine.get("hpet"))
         && property.state() == Some(true)
     {
-        let finding = Finding::new(rule!("q-hpet-on"), property.span()).fix("-machine hpet=off");
-        let span =
-            property.value.as_ref().and_then(Placed::exact).filter(|_| guest != Guest::Macos);
-        out.push(finding.edit_at(span, "off"));
+        let mut finding =
+            Finding::new(rule!("q-hpet-on"), property.span()).fix("-machine hpet=off");
+        if guest != Guest::Macos {
+            finding.left = Some(machine::ASKED.to_owned());
+        }
+        out.push(finding);
     }
+    out.extend(machine::no_acpi(line, &|_| false));
+    out.extend(machine::stray_cpu(line));
     if let Some(append) = &line.append {
         out.extend(machine::guest_command_line(append));
     }
