@@ -107,6 +107,11 @@ mod tests {
                 "LC_ALL=C \\\n/usr/bin/kvm \\\n-machine pc \\\n-cpu host\n",
                 Some(Kind::Qemu),
             ),
+            (
+                "Vagrantfile",
+                "Vagrant.configure(\"2\") do |c|\n c.vm.provider :virtualbox do |v|\n v.cpus = 4\n",
+                Some(Kind::Virtualbox),
+            ),
             ("vm.sh", "VBoxManage modifyvm x --hpet on\n", Some(Kind::Virtualbox)),
             (
                 "a",

@@ -14,8 +14,8 @@ const MOST_UNBALANCED: usize = 256;
 pub(crate) enum Piece {
     /// Text; whether it stood in quotes does not matter any more.
     Literal(Placed),
-    /// `$NAME`, `${NAME}`, `${NAME:-default}`, `${NAME[@]}`, `$(NAME)` of make.
-    Variable { name: String, default: Option<Placed>, quoted: bool, at: usize },
+    /// `$NAME`, `${NAME}`, `${NAME:-default}`, `${NAME[@]}`, `${NAME[*]}` (`joined`), `$(NAME)` of make.
+    Variable { name: String, default: Option<Placed>, quoted: bool, joined: bool, at: usize },
     /// A command substitution, an arithmetic expression, a template.
     Opaque { at: usize },
 }
@@ -370,7 +370,7 @@ impl<'a> Lexer<'a> {
             let length = self.balanced(next, '(', ')').map_or(1, |n| n + 1);
             let inner = rest.get(2..length.saturating_sub(1)).unwrap_or_default();
             let whole = if name_length(inner) == inner.len() && !inner.is_empty() {
-                Piece::Variable { name: inner.to_owned(), default: None, quoted, at }
+                Piece::Variable { name: inner.to_owned(), default: None, quoted, joined: false, at }
             } else {
                 Piece::Opaque { at }
             };
@@ -388,7 +388,13 @@ impl<'a> Lexer<'a> {
             let whole = if plain && !name.is_empty() {
                 let start = at + 1 + n - default.map_or(0, str::len);
                 let default = default.filter(|d| !d.contains('$')).map(|d| Placed::new(d, start));
-                Piece::Variable { name: name.to_owned(), default, quoted, at }
+                Piece::Variable {
+                    name: name.to_owned(),
+                    default,
+                    quoted,
+                    joined: tail == "[*]",
+                    at,
+                }
             } else {
                 Piece::Opaque { at }
             };
@@ -397,7 +403,11 @@ impl<'a> Lexer<'a> {
         let length = name_length(next);
         if length > 0 {
             let name = next.get(..length).unwrap_or_default().to_owned();
-            return piece(1 + length, Piece::Variable { name, default: None, quoted, at }, self);
+            return piece(
+                1 + length,
+                Piece::Variable { name, default: None, quoted, joined: false, at },
+                self,
+            );
         }
         match next.chars().next() {
             Some(c) if c.is_ascii_digit() || "@*#?!-$".contains(c) => {

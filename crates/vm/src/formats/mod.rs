@@ -10,6 +10,8 @@ pub(crate) mod libvirt;
 mod persist;
 mod proxmox;
 pub(crate) mod qemu;
+mod vagrant_libvirt;
+mod virt_install;
 mod virtualbox;
 mod vmware;
 pub(crate) mod xen;
@@ -87,6 +89,10 @@ formats! {
     Firecracker = firecracker::FORMAT,
     /// A Cloud Hypervisor configuration.
     CloudHypervisor = cloud_hypervisor::FORMAT,
+    /// Command lines of `virt-install` and `virt-xml`.
+    VirtInstall = virt_install::FORMAT,
+    /// A Vagrantfile with the provider libvirt.
+    VagrantLibvirt = vagrant_libvirt::FORMAT,
     /// A tuned profile.
     Tuned = persist::TUNED,
     /// A script or a configuration that keeps a choice of clocksource over boots.

@@ -88,6 +88,26 @@ fn qemu_rules() {
 }
 
 #[test]
+fn qemu_scripts_join_arrays_by_ifs_and_have_commands_in_strings() {
+    let kind = Kind::Qemu;
+    let joined = "CPU=(Penryn kvm=off migratable=off)\nF=(+invtsc -tsc-deadline)\nIFS=,\nqemu-system-x86_64 -enable-kvm -machine q35 -m 1 -cpu \"${CPU[*]}\",\"${F[*]}\"\n";
+    let found = ids(kind, joined);
+    for id in ["q-kvm-off", "q-migratable-named-model", "q-invtsc-migblock", "q-tsc-deadline-off"] {
+        assert!(found.iter().any(|(known, _)| *known == id), "{id} {found:?}");
+    }
+    mends(kind, joined);
+    for text in [
+        "export CMD=\"qemu-system-x86_64 -enable-kvm -cpu host,kvm=off -m 1G\"\n",
+        "sh -c 'qemu-system-x86_64 -enable-kvm -cpu host,kvm=off -m 1G'\n",
+        "sudo eval \"exec qemu-system-x86_64 -enable-kvm --cpu host,kvm=off -m 1G\"\n",
+    ] {
+        assert!(ids(kind, text).iter().any(|(id, _)| *id == "q-kvm-off"), "{text}");
+        mended(kind, text, text);
+    }
+    assert_eq!(Kind::detect("a", "qemu-system-x86_64 --cpu host --smp 2\n"), Some(kind));
+}
+
+#[test]
 fn qemu_clocks_that_are_lost() {
     use Severity::{Error, Info, Warn};
     let kind = Kind::Qemu;

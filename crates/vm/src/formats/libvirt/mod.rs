@@ -6,6 +6,7 @@
 mod check;
 pub(crate) mod choice;
 pub(crate) mod domain;
+pub(crate) mod made;
 mod place;
 pub(crate) mod predict;
 mod timer;

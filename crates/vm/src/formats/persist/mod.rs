@@ -136,7 +136,8 @@ fn grub_defaults(text: &str, findings: &mut Vec<Finding>) {
         if line.is_comment() || grub::bare_line(&line, findings) {
             continue;
         }
-        if line.text.contains("GRUB_CMDLINE") {
+        // Options of Xen itself have the same names.
+        if line.text.contains("GRUB_CMDLINE") && !line.text.contains("GRUB_CMDLINE_XEN") {
             let Some(at) = line.text.find('=') else { continue };
             let value = line.text.get(at + 1..).unwrap_or_default();
             findings.extend(parameters::lint(value, line.base + at + 1, true));
@@ -207,7 +208,7 @@ fn asks(part: &str) -> bool {
 
 /// The parameters that a statement sets.
 fn parameters_of(line: &Line<'_>) -> Vec<Parameter> {
-    if only_talks(line.text) {
+    if only_talks(line.text) || line.text.contains("GRUB_CMDLINE_XEN") {
         return Vec::new();
     }
     let mut found = parameters::of_statement(line.text, line.base);

@@ -186,6 +186,11 @@ fn parameters_wherever_they_stand() {
         bad("e.conf", "options root=UUID=1 rw clocksource=hpet clocksource=tsc\n"),
         ["cmdline-superseded"]
     );
+    // Xen's own options are not the kernel's.
+    assert_eq!(
+        bad("default/grub", "GRUB_CMDLINE_XEN_DEFAULT=\"clocksource=tsc tsc=stable:socket\"\n"),
+        [""; 0]
+    );
     // What is said, asked or taken away sets nothing.
     for text in [
         "echo \"add clocksource=tsc tsc=reliable to your kernel line\"\n",

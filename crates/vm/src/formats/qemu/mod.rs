@@ -40,7 +40,10 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         text.match_indices(name).any(|(at, _)| {
             let before = text[..at].chars().next_back();
             let after = text[at + name.len()..].chars().next();
-            before.is_none_or(|c| c.is_whitespace() || "\"'(=`".contains(c))
+            let two = text[..at].strip_suffix('-').map(|before| before.chars().next_back());
+            let begins =
+                |c: Option<char>| c.is_none_or(|c| c.is_whitespace() || "\"'(=`".contains(c));
+            (begins(before) || two.is_some_and(begins))
                 && after.is_none_or(|c| c.is_whitespace() || "\"'`=".contains(c))
         })
     };

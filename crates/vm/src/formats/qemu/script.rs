@@ -71,6 +71,7 @@ impl Script {
                 break;
             }
             script.take(&variables.expand(rest, None));
+            script.in_strings(&variables, statement);
             for name in variables.named(rest) {
                 for other in variables.others.get(&name).into_iter().flatten().take(8) {
                     script.take(&variables.expand(rest, Some((&name, other))));
@@ -89,6 +90,35 @@ impl Script {
             && self.commands.len() < MOST_COMMANDS
         {
             self.commands.push(command);
+        }
+    }
+
+    /// Command lines in a string of their own: `CMD="qemu-system-x86_64 ..."`, `sh -c "..."`, `eval "..."`.
+    fn in_strings(&mut self, variables: &Variables, statement: &Statement) {
+        let talks = ["echo", "printf", "log", "info", "die", "usage", "grep"];
+        let first = statement.words.first().and_then(Word::literal).unwrap_or_default();
+        if talks.contains(&first) || self.commands.len() >= MOST_COMMANDS {
+            return;
+        }
+        for word in &statement.words {
+            let whole = word.pieces.iter().any(|piece| {
+                matches!(piece, Piece::Literal(text) if text.as_str().contains(' ') && names_program(text.as_str()))
+            });
+            if !whole {
+                continue;
+            }
+            let mut text = Placed::default();
+            word.pieces.iter().for_each(|piece| variables.piece(piece, None, &mut text));
+            let assigned = text
+                .as_str()
+                .find('=')
+                .filter(|n| name_length(text.as_str()) == *n)
+                .map_or(0, |n| n + 1);
+            let words = text.slice(assigned..text.as_str().len()).words();
+            let begins = words.iter().take(4).any(|word| is_program(word.as_str()));
+            if begins && words.len() <= MOST_WORDS {
+                self.take(&words);
+            }
         }
     }
 
@@ -356,7 +386,9 @@ impl Variables {
             let mut text = Placed::default();
             let mut any = word.pieces.is_empty();
             for piece in &word.pieces {
-                if let Piece::Variable { name, quoted, .. } = piece {
+                if let Piece::Variable { name, quoted, joined, .. } = piece
+                    && !(*quoted && *joined)
+                {
                     let parts = match self.value(name, with) {
                         Some(Value::Array(parts)) => Some(parts.clone()),
                         Some(Value::Scalar(scalar)) if !quoted => {
@@ -388,17 +420,28 @@ impl Variables {
         out
     }
 
+    /// What `"${NAME[*]}"` puts between the words: the first letter of IFS.
+    fn separator(&self) -> Option<char> {
+        match self.now.get("IFS") {
+            None => Some(' '),
+            Some(Value::Scalar(value)) => value.as_str().chars().next(),
+            Some(Value::Array(_)) => Some(UNKNOWN),
+        }
+    }
+
     /// Appends one part of a word as one string.
     fn piece(&self, piece: &Piece, with: Option<(&String, &Value)>, text: &mut Placed) {
         match piece {
             Piece::Literal(literal) => text.append(literal),
             Piece::Opaque { at } => text.push(UNKNOWN, *at),
-            Piece::Variable { name, default, at, .. } => match self.value(name, with) {
+            Piece::Variable { name, default, at, joined, .. } => match self.value(name, with) {
                 Some(Value::Scalar(value)) => text.append(value),
                 Some(Value::Array(values)) => {
                     for (n, value) in values.iter().enumerate() {
-                        if n > 0 {
-                            text.push(' ', *at);
+                        if let (Some(separator), true) =
+                            (if *joined { self.separator() } else { Some(' ') }, n > 0)
+                        {
+                            text.push(separator, *at);
                         }
                         text.append(value);
                     }
@@ -410,6 +453,11 @@ impl Variables {
             },
         }
     }
+}
+
+/// Whether a text may have the name of QEMU in it.
+fn names_program(text: &str) -> bool {
+    text.contains("qemu-system-") || text.contains("qemu-kvm")
 }
 
 /// Whether a word names QEMU.

@@ -37,7 +37,13 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     if element("<VirtualBox") || (element("<Machine") && element("<Hardware")) {
         return Some(Sign::Root);
     }
-    if ["VBoxManage", "vboxmanage", "VBoxInternal"].iter().any(|name| clues.text.contains(name)) {
+    let vagrant = clues.text.contains("Vagrant.configure")
+        && ["provider \"virtualbox\"", "provider 'virtualbox'", "provider :virtualbox"]
+            .iter()
+            .any(|provider| clues.text.contains(provider));
+    if vagrant
+        || ["VBoxManage", "vboxmanage", "VBoxInternal"].iter().any(|name| clues.text.contains(name))
+    {
         return Some(Sign::Words);
     }
     clues.ends(&["vbox", "vbox-prev"]).then_some(Sign::Ending)

@@ -1,0 +1,144 @@
+//! Vagrantfiles of the provider libvirt: they become a domain, and are judged as that.
+//!
+//! Lines of settings are read, not Ruby: what is said in a condition or a loop is taken as said.
+//! Source: vagrant-libvirt, docs/configuration.markdown and lib/vagrant-libvirt/templates/domain.xml.erb (0.12).
+
+#[cfg(test)]
+mod tests;
+
+use crate::detect::{Clues, Sign};
+use crate::document::Document;
+use crate::formats::Format;
+use crate::formats::libvirt::made::Made;
+use crate::guest::Guest;
+use crate::lint::{LintError, Report};
+use crate::words::{Word, words};
+use std::ops::Range;
+
+/// What is known of this kind.
+pub(super) const FORMAT: Format = Format {
+    name: "vagrant-libvirt",
+    files: "Vagrantfiles with libvirt",
+    sample: (
+        "Vagrantfile",
+        "c.vm.provider :libvirt do |v|\n  v.cpu_mode = 'host-passthrough'\nend\n",
+    ),
+    rules: &[],
+    detect,
+    lint,
+    qemu: None,
+};
+
+fn provides(line: &str) -> bool {
+    ["provider \"libvirt\"", "provider 'libvirt'", "provider :libvirt", "provider(:libvirt"]
+        .iter()
+        .any(|mark| line.contains(mark))
+}
+
+fn detect(clues: &Clues<'_>) -> Option<Sign> {
+    clues.has(provides).then_some(Sign::Keys)
+}
+
+fn lint(document: &Document) -> Result<Report, LintError> {
+    let mut made = Made { kind: None, ..Made::default() };
+    let mut block: Option<String> = None;
+    for (base, line) in document.text.lines() {
+        let trimmed = line.trim();
+        if trimmed.starts_with('#') {
+            continue;
+        }
+        if let Some(name) = setting(line, "vm.box") {
+            made.name.clone_from(&name);
+        }
+        if provides(line) {
+            let name = line.split('|').nth(1).unwrap_or_default().trim().to_owned();
+            let start = base + line.len() - line.trim_start().len();
+            made.whole = start..base + line.trim_end().len();
+            block = Some(name).filter(|name| !name.is_empty());
+            continue;
+        }
+        let Some(name) = &block else { continue };
+        let Some(rest) =
+            trimmed.strip_prefix(name.as_str()).and_then(|rest| rest.strip_prefix('.'))
+        else {
+            continue;
+        };
+        let at = base + line.len() - line.trim_start().len()..base + line.trim_end().len();
+        take(&mut made, rest, at);
+    }
+    if made.whole.is_empty() {
+        return Err(LintError::whole("no block `provider :libvirt do |NAME|` is in it"));
+    }
+    if made.cpu.is_empty() {
+        made.cpu.push(("mode", "host-model".to_owned(), made.whole.clone()));
+    }
+    made.judge(document, say)
+}
+
+/// The text in quotes that a setting gets.
+fn setting(line: &str, name: &str) -> Option<String> {
+    let (before, value) = line.split_once('=')?;
+    if !before.trim_end().ends_with(name) {
+        return None;
+    }
+    let value = value.trim().trim_start_matches(['"', '\'']);
+    Some(value.split(['"', '\'', ' ', '#']).next().unwrap_or_default().to_owned())
+}
+
+/// `:name => 'hpet', :present => 'no'` and `name: 'hpet', present: 'no'`.
+fn pairs(line: &str) -> Vec<(String, String)> {
+    let all: Vec<Word<'_>> = words(line, 0).into_iter().filter(|word| word.text != "=>").collect();
+    let key = |word: &Word<'_>| {
+        let text = word.text;
+        let name =
+            text.strip_prefix(':').or_else(|| text.strip_suffix(':')).filter(|_| !word.quoted)?;
+        Some(name.to_owned())
+    };
+    all.windows(2)
+        .filter_map(|two| Some((key(two.first()?)?, two.get(1)?.text.to_owned())))
+        .collect()
+}
+
+fn take(made: &mut Made, rest: &str, at: Range<usize>) {
+    let name: &str = rest.split([' ', '=', '(']).next().unwrap_or_default();
+    let value = || setting(rest, name).unwrap_or_default();
+    let all = || pairs(rest);
+    let of = |key: &str| all().into_iter().find(|(name, _)| name == key).map(|(_, value)| value);
+    match name {
+        "driver" => made.kind = Some((value(), at)),
+        "cpu_mode" => made.cpu.push(("mode", value(), at)),
+        "machine_type" => made.machine = Some(value()),
+        "machine_arch" => made.arch = Some(value()),
+        "kvm_hidden" if value() == "true" => made.hidden = Some(("on".to_owned(), at)),
+        "clock_timer" => made.timers.push((all(), at)),
+        "cpu_feature" => {
+            if let (Some(name), Some(policy)) = (of("name"), of("policy")) {
+                made.features.push((name, policy, at));
+            }
+        }
+        "hyperv_feature" => {
+            if let (Some(name), Some(state)) = (of("name"), of("state"))
+                && name.bytes().all(|b| b.is_ascii_lowercase())
+            {
+                made.hyperv.push((name, state, at));
+            }
+        }
+        "pci" => made.hostdev = Some(at),
+        "kernel" => made.declared = made.declared.or(Some(Guest::Linux)),
+        _ => {}
+    }
+}
+
+/// What to do, in the words of the Vagrantfile.
+fn say(id: &str) -> Option<&'static str> {
+    Some(match id {
+        "lv-hpet-on" | "lv-hpet-default-on" => "NAME.clock_timer :name => 'hpet', :present => 'no'",
+        "lv-hypervclock-missing" => "NAME.clock_timer :name => 'hypervclock', :present => 'yes'",
+        "lv-invtsc-no-freq" => {
+            "NAME.clock_timer :name => 'tsc', :frequency => 'HERTZ'. Leave it if the machine never migrates and is \
+             never saved"
+        }
+        "lv-emulated" => "NAME.driver = 'kvm', where the host has KVM",
+        _ => return None,
+    })
+}

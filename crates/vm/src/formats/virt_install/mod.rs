@@ -1,0 +1,243 @@
+//! Command lines of `virt-install` and `virt-xml`: they become a domain, and are judged as that.
+//!
+//! Source: virt-install(1), 4.1; virtinst/domain/clock.py (the timers that it adds by itself), virtinst/domain/cpu.py.
+
+#[cfg(test)]
+mod tests;
+
+use crate::detect::{Clues, Sign};
+use crate::document::Document;
+use crate::formats::Format;
+use crate::formats::libvirt::made::Made;
+use crate::guest::Guest;
+use crate::lint::{LintError, Report};
+use crate::shell::{Piece, Word, statements};
+use std::ops::Range;
+
+/// What is known of this kind.
+pub(super) const FORMAT: Format = Format {
+    name: "virt-install",
+    files: "command lines of virt-install and virt-xml",
+    sample: ("vm.sh", "virt-install --name a --clock hpet_present=yes --import\n"),
+    rules: &[],
+    detect,
+    lint,
+    qemu: None,
+};
+
+fn detect(clues: &Clues<'_>) -> Option<Sign> {
+    let command = |line: &str| {
+        let mut words = line.split_whitespace();
+        words.any(|word| matches!(word.rsplit('/').next(), Some("virt-install" | "virt-xml")))
+    };
+    let domain = clues.element("<domain");
+    (!domain && clues.has(command) && clues.text.contains("--")).then_some(Sign::Words)
+}
+
+/// What a word says; a variable stays as it is written, so that it is taken for a placeholder.
+fn text(document: &Document, word: &Word) -> String {
+    let mut out = String::new();
+    for piece in &word.pieces {
+        match piece {
+            Piece::Literal(text) => out.push_str(text.as_str()),
+            Piece::Variable { .. } | Piece::Opaque { .. } => {
+                return document.text.slice(word.span.clone()).trim_matches(['"', '\'']).to_owned();
+            }
+        }
+    }
+    out
+}
+
+fn lint(document: &Document) -> Result<Report, LintError> {
+    let mut all: Option<Report> = None;
+    for statement in statements(document.text.as_str()) {
+        let words: Vec<(String, Range<usize>)> =
+            statement.words.iter().map(|word| (text(document, word), word.span.clone())).collect();
+        let program = |(word, _): &(String, Range<usize>)| {
+            matches!(word.rsplit('/').next(), Some("virt-install" | "virt-xml"))
+        };
+        let Some(first) = words.iter().position(program) else { continue };
+        let options = words.get(first + 1..).unwrap_or_default();
+        if matches!(words.first(), Some((word, _)) if word == "echo") || options.is_empty() {
+            continue;
+        }
+        let edits = words.get(first).is_some_and(|(word, _)| word.ends_with("virt-xml"));
+        let at = words.get(first).map_or(0..0, |(_, at)| at.clone());
+        let report = made(options, at, edits).judge(document, say)?;
+        match &mut all {
+            None => all = Some(report),
+            Some(all) => {
+                all.partial |= report.partial;
+                all.findings.extend(report.findings);
+            }
+        }
+    }
+    all.ok_or_else(|| {
+        LintError::whole("no command line of virt-install or virt-xml with options is in it")
+    })
+}
+
+/// The domain of a command line.
+fn made(options: &[(String, Range<usize>)], whole: Range<usize>, part: bool) -> Made {
+    let mut made = Made { whole: whole.clone(), part, ..Made::default() };
+    let mut rest = options.iter().peekable();
+    while let Some((word, at)) = rest.next() {
+        let (option, value) = match word.split_once('=') {
+            Some((option, value)) if option.starts_with("--") => (option, Some(value.to_owned())),
+            _ => (word.as_str(), None),
+        };
+        if !option.starts_with('-') {
+            continue;
+        }
+        let mut at = at.clone();
+        let value = value.or_else(|| {
+            let (next, place) = rest.next_if(|(next, _)| !next.starts_with('-'))?;
+            at = place.clone();
+            Some(next.clone())
+        });
+        let Some(value) = value else { continue };
+        match option {
+            "--name" | "-n" => made.name = value,
+            "--os-variant" | "--osinfo" | "--os-type" => {
+                let id = value.split(',').next().unwrap_or_default();
+                made.declared =
+                    made.declared.or_else(|| Guest::of_words(id.rsplit('=').next().unwrap_or(id)));
+            }
+            "--virt-type" => made.kind = Some((value, at)),
+            "--arch" => made.arch = Some(value),
+            "--machine" => made.machine = Some(value),
+            "--hostdev" | "--host-device" => made.hostdev = Some(at),
+            "--cpu" => cpu(&mut made, &value, &at),
+            "--clock" => clock(&mut made, &value, &at),
+            "--features" => features(&mut made, &value, &at),
+            _ => {}
+        }
+    }
+    let known = |made: &Made, name: &str| {
+        made.timers
+            .iter()
+            .any(|(timer, _)| timer.iter().any(|(key, value)| key == "name" && value == name))
+    };
+    if !part {
+        // What virt-install adds by itself.
+        if made.cpu.is_empty() {
+            made.cpu.push(("mode", "host-passthrough".to_owned(), whole.clone()));
+        }
+        let windows = made.declared == Some(Guest::Windows);
+        for (name, present, add) in [("hpet", "no", true), ("hypervclock", "yes", windows)] {
+            if add && !known(&made, name) {
+                let timer = [("name", name), ("present", present)];
+                let timer = timer.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
+                made.timers.push((timer, whole.clone()));
+            }
+        }
+    }
+    made
+}
+
+fn cpu(made: &mut Made, value: &str, at: &Range<usize>) {
+    for (index, part) in value.split(',').enumerate() {
+        match part.split_once('=') {
+            None if index == 0 => {
+                let mode = match part {
+                    "host-passthrough" | "host-model" | "maximum" => part,
+                    "host" | "host-model-only" | "host-copy" => "host-model",
+                    _ => "custom",
+                };
+                made.cpu.push(("mode", mode.to_owned(), at.clone()));
+            }
+            Some(("mode", mode)) => made.cpu.push(("mode", mode.to_owned(), at.clone())),
+            Some(("migratable", state)) => {
+                made.cpu.push(("migratable", state.to_owned(), at.clone()))
+            }
+            Some((policy @ ("require" | "disable" | "optional" | "force" | "forbid"), name)) => {
+                made.features.push((name.to_owned(), policy.to_owned(), at.clone()));
+            }
+            _ => {}
+        }
+    }
+    numbered(value, "feature", |all| {
+        let of =
+            |key: &str| all.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
+        if let Some(name) = of("name") {
+            made.features.push((
+                name,
+                of("policy").unwrap_or_else(|| "require".to_owned()),
+                at.clone(),
+            ));
+        }
+    });
+}
+
+/// `timer0.name=tsc,timer0.frequency=...`: calls with what each number has.
+fn numbered(value: &str, group: &str, mut each: impl FnMut(&[(String, String)])) {
+    let mut all: Vec<(&str, Vec<(String, String)>)> = Vec::new();
+    for part in value.split(',') {
+        let Some((name, value)) = part.split_once('=') else { continue };
+        let Some((owner, key)) = name.split_once('.') else { continue };
+        if !owner.strip_prefix(group).is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit())) {
+            continue;
+        }
+        let pair = (key.to_owned(), value.to_owned());
+        match all.iter_mut().find(|(known, _)| *known == owner) {
+            Some((_, pairs)) => pairs.push(pair),
+            None => all.push((owner, vec![pair])),
+        }
+    }
+    all.iter().for_each(|(_, pairs)| each(pairs));
+}
+
+fn clock(made: &mut Made, value: &str, at: &Range<usize>) {
+    const TIMERS: [&str; 8] =
+        ["platform", "hpet", "tsc", "rtc", "pit", "kvmclock", "hypervclock", "armvtimer"];
+    for part in value.split(',') {
+        let Some((key, state)) = part.split_once('=') else { continue };
+        let Some((name, attribute)) = key.split_once('_').filter(|(name, _)| TIMERS.contains(name))
+        else {
+            continue;
+        };
+        let pairs = [("name", name), (attribute, state)];
+        let pairs: Vec<(String, String)> =
+            pairs.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+        let same = |pairs: &[(String, String)]| {
+            pairs.iter().any(|(key, value)| key == "name" && value == name)
+        };
+        match made.timers.iter_mut().find(|(known, _)| same(known)) {
+            Some((known, _)) => known.extend(pairs.into_iter().skip(1)),
+            None => made.timers.push((pairs, at.clone())),
+        }
+    }
+    numbered(value, "timer", |all| made.timers.push((all.to_vec(), at.clone())));
+}
+
+fn features(made: &mut Made, value: &str, at: &Range<usize>) {
+    for part in value.split(',') {
+        let Some((key, state)) = part.split_once('=') else { continue };
+        let key = key.trim_end_matches(".state").replace('.', "_");
+        if key == "kvm_hidden" {
+            made.hidden = Some((state.to_owned(), at.clone()));
+        } else if let Some(name) = key.strip_prefix("hyperv_")
+            && name.bytes().all(|b| b.is_ascii_lowercase())
+        {
+            made.hyperv.push((name.to_owned(), state.to_owned(), at.clone()));
+        }
+    }
+}
+
+/// What to do, in the words of virt-install.
+fn say(id: &str) -> Option<&'static str> {
+    Some(match id {
+        "lv-hpet-on" | "lv-hpet-default-on" => "--clock hpet_present=no",
+        "lv-hypervclock-missing" => "--clock hypervclock_present=yes",
+        "lv-kvmclock-off-no-invtsc" => {
+            "remove kvmclock_present=no, or --cpu host-passthrough,require=invtsc"
+        }
+        "lv-invtsc-no-freq" => {
+            "--clock timer0.name=tsc,timer0.frequency=HERTZ (`virsh capabilities` shows the host's). Leave it if the \
+             machine never migrates and is never saved"
+        }
+        "lv-emulated" => "--virt-type kvm, where the host has KVM",
+        "lv-kvm-hidden" => "remove kvm_hidden=on, or give the guest another clock",
+        _ => return None,
+    })
+}

@@ -1,0 +1,76 @@
+use crate::finding::Severity;
+use crate::formats::Kind;
+use crate::{Guest, testing};
+
+fn bad(text: &str) -> Vec<&'static str> {
+    testing::bad(Kind::VirtInstall, "vm.sh", text)
+}
+
+#[test]
+fn virt_install_options_are_judged_as_the_domain_they_make() {
+    let line = |options: &str| {
+        format!("#!/bin/sh\nvirt-install --name db1 --memory 1024 --import \\\n  {options}\n")
+    };
+    // Its own defaults: no HPET, and Hyper-V's page for Windows.
+    for options in [
+        "",
+        "--os-variant win11",
+        "--cpu host-model --clock offset=utc",
+        "--clock hpet_present=$HPET",
+    ] {
+        assert_eq!(bad(&line(options)), [""; 0], "{options}");
+    }
+    for (options, id) in [
+        ("--clock hpet_present=yes", "lv-hpet-on"),
+        (
+            "--clock offset=utc,kvmclock_present=no --os-variant debian12",
+            "lv-kvmclock-off-no-invtsc",
+        ),
+        ("--cpu host-passthrough,require=invtsc", "lv-invtsc-no-freq"),
+        (
+            "--cpu=host-passthrough,feature0.name=invtsc,feature0.policy=require",
+            "lv-invtsc-no-freq",
+        ),
+        ("--virt-type qemu", "lv-emulated"),
+        ("--features kvm_hidden=on", "lv-kvm-hidden"),
+        ("--features kvm.hidden.state=on", "lv-kvm-hidden"),
+        ("--cpu host,disable=hypervisor", "lv-hypervisor-hidden"),
+        ("--os-variant win11 --clock hypervclock_present=no", "lv-hypervclock-missing"),
+        (
+            "--cpu host-passthrough,require=invtsc --clock timer0.name=tsc,timer0.frequency=2400",
+            "lv-frequency-impossible",
+        ),
+    ] {
+        assert_eq!(bad(&line(options)), [id], "{options}");
+    }
+    let report = testing::report(
+        Kind::VirtInstall,
+        "vm.sh",
+        &line("--os-variant win11 --clock hpet_present=yes"),
+    );
+    assert_eq!((report.guest, report.guessed), (Guest::Windows, false));
+    let text = line("--os-variant win11 --clock hpet_present=yes");
+    let hpet = report.findings.iter().find(|finding| finding.rule.id == "lv-hpet-on").unwrap();
+    assert_eq!(text.get(hpet.span.clone()), Some("hpet_present=yes"));
+    let text = line("--cpu host-passthrough,require=invtsc --hostdev 01:00.0");
+    let found = testing::ids(Kind::VirtInstall, "vm.sh", &text);
+    assert!(found.contains(&("lv-invtsc-no-freq", Severity::Info)), "{found:?}");
+}
+
+#[test]
+fn virt_xml_changes_a_part() {
+    let report = testing::report(
+        Kind::VirtInstall,
+        "vm.sh",
+        "virt-xml db1 --edit --cpu host-passthrough,require=invtsc\n",
+    );
+    assert!(report.partial && report.findings.iter().any(|f| f.rule.id == "lv-invtsc-no-freq"));
+    assert!(
+        testing::report(Kind::VirtInstall, "vm.sh", "virt-xml db1 --add-device --disk size=1\n")
+            .findings
+            .is_empty()
+    );
+    for text in ["", "virt-install\n", "echo virt-install --name a\n"] {
+        testing::broken(Kind::VirtInstall, text);
+    }
+}
