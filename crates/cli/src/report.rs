@@ -234,6 +234,7 @@ mod tests {
             ("clocksmith.fleet.v1", schema::<clocksmith_fleet::report::FleetReport>()),
             ("clocksmith.fix.v1", schema::<fix::FixReport>()),
             ("clocksmith.verify.v1", schema::<crate::verify::report::VerifyReport>()),
+            ("clocksmith.vm-rules.v1", schema::<vm::RulesReport>()),
             ("clocksmith.vm-lint.v1", schema::<vm::LintReport>()),
             ("clocksmith.vm-fix.v1", schema::<vm::FixReport>()),
             ("clocksmith.run.v1", schema::<crate::run::report::RunReport>()),

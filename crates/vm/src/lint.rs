@@ -21,6 +21,8 @@ pub struct Report {
     pub partial: bool,
     /// In the order of the text.
     pub findings: Vec<Finding>,
+    /// How many findings a comment of the file leaves out: `clocksmith: ignore ID why`.
+    pub ignored: usize,
 }
 
 /// Why a file could not be looked at.
@@ -63,12 +65,36 @@ impl LintError {
 /// It is no valid file of its kind.
 pub fn lint(document: &Document) -> Result<Report, LintError> {
     let mut report = (document.kind.format().lint)(document)?;
+    let ignored = ignored(document.text.as_str());
+    let before = report.findings.len();
+    report.findings.retain(|finding| !ignored.contains(finding.rule.id));
+    report.ignored = before - report.findings.len();
     if report.guessed {
         without_guess(document, &mut report)?;
     }
     certain::keep_certain(document, &mut report.findings);
     report.findings.sort_by_key(|finding| (finding.span.start, finding.span.end));
     Ok(report)
+}
+
+/// The rules that comments of a file leave out: `# clocksmith: ignore ID why`, behind whatever begins a comment.
+fn ignored(text: &str) -> HashSet<&str> {
+    const MARK: &str = "clocksmith: ignore ";
+    let id = |line: &'_ str| -> Option<(usize, usize)> {
+        let at = line.find(MARK)?;
+        let before = line.get(..at)?.trim_end();
+        let comment = ["#", "//", "<!--", ";", "--", "*", "::", "rem", "REM"]
+            .iter()
+            .any(|it| before.ends_with(it));
+        let rest = line.get(at + MARK.len()..).filter(|_| comment)?;
+        let start = line.len() - rest.trim_start().len();
+        let word = rest.trim_start();
+        let end = word.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(word.len());
+        Some((start, start + end))
+    };
+    let found = text.lines().filter_map(|line| id(line).and_then(|(from, to)| line.get(from..to)));
+    // An id never ends in a dash, the end of a comment in XML does.
+    found.map(|id| id.trim_end_matches('-')).filter(|id| !id.is_empty()).collect()
 }
 
 /// Takes out the changes that would not be made without the guess.

@@ -1,7 +1,8 @@
 //! The command line of `vm`.
 
-use clap::{Args as ClapArgs, Subcommand, builder::PossibleValuesParser};
-use clocksmith_vm::{Guest, Kind};
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{Args as ClapArgs, Subcommand, ValueEnum};
+use clocksmith_vm::{Guest, Kind, Severity};
 use std::path::PathBuf;
 
 /// Options of `vm`.
@@ -50,6 +51,48 @@ fn kinds() -> PossibleValuesParser {
     PossibleValuesParser::new(Kind::all().map(Kind::name))
 }
 
+/// How findings are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Text,
+    /// One document, as --json
+    Json,
+    /// Static Analysis Results Interchange Format, 2.1.0
+    Sarif,
+    /// Commands of GitHub's workflows, which show findings in the files
+    Github,
+    /// Reports of JUnit, one case for each file
+    Junit,
+}
+
+/// The least severity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Least {
+    /// Everything
+    Info,
+    /// Warnings and errors
+    Warn,
+    /// Errors only
+    Error,
+}
+
+impl Least {
+    /// As the rules have it.
+    pub(crate) fn severity(self) -> Severity {
+        match self {
+            Self::Info => Severity::Info,
+            Self::Warn => Severity::Warn,
+            Self::Error => Severity::Error,
+        }
+    }
+}
+
+fn ids() -> PossibleValuesParser {
+    let values = clocksmith_vm::rules().map(|rule| PossibleValue::new(rule.id).hide(true));
+    PossibleValuesParser::new(values)
+}
+
 fn guests() -> PossibleValuesParser {
     PossibleValuesParser::new(Guest::ALL.into_iter().map(Guest::name))
 }
@@ -57,9 +100,21 @@ fn guests() -> PossibleValuesParser {
 /// Options of `vm lint`.
 #[derive(ClapArgs, Debug, Clone)]
 pub(crate) struct Lint {
-    /// The files; `-` is standard input
-    #[arg(required = true, value_name = "FILE")]
+    /// The files; `-` is standard input, and of a directory every file whose kind is recognised
+    #[arg(required_unless_present = "list_rules", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+    /// How to print what is found
+    #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "json")]
+    pub(crate) format: Format,
+    /// Leave out what matters less; the exit code counts the rest
+    #[arg(long, value_name = "SEVERITY", value_enum, default_value_t = Least::Info)]
+    pub(crate) min_severity: Least,
+    /// Leave out a rule; also a comment in a file does: `# clocksmith: ignore ID why`
+    #[arg(long, value_name = "ID", value_parser = ids())]
+    pub(crate) ignore: Vec<String>,
+    /// List the rules
+    #[arg(long)]
+    pub(crate) list_rules: bool,
     /// What kind of files they are, where that is not recognised
     #[arg(long, value_name = "KIND", value_parser = kinds())]
     pub(crate) kind: Option<String>,

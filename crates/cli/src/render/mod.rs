@@ -12,6 +12,7 @@ pub(crate) mod migrate;
 pub(crate) mod predict;
 pub(crate) mod verify;
 pub(crate) mod vm;
+pub(crate) mod vm_ci;
 #[cfg(feature = "who")]
 pub(crate) mod who;
 pub(crate) mod why;

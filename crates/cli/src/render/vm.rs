@@ -2,7 +2,7 @@
 
 use super::{Style, text, wrap};
 use crate::args::Common;
-use crate::report::vm::{FindingReport, FixReport, LintFile, LintReport};
+use crate::report::vm::{FindingReport, FixReport, LintFile, LintReport, RulesReport};
 use anyhow::Result;
 use clocksmith_vm::Severity;
 
@@ -153,6 +153,26 @@ pub(crate) fn fix(common: &Common, report: &FixReport, apply: bool) -> Result<()
             }
             _ => {}
         }
+    }
+    text(&out)
+}
+
+/// Prints every rule: its id, how much it matters, and what is the matter.
+pub(crate) fn rules(common: &Common, report: &RulesReport) -> Result<()> {
+    let style = Style::of(common);
+    let mut out = String::new();
+    for rule in &report.rules {
+        let first = format!("{:<34}", rule.id);
+        let body = wrap(
+            rule.summary,
+            &format!("{first}      "),
+            "                                        ",
+        );
+        out.push_str(&body.replacen(
+            &format!("{first}      "),
+            &format!("{first}{} ", severity(rule.severity, style)),
+            1,
+        ));
     }
     text(&out)
 }

@@ -33,6 +33,8 @@ pub(crate) struct LintFile {
     pub(crate) partial: bool,
     /// In the order of the file.
     pub(crate) findings: Vec<FindingReport>,
+    /// How many findings are left out: by a comment in the file, or by --ignore.
+    pub(crate) ignored: usize,
     /// Why it cannot be used; null if it can.
     pub(crate) error: Option<String>,
 }
@@ -110,6 +112,7 @@ impl LintFile {
             guessed: report.guessed,
             partial: report.partial,
             findings: report.findings.iter().map(|f| FindingReport::new(document, f)).collect(),
+            ignored: report.ignored,
             error: None,
         }
     }
@@ -124,6 +127,7 @@ impl LintFile {
             guessed: false,
             partial: false,
             findings,
+            ignored: 0,
             error: Some(error),
         }
     }
@@ -185,4 +189,44 @@ pub(crate) struct Mended {
     pub(crate) summary: String,
     /// What is risked by mending it.
     pub(crate) risk: &'static str,
+}
+
+/// `vm lint --list-rules --json`.
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct RulesReport {
+    /// Always `clocksmith.vm-rules.v1`.
+    pub(crate) schema: &'static str,
+    /// All of them.
+    pub(crate) rules: Vec<RuleReport>,
+}
+
+/// One rule.
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct RuleReport {
+    /// Its id, which never means another rule.
+    pub(crate) id: &'static str,
+    /// How much it matters, as a rule.
+    pub(crate) severity: Severity,
+    /// What is the matter.
+    pub(crate) summary: &'static str,
+    /// Why it matters.
+    pub(crate) why: &'static str,
+    /// Who says so.
+    pub(crate) source: &'static str,
+}
+
+impl RulesReport {
+    /// Every rule.
+    pub(crate) fn all() -> Self {
+        let rules = clocksmith_vm::rules().map(|rule| RuleReport {
+            id: rule.id,
+            severity: rule.severity,
+            summary: rule.summary,
+            why: rule.why,
+            source: rule.source,
+        });
+        Self { schema: "clocksmith.vm-rules.v1", rules: rules.collect() }
+    }
 }

@@ -364,9 +364,8 @@ impl<'a> Guard<'a> {
                     return cannot("of which it is no word");
                 };
                 let Some(element) = words.get(at) else { return cannot("of which it is no word") };
-                let removed = edit.span == element.span
-                    && is_option(words, at, 0)
-                    && is_gone(&element.text);
+                let removed =
+                    edit.span == element.span && is_option(words, at, 0) && is_gone(&element.text);
                 let value = is_value(words, at, 0) && !edit.with.contains(' ') && !element.splits;
                 if (removed || value) && element.editable(&edit.span) {
                     return Ok(edit.clone());

@@ -114,3 +114,35 @@ fn torn_files_are_mended_once_at_most() {
         assert!(once.document.text.as_str().matches("hypervclock").count() <= 1);
     }
 }
+
+#[test]
+fn comments_leave_findings_out() {
+    let text = |comment: &str| {
+        format!("{comment}qemu-system-x86_64 -enable-kvm -m 1G -machine q35 -cpu host,kvm=off\n")
+    };
+    let both = ["q-hpet-default-on", "q-kvm-off"];
+    let ids = |text: &str| -> Vec<&str> {
+        ids(Kind::Qemu, text)
+            .into_iter()
+            .filter(|(id, _)| both.contains(id))
+            .map(|(id, _)| id)
+            .collect()
+    };
+    assert_eq!(ids(&text("")).len(), 2);
+    assert_eq!(
+        ids(&text("# clocksmith: ignore q-kvm-off: a game wants it\n")),
+        ["q-hpet-default-on"]
+    );
+    assert_eq!(
+        ids(&text("# clocksmith: ignore q-kvm-off\n# clocksmith: ignore q-hpet-default-on\n")),
+        [""; 0]
+    );
+    // Only a comment says it.
+    assert_eq!(ids(&text("echo 'clocksmith: ignore q-kvm-off'\n")).len(), 2);
+    let ignored = text("# clocksmith: ignore q-hpet-default-on no time\n");
+    assert_eq!(lint(&document(Kind::Qemu, &ignored)).unwrap().ignored, 1);
+    mended(Kind::Qemu, &ignored, &ignored);
+    let xml = domain("a", "", "", QUIET_CLOCK, "").replace("'no'", "'yes'");
+    let ignored = format!("<!-- clocksmith: ignore lv-hpet-on -->\n{xml}");
+    assert!(!super::ids(Kind::Libvirt, &ignored).iter().any(|(id, _)| *id == "lv-hpet-on"));
+}

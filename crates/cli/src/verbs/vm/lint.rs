@@ -1,20 +1,37 @@
 //! `vm lint`: what files do to the guest's clock.
 
-use super::read::{read, shown};
+use super::read::{is_stdin, known, read, shown};
 use crate::args::Common;
-use crate::args::vm::Lint;
+use crate::args::vm::{Format, Lint};
 use crate::exit::Code;
 use crate::render;
-use crate::report::vm::{LintFile, LintReport};
+use crate::report::vm::{LintFile, LintReport, RulesReport};
 use crate::ui::err;
-use anyhow::{Result, anyhow};
-use clocksmith_vm::Severity;
-use std::path::Path;
+use anyhow::{Result, anyhow, bail};
+use clocksmith_vm::{Document, Severity};
+use std::path::{Path, PathBuf};
+
+/// The most names of a directory, and how deep it is looked into.
+const MOST_NAMES: usize = 10_000;
+const DEEPEST: usize = 16;
 
 /// Runs it. A file that cannot be used does not keep the others from being looked at.
 pub(crate) fn run(common: &Common, args: &Lint) -> Result<Code> {
+    if args.list_rules {
+        let rules = RulesReport::all();
+        if common.json || args.format == Format::Json {
+            render::json(&rules)?;
+        } else {
+            render::vm::rules(common, &rules)?;
+        }
+        return Ok(Code::Done);
+    }
     let mut files = Vec::new();
     for path in &args.files {
+        if !is_stdin(path) && path.is_dir() {
+            directory(path, args, &mut files)?;
+            continue;
+        }
         files.push(match one(path, args) {
             Ok(file) => file,
             Err(error) => LintFile::unusable(shown(path), render::error(&error)),
@@ -25,20 +42,74 @@ pub(crate) fn run(common: &Common, args: &Lint) -> Result<Code> {
     }
     let code = code(&files);
     let report = LintReport { schema: "clocksmith.vm-lint.v1", files };
-    if common.json {
-        render::json(&report)?;
-    } else {
-        render::vm::lint(common, &report)?;
+    match args.format {
+        _ if common.json => render::json(&report)?,
+        Format::Json => render::json(&report)?,
+        Format::Sarif => render::json(&render::vm_ci::sarif(&report))?,
+        Format::Github => render::text(&render::vm_ci::github(&report))?,
+        Format::Junit => render::text(&render::vm_ci::junit(&report))?,
+        Format::Text => render::vm::lint(common, &report)?,
     }
     Ok(code)
 }
 
 fn one(path: &Path, args: &Lint) -> Result<LintFile> {
     let (document, _) = read(path, args.kind.as_deref(), args.guest.as_deref())?;
-    let report = clocksmith_vm::lint(&document).map_err(|error| {
+    judged(path, &document, args)
+}
+
+fn judged(path: &Path, document: &Document, args: &Lint) -> Result<LintFile> {
+    let mut report = clocksmith_vm::lint(document).map_err(|error| {
         anyhow!("cannot use {} as {}: {error}", shown(path), document.kind.name())
     })?;
-    Ok(LintFile::new(shown(path), &document, &report))
+    let before = report.findings.len();
+    report.findings.retain(|finding| !args.ignore.iter().any(|id| id == finding.rule.id));
+    report.ignored += before - report.findings.len();
+    report.findings.retain(|finding| finding.severity >= args.min_severity.severity());
+    Ok(LintFile::new(shown(path), document, &report))
+}
+
+/// Every file of a directory whose kind is recognised. What is broken there may be no such file at all: it is named, and
+/// is no error.
+fn directory(path: &Path, args: &Lint, files: &mut Vec<LintFile>) -> Result<()> {
+    let mut found = Vec::new();
+    walk(path, 0, &mut found)?;
+    found.sort();
+    let mut any = false;
+    for file in found {
+        let Some(document) = known(&file, args.kind.as_deref(), args.guest.as_deref()) else {
+            continue;
+        };
+        any = true;
+        match judged(&file, &document, args) {
+            Ok(report) => files.push(report),
+            Err(error) => err::line(&format!("clocksmith: left out: {}", render::error(&error))),
+        }
+    }
+    if !any {
+        bail!("no file of a kind that is known is in {}", shown(path));
+    }
+    Ok(())
+}
+
+/// The regular files below a directory; hidden directories and links are left out.
+fn walk(path: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<()> {
+    let entries =
+        std::fs::read_dir(path).map_err(|error| anyhow!("cannot list {}: {error}", shown(path)))?;
+    for entry in entries {
+        let entry = entry.map_err(|error| anyhow!("cannot list {}: {error}", shown(path)))?;
+        let hidden = entry.file_name().to_string_lossy().starts_with('.');
+        let Ok(kind) = entry.file_type() else { continue };
+        if kind.is_dir() && !hidden && depth < DEEPEST {
+            walk(&entry.path(), depth + 1, found)?;
+        } else if kind.is_file() {
+            found.push(entry.path());
+        }
+        if found.len() > MOST_NAMES {
+            bail!("{} has more than {MOST_NAMES} files; name the directories in it", shown(path));
+        }
+    }
+    Ok(())
 }
 
 fn code(files: &[LintFile]) -> Code {

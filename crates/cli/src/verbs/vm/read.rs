@@ -53,3 +53,14 @@ pub(super) fn read(
     let document = document.map_err(|error| anyhow!("cannot use {name}: {error}"))?;
     Ok((document.with_guest(guest.and_then(Guest::of_name)), bytes))
 }
+
+/// A file of a directory, if it is of a kind that is known.
+pub(super) fn known(path: &Path, kind: Option<&str>, guest: Option<&str>) -> Option<Document> {
+    let bytes = given::read(path, Kinds::Regular, MAX_BYTES as u64).ok()?;
+    let name = shown(path);
+    let document = match kind.and_then(Kind::of_name) {
+        Some(kind) => Document::of_kind(&name, &bytes, kind),
+        None => Document::new(&name, &bytes),
+    };
+    Some(document.ok()?.with_guest(guest.and_then(Guest::of_name)))
+}

@@ -36,7 +36,13 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     if !text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '[']) {
         // A script that starts it, or talks to its socket.
         findings.extend(script(document));
-        return Ok(Report { guest: Guest::Unknown, guessed: false, partial: true, findings });
+        return Ok(Report {
+            guest: Guest::Unknown,
+            guessed: false,
+            partial: true,
+            findings,
+            ignored: 0,
+        });
     }
     let json = json::read(document)?;
     for leaf in
@@ -70,5 +76,11 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     {
         findings.push(Finding::new(rule!("ch-vcpu-hotplug"), leaf.span.clone()));
     }
-    Ok(Report { guest, guessed: false, partial: json.value.get("payload").is_none(), findings })
+    Ok(Report {
+        guest,
+        guessed: false,
+        partial: json.value.get("payload").is_none(),
+        findings,
+        ignored: 0,
+    })
 }

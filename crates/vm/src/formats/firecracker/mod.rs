@@ -45,7 +45,13 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     if !text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '[']) {
         // A script that talks to the socket.
         findings.extend(script(document));
-        return Ok(Report { guest: Guest::Linux, guessed: false, partial: true, findings });
+        return Ok(Report {
+            guest: Guest::Linux,
+            guessed: false,
+            partial: true,
+            findings,
+            ignored: 0,
+        });
     }
     let json = json::read(document)?;
     for leaf in json.leaves.iter().filter(|leaf| leaf.ends(&["boot_args"])) {
@@ -53,7 +59,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     }
     template(&json, &mut findings);
     let partial = json.value.get("boot-source").is_none();
-    Ok(Report { guest: Guest::Linux, guessed: false, partial, findings })
+    Ok(Report { guest: Guest::Linux, guessed: false, partial, findings, ignored: 0 })
 }
 
 /// The kernel parameters of a leaf.

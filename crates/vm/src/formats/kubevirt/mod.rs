@@ -47,8 +47,13 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
 
 fn lint(document: &Document) -> Result<Report, LintError> {
     let (source, template) = plain(document.text.as_str());
-    let mut report =
-        Report { guest: Guest::Unknown, guessed: false, partial: template, findings: Vec::new() };
+    let mut report = Report {
+        guest: Guest::Unknown,
+        guessed: false,
+        partial: template,
+        findings: Vec::new(),
+        ignored: 0,
+    };
     let documents = match yaml::parse(&source) {
         Ok(documents) => documents,
         // What a template makes of itself is not known.

@@ -3,8 +3,8 @@
 use super::domain::Domain;
 use super::timer;
 use crate::finding::{Finding, Severity};
-use crate::formats::qemu::property::Properties;
 use crate::formats::qemu::confidential::leave;
+use crate::formats::qemu::property::Properties;
 use crate::formats::qemu::{cpu, machine};
 use crate::guest::Guest;
 use crate::migrate::host::{MAX_HZ, MIN_HZ};

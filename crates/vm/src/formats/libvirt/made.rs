@@ -9,6 +9,9 @@ use crate::lint::{LintError, Report};
 use crate::text::Text;
 use std::ops::Range;
 
+/// Names and values.
+pub(crate) type Pairs = Vec<(String, String)>;
+
 /// What is made, and of which words.
 #[derive(Default)]
 pub(crate) struct Made {
@@ -27,7 +30,7 @@ pub(crate) struct Made {
     /// Features of the CPU: name and policy.
     pub(crate) features: Vec<(String, String, Range<usize>)>,
     /// Timers: their attributes.
-    pub(crate) timers: Vec<(Vec<(String, String)>, Range<usize>)>,
+    pub(crate) timers: Vec<(Pairs, Range<usize>)>,
     /// Switches below `<hyperv>`, and `hidden` below `<kvm>`.
     pub(crate) hyperv: Vec<(String, String, Range<usize>)>,
     pub(crate) hidden: Option<(String, Range<usize>)>,
@@ -123,7 +126,13 @@ impl Made {
         let made = self.write();
         if made.xml.is_empty() {
             let guest = document.system(self.declared, []).guest;
-            return Ok(Report { guest, guessed: false, partial: true, findings: Vec::new() });
+            return Ok(Report {
+                guest,
+                guessed: false,
+                partial: true,
+                findings: Vec::new(),
+                ignored: 0,
+            });
         }
         let domain = Document {
             name: document.name.clone(),

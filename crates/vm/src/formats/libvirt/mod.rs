@@ -54,6 +54,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         guessed: false,
         partial: tree.template,
         findings: Vec::new(),
+        ignored: 0,
     };
     for domain in Domain::all(&tree, document) {
         report.partial |= !domain.whole;

@@ -146,7 +146,9 @@ fn commented(domain: &Domain<'_>) -> bool {
     let inside = domain.text.slice(clock.whole.clone());
     let mut comments = inside.split("<!--").skip(1);
     comments.any(|rest| {
-        rest.split("-->").next().is_some_and(|comment| comment.to_ascii_lowercase().contains("hpet"))
+        rest.split("-->")
+            .next()
+            .is_some_and(|comment| comment.to_ascii_lowercase().contains("hpet"))
     })
 }
 

@@ -3,6 +3,8 @@
 //! What Proxmox VE makes of `cpu:` for QEMU stays here; what a `-cpu` in
 //! `args:` does is judged by `qemu::cpu`.
 
+mod models;
+
 use crate::choice::Choices;
 use crate::detect::{Clues, Sign};
 use crate::document::Document;
@@ -38,6 +40,9 @@ const KEYS: [&str; 26] = [
 ];
 
 fn detect(clues: &Clues<'_>) -> Option<Sign> {
+    if clues.lines.iter().any(|line| models::begins(line)) {
+        return Some(Sign::Keys);
+    }
     // A manifest or a playbook is indented, these lines never are.
     let indented = clues.lines.iter().filter(|l| l.starts_with([' ', '\t', '-'])).count();
     let is = |line: &str, key: &str| line.strip_prefix(key).is_some_and(|r| r.starts_with(':'));
@@ -131,6 +136,9 @@ fn sections(text: &Text) -> Vec<Section> {
 
 /// Snapshots are what they were: nothing is said of them.
 fn lint(document: &Document) -> Result<Report, LintError> {
+    if document.text.as_str().lines().any(models::begins) {
+        return Ok(models::lint(document));
+    }
     let sections = sections(&document.text);
     let Some(section) = sections.iter().find(|s| !s.snapshot && !s.entries.is_empty()) else {
         return Err(LintError::whole("no line `key: value` of Proxmox VE is in it"));
@@ -138,7 +146,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     let line = section.args(&document.text);
     let Known { guest, guessed } = section.guest(line.as_ref(), document);
     let partial = document.text.as_str().contains("{{") || document.text.as_str().contains("{%");
-    let mut report = Report { guest, guessed, partial, findings: Vec::new() };
+    let mut report = Report { guest, guessed, partial, findings: Vec::new(), ignored: 0 };
     match line.as_ref().and_then(|line| line.cpu().map(|cpu| (line, cpu))) {
         Some((line, cpu)) => report.findings.extend(overridden(section, line, cpu, guest)),
         None => report.findings.extend(own_cpu(section, guest)),

@@ -28,7 +28,7 @@ pub(crate) static NAMES: Names = Names {
     rdtscp_off: rule!("q-rdtscp-off"),
     tsc_deadline_off: rule!("q-tsc-deadline-off"),
     invtsc_off: rule!("q-invtsc-disabled"),
-    no_invtsc: None,
+    no_invtsc: Some(rule!("q-no-invtsc")),
 };
 
 /// What is known besides the `-cpu` itself.
@@ -267,7 +267,11 @@ fn invariant_tsc(
                 out.push(Finding::new(context.names.invtsc_off, property.span()).fix(words));
             } else if let Some(frequency) = frequency {
                 out.push(Finding::new(rule!("q-frequency-without-invtsc"), frequency.span()));
-            } else if let Some(rule) = context.names.no_invtsc {
+            } else if let Some(rule) = context.names.no_invtsc.filter(|_| {
+                context.kvm == Some(true)
+                    && matches!(context.guest, Guest::Linux | Guest::Unknown)
+                    && cpu.flag("kvmclock") != Some(false)
+            }) {
                 out.push(Finding::new(rule, model.clone()));
             }
         }

@@ -18,7 +18,8 @@ const ALONE: &str = "enable-kvm nographic nodefaults no-user-config no-reboot no
 fn is_cpu(word: &Placed) -> bool {
     let text = word.as_str();
     let (model, flags) = text.split_once(',').unwrap_or((text, ""));
-    let plain = !model.is_empty() && model.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    let plain =
+        !model.is_empty() && model.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
     let flag = |flag: &str| {
         flag.starts_with(['+', '-'])
             || matches!(flag, "kvm=on" | "kvm=off" | "vmware-cpuid-freq=on" | "vendor=GenuineIntel")
@@ -160,7 +161,8 @@ impl Line {
     /// What hides the guest from its host.
     pub(crate) fn confidential(&self) -> Option<Confidential> {
         let named = |machine: &Properties| {
-            let id = machine.value("confidential-guest-support").or(machine.value("memory-encryption"));
+            let id =
+                machine.value("confidential-guest-support").or(machine.value("memory-encryption"));
             id.map(str::to_owned)
         };
         let id = self.machines.iter().rev().find_map(named)?;

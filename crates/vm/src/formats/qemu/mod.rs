@@ -51,9 +51,19 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         || text.contains("qemu-kvm")
         || option("kvm")
         || option("qemu");
+    // Options of these tools have the same names.
+    let other = ["virt-install", "virt-xml"].iter().any(|tool| text.contains(tool));
+    if other && !text.contains("qemu-system-") {
+        return None;
+    }
     let strong = ["-cpu", "-machine", "-enable-kvm", "-accel", "-no-hpet", "-smp", "-drive", "-M"];
     let options = strong.iter().filter(|name| option(name)).count();
     if (program && options >= 1) || options >= 3 {
+        return Some(Sign::Words);
+    }
+    // A plain start of a machine has none of these; the reader tells it from prose.
+    let starts = |script: &Script| script.commands.iter().any(|command| command.program.is_some());
+    if text.contains("qemu-system-") && starts(&Script::read(text)) {
         return Some(Sign::Words);
     }
     clues.ends(&["args"]).then_some(Sign::Ending)
@@ -71,6 +81,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         guessed: false,
         partial: first.program.is_none() || script.cut,
         findings: Vec::new(),
+        ignored: 0,
     };
     let mut known = HashSet::new();
     let mut unseen = None;

@@ -78,7 +78,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     findings.retain(|finding: &Finding| {
         seen.insert((finding.rule.id, finding.span.clone(), finding.summary.clone()))
     });
-    Ok(Report { guest, guessed, partial, findings })
+    Ok(Report { guest, guessed, partial, findings, ignored: 0 })
 }
 
 struct Judge<'a> {

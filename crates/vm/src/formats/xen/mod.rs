@@ -154,7 +154,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             findings.extend(parameters::lint(&value.text, value.span.start + quote, true));
         }
     }
-    Ok(Report { guest, guessed, partial, findings })
+    Ok(Report { guest, guessed, partial, findings, ignored: 0 })
 }
 
 /// The mode of a number or a name.
