@@ -381,3 +381,51 @@ fn libvirt_clocks_that_do_not_start_or_do_no_harm() {
     let off = clock("    <timer name='kvmclock' present='no'/>\n");
     both(Kind::Libvirt, "lv-kvmclock-off", Info, &domain("win10", "", &invtsc, &off, ""), &with);
 }
+
+/// What `virt-xml-validate` says, where it is installed.
+fn valid(text: &str) -> Option<bool> {
+    let file = tempfile::NamedTempFile::with_suffix(".xml").unwrap();
+    std::fs::write(file.path(), text).unwrap();
+    let mut command = std::process::Command::new("virt-xml-validate");
+    Some(command.arg(file.path()).arg("domain").output().ok()?.status.success())
+}
+
+/// Of what may be there once there are never two, and what was valid stays so.
+#[test]
+fn libvirt_mended_domains_have_each_element_once() {
+    let hyperv = "    <hyperv>\n      <relaxed state='on'/>\n    </hyperv>\n";
+    let mut validated = 0;
+    for clock in
+        ["", "  <clock offset='utc'/>\n", "  <clock offset='utc'>\n  </clock>\n", QUIET_CLOCK]
+    {
+        for cpu in ["", PLAIN_CPU, "  <cpu mode='host-passthrough'/>\n"] {
+            for features in ["", hyperv] {
+                for choices in [
+                    Choices::default(),
+                    Choices { invtsc: true, tsc_frequency: Some(2_400_000_000) },
+                ] {
+                    let before = domain("vm1", features, cpu, clock, "")
+                        .replace("<os>", "<memory unit='GiB'>1</memory>\n  <os>");
+                    let fixed = fix(&document(Kind::Libvirt, &before), &choices).unwrap();
+                    let after = fixed.document.text.as_str();
+                    for one in [
+                        "<clock",
+                        "<cpu",
+                        "<features",
+                        "name='hpet'",
+                        "name='hypervclock'",
+                        "name='tsc'",
+                    ] {
+                        assert!(after.matches(one).count() <= 1, "{one}\n{after}");
+                    }
+                    // The validator is slow: only where a clock is made.
+                    if clock.is_empty() && valid(&before) == Some(true) {
+                        assert_eq!(valid(after), Some(true), "{after}");
+                        validated += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(validated == 12 || valid("<domain/>").is_none(), "{validated}");
+}

@@ -183,7 +183,9 @@ fn overridden(section: &Section, line: &Line, cpu: &Properties, guest: Guest) ->
     let mut out = Vec::new();
     let own = section.get("cpu").map(|cpu| format!("cpu: {}", cpu.as_str()));
     let mut words = own.unwrap_or_else(|| "Proxmox VE's own -cpu".to_owned());
-    let windows = section.value("ostype").starts_with('w') && section.value("ostype") != "wxp";
+    let windows = guest != Guest::Macos
+        && section.value("ostype").starts_with('w')
+        && section.value("ostype") != "wxp";
     if windows && cpu.flag("hv-time").is_none() {
         words.push_str(" and hv-time");
     }

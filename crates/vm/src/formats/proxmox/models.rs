@@ -30,7 +30,8 @@ pub(super) fn lint(document: &Document) -> Report {
         }
         let indent = line.len() - line.trim_start().len();
         let Some((key, value)) = line.trim().split_once(char::is_whitespace) else { continue };
-        let at = start + indent + key.len() + (line.trim().len() - key.len() - value.trim_start().len());
+        let at =
+            start + indent + key.len() + (line.trim().len() - key.len() - value.trim_start().len());
         let value = Placed::new(value.trim_start(), at);
         let mut found = match key {
             "flags" => flags(&value),
@@ -46,7 +47,7 @@ pub(super) fn lint(document: &Document) -> Report {
         }
         findings.extend(found);
     }
-    Report { guest: Guest::Unknown, guessed: false, partial: true, findings }
+    Report { guest: Guest::Unknown, guessed: false, partial: true, ignored: 0, findings }
 }
 
 /// The flags of a model: `+invtsc;-kvmclock`, behind a model that has a migratable=.
