@@ -391,7 +391,7 @@ impl<'a> Guard<'a> {
     /// A line with one command, which goes as a whole.
     fn removed(&self, edit: &Edit) -> Result<Edit, String> {
         let line = self.line(edit.span.start);
-        let cannot = |why: &str| Err(format!("line {line}: {why}; remove it by hand"));
+        let cannot = |why: &str| Err(format!("line {line}: {why}"));
         let text = self.document.text.as_str();
         let found = self
             .script
