@@ -128,7 +128,15 @@ impl Script {
         for statement in statements {
             for word in statement.words.iter().chain(statement.array.iter().flatten()) {
                 let expanded = variables.expand(std::slice::from_ref(word), None);
-                words.extend(expanded.iter().map(bare));
+                for word in &expanded {
+                    // Options in one string, as files of variables for a unit have them.
+                    let parts = word.words();
+                    if parts.iter().filter(|part| strong(part.as_str())).count() >= 3 {
+                        words.extend(parts.iter().map(bare));
+                    } else {
+                        words.push(bare(word));
+                    }
+                }
                 if words.len() > MOST_WORDS {
                     return;
                 }
