@@ -9,7 +9,7 @@ use crate::finding::Finding;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Confidential {
     /// Intel TDX. The TDX module fixes the invariant TSC to on, and the guest has no kvm-clock (QEMU
-    /// target/i386/kvm/tdx.c, `tdx_cpu_instance_init()`; Linux arch/x86/kvm/cpuid.c).
+    /// target/i386/kvm/tdx.c, `tdx_cpu_instance_init()` and `TDX_SUPPORTED_KVM_FEATURES`).
     Tdx,
     /// AMD SEV, SEV-ES, SEV-SNP: the TSC is as `-cpu` says, but for Secure TSC.
     Sev,
