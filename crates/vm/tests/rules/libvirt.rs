@@ -259,7 +259,7 @@ fn libvirt_mends_in_the_files_own_style() {
     mended(
         kind,
         "<clock>\n  <timer name='hpet' present='yes' />\n  <timer name='tsc' mode='native'/>\n</clock>\n",
-        "<clock>\n  <timer name='hpet' present='yes' />\n</clock>\n",
+        "<clock>\n  <timer name='hpet' present='no' />\n</clock>\n",
     );
     let macos = domain("macOS", "", PLAIN_CPU, "  <clock offset='utc'/>\n", "");
     mended(kind, &macos, &macos);
@@ -343,9 +343,9 @@ fn libvirt_confidential_guests_are_left() {
 }
 
 #[test]
-fn libvirt_hpet_that_an_author_speaks_of_is_left() {
+fn libvirt_hpet_with_a_comment_is_left() {
     for inside in [
-        "<timer name='hpet' present='yes'/>",
+        "<!-- keep the HPET --><timer name='hpet' present='yes'/>",
         "<!-- a game asks for the HPET -->",
         "<!-- <timer name='hpet' present='yes'/> -->",
     ] {

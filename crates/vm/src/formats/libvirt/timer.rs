@@ -4,7 +4,6 @@ use super::domain::Domain;
 use super::place;
 use crate::finding::{Finding, Severity};
 use crate::formats::qemu::cpu;
-use crate::formats::qemu::machine::ASKED;
 use crate::guest::Guest;
 use crate::xml::Element;
 
@@ -95,6 +94,9 @@ fn tsc(domain: &Domain<'_>, timer: &Element) -> Option<Finding> {
     Some(finding)
 }
 
+/// Why an HPET is left.
+const COMMENTED: &str = "a comment in <clock> mentions the HPET";
+
 fn hpet(domain: &Domain<'_>) -> Option<Finding> {
     if !domain.pc() || domain.line.no_hpet.is_some() {
         return None;
@@ -113,12 +115,13 @@ fn hpet(domain: &Domain<'_>) -> Option<Finding> {
         Some(false) => None,
         Some(true) => {
             let timer = timer?;
-            let mut finding = Finding::new(rule!("lv-hpet-on"), timer.open.clone())
+            let finding = Finding::new(rule!("lv-hpet-on"), timer.open.clone())
                 .fix("<timer name='hpet' present='no'/>");
-            if may {
-                finding.left = Some(ASKED.to_owned());
+            if commented(domain) {
+                return Some(Finding { left: Some(COMMENTED.to_owned()), ..finding });
             }
-            Some(finding)
+            let edit = may.then(|| place::set(domain, timer, "present", "no"));
+            Some(finding.edits(edit))
         }
         None => {
             if timer.is_some_and(|timer| timer.attribute("present").is_some()) {
@@ -135,8 +138,7 @@ fn hpet(domain: &Domain<'_>) -> Option<Finding> {
                 return Some(finding.severity(Severity::Info));
             }
             if commented(domain) {
-                let left = "a comment in <clock> speaks of the HPET".to_owned();
-                return Some(Finding { left: Some(left), ..finding });
+                return Some(Finding { left: Some(COMMENTED.to_owned()), ..finding });
             }
             let edit = may.then(|| place::timer(domain, "hpet", "present", "no")).flatten();
             Some(finding.edits(edit))

@@ -227,12 +227,10 @@ fn args(line: &Line, guest: Guest) -> Vec<Finding> {
     if let Some(property) = line.machines.iter().rev().find_map(|machine| machine.get("hpet"))
         && property.state() == Some(true)
     {
-        let mut finding =
-            Finding::new(rule!("q-hpet-on"), property.span()).fix("-machine hpet=off");
-        if guest != Guest::Macos {
-            finding.left = Some(machine::ASKED.to_owned());
-        }
-        out.push(finding);
+        let finding = Finding::new(rule!("q-hpet-on"), property.span()).fix("-machine hpet=off");
+        let span =
+            property.value.as_ref().and_then(Placed::exact).filter(|_| guest != Guest::Macos);
+        out.push(finding.edit_at(span, "off"));
     }
     out.extend(machine::no_acpi(line, &|_| false));
     out.extend(machine::stray_cpu(line));

@@ -42,8 +42,8 @@ fn commented(document: &Document, at: usize) -> bool {
     line.split_once('#').is_some_and(|(_, comment)| comment.to_ascii_lowercase().contains("hpet"))
 }
 
-/// Why an HPET that somebody asked for is left.
-pub(crate) const ASKED: &str = "the file asks for it; say off where nothing in the guest needs it";
+/// Why an HPET is left.
+const COMMENTED: &str = "a comment on the line mentions the HPET";
 
 /// `-no-acpi`, which is gone.
 pub(crate) fn no_acpi(line: &Line, conditional: &dyn Fn(usize) -> bool) -> Option<Finding> {
@@ -158,12 +158,14 @@ fn hpet(
     let may = guest != Guest::Macos && pc;
     if let Some(property) = asked {
         if property.state() == Some(true) {
-            let mut finding =
+            let finding =
                 Finding::new(rule!("q-hpet-on"), property.span()).fix("-machine hpet=off");
-            if may {
-                finding.left = Some(ASKED.to_owned());
+            if commented(place.document, property.span().start) {
+                out.push(Finding { left: Some(COMMENTED.to_owned()), ..finding });
+            } else {
+                let value = property.value.as_ref().and_then(Placed::exact);
+                out.push(finding.edit_at(value.filter(|_| may), "off"));
             }
-            out.push(finding);
         }
         return out;
     }
@@ -190,7 +192,7 @@ fn hpet(
     let author = commented(place.document, finding.span.start);
     let mut finding = if may && !author { off(finding, command, machine) } else { finding };
     if author {
-        finding.left = Some("a comment on the line speaks of the HPET".to_owned());
+        finding.left = Some(COMMENTED.to_owned());
     } else if guest != Guest::Macos && !pc {
         finding.left = Some("which machine it is, only a run tells".to_owned());
     }
