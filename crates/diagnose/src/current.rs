@@ -83,12 +83,22 @@ pub(crate) fn current(facts: &Facts, machine: &Machine) -> Current {
     if let Some(shown) = symptom::in_use(facts) {
         return shown;
     }
-    // The kernel lists them by rating, and uses the first one that nobody overrules.
+    // The kernel lists them by rating, and uses the first one that is not overruled. Behind a complaint of the watchdog
+    // the rating may have fallen, and the list of another moment says nothing of it.
+    let doubted = log.any(|event| {
+        matches!(
+            event,
+            Event::WatchdogKept { .. } | Event::WatchdogOld { .. } | Event::TscUnstable(_)
+        )
+    });
+    if doubted {
+        return concluded;
+    }
     match (&concluded.name, facts.available_clocksources(), facts.clocksources.source()) {
         (None, Some([first, ..]), Some(source)) => known(
             first.clone(),
             Confidence::Medium,
-            format!("{source}: the first one in the list, unless somebody chose another"),
+            format!("{source}: the first one in the list, unless another one was chosen"),
         ),
         _ => concluded,
     }
@@ -152,8 +162,6 @@ fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
                     or_tsc: false,
                 },
                 Standing::UnlessLost => {
-                    let source =
-                        format!("{source}; or tsc, if this log lost the line that says so");
                     Current { or_tsc: true, ..known(name.clone(), Confidence::Medium, source) }
                 }
                 Standing::Held => Current {

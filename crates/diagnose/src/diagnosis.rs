@@ -136,7 +136,15 @@ pub(crate) fn judge(
         host: None,
         taken_at: None,
         next: remedies::next_steps(facts, verdict, &causes),
-        clocksource: Clocksource { current: current.name, available, source: current.source },
+        clocksource: Clocksource {
+            current: current.name,
+            available,
+            source: if current.or_tsc {
+                format!("{}; or tsc, if this log lost the line that says so", current.source)
+            } else {
+                current.source
+            },
+        },
         expected,
         reads,
         counter_ns,
