@@ -37,6 +37,10 @@ pub(super) fn read(text: &str) -> Result<Script, Obstacle> {
         };
         return Err(Obstacle { at, what: what.to_owned() });
     }
+    if let Some(at) = torn(text) {
+        let what = "an operator or an expansion that a continued line divides";
+        return Err(Obstacle { at, what: what.to_owned() });
+    }
     let mut reader = Reader {
         text,
         at: 0,
@@ -49,6 +53,35 @@ pub(super) fn read(text: &str) -> Result<Script, Obstacle> {
     let mut script = reader.script;
     script.commands.sort_by_key(|command| (command.span.start, usize::MAX - command.span.end));
     Ok(script)
+}
+
+/// Where a continued line (`\` at its end) may divide an operator or an expansion: a shell puts lines together before it
+/// looks for them (POSIX, Shell Command Language, 2.2.1), this reader does not.
+fn torn(text: &str) -> Option<usize> {
+    let operator = |c: char| "&|;<>()".contains(c);
+    let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut at = 0;
+    while let Some(found) = text.get(at..).and_then(|rest| rest.find("\\\n")) {
+        let start = at + found;
+        at = start;
+        while text.get(at..).is_some_and(|rest| rest.starts_with("\\\n")) {
+            at += 2;
+        }
+        let before = text.get(..start).unwrap_or_default();
+        let next = text.get(at..).and_then(|rest| rest.chars().next());
+        let stem = before.trim_end_matches(in_name);
+        let named = next.is_some_and(in_name);
+        let within = stem.ends_with("${") || stem.ends_with("${#") || stem.ends_with("${!");
+        let expansion = before.ends_with('$') || within || (stem.ends_with('$') && named);
+        let signs = before.ends_with(operator) && next.is_some_and(operator);
+        let descriptor =
+            before.ends_with(|c: char| c.is_ascii_digit()) && matches!(next, Some('<' | '>'));
+        let bracket = next == Some('(') && before.ends_with(|c: char| !c.is_whitespace());
+        if expansion || signs || descriptor || bracket {
+            return Some(start);
+        }
+    }
+    None
 }
 
 impl<'a> Reader<'a> {
@@ -129,6 +162,7 @@ impl<'a> Reader<'a> {
         self.at += 1;
         for (name, tabs) in std::mem::take(&mut self.pending) {
             let start = self.at;
+            let mut continued = false;
             loop {
                 let rest = self.rest();
                 if rest.is_empty() {
@@ -138,7 +172,14 @@ impl<'a> Reader<'a> {
                 let last = line.len() == rest.len();
                 self.at += line.len() + usize::from(!last);
                 let line = if tabs { line.trim_start_matches('\t') } else { line };
-                if line == name {
+                // Lines are put together before the end is looked for, unless the delimiter is in quotes.
+                let joined = line.strip_suffix('\\');
+                let end = line == name;
+                if (end && continued) || joined.is_some_and(|part| name.starts_with(part)) {
+                    return Err(self.obstacle("a here-document whose end may be a continued line"));
+                }
+                continued = joined.is_some();
+                if end {
                     break;
                 }
                 if last {
@@ -417,6 +458,11 @@ impl<'a> Reader<'a> {
                 command.assigns.push(assign);
             } else {
                 let word = self.some_word()?;
+                let source = self.text.get(word.span.clone()).unwrap_or_default();
+                // It may be a reserved word or an assignment when it is put together.
+                if command.words.is_empty() && source.contains("\\\n") {
+                    return Err(self.obstacle("a command's name that a continued line divides"));
+                }
                 command.words.push(word);
             }
             end = self.at;
