@@ -2,6 +2,7 @@
 //! `hpet`. Other machine types refuse it, and QEMU does not start.
 
 use super::options::{is_alone, is_pc_program};
+use super::own::is_ordinary;
 use super::script::Guard;
 use crate::placed::UNKNOWN;
 use crate::sh::{Assign, Command, Form, Place, Value, Word};
@@ -68,6 +69,30 @@ impl Guard<'_> {
         } else {
             Err("the program may have a default of its own".to_owned())
         }
+    }
+
+    /// The simple commands.
+    fn commands(&self) -> &[Command] {
+        &self.script.commands
+    }
+
+    /// Whether a variable has no meaning to the shell, and nothing changes it without its name.
+    fn is_private(&self, name: &str) -> bool {
+        is_ordinary(name) && self.open.is_none()
+    }
+
+    /// How often a name is in the script, but for its comments.
+    fn count(&self, name: &str) -> usize {
+        self.names.get(name).copied().unwrap_or(0)
+    }
+
+    /// The text between the comments.
+    fn without_comments(&self) -> impl Iterator<Item = &str> {
+        let text = self.document.text.as_str();
+        let comments = self.script.comments.iter();
+        let starts = std::iter::once(0).chain(comments.clone().map(|it| it.end));
+        let ends = comments.map(|it| it.start).chain(std::iter::once(text.len()));
+        starts.zip(ends).map(|(start, end)| text.get(start..end).unwrap_or_default())
     }
 
     /// The words that a shell makes of one.

@@ -18,12 +18,12 @@ const REACHES: &str = "eval . source alias unalias trap compgen printenv mapfile
 
 /// What is known of a script for its changes.
 pub(super) struct Guard<'a> {
-    document: &'a Document,
-    script: Script,
+    pub(super) document: &'a Document,
+    pub(super) script: Script,
     /// How often each name is in it, but for comments.
-    names: HashMap<&'a str, usize>,
+    pub(super) names: HashMap<&'a str, usize>,
     /// Why no variable of it is edited.
-    open: Option<String>,
+    pub(super) open: Option<String>,
     /// Why no line of it goes.
     lines: Option<String>,
 }
@@ -116,30 +116,6 @@ impl<'a> Guard<'a> {
 
     pub(super) fn line(&self, at: usize) -> u32 {
         self.document.text.place(at).line
-    }
-
-    /// The simple commands.
-    pub(super) fn commands(&self) -> &[Command] {
-        &self.script.commands
-    }
-
-    /// Whether a variable has no meaning to the shell, and nothing changes it without its name.
-    pub(super) fn is_private(&self, name: &str) -> bool {
-        is_ordinary(name) && self.open.is_none()
-    }
-
-    /// How often a name is in the script, but for its comments.
-    pub(super) fn count(&self, name: &str) -> usize {
-        self.names.get(name).copied().unwrap_or(0)
-    }
-
-    /// The text between the comments.
-    pub(super) fn without_comments(&self) -> impl Iterator<Item = &str> {
-        let text = self.document.text.as_str();
-        let comments = self.script.comments.iter();
-        let starts = std::iter::once(0).chain(comments.clone().map(|it| it.end));
-        let ends = comments.map(|it| it.start).chain(std::iter::once(text.len()));
-        starts.zip(ends).map(|(start, end)| text.get(start..end).unwrap_or_default())
     }
 
     /// Decides one change; it may be moved behind the quote of a word.

@@ -1,5 +1,6 @@
 //! Lists, pipelines, compound commands and simple commands.
 
+use super::torn::torn;
 use super::word::ends;
 use super::{Assign, Command, Obstacle, Place, Script, Value, Word};
 use crate::shell::name_length;
@@ -53,35 +54,6 @@ pub(super) fn read(text: &str) -> Result<Script, Obstacle> {
     let mut script = reader.script;
     script.commands.sort_by_key(|command| (command.span.start, usize::MAX - command.span.end));
     Ok(script)
-}
-
-/// Where a continued line (`\` at its end) may divide an operator or an expansion: a shell puts lines together before it
-/// looks for them (POSIX, Shell Command Language, 2.2.1), this reader does not.
-fn torn(text: &str) -> Option<usize> {
-    let operator = |c: char| "&|;<>()".contains(c);
-    let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let mut at = 0;
-    while let Some(found) = text.get(at..).and_then(|rest| rest.find("\\\n")) {
-        let start = at + found;
-        at = start;
-        while text.get(at..).is_some_and(|rest| rest.starts_with("\\\n")) {
-            at += 2;
-        }
-        let before = text.get(..start).unwrap_or_default();
-        let next = text.get(at..).and_then(|rest| rest.chars().next());
-        let stem = before.trim_end_matches(in_name);
-        let named = next.is_some_and(in_name);
-        let within = stem.ends_with("${") || stem.ends_with("${#") || stem.ends_with("${!");
-        let expansion = before.ends_with('$') || within || (stem.ends_with('$') && named);
-        let signs = before.ends_with(operator) && next.is_some_and(operator);
-        let descriptor =
-            before.ends_with(|c: char| c.is_ascii_digit()) && matches!(next, Some('<' | '>'));
-        let bracket = next == Some('(') && before.ends_with(|c: char| !c.is_whitespace());
-        if expansion || signs || descriptor || bracket {
-            return Some(start);
-        }
-    }
-    None
 }
 
 impl<'a> Reader<'a> {
