@@ -224,6 +224,27 @@ pub fn place(path: &Path) -> Result<Parent, Untrusted> {
     parent(path, Look::Links)
 }
 
+/// Where a file is that is there and is to be changed: the links at its name and on the way to it are followed, unless
+/// another user made one. The file and its directory may be anybody's.
+///
+/// # Errors
+/// A link is not trusted, or there is no such directory or name.
+pub fn resolve(path: &Path) -> Result<Parent, Untrusted> {
+    let mut path = path.to_owned();
+    for _ in 0..=MAX_LINKS {
+        let place = place(&path)?;
+        let stat = rustix::fs::statat(&place.directory, &place.name, AtFlags::SYMLINK_NOFOLLOW)
+            .map_err(io("find", &place.shown))?;
+        if !FileType::from_raw_mode(stat.st_mode).is_symlink() {
+            return Ok(place);
+        }
+        link(&stat, &place.shown)?;
+        let target = target(&place.directory, &place.name, &place.shown)?;
+        path = place.shown.with_file_name(target);
+    }
+    Err(io("open", &path)(Errno::LOOP))
+}
+
 fn parent(path: &Path, look: Look) -> Result<Parent, Untrusted> {
     // `x/..` and `/` name directories.
     let name = path.file_name().ok_or_else(|| io("open", path)(Errno::ISDIR))?.to_owned();
@@ -467,6 +488,33 @@ mod tests {
             lchown(dir.path().join("link"), Some(1000), None).unwrap();
             let error = super::place(&dir.path().join("link/new")).unwrap_err().to_string();
             assert!(error.contains("link (owner 1000"), "{error}");
+        }
+    }
+
+    #[test]
+    fn resolve_follows_links_of_ours_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let (home, link) = (dir.path().join("home"), dir.path().join("link"));
+        fs::create_dir(&home).unwrap();
+        fs::write(home.join("file"), "x").unwrap();
+        symlink("home/file", &link).unwrap();
+        symlink("../link", home.join("back")).unwrap();
+        symlink("home", dir.path().join("way")).unwrap();
+        for name in ["home/file", "link", "home/back", "way/file", "way/back"] {
+            let found = super::resolve(&dir.path().join(name)).unwrap().shown;
+            assert_eq!(found, fs::canonicalize(home.join("file")).unwrap(), "{name}");
+        }
+        symlink("circle", dir.path().join("circle")).unwrap();
+        for name in ["circle", "none", "home/.."] {
+            assert!(super::resolve(&dir.path().join(name)).is_err(), "{name}");
+        }
+        if rustix::process::geteuid().is_root() {
+            lchown(&link, Some(1000), None).unwrap();
+            lchown(dir.path().join("way"), Some(1000), None).unwrap();
+            for name in ["link", "home/back", "way/file"] {
+                let error = super::resolve(&dir.path().join(name)).unwrap_err().to_string();
+                assert!(error.contains("(owner 1000"), "{error}");
+            }
         }
     }
 

@@ -47,6 +47,11 @@ pub(crate) struct Statement {
     pub(crate) conditional: bool,
 }
 
+/// Whether a text is a unit of systemd, in which a continued line is a blank.
+pub(crate) fn is_unit(text: &str) -> bool {
+    text.lines().any(|line| matches!(line.trim_end(), "[Service]" | "[Unit]"))
+}
+
 /// Splits a script.
 pub(crate) fn statements(text: &str) -> Vec<Statement> {
     let mut lexer = Lexer {
@@ -58,6 +63,7 @@ pub(crate) fn statements(text: &str) -> Vec<Statement> {
         index: None,
         next: HashMap::new(),
         unbalanced: 0,
+        unit: is_unit(text),
     };
     lexer.run();
     lexer.out
@@ -74,6 +80,8 @@ struct Lexer<'a> {
     next: HashMap<&'static str, usize>,
     /// How many brackets were looked for in vain.
     unbalanced: usize,
+    /// Whether it is a unit.
+    unit: bool,
 }
 
 /// What here-documents are looked for by.
@@ -258,7 +266,13 @@ impl<'a> Lexer<'a> {
         let mut pieces = Vec::new();
         let mut text = Placed::default();
         let mut any = false;
+        let mut end = start;
         while let Some(c) = self.peek() {
+            // A shell takes it away, and the word goes on.
+            if self.rest().starts_with("\\\n") && !self.unit {
+                self.at += 2;
+                continue;
+            }
             if self.continuation() > 0 || c.is_whitespace() || ";|&()<>".contains(c) {
                 break;
             }
@@ -280,6 +294,7 @@ impl<'a> Lexer<'a> {
                     self.skip(c);
                 }
             }
+            end = self.at;
         }
         if !any {
             // Whatever stopped it at once must not stop it for ever.
@@ -289,7 +304,7 @@ impl<'a> Lexer<'a> {
             return None;
         }
         flush(&mut text, &mut pieces);
-        Some(Word { pieces, span: start..self.at })
+        Some(Word { pieces, span: start..end })
     }
 
     fn single(&mut self, text: &mut Placed) {

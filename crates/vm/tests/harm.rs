@@ -84,6 +84,21 @@ const LINES: &[&str] = &[
     "echo status $?",
     "%=none",
     "exit 3",
+    // The machine type depends on what the script is called with.
+    "if [ \"$1\" ]; then %=microvm; fi",
+    "[ -n \"$EXTRA\" ] && %=$2",
+    "case $1 in -M) %=microvm;; *) %=q35;; esac",
+    "read -r % <<E\nmicrovm\nE",
+    "unset %",
+    "eval \"%=microvm\"",
+    "qemu-system-x86_64 -m 1 -machine $%,accel=kvm",
+    "qemu-system-x86_64 -m 1 -machine $% -name \"$1\" \"$PWD/a.img\"",
+    "qemu-system-x86_64 -m 1 -machine q35 \"$@\"",
+    "qemu-system-x86_64 -m 1 $EXTRA -enable-kvm",
+    "qemu-system-x86_64 -m 1 $% -enable-kvm",
+    "%=-snapshot",
+    "%=\"-M microvm\"",
+    "h() { qemu-system-x86_64 -m 1 -machine \"$1\",accel=kvm; }; h $%; h microvm",
 ];
 
 /// Lines that only bash understands.
@@ -122,6 +137,7 @@ fn run(shell: &str, directory: &Path, script: &str, argument: &str) -> Run {
         .env_clear()
         .env("PATH", format!("{}:/usr/bin:/bin", directory.join("bin").display()))
         .env("LC_ALL", "C")
+        .env("EXTRA", "-M microvm")
         .stdin(Stdio::null())
         .output()
         .unwrap();
@@ -177,6 +193,29 @@ fn kept(calls: &[Vec<String>]) -> Vec<Vec<String>> {
     calls.iter().filter(removed).map(|call| reduced(call)).collect()
 }
 
+/// How many command lines give a machine without an HPET the property: QEMU refuses them.
+fn refused(calls: &[Vec<String>]) -> usize {
+    let of = |call: &&Vec<String>| {
+        let (mut machine, mut hpet) = ("pc", false);
+        for (_, value) in call
+            .iter()
+            .zip(call.iter().skip(1))
+            .filter(|(option, _)| matches!(option.as_str(), "-machine" | "--machine" | "-M"))
+        {
+            for (n, part) in value.split(',').enumerate() {
+                hpet |= part.starts_with("hpet=");
+                match part.strip_prefix("type=") {
+                    Some(name) => machine = name,
+                    None if n == 0 && !part.contains('=') => machine = part,
+                    None => {}
+                }
+            }
+        }
+        hpet && ["microvm", "none", "isapc"].contains(&machine)
+    };
+    calls.iter().filter(of).count()
+}
+
 fn check(directory: &Path, text: &str, shells: &[&str]) -> bool {
     let mut changed = false;
     for kind in [Kind::Qemu, Kind::Virtualbox] {
@@ -204,7 +243,7 @@ fn check(directory: &Path, text: &str, shells: &[&str]) -> bool {
                     !valid(text) || valid(after),
                     "{shell} takes no more:\n{text}\n--- after\n{after}"
                 );
-                for argument in ["", "a"] {
+                for argument in ["", "a", "-M microvm"] {
                     let old = run(shell, directory, text, argument);
                     let new = run(shell, directory, after, argument);
                     let shown = format!("{shell} {argument}:\n{text}\n--- after\n{after}");
@@ -220,6 +259,7 @@ fn check(directory: &Path, text: &str, shells: &[&str]) -> bool {
                         calls
                     };
                     assert_eq!(plain(&old), plain(&new), "{shown}");
+                    assert!(refused(&new.calls) <= refused(&old.calls), "{shown}");
                     assert_eq!(old.status, new.status, "{shown}");
                     // A trace shows commands, which are compared above.
                     if !text.contains("set -x") {
@@ -280,6 +320,48 @@ proptest! {
         let shells: &[&str] = if bash { &["bash"] } else { &["dash", "bash"] };
         check(directory.path(), &script(&lines, bash), shells);
     }
+}
+
+/// Puts the end of a continued line between two characters behind the first line.
+fn continued(text: &str, at: usize) -> String {
+    let first = text.find('\n').map_or(0, |n| n + 1);
+    let places: Vec<usize> =
+        text.char_indices().map(|(at, _)| at).filter(|at| *at >= first).collect();
+    let at = places.get(at % places.len().max(1)).copied().unwrap_or(text.len());
+    let (before, after) = text.split_at(at);
+    format!("{before}\\\n{after}")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(std::env::var("CASES").ok().and_then(|it| it.parse().ok()).unwrap_or(150)))]
+    #[test]
+    fn fix_continued_scripts_keep_everything_but_the_option(
+        lines in proptest::collection::vec((0usize..10_000, prop::bool::weighted(0.2)), 1..5),
+        cuts in proptest::collection::vec(0usize..10_000, 1..5),
+        bash in any::<bool>(),
+    ) {
+        let directory = stand_ins();
+        let shells: &[&str] = if bash { &["bash"] } else { &["dash", "bash"] };
+        let text = cuts.iter().fold(script(&lines, bash), |text, at| continued(&text, *at));
+        check(directory.path(), &text, shells);
+    }
+}
+
+/// Each place of some scripts, one after the other.
+#[test]
+fn fix_value_that_a_continued_line_divides_is_changed_at_its_end() {
+    let directory = stand_ins();
+    let mut changed = 0;
+    for line in [
+        "qemu-system-x86_64 -machine q35,accel=kvm -cpu \"EPYC,+aes\" one",
+        "M=q35\nqemu-system-x86_64 -machine $M -cpu EPYC,-kvmclock",
+    ] {
+        let text = format!("#!/bin/sh\n{line}\n");
+        for at in 0..line.len() {
+            changed += usize::from(check(directory.path(), &continued(&text, at), &["dash"]));
+        }
+    }
+    assert!(changed > 60, "{changed}");
 }
 
 /// The generator makes scripts that are edited, and the check sees an edit that does harm.

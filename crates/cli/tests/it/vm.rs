@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -154,6 +154,62 @@ fn the_diff_is_one_for_patch() {
     patch.stdin.take().unwrap().write_all(&out.stdout).unwrap();
     assert!(patch.wait().unwrap().success());
     assert_eq!(fs::read_to_string(path).unwrap(), GOOD);
+}
+
+#[test]
+fn fix_apply_follows_no_link_of_another_user() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: fix_apply_follows_no_link_of_another_user needs root");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let (path, _) = file(dir.path(), "secret.xml", BAD);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    for (number, mode) in [0o755, 0o777, 0o1777].into_iter().enumerate() {
+        let theirs = dir.path().join(format!("theirs{number}"));
+        fs::create_dir(&theirs).unwrap();
+        fs::set_permissions(&theirs, fs::Permissions::from_mode(mode)).unwrap();
+        chown(&theirs, Some(1000), Some(1000)).unwrap();
+        symlink(&path, theirs.join("file.xml")).unwrap();
+        symlink(dir.path(), theirs.join("way")).unwrap();
+        // One of ours that leads to theirs.
+        let ours = dir.path().join(format!("ours{number}.xml"));
+        symlink(theirs.join("file.xml"), &ours).unwrap();
+        for link in ["file.xml", "way"] {
+            lchown(theirs.join(link), Some(1000), Some(1000)).unwrap();
+        }
+        for name in [theirs.join("file.xml"), theirs.join("way/secret.xml"), ours] {
+            let out = run(&["vm", "fix", name.to_str().unwrap(), "--apply"]);
+            assert_eq!(out.status.code(), Some(2), "{name:?}");
+            let error = text(&out.stderr);
+            assert!(
+                error.contains("(owner 1000") && error.contains("Name the file itself"),
+                "{error}"
+            );
+        }
+        assert_eq!(fs::read_dir(&theirs).unwrap().count(), 2);
+    }
+    assert_eq!(fs::read_to_string(&path).unwrap(), BAD);
+    assert!(!dir.path().join("secret.xml.clocksmith-before").exists());
+    // A file of another user in a directory of theirs is theirs afterwards, too.
+    let (their, name) = file(&dir.path().join("theirs0"), "their.xml", BAD);
+    chown(&their, Some(1000), Some(1000)).unwrap();
+    assert_eq!(run(&["vm", "fix", &name, "--apply"]).status.code(), Some(0));
+    assert_eq!(fs::read_to_string(&their).unwrap(), GOOD);
+    assert_eq!(fs::metadata(&their).unwrap().uid(), 1000);
+}
+
+#[test]
+fn fix_apply_refuses_a_file_with_two_names() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, _) = file(dir.path(), "one.xml", BAD);
+    let other = dir.path().join("other.xml");
+    fs::hard_link(&path, &other).unwrap();
+    let out = run(&["vm", "fix", other.to_str().unwrap(), "--apply"]);
+    assert_eq!(out.status.code(), Some(2));
+    assert!(text(&out.stderr).contains("2 names (hard links)"), "{}", text(&out.stderr));
+    assert_eq!(fs::read_to_string(&other).unwrap(), BAD);
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! of the very command, or in a variable that is assigned once, is used once, and there. What must not live here: what
 //! is wrong with a file, and what would mend it (`formats`).
 
+mod machine;
 mod options;
 mod own;
 mod script;
@@ -18,6 +19,7 @@ use crate::finding::Finding;
 use crate::formats::{Kind, kubevirt, xen};
 use crate::json;
 use crate::lint::LintError;
+use crate::shell::is_unit;
 use crate::xml::well_formed;
 use script::Guard;
 use std::ops::Range;
@@ -181,8 +183,7 @@ pub(crate) fn holds(before: &Document, after: &Document) -> bool {
 /// Files that are no scripts, though they have no structure that tells: settings line by line, and units.
 fn lines_of_their_own(document: &Document) -> bool {
     let text = document.text.as_str();
-    let has = |mark: &str| text.lines().any(|line| line.trim_end() == mark);
-    has("[Service]") || has("[Unit]") || document.kind == Kind::Persistence && !is_script(document)
+    is_unit(text) || document.kind == Kind::Persistence && !is_script(document)
 }
 
 /// Whether a file that keeps a choice over boots is a script of a shell.
@@ -292,7 +293,8 @@ fn unit(document: &Document, edit: &Edit) -> Result<Edit, String> {
     let base = start + line.len() - command.len();
     let Some(moved) = edit.span.start.checked_sub(base) else { return cannot() };
     let within = Edit { span: moved..edit.span.end - base, with: edit.with.clone() };
-    let alone = document.with_text(command.to_owned());
+    // systemd makes a blank of a continued line: systemd.syntax(7). Places stay.
+    let alone = document.with_text(command.replace("\\\n", "  "));
     let made = Guard::new(&alone)?.one(&within)?;
     Ok(Edit { span: made.span.start + base..made.span.end + base, with: made.with })
 }

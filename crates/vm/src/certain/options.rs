@@ -8,7 +8,19 @@ const ALONE: &str = "-h -help -version -enable-kvm -enable-hax -no-kvm -no-kvm-i
     -no-reboot -no-shutdown -no-fd-bootchk -no-quit -no-frame -no-user-config -nodefaults -nodefconfig -nographic \
     -daemonize -snapshot -full-screen -alt-grab -ctrl-grab -curses -sdl -usb -win2k-hack -rtc-td-hack -localtime -S -s \
     -singlestep -preconfig -only-migratable -portrait -mem-prealloc -enable-fips -semihosting -old-param -xen-attach \
-    -xen-create -xen-domid-restrict -enable-sync-profile -balloon-none -startdate-none -nouserconfig";
+    -xen-create -xen-domid-restrict -enable-sync-profile -balloon-none -startdate-none -nouserconfig \
+    -no-kvm-pit-reinjection -tdf";
+
+/// Whether an option with one dash has no value.
+pub(super) fn is_alone(name: &str) -> bool {
+    listed(ALONE, name)
+}
+
+/// Whether the name of a program says that it is QEMU for a PC, so that its default machine is one.
+pub(super) fn is_pc_program(word: &str) -> bool {
+    let target = base(word).strip_prefix("qemu-system-");
+    target.is_some_and(|it| it.starts_with("x86_64") || it.starts_with("i386"))
+}
 
 /// Options whose value is edited.
 const EDITED: &str = "-machine -M -cpu -append";
@@ -83,10 +95,8 @@ fn base(program: &str) -> &str {
 
 /// Whether a word names a QEMU that emulates a PC.
 pub(super) fn is_qemu(word: &str) -> bool {
-    let base = base(word);
-    let target = base.strip_prefix("qemu-system-");
-    target.is_some_and(|t| t.starts_with("x86_64") || t.starts_with("i386"))
-        || matches!(base, "qemu-kvm" | "kvm" | "qemu" | "qemu-x86" | "qemu-system-x86")
+    is_pc_program(word)
+        || matches!(base(word), "qemu-kvm" | "kvm" | "qemu" | "qemu-x86" | "qemu-system-x86")
 }
 
 /// Whether a word names the tool of VirtualBox.

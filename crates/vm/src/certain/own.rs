@@ -1,7 +1,8 @@
 //! What a script has of itself: the names in it, and whether it reads its own text.
 
 use crate::document::Document;
-use crate::sh::{Script, Word};
+use crate::edit::Edit;
+use crate::sh::{Form, Script, Word};
 use crate::shell::name_length;
 use crate::words::listed;
 use std::collections::HashMap;
@@ -68,4 +69,48 @@ pub(super) fn own_text(document: &Document, script: &Script) -> Result<(), Strin
     } else {
         Ok(())
     }
+}
+
+/// Whether a continued line may divide a name.
+pub(super) fn divides_a_name(text: &str) -> bool {
+    let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut pieces = text.split("\\\n");
+    let mut open = pieces.next().is_some_and(|piece| piece.ends_with(in_name));
+    for piece in pieces {
+        if open && piece.starts_with(in_name) {
+            return true;
+        }
+        // Of an empty piece the one before counts.
+        open = piece.ends_with(in_name) || (piece.is_empty() && open);
+    }
+    false
+}
+
+/// Whether a change appends properties to a list.
+pub(super) fn appends(edit: &Edit) -> bool {
+    edit.span.is_empty() && edit.with.starts_with(',')
+}
+
+/// Whether a word is text and variables alone: putting it together changes nothing.
+pub(super) fn only_reads(word: &Word) -> bool {
+    only_variables(word)
+        && word.uses.iter().all(|it| it.form == Form::Plain)
+        && !word.text.contains(['(', '`'])
+}
+
+/// Whether a word may be split only because variables without quotes are in it.
+pub(super) fn only_variables(word: &Word) -> bool {
+    let mut source = false;
+    word.text.chars().all(|c| {
+        source ^= c == '\u{1}';
+        source || !matches!(c, '*' | '?' | '[' | '{' | '}' | '~')
+    })
+}
+
+/// Whether a name is an ordinary variable.
+pub(super) fn is_ordinary(name: &str) -> bool {
+    const SPECIAL: &str = "IFS PATH HOME ENV CDPATH PWD OLDPWD SHELL LANG TERM TZ UID EUID PPID RANDOM SECONDS REPLY \
+        OPTARG OPTIND OPTERR COLUMNS LINES HOSTNAME HOSTTYPE MACHTYPE OSTYPE GROUPS FUNCNAME DIRSTACK SHLVL TMPDIR _";
+    const FAMILIES: [&str; 6] = ["BASH", "LC_", "LD_", "QEMU_AUDIO", "PS", "HIST"];
+    !listed(SPECIAL, name) && !FAMILIES.iter().any(|family| name.starts_with(family))
 }

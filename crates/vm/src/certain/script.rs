@@ -1,7 +1,9 @@
 //! Changes of scripts of a shell.
 
 use super::options::{is_option, is_qemu, is_value, is_vboxmanage, prints, program};
-use super::own::{names, own_text};
+use super::own::{
+    appends, divides_a_name, is_ordinary, names, only_reads, only_variables, own_text,
+};
 use crate::document::Document;
 use crate::edit::Edit;
 use crate::formats::Kind;
@@ -16,12 +18,12 @@ const REACHES: &str = "eval . source alias unalias trap compgen printenv mapfile
 
 /// What is known of a script for its changes.
 pub(super) struct Guard<'a> {
-    document: &'a Document,
-    script: Script,
+    pub(super) document: &'a Document,
+    pub(super) script: Script,
     /// How often each name is in it, but for comments.
-    names: HashMap<&'a str, usize>,
+    pub(super) names: HashMap<&'a str, usize>,
     /// Why no variable of it is edited.
-    open: Option<String>,
+    pub(super) open: Option<String>,
     /// Why no line of it goes.
     lines: Option<String>,
 }
@@ -101,6 +103,9 @@ impl<'a> Guard<'a> {
         if open.is_none() && (text.contains("${!") || has("IFS")) {
             open = Some("the script has IFS or ${!...}, which may use any variable".to_owned());
         }
+        if open.is_none() && divides_a_name(text) {
+            open = Some("a continued line may divide the name of a variable".to_owned());
+        }
         let status = ["$?", "${?", "PIPESTATUS", "LINENO", "pipestatus"]
             .into_iter()
             .find(|mark| text.contains(mark));
@@ -109,7 +114,7 @@ impl<'a> Guard<'a> {
         Ok(Self { document, script, names, open, lines })
     }
 
-    fn line(&self, at: usize) -> u32 {
+    pub(super) fn line(&self, at: usize) -> u32 {
         self.document.text.place(at).line
     }
 
@@ -129,6 +134,13 @@ impl<'a> Guard<'a> {
             Spot::Assigned(command, assign) => self.in_variable(command, assign, edit),
             Spot::Nowhere => Err(self.elsewhere(&edit.span)),
         }
+    }
+
+    /// Whether nothing of a word is behind a place but the ends of quotes: what is appended there is appended to the
+    /// whole of it.
+    fn ends_at(&self, word: &Word, at: usize) -> bool {
+        let rest = self.document.text.as_str().get(at..word.span.end).unwrap_or("?");
+        rest.replace("\\\n", "").chars().all(|c| matches!(c, '"' | '\''))
     }
 
     /// A setting in a file of settings, such as GRUB's.
@@ -232,6 +244,9 @@ impl<'a> Guard<'a> {
         let first = self.direct(command)?;
         let line = self.line(edit.span.start);
         let Some(word) = command.words.get(index) else { return Err("no such word".to_owned()) };
+        if self.document.kind == Kind::Qemu && edit.with.contains("hpet=off") {
+            self.is_pc(command, first)?;
+        }
         if word.lines {
             return Err(format!("line {line}: the text goes over several lines"));
         }
@@ -259,6 +274,9 @@ impl<'a> Guard<'a> {
                     return Ok(edit.clone());
                 }
                 let value = is_value(&command.words, index, first + 1);
+                if appends(edit) && !self.ends_at(word, edit.span.end) {
+                    return Err(format!("line {line}: the value goes on behind its last part"));
+                }
                 if edit.with.contains(' ') || !value || (word.splits && !only_variables(word)) {
                     return Err(format!(
                         "line {line}: the text is not the plain value of one option"
@@ -328,6 +346,9 @@ impl<'a> Guard<'a> {
             return cannot("which is used before it is assigned");
         }
         let first = self.direct(user)?;
+        if edit.with.contains("hpet=off") {
+            self.is_pc(user, first)?;
+        }
         let Some(word) = user.words.get(*index) else { return cannot("which is used elsewhere") };
         match &assign.value {
             Value::One(value) => {
@@ -336,6 +357,9 @@ impl<'a> Guard<'a> {
                 });
                 if assigned.len() != 1 || assign.append || !whole || !value.editable(&edit.span) {
                     return cannot("which is made of several parts");
+                }
+                if appends(edit) && !self.ends_at(value, edit.span.end) {
+                    return cannot("which goes on behind its last part");
                 }
                 if !is_value(&user.words, *index, first + 1)
                     || word.uses.iter().any(|it| it.form != Form::Plain)
@@ -366,7 +390,9 @@ impl<'a> Guard<'a> {
                 let Some(element) = words.get(at) else { return cannot("of which it is no word") };
                 let removed =
                     edit.span == element.span && is_option(words, at, 0) && is_gone(&element.text);
-                let value = is_value(words, at, 0) && !edit.with.contains(' ') && !element.splits;
+                let end = !appends(edit) || self.ends_at(element, edit.span.end);
+                let plain = !edit.with.contains(' ') && !element.splits;
+                let value = is_value(words, at, 0) && plain && end;
                 if (removed || value) && element.editable(&edit.span) {
                     return Ok(edit.clone());
                 }
@@ -468,30 +494,6 @@ impl<'a> Guard<'a> {
             && texts(self, &self.script.documents) == texts(other, &other.script.documents)
             && texts(self, &self.script.comments) == texts(other, &other.script.comments)
     }
-}
-
-/// Whether a word is text and variables alone: putting it together changes nothing.
-fn only_reads(word: &Word) -> bool {
-    only_variables(word)
-        && word.uses.iter().all(|it| it.form == Form::Plain)
-        && !word.text.contains(['(', '`'])
-}
-
-/// Whether a word may be split only because variables without quotes are in it.
-fn only_variables(word: &Word) -> bool {
-    let mut source = false;
-    word.text.chars().all(|c| {
-        source ^= c == '\u{1}';
-        source || !matches!(c, '*' | '?' | '[' | '{' | '}' | '~')
-    })
-}
-
-/// Whether a name is an ordinary variable.
-fn is_ordinary(name: &str) -> bool {
-    const SPECIAL: &str = "IFS PATH HOME ENV CDPATH PWD OLDPWD SHELL LANG TERM TZ UID EUID PPID RANDOM SECONDS REPLY \
-        OPTARG OPTIND OPTERR COLUMNS LINES HOSTNAME HOSTTYPE MACHTYPE OSTYPE GROUPS FUNCNAME DIRSTACK SHLVL TMPDIR _";
-    const FAMILIES: [&str; 6] = ["BASH", "LC_", "LD_", "QEMU_AUDIO", "PS", "HIST"];
-    !listed(SPECIAL, name) && !FAMILIES.iter().any(|family| name.starts_with(family))
 }
 
 /// Whether a word is an option that QEMU 9.0 removed, for which another one is put.

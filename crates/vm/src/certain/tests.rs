@@ -31,8 +31,25 @@ fn script_text_that_is_the_option_is_edited() {
     for (before, after) in [
         (format!("{QEMU} -machine q35\n"), format!("{QEMU} -machine q35{off}\n")),
         (
-            format!("exec sudo {QEMU} -machine \"q35\" \"$@\"\n"),
-            format!("exec sudo {QEMU} -machine \"q35{off}\" \"$@\"\n"),
+            format!("exec sudo {QEMU} -machine \"q35\" -name \"$1\" \"$D/a.img\"\n"),
+            format!("exec sudo {QEMU} -machine \"q35{off}\" -name \"$1\" \"$D/a.img\"\n"),
+        ),
+        // A continued line within the value.
+        (
+            format!("{QEMU} -machine q35,\\\naccel=kvm\n"),
+            format!("{QEMU} -machine q35,\\\naccel=kvm{off}\n"),
+        ),
+        (
+            format!("M=pc-\\\nq35-8.2\n{QEMU} -machine \"$M,\\\nusb=on\" \\\n -S\n"),
+            format!("M=pc-\\\nq35-8.2\n{QEMU} -machine \"$M,\\\nusb=on{off}\" \\\n -S\n"),
+        ),
+        (
+            format!(
+                "M=q35\nA=(-machine \"$M,usb=on\")\nA+=(-S)\nO=-snapshot\n{QEMU} $O \"${{A[@]}}\"\n"
+            ),
+            format!(
+                "M=q35\nA=(-machine \"$M,usb=on{off}\")\nA+=(-S)\nO=-snapshot\n{QEMU} $O \"${{A[@]}}\"\n"
+            ),
         ),
         (format!("M=q35\n{QEMU} -machine $M\n"), format!("M=q35{off}\n{QEMU} -machine $M\n")),
         (
@@ -109,6 +126,71 @@ fn script_text_with_another_purpose_is_left_and_named() {
     }
     let python = format!("#!/usr/bin/env python3\n{own}");
     assert_eq!(fixed(Kind::Qemu, "vm", &python), python);
+}
+
+#[test]
+fn script_of_a_machine_that_a_run_may_choose_gets_no_hpet_property() {
+    let of_m = format!("{QEMU} -machine $M,accel=kvm\n");
+    for text in [
+        // Options that are not known.
+        format!("{QEMU} \"$@\"\n"),
+        format!("{QEMU} -machine q35 \"$@\"\n"),
+        format!("{QEMU} -machine q35 $EXTRA\n"),
+        format!("{QEMU} -machine q35 ${{EXTRA[@]}}\n"),
+        format!("{QEMU} -machine q35 $(cat opts)\n"),
+        format!("{QEMU} -machine q35 -name \"$@\"\n"),
+        format!("{QEMU} -machine q35 {{-M,microvm}}\n"),
+        format!("{QEMU} -machine q35 -$1 microvm\n"),
+        format!("{QEMU} -machine q35 -readconfig a.cfg\n"),
+        format!("{QEMU} -machine q35,$P\n"),
+        format!("{QEMU} -machine q35,type=$T,usb=on\n"),
+        format!("{QEMU} -machine microvm -machine q35 -M usb=on\n"),
+        format!("A=(-M microvm)\n{QEMU} \"${{A[@]}}\"\n"),
+        format!("A=(-S)\n[ \"$1\" ] && A+=(-M microvm)\n{QEMU} \"${{A[@]}}\"\n"),
+        format!("O=\"-M microvm\"\n{QEMU} -machine q35 $O\n"),
+        format!("go() {{ {QEMU} -machine q35 \"$@\"; }}\ngo -M microvm\n"),
+        // A machine that is not known.
+        format!("if [ \"$1\" ]; then M=$1; else M=q35; fi\n{of_m}"),
+        format!("case $1 in m) M=microvm;; *) M=q35;; esac\n{of_m}"),
+        format!("M=q35\n[ \"$1\" ] && M=$1\n{of_m}"),
+        format!("M=q35\nread -r M\n{of_m}"),
+        format!("M=q35\neval \"M=microvm\"\n{of_m}"),
+        format!("M=q35\n. ./conf\n{of_m}"),
+        format!("M=q35\nprintf -v M %s microvm\n{of_m}"),
+        format!("M=q35\ng() {{ M=microvm; }}\ng\n{of_m}"),
+        format!("M=q35\nfor M in q35 microvm; do :; done\n{of_m}"),
+        format!("M=q35\n# $M\nunset M\n{QEMU} -machine ${{M:-microvm}},accel=kvm\n"),
+        format!("M=q35\nunset M\n# $M\n{of_m}"),
+        format!("M=q35\nwhile getopts m: o; do M=$OPTARG; done\n{of_m}"),
+        format!("declare -n R=M\nM=q35\nR=microvm\n{of_m}"),
+        format!("M=q35\n: $((M=5))\n{of_m}"),
+        format!("M=q35\nmapfile -t M\n{of_m}"),
+        format!("M=q35\nread -r \\\nM\n{of_m}"),
+        format!("M1=q35\nread -r M\\\n1\n{QEMU} -machine $M1,accel=kvm\n"),
+        "kvm -enable-kvm -m 1G\n".to_owned(),
+    ] {
+        assert_eq!(fixed(Kind::Qemu, "vm.sh", &text), text);
+    }
+    for text in [format!("{QEMU} \"$@\"\n"), format!("M=q35\nread -r M\n{of_m}")] {
+        says_why(Kind::Qemu, "vm.sh", &text);
+    }
+}
+
+#[test]
+fn script_with_divided_operators_and_names_is_left() {
+    for text in [
+        format!("{QEMU} -machine q35 &\\\n& echo\n"),
+        format!("cat <\\\n<E\n{QEMU} -machine q35\nE\n"),
+        format!("cat <<E\na\\\nE\n{QEMU} -machine q35\nE\n"),
+        format!("{QEMU} -machine q35 -name $\\\nM\n"),
+        format!("{QEMU} -machine q35 -name $M\\\nN\n"),
+        format!("{QEMU} -machine q35 -name ${{M\\\n}}\n"),
+        format!("{QEMU} -machine q35 2\\\n>log\n"),
+        format!("i\\\nf [ \"$1\" ]; then {QEMU} -machine q35; fi\n"),
+        format!("M\\\n=q35\n{QEMU} -machine q35\n"),
+    ] {
+        assert_eq!(fixed(Kind::Qemu, "vm.sh", &text), text);
+    }
 }
 
 #[test]

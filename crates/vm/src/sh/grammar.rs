@@ -1,5 +1,6 @@
 //! Lists, pipelines, compound commands and simple commands.
 
+use super::torn::torn;
 use super::word::ends;
 use super::{Assign, Command, Obstacle, Place, Script, Value, Word};
 use crate::shell::name_length;
@@ -35,6 +36,10 @@ pub(super) fn read(text: &str) -> Result<Script, Obstacle> {
         } else {
             "a control character"
         };
+        return Err(Obstacle { at, what: what.to_owned() });
+    }
+    if let Some(at) = torn(text) {
+        let what = "an operator or an expansion that a continued line divides";
         return Err(Obstacle { at, what: what.to_owned() });
     }
     let mut reader = Reader {
@@ -129,6 +134,7 @@ impl<'a> Reader<'a> {
         self.at += 1;
         for (name, tabs) in std::mem::take(&mut self.pending) {
             let start = self.at;
+            let mut continued = false;
             loop {
                 let rest = self.rest();
                 if rest.is_empty() {
@@ -138,7 +144,14 @@ impl<'a> Reader<'a> {
                 let last = line.len() == rest.len();
                 self.at += line.len() + usize::from(!last);
                 let line = if tabs { line.trim_start_matches('\t') } else { line };
-                if line == name {
+                // Lines are put together before the end is looked for, unless the delimiter is in quotes.
+                let joined = line.strip_suffix('\\');
+                let end = line == name;
+                if (end && continued) || joined.is_some_and(|part| name.starts_with(part)) {
+                    return Err(self.obstacle("a here-document whose end may be a continued line"));
+                }
+                continued = joined.is_some();
+                if end {
                     break;
                 }
                 if last {
@@ -417,6 +430,11 @@ impl<'a> Reader<'a> {
                 command.assigns.push(assign);
             } else {
                 let word = self.some_word()?;
+                let source = self.text.get(word.span.clone()).unwrap_or_default();
+                // It may be a reserved word or an assignment when it is put together.
+                if command.words.is_empty() && source.contains("\\\n") {
+                    return Err(self.obstacle("a command's name that a continued line divides"));
+                }
                 command.words.push(word);
             }
             end = self.at;

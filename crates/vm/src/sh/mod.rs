@@ -6,6 +6,7 @@
 
 mod compound;
 mod grammar;
+mod torn;
 mod word;
 
 #[cfg(test)]

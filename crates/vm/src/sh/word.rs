@@ -105,7 +105,9 @@ impl Reader<'_> {
         // A bracket or a brace by itself is a letter.
         let alone = matches!(open.word.text.as_str(), "[" | "{" | "}" | "{}");
         open.word.splits |= patterns && !alone;
-        open.word.span = start..self.at;
+        // A continued line behind the last letter is no part of the word.
+        let whole = self.slice(start);
+        open.word.span = start..start + whole.trim_end_matches("\\\n").len();
         Ok(open.word)
     }
 

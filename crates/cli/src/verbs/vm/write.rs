@@ -1,14 +1,24 @@
 //! A file is replaced as a whole, or not at all.
+//!
+//! The file may lie where other users can make names, and the verb may be root. So the directory is held, everything is
+//! done in it by name without following a link, and a link on the way is followed only if it is ours or root's
+//! ([`clocksmith_facts::trusted`]): the link of another user chooses which file is changed.
 
-use anyhow::{Context, Result, bail};
-use std::fs;
-use std::io::Write;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
-use std::path::{Path, PathBuf};
+use anyhow::{Context, Result, anyhow, bail};
+use clocksmith_facts::trusted::{self, Parent, Untrusted};
+use rustix::fs::{AtFlags, Mode, OFlags};
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, Metadata, Permissions};
+use std::io::{ErrorKind, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{MetadataExt, fchown};
+use std::path::Path;
 
 /// Directories whose files belong to libvirtd: it overwrites them from memory, and reads them only when
 /// it starts.
 const LIBVIRT: [&str; 3] = ["/etc/libvirt/", "/run/libvirt/", "/.config/libvirt/qemu/"];
+const FLAGS: OFlags = OFlags::NOFOLLOW.union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+const NEW: OFlags = OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(FLAGS);
 
 /// Replaces `before` by `after`. Returns where `before` is kept.
 pub(super) fn replace(
@@ -17,8 +27,14 @@ pub(super) fn replace(
     after: &[u8],
     keep: bool,
 ) -> Result<Option<String>> {
-    let path = fs::canonicalize(path).with_context(|| format!("cannot find {}", path.display()))?;
-    let shown = path.display().to_string();
+    let Parent { directory, name, shown } = trusted::resolve(path).map_err(|error| match error {
+        Untrusted::Foreign(link) => anyhow!(
+            "not written: the link {link}, and chooses which file is changed. Name the file itself, or replace the link \
+             by one of yours"
+        ),
+        error => anyhow!("cannot find {}: {error}", path.display()),
+    })?;
+    let shown = shown.display().to_string();
     if LIBVIRT.iter().any(|place| shown.contains(place)) {
         bail!(
             "not written: {shown} belongs to libvirtd, which would overwrite it. Save the changed file elsewhere \
@@ -26,49 +42,84 @@ pub(super) fn replace(
         );
     }
     let cannot = || format!("cannot write {shown}");
-    if fs::read(&path).with_context(cannot)? != before {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | FLAGS;
+    let opened = rustix::fs::openat(&directory, &name, flags, Mode::empty());
+    let file = File::from(opened.with_context(cannot)?);
+    let metadata = file.metadata().with_context(cannot)?;
+    if !metadata.is_file() {
+        bail!("not written: {shown} is no regular file");
+    }
+    if metadata.nlink() > 1 {
+        bail!(
+            "not written: {shown} (owner {}) has {} names (hard links), and the others would keep the old text; another \
+             user may have made them. Copy it to a file of its own (cp {shown} NEW), and change that",
+            metadata.uid(),
+            metadata.nlink()
+        );
+    }
+    let mut now = Vec::new();
+    file.take(before.len() as u64 + 1).read_to_end(&mut now).with_context(cannot)?;
+    if now != before {
         bail!("not written: {shown} was changed by somebody else meanwhile; try again");
     }
-    let directory = path.parent().unwrap_or(Path::new("."));
-    let kept = if keep { Some(backup(&path, before)?) } else { None };
-    let metadata = fs::metadata(&path).with_context(cannot)?;
-    let mut file = tempfile::Builder::new()
-        .prefix(".clocksmith-")
-        .tempfile_in(directory)
+    let kept =
+        if keep { Some(backup(&directory, &name, &shown, before, &metadata)?) } else { None };
+    let mut beside = OsString::from(".clocksmith-");
+    beside.push(format!("{}-", std::process::id()));
+    beside.push(&name);
+    // One that a killed program of the same number left behind.
+    let _ = rustix::fs::unlinkat(&directory, &beside, AtFlags::empty());
+    let new = rustix::fs::openat(&directory, &beside, NEW, Mode::from_raw_mode(0o600))
         .with_context(|| format!("cannot write a new file beside {shown}"))?;
-    file.write_all(after).with_context(cannot)?;
-    let made = file.as_file().metadata().with_context(cannot)?;
-    if (made.uid(), made.gid()) != (metadata.uid(), metadata.gid()) {
-        fchown(file.as_file(), Some(metadata.uid()), Some(metadata.gid()))
-            .with_context(|| format!("cannot give the new {shown} to its owner"))?;
+    let written = fill(File::from(new), after, &metadata, &shown).and_then(|()| {
+        rustix::fs::renameat(&directory, &beside, &directory, &name).with_context(cannot)
+    });
+    if written.is_err() {
+        let _ = rustix::fs::unlinkat(&directory, &beside, AtFlags::empty());
     }
-    // Behind the owner: a change of owner takes bits of the mode away.
-    if made.mode() != metadata.mode() {
-        file.as_file().set_permissions(metadata.permissions()).with_context(cannot)?;
-    }
-    file.as_file().sync_all().with_context(cannot)?;
-    file.persist(&path).with_context(cannot)?;
+    written?;
     // The name, too, is to be there after a power cut. Some file systems cannot do that.
-    let _ = fs::File::open(directory).and_then(|directory| directory.sync_all());
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let _ = rustix::fs::openat(&directory, ".", flags, Mode::empty()).and_then(rustix::fs::fsync);
     Ok(kept)
 }
 
+/// Writes a new file like another one.
+fn fill(mut file: File, content: &[u8], like: &Metadata, shown: &str) -> Result<()> {
+    let cannot = || format!("cannot write {shown}");
+    file.write_all(content).with_context(cannot)?;
+    let made = file.metadata().with_context(cannot)?;
+    if (made.uid(), made.gid()) != (like.uid(), like.gid()) {
+        fchown(&file, Some(like.uid()), Some(like.gid()))
+            .with_context(|| format!("cannot give the new {shown} to its owner"))?;
+    }
+    // Behind the owner: a change of owner takes bits of the mode away.
+    file.set_permissions(like.permissions()).with_context(cannot)?;
+    file.sync_all().with_context(cannot)
+}
+
 /// Keeps the file as it was. A copy that is there already is older, so it stays.
-fn backup(path: &Path, before: &[u8]) -> Result<String> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".clocksmith-before");
-    let copy = PathBuf::from(name);
-    let shown = copy.display().to_string();
+fn backup(
+    directory: &OwnedFd,
+    name: &OsStr,
+    shown: &str,
+    before: &[u8],
+    like: &Metadata,
+) -> Result<String> {
+    let mut copy = name.to_owned();
+    copy.push(".clocksmith-before");
+    let shown = format!("{shown}.clocksmith-before");
     // It may hold a password, which nobody but its owner may see meanwhile.
-    match fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&copy) {
-        Ok(mut file) => {
-            let metadata = fs::metadata(path).with_context(|| format!("cannot write {shown}"))?;
+    match rustix::fs::openat(directory, &copy, NEW, Mode::from_raw_mode(0o600)) {
+        Ok(file) => {
+            let mut file = File::from(file);
+            let permissions: Permissions = like.permissions();
             file.write_all(before)
-                .and_then(|()| file.set_permissions(metadata.permissions()))
+                .and_then(|()| file.set_permissions(permissions))
                 .and_then(|()| file.sync_all())
                 .with_context(|| format!("cannot write {shown}"))?;
         }
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
         Err(error) => return Err(error).with_context(|| format!("cannot write {shown}")),
     }
     Ok(shown)
