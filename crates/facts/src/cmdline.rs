@@ -1,12 +1,19 @@
 //! The kernel command line.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use std::sync::Arc;
 
 /// A parsed kernel command line: words in order, quotes honoured as the kernel's `next_arg()` does
 /// (a double quote toggles; a quoted value may contain blanks).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CommandLine {
-    words: Vec<Word>,
+    /// Shared by copies: predictions copy a machine for each of its variations, and nothing limits a file's line.
+    #[serde(serialize_with = "shared")]
+    words: Arc<Vec<Word>>,
+}
+
+fn shared<S: Serializer>(words: &Arc<Vec<Word>>, to: S) -> Result<S::Ok, S::Error> {
+    words.as_slice().serialize(to)
 }
 
 /// One parameter.
@@ -49,7 +56,7 @@ impl CommandLine {
                 c if c.is_ascii_whitespace() && !quoted => {
                     if any {
                         if current == "--" {
-                            return Self { words };
+                            return Self { words: Arc::new(words) };
                         }
                         words.push(word(&current));
                         current.clear();
@@ -66,7 +73,7 @@ impl CommandLine {
             // An unterminated quote: the kernel takes the rest of the line as the value.
             words.push(word(current.trim_end()));
         }
-        Self { words }
+        Self { words: Arc::new(words) }
     }
 
     /// All words in order.
@@ -134,9 +141,8 @@ impl CommandLine {
     /// The same line with words appended, as a what-if.
     #[must_use]
     pub fn with(&self, more: &str) -> Self {
-        let mut words = self.words.clone();
-        words.extend(Self::parse(more).words);
-        Self { words }
+        let more = Self::parse(more);
+        Self { words: Arc::new(self.words.iter().chain(more.words.iter()).cloned().collect()) }
     }
 
     /// The same line without any word of that name (or without exactly that `name=value`).
@@ -151,7 +157,7 @@ impl CommandLine {
             })
             .cloned()
             .collect();
-        Self { words }
+        Self { words: Arc::new(words) }
     }
 
     /// The line as text.
@@ -209,6 +215,16 @@ mod tests {
         assert_eq!(line.without("tsc=reliable").text(), "tsc=nowatchdog quiet");
         assert_eq!(line.without("tsc").text(), "quiet");
         assert_eq!(line.with("notsc").text(), "tsc=reliable tsc=nowatchdog quiet notsc");
+    }
+
+    #[test]
+    fn clone_shares_the_words_of_a_line_of_any_length() {
+        let line = CommandLine::parse(&"a ".repeat(60_000));
+        assert!(Arc::ptr_eq(&line.words, &line.clone().words));
+        assert_eq!(
+            serde_json::to_value(CommandLine::parse("a b=c")).unwrap()["words"][1]["value"],
+            "c"
+        );
     }
 
     proptest! {
