@@ -299,12 +299,12 @@ fn apply_through_a_link_to_what_passes_or_to_nothing_is_refused() {
 fn look_where_something_else_is_in_place_of_the_journal_is_an_error() {
     use std::os::unix::net::UnixListener;
     let (dir, _) = system();
-    let at = dir.path().join("var/lib/clocksmith");
+    let at = dir.path().join("var/lib/clocksmith/journal");
     let look = || Journal::look(&place(dir.path()));
     assert_eq!(look().unwrap().len(), 0);
     fs::create_dir_all(at.parent().unwrap()).unwrap();
     fs::write(&at, "x").unwrap();
-    assert!(look().unwrap_err().to_string().contains("clocksmith: Not a directory"));
+    assert!(look().unwrap_err().to_string().contains("journal: Not a directory"));
     fs::remove_file(&at).unwrap();
     let socket = UnixListener::bind(&at).unwrap();
     assert!(look().is_err());
