@@ -110,7 +110,7 @@ def seen(page):
         if head == "Where it is seen":
             table["elsewhere"] = " ".join(body.split())
         elif head == "Kernel lines":
-            found = re.findall(r"### Linux (.+)\n\n```text\n(.*?)```", body, re.S)
+            found = re.findall(r"### Linux ([^\n]+)\n\n```text\n(.*?)```", body, re.S)
             table["era"] = [{"kernels": kernels, "log": log} for kernels, log in found]
     if not table:
         raise Wrong("a cause's page has neither `## Kernel lines` nor `## Where it is seen`")

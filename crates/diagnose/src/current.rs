@@ -117,6 +117,16 @@ fn known(name: String, confidence: Confidence, source: String) -> Current {
 }
 
 fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
+    if log.newest_first {
+        return unknown(
+            "the newest line of this log comes first, and it is too long to be turned round: tac turns it",
+        );
+    }
+    if log.extent.examples {
+        return unknown(
+            "separate blocks of this text name different clocksources: examples, or several machines",
+        );
+    }
     let switched = log.last(|event| match event {
         Event::Switched(name) => Some(name.clone()),
         _ => None,
@@ -211,7 +221,10 @@ fn standing(
             end >= SETTLED_BY && end - at >= SETTLED_BY / 2.0
                 || log.extent.reaches_login && end - at >= LOGIN_BEHIND
         }
-        _ => log.extent.reaches_user_space_behind(entry.line, log.lines),
+        _ => {
+            log.extent.reaches_user_space_behind(entry.line, log.lines)
+                || entry.at.is_none() && log.seconds_behind(entry).is_some_and(|s| s >= SETTLED_BY)
+        }
     };
     if name == "tsc" {
         // Nothing is rated above it; the watchdog may still demote it, and so may the driver of idle states.

@@ -27,10 +27,14 @@ fn marked(wd: &str, cs: &str) -> String {
 
 #[test]
 fn short_reference_acquits_no_fast_tsc() {
-    let seen = read(&marked(
+    let figures = marked(
         "'hpet' wd_nsec: 427500000 wd_now: 7c36c6 wd_last: 18b4dc mask: ffffffff",
         "'tsc' cs_nsec: 513000000 cs_now: 5000000000 cs_last: 4fb0000000 mask: ffffffffffffffff",
-    ));
+    );
+    // Without the frequency that the kernel believed, it is no rate.
+    assert_eq!(cause(&read(&figures), CauseId::TscSkew).unwrap().confidence, Confidence::Low);
+    let detected = "(x)\n[    0.000010] tsc: Detected 2616.330 MHz processor\n";
+    let seen = read(&figures.replacen("(x)\n", detected, 1));
     assert_eq!(cause(&seen, CauseId::TscSkew).unwrap().confidence, Confidence::Medium);
     let other = cause(&seen, CauseId::WatchdogAtFault).unwrap();
     assert_eq!(other.confidence, Confidence::Low);

@@ -6,6 +6,7 @@
 use crate::feature::Feature;
 use crate::{Input, Machine};
 use clocksmith_facts::Arch;
+use clocksmith_facts::version::Kernel;
 use std::borrow::Cow;
 
 /// Whether the vDSO has a way to read a clocksource on this kernel; `None` where nothing is known of it.
@@ -26,14 +27,24 @@ pub(crate) fn has_mode(machine: &Machine, name: &str) -> Option<bool> {
         (Arch::Mips, "MIPS") if Feature::MipsVdso.of(kernel) => return None,
         (Arch::S390, "tod") | (Arch::Powerpc, "timebase") | (Arch::Loongarch, "Constant") => true,
         // time_init_early() in arch/sparc/kernel/time_64.c gives both a mode, and the one of Hummingbird (hbtick) none.
-        (Arch::Sparc, "tick" | "stick") => Feature::SparcVdso.of(kernel),
+        (Arch::Sparc, "tick" | "stick") => return sparc(kernel),
         // Itanium has no vDSO clock, but reads its counter in a system call that does not change the stack
-        // (fsys_clock_gettime() in arch/ia64/kernel/fsys.S, up to 6.6).
+        // (fsys_clock_gettime() in arch/ia64/kernel/fsys.S, up to 6.6; for CLOCK_REALTIME and CLOCK_MONOTONIC alone, as
+        // ia64_clock_getres() in sys_ia64.c says): neither of the two costs is that, so nothing is claimed.
         (Arch::Um | Arch::Ia64, _) => return None,
         // PA-RISC: vdso64_generic.c (5.18 and later) makes the system call. OpenRISC has no vDSO. LoongArch selects
-        // GENERIC_GETTIMEOFDAY with 64 bits alone (6.19 and later, which can have 32).
+        // GENERIC_GETTIMEOFDAY with 64 bits alone ("LoongArch: Adjust build infrastructure for
+        // 32BIT/64BIT", of November 2025, for 6.19): a 32-bit one says its width, so that no version decides.
         _ => false,
     })
+}
+
+/// Whether the vDSO of SPARC is there; `None` for the kernels of which no source says it.
+fn sparc(kernel: &Kernel) -> Option<bool> {
+    if Feature::SparcVdsoLatest.of(kernel) {
+        return Some(true);
+    }
+    (!Feature::SparcVdsoEarliest.of(kernel)).then_some(false)
 }
 
 /// The architectures that have a clocksource of this name; `None` where many may.
@@ -46,7 +57,9 @@ fn of_name(name: &str) -> Option<&'static [Arch]> {
         "Constant" => &[Arch::Loongarch, Arch::Loongarch32],
         "openrisc_timer" => &[Arch::Openrisc],
         "cr16" => &[Arch::Parisc],
-        "MIPS" | "GIC" => &[Arch::Mips],
+        // The hub of SGI's Origin (arch/mips/sgi-ip27/ip27-timer.c) has no mode: `__arch_get_hw_counter()` in
+        // arch/mips/include/asm/vdso/gettimeofday.h reads R4K and GIC alone.
+        "MIPS" | "GIC" | "HUB-RT" => &[Arch::Mips],
         _ if clocksmith_facts::names::find(name).is_some_and(|known| known.x86) => {
             &[Arch::X86_64, Arch::X86]
         }
@@ -100,7 +113,7 @@ pub fn serves_coarse(machine: &Machine) -> Option<bool> {
         Arch::Alpha | Arch::M68k | Arch::Sh | Arch::Parisc | Arch::Openrisc | Arch::Loongarch32 => {
             return Some(false);
         }
-        Arch::Sparc => Feature::SparcVdso,
+        Arch::Sparc => return sparc(kernel),
         Arch::S390 | Arch::Powerpc if Feature::GenericVdsoEverywhere.of(kernel) => {
             return Some(true);
         }
@@ -143,8 +156,8 @@ mod tests {
             (Arch::Arm64, "arch_sys_counter", "3.6", "3.7"),
             (Arch::Riscv, "riscv_clocksource", "5.7", "5.8"),
             (Arch::Mips, "GIC", "4.3", "4.4"),
-            (Arch::Sparc, "stick", "4.14", "4.15"),
-            (Arch::Sparc, "tick", "4.14", "4.15"),
+            (Arch::Sparc, "stick", "4.9", "4.19"),
+            (Arch::Sparc, "tick", "4.9", "4.19"),
         ] {
             assert_eq!(serves(&machine(arch, before), name), Some(false), "{name} {before}");
             assert_eq!(serves(&machine(arch, since), name), Some(true), "{name} {since}");
@@ -158,9 +171,11 @@ mod tests {
             assert_eq!(serves(&machine(arch, "6.19"), name), Some(false), "{name}");
         }
         assert_eq!(serves(&machine(Arch::Loongarch, "6.19"), "Constant"), Some(true));
+        assert_eq!(serves(&machine(Arch::Sparc, "4.15"), "tick"), None);
         assert_eq!(serves(&machine(Arch::Ia64, "5.12"), "itc"), None);
         assert_eq!(serves(&machine(Arch::Arm, "6.1"), "mxc_timer1"), Some(false));
         assert_eq!(serves(&machine(Arch::Mips, "6.1"), "MIPS"), None);
+        assert_eq!(serves(&machine(Arch::Mips, "5.3"), "HUB-RT"), Some(false));
         assert_eq!(serves(&machine(Arch::X86_64, "4.4"), "hyperv_clocksource"), Some(false));
     }
 

@@ -152,8 +152,10 @@ features! {
     MipsVdso => row(v(4, 4));
     /// The vDSOs of IBM Z (5.9) and POWER (5.11) have the generic code, which serves the coarse clocks.
     GenericVdsoEverywhere => row(v(5, 11));
+    /// SPARC's vDSO may exist: commit 9a08862a5d2e ("vDSO for sparc") is of 2017, and the kernels of that year begin here.
+    SparcVdsoEarliest => row(v(4, 10));
     /// SPARC's vDSO exists.
-    SparcVdso => row(v(4, 15));
+    SparcVdsoLatest => row(v(4, 19));
     /// `CLOCK_REALTIME_COARSE` and `CLOCK_MONOTONIC_COARSE` exist (`kernel/posix-timers.c`).
     CoarseClocks => row(Version::new(2, 6, 32));
     /// The clocksource framework, with its directory in sysfs, on 32-bit x86.

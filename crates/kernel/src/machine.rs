@@ -123,6 +123,7 @@ impl Machine {
         machine.cpu(facts);
         machine.platform(facts);
         machine.adjust();
+        machine.invariant(facts.cpu.model.value().map(|model| model.name.as_str()));
         machine.observe(facts);
         machine
     }
@@ -278,22 +279,46 @@ impl Machine {
         }
     }
 
-    /// Processors that have no TSC_ADJUST register. A hypervisor may emulate it on any.
+    /// Processors that have no TSC_ADJUST register. A hypervisor may emulate it on any, or hide it: the processor that a
+    /// guest sees tells nothing of it.
     fn adjust(&mut self) {
-        let (Some((family, model)), true) = (self.model, self.tsc_adjust.is_assumed()) else {
+        if !self.tsc_adjust.is_assumed() {
             return;
-        };
+        }
+        if self.hypervisor.value.is_some() {
+            let why = "a guest has it only where its hypervisor emulates it";
+            self.tsc_adjust = Input::assumed(false, why);
+        }
+        let Some((family, model)) = self.model else { return };
         if !processor::has_no_tsc_adjust(self.vendor.value, family, model) {
             return;
         }
-        let bare = !self.hypervisor.is_assumed() && self.hypervisor.value.is_none();
-        self.tsc_adjust = match &self.vendor.basis {
-            crate::Basis::Fact(source) if bare => Input::read(false, source.clone()),
-            _ => Input::assumed(
-                false,
-                "processors of this family and model have none; a hypervisor may emulate it",
-            ),
+        // The list of these processors has no source that was read: what rests on it stays open.
+        let why = "processors of this family and model have none; a hypervisor may emulate it";
+        self.tsc_adjust = Input::assumed(false, why);
+    }
+
+    /// Processors that have no constant or no nonstop TSC, and the models of QEMU's that show none. A hypervisor may add
+    /// the flag.
+    fn invariant(&mut self, name: Option<&str>) {
+        let emulated = name.is_some_and(processor::is_model_of_qemu);
+        let why = |of_qemu| {
+            if of_qemu {
+                "this CPU model of QEMU shows no invariant TSC unless the host adds it"
+            } else {
+                "processors of this family and model have none"
+            }
         };
+        let vendor = self.vendor.value;
+        let known = self.model.is_some() && !self.vendor.is_assumed();
+        let varies = known && processor::may_change_rate(vendor, self.model);
+        let halts = known && processor::may_halt_in_idle(vendor, self.model);
+        if self.constant_tsc.is_assumed() && (emulated || varies) {
+            self.constant_tsc = Input::assumed(false, why(emulated));
+        }
+        if self.nonstop_tsc.is_assumed() && (emulated || halts) {
+            self.nonstop_tsc = Input::assumed(false, why(emulated));
+        }
     }
 
     /// What was assumed, for the answer.

@@ -39,6 +39,15 @@ pub fn may_change_rate(vendor: CpuVendor, model: Option<(u32, u32)>) -> bool {
     }
 }
 
+/// Whether a processor's name is that of a CPU model of QEMU without the invariant TSC: qemu32, qemu64, kvm32 and kvm64
+/// show it only where `+invtsc` is added (`builtin_x86_defs` in QEMU's target/i386/cpu.c).
+#[must_use]
+pub fn is_model_of_qemu(name: &str) -> bool {
+    ["QEMU Virtual CPU", "Common KVM processor", "Common 32-bit KVM processor"]
+        .iter()
+        .any(|model| name.contains(model))
+}
+
 /// Whether a processor has no TSC_ADJUST register (CPUID.7.0 EBX bit 1): Intel's have it since Silvermont and Haswell
 /// (2013), AMD's since Zen 5 (family 1Ah).
 #[must_use]

@@ -60,6 +60,39 @@ pub(crate) fn base(name: &str) -> &str {
     name.rsplit(['/', '\\']).next().unwrap_or(name)
 }
 
+/// Whether a name tells a Windows before Vista, which knows no reference page of Hyper-V.
+pub(crate) fn old_windows(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let mut words = name.split(|c: char| !c.is_ascii_alphanumeric()).peekable();
+    while let Some(word) = words.next() {
+        let old = |word: &str| {
+            matches!(
+                word,
+                "95" | "98"
+                    | "98se"
+                    | "me"
+                    | "nt"
+                    | "nt4"
+                    | "2000"
+                    | "2k"
+                    | "2k3"
+                    | "2003"
+                    | "xp"
+                    | "3"
+                    | "31"
+            )
+        };
+        let rest = ["windows", "win", "w"].iter().find_map(|head| word.strip_prefix(head));
+        if let Some(rest) = rest
+            && (old(rest)
+                || rest.is_empty() && word != "w" && words.peek().is_some_and(|next| old(next)))
+        {
+            return true;
+        }
+    }
+    false
+}
+
 /// Words that tell a system; a word may go on with a number.
 const WORDS: [(Guest, &str); 5] = [
     (Guest::Macos, "macos osx hackintosh bigsur opencore"),
@@ -122,6 +155,18 @@ impl Guest {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn old_windows_is_told_by_whole_words() {
+        for name in ["win2000.img", "winxp", "windows-xp-sp3", "w2k", "Win98SE.qcow2", "WindowsXP"]
+        {
+            assert!(old_windows(name), "{name}");
+        }
+        for name in ["win10", "windows_server_2019", "win2k22", "windows 7", "xp", "w-2000", "win"]
+        {
+            assert!(!old_windows(name), "{name}");
+        }
+    }
 
     #[test]
     fn names_tell() {

@@ -6,7 +6,7 @@ use crate::edit::Edit;
 use crate::finding::Finding;
 use crate::guest::Guest;
 use crate::text::Text;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use thiserror::Error;
 
 /// What a file says.
@@ -102,8 +102,19 @@ fn without_guess(document: &Document, report: &mut Report) -> Result<(), LintErr
     let plain = (document.kind.format().lint)(&document.with_guest(Some(Guest::Unknown)))?;
     let known: HashSet<(&str, &Vec<Edit>)> =
         plain.findings.iter().map(|finding| (finding.rule.id, &finding.edits)).collect();
+    let places: HashMap<(&str, usize, usize), &Vec<Edit>> = plain
+        .findings
+        .iter()
+        .filter(|finding| !finding.edits.is_empty())
+        .map(|finding| ((finding.rule.id, finding.span.start, finding.span.end), &finding.edits))
+        .collect();
     for finding in report.findings.iter_mut().filter(|finding| !finding.edits.is_empty()) {
         if !known.contains(&(finding.rule.id, &finding.edits)) {
+            let place = (finding.rule.id, finding.span.start, finding.span.end);
+            if let Some(edits) = places.get(&place) {
+                finding.edits = edits.to_vec();
+                continue;
+            }
             finding.edits.clear();
             let guest = report.guest.name();
             finding.left = Some(format!(

@@ -383,3 +383,70 @@ fn every_command_is_a_command_of_the_shell() {
         assert!(["sudo", "echo", "cat", "grep"].contains(&first), "{command}");
     }
 }
+
+/// The clocksource that the printed rules end with, and the title that they stand under.
+fn decided(text: &str) -> Option<(String, bool)> {
+    const TITLES: [(&str, bool); 2] = [
+        ("How Linux decided", true),
+        ("How Linux decides by its rules, which does not explain what is in use", false),
+    ];
+    let (from, explains) = TITLES.iter().find_map(|(title, explains)| {
+        let at = text.find(&format!("\n{title}\n"))?;
+        Some((at + title.len(), *explains))
+    })?;
+    let words: Vec<&str> = text[from..].split_whitespace().collect();
+    let rules = words.join(" ");
+    let chosen = rules.split(" - ").find_map(|rule| {
+        let name = || rule.split(' ').next().map(str::to_owned);
+        if rule.contains("has the highest rating of") || rule.contains("is the only eligible") {
+            return name();
+        }
+        let (asked, _) =
+            rule.strip_prefix("the command line asks for ")?.split_once(", which is registered")?;
+        Some(asked.to_owned())
+    })?;
+    Some((chosen, explains))
+}
+
+#[test]
+fn what_why_prints_as_decided_is_what_is_in_use() {
+    let mut printed = 0;
+    for boot in boots() {
+        let root = boot.display().to_string();
+        let log = boot.join("dmesg");
+        let mut ways = vec![vec!["--root", root.as_str()]];
+        let log_name = log.display().to_string();
+        if log.is_file() {
+            ways.push(vec!["--log", log_name.as_str()]);
+        }
+        for way in ways {
+            let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_clocksmith"));
+            let out = command.args(["why", "--no-measure", "-v"]).args(&way).output().unwrap();
+            let text = String::from_utf8(out.stdout).unwrap();
+            let Some((chosen, explains)) = decided(&text) else { continue };
+            printed += 1;
+            let row = text.lines().find_map(|line| line.strip_prefix("  in use "));
+            let in_use = row.and_then(|row| row.split_whitespace().next());
+            assert_eq!(in_use == Some(chosen.as_str()), explains, "{way:?}\n{text}");
+        }
+    }
+    assert!(printed > 10, "{printed}");
+}
+
+/// Faults in the log, and clocksources that the rules do not end with: the last rule names what they end with.
+#[test]
+fn rules_of_every_variant_end_with_what_they_expect() {
+    let seen = each(|seen, _, what| {
+        let Some(expected) = &seen.expectation.current else { return };
+        let last = seen.expectation.reasons.iter().rev().find(|reason| {
+            matches!(reason.rule.as_str(), "highest rating wins" | "override honoured")
+        });
+        let Some(last) = last else { return };
+        assert!(
+            last.because.split([' ', ',']).any(|word| word == expected),
+            "{what}: {}",
+            last.because
+        );
+    });
+    assert!(seen > 100, "{seen}");
+}

@@ -90,7 +90,7 @@ fn serves_instead(case: &Case<'_>, causes: &mut Causes) {
         if known { Confidence::High } else { Confidence::Medium },
         format!(
             "the hypervisor exposes no invariant TSC to this guest, so {current} serves{}",
-            if case.slow == Some(true) {
+            if case.slow == Some(true) || causes.0.iter().any(|c| c.id == CauseId::TscWarp) {
                 ""
             } else {
                 "; it is as good as a TSC as long as its reads stay in user space"

@@ -5,9 +5,10 @@ use super::Case;
 use super::reference::is_paravirt;
 use super::skew::{slept, went_back};
 use clocksmith_facts::log::incident::reading::{
-    Fit, Hypothesis, LATE_READ_S, RATE_ERROR_MAX, Reading,
+    Fit, Hypothesis, LATE_READ_S, MEASURABLE_S, RATE_ERROR_MAX, Reading,
 };
 use clocksmith_facts::log::incident::{Decoded, Incident};
+use clocksmith_facts::log::rates::Rates;
 use clocksmith_facts::log::{Event, KernelLog};
 
 /// Seconds of uptime from which on a TSC with a wrong rate had failed a check long before: the watchdog looks twice a
@@ -88,10 +89,33 @@ fn by_due_interval(case: &Case<'_>, log: &KernelLog, decoded: &mut Decoded) {
 }
 
 /// Takes out what this machine cannot have done, and lowers what others have done as well.
-pub(super) fn narrow(case: &Case<'_>, log: &KernelLog, incident: &Incident, decoded: &mut Decoded) {
+pub(super) fn narrow(
+    case: &Case<'_>,
+    log: &KernelLog,
+    incident: &Incident,
+    rates: &Rates,
+    decoded: &mut Decoded,
+) {
     narrow_by_place(case, log, incident, decoded);
+    one_interval(incident, rates, decoded);
     by_due_interval(case, log, decoded);
     after_passed_checks(case, log, incident, decoded);
+}
+
+/// One interval that differs shows no rate where the frequency that the kernel believed is not in the evidence, or where
+/// the two clocks differ by less than a millisecond: a single disturbance makes that as well, in either clock.
+fn one_interval(incident: &Incident, rates: &Rates, decoded: &mut Decoded) {
+    let size = decoded.wd_seconds.zip(decoded.cs_seconds).map(|(wd, cs)| (cs - wd).abs());
+    let small = size.is_some_and(|size| size < MEASURABLE_S);
+    if !small && rates.hz(&incident.clocksource).is_some() {
+        return;
+    }
+    for reading in &mut decoded.readings {
+        if matches!(reading.hypothesis, Hypothesis::Rate { .. }) {
+            reading.fit = Fit::Possible;
+        }
+    }
+    decoded.readings.sort_by_key(|reading| std::cmp::Reverse(reading.fit));
 }
 
 fn narrow_by_place(case: &Case<'_>, log: &KernelLog, incident: &Incident, decoded: &mut Decoded) {

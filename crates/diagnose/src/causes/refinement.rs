@@ -46,9 +46,14 @@ pub(super) fn confirmed_before(
     // Far more than the two figures differ by.
     const OTHER_PPM: f64 = 500.0;
     let (refined, ()) = log.last(|event| matches!(event, Event::Refined { .. }).then_some(()))?;
-    let at_all = incident.clocksource == "tsc" && refined.at.is_some() && incident.at.is_some();
-    let other = ppm.is_some_and(|ppm| ppm.abs() > OTHER_PPM);
-    let agree = confirmed_ppm(log).filter(|_| other && at_all && soon_after(refined, incident))?;
+    // Two measurements that agree so well exclude a wrong frequency for good, and also where the lines have no stamps.
+    const EXCLUDED_PPM: u64 = 5;
+    let other = ppm.is_some_and(|ppm| ppm.abs() > OTHER_PPM) && incident.clocksource == "tsc";
+    let agree = confirmed_ppm(log).filter(|_| other)?;
+    let at_all = refined.at.is_some() && incident.at.is_some();
+    if !(agree < EXCLUDED_PPM || at_all && soon_after(refined, incident)) {
+        return None;
+    }
     Some(format!(
         ", and the refined frequency of the TSC is within {} ppm of the one detected first: a wrong frequency does not \
          fit; a read that came late, or a jump of the TSC, makes that, and these figures do not tell which",

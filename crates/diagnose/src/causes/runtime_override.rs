@@ -47,6 +47,10 @@ fn rating(name: &str) -> i32 {
 
 /// A switch to a worse clocksource, long after boot and without a demotion, was made by hand.
 fn switched(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
+    // Lines in no known order tell no sequence.
+    if log.newest_first {
+        return;
+    }
     let switches: Vec<_> = log.all(|e| matches!(e, Event::Switched(_))).collect();
     let Some(last) = switches.last() else { return };
     let Event::Switched(to) = &last.event else { return };
@@ -54,6 +58,12 @@ fn switched(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
         return;
     };
     let Event::Switched(from) = &previous.event else { return };
+    // By its stamp it is the earlier one, of another boot or of a log whose newest line comes first.
+    if previous.at.zip(last.at).is_some_and(|(then, now)| now < then)
+        || log.seconds_between(previous, last).is_some_and(|seconds| seconds < 0.0)
+    {
+        return;
+    }
     let demotes = |event: &Event| {
         demoted_by(event).is_some()
             || matches!(event, Event::WatchdogSkewed { .. } | Event::SchedClockUnstable)

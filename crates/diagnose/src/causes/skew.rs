@@ -3,9 +3,10 @@
 //! The hypotheses are enumerated in `clocksmith_facts::log::incident::reading`. Here the rest of the
 //! evidence is added: guest or bare metal, a stated frequency, a refinement, a third clock.
 
+mod rate;
+
 use super::narrow::narrow;
-use super::reference::{is_paravirt, second_witness, third_clock};
-use super::refinement::{confirmed_before, refinement_wrong};
+use super::reference::{is_paravirt, second_witness};
 use super::tsc::seconds_text;
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence};
@@ -31,7 +32,7 @@ pub(super) fn judge(
     causes: &mut Causes,
 ) {
     let mut decoded = incident.decode(rates);
-    narrow(case, log, incident, &mut decoded);
+    narrow(case, log, incident, rates, &mut decoded);
     let mut judge = Judge {
         case,
         log,
@@ -352,89 +353,6 @@ impl Judge<'_, '_> {
             self.size(difference)
         );
         self.add(CauseId::WatchdogAtFault, sure, summary);
-    }
-
-    /// The rates differ. The clock in use paces the check, so the figures are the same whichever of
-    /// the two is wrong.
-    fn rate(&mut self, ppm: Option<f64>, fit: Fit, best: Fit, rates: &Rates) {
-        let (case, reference) = (self.case, self.reference);
-        let sure = confidence(fit).min(Confidence::Medium);
-        let stated = case.machine.cmdline.value.has("tsc_early_khz");
-        let credible = ppm.is_some_and(|ppm| ppm.abs() <= RATE_ERROR_MAX * 1e6);
-        if ppm.is_some() && !credible && !stated {
-            // The figures allow it; a jump is what they make.
-            return;
-        }
-        let differ = match ppm.filter(|_| self.decoded.wd_rate_known) {
-            Some(ppm) => format!("{} ({})", self.figures, amount(ppm)),
-            None => self.figures.clone(),
-        };
-        if fit == best
-            && let Some(ppm) = ppm
-            && let Some((sure, summary)) = refinement_wrong(self.log, self.incident, ppm, rates)
-        {
-            self.add(CauseId::TscMiscalibrated, sure, summary);
-            if sure == Confidence::High {
-                return;
-            }
-        }
-        let early = self.incident.clocksource == "tsc-early";
-        if let Some(ppm) = ppm
-            && (stated || early && fit >= Fit::Likely)
-        {
-            let why = if stated {
-                "tsc_early_khz= is probably wrong"
-            } else {
-                "its first calibration was disturbed, or the figure of CPUID or the hypervisor is wrong"
-            };
-            self.add(
-                CauseId::TscMiscalibrated,
-                Confidence::Medium,
-                format!("{differ}: the kernel's figure for the TSC is {} off; {why}", amount(ppm)),
-            );
-            self.other_suspect(&differ, Confidence::Low);
-            return;
-        }
-        if let Some(third) = third_clock(self.log, self.incident) {
-            let summary = format!(
-                "{differ}, and {third} agreed with the TSC's frequency: {reference} is the one that \
-                 is off"
-            );
-            let id = if is_paravirt(reference) {
-                CauseId::ParavirtClockBroken
-            } else {
-                CauseId::WatchdogAtFault
-            };
-            self.add(id, sure, summary);
-            self.add(CauseId::TscSkew, Confidence::Low, format!("{differ}; {SETTLE}"));
-            return;
-        }
-        if !is_paravirt(reference)
-            && let Some(rest) = confirmed_before(self.log, self.incident, ppm)
-        {
-            let summary = format!("{differ}{rest}");
-            self.add(CauseId::TscSkew, Confidence::Low, summary.clone());
-            self.add(CauseId::WatchdogAtFault, Confidence::Low, summary);
-            return;
-        }
-        let moved = if is_paravirt(reference) {
-            ": a move to a host with another TSC frequency makes that"
-        } else {
-            ": a wrong TSC frequency and a wrong reference both make that"
-        };
-        self.add(CauseId::TscSkew, sure, format!("{differ}{moved}; {SETTLE}"));
-        self.other_suspect(&differ, Confidence::Low);
-    }
-
-    fn other_suspect(&mut self, differ: &str, sure: Confidence) {
-        let reference = self.reference;
-        if is_paravirt(reference) {
-            let summary = format!("{differ}: or the hypervisor's scale is wrong; {SETTLE}");
-            self.add(CauseId::ParavirtClockBroken, sure, summary);
-        } else {
-            let summary = format!("{differ}: or {reference} runs at a wrong rate; {SETTLE}");
-            self.add(CauseId::WatchdogAtFault, sure, summary);
-        }
     }
 
     /// How sure a TSC that counts too little halts in idle states: a nonstop one does not.

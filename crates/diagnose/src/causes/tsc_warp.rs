@@ -3,7 +3,7 @@
 use super::definition::{Blame, Definition, PLAIN};
 use super::tsc::{marked, seconds_text};
 use super::{Case, Causes};
-use crate::cause::{CauseId, Confidence, Evidence};
+use crate::cause::{CauseId, Confidence, Evidence, Severity};
 use crate::remedies::table;
 use clocksmith_facts::log::Event;
 use clocksmith_facts::log::event::UnstableReason;
@@ -39,7 +39,34 @@ pub(super) const CAUSE: Definition = Definition {
 /// Seconds after which a machine has brought up the CPUs that it boots with.
 const BOOTED_BY: f64 = 120.0;
 
+/// kvm-clock does not replace TSCs that differ: each CPU scales its own. With the host's stable bit a read returns that at
+/// once, and only without it the last value that any CPU has read bounds it from below
+/// (`pvclock_clocksource_read()` in arch/x86/kernel/pvclock.c, 2.6.35 and later). The vDSO, which works with the bit alone,
+/// reads one page for all CPUs (`vread_pvclock()`).
+fn under_pvclock(case: &Case<'_>, causes: &mut Causes) {
+    let Some(log) = case.log() else { return };
+    if case.current_name() != Some("kvm-clock") || case.slow == Some(true) {
+        return;
+    }
+    let failed = |event: &Event| {
+        matches!(event, Event::TscUnstable(UnstableReason::SyncFailed) | Event::Warp { .. })
+    };
+    let lines: Vec<Evidence> =
+        log.all(failed).take(2).map(|entry| Evidence::line(log, entry)).collect();
+    if !lines.is_empty() {
+        causes.add(
+            CauseId::TscWarp,
+            Severity::Warning,
+            Confidence::High,
+            "the TSCs of its CPUs differ, and kvm-clock is computed from them: with the host's stable bit no check \
+             across CPUs is made, so time may go backwards between two CPUs; clocksmith verify measures whether it does",
+            lines,
+        );
+    }
+}
+
 fn find(case: &Case<'_>, causes: &mut Causes) {
+    under_pvclock(case, causes);
     marked(
         case,
         causes,

@@ -162,7 +162,7 @@ fn of_name(name: &str) -> Option<Arch> {
         "timebase" => Arch::Powerpc,
         "tod" => Arch::S390,
         "Constant" => Arch::Loongarch,
-        "MIPS" => Arch::Mips,
+        "MIPS" | "HUB-RT" => Arch::Mips,
         "cr16" => Arch::Parisc,
         "rpcc" => Arch::Alpha,
         "itc" => Arch::Ia64,

@@ -48,11 +48,20 @@ const LATE: [&str; 10] = [
     "link becomes ready",
 ];
 
+/// Lines at the end of a text in which its last date is looked for.
+const LAST_LINES: usize = 32;
+
 /// How far a log reaches.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Extent {
     /// The last time stamp of the text, in seconds since boot.
     pub last_at: Option<f64>,
+    /// The last date in front of a line, in seconds, as `wall::seconds` counts them.
+    #[serde(skip)]
+    pub(super) last_date: Option<f64>,
+    /// Separate blocks of code name different clocksources as chosen, without stamps: examples, or several machines.
+    #[serde(skip)]
+    pub examples: bool,
     /// Lines that were looked at.
     pub sampled: u32,
     /// Lines among them that do not concern clocks.
@@ -101,6 +110,12 @@ fn is_login(line: &str) -> bool {
     })
 }
 
+/// The date in front of the last of the lines that has one.
+fn last_date(tail: &[u8]) -> Option<f64> {
+    let lines = tail.rsplit(|byte| *byte == b'\n').take(LAST_LINES);
+    lines.map(|line| text(line, 0, line.len())).find_map(|line| super::wall::seconds(&line))
+}
+
 /// Gathers the head and the tail of a text that is read in windows.
 #[derive(Debug, Default)]
 pub(super) struct Gather {
@@ -141,6 +156,8 @@ impl Gather {
         let mut common: Option<Vec<&str>> = None;
         let (mut late, mut last) = (0, 0);
         let (mut with_stamp, mut bare) = (0, 0);
+        let mut fences = 0;
+        let mut chosen: Vec<(u32, String)> = Vec::new();
         let cut = usize::from(!self.whole);
         // The first line of a cut tail, and the last one of a cut head, may be parts.
         let tail = || self.tail.split(|byte| *byte == b'\n').skip(cut);
@@ -155,6 +172,16 @@ impl Gather {
             let stripped = strip(&line);
             if stripped.at.is_some() {
                 out.last_at = stripped.at.or(out.last_at);
+            }
+            fences += u32::from(line.trim_start().starts_with("```"));
+            if stripped.kernel.is_none()
+                && stripped
+                    .message
+                    .trim_start()
+                    .starts_with("clocksource: Switched to clocksource ")
+                && let Some(name) = stripped.message.split_whitespace().last()
+            {
+                chosen.push((fences, name.to_owned()));
             }
             out.reaches_login |= number >= heads && is_login(&line);
             // In a log with stamps, lines without a prefix are parts of others, or what its sender wrote.
@@ -186,6 +213,13 @@ impl Gather {
             let left = common.get_or_insert_with(|| SEARCHED.to_vec());
             left.retain(|word| message.contains(word));
         }
+        out.last_date = last_date(&self.tail);
+        out.examples = chosen.iter().any(|(block, name)| {
+            block % 2 == 1
+                && chosen
+                    .iter()
+                    .any(|(other, second)| other % 2 == 1 && other != block && name != second)
+        });
         out.quotes_lines = bare > BARE_PER_STAMP * with_stamp;
         out.user_space_before_end = u64::try_from(last - late).unwrap_or(u64::MAX);
         out.common = common.and_then(|words| words.first().map(|word| (*word).to_owned()));

@@ -20,6 +20,7 @@ mod journal;
 mod keywords;
 mod lines;
 mod markup;
+mod newest_first;
 mod parse;
 mod pieces;
 pub(crate) mod plain;
@@ -31,6 +32,7 @@ mod repeated;
 mod scan;
 mod store;
 mod transcript;
+mod wall;
 
 pub use bounds::VersionBounds;
 pub use complete::complete;
@@ -69,6 +71,13 @@ pub struct KernelLog {
     pub first_at: Option<f64>,
     /// See `first_at`.
     pub last_at: Option<f64>,
+    /// The first and the last line of each block whose newest line comes first. The lines of its entries are counted
+    /// from its end; [`KernelLog::source`] names those of the input.
+    #[serde(skip)]
+    pub turned: Vec<(u64, u64)>,
+    /// The newest line comes first in a text that is too long to be put in order: its entries are in no known order.
+    #[serde(skip)]
+    pub newest_first: bool,
     /// How far the text reaches, and whether it was filtered.
     #[serde(skip)]
     pub extent: extent::Extent,
@@ -134,7 +143,23 @@ impl KernelLog {
     /// The source of an entry, as evidence cites it: `dmesg:112`.
     #[must_use]
     pub fn source(&self, entry: &Entry) -> crate::Source {
-        crate::Source(format!("{}:{}", self.name, entry.line))
+        let block = self.turned.iter().find(|(first, last)| (*first..=*last).contains(&entry.line));
+        let line = block.map_or(entry.line, |(first, last)| first + last - entry.line);
+        crate::Source(format!("{}:{line}", self.name))
+    }
+
+    /// Seconds from one entry to another by the dates in front of both.
+    #[must_use]
+    pub fn seconds_between(&self, first: &Entry, second: &Entry) -> Option<f64> {
+        Some(wall::seconds(&second.text)? - wall::seconds(&first.text)?)
+    }
+
+    /// Seconds by which the end of the text is behind an entry, by the dates in front of both. Days count as 31 to a
+    /// month.
+    #[must_use]
+    pub fn seconds_behind(&self, entry: &Entry) -> Option<f64> {
+        let behind = self.extent.last_date? - wall::seconds(&entry.text)?;
+        (behind >= 0.0).then_some(behind)
     }
 
     /// The first entry for which `f` returns something.

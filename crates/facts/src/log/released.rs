@@ -75,10 +75,14 @@ pub(super) fn date(line: &str) -> Option<(u16, u8)> {
     Some((year, named.or_else(iso)?))
 }
 
-fn month(word: &str) -> Option<u8> {
+/// The number of a month by the beginning of its English name.
+pub(super) fn month(word: &str) -> Option<u8> {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    MONTHS.iter().position(|name| *name == word).and_then(|at| u8::try_from(at + 1).ok())
+    MONTHS
+        .iter()
+        .position(|name| name.eq_ignore_ascii_case(word))
+        .and_then(|at| u8::try_from(at + 1).ok())
 }
 
 #[cfg(test)]

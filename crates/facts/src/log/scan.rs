@@ -18,7 +18,9 @@ use super::pieces::Given;
 use super::prefix::{Stripped, strip};
 use super::repeated::Repeated;
 use super::store::{self, Store};
-use super::{KernelLog, LogError, cut, diff, encoding, journal, markup, records, transcript};
+use super::{
+    KernelLog, LogError, cut, diff, encoding, journal, markup, newest_first, records, transcript,
+};
 use boots::Boot;
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -44,6 +46,7 @@ pub(super) fn scan(reader: impl Read, name: &str) -> Result<KernelLog, LogError>
     let (mut returns, mut escaped) = (false, false);
     loop {
         let before = filled;
+        let is_first = first;
         filled += fill(&mut reader, &mut window[filled..], name)?;
         if first {
             first = false;
@@ -79,6 +82,15 @@ pub(super) fn scan(reader: impl Read, name: &str) -> Result<KernelLog, LogError>
             filled = encoding::without_backslashes(&mut window[..filled], before);
         }
         filled = encoding::plain_blanks(&mut window[..filled], before);
+        if is_first && let Some(ordered) = newest_first::ordered(&window[..filled]) {
+            if end_of_file && ordered.text.len() <= window.len() {
+                filled = ordered.text.len();
+                window[..filled].copy_from_slice(&ordered.text);
+                scanner.log.turned = ordered.turned;
+            } else {
+                scanner.log.newest_first = true;
+            }
+        }
         let used = scanner.window(&finder, &window[..filled], end_of_file);
         window.copy_within(used..filled, 0);
         filled -= used;
@@ -427,6 +439,15 @@ impl Scanner {
             }
             self.banner = Some(banner.clone());
             self.log.from_boot = true;
+        }
+        // It registers before the kernel has a choice (`register_refined_jiffies()` in `setup_arch()`, 3.9 and later):
+        // behind a switch, with a stamp that goes on, the boot is another one, whose banner is not in the text.
+        let registers_first =
+            matches!(&event, Event::Registered { name, .. } if name == "refined-jiffies");
+        if registers_first && self.store.has_switched() && at.is_some_and(|at| at > 5.0) {
+            self.new_boot();
+            self.last_at = at;
+            self.log.last_at = at;
         }
         self.runs_elsewhere(&event);
         self.log.looks_like_kernel = true;

@@ -255,7 +255,7 @@ impl<'a> Guard<'a> {
             }
             Kind::Qemu => {
                 let whole = edit.span == word.span && is_option(&command.words, index, first + 1);
-                if whole && word.text.trim_start_matches('-') == "no-hpet" {
+                if whole && is_gone(&word.text) {
                     return Ok(edit.clone());
                 }
                 let value = is_value(&command.words, index, first + 1);
@@ -364,9 +364,8 @@ impl<'a> Guard<'a> {
                     return cannot("of which it is no word");
                 };
                 let Some(element) = words.get(at) else { return cannot("of which it is no word") };
-                let removed = edit.span == element.span
-                    && is_option(words, at, 0)
-                    && element.text.trim_start_matches('-') == "no-hpet";
+                let removed =
+                    edit.span == element.span && is_option(words, at, 0) && is_gone(&element.text);
                 let value = is_value(words, at, 0) && !edit.with.contains(' ') && !element.splits;
                 if (removed || value) && element.editable(&edit.span) {
                     return Ok(edit.clone());
@@ -392,7 +391,7 @@ impl<'a> Guard<'a> {
     /// A line with one command, which goes as a whole.
     fn removed(&self, edit: &Edit) -> Result<Edit, String> {
         let line = self.line(edit.span.start);
-        let cannot = |why: &str| Err(format!("line {line}: {why}; remove it by hand"));
+        let cannot = |why: &str| Err(format!("line {line}: {why}"));
         let text = self.document.text.as_str();
         let found = self
             .script
@@ -493,4 +492,9 @@ fn is_ordinary(name: &str) -> bool {
         OPTARG OPTIND OPTERR COLUMNS LINES HOSTNAME HOSTTYPE MACHTYPE OSTYPE GROUPS FUNCNAME DIRSTACK SHLVL TMPDIR _";
     const FAMILIES: [&str; 6] = ["BASH", "LC_", "LD_", "QEMU_AUDIO", "PS", "HIST"];
     !listed(SPECIAL, name) && !FAMILIES.iter().any(|family| name.starts_with(family))
+}
+
+/// Whether a word is an option that QEMU 9.0 removed, for which another one is put.
+fn is_gone(word: &str) -> bool {
+    matches!(word.trim_start_matches('-'), "no-hpet" | "no-acpi")
 }

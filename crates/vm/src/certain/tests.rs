@@ -49,9 +49,9 @@ fn script_text_that_is_the_option_is_edited() {
         ),
         (format!("{QEMU} -no-hpet\n"), format!("{QEMU} -machine hpet=off\n")),
         (
-            "[Service]\nExecStart=/usr/bin/qemu-system-x86_64 \\\n  -machine q35 -m 1G\n"
+            "[Service]\nExecStart=/usr/bin/qemu-system-x86_64 \\\n  -accel kvm -machine q35 -m 1G\n"
                 .to_owned(),
-            "[Service]\nExecStart=/usr/bin/qemu-system-x86_64 \\\n  -machine q35,hpet=off -m 1G\n"
+            "[Service]\nExecStart=/usr/bin/qemu-system-x86_64 \\\n  -accel kvm -machine q35,hpet=off -m 1G\n"
                 .to_owned(),
         ),
     ] {
@@ -95,7 +95,8 @@ fn script_text_with_another_purpose_is_left_and_named() {
         format!("{QEMU} -machine q35\r\n"),
         format!("{QEMU} -machine q35\nif\n"),
         format!("{QEMU} -name -machine q35\n"),
-        "[Service]\nExecStart=/usr/bin/qemu-system-x86_64 -machine 'q35' -m 1G\n".to_owned(),
+        "[Service]\nExecStart=/usr/bin/qemu-system-x86_64 -accel kvm -machine 'q35' -m 1G\n"
+            .to_owned(),
     ] {
         assert_eq!(fixed(Kind::Qemu, "vm.sh", &text), text);
         if !text.contains("-name -machine") && !text.contains("3[5]") {

@@ -288,3 +288,144 @@ fn choices() {
         "qemu-system-x86_64 -machine q35,hpet=off -cpu host,+invtsc,tsc-frequency=2100000000 -m 1G\n"
     );
 }
+
+#[test]
+fn libvirt_domain_without_a_clock_gets_one() {
+    let hyperv = "    <hyperv>\n      <relaxed state='on'/>\n    </hyperv>\n";
+    let bare = domain("pc1", hyperv, PLAIN_CPU, "", "");
+    for before in [bare.clone(), bare.replace("\n", "").replace("  ", "")] {
+        let fixed = fix(&document(Kind::Libvirt, &before), &Choices::default()).unwrap();
+        let text = fixed.document.text.as_str();
+        assert_eq!(text.matches("<clock").count(), 1, "{text}");
+        let timers =
+            ["<timer name='hpet' present='no'/>", "<timer name='hypervclock' present='yes'/>"];
+        assert!(timers.iter().all(|timer| text.matches(timer).count() == 1), "{text}");
+        assert_eq!(fixed.mended.len(), 2);
+    }
+    // A guess changes nothing, but what is right for every guest is done.
+    let guessed = domain("win10", "", PLAIN_CPU, "", "");
+    let fixed = fix(&document(Kind::Libvirt, &guessed), &Choices::default()).unwrap();
+    let text = fixed.document.text.as_str();
+    assert_eq!(
+        (text.matches("<clock").count(), text.contains("hypervclock")),
+        (1, false),
+        "{text}"
+    );
+    assert!(text.contains("<timer name='hpet' present='no'/>"), "{text}");
+}
+
+#[test]
+fn libvirt_macos_gets_no_flags_of_hyperv() {
+    let clock = clock("    <timer name='hypervclock' present='yes'/>\n");
+    let hyperv = "    <hyperv>\n      <relaxed state='on'/>\n    </hyperv>\n";
+    let apple = "    <qemu:arg value='-device'/>\n    <qemu:arg value='isa-applesmc,osk=x'/>\n";
+    let freq = "Penryn,vendor=GenuineIntel,+invtsc,vmware-cpuid-freq=on";
+    for (cpu, osk) in [(freq, true), (freq, false), ("Penryn,+invtsc", true)] {
+        let mut text = domain("vm1", hyperv, PLAIN_CPU, &clock, &arguments(cpu));
+        if osk {
+            text = text.replace("  </qemu:commandline>", &format!("{apple}  </qemu:commandline>"));
+        }
+        mended(Kind::Libvirt, &text, &text);
+    }
+}
+
+#[test]
+fn libvirt_confidential_guests_are_left() {
+    let off = "  <clock offset='utc'>\n    <timer name='kvmclock' present='no'/>\n  </clock>\n";
+    for kind in ["tdx", "sev", "sev-snp"] {
+        let security = format!(
+            "  <launchSecurity type='{kind}'>\n    <policy>0x1</policy>\n  </launchSecurity>\n"
+        );
+        let text = domain("debian", "", PLAIN_CPU, off, &security);
+        assert!(ids(Kind::Libvirt, &text).iter().all(|(_, severity)| *severity < Severity::Error));
+        mended(Kind::Libvirt, &text, &text);
+    }
+}
+
+#[test]
+fn libvirt_hpet_with_a_comment_is_left() {
+    for inside in [
+        "<!-- keep the HPET --><timer name='hpet' present='yes'/>",
+        "<!-- a game asks for the HPET -->",
+        "<!-- <timer name='hpet' present='yes'/> -->",
+    ] {
+        let text = domain(
+            "debian",
+            "",
+            PLAIN_CPU,
+            &format!("  <clock offset='utc'>\n    {inside}\n  </clock>\n"),
+            "",
+        );
+        mended(Kind::Libvirt, &text, &text);
+        let report = lint(&document(Kind::Libvirt, &text)).unwrap();
+        assert!(
+            report.findings.iter().any(|f| f.rule.id.starts_with("lv-hpet") && f.left.is_some())
+        );
+    }
+}
+
+#[test]
+fn libvirt_clocks_that_do_not_start_or_do_no_harm() {
+    use Severity::{Error, Info};
+    let stimer = "    <hyperv>\n      <vpindex state='on'/>\n      <synic state='on'/>\n      <stimer state='on'/>\n    </hyperv>\n";
+    let with = domain("a", stimer, PLAIN_CPU, QUIET_CLOCK, "");
+    let reference = clock("    <timer name='hypervclock' present='yes'/>\n");
+    both(
+        Kind::Libvirt,
+        "lv-hypervclock-missing",
+        Error,
+        &with,
+        &domain("a", stimer, PLAIN_CPU, &reference, ""),
+    );
+    let invtsc = feature("<feature policy='require' name='invtsc'/>");
+    let off = clock("    <timer name='kvmclock' present='no'/>\n");
+    both(Kind::Libvirt, "lv-kvmclock-off", Info, &domain("win10", "", &invtsc, &off, ""), &with);
+}
+
+/// What `virt-xml-validate` says, where it is installed.
+fn valid(text: &str) -> Option<bool> {
+    let file = tempfile::NamedTempFile::with_suffix(".xml").unwrap();
+    std::fs::write(file.path(), text).unwrap();
+    let mut command = std::process::Command::new("virt-xml-validate");
+    Some(command.arg(file.path()).arg("domain").output().ok()?.status.success())
+}
+
+/// Of what may be there once there are never two, and what was valid stays so.
+#[test]
+fn libvirt_mended_domains_have_each_element_once() {
+    let hyperv = "    <hyperv>\n      <relaxed state='on'/>\n    </hyperv>\n";
+    let mut validated = 0;
+    for clock in
+        ["", "  <clock offset='utc'/>\n", "  <clock offset='utc'>\n  </clock>\n", QUIET_CLOCK]
+    {
+        for cpu in ["", PLAIN_CPU, "  <cpu mode='host-passthrough'/>\n"] {
+            for features in ["", hyperv] {
+                for choices in [
+                    Choices::default(),
+                    Choices { invtsc: true, tsc_frequency: Some(2_400_000_000) },
+                ] {
+                    let before = domain("vm1", features, cpu, clock, "")
+                        .replace("<os>", "<memory unit='GiB'>1</memory>\n  <os>");
+                    let fixed = fix(&document(Kind::Libvirt, &before), &choices).unwrap();
+                    let after = fixed.document.text.as_str();
+                    for one in [
+                        "<clock",
+                        "<cpu",
+                        "<features",
+                        "name='hpet'",
+                        "name='hypervclock'",
+                        "name='tsc'",
+                    ] {
+                        assert!(after.matches(one).count() <= 1, "{one}\n{after}");
+                    }
+                    // The validator is slow: only where a clock is made.
+                    if clock.is_empty() && valid(&before) == Some(true) {
+                        assert_eq!(valid(after), Some(true), "{after}");
+                        validated += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(validated == 12 || valid("<domain/>").is_none(), "{validated}");
+}

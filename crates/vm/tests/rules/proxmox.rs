@@ -29,6 +29,13 @@ fn proxmox_rules() {
     both(kind, "pve-tdf", Info, &format!("{plain}tdf: 1\n"), plain);
     both(kind, "q-no-hpet-removed", Error, &args("-no-hpet"), plain);
     both(kind, "q-hpet-on", Warn, &args("-machine hpet=on"), plain);
+    both(kind, "q-no-acpi-removed", Error, &args("-no-acpi"), plain);
+    let stray = args("-smbios type=2 Skylake-Server,vendor=GenuineIntel,+invtsc");
+    both(kind, "q-cpu-without-option", Error, &stray, plain);
+    // macOS has no use for Hyper-V's page, whatever the type says.
+    let apple = args("-device isa-applesmc,osk=x -cpu host,+invtsc").replace("l26", "win10");
+    both(kind, "pve-args-cpu-override", Warn, &apple, plain);
+    mended(kind, &apple, &apple);
     // A snapshot is what it was.
     assert_eq!(
         ids(kind, &format!("{plain}\n[before]\nargs: -cpu host,kvm=off\n")),

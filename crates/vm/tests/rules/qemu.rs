@@ -222,3 +222,136 @@ fn qemu_scripts() {
         "M=q35\nqemu-system-x86_64 -M $M,accel=kvm,hpet=off -m 1G\n",
     );
 }
+
+#[test]
+fn qemu_options_that_do_not_start() {
+    use Severity::{Error, Info};
+    let kind = Kind::Qemu;
+    let plain = qemu("-cpu host");
+    for option in ["-no-acpi", "--no-acpi"] {
+        both(kind, "q-no-acpi-removed", Error, &qemu(option), &plain);
+        mended(kind, &qemu(option), &qemu("-machine acpi=off"));
+    }
+    both(
+        kind,
+        "q-cpu-without-option",
+        Error,
+        &qemu("-smbios type=2 Skylake-Client,+invtsc,kvm=on"),
+        &plain,
+    );
+    for value in ["-smbios type=1,vendor=GenuineIntel", "disk.img", "-x host,+invtsc"] {
+        assert!(
+            !ids(kind, &qemu(value)).iter().any(|found| found.0 == "q-cpu-without-option"),
+            "{value}"
+        );
+    }
+    let stimer = qemu("-cpu host,hv_vpindex,hv_synic,hv_stimer");
+    both(
+        kind,
+        "q-hv-time-missing",
+        Error,
+        &stimer,
+        &qemu("-cpu host,hv_vpindex,hv_synic,hv_stimer,hv_time"),
+    );
+    both(kind, "q-no-invtsc", Info, &plain, &qemu("-cpu host,+invtsc"));
+}
+
+#[test]
+fn qemu_flags_of_hyperv_are_for_windows() {
+    use Severity::{Info, Warn};
+    let kind = Kind::Qemu;
+    let windows = qemu("-cpu host -name win10");
+    both(kind, "q-hv-time-missing", Warn, &windows, &qemu("-cpu host,hv_time -name win10"));
+    // That it is Windows is a guess, and Windows 2000 knows nothing of it.
+    mended(kind, &windows, &windows);
+    for name in ["win2000", "winxp-sp3", "debian"] {
+        let text = qemu(&format!("-cpu host -name {name}"));
+        assert!(!ids(kind, &text).iter().any(|found| found.0 == "q-hv-time-missing"), "{name}");
+    }
+    let both_flags = qemu("-cpu host,hv_relaxed,+invtsc,vmware-cpuid-freq=on");
+    both(
+        kind,
+        "q-vmware-frequency-lost",
+        Info,
+        &both_flags,
+        &qemu("-cpu host,+invtsc,vmware-cpuid-freq=on"),
+    );
+    mended(kind, &both_flags, &both_flags);
+    let guessed =
+        "qemu-system-x86_64 -enable-kvm -cpu core2duo,vendor=GenuineIntel -machine q35 -m 4G\n";
+    mended(kind, guessed, guessed);
+}
+
+#[test]
+fn qemu_confidential_guests_are_left() {
+    for object in [
+        "-object tdx-guest,id=c0",
+        "-object '{\"qom-type\":\"tdx-guest\",\"id\":\"c0\"}'",
+        "-object sev-snp-guest,id=c0",
+    ] {
+        let text = format!(
+            "qemu-system-x86_64 -accel kvm -machine q35,confidential-guest-support=c0 {object} -cpu host,-kvmclock -m 4G\n"
+        );
+        let found = ids(Kind::Qemu, &text);
+        assert!(found.iter().all(|(_, severity)| *severity < Severity::Error), "{found:?}");
+        mended(Kind::Qemu, &text, &text);
+    }
+}
+
+#[test]
+fn qemu_hpet_is_claimed_only_where_it_is_certain() {
+    let claims = |text: &str| {
+        let found = ids(Kind::Qemu, text);
+        found.iter().any(|(id, severity)| *id == "q-hpet-default-on" && *severity > Severity::Info)
+    };
+    let run = "qemu-system-x86_64 -enable-kvm -machine q35 -cpu host -m 1G";
+    assert!(claims(&format!("{run}\n")));
+    assert!(!claims(&format!("{}\n", run.replace("q35", "q35,hpet=off"))));
+    for text in [
+        format!(
+            "P=(-no-hpet -S)\na=()\nfor o in \"${{P[@]}}\"; do a+=(\"$o\"); done\n{run} \"${{a[@]}}\"\n"
+        ),
+        format!(": \"${{H:=-no-hpet}}\"\n{run} $H\n"),
+        format!("declare -A O=([h]=-no-hpet)\n{run} ${{O[h]}}\n"),
+        "qemu-system-i386 -machine pc -cpu 486 -m 64M -hda dos.img\n".to_owned(),
+        "OPTS+=(-cpu host,kvm=on -smp 2 -global kvm-pit.lost_tick_policy=discard)\n".to_owned(),
+    ] {
+        assert!(!claims(&text), "{text}");
+    }
+    let asked = run.replace("q35", "q35,hpet=on");
+    let off = run.replace("q35", "q35,hpet=off");
+    mended(Kind::Qemu, &format!("{asked}\n"), &format!("{off}\n"));
+    for left in
+        [format!("{run} # the HPET is wanted\n"), format!("{asked} # a game needs the HPET\n")]
+    {
+        mended(Kind::Qemu, &left, &left);
+    }
+}
+
+#[test]
+fn qemu_plain_commands_are_recognised() {
+    for (name, text) in [
+        (
+            "run.sh",
+            "#!/bin/sh\nqemu-system-x86_64 -kernel bzImage -nographic -m 2048 -append quiet\n",
+        ),
+        ("run.sh", "qemu-system-x86_64 -m 1G -hda a.img\n"),
+        (
+            "vm.service",
+            "[Service]\nEnvironmentFile=/etc/vm/%i\nExecStart=/usr/bin/qemu-system-x86_64 -name %i -nographic $args\n",
+        ),
+        (
+            "vm.conf",
+            "type=\"x\"\nargs=\"-enable-kvm -M q35 -m 6000 \\\n-cpu host,hv-time -smp 4 \\\n-drive file=a\"\n",
+        ),
+    ] {
+        let document = Document::new(name, text.as_bytes()).unwrap();
+        assert_eq!(document.kind, Kind::Qemu, "{text}");
+        assert!(lint(&document).is_ok(), "{text}");
+    }
+    let template = "{\n \"cpuid_modifiers\": [{\"leaf\": \"0x80000007\", \"subleaf\": \"0x0\", \"flags\": 0, \"modifiers\": [{\"register\": \"edx\", \"bitmap\": \"0bxxxxxxxxxxxxxxxxxxxxxxx0xxxxxxxx\"}]}]\n}";
+    let document = Document::new("t.json", template.as_bytes()).unwrap();
+    assert_eq!(document.kind, Kind::Firecracker);
+    assert!(lint(&document).unwrap().findings.iter().any(|f| f.rule.id == "fc-invtsc-masked"));
+    assert!(Document::new("notes.txt", b"apt install qemu-system-x86 and read on\n").is_err());
+}

@@ -4,7 +4,7 @@ use super::refuses;
 
 #[test]
 fn wrong_usage_is_explained() {
-    let cases: [(&[&str], &[&str]); 18] = [
+    let cases: [(&[&str], &[&str]); 17] = [
         (&["frobnicate"], &["frobnicate"]),
         (&["--frobnicate"], &["--frobnicate"]),
         (&["--log"], &["--log"]),
@@ -18,7 +18,6 @@ fn wrong_usage_is_explained() {
         (&["predict", "--blank", "--kernel", "new"], &["new", "such as 6.12"]),
         (&["predict", "--blank", "--hypervisor", "foo"], &["foo", "kvm"]),
         (&["predict", "--blank", "--log", "x"], &["--blank", "--log"]),
-        (&["explain"], &["required"]),
         (&["verify", "--duration", "5y"], &["5y", "ms, s, m, h or d"]),
         (&["verify", "--duration", "0"], &["\"0\"", "nothing can be measured"]),
         (&["verify", "--cpus", "a-b"], &["--cpus a-b", "0-3,8"]),

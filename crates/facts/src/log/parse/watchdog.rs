@@ -157,7 +157,9 @@ fn detail(b: &str) -> Option<Event> {
         }
         _ => return None,
     };
-    let nsec = after(rest, nsec_key).and_then(number);
+    // Some kernels write `wd_nesc`.
+    let misspelt = nsec_key.replace("nsec", "nesc");
+    let nsec = after(rest, nsec_key).or_else(|| after(rest, &misspelt)).and_then(number);
     let cycles = || {
         let now = hex(after(rest, now_key)?)?;
         let last = hex(after(rest, last_key)?)?;

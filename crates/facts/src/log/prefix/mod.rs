@@ -129,7 +129,9 @@ fn step<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
         b'[' => bracket(rest, out),
         b'M' if rest.starts_with("MESSAGE=") => Some(&rest[8..]),
         b'k' => kern_word(rest, out),
-        b'u' | b'd' | b'm' | b'a' | b's' | b'l' | b'n' if foreign_word(rest).is_some() => {
+        b'u' | b'd' | b'm' | b'a' | b's' | b'l' | b'n' | b'c' | b'f'
+            if foreign_word(rest).is_some() =>
+        {
             out.foreign = true;
             foreign_word(rest)
         }
@@ -186,13 +188,28 @@ fn level<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
     Some(&rest[end + 1..])
 }
 
+/// The levels of messages as `dmesg -x`, syslog and Talos write them.
+const LEVELS: [&str; 12] = [
+    "emerg",
+    "panic",
+    "alert",
+    "crit",
+    "err",
+    "error",
+    "warn",
+    "warning",
+    "notice",
+    "info",
+    "debug",
+    "emergency",
+];
+
 /// `user  :info  : ` and `daemon:warn  : ` (`dmesg -x`).
 fn foreign_word(rest: &str) -> Option<&str> {
-    const FACILITIES: [&str; 11] = [
-        "user", "daemon", "mail", "auth", "authpriv", "syslog", "lpr", "news", "local0", "local1",
-        "local7",
+    const FACILITIES: [&str; 19] = [
+        "user", "daemon", "mail", "auth", "authpriv", "syslog", "lpr", "news", "uucp", "cron",
+        "ftp", "local0", "local1", "local2", "local3", "local4", "local5", "local6", "local7",
     ];
-    const LEVELS: [&str; 8] = ["emerg", "alert", "crit", "err", "warn", "notice", "info", "debug"];
     let mut parts = rest.splitn(3, ':');
     let known =
         FACILITIES.contains(&parts.next()?.trim_end()) && LEVELS.contains(&parts.next()?.trim());
@@ -321,13 +338,24 @@ fn kern_word<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
         return Some(after);
     }
     if let Some(after) = rest.strip_prefix("kern") {
-        let mut parts = after.splitn(3, ':');
-        if parts.next()?.trim().is_empty() && parts.next()?.trim().len() <= 6 {
+        // `kern.warn: `, as syslog daemons name facility and level.
+        let (facility, rest) = match after.strip_prefix('.') {
+            Some(rest) => ("", rest),
+            None => after.split_once(':')?,
+        };
+        let (level, rest) = rest.split_once(':').unwrap_or((rest, ""));
+        if facility.trim().is_empty() && LEVELS.contains(&level.trim()) {
             out.kernel = Some(true);
-            return parts.next();
+            return Some(of_talos(rest).unwrap_or(rest));
         }
     }
     syslog::host_kernel(rest, out)
+}
+
+/// ` [2021-11-04T19:09:39.462Z]: `, which Talos writes behind the level.
+fn of_talos(rest: &str) -> Option<&str> {
+    let (inside, after) = rest.trim_start().strip_prefix('[')?.split_once("]:")?;
+    date::take(inside).is_some_and(|date| date.after.is_empty()).then_some(after)
 }
 
 /// A printk stamp somewhere in the first part of a line, behind a prefix nobody knows.

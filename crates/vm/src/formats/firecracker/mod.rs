@@ -27,7 +27,15 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn detect(clues: &Clues<'_>) -> Option<Sign> {
-    let keys = ["boot-source", "boot_source", "machine-config", "vcpu_count"];
+    let keys = [
+        "boot-source",
+        "boot_source",
+        "machine-config",
+        "vcpu_count",
+        "cpuid_modifiers",
+        "msr_modifiers",
+        "reg_modifiers",
+    ];
     keys.iter().any(|key| clues.quotes(key)).then_some(Sign::Json)
 }
 

@@ -3,6 +3,7 @@
 use super::domain::Domain;
 use super::timer;
 use crate::finding::{Finding, Severity};
+use crate::formats::qemu::confidential::leave;
 use crate::formats::qemu::property::Properties;
 use crate::formats::qemu::{cpu, machine};
 use crate::guest::Guest;
@@ -36,6 +37,11 @@ pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
         let words = "remove it, and say <timer name='hpet' present='no'/>";
         out.push(Finding::new(rule!("q-no-hpet-removed"), word.span()).fix(words));
     }
+    out.extend(machine::no_acpi(&domain.line, &|_| false).map(|finding| Finding {
+        edits: Vec::new(),
+        fix: Some("remove it, and take <acpi/> out of <features>".to_owned()),
+        ..finding
+    }));
     if let Some((element, true)) = domain.switched("hyperv", "reenlightenment")
         && domain.frequency().is_none()
     {
@@ -55,6 +61,9 @@ pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
     }
     if let Some(append) = &domain.line.append {
         out.extend(machine::guest_command_line(append));
+    }
+    if domain.confidential().is_some() {
+        leave(&mut out);
     }
     out
 }
@@ -120,11 +129,17 @@ fn overridden(domain: &Domain<'_>, cpu: &Properties) -> Vec<Finding> {
         (clock.is_empty(), cpu.end().filter(|_| cpu.whole.exact().is_some()))
     {
         let flags: String = lost.iter().map(|flag| format!(",{flag}")).collect();
-        out.push(
-            Finding::new(rule!("lv-override-loses-clock"), cpu.whole.span())
-                .fix(format!("append {flags}"))
-                .edit(end..end, flags),
-        );
+        let finding = Finding::new(rule!("lv-override-loses-clock"), cpu.whole.span())
+            .fix(format!("append {flags}"));
+        let vmware = cpu.flag("vmware-cpuid-freq") == Some(true);
+        out.push(match domain.guest {
+            Guest::Windows if !vmware => finding.edit(end..end, flags),
+            _ if vmware => Finding { left: Some(cpu::BESIDE_VMWARE.to_owned()), ..finding },
+            _ => {
+                let why = "that the guest is Windows is not declared; --guest says it";
+                Finding { left: Some(why.to_owned()), ..finding }
+            }
+        });
     }
     let kvm = match domain.kind.as_str() {
         "qemu" => Some(false),
@@ -137,6 +152,8 @@ fn overridden(domain: &Domain<'_>, cpu: &Properties) -> Vec<Finding> {
         kvm,
         conditional: &|_| false,
         stays: domain.stays(),
+        confidential: domain.confidential(),
+        no_hyperv: false,
     };
     // Of hv-time was spoken above.
     let told = |finding: &Finding| finding.rule.id != rule!("q-hv-time-missing").id;
@@ -147,8 +164,10 @@ fn overridden(domain: &Domain<'_>, cpu: &Properties) -> Vec<Finding> {
 /// What libvirt would have said of the clock, and the other `-cpu` does not.
 fn lost(domain: &Domain<'_>, cpu: &Properties) -> Vec<String> {
     let own = super::predict::own_cpu(domain);
+    // macOS and the BSDs have no use for Hyper-V's page, and lose the frequency by it.
+    let hyperv = !matches!(domain.guest, Guest::Macos | Guest::Bsd);
     let paravirtual = |flag: &&String| {
-        flag.starts_with("hv-")
+        flag.starts_with("hv-") && hyperv
             || flag.starts_with("kvmclock=")
             || flag.starts_with("tsc-frequency=")
     };
@@ -205,6 +224,7 @@ fn own_cpu(domain: &Domain<'_>) -> Vec<Finding> {
         |cpu| cpu.open.clone(),
     );
     match invariant {
+        Some(true) if domain.confidential().is_some() => {}
         Some(true) => {
             let (feature, _) = domain.feature("invtsc").unzip();
             let span = feature.map_or_else(|| place.clone(), at);

@@ -1,6 +1,7 @@
 //! What matters of a domain.
 
 use crate::document::Document;
+use crate::formats::qemu::confidential::Confidential;
 use crate::formats::qemu::line::Line;
 use crate::guest::{self, Guest, Known};
 use crate::placed::Placed;
@@ -114,6 +115,17 @@ impl<'a> Domain<'a> {
         self.kind == "qemu"
     }
 
+    /// What hides the guest from its host.
+    pub(crate) fn confidential(&self) -> Option<Confidential> {
+        match self.child("launchSecurity") {
+            Some(security) => {
+                let kind = security.value("type").unwrap_or_default();
+                Some(Confidential::of_words(kind).unwrap_or(Confidential::Sev))
+            }
+            None => self.line.confidential(),
+        }
+    }
+
     /// Whether the domain stays on its host anyway: it has a device of the host, or its vCPUs have CPUs of their own.
     pub(crate) fn stays(&self) -> bool {
         let Some(domain) = self.element else { return false };
@@ -172,6 +184,11 @@ impl<'a> Domain<'a> {
     /// Whether the guest gets an invariant TSC from what libvirt makes of the file; `None` where the
     /// file does not say.
     pub(crate) fn invtsc(&self) -> Option<bool> {
+        let said = self.said_invtsc();
+        self.confidential().map_or(said, |it| it.invtsc(said))
+    }
+
+    fn said_invtsc(&self) -> Option<bool> {
         if let Some((_, on)) = self.feature("invtsc") {
             return Some(on);
         }

@@ -93,6 +93,11 @@ pub(super) fn timer(domain: &Domain<'_>, name: &str, attribute: &str, value: &st
     if let Some(clock) = domain.clock {
         return Some(insert(domain, clock, &xml));
     }
+    clock(domain, &[xml])
+}
+
+/// Puts a clock with these timers into a domain that has none.
+pub(super) fn clock(domain: &Domain<'_>, timers: &[String]) -> Option<Edit> {
     let parent = domain.element.filter(|_| domain.whole)?;
     // Behind an element that every domain has; without a clock it is UTC.
     let behind = ["cpu", "features", "os"].into_iter().find_map(|name| domain.child(name))?;
@@ -106,11 +111,12 @@ pub(super) fn timer(domain: &Domain<'_>, name: &str, attribute: &str, value: &st
         Some(outer) => {
             let newline = domain.text.line_end();
             let inner = format!("{outer}{}", if outer.is_empty() { "  " } else { outer });
+            let lines: String = timers.iter().map(|xml| format!("{newline}{inner}{xml}")).collect();
             format!(
-                "{newline}{outer}<clock offset={quote}utc{quote}>{newline}{inner}{xml}{newline}{outer}</clock>"
+                "{newline}{outer}<clock offset={quote}utc{quote}>{lines}{newline}{outer}</clock>"
             )
         }
-        None => format!("<clock offset={quote}utc{quote}>{xml}</clock>"),
+        None => format!("<clock offset={quote}utc{quote}>{}</clock>", timers.concat()),
     };
     Some(Edit { span: behind.whole.end..behind.whole.end, with })
 }

@@ -36,13 +36,32 @@ pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
             _ => {}
         }
     }
-    out.extend(hpet(domain));
+    let mut hpet = hpet(domain);
     // The emulator has neither.
     if !domain.emulated() {
         out.extend(kvmclock(domain));
-        out.extend(hypervclock(domain));
+        let mut reference = hypervclock(domain);
+        together(domain, hpet.as_mut(), reference.as_mut());
+        out.extend(reference);
     }
+    out.extend(hpet);
     out
+}
+
+/// A domain without a clock gets one clock with both timers.
+fn together(domain: &Domain<'_>, one: Option<&mut Finding>, other: Option<&mut Finding>) {
+    let (Some(one), Some(other)) = (one, other) else { return };
+    if domain.clock.is_some() || one.edits.is_empty() || other.edits.is_empty() {
+        return;
+    }
+    let timers = ["hpet", "hypervclock"].map(|name| {
+        let present = if name == "hpet" { "no" } else { "yes" };
+        place::element(domain, "timer", &[("name", name), ("present", present)])
+    });
+    if let Some(edit) = place::clock(domain, &timers) {
+        one.edits = vec![edit.clone()];
+        other.edits = vec![edit];
+    }
 }
 
 /// Only the frequency counts.
@@ -75,6 +94,9 @@ fn tsc(domain: &Domain<'_>, timer: &Element) -> Option<Finding> {
     Some(finding)
 }
 
+/// Why an HPET is left.
+const COMMENTED: &str = "a comment in <clock> mentions the HPET";
+
 fn hpet(domain: &Domain<'_>) -> Option<Finding> {
     if !domain.pc() || domain.line.no_hpet.is_some() {
         return None;
@@ -95,6 +117,9 @@ fn hpet(domain: &Domain<'_>) -> Option<Finding> {
             let timer = timer?;
             let finding = Finding::new(rule!("lv-hpet-on"), timer.open.clone())
                 .fix("<timer name='hpet' present='no'/>");
+            if commented(domain) {
+                return Some(Finding { left: Some(COMMENTED.to_owned()), ..finding });
+            }
             let edit = may.then(|| place::set(domain, timer, "present", "no"));
             Some(finding.edits(edit))
         }
@@ -108,10 +133,29 @@ fn hpet(domain: &Domain<'_>) -> Option<Finding> {
             let span = timer.or(domain.clock).or(domain.element)?.open.clone();
             let finding = Finding::new(rule!("lv-hpet-default-on"), span)
                 .fix("<timer name='hpet' present='no'/>");
+            // Nothing of KVM leaves an emulated guest.
+            if domain.emulated() {
+                return Some(finding.severity(Severity::Info));
+            }
+            if commented(domain) {
+                return Some(Finding { left: Some(COMMENTED.to_owned()), ..finding });
+            }
             let edit = may.then(|| place::timer(domain, "hpet", "present", "no")).flatten();
             Some(finding.edits(edit))
         }
     }
+}
+
+/// Whether a comment in the clock speaks of the HPET: then its author has thought of it.
+fn commented(domain: &Domain<'_>) -> bool {
+    let Some(clock) = domain.clock else { return false };
+    let inside = domain.text.slice(clock.whole.clone());
+    let mut comments = inside.split("<!--").skip(1);
+    comments.any(|rest| {
+        rest.split("-->")
+            .next()
+            .is_some_and(|comment| comment.to_ascii_lowercase().contains("hpet"))
+    })
 }
 
 fn kvmclock(domain: &Domain<'_>) -> Option<Finding> {
@@ -127,7 +171,8 @@ fn kvmclock(domain: &Domain<'_>) -> Option<Finding> {
     let windows = domain.guest == Guest::Windows;
     if windows || matches!(domain.guest, Guest::Macos | Guest::Bsd) {
         // Windows with neither: nothing but emulated timers.
-        let bare = windows && domain.present("hypervclock") != Some(true);
+        let bare =
+            windows && domain.present("hypervclock") != Some(true) && invariant != Some(true);
         return Some(finding.severity(if bare { Severity::Warn } else { Severity::Info }));
     }
     match invariant {
@@ -159,8 +204,13 @@ fn hypervclock(domain: &Domain<'_>) -> Option<Finding> {
         return None;
     }
     let span = timer.or(domain.clock).or(domain.element)?.open.clone();
-    let finding = Finding::new(rule!("lv-hypervclock-missing"), span)
+    let mut finding = Finding::new(rule!("lv-hypervclock-missing"), span)
         .fix("<timer name='hypervclock' present='yes'/>");
+    if domain.switched("hyperv", "stimer").is_some_and(|(_, on)| on) {
+        finding = finding.severity(Severity::Error).summary(
+            "<stimer> without hypervclock: the machine does not start, and Windows has no reference TSC page",
+        );
+    }
     // Where even the hypervisor is hidden, somebody wants it so.
     let hidden = domain.feature("hypervisor").is_some_and(|(_, on)| !on);
     let edit = if hidden { None } else { place::timer(domain, "hypervclock", "present", "yes") };

@@ -134,7 +134,9 @@ fn not_idempotent(line: &Line<'_>, above: &[Line<'_>], findings: &mut Vec<Findin
 
 /// Bare words, in a script that appends them. The text in quotes can be made right in place.
 pub(super) fn bare(line: &Line<'_>, found: &[Parameter], findings: &mut Vec<Finding>) {
-    let said: Vec<&str> = found.iter().map(|parameter| parameter.text.as_str()).collect();
+    // The watchdog is not switched off by advice either.
+    let all = found.iter().map(|parameter| parameter.text.as_str());
+    let said: Vec<&str> = all.filter(|word| *word != "tsc=reliable").collect();
     let said = said.join(" ");
     let mut finding = Finding::new(rule!("persist-grub-bare-words"), line.trimmed())
         .fix(format!("GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX {said}\""));

@@ -3,11 +3,14 @@
 //! What Proxmox VE makes of `cpu:` for QEMU stays here; what a `-cpu` in
 //! `args:` does is judged by `qemu::cpu`.
 
+mod models;
+
 use crate::choice::Choices;
 use crate::detect::{Clues, Sign};
 use crate::document::Document;
 use crate::edit::Edit;
 use crate::finding::{Finding, Severity};
+use crate::formats::qemu::confidential::Confidential;
 use crate::formats::qemu::line::Line;
 use crate::formats::qemu::property::Properties;
 use crate::formats::qemu::{cpu, machine};
@@ -37,6 +40,9 @@ const KEYS: [&str; 26] = [
 ];
 
 fn detect(clues: &Clues<'_>) -> Option<Sign> {
+    if clues.lines.iter().any(|line| models::begins(line)) {
+        return Some(Sign::Keys);
+    }
     // A manifest or a playbook is indented, these lines never are.
     let indented = clues.lines.iter().filter(|l| l.starts_with([' ', '\t', '-'])).count();
     let is = |line: &str, key: &str| line.strip_prefix(key).is_some_and(|r| r.starts_with(':'));
@@ -64,6 +70,12 @@ impl Section {
 
     fn value(&self, key: &str) -> &str {
         self.get(key).map(Placed::as_str).unwrap_or_default()
+    }
+
+    /// What hides the guest from its host.
+    fn confidential(&self) -> Option<Confidential> {
+        let keys = [("intel-tdx", Confidential::Tdx), ("amd-sev", Confidential::Sev)];
+        keys.into_iter().find(|(key, _)| self.get(key).is_some()).map(|(_, kind)| kind)
     }
 
     /// The options in `args:`.
@@ -124,6 +136,9 @@ fn sections(text: &Text) -> Vec<Section> {
 
 /// Snapshots are what they were: nothing is said of them.
 fn lint(document: &Document) -> Result<Report, LintError> {
+    if document.text.as_str().lines().any(models::begins) {
+        return Ok(models::lint(document));
+    }
     let sections = sections(&document.text);
     let Some(section) = sections.iter().find(|s| !s.snapshot && !s.entries.is_empty()) else {
         return Err(LintError::whole("no line `key: value` of Proxmox VE is in it"));
@@ -168,7 +183,9 @@ fn overridden(section: &Section, line: &Line, cpu: &Properties, guest: Guest) ->
     let mut out = Vec::new();
     let own = section.get("cpu").map(|cpu| format!("cpu: {}", cpu.as_str()));
     let mut words = own.unwrap_or_else(|| "Proxmox VE's own -cpu".to_owned());
-    let windows = section.value("ostype").starts_with('w') && section.value("ostype") != "wxp";
+    let windows = guest != Guest::Macos
+        && section.value("ostype").starts_with('w')
+        && section.value("ostype") != "wxp";
     if windows && cpu.flag("hv-time").is_none() {
         words.push_str(" and hv-time");
     }
@@ -189,8 +206,13 @@ fn overridden(section: &Section, line: &Line, cpu: &Properties, guest: Guest) ->
         kvm: line.kvm(),
         conditional: &|_| false,
         stays: section.entries.iter().any(|(key, _)| key.starts_with("hostpci")),
+        confidential: section.confidential().or(line.confidential()),
+        no_hyperv: matches!(section.value("ostype"), "wxp" | "w2k" | "w2k3"),
     };
-    out.extend(cpu::check(cpu, &context));
+    // That hv-time is lost is said above.
+    let hyperv = cpu.list.iter().any(|property| property.name.starts_with("hv-"));
+    let told = |finding: &Finding| hyperv || finding.rule.id != rule!("q-hv-time-missing").id;
+    out.extend(cpu::check(cpu, &context).into_iter().filter(told));
     out
 }
 
@@ -210,6 +232,8 @@ fn args(line: &Line, guest: Guest) -> Vec<Finding> {
             property.value.as_ref().and_then(Placed::exact).filter(|_| guest != Guest::Macos);
         out.push(finding.edit_at(span, "off"));
     }
+    out.extend(machine::no_acpi(line, &|_| false));
+    out.extend(machine::stray_cpu(line));
     if let Some(append) = &line.append {
         out.extend(machine::guest_command_line(append));
     }

@@ -1,5 +1,6 @@
 //! What is looked for in a `-cpu`, wherever it stands: in a script, behind libvirt's own, in `args:`.
 
+use super::confidential::{Confidential, leave};
 use super::property::{Properties, Property};
 use crate::finding::{Finding, Rule, Severity};
 use crate::guest::Guest;
@@ -27,7 +28,7 @@ pub(crate) static NAMES: Names = Names {
     rdtscp_off: rule!("q-rdtscp-off"),
     tsc_deadline_off: rule!("q-tsc-deadline-off"),
     invtsc_off: rule!("q-invtsc-disabled"),
-    no_invtsc: None,
+    no_invtsc: Some(rule!("q-no-invtsc")),
 };
 
 /// What is known besides the `-cpu` itself.
@@ -40,6 +41,10 @@ pub(crate) struct Context<'a> {
     pub(crate) conditional: &'a dyn Fn(usize) -> bool,
     /// Whether the guest stays on its host anyway: it has a device of it.
     pub(crate) stays: bool,
+    /// What hides the guest from its host.
+    pub(crate) confidential: Option<Confidential>,
+    /// Whether flags of Hyper-V are no use: a Windows that is older, or an emulated processor.
+    pub(crate) no_hyperv: bool,
 }
 
 /// Whether the model is one for which `migratable` is a property.
@@ -94,7 +99,8 @@ pub(crate) fn check(cpu: &Properties, context: &Context<'_>) -> Vec<Finding> {
     let windows = context.guest == Guest::Windows;
     let linux = matches!(context.guest, Guest::Linux | Guest::Unknown);
     let off = |name: &str| cpu.get(name).filter(|p| p.state() == Some(false));
-    let invariant = invtsc(cpu);
+    let said = invtsc(cpu);
+    let invariant = context.confidential.map_or(said, |it| it.invtsc(said));
     let span = cpu.head.as_ref().map_or_else(|| cpu.whole.span(), |head| head.span());
 
     if let Some(property) = off("kvm") {
@@ -124,7 +130,7 @@ pub(crate) fn check(cpu: &Properties, context: &Context<'_>) -> Vec<Finding> {
     if let Some(property) = off("kvmclock-stable-bit")
         && context.kvm != Some(false)
     {
-        let harmless = !linux || invariant == Some(true) || off("kvmclock").is_some();
+        let harmless = !linux || invariant != Some(false) || off("kvmclock").is_some();
         let severity = if harmless { Severity::Info } else { Severity::Error };
         let finding = Finding::new(rule!("q-stable-bit-off"), property.span()).severity(severity);
         let cut = property.cut().filter(|_| !harmless);
@@ -157,17 +163,54 @@ pub(crate) fn check(cpu: &Properties, context: &Context<'_>) -> Vec<Finding> {
         let words = "the host's frequency in Hz, such as tsc-frequency=2500000000 (dmesg: \"Detected ... MHz TSC\")";
         out.push(Finding::new(rule!("q-frequency-impossible"), property.span()).fix(words));
     }
-    out.extend(invariant_tsc(cpu, context, invariant, &span));
-    if windows
-        && cpu.flag("hv-time").is_none()
-        && cpu.list.iter().any(|p| p.name.starts_with("hv-"))
-        && cpu.flag("hv-passthrough") != Some(true)
-        && !cpu.whole.unknown()
-    {
-        let finding = Finding::new(rule!("q-hv-time-missing"), span).fix("add hv-time");
-        out.push(append(finding, cpu, ",hv-time"));
+    if context.confidential.is_none() {
+        out.extend(invariant_tsc(cpu, context, invariant, &span));
+    }
+    out.extend(vmware(cpu));
+    if windows && !context.no_hyperv && off("hypervisor").is_none() {
+        out.extend(hv_time(cpu, &span));
+    }
+    if context.confidential.is_some() {
+        leave(&mut out);
     }
     out
+}
+
+/// Windows without Hyper-V's page. `hv-stimer` needs it, or QEMU does not start (target/i386/kvm/kvm.c,
+/// `kvm_hyperv_properties[]`, dependencies).
+fn hv_time(cpu: &Properties, span: &std::ops::Range<usize>) -> Option<Finding> {
+    let on = |name: &str| cpu.flag(name) == Some(true);
+    if on("hv-time") || on("hv-passthrough") || cpu.whole.unknown() {
+        return None;
+    }
+    let mut finding = Finding::new(rule!("q-hv-time-missing"), span.clone()).fix("add hv-time");
+    if let Some(stimer) = cpu.get("hv-stimer").filter(|stimer| stimer.state() == Some(true)) {
+        finding.span = stimer.span();
+        finding = finding
+            .severity(Severity::Error)
+            .summary("hv-stimer without hv-time: the machine does not start, and Windows has no reference TSC page");
+    }
+    if on("vmware-cpuid-freq") {
+        finding.left = Some(BESIDE_VMWARE.to_owned());
+        return Some(finding);
+    }
+    // What is switched off was meant so.
+    let said = cpu.get("hv-time").is_some();
+    Some(if said { finding } else { append(finding, cpu, ",hv-time") })
+}
+
+/// Why no flag of Hyper-V is added.
+pub(crate) const BESIDE_VMWARE: &str =
+    "beside a flag of Hyper-V, vmware-cpuid-freq=on gives the guest no frequency any more";
+
+/// `vmware-cpuid-freq=on` beside flags of Hyper-V.
+fn vmware(cpu: &Properties) -> Option<Finding> {
+    let asked = cpu.get("vmware-cpuid-freq").filter(|it| it.state() == Some(true))?;
+    let hyperv = |p: &&Property| {
+        p.name.starts_with("hv-") && p.name != "hv-vendor-id" && p.state() != Some(false)
+    };
+    cpu.list.iter().find(hyperv)?;
+    Some(Finding::new(rule!("q-vmware-frequency-lost"), asked.span()))
 }
 
 /// Appends to the list, where that can be done.
@@ -224,7 +267,11 @@ fn invariant_tsc(
                 out.push(Finding::new(context.names.invtsc_off, property.span()).fix(words));
             } else if let Some(frequency) = frequency {
                 out.push(Finding::new(rule!("q-frequency-without-invtsc"), frequency.span()));
-            } else if let Some(rule) = context.names.no_invtsc {
+            } else if let Some(rule) = context.names.no_invtsc.filter(|_| {
+                context.kvm == Some(true)
+                    && matches!(context.guest, Guest::Linux | Guest::Unknown)
+                    && cpu.flag("kvmclock") != Some(false)
+            }) {
                 out.push(Finding::new(rule, model.clone()));
             }
         }

@@ -1,13 +1,31 @@
 //! What a command line of QEMU says of the guest's clock.
 
+use super::confidential::Confidential;
 use super::property::Properties;
-use crate::guest::Guest;
+use crate::document::Document;
+use crate::guest::{Guest, Known};
 use crate::placed::Placed;
 use crate::words::listed;
 
 /// The options whose value is the next word, and not an option.
 const WITH_VALUE: &str =
     "cpu machine M rtc global accel append kernel name drive hda cdrom blockdev uuid";
+/// Options without a value.
+const ALONE: &str = "enable-kvm nographic nodefaults no-user-config no-reboot no-shutdown no-hpet no-acpi snapshot \
+    daemonize usb S s localtime full-screen only-migratable";
+
+/// Whether a word looks like the value of `-cpu`: a model, and a flag that nothing else has.
+fn is_cpu(word: &Placed) -> bool {
+    let text = word.as_str();
+    let (model, flags) = text.split_once(',').unwrap_or((text, ""));
+    let plain =
+        !model.is_empty() && model.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    let flag = |flag: &str| {
+        flag.starts_with(['+', '-'])
+            || matches!(flag, "kvm=on" | "kvm=off" | "vmware-cpuid-freq=on" | "vendor=GenuineIntel")
+    };
+    plain && flags.split(',').any(flag)
+}
 
 /// The options that matter.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +43,11 @@ pub(crate) struct Line {
     /// `-no-hpet`.
     pub(crate) no_hpet: Option<Placed>,
     /// `-no-acpi`.
-    pub(crate) no_acpi: bool,
+    pub(crate) no_acpi: Option<Placed>,
+    /// A word without an option that looks like the value of `-cpu`.
+    pub(crate) stray_cpu: Option<Placed>,
+    /// What hides the guest from its host.
+    object: String,
     /// The guest kernel's command line.
     pub(crate) append: Option<Placed>,
     /// `-kernel`.
@@ -45,6 +67,8 @@ impl Line {
     pub(crate) fn of_words(words: &[Placed]) -> Self {
         let mut line = Self::default();
         let mut index = 0;
+        // Whether the next word may be a value.
+        let mut takes = true;
         while let Some(word) = words.get(index) {
             index += 1;
             let text = word.as_str();
@@ -53,6 +77,10 @@ impl Line {
             }
             let Some(option) = text.strip_prefix("--").or_else(|| text.strip_prefix('-')) else {
                 line.unknown |= word.unknown();
+                if !takes && is_cpu(word) {
+                    line.stray_cpu = Some(word.clone());
+                }
+                takes = word.unknown();
                 continue;
             };
             let value = words.get(index).filter(|value| !value.as_str().starts_with('-'));
@@ -65,7 +93,11 @@ impl Line {
                 "accel" => line.accels.extend(value.map(|v| v.as_str().to_owned())),
                 "enable-kvm" => line.accels.push("kvm".to_owned()),
                 "no-hpet" => line.no_hpet = Some(word.clone()),
-                "no-acpi" => line.no_acpi = true,
+                "no-acpi" => line.no_acpi = Some(word.clone()),
+                "object" => {
+                    line.object.push_str(value.map_or("", Placed::as_str));
+                    line.object.push(' ');
+                }
                 "append" => line.append = value.cloned(),
                 "kernel" => line.kernel = true,
                 "name" | "drive" | "hda" | "cdrom" | "blockdev" | "uuid" => {
@@ -77,10 +109,11 @@ impl Line {
                 }
                 _ => line.unknown |= word.unknown(),
             }
-            let takes = listed(WITH_VALUE, option);
-            if takes && value.is_some() {
+            let known = listed(WITH_VALUE, option);
+            if known && value.is_some() {
                 index += 1;
             }
+            takes = !known && !listed(ALONE, option);
         }
         line
     }
@@ -123,6 +156,50 @@ impl Line {
             said.iter()
                 .any(|accel| accel.contains("kvm") || accel.contains(crate::placed::UNKNOWN)),
         )
+    }
+
+    /// What hides the guest from its host.
+    pub(crate) fn confidential(&self) -> Option<Confidential> {
+        let named = |machine: &Properties| {
+            let id =
+                machine.value("confidential-guest-support").or(machine.value("memory-encryption"));
+            id.map(str::to_owned)
+        };
+        let id = self.machines.iter().rev().find_map(named)?;
+        let of = Confidential::of_words;
+        Some(of(&self.object).or_else(|| of(&id)).unwrap_or(Confidential::Sev))
+    }
+
+    /// Whether a system is guessed by the processor: macOS wants one of Intel's of its time.
+    fn looks_like_macos(&self) -> bool {
+        self.cpu().is_some_and(|cpu| {
+            cpu.flag("vmware-cpuid-freq") == Some(true)
+                || (cpu.value("vendor") == Some("GenuineIntel")
+                    && matches!(cpu.head_name().as_str(), "penryn" | "core2duo"))
+        })
+    }
+
+    /// The guest's system: what was said, what the options declare, what names and the processor tell.
+    pub(crate) fn system(&self, document: &Document, file: &str) -> Known {
+        let known = document.system(self.guest(), self.names().chain([file]));
+        // Flags of Hyper-V are written for other systems, too, whose name is then to be believed.
+        let mut names = self.names.iter().map(String::as_str).chain([file]);
+        let other = names
+            .find_map(Guest::of_words)
+            .filter(|guest| matches!(guest, Guest::Bsd | Guest::Macos));
+        let by_flags = !self.apple && known.guest == Guest::Windows && !known.guessed;
+        match other.filter(|_| by_flags && document.guest.is_none()) {
+            Some(guest) => Known { guest, guessed: true },
+            None if self.looks_like_macos() && (known.guessed || known.guest == Guest::Unknown) => {
+                Known { guest: Guest::Macos, guessed: true }
+            }
+            None => known,
+        }
+    }
+
+    /// Whether a name tells a Windows that is older than Hyper-V's page.
+    pub(crate) fn old_windows(&self, file: &str) -> bool {
+        self.names.iter().map(String::as_str).chain([file]).any(crate::guest::old_windows)
     }
 
     /// The guest's system, as far as the options declare it.

@@ -1,22 +1,86 @@
 //! What is looked for besides `-cpu`: the HPET, options that are gone, the guest's own command line.
 
+use super::confidential::leave;
 use super::line::Line;
 use super::property::Properties;
-use super::script::Command;
+use super::script::{Command, Script};
+use crate::document::Document;
 use crate::finding::{Finding, Severity};
 use crate::guest::Guest;
 use crate::placed::Placed;
+
+/// Where a command line stands.
+pub(crate) struct Place<'a> {
+    pub(crate) document: &'a Document,
+    /// Whether the processor is emulated.
+    pub(crate) emulated: bool,
+    /// Whether the file says something of the HPET that no command was seen to use.
+    pub(crate) unseen: bool,
+}
+
+/// Whether a file says something of the HPET outside of comments that is in no command that was found: an array that a
+/// loop goes through, `: "${X:=-no-hpet}"`. Which command has it then, only a run tells.
+pub(crate) fn hpet_elsewhere(document: &Document, script: &Script) -> bool {
+    let text = document.text.as_str();
+    let comment = |at: usize| {
+        let line = text.get(..at).and_then(|before| before.rsplit('\n').next()).unwrap_or_default();
+        line.trim_start().starts_with('#') || line.contains(" #") || line.contains("\t#")
+    };
+    let used = |at: usize| {
+        let mut words = script.commands.iter().flat_map(|command| &command.words);
+        words.any(|word| word.span().contains(&at))
+    };
+    let mut found = ["no-hpet", "hpet="].iter().flat_map(|mark| text.match_indices(mark));
+    found.by_ref().take(64).any(|(at, _)| !comment(at) && !used(at))
+}
+
+/// Whether a comment of the line speaks of the HPET: then its author has thought of it.
+fn commented(document: &Document, at: usize) -> bool {
+    let text = document.text.as_str();
+    let start = text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |n| n + 1);
+    let line = text.get(start..).and_then(|rest| rest.lines().next()).unwrap_or_default();
+    line.split_once('#').is_some_and(|(_, comment)| comment.to_ascii_lowercase().contains("hpet"))
+}
+
+/// Why an HPET is left.
+const COMMENTED: &str = "a comment on the line mentions the HPET";
+
+/// `-no-acpi`, which is gone.
+pub(crate) fn no_acpi(line: &Line, conditional: &dyn Fn(usize) -> bool) -> Option<Finding> {
+    let word = line.no_acpi.as_ref()?;
+    let guarded = conditional(word.span().start);
+    let severity = if guarded { Severity::Info } else { Severity::Error };
+    let finding = Finding::new(rule!("q-no-acpi-removed"), word.span())
+        .severity(severity)
+        .fix("replace it by -machine acpi=off");
+    let said = line.machines.iter().any(|machine| machine.get("acpi").is_some());
+    Some(finding.edit_at(word.exact().filter(|_| !guarded && !said), "-machine acpi=off"))
+}
+
+/// What would be the value of `-cpu`, without it.
+pub(crate) fn stray_cpu(line: &Line) -> Option<Finding> {
+    let word = line.stray_cpu.as_ref()?;
+    Some(Finding::new(rule!("q-cpu-without-option"), word.span()).fix("put -cpu in front of it"))
+}
 
 /// Looks at the rest of a command line.
 pub(crate) fn check(
     command: &Command,
     line: &Line,
     guest: Guest,
+    place: &Place<'_>,
     conditional: &dyn Fn(usize) -> bool,
 ) -> Vec<Finding> {
     let mut out = Vec::new();
     if x86(command) {
-        out.extend(hpet(command, line, guest, conditional));
+        out.extend(hpet(command, line, guest, place, conditional));
+        out.extend(no_acpi(line, conditional));
+        if line.confidential().is_some() {
+            leave(&mut out);
+        }
+    }
+    if command.program.is_some() {
+        out.extend(stray_cpu(line));
     }
     if line.cpus.len() > 1 {
         for cpu in line.cpus.iter().take(line.cpus.len() - 1) {
@@ -71,6 +135,7 @@ fn hpet(
     command: &Command,
     line: &Line,
     guest: Guest,
+    place: &Place<'_>,
     conditional: &dyn Fn(usize) -> bool,
 ) -> Vec<Finding> {
     let mut out = Vec::new();
@@ -95,9 +160,17 @@ fn hpet(
         if property.state() == Some(true) {
             let finding =
                 Finding::new(rule!("q-hpet-on"), property.span()).fix("-machine hpet=off");
-            let value = property.value.as_ref().and_then(Placed::exact);
-            out.push(finding.edit_at(value.filter(|_| may), "off"));
+            if commented(place.document, property.span().start) {
+                out.push(Finding { left: Some(COMMENTED.to_owned()), ..finding });
+            } else {
+                let value = property.value.as_ref().and_then(Placed::exact);
+                out.push(finding.edit_at(value.filter(|_| may), "off"));
+            }
         }
+        return out;
+    }
+    // What a pool, a default or a list of names holds may be this machine's.
+    if place.unseen {
         return out;
     }
     let machine = line.machines.last();
@@ -110,8 +183,17 @@ fn hpet(
     }
     let finding =
         Finding::new(rule!("q-hpet-default-on"), span).fix("-machine hpet=off (QEMU 5.2 or later)");
-    let mut finding = if may { off(finding, command, machine) } else { finding };
-    if guest != Guest::Macos && !pc {
+    // Nothing of KVM leaves an emulated guest, and what runs options alone may say more.
+    let small = place.emulated || command.program.is_none();
+    if small {
+        out.push(finding.severity(Severity::Info));
+        return out;
+    }
+    let author = commented(place.document, finding.span.start);
+    let mut finding = if may && !author { off(finding, command, machine) } else { finding };
+    if author {
+        finding.left = Some(COMMENTED.to_owned());
+    } else if guest != Guest::Macos && !pc {
         finding.left = Some("which machine it is, only a run tells".to_owned());
     }
     out.push(finding);

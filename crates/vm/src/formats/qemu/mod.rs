@@ -5,6 +5,7 @@
 //! here: what another tool makes of its own file (`libvirt`, `proxmox`).
 
 pub(crate) mod choice;
+pub(crate) mod confidential;
 pub(crate) mod cpu;
 pub(crate) mod line;
 pub(crate) mod machine;
@@ -50,9 +51,19 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         || text.contains("qemu-kvm")
         || option("kvm")
         || option("qemu");
+    // Options of these tools have the same names.
+    let other = ["virt-install", "virt-xml"].iter().any(|tool| text.contains(tool));
+    if other && !text.contains("qemu-system-") {
+        return None;
+    }
     let strong = ["-cpu", "-machine", "-enable-kvm", "-accel", "-no-hpet", "-smp", "-drive", "-M"];
     let options = strong.iter().filter(|name| option(name)).count();
     if (program && options >= 1) || options >= 3 {
+        return Some(Sign::Words);
+    }
+    // A plain start of a machine has none of these; the reader tells it from prose.
+    let starts = |script: &Script| script.commands.iter().any(|command| command.program.is_some());
+    if text.contains("qemu-system-") && starts(&Script::read(text)) {
         return Some(Sign::Words);
     }
     clues.ends(&["args"]).then_some(Sign::Ending)
@@ -73,17 +84,20 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         ignored: 0,
     };
     let mut known = HashSet::new();
+    let mut unseen = None;
     for command in &script.commands {
         let line = Line::of_words(&command.words);
         let file = crate::guest::base(&document.name);
-        let system = document.system(line.guest(), line.names().chain([file]));
+        let system = line.system(document, file);
         let guest = system.guest;
         report.guessed |= system.guessed;
         if report.guest == Guest::Unknown {
             report.guest = guest;
         }
         report.partial |= line.unknown;
-        for finding in command_findings(&script, command, &line, guest) {
+        let unseen = *unseen.get_or_insert_with(|| machine::hpet_elsewhere(document, &script));
+        let around = Around { script: &script, unseen, old: line.old_windows(file) };
+        for finding in command_findings(document, &around, command, &line, guest) {
             if known.insert((finding.rule.id, finding.span.clone())) {
                 report.findings.push(finding);
             }
@@ -92,7 +106,31 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     Ok(report)
 }
 
-fn command_findings(script: &Script, command: &Command, line: &Line, guest: Guest) -> Vec<Finding> {
+/// What is known of a command besides its words.
+struct Around<'a> {
+    script: &'a Script,
+    /// Whether the file says something of the HPET that no command was seen to use.
+    unseen: bool,
+    /// Whether a name tells a Windows that is older than Hyper-V's page.
+    old: bool,
+}
+
+fn command_findings(
+    document: &Document,
+    around: &Around<'_>,
+    command: &Command,
+    line: &Line,
+    guest: Guest,
+) -> Vec<Finding> {
+    let script = around.script;
+    // A line that says nothing of KVM emulates; a script may add it elsewhere.
+    let emulator = command.program.as_ref().filter(|program| machine::emulates(program.as_str()));
+    let emulator = emulator.filter(|_| {
+        line.kvm().is_none()
+            && !command.words.iter().any(crate::placed::Placed::unknown)
+            && !script.cut
+    });
+    let emulated = emulator.is_some() || line.kvm() == Some(false);
     let conditional = |at: usize| script.conditional(command, at) && script.asks;
     let mut out = Vec::new();
     if let Some(cpu) = line.cpu() {
@@ -102,19 +140,16 @@ fn command_findings(script: &Script, command: &Command, line: &Line, guest: Gues
             kvm: line.kvm(),
             conditional: &conditional,
             stays: line.hostdev,
+            confidential: line.confidential(),
+            no_hyperv: emulated || around.old,
         };
         if cpu.head_name() != "help" {
             out.extend(cpu::check(cpu, &context));
         }
     }
-    out.extend(machine::check(command, line, guest, &conditional));
-    // A line that says nothing of it; a script may add it elsewhere.
-    let emulates = command.program.as_ref().filter(|program| machine::emulates(program.as_str()));
-    if let Some(program) = emulates
-        && line.kvm().is_none()
-        && !command.words.iter().any(crate::placed::Placed::unknown)
-        && !script.cut
-    {
+    let place = machine::Place { document, emulated, unseen: around.unseen };
+    out.extend(machine::check(command, line, guest, &place, &conditional));
+    if let Some(program) = emulator {
         out.push(
             Finding::new(rule!("q-emulated"), program.span())
                 .fix("-accel kvm, where the host has KVM"),

@@ -9,10 +9,9 @@ use std::ops::Range;
 
 /// The most words of one command line.
 const MOST_WORDS: usize = 4096;
-/// The most command lines of one file, the values of a variable that depend on a condition included.
+/// The most command lines of one file, with each value that a variable may have.
 const MOST_COMMANDS: usize = 256;
-/// The most that variables are put in for, in bytes. A script has some kilobytes; only variables that
-/// double each other, or a long one that is used again and again, come to this.
+/// The most that variables are put in for, in bytes: only variables that double each other come to this.
 const MOST_EXPANDED: usize = 4 << 20;
 /// The most that runs under conditions, in pieces.
 const MOST_CONDITIONS: usize = 2048;
@@ -128,7 +127,12 @@ impl Script {
         for statement in statements {
             for word in statement.words.iter().chain(statement.array.iter().flatten()) {
                 let expanded = variables.expand(std::slice::from_ref(word), None);
-                words.extend(expanded.iter().map(bare));
+                // Options in one string, as files of variables for a unit have them.
+                let options = |word: &&Placed| {
+                    word.words().iter().filter(|w| strong(w.as_str())).count() >= 3
+                };
+                let whole = expanded.iter().find(options).map(Placed::words).unwrap_or(expanded);
+                words.extend(whole.iter().map(bare));
                 if words.len() > MOST_WORDS {
                     return;
                 }

@@ -23,7 +23,7 @@ pub(super) const FORMAT: Format = Format {
         "Vagrantfile",
         "c.vm.provider :libvirt do |v|\n  v.cpu_mode = 'host-passthrough'\nend\n",
     ),
-    rules: &[],
+    rules: rules!("rules.md"),
     detect,
     lint,
     qemu: None,

@@ -19,7 +19,7 @@ pub(super) const FORMAT: Format = Format {
     name: "virt-install",
     files: "command lines of virt-install and virt-xml",
     sample: ("vm.sh", "virt-install --name a --clock hpet_present=yes --import\n"),
-    rules: &[],
+    rules: rules!("rules.md"),
     detect,
     lint,
     qemu: None,
