@@ -248,6 +248,8 @@ fn links_never_lead_out() {
     let root = dir.path();
     fs::create_dir(root.join("etc/out")).unwrap();
     symlink(outside.path(), root.join("etc/out/away")).unwrap();
+    symlink("/opt/inside", root.join("etc/out/inside")).unwrap();
+    fs::create_dir_all(root.join("opt/inside")).unwrap();
     symlink("../../../../../../../../etc", root.join("etc/out/up")).unwrap();
     symlink("loop", root.join("etc/out/loop")).unwrap();
     let try_it = |path: &str| {
@@ -256,13 +258,61 @@ fn links_never_lead_out() {
         open(root).unwrap().apply(&plan, &mut Silent)
     };
     // Absolute links and `..` stay inside.
-    try_it("/etc/out/away/file").unwrap();
+    try_it("/etc/out/inside/file").unwrap();
+    assert!(root.join("opt/inside/file").exists() && !Path::new("/opt/inside").exists());
+    assert!(try_it("/etc/out/away/file").is_err());
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
-    assert!(root.join(outside.path().strip_prefix("/").unwrap()).join("file").exists());
     try_it("/etc/out/up/here").unwrap();
     assert!(root.join("etc/here").exists());
     assert!(try_it("/etc/out/loop").unwrap_err().to_string().contains("circles"));
     assert!(try_it("/../../etc/there").is_ok() && root.join("etc/there").exists());
+}
+
+#[test]
+fn apply_through_a_link_to_what_passes_or_to_nothing_is_refused() {
+    let (dir, _) = system();
+    let root = dir.path();
+    fs::create_dir_all(root.join("run")).unwrap();
+    fs::write(root.join("run/there"), "x").unwrap();
+    for (name, target, path, words) in [
+        ("null", "/dev/null", "/etc/null", "in /dev does not survive a boot"),
+        ("proc", "../proc/x", "/etc/proc", "in /proc does not survive a boot"),
+        ("run", "/run/there", "/etc/run", "in /run does not survive a boot"),
+        ("d", "/run", "/etc/d/new/file", "in /run does not survive a boot"),
+        ("gone", "/opt/gone", "/etc/gone", "link to /opt/gone, where nothing is"),
+        ("gone.d", "/opt/gone.d", "/etc/gone.d/file", "link to /opt/gone.d, where nothing is"),
+    ] {
+        symlink(target, root.join("etc").join(name)).unwrap();
+        let before = picture(root);
+        let plan =
+            Plan { summary: String::new(), steps: vec![write(path, "x")], ..Plan::default() };
+        let error = open(root).unwrap().apply(&plan, &mut Silent).unwrap_err().to_string();
+        assert!(error.contains(words), "{path}: {error}");
+        let mut now = picture(root);
+        now.retain(|path, _| before.contains_key(path));
+        assert_eq!(now, before);
+        assert!(!root.join("dev/null").exists() && !root.join("opt").exists());
+    }
+}
+
+#[test]
+fn look_where_something_else_is_in_place_of_the_journal_is_an_error() {
+    use std::os::unix::net::UnixListener;
+    let (dir, _) = system();
+    let at = dir.path().join("var/lib/clocksmith/journal");
+    let look = || Journal::look(&place(dir.path()));
+    assert_eq!(look().unwrap().len(), 0);
+    fs::create_dir_all(at.parent().unwrap()).unwrap();
+    fs::write(&at, "x").unwrap();
+    assert!(look().unwrap_err().to_string().contains("journal: Not a directory"));
+    fs::remove_file(&at).unwrap();
+    let socket = UnixListener::bind(&at).unwrap();
+    assert!(look().is_err());
+    drop(socket);
+    fs::remove_file(&at).unwrap();
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    rustix::fs::mknodat(rustix::fs::CWD, &at, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    assert!(look().is_err());
 }
 
 #[test]

@@ -5,6 +5,7 @@ use clocksmith_facts::given::{self, Kinds};
 use clocksmith_facts::log::{KernelLog, LogError};
 use clocksmith_facts::paste::{self, Pasted, Section};
 use clocksmith_facts::tree::bundle::Manifest;
+use clocksmith_facts::tree::holes::Dense;
 use clocksmith_facts::tree::{BundleError, BundleTree, DirTree, LiveTree};
 use clocksmith_facts::{Facts, Origin, Why, collect};
 use std::io::{Cursor, Read, stdin};
@@ -172,7 +173,7 @@ fn read_text(path: &Path) -> Result<Text> {
         let name = path
             .file_name()
             .map_or_else(|| shown.to_string(), |name| name.to_string_lossy().into_owned());
-        (name, Box::new(file))
+        (name, Box::new(Dense::new(file)))
     };
     let reader =
         collect::open_log(reader).with_context(|| format!("cannot read the kernel log {shown}"))?;

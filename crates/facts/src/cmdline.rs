@@ -1,16 +1,51 @@
 //! The kernel command line.
 
-use serde::Serialize;
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A parsed kernel command line: words in order, quotes honoured as the kernel's `next_arg()` does
 /// (a double quote toggles; a quoted value may contain blanks).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommandLine {
+    /// Shared by copies: predictions copy a machine for each of its variations and ask it for many names, and nothing
+    /// limits a file's line.
+    line: Arc<Line>,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Line {
     words: Vec<Word>,
+    /// Where the words of a name are; `-` in it is `_`.
+    places: HashMap<String, Vec<usize>>,
+}
+
+impl Serialize for CommandLine {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut fields = to.serialize_struct("CommandLine", 1)?;
+        fields.serialize_field("words", self.words())?;
+        fields.end()
+    }
+}
+
+impl From<Vec<Word>> for CommandLine {
+    fn from(words: Vec<Word>) -> Self {
+        let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+        for (index, word) in words.iter().enumerate() {
+            places.entry(folded(&word.name).into_owned()).or_default().push(index);
+        }
+        Self { line: Arc::new(Line { words, places }) }
+    }
+}
+
+/// A name as it is compared.
+fn folded(name: &str) -> Cow<'_, str> {
+    if name.contains('-') { name.replace('-', "_").into() } else { name.into() }
 }
 
 /// One parameter.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Word {
     /// The name, as written (`-` and `_` are not unified here).
     pub name: String,
@@ -49,7 +84,7 @@ impl CommandLine {
                 c if c.is_ascii_whitespace() && !quoted => {
                     if any {
                         if current == "--" {
-                            return Self { words };
+                            return words.into();
                         }
                         words.push(word(&current));
                         current.clear();
@@ -66,22 +101,25 @@ impl CommandLine {
             // An unterminated quote: the kernel takes the rest of the line as the value.
             words.push(word(current.trim_end()));
         }
-        Self { words }
+        words.into()
     }
 
     /// All words in order.
     #[must_use]
     pub fn words(&self) -> &[Word] {
-        &self.words
+        &self.line.words
+    }
+
+    /// The words of a name, in order.
+    fn named(&self, name: &str) -> impl DoubleEndedIterator<Item = &Word> {
+        let places = self.line.places.get(folded(name).as_ref()).map_or(&[][..], Vec::as_slice);
+        places.iter().filter_map(|place| self.words().get(*place))
     }
 
     /// All values given to `name`, in order (a bare word counts as an empty value). `-` and `_` in
     /// names are equal, as in the kernel's `parameqn()`.
     pub fn values<'a>(&'a self, name: &'a str) -> impl DoubleEndedIterator<Item = &'a str> {
-        self.words
-            .iter()
-            .filter(move |word| same_name(&word.name, name))
-            .map(|word| word.value.as_deref().unwrap_or(""))
+        self.named(name).map(|word| word.value.as_deref().unwrap_or(""))
     }
 
     /// The last value given to `name`.
@@ -119,7 +157,11 @@ impl CommandLine {
     /// An empty name clears the choice.
     #[must_use]
     pub fn clocksource_override(&self) -> Option<String> {
-        let last: Option<String> = self.words.iter().rev().find_map(|word| {
+        // Most lines have none: those are not searched.
+        if !self.has("clocksource") && !self.has("clock") {
+            return None;
+        }
+        let last: Option<String> = self.words().iter().rev().find_map(|word| {
             let value = word.value.as_deref()?;
             match word.name.as_str() {
                 "clocksource" => Some(value.chars().take(31).collect()),
@@ -134,30 +176,29 @@ impl CommandLine {
     /// The same line with words appended, as a what-if.
     #[must_use]
     pub fn with(&self, more: &str) -> Self {
-        let mut words = self.words.clone();
-        words.extend(Self::parse(more).words);
-        Self { words }
+        let more = Self::parse(more);
+        self.words().iter().chain(more.words()).cloned().collect::<Vec<_>>().into()
     }
 
     /// The same line without any word of that name (or without exactly that `name=value`).
     #[must_use]
     pub fn without(&self, text: &str) -> Self {
         let drop = word(text);
-        let words = self
-            .words
+        let words: Vec<Word> = self
+            .words()
             .iter()
             .filter(|w| {
                 !(same_name(&w.name, &drop.name) && (drop.value.is_none() || w.value == drop.value))
             })
             .cloned()
             .collect();
-        Self { words }
+        words.into()
     }
 
     /// The line as text.
     #[must_use]
     pub fn text(&self) -> String {
-        self.words.iter().map(Word::text).collect::<Vec<_>>().join(" ")
+        self.words().iter().map(Word::text).collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -209,6 +250,16 @@ mod tests {
         assert_eq!(line.without("tsc=reliable").text(), "tsc=nowatchdog quiet");
         assert_eq!(line.without("tsc").text(), "quiet");
         assert_eq!(line.with("notsc").text(), "tsc=reliable tsc=nowatchdog quiet notsc");
+    }
+
+    #[test]
+    fn clone_shares_the_words_of_a_line_of_any_length() {
+        let line = CommandLine::parse(&"a ".repeat(60_000));
+        assert!(Arc::ptr_eq(&line.line, &line.clone().line));
+        assert_eq!(
+            serde_json::to_value(CommandLine::parse("a b=c")).unwrap()["words"][1]["value"],
+            "c"
+        );
     }
 
     proptest! {

@@ -332,7 +332,10 @@ impl Machine {
         }
         note(&mut all, "architecture", &self.arch, format!("{:?}", self.arch.value));
         note(&mut all, "kernel version", &self.kernel, self.kernel.value.version.to_string());
-        note(&mut all, "command line", &self.cmdline, self.cmdline.value.text());
+        // It may be long, and is asked for in each of many worlds.
+        if self.cmdline.is_assumed() {
+            note(&mut all, "command line", &self.cmdline, self.cmdline.value.text());
+        }
         if !self.arch.value.is_x86() {
             return all;
         }

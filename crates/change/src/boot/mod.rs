@@ -18,7 +18,7 @@ pub(crate) mod made;
 mod menu;
 mod settings;
 pub mod shell;
-mod single;
+pub(crate) mod single;
 pub mod strict;
 pub(crate) mod tools;
 

@@ -11,13 +11,16 @@ use super::{NoWay, RISK, Way, bls, file, hand, plain, settings, tools, write};
 use crate::plan::{Action, Step};
 use crate::system::System;
 use crate::words::Change;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// zipl's settings.
 pub(super) const ZIPL: &str = "/etc/zipl.conf";
 
 /// Where a Raspberry Pi's command line is.
 pub(super) const CMDLINE_TXT: [&str; 2] = ["/boot/firmware/cmdline.txt", "/boot/cmdline.txt"];
+
+/// Where the partition of a Raspberry Pi's firmware is mounted, since Debian 12 and on Ubuntu.
+pub(crate) const FIRMWARE: &str = "/boot/firmware";
 
 /// The step that writes the boot record.
 pub(super) fn run_zipl() -> Step {
@@ -147,10 +150,26 @@ fn zipl_text(text: &str, change: &Change) -> Result<Way, NoWay> {
 }
 
 pub(super) fn cmdline_txt(system: &System, change: &Change) -> Option<Result<Way, NoWay>> {
-    let directory = ["/boot/firmware", "/boot"].into_iter().find(|directory| {
-        system.files.contains_key(&PathBuf::from(format!("{directory}/cmdline.txt")))
-    })?;
+    let [new, old] = CMDLINE_TXT;
+    let there = |path: &str| system.files.contains_key(Path::new(path));
+    // The former one may be a text that names the other.
+    let moved = system.text(old).is_some_and(|text| has_moved(text) && text.contains(new));
+    let sure = moved || system.firmware == [Path::new(FIRMWARE)];
+    if there(new) && there(old) && !sure {
+        let why = format!(
+            "{new} is there too, and no FAT partition is mounted at {FIRMWARE} alone: which of the two the firmware reads is \
+             not known. {}",
+            hand("the one line that the firmware reads", change)
+        );
+        return Some(Err(file(old, why)));
+    }
+    let directory = [(new, FIRMWARE), (old, "/boot")].into_iter().find(|(path, _)| there(path))?.1;
     Some(firmware(system, directory, change))
+}
+
+/// Whether a text in place of the command line says that another file is read.
+fn has_moved(text: &str) -> bool {
+    text.lines().next().is_some_and(|line| line.to_ascii_lowercase().contains("do not edit"))
 }
 
 /// The Raspberry Pi's firmware reads `config.txt`, and by it the line that it hands to the kernel.
@@ -187,7 +206,7 @@ fn firmware(system: &System, directory: &str, change: &Change) -> Result<Way, No
     if !rest.trim().is_empty() {
         return refuse("it has more than one line, and the firmware reads one");
     }
-    if line.to_ascii_lowercase().contains("do not edit") {
+    if has_moved(line) {
         return refuse("its first line says that it is not to be edited: another file is read");
     }
     settings::closed(line).or_else(|why| refuse(&why).map(drop))?;
@@ -240,16 +259,25 @@ fn redirected(text: &str) -> Option<(usize, String)> {
                     "has os_prefix={value}: the firmware reads {value}cmdline.txt{when}, if there is a kernel"
                 )
             }
-            "kernel"
-                if value.to_ascii_lowercase().contains("u-boot") || value.ends_with(".elf") =>
-            {
-                format!("has kernel={value}, which is no Linux: it has a configuration of its own")
+            key @ ("kernel" | "armstub") if is_loader(value) => {
+                format!(
+                    "has {key}={value}, which is another boot loader and no Linux{when}: it has a configuration of its own"
+                )
             }
             _ => continue,
         };
         return Some((index + 1, what));
     }
     None
+}
+
+/// Whether the name of a file that the firmware starts is one of a boot loader: U-Boot (`u-boot.bin`,
+/// `uboot_rpi_4.bin`), UEFI (`RPI_EFI.fd`) or an application of it, GRUB, Barebox.
+fn is_loader(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    let ends = [".elf", ".efi", ".fd"];
+    let names = ["u-boot", "uboot", "u_boot", "grub", "barebox", "efi", "edk2", "tianocore"];
+    ends.iter().any(|end| lower.ends_with(end)) || names.iter().any(|name| lower.contains(name))
 }
 
 /// A unified kernel image has its command line inside, and mostly a signature over it.

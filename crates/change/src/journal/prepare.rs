@@ -7,6 +7,7 @@ use super::entry::{Entry, Phase, Planned, Record, State, TEMPORARY, VERSION, Wat
 use super::tree::{End, Located, Spot, Tree};
 use super::{Journal, JournalError};
 use crate::plan::{Action, Plan};
+use crate::system::passing;
 use rustix::fs::{IFlags, Mode, OFlags};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -103,6 +104,7 @@ impl Draft<'_> {
     ) -> Result<usize, JournalError> {
         let located = self.tree.locate(path, end)?;
         self.steady(&located)?;
+        self.lasting(path, &located)?;
         for directory in located.missing {
             // Something that an earlier step makes is in the way of a directory, or the other way round.
             if self.entry.records.iter().any(|record| record.path == directory) {
@@ -175,6 +177,39 @@ impl Draft<'_> {
             }
             None => Ok(()),
         }
+    }
+
+    /// Refuses a path that links lead to where nothing survives a boot, or to nothing.
+    fn lasting(&self, path: &Path, located: &Located) -> Result<(), JournalError> {
+        let Some(link) = located.links.first() else { return Ok(()) };
+        let to = located.path.strip_prefix("/").unwrap_or(&located.path);
+        let asked = path.strip_prefix("/").unwrap_or(path);
+        if let Some(top) = passing(to).filter(|top| !asked.starts_with(top)) {
+            let why = format!(
+                "is a link that leads to {}, and what is in /{top} does not survive a boot. Replace the link by a file, then try again",
+                located.path.display()
+            );
+            return Err(self.unfit(link, &why));
+        }
+        for link in &located.links {
+            let target = match self.tree.locate(link, End::Follow) {
+                // The root itself.
+                Err(JournalError::Path { .. }) => continue,
+                other => other?.path,
+            };
+            let there = match self.tree.spot(&target)? {
+                Some(spot) => spot.stat()?.is_some(),
+                None => false,
+            };
+            if !there {
+                let why = format!(
+                    "is a link to {}, where nothing is. Remove the link, or make what it leads to, then try again",
+                    target.display()
+                );
+                return Err(self.unfit(link, &why));
+            }
+        }
+        Ok(())
     }
 
     fn makes_link(&self, path: &Path) -> bool {

@@ -57,9 +57,10 @@ impl Store {
         let tree = place.tree();
         let located = tree.locate(Path::new(DIRECTORY), End::Follow)?;
         let shown = place.shown(&located.path);
-        // Where no journal is, nothing is obeyed.
+        // Where no journal is, nothing is obeyed. Something else in its place is an error: whether a change is in force is
+        // not known then.
         match tree.directory(&located.path) {
-            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Vec::new()),
+            Err(Errno::NOENT) => return Ok(Vec::new()),
             Err(error) => return Err(io("open", &shown)(error)),
             Ok(_) => {}
         }

@@ -9,6 +9,8 @@ pub mod os;
 mod read;
 mod root;
 
+pub(crate) use root::passing;
+
 pub use efi::Efi;
 pub use os::Os;
 pub use read::read;
@@ -39,6 +41,8 @@ pub struct System {
     pub efi: Efi,
     /// Directories that are mounted read-only, of those that a change could write to.
     pub read_only: Vec<PathBuf>,
+    /// Of `/boot/firmware` and `/boot`, where a FAT partition is mounted, which a Raspberry Pi's firmware may read.
+    pub firmware: Vec<PathBuf>,
 }
 
 /// Marks of systems whose own tool owns the command line.

@@ -3,6 +3,7 @@
 use super::root::Root;
 use super::{Marks, Os, System, Text, efi};
 use crate::boot::extlinux::U_BOOT_DIRECTORIES;
+use crate::boot::single::FIRMWARE;
 use crate::boot::tools;
 use std::path::{Path, PathBuf};
 
@@ -81,16 +82,11 @@ const PATHS: [&str; 6] =
 #[must_use]
 pub fn read(path: &Path) -> System {
     let root = Root(path);
-    let path_of_root = path;
     let live = path == Path::new("/");
     let mut system = System { live, ..System::default() };
     let text = |name: &str| {
-        // What the kernel makes cannot be written, and says of another boot.
-        let kernels = |path: PathBuf| path.strip_prefix(path_of_root).is_ok_and(is_kernels);
-        if !is_kernels(Path::new(name.trim_start_matches('/')))
-            && root.real(name).is_some_and(kernels)
-        {
-            return Some(Text::Not("it is a link into /proc or /sys".to_owned()));
+        if let Some(why) = root.astray(name) {
+            return Some(Text::Not(why));
         }
         Some(match root.read(name, LIMIT)?.map(String::from_utf8) {
             Ok(Ok(text)) => Text::Is(text),
@@ -161,7 +157,20 @@ pub fn read(path: &Path) -> System {
         })
         .map(PathBuf::from)
         .collect();
+    system.firmware =
+        [FIRMWARE, "/boot"].into_iter().filter(|it| is_fat(&root, it)).map(PathBuf::from).collect();
     system
+}
+
+/// Whether a file system of FAT is mounted at a directory: a partition that firmware can read.
+fn is_fat(root: &Root<'_>, directory: &str) -> bool {
+    const MSDOS: u64 = 0x4d44;
+    let Some(path) = root.real(directory) else { return false };
+    let kind = rustix::fs::statfs(&path);
+    // `..` of a mounted directory is on the file system that it is mounted on.
+    let device = |path: &Path| rustix::fs::stat(path).map(|stat| stat.st_dev).ok();
+    kind.is_ok_and(|kind| u64::try_from(kind.f_type).is_ok_and(|kind| kind == MSDOS))
+        && device(&path) != device(&path.join(".."))
 }
 
 /// Whether `/proc` of a root is the kernel's own, and not a copy of its files.
@@ -169,11 +178,6 @@ fn is_mounted(root: &Root<'_>) -> bool {
     const PROC: u64 = 0x9fa0;
     let kind = root.real("/proc").and_then(|path| rustix::fs::statfs(path).ok());
     kind.is_some_and(|kind| u64::try_from(kind.f_type).is_ok_and(|kind| kind == PROC))
-}
-
-/// Whether a path, without the first `/`, is in one of the kernel's own file systems.
-fn is_kernels(path: &Path) -> bool {
-    ["proc", "sys"].iter().any(|top| path.starts_with(top))
 }
 
 #[cfg(test)]

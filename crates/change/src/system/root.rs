@@ -17,19 +17,21 @@ const LINKS: u32 = 40;
 pub(super) struct Root<'a>(pub(super) &'a Path);
 
 impl Root<'_> {
-    /// Where a path of that system really is.
-    fn find(&self, path: &str) -> Option<PathBuf> {
+    /// Where a path of that system leads, and whether something is there.
+    fn walk(&self, path: &str) -> Option<(PathBuf, bool)> {
         let mut todo: Vec<OsString> = parts(Path::new(path));
         let mut at = PathBuf::new();
         let mut links = 0;
+        let mut there = true;
         while let Some(part) = todo.pop() {
             if part == ".." {
                 at.pop();
                 continue;
             }
             let here = self.0.join(&at).join(&part);
-            let meta = fs::symlink_metadata(&here).ok()?;
-            if !meta.file_type().is_symlink() {
+            let meta = fs::symlink_metadata(&here).ok();
+            there &= meta.is_some();
+            if !meta.is_some_and(|meta| meta.file_type().is_symlink()) {
                 at.push(part);
                 continue;
             }
@@ -43,7 +45,32 @@ impl Root<'_> {
             }
             todo.extend(parts(&target));
         }
-        Some(self.0.join(at))
+        Some((at, there))
+    }
+
+    /// Where a path of that system really is.
+    fn find(&self, path: &str) -> Option<PathBuf> {
+        let (at, there) = self.walk(path)?;
+        there.then(|| self.0.join(at))
+    }
+
+    /// Why a path of that system is no file of settings, where links are the reason: they lead to where nothing survives a
+    /// boot, or to nothing.
+    pub(super) fn astray(&self, path: &str) -> Option<String> {
+        let asked = Path::new(path.trim_start_matches('/'));
+        let parent = asked.parent().and_then(|parent| self.find(parent.to_str()?))?;
+        let here = fs::symlink_metadata(parent.join(asked.file_name()?)).ok()?;
+        let is_link = here.file_type().is_symlink();
+        let Some((at, there)) = self.walk(path) else {
+            return is_link.then(|| "it is a link whose links lead in circles".to_owned());
+        };
+        if let Some(top) = passing(&at).filter(|top| !asked.starts_with(top)) {
+            return Some(format!(
+                "it is a link to /{}, and what is in /{top} does not survive a boot",
+                at.display()
+            ));
+        }
+        (is_link && !there).then(|| format!("it is a link to /{}, where nothing is", at.display()))
     }
 
     pub(super) fn exists(&self, path: &str) -> bool {
@@ -117,6 +144,12 @@ impl Root<'_> {
     }
 }
 
+/// The directory at the top of a path (without the first `/`) in which nothing survives a boot: the kernel's own file
+/// systems, and those in memory (hier(7), file-hierarchy(7)).
+pub(crate) fn passing(path: &Path) -> Option<&'static str> {
+    ["dev", "proc", "sys", "run", "tmp"].into_iter().find(|top| path.starts_with(top))
+}
+
 /// The parts of a path, last first.
 fn parts(path: &Path) -> Vec<OsString> {
     let mut parts: Vec<OsString> = path
@@ -135,6 +168,46 @@ fn parts(path: &Path) -> Vec<OsString> {
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn astray_names_links_to_what_passes_and_to_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root(dir.path());
+        for directory in ["etc", "run", "opt"] {
+            fs::create_dir_all(dir.path().join(directory)).unwrap();
+        }
+        for file in ["run/there", "opt/there", "run/itself"] {
+            fs::write(dir.path().join(file), "x\n").unwrap();
+        }
+        for (name, target) in [
+            ("null", "/dev/null"),
+            ("proc", "../proc/x"),
+            ("run", "/run/there"),
+            ("chain", "null"),
+            ("gone", "/opt/gone"),
+            ("loop", "loop"),
+            ("fine", "/opt/there"),
+            ("d", "/run"),
+        ] {
+            symlink(target, dir.path().join("etc").join(name)).unwrap();
+        }
+        let why = |name: &str| root.astray(&format!("/etc/{name}"));
+        for (name, words) in [
+            ("null", "link to /dev/null, and what is in /dev does not survive"),
+            ("proc", "link to /proc/x, and what is in /proc does not survive"),
+            ("run", "link to /run/there, and"),
+            ("chain", "link to /dev/null, and"),
+            ("d/there", "link to /run/there, and"),
+            ("gone", "link to /opt/gone, where nothing is"),
+            ("loop", "circles"),
+        ] {
+            assert!(why(name).unwrap().contains(words), "{name}: {:?}", why(name));
+        }
+        for name in ["fine", "absent", "absent/x", "d/absent"] {
+            assert_eq!(why(name), None, "{name}");
+        }
+        assert_eq!(root.astray("/run/itself"), None);
+    }
 
     #[test]
     fn links_stay_inside() {

@@ -1,6 +1,7 @@
 //! Findings of `vm lint` as other programs read them: SARIF, commands of GitHub's workflows, reports of JUnit.
 
 use crate::report::vm::{FindingReport, LintFile, LintReport};
+use clocksmith_facts::visible;
 use clocksmith_vm::Severity;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -125,13 +126,14 @@ pub(crate) fn github(report: &LintReport) -> String {
 /// A report of JUnit: a case for each file, which fails by warnings and errors.
 pub(crate) fn junit(report: &LintReport) -> String {
     let escaped = |text: &str| {
-        let plain: String = text.chars().filter(|c| !c.is_control() || *c == '\n').collect();
-        plain
+        // First, because the names of what hides have `<` in them.
+        visible::visible(text)
             .replace('&', "&amp;")
             .replace('<', "&lt;")
             .replace('>', "&gt;")
             .replace('"', "&quot;")
             .replace('\n', "&#10;")
+            .replace('\t', "&#9;")
     };
     let bad =
         |file: &&LintFile| file.findings.iter().any(|finding| finding.severity >= Severity::Warn);
@@ -211,6 +213,13 @@ mod tests {
             "{made}"
         );
         assert!(made.lines().all(|line| line.starts_with("::")), "{made}");
+    }
+
+    #[test]
+    fn junit_report_stays_xml_where_it_is_printed() {
+        let made = junit(&report("a\x1b[1m\u{202e}b\tc\n.sh"));
+        assert_eq!(visible::visible(&made), made);
+        assert!(made.contains("name=\"a&lt;ESC&gt;[1m&lt;U+202E&gt;b&#9;c&#10;.sh\""), "{made}");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! follow them (an absolute target starts at the mirror's root), a `..` that climbs above the root
 //! is refused, and only regular files are opened, without blocking.
 
+use super::holes::Dense;
 use super::{Tree, command_for, components, from_io, is_obeyed, is_virtual};
 use crate::trusted::{self, Untrusted};
 use crate::{Missing, Why};
@@ -234,7 +235,7 @@ impl Tree for DirTree {
     }
 
     fn open(&self, path: &str) -> Result<Box<dyn Read + '_>, Missing> {
-        self.file(path).map(|file| Box::new(file) as Box<dyn Read>)
+        self.file(path).map(|file| Box::new(Dense::new(file)) as Box<dyn Read>)
     }
 
     fn list(&self, dir: &str) -> Result<Vec<String>, Missing> {

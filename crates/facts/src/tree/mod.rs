@@ -10,6 +10,7 @@
 pub mod bundle;
 pub mod decode;
 pub mod dir;
+pub mod holes;
 pub mod live;
 mod manifest;
 pub mod memory;

@@ -1,6 +1,7 @@
 //! `--csv`: one line for each row, and for each row of each clocksource.
 
 use crate::report::bench::{BenchReport, RowReport};
+use clocksmith_facts::visible;
 use clocksmith_measure::bench::stats::Estimate;
 
 const HEADER: &str = "clocksource,name,clock,via,path,throughput_ns,throughput_low,throughput_high,\
@@ -60,12 +61,13 @@ fn line(clocksource: &str, row: &RowReport) -> String {
     cells.join(",") + "\n"
 }
 
-/// A cell as RFC 4180 wants it.
+/// A cell as RFC 4180 wants it, with what hides shown by name: the file may be a terminal.
 fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
+    let text = visible::line(text);
+    if text.contains([',', '"']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {
-        text.to_owned()
+        text.into_owned()
     }
 }
 
@@ -77,5 +79,10 @@ mod tests {
     fn cells_with_commas_are_quoted() {
         assert_eq!(quoted("lfence; rdtsc"), "lfence; rdtsc");
         assert_eq!(quoted("a, \"b\""), "\"a, \"\"b\"\"\"");
+    }
+
+    #[test]
+    fn quoted_cell_names_what_hides() {
+        assert_eq!(quoted("a\x1b[2J\r\nb"), "a<ESC>[2J<CR><LF>b");
     }
 }

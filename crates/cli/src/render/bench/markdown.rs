@@ -1,20 +1,24 @@
 //! `--markdown`: the tables, for an issue or a page of documentation.
+//!
+//! Names and former runs come from outside. All text passes [`inline`], so that none of it is markup, HTML or a sequence
+//! of a terminal where the page is read or `/dev/stdout` is one.
 
 use super::{
     by_way, difference, duration, factor, figures, headline, main_rows, median, method, times,
 };
 use crate::report::bench::BenchReport;
+use clocksmith_facts::visible;
 use clocksmith_measure::bench::row::Via;
 
 /// The page.
 pub(crate) fn page(report: &BenchReport) -> String {
-    let mut out = format!("# What reading the time costs\n\n{}\n", headline(report));
+    let mut out = format!("# What reading the time costs\n\n{}\n", paragraph(&headline(report)));
     if !report.complete {
         out.push_str("\n**Incomplete: it was interrupted.**\n");
     }
     let machine = [&report.machine.kernel, &report.machine.arch, &report.machine.cpu];
     let machine: Vec<&str> = machine.into_iter().filter_map(Option::as_deref).collect();
-    out.push_str(&format!("\n{}\n", machine.join(", ")));
+    out.push_str(&format!("\n{}\n", paragraph(&machine.join(", "))));
     table(
         &mut out,
         "What a read costs",
@@ -93,10 +97,10 @@ pub(crate) fn page(report: &BenchReport) -> String {
         let title = format!("Compared with {}", baseline.file);
         table(&mut out, &title, &["", "before", "now", "ratio (interval)", ""], rows.collect());
         for unlike in &baseline.unlike {
-            out.push_str(&format!("\nNot the same: {unlike}.\n"));
+            out.push_str(&format!("\nNot the same: {}.\n", inline(unlike)));
         }
     }
-    out.push_str(&format!("\n{}\n", method(report)));
+    out.push_str(&format!("\n{}\n", paragraph(&method(report))));
     out
 }
 
@@ -105,13 +109,99 @@ fn table(out: &mut String, title: &str, titles: &[&str], rows: Vec<Vec<String>>)
     if rows.is_empty() {
         return;
     }
-    out.push_str(&format!("\n## {title}\n\n| {} |\n|", titles.join(" | ")));
+    out.push_str(&format!("\n## {}\n\n| {} |\n|", inline(title), titles.join(" | ")));
     for index in 0..titles.len() {
         out.push_str(if index == 0 { "---|" } else { "---:|" });
     }
     out.push('\n');
     for row in rows {
-        let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
+        let cells: Vec<String> = row.iter().map(|cell| inline(cell)).collect();
         out.push_str(&format!("| {} |\n", cells.join(" | ")));
+    }
+}
+
+/// Text within a paragraph, a title or a cell: it is shown as it is and on one line. What hides is shown by name; every
+/// sign of CommonMark and of tables that may be markup within a line gets a backslash.
+fn inline(text: &str) -> String {
+    let line = visible::line(text);
+    let mut out = String::with_capacity(line.len());
+    let mut before = ' ';
+    let mut rest = line.chars().peekable();
+    while let Some(c) = rest.next() {
+        // Within a word an underscore is no emphasis: CLOCK_MONOTONIC stays as it is.
+        let in_word = c == '_'
+            && before.is_ascii_alphanumeric()
+            && rest.peek().is_some_and(char::is_ascii_alphanumeric);
+        if matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '&' | '~' | '!')
+            && !in_word
+        {
+            out.push('\\');
+        }
+        out.push(c);
+        before = c;
+    }
+    out
+}
+
+/// Text that begins a line: it begins no title, list, rule or block of code either.
+fn paragraph(text: &str) -> String {
+    let text = inline(text.trim());
+    let digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    match (text.strip_prefix(['#', '-', '+', '=', ':']), digits.strip_prefix(['.', ')'])) {
+        (Some(_), _) => format!("\\{text}"),
+        (None, Some(after)) if digits.len() < text.len() && after.starts_with([' ', '\t']) => {
+            format!("{}\\{digits}", &text[..text.len() - digits.len()])
+        }
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn inline_text_from_outside_is_neither_markup_nor_acts_on_a_terminal() {
+        assert_eq!(
+            inline("a\x1b[31m<script>|`b`\n![x](y) *c* _d_ CLOCK_REALTIME &lt; \\"),
+            "a\\<ESC\\>\\[31m\\<script\\>\\|\\`b\\`\\<LF\\>\\!\\[x\\](y) \\*c\\* \\_d\\_ CLOCK_REALTIME \\&lt; \\\\"
+        );
+        for (text, wanted) in [
+            ("# title", "\\# title"),
+            ("  - item", "\\- item"),
+            ("1. item", "1\\. item"),
+            ("6.1.0-9, x86_64", "6.1.0-9, x86_64"),
+        ] {
+            assert_eq!(paragraph(text), wanted);
+        }
+    }
+
+    #[test]
+    fn table_title_and_cells_are_escaped() {
+        let mut out = String::new();
+        let cells = vec!["a|b\n| c".to_owned(), "<img>".to_owned()];
+        table(&mut out, "Compared with \x1b<b>\n# x", &["", "before"], vec![cells]);
+        assert_eq!(
+            out,
+            "\n## Compared with \\<ESC\\>\\<b\\>\\<LF\\># x\n\n|  | before |\n|---|---:|\n\
+             | a\\|b\\<LF\\>\\| c | \\<img\\> |\n"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_stays_on_one_line_and_without_markup(any in any::<String>()) {
+            let made = inline(&any);
+            prop_assert!(!made.contains(visible::hides));
+            let mut escaped = false;
+            for c in made.chars() {
+                if !escaped {
+                    prop_assert!(!"`*[]<>|&~!".contains(c), "{:?}", made);
+                }
+                escaped = c == '\\' && !escaped;
+            }
+            prop_assert!(!escaped);
+        }
     }
 }
