@@ -70,7 +70,7 @@ fn what_is_no_file_is_said() {
     let out = run(&["vm", "lint", name]);
     assert_eq!(out.status.code(), Some(2));
     assert!(
-        text(&out.stderr).contains("is a directory; name the files in it"),
+        text(&out.stderr).contains("no file of a kind that is known is in"),
         "{}",
         text(&out.stderr)
     );
