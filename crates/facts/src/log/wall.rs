@@ -70,7 +70,7 @@ fn named(front: &str, time_at: usize) -> (u32, u32, u32) {
         (word.len() <= length).then(|| word.parse::<u32>().ok()).flatten()
     };
     let year = words().find_map(|word| number(word, 4).filter(|year| (1970..2100).contains(year)));
-    let day = before().filter_map(|word| number(word, 2)).last();
+    let day = before().filter_map(|word| number(word, 2)).next_back();
     (year.unwrap_or(0), u32::from(before().find_map(month).unwrap_or(0)), day.unwrap_or(0))
 }
 

@@ -1,6 +1,6 @@
 //! What people paste around a kernel log, or instead of one: shell transcripts, the output of tools, whole posts.
 //!
-//! What lives here: the page that readers look at, the registry of the readers of transcripts ([`READERS`]), how what
+//! What lives here: the page that readers look at, the registry of the readers of transcripts (`READERS`), how what
 //! they read completes the facts, and how the machines of one text are told apart ([`sections`]). A reader takes the
 //! lines that it knows; what no reader and no kernel message takes is counted. What must not live here: the kernel's
 //! messages (`log`), the output of profilers and benchmarks (`symptom`), what any of it means.

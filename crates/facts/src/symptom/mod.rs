@@ -1,7 +1,7 @@
 //! Symptoms: what other programs say of the cost of reading the time, in what people paste. Profiles, traces of system
 //! calls, benchmarks, warnings of servers.
 //!
-//! What lives here: one reader for each kind of output, and the registry ([`READERS`]). Each symptom is a value with
+//! What lives here: one reader for each kind of output, and the registry (`READERS`). Each symptom is a value with
 //! its source. What must not live here: what a symptom proves (`clocksmith-diagnose`).
 
 mod clickhouse;

@@ -39,9 +39,9 @@ pub(crate) fn page(report: &Report, made: &Made) -> String {
 fn symptoms(report: &Report) -> String {
     let mut out = String::new();
     for symptom in &report.symptoms {
-        let _ = write!(
+        let _ = writeln!(
             out,
-            "<p><b>{}</b>: {} ({})<br>Proves: {}<br>Leaves open: {}<br>Settled by: <code>{}</code></p>\n",
+            "<p><b>{}</b>: {} ({})<br>Proves: {}<br>Leaves open: {}<br>Settled by: <code>{}</code></p>",
             text(&symptom.tool),
             text(&symptom.says),
             text(&symptom.source),
