@@ -8,6 +8,9 @@ pub(super) const READER: Reader = Reader { name: "perf script", words: &["("], r
 
 /// Lines between two samples: the header, and a blank line.
 const GAP: usize = 4;
+/// Most frames of a sample: 127 of the kernel and 127 of the program (`kernel.perf_event_max_stack`). More are another text;
+/// without this end each of its lines would be read once for each line before it.
+const FRAMES: usize = 256;
 
 fn read(page: &mut Page<'_>, at: usize) -> usize {
     if frame(page.line(at)).is_none() {
@@ -24,10 +27,11 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
         }
         match frame(line) {
             Some(name) => {
-                last = number;
-                if stack.len() < 512 {
-                    stack.push(name);
+                if stack.len() == FRAMES {
+                    break;
                 }
+                last = number;
+                stack.push(name);
             }
             None if !stack.is_empty() => {
                 sum.add(stack.drain(..), 1);
