@@ -168,7 +168,8 @@ unsafe fn pair((first, second): (u64, u64)) -> *mut PyObject {
     unsafe {
         let (first, second) =
             (PyLong_FromUnsignedLongLong(first), PyLong_FromUnsignedLongLong(second));
-        let made = if first.is_null() || second.is_null() { ptr::null_mut() } else { PyTuple_New(2) };
+        let made =
+            if first.is_null() || second.is_null() { ptr::null_mut() } else { PyTuple_New(2) };
         if made.is_null() {
             Py_XDECREF(first);
             Py_XDECREF(second);

@@ -105,15 +105,16 @@ int main(void) {
     CHECK(strcmp(clocksmith_version(), TEXT(CLOCKSMITH_VERSION_MAJOR) "." TEXT(
         CLOCKSMITH_VERSION_MINOR) "." TEXT(CLOCKSMITH_VERSION_PATCH)) == 0);
 
-    static const char *const NAMES[] = {"unknown", "vvar", "disciplined", "vdso", "syscall", "std", "unknown"};
-    for (int i = 0; i < 7; i++) {
+    static const char *const NAMES[] = {"unknown", "vvar", "disciplined", "vdso", "syscall",
+                                        "std", "pvclock", "hyperv-page", "unknown"};
+    for (int i = 0; i < 9; i++) {
         CHECK(strcmp(clocksmith_source_name((enum clocksmith_source_id)i), NAMES[i]) == 0);
     }
     enum clocksmith_source_id usual = clocksmith_source();
-    CHECK(usual >= CLOCKSMITH_SOURCE_VVAR && usual <= CLOCKSMITH_SOURCE_STD);
+    CHECK(usual >= CLOCKSMITH_SOURCE_VVAR && usual <= CLOCKSMITH_SOURCE_HYPERV_PAGE);
 
     CHECK(clocksmith_restrict((enum clocksmith_source_id)0) == EINVAL);
-    CHECK(clocksmith_restrict((enum clocksmith_source_id)6) == EINVAL);
+    CHECK(clocksmith_restrict((enum clocksmith_source_id)8) == EINVAL);
     CHECK(clocksmith_source() == usual);
     CHECK(clocksmith_restrict(CLOCKSMITH_SOURCE_SYSCALL) == 0);
     CHECK(clocksmith_source() == CLOCKSMITH_SOURCE_SYSCALL);
