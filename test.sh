@@ -11,7 +11,7 @@ cd "$(dirname "$0")"
 export PATH="$PATH:/usr/sbin:/sbin" CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-auto}"
 export CLOCKSMITH_BENCH_MIB="${CLOCKSMITH_BENCH_MIB:-64}"
 # Property tests make the same values each time, so that a failure comes from the change; nightly runs use others.
-export PROPTEST_RNG_SEED="${PROPTEST_RNG_SEED:-1}"
+export PROPTEST_RNG_SEED="${PROPTEST_RNG_SEED:-1}" PROPTEST_CASES="${PROPTEST_CASES:-64}"
 if ! command -v cargo >/dev/null; then
     echo "test.sh: no cargo; install Rust: https://www.rust-lang.org/tools/install" >&2
     exit 2

@@ -210,12 +210,15 @@ def features(files):
                 found.append(f"{a}.{b}")
             else:
                 found.append(f"{x}.{y}.{z}" if z != "0" else f"{x}.{y}")
-        until = "until" in chunk or chunk.startswith("span")
+        lost = chunk.startswith("lost_early")
+        until = "until" in chunk or chunk.startswith("span") or lost
         stable = found[2:] if until else found[1:]
         text = f"{found[0]} up to before {found[1]}" if until else f"{found[0]} and later"
         if found[0] == "2.6.32" and until:
             text = f"before {found[1]}"
-        if stable:
+        if lost:
+            text += f", and not {stable[0]} and later of that line"
+        elif stable:
             text += "; also " + ", ".join(f"{s} and later of that line" for s in stable)
         rows[name] = text
     if len(rows) < 40:

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The engine for queries, and the ways to bring reports together: its own tests; a made-up fleet whose
+# The engine for queries, and the ways to bring reports together: its own tests; a synthetic fleet whose
 # answers are held against those of DuckDB; bundles from the real program by each transport that is in
 # packaging/fleet, into a report.
 #
-#   fleet/test.sh [HOSTS]     how many made-up hosts [default: 20000]
+#   fleet/test.sh [HOSTS]     how many synthetic hosts [default: 20000]
 #
 # Settings: CLOCKSMITH=FILE, the program if it is compiled already; PYTHON=python3; PYTHON_TOOLS=DIR, a virtual
 # environment with ansible-core and kubernetes-validate.
@@ -44,7 +44,7 @@ cp "$target/debug/clocksmith-fleet" "$CLOCKSMITH" "$work/bin"
 clocksmith=$work/bin/clocksmith
 engine=$work/bin/clocksmith-fleet
 
-echo "-- $hosts made-up hosts"
+echo "-- $hosts synthetic hosts"
 "$engine" --generate "$hosts" >"$work/fleet.jsonl"
 # Little memory: what does not fit goes to disk, and nothing changes.
 "$clocksmith" fleet "$work/fleet.jsonl" --out "$work/tables" --memory 64M --json >"$work/small.json"

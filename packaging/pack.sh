@@ -184,6 +184,7 @@ c_tree() {
     cp -P "$from/libclocksmith.so" "$3$1/"
     install -m 644 "$from/libclocksmith.a" "$3$1/"
     sed "s|^libdir=.*|libdir=$1|" "$from/pkgconfig/clocksmith.pc" >"$3$1/pkgconfig/clocksmith.pc"
+    install -D -m 644 -t "$3$1/cmake/clocksmith" "$from"/cmake/clocksmith/*
     install -m 644 "$built"/c/usr/include/* "$3/usr/include/"
 }
 soname=libclocksmith${version%%.*}

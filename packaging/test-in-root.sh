@@ -39,7 +39,7 @@ gone() {
     snapshot >"$work/after"
     if [ "${2-}" = rpm ]; then
         # Directories that many packages share belong to packages that rpm knows nothing of here.
-        sed -i -E '/^[^ ]*\/(licenses|vendor_completions.d|site-functions|lib64|pkgconfig) d /d' "$work/before" "$work/after"
+        sed -i -E '/^[^ ]*\/(licenses|vendor_completions.d|site-functions|lib64|pkgconfig|cmake) d /d' "$work/before" "$work/after"
     fi
     diff "$work/before" "$work/after" || fail "$1 leaves something behind, or takes something with it (above)"
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the C library and installs it: headers, the shared and the static library, and the file for
-# pkg-config.
+# Builds the C library and installs it: headers, the shared and the static library, and the files for
+# pkg-config and for CMake's find_package.
 #
 #   crates/clock-c/install.sh --prefix DIR [--libdir DIR] [--target TRIPLE]
 #
@@ -75,7 +75,7 @@ version=$(grep '"name":"clocksmith_c"' "$messages" |
 
 lib=${DESTDIR-}$libdir
 include=${DESTDIR-}$prefix/include
-mkdir -p "$lib/pkgconfig" "$include" || fail "cannot make $lib and $include; may you write there?"
+mkdir -p "$lib/pkgconfig" "$lib/cmake/clocksmith" "$include" || fail "cannot make $lib and $include; may you write there?"
 install -m 644 "$here/include/clocksmith.h" "$here/include/clocksmith.hpp" "$include/"
 install -m 644 "$static" "$lib/libclocksmith.a"
 # A target without shared libraries (static musl) has none.
@@ -90,4 +90,10 @@ escape() {
 sed -e "s|@prefix@|$(escape "$prefix")|" -e "s|@libdir@|$(escape "$libdir")|" \
     -e "s|@version@|$version|" -e "s|@private@|$(escape "$private")|" \
     "$here/clocksmith.pc.in" >"$lib/pkgconfig/clocksmith.pc"
+list=${private# }
+for kind in config config-version; do
+    sed -e "s|@includedir@|$(escape "$prefix/include")|" -e "s|@version@|$version|" -e "s|@major@|${version%%.*}|" \
+        -e "s|@private_list@|$(escape "${list// /;}")|" \
+        "$here/clocksmith-$kind.cmake.in" >"$lib/cmake/clocksmith/clocksmith-$kind.cmake"
+done
 echo "installed clocksmith $version: $include/clocksmith.h, $include/clocksmith.hpp, $lib/libclocksmith.*"

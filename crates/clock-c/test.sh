@@ -112,6 +112,38 @@ for compiler in c++ clang++; do
     fi
 done
 
+# CMake's find_package, in a project of its own.
+if command -v cmake >/dev/null; then
+    mkdir "$dir/cmake"
+    cat >"$dir/cmake/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.13)
+project(user C)
+find_package(clocksmith 0.1 REQUIRED)
+find_package(Threads REQUIRED)
+foreach(kind clocksmith static)
+    add_executable(with-${kind} ${SOURCE})
+    target_link_libraries(with-${kind} PRIVATE clocksmith::${kind} Threads::Threads)
+endforeach()
+END
+    if cmake -S "$dir/cmake" -B "$dir/cmake/build" "-DCMAKE_PREFIX_PATH=$dir" "-DSOURCE=$here/tests/programs/clocks.c" \
+        >"$dir/cmake/said" 2>&1 && cmake --build "$dir/cmake/build" >>"$dir/cmake/said" 2>&1; then
+        for kind in clocksmith static; do
+            said=$(timeout 60 "$dir/cmake/build/with-$kind") || wrong "cmake, $kind: failed"
+            echo "cmake, clocksmith::$kind: ok ($said)"
+        done
+        sed -i 's/clocksmith 0.1/clocksmith 0.2/' "$dir/cmake/CMakeLists.txt"
+        if cmake -S "$dir/cmake" -B "$dir/cmake/newer" "-DCMAKE_PREFIX_PATH=$dir" "-DSOURCE=$here/tests/programs/clocks.c" \
+            >/dev/null 2>&1; then
+            wrong "cmake: version 0.2 is asked for, and version $version taken"
+        fi
+    else
+        cat "$dir/cmake/said" >&2
+        wrong "cmake: a project with find_package(clocksmith) does not build"
+    fi
+else
+    echo "cmake: not here, find_package is not tried"
+fi
+
 if [ "${1-}" = --bench ]; then
     # shellcheck disable=SC2086
     cc -std=c11 "${strict[@]}" "$here/bench/bench.c" -o "$dir/bench" $shared

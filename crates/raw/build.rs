@@ -1,10 +1,9 @@
-//! Builds the image: compiles this crate once more, with its module `image` and without a standard
-//! library, and links it by `image.lds`. Both by the tools that build everything else: the compiler, and the C compiler
-//! as linker.
+//! Builds the image: compiles this crate once more, with its module `image` and without a standard library, and links
+//! it by `image.lds`. Both use the tools that build everything else: the compiler, and the C compiler as linker.
 //!
-//! Without a relocation left: `relro-level=off` makes the compiler call functions that it calls by itself (a
-//! division of 128 bits) directly. Else it takes their addresses from a table, which would have to be
-//! relocated.
+//! The image must have no relocations: `relro-level=off` makes the compiler directly call the functions that
+//! it inserts by itself (a division of 128 bits). Otherwise it takes their addresses from a table, which
+//! would have to be relocated.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -79,14 +78,14 @@ fn main() {
     let bytes = std::fs::read(&image).unwrap_or_default();
     if relocations(&bytes) != Some(false) {
         fail(
-            "the replacement vDSO has relocations, which nobody would apply: the linker did not resolve \
+            "the replacement vDSO has relocations, and no loader applies them: the linker did not resolve \
              everything (GNU ld does)",
         );
     }
     println!("cargo::rustc-cfg=image");
 }
 
-/// Whether a 64-bit ELF file has sections with relocations; `None` if it is none.
+/// Whether a 64-bit ELF file has sections with relocations; `None` if it is not an ELF file.
 fn relocations(image: &[u8]) -> Option<bool> {
     let number = |at: usize, length: usize| -> Option<usize> {
         let bytes = image.get(at..at.checked_add(length)?)?;
@@ -106,7 +105,7 @@ fn relocations(image: &[u8]) -> Option<bool> {
     Some(false)
 }
 
-/// The script, where a path with unusual characters cannot be in the way.
+/// The script, at a path without unusual characters.
 fn script(out: &Path) -> PathBuf {
     let path = out.join("image.lds");
     if let Err(error) = std::fs::copy("image.lds", &path) {
@@ -115,7 +114,7 @@ fn script(out: &Path) -> PathBuf {
     path
 }
 
-/// What cargo links with, or `cc`.
+/// The linker of cargo, or `cc`.
 fn linker() -> String {
     println!("cargo::rerun-if-env-changed=RUSTC_LINKER");
     match std::env::var("RUSTC_LINKER") {

@@ -44,10 +44,10 @@ pub(crate) struct Args {
     /// Read names of inputs from this file, each ended by a NUL byte
     #[arg(long, value_name = "FILE")]
     pub(crate) files_from: Option<PathBuf>,
-    /// Print documents of a made-up fleet of so many hosts
+    /// Print documents of a synthetic fleet of so many hosts
     #[arg(long, value_name = "HOSTS", hide = true)]
     pub(crate) generate: Option<u64>,
-    /// What the made-up fleet is made from
+    /// Seed of the synthetic fleet
     #[arg(long, value_name = "N", hide = true, default_value_t = 1)]
     pub(crate) seed: u64,
 }

@@ -21,14 +21,14 @@ pub(crate) struct Engine {
 
 impl Engine {
     /// Opens the tables of all directories as one. `memory` is for sorting, grouping and joining, in
-    /// bytes; what needs more goes to disk.
+    /// bytes; larger operations use the disk.
     pub(crate) async fn open(directories: &[PathBuf], memory: usize) -> Result<Self> {
         let runtime = RuntimeEnvBuilder::new()
             .with_memory_pool(Arc::new(FairSpillPool::new(memory)))
             .build_arc()
             .context("cannot prepare the engine")?;
-        // What is kept for merging sorted runs is taken for each sort at once; the default of 10 MiB would
-        // leave nothing of little memory.
+        // The memory for merging sorted runs is reserved for each sort at once; the default of 10 MiB
+        // would use up a small limit.
         let config =
             SessionConfig::new().with_sort_spill_reservation_bytes((memory / 64).min(10 << 20));
         let context = SessionContext::new_with_config_rt(config, runtime);
@@ -114,7 +114,7 @@ impl Row {
         self.value(name, &DataType::Int64, |c, at| c.as_primitive::<Int64Type>().value(at))
     }
 
-    /// A count; none is none.
+    /// A count; `None` stays `None`.
     pub(crate) fn count(&self, name: &str) -> Result<u64> {
         Ok(self.integer(name)?.and_then(|count| u64::try_from(count).ok()).unwrap_or(0))
     }

@@ -1,9 +1,9 @@
 //! `clocksmith-fleet`: the reports of many machines as tables, and SQL on them. `clocksmith fleet` starts
 //! it; it can also be used by itself.
 //!
-//! What lives here: the edges. Files and threads ([`read`]), Parquet ([`tables`]), the engine for queries
-//! ([`engine`]), the report's queries ([`queries`], with their texts in `sql/`), what is printed
-//! ([`output`]). What a line means, what a row is and what the report says live in `crates/fleet`.
+//! This program has the edges: files and threads ([`read`]), Parquet ([`tables`]), the engine for queries
+//! ([`engine`]), the report's queries ([`queries`], with their texts in `sql/`), and the printing
+//! ([`output`]). `crates/fleet` defines the lines, the rows and the report.
 
 // Text reaches a terminal by `output` only.
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro, clippy::disallowed_methods)]
@@ -101,7 +101,7 @@ fn run(args: &Args) -> Result<u8> {
     })
 }
 
-/// A made-up fleet, one document a line.
+/// Prints a synthetic fleet, one document a line.
 fn generate(fleet: Fleet) -> Result<()> {
     let mut out = output::Lines::json();
     for machine in fleet.machines() {

@@ -1,5 +1,5 @@
-//! What is printed: the one place that writes to standard output and standard error. Names in the tables are those of
-//! other machines, so everything is made visible here, at the last moment.
+//! The output: the only place that writes to standard output and standard error. Names in the tables are those of
+//! other machines, so invisible characters are made visible here, at the last moment.
 // The one place that may name them: see fleet/clippy.toml.
 #![allow(clippy::disallowed_methods)]
 
@@ -30,12 +30,13 @@ pub(crate) fn text(text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Prints text on standard error, made visible. Where that is gone there is no place left to say so.
+/// Prints text on standard error, made visible. If standard error is closed the error cannot be
+/// reported.
 pub(crate) fn message(text: &str) {
     let _ = stderr().lock().write_all(visible::visible(text).as_bytes());
 }
 
-/// Prints one JSON document. What is invisible in it is escaped, which changes no value.
+/// Prints one JSON document. Invisible characters in it are escaped, which changes no value.
 pub(crate) fn json(document: &clocksmith_fleet::report::FleetReport) -> Result<()> {
     let text = format!("{}\n", serde_json::to_string_pretty(document)?);
     let mut out = stdout().lock();
@@ -47,13 +48,13 @@ pub(crate) fn json(document: &clocksmith_fleet::report::FleetReport) -> Result<(
 /// Lines on standard output, made visible one by one.
 pub(crate) struct Lines {
     out: BufWriter<StdoutLock<'static>>,
-    /// What is no whole line yet.
+    /// The part that is not yet a whole line.
     open: Vec<u8>,
     json: bool,
 }
 
 impl Lines {
-    /// Lines of JSON: what is invisible is escaped.
+    /// Lines of JSON: invisible characters are escaped.
     pub(crate) fn json() -> Self {
         Self {
             out: BufWriter::with_capacity(1 << 16, stdout().lock()),
@@ -62,7 +63,7 @@ impl Lines {
         }
     }
 
-    /// Lines of CSV, which has no escapes: what is invisible is shown by name.
+    /// Lines of CSV, which has no escapes: invisible characters are shown by name.
     fn csv() -> Self {
         Self { json: false, ..Self::json() }
     }

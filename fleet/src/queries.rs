@@ -35,7 +35,7 @@ pub(crate) async fn report(engine: &Engine, mut input: Input, rows: usize) -> Re
     let without = engine.rows(text("without")?, 1).await?;
     let totals = without.rows.first().context("no answer for the number of hosts")?;
     let hosts = totals.count("reports")?;
-    // What came twice in documents is not in the tables.
+    // Hosts that came twice in documents are not in the tables.
     input.duplicates += hosts.saturating_sub(totals.count("hosts")?);
     let mut report = FleetReport {
         schema: FLEET,

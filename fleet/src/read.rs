@@ -22,10 +22,10 @@ const BATCH_BYTES: usize = 1 << 20;
 const QUEUE: usize = 2;
 /// A list of inputs, in bytes at most.
 const LIST: u64 = 64 << 20;
-/// Bytes that show what an input is.
+/// Bytes that show the kind of an input.
 const BEGIN: usize = 512;
 
-/// What was given.
+/// The given inputs.
 pub(crate) struct Inputs {
     /// Files of documents; `-` is standard input.
     pub(crate) documents: Vec<PathBuf>,
@@ -75,7 +75,7 @@ struct Batch {
     error: Option<String>,
 }
 
-/// What became of a document: where it was, and its rows or the reason why there are none.
+/// The outcome of a document: its place, and its rows or the reason why there are none.
 type Outcome = (String, Result<Rows, String>);
 
 /// Reads all inputs into the tables.
@@ -89,11 +89,11 @@ pub(crate) fn all(inputs: &[PathBuf], tables: &mut Place) -> Result<Input> {
             let (parsed, done) = sync_channel::<Vec<Outcome>>(QUEUE);
             to.push(send);
             from.push(done);
-            scope.spawn(move || parse(&receive, &parsed));
+            start(scope, move || parse(&receive, &parsed))?;
         }
-        scope.spawn(move || Reader { to, next: 0 }.read(inputs));
-        // Batches come back in the order in which they were dealt out. The first queue that has ended is
-        // the one that would be next, so nothing stands in the others.
+        start(scope, move || Reader { to, next: 0 }.read(inputs))?;
+        // Batches return in the order in which they were dealt out. The first queue that has ended is
+        // the one that would be next, so the others are empty.
         for done in (0..from.len()).cycle() {
             let Some(Ok(batch)) = from.get(done).map(Receiver::recv) else { break };
             for (place, outcome) in batch {
@@ -107,11 +107,22 @@ pub(crate) fn all(inputs: &[PathBuf], tables: &mut Place) -> Result<Input> {
                 }
             }
         }
-        // What still waits to send sees that nobody listens.
+        // Threads that still wait to send see that the receivers are gone.
         drop(from);
         Ok::<(), anyhow::Error>(())
     })?;
     Ok(intake.finish())
+}
+
+/// Starts a thread; where a limit allows none, that is an error and no panic.
+fn start<'scope>(
+    scope: &'scope std::thread::Scope<'scope, '_>,
+    work: impl FnOnce() + Send + 'scope,
+) -> Result<()> {
+    let started = std::thread::Builder::new().spawn_scoped(scope, work);
+    started
+        .map(|_| ())
+        .context("cannot start a thread; raise ulimit -u, or pids.max of the control group")
 }
 
 fn parse(batches: &Receiver<Batch>, out: &SyncSender<Vec<Outcome>>) {
@@ -142,7 +153,7 @@ fn parse(batches: &Receiver<Batch>, out: &SyncSender<Vec<Outcome>>) {
     }
 }
 
-/// Nobody takes batches any more.
+/// The receivers of batches are gone.
 struct Closed;
 
 /// Deals batches out to the threads in turn.

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 /// Rows that are encoded together.
 const BATCH: usize = 8192;
-/// Rows of a row group: what a reader can skip, and what a cluster gives to one worker.
+/// Rows of a row group, the unit that a reader can skip and that a cluster gives to one worker.
 const ROW_GROUP: usize = 128 * 1024;
 
 /// The tables while they are written.
@@ -25,13 +25,13 @@ pub(crate) struct Place {
     hosts: Writer<HostRow>,
     causes: Writer<CauseRow>,
     remedies: Writer<RemedyRow>,
-    /// Where they are until they are whole; goes away with this value.
+    /// The directory of the tables until they are whole; removed with this value.
     temporary: TempDir,
     out: Option<PathBuf>,
 }
 
 impl Place {
-    /// In `out`, or in a directory that goes away.
+    /// In `out`, or in a temporary directory.
     pub(crate) fn new(out: Option<&Path>) -> Result<Self> {
         let temporary = match out {
             Some(out) => {

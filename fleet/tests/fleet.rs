@@ -1,4 +1,4 @@
-//! The program as it is used: made-up fleets of which the truth is known, and inputs that are no good.
+//! The program as it is used: synthetic fleets with known properties, and bad inputs.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use clocksmith_fleet::generate::Fleet;
@@ -39,7 +39,7 @@ fn counts(list: &Value, name: &str) -> BTreeMap<String, u64> {
 }
 
 #[test]
-fn the_report_is_the_truth_of_a_made_up_fleet() {
+fn report_of_synthetic_fleet_matches_known_truth() {
     let dir = tempfile::tempdir().unwrap();
     let fleet = Fleet { hosts: 6000, seed: 3 };
     let (mut verdicts, mut remedies, mut costly) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
@@ -78,7 +78,7 @@ fn the_report_is_the_truth_of_a_made_up_fleet() {
     for field in schema["required"].as_array().unwrap() {
         assert!(report.get(field.as_str().unwrap()).is_some(), "{field}");
     }
-    // The tables say the same as what they were made from, and are not overwritten.
+    // The tables give the same report as their source, and are not overwritten.
     let mut again = self::report(&[out.to_str().unwrap()]);
     again["tables"] = report["tables"].clone();
     again["input"] = report["input"].clone();
@@ -87,7 +87,7 @@ fn the_report_is_the_truth_of_a_made_up_fleet() {
     assert_eq!(refused.status.code(), Some(2));
     let left: Vec<_> = std::fs::read_dir(&out).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(left.len(), 3, "{left:?}");
-    // Two directories of tables are one fleet; what is in both is said.
+    // Two directories of tables are one fleet; hosts in both are reported.
     let twice = self::report(&[out.to_str().unwrap(), out.to_str().unwrap()]);
     assert_eq!((&twice["hosts"], &twice["input"]["duplicates"]), (&json!(12000), &json!(6000)));
 }

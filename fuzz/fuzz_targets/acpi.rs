@@ -1,4 +1,4 @@
-//! ACPI tables: any bytes parse or are refused; with the length mended, more of them parse.
+//! ACPI tables: any bytes parse or are refused; with the length corrected, more of them parse.
 
 #![no_main]
 

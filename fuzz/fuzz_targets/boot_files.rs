@@ -35,7 +35,7 @@ fuzz_target!(|data: &[u8]| {
     let wanted = Change { add: vec!["zz.zz=1".to_owned()], remove: Vec::new() };
     let Ok(way) = boot::plan(&system, &wanted, None) else { return };
     let later = written(&system, &way);
-    // A quote that is never closed swallows what is added, for the kernel as well.
+    // Added words are part of a quote that is not closed, for the kernel as well.
     if text.contains(['"', '\'', '\\', '`']) || text.contains("zz.zz=1") {
         return;
     }

@@ -14,7 +14,8 @@ fuzz_target!(|data: &[u8]| {
         Err(error) => panic!("what was written is refused: {error}"),
     }
     let _ = (dump.vendor(), dump.family_model(), dump.brand());
-    let _ = (dump.tsc(), dump.hypervisor_bit(), dump.invariant_tsc(), dump.tsc_adjust(), dump.arat());
+    let _ =
+        (dump.tsc(), dump.hypervisor_bit(), dump.invariant_tsc(), dump.tsc_adjust(), dump.arat());
     let _ = (dump.tsc_ratio().map(|ratio| ratio.tsc_hz()), dump.base_frequency());
     for signature in dump.signatures() {
         assert!((0x4000_0000..0x4001_0100).contains(&signature.base));

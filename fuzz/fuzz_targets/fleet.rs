@@ -1,10 +1,10 @@
-//! Documents of a fleet: any bytes become rows or an error, whichever way they are split; and what becomes
-//! of a row does not break a table.
+//! Documents of a fleet: any bytes become rows or an error, however they are split; and no row breaks a
+//! table.
 
 #![no_main]
 
-use clocksmith_fleet::parse::parse_named;
 use clocksmith_fleet::documents::{Document, Lines, Shape, shape, whole};
+use clocksmith_fleet::parse::parse_named;
 use clocksmith_fleet::row::{MAX_TEXT, Rows};
 use clocksmith_fleet::table::{CAUSES, Column, HOSTS, REMEDIES, Value};
 use libfuzzer_sys::fuzz_target;

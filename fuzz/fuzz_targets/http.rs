@@ -1,4 +1,4 @@
-//! What a client sends to `watch`, and what stands in its web configuration and its history.
+//! Requests of clients to `watch`, its web configuration and its history.
 #![no_main]
 
 use clocksmith_watch::history::History;

@@ -1,5 +1,5 @@
-//! Kernel logs: any bytes, plain or compressed, end in a diagnosis or in an error; and what is found
-//! in a log does not depend on where it stands in the input.
+//! Kernel logs: any bytes, plain or compressed, end in a diagnosis or in an error; and the entries
+//! of a log do not depend on its position in the input.
 
 #![no_main]
 
@@ -53,7 +53,8 @@ fn behind_padding(data: &[u8], log: &KernelLog) {
     };
     assert_eq!(padded.boots, log.boots, "boots");
     assert_eq!(padded.lines, log.lines + shift, "lines");
-    let moved: Vec<_> = padded.entries.iter().map(|entry| (entry.line - shift, &entry.event)).collect();
+    let moved: Vec<_> =
+        padded.entries.iter().map(|entry| (entry.line - shift, &entry.event)).collect();
     let alone: Vec<_> = log.entries.iter().map(|entry| (entry.line, &entry.event)).collect();
     assert_eq!(moved, alone, "events behind {} bytes of padding", padding.len());
 }

@@ -1,4 +1,4 @@
-//! What people paste: any text is read in bounded memory, and ends in a diagnosis.
+//! Pasted text: any text is read in bounded memory, and ends in a diagnosis.
 
 #![no_main]
 

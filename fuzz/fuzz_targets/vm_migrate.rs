@@ -1,5 +1,5 @@
-//! Hosts and guests of a migration: any text becomes hosts or an error, a guest or an error; whatever
-//! comes out is decided, and the arithmetic holds with any figures.
+//! Hosts and guests of a migration: any text becomes hosts or an error, a guest or an error; every
+//! result is decided, and the arithmetic is correct with any figures.
 
 #![no_main]
 
@@ -23,10 +23,10 @@ fuzz_target!(|data: &[u8]| {
     if let Ok(guest) = guest {
         for host in &hosts {
             let answer = decide(&guest, host);
-            assert_eq!(answer.clock.is_some(), matches!(
-                answer.verdict,
-                Verdict::Exact | Verdict::Scaled | Verdict::HostRate
-            ));
+            assert_eq!(
+                answer.clock.is_some(),
+                matches!(answer.verdict, Verdict::Exact | Verdict::Scaled | Verdict::HostRate)
+            );
         }
     }
 });

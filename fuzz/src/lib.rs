@@ -1,4 +1,4 @@
-//! What the targets share: the whole way from facts to a rendered verdict.
+//! Functions that the targets share: from facts to a rendered verdict.
 
 use clocksmith_diagnose::{CauseId, Measured, Report, assess};
 use clocksmith_facts::Facts;
@@ -13,14 +13,14 @@ pub fn judge(facts: &Facts) {
     assert!(serde_json::to_string(&assessed.report).is_ok(), "a report cannot be written as JSON");
 }
 
-/// What the kernel would use is one of the clocksources that it would list.
+/// The clocksource that the kernel would use is one of those that it would list.
 pub fn consistent(expectation: &Expectation) {
     if let (Some(current), Some(available)) = (&expectation.current, &expectation.available) {
         assert!(available.contains(current), "{current} is not among {available:?}");
     }
 }
 
-/// Nobody is left without an answer, and every cause rests on something.
+/// Every diagnosis has a headline, and every cause has evidence.
 fn answered(diagnosis: &Report) {
     assert!(!diagnosis.headline.trim().is_empty(), "no headline");
     for cause in &diagnosis.causes {
@@ -29,8 +29,8 @@ fn answered(diagnosis: &Report) {
     }
 }
 
-/// Looks at a file of a virtual machine and mends it: findings stand inside of it, every change can be
-/// made, what is mended can be read, and mending twice is mending once.
+/// Lints a file of a virtual machine and fixes it: findings are inside the file, every change can be
+/// made, the fixed file can be read, and a second fix changes nothing.
 pub fn vm(kind: clocksmith_vm::Kind, name: &str, data: &[u8]) {
     use clocksmith_vm::{Choices, Document, edit, fix, lint, predict};
     let _ = Document::new(name, data);
@@ -38,7 +38,8 @@ pub fn vm(kind: clocksmith_vm::Kind, name: &str, data: &[u8]) {
         return;
     };
     let text = document.text.as_str();
-    assert_eq!(document.text.encode(text), data, "the encoding is not kept");
+    let archive = clocksmith_vm::document::is_archive(data);
+    assert!(archive || document.text.encode(text) == data, "the encoding is not kept");
     let Ok(report) = lint(&document) else {
         return;
     };
@@ -47,9 +48,11 @@ pub fn vm(kind: clocksmith_vm::Kind, name: &str, data: &[u8]) {
         edit::apply(text, &finding.edits).expect("changes of one finding");
     }
     let _ = predict(&document);
-    for choices in [Choices::default(), Choices { invtsc: true, tsc_frequency: Some(2_000_000_000) }] {
+    for choices in
+        [Choices::default(), Choices { invtsc: true, tsc_frequency: Some(2_000_000_000) }]
+    {
         let once = fix(&document, &choices).expect("what was read once");
-        let twice = fix(&once.document, &choices).expect("what was mended");
-        assert_eq!(once.document.text, twice.document.text, "mended twice");
+        let twice = fix(&once.document, &choices).expect("a fixed file");
+        assert_eq!(once.document.text, twice.document.text, "the second fix changed it");
     }
 }

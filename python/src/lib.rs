@@ -1,6 +1,6 @@
 //! The clocks of clocksmith as functions of Python: the module `clocksmith._native`.
 //!
-//! It speaks the C interface of CPython (the stable one, 3.9 and later) without a layer between: each
+//! It uses the C interface of CPython (the stable one, 3.9 and later) without a layer between: each
 //! function takes no argument (`METH_NOARGS`), reads a clock and makes one number.
 
 use core::ffi::{CStr, c_int};
@@ -10,13 +10,13 @@ use pyo3_ffi::*;
 /// A function of the module, as CPython calls it: the module, and no argument.
 type Function = unsafe extern "C" fn(*mut PyObject, *mut PyObject) -> *mut PyObject;
 
-/// A function of the module that returns what `$make` makes of `$value`.
+/// A function of the module that returns the result of `$make` for `$value`.
 macro_rules! function {
     ($name:literal, $make:path, $value:expr, $doc:literal) => {{
         unsafe extern "C" fn call(_: *mut PyObject, _: *mut PyObject) -> *mut PyObject {
-            // SAFETY: CPython calls this with a thread that may make objects, which is all that
-            // the constructors of numbers ask for. A null pointer from them (no memory) is
-            // returned with their exception set, as CPython wants it.
+            // SAFETY: CPython calls this with a thread that may make objects, which is the only
+            // requirement of the constructors of numbers. A null pointer from them (no memory) is
+            // returned with their exception set, as CPython requires.
             unsafe { $make($value) }
         }
         // The first line is the signature, for `help` and `inspect`.
@@ -42,7 +42,7 @@ macro_rules! seconds {
     };
 }
 
-const COUNT: usize = 18;
+const COUNT: usize = 19;
 
 static mut METHODS: [PyMethodDef; COUNT] = [
     ns!(
@@ -69,12 +69,12 @@ static mut METHODS: [PyMethodDef; COUNT] = [
     ns!(
         "perf_counter_ns",
         clocksmith::monotonic_ns,
-        "The same as monotonic_ns(), as it is in the time module."
+        "The same as monotonic_ns(), as in the time module."
     ),
     seconds!(
         "perf_counter",
         clocksmith::monotonic_ns,
-        "The same as monotonic(), as it is in the time module."
+        "The same as monotonic(), as in the time module."
     ),
     ns!(
         "time_ns",
@@ -89,7 +89,7 @@ static mut METHODS: [PyMethodDef; COUNT] = [
     ns!(
         "realtime_ns",
         clocksmith::realtime_ns,
-        "CLOCK_REALTIME in nanoseconds since 1970: time_ns() by its other name."
+        "CLOCK_REALTIME in nanoseconds since 1970: another name of time_ns()."
     ),
     ns!(
         "realtime_ordered_ns",
@@ -105,18 +105,18 @@ static mut METHODS: [PyMethodDef; COUNT] = [
         "realtime_bounded_ns",
         pair,
         clocksmith::realtime_bounded(),
-        "Between which two times true time lies, in nanoseconds since 1970: (earliest, latest), by the\n\
-         kernel's bound of its error. (0, 2**64 - 1) if the clock is not synchronised."
+        "The two times between which true time lies, in nanoseconds since 1970: (earliest, latest), by\n\
+         the kernel's bound of its error. (0, 2**64 - 1) if the clock is not synchronised."
     ),
     ns!(
         "boottime_ns",
         clocksmith::boottime_ns,
-        "CLOCK_BOOTTIME in nanoseconds: monotonic, and runs on while the machine sleeps."
+        "CLOCK_BOOTTIME in nanoseconds: monotonic, and continues while the machine sleeps."
     ),
     ns!(
         "monotonic_raw_ns",
         clocksmith::monotonic_raw_ns,
-        "CLOCK_MONOTONIC_RAW in nanoseconds: monotonic, and nobody steers its rate."
+        "CLOCK_MONOTONIC_RAW in nanoseconds: monotonic, with a rate that is not steered."
     ),
     ns!(
         "tai_ns",
@@ -124,10 +124,18 @@ static mut METHODS: [PyMethodDef; COUNT] = [
         "CLOCK_TAI in nanoseconds since 1970: counts leap seconds, if the kernel knows their number."
     ),
     function!(
+        "is_slow",
+        verdict,
+        clocksmith::is_slow(),
+        "Whether reading the clock by the time module is slow here, as it is where the clocksource is hpet or\n\
+         acpi_pm, or a hypervisor traps the counter: (True, False or None, the reason). Takes about a\n\
+         millisecond; where a read takes tens of microseconds, ten."
+    ),
+    function!(
         "source",
         text,
         clocksmith::source().name(),
-        "The way by which monotonic_ns() is served now: 'vvar' (the kernel's own numbers and the\n\
+        "The source that serves monotonic_ns() now: 'vvar' (the kernel's own numbers and the\n\
          counter), 'pvclock' or 'hyperv-page' (the same over a hypervisor's page), 'disciplined' (a line\n\
          through the kernel's clock), 'vdso', 'syscall' or 'std'."
     ),
@@ -163,8 +171,8 @@ pub unsafe extern "C" fn PyInit__native() -> *mut PyObject {
 ///
 /// The thread may make objects.
 unsafe fn pair((first, second): (u64, u64)) -> *mut PyObject {
-    // SAFETY: each object is used once: the tuple takes the numbers over, also if one of them is null (no
-    // memory), and is given up then.
+    // SAFETY: each object is used once: the tuple owns the numbers, even if one of them is null (no
+    // memory), and is discarded then.
     unsafe {
         let (first, second) =
             (PyLong_FromUnsignedLongLong(first), PyLong_FromUnsignedLongLong(second));
@@ -177,6 +185,31 @@ unsafe fn pair((first, second): (u64, u64)) -> *mut PyObject {
         }
         PyTuple_SetItem(made, 0, first);
         PyTuple_SetItem(made, 1, second);
+        made
+    }
+}
+
+/// # Safety
+///
+/// The thread may make objects.
+unsafe fn verdict(test: clocksmith::Slowness) -> *mut PyObject {
+    // SAFETY: each object is used once: the tuple owns both, even if one of them is null (no memory), and is discarded
+    // then. True, False and None are borrowed, and get a count of their own.
+    unsafe {
+        let slow = match test.slow {
+            Some(true) => Py_True(),
+            Some(false) => Py_False(),
+            None => Py_None(),
+        };
+        let reason = text(&test.to_string());
+        let made = if reason.is_null() { ptr::null_mut() } else { PyTuple_New(2) };
+        if made.is_null() {
+            Py_XDECREF(reason);
+            return made;
+        }
+        Py_INCREF(slow);
+        PyTuple_SetItem(made, 0, slow);
+        PyTuple_SetItem(made, 1, reason);
         made
     }
 }

@@ -9,7 +9,7 @@ import pytest
 
 import clocksmith
 
-# What rounding, and a fine clock that is read early, may make up for.
+# The difference that rounding, and a fine clock that is read early, may cause.
 ROUNDING_NS = 1_000
 
 # The numbers are Linux's, of clocks for which `time` has no names everywhere.

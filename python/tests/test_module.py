@@ -13,7 +13,7 @@ from clocksmith import _native
 PACKAGE = pathlib.Path(clocksmith.__file__).parent
 FUNCTIONS = sorted(set(clocksmith.__all__) - {"get_clock_info"})
 RETURNS = {"source": str, "version": str, "monotonic": float, "perf_counter": float, "time": float}
-RETURNS["realtime_bounded_ns"] = tuple
+RETURNS["realtime_bounded_ns"] = RETURNS["is_slow"] = tuple
 
 
 def stubs(name):
@@ -47,6 +47,12 @@ def test_version_is_the_wheel_s():
     assert clocksmith.__version__ == importlib.metadata.version("clocksmith")
 
 
+def test_is_slow_has_a_verdict_and_a_reason():
+    slow, reason = clocksmith.is_slow()
+    assert slow in {True, False, None}
+    assert "a read" in reason
+
+
 def test_source():
     assert clocksmith.source() in {"vvar", "pvclock", "hyperv-page", "disciplined", "vdso", "syscall", "std"}
 
@@ -62,7 +68,7 @@ def test_clock_info_is_like_time_s(name):
 
 def test_clock_info_has_every_clock():
     for name in FUNCTIONS:
-        if name not in {"source", "realtime_bounded_ns"}:
+        if name not in {"source", "realtime_bounded_ns", "is_slow"}:
             assert clocksmith.get_clock_info(name[:-3] if name.endswith("_ns") else name)
     assert clocksmith.get_clock_info("monotonic_coarse").resolution == time.clock_getres(6)
     with pytest.raises(ValueError, match="'process_time'.* there are: .*monotonic"):

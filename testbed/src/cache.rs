@@ -1,5 +1,5 @@
 //! Where fetched packages and prepared kernels are kept between runs: outside the repository, so
-//! that no kernel is ever committed, and by checksum, so that nothing stale is ever booted.
+//! that kernels are not committed, and by checksum, so that a stale one is not booted.
 
 use anyhow::{Context, Result};
 use std::ffi::OsString;
@@ -40,7 +40,7 @@ impl Cache {
         self.root.join(name)
     }
 
-    /// Writes a file of the cache so that nobody ever sees half of it.
+    /// Writes a file of the cache so that no reader ever sees a partly written one.
     pub fn write(&self, name: impl AsRef<Path>, bytes: &[u8]) -> Result<PathBuf> {
         let path = self.root.join(name);
         let directory = path.parent().unwrap_or(&self.root);

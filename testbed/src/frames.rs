@@ -1,5 +1,5 @@
-//! What a guest says on its serial line: frames of lines behind bars, as `guest/init.sh` writes
-//! them, between whatever firmware and kernel print.
+//! A guest's output on its serial line: frames of lines behind bars, as `guest/init.sh` writes
+//! them, between the output of firmware and kernel.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ impl Reader {
     /// Takes one line, with or without its end.
     pub fn line(&mut self, line: &str) {
         let line = line.trim_end_matches(['\r', '\n']);
-        // The kernel's last words may stand unfinished in front of a beginning.
+        // An unfinished line of the kernel may precede a beginning.
         let begins = match &self.open {
             None => line.split_once("@@BEGIN ").map(|(_, name)| name),
             Some(_) => line.strip_prefix("@@BEGIN "),

@@ -1,22 +1,22 @@
 //! Boots real Linux kernels in QEMU with chosen hardware and command lines, records which
-//! clocksource each kernel chose, and compares that with what `clocksmith predict` says.
+//! clocksource each kernel chose, and compares that with the prediction of `clocksmith predict`.
 //!
-//! The way through the crate, in the order in which one run uses it:
+//! The modules, in the order in which one run uses them:
 //!
 //! | module | job |
 //! |---|---|
-//! | [`case`] | what to boot: case files, their inheritance, selection by name |
+//! | [`case`] | the boots: case files, their inheritance, selection by name |
 //! | [`kernel`] | where kernels come from: distribution packages, fetched once and cached |
-//! | [`initramfs`] | what runs inside the guest |
+//! | [`initramfs`] | the programs inside the guest |
 //! | [`qemu`] | one guest: its command line, its process, its control socket |
-//! | [`frames`] | what the guest says on its serial line |
+//! | [`frames`] | the guest's output on its serial line |
 //! | [`record`] | one boot on disk: the mirror of `/proc` and `/sys`, and the truth |
-//! | [`oracle`] | what `clocksmith predict` says about a record, and whether it is right |
-//! | [`inside`] | the program in the guest: what it says there, and about its bundle outside |
+//! | [`oracle`] | the prediction of `clocksmith predict` for a record, and whether it is right |
+//! | [`inside`] | the program in the guest: its answer there, and outside about its bundle |
 //! | [`lines`] | kernel messages about clocks that no parser knows |
 //! | [`report`] | many boots in one table |
 //! | [`disk`] | whole installed systems with a boot loader, to be changed and rebooted |
-//! | [`scenario`] | what happens to clocks in a running guest |
+//! | [`scenario`] | events for the clocks of a running guest |
 //! | [`verb`] | the program's verbs, which string the above together |
 
 pub mod arch;

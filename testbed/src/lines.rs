@@ -1,8 +1,8 @@
-//! Which lines of real kernel logs about clocks no parser claims.
+//! Finds lines about clocks in real kernel logs that no parser claims.
 //!
-//! A line that has a clock's name in it either states something that `clocksmith-facts` reads, or it
-//! is in `ignored-lines.toml` with the reason why it does not matter. A third kind is a message that
-//! somebody has overlooked.
+//! A line with a clock's name either states something that `clocksmith-facts` reads, or is in
+//! `ignored-lines.toml` with the reason why it does not matter. Every other line is a message that
+//! was overlooked.
 
 use anyhow::{Context, Result};
 use clocksmith_facts::log::KernelLog;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What makes a line one about clocks, in any case.
+/// Words that mark a line as one about clocks, in any case.
 const WORDS: &[&str] = &["tsc", "clocksource", "hpet", "acpi_pm", "kvm-clock"];
 
 /// Lines that are left unread on purpose.
@@ -27,7 +27,7 @@ struct Pattern {
     why: String,
 }
 
-/// What a look through many logs finds.
+/// The findings in many logs.
 #[derive(Debug, Default)]
 pub struct Found {
     /// Logs.
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_stands_for_anything_between() {
+    fn star_matches_any_text() {
         assert!(occurs("a*c", "xabcx"));
         assert!(!occurs("c*a", "xabcx"));
     }

@@ -39,7 +39,7 @@ enum Verb {
         /// `ci`, `all`, or patterns over names such as `smp*@6.1,no-hpet`
         #[arg(long, default_value = "ci")]
         subset: Subset,
-        /// The clocksmith program to ask; without it nothing is compared
+        /// The clocksmith program to run; without it nothing is compared
         #[arg(long, value_name = "PATH")]
         clocksmith: Option<PathBuf>,
         /// A static clocksmith program to run in x86-64 guests as well
@@ -48,7 +48,7 @@ enum Verb {
         /// Where the records go
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
-        /// Guests side by side
+        /// Guests that run at the same time
         #[arg(long, default_value_t = 2)]
         jobs: usize,
         /// tcg (software) or kvm (hardware)
@@ -129,7 +129,7 @@ enum DiskVerb {
         /// debian12 or debian12-systemd-boot
         #[arg(long, default_value_t)]
         system: System,
-        /// Build it anew, from the archive's current packages
+        /// Build it again, from the archive's current packages
         #[arg(long)]
         refresh: bool,
     },

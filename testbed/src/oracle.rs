@@ -1,4 +1,4 @@
-//! What `clocksmith predict` says about a record, and whether it is right.
+//! The prediction of `clocksmith predict` for a record, and whether it is right.
 
 use crate::case::expect::Choice;
 use anyhow::{Context, Result, bail};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A prediction held against the truth.
+/// A prediction, compared with the truth.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(tag = "verdict", rename_all = "lowercase")]
 pub enum Verdict {
@@ -14,10 +14,10 @@ pub enum Verdict {
     Agrees,
     /// One of them is not.
     Disagrees {
-        /// What was predicted.
+        /// The prediction.
         predicted: Choice,
     },
-    /// There was nobody to ask.
+    /// There was no program to predict.
     Skipped,
     /// There was no prediction.
     Failed {
@@ -40,7 +40,7 @@ pub struct Oracle {
 }
 
 impl Oracle {
-    /// A program to ask; an error if there is none at that path.
+    /// The program at a path; an error if there is none.
     pub fn at(program: &Path) -> Result<Oracle> {
         let program = std::fs::canonicalize(program).with_context(|| {
             format!(
@@ -66,7 +66,7 @@ impl Oracle {
             .context("reading what `clocksmith predict --json` printed")
     }
 
-    /// What the program prints. Status 1 is an answer too: a bad one.
+    /// The program's output. Status 1 is an answer too: a bad one.
     pub fn ask(&self, words: &[&str], path: &Path) -> Result<String> {
         let output = Command::new(&self.program)
             .args(words)

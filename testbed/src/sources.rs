@@ -5,7 +5,7 @@
 use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
 
-/// Suites a Debian archive has: what tells its entries from other vendors'.
+/// Suites of a Debian archive, which distinguish its entries from other vendors'.
 const DEBIAN_SUITES: &[&str] = &[
     "stable",
     "testing",

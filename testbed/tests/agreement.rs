@@ -45,7 +45,7 @@ fn the_page_lists_exactly_the_cases_for_continuous_integration() {
     assert_eq!(
         listed.iter().map(case).collect::<BTreeSet<_>>(),
         wanted.iter().map(case).collect::<BTreeSet<_>>(),
-        "write the page anew: testbed run, then testbed report DIR --output docs/agreement.md"
+        "write the page again: testbed run, then testbed report DIR --output docs/agreement.md"
     );
     let missing: Vec<_> = wanted.difference(&listed).collect();
     assert!(missing.is_empty(), "the page lacks {missing:?}");

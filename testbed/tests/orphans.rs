@@ -1,5 +1,5 @@
-//! No emulator outlives the testbed, however it ends. A script that sleeps stands in for the
-//! emulator, so neither QEMU nor a kernel is needed.
+//! No emulator outlives the testbed, however it ends. A script that sleeps replaces the emulator,
+//! so neither QEMU nor a kernel is needed.
 
 #![allow(clippy::unwrap_used, reason = "a test may end where something is missing")]
 
@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 /// Tells this program, started once more by a test, to be the runner that is killed.
 const RUNNER: &str = "CLOCKSMITH_TESTBED_TEST_RUNNER";
 
-/// Starts a guest from a thread that ends at once, and stays. Does nothing unless it is asked to.
+/// Starts a guest from a thread that ends at once, and stays. Does nothing unless the variable is
+/// set.
 #[test]
 fn runner() {
     let Some(directory) = std::env::var_os(RUNNER).map(PathBuf::from) else { return };

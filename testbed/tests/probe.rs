@@ -1,6 +1,6 @@
-//! The guests' static program, run on this machine: its reader keeps to what a reader must do, and
-//! sees a counter that is wrong. Skipped where it cannot be built or may not trace a process, and
-//! where the clocks do not come from the TSC.
+//! The guests' static program, run on this machine: its reader meets the requirements for readers,
+//! and sees a wrong counter. Skipped where it cannot be built or may not trace a process, and where
+//! the clocks do not come from the TSC.
 
 #![allow(clippy::unwrap_used, reason = "a test may end where something is missing")]
 
@@ -29,7 +29,7 @@ impl Probe {
         Some(Probe { directory })
     }
 
-    /// Runs the reader under a fault for two seconds, and returns what it and the tracer said.
+    /// Runs the reader under a fault for two seconds, and returns its output and the tracer's.
     fn read(&self, fault: &Fault) -> (Journal, String) {
         let program = self.directory.path().join("probe");
         let program = program.to_str().unwrap();

@@ -14,7 +14,7 @@ pub(crate) struct Call {
     shown: bool,
 }
 
-/// How it ended, and what it printed to both streams.
+/// Its exit status, and its output on both streams.
 pub(crate) struct Answer {
     /// None: killed by a signal.
     pub(crate) code: Option<i32>,
@@ -26,7 +26,7 @@ impl Answer {
         self.code == Some(0)
     }
 
-    /// The last line that says something.
+    /// The last line that is not empty.
     pub(crate) fn last_line(&self) -> &str {
         self.text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it printed nothing")
     }
@@ -104,7 +104,7 @@ impl Call {
         let mut command = Command::new(program);
         command.args(arguments).envs(self.env).stdin(Stdio::null()).stdout(writer).stderr(second);
         let mut child = command.spawn().map_err(|error| failed("starting", &error))?;
-        // The pipe ends when nobody can write to it.
+        // The pipe ends when no process can write to it.
         drop(command);
         let mut text = String::new();
         let mut line = Vec::new();

@@ -1,4 +1,4 @@
-//! What a step knows of the run.
+//! A step's view of the run.
 
 use crate::call::{Call, call};
 use crate::step::Stop;
@@ -18,7 +18,7 @@ pub(crate) struct Tests {
     pub(crate) skipped: u64,
 }
 
-/// What a step knows of the run.
+/// A step's view of the run.
 pub(crate) struct Context {
     /// Where cargo compiles.
     pub(crate) target: PathBuf,
@@ -30,10 +30,12 @@ pub(crate) struct Context {
     pub(crate) end: Option<Instant>,
     /// Parts of the present step that need not be repeated when it is tried once more.
     done: RefCell<BTreeSet<String>>,
-    /// What the first try of the present step leaves for the second.
+    /// The list that the first try of the present step leaves for the second.
     pub(crate) again: RefCell<String>,
     tests: Cell<Tests>,
-    /// Seconds beyond the budget that the user asked for.
+    /// Tests that failed, and passed when they were run once more.
+    pub(crate) unsteady: RefCell<Vec<String>>,
+    /// Seconds beyond the budget that the user requested.
     pub(crate) asked: Cell<u64>,
 }
 
@@ -49,11 +51,12 @@ impl Context {
             done: RefCell::default(),
             again: RefCell::default(),
             tests: Cell::default(),
+            unsteady: RefCell::default(),
             asked: Cell::new(0),
         }
     }
 
-    /// Forgets what the last step left.
+    /// Discards the remains of the last step.
     pub(crate) fn begin_step(&self, short: bool) {
         self.short.set(short);
         self.asked.set(0);
@@ -98,7 +101,7 @@ impl Context {
         self.tests.set(tests);
     }
 
-    /// What failed since then is tried once more, and counts no more.
+    /// Failures since then are tried once more, and do not count any more.
     pub(crate) fn forgive(&self, before: Tests) {
         self.tests.set(Tests { failed: before.failed, ..self.tests.get() });
     }

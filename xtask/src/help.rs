@@ -8,7 +8,7 @@ pub(crate) fn print() {
     say!(
         "Checks of this project.
 
-  ./test.sh               what needs no emulator, no root and, dependencies aside, no network: {} minutes at the most
+  ./test.sh               what needs no emulator, no root and, dependencies aside, no network: {} minutes at most
                           on two quiet processors from a clean clone, compiling included
   ./test.sh all           everything but the steps by name
   ./test.sh STEP...       these steps; --short before them: in the form that continuous integration has in each run

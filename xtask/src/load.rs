@@ -1,16 +1,16 @@
-//! How much of the machine a step had, so that its time can be held against its budget on a machine that is busy
-//! or slow.
+//! How much of the machine a step had, so that its time can be compared with its budget on a machine that is
+//! busy or slow.
 //!
 //! A budget is in seconds of two quiet processors like the ones that the seconds in the table were measured on. Three
 //! things are taken out of the time on the wall:
 //!
-//! - what other programs had of the processors (`/proc/stat`, with what a hypervisor stole, less the time of our own
-//!   children): with half of the processors a step may take twice its budget;
+//! - the share of other programs in the processors (`/proc/stat`, with time that a hypervisor stole, less the time
+//!   of this program's children): with half of the processors a step may take twice its budget;
 //! - how much slower this machine is, by a loop that is timed at the start; one that is faster gets no smaller budget;
 //! - waiting for the archives of dependencies, which are fetched before the first step.
 //!
-//! Where others had more than half of the machine nothing is judged: then memory, caches and the disk decide, of which
-//! `/proc/stat` says nothing. The run says so.
+//! Where others had more than half of the machine, times are not judged, because then memory, caches and the disk
+//! decide, about which `/proc/stat` has no figures. The run says so.
 
 use std::fs;
 use std::hint::black_box;
@@ -19,11 +19,12 @@ use std::time::Instant;
 
 /// Clock ticks a second in `/proc`, the same on every architecture of Linux in use.
 const TICKS: f64 = 100.0;
-/// What [`loop_time`] is on the machine of the table, in seconds, as cargo compiles this by default.
+/// The value of [`loop_time`] on the machine of the table, in seconds, as cargo compiles this by
+/// default.
 const REFERENCE: f64 = 0.0105;
 /// A slower machine gets no more than that many times the budget.
 const SLOWEST: f64 = 4.0;
-/// With less of the machine than this, a step over its budget is reported and is no failure.
+/// With less of the machine than this, a step over its budget is reported, but does not fail.
 const JUDGED: f64 = 0.5;
 
 /// A moment at which processor time was read.
@@ -33,7 +34,7 @@ pub(crate) struct Mark {
     own: Option<f64>,
 }
 
-/// What passed since a mark.
+/// The time since a mark.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spent {
     /// On the wall.
@@ -44,7 +45,7 @@ pub(crate) struct Spent {
     pub(crate) share: f64,
 }
 
-/// What is said of a time over its budget.
+/// The message for a time over its budget.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Judgement {
     Within,
@@ -76,7 +77,8 @@ impl Mark {
 }
 
 impl Spent {
-    /// What it would have taken on the quiet machine of the table. `slowness` is that of [`slowness`].
+    /// The time that it would have taken on the quiet machine of the table. `slowness` is that of
+    /// [`slowness`].
     pub(crate) fn quiet(self, slowness: f64) -> f64 {
         self.wall * self.share / slowness
     }
@@ -99,7 +101,7 @@ pub(crate) fn slowness() -> f64 {
     (fastest / REFERENCE).clamp(1.0, SLOWEST)
 }
 
-/// Seconds of processor time of a loop; those on the wall where the kernel does not tell.
+/// Seconds of processor time of a loop; wall time where the kernel does not report it.
 fn loop_time() -> f64 {
     let ran = || -> Option<f64> {
         let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
@@ -172,7 +174,7 @@ mod tests {
         assert_eq!(busy(text), Some(130.0));
         assert_eq!(busy("cpu 1 2 3"), None);
         let text = "42 (a b) c) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n";
-        // Fields count from the process id, so that the state is the third.
+        // The process id is the first field, so the state is the third.
         assert_eq!(own(text), Some(11.0 + 12.0 + 13.0 + 14.0));
     }
 }

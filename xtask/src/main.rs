@@ -5,7 +5,7 @@
 
 #![forbid(unsafe_code)]
 
-/// Prints a line. A reader who went away ends nothing: steps go on, and the exit code tells how they ended.
+/// Prints a line. A closed reader ends nothing: steps continue, and the exit code shows their result.
 #[cfg(not(test))]
 macro_rules! say {
     ($($words:tt)*) => {{

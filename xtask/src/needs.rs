@@ -1,4 +1,4 @@
-//! What steps need, whether it is here, and how to get it.
+//! The needs of steps, whether they are met, and how to meet them.
 
 use crate::step::Step;
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ pub(crate) enum Need {
     Cargo(&'static str, &'static str),
     /// mdBook, of that version.
     MdBook(&'static str),
-    /// A target of the compiler. The step notices itself that it is missing, and does the rest.
+    /// A target of the compiler. The step itself notices that it is missing, and does the rest.
     Target(&'static str),
     /// A nightly compiler with Miri and the sources of the standard library.
     Nightly,
@@ -36,7 +36,7 @@ pub(crate) enum Need {
     Network,
 }
 
-/// What `--needs` lists.
+/// The kinds that `--needs` lists.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Kind {
     Steps,
@@ -113,7 +113,7 @@ impl Need {
         }
     }
 
-    /// What an installer is told: a kind, and a line for it.
+    /// The entry for an installer: a kind, and a line for it.
     fn line(self) -> Option<(Kind, String)> {
         match self {
             Need::Tool(_, package) | Need::Package(package) => {
@@ -142,7 +142,7 @@ pub(crate) fn of(step: &Step) -> Vec<Need> {
     needs
 }
 
-/// Prints what these steps need, for an installer: one thing a line.
+/// Prints the needs of these steps, for an installer: one a line.
 pub(crate) fn print(kind: Kind, steps: &[&Step]) {
     if kind == Kind::Steps {
         for step in steps {

@@ -11,7 +11,7 @@ pub(crate) const DEFAULT_BUDGET: u64 = 8 * 60;
 pub(crate) const CI_BUDGET: u64 = 45 * 60;
 /// No step of the turn begins later than that, in seconds.
 pub(crate) const CI_LAST_BEGIN: u64 = 35 * 60;
-/// What runs then is ended.
+/// Steps that still run then are ended.
 pub(crate) const CI_END: u64 = 49 * 60;
 
 /// Steps of which continuous integration runs one row each time, whole.
@@ -20,17 +20,17 @@ pub(crate) const TURNS: &[&[&str]] = &[
     &["fleet", "no-default-features"],
     &["boots", "vm"],
     &["fix", "emulator"],
-    &["miri", "tsan", "book-html"],
+    &["miri", "tsan", "book-html", "who-calibration"],
     &["fuzz", "scenarios"],
-    &["formats", "watch", "who"],
+    &["formats", "watch", "who", "calibration"],
     &["msrv", "agreement", "speed"],
 ];
 
-/// What is wanted.
+/// The request.
 #[derive(Debug)]
 pub(crate) enum Wish {
     Help,
-    /// What an installer has to bring for a run.
+    /// The needs that an installer must meet for a run.
     Needs(Kind, Plan),
     Run(Plan),
 }
@@ -143,7 +143,7 @@ pub(crate) fn find(name: &str) -> Result<&'static Step, String> {
     )
 }
 
-/// The commit decides whose turn it is, so that it is the same wherever the commit is tested.
+/// The commit determines the turn, so that the turn is the same wherever the commit is tested.
 fn ci(commit: &str) -> Plan {
     let number =
         commit.get(..8).and_then(|digits| usize::from_str_radix(digits, 16).ok()).unwrap_or(0);
@@ -156,7 +156,7 @@ fn turn_of(turn: usize, why: &str) -> Plan {
         if step.tier == Tier::Default {
             steps.push((*step, false));
         } else if let Some(short) = step.short {
-            // Some are short as they are.
+            // Some steps are short without a short form.
             steps.push((*step, short < step.seconds));
         }
     }
@@ -229,7 +229,7 @@ mod tests {
             }
         }
         for name in TURNS.iter().copied().flatten() {
-            assert!(find(name).is_ok(), "{name} is no step");
+            assert!(find(name).is_ok(), "{name} is not a step");
         }
     }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// What is said at the end.
+/// The summary at the end.
 #[derive(Default)]
 struct Report {
     ok: usize,
@@ -21,7 +21,7 @@ struct Report {
 struct Runner {
     context: Context,
     report: Report,
-    /// What is shared by steps, and how making it ended.
+    /// The work that steps share, and its result.
     made: BTreeMap<&'static str, Done>,
     slowness: f64,
     strict: bool,
@@ -55,7 +55,7 @@ pub(crate) fn run(plan: &Plan) -> ExitCode {
         runner.step(step, *short);
     }
     for step in &plan.turn {
-        // It must not be likely that it is ended in the middle.
+        // A step is not started if it would probably be ended in the middle.
         let latest = CI_LAST_BEGIN.min(CI_BUDGET.saturating_sub(step.seconds));
         let elapsed = begun.elapsed().as_secs();
         if elapsed > latest {
@@ -107,7 +107,7 @@ impl Runner {
         self.note(step, done);
     }
 
-    /// Whether what it needs is here, and makes what it shares with others.
+    /// Checks the needs of a step, and does the work that it shares with others.
     fn ready(&mut self, step: &'static Step) -> Done {
         if let Some(reason) = step.needs.iter().find_map(|need| need.missing()) {
             return Err(Stop::skip(reason));
@@ -219,6 +219,7 @@ impl Runner {
         say!();
         for (word, lines) in [
             ("over its budget", slow),
+            ("unsteady", &*self.context.unsteady.borrow()),
             ("not run", not_run),
             ("skipped", skipped),
             ("failed", failed),

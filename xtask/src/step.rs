@@ -1,4 +1,4 @@
-//! What a step is.
+//! The definition of a step.
 
 use crate::context::Context;
 use crate::needs::Need;
@@ -6,7 +6,7 @@ use crate::needs::Need;
 /// Which runs have a step.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Tier {
-    /// `./test.sh`: no emulator, no root, and no network but for dependencies.
+    /// `./test.sh`: no emulator, no root, and no network except for dependencies.
     Default,
     /// `./test.sh all`.
     All,
@@ -24,9 +24,10 @@ pub(crate) struct Step {
     pub(crate) tier: Tier,
     /// An emulator decides how it ends, so a failure is tried once more.
     pub(crate) emulated: bool,
-    /// What it takes on two quiet processors, in seconds, after what it shares with others.
+    /// The time that it takes on two quiet processors, in seconds, after the work that it shares
+    /// with others.
     pub(crate) seconds: u64,
-    /// What it may take there, in seconds; see [`crate::load`].
+    /// The time that it may take there, in seconds; see [`crate::load`].
     pub(crate) budget: u64,
     /// Seconds of the short form, which every run of continuous integration has; none: there is no short form.
     pub(crate) short: Option<u64>,

@@ -13,7 +13,7 @@ fn main() {
     let all = Wanted { remove: words("clocksource=hpet notsc"), ..add.clone() };
     for format in Format::ALL {
         for (prefix, wanted) in [("", &plain), ("add-", &add), ("all-", &all)] {
-            // What a language cannot say is not written.
+            // A change that a language cannot express is not written.
             if let Ok(text) = render(format, wanted) {
                 std::fs::write(directory.join(format!("{prefix}{format}")), text).expect("written");
             }

@@ -1,11 +1,11 @@
-//! A process that outlives whoever chose another clocksource, and puts the former one back.
+//! A process that outlives the process that chose another clocksource, and restores the former one.
 //!
-//! It is connected with its owner by a pipe, which the kernel closes when the owner ends, in whatever
-//! way: also by SIGKILL, where no code of the owner runs any more. It has a session of its own and
-//! ignores the signals that a terminal or a service manager sends to everybody, so that what ends the
-//! owner does not end it.
+//! It is connected with its owner by a pipe, which the kernel closes when the owner ends, even by
+//! SIGKILL, where no code of the owner runs any more. It has a session of its own and ignores the
+//! signals that a terminal or a service manager sends to all processes, so that a signal that ends
+//! the owner does not end it.
 //!
-//! If both are killed with SIGKILL at once, nobody is left to put anything back.
+//! If both are killed with SIGKILL at once, the clocksource is not restored.
 
 use crate::switch::{ChangeError, Sysfs};
 use std::ffi::OsString;
@@ -13,11 +13,11 @@ use std::io::{BufRead, BufReader, Error, Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::Duration;
 
-/// What the guardian says when it is on watch.
+/// The guardian's message when it is on watch.
 const READY: &str = "on watch";
-/// What the owner says when it has put things back itself.
+/// The owner's message after it has restored the clocksource itself.
 const DISMISSED: &str = "dismissed";
-/// Attempts to put the clocksource back, and the time between them.
+/// Attempts to restore the clocksource, and the time between them.
 const ATTEMPTS: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -31,8 +31,8 @@ pub struct Guardian {
 }
 
 impl Guardian {
-    /// Starts one that will put back the clocksource in use now: this program, with `arguments`, which
-    /// make it call [`watch`]. From here on the clocksource may be changed.
+    /// Starts a guardian that will restore the clocksource in use now: this program, with `arguments`
+    /// that make it call [`watch`]. From here on the clocksource may be changed.
     ///
     /// # Errors
     /// It could not be started, or is not on watch. Nothing was changed.
@@ -60,14 +60,14 @@ impl Guardian {
         Ok(Self { sysfs: sysfs.clone(), original, child, pipe })
     }
 
-    /// The clocksource that is put back.
+    /// The clocksource that is restored.
     #[must_use]
     pub fn original(&self) -> &str {
         &self.original
     }
 
-    /// Puts the clocksource back, reads that back, and dismisses the guardian. If it cannot, the
-    /// guardian goes on trying for two seconds, and this waits for it.
+    /// Restores the clocksource, verifies that by a read, and dismisses the guardian. If that
+    /// fails, the guardian tries again for two seconds, and this function waits for it.
     ///
     /// # Errors
     /// The clocksource in use is not the original one.
@@ -75,11 +75,11 @@ impl Guardian {
         self.end()
     }
 
-    /// Dismisses the guardian, and leaves the clocksource as it is: the change stays, or somebody else put
-    /// it back.
+    /// Dismisses the guardian, and does not change the clocksource: the change stays, or another process
+    /// has restored it.
     pub fn dismiss(mut self) {
         if let Some(mut pipe) = self.pipe.take() {
-            // If it has been killed there is nobody to be told.
+            // This fails if the guardian has been killed, which does not matter.
             let _ = writeln!(pipe, "{DISMISSED}");
         }
         let _ = self.child.wait();
@@ -88,7 +88,7 @@ impl Guardian {
     fn end(&mut self) -> Result<(), ChangeError> {
         let Some(mut pipe) = self.pipe.take() else { return Ok(()) };
         if put_back(&self.sysfs, &self.original).is_ok() {
-            // If it has been killed there is nobody to be told.
+            // This fails if the guardian has been killed, which does not matter.
             let _ = writeln!(pipe, "{DISMISSED}");
         }
         drop(pipe);
@@ -104,7 +104,7 @@ impl Guardian {
 
 impl Drop for Guardian {
     fn drop(&mut self) {
-        // Whoever wants to know calls `restore`.
+        // Callers that need the result call `restore`.
         let _ = self.end();
     }
 }
@@ -117,22 +117,22 @@ fn put_back(sysfs: &Sysfs, original: &str) -> Result<bool, ChangeError> {
     sysfs.choose(original).map(|()| true)
 }
 
-/// What a guardian saw.
+/// The result of a guardian's watch.
 #[derive(Debug)]
 pub enum Watched {
-    /// The owner put things back itself.
+    /// The owner restored the clocksource itself.
     Dismissed,
-    /// The owner went away; the original was in use.
+    /// The owner ended; the original was in use.
     Untouched,
-    /// The owner went away; the original is in use again.
+    /// The owner ended; the original is in use again.
     Restored,
 }
 
-/// The guardian's whole life: reads from `input` until the owner goes away, and then puts `original`
-/// back. Says on `output` when it is on watch.
+/// The guardian's whole life: reads from `input` until the owner ends, and then restores
+/// `original`. Reports on `output` when it is on watch.
 ///
 /// # Errors
-/// The original clocksource could not be put back.
+/// The original clocksource could not be restored.
 pub fn watch(
     sysfs: &Sysfs,
     original: &str,
@@ -158,13 +158,13 @@ pub fn watch(
     result.map(|changed| if changed { Watched::Restored } else { Watched::Untouched })
 }
 
-/// Makes this process hard to end: a session of its own, deaf to what a terminal or a service manager
-/// sends, and the last choice of a kernel that is out of memory.
+/// Makes this process hard to end: a session of its own, without reaction to signals of a terminal or
+/// a service manager, and the last choice of a kernel that is out of memory.
 pub fn harden() {
     // SAFETY: takes no pointer; fails where this process leads a group already, which does no harm.
     unsafe { libc::setsid() };
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGPIPE] {
-        // SAFETY: ignoring a signal runs no code of ours.
+        // SAFETY: ignoring a signal runs no code of this program.
         unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
     // Only root may; others are guarded a little less.
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_word_is_no_dismissal() {
+    fn partial_word_does_not_dismiss() {
         let (_dir, sysfs) = files("hpet");
         watch(&sysfs, "tsc", &b"dismiss"[..], Vec::new()).unwrap();
         assert_eq!(sysfs.current().unwrap(), "tsc");
@@ -204,7 +204,7 @@ mod tests {
         let (_dir, sysfs) = files("tsc");
         let watched = watch(&sysfs, "tsc", &b""[..], Vec::new()).unwrap();
         assert!(matches!(watched, Watched::Untouched));
-        // Dismissed: somebody else may have chosen since, and meant it.
+        // Dismissed: another user may have chosen a clocksource since, on purpose.
         let (_dir, sysfs) = files("hpet");
         let watched = watch(&sysfs, "tsc", &b"dismissed\n"[..], Vec::new()).unwrap();
         assert!(matches!(watched, Watched::Dismissed));

@@ -1,10 +1,10 @@
-//! What the facts say about clocksources that must not be chosen.
+//! Facts about clocksources that must not be chosen.
 
 use crate::switch::Known;
 use clocksmith_diagnose::demotion::{demoted_by, disproved_by_sysfs};
 use clocksmith_facts::Facts;
 
-/// What is known before one of `available` is chosen. Pure.
+/// The known facts before one of `available` is chosen. Pure.
 #[must_use]
 pub fn known(facts: &Facts, available: Vec<String>) -> Known {
     let mut demoted = Vec::new();
@@ -43,14 +43,14 @@ mod tests {
             facts.clocksources = clocksmith_facts::Fact::known(vec![device], "sysfs");
             refuse("tsc", &known(&facts, available)).is_some()
         };
-        // A periodic tick lists jiffies, and what was demoted behind it.
+        // With a periodic tick the list has jiffies, and demoted clocksources behind it.
         assert!(refused(&["hpet", "jiffies", "tsc"]));
         assert!(!refused(&["tsc", "hpet", "jiffies"]));
         assert!(!refused(&["tsc", "hpet"]));
     }
 
     #[test]
-    fn what_the_log_condemns_is_not_chosen() {
+    fn clocksource_demoted_in_log_is_refused() {
         let lines = "[    0.000000] Linux version 6.1.0\n\
              [    0.180000] Marking TSC unstable due to check_tsc_sync_source failed\n\
              [   99.000000] clocksource: timekeeping watchdog on CPU1: Marking clocksource 'hpet' as \

@@ -1,14 +1,13 @@
-//! Changes to a machine's clocks: made, read back, and taken back whatever happens.
+//! Changes to a machine's clocks: made, read back, and reverted on any failure.
 //!
-//! What lives here: choosing another clocksource in the running kernel ([`switch`]); the
-//! [`guardian`], a process that outlives whoever chose and puts things back; what system this is
-//! ([`system`]), how its boot loader is told ([`boot`], in [`words`] of a kernel command line) and what is wrong with that as it stands
-//! ([`mistakes`]); what should be changed ([`propose`]), for which
-//! risks must be accepted by name ([`accept`]); it comes, as data ([`plan`]), or in the languages of
-//! those who manage many machines ([`formats`]); the [`journal`], which changes it, all or nothing, and
-//! takes it back; and whether a change stays ([`trial`]).
+//! This crate chooses another clocksource in the running kernel ([`switch`]). The [`guardian`] is a process that
+//! outlives the one that chose, and restores the former clocksource. [`system`] identifies the system, [`boot`]
+//! configures its boot loader (with [`words`] of a kernel command line), and [`mistakes`] finds errors in the present
+//! configuration. [`propose`] decides what should be changed; some risks must be accepted by name ([`accept`]). The
+//! result is data ([`plan`]), or a text in the languages of tools that manage many machines ([`formats`]). The
+//! [`journal`] makes a change, all or nothing, and reverts it; [`trial`] decides whether a change stays.
 //!
-//! What must not live here: what is wrong with a clock (`clocksmith-diagnose`), measuring, any printing.
+//! It must not diagnose a clock (`clocksmith-diagnose`), measure, or print.
 
 pub mod accept;
 pub mod boot;

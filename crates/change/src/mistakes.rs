@@ -1,7 +1,7 @@
-//! What is wrong with a boot configuration as it stands: words that never reach the kernel, settings
-//! that are not in force yet, words that the kernel ignores.
+//! Errors in the present boot configuration: words that never reach the kernel, settings that are
+//! not in force yet, words that the kernel ignores.
 //!
-//! Pure. What is wrong with a command line itself is decided in the kernel model
+//! Pure. Errors in a command line itself are decided in the kernel model
 //! ([`clocksmith_kernel::mistakes()`]).
 
 use crate::boot::grub;
@@ -21,9 +21,9 @@ pub struct Mistake {
     pub id: MistakeId,
     /// Where: a file and a line counted from 1, or the kernel command line.
     pub at: String,
-    /// What is wrong.
+    /// The error.
     pub what: String,
-    /// What to do.
+    /// The correction.
     pub advice: String,
 }
 
@@ -32,11 +32,11 @@ pub struct Mistake {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum MistakeId {
-    /// A kernel parameter stands alone in a file of shell variables.
+    /// A kernel parameter is on its own in a file of shell variables.
     BareWord,
     /// A variable is set twice in one file; the first value is lost.
     SetTwice,
-    /// A later file sets the variable anew, and words of the earlier one are lost.
+    /// A later file sets the variable again, and words of the earlier one are lost.
     Overridden,
     /// `NAME+=`, which the shell that reads the file does not know.
     NotPosix,
@@ -162,7 +162,7 @@ fn settings(system: &System, found: &mut Vec<Mistake>) {
                         id: if same { MistakeId::SetTwice } else { MistakeId::Overridden },
                         at: at.clone(),
                         what: format!(
-                            "sets {} anew: {} of {place} has no effect",
+                            "sets {} again: {} of {place} has no effect",
                             assignment.name,
                             lost.join(" ")
                         ),
@@ -192,7 +192,7 @@ fn bare(at: &str, word: &str, found: &mut Vec<Mistake>) {
         id: MistakeId::BareWord,
         at: at.to_owned(),
         what: format!(
-            "{word} stands alone: it sets a variable of the shell, and never reaches the kernel"
+            "{word} is not part of a setting: it sets a variable of the shell, and never reaches the kernel"
         ),
         advice: format!(
             "take the line away, and: clocksmith fix --param {}",
@@ -250,7 +250,7 @@ fn of_line(text: &str, at: &str, found: &mut Vec<Mistake>) {
             | MistakeKind::NoSuchParameter => MistakeId::Ignored,
             MistakeKind::Superseded | MistakeKind::Contradicted => MistakeId::Contradictory,
             MistakeKind::Trusted => MistakeId::Dangerous,
-            // The diagnosis says so, with what it costs on this machine.
+            // The diagnosis reports it, with its cost on this machine.
             MistakeKind::Slow => continue,
         };
         let word = line.words().get(mistake.word).map(|word| word.text()).unwrap_or_default();
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_in_force_yet() {
+    fn settings_not_in_force_are_reported() {
         let set = debian().with("/etc/default/grub", "GRUB_CMDLINE_LINUX=\"clocksource=tsc\"\n");
         let line = "BOOT_IMAGE=/vmlinuz ro quiet\n";
         let edited = set

@@ -1,26 +1,26 @@
-//! What would be changed: pure data, made before anything is touched, shown, journalled, applied and
-//! taken back.
+//! A planned change: pure data, made before anything is touched, shown, journalled, applied and
+//! reverted.
 //!
-//! A plan is a list of steps in the order in which they are made; they are taken back in the other
-//! order. Paths are those of the system that is changed; where its root is (`/`, or a directory) is
-//! known to whoever applies the plan alone.
+//! A plan is a list of steps in the order in which they are made; they are reverted in the opposite
+//! order. Paths are those of the system that is changed; only the code that applies the plan knows
+//! its root (`/`, or a directory).
 
 use crate::boot::loader::Loader;
 use crate::words::Change;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What would be changed, and why.
+/// A planned change, with its reasons.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
-    /// What it does, in a line.
+    /// Its effect, in a line.
     pub summary: String,
     /// In order.
     pub steps: Vec<Step>,
     /// The risks that were accepted by name, for the record.
     pub accepted: Vec<String>,
-    /// What its steps change on the kernel command line of later boots: to see, after one, whether it is so.
+    /// The changes that its steps make to the kernel command line of later boots: for a check after a boot.
     pub cmdline: Change,
     /// Words that every boot entry must have, and must not have, when a program of the plan has made the boot
     /// loader's files: looked at after it ran.
@@ -29,8 +29,8 @@ pub struct Plan {
     /// The boot loader whose configuration its steps change.
     #[serde(default)]
     pub loader: Option<Loader>,
-    /// The clocksource that a unit or script of it chooses at each boot; so taking it back in a later boot
-    /// is not over when the files are what they were.
+    /// The clocksource that a unit or script of the plan chooses at each boot; so a revert in a later boot
+    /// is not complete when the files are restored.
     pub each_boot: Option<String>,
 }
 
@@ -38,15 +38,15 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Step {
-    /// What is done.
+    /// The action.
     pub action: Action,
     /// Why.
     pub why: String,
-    /// What it risks.
+    /// The risk.
     pub risk: String,
 }
 
-/// What a step does.
+/// The action of a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind")]
@@ -69,25 +69,26 @@ pub enum Action {
     Link {
         /// The link.
         path: PathBuf,
-        /// What it says.
+        /// The link's target.
         target: PathBuf,
     },
-    /// A program of the system shall run: one that owns files which nobody else should write.
+    /// Run a program of the system that owns files which other programs should not write.
     Run {
         /// Program and arguments.
         command: Vec<String>,
         /// The files that it rewrites, and directories whose files it rewrites (not deeper): they are
-        /// saved before, and put back when it fails or is taken back.
+        /// saved before, and restored when the program fails or the step is reverted.
         rewrites: Vec<PathBuf>,
-        /// What to run when it is taken back, after the files were put back; for what is not in files
-        /// (`systemctl daemon-reload`).
+        /// The command to run when the step is reverted, after the files were restored; for state
+        /// outside of files (`systemctl daemon-reload`).
         undo: Option<Vec<String>>,
-        /// What makes those files anew when it is taken back and somebody else has rewritten them since,
-        /// after the files of the other steps were put back: `update-grub` after a kernel update, which
-        /// must not be lost. Nothing: such a file is a conflict.
+        /// The command that makes those files again when the step is reverted and another program or
+        /// user has rewritten them since, after the files of the other steps were restored:
+        /// `update-grub` after a kernel update, which must not be lost. `None`: such a file is a
+        /// conflict.
         regenerate: Option<Vec<String>>,
     },
-    /// The running kernel shall use this clocksource.
+    /// Make the running kernel use this clocksource.
     Clocksource {
         /// Its name.
         name: String,

@@ -11,11 +11,11 @@ const DIRECTORY: &str = "/sys/devices/system/clocksource/clocksource0";
 #[derive(Debug, Error)]
 pub enum ChangeError {
     /// A file could not be read.
-    #[error("cannot read {}: {error}. Without it nothing can be put back", path.display())]
+    #[error("cannot read {}: {error}. Without it a change could not be reverted", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// What happened.
+        /// The error.
         error: std::io::Error,
     },
     /// A file could not be written.
@@ -25,10 +25,10 @@ pub enum ChangeError {
         name: String,
         /// The file.
         path: PathBuf,
-        /// What happened.
+        /// The error.
         error: std::io::Error,
     },
-    /// The kernel took the name and did not use it; the write says nothing of that.
+    /// The kernel accepted the name but does not use it; the write reports no error.
     #[error("the kernel did not take {wanted}: {current} is in use (dmesg says why)")]
     NotTaken {
         /// The clocksource that was wanted.
@@ -37,13 +37,11 @@ pub enum ChangeError {
         current: String,
     },
     /// No guardian, no change.
-    #[error(
-        "cannot start the process that would put {original} back: {error}. Nothing was changed"
-    )]
+    #[error("cannot start the process that would restore {original}: {error}. Nothing was changed")]
     Guardian {
         /// The clocksource in use.
         original: String,
-        /// What happened.
+        /// The error.
         error: std::io::Error,
     },
 }
@@ -116,7 +114,7 @@ impl Sysfs {
     }
 }
 
-/// What is known before a clocksource is chosen.
+/// The known facts before a clocksource is chosen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Known {
     /// Those that the kernel offers.
@@ -144,7 +142,8 @@ pub enum Refusal {
     /// The kernel does not trust it any more.
     #[error("the kernel demoted it: time could go backward ({0})")]
     Demoted(String),
-    /// The kernel also offers what it demoted, and its log does not reach back.
+    /// The kernel also offers clocksources that it demoted, and its log does not reach back to that
+    /// event.
     #[error(
         "with a periodic tick the kernel also offers clocksources that it has demoted, and its log does \
          not reach back to the boot"
@@ -192,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn choose_reads_written_name_back() {
         let (_dir, sysfs) = files("tsc");
         assert_eq!(sysfs.current().unwrap(), "tsc");
         assert_eq!(sysfs.available().unwrap(), ["tsc", "hpet", "acpi_pm"]);
@@ -205,21 +204,21 @@ mod tests {
         let (dir, sysfs) = files("tsc");
         let file = dir.path().join("current_clocksource");
         fs::remove_file(&file).unwrap();
-        // Takes every write, and shows nothing of it: as the kernel does with a name it does not know.
+        // Accepts every write without an effect, as the kernel does with an unknown name.
         std::os::unix::fs::symlink("/dev/null", &file).unwrap();
         let error = sysfs.choose("hpet").unwrap_err();
         assert!(matches!(error, ChangeError::NotTaken { .. }), "{error}");
     }
 
     #[test]
-    fn errors_say_what_was_attempted() {
+    fn errors_name_the_attempt() {
         let sysfs = Sysfs::at(Path::new("/nowhere"));
         assert!(sysfs.current().unwrap_err().to_string().contains("/nowhere/current_clocksource"));
         assert!(sysfs.choose("hpet").unwrap_err().to_string().contains("write hpet"));
     }
 
     #[test]
-    fn what_the_kernel_gave_up_is_refused() {
+    fn refuse_demoted_or_unusable_clocksource() {
         let mut machine = known("hpet acpi_pm");
         assert_eq!(refuse("hpet", &machine), None);
         assert_eq!(refuse("tsc", &machine), Some(Refusal::NotAvailable));

@@ -1,8 +1,8 @@
 //! A change of the clocksource on trial: whether it stays.
 //!
-//! Pure: what is seen comes through [`Subject`], so that made-up machines test every way in which a trial
-//! can end. What lives here: what is looked at, in which order, and what speaks against the change. What
-//! must not live here: making the change or taking it back ([`crate::journal`]), measuring, any printing.
+//! Pure: observations come through [`Subject`], so that simulated machines test every end of a trial.
+//! This module decides what is observed, in which order, and what is evidence against the change. It must
+//! not make or revert the change ([`crate::journal`]), measure, or print.
 
 use crate::accept::Accept;
 use crate::switch::ChangeError;
@@ -14,14 +14,15 @@ const FASTER: f64 = 0.9;
 /// Between two looks at the clocksource.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// What was agreed before.
+/// The terms of a trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Terms {
     /// The clocksource that was chosen.
     pub target: String,
-    /// What a read of the time cost before, in nanoseconds, where that was measured.
+    /// The read cost before, in nanoseconds, if it was measured.
     pub before_ns: Option<f64>,
-    /// Whether the change is only worth having if reads are faster: nobody named the clocksource.
+    /// Whether the change stays only if reads are faster, because the user did not name the
+    /// clocksource.
     pub must_be_faster: bool,
     /// Risks that were accepted by name.
     pub accept: Accept,
@@ -29,7 +30,7 @@ pub struct Terms {
     pub watch: Duration,
 }
 
-/// What `verify` says with the new clocksource.
+/// The verdict of `verify` with the new clocksource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verified {
     /// It can be trusted.
@@ -47,15 +48,15 @@ pub trait Subject {
     /// # Errors
     /// The kernel does not say.
     fn current(&mut self) -> Result<String, ChangeError>;
-    /// What a read of the time costs now, in nanoseconds; nothing where it cannot be measured.
+    /// The read cost now, in nanoseconds; `None` if it cannot be measured.
     fn cost(&mut self) -> Option<f64>;
     /// Verifies the counter and the clocks, which takes seconds.
     fn verify(&mut self) -> Verified;
-    /// Whether somebody wants to stop.
+    /// Whether the user has asked to stop.
     fn stop(&mut self) -> bool;
-    /// Since the change was made.
+    /// The time since the change was made.
     fn elapsed(&mut self) -> Duration;
-    /// Waits so long; what is still to be watched is given to be shown.
+    /// Waits for `pause`; `left` is the remaining time of the trial, to be shown.
     fn rest(&mut self, pause: Duration, left: Duration);
 }
 
@@ -63,7 +64,7 @@ pub trait Subject {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Objection {
     /// Another clocksource is in use.
-    #[error("{current} is in use instead of {target}: the kernel or somebody else went over to it")]
+    #[error("{current} is in use instead of {target}: the kernel or another process chose it")]
     Left {
         /// The one that was chosen.
         target: String,
@@ -87,12 +88,12 @@ pub enum Objection {
     Blind(String),
 }
 
-/// Holds the trial: first whether it is faster, then whether it can be trusted, then whether it lasts. After
-/// each of them it is asked whether the clocksource is still the chosen one, because otherwise what was
-/// measured was another one.
+/// Runs the trial: first whether the clocksource is faster, then whether it can be trusted, then whether it
+/// lasts. After each of these it checks whether the clocksource is still the chosen one, because otherwise
+/// another one was measured.
 ///
 /// # Errors
-/// The first thing that speaks against the change.
+/// The first evidence against the change.
 pub fn hold(terms: &Terms, subject: &mut impl Subject) -> Result<(), Objection> {
     still(terms, subject)?;
     let after = subject.cost();
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_stays_after_the_whole_watch() {
+    fn hold_good_change_stays_after_whole_watch() {
         let mut machine = good();
         assert_eq!(hold(&terms(), &mut machine), Ok(()));
         assert!(machine.now >= 20_000 && machine.rests > 50, "{}", machine.now);
@@ -219,7 +220,7 @@ mod tests {
             assert_eq!(hold(&terms(), &mut machine), left("hpet"), "{at}");
             assert!(machine.now <= at + 5300, "{at}: seen at {} only", machine.now);
         }
-        // What was measured then was another one.
+        // The measurement at that time was of another clocksource.
         let verified = Verified::NotTrusted("x".to_owned());
         let mut machine =
             MadeUp { leaves: (200, Some("hpet")), cost: Some(900.0), verified, ..good() };
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_verify_finds_counts_unless_it_was_accepted() {
+    fn hold_with_verify_finding_objects_unless_accepted() {
         let fault = Verified::NotTrusted("apart".to_owned());
         let unknown = Verified::Unknown("busy".to_owned());
         let of =
@@ -262,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_faster_goes_unless_somebody_named_it() {
+    fn hold_slower_change_objects_unless_named() {
         let slow = || MadeUp { cost: Some(880.0), ..good() };
         let objection = Err(Objection::NotFaster("tsc".to_owned()));
         let mut machine = slow();
@@ -270,7 +271,7 @@ mod tests {
         assert!(machine.now < 1000, "verified for nothing");
         let named = Terms { must_be_faster: false, ..terms() };
         assert_eq!(hold(&named, &mut slow()), Ok(()));
-        // What was not measured is no reason.
+        // A missing measurement is not an objection.
         let blind = Terms { before_ns: None, ..terms() };
         assert_eq!(hold(&blind, &mut slow()), Ok(()));
         assert_eq!(hold(&terms(), &mut MadeUp { cost: None, ..good() }), Ok(()));

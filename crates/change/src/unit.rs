@@ -1,10 +1,10 @@
 //! The systemd unit that chooses a clocksource at each boot, and the shell script inside it.
 //!
-//! At run time rather than on the kernel command line, because what is written at run time cannot
-//! keep a machine from booting. The script needs nothing but a POSIX shell, so that the unit works
-//! on machines where this program is not installed.
+//! At run time rather than on the kernel command line, because a write at run time cannot prevent a
+//! boot. The script needs nothing but a POSIX shell, so that the unit works on machines where this
+//! program is not installed.
 //!
-//! What it knows of the kernel (`kernel/time/clocksource.c`, all versions since 2.6.21):
+//! Facts about the kernel that it uses (`kernel/time/clocksource.c`, all versions since 2.6.21):
 //! * `current_clocksource_store()` returns success for a name that it does not know, and for one
 //!   that cannot be used: so it is read back.
 //! * A write is also an override: a better rated clocksource that comes later does not take over. So
@@ -34,7 +34,7 @@ fn allowed(byte: u8) -> bool {
     matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-')
 }
 
-/// The characters that [`is_name`] takes, of any string. A name that is one comes back as it is.
+/// The characters of a string that [`is_name`] accepts. A valid name is returned unchanged.
 fn safe(name: &str) -> String {
     name.bytes().filter(|byte| allowed(*byte)).take(31).map(char::from).collect()
 }
@@ -43,11 +43,13 @@ fn safe(name: &str) -> String {
 /// holds `available_clocksource` and `current_clocksource` ([`SYSFS`]; another one in tests).
 ///
 /// Exits with 0 when the clocksource is in use at the end, otherwise with 1 and a line on standard
-/// error that says what is in use. `<3>` before it is systemd's and the kernel's level "error".
+/// error that names the clocksource in use. `<3>` before it is systemd's and the kernel's level
+/// "error".
 ///
 /// The lines are valid joined by newlines as well as by blanks, and hold neither `'` nor `%`.
-/// `directory` is put in as it is. A `clocksource` that is no name ([`is_name`]) loses what no name
-/// may have, so that nothing can be injected; such a script then fails without writing.
+/// `directory` is inserted unchanged. A `clocksource` that is not a name ([`is_name`]) loses the
+/// characters that a name may not have, so that nothing can be injected; such a script then fails
+/// without writing.
 #[must_use]
 pub fn script(clocksource: &str, directory: &str) -> Vec<String> {
     let name = safe(clocksource);
@@ -160,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_what_is_available_and_reads_it_back() {
+    fn script_writes_available_clocksource_and_reads_back() {
         for separator in ["\n", " "] {
             let directory = sysfs("tsc hpet acpi_pm", "hpet");
             let output = run("tsc", directory.path(), separator);
@@ -170,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn leaves_what_is_not_available_alone() {
+    fn script_leaves_unavailable_clocksource_alone() {
         // `tsc-early` is not `tsc`, and `hpet` stays.
         let directory = sysfs("tsc-early hpet acpi_pm", "hpet");
         let output = run("tsc", directory.path(), " ");
@@ -181,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_for_what_comes_later() {
+    fn script_waits_for_late_clocksource() {
         let directory = sysfs("hpet", "hpet");
         let path = directory.path().to_str().unwrap();
         let script = script("tsc", path).join("\n");

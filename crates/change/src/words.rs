@@ -2,7 +2,7 @@
 //! everything else left byte for byte.
 //!
 //! Blanks separate words, and a double quote toggles whether they do, as in `next_arg()` of
-//! `lib/cmdline.c`; what stands behind a lone `--` belongs to init, so words go before it
+//! `lib/cmdline.c`; the words after a lone `--` belong to init, so new words go before it
 //! (`parse_args()` of `kernel/params.c`).
 
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use thiserror::Error;
 /// The longest word that is written, in bytes. The whole command line has 2048 on x86.
 const LONGEST: usize = 256;
 
-/// What shall be different on the kernel command line.
+/// A change of the kernel command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
@@ -33,7 +33,7 @@ pub enum BadWord {
     /// Too long.
     #[error("a parameter of {0} bytes is too long: {LONGEST} at most")]
     Long(usize),
-    /// It is not what somebody meant.
+    /// It cannot be the user's intention.
     #[error("{0}: added and removed at once")]
     Both(String),
 }
@@ -45,13 +45,14 @@ impl Change {
         self.add.is_empty() && self.remove.is_empty()
     }
 
-    /// The other way round: what was added is removed, and the other way.
+    /// The opposite change: it removes the added words, and adds the removed ones.
     #[must_use]
     pub fn reversed(&self) -> Self {
         Self { add: self.remove.clone(), remove: self.add.clone() }
     }
 
-    /// What of it a command line does not have: words that are not there, and words that still are.
+    /// The part of the change that a command line lacks: missing words, and words that it still
+    /// has.
     #[must_use]
     pub fn open(&self, line: &str) -> Self {
         let there = |word: &&String| has(line, word);
@@ -88,15 +89,15 @@ impl Change {
         text
     }
 
-    /// Whether a command line has all that is added and nothing that is removed.
+    /// Whether a command line has all added words and no removed word.
     #[must_use]
     pub fn holds(&self, text: &str) -> bool {
         self.open(text).is_empty()
     }
 }
 
-/// Whether a word may be written: no quote, no blank, nothing that a shell, GRUB's own shell or
-/// a loader's configuration takes for something else.
+/// Whether a word may be written: no quote, no blank, no character with a special meaning for a
+/// shell, GRUB's own shell or a loader's configuration.
 ///
 /// # Errors
 /// Why not.
@@ -155,7 +156,7 @@ pub(crate) fn is_in_force(text: &str, word: &str) -> bool {
     words(text).filter(|other| other.starts_with(SINGLE)).last() == Some(word)
 }
 
-/// The text with the word at its end, or as it is if the word is in force.
+/// The text with the word at its end, or unchanged if the word is in force.
 #[must_use]
 pub fn add(text: &str, word: &str) -> String {
     if is_in_force(text, word) {
@@ -177,7 +178,7 @@ pub fn add(text: &str, word: &str) -> String {
     }
 }
 
-/// The text without the word, wherever it is before a lone `--`, and without one blank beside each.
+/// The text without the word at any place before a lone `--`, and without one blank beside each.
 #[must_use]
 pub fn remove(text: &str, word: &str) -> String {
     let mut out = text.to_owned();
@@ -243,7 +244,7 @@ mod tests {
     proptest! {
         #[test]
         fn added_and_removed_is_as_before(text in "[a-c =\"-]{0,30}", word in "[a-d]{1,3}(=[a-c]{1,2})?") {
-            // An open quote swallows what is added: the kernel would take it so as well.
+            // Added words are part of an open quote: the kernel would read them so as well.
             let open = text.matches('"').count() % 2 == 1;
             let text = if open { text + "\"" } else { text };
             prop_assume!(!has(&text, &word));

@@ -23,7 +23,7 @@ struct Case {
 }
 
 impl Case {
-    /// `dir` has a system as it is (`old`), and one that was changed (`new`).
+    /// `dir` has the former system (`old`), and a changed one (`new`).
     fn make() -> Self {
         let dir = temporary();
         let [old, new] = ["old", "new"].map(|name| dir.path().join(name));
@@ -79,7 +79,7 @@ fn copy(from: &Path, to: &Path) {
 
 fn apply(root: &Path) -> i32 {
     match open(root) {
-        // Until the trial ends, the change is taken back by whoever comes next.
+        // Until the trial ends, the next run reverts the change.
         Ok(mut journal) => match journal.attempt(&plan(), &mut Silent) {
             Ok(applied) => i32::from(journal.confirm(applied.id).is_err()),
             Err(_) => 1,
@@ -110,7 +110,7 @@ fn everywhere(
     let work = case.path(&format!("work-{from}-{victim:?}"));
     let (mut points, mut old, mut new, mut finished) = (0, 0, 0, 0);
     let mut stop = 1;
-    // How often a program is asked whether it is done varies: one that finishes is not the end yet.
+    // The number of polls of a program varies: one run that finishes is not the end yet.
     while finished < 3 {
         copy(&case.path(from), &work);
         let what = format!("{from}, {victim:?}, stop {stop}");
@@ -187,7 +187,7 @@ fn a_recovery_killed_at_every_stop() {
             if killed_at(stop, which(), Victim::Alone, || job(&half)) != End::Killed {
                 break;
             }
-            // Whatever the first recovery would have done, a killed one and another do.
+            // A killed recovery followed by another one has the same result as one whole recovery.
             let check = case.path("check");
             copy(&half, &check);
             if case.recovered(&check, "the first") == end {

@@ -1,7 +1,7 @@
-//! What a power cut could lose: every name and content is on the disk before anything relies on it.
+//! Loss by a power cut: every name and content is on the disk before anything relies on it.
 //!
-//! The system calls of an apply and of an undo are recorded (by strace, if it is here) and held against
-//! these rules:
+//! The system calls of an apply and of an undo are recorded (by strace, if it is installed) and
+//! compared with these rules:
 //! - a file gets its name (`rename`) only when its content is synced;
 //! - nothing is changed before an entry of the journal is there, and its directory synced;
 //! - an entry is renewed or removed only when everything changed before it is synced.
@@ -17,7 +17,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Not a test: what is recorded.
+/// Not a test: the recorded program.
 #[test]
 #[ignore = "run by the other one"]
 fn recorded() {
@@ -71,7 +71,7 @@ fn breaches(log: &str, root: &Path) -> (usize, Vec<String>) {
     let mut entries: BTreeSet<String> = BTreeSet::new();
     let mut found = Vec::new();
     let mut seen = 0;
-    // Programs that a step runs answer for themselves, and are synced by us.
+    // Programs of a step are not checked; the journal syncs their files.
     let us = log.lines().find(|line| line.contains(&format!("{journal}>, \"lock\"")));
     let us = us.and_then(|line| line.split_whitespace().next()).unwrap_or("");
     for line in log.lines().filter(|line| line.split_whitespace().next() == Some(us)) {
@@ -104,7 +104,7 @@ fn breaches(log: &str, root: &Path) -> (usize, Vec<String>) {
                 }
             }
             "write" | "fchmod" | "fchown" | "fsetxattr" | "utimensat" | "futimens" => {
-                // What is written is shown as an empty string.
+                // Written data is shown as an empty string.
                 let named = names.first().is_some_and(|name| !name.is_empty());
                 let file = if named { path(0) } else { directory.clone() };
                 // A link cannot be synced but with its directory.
@@ -153,7 +153,7 @@ fn breaches(log: &str, root: &Path) -> (usize, Vec<String>) {
                 changed = Some(path(0));
             }
             "symlinkat" => {
-                // Under a name of ours: what counts is the one that it gets.
+                // Under a temporary name: the final name counts.
                 let link = Path::new(&directory).join(names.get(1).copied().unwrap_or(""));
                 links.insert(link.to_str().unwrap().to_owned());
                 changed = Some(format!("{directory}/"));
@@ -170,7 +170,7 @@ fn breaches(log: &str, root: &Path) -> (usize, Vec<String>) {
             _ => {}
         }
     }
-    // The journal's own directory goes away at the end.
+    // The journal's own directory is removed at the end.
     unsynced_names.retain(|path| !path.contains("/var/lib"));
     if !unsynced_names.is_empty() || !unsynced_files.is_empty() {
         found.push(format!("at the end {unsynced_names:?} {unsynced_files:?} are not synced"));

@@ -1,4 +1,4 @@
-//! Every way to open a journal refuses one that another user could have written.
+//! Every function that opens a journal refuses one that another user could have written.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -35,12 +35,12 @@ fn guarded(root: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// Whether it is read outside of a run: the lock is only taken, and a content is read only when it is put back.
+/// Whether it is read outside of a run: a content is read only when it is restored.
 fn is_looked_at(path: &Path) -> bool {
-    path.file_name() != Some("lock".as_ref()) && path.extension() != Some("content".as_ref())
+    path.extension() != Some("content".as_ref())
 }
 
-/// Refused by everybody, with its path, owner and mode, and with nothing changed.
+/// Refused by every operation, with its path, owner and mode, and with nothing changed.
 fn refused(root: &Path, path: &Path) {
     let before = common::picture(root);
     let (owner, mode) =
@@ -103,7 +103,7 @@ fn journal_of_another_user_is_refused() {
 }
 
 #[test]
-fn content_that_others_can_write_is_not_put_back() {
+fn content_that_others_can_write_is_not_restored() {
     let dir = changed();
     let old = fs::read_dir(dir.path().join(JOURNAL)).unwrap().map(|entry| entry.unwrap().path());
     let old = old.filter(|path| path.extension() == Some("content".as_ref())).find(|path| {
@@ -124,7 +124,7 @@ fn way_through_links_of_others_is_refused() {
     fs::create_dir_all(root.join("srv")).unwrap();
     fs::rename(&home, &moved).unwrap();
     symlink("/srv/clocksmith", &home).unwrap();
-    // A link of ours to a directory of ours.
+    // A link of this user to a directory of this user.
     drop(open(root).unwrap());
     assert_eq!(Journal::look(&place(root)).unwrap().len(), 1);
     fs::set_permissions(root.join("srv"), fs::Permissions::from_mode(0o777)).unwrap();
@@ -165,7 +165,7 @@ fn tree_whose_ancestor_others_can_write_is_refused() {
     drop(open(&root).unwrap());
 }
 
-/// Nothing is there to be believed yet, and nothing is begun.
+/// There is no journal to trust yet, and none is begun.
 fn refused_or_empty(root: &Path) {
     assert!(matches!(open(root), Err(JournalError::Foreign(_))));
     assert_eq!(Journal::look(&place(root)).unwrap(), []);

@@ -13,7 +13,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
-/// Gives this thread mounts of its own; says whether it may.
+/// Gives this thread mounts of its own; returns whether that is allowed.
 fn own_mounts() -> bool {
     // SAFETY: takes a number; concerns this thread alone.
     if unsafe { libc::unshare(libc::CLONE_NEWNS) } != 0 {
@@ -31,7 +31,7 @@ fn mount(what: &str, at: &Path, kind: &str, flags: libc::c_ulong, data: &str) ->
     unsafe { libc::mount(what.as_ptr(), at.as_ptr(), kind.as_ptr(), flags, data) == 0 }
 }
 
-/// A small filesystem on a directory, with what was in it.
+/// A small filesystem on a directory, with the directory's content.
 fn small(root: &Path, directory: &str, options: &str) {
     let at = root.join(directory);
     let aside = root.join("aside");
@@ -106,7 +106,7 @@ fn a_disk_of_any_size() {
                     continue;
                 }
             }
-            // Taken back on a full disk: done, or still in force.
+            // Reverted on a full disk: done, or still in force.
             let after = picture(root);
             let more = root.join(directory).join("more");
             fill(&more);
@@ -263,7 +263,8 @@ fn the_running_system_with_its_own_programs() {
     if !own_mounts() {
         return;
     }
-    // What would be changed of this machine is covered, for this thread and what it starts.
+    // Covers the files of this machine that would be changed, for this thread and the programs that
+    // it starts.
     for directory in ["/var/lib", "/srv"] {
         assert!(mount("tmpfs", Path::new(directory), "tmpfs", 0, "mode=755"));
     }

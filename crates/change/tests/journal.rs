@@ -1,4 +1,4 @@
-//! Changes of a small system, made and taken back.
+//! Changes of a small system, made and reverted.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -23,7 +23,7 @@ fn same(one: &Picture, two: &Picture) {
 }
 
 #[test]
-fn a_change_is_made_and_taken_back_to_the_byte() {
+fn apply_and_undo_restore_every_byte() {
     let (dir, before) = system();
     let mut journal = open(dir.path()).unwrap();
     assert!(journal.recovered().is_empty());
@@ -54,7 +54,7 @@ fn a_change_is_made_and_taken_back_to_the_byte() {
 }
 
 #[test]
-fn what_fails_leaves_nothing() {
+fn apply_failed_program_leaves_nothing() {
     let (dir, before) = system();
     let root = dir.path();
     fs::write(
@@ -94,14 +94,14 @@ fn a_missing_program_is_found_before_anything_is_changed() {
 }
 
 #[test]
-fn what_the_kernel_refuses_takes_everything_back() {
+fn apply_refused_clocksource_restores_everything() {
     let (dir, before) = system();
     let root = dir.path();
     struct Gone<'a>(&'a Path);
     impl Observer for Gone<'_> {
         fn step(&mut self, _: usize, step: &clocksmith_change::Step) {
             if matches!(step.action, Action::Clocksource { .. }) {
-                // Takes every write and shows nothing of it.
+                // Accepts every write without an effect.
                 fs::remove_file(self.0).unwrap();
                 symlink("/dev/null", self.0).unwrap();
             }
@@ -119,7 +119,7 @@ fn what_the_kernel_refuses_takes_everything_back() {
 }
 
 #[test]
-fn whoever_does_not_want_it_any_more_gets_the_old_state() {
+fn apply_stopped_restores_old_state() {
     struct Stop(usize);
     impl Observer for Stop {
         fn step(&mut self, index: usize, _: &clocksmith_change::Step) {
@@ -138,7 +138,7 @@ fn whoever_does_not_want_it_any_more_gets_the_old_state() {
 }
 
 #[test]
-fn what_somebody_else_changed_is_not_overwritten() {
+fn undo_with_conflict_does_not_overwrite() {
     let (dir, before) = system();
     let root = dir.path();
     let mut journal = open(root).unwrap();
@@ -168,7 +168,7 @@ fn a_kernel_update_in_between_is_kept() {
     let root = dir.path();
     let mut journal = open(root).unwrap();
     journal.apply(&plan(), &mut Silent).unwrap();
-    // The boot loader's configuration is made anew, with a kernel more.
+    // The boot loader's configuration is made again, with one more kernel.
     fs::write(root.join("etc/fstab.d"), "").unwrap();
     let script = root.join("usr/sbin/update-grub");
     let more = fs::read_to_string(&script).unwrap() + "echo linux 6.12 >> grub.cfg\n";
@@ -200,7 +200,7 @@ fn a_later_choice_of_a_clocksource_is_respected() {
 }
 
 #[test]
-fn changes_are_taken_back_in_their_order() {
+fn undo_all_reverts_in_order() {
     let (dir, before) = system();
     let root = dir.path();
     let one = |content: &str| Plan {
@@ -212,7 +212,7 @@ fn changes_are_taken_back_in_their_order() {
     let first = journal.apply(&one("first"), &mut Silent).unwrap().id;
     let middle = picture(root);
     journal.apply(&one("second"), &mut Silent).unwrap();
-    // The second one is in the way.
+    // The second change conflicts.
     let error = journal.undo(Which::Id(first), Force::No).unwrap_err();
     assert!(matches!(error, JournalError::Conflicts { .. }), "{error}");
     journal.undo(Which::Last, Force::No).unwrap();
@@ -231,7 +231,7 @@ fn programs_of_another_system_are_left() {
     let applied = journal.apply(&plan(), &mut Silent).unwrap();
     assert_eq!(applied.left, [["update-grub"]]);
     assert_eq!(journal.entries()[0].holds(&place(root)).steps[6], StepStatus::Left);
-    // Somebody ran it inside.
+    // The user ran it inside.
     let command = ["update-grub".to_owned()];
     Inside.run(&place(root), &command, &mut Silent).unwrap();
     let report = journal.undo(Which::Last, Force::No).unwrap().remove(0);
@@ -316,7 +316,7 @@ fn look_where_something_else_is_in_place_of_the_journal_is_an_error() {
 }
 
 #[test]
-fn what_would_be_harmed_is_refused() {
+fn apply_to_hard_link_or_directory_is_refused() {
     let (dir, _) = system();
     let root = dir.path();
     fs::hard_link(root.join("etc/fstab"), root.join("etc/fstab.same")).unwrap();
@@ -358,13 +358,13 @@ fn files_of_the_journal_that_are_torn_foreign_or_newer() {
     open(root).unwrap().apply(&plan(), &mut Silent).unwrap();
     let home = root.join("var/lib/clocksmith/journal");
     assert_eq!(fs::metadata(&home).unwrap().permissions().mode() & 0o777, 0o700);
-    // Written halfway, and what others left.
+    // Partly written files, and files of others.
     fs::write(home.join("new"), "{\"version\":").unwrap();
     fs::write(home.join("notes.txt"), "mine").unwrap();
     fs::write(home.join("2.1.json"), "").unwrap();
     assert_eq!(open(root).unwrap().entries().len(), 1);
     assert!(!home.join("new").exists() && !home.join("2.1.json").exists());
-    // One generation is lost: the one before it counts, and everything is taken back.
+    // One generation is lost: the one before it counts, and everything is reverted.
     let newest = if Journal::look(&place(root)).unwrap()[0].generation.is_multiple_of(2) {
         "1.0.json"
     } else {
@@ -393,7 +393,7 @@ fn files_of_the_journal_that_are_torn_foreign_or_newer() {
     let error = open(root).unwrap_err();
     assert!(error.to_string().contains("version 2; this program knows 1"), "{error}");
     assert!(Journal::look(&place(root)).is_err());
-    // The right one again; what is not ours stays.
+    // The right one again; files of others stay.
     fs::remove_file(home.join("1.0.json")).unwrap();
     fs::remove_file(home.join("1.1.json")).unwrap();
     fs::write(home.join(newest), &whole).unwrap();
@@ -401,4 +401,92 @@ fn files_of_the_journal_that_are_torn_foreign_or_newer() {
     assert_eq!(fs::read_dir(&home).unwrap().count(), 2, "the lock and the notes");
     fs::remove_dir_all(root.join("var/lib/clocksmith")).unwrap();
     same(&before, &picture(root));
+}
+
+/// Writes a file when this step begins.
+struct Other<'a> {
+    at: usize,
+    path: &'a Path,
+    content: &'a str,
+}
+
+impl Observer for Other<'_> {
+    fn step(&mut self, index: usize, _: &clocksmith_change::Step) {
+        if index == self.at {
+            fs::write(self.path, self.content).unwrap();
+        }
+    }
+}
+
+#[test]
+fn apply_with_file_written_by_others_after_it_leaves_their_content() {
+    for content in ["GRUB_TIMEOUT=5\n", "GRUB_TIMEOUT=9\nours=1\n# operator\n"] {
+        let (dir, _) = system();
+        let path = dir.path().join("etc/default/grub");
+        let before = picture(dir.path());
+        let mut plan = plan();
+        plan.steps = vec![
+            write("/etc/default/grub", "GRUB_TIMEOUT=9\nours=1\n"),
+            write("/etc/fstab", "changed\n"),
+        ];
+        let mut other = Other { at: 1, path: &path, content };
+        let mut journal = open(dir.path()).unwrap();
+        let error = journal.apply(&plan, &mut other).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("etc/default/grub was changed by another process"), "{text}");
+        assert!(text.contains("its content stays"), "{text}");
+        assert!(matches!(error.end, End::RolledBack(_)), "{text}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), content);
+        assert!(journal.entries().is_empty());
+        drop(journal);
+        // Everything else is as before, and nothing is left to revert.
+        let mut after = picture(dir.path());
+        after.insert("etc/default/grub".into(), before[Path::new("etc/default/grub")].clone());
+        same(&before, &after);
+        assert!(open(dir.path()).unwrap().recovered().is_empty());
+    }
+}
+
+#[test]
+fn apply_stopped_by_edit_of_others_before_it_wrote_leaves_no_change_open() {
+    let (dir, _) = system();
+    let path = dir.path().join("etc/default/grub");
+    let mut plan = plan();
+    plan.steps = vec![write("/etc/default/grub", "GRUB_TIMEOUT=9\n")];
+    let mut other = Other { at: 0, path: &path, content: "theirs\n" };
+    let error = open(dir.path()).unwrap().apply(&plan, &mut other).unwrap_err();
+    assert!(matches!(error.end, End::RolledBack(_)), "{error}");
+    assert!(!error.to_string().contains("--undo"), "{error}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "theirs\n");
+    let journal = open(dir.path()).unwrap();
+    assert!(journal.recovered().is_empty() && journal.entries().is_empty());
+}
+
+/// Renames a directory in the middle of a change.
+struct Renames(std::path::PathBuf, usize);
+
+impl Observer for Renames {
+    fn step(&mut self, index: usize, _: &clocksmith_change::Step) {
+        if index == self.1 {
+            fs::rename(&self.0, self.0.with_extension("moved")).unwrap();
+        }
+    }
+}
+
+#[test]
+fn apply_directory_renamed_meanwhile_keeps_no_temporary_names() {
+    for (directory, step) in [("etc/default", 1), ("etc/default", 3), ("boot/grub", 2)] {
+        let dir = temporary();
+        build(dir.path());
+        let path = dir.path().join(directory);
+        let mut journal = open(dir.path()).unwrap();
+        let result = journal.apply(&plan(), &mut Renames(path, step));
+        assert!(result.is_err(), "{directory}");
+        drop(journal);
+        let left: Vec<_> = common::picture(dir.path())
+            .into_keys()
+            .filter(|path| path.file_name().unwrap().to_string_lossy().starts_with(".clocksmith-"))
+            .collect();
+        assert!(left.is_empty(), "{directory} in step {step}: {left:?}");
+    }
 }

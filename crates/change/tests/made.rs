@@ -1,4 +1,4 @@
-//! A boot loader's program that ends well and did not do its work: everything is put back.
+//! A boot loader's program that exits with 0 without doing its work: everything is restored.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -34,7 +34,7 @@ fn plan() -> Plan {
     Plan { summary: "add quirk=1".to_owned(), steps, expected, ..Plan::default() }
 }
 
-/// What it came to, and what is there after it.
+/// The result, and the state after it.
 fn refused(script: &str, why: &str) {
     let dir = system(script);
     let before = picture(dir.path());
@@ -49,7 +49,7 @@ fn refused(script: &str, why: &str) {
 }
 
 #[test]
-fn program_that_does_nothing_or_half_of_it_is_put_back() {
+fn program_with_no_or_half_effect_is_restored() {
     refused("exit 0", "lacks quirk=1 on its entry 'Debian' (line 2)");
     refused("> grub.cfg", "is empty");
     refused("rm grub.cfg", "is gone");
@@ -86,7 +86,7 @@ fn program_without_boot_entries_is_not_looked_at() {
 }
 
 #[test]
-fn rollback_goes_on_after_a_file_that_cannot_be_put_back() {
+fn rollback_continues_after_unrestorable_file() {
     // A directory where the file was cannot be replaced by it.
     let dir = system("rm grub.cfg; mkdir grub.cfg; echo left > other.cfg");
     let before = picture(dir.path());
@@ -99,7 +99,7 @@ fn rollback_goes_on_after_a_file_that_cannot_be_put_back() {
         text.contains("boot/grub/grub.cfg") && text.contains("clocksmith fix --undo"),
         "{text}"
     );
-    // All the others are what they were.
+    // All the others are unchanged.
     assert!(!dir.path().join("etc/default/grub.d").exists(), "{text}");
     fs::remove_dir(dir.path().join("boot/grub/grub.cfg")).unwrap();
     let journal = open(dir.path()).unwrap();
@@ -124,7 +124,7 @@ fn file_that_is_too_large_to_read_is_replaced() {
 }
 
 #[test]
-fn names_that_appear_while_a_program_runs_are_told_at_the_end() {
+fn names_that_appear_during_a_program_are_reported() {
     let dir = system("sed -i 's/quiet/quiet quirk=1/' grub.cfg; echo x > new.cfg");
     let mut journal = open(dir.path()).unwrap();
     journal.apply(&plan(), &mut Silent).unwrap();

@@ -1,4 +1,4 @@
-//! Any change of any tree can be taken back to the byte.
+//! Any change of any tree can be reverted to the byte.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -12,7 +12,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-/// What the tree has at first.
+/// The tree at first.
 #[derive(Clone, Debug)]
 enum Node {
     File { content: String, mode: u32, xattr: Option<Vec<u8>>, owner: u32 },
@@ -64,7 +64,7 @@ fn grow(root: &Path, nodes: &[(String, Node)]) {
         if path.symlink_metadata().is_ok() {
             continue;
         }
-        // Something may be in the way; then this one is left out.
+        // Another file may be at this path; then this one is left out.
         if fs::create_dir_all(path.parent().unwrap()).is_err() {
             continue;
         }
@@ -86,8 +86,8 @@ fn grow(root: &Path, nodes: &[(String, Node)]) {
     }
 }
 
-/// Rewrites, makes and removes what the plan says that it may.
-/// Rewrites what its step may rewrite; the step's number is behind the program's name.
+/// Rewrites, makes and removes the files that its step in the plan allows; the step's number is
+/// behind the program's name.
 struct Scribbler(Vec<Vec<PathBuf>>);
 
 impl Runner for Scribbler {
@@ -156,7 +156,7 @@ fn case(
             prop_assert_eq!(holds.steps.len(), plan.steps.len());
             journal.undo(Which::Last, Force::No).unwrap();
         }
-        // Things in each other's way are refused; then nothing is changed either.
+        // Conflicting steps are refused; then nothing is changed either.
         Err(error) => prop_assert!(!matches!(error.end, End::Stuck(_)), "{error}"),
     }
     drop(journal);
@@ -165,9 +165,9 @@ fn case(
     Ok(made)
 }
 
-/// What the search has found once.
+/// Cases that the search has found once.
 #[test]
-fn a_directory_of_ours_may_be_what_a_program_rewrites() {
+fn directory_of_the_change_may_be_rewritten_by_program() {
     let write = Action::Write { path: "/a/a".into(), content: String::new(), mode: 0 };
     let run = Action::Run {
         command: vec!["touch-them".to_owned(), "a".to_owned()],
@@ -188,7 +188,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_was_is_again(
+    fn any_change_of_any_tree_is_reverted(
         nodes in prop::collection::vec((path(), node()), 0..12),
         actions in prop::collection::vec(action(), 0..6),
         late: bool,

@@ -1,10 +1,12 @@
 //! The command line of the program. One definition: help, man pages and completions come from it.
 
+mod bench;
 mod fleet;
 pub(crate) mod vm;
 mod watch;
 
 use crate::build::VERSION;
+pub(crate) use bench::Bench;
 use clap::{Args as ClapArgs, Command, CommandFactory, Parser, Subcommand};
 use clocksmith_change::boot::loader::Loader;
 pub(crate) use fleet::Fleet;
@@ -182,6 +184,17 @@ root. The result is kept (as root in /var/lib/clocksmith, else in $XDG_STATE_HOM
 `why` uses it for a day.\n\nExit codes: 0 trusted, 1 not trusted, 2 wrong usage, 3 could not be \
 determined.";
 
+/// The least confidence of a result.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Require {
+    /// Anything that is trusted
+    Low,
+    /// A fault that matters to most programs would have been seen
+    Medium,
+    /// Nothing was left untested
+    High,
+}
+
 /// Options of `verify`.
 #[derive(ClapArgs, Debug, Clone, Default)]
 pub(crate) struct Verify {
@@ -194,9 +207,15 @@ pub(crate) struct Verify {
     /// Test these processors only, such as 0-3,8
     #[arg(long, value_name = "LIST")]
     pub(crate) cpus: Option<String>,
+    /// Exit with 0 only if the confidence is at least this one; a lower one is 3
+    #[arg(long, value_name = "CONFIDENCE", value_enum)]
+    pub(crate) require: Option<Require>,
     /// Do not keep the result
     #[arg(long)]
     pub(crate) no_save: bool,
+    /// Also call the kernel's clocks with unknown ids and bad pointers, in child processes
+    #[arg(long, conflicts_with = "soak")]
+    pub(crate) abi: bool,
 }
 
 const FIX: &str = "Shows what would fix the clock of this machine: every step as a diff or a command, \
@@ -309,62 +328,17 @@ pub(crate) struct Collect {
     /// Name the host by a hash of its name and machine id, which is the same each time
     #[arg(long)]
     pub(crate) anonymous: bool,
-}
-
-/// Options of `bench`.
-#[derive(ClapArgs, Debug, Clone, Default)]
-#[command(after_help = BENCH)]
-pub(crate) struct Bench {
-    /// Run on this CPU; without it, on the one where it starts
-    #[arg(long, value_name = "N")]
-    pub(crate) cpu: Option<u32>,
-    /// Numbers of threads to compare, such as 1,2,8 [default: 1 up to all CPUs]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub(crate) threads: Vec<usize>,
-    /// Measure with each available clocksource in turn, and put the present one back (root)
+    /// Do not measure what a read costs, which takes 0.3 s
     #[arg(long)]
-    pub(crate) every_clocksource: bool,
-    /// Run a loop of old besides: P1 clock-ids, P2 gettimeofday, P3 clock-timing, P4 threads
-    #[arg(long, value_name = "LOOP")]
-    pub(crate) like: Option<String>,
-    /// Reads in each loop of --like [default: what takes under a second]
-    #[arg(long, value_name = "READS", requires = "like")]
-    pub(crate) count: Option<u64>,
-    /// As many reads in each loop of --like as the original has
-    #[arg(long, requires = "like", conflicts_with = "count")]
-    pub(crate) full: bool,
-    /// What other ways would save a program that reads the time so often
-    #[arg(long, value_name = "READS_PER_SECOND", allow_negative_numbers = true)]
-    pub(crate) gain: Option<f64>,
-    /// Compare with a former run: a file that `bench --json` wrote
-    #[arg(long, value_name = "FILE")]
-    pub(crate) baseline: Option<PathBuf>,
-    /// Write a table for spreadsheets
-    #[arg(long, value_name = "FILE")]
-    pub(crate) csv: Option<PathBuf>,
-    /// Write a page in Markdown
-    #[arg(long, value_name = "FILE")]
-    pub(crate) markdown: Option<PathBuf>,
-    /// Write a page with plots: one file, which needs no network
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
-    /// Where the kernel's clocksource files are (for tests)
-    #[arg(long, value_name = "DIR", hide = true)]
-    pub(crate) clocksource_directory: Option<PathBuf>,
+    pub(crate) no_measure: bool,
 }
-
-const BENCH: &str = "Costs: `once` is reads back to back; `fenced` waits before and after each read; \
-`in work` is what a read adds to a loop of additions, which is what a busy program pays. All are medians \
-of interleaved batches, without the cost of the loop. Ctrl-C ends it and shows what there is (exit code \
-3).\n\n--every-clocksource changes the clock of the whole machine for seconds. A second process puts it \
-back even if this one is killed. It is chosen by name then, as whoever writes its name into \
-current_clocksource does.";
 
 const RUN: &str = "Runs a program, and its children, with a clock that needs no system call: static \
 and Go programs and the JVM, too. Where the kernel's own clock is fast already the program is run as it \
 is.\n\nWith --as it is the other way round: the program runs as if its clock were slow, which shows how \
 much it would suffer on such a machine.\n\nThe program replaces this one: process id, terminal, \
-signals and exit code are its own. If it is not run: 2 wrong usage, 125 refused or failed, 126 the \
+signals and exit code are its own. With --json the document is on standard output and the program's own output on \
+standard error. If it is not run: 2 wrong usage, 125 refused or failed, 126 the \
 program cannot be run, 127 it is not found. What it may do with which rights, and what can go wrong: \
 docs/run.md.";
 
@@ -386,6 +360,10 @@ pub(crate) struct Run {
     /// Leave the program alone once it has its clock: its children get none, debuggers can attach
     #[arg(long)]
     pub(crate) no_follow: bool,
+    /// Run the program with the kernel's clock where it cannot get another one, and say so: for
+    /// services, which must start
+    #[arg(long)]
+    pub(crate) or_plain: bool,
     /// The library of --via preload, if it is not beside this program
     #[arg(long, value_name = "FILE")]
     pub(crate) preload_file: Option<PathBuf>,
@@ -405,16 +383,33 @@ wrong usage or no such process, 3 nothing could be seen.";
 
 /// Options of `who`.
 #[derive(ClapArgs, Debug, Clone, Default)]
-#[command(group = clap::ArgGroup::new("target").required(true).args(["pid", "all", "command"]))]
+#[command(group = clap::ArgGroup::new("target").required(true).multiple(true)
+    .args(["pid", "all", "name", "user", "cgroup", "container", "pod", "command"]))]
 pub(crate) struct Who {
     /// Watch this process, its threads and what it starts; may be repeated
     #[arg(short, long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) pid: Vec<u32>,
     /// Watch the whole machine, and rank its processes (root)
-    #[arg(short, long, conflicts_with_all = ["pid", "command"])]
+    #[arg(short, long, conflicts_with_all = ["pid", "command", "name", "user", "cgroup", "container", "pod"])]
     pub(crate) all: bool,
-    /// Watch this command until it ends
-    #[arg(last = true, value_name = "COMMAND", conflicts_with = "pid")]
+    /// Watch the processes of this name, or of a program of this name; may be repeated
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["pid", "command"])]
+    pub(crate) name: Vec<String>,
+    /// Watch the processes of this user: a name or an id; with other conditions only those that meet all
+    #[arg(long, value_name = "USER", conflicts_with_all = ["pid", "command"])]
+    pub(crate) user: Vec<String>,
+    /// Watch a control group and what is below it, such as nginx.service
+    #[arg(long, value_name = "GROUP", conflicts_with_all = ["pid", "command"])]
+    pub(crate) cgroup: Vec<String>,
+    /// Watch a container: its id or the beginning of it, or its name (Docker, Podman, containerd, CRI-O,
+    /// LXC, Incus, systemd-nspawn)
+    #[arg(long, value_name = "CONTAINER", conflicts_with_all = ["pid", "command"])]
+    pub(crate) container: Vec<String>,
+    /// Watch a pod of this node: its id, NAME or NAMESPACE/NAME
+    #[arg(long, value_name = "POD", conflicts_with_all = ["pid", "command"])]
+    pub(crate) pod: Vec<String>,
+    /// Watch this command until it ends; the options of who come before it
+    #[arg(trailing_var_arg = true, value_name = "COMMAND", conflicts_with = "pid")]
     pub(crate) command: Vec<std::ffi::OsString>,
     /// How long: 500ms, 5s, 2m [default: 5s; with COMMAND until it ends]
     #[arg(long, value_name = "TIME", value_parser = crate::verify::duration::parse)]

@@ -63,8 +63,27 @@ impl std::fmt::Display for NotTakenBack {
 
 impl std::error::Error for NotTakenBack {}
 
+/// Something that cannot be seen here, with rights that are missing or a kernel that lacks it: no wrong usage.
+#[cfg(feature = "who")]
+#[derive(Debug)]
+pub(crate) struct NotSeen(pub(crate) String);
+
+#[cfg(feature = "who")]
+impl std::fmt::Display for NotSeen {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(feature = "who")]
+impl std::error::Error for NotSeen {}
+
 /// The exit code of an error.
 pub(crate) fn of_error(error: &anyhow::Error) -> Code {
+    #[cfg(feature = "who")]
+    if error.downcast_ref::<NotSeen>().is_some() {
+        return Code::Undetermined;
+    }
     if error.downcast_ref::<NotTakenBack>().is_some() { Code::Bad } else { Code::Usage }
 }
 

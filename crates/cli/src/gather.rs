@@ -1,15 +1,17 @@
 //! Where facts come from: this machine, a mirrored root, a bundle, a kernel log alone.
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Error, Result, anyhow, bail};
+use clocksmith_diagnose::Measured;
 use clocksmith_facts::given::{self, Kinds};
 use clocksmith_facts::log::{KernelLog, LogError};
 use clocksmith_facts::paste::{self, Pasted, Section};
 use clocksmith_facts::tree::bundle::Manifest;
 use clocksmith_facts::tree::holes::Dense;
-use clocksmith_facts::tree::{BundleError, BundleTree, DirTree, LiveTree};
+use clocksmith_facts::tree::{BundleError, BundleTree, DirTree, LiveTree, Tree as _};
 use clocksmith_facts::{Facts, Origin, Why, collect};
 use std::io::{Cursor, Read, stdin};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 /// What to read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -78,24 +80,64 @@ fn from_root(dir: &Path) -> Result<Facts> {
     )
 }
 
+/// A bundle.
+pub(crate) struct Bundled {
+    pub(crate) facts: Facts,
+    /// What it says of itself.
+    pub(crate) manifest: Option<Manifest>,
+    /// What its writer measured on the machine.
+    pub(crate) measured: Measured,
+}
+
+/// The longest file of measured costs, in bytes.
+const MOST_MEASURED: u64 = 64 << 10;
+
 /// The facts of a bundle, and what it says of itself.
-pub(crate) fn bundle(path: &Path) -> Result<(Facts, Option<Manifest>)> {
+pub(crate) fn bundle(path: &Path) -> Result<Bundled> {
     read_bundle(path)
 }
 
-fn from_bundle(path: &Path) -> Result<Facts> {
-    read_bundle(path).map(|(facts, _)| facts)
+/// The same of one of many: content of more than `most` bytes is read by one thread at a time.
+pub(crate) fn bundle_in_turn(path: &Path, most: u64, turn: &Mutex<()>) -> Result<Bundled> {
+    let wait = || turn.lock().unwrap_or_else(PoisonError::into_inner);
+    // The turn ends when the content is gone.
+    let (tree, _turn) =
+        BundleTree::open_in_turn(path, most, wait).map_err(|error| not_a_bundle(path, error))?;
+    facts_of(&tree, path)
 }
 
-fn read_bundle(path: &Path) -> Result<(Facts, Option<Manifest>)> {
-    let tree = BundleTree::open(path).map_err(|error| match error {
+fn from_bundle(path: &Path) -> Result<Facts> {
+    read_bundle(path).map(|bundled| bundled.facts)
+}
+
+fn read_bundle(path: &Path) -> Result<Bundled> {
+    let tree = BundleTree::open(path).map_err(|error| not_a_bundle(path, error))?;
+    facts_of(&tree, path)
+}
+
+fn not_a_bundle(path: &Path, error: BundleError) -> Error {
+    let error = match error {
         // These name the file themselves.
         BundleError::Read { .. } | BundleError::NotTar(_) => anyhow!(error),
         _ => anyhow!(error).context(format!("cannot use {} as a bundle", path.display())),
-    });
-    let tree = tree.map_err(|error| anyhow!("{error:#}. `clocksmith collect` writes bundles"))?;
-    let facts = collect::collect(&tree, Origin::Bundle(path.display().to_string()));
-    Ok((facts, tree.manifest().cloned()))
+    };
+    anyhow!("{error:#}. `clocksmith collect` writes bundles")
+}
+
+fn facts_of(tree: &BundleTree, path: &Path) -> Result<Bundled> {
+    let facts = collect::collect(tree, Origin::Bundle(path.display().to_string()));
+    let measured = match tree.read(collect::MEASURED, MOST_MEASURED) {
+        Ok(json) => Measured::kept(&json).map_err(|error| {
+            anyhow!(
+                "{}: {}: {error}. `clocksmith collect` writes bundles",
+                path.display(),
+                collect::MEASURED
+            )
+        })?,
+        // It was not asked for, or the bundle is of an older version.
+        Err(_) => Measured::default(),
+    };
+    Ok(Bundled { facts, manifest: tree.manifest().cloned(), measured })
 }
 
 /// Lines of the kernel from which on a text is a log, and not lines that somebody quoted.

@@ -9,7 +9,7 @@ use rustix::process::{Resource, getrlimit};
 use std::process::ExitCode;
 
 /// What the program has, in bytes.
-const SIZE: usize = 8 << 20;
+pub(crate) const SIZE: usize = 8 << 20;
 /// A limit below this is too low.
 const ENOUGH: u64 = 4 << 20;
 

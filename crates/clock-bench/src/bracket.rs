@@ -1,12 +1,12 @@
 //! The difference between a clock and the kernel's, finer than either can be read once.
 //!
-//! A clock is read between two reads of the kernel's. The brackets that nothing disturbed have
-//! (nearly) the least width; the mean over those is far finer than the steps of the counter, and
-//! what is constant in it (where in the bracket the read falls) drops out of differences.
+//! A clock is read between two reads of the kernel's. Undisturbed brackets have (nearly) the least
+//! width. The mean over them is far finer than the steps of the counter, and its constant part (the
+//! place of the read in the bracket) cancels in differences.
 
 use crate::system::{fence, vdso_ns};
 
-/// What may be wider than the narrowest: one step of a counter that moves every 10 ns.
+/// The allowed excess over the narrowest width: one step of a counter that moves every 10 ns.
 const SLACK_NS: u64 = 11;
 
 /// A comparison.
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_constant_is_found() {
+    fn offset_constant_difference_is_found() {
         let zero = offset(200, vdso_ns).mean_ns;
         let ahead = offset(200, || vdso_ns() + 5_000_000).mean_ns;
         let behind = offset(200, || vdso_ns() - 5_000_000).mean_ns;

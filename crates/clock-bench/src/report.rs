@@ -4,12 +4,12 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// What was wanted of a figure.
+/// The target of a figure.
 #[derive(Clone, Debug, Serialize)]
 pub struct Target {
-    /// What it is about.
+    /// The name of the figure.
     pub name: String,
-    /// What was measured.
+    /// The measured value.
     pub value: f64,
     /// The most that it should be.
     pub most: f64,
@@ -23,7 +23,7 @@ impl Target {
         Self { name: name.into(), value, most, unit }
     }
 
-    /// Whether it was reached. A value that is no number was not.
+    /// Whether it was reached. NaN does not meet it.
     #[must_use]
     pub fn is_met(&self) -> bool {
         self.value <= self.most
@@ -66,7 +66,7 @@ pub fn write_json(file: Option<&Path>, report: &impl Serialize) -> Result<()> {
     std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
 }
 
-/// The value below which that share of the values lies; NaN of none.
+/// The value below which that share of the values is; NaN without values.
 #[must_use]
 pub fn quantile(values: &[f64], share: f64) -> f64 {
     let mut sorted = values.to_vec();
@@ -81,7 +81,7 @@ pub fn median(values: &[f64]) -> f64 {
     quantile(values, 0.5)
 }
 
-/// The largest amount, whatever the sign; NaN of none.
+/// The largest absolute value; NaN without values.
 #[must_use]
 pub fn largest(values: &[f64]) -> f64 {
     values.iter().map(|value| value.abs()).fold(f64::NAN, f64::max)
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_is_not_met() {
+    fn target_without_measurement_is_not_met() {
         assert!(Target::new("a", 1.0, 1.0, "x").is_met());
         assert!(!Target::new("a", 1.01, 1.0, "x").is_met());
         assert!(!Target::new("a", f64::NAN, 1.0, "x").is_met());

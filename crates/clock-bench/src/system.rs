@@ -7,7 +7,7 @@ pub use clocksmith_raw::counter::{
 };
 use std::sync::OnceLock;
 
-/// The processors that this process could run on when it was first asked, before `pin`.
+/// The processors that this process could run on at the first call, before `pin`.
 pub fn processors() -> Result<&'static [usize]> {
     static FIRST: OnceLock<Vec<usize>> = OnceLock::new();
     if FIRST.get().is_none() {
@@ -37,7 +37,7 @@ pub fn fence() {
     unsafe { core::arch::x86_64::_mm_lfence() }
 }
 
-/// 96 additions, four at a time: what a busy core does between two reads of the clock.
+/// 96 additions, four at a time: the work of a busy core between two reads of the clock.
 #[inline(always)]
 pub fn work() {
     // SAFETY: touches four registers of its own.
@@ -55,7 +55,7 @@ pub fn work() {
 #[must_use]
 pub fn kernel_ns(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: writes a value of our own. It does not fail for the clocks that are read here.
+    // SAFETY: writes a local value. It does not fail for the clocks that are read here.
     unsafe { libc::clock_gettime(clock, &raw mut time) };
     (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
 }

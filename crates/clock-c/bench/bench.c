@@ -1,12 +1,12 @@
 /*
- * What one read of each clock costs, beside clock_gettime(CLOCK_MONOTONIC) through the vDSO.
+ * The read cost of each clock, beside clock_gettime(CLOCK_MONOTONIC) through the vDSO.
  *
  *   bench [--rounds N] [--calls N] [--json]
  *
- * The ways take turns: in every round each makes one batch of calls, so that a change of the
- * processor's speed, or a busy neighbour, meets all of them. A way's figure is the median over the
- * rounds of (its batch / the vDSO's batch of the same round); nanoseconds are medians too, and are
- * there for orientation. The process stays on one processor, the one it finds itself on.
+ * The functions take turns: in every round each makes one batch of calls, so that a change of the
+ * processor's speed, or a busy neighbour, affects all of them. The figure of a function is the median
+ * over the rounds of (its batch / the vDSO's batch of the same round); nanoseconds are medians too, and
+ * are for orientation. The process stays on its first processor.
  */
 #define _GNU_SOURCE
 #include <clocksmith.h>
@@ -22,7 +22,7 @@ static uint64_t vdso(void) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* The sum keeps the calls; nobody reads it. */
+/* The sum keeps the compiler from removing the calls; it is not read. */
 static volatile uint64_t sink;
 
 #define BATCH(name, read)                            \

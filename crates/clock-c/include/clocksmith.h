@@ -4,17 +4,18 @@
  * Every clock is one of the kernel's (see clock_gettime(2)), and gives the kernel's time. All times
  * are in nanoseconds, in an unsigned 64-bit number: enough for 584 years.
  *
- * No function here fails, waits, allocates or changes errno. All of them may be called by any thread
- * at any time, in a signal handler, and in a child after fork(). Nothing is to be set up or torn
- * down: the first read in a process finds out what serves it (25 to 50 us).
+ * No function here fails, waits, allocates or changes errno, except clocksmith_gettime(), which fails
+ * as clock_gettime() does. All of them may be called by any thread at any time, in a signal handler, and
+ * in a child after fork(). No setup or cleanup is needed: the first read in a process finds
+ * the source that serves it (25 to 50 us).
  *
  * Ordered and unordered. The processor may execute an unordered read a few nanoseconds early, before
- * loads that precede it have completed. Within one thread that never shows: time does not go
- * backward. Compared with a time that another thread took and published it may look too early by
- * that much. An ordered read is never earlier than a time that was seen before it, as clock_gettime()
- * has it; it costs a few nanoseconds more.
+ * loads that precede it have completed. Within one thread this is not visible: time does not
+ * go backward. Compared with a time that another thread took and published it may seem too early by
+ * this amount. An ordered read is never earlier than a time that was seen before it, as with
+ * clock_gettime(); it costs a few nanoseconds more.
  *
- * Compile and link with what `pkg-config --cflags --libs clocksmith` says (with --static for the
+ * Compile and link with the output of `pkg-config --cflags --libs clocksmith` (with --static for the
  * static library).
  *
  * SPDX-License-Identifier: MIT OR Apache-2.0
@@ -22,6 +23,7 @@
 #ifndef CLOCKSMITH_H
 #define CLOCKSMITH_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define CLOCKSMITH_VERSION_MAJOR 0
@@ -39,11 +41,11 @@ extern "C" {
 #endif
 
 /*
- * The way by which clocksmith_monotonic_ns() is served; the numbers say nothing of the cost. Later
- * versions may add others: treat a number that is not here as one that you do not know.
+ * The source that serves clocksmith_monotonic_ns(); the numbers do not show the cost. Later
+ * versions may add others: treat a number that is not listed here as unknown.
  */
 enum clocksmith_source_id {
-    /* The kernel's own published parameters, which lie beside the vDSO, and one read of the counter.
+    /* The kernel's own published parameters, in a page beside the vDSO, and one read of the counter.
      * Exact: the same formula with the same numbers as the vDSO. */
     CLOCKSMITH_SOURCE_VVAR = 1,
     /* A line through readings of the kernel's clock, renewed every few milliseconds: tens of
@@ -62,7 +64,7 @@ enum clocksmith_source_id {
     CLOCKSMITH_SOURCE_HYPERV_PAGE = 7
 };
 
-/* CLOCK_MONOTONIC in nanoseconds, unordered: the fastest clock there is. */
+/* CLOCK_MONOTONIC in nanoseconds, unordered: the fastest clock. */
 uint64_t clocksmith_monotonic_ns(void) CLOCKSMITH_NOEXCEPT;
 
 /* CLOCK_MONOTONIC in nanoseconds, ordered: for times that threads compare with each other. */
@@ -71,8 +73,8 @@ uint64_t clocksmith_monotonic_ordered_ns(void) CLOCKSMITH_NOEXCEPT;
 /* CLOCK_MONOTONIC_COARSE in nanoseconds: the time at the kernel's last tick, 1 to 10 ms ago. */
 uint64_t clocksmith_monotonic_coarse_ns(void) CLOCKSMITH_NOEXCEPT;
 
-/* CLOCK_REALTIME in nanoseconds since 1970-01-01 00:00 UTC, unordered. Goes back when somebody sets
- * the clock back. */
+/* CLOCK_REALTIME in nanoseconds since 1970-01-01 00:00 UTC, unordered. Goes back when the
+ * clock is set back. */
 uint64_t clocksmith_realtime_ns(void) CLOCKSMITH_NOEXCEPT;
 
 /* CLOCK_REALTIME in nanoseconds since 1970, ordered: for time stamps of several threads. */
@@ -81,32 +83,47 @@ uint64_t clocksmith_realtime_ordered_ns(void) CLOCKSMITH_NOEXCEPT;
 /* CLOCK_REALTIME_COARSE in nanoseconds since 1970: the time at the kernel's last tick. */
 uint64_t clocksmith_realtime_coarse_ns(void) CLOCKSMITH_NOEXCEPT;
 
-/* Between which two times true time lies, in nanoseconds since 1970: CLOCK_REALTIME, less and plus the
- * kernel's own bound of its error (maxerror of adjtimex(2)), which is asked for once a second and grows by
+/* Gets the two times between which true time lies, in nanoseconds since 1970: CLOCK_REALTIME minus and plus
+ * the kernel's own bound of its error (maxerror of adjtimex(2)), which is requested once a second and grows by
  * 500 ppm meanwhile. Returns 0; or EAGAIN, with 0 and UINT64_MAX, when the error is not known: the kernel
- * calls its clock unsynchronised, or refuses the call. A pointer may be null. */
+ * marks its clock unsynchronised, or refuses the call. A pointer may be null. */
 int clocksmith_realtime_bounded_ns(uint64_t *earliest, uint64_t *latest) CLOCKSMITH_NOEXCEPT;
 
-/* CLOCK_BOOTTIME in nanoseconds, unordered: monotonic, and runs on while the machine sleeps. */
+/* CLOCK_BOOTTIME in nanoseconds, unordered: monotonic, and continues while the machine sleeps. */
 uint64_t clocksmith_boottime_ns(void) CLOCKSMITH_NOEXCEPT;
 
-/* CLOCK_MONOTONIC_RAW in nanoseconds, unordered: monotonic, and nobody steers its rate. */
+/* CLOCK_MONOTONIC_RAW in nanoseconds, unordered: monotonic, with a rate that is not steered. */
 uint64_t clocksmith_monotonic_raw_ns(void) CLOCKSMITH_NOEXCEPT;
 
-/* CLOCK_TAI in nanoseconds since 1970, unordered: counts leap seconds, if the kernel has been told
- * their number; else the same as CLOCK_REALTIME. */
+/* CLOCK_TAI in nanoseconds since 1970, unordered: counts leap seconds, if their number has been
+ * set in the kernel; otherwise the same as CLOCK_REALTIME. */
 uint64_t clocksmith_tai_ns(void) CLOCKSMITH_NOEXCEPT;
 
-/* The way by which clocksmith_monotonic_ns() is served now. */
+#if defined(__linux__) && UINTPTR_MAX > 0xffffffffu
+/* clock_gettime(2) with the same arguments, result and errno, for programs that have a pointer to that
+ * function, or a macro. Ordered, as clock_gettime() is. Ids that the functions above do not have (clocks of
+ * processes, threads and devices, alarms) go to clock_gettime(). On 64-bit Linux, where clockid_t is int. */
+struct timespec;
+int clocksmith_gettime(int clock, struct timespec *time) CLOCKSMITH_NOEXCEPT;
+#endif
+
+/* Tests whether reading the kernel's clock by clock_gettime() is slow here, as it is where the clocksource is
+ * hpet or acpi_pm, or a hypervisor traps the counter: for programs that warn when they start. Returns 1 if a
+ * read costs as much as a system call, 0 if it does not, -1 if the test does not tell. Writes the reason to
+ * `reason`, cut to `size` bytes with the zero at its end; null leaves it out. Takes about a millisecond; where
+ * a read takes tens of microseconds, ten. The functions of this library may be quicker than clock_gettime(). */
+int clocksmith_is_slow(char *reason, size_t size) CLOCKSMITH_NOEXCEPT;
+
+/* The source that serves clocksmith_monotonic_ns() now. */
 enum clocksmith_source_id clocksmith_source(void) CLOCKSMITH_NOEXCEPT;
 
 /* The name of a source, in lower case: "vvar", "disciplined", "vdso", "syscall", "std", "pvclock",
- * "hyperv-page"; "unknown" for a number that is none. The string is static. */
+ * "hyperv-page"; "unknown" for a number that is not a source. The string is static. */
 const char *clocksmith_source_name(enum clocksmith_source_id source) CLOCKSMITH_NOEXCEPT;
 
-/* Sets the best source that may be used, for the whole process: CLOCKSMITH_SOURCE_VDSO asks the
- * kernel at every read, CLOCKSMITH_SOURCE_VVAR takes that back. A switch for operators and for tests;
- * times stay monotonic over it. Returns 0, or EINVAL when `best` is no source; then nothing has
+/* Sets the best source that may be used, for the whole process: CLOCKSMITH_SOURCE_VDSO uses the
+ * kernel's functions at every read, CLOCKSMITH_SOURCE_VVAR reverts that. A switch for operators and for
+ * tests; times stay monotonic across it. Returns 0, or EINVAL if `best` is not a source; then nothing has
  * changed. */
 int clocksmith_restrict(enum clocksmith_source_id best) CLOCKSMITH_NOEXCEPT;
 

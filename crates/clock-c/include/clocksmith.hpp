@@ -1,8 +1,8 @@
 // The clocks of clocksmith as clocks of <chrono>: C++11 and later.
 //
-// Each is a TrivialClock: now() does not throw, and durations are nanoseconds. They go wherever a
-// clock of the standard goes: std::this_thread::sleep_until, condition_variable::wait_until,
-// std::chrono::time_point. clocksmith.h says what each clock is.
+// Each is a TrivialClock: now() does not throw, and durations are nanoseconds. They can replace
+// every clock of the standard library: std::this_thread::sleep_until, condition_variable::wait_until,
+// std::chrono::time_point. clocksmith.h documents each clock.
 //
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #ifndef CLOCKSMITH_HPP
@@ -18,7 +18,7 @@ namespace clocksmith {
 
 namespace detail {
 
-// A template, so that C++11 allows the definition of the constant to stand in a header.
+// A template, so that C++11 allows the definition of the constant in a header.
 template <class Clock, bool Steady>
 struct clock_base {
     using duration = std::chrono::nanoseconds;
@@ -40,12 +40,12 @@ constexpr bool clock_base<Clock, Steady>::is_steady;
 
 }  // namespace detail
 
-// CLOCK_MONOTONIC, ordered: what std::chrono::steady_clock is on Linux, with the same epoch.
+// CLOCK_MONOTONIC, ordered: the same as std::chrono::steady_clock on Linux, with the same epoch.
 struct steady_clock : detail::clock_base<steady_clock, true> {
     static time_point now() noexcept { return at(clocksmith_monotonic_ordered_ns()); }
 
-    // The same moment on std::chrono::steady_clock, and back. On Linux the two are one clock; the
-    // standard does not promise it elsewhere.
+    // Converts a moment to and from std::chrono::steady_clock. On Linux the two are one clock; the
+    // standard does not guarantee it elsewhere.
     template <class Duration>
     static std::chrono::time_point<std::chrono::steady_clock, Duration> to_std(
         const std::chrono::time_point<steady_clock, Duration>& time) noexcept {
@@ -61,17 +61,17 @@ struct steady_clock : detail::clock_base<steady_clock, true> {
 
 // CLOCK_MONOTONIC, unordered: the fastest one, for intervals within a thread.
 //
-// It does not call itself steady. Within a thread it is; but the standard asks that a time is never
-// earlier than one that another thread took before, and by a few nanoseconds it may be.
+// is_steady is false. Within a thread the clock is steady; but the standard requires that a time is
+// never earlier than one that another thread took before, and it may be earlier by a few nanoseconds.
 struct fast_clock : detail::clock_base<fast_clock, false> {
     static time_point now() noexcept { return at(clocksmith_monotonic_ns()); }
 };
 
 // CLOCK_MONOTONIC_COARSE: CLOCK_MONOTONIC at the kernel's last tick, 1 to 10 ms ago.
 //
-// It never goes backward, but its steps are not all of one length, so it is not steady in the words of
-// the standard. That matters: until a steady clock's time the library may sleep just once, and this
-// clock could still show an earlier time then.
+// It never goes backward, but its steps are not all of one length, so it is not steady by the
+// standard's definition. This matters: the library may sleep only once until a time of a steady clock,
+// and this clock could still show an earlier time then.
 struct coarse_clock : detail::clock_base<coarse_clock, false> {
     static time_point now() noexcept { return at(clocksmith_monotonic_coarse_ns()); }
 };
@@ -80,8 +80,8 @@ struct coarse_clock : detail::clock_base<coarse_clock, false> {
 struct system_clock : detail::clock_base<system_clock, false> {
     static time_point now() noexcept { return at(clocksmith_realtime_ordered_ns()); }
 
-    // The same moment on std::chrono::system_clock, and back. The names are those that
-    // std::chrono::clock_cast of C++20 looks for.
+    // Converts a moment to and from std::chrono::system_clock. std::chrono::clock_cast of C++20 looks
+    // for these names.
     template <class Duration>
     static std::chrono::time_point<std::chrono::system_clock, Duration> to_sys(
         const std::chrono::time_point<system_clock, Duration>& time) noexcept {
@@ -94,7 +94,7 @@ struct system_clock : detail::clock_base<system_clock, false> {
         return std::chrono::time_point<system_clock, Duration>(time.time_since_epoch());
     }
 
-    // Whole seconds; the part of a second is cut off.
+    // Whole seconds; the fraction is truncated.
     static std::time_t to_time_t(const time_point& time) noexcept {
         return static_cast<std::time_t>(
             std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count());

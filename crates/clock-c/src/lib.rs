@@ -1,14 +1,14 @@
-//! The clocks of clocksmith for C: `include/clocksmith.h` declares and documents what stands here.
+//! The clocks of clocksmith for C: `include/clocksmith.h` declares and documents these functions.
 //!
 //! None of these functions fails, waits or panics, and nothing runs when the library is loaded: the
-//! first read of a clock finds out what serves it.
+//! first read of a clock finds the source that serves it.
 
 use clocksmith::Source;
 use core::ffi::{CStr, c_char, c_int, c_uint};
 
-/// What `clocksmith_restrict` returns when it has done it.
+/// The result of `clocksmith_restrict` on success.
 const DONE: c_int = 0;
-/// `EINVAL`, which has this value on every system; for a number that is no source.
+/// `EINVAL`, which has this value on every system; for a number that is not a source.
 const INVALID: c_int = 22;
 /// `EAGAIN` on Linux: the error of the wall clock is not known now.
 const AGAIN: c_int = 11;
@@ -49,7 +49,7 @@ pub extern "C" fn clocksmith_realtime_coarse_ns() -> u64 {
     clocksmith::realtime_coarse_ns()
 }
 
-/// Between which two times true time lies. 0, or `EAGAIN` when that is not known.
+/// Gets the two times between which true time lies. Returns 0, or `EAGAIN` if they are not known.
 ///
 /// # Safety
 ///
@@ -87,19 +87,75 @@ pub extern "C" fn clocksmith_tai_ns() -> u64 {
     clocksmith::tai_ns()
 }
 
-/// The way by which `clocksmith_monotonic_ns` is served now.
+/// `clock_gettime(2)` with the same arguments, result and `errno`; ordered.
+///
+/// # Safety
+///
+/// As of `clock_gettime(2)`: `time` points to a `struct timespec` that may be written.
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn clocksmith_gettime(
+    clock: libc::clockid_t,
+    time: *mut libc::timespec,
+) -> c_int {
+    let ns = match clock {
+        // The C library decides about a null pointer.
+        _ if time.is_null() => None,
+        libc::CLOCK_MONOTONIC => Some(clocksmith::monotonic_ordered_ns()),
+        libc::CLOCK_REALTIME => Some(clocksmith::realtime_ordered_ns()),
+        libc::CLOCK_MONOTONIC_COARSE => Some(clocksmith::monotonic_coarse_ns()),
+        libc::CLOCK_REALTIME_COARSE => Some(clocksmith::realtime_coarse_ns()),
+        libc::CLOCK_BOOTTIME => Some(clocksmith::boottime_ordered_ns()),
+        libc::CLOCK_MONOTONIC_RAW => Some(clocksmith::monotonic_raw_ordered_ns()),
+        libc::CLOCK_TAI => Some(clocksmith::tai_ordered_ns()),
+        // Clocks of processes, threads and devices, alarms, and ids that do not exist.
+        _ => None,
+    };
+    let Some(ns) = ns else {
+        // SAFETY: by the contract.
+        return unsafe { libc::clock_gettime(clock, time) };
+    };
+    // Below 2^34 and below 10^9: both fit.
+    let (seconds, rest) = (ns / 1_000_000_000, ns % 1_000_000_000);
+    let value = libc::timespec { tv_sec: seconds as libc::time_t, tv_nsec: rest as libc::c_long };
+    // SAFETY: by the contract.
+    unsafe { time.write(value) };
+    DONE
+}
+
+/// Whether reading the kernel's clock is slow here: 1 yes, 0 no, -1 if the test does not tell; with the reason.
+///
+/// # Safety
+///
+/// `reason` is null, or to `size` bytes that may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn clocksmith_is_slow(reason: *mut c_char, size: usize) -> c_int {
+    use std::io::Write as _;
+    let test = clocksmith::is_slow();
+    if !reason.is_null() && size > 0 {
+        // SAFETY: by the contract.
+        let text = unsafe { core::slice::from_raw_parts_mut(reason.cast::<u8>(), size) };
+        text.fill(0);
+        // The last byte remains zero. What does not fit is left out.
+        let mut rest = text.get_mut(..size - 1).unwrap_or_default();
+        let _ = write!(rest, "{test}");
+    }
+    test.slow.map_or(-1, c_int::from)
+}
+
+/// The source that serves `clocksmith_monotonic_ns` now.
 #[unsafe(no_mangle)]
 pub extern "C" fn clocksmith_source() -> c_uint {
     c_uint::from(clocksmith::source() as u8)
 }
 
-/// The name of a source; "unknown" for a number that is none. Static.
+/// The name of a source; "unknown" for a number that is not a source. Static.
 #[unsafe(no_mangle)]
 pub extern "C" fn clocksmith_source_name(source: c_uint) -> *const c_char {
     entry(source).map_or(c"unknown", |(_, name)| *name).as_ptr()
 }
 
-/// Sets the best source that may be used. 0, or `EINVAL` when the number is no source.
+/// Sets the best source that may be used. Returns 0, or `EINVAL` if the number is not a source.
 #[unsafe(no_mangle)]
 pub extern "C" fn clocksmith_restrict(best: c_uint) -> c_int {
     let Some((source, _)) = entry(best) else { return INVALID };
@@ -171,7 +227,7 @@ mod tests {
     fn only_sources_restrict() {
         assert_eq!(clocksmith_restrict(0), INVALID);
         assert_eq!(clocksmith_restrict(8), INVALID);
-        // 256 + 1 is Vvar if somebody cuts it to a byte.
+        // 256 + 1 would be Vvar if it were truncated to a byte.
         assert_eq!(clocksmith_restrict(257), INVALID);
         assert_eq!(clocksmith_restrict(Source::Vvar as c_uint), DONE);
     }

@@ -1,4 +1,4 @@
-//! What the reads cost, best of several rounds, in nanoseconds: `cargo run --release --example api_speed`.
+//! The read costs, best of several rounds, in nanoseconds: `cargo run --release --example api_speed`.
 
 use clocksmith::{CachedClock, Clock, FastInstant, Instant, SystemClock, Ticks, source};
 use std::hint::black_box;
@@ -19,7 +19,7 @@ fn best<R>(mut read: impl FnMut() -> R) -> f64 {
         .fold(f64::INFINITY, f64::min)
 }
 
-/// Each read begins when the one before it has ended: what a read costs code that waits for it.
+/// Each read begins when the one before it has ended: the read cost for code that waits for it.
 fn serialised<R>(mut read: impl FnMut() -> R) -> f64 {
     best(|| {
         let result = black_box(read());

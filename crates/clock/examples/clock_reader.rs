@@ -1,11 +1,11 @@
-//! Reads the library's clocks in several threads, compares them with the kernel's, and says once a
-//! second what it saw: for running across whatever happens to a machine's time.
+//! Reads the library's clocks in several threads, compares them with the kernel's, and reports once
+//! a second. It is meant to run during changes of a machine's time.
 //!
 //!     clock_reader --threads 3 [--best vvar|disciplined|vdso|syscall] [--seconds N] [--trust SECONDS]
 //!
-//! `--trust` uses the counter against the kernel's opinion, after a test of so many seconds at most.
-//! Each line is `|reader ` and a JSON object with totals since the start. Ends at SIGTERM, or after
-//! the seconds. Linux only.
+//! `--trust` uses the counter although the kernel does not, after a test of at most the given
+//! seconds. Each line is `|reader ` and a JSON object with totals since the start. Ends at SIGTERM,
+//! or after the seconds. Linux only.
 
 #[cfg(target_os = "linux")]
 mod reader {
@@ -39,7 +39,7 @@ mod reader {
 
     fn kernel(clock: libc::clockid_t) -> u64 {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: writes a `timespec` of our own.
+        // SAFETY: writes a local `timespec`.
         unsafe { libc::clock_gettime(clock, &raw mut time) };
         (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
     }

@@ -1,4 +1,4 @@
-//! What ties the monotonic clock to others.
+//! Conversion between the monotonic clock and other clocks.
 
 use crate::clocks;
 use crate::instant::Instant;
@@ -10,13 +10,13 @@ const READINGS: u32 = 8;
 
 /// A moment on three clocks: [`Instant`], `std::time::Instant` and the wall clock.
 ///
-/// It is taken once, in about a microsecond, and then converts for as long as it is kept, moments
-/// before it included.
+/// It is taken once, in about a microsecond, and then converts moments for as long as it is kept,
+/// earlier moments included.
 ///
-/// `std::time::Instant` is the same clock in another wrapping, so that its conversion holds for
-/// ever; it is off by a constant of [`uncertainty_ns`](Self::uncertainty_ns) at most. The wall
-/// clock is not: it is set, and slewed against the monotonic one. **The offset is that of the
-/// moment of the anchor.** Take a new anchor to follow the wall clock.
+/// `std::time::Instant` is the same clock as another type, so its conversion stays valid; it is off
+/// by a constant of [`uncertainty_ns`](Self::uncertainty_ns) at most. The wall clock is not: it is
+/// set, and slewed against the monotonic one. **The offset is that of the moment of the anchor.**
+/// Take a new anchor to follow the wall clock.
 ///
 /// ```
 /// use clocksmith::{Anchor, Instant};
@@ -94,7 +94,7 @@ impl Anchor {
         }
     }
 
-    /// The same moment as an [`Instant`]. Saturates at both ends of what that can hold.
+    /// The same moment as an [`Instant`]. Saturates at both ends of its range.
     #[must_use]
     pub fn of_std_instant(&self, moment: std::time::Instant) -> Instant {
         match moment.checked_duration_since(self.std) {
@@ -110,8 +110,8 @@ impl Anchor {
         moved(self.unix_ns, self.at.as_nanos(), moment.as_nanos())
     }
 
-    /// The moment at which the wall clock, as it was at the moment of the anchor, shows so many
-    /// nanoseconds since 1970. Saturates at both ends of what an [`Instant`] can hold.
+    /// The moment at which the wall clock, as it was at the moment of the anchor, shows this number
+    /// of nanoseconds since 1970. Saturates at both ends of the range of an [`Instant`].
     #[must_use]
     pub const fn of_unix_ns(&self, ns: u64) -> Instant {
         Instant::from_nanos(moved(self.at.as_nanos(), self.unix_ns, ns))

@@ -1,18 +1,19 @@
-//! The wall clock with its error: between which two times true time lies.
+//! The wall clock with its error: the two times between which true time lies.
 //!
-//! The kernel keeps a bound of its clock's error, `maxerror` of `adjtimex(2)`, for everybody to read. Whoever
-//! disciplines the clock (chrony, ntpd, systemd-timesyncd) sets it; from then on the kernel adds 500 us a
-//! second, the most by which a clock may stray (`second_overflow()`, `kernel/time/ntp.c`), and when it reaches
-//! 16 s, or the clock is set by hand, the clock is called unsynchronised (`STA_UNSYNC`).
+//! The kernel keeps a bound of its clock's error, `maxerror` of `adjtimex(2)`, which every process may read.
+//! The program that disciplines the clock (chrony, ntpd, systemd-timesyncd) sets the bound. From then on the
+//! kernel adds 500 us a second, the largest drift that it allows for (`second_overflow()`,
+//! `kernel/time/ntp.c`). When the bound reaches 16 s, or the clock is set by hand, the kernel marks the clock
+//! unsynchronised (`STA_UNSYNC`).
 //!
-//! The answer is kept for a second, in two words that belong together if their difference is that of the two
-//! coarse clocks, the wall clock and the monotonic one. It changes if and only if the wall clock is set: so a
-//! bound from before that is not used, no lock is needed, and a fork does no harm.
+//! The answer is kept for a second, in two words. They belong together if their difference is the difference
+//! of the two coarse clocks, the wall clock and the monotonic one, which changes if and only if the wall
+//! clock is set. So a bound from before a set is not used, no lock is needed, and a fork does no harm.
 
 use crate::clocks;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// What `adjtimex` says.
+/// The result of `adjtimex`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Report {
     /// The largest error, in microseconds.
@@ -82,8 +83,8 @@ impl Kept {
         if self.error_us == UNKNOWN {
             return None;
         }
-        // What the error grew by since, and what it had grown by since the kernel last added to it: up to a
-        // second. The age is rounded up.
+        // The growth of the error since the answer, plus the growth up to the answer since the kernel last
+        // added to it: up to a second. The age is rounded up.
         let since = u64::from(age(monotonic_ns).wrapping_sub(self.taken)) + 1;
         let ns = (since << AGE_SHIFT) + SECOND_NS;
         // At most 255 * 500 ppm of some seconds.
@@ -96,8 +97,8 @@ fn age(monotonic_ns: u64) -> u32 {
     (monotonic_ns >> AGE_SHIFT) as u32
 }
 
-/// The last answer, and the same with the offset between both clocks: two words of different answers are no
-/// answer at that offset, unless both say the same.
+/// The last answer, and the last answer combined with the offset between both clocks. Two words of
+/// different answers do not match at that offset, unless both answers are equal.
 struct Store {
     word: AtomicU64,
     check: AtomicU64,
@@ -122,22 +123,23 @@ impl Store {
     }
 }
 
-/// How often a time is read anew because its bound had to be asked for, or the clock was set meanwhile.
+/// How often a time is read again because its bound had to be requested, or because the clock was set
+/// meanwhile.
 const TRIES: u32 = 4;
 
-/// Between which two times true time lies, in nanoseconds since 1970: `(earliest, latest)`.
+/// The two times between which true time lies, in nanoseconds since 1970: `(earliest, latest)`.
 ///
-/// [`realtime_ordered_ns`](crate::realtime_ordered_ns), less and plus the kernel's own bound of its error
-/// (`maxerror` of `adjtimex(2)`), which whatever disciplines the clock sets, and which grows by 500 ppm (and
-/// by the rate of a fast slew) until it is set again. Two events whose intervals do not meet have happened in
-/// that order, on any two machines whose bounds are right.
+/// These are [`realtime_ordered_ns`](crate::realtime_ordered_ns) minus and plus the kernel's own bound of its
+/// error (`maxerror` of `adjtimex(2)`). The program that disciplines the clock sets this bound, and it grows
+/// by 500 ppm (and by the rate of a fast slew) until it is set again. Two events whose intervals do not
+/// overlap have happened in that order, on any two machines whose bounds are right.
 ///
-/// **`(0, u64::MAX)` if the error is not known**: the kernel calls its clock unsynchronised, does not answer
-/// (a filter; containers often refuse the call), or this is no Linux. Whoever sets the wall clock by hand
-/// makes it so at once, and so it is in a machine whose time daemon does not tell the kernel.
+/// **`(0, u64::MAX)` if the error is not known**: the kernel marks its clock unsynchronised, does not answer
+/// (a filter; containers often refuse the call), or the system is not Linux. A manual set of the wall clock
+/// has this effect at once, and so does a time daemon that does not report to the kernel.
 ///
-/// The bound is asked for once a second (a system call of a microsecond or two), and at once after the wall
-/// clock was set; every other read costs an ordered one and some arithmetic. While a leap second is due or
+/// The bound is requested once a second (a system call of a microsecond or two), and at once after the wall
+/// clock was set. Every other call costs an ordered read and some arithmetic. While a leap second is due or
 /// under way around midnight UTC the bound is a second wider. Async-signal-safe.
 ///
 /// ```
@@ -151,7 +153,7 @@ const TRIES: u32 = 4;
 #[must_use]
 pub fn realtime_bounded() -> (u64, u64) {
     for _ in 0..TRIES {
-        // The time first: if the clock has been set before it was read, the offset is another one.
+        // Reads the time first: if the clock was set before this read, the offset differs.
         let now = clocks::realtime_ordered_ns();
         let monotonic = clocks::monotonic_coarse_ns();
         let offset = clocks::realtime_coarse_ns().wrapping_sub(monotonic);
@@ -172,7 +174,8 @@ fn around(now: u64, error: Option<u64>) -> (u64, u64) {
 
 #[cold]
 fn ask(monotonic: u64, offset: u64) {
-    // Kept with the offset from before the question: if the clock was set meanwhile, it is asked again.
+    // Kept with the offset from before the call: if the clock was set meanwhile, the bound is requested
+    // again.
     let report = report(monotonic.wrapping_add(offset));
     STORE.keep(Kept::new(report, monotonic), offset);
 }
@@ -267,8 +270,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever was asked for: the words give it back, it is fresh for about a second, and its error is
-        /// not below the kernel's with its growth.
+        /// For every answer: the words return it, it is fresh for about a second, and its error is not
+        /// below the kernel's error with its growth.
         #[test]
         fn answers_are_kept_and_grow(
             maxerror_us in 0u64..16_000_000, tick_ppm in 0u64..100_000, taken in any::<u64>(), later in 0u64..3_000_000_000

@@ -9,31 +9,31 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use core::time::Duration;
 use std::io;
 
-/// A clock that gives the same time until it is told to look again.
+/// A clock that returns the same time until it is updated.
 ///
 /// An event loop calls [`update`](Self::update) once in each turn, and everything in that turn
 /// reads the remembered time: a load. Where there is no loop, [`spawn_updater`](Self::spawn_updater)
 /// starts a thread that does it.
 ///
-/// Before the first update, and when the last [`Updater`] is gone, nothing is remembered: reads
-/// then ask the kernel's coarse clock themselves, which is a few nanoseconds and at most one tick
-/// old. The monotonic time never goes backward over all this.
+/// Before the first update, and after the last [`Updater`] has been dropped, no time is remembered.
+/// Reads then use the kernel's coarse clock, which costs a few nanoseconds and is at most one tick
+/// old. The monotonic time never goes backward across these changes.
 ///
 /// # Fork
 ///
 /// A forked child does not have its parent's threads. Where an updater keeps the time, the kernel
-/// clears it in a child (`MADV_WIPEONFORK`), whichever way the child is made, and reads in the
-/// child ask the kernel's coarse clock. So the time does not freeze, and no read has to ask for
-/// the process id. The child may call [`update`](Self::update) or start an updater of its own.
+/// clears it in a child (`MADV_WIPEONFORK`), however the child is created, and reads in the child
+/// use the kernel's coarse clock. So the time does not freeze, and no read has to call `getpid`.
+/// The child may call [`update`](Self::update) or start an updater of its own.
 ///
 /// A time that [`update`](Self::update) has remembered *without* an updater is copied like all
-/// other memory: the child has the loop, and goes on updating. On other systems than Linux the
-/// time that an updater has left does freeze in a child, until it is updated there.
+/// other memory: the child has the loop, and continues to update. On systems other than Linux the
+/// time that an updater has left freezes in a child until the child updates it.
 ///
 /// # Signals
 ///
-/// [`update`](Self::update) and the reads are async-signal-safe. A signal handler sees the whole of
-/// either time, never a half.
+/// [`update`](Self::update) and the reads are async-signal-safe. A signal handler never sees a
+/// partly written time.
 ///
 /// ```
 /// use clocksmith::CachedClock;
@@ -48,9 +48,9 @@ use std::io;
 /// ```
 #[derive(Debug)]
 pub struct CachedClock {
-    /// Where an updater writes, once there has been one. Never given back.
+    /// Where an updater writes, after the first one was started. Never freed.
     kept: AtomicPtr<Slots>,
-    /// Where `update` writes; and what was last remembered in any way.
+    /// Where `update` writes; also the last time that was remembered in any way.
     own: Slots,
 }
 
@@ -121,7 +121,7 @@ impl CachedClock {
     #[inline(always)]
     fn slots(&self) -> &Slots {
         let kept = self.kept.load(Ordering::Acquire);
-        // SAFETY: null, or slots from `wiped_on_fork`, which are never given back.
+        // SAFETY: null, or slots from `wiped_on_fork`, which are never freed.
         unsafe { kept.as_ref() }.unwrap_or(&self.own)
     }
 
@@ -137,7 +137,7 @@ impl CachedClock {
                 Err(others) => there = others,
             }
         }
-        // SAFETY: from `wiped_on_fork`, and never given back.
+        // SAFETY: from `wiped_on_fork`, and never freed.
         Ok(unsafe { &*there })
     }
 
@@ -174,7 +174,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn gives_the_latest_that_it_was_told(times: Vec<(u64, u64)>) {
+        fn cached_clock_gives_latest_update(times: Vec<(u64, u64)>) {
             let clock = CachedClock::new();
             let mut latest = (0, 0);
             for (monotonic, realtime) in times {
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn stands_still_between_updates() {
+    fn cached_clock_between_updates_does_not_advance() {
         let clock = CachedClock::default();
         // Nothing is remembered: the coarse clock.
         let before = clocks::monotonic_coarse_ns();
@@ -232,19 +232,19 @@ mod tests {
                 }
                 sleep(Duration::from_millis(1));
             }
-            panic!("the clock stands still");
+            panic!("the clock does not advance");
         };
         wait(begin + 20_000_000);
         drop(updater);
-        // The other one has just updated; it does so once an hour.
+        // The second updater has just updated; it does so once an hour.
         let kept = CLOCK.monotonic_ns();
         sleep(Duration::from_millis(30));
         assert_eq!(CLOCK.monotonic_ns(), kept);
         drop(second);
-        // Nobody keeps it: the kernel does, and not backward.
+        // No updater is left: reads use the kernel's clock, and do not go backward.
         assert!(CLOCK.monotonic_ns() >= kept);
         wait(kept + 20_000_000);
-        // By hand again.
+        // Updated manually again.
         CLOCK.update();
         let by_hand = CLOCK.monotonic_ns();
         sleep(Duration::from_millis(10));

@@ -29,7 +29,7 @@ impl Precision {
     }
 }
 
-/// Text of at most so many bytes: what fits in 64 bits of nanoseconds, in either form.
+/// A short text: its capacity is enough for 64 bits of nanoseconds, in either form.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Text {
     bytes: [u8; 32],
@@ -53,7 +53,7 @@ impl Text {
         }
     }
 
-    /// The last so many digits of a number, zeros in front.
+    /// The last digits of a number, with leading zeros.
     fn number(&mut self, mut number: u64, digits: usize) {
         let end = self.length + digits;
         if let Some(places) = self.bytes.get_mut(self.length..end) {
@@ -118,8 +118,8 @@ pub(crate) fn seconds(ns: u64, precision: Precision) -> Text {
 
 /// Year, month and day of a day since 1970, in the Gregorian calendar.
 ///
-/// Days are counted from 1 March 2000 minus 400 years, so that the leap day is the last of its
-/// year, of its four years, of its century but the last one.
+/// Days are counted from 1 March 2000 minus 400 years, so that the leap day is the last day of its
+/// year, of its four years, and of its four centuries.
 fn date(days: u64) -> (u64, u64, u64) {
     const FOUR_CENTURIES: u64 = 146_097;
     const CENTURY: u64 = 36_524;

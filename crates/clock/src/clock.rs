@@ -70,7 +70,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// [`Instant::now_ordered`]: the same as [`SystemClock`], by a name that says what is relied on.
+/// [`Instant::now_ordered`]: the same as [`SystemClock`], by a name that states the guarantee.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OrderedClock;
 

@@ -118,8 +118,8 @@ use served::ClockId;
 ///
 /// Within one thread it never goes backward. The processor may execute the read a few nanoseconds
 /// early, before loads that precede it have completed: compared with a time that *another thread*
-/// took and published, it may look too early by that. Where that matters, use
-/// [`monotonic_ordered_ns`]; [`crate::guide::which_function`] tells when it does.
+/// took and published, it may seem too early by this amount. Where that matters, use
+/// [`monotonic_ordered_ns`]; [`crate::guide::which_function`] explains when it does.
 ///
 /// Never fails and never waits. Async-signal-safe. The first call in a process finds out which
 /// [`Source`] serves (25 to 50 us).
@@ -132,7 +132,7 @@ pub fn monotonic_ns() -> u64 {
 /// `CLOCK_MONOTONIC` in nanoseconds, ordered as the vDSO orders it: a time that is taken after
 /// another thread's time has been seen is never earlier than that.
 ///
-/// It comes from the kernel's own numbers or from the kernel, never from a line of ours.
+/// It comes from the kernel's own numbers or from the kernel, never from the library's own line.
 #[inline]
 #[must_use]
 pub fn monotonic_ordered_ns() -> u64 {
@@ -157,8 +157,8 @@ pub fn realtime_coarse_ns() -> u64 {
 
 /// `CLOCK_REALTIME`: nanoseconds since 1970, read unordered.
 ///
-/// When somebody sets the wall clock, the next read sees it: by the kernel's numbers or by the
-/// kernel, never by a line of ours.
+/// When the wall clock is set, the next read sees it: this clock is served by the kernel's page or
+/// by the kernel, never by the library's own line.
 #[inline]
 #[must_use]
 pub fn realtime_ns() -> u64 {
@@ -180,30 +180,51 @@ pub fn boottime_ns() -> u64 {
     served::exact::<false>(ClockId::Boottime)
 }
 
-/// `CLOCK_MONOTONIC_RAW` in nanoseconds: monotonic, and nobody steers it. Unordered.
+/// `CLOCK_BOOTTIME` in nanoseconds, ordered: see [`monotonic_ordered_ns`].
+#[inline]
+#[must_use]
+pub fn boottime_ordered_ns() -> u64 {
+    served::exact::<true>(ClockId::Boottime)
+}
+
+/// `CLOCK_MONOTONIC_RAW` in nanoseconds: monotonic, and not steered. Unordered.
 #[inline]
 #[must_use]
 pub fn monotonic_raw_ns() -> u64 {
     served::exact::<false>(ClockId::MonotonicRaw)
 }
 
-/// `CLOCK_TAI`: nanoseconds since 1970 with leap seconds, if the kernel has been told their number
-/// (else the same as [`realtime_ns`]). Unordered.
+/// `CLOCK_MONOTONIC_RAW` in nanoseconds, ordered: see [`monotonic_ordered_ns`].
+#[inline]
+#[must_use]
+pub fn monotonic_raw_ordered_ns() -> u64 {
+    served::exact::<true>(ClockId::MonotonicRaw)
+}
+
+/// `CLOCK_TAI`: nanoseconds since 1970 with leap seconds, if their number has been set in the
+/// kernel (otherwise the same as [`realtime_ns`]). Unordered.
 #[inline]
 #[must_use]
 pub fn tai_ns() -> u64 {
     served::exact::<false>(ClockId::Tai)
 }
 
-/// The way by which [`monotonic_ns`] is served now.
+/// `CLOCK_TAI` in nanoseconds, ordered: see [`monotonic_ordered_ns`].
+#[inline]
+#[must_use]
+pub fn tai_ordered_ns() -> u64 {
+    served::exact::<true>(ClockId::Tai)
+}
+
+/// The [`Source`] that serves [`monotonic_ns`] now.
 #[must_use]
 pub fn source() -> Source {
     served::source()
 }
 
-/// Sets the best [`Source`] that may be used, for the whole process: `restrict(Source::Vdso)` asks
-/// the kernel at every read, `restrict(Source::Vvar)` takes that back. A switch for operators, and
-/// for tests; times stay monotonic over it.
+/// Sets the best [`Source`] that may be used, for the whole process: `restrict(Source::Vdso)` uses
+/// the kernel's functions at every read, `restrict(Source::Vvar)` reverts that. A switch for
+/// operators, and for tests; times stay monotonic across it.
 pub fn restrict(best: Source) {
     served::restrict(best);
 }
@@ -211,10 +232,10 @@ pub fn restrict(best: Source) {
 /// Uses the counter although the kernel does not: for machines whose kernel has chosen hpet,
 /// acpi_pm or another slow clocksource, when **you** know that the TSC is good.
 ///
-/// First the counters of all processors are tested against each other, for at most about `limit`
-/// (100 ms is plenty on a quiet machine). Then [`monotonic_ns`] follows the kernel's clock with a
-/// line ([`Source::Disciplined`]), which is renewed from the kernel's clock every few milliseconds: a
-/// counter that jumps or changes its rate is noticed then, and given up.
+/// First the counters of all processors are tested against each other, for at most about `limit` (100
+/// ms is plenty on a quiet machine). Then [`monotonic_ns`] follows the kernel's clock with a line
+/// ([`Source::Disciplined`]), which is renewed from the kernel's clock every few milliseconds: a
+/// counter that jumps or changes its rate is noticed then, and not used any more.
 ///
 /// # Risk
 ///

@@ -1,16 +1,16 @@
-//! Finds the kernel's page beside the vDSO, and proves that it is what it seems to be.
+//! Finds the kernel's page beside the vDSO, and proves that it is this page.
 //!
-//! Nothing here is an ABI: the page moved and changed its form several times. So nothing is
-//! assumed. The pages below the vDSO are tried one after the other, every place in them and both known
-//! forms; a place is taken for the kernel's clock only if the coarse wall clock and the coarse monotonic
-//! clock stand there, to the nanosecond, where the form says, between two readings of them. Whether its
-//! fine clocks are right is proven separately, by `engine`, as often as need be.
+//! The page is not an ABI: it moved and changed its form several times. So nothing is assumed. The pages
+//! below the vDSO are tried one after the other, every place in them and both known forms. A place is
+//! accepted as the kernel's clock only if it contains the coarse wall clock and the coarse monotonic
+//! clock, to the nanosecond, where the form says, between two readings of them. Whether its fine clocks
+//! are right is proven separately, by `engine`, as often as needed.
 //!
-//! What lies farther below is the program's memory, and another thread may unmap it at any moment. So no
-//! page is read in the search: the kernel compares its words (`kernel::compare`). A page is read only
-//! after it has been found: the kernel says that it is no page of a file and no writable memory, and the
-//! time of both coarse clocks stands in it. The search ends at the first page that is the program's: the
-//! kernel puts its pages and the vDSO beside each other (`map_vdso()`, x86; `__setup_additional_pages()`,
+//! The pages farther below are the program's memory, and another thread may unmap them at any moment. So
+//! no page is read in the search: the kernel compares its words (`kernel::compare`). A page is read only
+//! after it has been found: the kernel says that it is neither a page of a file nor writable memory, and
+//! it contains the time of both coarse clocks. The search ends at the first page of the program: the
+//! kernel maps its pages and the vDSO beside each other (`map_vdso()`, x86; `__setup_additional_pages()`,
 //! arm64).
 
 use crate::kernel::{self, ClockId, Held};
@@ -22,7 +22,7 @@ use core::sync::atomic::Ordering;
 /// How many pages below the vDSO are tried, the nearest ones first. Six are in use in 6.18 on x86.
 const PAGES: usize = 8;
 
-/// How much of each page is searched. The numbers stand at 0 (6.13 and later, aarch64) or 128 (x86
+/// How much of each page is searched. The numbers begin at 0 (6.13 and later, aarch64) or 128 (x86
 /// before, `arch/x86/include/asm/vvar.h`).
 const SEARCHED: usize = 1024;
 
@@ -34,14 +34,14 @@ const NS_PER_SECOND: u64 = 1_000_000_000;
 /// The kernel's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// What user space finds first, at the place where the kernel's clock normally is. In a time
-    /// namespace it holds offsets (`MODE_TIMENS`).
+    /// The page at the place where the kernel's clock normally is. In a time namespace it holds
+    /// offsets (`MODE_TIMENS`).
     pub(crate) front: Raw,
     /// The real clock; the same as `front`, outside of a time namespace.
     pub(crate) real: Raw,
 }
 
-/// What the kernel says of its coarse clocks, as (seconds, nanoseconds).
+/// The kernel's coarse clocks, as (seconds, nanoseconds).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Coarse {
     realtime: (u64, u64),
@@ -72,8 +72,8 @@ pub(crate) fn find() -> Option<Found> {
     None
 }
 
-/// How often a search begins anew because of a tick: there is none for at least a millisecond after
-/// one, and a search takes some microseconds.
+/// How often a search starts again because of a tick. Ticks are at least a millisecond apart, and a
+/// search takes some microseconds.
 const TRIES: u32 = 8;
 
 /// How a search ended.
@@ -82,14 +82,14 @@ enum Searched {
     Found(Found),
     /// The page is not there.
     Nothing,
-    /// The coarse clocks have gone on meanwhile, so that the page may have been passed by.
+    /// The coarse clocks have advanced meanwhile, so the page may have been missed.
     Ticked,
 }
 
 fn search(vdso: usize, clock: impl Fn() -> Option<Coarse>) -> Searched {
     let Some(before) = clock() else { return Searched::Nothing };
     let size = kernel::page_size();
-    // The known places of all pages first: each question is a call.
+    // The known places of all pages first: each comparison is a call.
     let candidates = [true, false]
         .into_iter()
         .flat_map(|known| pages(vdso, size).map(move |page| (page, known)));
@@ -140,14 +140,14 @@ fn find_in(page: usize, known: bool, vdso: usize, size: usize, coarse: &Coarse) 
     })
 }
 
-/// Whether a base stands there, by the kernel's word.
+/// Whether the kernel confirms that this address holds the base.
 fn holds(address: usize, (seconds, nanoseconds): (u64, u64)) -> bool {
     let words = [seconds as u32, nanoseconds as u32, (seconds >> 32) as u32];
     let places = [address, address + 8, address + 4];
     places.into_iter().zip(words).all(|(at, word)| kernel::compare(at, word) == Held::Equal)
 }
 
-/// Whether the head of a time namespace's front page stands there, by the kernel's word.
+/// Whether the kernel confirms that this address holds the head of a time namespace's front page.
 fn is_front(head: usize) -> bool {
     kernel::compare(head, Word::NONE.0 as u32) == Held::Equal
         && kernel::compare(head + 4, Word::NONE.mode()) == Held::Equal
@@ -163,9 +163,9 @@ fn places(known: bool) -> impl Iterator<Item = (usize, Form)> {
 
 fn place(page: usize, at: usize, form: Form, size: usize) -> Option<Raw> {
     let head = core::ptr::with_exposed_provenance::<u8>(page.checked_add(at)?);
-    // SAFETY: the numbers end in the page, which is one of the kernel's beside the vDSO: `pages` has asked
-    // whether it is the program's, and the kernel has compared what stands in it. These stay as long as the
-    // process lives, unless somebody unmaps the vDSO itself.
+    // SAFETY: the numbers end in the page, which is one of the kernel's beside the vDSO: `pages` has
+    // excluded pages of the program, and the kernel has compared the page's content. These pages stay
+    // mapped as long as the process lives, unless the program unmaps the vDSO itself.
     (at + Form::LONG.tail() + TAIL_LENGTH <= size).then(|| unsafe { Raw::new(head, form) })
 }
 
@@ -223,8 +223,8 @@ fn is_plausible_scale(page: Raw) -> bool {
     })
 }
 
-/// The offset of a clock in a time namespace, in nanoseconds (`struct timens_offset { s64 sec; u64
-/// nsec; }`, which stands in place of the base).
+/// The offset of a clock in a time namespace, in nanoseconds
+/// (`struct timens_offset { s64 sec; u64 nsec; }`, which takes the place of the base).
 pub(crate) fn offset(front: Raw, id: ClockId) -> u64 {
     let (seconds, nanoseconds) = front.base(id as usize);
     seconds.wrapping_mul(NS_PER_SECOND).wrapping_add(nanoseconds)
@@ -278,7 +278,7 @@ mod tests {
             map(self.page(back), self.size, access, libc::MAP_FIXED);
         }
 
-        /// What the kernel's page would look like, with these times.
+        /// Writes a page like the kernel's, with these times.
         fn write(&self, back: usize, coarse: &Coarse) {
             self.put(back, libc::PROT_READ | libc::PROT_WRITE);
             let place = |at: usize| ptr::with_exposed_provenance_mut::<u64>(self.page(back) + at);
@@ -320,8 +320,8 @@ mod tests {
         search(memory.vdso(), || Some(coarse))
     }
 
-    /// A neighbour maps and unmaps the page that lies seven pages below: no search may die of it. For a
-    /// second; `CLOCKSMITH_NEIGHBOUR_SECONDS` says for how long else.
+    /// Another thread maps and unmaps the page seven pages below: no search may crash. Runs for a
+    /// second, or for `CLOCKSMITH_NEIGHBOUR_SECONDS`.
     #[test]
     fn neighbour_that_unmaps_its_memory_is_not_touched() {
         let seconds = std::env::var("CLOCKSMITH_NEIGHBOUR_SECONDS").ok();
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn search_in_which_a_tick_falls_begins_anew() {
+    fn search_with_tick_starts_again() {
         let memory = Memory::new();
         memory.put(1, libc::PROT_READ);
         let looks = Cell::new(0);
@@ -391,7 +391,7 @@ mod tests {
         assert_eq!(search(memory.vdso(), || None), Searched::Nothing);
     }
 
-    /// What is found lies in the mapping of which the kernel says that it is the vDSO's data.
+    /// The found page is in the mapping that the kernel names as the vDSO's data.
     #[test]
     fn page_that_is_found_is_named_vvar() {
         let Some(found) = find() else { return };
@@ -403,7 +403,7 @@ mod tests {
         }
         let vdso = kernel::vdso_address().unwrap();
         for page in pages(vdso, kernel::page_size()) {
-            // Or memory that cannot be written, which is told apart by what stands in it.
+            // Or memory that cannot be written, which its content distinguishes.
             let mapping = clocksmith_raw::maps::around(&maps, page as u64).unwrap();
             assert!(mapping.readable, "{mapping:?}");
         }

@@ -1,32 +1,36 @@
-//! Whether the kernel's own clock is the counter, where its page cannot tell.
+//! Whether the kernel's own clock is the counter, where its page does not show this.
 
 use crate::kernel::{self, ClockId};
 use clocksmith_raw::counter::{CLOCKSOURCE, Counter};
 
-/// Where the kernel says what its clocksource is.
+/// The file in which the kernel names its clocksource.
 const FILE: &core::ffi::CStr = c"/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
 /// Whether sysfs names the counter as the clocksource, and reads behave like it: the vDSO must serve
-/// the clock without a system call. (sysfs may be another machine's, or made up.)
+/// the clock without a system call. (sysfs may be another machine's, or forged.)
 pub(crate) fn by_behaviour<C: Counter>() -> bool {
     is_named() && is_served_without_call::<C>()
 }
 
 fn is_named() -> bool {
-    let mut text = [0u8; 32];
-    // SAFETY: opens a file by a name that ends with a zero, reads it into a buffer of our own, and
-    // closes what it opened. All three are async-signal-safe.
+    current(&mut [0; 32]) == CLOCKSOURCE.as_bytes()
+}
+
+/// The name of the clocksource in sysfs; empty if it is not readable.
+pub(crate) fn current(text: &mut [u8; 32]) -> &[u8] {
+    // SAFETY: opens a file by a name that ends with a zero, reads it into a local buffer, and
+    // closes it. All three are async-signal-safe.
     let length = unsafe {
         let file = libc::open(FILE.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
         if file < 0 {
-            return false;
+            return &[];
         }
         let length = libc::read(file, text.as_mut_ptr().cast(), text.len());
         libc::close(file);
         length
     };
     let text = usize::try_from(length).ok().and_then(|length| text.get(..length));
-    text.is_some_and(|text| text.trim_ascii() == CLOCKSOURCE.as_bytes())
+    text.map_or(&[], <[u8]>::trim_ascii)
 }
 
 /// Compares the best of some readings with the best of some real system calls.

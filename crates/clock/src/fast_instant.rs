@@ -7,12 +7,13 @@ use core::time::Duration;
 /// An [`Instant`] that is read unordered: the cheapest way to measure how long something took, where
 /// it begins and ends **in one thread**.
 ///
-/// [`now`](Self::now) and [`elapsed`](Self::elapsed) have no fence; that is all that differs. Within a
-/// thread it never goes backward. A moment that another thread took may be later than this thread's next
-/// one by some hundred nanoseconds: differences are zero then. A task of an async runtime may be on
+/// [`now`](Self::now) and [`elapsed`](Self::elapsed) have no fence; this is the only difference. Within
+/// a thread it never goes backward. A moment that another thread took may be later than this thread's
+/// next one by some hundred nanoseconds: differences are zero then. A task of an async runtime may be on
 /// another thread after any `.await`. Where moments of several threads are compared, use [`Instant`].
 ///
-/// It is a type of its own so that a moment tells how it was read. [`From`] converts both ways.
+/// It is a separate type so that the type of a moment shows how it was read. [`From`] converts in
+/// both directions.
 ///
 /// ```
 /// use clocksmith::FastInstant;

@@ -5,12 +5,12 @@ use core::ops::Add;
 use governor::clock::{Clock, ReasonablyRealtime, Reference};
 use governor::nanos::Nanos;
 
-/// A clock for `governor`, made of any [`Clock`](crate::Clock) of this crate.
+/// A clock for `governor`, made from any [`Clock`](crate::Clock) of this crate.
 ///
-/// [`SystemClock`](crate::SystemClock) unless told otherwise, which is ordered: the threads that ask a
-/// limiter share its state, a moment of the latest one. By [`FastClock`](crate::FastClock) a thread may be
-/// earlier than that by some hundred nanoseconds, which the limiter's arithmetic counts as no time at all:
-/// good enough where quotas are microseconds and more.
+/// The default is [`SystemClock`](crate::SystemClock), which is ordered: the threads that use a limiter
+/// share its state, a moment of the latest one. With [`FastClock`](crate::FastClock) a thread may be some
+/// hundred nanoseconds earlier than that moment, which the limiter's arithmetic treats as zero. This is
+/// good enough where quotas are microseconds or more.
 ///
 /// ```
 /// use clocksmith::SystemClock;
@@ -60,7 +60,8 @@ impl<C: crate::Clock + Clone> Clock for GovernorClock<C> {
     }
 }
 
-/// Waiting for a limiter makes sense by a clock of the machine; a mock clock does not go on.
+/// Waiting for a limiter makes sense by a clock of the machine; a mock clock does not advance by
+/// itself.
 impl ReasonablyRealtime for GovernorClock<crate::SystemClock> {}
 impl ReasonablyRealtime for GovernorClock<crate::OrderedClock> {}
 impl ReasonablyRealtime for GovernorClock<crate::FastClock> {}

@@ -1,4 +1,4 @@
-//! Which function to call, how it works, and what can go wrong.
+//! The functions to call, how they work, and possible problems.
 
 /// Which function do I call?
 ///
@@ -12,22 +12,23 @@
 /// | trace events on a very hot path, convert later | [`Ticks::now`](crate::Ticks::now), then [`TickAnchor`](crate::TickAnchor) | one counter read, no arithmetic |
 /// | wait for something that must happen also after a suspend | [`boottime_ns`](crate::boottime_ns) | one counter read |
 /// | measure an oscillator, or NTP itself | [`monotonic_raw_ns`](crate::monotonic_raw_ns) | one counter read |
+/// | warn when the program starts that the kernel's clock is slow | [`is_slow`](crate::is_slow) | 0.3 ms |
 /// | know how wrong the wall clock may be | [`realtime_bounded`](crate::realtime_bounded) | a fenced read, and a system call once a second |
 /// | test code that depends on time | [`Clock`](crate::Clock) with [`MockClock`](crate::MockClock) | nothing when not used |
-/// | know what serves | [`source`](crate::source) | a read |
+/// | know the source that serves reads | [`source`](crate::source) | a read |
 ///
 /// # When does order matter?
 ///
-/// A processor may execute an unordered counter read before loads that stand in front of it have
-/// completed. Within a thread nobody can tell. Between threads one can:
+/// A processor may execute an unordered counter read before earlier loads have completed. Within a
+/// thread this cannot be observed. Between threads it can:
 ///
 /// ```text
 /// thread 1:  t1 = monotonic_ns();  publish(t1)
 /// thread 2:  t = wait for what was published;  t2 = monotonic_ns();   // t2 may be less than t
 /// ```
 ///
-/// In ordinary code this is seen in one of 10^4 or 10^5 pairs, by some tens of nanoseconds; in a
-/// loop that waits for the other thread's value it is the normal case, by microseconds. If `t2 - t` is
+/// In ordinary code this happens in one of 10^4 or 10^5 pairs, by some tens of nanoseconds; in a loop
+/// that waits for the other thread's value it is the normal case, by microseconds. If `t2 - t` is
 /// computed with unsigned arithmetic, the result is an enormous number. So:
 ///
 /// - one thread, or differences that are saturated and averaged: unordered, [`FastInstant`](crate::FastInstant);
@@ -40,8 +41,9 @@
 ///
 /// # What `std` programs should know
 ///
-/// [`Instant`](crate::Instant) saturates where std's panics (`+`, `-`); `checked_` functions tell.
-/// [`Anchor`](crate::Anchor) converts to and from [`std::time::Instant`] and Unix time.
+/// [`Instant`](crate::Instant) saturates where std's panics (`+`, `-`); the `checked_` functions
+/// return `None`. [`Anchor`](crate::Anchor) converts to and from [`std::time::Instant`] and Unix
+/// time.
 pub mod which_function {}
 
 /// Why each layer is sound.
@@ -51,28 +53,29 @@ pub mod which_function {}
 ///
 /// # 1. The kernel's own numbers ([`Source::Vvar`](crate::Source::Vvar))
 ///
-/// Beside the vDSO lies a page in which the kernel publishes, under a sequence lock, what the vDSO
-/// computes from: `mult`, `shift`, the counter at the last update, and a base for each clock
+/// Beside the vDSO is a page in which the kernel publishes, under a sequence lock, the input of the
+/// vDSO: `mult`, `shift`, the counter at the last update, and a base for each clock
 /// (`include/vdso/datapage.h`). Every tick, every NTP correction, every step of the wall clock and
 /// every change of clocksource is written there. The same formula over the same numbers gives the
 /// same time: *exact* is meant literally.
 ///
-/// The page is no ABI. It is therefore searched for, not assumed:
+/// The page is not an ABI. It is therefore searched for, not assumed:
 ///
 /// - The pages below the vDSO are tried up to the first one that is the program's. None of them is
-///   read in the search: the kernel is asked to compare its words (`futex(FUTEX_CMP_REQUEUE)` for no
-///   waiter), because to read the wrong page is fatal, and another thread may unmap the program's at
-///   any moment.
-/// - A place is taken for the clock only if the coarse wall clock and the coarse monotonic clock
-///   stand there to the nanosecond, between two equal readings of them, in a page that is no file's and
-///   that the process cannot write. A tick in between begins the search anew.
+///   read in the search: the kernel compares its words (`futex(FUTEX_CMP_REQUEUE)` for no waiter),
+///   because reading a page that is not mapped is fatal, and another thread may unmap the program's
+///   pages at any moment.
+/// - A place is accepted as the clock only if it contains the coarse wall clock and the coarse
+///   monotonic clock to the nanosecond, between two equal readings of them, in a page that does not
+///   belong to a file and that the process cannot write. After a tick in between, the search starts
+///   again.
 /// - The fine clocks are then proven against `clock_gettime`: 32 times for CLOCK_MONOTONIC, and once
-///   for each other one, the page's time must lie between two readings of the kernel's. A quarter of
-///   a second later, and so on, the proof is repeated by whichever reader comes by.
+///   for each other one, the page's time must lie between two readings of the kernel's. Every
+///   quarter of a second the next reader repeats the proof.
 ///
 /// Every read looks at the page's `clock_mode` too. When the kernel leaves the counter (its watchdog,
-/// an administrator, a migration), the *very next* read sees it and goes to the kernel. When it comes
-/// back, the proof is made anew.
+/// an administrator, a migration), the *very next* read sees it and goes to the kernel. When the
+/// kernel returns to the counter, the proof is repeated.
 ///
 /// An ordered read does what the vDSO does: `lfence; rdtsc` between the two looks at the sequence
 /// number (`isb` and a dependent load on aarch64). An unordered read takes
@@ -89,31 +92,32 @@ pub mod which_function {}
 ///
 /// - The page is looked for among the kernel's own pages, between the one above and the vDSO, and proven in the
 ///   same way: 32 brackets, then one in a quarter of a second.
-/// - `PVCLOCK_TSC_STABLE_BIT` is looked at in each read: without it the page holds for one processor only, and
-///   the kernel is asked. So it is where Hyper-V's sequence is 0.
+/// - `PVCLOCK_TSC_STABLE_BIT` is looked at in each read: without it the page is valid for one processor only,
+///   and reads use the kernel. The same applies where Hyper-V's sequence is 0.
 /// - A hypervisor that moves the machine to another counter rewrites its page: the next read is right.
 /// - In a time namespace, and for [`Ticks`](crate::Ticks)' rate, these pages are not used.
 ///
-/// # 2. A line of our own ([`Source::Disciplined`](crate::Source::Disciplined))
+/// # 2. The library's own line ([`Source::Disciplined`](crate::Source::Disciplined))
 ///
-/// Where the page is not found, but the kernel's clock is the counter (sysfs says so, *and* reads
-/// behave so: they are faster than a system call), a line is laid through readings of the kernel's clock:
-/// the best of eight brackets between two counter reads. The line has the kernel's form and is read
-/// by the same code.
+/// Where the page is not found, but the kernel's clock is the counter (sysfs says so, *and* reads behave
+/// so: they are faster than a system call), a line is fitted to readings of the kernel's clock: the best
+/// of eight brackets between two counter reads. The line has the kernel's form and is read by the same
+/// code.
 ///
-/// - It lasts for a window of 1 to 16 ms. The reader that finds it over takes a new reading; there is
-///   no thread. After a long pause the first reader begins anew *before* it answers: the error is
-///   bounded by the window, not by the age of the process.
+/// - The line lasts for a window of 1 to 16 ms. The first reader after its end takes a new reading;
+///   there is no thread. After a long pause the first reader starts a new line *before* it answers:
+///   the error is bounded by the window, not by the age of the process.
 /// - The next piece begins where the last one is, at a counter value that is read after the sequence
-///   number has become odd. Whoever still got a time from the old piece read the counter before
-///   that. So time never steps back.
-/// - The rate is the kernel's over up to two seconds; it is measured anew when the kernel changes
-///   it. What is missing is spread over the next window, by at most 1000 ppm.
-/// - Where nothing else can tell (no page), brackets that become and stay three times as wide say that
-///   the kernel has left the counter; then it is not used again.
+///   number has become odd. A thread that still got a time from the old piece read the counter
+///   before that. So time never steps back.
+/// - The rate is the kernel's over up to two seconds; it is measured again when the kernel changes
+///   it. The difference from the kernel's clock is spread over the next window, by at most 1000
+///   ppm.
+/// - Without a page, brackets that become and stay three times as wide show that the kernel has left
+///   the counter; then the counter is not used again.
 /// - A reading that does not fit (beyond 1500 ppm of the window and the noise) means that counter
-///   and kernel do not belong together: the line is put away, and reads go to the kernel. After 1,
-///   2, 4 ... seconds it is tried again, six times in all.
+///   and kernel do not match: the line is taken out of use, and reads go to the kernel. After 1, 2,
+///   4 ... seconds it is tried again, six times in all.
 ///
 /// While NTP slews the clock by 500 ppm from one moment to the next the error is at most 8 us, for
 /// one window. Ordered reads, the wall clock and the others never come from this line.
@@ -126,38 +130,38 @@ pub mod which_function {}
 /// `clock_gettime`. Where reading the counter is forbidden (`PR_SET_TSC`) only the system call is
 /// used, because the vDSO would be killed.
 ///
-/// # The counter against the kernel's opinion
+/// # The counter where the kernel does not use it
 ///
 /// Only by [`trust_counter`](crate::trust_counter), after a test of the counters of all processors against
 /// each other, and watched as above from then on.
 ///
-/// # What nothing here does
+/// # Things that the library never does
 ///
 /// No constructor runs when the library is linked. No calibration loop. No allocation and no lock on
 /// any read path; waiting is bounded, so a read may interrupt another one in a signal handler.
 /// `errno` is left alone.
 pub mod design {}
 
-/// What can go wrong, and what happens then.
+/// Possible problems, and how the library behaves.
 ///
-/// | what | what happens |
+/// | problem | behaviour |
 /// |---|---|
-/// | `fork`, `vfork`, raw `clone` | the kernel's page is the same in the child; a line of ours lies in memory that is cleared in a child (`MADV_WIPEONFORK`), so a child never finds a lock that nobody holds |
+/// | `fork`, `vfork`, raw `clone` | the kernel's page is the same in the child; the library's own line is in memory that is cleared in a child (`MADV_WIPEONFORK`), so a child never finds a lock held by a thread of its parent |
 /// | a time namespace | the page in front then holds offsets: they are added, after a proof of their own; entering and leaving one by `setns` is seen at the next read |
-/// | a signal handler interrupts anything at all | reads wait for nobody for long; a line that is being written is not waited for, but left for the kernel |
-/// | seccomp, calls refused with an error | what cannot be asked is not used; the vDSO needs no call |
+/// | a signal handler interrupts any code | waits of reads are short and bounded; while a line is being written, reads use the kernel instead of waiting |
+/// | seccomp, calls refused with an error | a source that needs a refused call is not used; the vDSO needs no call |
 /// | seccomp, calls that kill | the first read asks `prctl(PR_GET_TSC)`, `futex` and, where the vDSO does not answer, `clock_gettime`; programs whose filter kills for these read a clock once *before* they install it. Later reads by the kernel's page make no call |
 /// | `PR_SET_TSC` before the first read | system calls only |
 /// | `PR_SET_TSC` after the first read, or in some threads only | the next counter read is fatal, as it is in the vDSO |
-/// | `/proc` or `/sys` absent, or another machine's | not used by layer 1; layer 2 needs sysfs, and does not believe it alone |
+/// | `/proc` or `/sys` absent, or another machine's | not used by layer 1; layer 2 needs sysfs, and checks the behaviour of reads as well |
 /// | no vDSO (gVisor and others, `vdso=0`) | system calls |
 /// | the clocksource changes while reads run | the next read is right |
 /// | NTP slews or steps | layer 1 follows exactly; layer 2 within a window |
 /// | the machine is paused, saved, loaded, migrated | layer 1 is the kernel's time; layer 2 notices at the end of its window |
 /// | the counters of the processors differ | the kernel's clock is wrong in the same way (layer 1 is the kernel's clock); `clocksmith verify` finds it |
-/// | checkpoint and restore (CRIU) onto another kernel | **not handled**: the page may lie elsewhere. Call [`restrict`](crate::restrict) with [`Source::Syscall`](crate::Source::Syscall) before, and with [`Source::Vvar`](crate::Source::Vvar) after |
-/// | kvm-clock, Hyper-V's page | layer 1b; without the stable bit, or with sequence 0, the kernel is asked at each read |
+/// | checkpoint and restore (CRIU) onto another kernel | **not handled**: the page may be elsewhere. Call [`restrict`](crate::restrict) with [`Source::Syscall`](crate::Source::Syscall) before, and with [`Source::Vvar`](crate::Source::Vvar) after |
+/// | kvm-clock, Hyper-V's page | layer 1b; without the stable bit, or with sequence 0, each read uses the kernel |
 /// | VMware's, Xen's and other clocks | served by the vDSO or the system call, as the kernel does |
 /// | `libfaketime` and others that replace `clock_gettime` | the faked time: the page contradicts it, and is not used |
-/// | another thread unmaps memory beside the vDSO | the search asks the kernel, and reads none of it |
+/// | another thread unmaps memory beside the vDSO | the search makes the kernel compare, and reads none of that memory |
 pub mod hazards {}

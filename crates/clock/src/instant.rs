@@ -3,18 +3,18 @@
 use core::ops::{Add, AddAssign, Sub, SubAssign};
 use core::time::Duration;
 
-/// A moment of `CLOCK_MONOTONIC`: 8 bytes, and a number that can be had.
+/// A moment of `CLOCK_MONOTONIC`: 8 bytes, available as a number.
 ///
-/// It is used like `std::time::Instant`, and is ordered between threads as that is: a moment that is
-/// taken after another thread's moment has been seen is not earlier than that. So it may be handed from
+/// It is used like `std::time::Instant`, and is likewise ordered between threads: a moment that is taken
+/// after another thread's moment has been seen is not earlier than that moment. So it may be handed from
 /// thread to thread, and from task to task of an async runtime. [`FastInstant`](crate::FastInstant) is the
-/// unordered one, for what begins and ends in one thread. Two things differ from std's:
+/// unordered one, for intervals that begin and end in one thread. Two things differ from std's:
 ///
 /// - It is a number, [`as_nanos`](Self::as_nanos): nanoseconds since some moment at or before the
 ///   start of the machine, up to 584 years of them.
 /// - The operators never panic. They saturate: a sum that is too late is the latest moment, and a
-///   difference that would be negative is zero, or the earliest moment. Whoever wants to know uses
-///   the `checked_` methods.
+///   difference that would be negative is zero, or the earliest moment. The `checked_` methods
+///   report such cases.
 ///
 /// Moments of different machines, or from before a restart, must not be compared. Nor must those
 /// of different time namespaces.
@@ -47,15 +47,15 @@ impl Instant {
         Self(crate::clocks::monotonic_ordered_ns())
     }
 
-    /// The same as [`now`](Self::now), by a name that says what is relied on.
+    /// The same as [`now`](Self::now), by a name that states the guarantee.
     #[inline(always)]
     #[must_use]
     pub fn now_ordered() -> Self {
         Self::now()
     }
 
-    /// Now, read unordered, about half as dear: [`monotonic_ns`](crate::monotonic_ns). For comparisons with
-    /// moments that this very thread took; see [`FastInstant`](crate::FastInstant).
+    /// Now, read unordered, at about half the cost: [`monotonic_ns`](crate::monotonic_ns). For comparisons
+    /// with moments that the same thread took; see [`FastInstant`](crate::FastInstant).
     #[inline(always)]
     #[must_use]
     pub fn now_unordered() -> Self {
@@ -163,8 +163,8 @@ impl Instant {
     }
 }
 
-/// `Duration::from_nanos`, without its division for what is below a second, as most measured times
-/// are: 2 ns less on the way from the counter to the result.
+/// `Duration::from_nanos`, without its division for times below a second, as most measured times
+/// are: 2 ns less from the counter to the result.
 #[inline(always)]
 const fn duration(ns: u64) -> Duration {
     if ns < 1_000_000_000 { Duration::new(0, ns as u32) } else { Duration::from_nanos(ns) }

@@ -1,4 +1,4 @@
-//! The kernel's clocks, asked in the usual ways. Everything here is async-signal-safe.
+//! The kernel's clocks, read by the vDSO or by system calls. Everything here is async-signal-safe.
 
 pub(crate) use clocksmith_raw::clock_id::ClockId;
 use core::mem::MaybeUninit;
@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 /// Whether the vDSO must not be called, because it reads a counter that is forbidden.
 static ONLY_BY_CALL: AtomicBool = AtomicBool::new(false);
 
-/// From now on asks by the vDSO, or by system call only.
+/// Makes later reads use the vDSO, or system calls only.
 pub(crate) fn use_vdso(may: bool) {
     ONLY_BY_CALL.store(!may, Ordering::Relaxed);
 }
@@ -24,7 +24,7 @@ pub(crate) fn time(id: ClockId) -> Option<u64> {
         return time_by_call(id);
     }
     let mut time = MaybeUninit::<libc::timespec>::uninit();
-    // SAFETY: the pointer is to a `timespec` of our own, which is written to.
+    // SAFETY: the pointer is to a local `timespec`, which is written to.
     if unsafe { libc::clock_gettime(id.number(), time.as_mut_ptr()) } != 0 {
         return if cfg!(miri) { None } else { time_by_call(id) };
     }
@@ -89,8 +89,8 @@ pub(crate) fn counter_is_allowed() -> bool {
         let mut mode: libc::c_int = 0;
         // SAFETY: PR_GET_TSC writes one int.
         let result = unsafe { libc::prctl(libc::PR_GET_TSC, &raw mut mode) };
-        // Where the question itself is refused (a filter) nothing is known, and the vDSO, which
-        // every program uses, would die of it just the same.
+        // Where a filter refuses the call itself nothing is known, and the vDSO, which every
+        // program uses, would be killed in the same way.
         result != 0 || mode != libc::PR_TSC_SIGSEGV
     }
     #[cfg(not(any(target_arch = "x86_64", target_arch = "x86", miri)))]
@@ -104,14 +104,14 @@ pub(crate) fn page_size() -> usize {
     if size.is_power_of_two() { size } else { 4096 }
 }
 
-/// What the kernel says of a word of memory that is not read here.
+/// The kernel's result for a word of memory that this process does not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Held {
-    /// It is the value that was asked for.
+    /// The word has the expected value.
     Equal,
-    /// It is another one.
+    /// The word has another value.
     Other,
-    /// It cannot be read, or the kernel did not say.
+    /// The word cannot be read, or the kernel did not say.
     Unreadable,
 }
 
@@ -119,9 +119,9 @@ pub(crate) enum Held {
 /// the vDSO is fatal (SIGBUS, or SIGSEGV if another thread unmaps it), while the kernel that cannot
 /// read an argument returns EFAULT.
 ///
-/// The call that is asked is `futex(FUTEX_CMP_REQUEUE)` for no waiter at all. It compares the word
-/// before it does anything (`futex_requeue()`, `kernel/futex/`, all versions): EAGAIN says that it is
-/// another one. A private futex is known by its address alone, so that the page is only read.
+/// The call is `futex(FUTEX_CMP_REQUEUE)` for no waiter at all. It compares the word before it does
+/// anything else (`futex_requeue()`, `kernel/futex/`, all versions): EAGAIN says that the value
+/// differs. A private futex is identified by its address alone, so the kernel only reads the page.
 pub(crate) fn compare(address: usize, value: u32) -> Held {
     match requeue_none(address, libc::FUTEX_CMP_REQUEUE | libc::FUTEX_PRIVATE_FLAG, value) {
         0 => Held::Equal,
@@ -135,13 +135,13 @@ pub(crate) fn is_readable(address: usize) -> bool {
     compare(address, 0) != Held::Unreadable
 }
 
-/// Whether a page that can be read may be the kernel's own: it is no page of a file and no page that
-/// the process can write, which another thread may unmap.
+/// Whether a page that can be read may be the kernel's own: it is neither a page of a file nor a
+/// page that the process can write. Pages of both kinds another thread may unmap.
 ///
 /// The same call with a shared futex, which is known by the page's owner, a file or an address space
 /// (`get_futex_key()`, all versions). The kernel's pages have neither (`VM_IO`, `VM_PFNMAP`, or a page
-/// without a mapping): EFAULT. The same is said of anonymous memory that may only be read, so that this
-/// is one condition among others.
+/// without a mapping): EFAULT. Anonymous memory that may only be read gives the same result, so this is
+/// one condition among others.
 pub(crate) fn may_be_the_kernels(address: usize) -> bool {
     requeue_none(address, libc::FUTEX_CMP_REQUEUE, 0) == libc::EFAULT
 }
@@ -170,7 +170,7 @@ pub(crate) fn last_error() -> libc::c_int {
     unsafe { *libc::__errno_location() }
 }
 
-/// Keeps the caller's `errno` over what is done meanwhile: a clock does not touch it.
+/// Keeps the caller's `errno` across a call: a clock does not change it.
 pub(crate) fn keep_errno<R>(work: impl FnOnce() -> R) -> R {
     let before = last_error();
     let result = work();

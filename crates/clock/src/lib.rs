@@ -8,25 +8,25 @@
 //! # assert!(clocksmith::monotonic_ns() >= time);
 //! ```
 //!
-//! [`monotonic_ns`] is what `clock_gettime(CLOCK_MONOTONIC)` is, computed from the kernel's own
-//! published numbers, without its fence and without a call. When the kernel abandons the counter, the
-//! next read knows.
+//! [`monotonic_ns`] returns the time of `clock_gettime(CLOCK_MONOTONIC)`, computed from the kernel's
+//! own published numbers, without its fence and without a call. When the kernel leaves the counter,
+//! the next read notices.
 //!
-//! Two orders, and the types say which:
+//! There are two orders, and the types show which one applies:
 //!
 //! | | ordered, as `std::time::Instant` is | unordered |
 //! |---|---|---|
 //! | function | [`monotonic_ordered_ns`], [`realtime_ordered_ns`] | [`monotonic_ns`], [`realtime_ns`] |
 //! | type | [`Instant`] | [`FastInstant`] |
 //! | [`Clock`] | [`SystemClock`] | [`FastClock`] |
-//! | for | moments that threads or async tasks hand to each other | what begins and ends in one thread |
+//! | for | moments that threads or async tasks hand to each other | intervals that begin and end in one thread |
 //! | a read costs | about 0.8 of the vDSO's | about one `rdtsc`, 0.44 of the vDSO's |
 //!
 //! (Costs are ratios, back to back, on an AMD Zen 5 guest that uses its TSC.)
 //!
 //! [`realtime_bounded`] is the wall clock with the kernel's bound of its error.
 //!
-//! - [`guide::which_function`]: what to call
+//! - [`guide::which_function`]: the function to call
 //! - [`guide::design`]: why each layer is sound
 //! - [`guide::hazards`]: fork, signals, namespaces, filters, virtual machines
 //!
@@ -74,6 +74,7 @@ mod page;
 mod paravirt;
 #[cfg(target_has_atomic = "64")]
 mod slots;
+mod slow;
 mod source;
 mod synchrony;
 mod tick_scale;
@@ -94,14 +95,15 @@ pub use bounded::realtime_bounded;
 pub use cached::CachedClock;
 pub use clock::{Clock, CoarseClock, FastClock, OrderedClock, SystemClock};
 pub use clocks::{
-    boottime_ns, distrust_counter, monotonic_coarse_ns, monotonic_ns, monotonic_ordered_ns,
-    monotonic_raw_ns, realtime_coarse_ns, realtime_ns, realtime_ordered_ns, restrict, source,
-    tai_ns, trust_counter,
+    boottime_ns, boottime_ordered_ns, distrust_counter, monotonic_coarse_ns, monotonic_ns,
+    monotonic_ordered_ns, monotonic_raw_ns, monotonic_raw_ordered_ns, realtime_coarse_ns,
+    realtime_ns, realtime_ordered_ns, restrict, source, tai_ns, tai_ordered_ns, trust_counter,
 };
 pub use fast_instant::FastInstant;
 pub use instant::Instant;
 #[cfg(target_has_atomic = "64")]
 pub use mock::MockClock;
+pub use slow::{Slowness, is_slow};
 pub use source::Source;
 #[cfg(engine)]
 pub use synchrony::test_counters;

@@ -10,9 +10,9 @@
 //!
 //! where `base.nsec` is already shifted. A counter that is *behind* `cycle_last` counts as being at
 //! it (x86, `vdso_calc_delta()`; and `vdso_calc_ns()` since 6.10): the counters of two processors
-//! may differ by a few cycles, and time must not leap forward by 2^64 cycles because of it.
+//! may differ by a few cycles, and time must not jump forward by 2^64 cycles because of it.
 //!
-//! Both the kernel's page and ours have this form, so that one fast path reads either.
+//! Both the kernel's page and the library's own have this form, so one fast path reads either.
 
 use clocksmith_raw::sync::{Ordering, fence};
 
@@ -36,7 +36,7 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// The time at a counter value, in nanoseconds, for any counter value at all.
+    /// The time at a counter value, in nanoseconds, for any counter value.
     ///
     /// The vDSO's multiplication is 64 bits wide before 6.10, and wraps when nothing has updated
     /// the page for minutes; this does not.
@@ -50,7 +50,7 @@ impl Line {
         self.sec.wrapping_mul(NS_PER_SECOND).wrapping_add(ns)
     }
 
-    /// The same for a counter value of which is known that it is at most `limit()` ahead.
+    /// The same for a counter value that is known to be at most `limit()` ahead.
     #[inline(always)]
     pub(crate) fn near(&self, delta: u64) -> u64 {
         let ns = delta.wrapping_mul(u64::from(self.mult)).wrapping_add(self.snsec);
@@ -81,12 +81,12 @@ impl Line {
         let fraction = u128::from(2 * NS_PER_SECOND) << (shift & 63);
         let room = (1u128 << 64).saturating_sub(fraction);
         let limit = room / (u128::from(mult.max(1)) * 5 / 4 + 1);
-        // Half of the range at most: what lies beyond is behind.
+        // Half of the range at most: a value beyond this counts as behind.
         u64::try_from(limit).unwrap_or(u64::MAX).min(u64::MAX >> 1)
     }
 }
 
-/// A line, but for the counter.
+/// A line without the counter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ready {
     mult: u64,
@@ -99,8 +99,8 @@ impl Ready {
     /// The time at a counter value that is at most `limit()` ahead of the line's beginning, on a
     /// counter of 64 bits.
     ///
-    /// The counter comes in two halves (x86), which are multiplied side by side: putting them
-    /// together first would have to be waited for.
+    /// The counter comes in two halves (x86), which are multiplied in parallel: combining them
+    /// first would add a wait.
     #[inline(always)]
     pub(crate) fn near(&self, cycles: u64) -> u64 {
         let low = settle((cycles & 0xffff_ffff).wrapping_mul(self.mult)).wrapping_add(self.origin);
@@ -129,15 +129,15 @@ fn settle(value: u64) -> u64 {
 }
 
 /// `clock_mode` of a page whose numbers are offsets of a time namespace, not times
-/// (`VDSO_CLOCKMODE_TIMENS` = `INT_MAX`, since 5.6). It has the sequence number 1 for ever.
+/// (`VDSO_CLOCKMODE_TIMENS` = `INT_MAX`, since 5.6). Its sequence number is always 1.
 pub(crate) const MODE_TIMENS: u32 = i32::MAX as u32;
 
-/// Sequence number (low half) and clock mode (high half), as they lie in memory.
+/// Sequence number (low half) and clock mode (high half), as in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Word(pub(crate) u64);
 
 impl Word {
-    /// What stands where there is no page: an odd sequence number, and a mode that is no counter.
+    /// The word in place of a page: an odd sequence number, and a mode that is not a counter.
     pub(crate) const NONE: Self = Self((MODE_TIMENS as u64) << 32 | 1);
 
     pub(crate) const fn new(sequence: u32, mode: u32) -> Self {
@@ -149,7 +149,7 @@ impl Word {
         (self.0 >> 32) as u32
     }
 
-    /// Whether somebody is writing (or this is no page with times at all).
+    /// Whether the page is being written (or is not a page with times).
     #[inline(always)]
     pub(crate) const fn is_odd(self) -> bool {
         self.0 & 1 == 1
@@ -171,9 +171,9 @@ impl Word {
 pub(crate) trait Cells {
     /// Sequence number and mode.
     fn word(&self, order: Ordering) -> Word;
-    /// The numbers; torn, if somebody writes meanwhile. `clock` is the clock's id.
+    /// The numbers; torn, if the page is written meanwhile. `clock` is the clock's id.
     fn line(&self, clock: usize) -> Line;
-    /// Of these the seconds and the other half: all that a coarse clock needs.
+    /// The seconds and the shifted nanoseconds of the line: all that a coarse clock needs.
     #[inline(always)]
     fn times(&self, clock: usize) -> (u64, u64) {
         let line = self.line(clock);
@@ -184,7 +184,7 @@ pub(crate) trait Cells {
 /// Why a line could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unread {
-    /// Somebody is writing, or has written meanwhile.
+    /// The page is being written, or has been written meanwhile.
     Changing,
     /// The page's clock is not the counter. The mode, which is [`MODE_TIMENS`] also for no page.
     Mode(u32),
@@ -209,7 +209,7 @@ pub(crate) fn read_prepared<C: Cells, P>(
     if !word.is_counter() {
         return Err(unread(word));
     }
-    // The counter first: it takes longest, and what follows goes on meanwhile.
+    // The counter first: it takes longest, and the following instructions execute meanwhile.
     let cycles = counter();
     let line = cells.line(clock);
     let prepared = prepare(&line);
@@ -274,7 +274,7 @@ mod tests {
         Line { cycle_last, mask: u64::MAX, mult, shift, sec, snsec }
     }
 
-    /// A page whose word changes as told, look after look.
+    /// A page whose word changes with each look, as scripted.
     struct Script<'a>(Cell<&'a [Word]>);
 
     impl Cells for Script<'_> {
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_behind_is_at_the_beginning() {
+    fn line_counter_behind_gives_begin() {
         let line = line(1_000, 6_462_355, 24, 7, 5 << 24);
         assert_eq!(line.at(1_000), 7_000_000_005);
         assert_eq!(line.at(999), line.at(1_000));

@@ -1,8 +1,8 @@
-//! Memory for our own page: fresh in every child.
+//! Memory for the library's own page: fresh in every child.
 //!
 //! A child that is forked while another thread writes the page would find it locked for ever; and
-//! its time may be another one (`unshare --time`). So the page lies in memory that the kernel clears
-//! in a child, whichever way it was made (`MADV_WIPEONFORK`, since 4.14). Where the kernel cannot do
+//! its time may differ (`unshare --time`). So the page is in memory that the kernel clears in a
+//! child, however the child is created (`MADV_WIPEONFORK`, since 4.14). Where the kernel cannot do
 //! that there is no page.
 
 use crate::page::Page;
@@ -10,7 +10,7 @@ use crate::view::Raw;
 use crate::wiped;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-/// The page, made at the first call; `None` where it cannot be had.
+/// The page, made at the first call; `None` where it cannot be made.
 pub(crate) fn page(place: &AtomicPtr<Page>) -> Option<&'static Page> {
     if place.load(Ordering::Acquire).is_null() {
         make(place);
@@ -39,7 +39,7 @@ fn make(place: &AtomicPtr<Page>) {
     let kept =
         place.compare_exchange(core::ptr::null_mut(), made, Ordering::AcqRel, Ordering::Acquire);
     if let (Err(_), Some(memory)) = (kept, memory) {
-        // SAFETY: it was mapped above, and nobody else has seen it.
+        // SAFETY: it was mapped above, and no other thread has seen it.
         unsafe { wiped::unmap(memory, size_of::<Page>()) };
     }
 }
@@ -47,7 +47,7 @@ fn make(place: &AtomicPtr<Page>) {
 /// The page, as a reader of the kernel's form sees it.
 pub(crate) fn as_raw(page: &Page) -> Raw {
     // SAFETY: `Page` begins with the kernel's form up to the base of CLOCK_MONOTONIC, in either
-    // form, and lies in memory that is never unmapped (or, in tests, outlives its readers).
+    // form, and is in memory that is never unmapped (or, in tests, outlives its readers).
     unsafe { Raw::new((&raw const *page).cast::<u8>(), page.form()) }
 }
 
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn page_that_was_refused_is_no_page() {
+    fn page_refused_is_none() {
         let place = AtomicPtr::new(refused());
         assert!(there(&place).is_none() && page(&place).is_none());
         let place = AtomicPtr::new(core::ptr::null_mut());

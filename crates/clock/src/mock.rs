@@ -1,4 +1,4 @@
-//! A clock that is moved by hand.
+//! A clock that the test moves.
 
 use crate::clock::Clock;
 use crate::instant::{self, Instant};
@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
 
-/// A clock for tests, which stands still until somebody moves it.
+/// A clock for tests, which advances only when the test moves it.
 ///
 /// Clones are the same clock: give one to the code under test and keep one to move it by. It may
 /// be moved and read by several threads.

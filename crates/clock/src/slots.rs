@@ -1,17 +1,17 @@
 //! The two words of a cached clock; and memory for them that is fresh in every child.
 //!
 //! A forked child has a copy of its parent's memory, but not of the thread that kept the words up
-//! to date. So they lie, while there is such a thread, in memory that the kernel clears in a child,
-//! whichever way it was made (`MADV_WIPEONFORK`, since 4.14): the child finds zeros there.
+//! to date. So, while there is such a thread, they are in memory that the kernel clears in a child,
+//! however the child is created (`MADV_WIPEONFORK`, since 4.14): the child finds zeros there.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::io;
 
-/// Times. Zero bytes are slots that nobody has filled.
+/// Times. Zero bytes are slots that have not been filled.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Slots {
-    /// `CLOCK_MONOTONIC` in nanoseconds, or 0: nobody keeps it up to date.
+    /// `CLOCK_MONOTONIC` in nanoseconds, or 0: no updater keeps it up to date.
     pub(crate) monotonic: AtomicU64,
     /// `CLOCK_REALTIME`, likewise.
     pub(crate) realtime: AtomicU64,
@@ -28,9 +28,9 @@ impl Slots {
         }
     }
 
-    /// Fills them. Each is one word, so that nobody sees half of one. The monotonic one only ever
-    /// grows, whoever else fills them at the same time: another thread, or a signal handler that
-    /// interrupted this.
+    /// Fills the slots. Each is one word, so no reader sees a partly written one. The monotonic
+    /// time never decreases, even if another thread, or a signal handler that interrupted this one,
+    /// fills the slots at the same time.
     pub(crate) fn fill(&self, monotonic: u64, realtime: u64) {
         let mut there = self.monotonic.load(Ordering::Relaxed);
         if there < monotonic {
@@ -41,7 +41,7 @@ impl Slots {
         }
     }
 
-    /// Nobody keeps them up to date any more.
+    /// Empties the slots: no updater keeps them up to date any more.
     pub(crate) fn empty(&self) {
         self.monotonic.store(0, Ordering::Relaxed);
         self.realtime.store(0, Ordering::Relaxed);
@@ -60,7 +60,7 @@ pub(crate) fn wiped_on_fork() -> io::Result<&'static Slots> {
     Ok(unsafe { &*memory.as_ptr().cast::<Slots>() })
 }
 
-/// New slots, which are never given back. Other systems than Linux cannot clear them in a child.
+/// New slots, which are never freed. Systems other than Linux cannot clear them in a child.
 ///
 /// # Errors
 ///

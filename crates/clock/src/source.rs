@@ -1,9 +1,9 @@
-//! Which way the time comes.
+//! The source of the time.
 
 use core::cmp::Ordering;
 use core::fmt;
 
-/// The way by which reads of the clock are served, from the cheapest to the dearest.
+/// The source that serves reads of the clock, from the lowest read cost to the highest.
 ///
 /// The order is the order of preference: `Source::Vvar < Source::Syscall`. The numbers are those of C, and do
 /// not change; they are not in this order.
@@ -11,11 +11,11 @@ use core::fmt;
 #[non_exhaustive]
 #[repr(u8)]
 pub enum Source {
-    /// The kernel's own published parameters, which lie beside the vDSO, and one read of the
+    /// The kernel's own published parameters, in a page beside the vDSO, and one read of the
     /// counter. Exact: the same formula with the same numbers as the vDSO.
     Vvar = 1,
-    /// A line of our own through readings of the kernel's clock, renewed every few milliseconds.
-    /// Tens of nanoseconds from the kernel's time; see [`crate::guide::design`].
+    /// The library's own line through readings of the kernel's clock, renewed every few
+    /// milliseconds. Tens of nanoseconds from the kernel's time; see [`crate::guide::design`].
     Disciplined = 2,
     /// `clock_gettime` through the vDSO.
     Vdso = 3,

@@ -18,9 +18,9 @@ impl TickScale {
     /// One tick is one nanosecond.
     const NANOSECONDS: Self = Self { mult: 1, shift: 0 };
 
-    /// What the kernel says now, without any measurement: the numbers by which it makes times of
-    /// the counter itself, NTP's steering included. `None` where it does not say that to user
-    /// space; then [`between`](Self::between) two anchors is the way.
+    /// The kernel's present scale, without any measurement: the numbers by which it converts the
+    /// counter to times itself, NTP's steering included. `None` where it does not publish them to
+    /// user space; then use [`between`](Self::between) two anchors.
     #[must_use]
     pub fn of_kernel() -> Option<Self> {
         if !Ticks::are_cycles() {
@@ -30,9 +30,9 @@ impl TickScale {
         Some(Self { mult: u64::from(mult), shift })
     }
 
-    /// What lies between two anchors, which the caller took at two moments of his choice: the
-    /// farther apart, the better. At 50 ns of doubt in each, anchors one second apart give the
-    /// rate to 1e-7. `None` if `later` is not later.
+    /// The scale between two anchors, which the caller took at two moments; a larger distance gives
+    /// a better scale. At 50 ns of doubt in each, anchors one second apart give the rate to 1e-7.
+    /// `None` if `later` is not later.
     #[must_use]
     pub fn between(earlier: &TickAnchor, later: &TickAnchor) -> Option<Self> {
         let ticks = u64::try_from(later.ticks.distance(earlier.ticks)).ok().filter(|t| *t > 0)?;
@@ -44,7 +44,7 @@ impl TickScale {
         Some(Self { mult: u64::try_from(mult).unwrap_or(u64::MAX), shift })
     }
 
-    /// Nanoseconds in so many ticks, rounded down. Saturates at `u64::MAX`.
+    /// The nanoseconds in this number of ticks, rounded down. Saturates at `u64::MAX`.
     #[inline]
     #[must_use]
     pub const fn ns(&self, ticks: u64) -> u64 {
@@ -52,7 +52,7 @@ impl TickScale {
         if ns > u64::MAX as u128 { u64::MAX } else { ns as u64 }
     }
 
-    /// Ticks in so many nanoseconds, rounded down. Saturates at `u64::MAX`.
+    /// The ticks in this number of nanoseconds, rounded down. Saturates at `u64::MAX`.
     #[must_use]
     pub const fn ticks(&self, ns: u64) -> u64 {
         // `shift` is 64 at most, and `mult` is not zero.
@@ -69,9 +69,9 @@ impl TickScale {
 
 /// A moment both in [`Ticks`] and in nanoseconds of `CLOCK_MONOTONIC`.
 ///
-/// A logger or tracer writes raw ticks, and now and then an anchor. Whoever reads the log makes
-/// times of the ticks by the anchors before and after them. That follows the kernel's clock, with
-/// its steering, and needs to know nothing of the machine.
+/// A logger or tracer writes raw ticks, and now and then an anchor. The reader of the log converts
+/// the ticks to times by the anchors before and after them. This follows the kernel's clock, with
+/// its steering, and needs no knowledge of the machine.
 ///
 /// ```
 /// use clocksmith::{TickAnchor, Ticks};
@@ -130,7 +130,7 @@ impl TickAnchor {
     /// The time of `ticks`, on the straight line through this anchor and another one: exact at
     /// both, and never backward. Ticks outside of the two continue the line.
     ///
-    /// Saturates at both ends of what an [`Instant`] can hold. If the anchors have the same ticks,
+    /// Saturates at both ends of the range of an [`Instant`]. If the anchors have the same ticks,
     /// or ticks and times that run in opposite directions, there is no line: then the result is
     /// this anchor's time.
     #[must_use]
@@ -146,7 +146,7 @@ impl TickAnchor {
     }
 
     /// The time of `ticks`, at that scale from this anchor on, or back. Saturates at both ends of
-    /// what an [`Instant`] can hold.
+    /// the range of an [`Instant`].
     #[must_use]
     pub const fn extrapolate(&self, scale: &TickScale, ticks: Ticks) -> Instant {
         let distance = ticks.distance(self.ticks);

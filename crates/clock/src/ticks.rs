@@ -1,8 +1,8 @@
-//! Raw ticks of the counter, for whoever takes more times than he will ever look at.
+//! Raw ticks of the counter, for programs that record many more times than they convert.
 
 use core::fmt;
 
-/// A reading of the processor's counter, without the arithmetic that makes a time of it.
+/// A reading of the processor's counter, without the conversion to a time.
 ///
 /// Where the counter serves as the machine's clock and may be read, a tick is a cycle of it (the
 /// TSC on x86, `CNTVCT_EL0` on aarch64). Everywhere else a tick is a nanosecond of
@@ -72,7 +72,7 @@ impl Ticks {
         self.0.wrapping_sub(other.0) as i64
     }
 
-    /// Whether ticks of this process are cycles of the processor's counter; else they are
+    /// Whether ticks of this process are cycles of the processor's counter; otherwise they are
     /// nanoseconds.
     #[must_use]
     pub fn are_cycles() -> bool {
@@ -130,14 +130,13 @@ mod unit {
 
     #[cold]
     fn decide() -> u8 {
-        // A counter that the kernel does not use is not the same on all processors, for all that
-        // is known here.
+        // A counter that the kernel does not use may differ between processors.
         let serves = kernel::keep_errno(|| {
             kernel::counter_is_allowed()
                 && (clocks::source().is_counter() || eligible::by_behaviour::<Hardware>())
         });
         let unit = if serves { CYCLES } else { NANOSECONDS };
-        // If another thread has come to another result, his was first.
+        // If another thread has a different result, that one was first and is used.
         match UNIT.compare_exchange(UNKNOWN, unit, Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => unit,
             Err(there) => there,
@@ -192,7 +191,7 @@ mod tests {
     #[cfg(not(miri))]
     #[test]
     fn a_forbidden_counter_is_not_read() {
-        // In a fresh program of its own, as the unit is decided once: this one, started again.
+        // In a fresh process, because the unit is decided once: this program, started again.
         if std::env::var_os("CLOCKSMITH_TEST_TICKS").is_some() {
             // SAFETY: from here on rdtsc in this thread is fatal; that is the test.
             let forbidden = unsafe { libc::prctl(libc::PR_SET_TSC, libc::PR_TSC_SIGSEGV) };

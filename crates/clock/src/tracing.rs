@@ -9,9 +9,9 @@ pub use crate::civil::Precision;
 
 /// The wall clock in UTC: `2026-03-01T09:05:07.123456Z`.
 ///
-/// Microseconds, unless told otherwise; cut off, not rounded. Nothing is allocated. The clock is read
-/// ordered, because lines of several threads stand in one log: a line that was written after another
-/// thread's was seen has no earlier time.
+/// Microseconds by default; truncated, not rounded. Nothing is allocated. The clock is read ordered,
+/// because one log has lines of several threads: a line that was written after another thread's line
+/// was seen does not have an earlier time.
 ///
 /// ```
 /// use clocksmith::tracing::{Precision, Rfc3339};
@@ -26,7 +26,7 @@ pub struct Rfc3339 {
 }
 
 impl Rfc3339 {
-    /// With so many digits.
+    /// With this precision.
     #[must_use]
     pub const fn new(precision: Precision) -> Self {
         Self { precision }
@@ -41,7 +41,7 @@ impl FormatTime for Rfc3339 {
 
 /// The time since a moment, in seconds: `   7.123456s`.
 ///
-/// Microseconds, unless told otherwise; cut off, not rounded. Nothing is allocated. Read ordered, as
+/// Microseconds by default; truncated, not rounded. Nothing is allocated. Read ordered, as
 /// [`Rfc3339`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Uptime {
@@ -56,7 +56,7 @@ impl Uptime {
         Self::since(Instant::now(), Precision::default())
     }
 
-    /// Since that moment, with so many digits. From [`Instant::ZERO`] on it is the time since the
+    /// Since that moment, with this precision. From [`Instant::ZERO`] on it is the time since the
     /// machine started, less the time that it slept.
     #[must_use]
     pub const fn since(begin: Instant, precision: Precision) -> Self {

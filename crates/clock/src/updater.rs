@@ -26,7 +26,7 @@ impl Updater {
         let slots = clock.kept()?;
         let stop = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&stop);
-        // From here on dropping it takes back what has been done.
+        // From here on dropping it reverts the changes made so far.
         let mut updater = Self { thread: None, stop, slots, process: std::process::id() };
         slots.keepers.fetch_add(1, Ordering::AcqRel);
         update();
@@ -54,7 +54,7 @@ impl Drop for Updater {
     /// there is no such thread, nothing happens.
     fn drop(&mut self) {
         if self.is_copy() {
-            // Waiting for it would never end, and its handle belongs to nobody here.
+            // Waiting for the thread would never end, and this process does not have that thread.
             core::mem::forget(self.thread.take());
             return;
         }

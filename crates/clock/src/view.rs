@@ -15,11 +15,11 @@ const TO_BASES: usize = 8;
 /// ```
 ///
 /// `struct vdso_data` (`include/vdso/datapage.h`, since 5.3), `struct vdso_clock` since 6.15;
-/// `max_cycles` since 6.10 where the architecture asks for it (x86). So the tail is 24 or 32 bytes
-/// behind the head, and that is all that differs.
+/// `max_cycles` since 6.10 where the architecture enables it (x86). So the tail is 24 or 32 bytes
+/// behind the head, which is the only difference.
 ///
-/// All pages of one engine have the same form (ours is made to the measure of the kernel's), so that
-/// address and form can be two words of memory, and no reader sees the one without the other.
+/// All pages of one engine have the same form (the library's own page takes the kernel's form), so
+/// address and form can be two words of memory, and no reader sees one without the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Raw {
     head: *const u8,
@@ -84,7 +84,7 @@ impl Raw {
         self.form
     }
 
-    /// Any of the bases, whatever the state of the page: its seconds and its other half.
+    /// A base, in any state of the page: its seconds and its shifted nanoseconds.
     #[inline(always)]
     pub(crate) fn base(self, index: usize) -> (u64, u64) {
         // SAFETY: by the contract of `new`.
@@ -95,8 +95,8 @@ impl Raw {
     }
 }
 
-/// Loads 64 bits that the kernel or another thread may be writing: in one piece where a register
-/// holds them, else in two, which the sequence lock covers.
+/// Loads 64 bits that the kernel or another thread may be writing: in one load where a register
+/// holds them, otherwise in two, which the sequence lock covers.
 ///
 /// # Safety
 ///
@@ -134,7 +134,7 @@ impl Cells for Raw {
             // SAFETY: by the contract of `new`; see `load64`.
             Word(unsafe { AtomicU64::from_ptr(self.head() as *mut u64) }.load(Ordering::Relaxed))
         } else {
-            // The sequence number first: whoever changes the mode has changed it before.
+            // The sequence number first: the writer changes it before the mode.
             // SAFETY: by the contract of `new`; see `load64`.
             unsafe {
                 let sequence = AtomicU32::from_ptr(self.head() as *mut u32).load(Ordering::Relaxed);
@@ -172,8 +172,8 @@ impl Cells for Raw {
     }
 }
 
-/// Numbers for whoever has no page: they send every read the slow way. (Nobody writes them; but they
-/// are read as atomics.)
+/// Numbers that replace a missing page: they send every read to the slow path. (They are never
+/// written, but they are read as atomics.)
 #[repr(C, align(64))]
 struct Nothing {
     word: AtomicU64,
@@ -183,7 +183,7 @@ struct Nothing {
 static NOTHING: Nothing =
     Nothing { word: AtomicU64::new(Word::NONE.0), rest: [const { AtomicU64::new(0) }; 5 + 2 * 12] };
 
-/// What no page looks like.
+/// Contents that no real page has.
 pub(crate) const fn nothing() -> Raw {
     // SAFETY: a static of as many words as the longer form has.
     unsafe { Raw::new((&raw const NOTHING).cast::<u8>(), Form::SHORT) }
@@ -199,8 +199,8 @@ pub(crate) struct View {
     head: AtomicPtr<u8>,
     /// Bytes from the head to the tail: the same for every page but `nothing`, which any form fits.
     tail: AtomicUsize,
-    /// The counter until which the page may be read without looking after it; 0 without a page, and
-    /// then the counter is not read at all.
+    /// The counter value until which the page may be read without a renewal or a proof; 0 without a
+    /// page, and then the counter is not read.
     deadline: AtomicU64,
     /// How many cycles it had when that was set.
     span: AtomicU64,
@@ -260,13 +260,13 @@ impl View {
     /// The time of a clock, if there is nothing to look after. This is the whole hot path.
     #[inline(always)]
     pub(crate) fn now<C: Counter, const ORDERED: bool>(&self, clock: usize) -> Option<u64> {
-        // Whoever changes the page sets the deadline last, and whoever sees the deadline sees the
-        // page: so it is not later than the page allows.
+        // The writer of the page sets the deadline last, and a reader that sees the deadline sees
+        // the page: so the deadline is not later than the page allows.
         let deadline = self.deadline.load(Ordering::Acquire);
         let mut cycles = 0;
         if !ORDERED {
-            // The counter before everything else: the processor does not begin to read it before
-            // what stands in front is done. There is a page, so it may be read.
+            // Reads the counter before everything else: the processor does not begin to read it
+            // before the load above is done. There is a page, so the counter may be read.
             if deadline == 0 {
                 return None;
             }
@@ -346,7 +346,7 @@ impl Reading {
         }
     }
 
-    /// The time, whatever the distance.
+    /// The time, at any distance.
     pub(crate) fn time(&self) -> u64 {
         self.line.at(self.cycles)
     }

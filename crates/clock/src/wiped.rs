@@ -1,16 +1,16 @@
-//! Memory that a forked child finds cleared, whichever way it was forked (`MADV_WIPEONFORK`, since
-//! Linux 4.14).
+//! Memory that a forked child finds cleared, however it was forked (`MADV_WIPEONFORK`, since Linux
+//! 4.14).
 
 use core::ptr::NonNull;
 use std::io;
 
-/// Maps some zeroed memory of that kind. Async-signal-safe, but for an error's errno.
+/// Maps some zeroed memory of that kind. Async-signal-safe, except for `errno` after an error.
 ///
 /// # Errors
 ///
 /// No memory, or a kernel that cannot clear it in a child.
 pub(crate) fn map(length: usize) -> io::Result<NonNull<u8>> {
-    // SAFETY: asks for new memory at any address.
+    // SAFETY: maps new memory at any address.
     let memory = unsafe {
         libc::mmap(
             core::ptr::null_mut(),
@@ -25,21 +25,21 @@ pub(crate) fn map(length: usize) -> io::Result<NonNull<u8>> {
     else {
         return Err(io::Error::last_os_error());
     };
-    // SAFETY: the memory is ours. Advice does not change what is in it here and now.
+    // SAFETY: the memory was mapped above. The advice does not change its present content.
     if unsafe { libc::madvise(memory.as_ptr().cast(), length, libc::MADV_WIPEONFORK) } != 0 {
         let error = io::Error::last_os_error();
-        // SAFETY: nobody else has seen this memory.
+        // SAFETY: no other thread has seen this memory.
         unsafe { unmap(memory, length) };
         return Err(error);
     }
     Ok(memory)
 }
 
-/// Gives it back.
+/// Unmaps the memory.
 ///
 /// # Safety
 ///
-/// It was mapped by `map` with that length, and nobody uses it any more.
+/// The memory was mapped by `map` with that length, and is not used any more.
 pub(crate) unsafe fn unmap(memory: NonNull<u8>, length: usize) {
     // SAFETY: by the contract.
     unsafe { libc::munmap(memory.as_ptr().cast(), length) };

@@ -1,4 +1,4 @@
-//! The cached clock in a forked child: its updater is gone, and time goes on.
+//! The cached clock in a forked child: its updater is gone, and time continues.
 #![cfg(all(target_os = "linux", not(miri)))]
 
 use clocksmith::{CachedClock, Updater, monotonic_ns, realtime_ns};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// Runs `child` in a forked process made by `fork`; its result is the exit code.
 fn in_child(fork: unsafe extern "C" fn() -> libc::pid_t, child: impl FnOnce() -> i32) -> i32 {
-    // SAFETY: the child calls only what is async-signal-safe, and then `_exit`.
+    // SAFETY: the child calls only async-signal-safe functions, and then `_exit`.
     let pid = unsafe { fork() };
     assert!(pid >= 0, "{}", std::io::Error::last_os_error());
     if pid == 0 {
@@ -31,14 +31,14 @@ unsafe extern "C" fn raw_fork() -> libc::pid_t {
     pid as libc::pid_t
 }
 
-/// Sleeps so long, whatever signals come meanwhile. Async-signal-safe.
+/// Sleeps for this time, even if signals come meanwhile. Async-signal-safe.
 fn pause(ms: i64) {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: (ms * 1_000_000) as _ };
     // SAFETY: reads and writes `time`.
     while unsafe { libc::nanosleep(&raw const time, &raw mut time) } != 0 {}
 }
 
-/// What is wrong in a child, or 0.
+/// The number of the failed check in a child, or 0.
 fn check(clock: &CachedClock, parents: u64, updater: &mut Option<Updater>) -> i32 {
     let near = |a: u64, b: u64| a.abs_diff(b) < 2_000_000_000;
     let begin = clock.monotonic_ns();
@@ -82,13 +82,14 @@ fn time_does_not_freeze_in_a_child() {
             assert_eq!(result, 0);
         }
     }
-    // The parent's goes on.
+    // The parent's updater continues.
     let begin = CLOCK.monotonic_ns();
     pause(100);
     assert!(CLOCK.monotonic_ns() > begin);
     drop(updater.take());
 
-    // Without an updater the child has what its parent remembered, and goes on from there.
+    // Without an updater the child has the time that its parent remembered, and continues from
+    // there.
     static LOOP: CachedClock = CachedClock::new();
     LOOP.update();
     let parents = LOOP.monotonic_ns();
@@ -150,7 +151,7 @@ fn signals_see_whole_times() {
     }
     CLOCK.update();
     let handler = handler as extern "C" fn(libc::c_int);
-    // SAFETY: the handler does only what is async-signal-safe. The timer is this process's own.
+    // SAFETY: the handler calls only async-signal-safe functions. The timer is this process's own.
     unsafe {
         assert_ne!(libc::signal(libc::SIGALRM, handler as libc::sighandler_t), libc::SIG_ERR);
         let every = libc::timeval { tv_sec: 0, tv_usec: 200 };

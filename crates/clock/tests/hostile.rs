@@ -1,5 +1,5 @@
-//! What a process may do to itself and have done to it, with the real kernel. Each case runs in a
-//! process of its own, because the first read in a process is the interesting one.
+//! Hostile conditions for a process, with the real kernel. Each case runs in a process of its own,
+//! because the first read in a process is the critical one.
 
 #![cfg(all(target_os = "linux", not(miri)))]
 #![allow(clippy::unwrap_used, clippy::panic)]
@@ -27,7 +27,7 @@ const COARSE: [Clock; 2] = [
 
 fn kernel(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: writes a `timespec` of our own.
+    // SAFETY: writes a local `timespec`.
     assert_eq!(unsafe { libc::clock_gettime(clock, &raw mut time) }, 0);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
@@ -44,7 +44,7 @@ fn kernel_by_call(clock: libc::clockid_t) -> u64 {
     time[0] * 1_000_000_000 + time[1]
 }
 
-/// Each clock lies between two readings of the kernel's, give or take `slack`.
+/// Each clock is between two readings of the kernel's, to within `slack`.
 fn check(kernel: fn(libc::clockid_t) -> u64, slack: u64, rounds: u32) {
     for round in 0..rounds {
         for (name, ours, id) in EXACT.into_iter().chain(COARSE) {
@@ -70,7 +70,7 @@ fn alone(name: &str, case: impl FnOnce()) {
     if std::env::var(VARIABLE).is_ok_and(|running| running == name) {
         return case();
     }
-    // An emulator of another architecture's user space does not run what it starts.
+    // An emulator of another architecture's user space does not run the programs that it starts.
     let program = std::env::current_exe().unwrap();
     let mut command = match std::env::var_os("CLOCKSMITH_TEST_RUNNER") {
         Some(runner) => {
@@ -100,8 +100,8 @@ fn alone(name: &str, case: impl FnOnce()) {
 
 /// Forks; the child runs the case and ends.
 fn in_child(case: impl FnOnce()) -> libc::pid_t {
-    // SAFETY: the child only does what is allowed after a fork of a process with threads: it reads
-    // clocks, and ends without unwinding.
+    // SAFETY: the child only makes calls that are allowed after a fork of a process with threads:
+    // it reads clocks, and ends without unwinding.
     let pid = unsafe { libc::fork() };
     assert!(pid >= 0, "fork: {}", std::io::Error::last_os_error());
     if pid == 0 {
@@ -114,7 +114,7 @@ fn in_child(case: impl FnOnce()) -> libc::pid_t {
 
 fn wait(pid: libc::pid_t) {
     let mut status = 0;
-    // SAFETY: waits for our own child and writes an int.
+    // SAFETY: waits for a child of this process and writes an int.
     assert_eq!(unsafe { libc::waitpid(pid, &raw mut status, 0) }, pid);
     assert_eq!(status, 0, "the child ended with {status:#x}");
 }
@@ -133,7 +133,7 @@ fn every_source_gives_the_kernels_time() {
 }
 
 /// The kernel of this machine uses its counter, and user space has its page (not so in an emulator
-/// of user space); else the cases below test the fallback only.
+/// of user space); otherwise the cases below test only the fallback.
 fn kernel_uses_counter() -> bool {
     let current = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     std::fs::read_to_string(current)
@@ -212,7 +212,7 @@ fn signals_in_the_middle_of_everything() {
             let end = Instant::now() + Duration::from_millis(1_500);
             let mut before = 0;
             while Instant::now() < end {
-                // Begins anew often: handlers hit the first reading of a line, too.
+                // Restarts often, so that handlers also interrupt the first reading of a line.
                 clocksmith::restrict(best);
                 for _ in 0..30_000 {
                     let now = clocksmith::monotonic_ns();
@@ -227,7 +227,7 @@ fn signals_in_the_middle_of_everything() {
     });
 }
 
-/// Reads until told to stop; time must not go backward.
+/// Reads until `over` is set; time must not go backward.
 fn rises_until(over: &AtomicBool) {
     let mut before = 0;
     while !over.load(Ordering::Relaxed) {
@@ -269,7 +269,8 @@ fn a_storm_of_forks() {
 fn a_line_in_a_child_is_its_own() {
     alone("a_line_in_a_child_is_its_own", || {
         clocksmith::restrict(Source::Disciplined);
-        // On a busy machine the first readings may be interrupted; they are taken anew a second later.
+        // On a busy machine the first readings may be interrupted; they are taken again a second
+        // later.
         let settle = |wanted: Source| {
             let begin = Instant::now();
             let mut now = clocksmith::source();
@@ -293,7 +294,7 @@ fn a_line_in_a_child_is_its_own() {
 /// Makes this thread's children be born in a time namespace with these offsets in seconds; `false`
 /// if that is not allowed here.
 fn new_time_namespace(monotonic: i64, boottime: i64) -> bool {
-    // SAFETY: changes what children of this process will see.
+    // SAFETY: changes the view of later children of this process.
     if unsafe { libc::unshare(libc::CLONE_NEWTIME) } != 0 {
         eprintln!("skipped: unshare(CLONE_NEWTIME): {}", std::io::Error::last_os_error());
         return false;
@@ -327,7 +328,7 @@ fn time_namespace(best: Source) {
         wait(in_child(|| check(kernel, slack, 500)));
         // Back to the first one, in this very process.
         let path = c"/proc/1/ns/time";
-        // SAFETY: opens a file by its name, and enters what it stands for.
+        // SAFETY: opens a file by its name, and enters the namespace that it represents.
         let entered = unsafe {
             let file = libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
             libc::setns(file, libc::CLONE_NEWTIME)
@@ -379,7 +380,8 @@ const fn statement(code: u32, k: u32) -> libc::sock_filter {
     libc::sock_filter { code: code as u16, jt: 0, jf: 0, k }
 }
 
-/// Only these system calls; the others are answered as told. `false` if there are no filters here.
+/// Allows only these system calls; the filter answers the others with `otherwise`. `false` if the
+/// kernel has no filters.
 fn filter(allowed: &[libc::c_long], otherwise: u32) -> bool {
     let mut program = vec![statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0)];
     for (index, call) in allowed.iter().enumerate() {
@@ -435,7 +437,8 @@ fn a_filter_that_refuses_nearly_everything() {
 #[test]
 fn a_filter_that_kills() {
     alone("a_filter_that_kills", || {
-        // What the first read may ask, beside what any program needs (see the design notes).
+        // The calls that the first read may make, beside those that any program needs (see the
+        // design notes).
         let mut allowed = LEAST.to_vec();
         allowed.extend([libc::SYS_prctl, libc::SYS_futex, libc::SYS_clock_gettime]);
         wait(in_child(|| {
@@ -443,7 +446,7 @@ fn a_filter_that_kills() {
                 check(kernel, EXACTLY, 500);
             }
         }));
-        // Begun before the filter: nothing is asked any more.
+        // The first read was before the filter: later reads make no call.
         let _ = clocksmith::monotonic_ns();
         if clocksmith::source() == Source::Vvar {
             wait(in_child(|| {
@@ -477,7 +480,7 @@ fn a_counter_that_is_forbidden() {
 #[test]
 fn files_that_lie_or_are_not_there() {
     alone("files_that_lie_or_are_not_there", || {
-        // SAFETY: a mount namespace of our own.
+        // SAFETY: a mount namespace of this process.
         if unsafe { libc::unshare(libc::CLONE_NEWNS) } != 0 {
             eprintln!("skipped: unshare(CLONE_NEWNS): {}", std::io::Error::last_os_error());
             return;
@@ -492,9 +495,9 @@ fn files_that_lie_or_are_not_there() {
             };
         let mount = |what, on, kind, flags| tried(what, on, kind, flags).unwrap();
         if let Err(error) = tried(c"none", c"/", c"", libc::MS_REC | libc::MS_PRIVATE) {
-            // In a chroot `/` is no mount, and what is mounted could be seen outside.
+            // In a chroot `/` is not a mount, and new mounts would be visible outside.
             assert_eq!(error.raw_os_error(), Some(libc::EINVAL), "{error}");
-            eprintln!("skipped: / is no mount of its own: {error}");
+            eprintln!("skipped: / is not a mount of its own: {error}");
             return;
         }
         // An empty /sys and an empty /proc.

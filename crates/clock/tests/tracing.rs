@@ -34,7 +34,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Takes what is written to it and forgets it.
+/// A writer that discards its input.
 struct Length(usize);
 
 impl std::fmt::Write for Length {

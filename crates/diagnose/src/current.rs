@@ -1,6 +1,9 @@
 //! Which clocksource is in use: read, or concluded from the log; and whether the log says the last word.
 
+mod alone;
+
 use crate::{Confidence, demotion, symptom};
+use alone::{never_left_jiffies, only_counter};
 use clocksmith_facts::log::event::UnstableReason;
 use clocksmith_facts::log::{Entry, Event, KernelLog};
 use clocksmith_facts::{Arch, Facts};
@@ -26,6 +29,8 @@ pub(crate) struct Current {
     /// No line says that the TSC took over, and nothing in the evidence excludes it: it is the other answer where a line
     /// of the log is lost.
     pub or_tsc: bool,
+    /// It is the first one of the list, which the kernel uses unless another one was chosen: each of the others may be.
+    pub or_listed: bool,
 }
 
 /// A clocksource that was in use for a while.
@@ -71,6 +76,7 @@ pub(crate) fn current(facts: &Facts, machine: &Machine) -> Current {
             passing: None,
             may_have_changed: false,
             or_tsc: false,
+            or_listed: false,
         };
     }
     let Some(log) = facts.kernel_log() else { return unknown("neither sysfs nor a kernel log") };
@@ -84,24 +90,46 @@ pub(crate) fn current(facts: &Facts, machine: &Machine) -> Current {
         return shown;
     }
     // The kernel lists them by rating, and uses the first one that is not overruled. Behind a complaint of the watchdog
-    // the rating may have fallen, and the list of another moment says nothing of it.
+    // the rating may have fallen, and the list of another moment says nothing of it; nor does it of what somebody chose.
     let doubted = log.any(|event| {
         matches!(
             event,
-            Event::WatchdogKept { .. } | Event::WatchdogOld { .. } | Event::TscUnstable(_)
+            Event::WatchdogKept { .. }
+                | Event::WatchdogOld { .. }
+                | Event::TscUnstable(_)
+                | Event::WroteCurrent(_)
         )
     });
     if doubted {
         return concluded;
     }
     match (&concluded.name, facts.available_clocksources(), facts.clocksources.source()) {
-        (None, Some([first, ..]), Some(source)) => known(
-            first.clone(),
-            Confidence::Medium,
-            format!("{source}: the first one in the list, unless another one was chosen"),
-        ),
+        (None, Some(list @ [first, ..]), Some(source))
+            if machine.lists_by_rating(list) && !says_nothing(machine, list) =>
+        {
+            Current {
+                or_listed: list.len() > 1,
+                ..known(
+                    first.clone(),
+                    Confidence::Medium,
+                    format!("{source}: the first one in the list, unless another one was chosen"),
+                )
+            }
+        }
         _ => concluded,
     }
+}
+
+/// 64-bit x86 kernels from 2.6.18 to 2.6.20 have the directory in sysfs with jiffies alone in the list, and read the time
+/// from a counter of their own all the same (`arch/x86_64/kernel/time.c`): such a list tells nothing where the kernel
+/// may be one of those.
+fn says_nothing(machine: &Machine, list: &[String]) -> bool {
+    const INPUTS: [OpenInput; 2] = [OpenInput::KernelVersion, OpenInput::Architecture];
+    let by_clocksource = |m: &Machine| {
+        m.arch.value != Arch::X86_64 || Feature::SysfsClocksource64.of(&m.kernel.value)
+    };
+    matches!(list, [only] if only == "jiffies")
+        && open::ask_over(machine, &INPUTS, by_clocksource).same != Some(true)
 }
 
 fn unknown(why: &str) -> Current {
@@ -112,6 +140,7 @@ fn unknown(why: &str) -> Current {
         passing: None,
         may_have_changed: false,
         or_tsc: false,
+        or_listed: false,
     }
 }
 
@@ -123,6 +152,7 @@ fn known(name: String, confidence: Confidence, source: String) -> Current {
         passing: None,
         may_have_changed: false,
         or_tsc: false,
+        or_listed: false,
     }
 }
 
@@ -160,6 +190,7 @@ fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
                     }),
                     may_have_changed: true,
                     or_tsc: false,
+                    or_listed: false,
                 },
                 Standing::UnlessLost => {
                     Current { or_tsc: true, ..known(name.clone(), Confidence::Medium, source) }
@@ -175,10 +206,26 @@ fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
     if switched.is_none()
         && let Some((entry, name)) = log.last(|event| match event {
             Event::TimeSource { name, .. } => Some(name.clone()),
+            Event::HpetFallback => Some("hpet".to_owned()),
             _ => None,
         })
     {
-        return known(name, Confidence::High, log.source(entry).0);
+        let place = log.source(entry).0;
+        let jiffies_alone = facts.available_clocksources().is_some_and(|list| list == ["jiffies"]);
+        return known(
+            name,
+            Confidence::High,
+            if jiffies_alone {
+                format!(
+                    "{place}; the list of sysfs, jiffies alone, is not what such a kernel chooses from"
+                )
+            } else {
+                place
+            },
+        );
+    }
+    if let Some(current) = named_by_watchdog(log) {
+        return current;
     }
     if let Some((entry, Some(watchdog))) = demoted {
         // The watchdog is the highest-rated source that is not itself watched, so it is next in
@@ -191,16 +238,21 @@ fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
             return known(watchdog, Confidence::Medium, source);
         }
     }
-    if let Some((entry, name)) = log.last(|event| match event {
-        Event::WatchdogCurrent(name) => name.clone().filter(|n| !n.starts_with("tsc")),
-        _ => None,
-    }) {
-        return known(name, Confidence::Medium, log.source(entry).0);
-    }
     if let Some(current) = never_left_jiffies(facts, log) {
         return current;
     }
     only_counter(facts, log).unwrap_or_else(|| unknown("the log does not say"))
+}
+
+/// `'kvm-clock' (not 'tsc') is current clocksource`: what is in use while the watchdog demotes another one, and stays so. A
+/// tick that is in use then only serves until the kernel makes its first choice.
+fn named_by_watchdog(log: &KernelLog) -> Option<Current> {
+    let (entry, name) = log.last(|event| match event {
+        Event::WatchdogCurrent(name) => Some(name.clone()),
+        _ => None,
+    })?;
+    let name = name.filter(|name| !name.starts_with("tsc") && !name.contains("jiffies"))?;
+    Some(known(name, Confidence::High, log.source(entry).0))
 }
 
 /// Whether the last switch in a log is the kernel's last word.
@@ -262,8 +314,9 @@ fn standing(
     let after_tsc = name != "tsc-early"
         && switches_of_this_boot(log, entry)
             .any(|former| former != "tsc-early" && rating(former) > rating(name));
+    // Where lines were selected by a word, another choice behind it may be left out.
     let by_hand = log.any(|e| matches!(e, Event::WroteCurrent(wanted) if wanted == name));
-    if by_hand {
+    if by_hand && log.extent.common.is_none() {
         return high;
     }
     // The reference counter MSR under its old name: what can follow it on those kernels is the page, whose reads are
@@ -443,46 +496,4 @@ fn last_demotion(log: &KernelLog) -> Option<(&Entry, Option<String>)> {
     let incidents = clocksmith_facts::log::incident::incidents(log);
     let watchdog = incidents.iter().rev().find_map(|incident| incident.watchdog.clone());
     Some((entry, watchdog.filter(|_| by_watchdog)))
-}
-
-/// `clocksource=jiffies` on the command line prints no switch: jiffies is what a boot begins with.
-fn never_left_jiffies(facts: &Facts, log: &KernelLog) -> Option<Current> {
-    let wanted = facts.cmdline.value()?.clocksource_override()?;
-    let settled = log.from_boot
-        && log.extent.would_show_switch_after("jiffies")
-        && log.any(|e| matches!(e, Event::Registered { .. }));
-    (wanted == "jiffies" && settled && !log.any(|e| matches!(e, Event::Switched(_)))).then(|| {
-        let source = format!("{}: the command line asks for it, and nothing replaced it", log.name);
-        known(wanted, Confidence::Medium, source)
-    })
-}
-
-/// On these architectures there is nothing to choose: the counter that registers is the one in use. On RISC-V a timer of
-/// the board may outrank it, and may register later in the boot.
-fn only_counter(facts: &Facts, log: &KernelLog) -> Option<Current> {
-    let arch = facts.arch.value()?;
-    let name = match arch {
-        Arch::Arm64 => "arch_sys_counter",
-        Arch::S390 => "tod",
-        Arch::Powerpc => "timebase",
-        Arch::Riscv => "riscv_clocksource",
-        _ => return None,
-    };
-    if arch == &Arch::Riscv {
-        let highest = facts.kernel.value().is_some_and(|kernel| Feature::RiscvRating400.of(kernel));
-        let other = |event: &Event| match event {
-            Event::Registered { name: other, .. } => other != name && !other.contains("jiffies"),
-            _ => false,
-        };
-        if log.any(other) || !highest && !log.extent.reaches_user_space {
-            return None;
-        }
-    }
-    let (entry, ()) = log.last(|event| match event {
-        Event::Registered { name: registered, .. } => (registered == name).then_some(()),
-        Event::ArchTimer { .. } => (name == "arch_sys_counter").then_some(()),
-        _ => None,
-    })?;
-    let source = format!("{}: the only counter of this architecture", log.source(entry));
-    Some(known(name.to_owned(), Confidence::Medium, source))
 }

@@ -8,7 +8,7 @@ use crate::report::{
     self, Clocksource, Expected, MachineReport, MissingFact, Report, Settle, VerifiedReport,
 };
 use crate::symptom::{self, ReadReport};
-use crate::{Cause, Confidence, Measured, Severity, headline, names, timeline};
+use crate::{Cause, Confidence, Measured, Severity, headline, names, timeline, wall};
 use clocksmith_facts::path::Path;
 use clocksmith_facts::{Fact, Facts, Missing};
 use clocksmith_kernel::open::{self, Answer, OpenInput};
@@ -83,6 +83,12 @@ pub(crate) fn judge(
         nature = None;
         open.push(OpenInput::LostLine);
     }
+    let as_cheap = |other: &String| nature == served_by_vdso(machine, other).same.flatten();
+    if current.or_listed && !facts.available_clocksources().unwrap_or_default().iter().all(as_cheap)
+    {
+        nature = None;
+        open.push(OpenInput::Choice);
+    }
     let read = reads.iter().find(|r| r.clock == "CLOCK_MONOTONIC");
     let measured = read.map(|r| r.path);
     let slow = match measured {
@@ -108,21 +114,33 @@ pub(crate) fn judge(
     let causes = causes::find(&case);
     let (verdict, confidence) =
         verdict(&case, &causes, matches!(measured, Some(Path::Vdso | Path::Syscall)));
-    let remedies = remedies::choose(&case, &causes, verdict);
+    let mut remedies = remedies::choose(&case, &causes, verdict);
     let headline = headline::headline(&case, &causes, verdict, &reads);
     let judged = symptom::judged(facts);
     let symptom::Weighed { verdict, confidence, headline, contradictions: among_symptoms } =
         symptom::weigh(&case, &causes, &judged, (verdict, confidence), headline);
     let settles = settles(&case, verdict);
-    // The model does not know the timers of boards, and the cause says why this one is in use.
-    let differences = match case.outranked_counter() {
-        Some(_) => Vec::new(),
-        None => differences(facts, &current, expectation),
+    // The wall clock has its own answer, which changes none of the above.
+    let wall = wall::judge(facts);
+    let set_right = remedies::for_wall_clock(&case, &wall.causes);
+    let refused = remedies.iter().position(|remedy| remedy.refused_because.is_some());
+    let at = refused.unwrap_or(remedies.len());
+    remedies.splice(at..at, set_right);
+    let headline = headline::with_wall_clock(headline, &wall.causes);
+    let next = remedies::next_steps(facts, verdict, &causes);
+    let mut causes = causes;
+    causes.extend(wall.causes);
+    // The model does not know the timers of boards, and the cause says why this one is in use; nor kernels that have no
+    // ratings, because their time is older than the clocksources.
+    let foreign = case.outranked_counter().is_some() || case.lacks_sysfs();
+    let differences = match foreign {
+        true => Vec::new(),
+        false => differences(facts, &current, expectation),
     };
     // An expectation that does not know what is in use explains nothing.
-    let expected = match case.outranked_counter() {
-        Some(_) => Expected::default(),
-        None => Expected::of(expectation),
+    let expected = match foreign {
+        true => Expected::default(),
+        false => Expected::of(expectation),
     };
     let mut missing = missing(facts, case.lacks_sysfs());
     missing.extend(sequence(current.name.as_deref(), measured));
@@ -135,7 +153,7 @@ pub(crate) fn judge(
         headline,
         host: None,
         taken_at: None,
-        next: remedies::next_steps(facts, verdict, &causes),
+        next,
         clocksource: Clocksource {
             current: current.name,
             available,
@@ -144,6 +162,7 @@ pub(crate) fn judge(
             } else {
                 current.source
             },
+            section: None,
         },
         expected,
         reads,
@@ -158,6 +177,7 @@ pub(crate) fn judge(
         machine: MachineReport::of(facts),
         verified: VerifiedReport::of(facts),
         timeline: timeline::of(facts),
+        wall_clock: wall.report,
         read: ReadReport::of(facts),
         symptoms: judged.into_iter().map(|one| one.report).collect(),
         sections: Vec::new(),
@@ -198,11 +218,12 @@ fn contradicts(read: &Read) -> bool {
 
 /// Whether the vDSO serves a clocksource, in every machine that the evidence allows.
 fn served_by_vdso(machine: &Machine, name: &str) -> Answer<Option<bool>> {
-    const INPUTS: [OpenInput; 4] = [
+    const INPUTS: [OpenInput; 5] = [
         OpenInput::KernelVersion,
         OpenInput::Architecture,
         OpenInput::StableBit,
         OpenInput::CounterTrapped,
+        OpenInput::DeviceTreeTimer,
     ];
     open::ask_over(machine, &INPUTS, |machine| vdso_by_nature(machine, name))
 }

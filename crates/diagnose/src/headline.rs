@@ -4,6 +4,7 @@ use crate::causes::Case;
 use crate::{Cause, CauseId, Read, Severity, Verdict};
 use clocksmith_facts::Arch;
 use clocksmith_facts::log::incident::tsc_demoted;
+use clocksmith_facts::names::is_known;
 use clocksmith_kernel::feature::Feature;
 use clocksmith_kernel::open::{self, OpenInput};
 use clocksmith_kernel::{Machine, vdso};
@@ -14,7 +15,13 @@ pub(crate) fn headline(
     verdict: Verdict,
     reads: &[Read],
 ) -> String {
-    let name = case.current_name().unwrap_or("an unknown clocksource");
+    let first = match (case.current_name(), case.current.or_listed) {
+        (Some(name), true) => {
+            Some(format!("{name} (the first of the list, unless another one was chosen)"))
+        }
+        _ => None,
+    };
+    let name = first.as_deref().or(case.current_name()).unwrap_or("an unknown clocksource");
     let unless =
         if case.current.or_tsc { ", or tsc, if this log lost the line that says so" } else { "" };
     let cost = reads
@@ -33,6 +40,21 @@ pub(crate) fn headline(
              evidence (a kernel of 32 bits has a vDSO that reads the clock {}).",
             Feature::Vdso32.versions()
         ),
+        Verdict::Ok if before_vdso(case) && case.tsc_is_current() && cost.is_empty() => format!(
+            "The clocksource is {name}, the cheapest there is; this 64-bit kernel serves gettimeofday and time in its \
+             vsyscall page, and clock_gettime by a system call (a vDSO exists {}).",
+            Feature::Vdso64.versions()
+        ),
+        Verdict::Ok
+            if no_vdso && case.machine.width_open && case.tsc_is_current() && cost.is_empty() =>
+        {
+            format!(
+                "The clocksource is {name}, the cheapest there is; this kernel serves clock_gettime by a system call (a \
+                 vDSO that reads the clock exists {}, with 32 bits {}).",
+                Feature::Vdso64.versions(),
+                Feature::Vdso32.versions()
+            )
+        }
         Verdict::Ok if no_vdso && case.tsc_is_current() && cost.is_empty() => format!(
             "The clocksource is {name}, the cheapest there is; this 32-bit kernel serves each read by a system call \
              (a vDSO that reads the clock exists {}).",
@@ -86,6 +108,24 @@ pub(crate) fn headline(
                 also_open(case.open)
             )
         }
+        Verdict::Unknown if case.open.contains(&OpenInput::Choice) => {
+            let others: Vec<&str> = case
+                .open
+                .iter()
+                .filter(|input| **input != OpenInput::Choice)
+                .map(|input| input.name())
+                .collect();
+            let more = match others.is_empty() {
+                true => String::new(),
+                false => format!(
+                    " Whether its reads stay in user space depends on the {}, too.",
+                    join(&others)
+                ),
+            };
+            format!(
+                "Which clocksource is in use is not in this evidence: it is {name}, and the others cost something else.{more}"
+            )
+        }
         Verdict::Unknown if case.current_name().is_some() && !case.open.is_empty() => {
             let names: Vec<&str> = case.open.iter().map(|input| input.name()).collect();
             let verb = if names.len() == 1 { "is" } else { "are" };
@@ -93,6 +133,14 @@ pub(crate) fn headline(
                 "The clocksource is {name}{cost}{unless}; whether its reads stay in user space is unknown. It depends on \
                  the {}, which {verb} not in this evidence.",
                 join(&names)
+            )
+        }
+        Verdict::Unknown
+            if reads.is_empty() && case.current_name().is_some_and(|name| !is_known(name)) =>
+        {
+            format!(
+                "The clocksource is {name}, which is not known here; whether its reads stay in user space is unknown, too: \
+                 only a measurement shows it."
             )
         }
         // What is in use is known, so it is the measurement that does not tell.
@@ -121,6 +169,9 @@ pub(crate) fn headline(
                  {but}."
             )
         }
+        Verdict::Unknown if case.log().is_some_and(|log| log.extent.examples) => {
+            format!("Unknown: {}.", case.current.source)
+        }
         Verdict::Unknown => match because.filter(|cause| cause.severity >= Severity::Warning) {
             Some(cause) if cause.id != CauseId::InsufficientEvidence => {
                 format!("The clocksource in use is not in this evidence; what is: {}.", lead(cause))
@@ -133,6 +184,22 @@ pub(crate) fn headline(
             _ => "Unknown: this evidence does not say which clocksource is in use.".to_owned(),
         },
     }
+}
+
+/// The sentence, with what is wrong with the wall clock: where reads are fine, something is to be fixed all the same.
+pub(crate) fn with_wall_clock(headline: String, causes: &[Cause]) -> String {
+    let grave = causes.iter().find(|cause| cause.severity >= Severity::Warning);
+    match (grave, headline.strip_suffix(" Nothing to fix.")) {
+        (Some(cause), Some(fine)) => format!("{fine} But {}.", lead(cause)),
+        (None, Some(fine)) if causes.iter().any(may_be_behind) => {
+            format!("{fine} Nothing to fix in that; whether the wall clock is right is open.")
+        }
+        _ => headline,
+    }
+}
+
+fn may_be_behind(cause: &Cause) -> bool {
+    cause.id == CauseId::WallClockStaleAfterRestore
 }
 
 /// What else is open where a log ends too soon, as a sentence of its own.
@@ -163,6 +230,16 @@ fn served_on_32_bits(case: &Case<'_>) -> Option<Option<bool>> {
         Some(true) => None,
         other => Some(other),
     }
+}
+
+/// A kernel of 64-bit x86 from before its vDSO.
+fn before_vdso(case: &Case<'_>) -> bool {
+    let machine = case.machine;
+    let none = |m: &Machine| m.arch.value == Arch::X86_64 && !Feature::Vdso64.of(&m.kernel.value);
+    !machine.arch.is_assumed()
+        && machine.arch.value == Arch::X86_64
+        && !machine.width_open
+        && open::ask_over(machine, &[OpenInput::KernelVersion], none).same == Some(true)
 }
 
 /// The watchdog demoted the TSC, by the log.

@@ -21,6 +21,7 @@ pub mod remedies;
 pub mod report;
 pub mod symptom;
 pub mod timeline;
+pub mod wall;
 
 pub use assess::{Assessment, Measured, assess};
 pub use cause::{Cause, CauseId, Confidence, Evidence, Severity};

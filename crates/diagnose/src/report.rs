@@ -12,7 +12,8 @@ use crate::remedies::table::POLICIES;
 use crate::remedies::{NextStep, Remedy};
 use crate::symptom::{ReadReport, SectionReport, SymptomReport};
 use crate::timeline::Moment;
-use clocksmith_facts::hypervisor::Cloud;
+use crate::wall::WallClockReport;
+use clocksmith_facts::hypervisor::{Cloud, Hypervisor};
 use clocksmith_facts::verified::Trust;
 use clocksmith_facts::{Arch, Facts};
 use clocksmith_kernel::Expectation;
@@ -84,6 +85,9 @@ pub struct Report<Id = CauseId> {
     /// without a log.
     #[serde(default)]
     pub timeline: Vec<Moment>,
+    /// The wall clock: whether it is the right time. Null where the evidence says nothing of it.
+    #[serde(default)]
+    pub wall_clock: Option<WallClockReport>,
     /// What was recognised in a pasted text; null for other evidence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read: Option<ReadReport>,
@@ -111,6 +115,10 @@ pub struct Clocksource {
     /// Where the name was read, or how it was concluded.
     #[serde(default)]
     pub source: String,
+    /// Which one of the machines of a text this document is about, where the text shows several: its host and lines. The
+    /// others are in `sections`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub section: Option<String>,
 }
 
 /// What the model expects.
@@ -269,6 +277,7 @@ impl Clocksource {
             current: current.value().map(|name| (*name).to_owned()),
             available: facts.available_clocksources().map(<[String]>::to_vec),
             source: current.source().map_or_else(String::new, ToString::to_string),
+            section: None,
         }
     }
 }
@@ -316,7 +325,7 @@ impl MachineReport {
             hypervisor: facts
                 .hypervisor
                 .value()
-                .map(|h| h.as_ref().map_or("none", |h| h.kind.name()).to_owned()),
+                .map(|h| h.as_ref().map_or_else(|| "none".to_owned(), Hypervisor::name)),
             cpu: facts.cpu.model.value().map(|m| m.name.clone()),
             boots_in_log: facts.kernel_log().map(|log| log.boots),
             log_is_diff: facts.kernel_log().is_some_and(|log| log.is_diff),

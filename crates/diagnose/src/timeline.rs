@@ -22,7 +22,7 @@ pub enum Step {
     Check,
     /// A clocksource or counter was found unfit.
     Unstable,
-    /// The machine was suspended or came back.
+    /// The machine was suspended, came back, or was restored.
     Suspend,
     /// A step of a later version of this program, in a document that is read; never written.
     #[serde(other, skip_serializing)]
@@ -70,7 +70,10 @@ fn step(event: &Event) -> Option<Step> {
     Some(match event {
         Event::Registered { .. } | Event::KvmClock => Step::Registered,
         Event::Switched(_) | Event::TimeSource { .. } => Step::Switched,
-        Event::Override { .. } | Event::WroteCurrent(_) | Event::NotscIgnored => Step::Choice,
+        Event::Override { .. }
+        | Event::WroteCurrent(_)
+        | Event::NotscIgnored
+        | Event::NotscRefused => Step::Choice,
         Event::Detected { .. }
         | Event::Refined { .. }
         | Event::Calibration(_)
@@ -85,6 +88,7 @@ fn step(event: &Event) -> Option<Step> {
         | Event::WatchdogSkewed { .. }
         | Event::WatchdogCurrent(_)
         | Event::WatchdogCpuOrder
+        | Event::DelayInjected
         | Event::SkewTestSkipped
         | Event::WatchdogRetried
         | Event::LongReadout { .. }
@@ -98,13 +102,16 @@ fn step(event: &Event) -> Option<Step> {
         | Event::CrossCheckSkew { .. }
         | Event::HpetDisabled(_)
         | Event::PmTimerBad
+        | Event::PmTimerRate { .. }
+        | Event::LostTicks(_)
+        | Event::HpetFallback
         | Event::XenClockNotice(_)
         | Event::CounterTrapped
         | Event::ArchTimerErratum(_)
         | Event::KvmTscUnreliable(_)
         | Event::DriftReport(_)
         | Event::TimeWentBackwards => Step::Unstable,
-        Event::Suspend | Event::Resume => Step::Suspend,
+        Event::Suspend | Event::Resume | Event::VmFork => Step::Suspend,
         _ => return None,
     })
 }

@@ -3,14 +3,12 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
 use clocksmith_diagnose::{CauseId, Measured, Report, assess};
 use clocksmith_facts::Facts;
 use clocksmith_facts::log::KernelLog;
-
-fn why(text: &str) -> Report {
-    let log = KernelLog::scan(text.as_bytes(), "log").unwrap();
-    assess(Facts::from_log(log), Measured::default()).report
-}
+use common::why;
 
 fn words(report: &Report) -> String {
     let causes = report.causes.iter().map(|cause| cause.summary.clone());

@@ -1,14 +1,10 @@
 //! Excerpts as people paste them: what they do not show is not concluded.
 #![allow(clippy::unwrap_used)]
 
-use clocksmith_diagnose::{CauseId, Measured, Report, Verdict, assess};
-use clocksmith_facts::Facts;
-use clocksmith_facts::log::KernelLog;
+mod common;
 
-fn why(text: &str) -> Report {
-    let log = KernelLog::scan(text.as_bytes(), "log").unwrap();
-    assess(Facts::from_log(log), Measured::default()).report
-}
+use clocksmith_diagnose::{CauseId, Report, Verdict};
+use common::why;
 
 fn has(report: &Report, id: CauseId) -> bool {
     report.causes.iter().any(|cause| cause.id == id)

@@ -1,14 +1,12 @@
 //! What a log shows of the clocksource in use, and not more: where it ends too soon, and what came later.
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
 use clocksmith_diagnose::{Cause, CauseId, Measured, Report, Severity, Verdict, assess};
 use clocksmith_facts::Facts;
 use clocksmith_facts::log::KernelLog;
-
-fn why(text: &str) -> Report {
-    let log = KernelLog::scan(text.as_bytes(), "log").unwrap();
-    assess(Facts::from_log(log), Measured::default()).report
-}
+use common::why;
 
 fn cause(report: &Report, id: CauseId) -> Option<&Cause> {
     report.causes.iter().find(|cause| cause.id == id)

@@ -2,14 +2,10 @@
 //! whether the line is there or not is said, the rest is open.
 #![allow(clippy::unwrap_used)]
 
-use clocksmith_diagnose::{Measured, Report, Verdict, assess};
-use clocksmith_facts::Facts;
-use clocksmith_facts::log::KernelLog;
+mod common;
 
-fn why(text: &str) -> Report {
-    let log = KernelLog::scan(text.as_bytes(), "log").unwrap();
-    assess(Facts::from_log(log), Measured::default()).report
-}
+use clocksmith_diagnose::Verdict;
+use common::why;
 
 /// A boot that ends in user space, with its first switch and the lines in between, and without the switch to tsc.
 fn boot(release: &str, before: &str, first: &str, between: &str) -> String {

@@ -2,14 +2,10 @@
 //! they lack.
 #![allow(clippy::unwrap_used)]
 
-use clocksmith_diagnose::{CauseId, Measured, Report, Verdict, assess};
-use clocksmith_facts::Facts;
-use clocksmith_facts::log::KernelLog;
+mod common;
 
-fn why(text: &str) -> Report {
-    let log = KernelLog::scan(text.as_bytes(), "log").unwrap();
-    assess(Facts::from_log(log), Measured::default()).report
-}
+use clocksmith_diagnose::{CauseId, Verdict};
+use common::why;
 
 #[test]
 fn time_source_of_old_kernels_settles_what_is_in_use() {

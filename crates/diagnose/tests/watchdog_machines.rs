@@ -209,7 +209,7 @@ const TSC: [CauseId; 3] = [CauseId::TscSkew, CauseId::TscJump, CauseId::TscMisca
 const OTHER: [CauseId; 2] = [CauseId::WatchdogAtFault, CauseId::ParavirtClockBroken];
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 4000, max_global_rejects: 200_000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1500, max_global_rejects: 200_000, ..ProptestConfig::default() })]
 
     #[test]
     fn demotion_of_any_machine_blames_no_innocent_clock_for_sure(world in world()) {

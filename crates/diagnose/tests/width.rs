@@ -2,14 +2,10 @@
 
 #![allow(clippy::unwrap_used)]
 
-use clocksmith_diagnose::{Measured, Report, Verdict, assess};
-use clocksmith_facts::Facts;
-use clocksmith_facts::log::KernelLog;
+mod common;
 
-fn why(text: &str) -> Report {
-    let log = KernelLog::scan(text.as_bytes(), "log").unwrap();
-    assess(Facts::from_log(log), Measured::default()).report
-}
+use clocksmith_diagnose::{Report, Verdict};
+use common::why;
 
 /// A guest with kvm-clock, up to user space; `width` is a line that tells the width of its kernel.
 fn guest(width: &str) -> Report {

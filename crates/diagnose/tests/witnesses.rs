@@ -2,14 +2,10 @@
 //! processor, another machine.
 #![allow(clippy::unwrap_used)]
 
-use clocksmith_diagnose::{Cause, CauseId, Confidence, Measured, Report, assess};
-use clocksmith_facts::Facts;
-use clocksmith_facts::log::KernelLog;
+mod common;
 
-fn why(text: &str) -> Report {
-    let log = KernelLog::scan(text.as_bytes(), "log").unwrap();
-    assess(Facts::from_log(log), Measured::default()).report
-}
+use clocksmith_diagnose::{Cause, CauseId, Confidence, Report};
+use common::why;
 
 fn cause(report: &Report, id: CauseId) -> Option<&Cause> {
     report.causes.iter().find(|cause| cause.id == id)

@@ -160,6 +160,9 @@ pub struct Cpuinfo {
 }
 
 impl Cpuinfo {
+    /// Bytes of a line beyond which it is not looked at: the longest, of flags, has some thousand.
+    const LINE: usize = 32 << 10;
+
     /// Parses `/proc/cpuinfo` of any architecture; lines that are not understood are passed over.
     #[must_use]
     pub fn parse(text: &str) -> Self {
@@ -168,7 +171,7 @@ impl Cpuinfo {
         let mut first_flags: Option<&str> = None;
         let mut seen: Vec<&str> = Vec::new();
         let mut packages = BTreeSet::new();
-        for line in text.lines() {
+        for line in text.lines().filter(|line| line.len() <= Self::LINE) {
             let Some((key, value)) = line.split_once(':') else { continue };
             let (key, value) = (key.trim(), value.trim());
             form.see(key, value);

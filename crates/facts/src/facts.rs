@@ -16,6 +16,7 @@ use crate::symptom::Symptom;
 use crate::vdso::VdsoImage;
 use crate::verified::VerifyResult;
 use crate::version::Kernel;
+use crate::wall::WallClock;
 use crate::{Fact, Missing};
 use serde::Serialize;
 
@@ -180,6 +181,8 @@ pub struct Facts {
     pub environment: Environment,
     /// State of the kernel's NTP discipline.
     pub ntp: Fact<NtpState>,
+    /// The wall clock: who keeps it, and what else knows the time.
+    pub wall: WallClock,
     /// The vDSO mapped into this process.
     pub vdso: Fact<VdsoImage>,
     /// What an earlier `verify` found in this boot.
@@ -222,6 +225,7 @@ impl Facts {
             dmi: Fact::default(),
             environment: Environment::default(),
             ntp: Fact::default(),
+            wall: WallClock::default(),
             vdso: Fact::default(),
             verified: Fact::default(),
             log: Fact::default(),

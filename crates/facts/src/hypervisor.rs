@@ -118,6 +118,8 @@ pub struct Hypervisor {
     pub timing_leaf_khz: Option<u32>,
     /// Xen: this is the initial domain (dom0).
     pub xen_dom0: bool,
+    /// The firmware is VirtualBox's, which presents another hypervisor's interface (`--paravirtprovider`).
+    pub virtualbox: bool,
 }
 
 impl Hypervisor {
@@ -132,6 +134,7 @@ impl Hypervisor {
             xen_tsc_mode: None,
             timing_leaf_khz: None,
             xen_dom0: false,
+            virtualbox: false,
         }
     }
 
@@ -142,6 +145,15 @@ impl Hypervisor {
     #[must_use]
     pub fn kvm_stable_bit_offered(&self) -> Option<bool> {
         self.kvm_features.map(|features| features & (1 << 24) != 0)
+    }
+
+    /// The name that people use, with whose interface it is where that is not its own.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self.virtualbox && self.kind != HypervisorKind::VirtualBox {
+            true => format!("VirtualBox, with the interface of {}", self.kind.name()),
+            false => self.kind.name().to_owned(),
+        }
     }
 
     /// Whether that hypervisor's signature is presented at any base, or it is the named one.

@@ -38,6 +38,7 @@ pub mod vdso;
 pub mod verified;
 pub mod version;
 pub mod visible;
+pub mod wall;
 
 pub use confidence::Confidence;
 pub use fact::{Fact, Missing, Source, Why};

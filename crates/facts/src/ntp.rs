@@ -20,9 +20,42 @@ pub struct NtpState {
     pub estimated_error_us: Option<i64>,
     /// Maximum error in microseconds.
     pub maximum_error_us: Option<i64>,
+    /// The status bits (`STA_*` of `<sys/timex.h>`).
+    pub status: Option<i64>,
+    /// What the call returned: 0 `TIME_OK`, 1 to 4 a leap second, 5 `TIME_ERROR`.
+    pub clock_state: Option<i64>,
+    /// Time constant of the kernel's phase-locked loop.
+    pub constant: Option<i64>,
+    /// TAI less UTC in seconds, as the kernel was told; 0 where nothing told it.
+    pub tai_s: Option<i64>,
 }
 
+/// What the kernel begins with, and where it stops counting, in microseconds: `NTP_PHASE_LIMIT` in
+/// `include/linux/timex.h` (all versions since 2.6.28; before, 16.384 s).
+pub const ERROR_LIMIT_US: i64 = 16_000_000;
+/// The largest frequency correction in parts per million: `MAXFREQ` in `include/linux/timex.h`.
+const FREQUENCY_LIMIT_PPM: f64 = 500.0;
+/// The tick lengths between which the kernel accepts one, in microseconds at `USER_HZ` 100: within 10 % of the
+/// nominal one (`timekeeping_validate_timex()`).
+const TICK_LIMITS_US: [i64; 2] = [9_000, 11_000];
+
 impl NtpState {
+    /// Whether the rate is steered as far as the kernel allows: by its frequency (chronyd and phc2sys move the tick as
+    /// well, and go farther).
+    #[must_use]
+    pub fn is_at_its_limit(&self) -> bool {
+        let tick = self.tick_us.unwrap_or(10_000);
+        let most = self.frequency_ppm.is_some_and(|ppm| ppm.abs() > FREQUENCY_LIMIT_PPM - 0.1);
+        TICK_LIMITS_US.contains(&tick) || most && tick == 10_000
+    }
+
+    /// The bound of the error in microseconds that a program stated lately; `None` where the kernel's own bound grew to
+    /// its limit, or is not known.
+    #[must_use]
+    pub fn stated_error_us(&self) -> Option<i64> {
+        self.maximum_error_us.filter(|us| *us < ERROR_LIMIT_US)
+    }
+
     /// What the text of `timedatectl` or of `chronyc tracking` says.
     ///
     /// # Errors
@@ -54,6 +87,10 @@ impl NtpState {
             tick_us: None,
             estimated_error_us: None,
             maximum_error_us: None,
+            status: None,
+            clock_state: None,
+            constant: None,
+            tai_s: None,
         }
     }
 }
@@ -73,6 +110,12 @@ pub struct Timex {
     pub esterror: i64,
     /// Maximum error in us.
     pub maxerror: i64,
+    /// What the call returned; bundles of older versions do not have it.
+    pub state: Option<i64>,
+    /// Time constant of the phase-locked loop; as for `state`.
+    pub constant: Option<i64>,
+    /// TAI less UTC in seconds; as for `state`.
+    pub tai: Option<i64>,
 }
 
 const STA_UNSYNC: i64 = 0x40;
@@ -98,15 +141,25 @@ impl Timex {
             tick: field("tick")?,
             esterror: field("esterror")?,
             maxerror: field("maxerror")?,
+            state: fields.get("state").copied(),
+            constant: fields.get("constant").copied(),
+            tai: fields.get("tai").copied(),
         })
     }
 }
 
 impl fmt::Display for Timex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { status, freq, offset, tick, esterror, maxerror } = self;
+        let Self { status, freq, offset, tick, esterror, maxerror, .. } = self;
         writeln!(f, "status: {status}\nfreq: {freq}\noffset: {offset}\ntick: {tick}")?;
-        writeln!(f, "esterror: {esterror}\nmaxerror: {maxerror}")
+        writeln!(f, "esterror: {esterror}\nmaxerror: {maxerror}")?;
+        let later = [("state", self.state), ("constant", self.constant), ("tai", self.tai)];
+        for (name, value) in later {
+            if let Some(value) = value {
+                writeln!(f, "{name}: {value}")?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -125,6 +178,10 @@ impl From<Timex> for NtpState {
             tick_us: Some(timex.tick),
             estimated_error_us: Some(timex.esterror),
             maximum_error_us: Some(timex.maxerror),
+            status: Some(timex.status),
+            clock_state: timex.state,
+            constant: timex.constant,
+            tai_s: timex.tai,
         }
     }
 }
@@ -144,6 +201,20 @@ mod tests {
         assert!(state.synchronized);
         assert_eq!(state.offset_ns, Some(7));
         assert!(Timex::parse("status: 1\n").unwrap_err().contains("freq"));
+    }
+
+    #[test]
+    fn limit_is_the_frequency_or_the_tick() {
+        let of = |freq: i64, tick| NtpState::from(Timex { freq, tick, ..Timex::default() });
+        assert!(of(500 * 65536, 10_000).is_at_its_limit());
+        assert!(of(-500 * 65536, 10_000).is_at_its_limit());
+        assert!(!of(499 * 65536, 10_000).is_at_its_limit());
+        // chronyd: 1,500 ppm by the tick, the rest by the frequency.
+        assert!(!of(-500 * 65536, 10_015).is_at_its_limit());
+        assert!(of(0, 11_000).is_at_its_limit() && !NtpState::only(true).is_at_its_limit());
+        let error = |us| NtpState::from(Timex { maxerror: us, ..Timex::default() });
+        assert_eq!(error(ERROR_LIMIT_US).stated_error_us(), None);
+        assert_eq!(error(20_000).stated_error_us(), Some(20_000));
     }
 
     #[test]
@@ -167,8 +238,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn text_survives(status: i64, freq: i64, offset: i64, tick: i64, esterror: i64, maxerror: i64) {
-            let timex = Timex { status, freq, offset, tick, esterror, maxerror };
+        fn text_survives(
+            status: i64,
+            freq: i64,
+            offset: i64,
+            tick: i64,
+            errors: (i64, i64),
+            later: (Option<i64>, Option<i64>, Option<i64>),
+        ) {
+            let (esterror, maxerror) = errors;
+            let (state, constant, tai) = later;
+            let timex = Timex { status, freq, offset, tick, esterror, maxerror, state, constant, tai };
             prop_assert_eq!(Timex::parse(&timex.to_string()), Ok(timex));
             let _ = NtpState::from(timex);
         }

@@ -181,12 +181,14 @@ fn text_from_users_is_no_message() {
             format!("process 'x' launched '/tmp/{forged}' with NULL argv"),
             format!("tmpfs: Unknown parameter '{forged}'"),
             format!("I see \"{forged}\" in the log, and it is slow"),
-            format!("`{forged}` is what it says"),
             format!("root@x:/# dmesg | grep '{forged}'"),
         ] {
             assert_eq!(events(format!("[   15.100000] {line}\n").as_bytes()), [], "{line}");
             assert_eq!(events(format!("{line}\n").as_bytes()), [], "{line}");
         }
+        // Marks of code in what a program or a user put into a kernel's line; in prose they quote a message.
+        let quoted = format!("[   15.100000] x: `{forged}` is what it says\n");
+        assert_eq!(events(quoted.as_bytes()), [], "{quoted}");
         let record = format!("tmpfs: Unknown parameter 'x\n{forged}\nx'");
         let stamped = record.replace('\n', "\n[   15.100000] ");
         assert_eq!(events(format!("[   15.100000] {stamped}\n").as_bytes()), [], "same stamp");
@@ -332,7 +334,9 @@ fn acpi_off_leaves_the_timers_open() {
              [    0.000000] smpboot: Allowing 2 CPUs, 0 hotplug CPUs\n"
         )
     };
-    assert!(facts(&log("quiet")).hpet.is_known());
+    let listed = "[    0.000000] ACPI: RSDP 0x00000000000F05B0 000024 (v02 VENDOR)\n";
+    assert!(facts(&format!("{}{listed}", log("quiet"))).hpet.is_known());
+    assert!(!facts(&log("quiet")).hpet.is_known(), "no line shows that the kernel looked");
     let off = facts(&log("acpi=off"));
     for reason in [off.hpet.reason(), off.pm_timer.reason()] {
         let why = reason.unwrap().why.to_string();

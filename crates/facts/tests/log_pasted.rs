@@ -117,13 +117,19 @@ fn cut_messages_say_no_more_than_what_is_there() {
         "[    0.312345] clocksource: Switched to clocksource hpe",
         "[    0.312345] clocksource: Switched to clocksource",
         "[    0.312345] clocksource: Switched to clocksource arch_sys_co",
-        "[    9.000000] clocksource: Clocksource 'tsc' skewed -485515617 ns (-485 ms) over watchdog 'hpet' interval of 4901",
-        "[    9.000000] clocksource: 'tsc' cs_now: 18f1a3b6c2e cs_last: 18eb4c1d03a mask: ffffff",
+        "[    9.000000] clocksource: Clocksource 'tsc' skewed -4855",
+        "[    9.000000] clocksource: 'tsc' cs_now: 18f1a3b6c2e cs_last: 18eb4c1d0",
         "[    0.000000] Hyper-V: privilege flags low 0x2e",
         "[    0.000000] Linux version 5.1",
     ] {
         assert_eq!(events(cut.as_bytes()), [], "{cut}");
     }
+    // A figure of which the line shows the end is there.
+    let skewed = "[    9.000000] clocksource: Clocksource 'tsc' skewed -485515617 ns (-485 ms) over watchdog 'hpet' interval of 4901";
+    assert!(matches!(
+        events(skewed.as_bytes())[..],
+        [Event::WatchdogSkewed { skew_ns: -485_515_617, interval_ns: None, .. }]
+    ));
     let long = "[    9.0] clocksource: Long readout interval, skipping watchdog check: cs_nsec: 8020123456 wd_nsec: 8020";
     assert_eq!(events(long.as_bytes()), [Event::LongReadoutCut]);
     // A name that kernels have is that clocksource, whatever registered.
@@ -145,7 +151,7 @@ fn first_line_without_its_beginning_is_read() {
                 <4>[   41.888583] clocksource:                       'tsc' is current\nclocksource.\n";
     let found = events(rest.as_bytes());
     assert!(
-        matches!(found.first(), Some(Event::WatchdogSkewed { interval_ns: 633_206_175, .. })),
+        matches!(found.first(), Some(Event::WatchdogSkewed { interval_ns: Some(633_206_175), .. })),
         "{found:?}"
     );
     let rest = "2345] clocksource: Switched to clocksource tsc\n[    2.0] x\n";
@@ -224,4 +230,17 @@ fn date_at_the_end_of_a_wrapped_banner_is_a_part_of_it() {
     let wrapped =
         format!("> {header} {banner}=\n Sun Jan=C2=A0 7 20:18:38 UTC 2024\n> {header} x: y\n");
     assert_eq!(events(wrapped.as_bytes()), events(whole.as_bytes()));
+}
+
+#[test]
+fn lines_about_the_wall_clock_are_events() {
+    let log = "[    0.900000] rtc_cmos 00:03: setting system clock to 2026-06-01T10:00:00 UTC (1780308000)\n\
+               [    0.910000] rtc-pl031 9010000.pl031: setting system clock to 2026-06-01 10:00:00 UTC (1780308000)\n\
+               [ 1802.402211] random: crng reseeded due to virtual machine fork\n\
+               [ 1803.000000] tmpfs: Unknown parameter 'random: crng reseeded due to virtual machine fork'\n\
+               [ 1804.000000] x: setting system clock to 1 (5)\n";
+    assert_eq!(
+        events(log.as_bytes()),
+        [Event::SetByRtc(1_780_308_000), Event::SetByRtc(1_780_308_000), Event::VmFork]
+    );
 }

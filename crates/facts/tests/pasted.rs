@@ -89,8 +89,66 @@ fn long_texts_are_read_in_time_that_grows_with_them() {
         runs.fold(f64::MAX, f64::min)
     };
     for piece in PIECES {
-        let (short, long) = (took(&piece.repeat(200)), took(&piece.repeat(3_200)));
+        let (short, long) = (took(&piece.repeat(100)), took(&piece.repeat(1_600)));
         // Sixteen times the text: a square takes 256 times as long.
         assert!(long < short * 120.0, "{piece:?}: {short} s, then {long} s");
+    }
+}
+
+#[test]
+fn time_daemons_are_read_in_a_text() {
+    let text = "root@db:~# timedatectl\n           Universal time: Mon 2026-03-01 00:00:05 UTC\n                 RTC time: Sat 2026-02-28 23:59:03\n\
+                root@db:~# timedatectl timesync-status\n       Server: 192.0.2.1 (ntp.example)\nPoll interval: 1min 4s (min: 32s; max 34min 8s)\n\
+                Packet count: 3\n       Offset: -22.5s\n";
+    let mut facts = Facts::empty(clocksmith_facts::Origin::Log("x".to_owned()));
+    let (_, pasted) = read(text);
+    assert_eq!(pasted.recognised().kinds, ["timedatectl", "timedatectl timesync-status"]);
+    pasted.complete(&mut facts);
+    assert_eq!(facts.wall.shown_rtc_ahead_s.value(), Some(&-62));
+    let source = facts.wall.source.value().unwrap();
+    assert_eq!(
+        (source.daemon, source.follows, source.ahead_s),
+        ("systemd-timesyncd", Some(true), Some(22.5))
+    );
+}
+
+/// A board whose clocksource has a name that no list has; files in the order in which a shell gives them.
+#[test]
+fn files_of_sysfs_by_a_pattern_show_clocksources_of_boards() {
+    let of = |text: &str| {
+        let mut facts = Facts::empty(clocksmith_facts::Origin::Log("x".to_owned()));
+        read(text).1.complete(&mut facts);
+        let list = facts.available_clocksources().map(<[String]>::to_vec).unwrap_or_default();
+        (facts.current_clocksource().value().copied().map(str::to_owned), list)
+    };
+    let dir = "/sys/devices/system/clocksource/clocksource0";
+    for (text, current, list) in [
+        (
+            format!(
+                "root@board:~# cat {dir}/*\nvendor-ost \nvendor-ost\ncat: {dir}/power: Is a directory\n"
+            ),
+            "vendor-ost",
+            1,
+        ),
+        (format!("# cat {dir}/*_clocksource\nvendor-ost jiffies \nvendor-ost\n"), "vendor-ost", 2),
+        (
+            format!(
+                "$ cat {dir}/current_clocksource {dir}/available_clocksource\ntimer@f800\ntimer@f800 jiffies\n"
+            ),
+            "timer@f800",
+            2,
+        ),
+        (format!("$ cat {dir}/*\nhpet acpi_pm \nacpi_pm\n"), "acpi_pm", 2),
+    ] {
+        let (found, names) = of(&text);
+        assert_eq!((found.as_deref(), names.len()), (Some(current), list), "{text}");
+    }
+    // Words of something else, and two lines that do not fit together.
+    for text in [
+        format!("root@board:~# cat {dir}/*\nno such file\nno such file\n"),
+        format!("root@board:~# cat {dir}/*\nvendor-ost jiffies\nother\n"),
+        format!("I read {dir}/* and saw\nnothing \nnothing\n"),
+    ] {
+        assert_eq!(of(&text), (None, Vec::new()), "{text}");
     }
 }

@@ -344,3 +344,35 @@ fn compressed_configurations_and_logs() {
     assert_eq!(of(&facts.config, "proc/config.gz").value("HZ"), Some("1000"));
     of(&facts.log, "var/log/dmesg.gz");
 }
+
+#[test]
+fn mirror_tells_who_kept_the_wall_clock() {
+    let tree = MemoryTree::new("mirror/")
+        .with("run/chrony/chronyd.pid", "612\n")
+        .with("etc/chrony/chrony.conf", "pool ntp.example iburst\nmakestep 1 3\nrtcsync\n")
+        .with("sys/class/ptp/ptp0/clock_name", "KVM virtual PTP\n")
+        .with("sys/bus/acpi/devices/VMGENCTR:00/status", "15\n")
+        .with(
+            "sos_commands/chrony/chronyc_tracking",
+            "System time     : 62.5 seconds slow of NTP time\n",
+        );
+    let wall = stated(&tree).wall;
+    let keepers = of(&wall.keepers, "run/chrony/chronyd.pid");
+    assert_eq!((keepers.seen[0].name.as_str(), keepers.all), ("chronyd", false));
+    assert_eq!(of(&wall.chrony, "etc/chrony/chrony.conf").makestep, Some((1.0, 3)));
+    assert!(of(&wall.ptp, "sys/class/ptp")[0].is_of_the_host());
+    assert_eq!(of(&wall.generation_id, "sys/bus/acpi/devices"), &true);
+    assert_eq!(of(&wall.source, "chronyc_tracking").ahead_s, Some(-62.5));
+    let empty = stated(&MemoryTree::new("empty/")).wall;
+    assert!(why(&empty.clocks).at.is_some() && !empty.keepers.is_known());
+}
+
+#[test]
+fn rubbish_about_the_wall_clock_is_unreadable_and_not_believed() {
+    let tree = MemoryTree::new("m/")
+        .with("clocks", "realtime_ns: x\n")
+        .with("timekeepers", "chronyd: steers\n");
+    let wall = stated(&tree).wall;
+    assert!(matches!(why(&wall.clocks).why, Why::Unreadable(_)));
+    assert!(matches!(why(&wall.keepers).why, Why::Unreadable(_)));
+}

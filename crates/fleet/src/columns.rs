@@ -1,9 +1,9 @@
-//! Text for terminals of 80 columns. It stands here because two programs print by it: `clocksmith`, and the engine,
+//! Text for terminals of 80 columns. It is in this crate because two programs use it: `clocksmith`, and the engine,
 //! whose report is made in this crate.
 
 use clocksmith_facts::visible::{self, width};
 
-/// Columns of what is printed.
+/// Columns of the printed text.
 pub const WIDTH: usize = 80;
 
 /// Wraps a paragraph: the first line behind `first`, the others behind `rest`. Words longer than the
@@ -33,8 +33,8 @@ pub fn wrap(text: &str, first: &str, rest: &str) -> String {
     out
 }
 
-/// As much of a text of one line as fits into so many columns; where something was cut off, the last one says it. What
-/// hides is shown by name first, so that the columns are those that are seen.
+/// As much of a text of one line as fits into `width` columns; the last one marks a cut. Hidden characters are shown
+/// by name first, so that the columns are those that are seen.
 #[must_use]
 pub fn clip(text: &str, width: usize) -> String {
     let text = visible::line(text);

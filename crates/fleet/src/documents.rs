@@ -1,6 +1,6 @@
 //! An input as a sequence of documents: JSON lines, or whole documents over many lines, or an array of
-//! them. One bad line is one bad document; nothing that stands in an input makes the memory grow beyond
-//! the limits here.
+//! them. One bad line is one bad document; no content of an input makes the memory grow beyond the
+//! limits here.
 
 use serde::de::IgnoredAny;
 use std::io::{self, BufRead, Read};
@@ -11,7 +11,7 @@ pub const MAX_LINE: usize = 16 << 20;
 /// Bytes of an input that is not one document a line: it is read as a whole.
 pub const MAX_WHOLE: usize = 64 << 20;
 
-/// What an input is, as its beginning shows.
+/// The kind of an input, as its beginning shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// One document a line.
@@ -24,7 +24,7 @@ pub enum Shape {
     Parquet,
 }
 
-/// What an input is, from its first bytes; a few hundred are enough.
+/// The kind of an input, from its first bytes; a few hundred are enough.
 #[must_use]
 pub fn shape(begin: &[u8]) -> Shape {
     // gzip, xz, zstd; and a plain tar has its mark at byte 257.
@@ -65,7 +65,7 @@ impl<R: BufRead> Lines<R> {
         Self { input, line: 0 }
     }
 
-    /// The next document; empty lines are none.
+    /// The next document; empty lines are skipped.
     ///
     /// # Errors
     /// The input cannot be read.
@@ -118,8 +118,8 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// The documents of a text that is not one document a line. What follows something broken is not found
-/// again: then the last one of the list is the broken one.
+/// The documents of a text that is not one document a line. Documents after a broken one are not
+/// found: then the last one of the list is the broken one.
 #[must_use]
 pub fn whole(text: &[u8]) -> Vec<Document> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
@@ -151,7 +151,7 @@ pub fn whole(text: &[u8]) -> Vec<Document> {
         }
         let mut stream = serde_json::Deserializer::from_slice(rest).into_iter::<IgnoredAny>();
         let good = matches!(stream.next(), Some(Ok(_)));
-        // What is broken goes on as it is, so that its reader says what is wrong with it.
+        // A broken document is passed on unchanged, so that its reader reports the error.
         let end = if good { stream.byte_offset() } else { rest.len() };
         let end = end.clamp(1, rest.len());
         let taken = rest.get(..end).unwrap_or_default();

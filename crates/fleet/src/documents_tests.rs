@@ -17,7 +17,7 @@ fn each_line_is_a_document_and_knows_its_number() {
     assert_eq!(texts(&found), [(1, "{\"a\":1}".into()), (4, "broken".into()), (5, "{}".into())]);
 }
 
-/// A line without end, as long as it is asked for: never more than the limit is held.
+/// A line without end, as long as the reader reads: never more than the limit is kept in memory.
 #[test]
 fn a_line_beyond_all_measure_is_one_bad_document() {
     let endless = io::repeat(b'x').take(200 << 20).chain(&b"\n{}\n"[..]);
@@ -38,7 +38,7 @@ fn documents_over_many_lines_and_arrays_are_found() {
     assert_eq!(shape(array), Shape::Whole);
     assert_eq!(texts(&whole(array)), [(1, "{\"a\":[1]}".into()), (2, "{\"b\":2}".into())]);
     assert_eq!(shape(b"{\"a\":1}\n{\n"), Shape::Lines);
-    // Broken: the rest is one document, whose reader says what is wrong.
+    // Broken: the rest is one document, whose reader reports the error.
     assert_eq!(
         texts(&whole(b"[{\"a\":1},{\"b\"")),
         [(1, "{\"a\":1}".into()), (1, "{\"b\"".into())]
@@ -46,7 +46,7 @@ fn documents_over_many_lines_and_arrays_are_found() {
 }
 
 #[test]
-fn what_an_input_is_shows_at_its_beginning() {
+fn shape_is_found_from_beginning() {
     assert_eq!(shape(b"\x1f\x8b\x08"), Shape::Packed);
     assert_eq!(shape(b"PAR1\x15"), Shape::Parquet);
     assert_eq!(shape(b""), Shape::Lines);
@@ -72,7 +72,7 @@ proptest! {
         }
     }
 
-    /// Whatever values are written, in whichever of the three forms, the same ones are found.
+    /// All values are found again, in each of the three forms.
     #[test]
     fn every_form_gives_the_same_documents(values in proptest::collection::vec("[a-z{}\\[\\]\", \\n]{0,12}", 1..8)) {
         let values: Vec<serde_json::Value> =

@@ -1,4 +1,4 @@
-//! What is counted while documents are read: used ones, bad ones with the first few reasons, and hosts
+//! Counts made while documents are read: used ones, bad ones with the first few reasons, and hosts
 //! that come twice.
 
 use crate::report::{Input, Reject};

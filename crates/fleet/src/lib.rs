@@ -1,12 +1,13 @@
-//! The reports of many machines, without an engine: what a line holds, and what it becomes.
+//! The reports of many machines, without an engine: the content of a line, and the rows made from
+//! it.
 //!
-//! What lives here: the splitter of inputs into documents ([`documents`]), from such a text to the report
-//! of `why` ([`parse`]), the rows that it becomes ([`row`]) and the tables that they make
-//! ([`table`]), what is counted while reading ([`intake`]), the groups that are not SQL ([`migration`]),
-//! the report ([`report`]) and its text ([`render`], in 80 [`columns`]), and made-up fleets for tests ([`generate`]).
+//! This crate has the splitter of inputs into documents ([`documents`]), the parser from such a text to the report of
+//! `why` ([`parse`]), the rows that the report becomes ([`row`]) and their tables ([`table`]), the counts made while
+//! reading ([`intake`]), the groups that are not SQL ([`migration`]), the report ([`report`]) and its text
+//! ([`render`], in 80 [`columns`]), and synthetic fleets for tests ([`generate`]).
 //!
-//! What must not live here: files, threads, an engine for queries (`fleet/` at the top has them), rules
-//! about clocks.
+//! It must not have files, threads, an engine for queries (`fleet/` at the top has them) or rules about
+//! clocks.
 
 #![forbid(unsafe_code)]
 

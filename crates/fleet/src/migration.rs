@@ -1,5 +1,5 @@
-//! Groups of hosts among which guests can move with their TSC as it is. The arithmetic is that of
-//! `clocksmith vm migrate --fleet`; here a host stands for all with the same figures.
+//! Groups of hosts among which guests can move with an unchanged TSC. The arithmetic is that of
+//! `clocksmith vm migrate --fleet`; here one host represents all with the same figures.
 
 use crate::report::{Migration, MigrationGroup};
 use clocksmith_vm::migrate::fleet::fleet;

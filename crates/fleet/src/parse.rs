@@ -1,5 +1,5 @@
-//! From a text to the document of `clocksmith why --json`, which is the report itself, or to the reason why it
-//! is none.
+//! From a text to the document of `clocksmith why --json`, which is the report itself, or to the reason for
+//! refusing the text.
 
 pub use clocksmith_diagnose::report::SCHEMA as WHY;
 
@@ -8,14 +8,14 @@ use clocksmith_facts::visible;
 use serde::Deserialize;
 use thiserror::Error;
 
-/// The schema of what `clocksmith fleet` passes on: a document with the name of its input, or the reason
-/// why that has none.
+/// The schema of the documents that `clocksmith fleet` passes on: a document with the name of its input,
+/// or the reason why the input has none.
 pub const INPUT: &str = "clocksmith.fleet-input.v1";
 
 /// Why a text gives no row.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DocumentError {
-    /// No JSON, or JSON that lacks what every report has.
+    /// Not JSON, or JSON without the fields that every report has.
     #[error("{0}")]
     Broken(String),
     /// Another document of this program.
@@ -27,7 +27,7 @@ pub enum DocumentError {
     /// JSON of something else.
     #[error("it is JSON, but no document of `clocksmith why --json` (\"schema\" is missing)")]
     NoSchema,
-    /// What `clocksmith fleet` could not use.
+    /// The inputs that `clocksmith fleet` could not use.
     #[error("{0}")]
     Unusable(String),
 }
@@ -36,14 +36,14 @@ pub enum DocumentError {
 /// are text, since later versions have more of them.
 pub type Document = Report<String>;
 
-/// What stands in every document.
+/// The part that every document has.
 #[derive(Deserialize)]
 struct Head {
     #[serde(default)]
     schema: Option<String>,
 }
 
-/// What `clocksmith fleet` passes on.
+/// The document that `clocksmith fleet` passes on.
 #[derive(Deserialize)]
 struct Input {
     input: String,
@@ -65,7 +65,7 @@ pub struct Named {
 /// Reads a document.
 ///
 /// # Errors
-/// It is none, or none that is understood.
+/// The text is not a document, or not a known one.
 pub fn parse(text: &[u8]) -> Result<Document, DocumentError> {
     match schema(text)?.as_str() {
         WHY => serde_json::from_slice(text).map_err(|error| broken(&error)),
@@ -91,8 +91,8 @@ pub fn parse_named(text: &[u8]) -> Named {
     }
 }
 
-/// The document's schema. Where it stands first, as in every document of this program, the text is not
-/// read twice.
+/// The document's schema. Where it is the first field, as in every document of this program, the text
+/// is not read twice.
 fn schema(text: &[u8]) -> Result<String, DocumentError> {
     for known in [WHY, INPUT] {
         if begins(text, known) {
@@ -134,6 +134,6 @@ fn broken(error: &serde_json::Error) -> DocumentError {
             format!("it is JSON, but not as `clocksmith why --json` writes it: {text}")
         }
         serde_json::error::Category::Eof => format!("it is cut off: {text}"),
-        _ => format!("it is no JSON: {text}"),
+        _ => format!("it is not JSON: {text}"),
     })
 }

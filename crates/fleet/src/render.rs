@@ -8,7 +8,8 @@ use std::fmt::Write;
 /// How a text is shown.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Look {
-    /// With colours, for whoever prints by [`visible::terminal`](clocksmith_facts::visible::terminal).
+    /// With colours, for callers that print by
+    /// [`visible::terminal`](clocksmith_facts::visible::terminal).
     pub ink: Option<Ink>,
     /// The answer only.
     pub quiet: bool,
@@ -52,7 +53,7 @@ pub fn page(report: &FleetReport, look: Look) -> String {
     out
 }
 
-/// What could not be used.
+/// The inputs that could not be used.
 #[must_use]
 pub fn input(input: &Input) -> String {
     let mut out = String::new();
@@ -209,7 +210,7 @@ fn migration(out: &mut String, report: &FleetReport, look: Look) {
     }
 }
 
-/// Who a host is held against, in words.
+/// The hosts that a host is compared with, in words.
 #[must_use]
 pub fn like(like: &Like) -> String {
     let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "not known".to_owned());

@@ -5,7 +5,7 @@ use serde::Serialize;
 /// Its schema.
 pub const FLEET: &str = "clocksmith.fleet.v1";
 
-/// What is said of many machines.
+/// The report on many machines.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FleetReport {
@@ -15,7 +15,7 @@ pub struct FleetReport {
     pub headline: String,
     /// Hosts in the tables.
     pub hosts: u64,
-    /// What was read.
+    /// The input.
     pub input: Input,
     /// The directory that the tables were written to; null without `--out`.
     pub tables: Option<String>,
@@ -33,13 +33,13 @@ pub struct FleetReport {
     pub hypervisors: Groups,
     /// Hosts that differ from those of the same processor, kernel and hypervisor.
     pub outliers: Outliers,
-    /// What one change would answer.
+    /// The effect of one change.
     pub changes: Changes,
     /// Hosts among which guests can move.
     pub migration: Migration,
 }
 
-/// What was read.
+/// The input.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Input {
@@ -79,11 +79,11 @@ pub struct Groups {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Group {
-    /// What they have in common; null is not known.
+    /// The properties that they have in common; null if not known.
     pub name: Option<String>,
     /// How many.
     pub hosts: u64,
-    /// Of these: fast, and nothing speaks against it.
+    /// Of these: fast, without evidence to the contrary.
     pub ok: u64,
     /// Slow.
     pub slow: u64,
@@ -136,7 +136,7 @@ pub struct Outliers {
     pub cost_more: u64,
 }
 
-/// The hosts that a host is held against: same processor, kernel release and hypervisor.
+/// The hosts that a host is compared with: same processor, kernel release and hypervisor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Like {
@@ -214,7 +214,7 @@ pub struct Change {
     pub layer: String,
     /// Hosts on which it is the first remedy that is not refused and answers the gravest cause.
     pub hosts: u64,
-    /// Hosts of these on which it answers all that is wrong.
+    /// Hosts of these on which it answers all problems.
     pub alone: u64,
     /// Hosts on which it is refused.
     pub refused: u64,
@@ -222,7 +222,7 @@ pub struct Change {
     pub example: String,
 }
 
-/// Hosts among which guests can move with their TSC as it is.
+/// Hosts among which guests can move with an unchanged TSC.
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Migration {

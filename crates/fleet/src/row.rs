@@ -1,4 +1,4 @@
-//! Rows: what one machine's document says, flat and typed.
+//! Rows: the content of one machine's document, flat and typed.
 
 use crate::parse::Document;
 use clocksmith_diagnose::remedies::Layer;
@@ -8,7 +8,7 @@ use clocksmith_facts::visible;
 type Cause = clocksmith_diagnose::Cause<String>;
 type Remedy = clocksmith_diagnose::Remedy<String>;
 
-/// Characters of a text that are kept. What is longer is no name of anything.
+/// Characters of a text that are kept. A longer text is not a name.
 pub const MAX_TEXT: usize = 256;
 
 /// A machine.
@@ -22,7 +22,7 @@ pub struct HostRow {
     pub confidence: Confidence,
     /// The clocksource in use.
     pub clocksource: Option<String>,
-    /// What sysfs lists, with spaces between.
+    /// The list of sysfs, with spaces between.
     pub available: Option<String>,
     /// The clocksource that the model expects.
     pub expected: Option<String>,
@@ -68,7 +68,7 @@ pub struct HostRow {
     pub tsc_hardware: Option<String>,
     /// Whether the TSC is invariant.
     pub tsc_invariant: Option<bool>,
-    /// What `verify` found.
+    /// The result of `verify`.
     pub verified: Option<String>,
     /// When the facts were taken.
     pub taken_at: Option<String>,
@@ -149,8 +149,7 @@ fn answers_gravest(remedy: &Remedy, why: &Document) -> bool {
     gravest(why).is_some_and(|cause| remedy.causes.contains(&cause.id))
 }
 
-/// Whether it answers everything that is wrong. Where nothing is more than worth knowing, the gravest
-/// cause is what is wrong.
+/// Whether the remedy answers the gravest cause and every cause above the severity "info".
 fn answers_all(remedy: &Remedy, why: &Document) -> bool {
     answers_gravest(remedy, why)
         && why

@@ -67,7 +67,7 @@ fn the_change_is_the_first_that_is_allowed_and_answers_what_is_gravest() {
 }
 
 #[test]
-fn names_that_name_nobody_give_way_to_that_of_the_input() {
+fn host_without_usable_name_gets_input_name() {
     let mut document = document();
     for (name, expected) in
         [("web1", "web1"), ("localhost", "a.jsonl:7"), ("", "a.jsonl:7"), ("(none)", "a.jsonl:7")]
@@ -90,7 +90,7 @@ fn other_documents_are_refused_by_name() {
         refuse("{\"schema\":\"clocksmith.check.v1\"}"),
         DocumentError::OtherDocument("clocksmith.check.v1".into())
     );
-    // What hides in the name is shown.
+    // Hidden characters of the name are shown.
     assert_eq!(
         refuse("{\"schema\":\"a\\u001b[2J\\u202eb\"}"),
         DocumentError::OtherDocument("a<ESC>[2J<U+202E>b".into())
@@ -107,7 +107,7 @@ fn other_documents_are_refused_by_name() {
     ] {
         assert!(matches!(refuse(text), DocumentError::Broken(_)), "{text}: {}", refuse(text));
     }
-    // The schema is found wherever it stands, and in any spelling of JSON.
+    // The schema is found at any place, and in any spelling of JSON.
     let text = document().to_string().replacen("\"schema\":\"clocksmith.why.v1\",", "", 1);
     let last = format!("{},\"schema\":\"clocksmith.why.v1\"}}", text.strip_suffix('}').unwrap());
     assert!(parse(last.as_bytes()).is_ok());
@@ -159,7 +159,7 @@ fn parse_document_of_a_later_version_ignores_what_is_new() {
 }
 
 #[test]
-fn what_the_verb_passes_on_has_the_name_of_its_input() {
+fn passed_document_has_name_of_its_input() {
     let text = json!({"schema": "clocksmith.fleet-input.v1", "input": "web1.tar.gz", "document": document()});
     let Named { input, document } = parse_named(text.to_string().as_bytes());
     assert_eq!(Rows::of(&document.unwrap(), &input.unwrap()).host.host, "web1.tar.gz");
@@ -184,10 +184,10 @@ fn series_are_two_numbers() {
     }
 }
 
-/// What was made up comes back as it was meant, is valid against the published schema, and depends on
-/// the seed alone.
+/// A synthetic fleet is read as it was generated, is valid against the published schema, and depends
+/// only on the seed.
 #[test]
-fn made_up_fleets_are_what_they_claim() {
+fn synthetic_fleet_matches_schema_and_known_truth() {
     let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schemas/clocksmith.why.v1.json");
     let schema = serde_json::from_str(&std::fs::read_to_string(schema).unwrap()).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();

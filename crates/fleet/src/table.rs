@@ -1,5 +1,5 @@
-//! The tables: names, types and meaning of their columns. One list for what is written, what is printed
-//! and what the documentation says. Columns are added, never renamed.
+//! The tables: names, types and meaning of their columns. One list for the files, the output and the
+//! documentation. Columns are added, never renamed.
 
 use crate::row::{CauseRow, HostRow, RemedyRow};
 
@@ -51,7 +51,7 @@ pub struct Column<R> {
     pub kind: Kind,
     /// Whether it can be null: not known, or not measured.
     pub nullable: bool,
-    /// What it means, with the unit.
+    /// Its meaning, with the unit.
     pub doc: &'static str,
     /// Its value in a row.
     pub of: for<'a> fn(&'a R) -> Value<'a>,
@@ -62,7 +62,7 @@ pub struct Column<R> {
 pub struct Table<R: 'static> {
     /// Its name, also of its file.
     pub name: &'static str,
-    /// What a row is.
+    /// The meaning of a row.
     pub doc: &'static str,
     /// Its columns.
     pub columns: &'static [Column<R>],
@@ -179,8 +179,8 @@ impl<R> Table<R> {
 mod tests {
     use super::*;
 
-    /// The column reference in `docs/fleet.md` is what there is: `UPDATE_DOCS=1 cargo test -p
-    /// clocksmith-fleet` writes it anew.
+    /// The column reference in `docs/fleet.md` lists every column:
+    /// `UPDATE_DOCS=1 cargo test -p clocksmith-fleet` rewrites it.
     #[test]
     fn the_documentation_has_every_column() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/fleet.md");

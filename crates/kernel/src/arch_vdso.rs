@@ -16,7 +16,7 @@ pub(crate) fn has_mode(machine: &Machine, name: &str) -> Option<bool> {
         return None;
     }
     Some(match (machine.arch.value, name) {
-        (Arch::X86_64 | Arch::X86, _) => of_x86(machine, name),
+        (Arch::X86_64 | Arch::X86, _) => return of_x86(machine, name),
         (Arch::Arm64, "arch_sys_counter") => Feature::Arm64Vdso.of(kernel),
         // patch_vdso() takes the functions out where the architected counter cannot be read.
         (Arch::Arm, "arch_sys_counter") => Feature::ArmVdso.of(kernel),
@@ -80,9 +80,11 @@ pub(crate) fn with_arch_of<'a>(machine: &'a Machine, name: &str) -> Cow<'a, Mach
 }
 
 /// x86: `arch/x86/entry/vdso`, `arch/x86/include/asm/vdso/clocksource.h`.
-fn of_x86(machine: &Machine, name: &str) -> bool {
+///
+/// `None` for a name that no kernel of Linux has: a driver from elsewhere may state any of the vDSO's modes.
+fn of_x86(machine: &Machine, name: &str) -> Option<bool> {
     let kernel = &machine.kernel.value;
-    match name {
+    Some(match name {
         "tsc" | "tsc-early" => true,
         "kvm-clock" => {
             Feature::KvmClockVdso.of(kernel)
@@ -92,8 +94,9 @@ fn of_x86(machine: &Machine, name: &str) -> bool {
         "xen" => Feature::XenVdso.of(kernel) && machine.xen_no_vdso.is_none(),
         "hyperv_clocksource_tsc_page" => Feature::HypervPageVdso.of(kernel),
         "hpet" => Feature::HpetVdso.of(kernel),
-        _ => false,
-    }
+        _ if clocksmith_facts::names::is_known(name) => false,
+        _ => return None,
+    })
 }
 
 /// Whether the vDSO serves the coarse clocks, which read no counter; `None` where nothing is known of it.

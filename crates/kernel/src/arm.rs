@@ -15,6 +15,13 @@ pub fn traps_counter(line: &str) -> bool {
     TRAPPED.iter().any(|erratum| line.contains(erratum))
 }
 
+/// Whether a main ID register is that of a processor of Arm's own with ARMv7 and its timer: Cortex-A7, A12, A15 and A17.
+/// Later parts are ARMv8, and the device trees of 32-bit kernels on them name the timer of that.
+#[must_use]
+pub fn is_armv7_part(midr: u32) -> bool {
+    midr >> 24 == 0x41 && matches!(midr >> 4 & 0xfff, 0xc07 | 0xc0d | 0xc0e | 0xc0f)
+}
+
 /// Whether the line of a workaround is one that traps the counter for 32-bit programs alone.
 #[must_use]
 pub fn traps_counter_for_compat(line: &str) -> bool {

@@ -113,7 +113,8 @@ fn value(input: OpenInput, world: &Machine) -> String {
         OpenInput::PmTimer => flag(world.pm_timer.value),
         OpenInput::InvariantGrant => flag(world.invariant_tsc_granted()),
         OpenInput::CounterTrapped => flag(world.counter_trapped.is_some()),
-        OpenInput::LogEnd | OpenInput::LostLine => String::new(),
+        OpenInput::DeviceTreeTimer => flag(world.vdso_nulled),
+        OpenInput::LogEnd | OpenInput::Choice | OpenInput::LostLine => String::new(),
     }
 }
 

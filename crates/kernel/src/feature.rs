@@ -15,6 +15,8 @@ struct Row {
     until: Option<Version>,
     /// Stable point release that received it: from this one to below the next minor.
     stable: Option<Version>,
+    /// Stable point release that lost it before `until`: from this one to below the next minor.
+    stable_until: Option<Version>,
 }
 
 const fn v(major: u16, minor: u16) -> Version {
@@ -22,15 +24,19 @@ const fn v(major: u16, minor: u16) -> Version {
 }
 
 const fn row(since: Version) -> Row {
-    Row { since, until: None, stable: None }
+    Row { since, until: None, stable: None, stable_until: None }
 }
 
 const fn span(since: Version, until: Version) -> Row {
-    Row { since, until: Some(until), stable: None }
+    Row { since, until: Some(until), stable: None, stable_until: None }
 }
 
 const fn backported(since: Version, stable: Version) -> Row {
-    Row { since, until: None, stable: Some(stable) }
+    Row { since, until: None, stable: Some(stable), stable_until: None }
+}
+
+const fn lost_early(since: Version, until: Version, stable_until: Version) -> Row {
+    Row { since, until: Some(until), stable: None, stable_until: Some(stable_until) }
 }
 
 /// The oldest version that the table speaks of.
@@ -92,7 +98,7 @@ features! {
     /// Hyper-V is detected only with the hypercall and VP index privileges.
     HypervNeedsHypercall => row(v(5, 16));
     /// The TSC is not watched with constant + nonstop + TSC_ADJUST on at most 2 NUMA nodes.
-    UnwatchedNodes2 => Row { since: v(5, 16), until: Some(v(6, 6)), stable: Some(Version::new(5, 10, 223)) };
+    UnwatchedNodes2 => Row { since: v(5, 16), until: Some(v(6, 6)), stable: Some(Version::new(5, 10, 223)), stable_until: None };
     /// The same, 4 nodes.
     UnwatchedNodes4 => span(v(6, 6), v(6, 12));
     /// The same, 4 packages.
@@ -138,8 +144,9 @@ features! {
     HypervMsrBeside => row(v(6, 5));
     /// Hyper-V's TSC page has a vDSO mode.
     HypervPageVdso => row(v(4, 12));
+    // Commit 1ed95e52d902, in 4.4.190 as d96d87834d5b.
     /// The HPET can be read by the vDSO.
-    HpetVdso => span(OLDEST, v(4, 7));
+    HpetVdso => lost_early(OLDEST, v(4, 7), Version::new(4, 4, 190));
     /// Generic vDSO: MONOTONIC_RAW and BOOTTIME are served.
     GenericVdso => row(v(5, 3));
     /// CLOCK_TAI is served by the vDSO.
@@ -148,6 +155,10 @@ features! {
     Vdso32 => row(v(3, 15));
     /// 32-bit Arm's vDSO exists, and reads the architected counter (`arch/arm/kernel/vdso.c`).
     ArmVdso => row(v(4, 1));
+    /// 32-bit Arm's vDSO also accepts a timer that the device tree calls `arm,armv8-timer` alone (`cntvct_functional()` in
+    /// `arch/arm/kernel/vdso.c`). Stable releases of the lines before received it at different points, so that nothing
+    /// is concluded for those.
+    ArmVdsoArmv8Timer => row(v(5, 6));
     /// MIPS's vDSO reads the time (`arch/mips/vdso/gettimeofday.c`).
     MipsVdso => row(v(4, 4));
     /// The vDSOs of IBM Z (5.9) and POWER (5.11) have the generic code, which serves the coarse clocks.
@@ -162,6 +173,16 @@ features! {
     SysfsClocksource => row(Version::new(2, 6, 18));
     /// The same on 64-bit x86 (`arch/x86_64/kernel/time.c` became a user of it).
     SysfsClocksource64 => row(Version::new(2, 6, 21));
+    /// The list of clocksources is in the order of ratings, and the first one of it is chosen (`clocksource_enqueue()` in
+    /// `kernel/time/clocksource.c`); before, it is in the order of registration, the youngest first (`list_add()` in
+    /// `clocksource_register()`), and the one with the highest rating is looked for.
+    SortedList => row(Version::new(2, 6, 21));
+    /// A name that is written to `current_clocksource` is looked at: while the tick is one-shot, one that is not valid for
+    /// high resolution is not taken (`clocksource_select()` in `kernel/time/clocksource.c`). Before, any registered name
+    /// is (`sysfs_override_clocksource()`).
+    OverrideChecked => row(Version::new(2, 6, 31));
+    /// 64-bit x86 has a vDSO (commit 2aae950b21e4). Before, its vsyscall page serves gettimeofday and time alone.
+    Vdso64 => row(Version::new(2, 6, 23));
     /// `mark_tsc_unstable()` prints that, and why (2.6.22 for both widths).
     SaysTscUnstable => row(Version::new(2, 6, 22));
     /// The watchdog retries slow read-backs before it demotes.
@@ -215,11 +236,21 @@ impl Feature {
         }
         let version = kernel.version;
         let row = self.row();
+        let from_point = |first: Version| {
+            version >= first && (version.major, version.minor) == (first.major, first.minor)
+        };
+        if row.stable_until.is_some_and(from_point) {
+            return false;
+        }
         let upstream = version >= row.since && row.until.is_none_or(|until| version < until);
-        upstream
-            || row.stable.is_some_and(|first| {
-                version >= first && (version.major, version.minor) == (first.major, first.minor)
-            })
+        upstream || row.stable.is_some_and(from_point)
+    }
+
+    /// Whether every kernel from this version on has it.
+    #[must_use]
+    pub fn from(self, at_least: Version) -> bool {
+        let row = self.row();
+        row.until.is_none() && at_least >= row.since
     }
 
     /// The versions in words, for a citation: `since 4.16`, `2.6.32 to 4.6`.
@@ -228,8 +259,13 @@ impl Feature {
         let row = self.row();
         let stable: String =
             row.stable.iter().map(|v| format!(", {}.{}.y", v.major, v.minor)).collect();
+        let lost: String = row
+            .stable_until
+            .iter()
+            .map(|v| format!(", and not {}.{}.{} and later", v.major, v.minor, v.patch))
+            .collect();
         match row.until {
-            Some(until) if row.since == OLDEST => format!("before {until}{stable}"),
+            Some(until) if row.since == OLDEST => format!("before {until}{stable}{lost}"),
             Some(until) => format!("{} until {until}{stable}", row.since),
             None => format!("since {}{stable}", row.since),
         }
@@ -245,7 +281,7 @@ pub fn borders() -> Vec<Version> {
         let row = feature.row();
         all.insert(row.since);
         all.extend(row.until);
-        if let Some(first) = row.stable {
+        for first in row.stable.into_iter().chain(row.stable_until) {
             all.insert(first);
             all.insert(v(first.major, first.minor + 1));
         }
@@ -279,5 +315,22 @@ mod tests {
         assert!(!Feature::UnwatchedNodes2.of(&kernel("5.11.0")));
         assert!(Feature::HypervInvariant.of(&kernel("4.18.0-553.16.1.el8_10.x86_64")));
         assert!(!Feature::HypervInvariant.of(&kernel("4.18.0")));
+    }
+
+    #[test]
+    fn hpet_left_the_vdso_of_a_stable_line_before_4_7() {
+        for (version, has) in [
+            ("2.6.24", true),
+            ("4.4.189", true),
+            ("4.4.190", false),
+            ("4.4.302", false),
+            ("4.5.0", true),
+            ("4.6.7", true),
+            ("4.7.0", false),
+        ] {
+            assert_eq!(Feature::HpetVdso.of(&kernel(version)), has, "{version}");
+        }
+        assert!(borders().contains(&Version::new(4, 4, 190)));
+        assert_eq!(Feature::HpetVdso.versions(), "before 4.7, and not 4.4.190 and later");
     }
 }

@@ -2,15 +2,15 @@
 
 mod observed;
 
-use crate::feature;
+use crate::feature::{self, Feature};
 use crate::open::OpenInput;
 use crate::processor;
 use crate::{Assumed, Input};
 use clocksmith_facts::cmdline::CommandLine;
 use clocksmith_facts::cpu::CpuVendor;
 use clocksmith_facts::hypervisor::{Hypervisor, HypervisorKind};
-use clocksmith_facts::log::Event;
 use clocksmith_facts::log::event::UnstableReason;
+use clocksmith_facts::log::{Event, KernelLog};
 use clocksmith_facts::version::{Kernel, Vendor, Version};
 use clocksmith_facts::{Arch, Fact, Facts, names};
 
@@ -74,6 +74,11 @@ pub struct Machine {
     pub counter_trapped: Option<String>,
     /// Arm: the evidence does not show whether the counter is trapped.
     pub counter_trapped_open: bool,
+    /// 32-bit Arm: the kernel takes the functions out of its vDSO, because the device tree says that firmware did not set
+    /// the registers of the timer, or calls the timer by a name that this kernel's vDSO does not look for.
+    pub vdso_nulled: bool,
+    /// 32-bit Arm: the evidence does not show whether it does.
+    pub vdso_nulled_open: bool,
     /// A message that Xen's clock has no vDSO mode; where.
     pub xen_no_vdso: Option<String>,
     /// The host sets the stable bit in the page of its paravirtual clock (`PVCLOCK_TSC_STABLE_BIT`), so that the
@@ -98,6 +103,25 @@ pub struct Machine {
 }
 
 impl Machine {
+    /// Whether the kernel lists its clocksources by rating, so that the first one is the one it would choose. Up to 2.6.20
+    /// they are in the order of registration, and a list that has jiffies in front of another clocksource than the TSC,
+    /// whose rating may have fallen to 0, shows that.
+    #[must_use]
+    pub fn lists_by_rating(&self, available: &[String]) -> bool {
+        let behind = available.iter().skip_while(|name| !name.contains("jiffies"));
+        let shows_other =
+            behind.skip(1).any(|name| !name.starts_with("tsc") && !name.contains("jiffies"));
+        let versions = match (self.kernel.is_assumed(), self.kernel_bounds) {
+            (false, _) => Feature::SortedList.of(&self.kernel.value),
+            // Words of kernels of these years, and none of later ones.
+            (true, (at_least, Some(below))) if below <= Version::new(2, 6, 28) => {
+                at_least.is_some_and(|least| Feature::SortedList.from(least))
+            }
+            _ => true,
+        };
+        versions && !shows_other
+    }
+
     /// The machine that a record of facts describes.
     #[must_use]
     pub fn of(facts: &Facts) -> Self {
@@ -110,9 +134,15 @@ impl Machine {
         let arch = Input::of(&facts.arch, |a| *a, usual, why);
         let bounds = bounds(facts);
         let kernel = Input::of(&facts.kernel, Clone::clone, recent(bounds), why_recent(bounds));
+        // A kernel that says so has ignored the word.
+        let refused =
+            facts.kernel_log().is_some_and(|log| log.any(|e| matches!(e, Event::NotscRefused)));
+        let heeded = |line: &CommandLine| {
+            if refused { line.without("notsc") } else { line.clone() }
+        };
         let cmdline = Input::of(
             &facts.cmdline,
-            Clone::clone,
+            heeded,
             CommandLine::default(),
             "no parameter that concerns clocks",
         );
@@ -155,6 +185,8 @@ impl Machine {
             observed: None,
             counter_trapped: None,
             counter_trapped_open: true,
+            vdso_nulled: false,
+            vdso_nulled_open: true,
             xen_no_vdso: None,
             pvclock_stable: Input::assumed(true, "hosts that run on their own TSC set it"),
             kernel_bounds: (None, None),
@@ -262,6 +294,15 @@ impl Machine {
         let timer = facts.pm_timer.value().and_then(Option::as_ref);
         self.pm_timer_port = timer.map(|timer| timer.port).filter(|port| *port != 0);
         // A guest without firmware tables at hand: paravirtual clouds mostly hide the HPET.
+        let silent = |log: &KernelLog| log.reaches_past_acpi() && !log.lists_acpi_tables();
+        if !off && facts.kernel_log().is_some_and(silent) {
+            let why = "this log has the beginning of the boot, and no line of ACPI's tables";
+            for timer in [&mut self.hpet, &mut self.pm_timer] {
+                if timer.is_assumed() {
+                    *timer = Input::assumed(false, why);
+                }
+            }
+        }
         if let (Some(hypervisor), true) = (&self.hypervisor.value, self.hpet.is_assumed()) {
             let absent = matches!(hypervisor.kind, HypervisorKind::Hyperv | HypervisorKind::Kvm);
             if absent {

@@ -46,15 +46,19 @@ pub enum OpenInput {
     InvariantGrant,
     /// Arm: whether an erratum makes the kernel trap the counter.
     CounterTrapped,
+    /// 32-bit Arm: whether the device tree makes the kernel take the clock out of its vDSO.
+    DeviceTreeTimer,
     /// Whether the kernel demoted the clocksource after the last line of the log.
     LogEnd,
+    /// Which clocksource of the list is in use.
+    Choice,
     /// Whether a line of the log is lost that says that the kernel chose the TSC.
     LostLine,
 }
 
 impl OpenInput {
     /// Every input.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 19] = [
         Self::KernelVersion,
         Self::Architecture,
         Self::StableBit,
@@ -70,7 +74,9 @@ impl OpenInput {
         Self::PmTimer,
         Self::InvariantGrant,
         Self::CounterTrapped,
+        Self::DeviceTreeTimer,
         Self::LogEnd,
+        Self::Choice,
         Self::LostLine,
     ];
 
@@ -93,7 +99,9 @@ impl OpenInput {
             Self::PmTimer => "PM timer",
             Self::InvariantGrant => "Hyper-V's grant of the invariant TSC",
             Self::CounterTrapped => "errata of the counter",
+            Self::DeviceTreeTimer => "device tree's timer",
             Self::LogEnd => "time after the last line of this log",
+            Self::Choice => "choice among the clocksources of the list",
             Self::LostLine => "lines that this log may have lost",
         }
     }
@@ -114,7 +122,10 @@ impl OpenInput {
                 "dmesg | grep -i -e 'Hyper-V: privilege' -e 'Hyper-V: features'"
             }
             Self::CounterTrapped => "dmesg | grep -i -e erratum -e CNTVCT",
-            Self::LogEnd | Self::LostLine => {
+            Self::DeviceTreeTimer => {
+                "ls /proc/device-tree/timer: with arm,cpu-registers-not-fw-configured reads are system calls"
+            }
+            Self::LogEnd | Self::Choice | Self::LostLine => {
                 "cat /sys/devices/system/clocksource/clocksource0/current_clocksource"
             }
         }
@@ -149,8 +160,12 @@ impl OpenInput {
                 (matches!(machine.arch.value, Arch::Arm | Arch::Arm64) || machine.arch.is_assumed())
                     && machine.counter_trapped_open
             }
+            Self::DeviceTreeTimer => {
+                (machine.arch.value == Arch::Arm || machine.arch.is_assumed())
+                    && machine.vdso_nulled_open
+            }
             // The model has no time: who reads a log knows how far it goes.
-            Self::LogEnd | Self::LostLine => false,
+            Self::LogEnd | Self::Choice | Self::LostLine => false,
         }
     }
 
@@ -230,7 +245,10 @@ impl OpenInput {
                 .iter()
                 .map(|trapped| with(&|m| m.counter_trapped = trapped.map(str::to_owned)))
                 .collect(),
-            Self::LogEnd | Self::LostLine => Vec::new(),
+            Self::DeviceTreeTimer => {
+                [false, true].iter().map(|nulled| with(&|m| m.vdso_nulled = *nulled)).collect()
+            }
+            Self::LogEnd | Self::Choice | Self::LostLine => Vec::new(),
             Self::PossibleCpus => number(|m, value| m.possible_cpus = value, &[1, 2]),
             Self::Packages => number(|m, value| m.packages = value, &[1, 2, 8]),
             Self::NumaNodes => number(|m, value| m.nodes = value, &[1, 4, 8]),

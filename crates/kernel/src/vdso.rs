@@ -82,8 +82,17 @@ fn precise(
             format!("an erratum workaround traps the counter, so the vDSO is off [{source}]"),
         );
     }
+    if machine.arch.value == Arch::Arm && machine.vdso_nulled && current == "arch_sys_counter" {
+        let why = "the device tree's timer makes this kernel take the clock out of its vDSO: every read is a system call";
+        return (Some(false), why.to_owned());
+    }
     if machine.arch.value == Arch::X86 && !Feature::Vdso32.of(kernel) {
         return (Some(false), "32-bit x86 has no clock_gettime in its vDSO before 3.15".to_owned());
+    }
+    if machine.arch.value == Arch::X86_64 && !Feature::Vdso64.of(kernel) {
+        let why = "64-bit x86 has no vDSO before 2.6.23: its vsyscall page serves gettimeofday and time, and \
+                   clock_gettime is a system call";
+        return (Some(false), why.to_owned());
     }
     let Some(candidate) = candidate else {
         return (None, format!("nothing is known of the clocksource {current}"));

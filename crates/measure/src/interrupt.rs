@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM as a wish to stop, so that what was measured so far is kept.
+//! Ctrl-C and SIGTERM as a request to stop, so that the measurements so far are kept.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
@@ -7,23 +7,23 @@ use std::time::Duration;
 /// The first signal that came, or 0.
 static WISHED: AtomicI32 = AtomicI32::new(0);
 
-/// Whether somebody wants the measurement to stop.
+/// Whether a signal has asked for the measurement to stop.
 #[must_use]
 pub fn wished() -> bool {
     signal().is_some()
 }
 
-/// The signal by which somebody wants the measurement to stop: the first one that came.
+/// The signal that asked for the measurement to stop: the first one that came.
 #[must_use]
 pub fn signal() -> Option<i32> {
     Some(WISHED.load(Ordering::Relaxed)).filter(|signal| *signal != 0)
 }
 
-/// Whether a wish ends what is being measured, too.
+/// Whether a request ends the running measurement, too.
 static BREAKS: AtomicBool = AtomicBool::new(false);
 
-/// From now on a signal also ends a run of [`crate::verify`] before its time: what it has measured until then is no
-/// result, and whoever asked for the run must drop it.
+/// From now on a signal also ends a run of [`crate::verify`] before its time. The measurements until then are not a
+/// result, and the caller of the run must drop them.
 pub fn breaks_runs() {
     BREAKS.store(true, Ordering::Relaxed);
 }
@@ -35,7 +35,7 @@ pub(crate) fn breaks() -> bool {
 
 /// The signals that came, a bit for each number.
 static SEEN: AtomicU64 = AtomicU64::new(0);
-/// What a forced end does last.
+/// The last action of a forced end.
 static LAST: OnceLock<fn()> = OnceLock::new();
 
 extern "C" fn note(signal: libc::c_int) {
@@ -48,7 +48,7 @@ extern "C" fn note(signal: libc::c_int) {
         last();
     }
     // SAFETY: all calls are allowed in a signal handler; the signal is blocked while this runs, and ends the program
-    // when it returns; but for process 1 of a container, for which the kernel does nothing by default.
+    // when it returns, except for process 1 of a container, for which the kernel does nothing by default.
     unsafe {
         if libc::getpid() == 1 {
             libc::_exit(128 + signal);
@@ -58,8 +58,8 @@ extern "C" fn note(signal: libc::c_int) {
     }
 }
 
-/// What the second signal of a kind does before it ends the program, as put a terminal back. It runs in a signal handler:
-/// only what signal-safety(7) allows. The first call counts.
+/// Sets the action of the second signal of a kind before it ends the program, such as restoring a terminal. It runs in
+/// a signal handler, so it may only call functions that signal-safety(7) allows. The first call counts.
 pub fn before_forced_end(last: fn()) {
     let _ = LAST.set(last);
 }
@@ -81,7 +81,7 @@ pub fn end_within(patience: Duration, last: impl FnOnce() + Send + 'static) -> s
         };
         std::thread::sleep(patience);
         last();
-        // SAFETY: ends the process, whatever its threads do; nothing of this program runs after it.
+        // SAFETY: ends the process and all its threads; no code of this program runs after it.
         unsafe { libc::_exit(128 + signal) }
     };
     std::thread::Builder::new().name("deadline".to_owned()).spawn(wait).map(|_| ())
@@ -95,8 +95,8 @@ pub fn listen() {
         let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
         action.sa_sigaction = note as extern "C" fn(libc::c_int) as libc::sighandler_t;
         action.sa_flags = libc::SA_RESTART;
-        // SAFETY: the handler does what is allowed in one; the structure lives through the calls. Without SIGTTOU a
-        // terminal can be put back also in the background.
+        // SAFETY: the handler makes only calls that are allowed in one; the structure lives through the calls.
+        // With SIGTTOU blocked, a terminal can be restored from the background, too.
         unsafe {
             libc::sigaddset(&raw mut action.sa_mask, libc::SIGTTOU);
             libc::sigaction(signal, &raw const action, std::ptr::null_mut());

@@ -1,17 +1,19 @@
-//! What reading a clock really costs, and by which way it is read.
+//! The real read cost of a clock, and the path of the read.
 //!
-//! What lives here: the [`sampler`] that measures any operation in interleaved batches, the reads
+//! This crate has the [`sampler`], which measures any operation in interleaved batches, the reads
 //! that are measured ([`reads`]), the [`mod@light`] measurement that accompanies a diagnosis, the
-//! whole one ([`mod@bench`]), and whether counter and clocks can be trusted ([`verify`]).
+//! whole one ([`mod@bench`]), and the check of counter and clocks ([`verify`]).
 //!
-//! What must not live here: facts about the machine, rules of the kernel, judgement about the
-//! numbers, any printing. Nothing here changes the machine: no clocksource is switched, and the
-//! caller's CPU affinity stays as it is.
+//! It must not have facts about the machine, rules of the kernel, or verdicts on the numbers, and
+//! must not print. It does not change the machine: no clocksource is switched, and the caller's CPU
+//! affinity is kept.
 
 pub mod bench;
 pub mod interrupt;
 pub mod light;
+pub mod noise;
 pub mod pin;
+pub mod program;
 pub mod reads;
 pub mod sampler;
 pub mod verify;

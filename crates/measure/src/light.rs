@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// The default budget.
 pub const BUDGET: Duration = Duration::from_millis(300);
 
-/// What one clock costs.
+/// The read cost of one clock.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClockCost {
     /// The clock.
@@ -26,11 +26,11 @@ pub struct ClockCost {
     /// Share of CPU time that reads through the C library spend in the kernel, 0 to 1; `None` if
     /// the kernel did not account enough of it.
     pub system_share: Option<f64>,
-    /// The way, as these numbers tell.
+    /// The path that these numbers show.
     pub path: Path,
 }
 
-/// What reading the counter itself costs.
+/// The read cost of the counter itself.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CounterCost {
     /// The instruction; `None` on architectures where this program knows none.
@@ -69,17 +69,17 @@ const CHEAPER: f64 = 0.6;
 /// Below this share it did not even when some of its CPU time was counted as the kernel's: that count
 /// samples a few ticks only.
 const FAR_CHEAPER: f64 = 0.3;
-/// Share of CPU time in the kernel that is no accident of a few ticks.
+/// Share of CPU time in the kernel that a few ticks cannot explain.
 const MOSTLY_KERNEL: f64 = 0.7;
 /// From this share of the system call's cost on, a read made one.
 const EQUAL: f64 = 0.8;
-/// Above this multiple of the system call's cost, a read did more than make one: somebody (a tracer,
-/// an emulator) answers the counter, in the kernel's time.
+/// Above this multiple of the system call's cost, a read did more than make one: a tracer or an
+/// emulator answers the counter read, in the kernel's time.
 const DEARER: f64 = 3.0;
 /// Share of CPU time in the kernel from which a read goes there.
 const KERNEL: f64 = 0.3;
 
-/// Measures what reading the clocks costs, within about `budget` (see [`BUDGET`]). The caller's
+/// Measures the read cost of the clocks, within about `budget` (see [`BUDGET`]). The caller's
 /// thread waits meanwhile; its affinity is not touched.
 #[must_use]
 pub fn light(budget: Duration) -> LightMeasurement {
@@ -127,8 +127,8 @@ pub fn light(budget: Duration) -> LightMeasurement {
     }
 }
 
-/// Nanoseconds a call; `None` if the batches do not tell. With a coarse clock most batches take
-/// nothing and some a whole tick, so there the mean tells.
+/// Nanoseconds a call; `None` if the batches do not show it. With a coarse clock most batches take
+/// no time and some a whole tick, so the mean is used there.
 fn cost_of(samples: &Samples, coarse: bool) -> Option<f64> {
     if coarse {
         samples.mean().filter(|_| samples.is_measured_on_average())
@@ -145,10 +145,10 @@ fn by_syscall(clock: ClockId) -> String {
     format!("{} by system call", clock.name())
 }
 
-/// The way that a clock is read, by everything that a light measurement knows: the one place where
-/// figures become a way. A read that costs what a system call costs made one, unless the counter alone
-/// costs so much: then it traps, and the vDSO may well be used. The split of CPU time tells both apart; a
-/// short measurement has none, since the kernel counts whole ticks only.
+/// The path of a clock's reads, from all data of a light measurement: the only place where figures become
+/// a path. A read that costs as much as a system call made one, unless the counter alone costs as much:
+/// then the counter traps, and the vDSO may be used nevertheless. The split of CPU time distinguishes the
+/// two; a short measurement has none, because the kernel counts only whole ticks.
 #[must_use]
 pub fn judge(
     ns: Option<f64>,
@@ -164,8 +164,8 @@ pub fn judge(
 /// Share of a read's cost from which on the counter read in it may be most of it.
 const TRAPPING: f64 = 0.5;
 
-/// The way that a clock is read. Where cost and split of CPU time contradict each other, neither is
-/// believed.
+/// The path of a clock's reads. Where cost and split of CPU time contradict each other, neither is
+/// used.
 pub(crate) fn verdict(ns: Option<f64>, syscall_ns: Option<f64>, system_share: Option<f64>) -> Path {
     let (Some(ns), Some(syscall_ns)) = (ns, syscall_ns) else { return Path::Unknown };
     let in_kernel = system_share.map(|share| share > KERNEL);
@@ -178,8 +178,9 @@ pub(crate) fn verdict(ns: Option<f64>, syscall_ns: Option<f64>, system_share: Op
         ratio if ratio < FAR_CHEAPER && !mostly_kernel => Path::Vdso,
         ratio if ratio >= CHEAPER && in_kernel == Some(true) => Path::Syscall,
         ratio if ratio >= EQUAL && in_kernel.is_none() => Path::Syscall,
-        // As dear as the system call, and spent in user space: a counter that traps (a hypervisor's,
-        // an emulated one) costs as much as a system call does. Then the vDSO may well be used.
+        // As expensive as the system call, and spent in user space: a counter that traps (a
+        // hypervisor's, an emulated one) costs as much as a system call. Then the vDSO may be used
+        // nevertheless.
         _ => Path::Unknown,
     }
 }
@@ -199,6 +200,7 @@ fn system_share(clock: ClockId, wall: Duration) -> Option<f64> {
             black_box(reads::read(clock));
         }
     })
+    .ok()
     .map(|shares| shares.system)
 }
 
@@ -222,8 +224,8 @@ fn sample(budget: Duration) -> Measured {
     let mut sampler = Sampler { budget, ..Sampler::default() };
     let step = reads::resolution(ClockId::Monotonic);
     if step >= COARSE {
-        // Such a clock cannot time single batches. Long ones, and their mean, still tell a read in
-        // user space from a system call; both take between 0.02 and 2 us.
+        // Such a clock cannot time single batches. Long ones, and their mean, still distinguish a
+        // read in user space from a system call; both take between 0.02 and 2 us.
         sampler.calls = Some(20_000);
     }
     (cpu, sampler.run(&mut subjects).samples, allowed.err())
@@ -275,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_timing_swallows_has_no_cost_and_no_path() {
+    fn batch_below_timing_has_no_cost_and_no_path() {
         // As seen where a tracer answers every counter read and the clock moves at ticks only.
         let still = |calls| Samples {
             calls,
@@ -303,7 +305,8 @@ mod tests {
         for cost in &measured.clocks {
             assert!(cost.ns.unwrap() > 0.0 && cost.syscall_ns.unwrap() > 0.0, "{cost:?}");
         }
-        // A coarse clock takes no counter read, so it cannot be dearer than the fine one by much.
+        // A coarse clock takes no counter read, so it cannot be much more expensive than the fine
+        // one.
         let ns = |clock| measured.clock(clock).unwrap().ns.unwrap();
         assert!(ns(ClockId::MonotonicCoarse) < 2.0 * ns(ClockId::Monotonic), "{measured:?}");
         assert_eq!(measured.counter.ns.is_some(), measured.counter.why.is_none());

@@ -1,4 +1,4 @@
-//! Binding a thread to one CPU. Only threads of our own are bound.
+//! Binds a thread to one CPU. Only threads of this program are bound.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
@@ -29,7 +29,8 @@ pub fn to(cpu: u32) -> Result<u32, String> {
 /// # Errors
 /// Why that is not possible.
 pub fn bindable(cpu: u32) -> Result<(), String> {
-    let tried = std::thread::spawn(move || to(cpu)).join();
+    let thread = std::thread::Builder::new().spawn(move || to(cpu));
+    let tried = thread.map_err(|error| format!("cannot start a thread: {error}"))?.join();
     tried.unwrap_or_else(|_| Err(format!("cannot run on CPU {cpu}: its thread failed"))).map(|_| ())
 }
 

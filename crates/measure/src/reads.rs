@@ -21,10 +21,9 @@ pub fn read(clock: ClockId) -> bool {
 #[inline]
 #[must_use]
 pub fn read_by_syscall(clock: ClockId) -> bool {
-    // Two longs are what this call writes on every architecture (a 32-bit one has a second call for 64-bit
-    // times).
+    // This call writes two longs on every architecture (a 32-bit one has a second call for 64-bit times).
     let mut time = [0 as libc::c_long; 2];
-    // SAFETY: the pointer is to two live, exclusively borrowed longs, which is what the call writes to.
+    // SAFETY: the pointer is to two live, exclusively borrowed longs, to which the call writes.
     unsafe { libc::syscall(libc::SYS_clock_gettime, clock.number(), time.as_mut_ptr()) == 0 }
 }
 

@@ -1,9 +1,9 @@
 //! Costs of operations, in interleaved batches.
 //!
-//! One call of a fast clock takes less time than taking the time does, so calls are timed in batches
-//! of about 20 us. The operations take turns (A B C A B C ...), so that whatever disturbs the machine
-//! meanwhile meets all of them alike, and the median of the batches is taken, which a disturbed batch
-//! does not move.
+//! One call of a fast clock takes less time than the timing, so calls are timed in batches of about
+//! 20 us. The operations take turns (A B C A B C ...), so that a disturbance of the machine affects
+//! all of them equally. The result is the median of the batches, which a disturbed batch does not
+//! move.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -70,7 +70,7 @@ impl Default for Sampler {
 /// Rounds that are measured even when the budget is already used up.
 const LEAST_ROUNDS: usize = 3;
 
-/// What was measured of one operation.
+/// The measurements of one operation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Samples {
     /// Its name.
@@ -81,12 +81,12 @@ pub struct Samples {
     pub ns: Vec<f64>,
     /// The same in the order in which they were taken.
     pub in_order: Vec<f64>,
-    /// What timing a batch takes, in nanoseconds (already subtracted).
+    /// The time for timing a batch, in nanoseconds (already subtracted).
     pub overhead_ns: f64,
 }
 
 impl Samples {
-    /// The value below which the share `q` (0 to 1) of the batches lies; `None` without batches.
+    /// The value below which the share `q` (0 to 1) of the batches is; `None` without batches.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Option<f64> {
         let last = self.ns.len().checked_sub(1)?;
@@ -101,9 +101,9 @@ impl Samples {
         self.quantile(0.5)
     }
 
-    /// Whether the batches took long enough to tell anything: half of them lasted at least half as
-    /// long as timing them does. A clock that stands still, or a counter that somebody emulates,
-    /// gives batches that seem to take no time at all; that is no measurement.
+    /// Whether the batches took long enough for a result: half of them lasted at least half as long
+    /// as their timing. A clock that does not advance, or an emulated counter, gives batches that
+    /// seem to take no time at all; that is not a measurement.
     #[must_use]
     pub fn is_measured(&self) -> bool {
         self.median().is_some_and(|ns| outlasts(ns * f64::from(self.calls), self.overhead_ns))
@@ -122,18 +122,17 @@ impl Samples {
     }
 }
 
-/// Whether a batch of that many nanoseconds says something about what was in it, and not about how
-/// it was timed.
+/// Whether a batch of that many nanoseconds is a measurement of its calls, and not of its timing.
 fn outlasts(batch_ns: f64, overhead_ns: f64) -> bool {
     batch_ns.is_finite() && batch_ns > 0.0 && batch_ns >= overhead_ns / 2.0
 }
 
-/// What a [`Sampler`] measured.
+/// The results of a [`Sampler`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sampled {
     /// One for each operation, in their order.
     pub samples: Vec<Samples>,
-    /// What timing an empty batch takes, in nanoseconds (already subtracted).
+    /// The time for timing an empty batch, in nanoseconds (already subtracted).
     pub overhead_ns: f64,
     /// Number of rounds.
     pub rounds: usize,
@@ -145,8 +144,8 @@ impl Sampler {
         self.run_while(subjects, |_| true)
     }
 
-    /// The same, as long as `go_on` says so. It is asked after each round, between batches, with the
-    /// share of the budget that is used up.
+    /// The same, as long as `go_on` returns `true`. It is called after each round, between batches,
+    /// with the used share of the budget.
     pub fn run_while(
         &self,
         subjects: &mut [Subject<'_>],
@@ -268,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_asks_to_stop_is_heard_and_keeps_what_there_is() {
+    fn run_while_stopped_keeps_rounds() {
         let mut subjects = [Subject::looping("nothing", |_| ())];
         let sampler = Sampler { budget: Duration::from_secs(60), ..Sampler::default() };
         let mut rounds = 0;
@@ -281,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_costs_nothing_ends() {
+    fn run_of_empty_operation_ends() {
         let mut subjects = [Subject::new("nothing", || ())];
         let sampler = Sampler { budget: Duration::from_millis(5), ..Sampler::default() };
         let sampled = sampler.run(&mut subjects);
@@ -293,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_that_timing_swallows_is_no_measurement() {
+    fn batch_below_timing_is_not_measured() {
         let samples = |ns: f64, calls, overhead_ns| Samples {
             calls,
             ns: vec![ns; 5],
@@ -304,7 +303,7 @@ mod tests {
         assert!(samples(4.0, 5000, 30.0).is_measured());
         // A traced counter: each read takes as long as timing does.
         assert!(samples(200_000.0, 1, 200_000.0).is_measured());
-        // The clock stands still, or what little passed is in the noise of the timing.
+        // The clock does not advance, or the little time that passed is in the noise of the timing.
         assert!(!samples(0.0, 1, 200_000.0).is_measured());
         assert!(!samples(0.0, 1, 0.0).is_measured());
         assert!(!samples(900.0, 1, 200_000.0).is_measured());

@@ -1,12 +1,13 @@
 //! `clock_gettime`, `gettimeofday` and `time` in front of the C library's, by the clock of
 //! `clocksmith-raw`. For `LD_PRELOAD`, where a program's vDSO cannot be replaced.
 //!
-//! What it does is in the variable `CLOCKSMITH_PRELOAD`: `ordered:RATE` or `relaxed:RATE`, with the rate in
-//! nanoseconds per cycle times 2^48; or `coarse`. Without it, or with anything else, the kernel is asked.
+//! The variable `CLOCKSMITH_PRELOAD` sets its behaviour: `ordered:RATE` or `relaxed:RATE`, with the rate in
+//! nanoseconds per cycle times 2^48; or `coarse`. Without it, or with any other value, reads use the
+//! kernel.
 //!
-//! No constructor runs. Nothing is allocated but one piece of memory, at the first read, which a
-//! forked child finds partly empty. `errno` is set where the C library would set it. A thread that cannot
-//! have the memory asks the kernel.
+//! No constructor runs. Only one block of memory is allocated, at the first read; a forked child finds it
+//! partly empty. `errno` is set where the C library would set it. A thread that cannot get the memory
+//! uses the kernel.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 mod settings;
@@ -72,7 +73,7 @@ fn memory() -> Option<(&'static Local, &'static Shared)> {
 
 #[cold]
 fn make() -> Option<*mut u8> {
-    // SAFETY: new memory at any address. `errno` may change, and is put back.
+    // SAFETY: new memory at any address. `errno` may change, and is restored.
     unsafe {
         let errno = *libc::__errno_location();
         let memory = libc::mmap(
@@ -191,7 +192,7 @@ pub unsafe extern "C" fn gettimeofday(time: *mut libc::timeval, zone: *mut libc:
         return 0;
     }
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: a place of our own.
+    // SAFETY: a local place.
     let result = unsafe { clock_gettime(libc::CLOCK_REALTIME, &raw mut now) };
     if result == 0 {
         // SAFETY: by the contract.

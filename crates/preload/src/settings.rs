@@ -1,9 +1,9 @@
-//! What the environment says, and the C library's own function.
+//! The setting in the environment, and the C library's own function.
 
 use core::ffi::{CStr, c_char, c_int};
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// What reads do.
+/// The behaviour of reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Settings {
     /// The line, with its rate.
@@ -14,7 +14,7 @@ pub(crate) enum Settings {
     Nothing,
 }
 
-/// The rate, which is below 2^62, with two bits above it that say what it is for.
+/// The rate, which is below 2^62, with two bits above it that state its use.
 static KNOWN: AtomicU64 = AtomicU64::new(0);
 const ORDERED: u64 = 1 << 62;
 const OTHER: u64 = 1 << 63;
@@ -35,7 +35,7 @@ pub(crate) fn settings() -> Settings {
 #[inline(never)]
 fn read() -> Settings {
     // SAFETY: a name that ends with a zero. Reading the environment is safe in a signal handler as
-    // long as nobody changes it.
+    // long as no thread changes it.
     let value = unsafe { libc::getenv(c"CLOCKSMITH_PRELOAD".as_ptr()) };
     let settings = if value.is_null() {
         Settings::Nothing
@@ -72,7 +72,7 @@ fn parse(text: &[u8]) -> Settings {
 
 type Function = unsafe extern "C" fn(libc::clockid_t, *mut libc::timespec) -> c_int;
 
-/// Asks the C library's own function; `None` if there is none.
+/// Finds the C library's own function; `None` if there is none.
 pub(crate) fn original(clock: libc::clockid_t, time: *mut libc::timespec) -> Option<c_int> {
     static KNOWN: AtomicUsize = AtomicUsize::new(0);
     let mut address = KNOWN.load(Ordering::Relaxed);

@@ -5,9 +5,9 @@
 //! waits for earlier instructions, as the kernel's own reads do (`rdtsc_ordered()` and
 //! `arch_timer_read_cntvct_el0()`, both since 4.x).
 
-/// A counter that moves on at a constant rate, if the machine is what it says.
+/// A counter that runs at a constant rate, if the machine's claim is true.
 ///
-/// The hardware's is [`Hardware`]; tests give others, which are wrong in chosen ways.
+/// The hardware's is [`Hardware`]; tests use others, with chosen errors.
 pub trait Counter {
     /// Reads it, unordered.
     fn read() -> u64;
@@ -23,9 +23,9 @@ impl Counter for Hardware {
     #[inline(always)]
     fn read() -> u64 {
         let (low, high): (u32, u32);
-        // SAFETY: rdtsc writes eax and edx and nothing else. (Where it is forbidden, by
-        // PR_SET_TSC, callers ask first.) Without `nomem` the compiler keeps it
-        // between the loads around it.
+        // SAFETY: rdtsc writes eax and edx and nothing else. (Callers check first whether
+        // PR_SET_TSC forbids it.) Without `nomem` the compiler keeps it between the loads around
+        // it.
         unsafe {
             core::arch::asm!("rdtsc", out("eax") low, out("edx") high,
                 options(nostack, preserves_flags));
@@ -63,8 +63,8 @@ impl Counter for Hardware {
     #[inline(always)]
     fn read_ordered() -> u64 {
         let value: u64;
-        // SAFETY: as above. isb orders the read behind what came before. The load from the stack,
-        // at an address that depends on the value, orders what comes after behind the read; the
+        // SAFETY: as above. isb orders the read behind earlier instructions. The load from the
+        // stack, at an address that depends on the value, orders later ones behind the read; the
         // kernel does the same (`arch_counter_enforce_ordering`).
         unsafe {
             core::arch::asm!(
@@ -109,7 +109,7 @@ pub fn read() -> u64 {
     Hardware::read()
 }
 
-/// Reads the counter after everything before it in program order; else as [`read`].
+/// Reads the counter after all earlier instructions; otherwise as [`read`].
 #[inline(always)]
 #[must_use]
 pub fn read_ordered() -> u64 {

@@ -2,10 +2,10 @@
 //! piece of a continuous line out. Pure: no clock, no memory but its own.
 //!
 //! One piece lasts for a *window*. At its end the kernel's clock is read again, and the next piece
-//! begins where the last one ended (so time never steps), with the rate of the kernel's clock, and
-//! what is missing spread over the next window. The rate comes from a baseline of up to two
-//! seconds while the kernel's clock goes straight on; when it changes its rate (NTP), the baseline
-//! begins anew.
+//! begins where the last one ended (so time never steps), with the rate of the kernel's clock; the
+//! difference from the kernel's clock is spread over the next window. The rate comes from a
+//! baseline of up to two seconds while the kernel's clock keeps its rate; when the rate changes
+//! (NTP), the baseline starts again.
 
 /// A rate is nanoseconds per cycle, times 2^48: 2^-48 ns over the 2^32 cycles of a long window is
 /// far below a nanosecond, and counters from 1 MHz (1000 ns) to 100 GHz fit into 64 bits.
@@ -19,19 +19,20 @@ pub const LONGEST_NS: u64 = 16_000_000;
 /// The baseline of the rate.
 const BASELINE_NS: u64 = 1_000_000_000;
 
-/// What a rate may change by within a window without being an error, in parts per million: the
-/// kernel's frequency correction reaches 500, its offset correction (`ADJ_OFFSET`) another 500.
+/// The change of a rate within a window that is not an error, in parts per million: the kernel's
+/// frequency correction reaches 500, its offset correction (`ADJ_OFFSET`) another 500.
 const SLEW_PPM: u64 = 1_500;
-/// How much steeper or flatter than the rate a piece may be, to take in what is missing.
+/// How much steeper or flatter than the rate a piece may be, to correct the difference from the
+/// kernel's clock.
 const CORRECTION_PPM: u64 = 1_000;
-/// What one reading may be off beyond half of its bracket.
+/// The error of one reading beyond half of its bracket.
 const NOISE_NS: u64 = 12;
 
 /// Readings, beside the first, before there is a line.
 const FIRST_READINGS: u32 = 3;
-/// A bracket that is so many times wider than the narrowest one is of little use ...
+/// A bracket that is this many times wider than the narrowest one is of little use ...
 const VAGUE: u64 = 3;
-/// ... unless so many in a row were.
+/// ... unless this many in a row were.
 const MOST_VAGUE: u32 = 8;
 
 /// A reading of the kernel's clock between two readings of the counter.
@@ -43,8 +44,8 @@ pub struct Sample {
     pub ns: u64,
     /// The width of the bracket in cycles.
     pub width: u64,
-    /// Whether only the width of the brackets can tell that the kernel has left the counter: then
-    /// ones that stay wide say so.
+    /// Whether only the width of the brackets can show that the kernel has left the counter: then
+    /// brackets that stay wide show it.
     pub only_width_tells: bool,
 }
 
@@ -57,32 +58,32 @@ pub struct Piece {
     pub window: u64,
 }
 
-/// What to do after a reading.
+/// The action after a reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Go on from where the line is, with this piece.
+    /// Continue from the end of the line, with this piece.
     Continue(Piece),
-    /// The line has been left alone for so long that nobody used it: begin at the kernel's time.
+    /// The line has not been renewed for so long that it was not used: begin at the kernel's time.
     Anew(Piece),
-    /// No line for now: it is too early to know a rate, or the reading is too vague to begin with.
+    /// No line for now: it is too early to know a rate, or the reading is too vague for a start.
     Wait,
-    /// The counter and the kernel's clock do not belong together, or not any more.
+    /// The counter and the kernel's clock do not match, or no longer match.
     Disagree,
 }
 
-/// What is remembered from reading to reading.
+/// The state that is kept from reading to reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Discipline {
-    /// Where the rate is measured from.
+    /// The beginning of the baseline of the rate.
     base: Sample,
-    /// Where it will be measured from when `base` is too old.
+    /// The next beginning, for when `base` is too old.
     next_base: Sample,
     /// A reading a few steps ago.
     recent: Sample,
     /// The last reading.
     last: Sample,
     steps: u32,
-    /// What was predicted wrongly of late, in sixteenths of a nanosecond.
+    /// The recent error of the predictions, in sixteenths of a nanosecond.
     bias: i64,
     /// 0 until it is known.
     rate: u64,
@@ -134,14 +135,14 @@ impl Discipline {
         }
         self.narrowest = self.narrowest.min(sample.width);
         if sample.width > self.narrowest.saturating_mul(VAGUE) && self.vague < MOST_VAGUE {
-            // The reader was interrupted in each of its brackets. This says that nothing is wrong,
-            // and no more: only what is missing beyond the doubt is made up for.
+            // The reader was interrupted in each of its brackets. This does not mean that the line
+            // is wrong: only the difference beyond the doubt is corrected.
             self.vague += 1;
             let doubt = i128::from(times((sample.width - self.narrowest) / 2, self.rate));
             let missing = i128::from(sample.ns) - i128::from(line_ns);
             let missing = missing.signum() * (missing.abs() - doubt).max(0);
             return if dn > 4 * self.window_ns {
-                // Too vague to begin anew with.
+                // Too vague for a new start.
                 Next::Wait
             } else {
                 Next::Continue(self.piece(self.rate, missing))
@@ -189,13 +190,13 @@ impl Discipline {
             return Next::Anew(self.piece(rate, 0));
         }
         let missing = i128::from(sample.ns) - i128::from(line_ns);
-        // While all goes well most of what seems to be missing is the noise of one reading.
+        // Normally most of the apparent difference is the noise of one reading.
         let missing = if straight { missing / 2 } else { missing };
         Next::Continue(self.piece(rate, missing))
     }
 
-    /// Takes readings until two good ones are far enough apart for a rate. What a good one is, only
-    /// the others can tell: one whose bracket is about as narrow as the narrowest.
+    /// Takes readings until two good ones are far enough apart for a rate. A good reading has a
+    /// bracket that is about as narrow as the narrowest one.
     fn begin(&mut self, sample: Sample) -> Next {
         self.steps = self.steps.wrapping_add(1);
         self.narrowest = self.narrowest.min(sample.width);
@@ -218,7 +219,7 @@ impl Discipline {
         Next::Anew(self.piece(rate, 0))
     }
 
-    /// What a reading may be off by, in nanoseconds.
+    /// The possible error of a reading, in nanoseconds.
     fn uncertainty(&self, sample: Sample) -> u64 {
         let excess = sample.width.saturating_sub(self.narrowest);
         NOISE_NS
@@ -398,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slew_is_followed_and_is_no_disagreement() {
+    fn discipline_slew_is_followed() {
         for ppm in [500.0, -500.0, 10.0, -1.0, 100.0] {
             let mut world = World::new(2.596e9, 5);
             let mut discipline = begin(&mut world);
@@ -481,7 +482,7 @@ mod tests {
         }
         let (largest, disagreed) = follow(&mut world, &mut discipline, 1.0, 0.0);
         assert!(largest < 40.0 && disagreed == 0, "{largest} ns, {disagreed}");
-        // But if they go on to be wide, that is what they are.
+        // But brackets that stay wide are the new normal width.
         for _ in 0..20 {
             world.pass(10_000_000);
             let sample = Sample { width: 5_000, ..world.sample() };
@@ -502,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_long_gap_the_line_begins_anew() {
+    fn discipline_after_long_gap_starts_again() {
         let mut world = World::new(2.596e9, 5);
         let mut discipline = begin(&mut world);
         follow(&mut world, &mut discipline, 2.0, 2.0);
@@ -513,7 +514,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the readings are: no overflow, and a piece that rises.
+        /// For any readings: no overflow, and a piece that rises.
         #[test]
         fn any_readings_at_all(
             readings in proptest::collection::vec((any::<u64>(), any::<u64>(), any::<u64>(), any::<u64>()), 1..20),

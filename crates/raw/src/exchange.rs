@@ -1,14 +1,14 @@
 //! Whether the counters of two CPUs agree.
 //!
-//! Two threads on two CPUs pass messages to and fro, each with the counter of its sender. A counter that is
-//! read after the message came must be beyond the one in the message, if the two counters agree; else that is
-//! a *warp*, and time goes backward between threads. So the shortest way there bounds from above how far the
-//! other counter is ahead, and the shortest way back bounds it from below: without locks, and whatever the way
-//! takes. (The kernel's own test is `check_tsc_warp()`, `arch/x86/kernel/tsc_sync.c`.)
+//! Two threads on two CPUs pass messages in both directions, each with the counter of its sender. A counter
+//! that is read after the message came must be beyond the one in the message, if the two counters agree;
+//! otherwise this is a *warp*, and time goes backward between threads. So the shortest outward delay bounds
+//! from above how far the other counter is ahead, and the shortest return delay bounds it from below: without
+//! locks, and for any delay. (The kernel's own test is `check_tsc_warp()`, `arch/x86/kernel/tsc_sync.c`.)
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// Exchanges in one go; more hardly shorten the shortest way.
+/// Exchanges in one run; more hardly shorten the shortest delay.
 pub const EXCHANGES: u64 = 4_000;
 
 /// A message with a counter; 0 is none. Alone in its cache line.
@@ -20,7 +20,7 @@ impl Letterbox {
         Self(AtomicU64::new(0))
     }
 
-    /// Waits for a message as long as `wait` says so.
+    /// Waits for a message as long as `wait` returns `true`.
     #[inline]
     fn take(&self, mut wait: impl FnMut() -> bool) -> Option<u64> {
         loop {
@@ -47,7 +47,7 @@ pub struct Meeting {
     back: Letterbox,
 }
 
-/// What one of the two threads found.
+/// The result of one of the two threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Side {
     /// The least cycles that a message to it took; negative after a warp.
@@ -63,8 +63,8 @@ impl Default for Meeting {
 }
 
 impl Meeting {
-    /// The thread that begins. `counter` reads this CPU's counter, ordered. `patience` makes what is asked once
-    /// in each turn of a loop that waits: whether to go on waiting.
+    /// The thread that begins. `counter` reads this CPU's counter, ordered. `patience` makes the function that
+    /// is called once in each turn of a waiting loop, and returns whether to continue waiting.
     pub fn ask<W: FnMut() -> bool>(
         &self,
         counter: impl Fn() -> u64,
@@ -97,7 +97,7 @@ impl Meeting {
 
 impl Side {
     fn took(&mut self, now: u64, sent: u64) {
-        // Counters may wrap; what is apart by more than half of all values counts as behind.
+        // Counters may wrap; a difference of more than half of all values counts as behind.
         let took = now.wrapping_sub(sent) as i64;
         self.least = Some(self.least.map_or(took, |least| least.min(took)));
         self.exchanges += 1;
@@ -108,7 +108,8 @@ impl Side {
 mod tests {
     use super::*;
 
-    /// Two counters, the second ahead by `ahead`, which go on by one with each look of anybody.
+    /// Two counters, the second ahead by `ahead`, which advance by one with each look of either
+    /// side.
     fn sides(ahead: i64) -> (Side, Side) {
         let (meeting, looks) = (Meeting::default(), AtomicU64::new(1 << 40));
         let tick = || looks.fetch_add(1, Ordering::SeqCst);
@@ -131,7 +132,7 @@ mod tests {
     #[test]
     fn exchange_counter_ahead_is_bounded_from_both_sides() {
         let (asked, answered) = sides(1_000_000);
-        // The answer comes from the future; the question took that much longer.
+        // The answer has a later counter; the first message took that much longer.
         assert!(asked.least < Some(0) && answered.least > Some(900_000), "{asked:?} {answered:?}");
     }
 

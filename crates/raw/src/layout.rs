@@ -1,5 +1,5 @@
-//! What lies in a program's memory beside the image, byte by byte: who writes it there, and who
-//! reads it from outside, needs to know.
+//! The memory of a program beside the image, byte by byte, for programs that write it there or read
+//! it from outside.
 //!
 //! ```text
 //! [Config: read-only][Local: empty in a child][Shared: the clock][the image: read and execute]
@@ -9,15 +9,15 @@
 pub const PAGE: usize = 4096;
 /// Bytes from the settings to the image: the three pages in front of it.
 pub const FRONT: usize = 3 * PAGE;
-/// Where the page that is empty in a child lies, from the settings on.
+/// Offset of the page that is empty in a child, from the settings on.
 pub const LOCAL: usize = PAGE;
-/// Where the clock's page lies, from the settings on.
+/// Offset of the clock's page, from the settings on.
 pub const SHARED: usize = 2 * PAGE;
 
-/// What [`Config::magic`] is: "clksmith", and a number that changes with this layout.
+/// The value of [`Config::magic`]: "clksmit", and a digit that changes with this layout.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"clksmit1");
 
-/// What the image does with a call.
+/// The image's action for a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Mode {
@@ -33,7 +33,7 @@ pub enum Mode {
     Slow = 4,
 }
 
-/// The counter is read after everything that stands in front of it.
+/// The counter is read after all earlier instructions.
 pub const ORDERED: u32 = 1;
 /// In [`Mode::Slow`]: reads are real system calls.
 pub const BY_CALL: u32 = 2;
@@ -78,7 +78,7 @@ pub struct Config {
     pub least: u64,
     /// In [`Mode::Slow`]: the cycles that a read takes more than it does by itself.
     pub extra: u64,
-    /// In [`Mode::Count`]: where [`Counts`] lies.
+    /// In [`Mode::Count`]: the address of [`Counts`].
     pub counts: u64,
 }
 
@@ -95,7 +95,7 @@ pub const INTERVALS: usize = 64;
 /// Shards: threads are spread over them.
 pub const SHARDS: usize = 64;
 
-/// What one shard has counted. Its totals are the sums over all shards; each is exact.
+/// The counts of one shard. Its totals are the sums over all shards; each is exact.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct Shard {
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_hold_what_lies_in_them() {
+    fn layout_parts_fit_into_pages() {
         assert!(size_of::<Config>() <= PAGE);
         assert!(size_of::<crate::timeline::Local>() <= PAGE);
         assert!(size_of::<crate::timeline::Shared>() <= PAGE);

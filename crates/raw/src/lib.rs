@@ -8,9 +8,10 @@
 //! - [`maps`], `vdso_elf` (feature `elf`): where the kernel's own vDSO is, and its functions
 //! - [`layout`], `IMAGE` (feature `image`): a vDSO that gives a program another clock, and its memory
 //!
-//! A program finds the kernel's vDSO by an address in its auxiliary vector. Who starts a program can put
-//! another image into its memory and its address into the vector. Every program takes it: static ones, Go, the
-//! JVM. `build.rs` compiles this crate a second time to make that image, with the module `image` in it.
+//! A program finds the kernel's vDSO by an address in its auxiliary vector. The process that starts a program
+//! can put another image into its memory and the image's address into the vector. Every program uses it:
+//! static ones, Go, the JVM. `build.rs` compiles this crate a second time to make that image, with the module
+//! `image` in it.
 //!
 //! No standard library, no I/O, no system call outside of `image`.
 #![cfg_attr(not(any(test, loom)), no_std)]

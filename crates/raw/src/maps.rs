@@ -1,4 +1,4 @@
-//! What is mapped where: the lines of `/proc/PID/maps`, from their text (`show_map_vma()`, `fs/proc/task_mmu.c`).
+//! Mappings: the lines of `/proc/PID/maps`, from their text (`show_map_vma()`, `fs/proc/task_mmu.c`).
 
 use core::ops::Range;
 

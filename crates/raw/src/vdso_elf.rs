@@ -10,14 +10,16 @@ pub struct Export<'a> {
     pub name: &'a str,
     /// Bytes from the begin of the image.
     pub offset: u64,
+    /// Its length in bytes, as its symbol states it.
+    pub size: u64,
     /// Whether it is code (the name of the version is exported, too).
     pub is_function: bool,
 }
 
-/// What the image exports, in the order of its table.
+/// The exports of the image, in the order of its table.
 ///
 /// # Errors
-/// It is no ELF file that is understood.
+/// The image is not an ELF file of a known form.
 pub fn exports(image: &[u8]) -> Result<Vec<Export<'_>>, object::Error> {
     let file = object::File::parse(image)?;
     // The kernel links the image for address 0 since 3.16; before, its first segment says where.
@@ -27,6 +29,7 @@ pub fn exports(image: &[u8]) -> Result<Vec<Export<'_>>, object::Error> {
         Some(Export {
             name: symbol.name().ok()?,
             offset: symbol.address().checked_sub(base)?,
+            size: symbol.size(),
             is_function: symbol.kind() == SymbolKind::Text,
         })
     });

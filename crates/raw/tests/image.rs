@@ -1,4 +1,4 @@
-//! What the image must be: it is put into memory as it is, and nobody relocates it.
+//! The properties that the image needs: it is copied into memory unchanged, without relocation.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -26,7 +26,7 @@ fn one_segment_that_cannot_be_written_to() {
     assert_eq!(segment.p_filesz(E), segment.p_memsz(E));
     assert!(segment.p_filesz(E) <= image.len() as u64);
     assert!(!segments.iter().any(|s| s.p_type(E) == elf::PT_TLS));
-    // Unwinders find their way.
+    // Unwinders find their tables.
     assert!(segments.iter().any(|s| s.p_type(E) == elf::PT_GNU_EH_FRAME));
 }
 
@@ -80,7 +80,7 @@ fn the_names_and_the_version_of_the_kernels() {
 }
 
 /// Go calls the vDSO with a vector register that must stay zero (X15); the first eight are enough
-/// for everybody.
+/// for every caller.
 #[test]
 fn upper_vector_registers_are_left_alone() {
     let file = std::env::temp_dir().join(format!("clocksmith-image-{}.so", std::process::id()));

@@ -25,8 +25,8 @@ impl Baseline {
         Self { cycles, ns }
     }
 
-    /// The rate, where one is known already: it is the better the longer the baseline is, but a baseline
-    /// in which the counter, or the kernel's clock, stood still or leapt is begun anew.
+    /// The rate, compared with the one that is already known. A longer baseline gives a better rate, but
+    /// a baseline in which the counter or the kernel's clock stopped or jumped is restarted.
     pub(crate) fn better(&mut self, known: u64) -> Option<u64> {
         match self.rate() {
             Some(rate) if known == 0 || rate.abs_diff(known) < known / SUSPECT => Some(rate),
@@ -38,7 +38,7 @@ impl Baseline {
     }
 
     /// Nanoseconds per cycle, times 2^48, over the time since the beginning; waits if that is under
-    /// a millisecond. `None` if the counter does not go on.
+    /// a millisecond. `None` if the counter does not advance.
     #[must_use]
     pub fn rate(&self) -> Option<u64> {
         let (mut cycles, mut ns) = reading();
@@ -60,7 +60,7 @@ impl Baseline {
 fn reading() -> (u64, u64) {
     let mut best = (u64::MAX, 0, 0);
     for _ in 0..4 {
-        // Who asks has found out that the counter may be read.
+        // The caller has checked that the counter may be read.
         let begin = counter::read_ordered();
         let ns = kernel_ns();
         let width = counter::read_ordered().wrapping_sub(begin);

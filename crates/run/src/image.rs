@@ -1,4 +1,4 @@
-//! What is written into a program's memory.
+//! The data that is written into a program's memory.
 
 use crate::original::Original;
 use clocksmith_raw::IMAGE;
@@ -9,7 +9,7 @@ use clocksmith_raw::layout::{
 /// By how much a counter may be behind: 5 us.
 const SLACK_NS: u64 = 5_000;
 
-/// What reads do.
+/// The behaviour of reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     /// They are counted, and served by the kernel's vDSO.
@@ -25,9 +25,9 @@ pub enum Act {
     Slow {
         /// Whether each is a system call.
         by_call: bool,
-        /// What each takes at least, in nanoseconds.
+        /// The least time of each read, in nanoseconds.
         least_ns: u64,
-        /// What each takes more than it does by itself, in nanoseconds.
+        /// The additional time of each read, in nanoseconds.
         extra_ns: u64,
     },
 }
@@ -35,13 +35,13 @@ pub enum Act {
 /// The pages that a program gets.
 #[derive(Clone, Copy, Debug)]
 pub struct Image {
-    /// What reads do.
+    /// The behaviour of reads.
     pub act: Act,
     /// Nanoseconds per cycle, times 2^48.
     pub rate: u64,
 }
 
-/// Where the parts lie, from the beginning of the memory that is mapped.
+/// Offsets of the parts, from the beginning of the mapped memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parts {
     /// Bytes in all.
@@ -57,7 +57,7 @@ fn pages(bytes: usize) -> usize {
 }
 
 impl Image {
-    /// Where the parts lie; `None` where there is no image.
+    /// Offsets of the parts; `None` where there is no image.
     pub(crate) fn parts(&self) -> Option<Parts> {
         let image = pages(IMAGE?.len());
         let counts = match self.act {
@@ -98,7 +98,7 @@ impl Image {
     }
 }
 
-/// The settings, as they lie in memory.
+/// The settings, as in memory.
 pub(crate) fn bytes(config: &Config) -> [u8; size_of::<Config>()] {
     let mut bytes = [0; size_of::<Config>()];
     // SAFETY: `Config` is made of numbers without padding (all of them 64 bits wide but two, which

@@ -11,9 +11,9 @@ use std::io::{self, Read};
 
 /// The largest stack that is read: the kernel allows arguments of 6 MiB.
 const LARGEST_STACK: usize = 16 << 20;
-/// Where the name of the mapping lies in the page of settings.
+/// Offset of the mapping's name in the page of settings.
 const NAME_AT: usize = PAGE / 2;
-/// What `/proc/PID/maps` shows (since 5.17, where it is configured).
+/// The name that `/proc/PID/maps` shows (since 5.17, where it is configured).
 const NAME: &[u8] = b"clocksmith\0";
 const PR_SET_VMA: u64 = 0x5356_4d41;
 
@@ -24,15 +24,15 @@ pub(crate) struct Injected {
     pub(crate) counts: Option<u64>,
 }
 
-/// Gives a program the image. It is stopped by `PTRACE_EVENT_EXEC`; afterwards it is stopped at the
-/// end of that call, whatever happened.
+/// Gives a program the image. The program is stopped by `PTRACE_EVENT_EXEC`; afterwards it is
+/// stopped at the end of that call, even after an error.
 pub(crate) fn inject(remote: Remote, image: &Image) -> Result<Injected, Refusal> {
     let Some(parts) = image.parts() else { return Err(Refusal::NotSixtyFour) };
     // Before anything of it is touched.
     kind(remote)?;
     let mut borrowed = Borrowed::after_exec(remote).map_err(failed("reaching the program"))?;
     let result = fill(remote, &mut borrowed, image, parts);
-    borrowed.give_back().map_err(failed("putting registers back"))?;
+    borrowed.give_back().map_err(failed("restoring registers"))?;
     result
 }
 
@@ -40,7 +40,7 @@ fn failed(what: &'static str) -> impl FnOnce(io::Error) -> Refusal {
     move |error| Refusal::Failed { what, error: error.to_string() }
 }
 
-/// What kind of program it is, and whose.
+/// Checks the kind of the program, and its user.
 fn kind(remote: Remote) -> Result<(), Refusal> {
     let directory = format!("/proc/{}", remote.0);
     let mut head = [0; 20];
@@ -113,7 +113,7 @@ fn fill(
     Ok(Injected { counts: parts.counts.map(|(offset, _)| memory.wrapping_add(offset as u64)) })
 }
 
-/// Writes the pages, and sets what may be done with them: nothing can be both written and executed.
+/// Writes the pages, and sets their protection: no page is both writable and executable.
 fn settle(
     remote: Remote,
     borrowed: &mut Borrowed,
@@ -145,13 +145,13 @@ fn settle(
             .call(libc::SYS_madvise, arguments)
             .map_err(failed("having memory cleared in children (since Linux 4.14)"))?;
     }
-    // For people who look at its memory; older kernels refuse, and nothing depends on it.
+    // For users who examine its memory; older kernels refuse, and nothing depends on it.
     let arguments = [PR_SET_VMA, 0, memory, parts.length as u64, at(NAME_AT), 0];
     let _ = borrowed.call(libc::SYS_prctl, arguments);
     Ok(())
 }
 
-/// The auxiliary vector. Arguments and environment lie before it, however many.
+/// The auxiliary vector, which follows all arguments and the environment.
 fn vector(remote: Remote, stack: u64) -> Result<Vec<(u64, u64, usize)>, Refusal> {
     let mut length = 32 << 10;
     loop {

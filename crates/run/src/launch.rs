@@ -25,26 +25,26 @@ pub enum Failure {
     /// The tracer could not be made.
     #[error("{0}: {1}")]
     Tracer(&'static str, #[source] io::Error),
-    /// The program could not be run, for a reason of its own.
+    /// The program could not be run, for a reason that lies in the program.
     #[error("{0}")]
     NotRun(#[source] io::Error),
 }
 
 /// How a program is started.
 pub struct Launch {
-    /// What its reads do.
+    /// The behaviour of its reads.
     pub act: Act,
     /// A reading of the counter, as early as possible.
     pub baseline: Baseline,
-    /// Whether what it runs gets the image, too. It is traced for all its life then, and no
-    /// debugger can attach to it.
+    /// Whether the programs that it runs get the image, too. The program is traced for its whole
+    /// life then, and no debugger can attach to it.
     pub follow: bool,
     listeners: Listeners,
     kept: Vec<RawFd>,
 }
 
 impl Launch {
-    /// Starts with nobody listening, and following.
+    /// Starts without listeners, and follows children.
     #[must_use]
     pub fn new(act: Act, baseline: Baseline) -> Self {
         let listeners = Listeners {
@@ -62,8 +62,9 @@ impl Launch {
         self
     }
 
-    /// Called in the tracer's process when the program has ended, just before its parent learns it;
-    /// its children may go on. Standard error is still open then, and closed afterwards.
+    /// Called in the tracer's process when the program has ended, just before its parent is
+    /// notified; its children may continue. Standard error is still open then, and closed
+    /// afterwards.
     #[must_use]
     pub fn on_end(mut self, tell: impl Fn(&Totals) + 'static) -> Self {
         self.listeners.ended = Box::new(tell);
@@ -101,13 +102,14 @@ impl Launch {
         }
     }
 
-    /// Has this process followed: what it becomes by `execve` gets the image. For who needs to do more
-    /// between that and `execve` than [`Launch::exec`] does; [`check`](crate::check) the program before.
+    /// Starts a tracer for this process: the program that it becomes by `execve` gets the image. For
+    /// callers that need to do more between this call and `execve` than [`Launch::exec`] does;
+    /// [`check`](crate::check) the program before.
     ///
-    /// The process must have one thread only, as one has between `fork` and `execve`.
+    /// The process must have only one thread, as between `fork` and `execve`.
     ///
     /// # Errors
-    /// Nobody follows it; the process is as it was.
+    /// No tracer follows the process, which is unchanged.
     pub fn attach(self) -> Result<(), Failure> {
         if !crate::available() {
             return Err(Failure::Unavailable);
@@ -129,8 +131,8 @@ impl Launch {
         match unsafe { libc::fork() } {
             -1 => return Err(Failure::Tracer("making a process", io::Error::last_os_error())),
             0 => {
-                // The tracer is a grandchild: nobody of the program's children, and out of
-                // the reach of its terminal.
+                // The tracer is a grandchild: it is not a child of the program, and is out of the
+                // reach of its terminal.
                 // SAFETY: as above.
                 let second = unsafe {
                     libc::setsid();
@@ -184,12 +186,12 @@ fn be_tracer(tracer: &Tracer, from_program: OwnedFd, to_program: OwnedFd, kept: 
     if work().is_ok() {
         tracer.run();
     }
-    // SAFETY: ends this process; what the program's own process had opened or buffered is its.
+    // SAFETY: ends this process; files and buffers of the program's own process are not affected.
     unsafe { libc::_exit(0) }
 }
 
-/// Holds nothing open that the program or its callers wait for the end of, but standard error, for
-/// what is to be said.
+/// Keeps no file open whose end the program or its callers wait for, except standard error, for
+/// messages.
 fn let_go(keep: &[libc::c_int]) {
     // SAFETY: descriptors of this process, which has one thread. Those that values own are in
     // `keep`, or in a process that ends by `_exit`.
@@ -213,16 +215,23 @@ fn let_go(keep: &[libc::c_int]) {
     }
 }
 
-/// Why tracing was refused, and what can be done.
+/// Why tracing was refused, and the remedy.
 fn why(error: i32) -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let traced = status
+    let tracer = status
         .lines()
         .find_map(|line| line.strip_prefix("TracerPid:"))
-        .is_some_and(|pid| pid.trim() != "0");
+        .map(str::trim)
+        .filter(|pid| *pid != "0");
+    let name = tracer.and_then(|pid| std::fs::read_to_string(format!("/proc/{pid}/comm")).ok());
     let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope");
     match scope.as_deref().map(str::trim) {
-        _ if traced => "a debugger or strace traces it already".to_owned(),
+        _ if name.as_deref().map(str::trim) == Some("clocksmith") => {
+            "another clocksmith run traces it already, and gives its programs their clock: one of the two is \
+             enough (--no-follow leaves the program to others)"
+                .to_owned()
+        }
+        _ if tracer.is_some() => "a debugger or strace traces it already".to_owned(),
         Ok("3") => {
             "this kernel forbids it until the next boot (kernel.yama.ptrace_scope is 3)".to_owned()
         }

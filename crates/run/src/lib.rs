@@ -1,15 +1,15 @@
 //! Starts programs with another clock: puts the image of `clocksmith-raw` into a program's memory
 //! before its first instruction, and its address where the program looks for the vDSO.
 //!
-//! The program is the process that was started: the caller's process becomes it ([`Launch::exec`]),
-//! with its process id, its parent, its terminal and its signals. What follows it is a second process, a
-//! *tracer*, which is no child of it and in no session of it. When the tracer ends, or is killed,
-//! the program and its children go on.
+//! The program is the process that was started: the caller's process becomes it ([`Launch::exec`]), with
+//! its process id, its parent, its terminal and its signals. A second process, the *tracer*, follows it;
+//! the tracer is neither its child nor in its session. When the tracer ends, or is killed, the program
+//! and its children continue.
 //!
-//! Linux on x86-64; elsewhere [`available`] says no.
+//! Linux on x86-64; elsewhere [`available`] returns `false`.
 //!
-//! What lives here: `ptrace`, memory of other processes. What must not: whether the counter can be
-//! trusted, printing, arguments.
+//! This crate has `ptrace` and the memory of other processes. It does not decide whether the
+//! counter can be trusted, does not print, and does not parse arguments.
 
 mod baseline;
 mod image;
@@ -24,7 +24,7 @@ mod tracer;
 pub use baseline::Baseline;
 pub use image::{Act, Image};
 pub use launch::{Failure, Launch};
-pub use target::{Refusal, check};
+pub use target::{Refusal, check, checks_for_leaks};
 pub use tracer::{Counted, Totals};
 
 /// Whether programs can be started with another vDSO here.

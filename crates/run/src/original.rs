@@ -10,7 +10,7 @@ const SYSCALL: [u8; 2] = [0x0f, 0x05];
 /// The most that is read of it.
 pub(crate) const LONGEST: usize = 64 << 10;
 
-/// What was found in it.
+/// The functions found in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Original {
     /// Addresses in the program.
@@ -20,7 +20,7 @@ pub(crate) struct Original {
 }
 
 impl Original {
-    /// Looks into an image that lies at `base`. `None` if it is no vDSO with a clock.
+    /// Parses an image that is mapped at `base`. `None` if it is not a vDSO with a clock.
     pub(crate) fn parse(image: &[u8], base: u64) -> Option<Self> {
         let exports = vdso_elf::exports(image).ok()?;
         let file = object::File::parse(image).ok()?;
@@ -64,7 +64,7 @@ mod tests {
         let found = Original::parse(image, base).unwrap();
         assert!(found.functions.clock_gettime > base && found.functions.time > base, "{found:x?}");
         assert_eq!(image[(found.syscall - base) as usize..][..2], [0x0f, 0x05]);
-        // What is not whole is not believed, and does no harm.
+        // A truncated image is rejected, and does no harm.
         for length in [0, 1, 63, 64, 500, 1000, image.len() / 2, image.len() - 1] {
             let _ = Original::parse(&image[..length], base);
         }

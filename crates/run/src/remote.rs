@@ -9,7 +9,7 @@ pub(crate) struct Remote(pub(crate) libc::pid_t);
 #[cfg(target_arch = "x86_64")]
 type Registers = libc::user_regs_struct;
 
-/// Elsewhere there is no image, and nobody comes this far.
+/// Elsewhere there is no image, and this code is not reached.
 #[cfg(not(target_arch = "x86_64"))]
 #[derive(Clone, Copy, Debug, Default)]
 struct Registers {
@@ -40,17 +40,17 @@ impl Remote {
         self.request(libc::PTRACE_SEIZE as _, 0, options as usize)
     }
 
-    /// Lets it go on, with that signal.
+    /// Lets it continue, with that signal.
     pub(crate) fn resume(self, signal: libc::c_int) -> io::Result<()> {
         self.request(libc::PTRACE_CONT as _, 0, signal as usize)
     }
 
-    /// Leaves it stopped (by job control), and waits for what comes.
+    /// Leaves it stopped (by job control), and waits for the next event.
     pub(crate) fn listen(self) -> io::Result<()> {
         self.request(libc::PTRACE_LISTEN as _, 0, 0)
     }
 
-    /// Lets it go for ever.
+    /// Detaches from it for good, with that signal.
     pub(crate) fn detach(self, signal: libc::c_int) -> io::Result<()> {
         self.request(libc::PTRACE_DETACH as _, 0, signal as usize)
     }
@@ -116,8 +116,8 @@ impl Remote {
         }
     }
 
-    /// Goes on to the next beginning or end of a system call. Signals that come meanwhile are kept back
-    /// in `held`.
+    /// Continues to the next beginning or end of a system call. Signals that come meanwhile are kept in
+    /// `held`.
     fn to_call(self, held: &mut Vec<libc::c_int>) -> io::Result<()> {
         loop {
             self.request(libc::PTRACE_SYSCALL as _, 0, 0)?;
@@ -127,7 +127,7 @@ impl Remote {
             }
             match (libc::WSTOPSIG(status), status >> 16) {
                 (signal, 0) if signal == libc::SIGTRAP | 0x80 => return Ok(()),
-                // It has been told to stop, or so has a new one: once more.
+                // A stop was requested for it, or for a new process: continue once more.
                 (_, libc::PTRACE_EVENT_STOP) => {}
                 (signal, 0) => held.push(signal),
                 _ => {}
@@ -156,8 +156,8 @@ pub(crate) fn wait(pid: libc::pid_t) -> io::Result<libc::c_int> {
 }
 
 /// A process that has been stopped at the end of a call of `execve`, and that makes system calls for
-/// its tracer. Nothing of it is changed but what those calls change: it goes on with the registers it
-/// had, and its text is not written to.
+/// its tracer. Only these calls change the process: it continues with its former registers, and its
+/// text is not written.
 pub(crate) struct Borrowed {
     remote: Remote,
     registers: Registers,
@@ -203,8 +203,8 @@ impl Borrowed {
         }
     }
 
-    /// Puts the registers back. The signals that came meanwhile are to be delivered by whoever lets
-    /// it go on; they are sent again.
+    /// Restores the registers. The signals that came meanwhile are sent again, so that the code
+    /// that resumes the process delivers them.
     pub(crate) fn give_back(self) -> io::Result<()> {
         let registers = Registers { orig_rax: u64::MAX, ..self.registers };
         let result = self.remote.set_registers(&registers);

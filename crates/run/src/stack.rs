@@ -8,7 +8,7 @@ pub(crate) const AT_HWCAP2: u64 = 26;
 pub(crate) const HWCAP2_FSGSBASE: u64 = 2;
 
 /// Finds the auxiliary vector in a stack, which begins with the number of arguments: each entry with
-/// the offset of its value from there. `None` if it is cut off or is none.
+/// the offset of its value from there. `None` if it is truncated or is not a stack.
 pub(crate) fn auxiliary(stack: &[u8]) -> Option<Vec<(u64, u64, usize)>> {
     let word = |index: usize| -> Option<u64> {
         let at = index.checked_mul(8)?;

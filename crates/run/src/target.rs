@@ -19,10 +19,13 @@ pub enum Refusal {
     /// The kernel says that it gained rights (`AT_SECURE`).
     #[error("it gained rights when it was run, and such a program's memory is not touched")]
     Secure,
-    /// It belongs to somebody else.
-    #[error("it runs as another user (id {0}), and its memory is not touched")]
+    /// It runs as another user.
+    #[error(
+        "it runs as another user (id {0}), and its memory is not touched; write clocksmith run behind the program \
+         that changes the user"
+    )]
     AnotherUser(u32),
-    /// It is no 64-bit program.
+    /// It is not a 64-bit program.
     #[error("it is not a 64-bit x86 program; only these have a replacement vDSO")]
     NotSixtyFour,
     /// The kernel gave it no vDSO, and so no place for an address.
@@ -34,7 +37,7 @@ pub enum Refusal {
     /// Something that the kernel refused.
     #[error("{what}: {error}")]
     Failed {
-        /// What was attempted.
+        /// The attempted operation.
         what: &'static str,
         /// The kernel's words.
         error: String,
@@ -44,7 +47,8 @@ pub enum Refusal {
 /// Looks at a program's file before it is run.
 ///
 /// # Errors
-/// Why it cannot be run with another vDSO. A file that is not there is no reason: running it says so.
+/// Why it cannot be run with another vDSO. A missing file is not such a reason: running the program
+/// reports it.
 pub fn check(program: &OsStr) -> Result<(), Refusal> {
     let Some(path) = find(program) else { return Ok(()) };
     let Ok(metadata) = std::fs::metadata(&path) else { return Ok(()) };
@@ -65,6 +69,26 @@ pub fn check(program: &OsStr) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// Whether a program's file has LeakSanitizer, alone or as a part of AddressSanitizer: it stops its own threads with
+/// `ptrace` when it ends, which fails where another process traces them.
+#[must_use]
+pub fn checks_for_leaks(program: &OsStr) -> bool {
+    use object::{Object, ObjectSymbol};
+    let Some(path) = find(program) else { return false };
+    let regular = std::fs::metadata(&path).is_ok_and(|found| found.is_file());
+    let Some(file) = regular.then(|| std::fs::File::open(&path).ok()).flatten() else {
+        return false;
+    };
+    let cache = object::ReadCache::new(file);
+    let Ok(elf) = object::File::parse(&cache) else { return false };
+    elf.dynamic_symbols().take(SYMBOLS).any(|symbol| {
+        matches!(symbol.name(), Ok("__asan_init" | "__lsan_init" | "__lsan_do_leak_check"))
+    })
+}
+
+/// Symbols that are looked at: the sanitizers' are needed or defined by the program itself.
+const SYMBOLS: usize = 1 << 18;
+
 /// Whether the head of an ELF file is of a 64-bit x86 program.
 pub(crate) fn is_sixty_four(head: &[u8; 20]) -> bool {
     // EI_CLASS is ELFCLASS64, e_machine is EM_X86_64.
@@ -73,7 +97,7 @@ pub(crate) fn is_sixty_four(head: &[u8; 20]) -> bool {
 
 fn has_capabilities(path: &Path) -> bool {
     let Ok(path) = CString::new(path.as_os_str().as_bytes()) else { return false };
-    // SAFETY: two strings that end with a zero; asks for the length only.
+    // SAFETY: two strings that end with a zero; requests only the length.
     let length = unsafe {
         libc::getxattr(path.as_ptr(), c"security.capability".as_ptr(), core::ptr::null_mut(), 0)
     };

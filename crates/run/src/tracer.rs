@@ -1,6 +1,6 @@
-//! The second process: it stands beside the program and gives the image to whatever it becomes, and
-//! to its children. It is no child of the program, holds none of its files, and nothing depends
-//! on it: when it ends, the kernel lets everybody go on.
+//! The second process: it runs beside the program and gives the image to every program that this
+//! becomes, and to its children. It is not a child of the program and holds none of its files.
+//! Nothing depends on it: when it ends, the kernel lets all traced processes continue.
 
 use crate::baseline::Baseline;
 use crate::image::{Act, COUNTS, Image};
@@ -10,7 +10,7 @@ use crate::target::Refusal;
 use clocksmith_raw::layout::{INTERVALS, KINDS};
 use std::collections::HashMap;
 
-/// What one process read.
+/// The reads of one process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counted {
     /// Its process id.
@@ -23,7 +23,7 @@ pub struct Counted {
     pub rate: u64,
 }
 
-/// What was done.
+/// The totals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Programs that got the image.
@@ -39,11 +39,11 @@ pub struct Totals {
 /// How many reasons are kept.
 const REASONS: usize = 16;
 
-/// What the tracer says, and to whom.
+/// The callbacks for the tracer's events.
 pub(crate) struct Listeners {
-    /// The program that was asked for did not get the image.
+    /// The requested program did not get the image.
     pub(crate) refused: Box<dyn Fn(&Refusal)>,
-    /// The program has ended, or has been left alone; the last that is heard.
+    /// The program has ended, or is not traced any more; the last call.
     pub(crate) ended: Box<dyn Fn(&Totals)>,
     /// A process has ended.
     pub(crate) counted: Box<dyn Fn(&Counted)>,
@@ -57,7 +57,7 @@ pub(crate) struct Tracer {
     pub(crate) listeners: Listeners,
 }
 
-/// What is known of the processes.
+/// The known state of the processes.
 #[derive(Default)]
 struct Known {
     totals: Totals,
@@ -81,7 +81,7 @@ impl Tracer {
         options
     }
 
-    /// Until there is nobody left to trace.
+    /// Runs until no traced process is left.
     pub(crate) fn run(&self) {
         let mut known = Known::default();
         while let Some((pid, status)) = next() {
@@ -92,7 +92,7 @@ impl Tracer {
             if !libc::WIFSTOPPED(status) {
                 continue;
             }
-            // Whoever is gone by now cannot be told anything, and need not be.
+            // Requests to a process that has ended meanwhile fail, and are not needed.
             let remote = Remote(pid);
             let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
             match event {
@@ -172,8 +172,8 @@ impl Tracer {
         if !known.told {
             known.told = true;
             (self.listeners.ended)(&known.totals);
-            // Whoever reads it waits for the program, not for this.
-            // SAFETY: descriptors of this process; nobody else uses the first.
+            // A reader of stderr waits for the program, not for the tracer.
+            // SAFETY: descriptors of this process; no other code uses the first.
             unsafe {
                 let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
                 if null >= 0 {
@@ -199,7 +199,8 @@ fn next() -> Option<(libc::pid_t, libc::c_int)> {
     }
 }
 
-/// A thread is about to end; its process may go on, and is read again when its last one ends.
+/// A thread is about to end; its process may continue, and its counts are read again when its last
+/// thread ends.
 fn count(remote: Remote, known: &mut Known) {
     let status = std::fs::read_to_string(format!("/proc/{}/status", remote.0)).unwrap_or_default();
     let process = status
@@ -233,12 +234,12 @@ fn count(remote: Remote, known: &mut Known) {
     known.counts.insert(process, (place, Some(counted)));
 }
 
-/// Waits until a process that was asked for is traced and can be let go on; for the beginning.
+/// Waits until the requested process is traced and can be resumed; for the beginning.
 pub(crate) fn seize(tracer: &Tracer) -> std::io::Result<()> {
     Remote(tracer.program).seize(tracer.options())
 }
 
-/// So that nobody else has to know how to wait.
+/// Waits for a process, for callers that must not know how to wait.
 pub(crate) fn reap(pid: libc::pid_t) {
     let _ = wait(pid);
 }

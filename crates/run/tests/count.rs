@@ -47,7 +47,7 @@ fn counted(extra: &[&str]) -> Option<Vec<[u64; 16]>> {
         return None;
     }
     let (mut reader, writer) = std::io::pipe().unwrap();
-    // SAFETY: the child does what a process with one thread may do: it has one.
+    // SAFETY: the child has one thread, so it may make any call.
     let child = unsafe { libc::fork() };
     if child == 0 {
         let launch = Launch::new(Act::Count, Baseline::begin()).keep(&writer);
@@ -66,7 +66,7 @@ fn counted(extra: &[&str]) -> Option<Vec<[u64; 16]>> {
     let mut bytes = Vec::new();
     reader.read_to_end(&mut bytes).unwrap();
     let mut status = 0;
-    // SAFETY: a child of ours.
+    // SAFETY: a child of this process.
     unsafe { libc::waitpid(child, &raw mut status, 0) };
     assert_eq!(status, 0);
     let words: Vec<u64> =

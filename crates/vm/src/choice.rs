@@ -4,6 +4,7 @@ use crate::certain;
 use crate::document::Document;
 use crate::edit::Edit;
 use crate::formats::libvirt;
+use crate::saved;
 
 /// What somebody has decided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,7 +40,9 @@ fn decided(document: &Document, choices: &Choices) -> (Vec<Edit>, Vec<String>) {
     let qemu = document.kind.format().qemu.as_ref().filter(|_| !choices.is_empty());
     let choose = qemu.and_then(|qemu| qemu.choose);
     let edits = choose.map(|choose| choose(document, choices)).unwrap_or_default();
-    let (edits, mut left) = certain::certain(document, edits);
+    let (edits, mut left) = saved::choices(document, edits);
+    let (edits, more) = certain::certain(document, edits);
+    left.extend(more);
     if !choices.is_empty() && document.kind == crate::Kind::Libvirt && libvirt::emulated(document) {
         left.push("a domain of type='qemu' is emulated, and does not start with either".to_owned());
     }

@@ -3,6 +3,7 @@
 use crate::formats::Kind;
 use crate::guest::{Guest, Known};
 use crate::text::Text;
+use std::io::Read;
 use thiserror::Error;
 
 /// The largest file that is looked at, in bytes: a cluster's machines in one manifest.
@@ -26,6 +27,8 @@ pub struct Document {
     pub kind: Kind,
     /// The guest's system, where somebody has said it.
     pub guest: Option<Guest>,
+    /// The models of processors that its node has, for Proxmox VE: `cpu-models.conf`.
+    pub models: Option<String>,
 }
 
 /// Why something is no file to look at.
@@ -63,8 +66,10 @@ impl Document {
     pub fn new(name: &str, bytes: &[u8]) -> Result<Self, DocumentError> {
         let text = read(bytes)?;
         let kind = Kind::detect(name, text.as_str()).ok_or(DocumentError::UnknownKind)?;
-        fits(bytes, most(kind))?;
-        Ok(Self { name: name.to_owned(), text, kind, guest: None })
+        if !is_archive(bytes) {
+            fits(bytes, most(kind))?;
+        }
+        Ok(Self { name: name.to_owned(), text, kind, guest: None, models: None })
     }
 
     /// Takes a file whose kind somebody has said.
@@ -73,7 +78,7 @@ impl Document {
     /// It is empty, too large, or no text.
     pub fn of_kind(name: &str, bytes: &[u8], kind: Kind) -> Result<Self, DocumentError> {
         fits(bytes, most(kind))?;
-        Ok(Self { name: name.to_owned(), text: read(bytes)?, kind, guest: None })
+        Ok(Self { name: name.to_owned(), text: read(bytes)?, kind, guest: None, models: None })
     }
 
     /// The same file, with the guest's system said.
@@ -102,6 +107,7 @@ impl Document {
             text: self.text.changed(text),
             kind: self.kind,
             guest: self.guest,
+            models: self.models.clone(),
         }
     }
 }
@@ -110,8 +116,45 @@ fn fits(bytes: &[u8], most: usize) -> Result<(), DocumentError> {
     if bytes.len() > most { Err(DocumentError::TooLarge { most }) } else { Ok(()) }
 }
 
+/// How many members of an archive are looked at; the OVF is the first one.
+const MOST_MEMBERS: usize = 16;
+
+/// Whether bytes begin as an archive (tar) does.
+#[must_use]
+pub fn is_archive(bytes: &[u8]) -> bool {
+    bytes.get(257..262) == Some(b"ustar")
+}
+
+/// The OVF in an OVA, of which no more than the beginning is needed.
+fn of_archive(bytes: &[u8]) -> Result<Vec<u8>, DocumentError> {
+    let none = || {
+        DocumentError::Binary("it is an archive (tar) that does not begin with an OVF".to_owned())
+    };
+    let mut archive = tar::Archive::new(bytes);
+    for member in archive.entries().map_err(|_| none())?.take(MOST_MEMBERS) {
+        let member = member.map_err(|_| none())?;
+        let size = usize::try_from(member.size()).unwrap_or(usize::MAX);
+        let ovf = member
+            .path()
+            .is_ok_and(|path| path.extension().is_some_and(|end| end.eq_ignore_ascii_case("ovf")));
+        if !ovf {
+            continue;
+        }
+        if size > MAX_BYTES_OF_ONE {
+            return Err(DocumentError::TooLarge { most: MAX_BYTES_OF_ONE });
+        }
+        let mut text = Vec::new();
+        member.take(MAX_BYTES_OF_ONE as u64).read_to_end(&mut text).map_err(|_| none())?;
+        return if text.len() == size { Ok(text) } else { Err(none()) };
+    }
+    Err(none())
+}
+
 fn read(bytes: &[u8]) -> Result<Text, DocumentError> {
     fits(bytes, MAX_BYTES)?;
+    if is_archive(bytes) {
+        return read(&of_archive(bytes)?);
+    }
     let text = Text::decode(bytes).map_err(DocumentError::Binary)?;
     if text.as_str().trim().is_empty() {
         return Err(DocumentError::Empty);

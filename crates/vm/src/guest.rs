@@ -93,6 +93,14 @@ pub(crate) fn old_windows(name: &str) -> bool {
     false
 }
 
+/// Whether a name tells more than one system: `windows-and-linux.sh`.
+pub(crate) fn several(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let words = name.split(|c: char| !c.is_ascii_alphanumeric());
+    let mut told = words.filter_map(Guest::of_words);
+    told.next().is_some_and(|first| told.any(|other| other != first))
+}
+
 /// Words that tell a system; a word may go on with a number.
 const WORDS: [(Guest, &str); 5] = [
     (Guest::Macos, "macos osx hackintosh bigsur opencore"),

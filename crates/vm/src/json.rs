@@ -2,6 +2,7 @@
 
 use crate::document::Document;
 use crate::lint::LintError;
+use crate::yaml::{Key, Node};
 use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, ast, parse_to_ast};
 use serde_json::Value;
@@ -110,6 +111,50 @@ fn walk(value: &ast::Value<'_>, base: usize, path: Option<Rc<Step>>, found: &mut
             found.push(Leaf { path, span: base + range.start..base + range.end });
         }
     }
+}
+
+/// A document as the tree that manifests have, too.
+pub(crate) fn tree(document: &Document) -> Result<Node, LintError> {
+    fn node(value: &ast::Value<'_>, base: usize) -> Node {
+        let span = |range: jsonc_parser::common::Range| base + range.start..base + range.end;
+        match value {
+            ast::Value::Object(object) => Node::Map {
+                entries: object
+                    .properties
+                    .iter()
+                    .map(|property| {
+                        let name = property.name.as_str().to_owned();
+                        (
+                            Key { name, span: span(property.name.range()) },
+                            node(&property.value, base),
+                        )
+                    })
+                    .collect(),
+                start: base + object.range.start,
+            },
+            ast::Value::Array(array) => {
+                Node::List { items: array.elements.iter().map(|item| node(item, base)).collect() }
+            }
+            ast::Value::StringLit(text) => {
+                Node::Scalar { value: text.value.to_string(), span: span(text.range) }
+            }
+            ast::Value::NumberLit(number) => {
+                Node::Scalar { value: number.value.to_owned(), span: span(number.range) }
+            }
+            ast::Value::BooleanLit(truth) => {
+                Node::Scalar { value: truth.value.to_string(), span: span(truth.range) }
+            }
+            ast::Value::NullKeyword(null) => {
+                Node::Scalar { value: String::new(), span: span(null.range) }
+            }
+        }
+    }
+    let json = read(document)?;
+    let start = json.text.len() - json.text.trim_start_matches('\u{feff}').len();
+    let body = json.text.get(start..).unwrap_or_default();
+    let read = parse_to_ast(body, &CollectOptions::default(), &ParseOptions::default());
+    let root = read.ok().and_then(|read| read.value);
+    root.map(|root| node(&root, start)).ok_or_else(|| LintError::whole("not JSON"))
 }
 
 /// The objects of a document that have a key twice: all of them that are within each other count.

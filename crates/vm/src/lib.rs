@@ -26,11 +26,15 @@ pub mod predict;
 pub mod text;
 
 mod certain;
+mod comments;
 mod detect;
 mod formats;
+mod hcl;
+mod inner;
 mod json;
 mod parameters;
 mod placed;
+mod saved;
 mod sh;
 mod shell;
 mod template;

@@ -1,10 +1,12 @@
 //! From a file to its findings.
 
 use crate::certain;
+use crate::comments;
 use crate::document::Document;
 use crate::edit::Edit;
 use crate::finding::Finding;
 use crate::guest::Guest;
+use crate::saved;
 use crate::text::Text;
 use std::collections::{HashMap, HashSet};
 use thiserror::Error;
@@ -21,8 +23,8 @@ pub struct Report {
     pub partial: bool,
     /// In the order of the text.
     pub findings: Vec<Finding>,
-    /// How many findings a comment of the file leaves out: `clocksmith: ignore ID why`.
-    pub ignored: usize,
+    /// The findings that a comment of the file leaves out: `clocksmith: ignore ID why`.
+    pub ignored: Vec<Finding>,
 }
 
 /// Why a file could not be looked at.
@@ -64,37 +66,66 @@ impl LintError {
 /// # Errors
 /// It is no valid file of its kind.
 pub fn lint(document: &Document) -> Result<Report, LintError> {
+    let mut report = part(document)?;
+    saved::keep(document, &mut report.findings);
+    Ok(report)
+}
+
+/// Looks at a text that another file makes; whether a state is saved, that file tells.
+pub(crate) fn part(document: &Document) -> Result<Report, LintError> {
     let mut report = (document.kind.format().lint)(document)?;
-    let ignored = ignored(document.text.as_str());
-    let before = report.findings.len();
-    report.findings.retain(|finding| !ignored.contains(finding.rule.id));
-    report.ignored = before - report.findings.len();
+    let ignored = ignored(document);
+    report.ignored =
+        report.findings.extract_if(.., |finding| ignored.contains(finding.rule.id)).collect();
     if report.guessed {
         without_guess(document, &mut report)?;
     }
+    leave_meant(&mut report.findings);
     certain::keep_certain(document, &mut report.findings);
     report.findings.sort_by_key(|finding| (finding.span.start, finding.span.end));
     Ok(report)
 }
 
-/// The rules that comments of a file leave out: `# clocksmith: ignore ID why`, behind whatever begins a comment.
-fn ignored(text: &str) -> HashSet<&str> {
-    const MARK: &str = "clocksmith: ignore ";
-    let id = |line: &'_ str| -> Option<(usize, usize)> {
-        let at = line.find(MARK)?;
-        let before = line.get(..at)?.trim_end();
-        let comment = ["#", "//", "<!--", ";", "--", "*", "::", "rem", "REM"]
-            .iter()
-            .any(|it| before.ends_with(it));
-        let rest = line.get(at + MARK.len()..).filter(|_| comment)?;
-        let start = line.len() - rest.trim_start().len();
-        let word = rest.trim_start();
-        let end = word.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(word.len());
-        Some((start, start + end))
-    };
-    let found = text.lines().filter_map(|line| id(line).and_then(|(from, to)| line.get(from..to)));
+/// Rules about settings that an administrator may have chosen against a fault, or for what the rule's risk names: a file
+/// does not tell whether the reason is still there.
+const MEANT: [&str; 5] =
+    ["q-guest-notsc", "q-rdtscp-off", "lv-rdtscp-off", "fc-invtsc-masked", "fc-rdtscp-masked"];
+
+/// Takes out the changes that would undo such a setting, and says what to write by hand.
+fn leave_meant(findings: &mut [Finding]) {
+    for finding in findings.iter_mut().filter(|finding| MEANT.contains(&finding.rule.id)) {
+        if !finding.edits.is_empty() {
+            finding.edits.clear();
+            finding.left =
+                Some("it may have been set for a reason that the file does not tell".to_owned());
+        }
+    }
+}
+
+/// What leaves a rule out, in a comment.
+const MARK: &str = "clocksmith: ignore ";
+
+/// The rules that comments of a file leave out: `# clocksmith: ignore ID why`, each at the beginning of a line of a comment.
+fn ignored(document: &Document) -> HashSet<&str> {
+    let text = document.text.as_str();
+    // Most files have none, and need not be read once more.
+    if !text.contains(MARK) {
+        return HashSet::new();
+    }
+    let comments = comments::of(document);
+    let lines = comments.into_iter().flat_map(|span| text.get(span).unwrap_or_default().lines());
     // An id never ends in a dash, the end of a comment in XML does.
-    found.map(|id| id.trim_end_matches('-')).filter(|id| !id.is_empty()).collect()
+    lines.filter_map(rule).map(|id| id.trim_end_matches('-')).filter(|id| !id.is_empty()).collect()
+}
+
+/// The rule that a line of a comment leaves out.
+fn rule(line: &str) -> Option<&str> {
+    // What begins a comment, or a line of one.
+    let line = line.trim_start_matches(|c: char| c.is_whitespace() || "#/;*<!-:@".contains(c));
+    let line = line.strip_prefix("rem ").or_else(|| line.strip_prefix("REM ")).unwrap_or(line);
+    let rest = line.trim_start().strip_prefix(MARK)?.trim_start();
+    let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+    rest.get(..end.unwrap_or(rest.len()))
 }
 
 /// Takes out the changes that would not be made without the guess.

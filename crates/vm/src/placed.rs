@@ -109,6 +109,21 @@ impl Placed {
         }
     }
 
+    /// Marks the bytes of the file that it is made of.
+    pub(crate) fn mark(&self, used: &mut [bool]) {
+        let within = self.within.clone().unwrap_or_default();
+        for at in within.chain(self.at.iter().copied()) {
+            if let Some(used) = used.get_mut(at) {
+                *used = true;
+            }
+        }
+    }
+
+    /// Where the first part is that only a run tells.
+    pub(crate) fn open(&self) -> Option<usize> {
+        self.text.find(UNKNOWN).and_then(|n| self.at.get(n)).copied()
+    }
+
     /// Where it stands, if it stands there as one piece, so that it can be replaced.
     pub(crate) fn exact(&self) -> Option<Range<usize>> {
         let span = self.span();

@@ -399,10 +399,18 @@ impl<'a> Lexer<'a> {
             let name = inner.get(..name_length(inner)).unwrap_or_default();
             let tail = inner.get(name.len()..).unwrap_or_default();
             let default = tail.strip_prefix(":-").or_else(|| tail.strip_prefix('-'));
+            // `${NAME:=value}` assigns it, too, so that nothing of it can be changed.
+            let given = tail.strip_prefix(":=").or_else(|| tail.strip_prefix('='));
+            let assigns = default.is_none() && given.is_some();
+            let default = default.or(given);
             let plain = matches!(tail, "" | "[@]" | "[*]") || default.is_some();
             let whole = if plain && !name.is_empty() {
                 let start = at + 1 + n - default.map_or(0, str::len);
-                let default = default.filter(|d| !d.contains('$')).map(|d| Placed::new(d, start));
+                let placed = |d: &str| match assigns {
+                    true => Placed::lost(d, start..start + d.len()),
+                    false => Placed::new(d, start),
+                };
+                let default = default.filter(|d| !d.contains('$')).map(placed);
                 Piece::Variable {
                     name: name.to_owned(),
                     default,

@@ -8,7 +8,13 @@ use crate::lint::{LintError, Report, lint};
 use crate::text::Text;
 
 pub(crate) fn document(kind: Kind, name: &str, text: &str) -> Document {
-    Document { name: name.to_owned(), text: Text::new(text.to_owned()), kind, guest: None }
+    Document {
+        name: name.to_owned(),
+        text: Text::new(text.to_owned()),
+        kind,
+        guest: None,
+        models: None,
+    }
 }
 
 pub(crate) fn broken(kind: Kind, text: &str) -> LintError {

@@ -21,7 +21,7 @@ pub struct Text {
 
 /// How the text stands in its file. A change is written back in the same way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Encoding {
+pub(crate) enum Encoding {
     #[default]
     Utf8,
     /// With a byte order mark.
@@ -34,6 +34,19 @@ enum Encoding {
     Bytes,
 }
 
+impl Encoding {
+    /// Whether a document of XML may have this encoding, and say that: its name in small letters.
+    pub(crate) fn fits(self, declared: Option<&str>) -> bool {
+        let says = |name: &str| declared.is_some_and(|it| it.starts_with(name));
+        let wide = says("utf-16") || says("utf16") || says("ucs") || says("utf-32");
+        match self {
+            Self::Utf8 | Self::Utf8Mark => !wide,
+            Self::Utf16Little | Self::Utf16Big => declared.is_none() || says("utf-16"),
+            Self::Bytes => declared.is_some() && !wide && !says("utf") && !says("us-ascii"),
+        }
+    }
+}
+
 impl Text {
     /// Takes a text.
     #[must_use]
@@ -42,6 +55,10 @@ impl Text {
         starts.extend(text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i + 1));
         let crlf = text.contains("\r\n");
         Self { text, starts, encoding: Encoding::default(), crlf }
+    }
+
+    pub(crate) fn encoding(&self) -> Encoding {
+        self.encoding
     }
 
     /// Takes the bytes of a file: UTF-8, UTF-16 with a byte order mark, or some 8-bit code page.

@@ -76,6 +76,17 @@ pub(crate) fn statements(text: &str) -> Vec<(usize, &str)> {
     all
 }
 
+/// Whether words in front of a program's name make it a text or the name of a package, and no command.
+pub(crate) fn only_named<'a>(before: impl IntoIterator<Item = &'a str>) -> bool {
+    const TOOLS: &str = "echo printf which whereis man type hash pkill killall pgrep grep apt apt-get aptitude dpkg dnf yum \
+        microdnf zypper rpm pacman yay paru pacstrap apk emerge brew pkg pkg_add xbps-install eopkg urpmi nix-env snap \
+        flatpak pip pip3";
+    before.into_iter().any(|word| {
+        let name = word.trim_start_matches(['@', '-', '!', '"', '\'', '(']);
+        listed(TOOLS, name.rsplit('/').next().unwrap_or(name))
+    })
+}
+
 /// The word that ends a here-document, of a text that begins with `<<`, and the length of what names it.
 pub(crate) fn here_document(text: &str) -> Option<(&str, usize)> {
     let rest = text.strip_prefix("<<").filter(|rest| !rest.starts_with('<'))?;

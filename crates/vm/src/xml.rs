@@ -10,6 +10,10 @@ use quick_xml::events::{BytesRef, BytesStart, Event};
 use std::borrow::Cow;
 use std::ops::Range;
 
+mod whole;
+
+pub(crate) use whole::well_formed;
+
 /// Deeper nesting is no configuration. VirtualBox takes 250 snapshots within each other, with two elements
 /// for each (`SETTINGS_SNAPSHOT_DEPTH_MAX`).
 const DEEPEST: usize = 600;
@@ -107,6 +111,31 @@ impl Tree {
         let place = |at: usize| self.elements.partition_point(|e| e.open.start < at);
         let range = place(element.open.end)..place(element.whole.end);
         self.elements.get(range).unwrap_or_default()
+    }
+
+    /// Takes the names from elements of a namespace that is not `own`: what they mean is up to other programs. Those with a
+    /// prefix that the text does not explain keep theirs; those of the root's own namespace, and those in `<metadata>`, too.
+    pub(crate) fn forget_foreign(&mut self, own: &str) {
+        let foreign = |element: &Element| {
+            if self.below(element, "metadata") {
+                return false;
+            }
+            let prefix = element.name.split_once(':').map(|(prefix, _)| prefix);
+            let wanted = prefix.map_or("xmlns".to_owned(), |prefix| format!("xmlns:{prefix}"));
+            let mut at = Some(element);
+            while let Some(one) = at {
+                if let Some(space) = one.value(&wanted) {
+                    let default_of_root = prefix.is_none() && one.parent.is_none();
+                    return !default_of_root && !space.is_empty() && !space.starts_with(own);
+                }
+                at = one.parent.and_then(|parent| self.get(parent));
+            }
+            false
+        };
+        let all: Vec<bool> = self.elements.iter().map(foreign).collect();
+        for (element, _) in self.elements.iter_mut().zip(all).filter(|(_, foreign)| *foreign) {
+            element.name.clear();
+        }
     }
 
     /// Whether an element of this name stands above.
@@ -309,91 +338,6 @@ impl Tree {
     }
 }
 
-/// Checks that a whole text is one document of XML, as every parser takes it, without entities of its own.
-///
-/// # Errors
-/// The first place where it is not.
-pub(crate) fn well_formed(text: &Text) -> Result<(), LintError> {
-    let source = text.as_str().trim_start_matches('\u{feff}');
-    let from = text.as_str().len() - source.len();
-    let fail = |at: usize, what: &str| {
-        Err(LintError::within(text, from + at, format!("no valid XML: {what}")))
-    };
-    if let Some(at) = source.find(|c| !is_character(c)) {
-        return fail(at, "a character that XML does not have");
-    }
-    let mut reader = Reader::from_str(source);
-    reader.config_mut().enable_all_checks(true);
-    let mut depth = 0usize;
-    let mut roots = 0usize;
-    loop {
-        let at = position(&reader);
-        let event = match reader.read_event() {
-            Ok(event) => event,
-            Err(error) => return fail(at, &error.to_string()),
-        };
-        let empty = matches!(event, Event::Empty(_));
-        match event {
-            Event::Start(tag) | Event::Empty(tag) => {
-                if depth == 0 {
-                    roots += 1;
-                    if roots > 1 {
-                        return fail(
-                            at,
-                            "a second element behind the first; give each one in a file of its own",
-                        );
-                    }
-                }
-                attributes(&tag).or_else(|what| fail(at, &what))?;
-                depth += usize::from(!empty);
-            }
-            Event::End(_) => depth = depth.saturating_sub(1),
-            Event::Text(words) if depth == 0 && !words.trim().is_empty() => {
-                return fail(at, "words outside of the element");
-            }
-            Event::CData(_) if depth == 0 => return fail(at, "words outside of the element"),
-            Event::GeneralRef(name)
-                if depth == 0 || !resolve(&name).is_some_and(|it| it.chars().all(is_character)) =>
-            {
-                return fail(at, "a reference that stands for nothing");
-            }
-            Event::DocType(words) if words.contains('[') => {
-                return fail(
-                    at,
-                    "a DOCTYPE with definitions of its own; resolve them first (xmllint --noent --dropdtd)",
-                );
-            }
-            Event::Eof => break,
-            _ => {}
-        }
-    }
-    if depth > 0 || roots == 0 {
-        return fail(source.len(), "it ends before its element is closed");
-    }
-    Ok(())
-}
-
-/// Attributes as XML has them.
-fn attributes(tag: &BytesStart<'_>) -> Result<(), String> {
-    for attribute in tag.attributes() {
-        let attribute = attribute.map_err(|error| error.to_string())?;
-        if attribute.value.contains('<') {
-            return Err("`<` in the value of an attribute".to_owned());
-        }
-        let value =
-            quick_xml::escape::unescape(&attribute.value).map_err(|error| error.to_string())?;
-        if !value.chars().all(is_character) {
-            return Err("a reference to a character that XML does not have".to_owned());
-        }
-    }
-    Ok(())
-}
-
-/// `Char` of XML 1.0.
-fn is_character(c: char) -> bool {
-    matches!(c, '\t' | '\n' | '\r' | '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
-}
-
 /// Where elements of a name begin in a text, whatever it is; the name begins with `<`.
 pub(crate) fn tags<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = usize> + 'a {
     text.match_indices(name).map(|(at, _)| at).filter(move |at| {
@@ -411,6 +355,36 @@ fn resolve(name: &BytesRef<'_>) -> Option<String> {
     match name.resolve_char_ref() {
         Ok(Some(c)) => Some(c.to_string()),
         _ => quick_xml::escape::resolve_predefined_entity(name).map(str::to_owned),
+    }
+}
+
+/// The comments from `from` on: of all of the text, or up to the end of the first element where `from` is not 0. Where the text
+/// is no XML any more, nothing is looked for.
+pub(crate) fn comments(text: &str, from: usize) -> Vec<Range<usize>> {
+    let (masked, _) = mask(text);
+    let mut reader = Reader::from_str(masked.get(from..).unwrap_or_default());
+    reader.config_mut().check_end_names = false;
+    reader.config_mut().allow_unmatched_ends = true;
+    reader.config_mut().allow_dangling_amp = true;
+    let mut all = Vec::new();
+    let mut depth = 0usize;
+    loop {
+        let start = from + position(&reader);
+        let event = reader.read_event();
+        let end = from + position(&reader);
+        match event {
+            Ok(Event::Comment(_)) => all.push(start..end),
+            Ok(Event::Start(_)) => depth += 1,
+            Ok(Event::End(_)) => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 && from > 0 {
+                    return all;
+                }
+            }
+            Ok(Event::Empty(_)) if depth == 0 && from > 0 => return all,
+            Ok(Event::Eof) | Err(_) => return all,
+            Ok(_) => {}
+        }
     }
 }
 

@@ -144,6 +144,22 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Node>, LintError> {
     Ok(documents)
 }
 
+/// Where the scalars of a text stand, in order, and how far it is valid.
+pub(crate) fn scalars(text: &str) -> (Vec<Range<usize>>, usize) {
+    let mut parser = Parser::new_from_str(text);
+    let mut found: Vec<Range<usize>> = Vec::new();
+    let mut read = 0;
+    while let Some(event) = parser.next_event() {
+        let Ok((event, span)) = event else { return (found, read) };
+        let range = span.byte_range().unwrap_or(0..0);
+        read = read.max(range.end);
+        if matches!(event, Event::Scalar(..)) {
+            found.push(range);
+        }
+    }
+    (found, text.len())
+}
+
 /// A part of a text in which a change would not be certain to change one value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shared {

@@ -45,24 +45,24 @@ const LINES: &[&str] = &[
     "x=\"\nqemu-system-x86_64 -machine q35 -m 1\n\"; echo \"$x\"",
     "echo qemu-system-x86_64 -machine q35 -cpu EPYC,-kvmclock",
     "# qemu-system-x86_64 -machine q35 -cpu EPYC,-kvmclock",
-    "f() { qemu-system-x86_64 -enable-kvm -m 1 -machine $% \"$@\"; }; f one; f two",
+    "f() { qemu-system-x86_64 -enable-kvm -cpu max,kvm=off -m 1 -machine $% \"$@\"; }; f one; f two",
     "f() { echo \"f $*\"; }; f -machine $%",
-    "qemu-system-x86_64 -enable-kvm -m 1 -machine $%",
-    "qemu-system-x86_64 -enable-kvm -m 1 -machine \"$%\" -name $%",
+    "qemu-system-x86_64 -enable-kvm -cpu max,kvm=off -m 1 -machine $%",
+    "qemu-system-x86_64 -enable-kvm -cpu max,kvm=off -m 1 -machine \"$%\" -name $%",
     "qemu-system-x86_64 -enable-kvm -m 1 -machine q35,accel=kvm -cpu $%",
     "qemu-system-x86_64 -enable-kvm -m 1 -machine \"$%\",accel=kvm -cpu EPYC$%",
     "qemu-system-x86_64 -enable-kvm -m 1 -machine ${%:-q35,hpet=on} -cpu \"${%:-EPYC,-kvmclock}\"",
     "qemu-system-x86_64 -enable-kvm -m 1 -machine q35${%:+,accel=kvm} -cpu EPYC\"${%:-,-kvmclock}\"",
     "qemu-system-x86_64 -enable-kvm -m 1 -machine q35 -cpu EPYC,-kvmclock",
     "qemu-system-x86_64 -enable-kvm -m 1 -machine 'q35' -cpu \"EPYC,-kvmclock\" && echo done",
-    "true && qemu-system-x86_64 -enable-kvm -m 1 -machine q35",
+    "true && qemu-system-x86_64 -enable-kvm -cpu max,kvm=off -m 1 -machine q35",
     "! qemu-system-x86_64 -enable-kvm -m 1 -machine q35 -cpu EPYC,-kvmclock | cat",
-    "if qemu-system-x86_64 -enable-kvm -m 1 -machine q35; then echo started; fi",
-    "y=$(qemu-system-x86_64 -enable-kvm -m 1 -machine q35); echo \"$y\"",
-    "qemu-system-x86_64 -enable-kvm -m 1 -no-hpet",
-    "qemu-system-x86_64 -enable-kvm -m 1 -no-hpet; echo $?",
-    "qemu-system-x86_64 -enable-kvm -m 1 -name '-no-hpet' -machine q35",
-    "qemu-system-x86_64 -enable-kvm -m 1 -name -no-hpet",
+    "if qemu-system-x86_64 -enable-kvm -cpu max,kvm=off -m 1 -machine q35; then echo started; fi",
+    "y=$(qemu-system-x86_64 -enable-kvm -cpu max,kvm=off -m 1 -machine q35); echo \"$y\"",
+    "qemu-system-x86_64 -enable-kvm -cpu max,kvm=off -m 1 -no-hpet",
+    "qemu-system-x86_64 -enable-kvm -cpu max,kvm=off -m 1 -no-hpet; echo $?",
+    "qemu-system-x86_64 -enable-kvm -cpu max,kvm=off -m 1 -name '-no-hpet' -machine q35",
+    "qemu-system-x86_64 -enable-kvm -cpu max,kvm=off -m 1 -name -no-hpet",
     "qemu-system-x86_64 \\\n  -m 1 \\\n  -cpu EPYC,-kvmclock \\\n  -machine q35",
     "qemu-system-aarch64 -m 1 -machine $% -cpu max",
     "qemu-system-s390x -m 1 -machine s390-ccw-virtio",
@@ -71,9 +71,9 @@ const LINES: &[&str] = &[
     "grep -c q35 \"$0\"",
     "echo \"last $_\"",
     "exec 3>&1",
-    "while [ -z \"$n\" ]; do n=1; qemu-system-x86_64 -enable-kvm -m 1 -machine q35; done",
-    "(qemu-system-x86_64 -enable-kvm -m 1 -machine q35)",
-    "{ qemu-system-x86_64 -enable-kvm -m 1 -machine q35; }",
+    "while [ -z \"$n\" ]; do n=1; qemu-system-x86_64 -enable-kvm -cpu max,kvm=off -m 1 -machine q35; done",
+    "(qemu-system-x86_64 -enable-kvm -cpu max,kvm=off -m 1 -machine q35)",
+    "{ qemu-system-x86_64 -enable-kvm -cpu max,kvm=off -m 1 -machine q35; }",
     "VBoxManage setextradata w VBoxInternal/TM/TSCVirtualized 0",
     "VBoxManage modifyvm w --ostype Debian_64 --paravirtprovider none",
     "VBoxManage modifyvm w --ostype Debian_64 --paravirtprovider $%",
@@ -108,13 +108,13 @@ const OF_BASH: &[&str] = &[
     "%+=,accel=kvm",
     "echo \"${%[@]}\"",
     "echo \"${%[*]}\" ${#%[@]}",
-    "qemu-system-x86_64 -enable-kvm -m 1 \"${%[@]}\"",
-    "qemu-system-x86_64 -enable-kvm -m 1 ${%[*]} -S",
+    "qemu-system-x86_64 -enable-kvm -cpu max,kvm=off -m 1 \"${%[@]}\"",
+    "qemu-system-x86_64 -enable-kvm -cpu max,kvm=off -m 1 ${%[*]} -S",
     "if [[ $1 ]]; then %+=(-machine pc); fi",
     "declare -p %",
     "[[ $% == q35* ]] && echo match",
     "IFS=,; echo \"${%[*]}\"",
-    "function g { qemu-system-x86_64 -enable-kvm -m 1 -machine q35; }; g",
+    "function g { qemu-system-x86_64 -enable-kvm -cpu max,kvm=off -m 1 -machine q35; }; g",
     "declare -f g",
     "set -x",
     "shopt -s expand_aliases\nalias qemu-system-x86_64='echo alias'",
@@ -309,7 +309,7 @@ fn script(lines: &[(usize, bool)], bash: bool) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(std::env::var("CASES").ok().and_then(|it| it.parse().ok()).unwrap_or(150)))]
+    #![proptest_config(ProptestConfig::with_cases(std::env::var("CASES").ok().and_then(|it| it.parse().ok()).unwrap_or(60)))]
     #[test]
     fn fix_scripts_keep_everything_but_the_option(
         lines in proptest::collection::vec((0usize..10_000, prop::bool::weighted(0.2)), 1..9),
@@ -333,7 +333,7 @@ fn continued(text: &str, at: usize) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(std::env::var("CASES").ok().and_then(|it| it.parse().ok()).unwrap_or(150)))]
+    #![proptest_config(ProptestConfig::with_cases(std::env::var("CASES").ok().and_then(|it| it.parse().ok()).unwrap_or(60)))]
     #[test]
     fn fix_continued_scripts_keep_everything_but_the_option(
         lines in proptest::collection::vec((0usize..10_000, prop::bool::weighted(0.2)), 1..5),
@@ -368,7 +368,8 @@ fn fix_value_that_a_continued_line_divides_is_changed_at_its_end() {
 #[test]
 fn fix_generated_scripts_are_edited_at_all() {
     let directory = stand_ins();
-    let text = "#!/bin/sh\nM=q35\nqemu-system-x86_64 -enable-kvm -m 1 -machine $M\n";
+    let text =
+        "#!/bin/sh\nM=q35\nqemu-system-x86_64 -enable-kvm -cpu max,kvm=off -m 1 -machine $M\n";
     assert!(check(directory.path(), text, &["dash", "bash"]));
     let old = run("dash", directory.path(), "M=q35\necho $M\nqemu-system-x86_64 -machine $M\n", "");
     let new = run(

@@ -7,7 +7,7 @@ mod texts;
 use clocksmith_vm::{Choices, Document, Kind, Text, fix, lint};
 use std::time::Duration;
 
-const SMALL: usize = 3 << 10;
+const SMALL: usize = 2 << 10;
 const LARGE: usize = 8 * SMALL;
 /// Less than this is no measurement.
 const LEAST: Duration = Duration::from_millis(4);
@@ -23,8 +23,13 @@ fn run() -> Duration {
 
 /// How long it takes to look at a file, and to mend it.
 fn cost(kind: Kind, name: &str, text: &str, mends: bool) -> Duration {
-    let document =
-        Document { name: name.to_owned(), text: Text::new(text.to_owned()), kind, guest: None };
+    let document = Document {
+        name: name.to_owned(),
+        text: Text::new(text.to_owned()),
+        kind,
+        guest: None,
+        models: None,
+    };
     let begun = run();
     if mends {
         let _ = fix(&document, &Choices::default());
@@ -90,6 +95,7 @@ fn variables_that_double_each_other_make_a_part() {
             text: Text::new(text),
             kind: Kind::Qemu,
             guest: None,
+            models: None,
         };
         assert!(lint(&document).unwrap().partial);
     }

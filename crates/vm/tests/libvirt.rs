@@ -273,8 +273,16 @@ fn what_is_mended_is_valid() {
                 out.expect("virt-xml-validate: apt-get install libvirt-clients libxml2-utils");
             let said = String::from_utf8_lossy(&out.stderr).into_owned();
             assert!(out.status.success(), "{said}\n{}", fixed.document.text.as_str());
-            if !choices.is_empty() {
-                let text = fixed.document.text.as_str();
+            if choices.is_empty() {
+                continue;
+            }
+            let text = fixed.document.text.as_str();
+            if machine.contains("type='qemu'") {
+                // An emulated domain has a TSC of its own, and libvirt refuses these there.
+                for word in ["invtsc", "frequency="] {
+                    assert_eq!(text.contains(word), machine.contains(word), "{text}");
+                }
+            } else {
                 assert!(
                     text.contains("frequency='2000000000'")
                         && (text.contains("'invtsc'") || text.contains("migratable='off'")),

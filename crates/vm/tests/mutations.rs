@@ -46,7 +46,7 @@ fn seeds() -> Vec<(Kind, &'static str)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(3000))]
+    #![proptest_config(ProptestConfig::with_cases(1000))]
     #[test]
     fn mutated_files(seed in any::<prop::sample::Index>(), of_all in any::<bool>(), cuts in proptest::collection::vec((0usize..900, 0usize..60, 0usize..900, any::<bool>()), 0..4)) {
         let seeds = seeds();

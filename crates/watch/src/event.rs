@@ -26,11 +26,17 @@ pub enum Kind {
     StateChange,
     /// The kernel's log says what sysfs contradicts: it did not happen.
     ContradictedEvidence,
+    /// The wall clock was set.
+    WallClockStep,
+    /// The kernel calls the wall clock synchronised, or not any more.
+    WallClockSync,
+    /// This guest was restored from a snapshot, copied, paused or moved.
+    Restored,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
         Self::Started,
         Self::ClocksourceChange,
         Self::AvailableChange,
@@ -40,6 +46,9 @@ impl Kind {
         Self::Stall,
         Self::StateChange,
         Self::ContradictedEvidence,
+        Self::WallClockStep,
+        Self::WallClockSync,
+        Self::Restored,
     ];
 
     /// As it is written in labels: `clocksource-change`.
@@ -55,6 +64,9 @@ impl Kind {
             Self::Stall => "stall",
             Self::StateChange => "state-change",
             Self::ContradictedEvidence => "contradicted-evidence",
+            Self::WallClockStep => "wall-clock-step",
+            Self::WallClockSync => "wall-clock-sync",
+            Self::Restored => "restored",
         }
     }
 
@@ -71,6 +83,9 @@ impl Kind {
             Self::Stall => "Stall",
             Self::StateChange => "State changed",
             Self::ContradictedEvidence => "Log contradicts sysfs",
+            Self::WallClockStep => "Wall clock set",
+            Self::WallClockSync => "Wall clock synchronised, or not",
+            Self::Restored => "Guest restored or paused",
         }
     }
 }

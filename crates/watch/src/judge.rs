@@ -1,6 +1,7 @@
 //! The judgement that monitoring asks for: one state, one line, and the points that it rests on.
 //! Pure: from a report and thresholds.
 
+use clocksmith_diagnose::wall::WallState;
 use clocksmith_diagnose::{Cause, CauseId, Report, Severity, Verdict};
 use clocksmith_facts::ntp::NtpState;
 use clocksmith_facts::visible;
@@ -89,6 +90,8 @@ pub struct Thresholds {
     pub demoted: State,
     /// The time may be wrong or go backwards.
     pub untrustworthy: State,
+    /// The wall clock is stale, not synchronised though something should keep it, or has two masters.
+    pub wall_clock: State,
     /// Another clocksource is in use than one of `expect`.
     pub unexpected: State,
     /// Clocksources of which one should be in use; empty: any will do.
@@ -105,6 +108,7 @@ impl Default for Thresholds {
             slow: State::Warning,
             demoted: State::Warning,
             untrustworthy: State::Critical,
+            wall_clock: State::Warning,
             unexpected: State::Critical,
             expect: Vec::new(),
             warn_ns: None,
@@ -117,7 +121,7 @@ impl Default for Thresholds {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Point {
-    /// `clocksource`, `expected`, `trust`, `reads`, `demotion`, `cost` or `ntp`.
+    /// `clocksource`, `expected`, `trust`, `reads`, `demotion`, `wall-clock`, `cost` or `ntp`.
     pub id: &'static str,
     /// How it is; `unknown` where it could not be looked at.
     pub state: State,
@@ -167,15 +171,15 @@ impl Judgement {
         }
     }
 
-    /// Adds whether NTP keeps the wall clock synchronised, where that is known: for information, since
-    /// it is no fault of the counter or the clocksource.
+    /// Adds the kernel's word on whether the wall clock is synchronised, where that is known: for information. What it
+    /// means is judged by the point `wall-clock`.
     #[must_use]
     pub fn with_ntp(mut self, ntp: Option<&NtpState>) -> Self {
         if let Some(ntp) = ntp {
             let text = if ntp.synchronized {
                 "the wall clock is synchronised".to_owned()
             } else {
-                "the wall clock is not synchronised (STA_UNSYNC); this is not judged".to_owned()
+                "the kernel calls the wall clock not synchronised (STA_UNSYNC)".to_owned()
             };
             self.points.push(Point::new("ntp", State::Ok, text));
         }
@@ -203,6 +207,7 @@ pub fn judge(report: &Report, thresholds: &Thresholds) -> Judgement {
     points.push(trust(report, thresholds));
     points.push(reads(report, name, ns, thresholds));
     points.push(demotion(report, thresholds));
+    points.extend(wall_clock(report, thresholds));
     if thresholds.warn_ns.is_some() || thresholds.critical_ns.is_some() {
         points.push(cost(ns, thresholds));
     }
@@ -258,7 +263,7 @@ fn reads(report: &Report, name: &str, ns: Option<f64>, thresholds: &Thresholds) 
 
 /// The cause that is named beside a slow clocksource.
 fn lead(report: &Report) -> Option<CauseId> {
-    report.causes.first().map(|cause| cause.id)
+    report.causes.iter().map(|cause| cause.id).find(|id| !id.concerns_wall_clock())
 }
 
 fn demotion(report: &Report, thresholds: &Thresholds) -> Point {
@@ -275,6 +280,47 @@ fn demotion(report: &Report, thresholds: &Thresholds) -> Point {
         ),
         None => Point::new("demotion", State::Ok, "the kernel log has no demotion".to_owned()),
     }
+}
+
+/// Whether it is the right time, where the evidence says anything of it. How clocks are read is no part of it.
+fn wall_clock(report: &Report, thresholds: &Thresholds) -> Option<Point> {
+    let wall = report.wall_clock.as_ref()?;
+    let grave = report
+        .causes
+        .iter()
+        .find(|cause| cause.id.concerns_wall_clock() && cause.severity >= Severity::Warning);
+    let (state, text) = match grave {
+        Some(cause) => {
+            let what = match (cause.id, wall.behind_s) {
+                (CauseId::WallClockStaleAfterRestore, Some(behind)) => {
+                    format!("wall clock {} behind", seconds_text(behind))
+                }
+                (CauseId::TwoMasters, _) => "wall clock".to_owned(),
+                (_, Some(behind)) if behind < -0.5 => {
+                    format!("wall clock {} ahead", seconds_text(-behind))
+                }
+                _ => "wall clock not synchronised".to_owned(),
+            };
+            (thresholds.wall_clock, format!("{what} ({})", cause.id.name()))
+        }
+        None => {
+            let text = match wall.state {
+                WallState::Synchronised => "the wall clock is synchronised",
+                WallState::Unsynchronised => {
+                    "not synchronised by the kernel's word; whether something keeps it is not known"
+                }
+                WallState::Stale | WallState::Unknown => {
+                    "whether the wall clock is right is not known"
+                }
+            };
+            (State::Ok, text.to_owned())
+        }
+    };
+    Some(Point::new("wall-clock", state, text))
+}
+
+fn seconds_text(seconds: f64) -> String {
+    if seconds < 600.0 { format!("{seconds:.1} s") } else { format!("{:.0} min", seconds / 60.0) }
 }
 
 fn cost(ns: Option<f64>, thresholds: &Thresholds) -> Point {

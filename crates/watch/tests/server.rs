@@ -245,6 +245,12 @@ mod tls {
             ("  min_version: TLS13\n  max_version: TLS12\n", "above"),
             ("  max_version: TLS11\n", "TLS12"),
             ("  curve_preferences: [CurveP521]\n", "curve_preferences"),
+            ("  curve_preferences: [X25519, CurveX]\n", "no curve \"CurveX\""),
+            ("  cipher_suites: [X]\n", "no suite \"X\""),
+            (
+                "  cipher_suites: [TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, unknown]\n",
+                "no suite \"unknown\"",
+            ),
             ("  max_version: TLS12\n  cipher_suites: [TLS_RSA_WITH_RC4_128_SHA]\n", "suites"),
             ("  cert: x\n", "one is enough"),
         ] {

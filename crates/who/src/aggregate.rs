@@ -1,26 +1,27 @@
-//! Samples added up by what they have in common, before anything has a name. Pure.
+//! Samples added up by their common properties, before anything has a name. Pure.
 
 use crate::classify::{Class, KernelCall, Path, View, classify};
 use crate::clock::{Api, ClockId};
+use crate::watched::python::Script;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What samples of reads are added up by.
+/// The key by which samples of reads are added up.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
     /// Which process (a number of the caller's).
     pub process: usize,
-    /// By which way.
+    /// The path of the read.
     pub path: Path,
     /// By which function.
     pub api: Option<Api>,
     /// The user stack, innermost first.
     pub stack: Box<[u64]>,
     /// The function that an interpreter was in.
-    pub interpreted: Option<Arc<str>>,
+    pub interpreted: Option<Script>,
 }
 
-/// What breakpoint hits are added up by.
+/// The key by which breakpoint hits are added up.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HitKey {
     /// Which process.
@@ -32,10 +33,10 @@ pub struct HitKey {
     /// The user stack, innermost first.
     pub stack: Box<[u64]>,
     /// The function that an interpreter was in.
-    pub interpreted: Option<Arc<str>>,
+    pub interpreted: Option<Script>,
 }
 
-/// How many samples, and for how much time they stand.
+/// A number of samples, and the time that they represent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Samples.
@@ -62,7 +63,7 @@ impl Tally {
 /// caller where a library makes the calls.
 type Site = (usize, u64, u64);
 
-/// What the calls of a site were.
+/// The kinds of a site's calls.
 #[derive(Clone, Copy, Debug, Default)]
 struct Calls {
     clock: u64,
@@ -79,7 +80,7 @@ pub struct Moment {
     pub tid: u32,
     /// Which of [`Aggregate::reads`].
     pub read: usize,
-    /// For how many nanoseconds of CPU time it stands.
+    /// The nanoseconds of CPU time that it represents.
     pub ns: u64,
 }
 
@@ -94,8 +95,8 @@ pub struct Aggregate {
     index: HashMap<Key, usize>,
     /// Reads, each with its tally.
     pub reads: Vec<(Key, Tally)>,
-    /// Breakpoint hits.
-    pub hits: HashMap<HitKey, u64>,
+    /// Breakpoint hits, by draw: those of one thread in one moment.
+    pub hits: HashMap<HitKey, Vec<(u32, u64)>>,
     /// The time line.
     pub moments: Vec<Moment>,
     /// All samples, by process.
@@ -105,7 +106,8 @@ pub struct Aggregate {
     /// All samples.
     pub all: Tally,
     sites: HashMap<Site, Calls>,
-    /// Samples in entry and exit code of calls made outside the vDSO, until the end tells what they were.
+    /// Samples in entry and exit code of calls made outside the vDSO, until their kind is known at the
+    /// end.
     pending: HashMap<(Site, Key), Tally>,
 }
 
@@ -116,10 +118,10 @@ impl Aggregate {
         self.processes.entry(process).or_default().add(ns);
     }
 
-    /// Decides what a sample is; `site` is where its system call was made.
+    /// Classifies a sample; `site` is where its system call was made.
     pub fn class(&mut self, process: usize, view: View, ip: u64, top: u64) -> Class {
         let class = classify(view);
-        if !view.in_vdso && view.kernel.is_some() {
+        if !view.in_vdso && !view.own && view.kernel.is_some() {
             let calls = self.sites.entry((process, ip, top)).or_default();
             match view.kernel {
                 Some(KernelCall::Clock(api)) => {
@@ -153,6 +155,15 @@ impl Aggregate {
         }
     }
 
+    /// Adds a breakpoint hit.
+    pub fn hit(&mut self, key: HitKey, draw: u32) {
+        let draws = self.hits.entry(key).or_default();
+        match draws.iter_mut().rev().find(|(known, _)| *known == draw) {
+            Some((_, count)) => *count += 1,
+            None => draws.push((draw, 1)),
+        }
+    }
+
     /// Adds a sample in entry or exit code.
     pub fn pend(&mut self, key: Key, ip: u64, top: u64, ns: u64) {
         let site = (key.process, ip, top);
@@ -180,6 +191,7 @@ mod tests {
 
     const ENTRY: View = View {
         kernel: Some(KernelCall::None),
+        own: false,
         in_vdso: false,
         vdso_function: None,
         before: Some([0, 0x0f, 0x05]),
@@ -191,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn entry_code_belongs_to_what_its_site_does() {
+    fn entry_code_counts_as_calls_of_its_site() {
         let mut all = Aggregate::default();
         let clock = View { kernel: Some(KernelCall::Clock(Api::ClockGettime)), ..ENTRY };
         let other = View { kernel: Some(KernelCall::Other), ..ENTRY };

@@ -1,14 +1,14 @@
-//! What a sample of the processor's time was spent on. Pure.
+//! Classifies samples of the processor's time. Pure.
 //!
-//! The innermost frame alone does not tell: a slow clocksource is found below the system call
+//! The innermost frame alone is not enough: a slow clocksource is found below the system call
 //! (`acpi_pm_read`), its reading loop (`ktime_get_ts64`) or in the entry and exit code, which has no
-//! clock frame at all. So the system call is looked for in all kernel frames, and the user's
-//! instruction pointer says who made it: inside the vDSO it is a read that fell back.
+//! clock frame at all. So the system call is searched for in all kernel frames, and the user's
+//! instruction pointer shows the caller: inside the vDSO it is a read that fell back.
 
 use crate::clock::Api;
 use serde::Serialize;
 
-/// By which way the time is read.
+/// The path on which the time is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -21,6 +21,8 @@ pub enum Path {
     Syscall,
     /// By an instruction of the program that reads the counter.
     Counter,
+    /// In the vDSO that `clocksmith run` gave the program.
+    ClocksmithRun,
 }
 
 impl Path {
@@ -32,6 +34,7 @@ impl Path {
             Self::VdsoFallback => "vDSO, fell back to a system call",
             Self::Syscall => "system call",
             Self::Counter => "counter instruction",
+            Self::ClocksmithRun => "clocksmith run",
         }
     }
 
@@ -43,6 +46,7 @@ impl Path {
             Self::VdsoFallback => "fallback",
             Self::Syscall => "syscall",
             Self::Counter => "counter",
+            Self::ClocksmithRun => "run",
         }
     }
 }
@@ -58,11 +62,13 @@ pub enum KernelCall {
     None,
 }
 
-/// What is known of a sample.
+/// The known properties of a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
     /// Whether the processor was in the kernel; then by which call.
     pub kernel: Option<KernelCall>,
+    /// Whether the clock of `clocksmith run` serves a read there.
+    pub own: bool,
     /// Whether the user's instruction pointer is inside the vDSO.
     pub in_vdso: bool,
     /// The function of the vDSO around the user's instruction pointer, if it reads a clock.
@@ -71,12 +77,13 @@ pub struct View {
     pub before: Option<[u8; 3]>,
 }
 
-/// What a sample was spent on.
+/// The activity in which a sample was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
     /// On reading the time.
     Read(Path, Option<Api>),
-    /// On the way into or out of a system call that the frames do not name, made outside of the vDSO.
+    /// In the entry or exit code of a system call that the frames do not name, made outside of the
+    /// vDSO.
     Entry,
     /// On something else.
     Other,
@@ -87,11 +94,19 @@ const SYSENTER: [u8; 2] = [0x0f, 0x34];
 const RDTSC: [u8; 2] = [0x0f, 0x31];
 const RDTSCP: [u8; 3] = [0x0f, 0x01, 0xf9];
 
-/// Decides. An interrupt that hits the vDSO (kernel frames, no call, no call instruction before the
-/// user's instruction pointer) is no read.
+/// Classifies a sample. An interrupt that hits the vDSO (kernel frames, no call, no call
+/// instruction before the user's instruction pointer) is not a read.
 #[must_use]
 pub fn classify(view: View) -> Class {
     let called = view.before.map(|[_, a, b]| [a, b] == SYSCALL || [a, b] == SYSENTER);
+    if view.own {
+        return match view.kernel {
+            Some(KernelCall::Other) => Class::Other,
+            Some(KernelCall::None) if called != Some(true) => Class::Other,
+            Some(KernelCall::Clock(api)) => Class::Read(Path::ClocksmithRun, Some(api)),
+            _ => Class::Read(Path::ClocksmithRun, view.vdso_function),
+        };
+    }
     match view.kernel {
         Some(KernelCall::Clock(api)) if view.in_vdso => Class::Read(Path::VdsoFallback, Some(api)),
         Some(KernelCall::Clock(api)) => Class::Read(Path::Syscall, Some(api)),
@@ -101,7 +116,8 @@ pub fn classify(view: View) -> Class {
             (false, Some(true)) => Class::Entry,
             _ => Class::Other,
         },
-        // A sample of user space alone that stands behind the call instruction is the return from it.
+        // A sample of user space alone whose instruction pointer is behind the call instruction is
+        // the return from the call.
         None if view.in_vdso && called == Some(true) => {
             Class::Read(Path::VdsoFallback, view.vdso_function)
         }
@@ -121,7 +137,8 @@ pub fn classify(view: View) -> Class {
 mod tests {
     use super::*;
 
-    const USER: View = View { kernel: None, in_vdso: false, vdso_function: None, before: None };
+    const USER: View =
+        View { kernel: None, own: false, in_vdso: false, vdso_function: None, before: None };
 
     #[test]
     fn user_space() {
@@ -140,6 +157,21 @@ mod tests {
     }
 
     #[test]
+    fn classify_of_own_clock_is_a_read_of_it() {
+        let own = View { own: true, before: Some([0x90, 0x0f, 0x31]), ..USER };
+        assert_eq!(classify(own), Class::Read(Path::ClocksmithRun, None));
+        let passed = View { in_vdso: true, vdso_function: Some(Api::ClockGettime), ..own };
+        let read = Class::Read(Path::ClocksmithRun, Some(Api::ClockGettime));
+        assert_eq!(classify(passed), read);
+        let call = Some(KernelCall::Clock(Api::ClockGettime));
+        assert_eq!(classify(View { kernel: call, ..own }), read);
+        // A timer interrupt, and a page fault.
+        let interrupt = Some(KernelCall::None);
+        assert_eq!(classify(View { kernel: interrupt, ..own }), Class::Other);
+        assert_eq!(classify(View { kernel: Some(KernelCall::Other), ..own }), Class::Other);
+    }
+
+    #[test]
     fn the_kernel() {
         let call = KernelCall::Clock(Api::ClockGettime);
         let kernel = View { kernel: Some(call), ..USER };
@@ -149,6 +181,7 @@ mod tests {
         let before = Some([0x90, 0x0f, 0x05]);
         let entry = View {
             kernel: Some(KernelCall::None),
+            own: false,
             in_vdso: true,
             vdso_function: Some(Api::ClockGettime),
             before,

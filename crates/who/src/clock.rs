@@ -1,4 +1,4 @@
-//! The names of what is read: clock ids, and the functions through which they are read.
+//! The names of clock ids, and of the functions through which they are read.
 
 use serde::Serialize;
 
@@ -125,8 +125,8 @@ impl Api {
         }
     }
 
-    /// The system call that a kernel function serves; names as they stand in `/proc/kallsyms` of
-    /// x86 and arm64, since 4.17 with a prefix of the architecture
+    /// The system call that a kernel function serves; names as in `/proc/kallsyms` of x86 and
+    /// arm64, since 4.17 with a prefix of the architecture
     /// (`arch/x86/include/asm/syscall_wrapper.h`), before as `SyS_` or `sys_`.
     #[must_use]
     pub fn of_kernel_symbol(name: &str) -> Option<Self> {

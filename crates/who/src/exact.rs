@@ -1,5 +1,4 @@
-//! Exact counts of calls, from whoever counts them: the place where a counting vDSO, or a tracepoint,
-//! is joined to the samples. Pure.
+//! Joins exact counts of calls, from a counting vDSO or a tracepoint, to the samples. Pure.
 
 use crate::clock::{Api, ClockId};
 use serde::Serialize;
@@ -9,7 +8,8 @@ use serde::Serialize;
 pub struct Count {
     /// The function.
     pub api: Api,
-    /// The clock; `None` where the function takes none, or the counter does not tell it from others.
+    /// The clock; `None` where the function takes none, or the counter does not distinguish it from
+    /// others.
     pub clock: Option<ClockId>,
     /// Calls.
     pub calls: u64,
@@ -27,7 +27,7 @@ pub struct Interval {
     pub reads: u64,
 }
 
-/// What was counted.
+/// The counts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counted {
     /// One for each function and clock.
@@ -36,7 +36,7 @@ pub struct Counted {
     pub intervals: Vec<Interval>,
     /// Processes that the counts are of.
     pub processes: u64,
-    /// What is not in them, in words.
+    /// The calls that the counts lack, in words.
     pub lost: Vec<String>,
     /// For how many seconds it was counted, where that is known.
     pub seconds: Option<f64>,
@@ -70,14 +70,14 @@ pub struct ThreadCalls {
     pub counts: Vec<Count>,
 }
 
-/// A source of exact counts for the whole of a recording: started with it, asked at its end.
+/// A source of exact counts for a whole recording: started with it, read at its end.
 pub trait Counter {
-    /// How it counts, in words.
+    /// The method of counting, in words.
     fn method(&self) -> String;
     /// The counts so far.
     ///
     /// # Errors
-    /// Why there are none.
+    /// The reason for missing counts.
     fn counts(&mut self) -> Result<Counted, String>;
 }
 
@@ -98,7 +98,7 @@ pub struct ExactRow {
     pub share: f64,
 }
 
-/// What exact counts come from, and how close the reads are to each other.
+/// The source of exact counts, and the intervals between reads.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExactSummary {
@@ -161,7 +161,7 @@ pub struct ThreadRow {
     pub rows: Vec<ExactRow>,
 }
 
-/// What was counted of system calls; `seconds` is how long, where the counter does not know it.
+/// The counts of system calls; `seconds` is the duration, where the counter does not know it.
 #[must_use]
 pub fn system_calls(method: String, counted: &Counted, seconds: f64) -> SystemCalls {
     let seconds = counted.seconds.unwrap_or(seconds);
@@ -291,9 +291,9 @@ mod tests {
             ..Counted::default()
         };
         let of = |counted: &Counted| summary(String::new(), counted, Some(4e6)).coarse.unwrap();
-        // The class that a tick cuts is in it, what is longer is not.
+        // The class that a tick cuts is included, longer ones are not.
         assert_eq!((of(&counted).reads, of(&counted).share), (57, 57.0 / 68.0));
-        // Clocks that have no coarse sibling, or are one, are no candidates.
+        // Clocks without a coarse sibling, and coarse clocks, are not candidates.
         counted.counts = vec![count(ClockId::MONOTONIC, 5), count(ClockId::MONOTONIC_COARSE, 63)];
         assert_eq!(of(&counted).reads, 5);
         assert_eq!(summary(String::new(), &counted, None).coarse, None);

@@ -1,15 +1,15 @@
-//! Who reads the clock: which processes, functions and stacks, how often, by which way, what that
-//! costs and what it would cost on a fast clock.
+//! Finds the readers of the clock: processes, functions and stacks, with the number of reads, the
+//! path, the cost, and the cost on a fast clock.
 //!
-//! Two sources of knowledge, both by `perf_event_open(2)` and both gone when this process goes:
-//! samples of the CPU clock with registers and a piece of the stack say where CPU time is spent;
-//! breakpoints on the functions of the vDSO, armed for moments only, say which clock ids are asked
-//! for by whom. Nothing is injected, patched or traced.
+//! There are two sources, both by `perf_event_open(2)`, and both end with this process: samples of
+//! the CPU clock with registers and a part of the stack show where CPU time is spent; breakpoints
+//! on the functions of the vDSO, armed for moments only, show the clock ids and their callers.
+//! Nothing is injected, patched or traced.
 //!
-//! The edges are [`perf`], [`watched`], [`symbols`], [`calibrate`] and [`session`]; what a sample is
-//! ([`classify`]), what samples add up to ([`account`]) and the files for other tools ([`output`])
-//! are pure. What must not live here: printing, arguments, exit codes, rules of the kernel about
-//! clocksources.
+//! The edges are [`perf`], [`watched`], [`symbols`], [`calibrate`] and [`session`]; the class of a
+//! sample ([`classify`]), the sums of samples ([`account`]) and the files for other tools
+//! ([`output`]) are pure. This crate must not print, parse arguments, set exit codes, or have the
+//! kernel's rules about clocksources.
 
 pub mod account;
 pub mod aggregate;

@@ -1,5 +1,5 @@
 //! Records of the kernel's ring buffer: bytes in, records out. Pure; a record that is too short or
-//! that contradicts itself is no record.
+//! that contradicts itself is dropped.
 
 /// Registers that samples carry, by their bits (`arch/x86/include/uapi/asm/perf_regs.h`): bx, si, di,
 /// bp, sp, ip, r12, r13, r14, r15.
@@ -10,7 +10,7 @@ pub const REGISTERS: u64 =
 const ABI_64: u64 = 2;
 const CONTEXT_KERNEL: u64 = (-128i64) as u64;
 const CONTEXT_USER: u64 = (-512i64) as u64;
-/// The first of the markers that stand between addresses (`PERF_CONTEXT_MAX`).
+/// The first of the markers between addresses (`PERF_CONTEXT_MAX`).
 const CONTEXT_MARKERS: u64 = (-4095i64) as u64;
 /// Frames at most in a chain, as the kernel's own limit is 127 by default.
 const FRAMES: usize = 1024;
@@ -28,7 +28,7 @@ pub struct Registers {
     pub sp: u64,
     /// Instruction pointer.
     pub ip: u64,
-    /// bx, r12 to r15: what a callee keeps.
+    /// bx, r12 to r15: the registers that a callee keeps.
     pub kept: [u64; 5],
 }
 
@@ -45,7 +45,7 @@ pub struct Sample {
     pub time: u64,
     /// Processor.
     pub cpu: u32,
-    /// What the sample stands for: nanoseconds for a clock.
+    /// The weight of the sample: nanoseconds for a clock.
     pub period: u64,
     /// Kernel frames, innermost first.
     pub kernel: Vec<u64>,
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn cut_off_anywhere_it_is_no_sample() {
+    fn truncated_record_is_not_a_sample() {
         let whole = whole();
         for end in 0..whole.len() {
             assert_eq!(parse(SAMPLE, 2, whole.get(..end).unwrap()), None, "{end}");

@@ -1,11 +1,11 @@
-//! What was recorded, with names. Pure: the input of the account and of the files for other tools.
+//! A recording, with names. Pure: the input of the account and of the files for other tools.
 
 use crate::account::waits::Waiting;
 use crate::aggregate::Tally;
 use crate::classify::Path;
 use crate::clock::{Api, ClockId};
 use crate::symbols::Frame;
-use crate::watched::Runtime;
+use crate::watched::{OwnClock, Runtime};
 use std::sync::Arc;
 
 /// A process that was seen.
@@ -15,10 +15,33 @@ pub struct Seen {
     pub pid: u32,
     /// Its short name.
     pub name: String,
-    /// What runs it; `None` where it could not be looked at.
+    /// The runtime that runs it; `None` where it could not be examined.
     pub runtime: Option<Runtime>,
     /// All its samples.
     pub tally: Tally,
+    /// The clock that `clocksmith run` gave it.
+    pub own: Option<Own>,
+}
+
+/// The clock that `clocksmith run` gave a program, and what its reads cost here.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Own {
+    /// Which clock.
+    pub clock: OwnClock,
+    /// The cost of `clock_gettime`, in nanoseconds.
+    pub clock_gettime_ns: Option<f64>,
+    /// The cost of `gettimeofday`, in nanoseconds.
+    pub gettimeofday_ns: Option<f64>,
+}
+
+impl Own {
+    /// The cost of a read, if this clock serves it.
+    #[must_use]
+    pub fn cost(&self, api: Api, clock: Option<ClockId>) -> Option<f64> {
+        let ns =
+            if api == Api::Gettimeofday { self.gettimeofday_ns } else { self.clock_gettime_ns };
+        ns.filter(|_| self.clock.serves(api, clock))
+    }
 }
 
 /// Reads with one stack.
@@ -32,6 +55,8 @@ pub struct Stack {
     pub api: Option<Api>,
     /// Functions, innermost first.
     pub frames: Arc<[Frame]>,
+    /// The innermost addresses of the program on the stack, outside of the vDSO.
+    pub callers: Arc<[u64]>,
     /// Samples.
     pub tally: Tally,
 }
@@ -47,8 +72,12 @@ pub struct Hit {
     pub clock: Option<ClockId>,
     /// Functions, innermost first.
     pub frames: Arc<[Frame]>,
+    /// The innermost addresses of the program on the stack, outside of the vDSO.
+    pub callers: Arc<[u64]>,
     /// How often.
     pub count: u64,
+    /// The same by draw: the calls of one thread in one moment.
+    pub draws: Vec<(u32, u64)>,
 }
 
 /// A sample on the time line.
@@ -64,7 +93,20 @@ pub struct Moment {
     pub ns: u64,
 }
 
-/// What was recorded.
+/// A file with code that stacks go through.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Module {
+    /// Its name in frames.
+    pub name: Arc<str>,
+    /// The file, as the process sees it.
+    pub path: String,
+    /// Where it is mapped in the first process that has it: begin, end, and the offset in the file.
+    pub mapped: (u64, u64, u64),
+    /// Its build id, in hexadecimal digits; empty if it has none.
+    pub build_id: String,
+}
+
+/// A recording.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recording {
     /// Processes.
@@ -89,8 +131,46 @@ pub struct Recording {
     pub kernel_seen: bool,
     /// How long breakpoints were armed, in milliseconds.
     pub armed_ms: f64,
+    /// Files with code that stacks go through; the program of the first process first.
+    pub modules: Vec<Module>,
     /// Waits that may be by the wall clock.
     pub waits: Vec<Waiting>,
-    /// What is missing, and what would give it.
+    /// Missing data, and how to get it.
     pub gaps: Vec<String>,
+}
+
+impl Recording {
+    /// Takes the CPU time from the events' own counts, in nanoseconds: samples have the shares, and stand for too little
+    /// time where some were not taken.
+    pub fn take_time(&mut self, counted: u64) {
+        if counted == 0 || self.all.ns == 0 {
+            return;
+        }
+        let factor = counted as f64 / self.all.ns as f64;
+        let scale = |ns: &mut u64| *ns = (*ns as f64 * factor) as u64;
+        scale(&mut self.all.ns);
+        self.processes.iter_mut().for_each(|seen| scale(&mut seen.tally.ns));
+        self.stacks.iter_mut().for_each(|stack| scale(&mut stack.tally.ns));
+        self.moments.iter_mut().for_each(|moment| scale(&mut moment.ns));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn take_time_keeps_shares() {
+        let mut made = crate::output::made::recording();
+        let before: Vec<f64> =
+            made.stacks.iter().map(|s| s.tally.ns as f64 / made.all.ns as f64).collect();
+        made.take_time(3 * made.all.ns);
+        assert_eq!(made.all.ns, 30_000_000);
+        assert_eq!(made.processes[0].tally.ns, 30_000_000);
+        let after: Vec<f64> =
+            made.stacks.iter().map(|s| s.tally.ns as f64 / made.all.ns as f64).collect();
+        assert_eq!(before, after);
+        // Not counted.
+        let same = made.clone();
+        made.take_time(0);
+        assert_eq!(made, same);
+    }
 }

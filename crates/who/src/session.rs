@@ -1,8 +1,9 @@
-//! A recording session: events are opened, their records are taken while the programs run, and what
-//! was seen gets its names. An edge.
+//! A recording session: events are opened, their records are taken while the programs run, and the
+//! samples get names. An edge.
 
 mod names;
 mod take;
+mod unseen;
 mod waits;
 
 use crate::aggregate::{Aggregate, Key, Tally};
@@ -54,15 +55,15 @@ pub struct Options {
     pub breakpoints: bool,
     /// Whether the processor's cycle counter beats, where there is one.
     pub cycles: bool,
-    /// Whether Java virtual machines are asked for the names of their code.
+    /// Whether Java virtual machines are requested to give the names of their code.
     pub attach: bool,
 }
 
 impl Options {
-    /// What watching one program takes: under two hundredths of its speed.
+    /// The options for one program, which cost less than 2 % of its speed.
     pub const PROGRAM: Self =
         Self { frequency: 397, stack: 2048, breakpoints: true, cycles: false, attach: true };
-    /// What watching everything takes.
+    /// The options for the whole machine.
     pub const MACHINE: Self =
         Self { frequency: 199, stack: 1024, breakpoints: false, cycles: false, attach: true };
 }
@@ -72,8 +73,8 @@ const BETWEEN: Duration = Duration::from_millis(200);
 const ARMED: Duration = Duration::from_micros(300);
 /// Threads that are looked at in one moment.
 const THREADS: usize = 8;
-/// Threads times processors that get an event each; beyond, the whole machine is sampled and what is
-/// not wanted is thrown away.
+/// Threads times processors that get an event each; beyond, the whole machine is sampled and
+/// unwanted samples are discarded.
 const EVENTS: usize = 4096;
 /// Samples of interpreters that wait for the function that they show.
 const UNRESOLVED: usize = 1 << 13;
@@ -82,7 +83,8 @@ const UNRESOLVED: usize = 1 << 13;
 #[derive(Debug)]
 enum Unresolved {
     Read(Key, Tally, (u64, u32)),
-    Hit(crate::aggregate::HitKey),
+    /// A call, and its draw.
+    Hit(crate::aggregate::HitKey, u32),
 }
 
 /// A running session.
@@ -90,7 +92,7 @@ enum Unresolved {
 pub struct Session {
     sampler: Sampler,
     breakpoints: Option<Breakpoints>,
-    /// `None`: everyone.
+    /// `None`: all processes.
     wanted: Option<Vec<u32>>,
     processes: Vec<Process>,
     /// By process id; `None` where it cannot be looked at.
@@ -104,20 +106,27 @@ pub struct Session {
     sums: Aggregate,
     /// Bytes before instructions, by process and address.
     before: HashMap<(usize, u64), Option<[u8; 3]>>,
-    unresolved: Vec<(Vec<u64>, Unresolved)>,
+    unresolved: Vec<(watched::python::State, Unresolved)>,
+    /// Moments so far, and the draws of each: one for each of its threads.
+    moment: u32,
+    draws: HashMap<(u32, u32), u32>,
     /// Samples of reads since the last moment, by thread.
     recent: HashMap<i32, (usize, u64)>,
     waits: waits::Waits,
     asked: HashMap<usize, (Instant, Duration)>,
     /// Maps of names that were read, by process.
-    maps: HashMap<usize, Option<watched::jvm::Version>>,
-    /// Java virtual machines that are not to be asked.
+    maps: HashMap<usize, watched::jvm::Written>,
+    /// Java virtual machines that must not get a request.
     silent: HashSet<u32>,
     attach: bool,
     gaps: Vec<String>,
     strangers: HashMap<u32, Tally>,
     lost: u64,
     begun: Instant,
+    /// When sampling ended.
+    ended_at: Option<Instant>,
+    /// CPU time that the events had counted at the beginning.
+    counted: u64,
     next_moment: Instant,
 }
 
@@ -163,6 +172,8 @@ impl Session {
             sums: Aggregate::default(),
             before: HashMap::new(),
             unresolved: Vec::new(),
+            moment: 0,
+            draws: HashMap::new(),
             recent: HashMap::new(),
             waits: waits::Waits::default(),
             asked: HashMap::new(),
@@ -173,6 +184,8 @@ impl Session {
             strangers: HashMap::new(),
             lost: 0,
             begun: Instant::now(),
+            ended_at: None,
+            counted: 0,
             next_moment: Instant::now() + BETWEEN / 4,
         };
         session.gaps.extend(session.sampler.access().gap());
@@ -193,7 +206,18 @@ impl Session {
         Ok(session)
     }
 
-    /// Watches for a while, or until `stop` says so; says whether all that is watched has ended.
+    /// Watches for a while, or until `stop` returns `true`, and ends sampling then, in time also on a busy machine.
+    /// Returns whether all watched processes have ended.
+    pub fn record(&mut self, how_long: Duration, stop: impl FnMut() -> bool) -> bool {
+        let deadline = self.sampler.switch_off_after(how_long);
+        let over = self.watch(how_long, stop);
+        self.ended_at = deadline.and_then(crate::perf::Deadline::end);
+        self.stop();
+        over
+    }
+
+    /// Watches for a while, or until `stop` returns `true`; returns whether all watched processes
+    /// have ended.
     pub fn watch(&mut self, how_long: Duration, mut stop: impl FnMut() -> bool) -> bool {
         let end = Instant::now() + how_long;
         loop {
@@ -223,9 +247,10 @@ impl Session {
         }
     }
 
-    /// Stops sampling; what was seen stays.
+    /// Stops sampling; the samples are kept.
     pub fn stop(&mut self) {
         let _ = self.sampler.switch(false);
+        self.ended_at.get_or_insert_with(Instant::now);
         self.drain();
         let mut few = Vec::new();
         if let Some(breakpoints) = &mut self.breakpoints {
@@ -236,14 +261,16 @@ impl Session {
         }
     }
 
-    /// Forgets what was recorded, so that the next recording begins here; what is known of the
-    /// processes stays.
+    /// Discards the recording, so that the next one begins here; the data about the processes is
+    /// kept.
     pub fn forget(&mut self) {
         self.sums = Aggregate::default();
         self.unresolved.clear();
+        self.draws.clear();
         self.strangers.clear();
         self.waits.deadlines.clear();
         self.lost = 0;
+        self.counted = self.sampler.cpu_time().unwrap_or(0);
         self.begun = Instant::now();
     }
 
@@ -257,11 +284,12 @@ impl Session {
         let threads: Vec<(i32, Vec<u64>)> = threads
             .into_iter()
             .filter_map(|(tid, process, _)| {
-                let vdso = self.processes.get(process)?.vdso.as_ref()?;
-                Some((tid, vdso.entries().into_iter().map(|(_, address)| address).collect()))
+                let entries = self.processes.get(process)?.entries();
+                (!entries.is_empty()).then_some((tid, entries))
             })
             .collect();
         let (mut hits, mut few) = (Vec::new(), Vec::new());
+        self.moment = self.moment.wrapping_add(1);
         breakpoints.collect(|sample| few.push(sample));
         for hit in few {
             self.take_doubtful(&hit);
@@ -277,7 +305,7 @@ impl Session {
         self.breakpoints = Some(breakpoints);
     }
 
-    /// What was recorded so far, with names.
+    /// The recording so far, with names.
     pub fn recording(&mut self) -> Recording {
         self.ask_runtimes(true);
         names::recording(self)

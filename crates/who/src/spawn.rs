@@ -1,5 +1,6 @@
-//! A command that waits until it is being watched, and then runs as if it had been started by hand.
+//! A command that waits until it is being watched, and then runs as if the user had started it.
 
+use clocksmith_measure::program::by_the_kernel_alone;
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
@@ -26,8 +27,8 @@ impl Waiting {
         Self::prepared(command, aside, || ())
     }
 
-    /// The same; `first` is done in the new process before anybody is told of it, so that whatever that
-    /// starts is not watched.
+    /// The same, but runs `first` in the new process before the watcher learns of this process, so that
+    /// processes started by `first` are not watched.
     ///
     /// # Errors
     /// As [`Waiting::new`].
@@ -50,7 +51,7 @@ impl Waiting {
         let (wait, go) = io::pipe()?;
         let ours = go.as_raw_fd();
         let prepare = move || {
-            // The new process has a copy of the end that is to be closed when this program ends.
+            // The new process has a copy of the end whose closing signals the end of this program.
             // SAFETY: closes a descriptor of the new process, in which nothing else uses it.
             unsafe { libc::close(ours) };
             first();
@@ -59,7 +60,10 @@ impl Waiting {
         // SAFETY: the closure uses descriptors of pipes only, which is allowed after a fork; `first` is
         // up to the caller.
         unsafe { starting.pre_exec(prepare) };
-        // The standard library waits for the command to begin, so somebody else has to wait for it.
+        // Last: where it applies, it becomes the command.
+        by_the_kernel_alone(&mut starting);
+        // The standard library waits for the command to begin, so another thread waits for the
+        // standard library.
         let starter = std::thread::Builder::new().name("starter".to_owned()).spawn(move || {
             let child = starting.spawn();
             // The closure holds the child's ends of the pipes open: without them a failure before the
@@ -96,7 +100,7 @@ impl Waiting {
     }
 }
 
-/// In the new process: say who one is, and wait for one byte.
+/// In the new process: sends the process id, and waits for one byte.
 fn prepare(mut tell: &PipeWriter, mut wait: &PipeReader) -> io::Result<()> {
     tell.write_all(&std::process::id().to_ne_bytes())?;
     wait.read_exact(&mut [0])
@@ -158,6 +162,18 @@ mod tests {
         let waiting = Waiting::new(&words(&["/nonexistent/command"]), false).unwrap();
         assert_eq!(waiting.go().unwrap_err().kind(), io::ErrorKind::NotFound);
         assert!(Waiting::new(&[], false).is_err());
+    }
+
+    #[test]
+    fn file_that_is_no_text_is_given_to_no_shell() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let (path, made) = (dir.path().join("program"), dir.path().join("made"));
+        std::fs::write(&path, format!("\u{7f}ELF\n: >{}\n", made.display())).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let waiting = Waiting::new(&words(&[path.to_str().unwrap()]), false).unwrap();
+        assert_eq!(waiting.go().unwrap_err().raw_os_error(), Some(libc::ENOEXEC));
+        assert!(!made.exists());
     }
 
     #[test]

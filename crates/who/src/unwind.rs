@@ -1,9 +1,12 @@
-//! Stacks from registers and a piece of stack memory.
+//! Stacks from registers and a part of the stack memory.
 //!
-//! Three ways, because no single one gets through every program: the unwind tables of the files and
-//! of the vDSO; the chain of frame pointers that the kernel walked (Go reads the clock on another
-//! stack, where tables end and frame pointers go on); and a search of the stack for words that stand
-//! behind a call instruction (musl has no tables for its C code).
+//! There are three methods, because no single one works for every program: the unwind tables of the
+//! files and of the vDSO; the chain of frame pointers that the kernel walked (Go reads the clock on
+//! another stack, where tables end and frame pointers continue); and a search of the stack for
+//! return addresses, which follow a call instruction (musl has no tables for its C code).
+
+pub mod registers;
+mod search;
 
 use crate::record::Sample;
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
@@ -16,8 +19,6 @@ use std::sync::Arc;
 pub const FRAMES: usize = 48;
 /// A chain that is not longer is taken for broken.
 const BROKEN: usize = 3;
-/// Words behind calls that are taken from the stack at most.
-const FOUND: usize = 4;
 
 /// Bytes of a section with tables at most; the largest programs have a tenth of it.
 const LARGEST: u64 = 256 << 20;
@@ -41,7 +42,7 @@ struct Sections {
 }
 
 impl Tables {
-    /// Reads them from an ELF file; `None` if it is none.
+    /// Reads them from an ELF file; `None` if it is not an ELF file.
     #[must_use]
     pub fn read(file: &[u8]) -> Option<Self> {
         Some(Self::of(&object::File::parse(file).ok()?))
@@ -73,12 +74,20 @@ impl Tables {
             },
         }
     }
+
+    /// The function around an address of the file by the tables.
+    #[must_use]
+    pub fn function(&self, address: u64) -> Option<Range<u64>> {
+        registers::function(&self.info, address)
+    }
 }
 
 /// The unwinder of one process.
 pub struct Unwinder {
     inner: UnwinderX86_64<Bytes>,
     cache: CacheX86_64,
+    /// The same files, for what the library does not tell: where they are, and their tables.
+    files: Vec<(Range<u64>, u64, Sections)>,
 }
 
 impl std::fmt::Debug for Unwinder {
@@ -89,18 +98,35 @@ impl std::fmt::Debug for Unwinder {
 
 impl Default for Unwinder {
     fn default() -> Self {
-        Self { inner: UnwinderX86_64::new(), cache: CacheX86_64::new() }
+        Self { inner: UnwinderX86_64::new(), cache: CacheX86_64::new(), files: Vec::new() }
     }
 }
 
-/// What the process has at an address.
+/// The content of the process at an address.
 pub trait Code {
     /// Whether code can run there.
     fn is_code(&self, address: u64) -> bool;
     /// The bytes before an address, where they can be read.
     fn before(&self, address: u64) -> Option<[u8; 7]>;
+    /// The bytes from an address on, where they can be read; behind the end of what is there, zeros.
+    fn at(&self, address: u64) -> Option<[u8; 64]>;
+    /// The word at an address, where it can be read.
+    fn word(&self, address: u64) -> Option<u64>;
     /// Whether a function of the vDSO begins there.
     fn is_vdso_entry(&self, address: u64) -> bool;
+    /// The function around an address, where a symbol or a table states it.
+    fn function(&self, address: u64) -> Option<Function>;
+}
+
+/// Where a function is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// Its first address.
+    pub begin: u64,
+    /// The address behind it.
+    pub end: u64,
+    /// Whether unwind tables cover it.
+    pub table: bool,
 }
 
 impl Unwinder {
@@ -124,19 +150,22 @@ impl Unwinder {
             debug_frame: sections.debug_frame.clone(),
             ..Default::default()
         };
+        self.files.retain(|(known, ..)| *known != range);
+        self.files.push((range.clone(), bias, sections.clone()));
         self.inner.add_module(Module::new(name.to_owned(), range, bias, info));
     }
 
-    /// The user stack of a sample, innermost first. Addresses of callers are one less than where they
-    /// go on, so that they lie inside the call.
+    /// The user stack of a sample, innermost first. Addresses of callers are one less than the return
+    /// address, so that they are inside the call.
     pub fn stack(&mut self, sample: &Sample, code: &dyn Code) -> Vec<u64> {
         let Some(registers) = sample.registers else { return Vec::new() };
-        let by_tables = self.by_tables(sample, code);
+        let mut by_tables = self.by_tables(sample, code);
+        cut(&mut by_tables, code);
         let by_pointers = by_pointers(sample, code);
         let mut best =
             if by_pointers.len() > by_tables.len() + 1 { by_pointers } else { by_tables };
         if best.len() <= BROKEN {
-            search(&sample.stack, &mut best, code);
+            search::search(&sample.stack, &mut best, code);
         }
         if best.is_empty() {
             best.push(registers.ip);
@@ -167,8 +196,22 @@ impl Unwinder {
     }
 }
 
-/// The kernel's chain of frame pointers. At the entry of a function the frame of the caller is not yet
-/// made, so the chain skips it; it stands on top of the stack.
+/// Removes the callers of a function without tables that do not call it: there, a register that holds anything was taken
+/// for a frame pointer.
+fn cut(stack: &mut Vec<u64>, code: &dyn Code) {
+    let wrong = stack.windows(2).position(|pair| {
+        let [below, caller] = pair else { return false };
+        let function = code.function(*below);
+        function.is_some_and(|function| !function.table)
+            && search::fit(caller.wrapping_add(1), *below, function, code) == search::Fit::No
+    });
+    if let Some(last) = wrong {
+        stack.truncate(last + 1);
+    }
+}
+
+/// The kernel's chain of frame pointers. At the entry of a function the caller's return address is not
+/// yet in a frame, so the chain skips the caller; the return address is on top of the stack.
 fn by_pointers(sample: &Sample, code: &dyn Code) -> Vec<u64> {
     let mut stack: Vec<u64> = Vec::new();
     for (at, address) in sample.user.iter().enumerate().take(FRAMES) {
@@ -188,43 +231,9 @@ fn by_pointers(sample: &Sample, code: &dyn Code) -> Vec<u64> {
     stack
 }
 
-/// Adds words of the stack that stand behind a call.
-fn search(memory: &[u8], stack: &mut Vec<u64>, code: &dyn Code) {
-    let mut found = 0;
-    for offset in (0..memory.len()).step_by(8) {
-        let Some(address) = word(memory, offset) else { break };
-        let caller = address.wrapping_sub(1);
-        if !code.is_code(caller) || stack.contains(&caller) || !follows_call(address, code) {
-            continue;
-        }
-        stack.push(caller);
-        found += 1;
-        if found == FOUND {
-            break;
-        }
-    }
-}
-
 fn word(memory: &[u8], offset: usize) -> Option<u64> {
     let bytes = memory.get(offset..offset.checked_add(8)?)?;
     Some(u64::from_le_bytes(bytes.try_into().ok()?))
-}
-
-/// Whether the instruction before an address is a call: near (`E8`), or through a register or memory
-/// (`FF /2`, with 2 to 7 bytes).
-fn follows_call(address: u64, code: &dyn Code) -> bool {
-    code.before(address).is_some_and(|bytes| is_call(&bytes))
-}
-
-fn is_call(bytes: &[u8; 7]) -> bool {
-    let indirect = |opcode: u8, operand: u8| opcode == 0xff && (operand >> 3) & 7 == 2;
-    let [a, b, c, d, e, f, g] = *bytes;
-    c == 0xe8
-        || indirect(f, g)
-        || indirect(e, f)
-        || indirect(d, e)
-        || indirect(b, c)
-        || indirect(a, b)
 }
 
 #[cfg(test)]
@@ -233,7 +242,7 @@ mod tests {
     use crate::record::Registers;
     use proptest::prelude::*;
 
-    /// Code from 0x1000 to 0x2000, with a call before each address that ends in 0.
+    /// Code from 0x1000 to 0x2000 in one function, with an indirect call before each address that ends in 0.
     struct Made;
 
     impl Code for Made {
@@ -241,11 +250,20 @@ mod tests {
             (0x1000..0x2000).contains(&address)
         }
         fn before(&self, address: u64) -> Option<[u8; 7]> {
-            let call = [0, 0, 0xe8, 1, 2, 3, 4];
+            let call = [0, 0, 0, 0, 0, 0xff, 0xd0];
             self.is_code(address).then_some(if address & 15 == 0 { call } else { [0; 7] })
+        }
+        fn at(&self, _: u64) -> Option<[u8; 64]> {
+            None
+        }
+        fn word(&self, _: u64) -> Option<u64> {
+            None
         }
         fn is_vdso_entry(&self, address: u64) -> bool {
             address == 0x1100
+        }
+        fn function(&self, _: u64) -> Option<Function> {
+            None
         }
     }
 
@@ -272,23 +290,12 @@ mod tests {
         assert_eq!(stack, [0x1104, 0x122f, 0x133f]);
     }
 
-    #[test]
-    fn calls() {
-        assert!(is_call(&[0, 0, 0xe8, 0, 0, 0, 0]));
-        // call *%rax; call *8(%rax); call *0x100(%rip).
-        assert!(is_call(&[0, 0, 0, 0, 0, 0xff, 0xd0]));
-        assert!(is_call(&[0, 0, 0, 0, 0xff, 0x50, 8]));
-        assert!(is_call(&[0, 0xff, 0x15, 0, 1, 0, 0]));
-        // jmp *%rax.
-        assert!(!is_call(&[0, 0, 0, 0, 0, 0xff, 0xe0]));
-    }
-
     proptest! {
         #[test]
         fn any_stack(ip: u64, sp: u64, bp: u64, user: Vec<u64>, stack: Vec<u8>) {
             let registers = Some(Registers { ip, sp, bp, ..Registers::default() });
             let sample = Sample { user, registers, stack, ..Sample::default() };
-            prop_assert!(Unwinder::default().stack(&sample, &Made).len() <= FRAMES + FOUND);
+            prop_assert!(Unwinder::default().stack(&sample, &Made).len() <= FRAMES + 4);
         }
 
         #[test]

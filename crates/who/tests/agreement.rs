@@ -1,5 +1,5 @@
-//! Programs in every language with a known mix of reads from known functions: what is reported must be
-//! what they did. Writes docs/who-agreement.md when `UPDATE_AGREEMENT` is set.
+//! Programs in every language with a known mix of reads from known functions: the report must match
+//! their reads. Writes docs/who-agreement.md when `UPDATE_AGREEMENT` is set.
 //!
 //! A language whose tools are not here is skipped, with a message.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// How long each program runs, in seconds; the table is made with more.
 const SECONDS: &str = "4";
-/// Samples a second: as many as tell shares apart on a busy machine.
+/// Samples a second: enough to distinguish shares on a busy machine.
 const FREQUENCY: u64 = 2997;
 /// Least samples of reads for a verdict.
 const ENOUGH: f64 = 1500.0;
@@ -82,18 +82,18 @@ fn programs(dir: &Path) -> Vec<(&'static str, Vec<String>)> {
     let mut node = words(&node);
     node.push(source("target.js"));
     add("Node", build("Node", "node", &["--version"]), node);
-    let probe = "import sys; print(sys.executable); sys.exit(sys.version_info[:2] != (3, 11))";
+    let probe = "import sys; print(sys.executable)";
     match Command::new("python3").args(["-c", probe]).output() {
         Ok(out) if out.status.success() => {
             let python = String::from_utf8(out.stdout).unwrap().trim().to_owned();
             add("Python", Some(()), vec![python, source("target.py")]);
         }
-        _ => eprintln!("skipped: Python: functions are named in 3.11 only"),
+        _ => eprintln!("skipped: Python"),
     }
     all
 }
 
-/// Runs a program and gives what it says of itself and what was seen.
+/// Runs a program and returns its own counts and the observations.
 fn watch(
     command: &[String],
     seconds: &str,
@@ -154,7 +154,7 @@ fn every_language_is_understood() {
                 (share - truth) * 100.0
             ));
             let enough = profile.totals.read_samples as f64 >= ENOUGH;
-            // With fewer samples chance alone is larger than what is asked for.
+            // With fewer samples the random error alone exceeds the required accuracy.
             let allowed = if enough { OFF } else { 3.0 * OFF };
             if found.is_none() || (share - truth).abs() > allowed {
                 wrong.push(format!(
@@ -175,7 +175,7 @@ fn every_language_is_understood() {
 const HEAD: &str = "\
 # What `who` reports, and what programs did
 
-Programs with a known mix of reads from known functions count their own calls; beside that stands what
+Programs with a known mix of reads from known functions count their own calls; the other columns are what
 `who` reports of them, by sampling and breakpoints. Written by
 `UPDATE_AGREEMENT=1 AGREEMENT_SECONDS=10 cargo test -p clocksmith-who --test agreement -- --ignored`. Java and Node run
 with inlining off for these functions: a runtime's map has no names of inlined functions.

@@ -1,4 +1,5 @@
-//! Real Java virtual machines: one that takes requests is asked, and no other gets a signal. Without `java`, skipped.
+//! Real Java virtual machines: one that takes requests gets a request, and no other gets a signal. Without `java`,
+//! skipped.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
 
@@ -61,7 +62,7 @@ impl Machine {
         jvm::ask(&process).map(|map| usize::from(!map.is_empty()))
     }
 
-    /// Ends it; what it printed: a dump of its threads, if a signal came.
+    /// Ends it; returns its output: a dump of its threads, if a signal came.
     fn printed(mut self) -> String {
         // Time for a dump.
         std::thread::sleep(Duration::from_millis(300));
@@ -153,7 +154,7 @@ fn a_map_that_is_a_fifo_is_refused_at_once() {
     let map = at("perf-", pid).with_extension("map");
     assert!(Command::new("mkfifo").arg(&map).status().unwrap().success());
     sleeper.1 = Some(map);
-    let why = jvm::written_map(pid, &mut None).unwrap_err();
+    let why = jvm::written_map(pid, &mut jvm::Written::default()).unwrap_err();
     assert!(why.contains("a FIFO"), "{why}");
 }
 

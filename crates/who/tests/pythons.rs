@@ -1,81 +1,88 @@
-//! Of Python 3.11 the functions are named; of every other version that is here it is said that they cannot be, and
-//! what would help: the layout of one version read in another would name anything. pyenv's versions are found, and
-//! those of the distribution.
+//! Functions of Python are named in every version that is installed here, of pyenv and of the distribution, by the
+//! function that runs: not its caller, and not one that ran before. The program counts its own reads.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
 
-use clocksmith_who::session::{Options, Session, Target};
-use std::path::PathBuf;
-use std::process::{Child, Command};
-use std::time::Duration;
+mod counted;
 
-const READS: &str = "
-import time
-def hot_a():
-    for _ in range(1000): time.monotonic()
-while True: hot_a()
-";
+use counted::{Counted, sources, watch};
+use std::path::{Path, PathBuf};
 
-/// Ends the program with the test.
-struct Running(Child);
+/// How far an interval may miss the truth: a few do by chance.
+const OFF: f64 = 0.06;
 
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// Interpreters by the version that their names state.
-fn pythons() -> Vec<(u32, PathBuf)> {
+/// Interpreters by the version that their names state; of pyenv and of the distribution.
+fn pythons() -> Vec<(String, PathBuf)> {
     let mut directories = vec![PathBuf::from("/usr/bin"), PathBuf::from("/usr/local/bin")];
     let home = std::env::var_os("HOME").unwrap_or_default();
     let versions = std::fs::read_dir(PathBuf::from(home).join(".pyenv/versions"));
     directories.extend(versions.into_iter().flatten().flatten().map(|one| one.path().join("bin")));
-    let mut found: Vec<(u32, PathBuf)> = (6..30)
-        .flat_map(|minor| {
-            let name = format!("python3.{minor}");
-            directories.iter().map(move |directory| (minor, directory.join(&name)))
+    let names = std::iter::once("2.7".to_owned()).chain((6..30).map(|minor| format!("3.{minor}")));
+    let only = std::env::var("PYTHONS").ok();
+    let mut found: Vec<(String, PathBuf)> = names
+        .flat_map(|name| {
+            let program = format!("python{name}");
+            directories.iter().map(move |directory| (name.clone(), directory.join(&program)))
         })
-        .filter(|(_, path)| path.exists())
+        .filter(|(name, path)| path.exists() && only.as_ref().is_none_or(|only| only == name))
         .collect();
-    found.dedup_by_key(|(minor, _)| *minor);
+    found.sort();
     found
 }
 
-/// The functions that were named, and what could not be.
-fn seen(python: &PathBuf, extra: &[&str]) -> Option<(Vec<String>, String)> {
-    let running = Running(Command::new(python).args(extra).args(["-c", READS]).spawn().unwrap());
-    std::thread::sleep(Duration::from_millis(500));
-    let target = Target::Processes(vec![running.0.id()]);
-    let mut session = match Session::start(&target, Options::PROGRAM) {
-        Ok(session) => session,
-        Err(why) => {
-            eprintln!("skipped: {why}");
-            return None;
-        }
-    };
-    session.watch(Duration::from_millis(1500), || false);
-    session.stop();
-    let recording = session.recording();
-    let frames = recording.stacks.iter().flat_map(|stack| stack.frames.iter());
-    Some((frames.map(|frame| frame.name.to_string()).collect(), recording.gaps.join("\n")))
+fn run(python: &Path, extra: &[&str]) -> Option<Counted> {
+    let mut words = vec![python.into()];
+    words.extend(extra.iter().map(std::ffi::OsString::from));
+    words.push(sources().join("functions.py").into());
+    watch(&words, "2.5")
 }
 
 #[test]
-#[ignore = "takes half a minute: ./test.sh agreement"]
-fn each_version_is_named_or_said_not_to_be() {
-    for (minor, python) in pythons() {
-        let Some((names, gaps)) = seen(&python, &[]) else { return };
-        let named = names.iter().any(|name| name.contains("hot_a"));
-        let refused = gaps.contains(&format!("functions of Python 3.{minor} are named only"));
-        println!("{}: named {named}, refused {refused}", python.display());
-        assert_eq!((named, refused), (minor == 11, minor != 11), "{minor}: {gaps}: {names:?}");
-        if minor >= 12 {
-            // With a map they are, and nothing is missing.
-            let Some((names, gaps)) = seen(&python, &["-X", "perf"]) else { return };
-            assert!(names.iter().any(|name| name.contains("hot_a")), "{minor}: {names:?}");
-            assert!(!gaps.contains("-X perf"), "{minor}: {gaps}");
+#[ignore = "takes a minute: ./test.sh agreement"]
+fn each_version_names_the_function_that_runs() {
+    let source = include_str!("targets/functions.py");
+    let (mut wrong, mut all) = (Vec::new(), (0, 0));
+    for (name, python) in pythons() {
+        let Some(seen) = run(&python, &[]) else { return };
+        let (line, off, rows) = seen.compare(OFF);
+        all = (all.0 + rows.0, all.1 + rows.1);
+        println!("{}:{line} {}", python.display(), seen.recording.gaps.join("; "));
+        wrong.extend(off.into_iter().map(|off| format!("{name}: {off}")));
+        let frames = seen.recording.stacks.iter().flat_map(|stack| stack.frames.iter());
+        let mut lines: Vec<(&str, u32)> = frames
+            .filter_map(|frame| Some((&*frame.name, frame.place.as_ref()?)))
+            .filter(|(_, place)| place.file.ends_with("functions.py"))
+            .map(|(name, place)| (name, place.line))
+            .collect();
+        lines.sort_unstable();
+        lines.dedup();
+        // Each line that is named has a read.
+        for (function, line) in &lines {
+            let text = source.lines().nth((*line as usize).wrapping_sub(1)).unwrap_or("");
+            let reads = ["mono()", "time.time()"].iter().any(|read| text.contains(read));
+            if !reads {
+                wrong.push(format!("{name}: {function}: line {line}: {text}"));
+            }
+        }
+        if lines.is_empty() {
+            wrong.push(format!("{name}: no line"));
+        }
+    }
+    println!("{} of {} rows hold the truth", all.0, all.1);
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(all.0 * 100 >= all.1 * 85, "{} of {} rows hold the truth", all.0, all.1);
+}
+
+#[test]
+#[ignore = "takes a few seconds: ./test.sh agreement"]
+fn map_of_functions_leaves_nothing_missing() {
+    for (name, python) in pythons() {
+        let minor: Option<u32> = name.strip_prefix("3.").and_then(|minor| minor.parse().ok());
+        if minor.is_some_and(|minor| minor >= 12) {
+            let Some(seen) = run(&python, &["-X", "perf"]) else { return };
+            assert!(seen.share("f_mono").0 > 0.0, "{name}: {:?}", seen.profile.functions);
+            let gaps = seen.recording.gaps.join("; ");
+            assert!(!gaps.contains("-X perf"), "{name}: {gaps}");
         }
     }
 }

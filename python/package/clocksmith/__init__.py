@@ -10,6 +10,7 @@ from types import SimpleNamespace as _SimpleNamespace
 
 from ._native import (
     boottime_ns,
+    is_slow,
     monotonic,
     monotonic_coarse_ns,
     monotonic_ns,
@@ -31,6 +32,7 @@ from ._native import version as _version
 __all__ = [
     "boottime_ns",
     "get_clock_info",
+    "is_slow",
     "monotonic",
     "monotonic_coarse_ns",
     "monotonic_ns",
@@ -49,7 +51,7 @@ __all__ = [
 ]
 __version__ = _version()
 
-# What each clock is called by the kernel, and whether somebody can set it.
+# The kernel's name of each clock, and whether the clock can be set.
 _CLOCKS = {
     "boottime": ("CLOCK_BOOTTIME", False),
     "monotonic": ("CLOCK_MONOTONIC", False),
@@ -81,7 +83,7 @@ def get_clock_info(name):
         try:
             resolution = _time.clock_getres(_COARSE[kernel])
         except (AttributeError, OSError):
-            # No such clock here: then a fine one serves.
+            # No such clock here: a fine one serves instead.
             pass
     return _SimpleNamespace(
         implementation=f"clocksmith({kernel}, {source()})",

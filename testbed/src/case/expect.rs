@@ -1,6 +1,6 @@
-//! What a kernel chose, in one line: `tsc [hpet] acpi_pm` is the list of
-//! `available_clocksource` in its order, with the current one in brackets, as the kernel itself
-//! writes choices elsewhere in sysfs.
+//! A kernel's choice, in one line: `tsc [hpet] acpi_pm` is the list of `available_clocksource` in
+//! its order, with the current one in brackets, as the kernel itself writes choices elsewhere in
+//! sysfs.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -1,5 +1,5 @@
-//! The lines a case may have. All are optional: what a case does not say comes from the case it is
-//! `like`, then from the file's `[defaults]`, then from the architecture.
+//! The lines a case may have. All are optional: a missing line comes from the case it is `like`,
+//! then from the file's `[defaults]`, then from the architecture.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ pub struct Fields {
     pub cmdline: Option<String>,
     /// Script to run in the guest.
     pub run: Option<String>,
-    /// What the kernel chooses.
+    /// The kernel's choice.
     pub expect: Option<Expect>,
     /// The verdict of `clocksmith why` inside the guest, for cases in which it is not simply `slow`
     /// without the vDSO and `ok` with it.
@@ -55,7 +55,7 @@ pub struct Fields {
 pub enum Smp {
     /// A plain number of processors.
     Count(u32),
-    /// Whatever QEMU accepts after `-smp`.
+    /// Any value that QEMU accepts after `-smp`.
     Topology(String),
 }
 

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 /// Something in a case file that cannot be meant.
 #[derive(Debug, thiserror::Error)]
 pub enum CaseError {
-    /// `like` names no case that was written above.
+    /// `like` does not name an earlier case of the file.
     #[error(
-        "case `{case}` is like `{like}`, but no case of that name stands above it in the same file"
+        "case `{case}` is like `{like}`, but no case of that name is above it in the same file"
     )]
     UnknownBase {
         /// The case that inherits.

@@ -55,7 +55,7 @@ fn a_case_inherits_from_another_and_from_the_defaults() {
 }
 
 #[test]
-fn what_no_line_says_comes_from_the_architecture() {
+fn unset_fields_come_from_architecture() {
     let boots = parse("[[case]]\nname = 'a'\nkernels = ['6.1']", &catalogue()).unwrap();
     assert_eq!(boots[0].machine.cpu.as_deref(), Some("max"));
     assert_eq!(boots[0].machine.machine, "pc");

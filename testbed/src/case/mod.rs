@@ -1,4 +1,4 @@
-//! What to boot. A *case* is a few lines of TOML; one case and one kernel make one [`Boot`].
+//! The boots. A *case* is a few lines of TOML; one case and one kernel make one [`Boot`].
 //!
 //! - [`fields`]: the lines a case may have, and how one set of lines inherits from another
 //! - [`expect`]: the notation for what a kernel is expected to choose
@@ -31,7 +31,7 @@ pub struct Boot {
     pub cmdline: String,
     /// A shell script to run in the guest once its clocksource has settled.
     pub run: Option<String>,
-    /// What the kernel is expected to choose.
+    /// The expected choice of the kernel.
     pub expect: Option<Choice>,
     /// The verdict that `clocksmith why` should give inside, where the rule gives another.
     pub verdict: Option<String>,

@@ -10,15 +10,16 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What images have no use for.
+/// Files that images do not need.
 const LEFT_OUT: &[&str] =
     &["/usr/share/doc/*", "/usr/share/info/*", "/usr/share/locale/*", "/usr/share/man/*"];
 
-/// Files that mmdebstrap copies or makes, and that would tell of the machine the image was built on.
+/// Files that mmdebstrap copies or makes, and that would reveal the machine on which the image was
+/// built.
 const FOREIGN: &[&str] =
     &["etc/resolv.conf", "etc/apt/sources.list", "etc/apt/apt.conf.d/99mmdebstrap"];
 
-/// Installs a system into `root`, a directory to be made. `place` is for what that needs.
+/// Installs a system into `root`, a directory to be made. `place` is for temporary files.
 pub fn install(system: System, root: &Path, place: &Path) -> Result<()> {
     let mirror = Mirror::of_this_system()?;
     let sources = apt::source_lines(&system.suites(), &mirror)?;
@@ -87,7 +88,7 @@ fn package(stanza: &str) -> Option<String> {
     Some(format!("{} {}\n", field("Package: ")?, field("Version: ")?))
 }
 
-/// Whether this process may build at all. It is asked before anything else is done.
+/// Whether this process may build at all. This is checked before anything else is done.
 pub fn check_root() -> Result<()> {
     if rustix::process::geteuid().is_root() {
         return Ok(());

@@ -41,7 +41,7 @@ pub fn recipe(system: System) -> String {
     )
 }
 
-/// What came out.
+/// The result.
 pub struct Built {
     /// The image's file.
     pub image: PathBuf,
@@ -79,7 +79,7 @@ fn assemble(system: System, root: &Path, image: &Path) -> Result<()> {
     };
     let output = Command::new("mke2fs")
         .args(["-q", "-t", "ext4", "-L", "root", "-U", ROOT_UUID])
-        // All tables are written now; a kernel that does it later disturbs what is measured.
+        // All tables are written now; a kernel that does it later disturbs the measurement.
         .arg("-E")
         .arg(format!("offset={},lazy_itable_init=0,lazy_journal_init=0", extent.start * SECTOR))
         .arg("-d")

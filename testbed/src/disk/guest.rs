@@ -39,7 +39,7 @@ impl Default for Setup {
     }
 }
 
-/// A system on its disk. Its changes are its own: the image underneath stays as it was built.
+/// A system on its disk. Its changes are its own: the image underneath does not change.
 ///
 /// The agent inside listens as soon as the system does anything, before its boot is complete;
 /// [`Disk::settle`] waits for the rest.
@@ -106,7 +106,7 @@ impl Disk {
         Ok(())
     }
 
-    /// The emulator's arguments for this system; for [`Line::Terminal`], to run it by hand.
+    /// The emulator's arguments for this system; for [`Line::Terminal`], to run it manually.
     pub fn arguments(&self, line: Line) -> Result<Vec<OsString>> {
         Plan {
             hardware: &self.setup.hardware,
@@ -147,15 +147,16 @@ impl Disk {
         Ok(answer.stdout())
     }
 
-    /// Starts a shell script as root and goes on without waiting, for what is to be interrupted.
-    /// The next [`Disk::run`] waits for it, since the agent does one thing at a time.
+    /// Starts a shell script as root without waiting for it, for scripts that are to be
+    /// interrupted. The next [`Disk::run`] waits for it, because the agent runs one command at a
+    /// time.
     pub fn send(&mut self, script: &str) -> Result<()> {
         let result = self.wire()?.send(script, b"");
         self.explain(result, || format!("sending `{}` to the guest", shortened(script)))
     }
 
-    /// Writes a file in the guest, over what is there. Nothing makes sure that it is on the disk
-    /// when this returns: `sync` does.
+    /// Writes a file in the guest, over what is there. It may not be on the disk when this returns:
+    /// run `sync`.
     pub fn push(&mut self, path: &str, bytes: &[u8]) -> Result<()> {
         let script = format!("cat >{}", quote(path));
         let answer = self.run_with(&script, bytes)?;
@@ -204,7 +205,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Waits until the guest has switched itself off, or reset itself, for whatever reason.
+    /// Waits until the guest has switched itself off, or reset itself, for any reason.
     /// [`Disk::power_on`] boots it again.
     pub fn wait_off(&mut self) -> Result<()> {
         let patience = self.setup.patience;
@@ -214,14 +215,14 @@ impl Disk {
         Ok(())
     }
 
-    /// Takes the guest's power away: its emulator is killed, with what the guest had not yet
-    /// written, and what the emulator had not yet been told to keep. Then boots it again.
+    /// Cuts the guest's power: kills its emulator, which loses the data that the guest had not yet
+    /// written, and the data that it had not yet flushed. Then boots it again.
     pub fn power_cut(&mut self) -> Result<()> {
         self.cut();
         self.power_on()
     }
 
-    /// Takes the guest's power away and leaves it off.
+    /// Cuts the guest's power and leaves it off.
     pub fn cut(&mut self) {
         self.running = None;
     }
@@ -232,7 +233,7 @@ impl Disk {
         self.wait_off().context("shutting the guest down")
     }
 
-    /// What the guest wrote to its serial line since the emulator started: boot loader, kernel,
+    /// The guest's output on its serial line since the emulator started: boot loader, kernel,
     /// systemd.
     pub fn serial(&self) -> Result<String> {
         let log = self.place().join("serial.log");

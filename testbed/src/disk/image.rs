@@ -1,5 +1,5 @@
-//! Built images, kept in the cache. One is found again by the checksum of its recipe, and lies in
-//! a directory named by the checksum of recipe and package versions.
+//! Built images, kept in the cache. An image is found again by the checksum of its recipe, and is
+//! in a directory named by the checksum of recipe and package versions.
 
 use super::system::System;
 use super::{bootstrap, build};
@@ -13,7 +13,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A bootable image. Nothing ever writes to it: guests get an overlay each.
+/// A bootable image. It is never written: guests get an overlay each.
 #[derive(Clone, Debug)]
 pub struct Image {
     /// The system on it.
@@ -22,7 +22,7 @@ pub struct Image {
     pub path: PathBuf,
 }
 
-/// What the cache knows of a system's image.
+/// The cache's note about a system's image.
 #[derive(Debug, Deserialize, Serialize)]
 struct Note {
     recipe: String,
@@ -59,7 +59,7 @@ impl Image {
         std::fs::rename(&built.image, &path)
             .with_context(|| format!("moving the image to {}", path.display()))?;
         let note = cache.write(note_name(system), &serde_json::to_vec_pretty(&note)?)?;
-        // Root builds, anybody boots, and nobody writes.
+        // Root builds the image, every user may boot it, and no user may write it.
         for path in [&path, &note] {
             std::fs::set_permissions(path, Permissions::from_mode(0o444))
                 .with_context(|| format!("setting the permissions of {}", path.display()))?;
@@ -81,7 +81,7 @@ impl Image {
         good.then_some(Image { system, path })
     }
 
-    /// Makes a file that holds what a guest changes on this image.
+    /// Makes a file that keeps a guest's changes of this image.
     pub fn overlay(&self, file: &Path) -> Result<()> {
         let output = Command::new("qemu-img")
             .args(["create", "-q", "-f", "qcow2", "-F", "raw", "-b"])
@@ -124,7 +124,7 @@ fn lock(directory: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// Removes directories by name. What cannot be removed only takes room.
+/// Removes directories by name. A directory that cannot be removed only takes room.
 fn remove(directory: &Path, wanted: impl Fn(&str) -> bool) {
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         if wanted(&entry.file_name().to_string_lossy()) {

@@ -1,6 +1,6 @@
 //! Whole installed systems on disk images: a boot loader that reads its own configuration, systemd,
-//! a distribution's kernel. What an administrator does to the kernel's command line can be done
-//! for real here, and undone, and interrupted at any moment.
+//! a distribution's kernel. An administrator's changes of the kernel's command line can be made on
+//! a real system here, and reverted, and interrupted at any moment.
 //!
 //! - [`system`]: which systems there are: packages, settings, boot loader
 //! - [`bootstrap`]: a system's files, from the distribution's packages

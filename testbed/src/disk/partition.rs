@@ -26,7 +26,7 @@ pub struct Extent {
     pub count: u64,
 }
 
-/// What a partition is for.
+/// The purpose of a partition.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Kind {
     /// The firmware's.

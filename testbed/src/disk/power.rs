@@ -157,7 +157,7 @@ pub fn firmware() -> Result<PathBuf> {
     }
 }
 
-/// A path as a part of an option, where a comma stands doubled.
+/// A path as a part of an option, where a comma is doubled.
 fn comma(path: &Path) -> Result<String> {
     match path.to_str() {
         Some(path) => Ok(path.replace(',', ",,")),

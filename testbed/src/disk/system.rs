@@ -1,4 +1,4 @@
-//! The systems that images are made of.
+//! The systems in images.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +13,7 @@ pub enum System {
     Debian12SystemdBoot,
 }
 
-/// What starts the kernel.
+/// The boot loader.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Loader {
     /// GRUB for a BIOS: a DOS partition table, one partition.
@@ -27,11 +27,11 @@ pub enum Loader {
 pub struct File {
     /// Its path, without the leading slash.
     pub path: &'static str,
-    /// What it is.
+    /// Its content.
     pub content: Content,
 }
 
-/// What stands at a path.
+/// The content at a path.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub enum Content {
     /// A file with this text.
@@ -71,7 +71,7 @@ impl System {
         }
     }
 
-    /// What starts its kernel.
+    /// Its boot loader.
     pub fn loader(self) -> Loader {
         match self {
             System::Debian12 => Loader::Grub,
@@ -127,7 +127,7 @@ impl System {
                 "etc/systemd/system/multi-user.target.wants/testbed-agent.service",
                 "../testbed-agent.service",
             ),
-            // A person at the serial line is root without being asked.
+            // A user at the serial line is root without a login.
             text(
                 "etc/systemd/system/serial-getty@ttyS0.service.d/login.conf",
                 "[Service]\nExecStart=\nExecStart=-/sbin/agetty --autologin root --noclear \
@@ -145,7 +145,7 @@ impl System {
             text("etc/initramfs-tools/conf.d/testbed", "MODULES=list\nCOMPRESS=zstd\n"),
             text("etc/initramfs-tools/modules", "virtio_pci\nvirtio_blk\next4\n"),
         ];
-        // What has nothing to do here, and costs seconds under emulation.
+        // Services that are not needed here, and cost seconds under emulation.
         files.extend(
             [
                 "etc/systemd/system/dpkg-db-backup.timer",

@@ -1,19 +1,19 @@
 //! Talking to the agent in a guest, over a virtio serial port that is a socket on this side. The
-//! agent's half is `guest/disk/agent.sh`, and says what goes over the line.
+//! agent's half is `guest/disk/agent.sh`, which documents the protocol.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// What a command did.
+/// The result of a command.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Answer {
     /// Its exit status; 128 and more if a signal ended it.
     pub code: i32,
-    /// What it wrote to standard output.
+    /// Its standard output.
     pub stdout: Vec<u8>,
-    /// What it wrote to standard error.
+    /// Its standard error.
     pub stderr: Vec<u8>,
 }
 
@@ -38,7 +38,7 @@ pub enum WireError {
     /// Nothing came in time.
     #[error("the agent did not {0} in time")]
     TimedOut(&'static str),
-    /// The agent started anew: the guest rebooted, or somebody ended the agent.
+    /// The agent started again: the guest rebooted, or the agent was ended.
     #[error("the agent started again (boot {0}) and forgot what it was doing")]
     Restarted(String),
     /// Something that is not the protocol.
@@ -102,7 +102,7 @@ impl Wire {
         Ok(())
     }
 
-    /// Sends a shell script and waits for what it did.
+    /// Sends a shell script and waits for its result.
     pub fn run(
         &mut self,
         script: &str,
@@ -114,7 +114,7 @@ impl Wire {
         loop {
             match self.message(end, "finish the command")? {
                 Message::Done(id, answer) if id == self.last => return Ok(answer),
-                // An answer to something sent earlier, for which nobody waited.
+                // An answer to an earlier command, for which no caller waited.
                 Message::Done(..) => {}
                 Message::Hello(boot) => return Err(WireError::Restarted(boot)),
             }
@@ -128,7 +128,7 @@ impl Wire {
             match self.message(end, "end") {
                 Err(WireError::Gone) => return Ok(()),
                 Err(error @ (WireError::TimedOut(_) | WireError::Line(_))) => return Err(error),
-                // Last words are of no interest, whatever they are.
+                // The last messages are ignored.
                 Ok(_) | Err(_) => {}
             }
         }
@@ -174,7 +174,7 @@ impl Wire {
         Ok(bytes)
     }
 
-    /// Takes as much of what has arrived as `wanted` says.
+    /// Takes as much of the received data as `wanted` says.
     fn some(
         &mut self,
         end: Instant,
@@ -237,7 +237,7 @@ mod tests {
         let answer = wire.run("cat; echo oops >&2; exit 3", b"a\0b\nrun 1 2 3", PATIENCE).unwrap();
         assert_eq!((answer.code, answer.stdout()), (3, "a\0b\nrun 1 2 3".to_string()));
         assert_eq!(answer.stderr(), "oops\n");
-        wire.send("echo nobody waits", b"").unwrap();
+        wire.send("echo not waited for", b"").unwrap();
         assert_eq!(wire.run("echo 'it'\"'\"'s'", b"", PATIENCE).unwrap().stdout(), "it's\n");
         let large = vec![b'x'; 1 << 20];
         assert_eq!(wire.run("cat", &large, PATIENCE).unwrap().stdout, large);
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn silence_and_an_end_are_told_apart() {
+    fn silence_and_end_give_different_errors() {
         let (mut wire, theirs) = pair();
         let short = Duration::from_millis(20);
         assert!(matches!(wire.hello(short), Err(WireError::TimedOut(_))));

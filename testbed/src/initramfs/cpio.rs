@@ -1,4 +1,4 @@
-//! Writing the `newc` form of cpio archives, which is what a kernel unpacks at boot.
+//! Writes the `newc` form of cpio archives, which a kernel unpacks at boot.
 
 /// An archive under construction. Directories must be added before what is in them.
 #[derive(Default)]

@@ -44,7 +44,7 @@ impl FromStr for Fault {
         list.map(Fault).ok_or_else(|| {
             let names: Vec<String> =
                 NAMES.iter().map(|(name, what)| format!("{name}=N ({what})")).collect();
-            format!("`{text}` is no fault; there are {}, with commas between", names.join(", "))
+            format!("`{text}` is not a fault; there are {}, with commas between", names.join(", "))
         })
     }
 }

@@ -1,4 +1,4 @@
-//! What runs inside the guest: an archive with busybox, a static probe, an init script and, for
+//! The programs inside the guest: an archive with busybox, a static probe, an init script and, for
 //! some boots, one more program or script.
 //!
 //! - [`cpio`]: the archive format
@@ -17,10 +17,10 @@ use fault::Fault;
 /// The guest's init script.
 const INIT: &str = include_str!("../../guest/init.sh");
 
-/// What a guest is for.
+/// The purpose of a guest.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Purpose {
-    /// Say what the kernel chose; afterwards ask the program and run a script, if there are.
+    /// Report the kernel's choice; afterwards run the program and a script, if given.
     Record {
         /// The static clocksmith program.
         clocksmith: Option<Vec<u8>>,

@@ -1,4 +1,4 @@
-//! What the testbed reads of `clocksmith why --json`.
+//! The part of `clocksmith why --json` that the testbed reads.
 
 use super::choice;
 use anyhow::{Context, Result};

@@ -1,11 +1,11 @@
 //! The program inside the guest, and what it says about the guest from outside.
 //!
 //! With `run --guest-clocksmith PATH` each x86-64 guest also runs `clocksmith why --json`, with its
-//! measurement, and `clocksmith collect`. Both come out on the serial line. [`judge`] holds the
-//! answer against the truth and against what the kernel's own log says, and then asks the program
-//! outside about the bundle, which must give the same answer.
+//! measurement, and `clocksmith collect`. Both come out on the serial line. [`judge`] compares the
+//! answer with the truth and with the kernel's own log, and then runs the program outside on the
+//! bundle, which must give the same answer.
 //!
-//! - [`answer`]: what is read of the program's JSON
+//! - [`answer`]: the part of the program's JSON that is read
 //! - [`base64`]: how a bundle crosses a serial line
 //! - [`rules`]: which causes and which verdict a boot must have
 
@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What the program said inside a guest, and what is wrong with it.
+/// The program's answer inside a guest, and its errors.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct Inside {
     /// Its answer; none if it could not be read.
@@ -36,7 +36,8 @@ pub struct Inside {
     pub bundle: usize,
 }
 
-/// Writes what the guest's program said into the record and judges it. `None` if it was not there.
+/// Writes the answer of the guest's program into the record and judges it. `None` if it was not
+/// there.
 pub fn judge(
     directory: &Path,
     boot: &Boot,
@@ -108,8 +109,8 @@ fn seconds(text: &str) -> Option<(f64, f64)> {
     Some((round(middle - start), round(end - middle)))
 }
 
-/// How many guests were asked and how many of their answers are right, in a sentence; nothing if
-/// none was asked.
+/// How many guests ran the program and how many of their answers are right, in a sentence; `None`
+/// if no guest ran it.
 pub fn summary<'a>(all: impl Iterator<Item = &'a Inside>) -> Option<String> {
     let all: Vec<&Inside> = all.collect();
     let good = all.iter().filter(|inside| inside.disagreements.is_empty()).count();
@@ -133,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_asked_is_not_a_sentence() {
+    fn summary_without_guests_is_none() {
         assert_eq!(summary([].into_iter()), None);
         let wrong = Inside { disagreements: vec!["x".into()], ..Inside::default() };
         let text = summary([&wrong, &Inside::default()].into_iter()).unwrap();

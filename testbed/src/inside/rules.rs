@@ -1,5 +1,5 @@
 //! Which verdict and which causes a boot must have: from the probe's behaviour, from the kernel's
-//! own log, and from the command line. Nothing here comes from the program that is judged.
+//! own log, and from the command line. Nothing here comes from the tested program.
 
 use super::answer::Answer;
 use super::choice;
@@ -30,7 +30,7 @@ const NAMES: &[&str] = &[
     "refined-jiffies",
 ];
 
-/// Everything in the answer that contradicts what is known about the boot.
+/// Everything in the answer that contradicts the known facts about the boot.
 pub fn check(answer: &Answer, truth: &Truth, boot: &Boot, log: &str) -> Vec<String> {
     let mut list = Vec::new();
     if choice(answer) != truth.choice() {
@@ -60,7 +60,7 @@ pub fn check(answer: &Answer, truth: &Truth, boot: &Boot, log: &str) -> Vec<Stri
     list
 }
 
-/// The verdict that belongs to the way in which CLOCK_MONOTONIC is served.
+/// The verdict for the path on which CLOCK_MONOTONIC is served.
 fn verdict(path: &str) -> Option<&'static str> {
     match path {
         "vdso" => Some("ok"),
@@ -87,7 +87,7 @@ fn causes(cmdline: &str, current: &str, slow: bool, log: &str) -> Vec<&'static s
     list
 }
 
-/// The clocksource that the command line asks for. The old parameter has one alias.
+/// The clocksource that the command line requests. The old parameter has one alias.
 fn wish(cmdline: &str) -> Option<&str> {
     let wish = |word: &'_ str| -> Option<usize> { word.find('=').map(|at| at + 1) };
     cmdline

@@ -33,7 +33,7 @@ pub struct Apt {
 
 impl Apt {
     /// Opens the state for these suites, fetching the package lists if there are none yet or if
-    /// `refresh` asks for new ones.
+    /// `refresh` is set.
     pub fn open(
         cache: &Cache,
         suites: &[String],
@@ -183,7 +183,7 @@ pub(crate) fn system_acquire_settings() -> String {
 /// The configuration file of one state directory.
 ///
 /// Lists past their date are accepted: those of releases out of support are never renewed. Their
-/// signatures are checked all the same.
+/// signatures are checked nevertheless.
 fn settings(directory: &Path, arch: Arch, acquire: &str) -> String {
     let directory = directory.display();
     format!(

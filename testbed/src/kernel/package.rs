@@ -17,7 +17,7 @@ pub fn extract(package: &Path, wanted: impl Fn(&str) -> bool) -> Result<Option<V
         .spawn()
         .context("starting dpkg-deb; the testbed needs dpkg")?;
     let found = child.stdout.take().map(|tar| find(tar, &wanted)).transpose();
-    // The rest of the archive is of no interest; dpkg-deb ends when nobody reads it.
+    // The rest of the archive is not needed; dpkg-deb ends when its output is not read.
     let output = child.wait_with_output().context("waiting for dpkg-deb")?;
     let found = found.with_context(|| format!("reading the package {}", package.display()))?;
     match found.flatten() {

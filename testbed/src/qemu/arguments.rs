@@ -4,7 +4,7 @@ use crate::case::Machine;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// What runs the guest's instructions.
+/// The accelerator that runs the guest's instructions.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Accel {
     /// Software emulation; works everywhere.

@@ -1,7 +1,7 @@
 //! Starting emulators that do not outlive the testbed, even if it is killed.
 //!
-//! The kernel ends a child when its parent dies, if the child asked for that. It takes the *thread*
-//! that started the child for its parent, so one thread that never ends starts them all.
+//! The kernel ends a child when its parent dies, if the child requested that. The parent in this
+//! sense is the *thread* that started the child, so one thread that never ends starts them all.
 
 use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};
 use std::io::{Error, Result};
@@ -42,7 +42,7 @@ fn launcher() -> Mutex<Sender<Order>> {
 fn end_with(command: &mut Command, parent: Pid) {
     let ask = move || {
         set_parent_process_death_signal(Some(Signal::KILL))?;
-        // A parent that died before the child could ask is not noticed any more.
+        // The death of a parent before the child's request is not noticed.
         if getppid() != Some(parent) {
             return Err(Error::from_raw_os_error(rustix::io::Errno::SRCH.raw_os_error()));
         }

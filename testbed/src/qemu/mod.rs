@@ -2,7 +2,7 @@
 //!
 //! - [`arguments`]: from hardware and files to QEMU's arguments, pure
 //! - [`launch`]: starting emulators that end when the testbed does, even if it is killed
-//! - [`process`]: the running emulator, ended by its own handle whatever happens
+//! - [`process`]: the running emulator, ended by its own handle in every case
 //! - [`qmp`]: talking to a running emulator: stop, continue, snapshots, migration
 
 pub mod arguments;

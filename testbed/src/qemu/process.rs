@@ -1,6 +1,6 @@
-//! The running emulator. It is ended by its own handle: when it has said everything, when its
-//! time is over, and when the value that stands for it is dropped, also on an error's way out. If
-//! the testbed itself is killed, the kernel ends it: see [`launch`].
+//! The running emulator. It is ended by its own handle: when it has said everything, when its time
+//! is over, and when the value that represents it is dropped, also after an error. If the testbed
+//! itself is killed, the kernel ends it: see [`launch`].
 
 use crate::arch::Arch;
 use crate::frames::Reader;
@@ -23,7 +23,7 @@ pub enum BootError {
     Ended {
         /// Its exit status.
         status: String,
-        /// What it said on standard error.
+        /// Its standard error.
         stderr: String,
         /// The end of the serial log.
         last: String,
@@ -48,8 +48,7 @@ fn unless_empty(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!(", saying: {text}") }
 }
 
-/// Sees each line that the guest says before anybody else, and may keep it to itself by returning
-/// true.
+/// Gets each line of the guest first, and withholds it from others by returning true.
 pub type Tap = Box<dyn Fn(&str) -> bool + Send>;
 
 /// A running guest.
@@ -68,7 +67,7 @@ impl Guest {
         Guest::start_tapped(arch, arguments, directory, Box::new(|_| false))
     }
 
-    /// The same, for a guest of whose lines some are meant for somebody else.
+    /// As [`Guest::start`], but `tap` gets each line first.
     pub fn start_tapped(
         arch: Arch,
         arguments: &[OsString],
@@ -102,7 +101,7 @@ impl Guest {
         Ok(Guest { child, lines, started, log, stderr })
     }
 
-    /// Reads frames until the guest is done, then ends it. `deadline` counts from the start.
+    /// Reads frames until the guest is done, then ends it. `deadline` is measured from the start.
     pub fn frames(mut self, deadline: Duration) -> Result<BTreeMap<String, String>, BootError> {
         let mut reader = Reader::new();
         let end = self.started + deadline;
@@ -184,7 +183,7 @@ impl Drop for Guest {
     }
 }
 
-/// What to say when the emulator cannot be started.
+/// The message when the emulator cannot be started.
 pub fn start_help(arch: Arch) -> String {
     format!(
         "starting {}; is it installed? (Debian package {}, without recommended packages)",

@@ -1,6 +1,6 @@
 //! Kernel logs: which lines give the answer away, and which explain it.
 
-/// Words of the lines in which the kernel says what it decided about its clocks.
+/// Words of the lines in which the kernel reports decisions about its clocks.
 const DECISIONS: &[&str] = &["clocksource", "tsc", "TSC", "sched_clock", "timekeeping"];
 
 /// The log without the kernel's decisions. A prediction gets this one: a log that says

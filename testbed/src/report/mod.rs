@@ -12,15 +12,15 @@ use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::path::Path;
 
-/// What is known about one boot besides the truth: the contents of `verdict.json`.
+/// The data about one boot besides the truth: the contents of `verdict.json`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Judgement {
     /// The comparison with the prediction.
     #[serde(flatten)]
     pub verdict: Verdict,
-    /// What the case file expected, if the kernel did something else.
+    /// The expectation of the case file, if the kernel's choice differs.
     pub expected: Option<String>,
-    /// What the program said inside the guest, if it was there.
+    /// The program's answer inside the guest, if it was there.
     #[serde(default)]
     pub inside: Option<Inside>,
 }

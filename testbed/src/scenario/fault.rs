@@ -10,7 +10,7 @@ use crate::initramfs::fault::Fault;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-/// A fault, and what must be seen of it in three seconds.
+/// A fault, and the required observations in three seconds.
 struct Part {
     name: &'static str,
     fault: &'static str,
@@ -79,7 +79,7 @@ impl Part {
         ))
     }
 
-    /// What the testbed's own reader saw, which must be the fault.
+    /// Checks the observations of the testbed's own reader, which must show the fault.
     fn tell(&self, story: &mut Story, journal: &Journal, said: &str) {
         let name = self.name;
         let Some(value) = note(story, journal, self, "", said) else { return };
@@ -99,7 +99,7 @@ impl Part {
     }
 }
 
-/// What a given reader saw. It may have ways to see nothing.
+/// Notes the observations of a given reader, which may be able to hide the fault.
 fn tell_given(story: &mut Story, journal: &Journal, part: &Part, said: &str) {
     note(story, journal, part, GIVEN, said);
 }
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_that_is_seen_is_no_problem_and_one_that_is_not_is() {
+    fn fault_seen_is_no_problem_and_unseen_is() {
         let [none, offset, rate, jump] = PARTS else { unreachable!() };
         for (part, steps, error) in
             [(none, 0, 0), (offset, 3, 40_000_000), (rate, 0, 2_000_000), (jump, 0, 40_000_000)]

@@ -1,4 +1,4 @@
-//! What the reader in a guest reports, and what happened meanwhile, in order.
+//! The reports of a guest's reader, and the events meanwhile, in order.
 //!
 //! Reports come on the serial line, each as `|reader ` and a JSON object. The guest notes events by
 //! lines `|mark NAME`; the testbed notes its own with [`Journal::mark`].
@@ -64,8 +64,8 @@ impl Journal {
     }
 }
 
-/// Whether two reports after the last event show that the reader reads. The very first after it may
-/// have been on its way before, or come from a state that is gone.
+/// Whether two reports after the last event show that the reader reads. The very first report after
+/// it may have been sent before the event, or come from a state that was discarded.
 pub fn reads_on(entries: &[Entry]) -> bool {
     let after = entries.rsplit(|entry| matches!(entry, Entry::Mark(_))).next().unwrap_or_default();
     let reads: Vec<Option<u64>> = after

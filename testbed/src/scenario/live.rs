@@ -1,5 +1,5 @@
-//! A guest that reads its clocks, runs a reader, and does what it is told on its console: scenarios
-//! in which something happens from outside.
+//! A guest that reads its clocks, runs a reader, and obeys commands on its console: for scenarios
+//! with an event from outside.
 
 use super::Story;
 use super::place::{Place, Stage};
@@ -10,9 +10,9 @@ use crate::qemu::process::Guest;
 use anyhow::Result;
 use serde_json::json;
 
-/// Answers to `why` and `end`. The readings of the clocks go to the console at once: what is in the
-/// frame arrives only when the next line is there, which would be a reading from before the event.
-/// They stop with the first order.
+/// Answers to `why` and `end`. The readings of the clocks go to the console at once: a line in a
+/// frame arrives only with the next line, so it would be a reading from before the event. They stop
+/// with the first order.
 const SCRIPT: &str = r#"settle
 READER
 probe watch 100 0 >/dev/console &
@@ -36,7 +36,7 @@ pub fn stage<'a>(place: &'a Place, name: &str) -> Result<Stage<'a>> {
     place.stage(name, SCRIPT)
 }
 
-/// Lets the reader go on after the last event, asks the program what it thinks of the clocks now,
+/// Lets the reader continue after the last event, runs the program for its verdict on the clocks,
 /// and ends the reader.
 pub fn finish(story: &mut Story, stage: &Stage<'_>, guest: &mut Guest) -> Result<()> {
     // Whether it did is judged with the rest.

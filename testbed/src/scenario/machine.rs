@@ -10,7 +10,7 @@ use anyhow::Result;
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-/// How long the guest stands still, or its snapshot or file lies.
+/// How long the guest is paused, or its snapshot or file is kept.
 const WHILE: Duration = Duration::from_secs(5);
 
 /// Stops the guest's processors for five seconds.
@@ -33,9 +33,9 @@ pub fn pause(place: &Place) -> Result<Story> {
     Ok(story)
 }
 
-/// Saves the guest, goes on for five seconds, and goes back: once while it stands still, and once
-/// while it runs. Under software emulation the clocks leap forward either way: the emulator does not
-/// let its TSC go back below what it showed last.
+/// Saves the guest, continues for five seconds, and loads the snapshot: once while the guest is
+/// paused, and once while it runs. Under software emulation the clocks jump forward in both cases:
+/// the emulator does not let its TSC go back below the last value that it returned.
 pub fn snapshot(place: &Place) -> Result<Story> {
     let mut story = Story::new("snapshot", place.kernel_name());
     let mut stage = live::stage(place, "snapshot")?;
@@ -64,8 +64,8 @@ pub fn snapshot(place: &Place) -> Result<Story> {
     std::thread::sleep(WHILE);
     qmp.loadvm("running")?;
     stage.journal().mark("loaded running");
-    // Readings from before are still on the way: the first one from behind the load follows a
-    // silence or a leap, so the last of a second is surely one.
+    // Readings from before the load may still arrive: the first one after the load follows a
+    // silence or a jump, so the last reading of a second is certainly one after the load.
     let end = Instant::now() + Duration::from_secs(1);
     let mut loaded = Tick::next(&guest)?;
     while Instant::now() < end {
@@ -92,7 +92,7 @@ pub fn migrate(place: &Place) -> Result<Story> {
     Ok(story)
 }
 
-/// Moves the guest to another emulator through a file, in which it lies for five seconds.
+/// Moves the guest to another emulator through a file, in which it is kept for five seconds.
 pub fn migrate_file(place: &Place) -> Result<Story> {
     let mut story = Story::new("migrate-file", place.kernel_name());
     let stage = live::stage(place, "migrate-file")?;
@@ -154,7 +154,7 @@ fn last(guest: &Guest, mut last: Tick) -> Tick {
     last
 }
 
-/// Notes what passed, and that no clock may go back or part from the counter.
+/// Notes the passed times, and checks that no clock goes back or differs from the counter.
 fn note(story: &mut Story, what: &str, before: Tick, after: Tick, host: Duration, rate: f64) {
     let passed: Passed = after.since(before);
     story.seen.push(json!({

@@ -1,11 +1,11 @@
-//! What happens to clocks in a running guest: somebody switches the clocksource, the guest is
-//! paused, saved and loaded, moved, its time is steered, or its counter is wrong. Meanwhile a reader
-//! in it reads a clock in several threads, and reports what it saw.
+//! Events for the clocks of a running guest: the clocksource is switched, the guest is paused, saved
+//! and loaded, or moved, its time is steered, or its counter is wrong. Meanwhile a reader in the
+//! guest reads a clock in several threads, and reports its observations.
 //!
-//! - [`place`]: a guest with a script in it, and what it says while it runs
-//! - [`reader`]: the program that reads across the event, and what it may see
+//! - [`place`]: a guest with a script in it, and its output while it runs
+//! - [`reader`]: the program that reads across the event, and the allowed observations
 //! - [`journal`]: its reports and the events, in order
-//! - [`live`]: a guest that does what it is told while something happens from outside
+//! - [`live`]: a guest that obeys commands during an event from outside
 //! - [`ticks`]: readings of the guest's clocks, and what they show
 //! - [`switch`]: the clocksource is changed through sysfs
 //! - [`machine`]: pause, snapshot and migration
@@ -36,7 +36,7 @@ pub const NAMES: &[&str] =
 /// The kernels that `all` stands for, by their names in the catalogue.
 pub const KERNELS: &[&str] = &["5.10", "6.1", "6.12", "7.x"];
 
-/// What a scenario saw.
+/// The observations of a scenario.
 #[derive(Debug, Serialize)]
 pub struct Story {
     /// Names and versions this format.
@@ -47,11 +47,11 @@ pub struct Story {
     pub kernel: String,
     /// The version of its package.
     pub kernel_version: String,
-    /// What was seen, in order.
+    /// The observations, in order.
     pub seen: Vec<Value>,
-    /// What the reader reported last before each event, and at the end.
+    /// The reader's last report before each event, and at the end.
     pub readers: Vec<Value>,
-    /// What should not have been seen.
+    /// The observations that should not occur.
     pub problems: Vec<String>,
 }
 
@@ -121,8 +121,8 @@ pub fn play(name: &str, place: &Place) -> Option<Result<Story>> {
     Some(story.map(|mut story| {
         story.kernel_version = place.kernel_version().into();
         if place.reader().under_run.as_ref().is_some_and(|source| source != "tsc") {
-            // An emulator that loads a state may let the counter leap away from the other clocks. With tsc the
-            // kernel's clock would leap as well; here it is what the reader has to bear.
+            // An emulator that loads a state may let the counter jump away from the other clocks. With tsc the
+            // kernel's clock would jump as well; here the reader must handle the jump.
             story.problems.retain(|problem| !problem.contains(" parted by "));
         }
         story

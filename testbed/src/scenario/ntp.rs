@@ -21,7 +21,7 @@ part step -3600; watch
 sleep 1
 reader_end";
 
-/// Millionths by which a rate may miss what was asked for; readings are not simultaneous.
+/// Millionths by which a rate may differ from the requested one; readings are not simultaneous.
 const RATE_TOLERANCE: f64 = 60.0;
 /// Nanoseconds by which CLOCK_MONOTONIC may part from CLOCK_MONOTONIC_RAW between two readings.
 const STEP_TOLERANCE: i64 = 2_000_000;
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_does_as_it_is_told_is_no_problem() {
+    fn clock_that_follows_ntp_has_no_problem() {
         let story = told(&parts());
         assert_eq!(story.problems, Vec::<String>::new());
         assert_eq!(story.seen.len(), 6);

@@ -4,7 +4,7 @@ use super::Story;
 use serde_json::Value;
 use std::fmt::Write;
 
-/// What each scenario does, for the page.
+/// The description of each scenario, for the page.
 const WHAT: &[(&str, &str)] = &[
     (
         "switch",

@@ -30,7 +30,7 @@ pub struct Place {
     reader: Reader,
 }
 
-/// What the guests of scenarios get besides a kernel.
+/// The inputs of scenarios' guests besides a kernel.
 pub struct Programs<'a> {
     /// A static clocksmith program.
     pub clocksmith: Option<&'a Path>,
@@ -154,7 +154,7 @@ impl Stage<'_> {
         self.place
     }
 
-    /// What the guests' reader reports.
+    /// The reports of the guests' reader.
     pub fn journal(&self) -> &Journal {
         &self.journal
     }

@@ -1,12 +1,12 @@
 //! The reader: a program that reads a clock in several threads while a scenario plays, and reports
-//! what it saw. `testbed/README.md` says what a program must do to be one.
+//! its observations. `testbed/README.md` says what a program must do to be one.
 
 use super::Story;
 use super::journal::{Entry, Journal, reads_on};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Which reader, and what it may see.
+/// The reader, and its allowed observations.
 #[derive(Clone, Debug)]
 pub struct Reader {
     /// A static program; the probe's own reader if there is none.
@@ -19,12 +19,13 @@ pub struct Reader {
     pub under_run: Option<String>,
 }
 
-/// For how long on end the wall clock of a program under `clocksmith run` may be off: 10 ms until a step of it is
-/// seen, 20 ms where the counter leapt (`docs/run.md`), and as much again for an emulator on a busy host.
+/// The longest continuous time for which the wall clock of a program under `clocksmith run` may be off: 10 ms
+/// until a step of it is noticed, 20 ms where the counter jumped (`docs/run.md`), and as much again for an
+/// emulator on a busy host.
 const WALL_OFF_NS: u64 = 40_000_000;
 
-/// What the guest's scripts can use: `settle` waits for the TSC to be the clocksource, `mark` notes
-/// an event, `reader_start` and `reader_end` are for a reader in the background.
+/// Functions for the guest's scripts: `settle` waits for the TSC to be the clocksource, `mark`
+/// notes an event, `reader_start` and `reader_end` are for a reader in the background.
 ///
 /// Reports go to the console past the frame that the script's output is in.
 const FUNCTIONS: &str = r#"S=/sys/devices/system/clocksource/clocksource0
@@ -51,8 +52,8 @@ reader_end() {
 }
 "#;
 
-/// `run` tests the counter in a few milliseconds, in which a busy host may leave it no chance; it believes a
-/// `verify`, which takes longer.
+/// `run` tests the counter in a few milliseconds, which may be too short on a busy host; it accepts the
+/// result of `verify`, which takes longer.
 const VERIFY: &str =
     "for i in 1 2 3 4 5; do clocksmith verify -q --duration 3s && break; done >/dev/null 2>&1\n";
 
@@ -61,7 +62,7 @@ pub const ENDED: &str = "the reader ended with ";
 
 /// The keys that every report must have, and one that it may have.
 #[derive(Debug, Deserialize)]
-#[allow(dead_code, reason = "the fields that nobody reads must be there all the same")]
+#[allow(dead_code, reason = "the fields that are not read must exist, too")]
 pub struct Report {
     /// Reads since the start.
     pub reads: u64,
@@ -73,7 +74,7 @@ pub struct Report {
     pub largest_back_step_ns: u64,
     /// The largest distance from CLOCK_MONOTONIC.
     pub largest_error_ns: u64,
-    /// What was read.
+    /// The clock that was read.
     pub clock: String,
     /// How often CLOCK_MONOTONIC went back by the system call's account.
     #[serde(default)]
@@ -102,7 +103,7 @@ impl Reader {
         format!("{FUNCTIONS}{}", script.replace("READER", &start))
     }
 
-    /// Judges what a reader reported over a whole scenario. `said` is what the guest's script said.
+    /// Judges a reader's reports over a whole scenario. `said` is the output of the guest's script.
     pub fn judge(&self, story: &mut Story, journal: &Journal, said: &str) {
         let entries = journal.entries();
         let ended = said.lines().find_map(|line| Some(line.split_once(ENDED)?.1.trim()));
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_sees_nothing_and_ends_well_is_no_problem() {
+    fn reader_without_error_has_no_problem() {
         let lines = [line(5, 0, 0, 0), "|mark paused".into(), line(6, 0, 0, 0), line(9, 0, 0, 0)];
         let story = judged(0, &lines, "a\nthe reader ended with 0\n");
         assert_eq!(story.problems, Vec::<String>::new());

@@ -1,4 +1,4 @@
-//! Somebody writes clocksources into sysfs, and the program is asked after each write.
+//! The scenario writes clocksources into sysfs, and runs the program after each write.
 
 use super::Story;
 use super::place::Place;
@@ -25,15 +25,15 @@ sleep 3
 echo '== end'
 reader_end";
 
-/// What must be seen: the part, the current clocksource, the verdict, and whether somebody's choice
-/// is the cause.
+/// The expected results: the part, the current clocksource, the verdict, and whether a choice
+/// through sysfs is the cause.
 const WANTED: &[(&str, &str, &str, Option<bool>)] = &[
     ("boot", "tsc", "ok", Some(false)),
     ("hpet", "hpet", "slow", Some(true)),
     ("acpi_pm", "acpi_pm", "slow", Some(true)),
-    // Somebody did choose it, but it is what the kernel would have chosen.
+    // It was chosen through sysfs, but the kernel would have chosen it, too.
     ("tsc", "tsc", "ok", None),
-    // No such clocksource: the kernel takes the name without a word, and chooses by rating.
+    // No such clocksource: the kernel accepts the name without a message, and chooses by rating.
     ("nonsense", "tsc", "ok", None),
 ];
 

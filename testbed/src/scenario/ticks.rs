@@ -5,7 +5,7 @@ use anyhow::Result;
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
-/// How long a guest may take to say what it is waited for.
+/// How long a guest may take for an expected line.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One reading; all clocks are in nanoseconds, the counter in its cycles.
@@ -22,8 +22,8 @@ pub struct Tick {
 }
 
 impl Tick {
-    /// Reads a line, if it is one. Loading a snapshot ends a line anywhere, so the beginning of
-    /// another may stand in front of it, and two halves of different ones are none.
+    /// Reads a line, if it is one. Loading a snapshot cuts a line anywhere, so the beginning of
+    /// another line may precede this one. Two halves of different lines are not a line.
     pub fn parse(line: &str) -> Option<Tick> {
         let (_, text) = line.trim().rsplit_once("tick ")?;
         let value = |name: &str| {
@@ -39,7 +39,7 @@ impl Tick {
         (value("xor")? == tick.xor()).then_some(tick)
     }
 
-    /// What the guest adds to a reading, to tell a whole line.
+    /// The mark that the guest adds to a reading, to show that the line is whole.
     pub fn xor(self) -> i64 {
         self.raw ^ self.monotonic ^ self.real ^ self.tsc
     }
@@ -55,7 +55,7 @@ impl Tick {
         }
     }
 
-    /// What passed between an earlier reading and this one.
+    /// The time between an earlier reading and this one.
     pub fn since(self, earlier: Tick) -> Passed {
         Passed {
             raw: self.raw - earlier.raw,
@@ -66,7 +66,7 @@ impl Tick {
     }
 }
 
-/// What passed on each clock between two readings.
+/// The time on each clock between two readings.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Passed {
     /// On CLOCK_MONOTONIC_RAW.

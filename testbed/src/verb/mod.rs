@@ -4,9 +4,9 @@
 //! - [`one`]: one boot of `run`, from kernel to verdict
 //! - [`guest`]: `shell` and `exec`, guests for developers
 //! - [`disk`]: `disk build`, `shell`, `exec` and `run`, installed systems for developers
-//! - [`scenario`]: what happens to clocks in running guests
+//! - [`scenario`]: events for clocks in running guests
 //!
-//! `list`, `fetch`, `lines` and `report` are short enough to stand here.
+//! `list`, `fetch`, `lines` and `report` are short enough to be in this file.
 
 pub mod disk;
 pub mod guest;

@@ -46,7 +46,7 @@ impl GuestProgram {
     }
 }
 
-/// How often a boot is repeated that failed, or whose log asks for it.
+/// How often a boot is repeated that failed, or whose log requires it.
 const RETRIES: u32 = 2;
 
 /// Boots, records and judges. The record is a directory of the boot's name under `out`.
@@ -77,7 +77,7 @@ pub fn record(
     };
     record::write(&directory, &frames)?;
     record::write_file(&directory.join("truth.json"), &serde_json::to_string_pretty(&truth)?)?;
-    // What only a failed boot needs.
+    // Files that only a failed boot needs.
     for name in ["serial.log", "initramfs"] {
         let _ = std::fs::remove_file(directory.join(name));
     }

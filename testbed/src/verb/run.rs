@@ -20,19 +20,19 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-/// What to run and how.
+/// The boots to run, and how.
 pub struct Run {
     /// The directory of the case files.
     pub cases: PathBuf,
     /// Which boots.
     pub subset: Subset,
-    /// The program to ask; without one, boots are recorded and not compared.
+    /// The program to compare with; without one, boots are recorded and not compared.
     pub clocksmith: Option<PathBuf>,
     /// The static program to run in x86-64 guests.
     pub guest_clocksmith: Option<PathBuf>,
     /// Where records go.
     pub out: PathBuf,
-    /// Guests side by side.
+    /// Guests that run at the same time.
     pub jobs: usize,
     /// Emulation or virtualization.
     pub accel: Accel,
@@ -98,7 +98,7 @@ pub fn run(run: &Run, cache: &Cache) -> Result<Outcome> {
     finish(results, begin, &run.out, &boots, &catalogue)
 }
 
-/// The kernels of all boots. One that cannot be had fails its own boots and no others.
+/// The kernels of all boots. A kernel that cannot be fetched fails its own boots and no others.
 fn prepare(
     boots: &[Boot],
     catalogue: &Catalogue,
@@ -156,7 +156,7 @@ fn print_boot(boot: &Boot, row: &Result<Row>, out: &Path) {
     }
 }
 
-/// What the program said inside, in one line, and a line for each disagreement.
+/// The program's answer inside the guest, in one line, and a line for each disagreement.
 fn in_words(inside: &Inside) -> String {
     let mut text = String::new();
     if let Some(answer) = &inside.answer {

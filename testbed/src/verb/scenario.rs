@@ -1,4 +1,4 @@
-//! `testbed scenario`: plays scenarios on kernels, prints what they saw, writes the page.
+//! `testbed scenario`: plays scenarios on kernels, prints the observations, writes the page.
 
 use crate::cache::Cache;
 use crate::qemu::arguments::Accel;
@@ -11,7 +11,7 @@ use std::path::Path;
 /// guest now and then on a busy host.
 const RETRIES: u32 = 1;
 
-/// What to play, and where.
+/// The scenarios to play, and the kernels.
 pub struct Wanted<'a> {
     /// Names of scenarios with commas between, or `all`.
     pub names: &'a str,
@@ -19,14 +19,15 @@ pub struct Wanted<'a> {
     pub kernels: &'a str,
     /// Emulation or virtualization.
     pub accel: Accel,
-    /// What runs in the guests.
+    /// The programs in the guests.
     pub programs: Programs<'a>,
     /// The page to write.
     pub output: Option<&'a Path>,
 }
 
-/// Plays, and prints each story as JSON. Whether all went well is returned. With several to play,
-/// one that cannot be played to its end is told as a problem and does not keep the others.
+/// Plays the scenarios, prints each story as JSON, and returns whether all went well. With several
+/// scenarios, one that cannot be played to its end is reported as a problem and does not stop the
+/// others.
 pub fn scenario(wanted: &Wanted<'_>, cases: &Path, cache: &Cache) -> Result<bool> {
     let names = choose(wanted.names, NAMES);
     let kernels = choose(wanted.kernels, KERNELS);
@@ -59,7 +60,8 @@ pub fn scenario(wanted: &Wanted<'_>, cases: &Path, cache: &Cache) -> Result<bool
     Ok(stories.iter().all(|story| story.problems.is_empty()))
 }
 
-/// Plays one; again, if its guest did not come up or fell silent. What was seen is never tried again.
+/// Plays one; again, if its guest did not come up or stopped responding. A scenario with observations
+/// is not tried again.
 fn play(name: &str, place: &Place) -> Option<Result<Story>> {
     for _ in 0..RETRIES {
         match scenario::play(name, place)? {

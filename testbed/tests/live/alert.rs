@@ -1,11 +1,10 @@
-//! A real Prometheus tells that a guest's clocksource was switched, and that it was switched back: `clocksmith watch` as
+//! A real Prometheus reports that a guest's clocksource was switched, and that it was restored: `clocksmith watch` as
 //! the shipped unit in an installed Debian, scraped over the network by the Prometheus of this machine, with the
 //! shipped alert rules. Ignored by default, because it needs QEMU, Prometheus, an image that root builds once
 //! (`testbed disk build`), and the static program:
-//! `cargo build --profile dist --features full -p clocksmith-cli --target
-//! x86_64-unknown-linux-musl`, then
-//! `cargo test -p clocksmith-testbed --test live -- --ignored --nocapture alert::`.
-//! `CLOCKSMITH_STATIC` names another program. `./test.sh alert` does all of it.
+//! `cargo build --profile dist --features full -p clocksmith-cli --target x86_64-unknown-linux-musl`, then
+//! `cargo test -p clocksmith-testbed --test live -- --ignored --nocapture alert::`. `CLOCKSMITH_STATIC` names another
+//! program. `./test.sh alert` does all of it.
 
 #![allow(
     clippy::unwrap_used,
@@ -29,7 +28,7 @@ const SYSFS: &str = "/sys/devices/system/clocksource/clocksource0";
 /// An invariant TSC that the kernel need not watch: on a busy host it would see the emulated counter run unlike the
 /// emulated HPET, and be right.
 const CPU: &str = "max,x-force-features=on,+invtsc,+tsc-adjust";
-/// As somebody sets it up who wants it scraped from elsewhere; `docs/monitoring.md`, "The unit".
+/// The setup for scrapes from another machine; `docs/monitoring.md`, "The unit".
 const SET_UP: &str = "set -e
 printf '[Match]\\nName=en* eth*\\n[Network]\\nAddress=10.0.2.15/24\\n' >/etc/systemd/network/10-test.network
 systemctl start systemd-networkd
@@ -52,12 +51,12 @@ impl Drop for Server {
     }
 }
 
-/// An address on which nobody listens.
+/// An address on which no program listens.
 fn free() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
-/// What a server says, or nothing if it does not answer yet.
+/// The response of a server, or `None` if it does not answer yet.
 fn get(address: SocketAddr, path: &str) -> Option<String> {
     let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(2)).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(10))).ok()?;
@@ -84,8 +83,8 @@ fn packaging(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../packaging").join(name)
 }
 
-/// The shipped rules with shorter times: what has to hold for minutes must hold for seconds, and what is told for a
-/// quarter of an hour is told for half a minute. Nothing else is another.
+/// The shipped rules with shorter times: conditions that must hold for minutes must hold for seconds, and alerts
+/// that last a quarter of an hour last half a minute. Nothing else differs.
 fn rules() -> String {
     let shipped = std::fs::read_to_string(packaging("prometheus/clocksmith.rules.yml")).unwrap();
     let shorter = shipped.replace("for: 2m", "for: 5s").replace("[15m]", "[30s]");

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 const CURRENT: &str = "cat /sys/devices/system/clocksource/clocksource0/current_clocksource";
 
-/// What happens when, for the log of the test.
+/// The times of events, for the log of the test.
 struct Clock(Instant);
 
 impl Clock {

@@ -24,7 +24,7 @@ fn stage(place: &Place) -> Stage<'_> {
     place.stage("guest", SCRIPT).unwrap()
 }
 
-/// The guest's own uptime, by what it says next.
+/// The guest's own uptime, from its next line.
 fn uptime(guest: &Guest) -> f64 {
     let line = guest.wait_for("|up ", PATIENCE).unwrap();
     line.rsplit(' ').next().unwrap().parse().unwrap()
@@ -60,7 +60,7 @@ fn a_snapshot_can_be_gone_back_to() {
 
 #[test]
 #[ignore = "boots a guest"]
-fn a_guest_moves_to_another_emulator_and_goes_on_there() {
+fn guest_moved_to_another_emulator_continues() {
     let place = place();
     let stage = stage(&place);
     let address = format!("unix:{}", stage.path("migration").display());

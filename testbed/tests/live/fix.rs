@@ -1,8 +1,7 @@
-//! `clocksmith fix` in installed systems: a slow clocksource at boot, made fast without a reboot, still so
-//! after one, and taken back to the byte. Ignored by default, because it needs QEMU, an image that root
+//! `clocksmith fix` in installed systems: a slow clocksource at boot, made fast without a reboot, still
+//! fast after one, and reverted to the byte. Ignored by default, because it needs QEMU, an image that root
 //! builds once (`testbed disk build`), and the static program:
-//! `cargo build --profile dist --features full -p clocksmith-cli --target
-//! x86_64-unknown-linux-musl`, then
+//! `cargo build --profile dist --features full -p clocksmith-cli --target x86_64-unknown-linux-musl`, then
 //! `cargo test -p clocksmith-testbed --test live -- --ignored --nocapture --test-threads 1 fix::`.
 //! `CLOCKSMITH_STATIC` names another program. `./test.sh fix` does all of it.
 
@@ -15,11 +14,11 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 const CURRENT: &str = "cat /sys/devices/system/clocksource/clocksource0/current_clocksource";
-/// Somebody has chosen a slow clocksource, as people do. The watchdog is off, because on a busy host it
-/// sees the emulated counter run unlike the emulated HPET, and is right.
+/// An administrator has chosen a slow clocksource. The watchdog is off, because on a busy host it sees
+/// the emulated counter drift from the emulated HPET, and is right.
 const SLOW: &str = "sed -i 's/^GRUB_CMDLINE_LINUX_DEFAULT=.*/GRUB_CMDLINE_LINUX_DEFAULT=\"quiet \
                     tsc=nowatchdog clocksource=hpet\"/' /etc/default/grub && update-grub 2>&1 && sync";
-/// What tells why it is not as it should be.
+/// The commands that show why the state is not as expected.
 const TRACE: &str = "systemctl status --no-pager clocksmith-clocksource.service; dmesg | grep -iE \
                      'clocksource|tsc'; cat /sys/devices/system/clocksource/clocksource0/avail*";
 
@@ -46,7 +45,7 @@ impl Guest {
         println!("{:6.1} s  {what}", self.begun.elapsed().as_secs_f64());
     }
 
-    /// Runs the program, shows what it said, and wants this exit code.
+    /// Runs the program, shows its output, and requires this exit code.
     fn clocksmith(&mut self, arguments: &str, code: i32) -> String {
         let answer = self.disk.run(&format!("clocksmith {arguments}")).unwrap();
         self.say(&format!("$ clocksmith {arguments}"));
@@ -81,8 +80,8 @@ impl Guest {
         self.say("rebooted");
     }
 
-    /// Every file, link and directory of /etc and /boot: kind, mode, owner, target, content; and when it was
-    /// changed, but for directories, which get another time by whatever was in them for a while.
+    /// Every file, link and directory of /etc and /boot: kind, mode, owner, target, content; and the time of
+    /// the last change, except for directories, whose time also changes by temporary files in them.
     fn files(&mut self) -> BTreeMap<String, String> {
         let script = "cd / && find etc boot efi -type d -printf '%p %y%m %U:%G\\n' 2>/dev/null; \
                       find etc boot efi ! -type d -printf '%p %y%m %U:%G %T@ %l\\n' 2>/dev/null; \
@@ -123,7 +122,7 @@ fn ratio(report: &serde_json::Value) -> f64 {
 
 #[test]
 #[ignore = "boots an installed system several times"]
-fn a_slow_clocksource_is_fixed_for_good_and_taken_back() {
+fn slow_clocksource_is_fixed_and_reverted() {
     let mut guest = Guest::start(System::Debian12);
     guest.disk.check(SLOW).unwrap();
     guest.reboot();
@@ -166,7 +165,7 @@ fn the_command_line_way_survives_a_power_cut() {
     guest.reboot();
     guest.is_on("hpet");
     let before = guest.files();
-    // The word that is in the way goes.
+    // The conflicting word is removed.
     guest.clocksmith("fix --boot cmdline", 0);
     let applied = guest.json("fix --apply --boot cmdline --watch 2s", 0);
     assert_eq!(applied["result"], "applied");

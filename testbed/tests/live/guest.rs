@@ -1,4 +1,4 @@
-//! What tests in guests share: which program goes in, a script's run, and what it said.
+//! Functions for tests in guests: the program to test, a script's run, and its output.
 
 #![allow(
     dead_code,
@@ -23,7 +23,7 @@ pub(crate) fn program() -> PathBuf {
     target.join("x86_64-unknown-linux-musl/dist/clocksmith")
 }
 
-/// Runs a script in a guest on Linux 6.1 with tsc, hpet and acpi_pm, and returns what it said.
+/// Runs a script in a guest on Linux 6.1 with tsc, hpet and acpi_pm, and returns its output.
 pub(crate) fn run(name: &str, script: &str, reader: Option<&Path>, patience: Duration) -> String {
     run_on("6.1", name, script, reader, patience)
 }
@@ -47,7 +47,7 @@ pub(crate) fn run_on(
     lines
 }
 
-/// What follows `== WHAT` in what a script said.
+/// The text after `== WHAT` in a script's output.
 pub(crate) fn said<'a>(lines: &'a str, what: &str) -> &'a str {
     let start = format!("== {what} ");
     lines.lines().find_map(|line| line.strip_prefix(&start)).unwrap_or_else(|| {

@@ -1,11 +1,10 @@
 //! `clocksmith watch` for half an hour in a guest whose processors are busy reading the time, while its clocksource is
-//! switched at random: each switch is told, once and in order, and memory does not grow. Prints what was seen.
+//! switched at random: each switch is reported, once and in order, and memory does not grow. Prints the figures.
 //! Ignored by default, because it needs QEMU, a kernel, a C compiler, the static program, and patience:
-//! `cargo build --profile dist --features full -p clocksmith-cli --target
-//! x86_64-unknown-linux-musl`, then
-//! `cargo test -p clocksmith-testbed --test live -- --ignored --nocapture soak::`.
-//! `CLOCKSMITH_SOAK_MINUTES` says how long (30), `CLOCKSMITH_SOAK_PACE` how many seconds lie between two switches (15),
-//! `CLOCKSMITH_STATIC` names another program. `./test.sh soak` does all of it.
+//! `cargo build --profile dist --features full -p clocksmith-cli --target x86_64-unknown-linux-musl`, then
+//! `cargo test -p clocksmith-testbed --test live -- --ignored --nocapture soak::`. `CLOCKSMITH_SOAK_MINUTES` says how
+//! long (30), `CLOCKSMITH_SOAK_PACE` how many seconds are between two switches (15), `CLOCKSMITH_STATIC` names another
+//! program. `./test.sh soak` does all of it.
 
 #![allow(
     clippy::unwrap_used,
@@ -18,10 +17,11 @@ use super::guest;
 use serde_json::Value;
 use std::time::Duration;
 
-/// KiB of its own memory that the watch may have more in the last third than in the first, after a sixth of the time for
-/// it to settle. The least of each is compared: a client being served takes some for a moment.
+/// KiB of its own memory by which the watch may grow from the first third to the last, after a sixth of the time for it
+/// to settle. The least of each is compared: a client being served takes some for a moment.
 const NOISE_KIB: u64 = 40;
-/// Events that a watch keeps in memory. It finds as many when it starts, so that it has what it is meant to have.
+/// Events that a watch keeps in memory. The watch finds as many when it starts, so that its memory is full from
+/// the start.
 const KEPT: u64 = 500;
 
 /// Uptimes are in seconds with two places. A switch's is taken before it, an event's when it has been read from the
@@ -86,7 +86,7 @@ sleep 3
 echo "== ended $([ -e /proc/$pid ] && echo no || echo yes) $switches"
 cat /tmp/err"#;
 
-/// What the watch took when it was looked at; memory in KiB.
+/// The resources of the watch at a sample; memory in KiB.
 struct Sample {
     uptime: f64,
     rss: u64,
@@ -131,7 +131,7 @@ fn events(lines: &str) -> Vec<(f64, Value)> {
     let of = |line: &str| {
         let (uptime, document) = line.split_once(' ').unwrap();
         let document: Value = serde_json::from_str(document).unwrap();
-        // What is told beside events: where it listens.
+        // The only document that is not an event is the listening address.
         document["event"].is_object().then(|| (uptime.parse().unwrap(), document["event"].clone()))
     };
     lines.lines().filter_map(|line| line.strip_prefix("== event ")).filter_map(of).collect()
@@ -157,10 +157,10 @@ fn a_watch_under_load_tells_every_switch_and_does_not_grow() {
     judge(&guest::run_on("6.12", "soak", &script, None, patience), wanted);
 }
 
-/// Prints what the guest said of a watch, and judges it.
+/// Prints the guest's record of a watch, and judges it.
 fn judge(lines: &str, wanted: u64) {
     let (samples, switches, events) = (samples(lines), switches(lines), events(lines));
-    assert!(lines.contains("== ended yes"), "the watch does not end when it is told to");
+    assert!(lines.contains("== ended yes"), "the watch does not end on request");
 
     println!("minute      RSS  dirty  anonymous  KiB; CPU s  files  threads  scrapes");
     let begun = samples[0].uptime - 60.0;
@@ -192,7 +192,7 @@ fn judge(lines: &str, wanted: u64) {
     delays.sort_by(f64::total_cmp);
     let at = |part: f64| delays[((delays.len() - 1) as f64 * part) as usize];
     println!(
-        "{} switches, {} told; seconds from before the switch to the event: half within {:.2}, 95 % within {:.2}, all within {:.2}",
+        "{} switches, {} reported; seconds from before the switch to the event: half within {:.2}, 95 % within {:.2}, all within {:.2}",
         switches.len(),
         told.len(),
         at(0.5),
@@ -206,7 +206,7 @@ fn judge(lines: &str, wanted: u64) {
     for name in kinds {
         println!("{name}: {}", others.iter().filter(|other| **other == name).count());
     }
-    assert_eq!(told.len(), switches.len(), "not all were told");
+    assert_eq!(told.len(), switches.len(), "not all were reported");
     assert!(switches.len() as u64 >= wanted, "{} switches, not {wanted}", switches.len());
 
     assert!(
@@ -229,7 +229,7 @@ fn judge(lines: &str, wanted: u64) {
     assert!(last.threads <= settled.threads + 1, "threads grow");
 }
 
-/// What a short run says: two switches, both told, or as `change` would have it.
+/// The output of a short run: two switches, both reported, changed by `change`.
 fn made_up(change: impl Fn(usize, &str) -> String) -> String {
     let event = |uptime: f64, from: &str, to: &str| {
         format!(
@@ -259,7 +259,7 @@ fn a_good_run_is_good() {
 
 #[test]
 #[should_panic(expected = "switch 1")]
-fn a_switch_that_is_told_as_another_is_noticed() {
+fn judge_misreported_switch_fails() {
     judge(
         &made_up(
             |at, line| {
@@ -271,8 +271,8 @@ fn a_switch_that_is_told_as_another_is_noticed() {
 }
 
 #[test]
-#[should_panic(expected = "not all were told")]
-fn a_switch_that_is_not_told_is_noticed() {
+#[should_panic(expected = "not all were reported")]
+fn judge_unreported_switch_fails() {
     judge(&made_up(|at, line| if at == 6 { String::new() } else { line.to_owned() }), 2);
 }
 

@@ -1,9 +1,8 @@
-//! `clocksmith bench --every-clocksource` in a guest with three clocksources: what it sees, and that the
-//! clocksource is put back, also when the program is killed in the middle. Ignored by default, because it
+//! `clocksmith bench --every-clocksource` in a guest with three clocksources: the results, and that the
+//! clocksource is restored, even when the program is killed in the middle. Ignored by default, because it
 //! needs QEMU, a kernel, and the static program:
-//! `cargo build --profile dist --features full -p clocksmith-cli --target
-//! x86_64-unknown-linux-musl`, then
-//! `cargo test -p clocksmith-testbed --test live -- --ignored --nocapture sweep::`.
+//! `cargo build --profile dist --features full -p clocksmith-cli --target x86_64-unknown-linux-musl`,
+//! then `cargo test -p clocksmith-testbed --test live -- --ignored --nocapture sweep::`.
 //! `CLOCKSMITH_STATIC` names another program.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
@@ -36,7 +35,7 @@ echo '== end'";
 
 #[test]
 #[ignore = "boots a guest"]
-fn the_clocksource_is_put_back_in_every_case() {
+fn clocksource_is_restored_in_every_case() {
     let lines = guest::run("sweep", SCRIPT, None, PATIENCE);
     let lines = lines.as_str();
 
@@ -48,7 +47,8 @@ fn the_clocksource_is_put_back_in_every_case() {
         assert_eq!(said(lines, &format!("after {signal}")), "tsc");
     }
 
-    // The story of the slow clocksources: they are system calls, many times dearer; coarse ones are not.
+    // The story of the slow clocksources: they are system calls, many times more expensive; coarse ones
+    // are not.
     let header: Vec<&str> =
         lines.lines().find(|line| line.starts_with("clocksource,")).unwrap().split(',').collect();
     let column = |name: &str| header.iter().position(|title| *title == name).unwrap();

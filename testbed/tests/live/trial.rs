@@ -1,11 +1,10 @@
-//! `clocksmith fix --apply` in a guest in which something happens to the change: somebody chooses another
+//! `clocksmith fix --apply` in a guest in which the change does not hold: a user chooses another
 //! clocksource, the counter is wrong before or after, reads are no faster, a signal comes. Each time the
 //! clocksource is the former one afterwards, and the program says so. Ignored by default, because it needs
 //! QEMU, a kernel, and the static program:
-//! `cargo build --profile dist --features full -p clocksmith-cli --target
-//! x86_64-unknown-linux-musl`, then
-//! `cargo test -p clocksmith-testbed --test live -- --ignored --nocapture trial::`.
-//! `CLOCKSMITH_STATIC` names another program.
+//! `cargo build --profile dist --features full -p clocksmith-cli --target x86_64-unknown-linux-musl`, then
+//! `cargo test -p clocksmith-testbed --test live -- --ignored --nocapture trial::`. `CLOCKSMITH_STATIC`
+//! names another program.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
 
@@ -14,7 +13,7 @@ use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(400);
 
-/// Every part ends with `== NAME STATUS CLOCKSOURCE`, and what was said stands before it.
+/// Every part ends with `== NAME STATUS CLOCKSOURCE`, after the program's output.
 const SCRIPT: &str = "settle
 F=$S/current_clocksource
 echo hpet >$F
@@ -54,10 +53,10 @@ run undo clocksmith fix --undo
 run undo-status clocksmith fix --status
 
 # From here on what verify found is known, and not looked for again before the change.
-begin somebody 8
+begin another-choice 8
 run status-in-between clocksmith fix --status
 echo hpet >$F
-end somebody
+end another-choice
 begin term 8
 kill -TERM $pid
 end term
@@ -83,7 +82,7 @@ run kill-after clocksmith fix --status
 ls /var/lib/clocksmith
 echo '== end 0 0'";
 
-/// What was said in a part, as one line; its exit status and the clocksource after it.
+/// The output of a part, as one line; its exit status and the clocksource after it.
 fn part<'a>(lines: &'a str, name: &str) -> (String, &'a str) {
     let start = format!("== {name} ");
     let mut said = String::new();
@@ -103,7 +102,7 @@ fn part<'a>(lines: &'a str, name: &str) -> (String, &'a str) {
 
 #[test]
 #[ignore = "boots a guest"]
-fn a_change_that_does_not_hold_is_put_back_in_every_case() {
+fn change_that_does_not_hold_is_restored_in_every_case() {
     let lines = guest::run("trial", SCRIPT, None, PATIENCE);
     let lines = lines.as_str();
     let is = |name: &str, end: &str, words: &[&str]| {
@@ -123,7 +122,7 @@ fn a_change_that_does_not_hold_is_put_back_in_every_case() {
     is("undo-status", "0 hpet", &["No change is in force"]);
 
     is("status-in-between", "3 tsc", &["Another run is watching change 1 now"]);
-    is("somebody", "1 hpet", &["Everything was put back: hpet is in use instead of tsc"]);
+    is("another-choice", "1 hpet", &["Everything was put back: hpet is in use instead of tsc"]);
     is("term", "1 hpet", &["middle: tsc", "Everything was put back: it was interrupted"]);
     is("hup", "1 hpet", &["middle: tsc", "Everything was put back: it was interrupted"]);
     is("clean-status", "0 hpet", &["No change is in force"]);

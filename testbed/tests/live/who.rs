@@ -17,7 +17,7 @@ use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Reads in known functions, four to one, for the seconds that it is told; says what a read costs.
+/// Reads in known functions, four to one, for the given number of seconds; prints the read cost.
 const TARGET: &str = r#"
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,7 +83,7 @@ fn who_reads_a_slow_clock_and_run_makes_it_fast() {
             let row = table.iter().position(|line| line.ends_with(name) && line.contains(" s "));
             row.unwrap_or_else(|| panic!("{source}: {name} is not in the table:\n{table:#?}"))
         };
-        // The function that reads more stands first, and how it reads stands below.
+        // The function that reads more is first, and the path of its reads is below it.
         assert!(of("hot_a") < of("hot_b"), "{table:#?}");
         // The line may be cut at the width.
         assert!(table[of("hot_a") + 1].contains("fallb"), "{table:#?}");
@@ -99,8 +99,9 @@ fn who_reads_a_slow_clock_and_run_makes_it_fast() {
     }
 }
 
-/// Reads so many times in each of two named threads, in the first one, and in a child; by the C library, and by system
-/// calls of its own. With a number, sleeps so many seconds between starting its threads and reading.
+/// Reads the given number of times in each of two named threads, in the first one, and in a child; by the C library,
+/// and by system calls of its own. With a number, sleeps this number of seconds between starting its threads and
+/// reading.
 const COUNTS: &str = r#"
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -156,8 +157,8 @@ for source in tsc hpet; do
 done
 echo '== end'";
 
-/// What was counted is what the program did: by clock, by thread, with what it has started; with `-p`, too. Of a clock
-/// that the vDSO serves there is no call.
+/// The counts are the program's true calls: by clock, by thread, with the processes that it has started; with `-p`,
+/// too. A clock that the vDSO serves has no calls.
 #[test]
 #[ignore = "boots a guest"]
 fn system_calls_are_counted_one_by_one() {

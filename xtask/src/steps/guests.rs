@@ -77,7 +77,7 @@ pub(crate) static DISK_IMAGE: Step = Step {
 fn disk_image(context: &Context) -> Done {
     let program = context.target.join("debug/testbed");
     let strict = std::env::var_os("STRICT").is_some_and(|value| !value.is_empty());
-    // For continuous integration; tests of a person become root only if they are asked to.
+    // For continuous integration; tests of a user become root only on request.
     let build = if !is_root() && strict && call("sudo -n true").hidden().answer(context)?.good() {
         let cache =
             std::env::var_os("XDG_CACHE_HOME").map(std::path::PathBuf::from).or_else(|| {
@@ -140,7 +140,7 @@ pub(crate) static BOOTS: Step = Step {
     run: boots,
 };
 
-/// What disagreed the first time is all that is booted the second time.
+/// The second try boots only the cases that disagreed in the first.
 fn boots(context: &Context) -> Done {
     let again = context.again.take();
     let subset = match (again.as_str(), context.short.get()) {
@@ -317,7 +317,7 @@ pub(crate) static WHO: Step = Step {
 
 pub(crate) static DISK: Step = Step {
     name: "disk",
-    what: "an installed system whose boot loader is told about another clocksource, and a power cut",
+    what: "an installed system whose boot loader is configured for another clocksource, and a power cut",
     tier: Tier::All,
     emulated: true,
     seconds: 90,
@@ -330,7 +330,7 @@ pub(crate) static DISK: Step = Step {
 
 pub(crate) static FIX: Step = Step {
     name: "fix",
-    what: "`fix` puts back what does not hold; in installed systems: made fast, rebooted, cut off from power, undone",
+    what: "`fix` reverts a change that does not hold; in installed systems: made fast, rebooted, power cut, undone",
     tier: Tier::All,
     emulated: true,
     seconds: 400,

@@ -1,4 +1,4 @@
-//! The table of steps, in the order in which they run. A module each for what belongs together.
+//! The table of steps, in the order in which they run. Each module has related steps.
 //!
 //! A new step is an entry here; one of tier `all` also goes into a turn of continuous integration
 //! ([`crate::plan::TURNS`]), which a test makes sure of.
@@ -48,6 +48,8 @@ pub(crate) static STEPS: &[&Step] = &[
     &clock::MIRI,
     &clock::TSAN,
     &rust::AGREEMENT,
+    &rust::CALIBRATION,
+    &rust::WHO_CALIBRATION,
     &scripts::MSRV,
     &scripts::FORMATS,
     &scripts::WATCH,

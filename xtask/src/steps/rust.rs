@@ -1,4 +1,4 @@
-//! What cargo itself checks.
+//! The checks of cargo itself.
 
 use crate::call::call;
 use crate::context::WORKSPACE;
@@ -111,6 +111,55 @@ pub(crate) static TEST: Step = Step {
     run: crate::programs::run,
 };
 
+/// With the figures of the optimised program: the loops of another one are longer than what they measure.
+pub(crate) static CALIBRATION: Step = Step {
+    name: "calibration",
+    what: "`bench --baseline` calls at most 5 of 100 rows of an unchanged machine different, and finds a change of 6 %",
+    tier: Tier::All,
+    emulated: false,
+    seconds: 600,
+    budget: 1200,
+    short: Some(150),
+    needs: &[Need::Tool("python3", "python3")],
+    uses: &[],
+    run: |context| {
+        call("cargo build --locked --release -p clocksmith-cli").run(context)?;
+        let (comparisons, changes) = if context.short.get() { ("6", "2") } else { ("40", "10") };
+        call("crates/cli/calibrate.py --clocksmith")
+            .arg(context.target.join("release/clocksmith"))
+            .arg("--comparisons")
+            .arg(comparisons)
+            .arg("--changes")
+            .arg(changes)
+            .limit(1100)
+            .run(context)
+    },
+};
+
+/// Programs that count their own reads in a mapped file, watched for a window each.
+pub(crate) static WHO_CALIBRATION: Step = Step {
+    name: "who-calibration",
+    what: "the truth lies inside the intervals that `who` prints in at least 93 of 100 rows",
+    tier: Tier::All,
+    emulated: false,
+    seconds: 700,
+    budget: 1500,
+    short: Some(100),
+    needs: &[CC],
+    uses: &[],
+    run: |context| {
+        let (runs, seconds) = if context.short.get() { ("1", "2") } else { ("10", "3") };
+        // The cost of a read is measured by the code of the crate: not by one that is not optimised.
+        call("cargo test --config profile.dev.package.clocksmith-who.opt-level=1")
+            .args(WORKSPACE)
+            .args("--test calibrated -- --ignored")
+            .env("CALIBRATION_RUNS", runs)
+            .env("CALIBRATION_SECONDS", seconds)
+            .limit(1400)
+            .run(context)
+    },
+};
+
 /// One test program each, which takes as long as half of all other tests.
 pub(crate) static AGREEMENT: Step = Step {
     name: "agreement",
@@ -125,7 +174,7 @@ pub(crate) static AGREEMENT: Step = Step {
     run: |context| {
         call("cargo test")
             .args(WORKSPACE)
-            .args("--test agreement --test pythons -- --ignored")
+            .args("--test agreement --test pythons --test callers --test scripts -- --ignored")
             .run(context)
     },
 };

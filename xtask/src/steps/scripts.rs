@@ -45,13 +45,13 @@ pub(crate) static BOOK_HTML: Step = Step {
 
 pub(crate) static C: Step = Step {
     name: "c",
-    what: "the C library: symbols, header, programs in C99 to C++20, pkg-config",
+    what: "the C library: symbols, header, programs in C99 to C++20, pkg-config, CMake",
     tier: Tier::Default,
     emulated: false,
     seconds: 13,
     budget: 60,
     short: None,
-    needs: &[CC, Need::Tool("pkg-config", "pkg-config"), Need::Package("g++ binutils")],
+    needs: &[CC, Need::Tool("pkg-config", "pkg-config"), Need::Package("g++ binutils cmake")],
     uses: &[],
     run: |context| call("crates/clock-c/test.sh --bench").script(context),
 };
@@ -84,7 +84,7 @@ pub(crate) static FORMATS: Step = Step {
 
 pub(crate) static FLEET: Step = Step {
     name: "fleet",
-    what: "the engine for queries, held against DuckDB; bundles by every transport into a report",
+    what: "the engine for queries, compared with DuckDB; bundles by every transport into a report",
     tier: Tier::All,
     emulated: false,
     seconds: 500,
@@ -160,7 +160,7 @@ pub(crate) static MSRV: Step = Step {
     run: |context| call("packaging/msrv.sh").script(context),
 };
 
-/// What is missing is no failure with `STRICT=1` either.
+/// Marks a skip as caused by the network, which is not a failure even with `STRICT=1`.
 fn forgiven(done: Done) -> Done {
     done.map_err(|stop| match stop {
         Stop::Skip { reason, .. } => Stop::no_network(reason),
@@ -211,7 +211,7 @@ pub(crate) static PROSE: Step = Step {
 
 pub(crate) static VM: Step = Step {
     name: "vm",
-    what: "files of virtual machines against the real libvirt: mended ones are valid, QEMU is told what was said",
+    what: "files of virtual machines against the real libvirt: fixed files are valid, and QEMU gets the reported options",
     tier: Tier::All,
     emulated: false,
     seconds: 60,

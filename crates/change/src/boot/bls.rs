@@ -10,7 +10,10 @@ use super::{
 };
 use crate::system::System;
 use crate::words::{self, Change};
+use reader::Readers;
 use std::path::Path;
+
+mod reader;
 
 /// Directories of entries, as [`crate::system::read`] looks for them.
 const DIRECTORIES: [&str; 3] =
@@ -27,13 +30,15 @@ const VENDOR: &str = "/usr/lib/kernel/cmdline";
 pub(super) fn entries(system: &System) -> Option<&'static str> {
     DIRECTORIES
         .into_iter()
-        .find(|directory| system.below(directory).any(|(_, text)| boots_linux(text)))
+        .find(|directory| reader::read(system, directory).any(|(_, text)| boots_linux(text)))
 }
 
 /// The first directory of entries that cannot be read, or has an entry that cannot: which, its path, why.
 pub(super) fn unreadable(system: &System) -> Option<(&'static str, &Path, &str)> {
     DIRECTORIES.into_iter().find_map(|directory| {
-        let (path, why) = system.troubles(directory).next()?;
+        let readers = Readers::of(system);
+        let is_read = |path: &Path| path == Path::new(directory) || readers.ignore(path).is_none();
+        let (path, why) = system.troubles(directory).find(|(path, _)| is_read(path))?;
         Some((directory, path, why))
     })
 }
@@ -45,7 +50,7 @@ pub(super) fn boots_linux(text: &str) -> bool {
     value(text, "linux").is_some() || value(text, "uki").is_some() && !all_options(text).is_empty()
 }
 
-/// Whether an entry is the way back.
+/// Whether an entry is the rescue entry.
 pub(super) fn is_rescue(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().contains("rescue"))
 }
@@ -65,7 +70,7 @@ fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     })
 }
 
-/// grubby does it all: entries, grubenv, and what new kernels get.
+/// grubby does everything: entries, grubenv, and the settings for new kernels.
 pub(super) fn grubby(change: &Change) -> Way {
     let command = |change: &Change| {
         let mut command = vec!["grubby".to_owned(), "--update-kernel=ALL".to_owned()];
@@ -90,13 +95,13 @@ pub(super) fn grubby(change: &Change) -> Way {
     let why = "grubby owns the boot entries, and what new kernels get";
     let mut step = run(&words, &rewrites, why, RISK);
     if let crate::plan::Action::Run { regenerate, .. } = &mut step.action {
-        // It edits what is there, so its work is taken back by itself.
+        // grubby edits existing entries, so grubby with the reversed change reverts its work.
         *regenerate = Some(command(&change.reversed()));
     }
     Way { by: "grubby", steps: vec![step], expected: change.clone(), ..Way::default() }
 }
 
-/// The entries themselves are edited, and what new kernels get.
+/// The entries themselves are edited, and the settings for new kernels.
 pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
     let mut way = Way { by: "boot loader entries", ..Way::default() };
     // A kernel whose entry is left out would boot without the words, and that it was done would be said.
@@ -109,7 +114,9 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
     }
     let directory = entries(system).unwrap_or(DIRECTORIES[0]);
     one_directory(system, directory, change)?;
-    for (path, text) in system.below(directory) {
+    understood(system, change)?;
+    let readers = Readers::of(system);
+    for (path, text) in reader::read(system, directory) {
         plain(path, text)?;
         if boots_linux(text) {
             settings::closed(&all_options(text))
@@ -117,11 +124,18 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
         }
     }
     let ordinary = |path: &Path, text: &str| !is_rescue(path) && boots_linux(text);
-    let files = || system.below(directory).filter(|(path, text)| ordinary(path, text));
-    if system.below(directory).any(|(path, text)| is_rescue(path) && boots_linux(text)) {
-        way.notes.push("the rescue entry stays as it is: it is the way back".to_owned());
+    let files = || reader::read(system, directory).filter(|(path, text)| ordinary(path, text));
+    if reader::read(system, directory).any(|(path, text)| is_rescue(path) && boots_linux(text)) {
+        way.notes.push(
+            "the rescue entry is not changed: it starts the machine if the change fails".to_owned(),
+        );
     }
-    for (path, text) in system.below(directory).filter(|(_, text)| !boots_linux(text)) {
+    for (path, why) in
+        system.below(directory).filter_map(|(path, _)| Some((path, readers.ignore(path)?)))
+    {
+        way.notes.push(format!("{} stays as it is: {why}", path.display()));
+    }
+    for (path, text) in reader::read(system, directory).filter(|(_, text)| !boots_linux(text)) {
         let what = if value(text, "uki").is_some() {
             "its command line is inside its image"
         } else if text.trim().is_empty() {
@@ -180,6 +194,14 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
             let why = "would not have the words where the kernel reads them";
             return Err(file(path, format!("{why}. {}", hand("its options", change))));
         }
+        // A word that is taken out may leave quotes at both ends.
+        if let crate::plan::Action::Write { path, content, .. } = &step.action
+            && path.parent() == Some(Path::new(directory))
+            && let Some((line, why)) = readers.obstacle(content)
+        {
+            let why = format!("line {line} would be one that {why}");
+            return Err(file(path, format!("{why}. {}", hand("its options", change))));
+        }
     }
     let changed = !way.steps.is_empty();
     future(system, change, &mut way)?;
@@ -189,15 +211,47 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
     Ok(way)
 }
 
+/// Refuses options to which no word can be added with certainty, because GRUB runs them as a part of a script, or systemd-boot
+/// takes quotes away.
+pub(super) fn understood(system: &System, change: &Change) -> Result<(), NoWay> {
+    let readers = Readers::of(system);
+    let refuse = |path: &Path, why: String| {
+        Err(file(path, format!("{why}. {}", hand("its options", change))))
+    };
+    for directory in DIRECTORIES {
+        for (path, text) in reader::read(system, directory) {
+            if is_rescue(path) || !boots_linux(text) {
+                continue;
+            }
+            if let Some((line, why)) = readers.obstacle(text) {
+                return refuse(path, format!("line {line} {why}"));
+            }
+            let block = ENVIRONMENTS.into_iter().find_map(|path| Some((path, system.text(path)?)));
+            if let Some((environment, block)) = block
+                && reader::names_variable(&all_options(text))
+                && let Some((name, why)) = reader::in_block(block)
+            {
+                return refuse(Path::new(environment), format!("{name} {why}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The options of the entries that a boot loader reads.
+pub(super) fn lines_of(system: &System, directory: &str) -> Vec<String> {
+    reader::read(system, directory).map(|(_, text)| all_options(text)).collect()
+}
+
 /// Refuses entries in two places, where they differ: systemd-boot reads two, GRUB one, and a directory that is mounted
 /// twice shows the same files.
 fn one_directory(system: &System, directory: &str, change: &Change) -> Result<(), NoWay> {
     let names = |directory: &'static str| -> Vec<_> {
-        system.below(directory).map(|(path, text)| (path.file_name(), text)).collect()
+        reader::read(system, directory).map(|(path, text)| (path.file_name(), text)).collect()
     };
     let first = DIRECTORIES.into_iter().find(|it| *it == directory).map(names).unwrap_or_default();
     let other = DIRECTORIES.into_iter().filter(|it| *it != directory).find(|other| {
-        system.below(other).any(|(_, text)| boots_linux(text)) && names(other) != first
+        reader::read(system, other).any(|(_, text)| boots_linux(text)) && names(other) != first
     });
     match other {
         None => Ok(()),
@@ -217,7 +271,7 @@ pub(super) fn are_read_by(text: &str) -> bool {
     text.lines().any(|line| line.trim() == "blscfg")
 }
 
-/// What kernels that are installed later get.
+/// The settings for kernels that are installed later.
 fn future(system: &System, change: &Change, way: &mut Way) -> Result<(), NoWay> {
     let why = "the entries of kernels that are installed later";
     for path in [CMDLINE, VENDOR] {
@@ -234,7 +288,7 @@ fn future(system: &System, change: &Change, way: &mut Way) -> Result<(), NoWay> 
             way.steps.push(write(CMDLINE, edited, why, RISK));
         }
     } else if let Some(text) = system.text(VENDOR) {
-        // The vendor's file is the package's; ours is read instead of it.
+        // The vendor's file belongs to the package; clocksmith's file is read instead of it.
         way.steps.push(write(CMDLINE, lines(text, change), why, RISK));
     } else if system.has("kernel-install") {
         way.notes.push(
@@ -289,7 +343,7 @@ pub(super) fn lines(text: &str, change: &Change) -> String {
         if words::is_in_force(&parts.join("\n"), word) {
             continue;
         }
-        // A lone `--` ends the kernel's words on whatever line it is.
+        // A lone `--` ends the kernel's words on any line.
         let init = parts.iter().position(|line| words::all(line).contains(&"--"));
         let last = parts.iter().rposition(|line| !line.trim().is_empty()).unwrap_or(0);
         let last = init.unwrap_or(last);
@@ -337,7 +391,7 @@ pub(super) fn edit(text: &str, change: &Change) -> String {
         if words::is_in_force(&all_options(&out), word) {
             continue;
         }
-        // A lone `--` ends the kernel's words on whatever line it is.
+        // A lone `--` ends the kernel's words on any line.
         let init = |(start, end): &(usize, usize)| {
             words::all(out.get(*start..*end).unwrap_or_default()).contains(&"--")
         };

@@ -1,5 +1,5 @@
-//! extlinux and what reads its format (U-Boot): Alpine's generator, Debian's u-boot-menu, or the file
-//! itself.
+//! extlinux and other readers of its format (U-Boot): Alpine's generator, Debian's u-boot-menu, or
+//! the file itself.
 //!
 //! Sources: Alpine's `update-extlinux` (`default_kernel_opts` in `/etc/update-extlinux.conf`, from which
 //! it makes `/boot/extlinux.conf`); u-boot-menu's `u-boot-update` (`U_BOOT_PARAMETERS` in
@@ -11,7 +11,7 @@ use crate::system::System;
 use crate::words::{self, Change};
 use std::path::Path;
 
-/// Settings of its generators, and what it reads.
+/// Settings of its generators, and the files that it reads.
 pub(super) const FILES: [&str; 4] = [
     "/etc/update-extlinux.conf",
     "/etc/default/u-boot",
@@ -40,7 +40,7 @@ const ALPINE: [&str; 13] = [
 pub(crate) const U_BOOT_DIRECTORIES: [&str; 2] =
     ["/etc/u-boot-menu/conf.d", "/usr/share/u-boot-menu/conf.d"];
 const U_BOOT: &str = "U_BOOT_PARAMETERS";
-/// What it has where nothing is set.
+/// The default value.
 const U_BOOT_DEFAULT: &str = "ro quiet";
 
 /// Alpine.
@@ -75,7 +75,7 @@ pub(super) fn u_boot_menu(system: &System, change: &Change) -> Option<Result<Way
         );
         return Some(Err(file(other, why)));
     }
-    // Newer versions take that file where nothing is set.
+    // Newer versions use that file if no setting is made.
     let sets = |text: &str| {
         strict::read(text, KIND.names)
             .is_ok_and(|all| all.iter().any(|it| it.name == U_BOOT && !it.raw.is_empty()))
@@ -128,7 +128,7 @@ fn generated(
     Some(Ok(way))
 }
 
-/// A file that nobody generates.
+/// A file that no program generates.
 pub(super) fn direct(system: &System, change: &Change) -> Option<Result<Way, NoWay>> {
     let there: Vec<&str> =
         CONFIGS.into_iter().filter(|path| system.files.contains_key(Path::new(path))).collect();

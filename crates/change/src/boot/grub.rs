@@ -1,10 +1,11 @@
-//! GRUB with `grub-mkconfig`: a drop-in in `/etc/default/grub.d` where it is read, else an edit of
-//! `/etc/default/grub`; then grub.cfg is made anew by its owner.
+//! GRUB with `grub-mkconfig`: a drop-in in `/etc/default/grub.d` where it is read, otherwise an
+//! edit of `/etc/default/grub`; then the tool that owns grub.cfg makes it again.
 //!
 //! The drop-in directory is read by Debian's and Ubuntu's grub-mkconfig (a patch of theirs, after
 //! `/etc/default/grub`, in the order of the names), not by upstream's. Entries get
 //! `$GRUB_CMDLINE_LINUX $GRUB_CMDLINE_LINUX_DEFAULT` (`util/grub.d/10_linux.in`): the second comes
-//! last, so a choice in it wins, and the recovery entries go without it and stay a way back.
+//! last, so a choice in it wins. The recovery entries do not get it, so they still start the
+//! machine if the change fails.
 
 use super::settings::{self, Kind};
 use super::shell::Shell;
@@ -22,7 +23,7 @@ pub const DIRECTORY: &str = "/etc/default/grub.d";
 pub const VARIABLE: &str = "GRUB_CMDLINE_LINUX_DEFAULT";
 /// The variable for all entries.
 pub const ALL: &str = "GRUB_CMDLINE_LINUX";
-/// Our drop-in, and its name where another one that overwrites ours comes later.
+/// Clocksmith's drop-in, and its name where another one that overwrites it comes later.
 const DROP_INS: [&str; 2] =
     ["/etc/default/grub.d/90-clocksmith.cfg", "/etc/default/grub.d/zz-clocksmith.cfg"];
 
@@ -62,7 +63,7 @@ pub fn settings(system: &System) -> impl Iterator<Item = (&Path, &str)> {
     main.into_iter().chain(more.into_iter().flatten())
 }
 
-/// The value that a variable has in the end, as far as plain assignments say.
+/// The final value of a variable, as far as plain assignments show it.
 #[must_use]
 pub fn value(system: &System, name: &str) -> String {
     let mut value = String::new();
@@ -112,11 +113,12 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
         } else {
             way.notes.push(format!(
                 "{word} is in none of GRUB's settings: it comes from another place (a file in \
-                 /etc/grub.d, or whoever starts this machine)"
+                 /etc/grub.d, or the program that starts this machine)"
             ));
         }
     }
-    // A word goes where it stands, in files that other people own: there is no other way to take it away.
+    // A word is removed from the file that has it, even if other people own the file: there is no other
+    // way to remove it.
     let removal = Change { add: Vec::new(), remove: change.remove.clone() };
     let own = |path: &Path| DROP_INS.iter().any(|own| Path::new(own) == path);
     let mut after: Files = before
@@ -142,7 +144,7 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
              entries go without it"
                 .to_owned()
         } else if reads_drop_ins(system) || change.add.is_empty() {
-            format!("takes {} away where it stands", change.remove.join(", "))
+            format!("removes {} from the setting that has it", change.remove.join(", "))
         } else {
             "this system's GRUB reads no drop-ins, so its own settings are edited: only the words \
              of this one line"
@@ -156,7 +158,7 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
     Ok(way)
 }
 
-/// What the user can do instead, in words.
+/// Instructions for the user, in words.
 fn by_hand(system: &System, change: &Change) -> String {
     let mut parts = Vec::new();
     if !change.add.is_empty() {
@@ -190,7 +192,7 @@ fn is_ours(name: &str) -> bool {
 /// Every value of both variables changed.
 fn everywhere(text: &str, change: &Change) -> String {
     let mut out = text.to_owned();
-    // From the end, so that the places before stay what they are.
+    // From the end, so that earlier places stay valid.
     for setting in strict::read(text, KIND.names).unwrap_or_default().iter().rev() {
         if is_ours(&setting.name) {
             out = settings::replace(&out, setting, &change.of(&setting.raw));
@@ -200,7 +202,7 @@ fn everywhere(text: &str, change: &Change) -> String {
 }
 
 /// The orders in which a shell may read the files: by bytes, and as a locale sorts names, without regard to case and
-/// punctuation. Which one it is depends on the environment of whoever makes grub.cfg.
+/// punctuation. The order depends on the environment of the process that makes grub.cfg.
 fn orders(files: &Files) -> [Vec<&(PathBuf, String)>; 2] {
     let directory = |path: &Path| path != Path::new(DEFAULTS);
     let key = |path: &Path| {
@@ -271,7 +273,7 @@ fn drop_in(change: &Change, before: &Files, after: &mut Files, hand: &str) -> Re
             Err(why) => refused = why,
         }
     }
-    // Whoever comes later and does not mention the old value throws it away.
+    // A later file that sets the variable without the old value discards that value.
     let later = orders(before).into_iter().flatten().find_map(|(path, text)| {
         let all = strict::read(text, KIND.names).unwrap_or_default();
         let last = all.iter().rev().find(|it| it.name == VARIABLE)?;
@@ -281,7 +283,7 @@ fn drop_in(change: &Change, before: &Files, after: &mut Files, hand: &str) -> Re
     });
     if let Some((path, line)) = later {
         let why = format!(
-            "line {line} sets {VARIABLE} anew and is read after any drop-in of ours: add {} there",
+            "line {line} sets {VARIABLE} again and is read after clocksmith's drop-ins: add {} there",
             change.add.join(" ")
         );
         return Err(file(path, why));
@@ -312,7 +314,7 @@ fn in_place(change: &Change, before: &Files, after: &mut Files, hand: &str) -> R
     judge(before, after, change).map_err(|why| file(DEFAULTS, format!("{VARIABLE}: {why}. {hand}")))
 }
 
-/// The step that makes grub.cfg anew, by the tool that owns it.
+/// The step that makes grub.cfg again, by the tool that owns it.
 fn regenerate(system: &System, way: &mut Way) {
     let config = config(system).unwrap_or("/boot/grub/grub.cfg");
     let why = "grub.cfg is made from the settings; without this they have no effect";

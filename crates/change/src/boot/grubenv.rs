@@ -1,7 +1,7 @@
 //! GRUB's environment block: 1024 bytes, `name=value` lines, filled up with `#`.
 //!
 //! Source: `grub-core/lib/envblk.c`; the size is `DEFAULT_ENVBLK_SIZE` of `util/grub-editenv.c`. GRUB
-//! writes it block by block at boot, so its size must stay what it is.
+//! writes it block by block at boot, so its size must not change.
 
 use crate::words::Change;
 
@@ -11,11 +11,11 @@ const SIGNATURE: &str = "# GRUB Environment Block\n";
 /// The block with words added to and removed from a variable of it.
 ///
 /// # Errors
-/// Why that cannot be done.
+/// Why the block cannot be edited.
 pub(super) fn edit(block: &str, name: &str, change: &Change) -> Result<String, String> {
     let size = block.len();
     if !block.starts_with(SIGNATURE) {
-        return Err("it is no GRUB environment block".to_owned());
+        return Err("it is not a GRUB environment block".to_owned());
     }
     let start = block
         .match_indices(&format!("\n{name}="))

@@ -77,7 +77,7 @@ fn flatcar(change: &Change) -> Way {
     }
 }
 
-/// What a newly made machine is given.
+/// The configuration for a newly made machine.
 fn ignition(change: &Change) -> Vec<String> {
     let list = |words: &[String]| {
         words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", ")
@@ -128,7 +128,7 @@ fn ostree(system: &System, change: &Change) -> Way {
     };
     let mut way = Way { by: "rpm-ostree", ..Way::default() };
     if system.has("rpm-ostree") {
-        // What it makes is a deployment, not a file: it is taken back by itself.
+        // It makes a deployment, not a file: rpm-ostree with the reversed change reverts it.
         let undo = Some(kargs(&change.reversed()));
         way.steps.push(Step {
             action: Action::Run {

@@ -1,8 +1,8 @@
-//! Which boot loaders are here, and which of them boots this machine.
+//! The boot loaders of this machine, and the one that boots it.
 //!
-//! An edit of one that does not boot has no effect, and would be told as done. So where there is more than one, the
-//! evidence decides: EFI variables ([`crate::system::Efi`]), the running kernel's command line, and whose words it has.
-//! Where that does not decide, it is the user who names one (`--loader`).
+//! An edit of a loader that does not boot has no effect, but would be reported as done. So where there is more than one
+//! loader, the evidence decides: EFI variables ([`crate::system::Efi`]), the running kernel's command line, and the
+//! loader whose words it has. Where the evidence does not decide, the user names the loader (`--loader`).
 //!
 //! Sources: GRUB's `grub-core/loader/i386/linux.c` (it puts `BOOT_IMAGE=` first on every command line); the syslinux
 //! wiki (so does it, and LILO); systemd's `boot.c` (`initrd=\` for each initrd of an entry).
@@ -14,7 +14,7 @@ use crate::words;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// A boot loader, by what its configuration is.
+/// A boot loader, by the kind of its configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -204,7 +204,8 @@ fn found(system: &System) -> Vec<Found> {
         add(Loader::CmdlineTxt, Loader::CmdlineTxt.shown(), Path::new(by));
     }
     for tool in tools::TOOLS {
-        // What GRUB left of its former version, and what copies kernels to where a Raspberry Pi's firmware reads them.
+        // Excludes the remains of a former version of GRUB, and the tool that copies kernels to the place where a
+        // Raspberry Pi's firmware reads them.
         let other = match tool.name {
             "GRUB legacy" => config.is_some(),
             "flash-kernel" => single::CMDLINE_TXT.into_iter().any(there),
@@ -220,13 +221,13 @@ fn found(system: &System) -> Vec<Found> {
     found
 }
 
-/// What says which of them boots: those that it leaves, and what was seen.
+/// The evidence for the loader that boots: the loaders that remain possible, and the observation.
 fn evidence(system: &System, found: &[Found]) -> Vec<(Vec<Loader>, String)> {
     let mut says = Vec::new();
     if let Some(info) = &system.efi.loader
         && let Some(mut set) = by_info(info)
     {
-        // An image's own stub tells of itself.
+        // The stub of an image describes only itself.
         if system.efi.stub.is_none() {
             let entries = found.iter().any(|it| it.loader == Loader::Entries);
             set.retain(|loader| *loader != Loader::Unified || !entries);
@@ -242,7 +243,7 @@ fn evidence(system: &System, found: &[Found]) -> Vec<(Vec<Loader>, String)> {
         says.push((set, format!("the firmware started {file} (BootCurrent)")));
     }
     let Some(line) = system.cmdline() else { return says };
-    // One loader that was found is not thrown out by a line that others may have made, as kexec.
+    // A single found loader is not excluded by a line that others may have made, such as kexec.
     if found.len() > 1 {
         let several = [Loader::Grub, Loader::Extlinux, Loader::Other];
         let image = words::all(line).into_iter().find(|word| word.starts_with("BOOT_IMAGE="));
@@ -310,9 +311,9 @@ fn lines(system: &System, loader: Loader) -> Vec<String> {
         paths.iter().filter_map(|path| system.text(path)).map(str::to_owned).collect::<Vec<_>>()
     };
     match loader {
-        Loader::Entries => bls::entries(system).map_or_else(Vec::new, |directory| {
-            system.below(directory).map(|(_, text)| bls::all_options(text)).collect()
-        }),
+        Loader::Entries => {
+            bls::entries(system).map_or_else(Vec::new, |directory| bls::lines_of(system, directory))
+        }
         Loader::Grub => grub::config(system).map_or_else(Vec::new, |path| {
             let text = system.text(path).unwrap_or_default();
             let rest = |line: &str| {
@@ -337,7 +338,7 @@ fn lines(system: &System, loader: Loader) -> Vec<String> {
     }
 }
 
-/// Whether all words of a loader stand on the running line one after the other, its root among them.
+/// Whether all words of a loader are on the running line one after the other, its root among them.
 fn is_in(running: &str, own: &str) -> bool {
     let (running, own) = (words::all(running), words::all(own));
     own.len() > 1

@@ -1,24 +1,31 @@
-//! Whether what a boot loader's program made has what it was run for, and is whole: its exit code says neither.
+//! Whether the files that a boot loader's program made have the requested words, and are whole: its exit code
+//! shows neither.
 //!
 //! The rule, for every file that it makes entries in:
 //!
 //! - It is not empty, has an entry that boots Linux, and ends where it should: every section of grub.cfg that is
 //!   begun is ended, every entry closed.
-//! - Every word that was added is on every entry that is made of the settings, and no word that was removed. Recovery
-//!   and rescue entries are made without them and are the way back; entries of other systems (os-prober), of memory
-//!   tests, and those that are written by hand (40_custom) are not made of the settings.
-//! - An entry of before is missing only where its kernel is no longer in `/boot`.
-//! - What is not in entries (the settings of the menu, the drivers) has at least half the length that it had.
+//! - Every entry that is made of the settings has every word that was added, and no word that was removed. Recovery
+//!   and rescue entries are made without these words, so that they start the machine if the change fails. Entries of
+//!   other systems (os-prober), of memory tests, and those that are written by hand (40_custom) are not made of the
+//!   settings.
+//! - Everything else is as before: entries, sections and lines ([`alike`]). A former entry is missing only where its
+//!   kernel is no longer in `/boot`.
+//! - It has no zero bytes, and as a script no quote and no block that is open at its end (`made/lexer.rs`).
 //!
 //! Sources: `util/grub-mkconfig.in` (the sections), `util/grub.d/10_linux.in` and `20_linux_xen.in` (the entries, and
 //! `-recovery-` in the identifier of those that get `GRUB_CMDLINE_LINUX_RECOVERY`); Alpine's `update-extlinux`;
 //! u-boot-menu's `u-boot-update`.
 
+mod alike;
+mod lexer;
+
 use super::bls;
 use crate::words::{self, Change};
 use std::path::{Path, PathBuf};
 
-/// A file that a program may have made, before and after; nothing where it was not, or is not, there.
+/// A file that a program may have made, before and after; `None` where it did not, or does not,
+/// exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Made {
     pub(crate) path: PathBuf,
@@ -26,12 +33,14 @@ pub(crate) struct Made {
     pub(crate) after: Option<String>,
 }
 
-/// What is wrong with a file that was made.
+/// A fault of a file that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) path: PathBuf,
     /// As in `grub.cfg lacks ...`.
     pub(crate) why: String,
+    /// Whether the words are at fault, and not another part.
+    pub(crate) words: bool,
 }
 
 /// An entry that boots Linux.
@@ -45,7 +54,7 @@ struct Entry {
     words: String,
 }
 
-/// What kind of file it is.
+/// Whether a file is grub.cfg.
 fn is_grub(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == "grub.cfg")
 }
@@ -56,14 +65,32 @@ fn is_extlinux(path: &Path) -> bool {
 
 fn is_bls(path: &Path) -> bool {
     path.parent().is_some_and(|parent| parent.ends_with("loader/entries"))
-        && path.extension().is_some_and(|end| end == "conf")
+        && path.extension().is_some_and(|end| end.eq_ignore_ascii_case("conf"))
 }
 
-/// Looks at all that a program made. `has_kernel` says whether `/boot` has a file of this name.
+/// Checks all files that a program made. `has_kernel` returns whether `/boot` has a file of this
+/// name, or the system one of this path. `all` are the words that may differ.
 ///
 /// # Errors
 /// The first file that is not as it should be.
 pub(crate) fn check(
+    files: &[Made],
+    change: &Change,
+    all: Option<&Change>,
+    has_kernel: &dyn Fn(&str) -> bool,
+) -> Result<(), Fault> {
+    present(files, change, has_kernel)?;
+    let Some(all) = all else { return Ok(()) };
+    for made in files {
+        if let Some(why) = alike::difference(made, all, has_kernel) {
+            return Err(Fault { path: made.path.clone(), why, words: false });
+        }
+    }
+    Ok(())
+}
+
+/// Whether each file is whole, and has the words.
+fn present(
     files: &[Made],
     change: &Change,
     has_kernel: &dyn Fn(&str) -> bool,
@@ -74,19 +101,23 @@ pub(crate) fn check(
     let mut defers = None;
     let variables = variables(files);
     for made in files.iter().filter(looked_at) {
-        let fault = |why: String| Fault { path: made.path.clone(), why };
+        let fault = |why: String| Fault { path: made.path.clone(), why, words: false };
+        let lacks = |why: String| Fault { words: true, ..fault(why) };
         let Some(after) = &made.after else {
             if made.before.is_none() || is_bls(&made.path) {
                 continue;
             }
             return Err(fault("is gone".to_owned()));
         };
+        if after.contains('\0') {
+            return Err(fault("has zero bytes".to_owned()));
+        }
         if is_bls(&made.path) {
-            entries += usize::from(entry_file(made, after, change, &variables).map_err(fault)?);
+            entries += usize::from(entry_file(made, after, change, &variables).map_err(lacks)?);
         } else {
             let menu = Menu::of(&made.path, after);
             whole(made, after, &menu, has_kernel).map_err(fault)?;
-            let found = good(&menu.entries, change, &variables).map_err(fault)?;
+            let found = good(&menu.entries, change, &variables).map_err(lacks)?;
             if is_grub(&made.path) && bls::are_read_by(after) {
                 defers = Some(made);
             } else if found == 0 {
@@ -102,12 +133,13 @@ pub(crate) fn check(
     Err(Fault {
         path: defers.or(first).map(|made| made.path.clone()).unwrap_or_default(),
         why: "has no entry that boots Linux".to_owned(),
+        words: false,
     })
 }
 
 /// The words that entries share by a variable (`$kernelopts`): of the environment block, or set in grub.cfg.
 fn variables(files: &[Made]) -> Vec<String> {
-    // What the block has wins.
+    // The environment block takes precedence.
     let blocks = files.iter().filter(|made| made.path.ends_with("grubenv"));
     blocks
         .chain(files.iter().filter(|made| is_grub(&made.path)))
@@ -141,7 +173,7 @@ fn entry_file(
     }
 }
 
-/// How many entries have what they must have.
+/// How many entries have the required words.
 fn good(all: &[Entry], change: &Change, variables: &[String]) -> Result<usize, String> {
     let mut found = 0;
     for entry in intended(all).into_iter().filter(|entry| !entry.recovery) {
@@ -153,7 +185,7 @@ fn good(all: &[Entry], change: &Change, variables: &[String]) -> Result<usize, S
     Ok(found)
 }
 
-/// What a line lacks or has too much, in words.
+/// The words that a line lacks, or must not have, as a text.
 fn wrong(line: &str, change: &Change, variables: &[String]) -> Option<String> {
     let mut line = line.to_owned();
     if words::has(&line, "$kernelopts") || words::has(&line, "${kernelopts}") {
@@ -194,7 +226,7 @@ fn script(section: &str) -> &str {
     name.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == '_')
 }
 
-/// Whether it is all there.
+/// Whether the file is complete.
 fn whole(
     made: &Made,
     after: &str,
@@ -206,6 +238,13 @@ fn whole(
     }
     if is_grub(&made.path) {
         ends(after, new)?;
+        // One that was so before was read by GRUB all the same.
+        let before = made.before.as_deref();
+        if let Some(fault) = lexer::fault(after)
+            && before.is_none_or(|before| lexer::fault(before).is_none())
+        {
+            return Err(fault);
+        }
     }
     let Some(before) = made.before.as_deref() else { return Ok(()) };
     let old = Menu::of(&made.path, before);
@@ -215,21 +254,7 @@ fn whole(
     if let Some(entry) = lost {
         return Err(format!("no longer has an entry for {}, which is in /boot", entry.kernel));
     }
-    // Text that no program made has no such parts.
-    if is_grub(&made.path) && sections(before).next().is_some() {
-        let (was, is) = (old.outside, new.outside);
-        if is < was / 2 {
-            return Err(format!(
-                "has {is} bytes outside of its entries, and had {was}: less than half"
-            ));
-        }
-    }
     Ok(())
-}
-
-/// The sections that are begun.
-fn sections(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().filter_map(|line| marker(line, "BEGIN"))
 }
 
 fn marker<'a>(line: &'a str, word: &str) -> Option<&'a str> {
@@ -258,12 +283,10 @@ fn ends(text: &str, menu: &Menu) -> Result<(), String> {
     Ok(())
 }
 
-/// What a file that has entries says.
+/// The content of a file with entries.
 #[derive(Default)]
 struct Menu {
     entries: Vec<Entry>,
-    /// Bytes of a grub.cfg that are in no entry.
-    outside: usize,
     /// The entry that has no end, with its line.
     open: Option<(String, usize)>,
 }
@@ -285,8 +308,8 @@ struct Block {
 }
 
 /// One pass over a grub.cfg. An entry ends where as many lines began with `}` as ended in `{`; a `linux` line outside
-/// of any is taken for an entry of its own. What is written by hand may have another form: it is read up to the end of
-/// its section, and not judged.
+/// of any entry counts as a separate entry. A hand-written section may have another form: it is read up to its end,
+/// and not judged.
 fn grub(text: &str) -> Menu {
     let mut found = Menu::default();
     let mut section: Option<String> = None;
@@ -325,7 +348,7 @@ fn grub(text: &str) -> Menu {
                 continue;
             }
             Some(open) => open.depth += usize::from(body.ends_with('{') && !body.starts_with('#')),
-            None => found.outside += line.len() + 1,
+            None => {}
         }
         let xen = section.as_deref().is_some_and(|name| script(name).contains("xen"));
         let Some(words) = kernel_line(body, xen) else { continue };
@@ -345,14 +368,14 @@ fn grub(text: &str) -> Menu {
             section: section.clone(),
             recovery: recovery || !named && single,
             kernel,
-            words: words.to_owned(),
+            words: lexer::line(words),
         });
     }
     found.open = found.open.or(block.map(|block| (block.title, block.line)));
     found
 }
 
-/// What follows one of these words, in any case of letters.
+/// The text after one of these words, which match in any case of letters.
 fn keyword<'a>(line: &'a str, names: &[&str]) -> Option<&'a str> {
     let end = line.find([' ', '\t'])?;
     let (word, rest) = line.split_at(end);

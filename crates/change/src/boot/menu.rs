@@ -1,12 +1,12 @@
 //! Where the words of an extlinux.conf's entries are, where that is certain.
 //!
 //! SYSLINUX and U-Boot read the same file by rules that differ: a global `APPEND`, text between `TEXT HELP` and
-//! `ENDTEXT`, `APPEND -`. What they read in different ways is refused.
+//! `ENDTEXT`, `APPEND -`. Lines that they read differently are refused.
 //!
 //! Sources: the syslinux wiki (`KERNEL` by its extension, `LINUX`, `APPEND`, `COM32`, `CONFIG`, `INCLUDE`, `TEXT HELP`,
 //! `DEFAULT`); `boot/pxe_utils.c` of U-Boot (`parse_label`).
 
-/// What is wrong: the line, and why, as in `line 3 has ...`.
+/// The fault: the line, and why, as in `line 3 has ...`.
 type Refused = (usize, String);
 
 /// A label.
@@ -14,13 +14,13 @@ type Refused = (usize, String);
 struct Label {
     name: String,
     line: usize,
-    /// Lines that say what is started, and whether it is Linux.
+    /// Lines that name the started program, and whether it is Linux.
     starts: Vec<(usize, Starts)>,
     /// Lines of `APPEND`, and the bytes of their values.
     append: Vec<(usize, (usize, usize))>,
 }
 
-/// What a line starts.
+/// The kind of program that a line starts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Starts {
     Linux,
@@ -207,7 +207,7 @@ fn starts(key: &str, value: &str) -> Starts {
     if ends.iter().any(|end| name.ends_with(end)) { Starts::Other } else { Starts::Linux }
 }
 
-/// What a module starts that is named as one.
+/// The kind of program that a module starts.
 fn module(value: &str) -> Starts {
     let name = file_name(value);
     if name.ends_with(".c32") && !OTHERS.contains(&name) { Starts::Unknown } else { Starts::Other }

@@ -1,12 +1,13 @@
-//! The kernel command line of the next boots: what to write where, for each boot loader.
+//! The kernel command line of the next boots: the text to write, and its place, for each boot
+//! loader.
 //!
-//! What lives here: one file a boot loader, each a pure function from a [`System`] (with the texts of
-//! its files) and a [`Change`] to steps. What must not live here: reading or writing anything, why
-//! somebody wants those words.
+//! This module has one file for each boot loader, each a pure function from a [`System`] (with the
+//! texts of its files) and a [`Change`] to steps. It must not read or write anything, and must not
+//! have the reasons for the words.
 //!
-//! What owns a file is asked before it is edited: `grubby`, `rpm-ostree`, `update-grub` and their like
-//! run as steps; a drop-in is preferred to an edit; where a system is made elsewhere (NixOS, bootc,
-//! Ignition), what to write there is said and nothing is touched.
+//! The tool that owns a file is used before the file is edited: `grubby`, `rpm-ostree`, `update-grub`
+//! and similar tools run as steps. A drop-in is preferred to an edit. Where a system is made elsewhere
+//! (NixOS, bootc, Ignition), the steps only say what to write there, and nothing is changed.
 
 mod bls;
 pub(crate) mod extlinux;
@@ -32,13 +33,13 @@ use thiserror::Error;
 /// How a change of the command line is made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Way {
-    /// What owns the command line: `GRUB (drop-in)`, `grubby`.
+    /// The owner of the command line: `GRUB (drop-in)`, `grubby`.
     pub by: &'static str,
-    /// What is done, in order.
+    /// The steps, in order.
     pub steps: Vec<Step>,
-    /// What a person must do instead, or besides: lines to copy.
+    /// Instructions for the user, instead or in addition: lines to copy.
     pub by_hand: Vec<String>,
-    /// What should be known.
+    /// Notes for the user.
     pub notes: Vec<String>,
     /// The boot loaders that were found, and the one that boots; nothing where the system's own tool owns the words.
     pub choice: Option<loader::Choice>,
@@ -63,7 +64,7 @@ pub enum NoWay {
         found: String,
         /// Why none is taken.
         because: String,
-        /// What can be named.
+        /// The names that can be given.
         names: String,
     },
     /// The one that was named was not found.
@@ -79,7 +80,7 @@ pub enum NoWay {
     File {
         /// The file.
         path: PathBuf,
-        /// Why, and what to do.
+        /// Why, and the next step for the user.
         why: String,
     },
 }
@@ -121,6 +122,8 @@ pub fn plan(system: &System, change: &Change, named: Option<Loader>) -> Result<W
 fn by_grub_or_entries(system: &System, change: &Change, chosen: Loader) -> Result<Way, NoWay> {
     let entries = bls::entries(system).is_some() || bls::unreadable(system).is_some();
     if system.has("grubby") && (entries || grub::config(system).is_some()) {
+        // grubby adds words to them as they are.
+        bls::understood(system, change)?;
         return if system.live { Ok(bls::grubby(change)) } else { bls::plan(system, change) };
     }
     // Where GRUB reads entries: BOOT_IMAGE= is GRUB's.
@@ -138,7 +141,7 @@ fn place(system: &System) -> String {
     if system.live { "/".to_owned() } else { "this root".to_owned() }
 }
 
-/// What a changed command line risks, whatever writes it.
+/// The risk of a changed command line, for every method.
 pub(crate) const RISK: &str = "a wrong command line can keep a machine from booting: the boot loader's \
                                menu (e in GRUB and systemd-boot) edits it for one boot";
 
@@ -184,7 +187,7 @@ pub(crate) fn plain(path: impl AsRef<Path>, text: &str) -> Result<(), NoWay> {
     ))
 }
 
-/// What the user can do instead of an edit, in words.
+/// Instructions for the user in place of an edit, in words.
 pub(crate) fn hand(place: &str, change: &Change) -> String {
     let mut parts = Vec::new();
     if !change.add.is_empty() {

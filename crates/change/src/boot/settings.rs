@@ -1,11 +1,11 @@
-//! What the variables of settings are in the end, and whether an edit does what it is for and nothing else.
+//! The final values of the variables of settings, and whether an edit has its intended effect and no other.
 
 use super::shell;
 use super::strict::{Obstacle, Part, Setting, read};
 use crate::words::{self, Change};
 use std::collections::BTreeMap;
 
-/// Values, by name. What is not known is between two U+0001, which no file that is edited has.
+/// Values, by name. Unknown parts are between two U+0001, which an edited file does not have.
 pub(super) type Values = BTreeMap<String, String>;
 
 const UNKNOWN: char = '\u{1}';
@@ -19,7 +19,7 @@ pub(super) struct Kind {
     pub(super) line: &'static [&'static str],
 }
 
-/// What the variables are when these files were read in this order.
+/// The values of the variables after these files were read in this order.
 pub(super) fn evaluate<'a>(
     kind: &Kind,
     files: impl IntoIterator<Item = &'a str>,
@@ -52,7 +52,7 @@ pub(super) fn line(kind: &Kind, values: &Values) -> String {
 /// Whether the words of the change are in force after it, and nothing else changed. Words are added to `target` alone.
 ///
 /// # Errors
-/// Why not, in words.
+/// The reason why not, in words.
 pub(super) fn judge(
     kind: &Kind,
     target: &str,
@@ -79,7 +79,7 @@ pub(super) fn judge(
         let what = is.split(UNKNOWN).nth(1).unwrap_or_default();
         return Err(format!("its value contains that of {what}, which is not known here"));
     }
-    // Each by itself: two that are open close each other, and what is between them is one word.
+    // Each by itself: two open quotes close each other, and the text between them is one word.
     for name in kind.line {
         closed(after.get(*name).map_or("", String::as_str))?;
     }
@@ -107,7 +107,7 @@ pub(super) fn judge(
     Ok(())
 }
 
-/// Refuses a command line with an open quote: it swallows what is added.
+/// Refuses a command line with an open quote: added words would be part of the quote.
 pub(super) fn closed(line: &str) -> Result<(), String> {
     if line.matches('"').count().is_multiple_of(2) {
         return Ok(());
@@ -118,7 +118,7 @@ pub(super) fn closed(line: &str) -> Result<(), String> {
 /// The text with the words of the last setting of a variable changed; `default` is its value where there is none.
 ///
 /// # Errors
-/// Why it is not edited, in words.
+/// The reason why it is not edited, in words.
 pub(super) fn edit(
     kind: &Kind,
     text: &str,
@@ -151,10 +151,10 @@ pub(super) fn replace(text: &str, setting: &Setting, value: &str) -> String {
     shell::replaced(text, setting.span, setting.quote, &setting.raw, value)
 }
 
-/// One file that stands alone: edited, and judged.
+/// Edits one file that no other file overrides, and judges the result.
 ///
 /// # Errors
-/// Why it is not edited, in words.
+/// The reason why it is not edited, in words.
 pub(super) fn edited(
     kind: &Kind,
     text: &str,

@@ -1,8 +1,8 @@
-//! Assignments in files that a shell reads (`/etc/default/grub`, `/etc/update-extlinux.conf`), to say what is written
-//! there and what is wrong with it.
+//! Assignments in files that a shell reads (`/etc/default/grub`, `/etc/update-extlinux.conf`), to report their
+//! settings and errors.
 //!
 //! It reads as a person would: comments, assignments with no, single or double quotes, values over several lines,
-//! `export`; the rest is kept as lines. What is edited is read by [`super::strict`].
+//! `export`; the rest is kept as lines. Files to edit are read by [`super::strict`].
 
 /// A place in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct Assignment {
     pub raw: String,
 }
 
-/// What a file says.
+/// The content of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shell {
     /// Assignments, in order.
@@ -186,7 +186,7 @@ mod tests {
                           GRUB_CMDLINE_LINUX=''\n#GRUB_TERMINAL=console";
 
     #[test]
-    fn reads_what_stands_in_such_files() {
+    fn parse_distribution_files_gives_assignments() {
         let shell = Shell::parse(DEBIAN);
         let names: Vec<&str> = shell.assignments.iter().map(|a| a.name.as_str()).collect();
         assert_eq!(

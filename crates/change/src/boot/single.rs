@@ -1,6 +1,6 @@
 //! Boot configurations of one file: zipl on s390, cmdline.txt of a Raspberry Pi, unified kernel images.
 //!
-//! Where something else may be read than the file, nothing is edited.
+//! If the boot loader may read another file instead, nothing is edited.
 //!
 //! Sources: zipl.conf(5) (`parameters=`, and `zipl` must be run after each change, since the boot record
 //! holds it); the Raspberry Pi documentation (cmdline.txt is one line; config.txt's
@@ -26,7 +26,7 @@ pub(crate) const FIRMWARE: &str = "/boot/firmware";
 pub(super) fn run_zipl() -> Step {
     let command = vec!["zipl".to_owned()];
     Step {
-        // What it writes is the boot record: made anew from the former file by `--undo`.
+        // The command writes the boot record: `--undo` makes it again from the former file.
         action: Action::Run {
             undo: Some(command.clone()),
             command,
@@ -231,7 +231,8 @@ fn redirected(text: &str) -> Option<(usize, String)> {
         let body = line.split('#').next().unwrap_or_default().trim();
         let lower = body.to_ascii_lowercase();
         if let Some(name) = lower.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-            // Filters of different kinds add up until `[all]`: what holds then is not followed.
+            // Filters of different kinds accumulate until `[all]`: their combination is not
+            // evaluated.
             match name {
                 "all" => filter.clear(),
                 name => name.clone_into(&mut filter),
@@ -300,7 +301,7 @@ pub(super) fn unified(system: &System, change: &Change) -> Way {
         }
     }
     by_hand.push(
-        "then build the image anew, with what builds it here: mkinitcpio -P, dracut --force,"
+        "then build the image again, with the tool that builds it here: mkinitcpio -P, dracut --force,"
             .to_owned(),
     );
     by_hand.push("or kernel-install add-all; with Secure Boot it must be signed again".to_owned());

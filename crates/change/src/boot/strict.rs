@@ -3,8 +3,8 @@
 //!
 //! A line is empty, a comment, or one `NAME=VALUE` or `export NAME=VALUE`, with a comment behind it if there is one.
 //! Blanks are the space and the tab. A value is plain, in single quotes or in double quotes, on one line; `$NAME` and
-//! `${NAME}` may be in it, and the output of a few commands that distributions ask for their name. Everything else
-//! keeps the whole file from being edited, wherever it is: it may end the reading, hide an assignment, or make another.
+//! `${NAME}` may be in it, and the output of a few commands that give the distribution's name. Everything else, at any
+//! place, prevents edits of the whole file: it may end the reading, hide an assignment, or make another.
 //!
 //! Sources: POSIX, Shell Command Language, 2.2 (quoting), 2.6 (expansions), 2.9.1 (assignments); bash(1) and dash(1)
 //! where they differ (`+=`, `$[`, `export` of unquoted words, names that are read-only or have a meaning).
@@ -16,7 +16,7 @@ use std::fmt;
 pub struct Obstacle {
     /// The line, counted from 1.
     pub line: usize,
-    /// What is there.
+    /// The text at this place.
     pub what: String,
 }
 
@@ -37,7 +37,7 @@ pub enum Part {
     Text(String),
     /// The value of a variable.
     Of(String),
-    /// The output of commands: not known, and the same whatever is edited.
+    /// The output of commands: not known, and the same before and after an edit.
     Output(String),
 }
 
@@ -54,7 +54,7 @@ pub struct Setting {
     pub quote: Option<char>,
     /// The value as it is written.
     pub raw: String,
-    /// What the value is made of.
+    /// The parts of the value.
     pub parts: Vec<Part>,
 }
 
@@ -144,7 +144,7 @@ pub fn ordinary(name: &str) -> bool {
         && !FAMILIES.iter().any(|family| name.starts_with(family))
 }
 
-/// Reads a file. `known` says which names may be assigned in it.
+/// Reads a file. `known` decides which names may be assigned in it.
 ///
 /// # Errors
 /// The first thing that is not understood.
@@ -164,7 +164,7 @@ pub fn read(text: &str, known: fn(&str) -> bool) -> Result<Vec<Setting>, Obstacl
     Ok(settings)
 }
 
-/// What is in a text that no file of settings has: its line and what it is, in words.
+/// The part of a text that a file of settings must not have: its line, and a description.
 #[must_use]
 pub fn foreign(text: &str) -> Option<(usize, String)> {
     text.split('\n').enumerate().find_map(|(index, line)| {
@@ -249,7 +249,7 @@ impl<'a> Cursor<'a> {
             return Err(self.other(start));
         }
         if !known(name) {
-            return Err(format!("an assignment of {name}, which is no setting of this file"));
+            return Err(format!("an assignment of {name}, which is not a setting of this file"));
         }
         let setting = self.value(name, export)?;
         let blank = self.blanks();
@@ -261,7 +261,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// What stands where an assignment was expected, in words.
+    /// The text in place of an expected assignment, in words.
     fn other(&self, start: usize) -> String {
         let rest = self.text.get(start..).unwrap_or_default();
         let word = rest.split([' ', '\t', ';', '&', '|', '(']).next().unwrap_or_default();
@@ -357,14 +357,14 @@ impl<'a> Cursor<'a> {
         Ok(parts)
     }
 
-    /// What begins with `$` or a backquote.
+    /// An expansion, which begins with `$` or a backquote.
     fn expansion(&mut self) -> Result<Part, String> {
         let unknown = || "an expansion other than $NAME, ${NAME} and a known command".to_owned();
         if self.eat("`") {
             let length = self.rest().find('`').ok_or("a backquote that is not closed")?;
             let body = self.rest().get(..length).unwrap_or_default();
             self.at += length + 1;
-            // What a quote or a backslash means there differs.
+            // Quotes and backslashes have another meaning there.
             let mut commands = Cursor { text: body, at: 0 };
             if body.contains(['"', '\\'])
                 || commands.commands().is_none()

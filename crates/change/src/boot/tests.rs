@@ -27,7 +27,7 @@ fn system(id: &str, like: &str, programs: &[&str]) -> System {
     System { os, programs, live: true, systemd: true, ..System::default() }
 }
 
-/// What would be written, by path, and what would be run.
+/// The files to write, by path, and the commands to run.
 fn effects(way: &Way) -> (Vec<(String, String)>, Vec<String>) {
     let (mut files, mut commands) = (Vec::new(), Vec::new());
     for step in &way.steps {
@@ -106,7 +106,7 @@ fn ubuntus_cloud_settings_do_not_win() {
     };
     let (files, _) = effects(&plan(&cloud("50-cloudimg-settings.cfg"), &tsc()).unwrap());
     assert_eq!(files[0].0, "/etc/default/grub.d/90-clocksmith.cfg");
-    // One that is read after ours would throw it away.
+    // A drop-in that is read after clocksmith's would discard the value.
     let (files, _) = effects(&plan(&cloud("99-local.cfg"), &tsc()).unwrap());
     assert_eq!(files[0].0, "/etc/default/grub.d/zz-clocksmith.cfg");
     let error = plan(&cloud("zzz.cfg"), &tsc()).unwrap_err().to_string();
@@ -211,7 +211,7 @@ fn systemd_boot_has_entries_and_a_line_for_new_kernels() {
         files[1],
         ("/etc/kernel/cmdline".to_owned(), "root=UUID=1 rw clocksource=tsc\n".to_owned())
     );
-    // The package's file stays; ours is read instead.
+    // The package's file stays; clocksmith's file is read instead.
     let (files, _) = effects(&plan(&arch.with("/usr/lib/kernel/cmdline", "rw\n"), &tsc()).unwrap());
     assert_eq!(files[1], ("/etc/kernel/cmdline".to_owned(), "rw clocksource=tsc\n".to_owned()));
 }
@@ -304,7 +304,7 @@ fn images_are_not_touched() {
 }
 
 #[test]
-fn what_is_not_known_or_not_safe_is_an_error() {
+fn plan_unknown_or_unsafe_input_is_an_error() {
     assert!(matches!(plan(&system("x", "", &[]), &tsc()), Err(NoWay::Unknown(_))));
     for word in ["a b", "a\"; reboot", "$(x)", "a\nb", ""] {
         assert!(matches!(plan(&debian(), &change(&[word], &[])), Err(NoWay::Word(_))), "{word:?}");
@@ -313,7 +313,7 @@ fn what_is_not_known_or_not_safe_is_an_error() {
         .with("/etc/default/grub", "GRUB_CMDLINE_LINUX_DEFAULT=\"a\"\"b\"\n");
     assert!(matches!(plan(&strange, &tsc()), Err(NoWay::File { .. })));
     let both = debian().with("/boot/loader/entries/x.conf", "linux /x\noptions a\n");
-    // Two loaders: the running one says which.
+    // Two loaders: the running command line decides.
     let grub = both.clone().with("/proc/cmdline", "BOOT_IMAGE=/vmlinuz ro\n");
     assert_eq!(plan(&grub, &tsc()).unwrap().by, "GRUB (drop-in)");
     let other = both.with("/proc/cmdline", "initrd=\\x ro\n");
@@ -482,7 +482,7 @@ fn systems() -> Vec<System> {
 
 proptest! {
     #[test]
-    fn taken_back_by_the_same_way_every_file_is_what_it_was(which in 0..8usize, word in "[a-z]{2,5}=[a-z0-9]{1,4}") {
+    fn plan_and_reverse_restore_every_file(which in 0..8usize, word in "[a-z]{2,5}=[a-z0-9]{1,4}") {
         let before = systems().remove(which);
         let wanted = change(&[word.as_str()], &[]);
         let later = after(&before, &plan(&before, &wanted).unwrap());
@@ -490,7 +490,7 @@ proptest! {
         // Twice is once.
         prop_assert_eq!(plan(&later, &wanted).unwrap().steps, vec![]);
         let mut back = after(&later, &plan(&later, &wanted.reversed()).unwrap());
-        // A drop-in of ours stays, without the word; the journal takes the file away.
+        // Clocksmith's drop-in stays, without the word; the journal removes the file.
         back.files.retain(|path, _| before.files.contains_key(path));
         prop_assert_eq!(back, before);
     }

@@ -1,10 +1,10 @@
-//! Programs that make boot entries, and loaders whose configuration is not edited: one line each, with the setting that
-//! is theirs and what to run afterwards. An edit of what they make would be lost, or have no effect.
+//! Programs that make boot entries, and loaders whose configuration is not edited: one line each, with its setting and
+//! the command to run afterwards. An edit of the files that these programs make would be lost, or have no effect.
 //!
-//! Those that are run here instead stand in their own files: `grubby` ([`super::bls`]), `rpm-ostree`, NixOS, Flatcar,
+//! The programs that clocksmith runs are in their own files: `grubby` ([`super::bls`]), `rpm-ostree`, NixOS, Flatcar,
 //! bootc and `transactional-update` ([`super::image`]), `update-grub` ([`super::grub`]), `update-extlinux` and
-//! `u-boot-update` ([`super::extlinux`]), zipl ([`super::single`]). `kernel-install` takes `/etc/kernel/cmdline`, which is
-//! edited with the entries.
+//! `u-boot-update` ([`super::extlinux`]), zipl ([`super::single`]). `kernel-install` takes `/etc/kernel/cmdline`, which
+//! is edited with the entries.
 //!
 //! Sources: Proxmox VE Administration Guide, Host Bootloader (`system-booting.adoc`): `proxmox-boot-tool refresh` "is
 //! necessary should you make changes to the kernel commandline"; the Manjaro and CachyOS wikis on sdboot-manage;
@@ -19,7 +19,7 @@ use crate::system::System;
 use crate::words::Change;
 use std::path::{Path, PathBuf};
 
-/// By what one is known.
+/// The mark by which a tool is recognised.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Mark {
     /// A file that has something in it, or cannot be read.
@@ -32,10 +32,10 @@ pub(super) enum Mark {
     Os(&'static str),
 }
 
-/// What it does with the command line.
+/// The tool's role for the command line.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Does {
-    /// Makes the configuration of these loaders anew; of all where there are none.
+    /// Makes the configuration of these loaders again; of all loaders if the list is empty.
     Makes(&'static [Loader]),
     /// Is a loader, or its configuration.
     Boots(Loader),
@@ -49,14 +49,14 @@ pub(super) struct Tool {
     pub(super) does: Does,
     /// Where the words belong.
     pub(super) setting: &'static str,
-    /// What makes them count.
+    /// The command that puts them into effect.
     pub(super) then: &'static str,
 }
 
 const UNIFIED: Does = Does::Makes(&[Loader::Unified]);
 const ENTRIES: Does = Does::Makes(&[Loader::Entries, Loader::Unified]);
 
-/// All of them. The first that fits is told.
+/// All of them. The first that matches is reported.
 #[rustfmt::skip]
 pub(super) const TOOLS: &[Tool] = &[
     Tool { name: "proxmox-boot-tool", marks: &[Mark::File("/etc/kernel/proxmox-boot-uuids")], does: Does::Makes(&[]), setting: "GRUB_CMDLINE_LINUX_DEFAULT of /etc/default/grub where GRUB boots, and the one line of /etc/kernel/cmdline where systemd-boot does (efibootmgr -v says which)", then: "proxmox-boot-tool refresh" },
@@ -103,7 +103,7 @@ impl Tool {
         self.marks.iter().find_map(fits)
     }
 
-    /// What a person does.
+    /// Instructions for the user.
     pub(super) fn by_hand(&self, change: &Change) -> String {
         if self.name == "kernelstub" {
             let mut lines = Vec::new();
@@ -132,20 +132,21 @@ impl Tool {
     }
 }
 
-/// Whether a line that is no comment has the text.
+/// Whether a line that is not a comment has the text.
 fn states(text: &str, what: &str) -> bool {
     text.lines().any(|line| !line.trim_start().starts_with('#') && line.contains(what))
 }
 
-/// Refuses where a program makes whatever boots.
+/// Refuses where a program makes the configuration of every loader.
 pub(super) fn of_all(system: &System, change: &Change) -> Result<(), NoWay> {
     first(system, change, |does| matches!(does, Does::Makes([])))
 }
 
-/// Refuses where a program makes what this loader reads, or where its configuration is not edited.
+/// Refuses where a program makes the files that this loader reads, or where its configuration is
+/// not edited.
 pub(super) fn of(system: &System, loader: Loader, change: &Change) -> Result<(), NoWay> {
     first(system, change, |does| match does {
-        // What is inside an image is never edited: that is told by hand.
+        // The content of an image is never edited: the user gets instructions instead.
         Does::Makes(which) => which.contains(&loader) && loader != Loader::Unified,
         Does::Boots(own) => own == loader,
     })
@@ -159,7 +160,7 @@ fn first(system: &System, change: &Change, which: impl Fn(Does) -> bool) -> Resu
     }
 }
 
-/// What makes a unified kernel image here.
+/// The tool that makes a unified kernel image here.
 pub(super) fn of_images(system: &System) -> Option<&'static Tool> {
     let makes =
         |tool: &&Tool| matches!(tool.does, Does::Makes(which) if which.contains(&Loader::Unified));

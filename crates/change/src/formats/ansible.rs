@@ -7,8 +7,8 @@ use std::fmt::Write;
 /// The file that GRUB of Debian and its family reads after /etc/default/grub (grub-mkconfig, 2.02 on).
 const DROP_IN: &str = "/etc/default/grub.d/90-clocksmith.cfg";
 
-/// The tasks. `clocksmith_sysfs` is the kernel's directory, a variable so that they can be tried out;
-/// what needs systemd has the tag `systemd`.
+/// The tasks. `clocksmith_sysfs` is the kernel's directory, a variable so that they can be tested;
+/// tasks that need systemd have the tag `systemd`.
 pub(super) fn render(wanted: &Wanted) -> String {
     let mut undo = Vec::new();
     if wanted.clocksource.is_some() {

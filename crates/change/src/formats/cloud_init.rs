@@ -3,8 +3,8 @@
 
 use super::{SYSFS, Wanted, comment, indented, notes};
 
-/// User data. The script stands in a subshell, so that a refusal does not count as a failed boot of
-/// the instance; it goes to the log of cloud-init.
+/// User data. The script runs in a subshell, so that a refusal does not count as a failed boot of
+/// the instance; the refusal goes to the log of cloud-init.
 pub(super) fn render(name: &str) -> String {
     let wanted = Wanted { clocksource: Some(name.to_owned()), ..Wanted::default() };
     let undo = [

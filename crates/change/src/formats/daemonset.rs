@@ -1,4 +1,4 @@
-//! Kubernetes: a DaemonSet, for nodes that nobody manages in another way.
+//! Kubernetes: a DaemonSet, for nodes that are not managed in another way.
 
 use super::{Wanted, comment, indented, notes};
 use crate::unit::SYSFS;

@@ -1,4 +1,4 @@
-//! Ignition, and Butane, which is written by hand and made into it.
+//! Ignition, and Butane, which people write and a tool converts to Ignition.
 
 use super::{Wanted, comment, indent_lines, notes};
 use crate::unit::{UNIT, unit};

@@ -1,13 +1,12 @@
-//! What was chosen, in the languages of those who manage many machines: text that they put into their
-//! own tools.
+//! The chosen change in the languages of tools that manage many machines: text for these tools.
 //!
-//! What lives here: one file for each language. All of it is pure, from a [`Wanted`] to a text. Every
-//! text acts only if the clocksource is available, reads back what it wrote where its tool can,
-//! lets the machine boot when it fails, may be applied again and again, and says why it is there, what
-//! it risks and how it is taken back.
+//! This module has one file for each language. All of it is pure, from a [`Wanted`] to a text. Every
+//! text acts only if the clocksource is available, reads back the written value where its tool can,
+//! lets the machine boot when it fails, may be applied repeatedly, and says why it is there, its risk
+//! and how to revert it.
 //!
-//! What must not live here: what is wanted and why ([`crate::plan`], and whoever makes plans), writing
-//! files.
+//! It must not decide what is wanted and why ([`crate::plan`], and the code that makes plans), and
+//! must not write files.
 
 mod ansible;
 mod cloud_init;
@@ -21,7 +20,7 @@ use crate::unit::{SYSFS, is_name, script};
 use std::str::FromStr;
 use thiserror::Error;
 
-/// What a machine shall be like.
+/// The wanted settings of a machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// The clocksource to choose at each boot; see [`is_name`] for what a name may be.
@@ -129,11 +128,11 @@ pub enum FormatError {
     )]
     Unknown(String),
     /// Not a name.
-    #[error("\"{0}\" is no name of a clocksource: 1 to 31 of a-z, 0-9, _ and -")]
+    #[error("\"{0}\" is not a name of a clocksource: 1 to 31 of a-z, 0-9, _ and -")]
     Name(String),
     /// Not a parameter.
     #[error(
-        "\"{0}\" is no kernel parameter that can be written here: letters, digits and _.,:=/@+- only, \
+        "\"{0}\" is not a kernel parameter that can be written here: letters, digits and _.,:=/@+- only, \
          a letter or digit first, at most 200"
     )]
     Parameter(String),
@@ -145,15 +144,15 @@ pub enum FormatError {
     Unsupported {
         /// The language.
         format: Format,
-        /// What it cannot do.
+        /// The unsupported function.
         what: &'static str,
-        /// What can.
+        /// The language or tool that supports it.
         instead: &'static str,
     },
 }
 
-/// Whether this is a kernel parameter that may stand in all of these languages without quotes: up to
-/// 200 of letters, digits and `_.,:=/@+-`, the first of them a letter or a digit.
+/// Whether this is a kernel parameter that all of these languages allow without quotes: up to 200 of
+/// letters, digits and `_.,:=/@+-`, the first of them a letter or a digit.
 #[must_use]
 pub fn is_parameter(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric();
@@ -162,11 +161,11 @@ pub fn is_parameter(text: &str) -> bool {
         && text.bytes().all(|byte| plain(byte) || b"_.,:=/@+-".contains(&byte))
 }
 
-/// Writes what is wanted in a language. It ends with a line end.
+/// Writes the wanted change in a language. The text ends with a line end.
 ///
 /// # Errors
-/// A name that is none, a parameter that would need quotes, nothing wanted, or something that the
-/// language cannot say.
+/// A bad name, a parameter that would need quotes, no change at all, or a change that the language
+/// cannot express.
 pub fn render(format: Format, wanted: &Wanted) -> Result<String, FormatError> {
     if let Some(name) = wanted.clocksource.as_ref().filter(|name| !is_name(name)) {
         return Err(FormatError::Name(shown(name)));
@@ -207,7 +206,7 @@ fn shown(text: &str) -> String {
     clocksmith_facts::visible::line(text).chars().take(60).collect()
 }
 
-/// Why, the risk, and the way back, as lines of a comment without its sign.
+/// The reason, the risk, and how to revert the change, as lines of a comment without its sign.
 fn notes(wanted: &Wanted, undo: &[&str]) -> Vec<String> {
     let mut lines = vec!["Made by clocksmith.".to_owned()];
     if let Some(name) = &wanted.clocksource {

@@ -3,7 +3,7 @@
 use super::{SYSFS, Wanted, comment, notes};
 
 /// The line: `w!` writes at boot only, and only into a file that is there (tmpfiles.d(5), systemd 219 to
-/// 258). It neither waits nor reads back, and says so.
+/// 258). It neither waits nor reads back, and its comment says so.
 pub(super) fn tmpfiles(name: &str) -> String {
     let wanted = Wanted { clocksource: Some(name.to_owned()), ..Wanted::default() };
     let undo = [
@@ -11,7 +11,7 @@ pub(super) fn tmpfiles(name: &str) -> String {
         "/sys/devices/system/clocksource/clocksource0/current_clocksource",
     ];
     let mut lines = notes(&wanted, &undo);
-    // What a unit does, a line cannot.
+    // A unit can do this, a line cannot.
     if let Some(acts) = lines.iter().position(|line| line.starts_with("a reboot.")) {
         lines.splice(
             acts..acts + 2,

@@ -11,7 +11,7 @@ fn all() -> Wanted {
 }
 
 #[test]
-fn every_text_says_why_and_how_it_is_taken_back() {
+fn every_text_has_reason_and_undo() {
     for format in Format::ALL {
         let text = render(format, &tsc()).unwrap();
         for part in ["Made by clocksmith", "Risk: ", "Undo: ", "tsc", "current_clocksource"] {
@@ -59,7 +59,7 @@ fn ignition_is_what_it_shall_be() {
     assert_eq!(value["systemd"]["units"][0]["contents"], crate::unit::unit("tsc"));
 }
 
-/// The drop-in is shell: it is run here, with what a machine may have before.
+/// The drop-in is shell: it is run here, with earlier settings that a machine may have.
 #[test]
 fn the_drop_in_of_grub_adds_and_removes() {
     let text = render(Format::Ansible, &all()).unwrap();
@@ -93,7 +93,7 @@ fn names_that_are_none_are_refused() {
 }
 
 proptest! {
-    /// Whatever is asked for: what comes out has as many lines as with harmless words in its place.
+    /// For any input, the output has as many lines as with harmless words in its place.
     #[test]
     fn nothing_is_injected(name in "(?s).{0,40}", word in "(?s).{0,40}") {
         for format in Format::ALL {

@@ -1,10 +1,11 @@
-//! tuned: a profile. tuned saves what it changes, and puts it back when another profile is chosen.
+//! tuned: a profile. tuned saves the values that it changes, and restores them when another profile
+//! is chosen.
 
 use super::{Format, FormatError, SYSFS, Wanted, comment, notes};
 use std::fmt::Write;
 
-/// The profile. `[sysfs]` writes without looking, so what it writes is computed: the name where it is
-/// available, else what is in use. `tuned-adm verify` reads back. Functions are written
+/// The profile. `[sysfs]` writes without a check, so the value is computed: the name where it is
+/// available, otherwise the clocksource in use. `tuned-adm verify` reads back. Functions are written
 /// `${f:NAME:ARGUMENT...}`, so there is no colon in the command.
 pub(super) fn render(wanted: &Wanted) -> Result<String, FormatError> {
     if !wanted.remove.is_empty() {

@@ -4,8 +4,8 @@ use super::capture::capture;
 use super::entry::{Entry, Record, State, TEMPORARY};
 use super::{Journal, JournalError};
 
-/// Records what programs made that was not there. `chosen` says, by the step and by what is there,
-/// whether a program of ours made it.
+/// Records new files that programs made. `chosen` decides, from the step and the state of the file,
+/// whether a program of the change made it.
 pub(super) fn appeared(
     journal: &Journal,
     entry: &mut Entry,
@@ -15,7 +15,7 @@ pub(super) fn appeared(
     for watch in entry.watches.clone() {
         for name in tree.names(&watch.directory)?.unwrap_or_default() {
             let path = watch.directory.join(&name);
-            // A name that is no text is nothing that a boot loader reads.
+            // A boot loader does not read a file whose name is not text.
             let Some(name) = name.to_str() else { continue };
             let known = watch.names.iter().any(|other| other == name)
                 || name.starts_with(TEMPORARY)
@@ -35,6 +35,7 @@ pub(super) fn appeared(
                     old: State::Absent,
                     new: None,
                     decision: None,
+                    seen: None,
                 });
             }
         }

@@ -3,17 +3,24 @@
 use super::appeared::appeared;
 use super::bytes::digest;
 use super::capture::{capture, sync_file};
-use super::entry::{Entry, Phase, State};
+use super::entry::{Entry, Phase, Planned, State};
+use super::made::Against;
 use super::prepare::{now, prepare};
 use super::put_back::{Found, Mode, decide, put_back};
-use super::stage::{clear, stage};
+use super::stage::{clear, hold, stage, sweep};
 use super::{Applied, ApplyError, End, Journal, JournalError, Observer, Ran};
 use crate::plan::{Action, Plan};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
-/// Contents up to this are kept as they were left, to be shown beside what somebody else made of them.
+/// Contents up to this size are kept as the change left them, to be compared with later changes by
+/// others.
 const MAX_SHOWN: u64 = 1 << 20;
+
+/// What this change gave its paths, and what it made sure of: the state of each record, by its number. It comes from
+/// the file that was made under a temporary name, so that nothing that another process writes is taken for it.
+type Written = BTreeMap<usize, State>;
 
 pub(super) fn apply(
     journal: &mut Journal,
@@ -33,23 +40,27 @@ pub(super) fn apply(
     let mut entry = match begun {
         Ok(entry) => entry,
         Err((step, cause)) => {
-            // What was saved is not needed; what cannot be removed is by the next run.
+            // The saved contents are not needed; the next run removes those that cannot be removed
+            // now.
             let _ = journal.store.clean();
             return Err(untouched(step, cause));
         }
     };
     let mut at = None;
-    let result = make(journal, &mut entry, observer, end, &mut at);
+    let mut written = Written::new();
+    let mut held = Vec::new();
+    let result = make(journal, &mut entry, observer, end, &mut at, &mut written, &mut held);
+    sweep(&held, &entry);
     match result {
         Ok(changed) => {
             let left = entry.left.iter().filter_map(|step| command_of(&entry, *step)).collect();
             Ok(Applied { id: entry.id, changed, left })
         }
         Err(cause) => {
-            let result = back(journal, &mut entry);
+            let result = back(journal, &mut entry, &written);
             if result.is_err() {
                 entry.stuck = true;
-                // Without it the next run puts back the rest all the same, and says that this one was killed.
+                // Without it the next run still restores the rest, but says that this one was killed.
                 let _ = journal.store.save(&mut entry);
             }
             let end = match result {
@@ -74,9 +85,58 @@ pub(super) fn confirm(journal: &mut Journal, id: u64) -> Result<(), JournalError
     journal.store.save(&mut entry)
 }
 
-fn back(journal: &mut Journal, entry: &mut Entry) -> Result<super::Report, JournalError> {
-    decide(journal, entry, Mode::JustFailed, &Found::new())?;
-    put_back(journal, entry)
+/// How often files that others write at this moment are looked at again.
+const AGAIN: usize = 3;
+
+/// Restores everything, except files that another process has written in the meantime: they stay as they are.
+fn back(
+    journal: &mut Journal,
+    entry: &mut Entry,
+    written: &Written,
+) -> Result<super::Report, JournalError> {
+    let mut kept = leave_others(journal, entry, written);
+    let mut decided = decide(journal, entry, Mode::JustFailed, &Found::new());
+    // Written by others in between.
+    for _ in 0..AGAIN {
+        if !matches!(decided, Err(JournalError::Conflicts { .. })) {
+            break;
+        }
+        kept.extend(leave_others(journal, entry, written));
+        decided = decide(journal, entry, Mode::JustFailed, &Found::new());
+    }
+    decided?;
+    let mut report = put_back(journal, entry)?;
+    report.kept.extend(kept);
+    Ok(report)
+}
+
+/// Takes the present state of files that others have written for the one to restore; returns those that this change
+/// had written before them.
+fn leave_others(journal: &Journal, entry: &mut Entry, written: &Written) -> Vec<String> {
+    let mut kept = Vec::new();
+    for (index, record) in entry.records.iter_mut().enumerate() {
+        if record.planned.is_empty() || !record.rewritten_by.is_empty() {
+            continue;
+        }
+        let Ok(Some(spot)) = journal.place.tree().spot(&record.path) else { continue };
+        let Ok((state, content)) = capture(&spot) else { continue };
+        let ours = record.planned.iter().any(|planned| state.is(planned));
+        if ours || state.same(&record.old) || state == State::Other {
+            continue;
+        }
+        if content.is_some_and(|content| journal.store.keep(&content).is_err()) {
+            continue;
+        }
+        if written.contains_key(&index) {
+            kept.push(format!(
+                "{}: another process wrote it after this change did, and its content stays: whether it has words of \
+                 this change must be looked at",
+                journal.place.shown(&record.path).display()
+            ));
+        }
+        record.old = state;
+    }
+    kept
 }
 
 fn command_of(entry: &Entry, step: usize) -> Option<Vec<String>> {
@@ -93,8 +153,12 @@ fn make(
     observer: &mut dyn Observer,
     end: Phase,
     at: &mut Option<usize>,
+    written: &mut Written,
+    held: &mut Vec<OwnedFd>,
 ) -> Result<Vec<PathBuf>, JournalError> {
-    stage(journal.place.tree(), entry)?;
+    let staged = stage(journal.place.tree(), entry);
+    *held = hold(journal.place.tree(), entry);
+    staged?;
     let steps = entry.plan.steps.clone();
     for (index, step) in steps.iter().enumerate() {
         if observer.stop() {
@@ -102,14 +166,14 @@ fn make(
         }
         *at = Some(index);
         if entry.begun(index).is_none() {
-            // Steps that only replace files are begun together: what is put back does not depend on which of them was,
-            // and writing all of the entry before each of several hundred takes longer than they do.
+            // Steps that only replace files are begun together: the restore does not depend on which of them was
+            // begun, and writing the whole entry before each of several hundred steps takes longer than the steps.
             let together = steps.iter().skip(index).take_while(|it| replaces(&it.action)).count();
             entry.steps_begun.resize(index + together.max(1), now());
             journal.store.save(entry)?;
         }
         observer.step(index, step);
-        self::step(journal, entry, index, &step.action, observer)?;
+        self::step(journal, entry, index, &step.action, observer, written)?;
     }
     *at = None;
     if observer.stop() {
@@ -117,7 +181,7 @@ fn make(
     }
     clear(journal.place.tree(), entry)?;
     appeared(journal, entry, |_, _| true)?;
-    look_again(journal, entry)?;
+    look_again(journal, entry, written)?;
     entry.phase = end;
     let mut changed = entry.directories.clone();
     changed.extend(
@@ -127,7 +191,8 @@ fn make(
             .filter(|record| record.new.as_ref().is_some_and(|new| !new.same(&record.old)))
             .map(|record| record.path.clone()),
     );
-    // Up to here the change is taken back by whoever finds it; from here on it is in force, or on trial.
+    // Up to here the next run that finds the change reverts it; from here on it is in force, or on
+    // trial.
     if let Err(error) = journal.store.save(entry) {
         entry.phase = Phase::Applying;
         return Err(error);
@@ -143,7 +208,7 @@ fn replaces(action: &Action) -> bool {
 fn names(journal: &Journal, entry: &Entry, step: usize) -> BTreeSet<PathBuf> {
     let watches = entry.watches.iter().filter(|watch| watch.step == step);
     let inside = |directory: &PathBuf| {
-        // What cannot be listed has no names that could be told apart.
+        // A directory that cannot be listed has no known names.
         let names = journal.place.tree().names(directory).ok().flatten().unwrap_or_default();
         let directory = directory.clone();
         names.into_iter().map(move |name| directory.join(name))
@@ -157,6 +222,7 @@ fn step(
     index: usize,
     action: &Action,
     observer: &mut dyn Observer,
+    written: &mut Written,
 ) -> Result<(), JournalError> {
     let target = entry.targets.get(index).copied().flatten();
     let spot = match target.and_then(|index| entry.records.get(index)) {
@@ -165,23 +231,26 @@ fn step(
         None => None,
     };
     match (action, spot) {
-        (Action::Write { content, .. }, Some(spot)) => {
+        (Action::Write { .. } | Action::Link { .. }, Some(spot)) => {
             let staged = spot.beside(entry.staged(index).as_ref())?;
             unchanged(journal, entry, target, &spot)?;
-            let same = match capture(&spot)?.0 {
-                State::File { content: there, .. } => there == digest(content.as_bytes()),
-                _ => false,
-            };
-            if same { staged.unlink().map(drop) } else { staged.rename(&spot) }
-        }
-        (Action::Link { target: wanted, .. }, Some(spot)) => {
-            let staged = spot.beside(entry.staged(index).as_ref())?;
-            unchanged(journal, entry, target, &spot)?;
-            let same = matches!(capture(&spot)?.0, State::Link { target, .. } if target == *wanted);
+            let planned = planned(action);
+            let there = capture(&spot)?.0;
+            let same = planned.as_ref().is_some_and(|planned| there.is(planned));
+            let made = if same { there } else { capture(&staged)?.0 };
+            if !planned.as_ref().is_some_and(|planned| made.is(planned)) {
+                return Err(JournalError::Unfit {
+                    path: staged.shown,
+                    why: "was changed by another process before it was renamed: try again"
+                        .to_owned(),
+                });
+            }
+            written.extend(target.map(|target| (target, made)));
             if same { staged.unlink().map(drop) } else { staged.rename(&spot) }
         }
         (Action::Remove { .. }, Some(spot)) => {
             unchanged(journal, entry, target, &spot)?;
+            written.extend(target.map(|target| (target, State::Absent)));
             if spot.unlink()? { spot.sync() } else { Ok(()) }
         }
         (Action::Run { command, .. }, _) => {
@@ -194,7 +263,8 @@ fn step(
                 entry.left.push(index);
                 return Ok(());
             }
-            super::made::look(journal, entry, index, command, &entry.plan.expected)
+            super::made::look(journal, entry, index, command, Against::Before)?;
+            super::made::script_check(journal, entry, index, observer)
         }
         (Action::Clocksource { name }, _) => {
             let sysfs = journal.place.sysfs();
@@ -210,7 +280,17 @@ fn step(
     }
 }
 
-/// Refuses to replace what was changed since it was looked at, by anybody else.
+/// The state that an action gives its path.
+fn planned(action: &Action) -> Option<Planned> {
+    match action {
+        Action::Write { content, .. } => Some(Planned::File(digest(content.as_bytes()))),
+        Action::Link { target, .. } => Some(Planned::Link(target.clone())),
+        Action::Remove { .. } => Some(Planned::Absent),
+        Action::Run { .. } | Action::Clocksource { .. } => None,
+    }
+}
+
+/// Refuses to replace a file that another process has changed since it was read.
 fn unchanged(
     journal: &Journal,
     entry: &Entry,
@@ -226,20 +306,46 @@ fn unchanged(
     let difference = record.old.difference(&found);
     Err(JournalError::Unfit {
         path: journal.place.shown(&record.path),
-        why: format!("was changed by somebody else in this moment ({difference}): try again"),
+        why: format!("was changed by another process in this moment ({difference}): try again"),
     })
 }
 
-/// Records what everything is now, and makes durable what programs wrote.
-fn look_again(journal: &Journal, entry: &mut Entry) -> Result<(), JournalError> {
-    for record in &mut entry.records {
-        let Some(spot) = journal.place.tree().spot(&record.path)? else {
-            record.new = Some(State::Absent);
-            continue;
+/// Records the state that this change gave everything, and makes the writes of programs durable.
+///
+/// # Errors
+/// Another process has written a file after this change did.
+fn look_again(journal: &Journal, entry: &mut Entry, written: &Written) -> Result<(), JournalError> {
+    let mut checked = super::made::Checked::new();
+    for (index, step) in entry.plan.steps.iter().enumerate() {
+        if let Action::Run { command, .. } = &step.action
+            && !entry.left.contains(&index)
+        {
+            // Again: others may have made them anew, for a kernel that they installed.
+            let found = super::made::look(journal, entry, index, command, Against::Before)?;
+            checked.extend(found);
+        }
+    }
+    for (index, record) in entry.records.iter_mut().enumerate() {
+        let (state, content) = match journal.place.tree().spot(&record.path)? {
+            Some(spot) => {
+                let (state, content) = capture(&spot)?;
+                if !record.rewritten_by.is_empty() && !state.identical(&record.old) {
+                    sync_file(&spot)?;
+                }
+                (state, content)
+            }
+            None => (State::Absent, None),
         };
-        let (state, content) = capture(&spot)?;
-        if !record.rewritten_by.is_empty() && !state.identical(&record.old) {
-            sync_file(&spot)?;
+        let by_program = record.rewritten_by.iter().any(|step| !entry.left.contains(step));
+        let wanted = written.get(&index).filter(|_| !by_program);
+        if let Some(wanted) = wanted.filter(|wanted| !state.same(wanted)) {
+            return Err(JournalError::Unfit {
+                path: journal.place.shown(&record.path),
+                why: format!(
+                    "was changed by another process right after this change wrote it ({}): try again",
+                    wanted.difference(&state)
+                ),
+            });
         }
         match content {
             Some(content) if content.len() as u64 <= MAX_SHOWN && !state.same(&record.old) => {
@@ -247,7 +353,12 @@ fn look_again(journal: &Journal, entry: &mut Entry) -> Result<(), JournalError> 
             }
             _ => {}
         }
-        record.new = Some(state);
+        record.new = Some(match wanted {
+            Some(wanted) => wanted.clone(),
+            None if by_program => checked.remove(&record.path).unwrap_or(state),
+            // Its program was left, or there was nothing to remove.
+            None => record.old.clone(),
+        });
     }
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! What is at a path, with everything that can be restored; and making a file that has it.
+//! Captures the state of a path, with everything that can be restored, and makes a file with that
+//! state.
 
 use super::JournalError;
 use super::bytes::{digest, hex, unhex};
@@ -20,7 +21,7 @@ pub(super) const MAX_SIZE: u64 = 64 << 20;
 /// All attributes of a file; the kernel's limit for one value, and for the list of names.
 const MAX_XATTR: usize = 65536;
 
-/// What is there, and its content if it is a file.
+/// The state of a path, and its content if it is a file.
 pub(super) fn capture(spot: &Spot) -> Result<(State, Option<Vec<u8>>), JournalError> {
     let Some(stat) = spot.stat()? else { return Ok((State::Absent, None)) };
     match FileType::from_raw_mode(stat.st_mode) {
@@ -43,7 +44,10 @@ fn file(spot: &Spot) -> Result<(State, Option<Vec<u8>>), JournalError> {
     let stat = rustix::fs::fstat(&fd).map_err(io("look at", &spot.shown))?;
     let too_large = || JournalError::Unfit {
         path: spot.shown.clone(),
-        why: format!("is larger than {} MiB: that is no configuration", MAX_SIZE >> 20),
+        why: format!(
+            "is larger than {} MiB, which is too large for a configuration",
+            MAX_SIZE >> 20
+        ),
     };
     if u64::try_from(stat.st_size).unwrap_or(u64::MAX) > MAX_SIZE {
         return Err(too_large());
@@ -106,7 +110,7 @@ fn xattrs(of: &Of<'_>, shown: &Path) -> Result<Vec<(String, String)>, JournalErr
     let mut value = vec![0; MAX_XATTR];
     let mut found = Vec::new();
     for name in list.split(|&byte| byte == 0).filter(|name| !name.is_empty()) {
-        // Made by the kernel from the content; nobody sets them.
+        // The kernel makes these from the content; they are not set by hand.
         if name == b"security.ima" || name == b"security.evm" {
             continue;
         }
@@ -126,23 +130,23 @@ fn xattrs(of: &Of<'_>, shown: &Path) -> Result<Vec<(String, String)>, JournalErr
     Ok(found)
 }
 
-/// What a file that is made shall have.
+/// The metadata for a new file.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Wanted<'a> {
     /// All of this; the time of the last change too.
     Exactly(&'a Meta),
     /// The owner, mode and attributes of the file that it replaces.
     Like(&'a Meta),
-    /// This mode, and otherwise what is usual in its directory.
+    /// This mode, and otherwise the defaults of its directory.
     New(u32),
 }
 
-/// Makes a file under a name of ours, whole and durable; only its name is not durable yet.
+/// Makes a file under a temporary name, whole and durable; only its name is not durable yet.
 pub(super) fn make(spot: &Spot, content: &[u8], wanted: Wanted<'_>) -> Result<(), JournalError> {
     // One of an earlier attempt may be left.
     spot.unlink()?;
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    // Nobody else may read it before it has its owner.
+    // No other user may read the file before it has its owner.
     let fd = rustix::fs::openat(&spot.directory, &spot.name, flags, Mode::from_raw_mode(0o600))
         .map_err(io("make", &spot.shown))?;
     let mut file = File::from(fd);
@@ -195,7 +199,8 @@ fn set_xattrs(of: &Of<'_>, meta: &Meta, shown: &Path) -> Result<(), JournalError
         }
         .map_err(io("set the attributes of", shown))?;
     }
-    // What the directory gave it by default. A security module's labels cannot be taken away.
+    // Removes the attributes that the directory gave it by default. A security module's labels
+    // cannot be removed.
     for (name, _) in &there {
         let wanted = meta.xattrs.iter().any(|(other, _)| other == name);
         if !wanted && !name.starts_with("security.") {
@@ -215,14 +220,14 @@ fn times(meta: &Meta) -> Timestamps {
     Timestamps { last_access: omit, last_modification }
 }
 
-/// Sets the time of the last change of what is there, durably.
+/// Sets the modification time of a file, durably.
 pub(super) fn set_time(spot: &Spot, meta: &Meta) -> Result<(), JournalError> {
     rustix::fs::utimensat(&spot.directory, &spot.name, &times(meta), AtFlags::SYMLINK_NOFOLLOW)
         .map_err(io("set the time of", &spot.shown))?;
     sync_file(spot)
 }
 
-/// Makes a link under a name of ours; not durable yet.
+/// Makes a link under a temporary name; not durable yet.
 pub(super) fn make_link(
     spot: &Spot,
     target: &Path,
@@ -243,7 +248,7 @@ pub(super) fn make_link(
     set_time(spot, meta)
 }
 
-/// Makes a file's content durable that somebody else wrote.
+/// Makes a file's content durable that another program wrote.
 pub(super) fn sync_file(spot: &Spot) -> Result<(), JournalError> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     match rustix::fs::openat(&spot.directory, &spot.name, flags, Mode::empty()) {

@@ -1,5 +1,5 @@
-//! What is written down about a change: enough to finish it, to take it back, and to see later whether
-//! it still holds. Pure data.
+//! The record of a change: enough to finish it, to revert it, and to see later whether it is still in
+//! force. Pure data.
 
 use crate::plan::Plan;
 use serde::{Deserialize, Serialize};
@@ -13,23 +13,24 @@ pub const VERSION: u32 = 1;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
-    /// Being made. Found by a later run: it was killed, or could not put everything back ([`Entry::stuck`]), and
-    /// everything is put back.
+    /// Being made. If a later run finds this phase, the run was killed or could not restore everything
+    /// ([`Entry::stuck`]); the later run restores everything.
     Applying,
-    /// Made, and being watched. Found by a later run: whoever watched is gone and never said that it holds,
-    /// so everything is put back.
+    /// Made, and being watched. If a later run finds this phase, the watching run has ended without
+    /// confirming the change; the later run restores everything.
     Trial,
-    /// Made, and in force as far as nobody else changed it.
+    /// Made, and in force, except where another user or program has changed it since.
     Applied,
-    /// Being taken back. Found by a later run: it was killed, and that is finished.
+    /// Being reverted. If a later run finds this phase, the run was killed; the later run finishes
+    /// the revert.
     Undoing,
 }
 
-/// One change of a machine, with all that is needed to take it back.
+/// One change of a machine, with all that is needed to revert it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Entry {
-    /// [`VERSION`] of whoever wrote it.
+    /// [`VERSION`] of the program that wrote it.
     pub version: u32,
     /// Its number, from 1; later changes have higher ones.
     pub id: u64,
@@ -41,7 +42,7 @@ pub struct Entry {
     pub begun: i64,
     /// The boot in which it was begun (`/proc/sys/kernel/random/boot_id`).
     pub boot: Option<String>,
-    /// What was to be done.
+    /// The plan.
     pub plan: Plan,
     /// When each step was begun, in seconds since 1970; steps that are not listed were not begun.
     pub steps_begun: Vec<i64>,
@@ -59,9 +60,9 @@ pub struct Entry {
     pub clocksource: Option<String>,
     /// Steps whose program was not run, because the system is another one: to be run inside it.
     pub left: Vec<usize>,
-    /// When it is being taken back: conflicts were to be overridden.
+    /// During a revert: conflicts are overridden.
     pub forced: bool,
-    /// Whether a run tried to put everything back and could not.
+    /// Whether a run tried to restore everything and could not.
     #[serde(default)]
     pub stuck: bool,
     /// Names that appeared beside the files of a program while it ran, and that the plan does not know.
@@ -73,25 +74,29 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Record {
-    /// Where it really is: links on the way, and at its end where the step writes through them, are
+    /// Its real place: links in the path, and at its end where the step writes through them, are
     /// followed.
     pub path: PathBuf,
     /// The last step that touches it.
     pub step: usize,
-    /// What steps make of it, in their order.
+    /// The states that steps give it, in their order.
     pub planned: Vec<Planned>,
     /// The steps whose programs may rewrite it.
     pub rewritten_by: Vec<usize>,
-    /// What it was.
+    /// Its state before the change.
     pub old: State,
-    /// What it was when everything was done.
+    /// Its state when everything was done.
     pub new: Option<State>,
-    /// While it is taken back: what is done about it.
+    /// During a revert: the action for this path.
     pub decision: Option<Decision>,
+    /// During a revert, in this process alone: the state for which the action was decided. Another state is one that
+    /// another process has given the path since, and is kept. Nothing if it is not known.
+    #[serde(skip)]
+    pub(super) seen: Option<State>,
 }
 
 impl Phase {
-    /// Whether all steps were made, and none was taken back.
+    /// Whether all steps were made, and none was reverted.
     #[must_use]
     pub fn is_made(self) -> bool {
         matches!(self, Self::Trial | Self::Applied)
@@ -110,21 +115,21 @@ impl Entry {
         format!("{TEMPORARY}{}-s{step}", self.id)
     }
 
-    /// The name under which what a record saved is made anew.
+    /// The name under which a record's saved content is made again.
     pub(super) fn saved(&self, record: usize) -> String {
         format!("{TEMPORARY}{}-r{record}", self.id)
     }
 
-    /// The name of the file that keeps room for what might have to be put back.
+    /// The name of the file that keeps room for files that might have to be restored.
     pub(super) fn reserve(&self) -> String {
         format!("{TEMPORARY}{}-reserve", self.id)
     }
 }
 
-/// How all names of ours begin, in directories of others.
+/// The prefix of clocksmith's temporary names in directories of others.
 pub(super) const TEMPORARY: &str = ".clocksmith-";
 
-/// What a step makes of a path.
+/// The state that a step gives a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -137,14 +142,14 @@ pub enum Planned {
     Link(PathBuf),
 }
 
-/// What is done about a path when a change is taken back.
+/// The action for a path when a change is reverted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Decision {
-    /// It becomes what it was.
+    /// The former state is restored.
     PutBack,
-    /// The program makes it anew: somebody else has rewritten it since.
+    /// The program makes the file again: another program or user has rewritten it since.
     Regenerate,
 }
 
@@ -164,7 +169,7 @@ pub struct Watch {
     pub names: Vec<String>,
 }
 
-/// What is at a path.
+/// The state of a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "is")]
@@ -182,7 +187,7 @@ pub enum State {
     },
     /// A symbolic link.
     Link {
-        /// What it says.
+        /// Its target.
         target: PathBuf,
         /// Owner and the rest.
         meta: Meta,
@@ -191,7 +196,7 @@ pub enum State {
     Other,
 }
 
-/// What a file has beside its content.
+/// The metadata of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Meta {
@@ -210,8 +215,8 @@ pub struct Meta {
 }
 
 impl State {
-    /// The same content, kind, owner, mode and attributes. Times are left out, and what a security
-    /// module keeps: it relabels files as it likes.
+    /// The same content, kind, owner, mode and attributes. Times are left out, and so are the
+    /// labels of a security module, which relabels files itself.
     #[must_use]
     pub fn same(&self, other: &Self) -> bool {
         match (self, other) {
@@ -247,7 +252,7 @@ impl State {
         }
     }
 
-    /// What it has beside its content.
+    /// Its metadata.
     #[must_use]
     pub fn meta(&self) -> Option<&Meta> {
         match self {
@@ -256,7 +261,7 @@ impl State {
         }
     }
 
-    /// In what another state is different, in a few words.
+    /// The difference from another state, in a few words.
     #[must_use]
     pub fn difference(&self, other: &Self) -> String {
         match (self, other) {

@@ -1,4 +1,4 @@
-//! What can go wrong, each with what was attempted, on what, and what to do next.
+//! Errors, each with the attempted operation, its object, and the next step for the user.
 
 use super::entry::VERSION;
 use clocksmith_facts::trusted::{Foreign, Untrusted};
@@ -14,9 +14,9 @@ pub enum JournalError {
     Io {
         /// The verb, as in `cannot write`.
         what: &'static str,
-        /// On what.
+        /// The object.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         error: rustix::io::Errno,
     },
     /// Another run holds the journal.
@@ -34,7 +34,7 @@ pub enum JournalError {
         /// Their processes.
         pids: Vec<u32>,
     },
-    /// The journal, or the way to it, is not this user's alone.
+    /// The journal, or a directory of its path, does not belong to this user alone.
     #[error(
         "{0}: this journal is not obeyed, since another user could have written it. If it is yours, run \
          this as the user who owns it, or give it and every directory above it to that user alone (chown, \
@@ -57,9 +57,9 @@ pub enum JournalError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
-        /// What to do.
+        /// The next step for the user.
         next: &'static str,
     },
     /// A file is of a kind that cannot be changed without harm.
@@ -75,7 +75,7 @@ pub enum JournalError {
     Path {
         /// As it was given.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         why: &'static str,
     },
     /// A program is not there.
@@ -83,7 +83,7 @@ pub enum JournalError {
     Program {
         /// As it was given.
         program: String,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
     /// A program failed.
@@ -93,12 +93,12 @@ pub enum JournalError {
         command: String,
         /// How it ended.
         how: String,
-        /// The end of what it said.
+        /// The end of its output.
         output: String,
     },
-    /// A program ended well, and a file that it makes is not what it was run for.
+    /// A program exited with 0, but a file that it makes does not have the requested words, or differs by more than them.
     #[error(
-        "`{command}` ran, but {} {why}. Its settings may be read from another place, or be overwritten there",
+        "`{command}` ran, but {} {why}",
         path.display()
     )]
     NotMade {
@@ -106,19 +106,19 @@ pub enum JournalError {
         command: String,
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
     /// The clocksource could not be changed.
     #[error(transparent)]
     Clocksource(#[from] crate::switch::ChangeError),
-    /// Whoever asked for the change does not want it any more.
+    /// The user has interrupted the change.
     #[error("interrupted")]
     Stopped,
-    /// A change of an earlier run is neither made nor taken back.
+    /// A change of an earlier run is neither made nor reverted.
     #[error(
-        "change {id} of an earlier run is half done, and files that it touched were changed by somebody \
-         else since: {}. Look at them, then take it back by force",
+        "change {id} of an earlier run is half done, and files that it touched were changed by other programs \
+         or users since: {}. Look at them, then revert it by force",
         paths(conflicts)
     )]
     Unfinished {
@@ -127,16 +127,16 @@ pub enum JournalError {
         /// The files.
         conflicts: Vec<Conflict>,
     },
-    /// Some of a change could not be put back, and the rest was.
+    /// Some of a change could not be restored, and the rest was.
     #[error("{}{}", open.join("; "), again(restored))]
     Partly {
-        /// Files that are again what they were.
+        /// Files in their former state again.
         restored: Vec<PathBuf>,
-        /// What could not be done, one each.
+        /// The errors, one for each failed restore.
         open: Vec<String>,
     },
-    /// Files were changed by somebody else since.
-    #[error("changed by somebody else since: {}. Nothing was taken back", paths(conflicts))]
+    /// Files were changed by other programs or users since.
+    #[error("changed by other programs or users since: {}. Nothing was reverted", paths(conflicts))]
     Conflicts {
         /// The files.
         conflicts: Vec<Conflict>,
@@ -155,16 +155,16 @@ impl From<Untrusted> for JournalError {
     }
 }
 
-/// A file that is neither what we left nor what it was before.
+/// A file that differs both from the change's result and from its former state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
     /// The file.
     pub path: PathBuf,
-    /// What is different, in a few words.
+    /// The difference, in a few words.
     pub difference: String,
-    /// What we left, if it is known and is text.
+    /// The change's result, if it is known and is text.
     pub left: Option<String>,
-    /// What is there now, if it is text.
+    /// The present content, if it is text.
     pub found: Option<String>,
 }
 
@@ -183,7 +183,7 @@ fn said(output: &str) -> String {
     if output.is_empty() { " and said nothing".to_owned() } else { format!(":\n{output}") }
 }
 
-/// What to do about an error of the system.
+/// Advice for an error of the system.
 fn advice(error: rustix::io::Errno) -> &'static str {
     use rustix::io::Errno;
     match error {
@@ -208,7 +208,7 @@ fn advice(error: rustix::io::Errno) -> &'static str {
 
 fn again(restored: &[PathBuf]) -> String {
     let paths: Vec<String> = restored.iter().map(|path| path.display().to_string()).collect();
-    if paths.is_empty() { String::new() } else { format!(". Put back: {}", paths.join(", ")) }
+    if paths.is_empty() { String::new() } else { format!(". Restored: {}", paths.join(", ")) }
 }
 
 /// Why a change was not made, and how that ended.
@@ -217,20 +217,20 @@ fn again(restored: &[PathBuf]) -> String {
 pub struct ApplyError {
     /// The step, counted from 0; nothing where no step had been begun.
     pub step: Option<usize>,
-    /// What happened.
+    /// The error.
     pub cause: JournalError,
-    /// What became of the steps before.
+    /// The outcome of the earlier steps.
     pub end: End,
 }
 
-/// What became of a change that failed.
+/// The outcome of a failed change.
 #[derive(Debug)]
 pub enum End {
     /// Nothing had been changed.
     Untouched,
-    /// Everything was put back.
+    /// Everything was restored.
     RolledBack(Box<super::Report>),
-    /// Not everything could be put back; the journal has the rest, and the next run tries again.
+    /// Not everything could be restored; the journal has the rest, and the next run tries again.
     Stuck(Box<JournalError>),
 }
 
@@ -240,15 +240,15 @@ impl fmt::Display for End {
             Self::Untouched => out.write_str("Nothing was changed"),
             Self::RolledBack(report) => {
                 out.write_str("Everything was put back")?;
-                for trouble in &report.troubles {
+                for trouble in report.troubles.iter().chain(&report.kept) {
                     write!(out, "; but {trouble}")?;
                 }
                 Ok(())
             }
             Self::Stuck(error) => write!(
                 out,
-                "Not everything could be put back: {error}. The journal has the rest: mend what is named, then \
-                 `clocksmith fix --undo` puts it back"
+                "Not everything could be restored: {error}. The journal has the rest: fix the named problem, then \
+                 `clocksmith fix --undo` restores it"
             ),
         }
     }

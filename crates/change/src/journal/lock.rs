@@ -1,8 +1,8 @@
 //! One run at a time.
 //!
-//! The lock is `flock` on a file in the journal's directory: the kernel gives it back however its
-//! holder ends. The directory goes away when nothing is in force, and the file with it; so whoever got the
-//! lock looks whether the file still has its name.
+//! The lock is `flock` on a file in the journal's directory: the kernel releases it however its holder
+//! ends. The directory is removed when nothing is in force, and the file with it; so the holder of the
+//! lock checks whether the file still has its name.
 
 use super::tree::{End, Tree, io};
 use super::{DIRECTORY, JournalError, Place, Wait};
@@ -17,9 +17,9 @@ use std::time::{Duration, Instant};
 
 const NAME: &str = "lock";
 const PAUSE: Duration = Duration::from_millis(20);
-/// What a holder that is gone gets, until all that it started is gone too.
+/// The time allowed after a holder has ended, until the programs that it started have ended, too.
 const GRACE: Duration = Duration::from_secs(2);
-/// Attempts where the directory goes away all the time: nobody is that unlucky.
+/// Attempts if the directory is removed each time. So many in a row do not happen by chance.
 const ATTEMPTS: u32 = 1000;
 
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(super) struct Lock {
     directory: OwnedFd,
     path: PathBuf,
     file: File,
-    /// Directories made for the journal that are to go away with it, outermost first.
+    /// Directories made for the journal that must be removed with it, outermost first.
     pub(super) home: Vec<PathBuf>,
 }
 
@@ -88,7 +88,7 @@ impl Lock {
         &self.directory
     }
 
-    /// Gives the lock back; before that, takes the journal's directory away if nothing is in it.
+    /// Releases the lock; before that, removes the journal's directory if it is empty.
     pub(super) fn release(&mut self, place: &Place, empty: bool) {
         if empty {
             self.leave(place);
@@ -98,7 +98,7 @@ impl Lock {
     }
 
     fn leave(&mut self, place: &Place) {
-        // What cannot be removed stays, and does no harm.
+        // Files that cannot be removed stay, and do no harm.
         let tree = place.tree();
         let names = tree.names(&self.path).ok().flatten().unwrap_or_default();
         if names.iter().any(|name| name != NAME) {
@@ -138,7 +138,16 @@ fn acquire(file: &mut File, wait: Wait, begun: Instant, shown: &Path) -> Result<
     }
 }
 
-/// Whether somebody has it. Makes nothing.
+/// Refuses a lock that another user could have written, as [`Lock::take`] does. Creates nothing, and takes nothing.
+pub(super) fn look(directory: &OwnedFd, shown: &Path) -> Result<(), JournalError> {
+    let path = shown.join(NAME);
+    match trusted::open_file(directory, NAME.as_ref(), OFlags::RDONLY, 0, &path) {
+        Ok(_) | Err(trusted::Untrusted::Io { error: Errno::NOENT, .. }) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Whether a process holds the lock. Creates nothing.
 pub(super) fn is_held(tree: &Tree) -> bool {
     let open = || {
         let located = tree.locate(Path::new(DIRECTORY), End::Follow).ok()?;
@@ -147,11 +156,11 @@ pub(super) fn is_held(tree: &Tree) -> bool {
         trusted::open_file(&directory, NAME.as_ref(), OFlags::RDONLY, 0, &shown).ok()
     };
     let Some(file) = open() else { return false };
-    // Shared, so that two who ask do not take each other for a run; given back by closing.
+    // Shared, so that two queries do not mistake each other for a run; released by closing.
     rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK)
 }
 
-/// Who wrote that he has the lock.
+/// The process that wrote its id into the lock file.
 fn holder(file: &mut File) -> Option<u32> {
     let mut text = String::new();
     file.seek(SeekFrom::Start(0)).ok()?;

@@ -1,29 +1,43 @@
-//! What a program made is looked at, before the change goes on: its exit code does not say that it did its work.
+//! Checks the files that a program made, before the change continues: its exit code does not prove that it did
+//! its work.
 
 use super::capture::capture;
-use super::entry::{Entry, State};
+use super::entry::{Entry, Record, State};
 use super::tree::End;
-use super::{Journal, JournalError};
+use super::{Journal, JournalError, Observer};
 use crate::boot::made::{Made, check};
 use crate::plan::Action;
 use crate::words::Change;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Refuses what the program of a step made (by this command), if it is not whole, or one of these words is not where
-/// it must be.
+/// What the files are compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Against {
+    /// The former ones: nothing but the words of the change may differ.
+    Before,
+    /// Nothing: others have changed what they are made of since.
+    Nothing,
+}
+
+/// The files as they were when they were found to be good.
+pub(super) type Checked = BTreeMap<PathBuf, State>;
+
+/// Refuses the files that the program of a step made (by this command), if they are not whole, one of the words is not
+/// where it must be, or something else became different.
 pub(super) fn look(
     journal: &Journal,
     entry: &Entry,
     step: usize,
     command: &[String],
-    expected: &Change,
-) -> Result<(), JournalError> {
+    against: Against,
+) -> Result<Checked, JournalError> {
+    let mut states = Checked::new();
     let action = entry.plan.steps.get(step).map(|step| &step.action);
-    let Some(Action::Run { rewrites, .. }) = action else { return Ok(()) };
-    // What makes no boot entries rewrites no files.
+    let Some(Action::Run { rewrites, .. }) = action else { return Ok(states) };
+    // A program that makes no boot entries rewrites no files.
     if entry.plan.expected.is_empty() || rewrites.is_empty() {
-        return Ok(());
+        return Ok(states);
     }
     let tree = journal.place.tree();
     let mut paths: BTreeSet<PathBuf> = entry
@@ -44,10 +58,11 @@ pub(super) fn look(
             Some(State::File { content, .. }) => Some(journal.store.content(content)?),
             _ => None,
         };
-        let after = match tree.spot(&path)? {
-            Some(spot) => capture(&spot)?.1,
-            None => None,
+        let (state, after) = match tree.spot(&path)? {
+            Some(spot) => capture(&spot)?,
+            None => (State::Absent, None),
         };
+        states.insert(path.clone(), state);
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         files.push(Made { path, before: before.map(text), after: after.map(text) });
     }
@@ -58,9 +73,72 @@ pub(super) fn look(
         };
         !name.is_empty() && there().is_some()
     };
-    check(&files, expected, &has_kernel).map_err(|fault| JournalError::NotMade {
-        command: command.join(" "),
+    let plan = &entry.plan;
+    let all = Change {
+        add: plan.expected.add.iter().chain(&plan.cmdline.add).cloned().collect(),
+        remove: plan.expected.remove.iter().chain(&plan.cmdline.remove).cloned().collect(),
+    };
+    let none = Change::default();
+    let checked = match against {
+        Against::Before => check(&files, &plan.expected, Some(&all), &has_kernel),
+        // The words that another user wants there now are not known.
+        Against::Nothing => check(&files, &none, None, &has_kernel),
+    };
+    let command = command.join(" ");
+    checked.map_err(|fault| JournalError::NotMade {
         path: journal.place.shown(&fault.path),
-        why: fault.why,
-    })
+        why: if fault.words {
+            format!(
+                "{}. Its settings may be read from another place, or be overwritten there",
+                fault.why
+            )
+        } else {
+            format!(
+                "{}. If that is meant (it was out of date), run `{command}` first, look at the file, and then run this again",
+                fault.why
+            )
+        },
+        command,
+    })?;
+    Ok(states)
+}
+
+/// Names of GRUB's own check of a script's syntax.
+const SCRIPT_CHECK: [&str; 2] = ["grub-script-check", "grub2-script-check"];
+
+/// Has GRUB's own program check the syntax of every grub.cfg that the program of a step made, where it is installed.
+///
+/// # Errors
+/// It does not accept one.
+pub(super) fn script_check(
+    journal: &mut Journal,
+    entry: &Entry,
+    step: usize,
+    observer: &mut dyn Observer,
+) -> Result<(), JournalError> {
+    let made =
+        |record: &&Record| record.rewritten_by.contains(&step) && record.path.ends_with("grub.cfg");
+    let paths: Vec<PathBuf> =
+        entry.records.iter().filter(made).map(|record| record.path.clone()).collect();
+    if paths.is_empty() || entry.plan.expected.is_empty() || !journal.place.is_live() {
+        return Ok(());
+    }
+    let there = |name: &&str| journal.runner.check(&journal.place, name).is_ok();
+    let Some(program) = SCRIPT_CHECK.into_iter().find(there) else { return Ok(()) };
+    for path in paths {
+        let shown = journal.place.shown(&path);
+        let command = [program.to_owned(), shown.display().to_string()];
+        match journal.runner.run(&journal.place, &command, observer) {
+            Ok(_) => {}
+            Err(JournalError::Failed { output, .. }) => {
+                return Err(JournalError::NotMade {
+                    command: program.to_owned(),
+                    path: shown,
+                    why: format!("is not a script that GRUB can read: {}", output.trim()),
+                });
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }

@@ -1,16 +1,17 @@
-//! From a [`Plan`] to a changed machine, and back: all or nothing, also when it is killed.
+//! Applies a [`Plan`] to a machine, and reverts it: all or nothing, even when the process is
+//! killed.
 //!
-//! Before anything is touched, everything that the plan touches is written down: content, owner, mode,
-//! attributes, times ([`entry`]). The entry becomes valid by one rename, and goes away by one unlink;
-//! in between, whoever comes next finds it and finishes or takes back ([`Journal::open`]).
+//! Before anything is changed, the journal records everything that the plan changes: content, owner,
+//! mode, attributes, times ([`entry`]). The entry becomes valid by one rename, and is removed by one
+//! unlink. In between, the next run finds it and finishes or reverts the change ([`Journal::open`]).
 //!
-//! | found by the next run | what it does |
+//! | found by the next run | its action |
 //! |---|---|
 //! | no entry | nothing |
-//! | `Applying` | puts everything back |
-//! | `Trial` | puts everything back: nobody ever said that it holds |
+//! | `Applying` | restores everything |
+//! | `Trial` | restores everything: the change was never confirmed |
 //! | `Applied` | nothing: it is in force |
-//! | `Undoing` | finishes taking back |
+//! | `Undoing` | finishes the revert |
 //!
 //! How it is used:
 //!
@@ -21,15 +22,15 @@
 //! let mut journal = Journal::open(&Place::live()?, Wait::No)?;
 //! for recovered in journal.recovered() { /* say it */ }
 //! let applied = journal.attempt(plan, &mut Silent)?;
-//! // Whoever finds that it helps, and whoever finds that it does not:
+//! // Depending on whether the change helps:
 //! # let helps = true;
 //! if helps { journal.confirm(applied.id)?; }
 //! else { journal.undo(Which::Id(applied.id), Force::No)?; }
 //! # Ok(()) }
 //! ```
 //!
-//! What lives here: writing it down, doing it, undoing it, saying whether it holds. What must not live
-//! here: what to change and why, any printing, any question.
+//! This module records, makes and reverts a change, and says whether it is in force. It must not
+//! decide what to change and why, print, or ask questions.
 
 pub mod entry;
 mod error;
@@ -44,6 +45,7 @@ mod lock;
 mod made;
 mod place;
 mod prepare;
+mod program;
 mod put_back;
 mod recover;
 pub mod run;
@@ -74,7 +76,7 @@ pub enum Wait {
     AtMost(Duration),
 }
 
-/// What to take back.
+/// The changes to revert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
     /// The last change.
@@ -85,51 +87,52 @@ pub enum Which {
     Id(u64),
 }
 
-/// Whether what somebody else changed since is overwritten.
+/// Whether later changes by other programs or users are overwritten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Force {
-    /// No: [`JournalError::Conflicts`], and nothing is taken back.
+    /// No: [`JournalError::Conflicts`], and nothing is reverted.
     No,
     /// Yes.
     Yes,
 }
 
-/// What opening the journal found and did.
+/// The findings and actions of opening the journal.
 #[derive(Debug)]
 pub enum Recovered {
-    /// A run had been killed while it made a change; everything was put back.
+    /// A run had been killed while it made a change; everything was restored.
     RolledBack(Report),
     /// A run had been killed, or the power had gone, while a change was on trial ([`Journal::attempt`]): it
-    /// was made, and never confirmed. Everything was put back.
+    /// was made, and never confirmed. Everything was restored.
     Unconfirmed(Report),
-    /// A run had been killed while it took a change back; that was finished.
+    /// A run had been killed while it reverted a change; the revert was finished.
     FinishedUndo(Report),
-    /// A run had begun to put everything back and could not ([`Entry::stuck`]); that was finished.
+    /// A run had begun to restore everything and could not ([`Entry::stuck`]); the restore was
+    /// finished.
     Mended(Report),
     /// Neither could be done. Nothing new is applied until it is; [`Journal::undo`] with
     /// [`Force::Yes`] overrides conflicts.
     Stuck {
         /// The number of the change.
         id: u64,
-        /// What it was to do.
+        /// The summary of its plan.
         summary: String,
         /// Why.
         error: JournalError,
     },
 }
 
-/// What was taken back, and how.
+/// The result of a revert.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// The number of the change.
     pub id: u64,
-    /// What it had done.
+    /// The summary of its plan.
     pub summary: String,
-    /// What it had changed on the kernel command line of later boots.
+    /// Its changes of the kernel command line of later boots.
     pub cmdline: Change,
-    /// Files and links that are again what they were.
+    /// Files and links in their former state again.
     pub restored: Vec<PathBuf>,
-    /// Directories that were taken away.
+    /// Directories that were removed.
     pub directories: Vec<PathBuf>,
     /// Commands that ran.
     pub ran: Vec<Vec<String>>,
@@ -137,9 +140,11 @@ pub struct Report {
     pub left: Vec<Vec<String>>,
     /// The clocksource that is in use again.
     pub clocksource: Option<String>,
-    /// What was left alone, and why: a clocksource that somebody else chose since.
+    /// Things that were not reverted, and why: a clocksource that another process chose since.
     pub kept: Vec<String>,
-    /// What did not work, and is not tried again.
+    /// Files of those: ones that another process changed while this revert ran. They are as it left them.
+    pub written_by_others: Vec<PathBuf>,
+    /// Failures that are not tried again.
     pub troubles: Vec<String>,
 }
 
@@ -154,7 +159,7 @@ pub struct Applied {
     pub left: Vec<Vec<String>>,
 }
 
-/// Whoever watches a change being made. All have an empty default.
+/// Observes a change while it is made. All methods have an empty default.
 pub trait Observer {
     /// A step begins.
     fn step(&mut self, index: usize, step: &Step) {
@@ -164,14 +169,14 @@ pub trait Observer {
     fn output(&mut self, command: &[String], output: &str) {
         let _ = (command, output);
     }
-    /// Whether to stop (a signal came): asked before each step and while a program runs. Everything is
-    /// put back then.
+    /// Whether to stop (a signal came): called before each step and while a program runs. If it
+    /// returns `true`, everything is restored.
     fn stop(&self) -> bool {
         false
     }
 }
 
-/// Nobody watches.
+/// Observes nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
@@ -183,7 +188,7 @@ pub struct Journal {
     runner: Box<dyn Runner>,
     store: store::Store,
     recovered: Vec<Recovered>,
-    // Last: given back when all else is done.
+    // Last: released when everything else is done.
     lock: lock::Lock,
 }
 
@@ -194,16 +199,16 @@ impl std::fmt::Debug for Journal {
 }
 
 impl Journal {
-    /// Takes the lock, and finishes or takes back what a killed run left.
+    /// Takes the lock, and finishes or reverts the change that a killed run left.
     ///
     /// # Errors
     /// The journal cannot be made or read, is of a later version or damaged, or is held by another run.
-    /// What could not be recovered is no error here: [`Journal::recovered`].
+    /// A failed recovery is not an error here: see [`Journal::recovered`].
     pub fn open(place: &Place, wait: Wait) -> Result<Self, JournalError> {
         Self::open_with(place, wait, Box::new(SystemRunner))
     }
 
-    /// As [`Journal::open`], with another way to run programs.
+    /// As [`Journal::open`], with another [`Runner`].
     ///
     /// # Errors
     /// As [`Journal::open`].
@@ -219,8 +224,8 @@ impl Journal {
         Ok(journal)
     }
 
-    /// What is written down, without the lock and without recovering anything; also on a read-only
-    /// system. Oldest first.
+    /// The entries, without the lock and without recovering anything; also on a read-only system.
+    /// Oldest first.
     ///
     /// # Errors
     /// The journal is there and cannot be read, is of a later version or damaged.
@@ -228,14 +233,14 @@ impl Journal {
         store::Store::look(place)
     }
 
-    /// What opening found and did; empty where nothing was to do.
+    /// The findings and actions of opening; empty if there was nothing to do.
     #[must_use]
     pub fn recovered(&self) -> &[Recovered] {
         &self.recovered
     }
 
-    /// Whether another run holds the journal now: what [`Journal::look`] finds half done may be its work.
-    /// Where that cannot be seen, no.
+    /// Whether another run holds the journal now: half-done entries of [`Journal::look`] may be its work.
+    /// `false` if that cannot be determined.
     #[must_use]
     pub fn is_held(place: &Place) -> bool {
         lock::is_held(place.tree())
@@ -250,7 +255,7 @@ impl Journal {
     /// Makes the change, all of it or nothing.
     ///
     /// # Errors
-    /// Something failed; everything was put back, or [`End`] says what was not.
+    /// Something failed; everything was restored, or [`End`] lists what was not.
     pub fn apply(
         &mut self,
         plan: &Plan,
@@ -260,7 +265,7 @@ impl Journal {
     }
 
     /// Makes the change, all of it or nothing, on trial: until [`Journal::confirm`] says that it holds,
-    /// whoever opens the journal next puts everything back.
+    /// the next [`Journal::open`] restores everything.
     ///
     /// # Errors
     /// As [`Journal::apply`].
@@ -280,8 +285,8 @@ impl Journal {
         apply::confirm(self, id)
     }
 
-    /// Takes back exactly what was done, in the reverse order. Without [`Force::Yes`], nothing is where
-    /// one file was changed by somebody else since.
+    /// Reverts exactly the changes that were made, in the reverse order. Without [`Force::Yes`],
+    /// nothing is reverted if any file was changed by another program or user since.
     ///
     /// # Errors
     /// There is no such change, there are conflicts, or the system failed: then the rest is tried again

@@ -62,7 +62,7 @@ impl Place {
         &self.tree
     }
 
-    /// A path of that system, as somebody outside sees it.
+    /// A path of that system, as seen from outside.
     pub(super) fn shown(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();
         self.root.join(path.strip_prefix("/").unwrap_or(path))

@@ -1,5 +1,5 @@
-//! Before anything is changed: what the plan touches is found, looked at and saved; what could not be
-//! done, or not be undone, is refused.
+//! Before anything is changed: finds, checks and saves the files of the plan, and refuses steps that
+//! could not be made or not be reverted.
 
 use super::bytes::digest;
 use super::capture::capture;
@@ -106,7 +106,7 @@ impl Draft<'_> {
         self.steady(&located)?;
         self.lasting(path, &located)?;
         for directory in located.missing {
-            // Something that an earlier step makes is in the way of a directory, or the other way round.
+            // A file of an earlier step is at the path of a directory, or the reverse.
             if self.entry.records.iter().any(|record| record.path == directory) {
                 return Err(self.unfit(&directory, "would be a file and a directory"));
             }
@@ -126,7 +126,7 @@ impl Draft<'_> {
     }
 
     fn rewritten(&mut self, step: usize, path: &Path) -> Result<(), JournalError> {
-        // A link on the way to it may be replaced too.
+        // A link in its path may be replaced too.
         for end in [End::Keep, End::Follow] {
             let located = match self.tree.locate(path, end) {
                 // The root itself, or a link to it.
@@ -163,7 +163,8 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Refuses a path whose way an earlier step changes: it would be another file by then.
+    /// Refuses a path if an earlier step changes one of its directories or links: it would be
+    /// another file by then.
     fn steady(&self, located: &Located) -> Result<(), JournalError> {
         let changed = |path: &&PathBuf| {
             self.entry
@@ -238,7 +239,7 @@ impl Draft<'_> {
         let there = self.tree.names(directory)?;
         let mut names = Vec::new();
         for name in there.iter().flatten() {
-            // A name that is no text is nothing that a boot loader reads.
+            // A boot loader does not read a file whose name is not text.
             let Some(name) = name.to_str().map(str::to_owned) else { continue };
             if name.starts_with(TEMPORARY)
                 || prefix.as_ref().is_some_and(|prefix| !name.starts_with(prefix))
@@ -246,7 +247,9 @@ impl Draft<'_> {
                 continue;
             }
             if names.len() >= MAX_FILES {
-                let why = format!("has more than {MAX_FILES} files: that is no configuration");
+                let why = format!(
+                    "has more than {MAX_FILES} files, which is too many for a configuration"
+                );
                 return Err(self.unfit(directory, &why));
             }
             let path = directory.join(&name);
@@ -263,7 +266,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// The record of a path; made, with what is there now, if it is a new one.
+    /// The record of a path; a new one is made with the present state.
     fn record(&mut self, step: usize, path: &Path, strict: bool) -> Result<usize, JournalError> {
         if let Some(index) = self.entry.records.iter().position(|record| record.path == path) {
             return Ok(index);
@@ -291,6 +294,7 @@ impl Draft<'_> {
             old,
             new: None,
             decision: None,
+            seen: None,
         });
         Ok(self.entry.records.len() - 1)
     }
@@ -306,7 +310,7 @@ fn fit(spot: &Spot) -> Result<(), JournalError> {
         Err(JournalError::Unfit { path: path.clone(), why: why.to_owned() })
     };
     // A file with two names would become two files, or be half written for a moment if it were written
-    // in place; what shares a boot loader's file on purpose must not be surprised by either.
+    // in place; neither is acceptable for a boot loader's file that is shared on purpose.
     let Some(stat) = spot.stat()? else { return Ok(()) };
     let regular = rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file();
     if regular && stat.st_nlink > 1 {

@@ -1,36 +1,36 @@
-//! Taking a change back: first what is done about every file is decided, with nothing changed; then it
-//! is done, in such a way that doing it again after half of it changes nothing more.
+//! Reverts a change: first the action for every file is decided, with nothing changed; then the
+//! actions are made, so that a repetition after half of them gives the same result.
 
 use super::appeared::appeared;
 use super::capture::{capture, make_link, set_time};
 use super::entry::{Decision, Entry, Phase, Record, State};
 use super::run::TIMEOUT;
-use super::stage::{clear, stage_saved};
+use super::stage::{clear, hold, stage_saved, sweep};
 use super::tree::Spot;
 use super::{Conflict, Journal, JournalError, Ran, Report, Silent};
 use crate::plan::Action;
-use crate::words::Change;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// What a file would be, where later changes are taken back first.
+/// The state of each file if later changes are reverted first.
 pub(super) type Found = BTreeMap<PathBuf, State>;
 
 /// Clocks are set, and files get the time of the last tick: in seconds.
 const SLACK: i64 = 30;
 
-/// Who asks, and so what is ours.
+/// The situation of a revert, which decides which states count as made by this change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// The run that made the change, a moment later: what its programs may have rewritten, they did.
+    /// The run that made the change, a moment later: a rewrite of a file that its programs may
+    /// rewrite counts as theirs.
     JustFailed,
-    /// A later run; somebody else may have been here in between.
+    /// A later run; others may have changed files in between.
     Later,
-    /// It is to be taken back whatever is there.
+    /// The change is reverted whatever the current state is.
     Forced,
 }
 
-/// Decides what is done about every file, or says which of them somebody else changed.
+/// Decides the action for every file, or reports the files that another program or user changed.
 pub(super) fn decide(
     journal: &Journal,
     entry: &mut Entry,
@@ -50,7 +50,8 @@ pub(super) fn decide(
             Some(state) => state.clone(),
             None => match current(journal, record) {
                 Ok(state) => state,
-                // Too large, say: what a program made a moment ago need not be read to be replaced.
+                // For example too large: a file that a program made a moment ago need not be read
+                // to be replaced.
                 Err(_) if mode == Mode::JustFailed => State::Other,
                 Err(error) => return Err(error),
             },
@@ -63,12 +64,13 @@ pub(super) fn decide(
             conflicts.push(conflict(journal, record, &current));
             Decision::PutBack
         };
-        decisions.push(decision);
+        decisions.push((decision, current));
     }
     if !conflicts.is_empty() {
         return Err(JournalError::Conflicts { conflicts });
     }
-    // Files that were made new since (a kernel's) belong to the others: the program makes them all anew.
+    // Files that were created since (a kernel's) belong to other changes: the program makes them all
+    // again.
     let grown = if entry.phase.is_made() && mode == Mode::Later {
         grown(journal, entry)?
     } else {
@@ -77,16 +79,17 @@ pub(super) fn decide(
     let anew: Vec<usize> = decisions
         .iter()
         .zip(&entry.records)
-        .filter(|(decision, _)| **decision == Decision::Regenerate)
+        .filter(|((decision, _), _)| *decision == Decision::Regenerate)
         .flat_map(|(_, record)| record.rewritten_by.iter().copied())
         .chain(grown)
         .filter(|step| regenerate(entry, *step).is_some())
         .collect();
-    for (index, decision) in decisions.into_iter().enumerate() {
+    for (index, (decision, current)) in decisions.into_iter().enumerate() {
         let Some(record) = entry.records.get_mut(index) else { continue };
         let together =
             record.planned.is_empty() && record.rewritten_by.iter().any(|step| anew.contains(step));
         record.decision = Some(if together { Decision::Regenerate } else { decision });
+        record.seen = Some(current);
     }
     Ok(())
 }
@@ -98,12 +101,13 @@ fn current(journal: &Journal, record: &Record) -> Result<State, JournalError> {
     }
 }
 
-/// Whether what is there is what was before, or what this change made of it.
+/// Whether the present state is the former one, or one that this change made.
 fn ours(entry: &Entry, record: &Record, current: &State, mode: Mode) -> bool {
     if current.same(&record.old) || record.new.as_ref().is_some_and(|new| current.same(new)) {
         return true;
     }
-    // A directory of ours, at a path that a program was expected to write; it goes with the others.
+    // A directory that the change made, at a path that a program was expected to write; it is
+    // removed with the others.
     if *current == State::Other && entry.directories.contains(&record.path) {
         return true;
     }
@@ -120,8 +124,8 @@ fn ours(entry: &Entry, record: &Record, current: &State, mode: Mode) -> bool {
                 .any(|begun| mode == Mode::JustFailed || in_time(begun, current))
 }
 
-/// Whether a program that was begun then, and killed, may have left this. Whoever changed it later
-/// (a kernel update) must not lose that.
+/// Whether a program that was begun then, and killed, may have left this state. A later change by
+/// others (a kernel update) must not be lost.
 fn in_time(begun: i64, state: &State) -> bool {
     let longest = i64::try_from(TIMEOUT).unwrap_or(i64::MAX);
     state.meta().is_none_or(|meta| {
@@ -137,7 +141,7 @@ fn regenerate(entry: &Entry, step: usize) -> Option<&Vec<String>> {
 }
 
 fn can_regenerate(entry: &Entry, record: &Record) -> bool {
-    // What a step of ours wrote as well, no program makes as it was.
+    // If a step of the change wrote the file as well, no program makes its former content.
     record.planned.is_empty()
         && record.rewritten_by.iter().any(|step| regenerate(entry, *step).is_some())
 }
@@ -157,7 +161,7 @@ fn conflict(journal: &Journal, record: &Record, current: &State) -> Conflict {
     }
 }
 
-/// Steps in whose directories there are files that were not there when the change was made.
+/// Steps whose directories have files that did not exist when the change was made.
 fn grown(journal: &Journal, entry: &Entry) -> Result<Vec<usize>, JournalError> {
     let mut steps = Vec::new();
     for watch in entry.watches.iter().filter(|watch| watch.prefix.is_none()) {
@@ -174,14 +178,23 @@ fn grown(journal: &Journal, entry: &Entry) -> Result<Vec<usize>, JournalError> {
     Ok(steps)
 }
 
-/// Does what was decided, and forgets the change.
+/// Carries out the decisions, and removes the entry.
 pub(super) fn put_back(journal: &mut Journal, entry: &mut Entry) -> Result<Report, JournalError> {
+    let held = hold(journal.place.tree(), entry);
+    let report = restore_all(journal, entry);
+    if report.is_ok() {
+        sweep(&held, entry);
+    }
+    report
+}
+
+fn restore_all(journal: &mut Journal, entry: &Entry) -> Result<Report, JournalError> {
     let tree = journal.place.tree();
     // Room first.
     clear(tree, entry)?;
     let chosen = |index: usize| entry.records.get(index).is_some_and(put_backs);
     let room = stage_saved(tree, &journal.store, entry, chosen);
-    // A change that is in force stays so where there is no room; one that is half made is put back as far as that goes.
+    // Without room, a change that is in force stays in force; a half-made one is restored as far as possible.
     if entry.phase != Phase::Applying {
         room?;
     }
@@ -204,9 +217,17 @@ pub(super) fn put_back(journal: &mut Journal, entry: &mut Entry) -> Result<Repor
                 continue;
             }
             match restore(journal, entry, index, record) {
-                Ok(true) => report.restored.push(record.path.clone()),
-                Ok(false) => {}
-                // The others can be put back all the same.
+                Ok(Restored::Yes) => report.restored.push(record.path.clone()),
+                Ok(Restored::WasAlready) => {}
+                Ok(Restored::Kept(path, difference)) => {
+                    report.kept.push(format!(
+                        "{}: another process changed it in this moment ({difference}), and it stays as it is: whether \
+                         it has words of this change must be looked at",
+                        path.display()
+                    ));
+                    report.written_by_others.push(path);
+                }
+                // The other files can still be restored.
                 Err(error) => open.push(error.to_string()),
             }
         }
@@ -221,7 +242,7 @@ pub(super) fn put_back(journal: &mut Journal, entry: &mut Entry) -> Result<Repor
         match gone().and_then(|gone: Option<Result<bool, JournalError>>| gone.transpose()) {
             Ok(None) => {}
             Ok(Some(true)) => report.directories.push(directory.clone()),
-            // With what could not be put back in it.
+            // The directory still has files that could not be restored.
             Ok(Some(false)) if !open.is_empty() => {}
             Ok(Some(false)) => {
                 report.kept.push(format!("{}: it is not empty", directory.display()));
@@ -256,19 +277,32 @@ fn is_clocksource(step: &crate::plan::Step) -> bool {
     matches!(step.action, Action::Clocksource { .. })
 }
 
-/// Makes a path what it was; says whether it was something else.
+/// The result for one path.
+enum Restored {
+    /// The former state is there again.
+    Yes,
+    /// It was there already.
+    WasAlready,
+    /// Another process has changed it since it was examined: its path as seen from outside, and the difference.
+    Kept(PathBuf, String),
+}
+
+/// Restores the former state of a path.
 fn restore(
     journal: &Journal,
     entry: &Entry,
     index: usize,
     record: &Record,
-) -> Result<bool, JournalError> {
+) -> Result<Restored, JournalError> {
     let tree = journal.place.tree();
     let Some(spot) = tree.spot(&record.path)? else {
         if record.old == State::Absent {
-            return Ok(false);
+            return Ok(Restored::WasAlready);
         }
-        // Forced: somebody took its directory away.
+        if let Some(difference) = foreign(record, &State::Absent) {
+            return Ok(Restored::Kept(journal.place.shown(&record.path), difference));
+        }
+        // Forced: its directory was removed meanwhile.
         if let Some(parent) = record.path.parent() {
             let mut missing: Vec<_> = parent.ancestors().collect();
             missing.pop();
@@ -277,15 +311,26 @@ fn restore(
             }
         }
         let spot = tree.sure_spot(&record.path)?;
-        return restore_at(journal, entry, index, record, &spot, &State::Absent);
+        return restore_at(journal, entry, index, record, &spot);
     };
-    let current = match capture(&spot) {
-        Ok((state, _)) => state,
+    restore_at(journal, entry, index, record, &spot)
+}
+
+/// The present state of a path that is to be restored.
+fn present(record: &Record, spot: &Spot) -> Result<State, JournalError> {
+    match capture(spot) {
+        Ok((state, _)) => Ok(state),
         // It is replaced without being read.
-        Err(_) if matches!(record.old, State::File { .. }) => State::Other,
-        Err(error) => return Err(error),
-    };
-    restore_at(journal, entry, index, record, &spot, &current)
+        Err(_) if matches!(record.old, State::File { .. }) => Ok(State::Other),
+        Err(error) => Err(error),
+    }
+}
+
+/// The difference of a state from the one that was examined, if neither that nor the former state is there.
+fn foreign(record: &Record, current: &State) -> Option<String> {
+    let seen = record.seen.as_ref()?;
+    let known = current.same(seen) || current.same(&record.old);
+    (!known).then(|| seen.difference(current))
 }
 
 fn restore_at(
@@ -294,17 +339,29 @@ fn restore_at(
     index: usize,
     record: &Record,
     spot: &Spot,
-    current: &State,
-) -> Result<bool, JournalError> {
+) -> Result<Restored, JournalError> {
+    let current = present(record, spot)?;
     if current.identical(&record.old) {
-        return Ok(false);
+        return Ok(Restored::WasAlready);
     }
     let saved = spot.beside(entry.saved(index).as_ref())?;
+    let kept = |difference| {
+        saved.unlink()?;
+        Ok(Restored::Kept(spot.shown.clone(), difference))
+    };
+    if let Some(difference) = foreign(record, &current) {
+        return kept(difference);
+    }
+    // Again, with nothing but the call itself between this look and the change.
+    let again = || present(record, spot).map(|state| foreign(record, &state));
     match &record.old {
-        State::Other => return Ok(false),
+        State::Other => return Ok(Restored::WasAlready),
         State::Absent => {
-            if *current == State::Other {
-                return Ok(false);
+            if current == State::Other {
+                return Ok(Restored::WasAlready);
+            }
+            if let Some(difference) = again()? {
+                return kept(difference);
             }
             spot.unlink()?;
             spot.sync()?;
@@ -320,19 +377,26 @@ fn restore_at(
                     let wanted = super::capture::Wanted::Exactly(meta);
                     super::capture::make(&saved, &content, wanted)?;
                 }
+                if let Some(difference) = again()? {
+                    return kept(difference);
+                }
                 saved.rename(spot)?;
             }
         }
         State::Link { target, meta } => {
             make_link(&saved, target, Some(meta))?;
+            if let Some(difference) = again()? {
+                return kept(difference);
+            }
             saved.rename(spot)?;
         }
     }
-    Ok(true)
+    Ok(Restored::Yes)
 }
 
-/// Puts the clocksource back, unless somebody else chose another one, or a reboot did. After a reboot the
-/// one in use may be the work of a file of the change that is now gone: then it is put back too.
+/// Restores the clocksource, unless another process or a reboot has changed it since. After a reboot the
+/// clocksource in use may have been chosen by a file of the change that is now removed: then it is
+/// restored too.
 fn clocksource(journal: &Journal, entry: &Entry, ours: &str, report: &mut Report) {
     let Some(old) = &entry.clocksource else { return };
     let rebooted = entry.boot.is_none() || entry.boot != journal.place.boot();
@@ -369,7 +433,7 @@ fn clocksource(journal: &Journal, entry: &Entry, ours: &str, report: &mut Report
     }
 }
 
-/// What is not in files, and what programs make anew.
+/// Runs the commands for state outside of files, and the programs that make files again.
 fn commands(journal: &mut Journal, entry: &Entry, report: &mut Report) -> Result<(), JournalError> {
     for (step, planned) in entry.plan.steps.iter().enumerate().rev() {
         let Action::Run { undo, regenerate, .. } = &planned.action else { continue };
@@ -383,8 +447,7 @@ fn commands(journal: &mut Journal, entry: &Entry, report: &mut Report) -> Result
             // Without it the change is still in force: the next run tries again.
             let ran = journal.runner.run(&journal.place, command, &mut Silent)?;
             if matches!(ran, Ran::Done(_)) {
-                // The words that another user wants there now are not known. Whether the file is whole is checked.
-                super::made::look(journal, entry, step, command, &Change::default())?;
+                super::made::look(journal, entry, step, command, super::made::Against::Nothing)?;
             }
             done(command, &ran, report);
         }
@@ -404,3 +467,6 @@ fn done(command: &[String], ran: &Ran, report: &mut Report) {
         Ran::Left => report.left.push(command.to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests;

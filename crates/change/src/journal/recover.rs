@@ -1,4 +1,4 @@
-//! What a killed run left is finished or taken back.
+//! Finishes or reverts the change that a killed run left.
 
 use super::entry::Phase;
 use super::put_back::{Found, Mode, decide, put_back};
@@ -68,7 +68,7 @@ mod tests {
     use crate::plan::{Action, Plan, Step};
     use std::fs;
 
-    /// Writes what a generator would.
+    /// Writes the output of a generator.
     struct Generator(bool);
 
     impl Runner for Generator {
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_program_left_is_put_back() {
+    fn recover_remains_of_killed_program_restores() {
         let (dir, place) = killed(5);
         fs::write(dir.path().join("made"), "fro").unwrap();
         let journal = open(&place);
@@ -137,9 +137,9 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_else_made_since_is_made_anew_and_not_put_back() {
+    fn recover_file_changed_since_is_regenerated() {
         let (dir, place) = killed(7200);
-        // A kernel update, an hour later: what it wrote knows of things that the saved copy does not.
+        // A kernel update, an hour later: its file has entries that the saved copy does not have.
         fs::write(dir.path().join("made"), "from ours, with a new kernel").unwrap();
         let journal = open(&place);
         let Recovered::RolledBack(report) = &journal.recovered()[0] else { panic!() };
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_else_wrote_since_is_kept_until_somebody_decides() {
+    fn recover_conflict_is_kept_until_forced() {
         let (dir, place) = killed(7200);
         fs::write(dir.path().join("source"), "theirs").unwrap();
         let mut journal = open(&place);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_made_anew_is_tried_again() {
+    fn recover_failed_regeneration_is_tried_again() {
         let (dir, place) = killed(7200);
         fs::write(dir.path().join("made"), "from ours, with a new kernel").unwrap();
         let journal = Journal::open_with(&place, Wait::No, Box::new(Generator(false))).unwrap();
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_without_an_end_is_put_back_and_a_confirmed_one_stays() {
+    fn recover_unconfirmed_trial_restores_and_confirmed_stays() {
         let (dir, place) = system("hpet");
         let read = |name: &str| fs::read_to_string(dir.path().join(name)).unwrap();
         let mut journal = open(&place);
@@ -188,7 +188,7 @@ mod tests {
         );
         assert_eq!(journal.entries()[0].phase, Phase::Trial);
         assert!(Journal::is_held(&place));
-        // Whoever watched is killed.
+        // The watching run is killed.
         drop(journal);
         assert!(!Journal::is_held(&place));
         let mut journal = open(&place);
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_is_not_put_back_over_the_work_of_others() {
+    fn recover_trial_with_conflict_does_not_restore() {
         let (dir, place) = system("hpet");
         open(&place).attempt(&choice("tsc"), &mut Silent).unwrap();
         fs::write(dir.path().join("source"), "theirs").unwrap();
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_chose_in_a_later_boot_is_put_back_through_all_changes() {
+    fn undo_all_after_reboot_restores_first_clocksource() {
         let (_dir, place) = system("acpi_pm");
         let mut journal = open(&place);
         journal.apply(&choice("hpet"), &mut Silent).unwrap();

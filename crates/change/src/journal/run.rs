@@ -1,17 +1,18 @@
-//! Running programs of the system: checked before, with nothing of ours around them, and not left
-//! behind.
+//! Runs programs of the system: checked before, in a clean environment, and not left behind.
 //!
-//! A program gets a clean environment, a umask of 022, no input, a process group of its own, and dies with us
-//! (`PR_SET_PDEATHSIG`). Its own children do not; so all of them carry a mark in their environment, by
-//! which a later run finds and ends them before it puts anything back.
+//! A program gets a clean environment, a umask of 022, no input, a process group of its own, and ends with
+//! this process (`PR_SET_PDEATHSIG`). Its own children do not; so all of them have a mark in their
+//! environment, by which a later run finds and ends them before it restores anything.
 
+pub use super::program::find;
+use super::program::search_path;
 use super::tree::{errno, io};
 use super::{JournalError, Observer, Place};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -20,15 +21,13 @@ use std::time::{Duration, Instant};
 pub const TIMEOUT: u64 = 900;
 /// The umask that a program gets: files it makes are 0644 unless it says otherwise.
 pub const UMASK: u32 = 0o022;
-/// What of its output is kept: the end, in bytes.
+/// The part of its output that is kept: the end, in bytes.
 const OUTPUT: u64 = 64 << 10;
-/// A program that says more is not in its right mind, in bytes.
+/// A program with more output is faulty and is ended, in bytes.
 const MAX_OUTPUT: u64 = 64 << 20;
-/// What a stopped program has to end by itself.
+/// The time that a stopped program has to end by itself.
 const GRACE: Duration = Duration::from_secs(5);
-/// Where programs are searched that are given without a directory.
-const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/// The mark of a program that we started: this, and the root of the system.
+/// The mark of a program that a change started: this, and the root of the system.
 const MARK: &str = "CLOCKSMITH_CHANGE";
 
 /// How running a program ended well.
@@ -40,9 +39,9 @@ pub enum Ran {
     Left,
 }
 
-/// A way to run programs of a system.
+/// Runs programs of a system.
 pub trait Runner {
-    /// Whether the program could be run: asked for every program before anything is changed.
+    /// Whether the program could be run: checked for every program before anything is changed.
     ///
     /// # Errors
     /// It is not there, or not executable.
@@ -86,39 +85,7 @@ impl Runner for SystemRunner {
     }
 }
 
-/// The file of a program: executable, in one of the usual directories if none is given.
-///
-/// # Errors
-/// There is none.
-pub fn find(program: &str) -> Result<PathBuf, JournalError> {
-    let failed =
-        |why: &str| JournalError::Program { program: program.to_owned(), why: why.to_owned() };
-    if program.is_empty() {
-        return Err(failed("no program is named"));
-    }
-    let directories: Vec<PathBuf> = if program.contains('/') {
-        vec![PathBuf::new()]
-    } else {
-        PATH.split(':').map(PathBuf::from).collect()
-    };
-    let mut seen = false;
-    for directory in directories {
-        let path = directory.join(program);
-        let Ok(meta) = std::fs::metadata(&path) else { continue };
-        seen = true;
-        let executable = rustix::fs::access(&path, rustix::fs::Access::EXEC_OK).is_ok();
-        if meta.is_file() && executable {
-            return Ok(path);
-        }
-    }
-    Err(failed(if seen {
-        "is there, but cannot be executed"
-    } else {
-        "is not installed here. Nothing was changed; install it, or change what it would change by hand"
-    }))
-}
-
-/// Runs a program, with the first word of the command as its name; says what it said.
+/// Runs a program, with the first word of the command as its name; returns its output.
 ///
 /// # Errors
 /// It could not be started, failed, took longer than [`TIMEOUT`], or was stopped.
@@ -132,7 +99,7 @@ pub fn run_program(
     let shown = command.join(" ");
     let failed =
         |how: String, output: String| JournalError::Failed { command: shown.clone(), how, output };
-    // No pipe: nobody has to read it, and children that stay do not keep us waiting.
+    // Not a pipe: a file needs no reader, and children that stay do not delay this run.
     let memory = rustix::fs::memfd_create("output", rustix::fs::MemfdFlags::CLOEXEC)
         .map_err(io("make room for the output of", program))?;
     let mut output = File::from(memory);
@@ -149,7 +116,7 @@ pub fn run_program(
             Ok(text)
         }
         Ok(status) => {
-            // Nothing may be written any more when things are put back.
+            // No process may write any more when files are restored.
             kill_group(&child);
             end_orphans(place)?;
             Err(failed(how(status), text))
@@ -190,7 +157,7 @@ fn start(
     child
         .args(command.iter().skip(1))
         .env_clear()
-        .env("PATH", PATH)
+        .env("PATH", search_path())
         .env("LC_ALL", "C.UTF-8")
         .env("HOME", "/root")
         .env(MARK, place.real())
@@ -201,11 +168,12 @@ fn start(
         .stderr(err)
         .process_group(0);
     let hook = move || {
-        // Other users can read the files that it makes, and cannot write them, whatever the caller's umask.
+        // Other users can read the files that it makes, and cannot write them, for any umask of the caller.
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(UMASK));
         let kill = Some(rustix::process::Signal::KILL);
         rustix::process::set_parent_process_death_signal(kill)?;
-        // What we inherited without asking it does not; where the kernel is older than 5.11, it does.
+        // It does not inherit descriptors that this process inherited itself; before kernel 5.11 it
+        // does.
         // SAFETY: takes numbers; descriptors are only marked to be closed by exec.
         unsafe {
             libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC)
@@ -255,7 +223,7 @@ fn wait(child: &mut Child, output: &File, observer: &dyn Observer) -> Result<Exi
     }
 }
 
-/// First politely: it may have files of its own to clean up.
+/// First with SIGTERM: the program may have files to clean up.
 fn end(child: &mut Child) {
     let begun = Instant::now();
     signal_group(child, rustix::process::Signal::TERM);
@@ -273,7 +241,7 @@ fn kill_group(child: &Child) {
 fn signal_group(child: &Child, signal: rustix::process::Signal) {
     let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
     if let Some(pid) = pid {
-        // Nobody may be left in it.
+        // No process may be left in the group.
         let _ = rustix::process::kill_process_group(pid, signal);
     }
 }
@@ -282,7 +250,7 @@ fn end_of(output: &mut File) -> String {
     let length = output.metadata().map_or(0, |meta| meta.len());
     let mut text = Vec::new();
     let start = SeekFrom::Start(length.saturating_sub(OUTPUT));
-    // What cannot be read is not shown; that the program failed is known otherwise.
+    // Output that cannot be read is not shown; the failure of the program is known from its status.
     let _ = output.seek(start).and_then(|_| output.take(OUTPUT).read_to_end(&mut text));
     String::from_utf8_lossy(&text).into_owned()
 }
@@ -315,7 +283,7 @@ pub(super) fn end_orphans(place: &Place) -> Result<(), JournalError> {
 
 fn marked(mark: &[u8]) -> Vec<u32> {
     let us = std::process::id();
-    // Without /proc nobody can be found.
+    // Without /proc no process can be found.
     let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
     processes
         .filter_map(|process| process.ok()?.file_name().to_str()?.parse().ok())
@@ -342,6 +310,7 @@ mod tests {
     use super::super::Silent;
     use super::*;
     use crate::Sysfs;
+    use std::path::PathBuf;
 
     fn place() -> (tempfile::TempDir, Place) {
         let dir = tempfile::tempdir().unwrap();
@@ -416,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn children_that_stay_keep_nobody_waiting_and_end_when_asked() {
+    fn run_with_remaining_children_does_not_wait_and_ends_them() {
         let (_dir, place) = place();
         assert_eq!(shell(&place, "sleep 1000 & echo started", &mut Silent).unwrap(), "started\n");
         let mut mark = format!("{MARK}=").into_bytes();
@@ -472,14 +441,5 @@ mod tests {
         let error = shell(&place, &script, &mut Ready(ready)).unwrap_err();
         assert!(matches!(error, JournalError::Stopped));
         assert!(dir.path().join("tidy").exists());
-    }
-
-    #[test]
-    fn programs_are_searched_where_root_would() {
-        assert!(find("sh").is_ok() && find("/bin/sh").is_ok());
-        assert!(find("no-such-program").unwrap_err().to_string().contains("not installed"));
-        assert!(find("").is_err() && find("/etc/hostname-not-there").is_err());
-        assert!(find("/etc/passwd").unwrap_err().to_string().contains("cannot be executed"));
-        assert!(find("/etc").is_err());
     }
 }

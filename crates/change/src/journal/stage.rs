@@ -1,19 +1,20 @@
-//! Making room and new files before the first visible change: a full disk, a read-only mount or a
-//! forbidden directory shows here, where nothing is half done.
+//! Reserves room and makes new files before the first visible change: a full disk, a read-only
+//! mount or a forbidden directory fails here, where nothing is half done.
 
 use super::JournalError;
 use super::capture::{Wanted, capture, make, make_link};
-use super::entry::{Entry, State};
+use super::entry::{Entry, State, TEMPORARY};
 use super::store::Store;
 use super::tree::{Spot, Tree, errno, io};
 use crate::plan::Action;
-use rustix::fs::{FallocateFlags, Mode, OFlags};
+use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-/// Makes the directories that are missing, what the steps write, and a reserve beside everything that
-/// may have to be put back.
+/// Makes the missing directories, the files that the steps write, and a reserve beside everything
+/// that may have to be restored.
 pub(super) fn stage(tree: &Tree, entry: &Entry) -> Result<(), JournalError> {
     for directory in &entry.directories {
         tree.make_directory(directory, 0o755)?;
@@ -29,7 +30,7 @@ pub(super) fn stage(tree: &Tree, entry: &Entry) -> Result<(), JournalError> {
                 make(&new()?, content.as_bytes(), wanted)?;
             }
             Some(Action::Link { target, .. }) => make_link(&new()?, target, None)?,
-            // What is to be removed may have no directory, and needs nothing.
+            // A file that a step removes may have no directory, and needs no staging.
             _ => {}
         }
     }
@@ -78,7 +79,7 @@ fn reserve(spot: &Spot, size: u64) -> Result<(), JournalError> {
     }
 }
 
-/// Removes everything that was made under names of ours.
+/// Removes everything that was made under temporary names.
 pub(super) fn clear(tree: &Tree, entry: &Entry) -> Result<(), JournalError> {
     let mut names: Vec<(PathBuf, String)> = Vec::new();
     for (index, record) in entry.records.iter().enumerate() {
@@ -112,7 +113,33 @@ pub(super) fn clear(tree: &Tree, entry: &Entry) -> Result<(), JournalError> {
     Ok(())
 }
 
-/// Makes anew, under names of ours, the files that will be put back.
+/// Opens the directories in which an entry has temporary names: one that is renamed meanwhile is still reached.
+pub(super) fn hold(tree: &Tree, entry: &Entry) -> Vec<OwnedFd> {
+    let mut parents: Vec<&Path> =
+        entry.records.iter().filter_map(|record| record.path.parent()).collect();
+    parents.sort();
+    parents.dedup();
+    parents.into_iter().filter_map(|parent| tree.directory(parent).ok()).collect()
+}
+
+/// Removes the temporary names of an entry from these directories, wherever they are now.
+pub(super) fn sweep(held: &[OwnedFd], entry: &Entry) {
+    let own = format!("{TEMPORARY}{}-", entry.id);
+    for directory in held {
+        let names = super::tree::names(directory).unwrap_or_default();
+        let ours = names.iter().filter(|name| name.as_encoded_bytes().starts_with(own.as_bytes()));
+        // One that cannot be removed does no harm.
+        let removed = ours
+            .map(|name| rustix::fs::unlinkat(directory, name, AtFlags::empty()))
+            .filter(Result::is_ok)
+            .count();
+        if removed > 0 {
+            let _ = rustix::fs::fsync(directory);
+        }
+    }
+}
+
+/// Makes the files that will be restored again, under clocksmith's own names.
 pub(super) fn stage_saved(
     tree: &Tree,
     store: &Store,

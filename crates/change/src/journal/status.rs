@@ -11,13 +11,13 @@ use std::path::PathBuf;
 pub enum StepStatus {
     /// It does.
     InForce,
-    /// Something else than was left is there: path or name, and in what it differs.
+    /// The state differs from the change's result: path or name, and the difference.
     Changed(Vec<(PathBuf, String)>),
-    /// What was before is there again: taken back by somebody else, or by a reboot.
+    /// The former state is in force again: another user or program, or a reboot, reverted the step.
     Gone,
-    /// It is left to be run inside that system.
+    /// The command must still be run inside that system.
     Left,
-    /// It could not be seen: why.
+    /// The state could not be read; the reason.
     Unknown(String),
 }
 
@@ -29,7 +29,7 @@ pub struct Holds {
 }
 
 impl Holds {
-    /// Whether every step does, as far as it was made.
+    /// Whether every step is in force, as far as it was made.
     #[must_use]
     pub fn all(&self) -> bool {
         self.steps.iter().all(|step| matches!(step, StepStatus::InForce | StepStatus::Left))
@@ -37,7 +37,7 @@ impl Holds {
 }
 
 impl Entry {
-    /// Whether it still holds, step by step. Reads only.
+    /// Whether the change is still in force, step by step. Reads only.
     #[must_use]
     pub fn holds(&self, place: &Place) -> Holds {
         let steps = self.plan.steps.iter().enumerate();

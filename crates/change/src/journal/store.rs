@@ -24,7 +24,7 @@ const NEW: &str = "new";
 const CONTENT: &str = ".content";
 /// The end of the name of an entry.
 const ENTRY: &str = ".json";
-/// An entry above this is none.
+/// A larger entry is refused.
 const MAX_ENTRY: u64 = 64 << 20;
 
 #[derive(Debug)]
@@ -57,15 +57,18 @@ impl Store {
         let tree = place.tree();
         let located = tree.locate(Path::new(DIRECTORY), End::Follow)?;
         let shown = place.shown(&located.path);
-        // Where no journal is, nothing is obeyed. Something else in its place is an error: whether a change is in force is
-        // not known then.
+        // Without a journal there is nothing to obey. Another file in its place is an error, because then it is not
+        // known whether a change is in force.
         match tree.directory(&located.path) {
             Err(Errno::NOENT) => return Ok(Vec::new()),
             Err(error) => return Err(io("open", &shown)(error)),
             Ok(_) => {}
         }
         match tree.trusted_directory(&located.path, &located.links, Part::Home) {
-            Ok(directory) => Ok(read_all(&directory, &shown)?.0),
+            Ok(directory) => {
+                super::lock::look(&directory, &shown)?;
+                Ok(read_all(&directory, &shown)?.0)
+            }
             Err(JournalError::Io { error: Errno::NOENT, .. }) => Ok(Vec::new()),
             Err(error) => Err(error),
         }
@@ -89,7 +92,7 @@ impl Store {
         entry.generation += 1;
         let json = serde_json::to_string(entry).map_err(|error| JournalError::Unfit {
             path: self.shown.clone(),
-            why: format!("cannot take the entry, perhaps because a link is no UTF-8: {error}"),
+            why: format!("cannot take the entry, perhaps because a link is not UTF-8: {error}"),
         })?;
         let text = format!("{json}\n{}\n", digest(json.as_bytes()));
         self.write(&name_of(entry), text.as_bytes())?;
@@ -144,7 +147,7 @@ impl Store {
         String::from_utf8(self.content(name).ok()?).ok()
     }
 
-    /// Removes what no entry needs: what a killed run had begun to write, and contents.
+    /// Removes files that no entry needs: partly written files of a killed run, and contents.
     pub(super) fn clean(&self) -> Result<(), JournalError> {
         let needed: Vec<&str> = self
             .entries
@@ -173,7 +176,7 @@ impl Store {
         let failed = io("write", &path);
         let write = || -> Result<(), Errno> {
             let mode = Mode::from_raw_mode(0o600);
-            // What a killed run left.
+            // The remains of a killed run.
             match rustix::fs::unlinkat(&self.directory, NEW, AtFlags::empty()) {
                 Ok(()) | Err(Errno::NOENT) => {}
                 Err(error) => return Err(error),
@@ -220,7 +223,7 @@ fn read_all(directory: &OwnedFd, shown: &Path) -> Result<(Vec<Entry>, Vec<String
             let (id, turn) = stem.split_once('.')?;
             matches!(turn, "0" | "1").then(|| id.parse().ok())?
         });
-        // What is not named so is not ours.
+        // Files with other names do not belong to the journal.
         let Some(id) = number else { continue };
         let path = shown.join(name);
         let bytes = match read(directory, OsStr::new(name), &path, MAX_ENTRY) {

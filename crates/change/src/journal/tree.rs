@@ -1,10 +1,10 @@
-//! Files below a root, without ever leaving it.
+//! Files below a root, without leaving it.
 //!
 //! Links are followed here, not by the kernel: an absolute link starts at the root, and `..` stops
-//! there, as for a process whose root it is. What was found so is a path without links, and every later
-//! access opens it one directory at a time without following any (`O_NOFOLLOW`), so a link that is put
-//! there in between is an error and not a way out. `openat2` would do the first half, from Linux 5.6 on
-//! and where no container's filter refuses it; this does both everywhere.
+//! there, as for a process whose root it is. The result is a path without links, and every later access
+//! opens it one directory at a time without following any (`O_NOFOLLOW`), so a link that is made there
+//! in between is an error and cannot lead elsewhere. `openat2` would do the first half, from Linux 5.6
+//! on and where no container's filter refuses it; this does both everywhere.
 
 use super::JournalError;
 use clocksmith_facts::trusted::{self, Missing, Part};
@@ -31,7 +31,7 @@ pub(super) enum End {
     Keep,
 }
 
-/// A path in which nothing is a link any more, but perhaps its end.
+/// A path without links, except perhaps at its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Located {
     /// Begins with `/`, which is the root of the tree.
@@ -63,7 +63,7 @@ pub(super) fn errno(error: &std::io::Error) -> Errno {
     Errno::from_io_error(error).unwrap_or(Errno::IO)
 }
 
-/// Makes an error of the system one that says what was attempted on what.
+/// Converts an error of the system to one that names the attempted operation and its object.
 pub(super) fn io(what: &'static str, path: &Path) -> impl FnOnce(Errno) -> JournalError + use<> {
     let path = path.to_owned();
     move |error| JournalError::Io { what, path, error }
@@ -77,7 +77,7 @@ impl Tree {
         Ok(Self { root: fd, path: root.to_owned() })
     }
 
-    /// As somebody outside sees it.
+    /// The path as seen from outside.
     pub(super) fn shown(&self, path: &Path) -> PathBuf {
         self.path.join(path.strip_prefix("/").unwrap_or(path))
     }
@@ -158,8 +158,8 @@ impl Tree {
         Ok(fd)
     }
 
-    /// The same, where no other user can have made or changed anything from the root of the filesystem to it:
-    /// what is looked at is what was opened. `links` are those that were followed on the way, as
+    /// The same, if no other user can have made or changed anything from the root of the filesystem to it:
+    /// the checks are on the opened directory itself. `links` are those that were followed on the way, as
     /// [`Tree::locate`] gives them.
     pub(super) fn trusted_directory(
         &self,
@@ -201,7 +201,7 @@ impl Tree {
         Ok(fd)
     }
 
-    /// The end of a located path, in its opened directory; nothing where the directory is missing.
+    /// The end of a located path, in its opened directory; `None` if the directory is missing.
     pub(super) fn spot(&self, path: &Path) -> Result<Option<Spot>, JournalError> {
         let shown = self.shown(path);
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
@@ -227,7 +227,7 @@ impl Tree {
             Err(Errno::EXIST) => return Ok(false),
             Err(error) => return Err(io("make the directory", &spot.shown)(error)),
         }
-        // Whatever the process's umask says.
+        // For any umask of the process.
         let made = self.directory(path).map_err(io("open", &spot.shown))?;
         rustix::fs::fchmod(&made, Mode::from_raw_mode(mode))
             .map_err(io("set the mode of", &spot.shown))?;
@@ -236,7 +236,7 @@ impl Tree {
         Ok(true)
     }
 
-    /// Takes a directory away if it is empty; says whether it is gone.
+    /// Removes a directory if it is empty; returns whether it is gone.
     pub(super) fn remove_directory(&self, path: &Path) -> Result<bool, JournalError> {
         let Some(spot) = self.spot(path)? else { return Ok(true) };
         match rustix::fs::unlinkat(&spot.directory, &spot.name, AtFlags::REMOVEDIR) {
@@ -247,7 +247,7 @@ impl Tree {
         }
     }
 
-    /// The names in a directory of a located path, sorted; nothing where it is no directory.
+    /// The names in a directory of a located path, sorted; `None` if it is not a directory.
     pub(super) fn names(&self, path: &Path) -> Result<Option<Vec<OsString>>, JournalError> {
         match self.directory(path) {
             Ok(fd) => names(&fd).map(Some).map_err(io("list", &self.shown(path))),
@@ -270,7 +270,7 @@ pub(super) fn names(fd: &OwnedFd) -> Result<Vec<OsString>, Errno> {
     Ok(names)
 }
 
-/// The parts of a path onto a stack, the first one on top.
+/// Pushes the parts of a path onto a stack, the first one on top.
 fn push(todo: &mut Vec<OsString>, path: &Path) {
     todo.extend(path.components().rev().filter_map(|part| match part {
         Component::Normal(name) => Some(name.to_owned()),
@@ -290,7 +290,7 @@ impl Spot {
         Ok(Self { directory, name: name.to_owned(), shown: self.shown.with_file_name(name) })
     }
 
-    /// What is there; nothing where nothing is.
+    /// The file's status; `None` if it does not exist.
     pub(super) fn stat(&self) -> Result<Option<Stat>, JournalError> {
         match rustix::fs::statat(&self.directory, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(stat)),
@@ -315,10 +315,10 @@ impl Spot {
         to.sync()
     }
 
-    /// Makes what happened to names in its directory durable.
+    /// Makes changes of names in its directory durable.
     pub(super) fn sync(&self) -> Result<(), JournalError> {
         match rustix::fs::fsync(&self.directory) {
-            // Some filesystems cannot; what they can is done.
+            // Some filesystems cannot sync directories; that is ignored.
             Ok(()) | Err(Errno::INVAL) => Ok(()),
             Err(error) => Err(io("sync the directory of", &self.shown)(error)),
         }

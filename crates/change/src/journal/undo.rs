@@ -1,9 +1,10 @@
 //! Taking changes back that are in force.
 
-use super::entry::{Decision, Entry, Phase};
+use super::entry::{Decision, Entry, Phase, Record};
 use super::put_back::{Found, Mode, decide, put_back};
 use super::stage::clear;
 use super::{Force, Journal, JournalError, Report, Which};
+use std::collections::BTreeSet;
 
 pub(super) fn undo(
     journal: &mut Journal,
@@ -24,7 +25,7 @@ pub(super) fn undo(
     }
     chosen.reverse();
     let mode = if force == Force::Yes { Mode::Forced } else { Mode::Later };
-    // All are looked at before the first one is taken back.
+    // All are examined before the first one is reverted.
     let mut found = Found::new();
     for entry in &mut chosen {
         if entry.phase == Phase::Undoing && force == Force::No {
@@ -39,7 +40,14 @@ pub(super) fn undo(
         }
     }
     let mut reports = Vec::new();
+    let mut made_again = BTreeSet::new();
     for mut entry in chosen {
+        // Their present state is that of a program which this revert itself has run.
+        for record in entry.records.iter_mut().filter(|it| made_again.contains(&it.path)) {
+            record.seen = None;
+        }
+        let regenerated = |it: &&Record| it.decision == Some(Decision::Regenerate);
+        made_again.extend(entry.records.iter().filter(regenerated).map(|it| it.path.clone()));
         let before = entry.phase;
         entry.forced = force == Force::Yes;
         if entry.phase.is_made() {
@@ -59,15 +67,17 @@ fn attempt(
     let result = put_back(journal, entry);
     if matches!(result, Err(JournalError::Partly { .. })) {
         entry.stuck = true;
-        // Without it the next run finishes all the same, and says that this one was killed.
+        // Without it the next run still finishes, but says that this one was killed.
         let _ = journal.store.save(entry);
     }
     if result.is_err() && before.is_made() && untouched(journal, entry) {
-        // A full disk, say, showed before anything was taken back: it is in force as before.
+        // The failure (a full disk, for example) came before anything was reverted: the change is
+        // in force as before.
         let _ = clear(journal.place.tree(), entry);
         entry.phase = before;
         for record in &mut entry.records {
             record.decision = None;
+            record.seen = None;
         }
         let _ = journal.store.save(entry);
     }
@@ -89,17 +99,18 @@ fn untouched(journal: &Journal, entry: &Entry) -> bool {
     }) && journal.entries().iter().any(|other| other.id == entry.id)
 }
 
-/// Refuses to finish where somebody else changed what was still to be put back. What a program can make
-/// anew becomes its task.
+/// Refuses to finish if a file that was still to be restored was changed by others. A file that a
+/// program can make again is left to that program.
 pub(super) fn unhindered(journal: &Journal, entry: &mut Entry) -> Result<(), JournalError> {
     let mode = if entry.forced { Mode::Forced } else { Mode::Later };
     let mut open = entry.clone();
-    // What the programs of the undo make anew is theirs.
+    // Files that the programs of the undo make again belong to these programs.
     open.records.retain(|record| record.decision != Some(Decision::Regenerate));
     decide(journal, &mut open, mode, &Found::new())?;
     for record in &mut entry.records {
         if let Some(decided) = open.records.iter().find(|other| other.path == record.path) {
             record.decision = decided.decision;
+            record.seen.clone_from(&decided.seen);
         }
     }
     Ok(())

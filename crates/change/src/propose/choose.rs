@@ -18,7 +18,7 @@ pub(super) fn choose(situation: &Situation<'_>, wish: &Wish, proposal: &mut Prop
         automatic(situation, wish, proposal);
     }
     let Some(target) = proposal.target.clone() else { return };
-    // A choice on the command line is for later boots; one that is in the way goes.
+    // A choice on the command line is for later boots; a conflicting one is removed.
     if wish.boot == Boot::Cmdline {
         override_at_boot(situation, &target, proposal);
     }
@@ -27,10 +27,11 @@ pub(super) fn choose(situation: &Situation<'_>, wish: &Wish, proposal: &mut Prop
     }
 }
 
-/// Whatever helps.
+/// Any change that helps.
 fn automatic(situation: &Situation<'_>, wish: &Wish, proposal: &mut Proposal) {
     let report = situation.report;
-    // What is fast may still be wrong, and what is unknown may be right: neither is touched unasked.
+    // A fast clocksource may still be wrong, and an unknown one may be right: neither is changed
+    // without a request.
     if report.verdict != Verdict::Slow {
         if report.verdict == Verdict::Untrustworthy {
             proposal
@@ -60,7 +61,7 @@ fn automatic(situation: &Situation<'_>, wish: &Wish, proposal: &mut Proposal) {
             );
         }
     }
-    // What the kernel's own checks found; the guard decides whether it is done.
+    // The findings of the kernel's own checks; the guard decides whether the change is made.
     let reliable = report.remedies.iter().any(|remedy| remedy.id == table::TSC_RELIABLE.id);
     if proposal.target.is_none()
         && proposal.cmdline.is_empty()
@@ -86,7 +87,8 @@ fn fast(situation: &Situation<'_>) -> Option<String> {
             && clocksmith_kernel::vdso::serves(&machine, name) != Some(false)
             && switch::refuse(name, &known).is_none()
     };
-    // Where a paravirtual clock is slow, the TSC is what is left; else the kernel's own order.
+    // Where a paravirtual clock is slow, the TSC is the remaining choice; otherwise the kernel's
+    // own order applies.
     let tsc = available.iter().filter(good).find(|name| *name == "tsc");
     tsc.or_else(|| available.iter().find(good)).cloned()
 }
@@ -125,7 +127,7 @@ fn override_at_boot(situation: &Situation<'_>, target: &str, proposal: &mut Prop
     }
 }
 
-/// What would help is not here.
+/// The remedy is outside of this machine.
 fn elsewhere(situation: &Situation<'_>, proposal: &mut Proposal) {
     for remedy in &situation.report.remedies {
         if remedy.refused_because.is_some() {

@@ -1,4 +1,4 @@
-//! What is refused, and under which name its risk can be accepted.
+//! The refusals, and the names under which their risks can be accepted.
 
 use super::{Checked, Outcome, Proposal, Refused, Situation, Wish};
 use crate::accept::{BACKWARD, UNVERIFIED};
@@ -11,7 +11,7 @@ use clocksmith_diagnose::remedies::table;
 use clocksmith_facts::cmdline::CommandLine;
 use clocksmith_kernel::MistakeKind;
 
-/// Whether the kernel belongs to somebody else; then nothing is planned.
+/// Whether the kernel belongs to another system; then nothing is planned.
 pub(super) fn foreign_kernel(situation: &Situation<'_>, proposal: &mut Proposal) -> bool {
     let environment = &situation.facts.environment;
     let (what, because) = if let Some(Some(kind)) = environment.container.value() {
@@ -42,10 +42,10 @@ pub(super) fn foreign_kernel(situation: &Situation<'_>, proposal: &mut Proposal)
     true
 }
 
-/// Takes out of the proposal what would harm or do nothing.
+/// Removes steps from the proposal that would do harm or nothing.
 pub(super) fn guard(situation: &Situation<'_>, wish: &Wish, proposal: &mut Proposal) {
     if !words_are_sane(situation, proposal) {
-        // Half of a wish is none.
+        // A part of a wish is not carried out alone.
         proposal.target = None;
         proposal.cmdline = Change::default();
         return;
@@ -56,14 +56,14 @@ pub(super) fn guard(situation: &Situation<'_>, wish: &Wish, proposal: &mut Propo
         for word in proposal.cmdline.add.clone() {
             if is_tsc(&word) && !allowed(situation, wish, &word, proposal) {
                 proposal.cmdline.add.retain(|other| *other != word);
-                // Half of a wish is none.
+                // A part of a wish is not carried out alone.
                 proposal.cmdline.remove.clear();
             }
         }
     }
 }
 
-/// Words that make the TSC the clock, or take away what watches it.
+/// Words that make the TSC the clock, or disable its watchdog.
 fn is_tsc(word: &str) -> bool {
     matches!(word, "tsc=reliable" | "tsc=nowatchdog" | "clocksource=tsc" | "clock=tsc")
 }
@@ -144,7 +144,7 @@ fn target(situation: &Situation<'_>, wish: &Wish, proposal: &mut Proposal) {
     }
 }
 
-/// Whether the TSC may be trusted so far: by what was measured, or because somebody accepts the risk.
+/// Whether the TSC may be trusted so far: by measurement, or because the user accepts the risk.
 fn allowed(situation: &Situation<'_>, wish: &Wish, what: &str, proposal: &mut Proposal) -> bool {
     let risk = if what == "tsc=reliable" { "tsc-reliable" } else { "switch-to-tsc-now" };
     let source = table::find(risk).map_or("", |advice| advice.source);
@@ -195,7 +195,8 @@ fn unverified(wish: &Wish, what: &str, why: &str, source: &str, proposal: &mut P
     false
 }
 
-/// What the diagnosis holds against it: the refusal of the same act in the report, then the causes that blame the TSC.
+/// The diagnosis' evidence against it: the refusal of the same act in the report, then the causes that name the TSC as
+/// faulty.
 fn evidence(situation: &Situation<'_>, what: &str) -> Option<String> {
     let report = situation.report;
     let refused = |advice: &table::Advice| {

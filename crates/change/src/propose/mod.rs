@@ -1,9 +1,9 @@
-//! What should be changed here: from a diagnosis, a system, what `verify` found and a person's wish to a
+//! Proposes a change: from a diagnosis, a system, the findings of `verify` and the user's wish to a
 //! plan, or to the reasons why not.
 //!
-//! Pure: the same facts give the same proposal. What lives here: the choice (`choose`), what is refused
-//! and under which name a risk can be accepted (`guard`), and the steps (`steps`). What must not live
-//! here: how a boot loader is told ([`crate::boot`]), any reading or measuring.
+//! Pure: the same facts give the same proposal. This module has the choice (`choose`), the refusals and
+//! the names under which a risk can be accepted (`guard`), and the steps (`steps`). It must not
+//! configure boot loaders ([`crate::boot`]), read or measure.
 
 mod choose;
 mod guard;
@@ -23,7 +23,7 @@ use clocksmith_facts::Facts;
 use clocksmith_facts::verified::{Trust, VerifyResult};
 use serde::Serialize;
 
-/// What somebody asked for; nothing means: whatever helps.
+/// The user's wish; if empty: any change that helps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wish {
     /// A clocksource.
@@ -32,17 +32,17 @@ pub struct Wish {
     pub add: Vec<String>,
     /// Words that shall leave it.
     pub remove: Vec<String>,
-    /// What shall hold after a reboot, and by which way.
+    /// How the choice persists after a reboot.
     pub boot: Boot,
     /// The boot loader that boots this machine, where the user named it.
     pub loader: Option<Loader>,
     /// Risks that were accepted, by name.
     pub accept: Accept,
-    /// The plan is only shown: what applying needs is a note, not a refusal.
+    /// The plan is only shown: a requirement for applying it is a note, not a refusal.
     pub plan_only: bool,
 }
 
-/// By which way a choice survives a reboot.
+/// How a choice survives a reboot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Boot {
     /// A unit where that serves, the command line where it must be.
@@ -56,7 +56,7 @@ pub enum Boot {
     None,
 }
 
-/// What `verify` says of the counter.
+/// The verdict of `verify` on the counter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Checked {
     /// It can be trusted.
@@ -91,8 +91,8 @@ impl Checked {
 }
 
 impl Checked {
-    /// From a run of just now: `counter` is its verdict on the counter, `kept` the same result as everybody
-    /// else reads it, if it could be kept.
+    /// From a run of just now: `counter` is its verdict on the counter, `kept` the stored result, if it
+    /// could be stored.
     #[must_use]
     pub fn just_now(kept: Option<&VerifyResult>, counter: Verified) -> Self {
         match (kept, counter) {
@@ -110,20 +110,20 @@ impl Checked {
     }
 }
 
-/// What a proposal is made from.
+/// The inputs of a proposal.
 #[derive(Clone, Debug)]
 pub struct Situation<'a> {
-    /// What is wrong.
+    /// The diagnosis.
     pub report: &'a Report,
-    /// What the machine says.
+    /// The facts of the machine.
     pub facts: &'a Facts,
-    /// What system it is.
+    /// The system.
     pub system: &'a System,
-    /// What `verify` found.
+    /// The result of `verify`.
     pub checked: Checked,
 }
 
-/// What comes of it, in one word.
+/// The outcome, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -132,9 +132,9 @@ pub enum Outcome {
     NothingToDo,
     /// There is a plan.
     Planned,
-    /// What helps must be done by a person, or in another place.
+    /// The user must make the change, or it must be made in another place.
     ByHand,
-    /// What would help is refused.
+    /// The remedy is refused.
     Refused,
     /// The evidence does not say what is wrong.
     Undetermined,
@@ -144,17 +144,17 @@ pub enum Outcome {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Refused {
-    /// What.
+    /// The change.
     pub what: String,
     /// Why.
     pub because: String,
-    /// Who says so.
+    /// The source of the reason.
     pub source: String,
     /// The option that accepts the risk; null where nothing does.
     pub accept: Option<String>,
 }
 
-/// What should be changed here.
+/// A proposed change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proposal {
     /// In one word.
@@ -165,9 +165,9 @@ pub struct Proposal {
     pub plan: Plan,
     /// The clocksource that the running kernel shall use.
     pub target: Option<String>,
-    /// What changes on the kernel command line.
+    /// The changes of the kernel command line.
     pub cmdline: Change,
-    /// What owns the command line, where it changes.
+    /// The owner of the command line, where it changes.
     pub boot_by: Option<&'static str>,
     /// The boot loaders that were found, and the one that boots, where the command line changes.
     pub boot: Option<Choice>,
@@ -175,13 +175,13 @@ pub struct Proposal {
     pub verify_first: bool,
     /// Whether it takes effect with the next boot only.
     pub reboot: bool,
-    /// What is not done.
+    /// The refused changes.
     pub refused: Vec<Refused>,
-    /// What a person must do: lines to copy.
+    /// Instructions for the user: lines to copy.
     pub by_hand: Vec<String>,
-    /// What should be known.
+    /// Notes for the user.
     pub notes: Vec<String>,
-    /// What is wrong with the boot configuration as it stands.
+    /// Errors in the present boot configuration.
     pub mistakes: Vec<Mistake>,
 }
 

@@ -1,4 +1,4 @@
-//! The steps, in order: the running kernel first, then what is for later boots.
+//! The steps, in order: first those for the running kernel, then those for later boots.
 
 use super::{Boot, Proposal, Refused, Situation, Wish};
 use crate::boot;

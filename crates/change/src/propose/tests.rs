@@ -1,4 +1,4 @@
-//! Machines, wishes, and what comes of them.
+//! Machines, wishes, and the resulting proposals.
 
 use super::*;
 use crate::accept::{BACKWARD, UNVERIFIED};
@@ -121,14 +121,14 @@ fn a_usable_tsc_is_chosen_now_and_at_each_boot() {
         let wish = Wish { boot: Boot::None, ..Wish::default() };
         let proposal_now = slow.propose(passed(), &wish);
         assert_eq!(short(&proposal_now), ["tsc"]);
-        // What a later boot must be compared with.
+        // The words with which a later boot must be compared.
         assert_eq!(proposal.plan.each_boot.as_deref(), Some("tsc"));
         assert_eq!(proposal_now.plan.each_boot, None);
     }
 }
 
 #[test]
-fn what_the_measurement_speaks_against_is_refused() {
+fn propose_with_failed_verify_is_refused() {
     let slow = machine("tsc hpet acpi_pm", "hpet", "quiet", "");
     let failed = Checked::Failed("the counters of two CPUs are apart".into());
     let proposal = slow.propose(failed.clone(), &Wish::default());
@@ -222,7 +222,7 @@ fn an_unknown_boot_loader_says_first_what_to_do() {
     assert_eq!(proposal.outcome, Outcome::Refused);
     assert!(proposal.summary.ends_with("By hand, on its kernel command line: add tsc=reliable"));
     assert_eq!(proposal.plan.cmdline, Change::default(), "no step does it");
-    // Without any way to keep a choice, the way by hand is said too.
+    // If a choice cannot be kept, the manual steps are given too.
     bare.system.systemd = false;
     let proposal = bare.propose(passed(), &to("hpet"));
     assert_eq!(proposal.outcome, Outcome::ByHand);
@@ -230,7 +230,7 @@ fn an_unknown_boot_loader_says_first_what_to_do() {
 }
 
 #[test]
-fn a_run_of_verify_just_now_counts_by_what_it_found() {
+fn just_now_gives_finding_of_verify() {
     use crate::trial::Verified;
     let not = || Verified::NotTrusted("apart".to_owned());
     assert_eq!(Checked::just_now(None, not()), Checked::Failed("apart".to_owned()));

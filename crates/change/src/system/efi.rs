@@ -1,4 +1,5 @@
-//! What the firmware and the boot loader left in EFI variables: which program booted this machine.
+//! The EFI variables of the firmware and the boot loader, which show the program that booted this
+//! machine.
 //!
 //! Sources: the Boot Loader Interface of systemd (`LoaderInfo`, and `StubInfo` of systemd-stub(7)), which GRUB's module
 //! `bli` writes too; the UEFI specification, `BootCurrent` and `EFI_LOAD_OPTION` with its device path.
@@ -12,7 +13,7 @@ const LIMIT: u64 = 16 << 10;
 const LOADER: &str = "4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
 const GLOBAL: &str = "8be4df61-93ca-11d2-aa0d-00e098032b8c";
 
-/// What the variables say; a missing one says nothing.
+/// The values of the variables; `None` for a missing one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Efi {
     /// `LoaderInfo`: `systemd-boot 255.4`.

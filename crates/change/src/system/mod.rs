@@ -1,8 +1,8 @@
-//! What system this is, as far as a change must know: distribution, boot loader, who owns the kernel
+//! The system, as far as a change must know it: distribution, boot loader, owner of the kernel
 //! command line, service manager. Plain data: planning on it is pure.
 //!
-//! What lives here: reading it ([`read`]), through a root directory, and nothing else that touches the
-//! machine. What must not live here: how a boot loader's files are edited ([`crate::boot`]).
+//! This module reads it ([`read`]), through a root directory, and does nothing else to the machine. It
+//! must not edit a boot loader's files ([`crate::boot`]).
 
 mod efi;
 pub mod os;
@@ -25,7 +25,7 @@ pub struct System {
     pub os: Os,
     /// Whether it is the running one: its programs can be run.
     pub live: bool,
-    /// Texts of files that matter, by absolute path; what is not there is not in it.
+    /// Texts of files that matter, by absolute path; missing files are not included.
     pub files: BTreeMap<PathBuf, Text>,
     /// Programs that were looked for and found, by name.
     pub programs: BTreeSet<String>,
@@ -37,7 +37,7 @@ pub struct System {
     pub openrc: bool,
     /// Marks of systems whose own tool owns the command line.
     pub marks: Marks,
-    /// What the firmware and the boot loader say of this boot.
+    /// The data of the firmware and the boot loader about this boot.
     pub efi: Efi,
     /// Directories that are mounted read-only, of those that a change could write to.
     pub read_only: Vec<PathBuf>,
@@ -56,7 +56,7 @@ pub struct Marks {
     pub nixos: bool,
 }
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Text {
     /// Its text.

@@ -1,6 +1,6 @@
 //! Reads a [`System`] from a root directory.
 
-use super::root::Root;
+use super::root::{Case, Root};
 use super::{Marks, Os, System, Text, efi};
 use crate::boot::extlinux::U_BOOT_DIRECTORIES;
 use crate::boot::single::FIRMWARE;
@@ -77,8 +77,8 @@ const PROGRAMS: &[&str] = &[
 const PATHS: [&str; 6] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
-/// Reads what system lies below a root directory. Nothing that is missing is an error: an empty
-/// directory is a system of which nothing is known.
+/// Reads the system below a root directory. A missing file is not an error: an empty directory is a
+/// system without known properties.
 #[must_use]
 pub fn read(path: &Path) -> System {
     let root = Root(path);
@@ -94,7 +94,8 @@ pub fn read(path: &Path) -> System {
             Err(error) => Text::Not(format!("it cannot be read: {error}")),
         })
     };
-    // Where a system is mounted below another one, what the kernel shows there is of the other one's boot.
+    // If a system is mounted below another one, the kernel's files there describe the boot of the other
+    // one.
     let booted = live || !is_mounted(&root);
     let files = FILES.iter().copied().filter(|file| booted || *file != "/proc/cmdline");
     for file in files.chain(tools::files()) {
@@ -103,7 +104,10 @@ pub fn read(path: &Path) -> System {
         }
     }
     for (directory, suffix) in DIRECTORIES.iter().copied().chain(tools::directories()) {
-        match root.names(directory, suffix) {
+        // systemd-boot takes the suffix of an entry in any case.
+        let entries = directory.ends_with("/loader/entries");
+        let case = if entries { Case::Any } else { Case::Same };
+        match root.names(directory, suffix, case) {
             Ok(names) => {
                 for name in names {
                     let path = format!("{directory}/{name}");
@@ -134,7 +138,7 @@ pub fn read(path: &Path) -> System {
     }
     for boot in BOOTS {
         let directory = format!("{boot}/EFI/Linux");
-        let images = root.names(&directory, ".efi").unwrap_or_default().into_iter();
+        let images = root.names(&directory, ".efi", Case::Any).unwrap_or_default().into_iter();
         system.unified.extend(images.map(|name| PathBuf::from(format!("{directory}/{name}"))));
     }
     let installed = ["/usr/lib/systemd/systemd", "/lib/systemd/systemd"];

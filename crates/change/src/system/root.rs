@@ -10,11 +10,18 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
-/// Most links on one way; as the kernel's `MAXSYMLINKS`.
+/// Most links in one path; as the kernel's `MAXSYMLINKS`.
 const LINKS: u32 = 40;
 
 /// A root directory.
 pub(super) struct Root<'a>(pub(super) &'a Path);
+
+/// Whether the end of a name must be in the same letters, or may be in capitals, as on FAT.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Case {
+    Same,
+    Any,
+}
 
 impl Root<'_> {
     /// Where a path of that system leads, and whether something is there.
@@ -48,14 +55,14 @@ impl Root<'_> {
         Some((at, there))
     }
 
-    /// Where a path of that system really is.
+    /// The real place of a path of that system.
     fn find(&self, path: &str) -> Option<PathBuf> {
         let (at, there) = self.walk(path)?;
         there.then(|| self.0.join(at))
     }
 
-    /// Why a path of that system is no file of settings, where links are the reason: they lead to where nothing survives a
-    /// boot, or to nothing.
+    /// Why a path of that system is not a file of settings, if links are the reason: they lead to a place that does not
+    /// survive a boot, or to nothing.
     pub(super) fn astray(&self, path: &str) -> Option<String> {
         let asked = Path::new(path.trim_start_matches('/'));
         let parent = asked.parent().and_then(|parent| self.find(parent.to_str()?))?;
@@ -81,8 +88,8 @@ impl Root<'_> {
         self.find(path)
     }
 
-    /// Opens what [`Root::find`] found: one directory at a time, since one of them may have become a link that leads
-    /// out of the root.
+    /// Opens the path that [`Root::find`] found, one directory at a time, because one of them may have become a link
+    /// that leads out of the root.
     fn open(&self, place: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
         let way = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let mut at = rustix::fs::open(self.0, way, Mode::empty())?;
@@ -94,10 +101,10 @@ impl Root<'_> {
         Ok(at)
     }
 
-    /// A regular file of at most `limit` bytes; nothing where there is none of this name.
+    /// A regular file of at most `limit` bytes; `None` if there is none of this name.
     pub(super) fn read(&self, path: &str, limit: u64) -> Option<io::Result<Vec<u8>>> {
         let place = self.find(path)?;
-        // What was opened is looked at, not what has the name: it may become a link or a pipe in between.
+        // The opened file is checked, not its name: the name may become a link or a pipe in between.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
         let file = match self.open(&place, flags) {
             Ok(file) => fs::File::from(file),
@@ -120,8 +127,14 @@ impl Root<'_> {
         Some(read())
     }
 
-    /// Names in a directory that end so, sorted; none where it is not there, or is no directory.
-    pub(super) fn names(&self, directory: &str, suffix: &str) -> io::Result<Vec<String>> {
+    /// Names in a directory that end with `suffix`, sorted; none if it does not exist, or is not a
+    /// directory.
+    pub(super) fn names(
+        &self,
+        directory: &str,
+        suffix: &str,
+        case: Case,
+    ) -> io::Result<Vec<String>> {
         let Some(place) = self.find(directory) else { return Ok(Vec::new()) };
         let opened = match self.open(&place, OFlags::RDONLY | OFlags::DIRECTORY) {
             Ok(opened) => opened,
@@ -131,7 +144,12 @@ impl Root<'_> {
         let mut names = Vec::new();
         for entry in rustix::fs::Dir::new(opened)? {
             let name = OsString::from_vec(entry?.file_name().to_bytes().to_vec());
-            if !name.as_encoded_bytes().ends_with(suffix.as_bytes()) {
+            let bytes = name.as_encoded_bytes();
+            let end = bytes.len().checked_sub(suffix.len()).and_then(|at| bytes.get(at..));
+            let wanted = suffix.as_bytes();
+            if !end.is_some_and(|end| {
+                end == wanted || case == Case::Any && end.eq_ignore_ascii_case(wanted)
+            }) {
                 continue;
             }
             let text = name.into_string().map_err(|name| {
@@ -227,12 +245,14 @@ mod tests {
         assert!(root.read("/etc/loop", 99).is_none());
         assert!(root.read("/etc/d", 99).is_none());
         assert!(root.read("/etc/a", 3).unwrap().is_err());
-        assert_eq!(root.names("/etc", "a").unwrap(), ["a"]);
-        assert!(root.names("/none", "a").unwrap().is_empty());
+        assert_eq!(root.names("/etc", "a", Case::Same).unwrap(), ["a"]);
+        assert!(root.names("/none", "a", Case::Same).unwrap().is_empty());
         fs::write(dir.path().join("etc").join(OsString::from_vec(b"\xff.conf".to_vec())), "")
             .unwrap();
-        assert!(root.names("/etc", ".conf").unwrap_err().to_string().contains("not UTF-8"));
-        // What became a link after it was found.
+        assert!(
+            root.names("/etc", ".conf", Case::Same).unwrap_err().to_string().contains("not UTF-8")
+        );
+        // A file that became a link after it was found.
         let found = root.find("/usr/lib/os-release").unwrap();
         fs::rename(dir.path().join("usr"), dir.path().join("other")).unwrap();
         symlink("/usr", dir.path().join("usr")).unwrap();

@@ -151,8 +151,8 @@ pub fn open(root: &Path) -> Result<Journal, JournalError> {
     Journal::open_with(&place(root), Wait::No, Box::new(Inside))
 }
 
-/// Copies a tree with modes, times and attributes. No program does it: that would take most of the time of
-/// tests that copy a thousand times.
+/// Copies a tree with modes, times and attributes. Does not run a program for this: that would take most
+/// of the time of tests that copy a thousand times.
 pub fn copy_tree(from: &Path, to: &Path) {
     fs::create_dir(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
@@ -178,7 +178,7 @@ pub fn copy_tree(from: &Path, to: &Path) {
     fs::set_permissions(to, meta.permissions()).unwrap();
 }
 
-/// All of a tree; of directories no times, and nothing of the journal.
+/// All of a tree, without the times of directories and without the journal.
 pub type Picture = BTreeMap<PathBuf, Seen>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -196,7 +196,7 @@ pub fn picture(root: &Path) -> Picture {
     all
 }
 
-/// Without times: what a change leaves has those of today.
+/// Without times: files of a change have present times.
 pub fn timeless(mut picture: Picture) -> Picture {
     for seen in picture.values_mut() {
         seen.mtime = (0, 0);
@@ -243,7 +243,7 @@ fn xattrs(path: &Path) -> Vec<(Vec<u8>, Vec<u8>)> {
     found
 }
 
-/// What is different, in words.
+/// The differences, in words.
 pub fn differences(one: &Picture, two: &Picture) -> String {
     let mut text = String::new();
     let names: std::collections::BTreeSet<_> = one.keys().chain(two.keys()).collect();

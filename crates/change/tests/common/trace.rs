@@ -14,10 +14,10 @@ pub enum Count {
     Changing,
 }
 
-/// Who is traced, and who is killed.
+/// The traced process, and the one to kill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Victim {
-    /// The process itself, at one of its own stops. What it started runs on.
+    /// The process itself, at one of its own stops. Its children continue.
     Alone,
     /// The process and all that it started, at a stop of something that it started.
     Everything,
@@ -113,7 +113,8 @@ pub fn killed_at(stop: usize, count_what: Count, victim: Victim, job: impl FnOnc
                         Victim::Child => vec![pid],
                     };
                     for victim in victims {
-                        // SAFETY: numbers only; they are children of ours, and not waited for yet.
+                        // SAFETY: numbers only; they are children of this process, and not waited
+                        // for yet.
                         unsafe { libc::kill(victim, libc::SIGKILL) };
                     }
                 }

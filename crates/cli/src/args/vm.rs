@@ -41,7 +41,7 @@ written: `virsh define` does that.\n\nExit codes: 0 nothing is left to warn of, 
 cannot be used.";
 
 const MIGRATE: &str = "\
-GUEST is a libvirt domain (virsh dumpxml), a QEMU command line, or a bundle that `clocksmith \
+GUEST is a libvirt domain (virsh dumpxml), a QEMU command line, a machine of Proxmox VE or of KubeVirt, or a bundle that `clocksmith \
 collect` wrote in the guest. HOST is the output of `virsh capabilities`, nodes of Kubernetes with \
 KubeVirt's labels (kubectl get nodes -o json), `clocksmith why --json`, a bundle of a host, a mirror \
 of its /proc and /sys, or a directory of such files.\n\nExit codes: 0 it can go to all of them, 1 not \
@@ -101,15 +101,18 @@ fn guests() -> PossibleValuesParser {
 #[derive(ClapArgs, Debug, Clone)]
 pub(crate) struct Lint {
     /// The files; `-` is standard input, and of a directory every file whose kind is recognised
-    #[arg(required_unless_present = "list_rules", value_name = "FILE")]
+    #[arg(required_unless_present_any = ["list_rules", "connect"], value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+    /// Every domain of a libvirt, as virsh shows them: qemu:///system
+    #[arg(long, value_name = "URI")]
+    pub(crate) connect: Option<String>,
     /// How to print what is found
     #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "json")]
     pub(crate) format: Format,
     /// Leave out what matters less; the exit code counts the rest
     #[arg(long, value_name = "SEVERITY", value_enum, default_value_t = Least::Info)]
     pub(crate) min_severity: Least,
-    /// Leave out a rule; also a comment in a file does: `# clocksmith: ignore ID why`
+    /// Leave out a rule; also a comment of the file's format does: `# clocksmith: ignore ID why` (-v names what is left out)
     #[arg(long, value_name = "ID", value_parser = ids())]
     pub(crate) ignore: Vec<String>,
     /// List the rules

@@ -55,6 +55,9 @@ pub(crate) struct Thresholds {
     /// What time is that may be wrong [default: critical]
     #[arg(long, value_enum, value_name = "STATE")]
     pub(crate) untrustworthy: Option<Grade>,
+    /// What a wall clock is that is stale, that nothing keeps, or that has two masters [default: warning]
+    #[arg(long, value_enum, value_name = "STATE")]
+    pub(crate) wall_clock: Option<Grade>,
     /// What another clocksource than an expected one is [default: critical]
     #[arg(long, value_enum, value_name = "STATE")]
     pub(crate) unexpected: Option<Grade>,
@@ -90,6 +93,7 @@ impl Thresholds {
             slow: or(self.slow, default.slow),
             demoted: or(self.demoted, default.demoted),
             untrustworthy: or(self.untrustworthy, default.untrustworthy),
+            wall_clock: or(self.wall_clock, default.wall_clock),
             unexpected: or(self.unexpected, default.unexpected),
             expect: self.expect.iter().map(|name| name.trim().to_owned()).collect(),
             warn_ns: self.warn_cost,

@@ -19,10 +19,13 @@ pub(crate) fn print(common: &Common, report: &CollectReport, anonymous: bool) ->
         } else {
             "the host's name (without it: --anonymous)"
         };
+        let measured =
+            report.files.iter().any(|file| file.path == clocksmith_facts::collect::MEASURED);
+        let costs = if measured { "what reads of the clocks cost, " } else { "" };
         out.push_str(&wrap(
             &format!(
-                "It holds the kernel log, CPUID, clock-related files of /proc and /sys, and {name}; no \
-                 serial numbers. The list: clocksmith collect --list"
+                "It holds the kernel log, CPUID, clock-related files of /proc and /sys, {costs}and {name}; \
+                 no serial numbers. The list: clocksmith collect --list"
             ),
             "",
             "",

@@ -68,6 +68,24 @@ pub(crate) fn print(facts: &Facts) -> Result<()> {
             _ => state.to_owned(),
         }
     });
+    rows.fact("timekeepers", &facts.wall.keepers, |keepers| {
+        let all = if keepers.all { "all processes seen" } else { "not all processes seen" };
+        let mut seen: Vec<String> = keepers
+            .seen
+            .iter()
+            .map(|keeper| format!("{} {}", keeper.name, keeper.role.name()))
+            .collect();
+        seen.push(all.to_owned());
+        seen.join(", ")
+    });
+    rows.fact("PTP clocks", &facts.wall.ptp, |clocks| {
+        let names: Vec<String> =
+            clocks.iter().map(|clock| format!("{} ({})", clock.device, clock.name)).collect();
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    });
+    rows.fact("generation id", &facts.wall.generation_id, |there| {
+        if *there { "there is one" } else { "none" }.to_owned()
+    });
     rows.fact("vDSO", &facts.vdso, |vdso| {
         if vdso.mapped { vdso.symbols.join(" ") } else { "not mapped".to_owned() }
     });

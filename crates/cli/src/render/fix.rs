@@ -46,7 +46,9 @@ fn headline(report: &FixReport, style: Style) -> String {
     let sentence = wrap(&report.headline, "", "");
     match report.result {
         Came::Applied | Came::InForce | Came::Undone | Came::NothingToDo => style.green(&sentence),
-        Came::RolledBack | Came::NotInForce | Came::Refused => style.red(&sentence),
+        Came::RolledBack | Came::NotInForce | Came::Refused | Came::PartlyUndone => {
+            style.red(&sentence)
+        }
         Came::Planned | Came::ByHand | Came::WaitsForReboot => style.yellow(&sentence),
         Came::Undetermined => style.bold(&sentence),
     }

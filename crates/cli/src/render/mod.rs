@@ -13,6 +13,7 @@ pub(crate) mod predict;
 pub(crate) mod verify;
 pub(crate) mod vm;
 pub(crate) mod vm_ci;
+mod wall;
 #[cfg(feature = "who")]
 pub(crate) mod who;
 pub(crate) mod why;

@@ -4,7 +4,7 @@ use super::{Style, text, wrap};
 use crate::args::Common;
 use crate::verify::report::{VerifyReport, scope};
 use anyhow::Result;
-use clocksmith_measure::verify::{Interval, Outcome, Trust, Weight};
+use clocksmith_measure::verify::{Ended, Interval, Outcome, Trust, Weight};
 
 /// Rows of a table that are shown without `-v`.
 const ROWS: usize = 8;
@@ -28,6 +28,7 @@ pub(crate) fn print(common: &Common, report: &VerifyReport) -> Result<()> {
         rate(&mut out, outcome, style);
         clocks(&mut out, outcome, style);
         untested(&mut out, outcome, style);
+        abi(&mut out, report, style);
         if let Some(kept) = &report.kept {
             out.push_str(&wrap(&format!("Kept in {kept}; `why` uses it for a day."), "\n", ""));
         }
@@ -58,10 +59,23 @@ fn word(trust: Trust) -> &'static str {
 /// What would have been seen.
 fn seen(outcome: &Outcome) -> String {
     let limits = outcome.detectable;
+    let per_cpu = limits.cpu_step_ns.map(|ns| format!("a step of one CPU over {}", time(ns)));
     let parts = [
         limits.offset_ns.map(|ns| format!("an offset over {}", time(ns))),
-        limits.rate_ppm.map(|ppm| format!("a rate error over {ppm:.0} ppm")),
-        limits.jump_ns.map(|ns| format!("a jump over {}", time(ns))),
+        per_cpu,
+        limits.jump_ns.map(|ns| format!("a step of all CPUs over {}", time(ns))),
+        limits.cpu_drift_ppm.map(|ppm| format!("a drift of one CPU over {}", small(ppm))),
+        match (limits.rate_ppm, limits.rate_against_kernel_ppm) {
+            (Some(ppm), _) => Some(format!("a rate error over {ppm:.0} ppm")),
+            (None, Some(ppm)) => Some(format!(
+                "a rate error over {ppm:.0} ppm, but only against the kernel's own belief"
+            )),
+            (None, None) => None,
+        },
+        limits.glitch_ns.zip(limits.glitch_one_in).map(|(ns, one_in)| {
+            format!("a wrong read over {} if one of {} is", time(ns), count(one_in))
+        }),
+        limits.stop_ns.map(|ns| format!("a stop over {}", time(ns))),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     if parts.is_empty() {
@@ -70,12 +84,50 @@ fn seen(outcome: &Outcome) -> String {
     format!("{} would have been seen", parts.join(", "))
 }
 
+fn small(ppm: f64) -> String {
+    if ppm < 1.0 { format!("{ppm:.2} ppm") } else { format!("{ppm:.0} ppm") }
+}
+
+/// A large number with three digits or fewer.
+fn count(number: f64) -> String {
+    match number {
+        number if number < 1e3 => format!("{number:.0}"),
+        number if number < 1e6 => format!("{:.0} thousand", number / 1e3),
+        number => format!("{:.1} million", number / 1e6),
+    }
+}
+
+/// How long each processor was watched.
+fn watched(outcome: &Outcome) -> Option<String> {
+    let all = &outcome.watched;
+    let times = all.iter().map(|one| one.comparisons).min().filter(|times| *times > 0)?;
+    let first = all.iter().filter_map(|one| one.first_s).fold(0.0, f64::max);
+    let last = all.iter().filter_map(|one| one.last_s).fold(f64::INFINITY, f64::min);
+    let gap = all.iter().filter_map(|one| one.longest_gap_s).fold(0.0, f64::max);
+    Some(format!(
+        "every CPU from {first:.2} to {last:.2} s of {:.2} s, compared with others {times} times or more, at most {gap:.2} s \
+         apart",
+        outcome.method.seconds
+    ))
+}
+
 fn state(out: &mut String, report: &VerifyReport) {
     let outcome = &report.outcome;
     let mut row = |name: &str, value: &str| {
-        out.push_str(&wrap(value, &format!("  {name:<12}"), "              "));
+        out.push_str(&wrap(value, &format!("  {name:<14}"), "                "));
     };
     row("seen", &seen(outcome));
+    if let Some(watched) = watched(outcome) {
+        row("watched", &watched);
+    }
+    let reference = &outcome.rate_reference;
+    row(
+        "rate against",
+        reference
+            .source
+            .as_deref()
+            .unwrap_or("only the kernel's own belief, which is made of the same counter"),
+    );
     let counter = outcome.method.counter.as_deref().unwrap_or("none");
     row("counter", &format!("{} ({counter})", word(outcome.counter)));
     row("clocks", word(outcome.clocks));
@@ -229,6 +281,37 @@ fn untested(out: &mut String, outcome: &Outcome, style: Style) {
     out.push_str(&format!("\n{}\n", style.bold("Not tested")));
     for what in &outcome.untested {
         out.push_str(&wrap(what, "  - ", "    "));
+    }
+}
+
+/// Calls with unknown ids and bad pointers.
+fn abi(out: &mut String, report: &VerifyReport, style: Style) {
+    let Some(cases) = &report.abi else { return };
+    out.push_str(&format!(
+        "\n{}\n",
+        style.bold("  call                                                     vDSO  syscall")
+    ));
+    for case in cases {
+        let vdso = case.vdso.map_or_else(|| "-".to_owned(), ended);
+        let line = format!("  {:<52} {vdso:>8} {:>8}", case.call, ended(case.syscall));
+        let line = match case.right {
+            Some(true) => format!("{line}\n"),
+            Some(false) => style.red(&format!("{line} WRONG\n")),
+            None => format!("{line} ?\n"),
+        };
+        out.push_str(&line);
+    }
+}
+
+fn ended(ended: Ended) -> String {
+    match ended {
+        Ended::Answered(0) => "0".to_owned(),
+        Ended::Answered(number) if number == libc::EINVAL => "EINVAL".to_owned(),
+        Ended::Answered(number) if number == libc::EFAULT => "EFAULT".to_owned(),
+        Ended::Answered(number) => format!("error {number}"),
+        Ended::Signal(number) if number == libc::SIGSEGV => "SIGSEGV".to_owned(),
+        Ended::Signal(number) => format!("signal {number}"),
+        Ended::Unknown => "?".to_owned(),
     }
 }
 

@@ -21,13 +21,44 @@ pub(crate) fn lint(common: &Common, report: &LintReport) -> Result<()> {
             .filter(|finding| !common.quiet || finding.severity >= Severity::Warn)
             .collect();
         if shown.is_empty() {
-            out.push_str("  nothing to say\n");
+            out.push_str(&match (file.ignored, common.verbose) {
+                (0, _) | (_, true) => "  nothing to say\n".to_owned(),
+                (1, false) => "  nothing to say; 1 finding is ignored (-v names it)\n".to_owned(),
+                (n, false) => {
+                    format!("  nothing to say; {n} findings are ignored (-v names them)\n")
+                }
+            });
         }
         for finding in shown {
             out.push_str(&one(finding, common, style));
         }
+        for ignored in file.left_out.iter().filter(|_| common.verbose) {
+            let place = format!("{}:{}", ignored.line, ignored.column);
+            let by = match ignored.by {
+                "comment" => "by a comment in the file",
+                _ => "by --ignore",
+            };
+            let words = format!("ignored {by}: {} [{}]", ignored.summary, ignored.id);
+            out.push_str(&wrap(&words, &format!("  {place:<8}"), "          "));
+        }
     }
-    text(&out)
+    text(&commandless(&out))
+}
+
+/// The same text without lines that a GitHub job would obey: `::name...`, behind any blanks, and `##[name]` anywhere
+/// (`ActionCommand.cs` of actions/runner). What is quoted, and names of files, may be anything.
+fn commandless(text: &str) -> String {
+    let line = |line: &str| {
+        let line = line.replace("##[", "## [");
+        match line.trim_start() {
+            rest if rest.starts_with("::") => {
+                let (blanks, rest) = line.split_at(line.len() - rest.len());
+                format!("{blanks}'{rest}")
+            }
+            _ => line,
+        }
+    };
+    text.split_inclusive('\n').map(line).collect()
 }
 
 fn head(file: &LintFile, style: Style) -> String {
@@ -38,7 +69,10 @@ fn head(file: &LintFile, style: Style) -> String {
         ""
     };
     let guess = if file.guessed { ", a guess from a name" } else { "" };
-    let line = format!("{} ({kind}, guest: {}{guess}{partial})", file.file, file.guest.name());
+    // A path all the same, and no command of a GitHub job.
+    let here = if file.file.trim_start().starts_with("::") { "./" } else { "" };
+    let line =
+        format!("{here}{} ({kind}, guest: {}{guess}{partial})", file.file, file.guest.name());
     let wrapped = wrap(&line, "", "  ");
     wrapped.lines().map(|line| style.bold(line) + "\n").collect()
 }

@@ -173,7 +173,7 @@ mod tests {
     fn report(name: &str) -> LintReport {
         let text = b"qemu-system-x86_64 -enable-kvm -m 1G -machine q35 -cpu host,kvm=off\n";
         let document = Document::new(name, text).unwrap();
-        let file = LintFile::new(name.to_owned(), &document, &lint(&document).unwrap());
+        let file = LintFile::new(name.to_owned(), &document, &lint(&document).unwrap(), &[]);
         let broken =
             LintFile::unusable("b,<x>%.xml".to_owned(), "cannot \"use\" it\nat all".to_owned());
         LintReport { schema: "clocksmith.vm-lint.v1", files: vec![file, broken] }

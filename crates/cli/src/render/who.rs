@@ -8,16 +8,22 @@ use crate::ui::err;
 use anyhow::Result;
 pub(crate) use clocksmith_fleet::columns::clip;
 use clocksmith_who::account::{
-    Confidence, Estimate, Flag, FlagKind, FunctionRow, ProcessRow, Profile, Row,
+    CallerRow, Confidence, Estimate, Flag, FlagKind, FunctionRow, LineRow, ProcessRow, Profile,
+    ProgramRow, Row,
 };
 use clocksmith_who::classify::Path;
 use clocksmith_who::exact::ExactRow;
+use clocksmith_who::watched::OwnClock;
 
 /// Rows of a table that are shown without `-v`.
 const ROWS: usize = 12;
 /// Stacks that are shown without `-v`, and frames of each.
 const STACKS: usize = 3;
 const FRAMES: usize = 8;
+/// Characters of a path below a function.
+const PATH: usize = 28;
+/// Callers of a function without a name that are shown without `-v`.
+const CALLERS: usize = 3;
 /// Below this share of the CPU time a row is left out of the short report.
 const SMALL: f64 = 0.0005;
 
@@ -40,13 +46,14 @@ pub(crate) fn page(common: &Common, args: &Who, report: &WhoReport, style: Style
     }
     let profile = &report.profile;
     method(&mut out, report);
+    own_clocks(&mut out, profile);
     let most = if common.verbose { usize::MAX } else { ROWS };
     if args.all || profile.processes.len() > 1 {
-        processes(&mut out, &profile.processes, most, style);
+        processes(&mut out, &profile.processes, most, common.verbose, style);
     }
     if profile.totals.read_samples > 0 {
         clocks(&mut out, &profile.rows, most, style);
-        functions(&mut out, profile, most, args.all, style);
+        functions(&mut out, profile, most, common.verbose, style);
         kernel(&mut out, profile);
         stacks(&mut out, profile, common.verbose, style);
     }
@@ -77,29 +84,70 @@ fn method(out: &mut String, report: &WhoReport) {
     out.push_str(&wrap(&text, "  watched     ", "              "));
 }
 
-fn processes(out: &mut String, rows: &[ProcessRow], most: usize, style: Style) {
+/// Programs that `clocksmith run` gave a clock.
+fn own_clocks(out: &mut String, profile: &Profile) {
+    let mut known: Vec<(OwnClock, &str, usize, u32)> = Vec::new();
+    for row in &profile.processes {
+        let Some(clock) = row.own_clock else { continue };
+        match known.iter_mut().find(|(other, name, ..)| (*other, *name) == (clock, &row.name)) {
+            Some((.., count, _)) => *count += 1,
+            None => known.push((clock, &row.name, 1, row.pid)),
+        }
+    }
+    for (clock, name, count, pid) in known {
+        let which = if count == 1 { format!("({pid})") } else { format!("({count} processes)") };
+        let text = format!("{name} {which} {}", clock.words());
+        out.push_str(&wrap(&text, "  clock       ", "              "));
+    }
+}
+
+/// Processes; those of one name in one line, unless each is asked for.
+fn processes(out: &mut String, rows: &[ProcessRow], most: usize, each: bool, style: Style) {
     out.push_str(&format!(
         "\n{}\n",
         style.bold("    pid  name             CPU s  on reads   reads/s  mostly    in")
     ));
     let reading: Vec<&ProcessRow> = rows.iter().filter(|row| row.path.is_some()).collect();
-    for row in reading.iter().take(most) {
+    let mut groups: Vec<Vec<&ProcessRow>> = Vec::new();
+    for row in &reading {
+        let same = |group: &&mut Vec<&ProcessRow>| {
+            group.first().is_some_and(|first| {
+                (&first.name, first.path, &first.function) == (&row.name, row.path, &row.function)
+            })
+        };
+        match groups.iter_mut().find(same).filter(|_| !each) {
+            Some(group) => group.push(row),
+            None => groups.push(vec![row]),
+        }
+    }
+    let cost = |group: &[&ProcessRow]| -> f64 {
+        group.iter().map(|row| row.read_share.value * row.cpu_seconds).sum()
+    };
+    groups.sort_by(|a, b| cost(b).total_cmp(&cost(a)));
+    for group in groups.iter().take(most) {
+        let Some(first) = group.first() else { continue };
+        let cpu: f64 = group.iter().map(|row| row.cpu_seconds).sum();
+        let rates: Option<f64> = group.iter().map(|row| row.per_second).sum();
+        let which = match group.len() {
+            1 => first.pid.to_string(),
+            many => format!("{many} x"),
+        };
         out.push_str(&cut(format!(
-            "{:>7}  {:<14} {:>7.2}  {:>8}  {:>8}  {:<8}  {}",
-            row.pid,
-            clip(&row.name, 14),
-            row.cpu_seconds,
-            percent(row.read_share.value),
-            row.per_second.map_or_else(|| "-".to_owned(), count),
-            row.path.map_or("-", Path::short),
-            row.function.as_deref().unwrap_or("-"),
+            "{which:>7}  {:<14} {cpu:>7.2}  {:>8}  {:>8}  {:<8}  {}",
+            clip(&first.name, 14),
+            percent(if cpu > 0.0 { cost(group) / cpu } else { 0.0 }),
+            rates.map_or_else(|| "-".to_owned(), count),
+            first.path.map_or("-", Path::short),
+            first.function.as_deref().unwrap_or("-"),
         )));
     }
-    let rest = reading.len().saturating_sub(most);
+    let rest: usize = groups.iter().skip(most).map(Vec::len).sum();
     let idle = rows.len() - reading.len();
-    if rest + idle > 0 {
+    let together = groups.iter().any(|group| group.len() > 1);
+    if rest + idle > 0 || together {
+        let each = if together { "; each with -v" } else { "" };
         out.push_str(&style.dim(&format!(
-            "         {rest} more, and {idle} that were not seen reading the time\n"
+            "         {rest} more, and {idle} that were not seen reading the time{each}\n"
         )));
     }
 }
@@ -135,46 +183,131 @@ fn what(row: &Row) -> String {
     }
 }
 
-fn functions(out: &mut String, profile: &Profile, most: usize, all: bool, style: Style) {
+/// Functions of programs; with `each` those of processes.
+fn functions(out: &mut String, profile: &Profile, most: usize, each: bool, style: Style) {
+    let programs = profile.programs.iter().map(|row| row.program.as_str());
+    let several = programs.collect::<std::collections::BTreeSet<_>>().len() > 1;
+    let many = profile.processes.iter().filter(|row| row.path.is_some()).count() > 1;
+    let rows: Vec<Line> = if each {
+        profile.functions.iter().map(|row| Line::of_process(row, many, each)).collect()
+    } else {
+        profile.programs.iter().map(|row| Line::of_program(row, several, each)).collect()
+    };
     out.push_str(&format!("\n{}\n", style.bold("reads/s  of reads     of CPU  saves   function")));
     let mut shown = 0;
-    for row in profile.functions.iter().take(most) {
+    for row in rows.iter().take(most) {
         if row.cpu_share.value < SMALL && shown > 2 {
             break;
         }
         shown += 1;
-        let who =
-            if all { format!("{} ({})", row.function, row.pid) } else { row.function.clone() };
         out.push_str(&cut(format!(
-            "{:>7}  {:>8}  {:>9}  {:>6}  {who}",
+            "{:>7}  {:>8}  {:>9}  {:>6}  {}",
             row.per_second.map_or_else(|| "-".to_owned(), |rate| count(rate.value)),
             row.share_of_reads.map_or_else(|| "-".to_owned(), |share| percent(share.value)),
             interval(row.cpu_share),
-            row.saving_cpu_seconds.map_or_else(|| "-".to_owned(), |s| format!("{s:.2} s")),
+            row.saving.map_or_else(|| "-".to_owned(), |s| format!("{s:.2} s")),
+            row.who,
         )));
-        let how = how(row);
-        if !how.is_empty() {
-            out.push_str(&style.dim(&cut(format!("{:39}{how}", ""))));
+        if !row.how.is_empty() {
+            out.push_str(&style.dim(&cut(format!("{:39}{}", "", row.how))));
+        }
+        for line in &row.sources {
+            out.push_str(&style.dim(&cut(format!("{:39}{line}", ""))));
         }
     }
-    if profile.functions.len() > shown {
-        let rest = profile.functions.len() - shown;
+    if rows.len() > shown {
+        let rest = rows.len() - shown;
         out.push_str(&style.dim(&format!("{:39}{rest} more with -v\n", "")));
     }
 }
 
+/// The callers of a function without a name; with `-v` the lines of the source, too.
+fn sources(callers: &[CallerRow], lines: &[LineRow], verbose: bool) -> Vec<String> {
+    let most = if verbose { usize::MAX } else { CALLERS };
+    let mut rows: Vec<String> = callers
+        .iter()
+        .take(most)
+        .map(|caller| format!("called by {} {}", caller.function, percent(caller.share)))
+        .collect();
+    if verbose {
+        let line = |line: &LineRow| {
+            format!("{} {}:{}", percent(line.share), ending(&line.file, PATH), line.line)
+        };
+        rows.extend(lines.iter().map(line));
+    }
+    rows
+}
+
+/// The end of a path that is too long for its column.
+fn ending(path: &str, most: usize) -> String {
+    let length = path.chars().count();
+    if length <= most {
+        return path.to_owned();
+    }
+    let part: String = path.chars().skip(length + 1 - most).collect();
+    format!("~{part}")
+}
+
+/// A line of the functions.
+struct Line {
+    who: String,
+    how: String,
+    /// Callers and lines.
+    sources: Vec<String>,
+    per_second: Option<Estimate>,
+    share_of_reads: Option<Estimate>,
+    cpu_share: Estimate,
+    saving: Option<f64>,
+}
+
 /// Through what, which clocks, by which way.
-fn how(row: &FunctionRow) -> String {
+fn how(through: &[String], clocks: &[String], paths: &[Path]) -> String {
     let mut parts = Vec::new();
-    if !row.via.is_empty() {
-        let via: Vec<&str> = row.via.iter().take(2).map(String::as_str).collect();
+    if !through.is_empty() {
+        let via: Vec<&str> = through.iter().take(2).map(String::as_str).collect();
         parts.push(format!("through {}", via.join(", ")));
     }
-    parts.extend(row.clocks.iter().map(|clock| clock.trim_start_matches("CLOCK_").to_owned()));
+    parts.extend(clocks.iter().map(|clock| clock.trim_start_matches("CLOCK_").to_owned()));
     let slow: Vec<&str> =
-        row.paths.iter().filter(|path| **path != Path::Vdso).map(|path| path.short()).collect();
+        paths.iter().filter(|path| **path != Path::Vdso).map(|path| path.short()).collect();
     parts.extend(slow.into_iter().map(str::to_owned));
     parts.join("; ")
+}
+
+impl Line {
+    fn of_process(row: &FunctionRow, many: bool, verbose: bool) -> Self {
+        let who =
+            if many { format!("{} ({})", row.function, row.pid) } else { row.function.clone() };
+        Self {
+            who,
+            how: how(&row.via, &row.clocks, &row.paths),
+            sources: sources(&row.callers, &row.lines, verbose),
+            per_second: row.per_second,
+            share_of_reads: row.share_of_reads,
+            cpu_share: row.cpu_share,
+            saving: row.saving_cpu_seconds,
+        }
+    }
+
+    fn of_program(row: &ProgramRow, several: bool, verbose: bool) -> Self {
+        let mut who = row.function.clone();
+        let processes = (row.processes > 1).then(|| format!("{} processes", row.processes));
+        match (several, processes) {
+            (true, Some(processes)) => who.push_str(&format!(" ({}, {processes})", row.program)),
+            (true, None) => who.push_str(&format!(" ({})", row.program)),
+            (false, Some(processes)) => who.push_str(&format!(" ({processes})")),
+            (false, None) => {}
+        }
+        Self {
+            who,
+            how: how(&row.via, &row.clocks, &row.paths),
+            sources: sources(&row.callers, &row.lines, verbose),
+            per_second: row.per_second,
+            share_of_reads: row.share_of_reads,
+            cpu_share: row.cpu_share,
+            saving: row.saving_cpu_seconds,
+        }
+    }
 }
 
 /// What was counted one by one, beside the estimates above.
@@ -290,6 +423,7 @@ fn flags(out: &mut String, profile: &Profile, verbose: bool, style: Style) {
     for flag in &profile.flags {
         let key = |flag: &Flag| (flag.kind, flag.confidence);
         match groups.iter_mut().find(|(known, _)| key(known) == key(flag)) {
+            Some((_, functions)) if functions.contains(&flag.function.as_str()) => {}
             Some((_, functions)) => functions.push(&flag.function),
             None => groups.push((flag, vec![&flag.function])),
         }
@@ -327,13 +461,17 @@ fn remedies(out: &mut String, profile: &Profile, style: Style) {
         let saves = remedy.saves_cpu_seconds.map_or_else(String::new, |saves| {
             format!(" (saves {saves:.2} CPU s of those watched)")
         });
-        out.push_str(&format!("  {}{saves}\n", style.green(name)));
+        let of = remedy.program.map_or_else(String::new, |program| format!(" of {program}"));
+        out.push_str(&format!("  {}{of}{saves}\n", style.green(name)));
         out.push_str(&wrap(remedy.summary, "    ", "    "));
         if remedy.risk != "none" {
             out.push_str(&style.dim(&wrap(&format!("risk: {}", remedy.risk), "    ", "    ")));
         }
         if let Some(command) = remedy.command {
             out.push_str(&format!("    $ {command}\n"));
+        }
+        if let Some(source) = remedy.source {
+            out.push_str(&style.dim(&format!("    {source}\n")));
         }
     }
 }

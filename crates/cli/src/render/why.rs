@@ -5,7 +5,6 @@ use crate::args::Common;
 use anyhow::Result;
 use clocksmith_diagnose::symptom::SymptomReport;
 use clocksmith_diagnose::{Cause, Confidence, Path, Remedy, Report, Severity, Verdict};
-use clocksmith_facts::ntp::NtpState;
 use clocksmith_kernel::Expectation;
 use clocksmith_kernel::host::Tsc;
 
@@ -17,21 +16,17 @@ const SYMPTOMS: usize = 6;
 const EVIDENCE: usize = 2;
 
 /// Prints the diagnosis.
-pub(crate) fn print(
-    common: &Common,
-    report: &Report,
-    expectation: &Expectation,
-    ntp: Option<&NtpState>,
-) -> Result<()> {
+pub(crate) fn print(common: &Common, report: &Report, expectation: &Expectation) -> Result<()> {
     let style = Style::of(common);
     let mut out = String::new();
     headline(&mut out, report, style);
     if !common.quiet {
-        state(&mut out, report, expectation, ntp);
+        state(&mut out, report, expectation);
         sections(&mut out, report, style);
         symptoms(&mut out, report, style);
         because(&mut out, report, expectation, common, style);
         costs(&mut out, report);
+        super::wall::clock(&mut out, report, common, style);
         remedies(&mut out, report, style);
         next(&mut out, report, style);
         policies(&mut out, report, common, style);
@@ -51,7 +46,7 @@ fn headline(out: &mut String, report: &Report, style: Style) {
     });
 }
 
-fn state(out: &mut String, report: &Report, expectation: &Expectation, ntp: Option<&NtpState>) {
+fn state(out: &mut String, report: &Report, expectation: &Expectation) {
     let row = |out: &mut String, name: &str, value: &str| {
         out.push_str(&wrap(value, &format!("  {name:<12}"), "              "));
     };
@@ -83,9 +78,6 @@ fn state(out: &mut String, report: &Report, expectation: &Expectation, ntp: Opti
     }
     if let Some(tsc) = machine.as_host.tsc {
         row(out, "TSC", &frequency(tsc));
-    }
-    if let Some(unsynchronized) = ntp.filter(|ntp| !ntp.synchronized) {
-        row(out, "NTP", &not_synchronized(unsynchronized));
     }
     if let Some(verified) = &report.verified {
         let verdict = verified.verdict.name().replace('-', " ");
@@ -173,15 +165,6 @@ fn frequency(tsc: Tsc) -> String {
     }
 }
 
-fn not_synchronized(ntp: &NtpState) -> String {
-    let error = match ntp.maximum_error_us {
-        // What the kernel begins with, and where it stops counting (`NTP_PHASE_LIMIT`): no figure.
-        Some(us) if us < 16_000_000 => format!(", off by at most {:.3} s", us as f64 / 1e6),
-        _ => String::new(),
-    };
-    format!("the wall clock is not synchronised{error}")
-}
-
 fn because(
     out: &mut String,
     report: &Report,
@@ -189,12 +172,15 @@ fn because(
     common: &Common,
     style: Style,
 ) {
+    // The wall clock has its own paragraph.
+    let causes: Vec<Cause> =
+        report.causes.iter().filter(|cause| !cause.id.concerns_wall_clock()).cloned().collect();
     let healthy = report.verdict == Verdict::Ok
-        && report.causes.iter().all(|cause| cause.severity == Severity::Info);
-    if !report.causes.is_empty() {
+        && causes.iter().all(|cause| cause.severity == Severity::Info);
+    if !causes.is_empty() {
         out.push_str(&format!("\n{}\n", style.bold(if healthy { "Worth knowing" } else { "Why" })));
         let limit = if common.verbose { usize::MAX } else { CAUSES };
-        let shown = &report.causes[..report.causes.len().min(limit)];
+        let shown = &causes[..causes.len().min(limit)];
         let mut from = 0;
         while let Some(first) = shown.get(from) {
             // What rests on the same lines and is no more than possible is one block.
@@ -214,8 +200,8 @@ fn because(
             show_causes(out, &shown[from..from + count], folded, common, style);
             from += count;
         }
-        if report.causes.len() > limit {
-            let more = report.causes.len() - limit;
+        if causes.len() > limit {
+            let more = causes.len() - limit;
             out.push_str(&format!("  ... and {more} more: -v shows all\n"));
         }
     }
@@ -224,7 +210,7 @@ fn because(
     }
     // The chain of rules is the answer to "why" when nothing went wrong, and detail otherwise.
     let explains = expectation.current == report.clocksource.current;
-    if common.verbose || (healthy && report.causes.is_empty() && explains) {
+    if common.verbose || (healthy && causes.is_empty() && explains) {
         let title = if explains {
             "How Linux decided"
         } else {

@@ -1,15 +1,18 @@
 //! `bench --json`.
 
 use clocksmith_diagnose::report::{Clocksource, MachineReport};
-use clocksmith_measure::bench::compare::Comparison;
+use clocksmith_measure::bench::compare::{Comparison, Control};
 use clocksmith_measure::bench::distribution::{Distribution, Timer};
 use clocksmith_measure::bench::gain::Saved;
 use clocksmith_measure::bench::like::{Preset, Timed};
 use clocksmith_measure::bench::row::{ClockId, Instruction, Row, Via};
 use clocksmith_measure::bench::served::{Served, Shares};
 use clocksmith_measure::bench::shape::{self, Shape};
+use clocksmith_measure::bench::starts::Start;
 use clocksmith_measure::bench::stats::{self, Estimate, Ratio};
+use clocksmith_measure::bench::timers::Late;
 use clocksmith_measure::bench::{Bench, RowResult};
+use clocksmith_measure::noise::Noise;
 use serde::Serialize;
 
 /// `bench --json`.
@@ -38,6 +41,14 @@ pub(crate) struct BenchReport {
     pub(crate) gain: Option<GainReport>,
     /// Compared with a former run: only with `--baseline`.
     pub(crate) baseline: Option<BaselineReport>,
+    /// What each process measured: only with `--starts` or `--baseline`. A later `--baseline` compares with these.
+    pub(crate) starts: Vec<Start>,
+    /// Why there are fewer of them than were asked for; null where there are all.
+    pub(crate) starts_missing: Option<String>,
+    /// How late waits ended: only with `--timers`.
+    pub(crate) timers: Vec<Late>,
+    /// What else the machine did meanwhile; null where it was not looked at.
+    pub(crate) noise: Option<Noise>,
 }
 
 /// How it was measured.
@@ -62,6 +73,8 @@ pub(crate) struct Method {
     pub(crate) single_timer: Timer,
     /// What timing a single call takes (median), in nanoseconds; already subtracted.
     pub(crate) single_timing_ns: Option<f64>,
+    /// The step of what times single calls, in nanoseconds: no figure of them is finer.
+    pub(crate) single_step_ns: f64,
     /// Frequency of the counter against CLOCK_MONOTONIC during the run, in MHz.
     pub(crate) counter_mhz: Option<f64>,
     /// The least confidence of the intervals, 0 to 1.
@@ -115,10 +128,17 @@ pub(crate) struct RowReport {
     pub(crate) calls_per_batch: u32,
     /// Where the CPU time went; null where the kernel did not account enough of it.
     pub(crate) cpu_shares: Option<Shares>,
+    /// Why that is not known; null where it is.
+    pub(crate) cpu_shares_missing: Option<String>,
     /// Single calls, in nanoseconds, outliers and all.
     pub(crate) distribution: Option<Distribution>,
     /// The smallest step that was seen, in nanoseconds; null where none was.
     pub(crate) resolution_ns: Option<f64>,
+    /// The step that the kernel claims (`clock_getres`), in nanoseconds; null where it claims none for this row.
+    pub(crate) claimed_resolution_ns: Option<u64>,
+    /// The share of batches that took a quarter longer than the lower quartile: something else ran, or the processor was
+    /// slower. 0 to 1.
+    pub(crate) disturbed_share: Option<f64>,
     /// Throughput as a multiple of the raw counter read's.
     pub(crate) ratio_to_counter: Option<Ratio>,
     /// Throughput as a multiple of CLOCK_MONOTONIC's through the vDSO.
@@ -154,8 +174,11 @@ fn row(result: &RowResult, counter: Option<Estimate>, vdso: Option<Estimate>) ->
         batches: result.batches,
         calls_per_batch: result.calls,
         cpu_shares: result.shares,
+        cpu_shares_missing: result.no_shares.clone(),
         distribution: result.distribution.clone(),
         resolution_ns: result.resolution_ns,
+        claimed_resolution_ns: result.claimed_step_ns,
+        disturbed_share: result.disturbed,
         ratio_to_counter: ratio(counter),
         ratio_to_vdso_monotonic: ratio(vdso),
         missing: result.missing.clone(),
@@ -241,6 +264,10 @@ pub(crate) struct LoopReport {
     /// Nanoseconds a read, as the loop gives them, by CPU time (P1, P3) or elapsed time (P2, P4): with
     /// the loop, and with whatever disturbed it.
     pub(crate) ns_per_read: f64,
+    /// The same by CPU time of the thread, whatever the loop takes; null where the kernel accounted none.
+    pub(crate) cpu_ns_per_read: Option<f64>,
+    /// The same by elapsed time.
+    pub(crate) wall_ns_per_read: f64,
 }
 
 impl LoopReport {
@@ -256,6 +283,10 @@ impl LoopReport {
             user_s: timed.user.as_secs_f64(),
             system_s: timed.system.as_secs_f64(),
             ns_per_read: took.as_secs_f64() * 1e9 / (timed.count.max(1) as f64),
+            cpu_ns_per_read: Some(timed.cpu())
+                .filter(|cpu| !cpu.is_zero())
+                .map(|cpu| cpu.as_secs_f64() * 1e9 / (timed.count.max(1) as f64)),
+            wall_ns_per_read: timed.real.as_secs_f64() * 1e9 / (timed.count.max(1) as f64),
         }
     }
 }
@@ -325,8 +356,27 @@ pub(crate) struct BaselineReport {
     pub(crate) file: String,
     /// What is not the same, so that the comparison is not one of like with like.
     pub(crate) unlike: Vec<String>,
-    /// Throughput of the rows that both have.
+    /// Throughput of the rows that both have, over the starts.
     pub(crate) rows: Vec<Comparison>,
+    /// Starts of the former run; 1 where it kept none, and its medians were taken.
+    pub(crate) starts_before: usize,
+    /// Starts of this run.
+    pub(crate) starts_now: usize,
+    /// What was taken for the change of the whole machine.
+    pub(crate) control: Control,
+    /// The change of the whole machine, by that; rows are compared without it.
+    pub(crate) machine: Option<Ratio>,
+    /// The change from which on a row is called different, in percent: half of the rows would have been called so, or
+    /// by less.
+    pub(crate) smallest_percent: Option<f64>,
+    /// The confidence of the intervals, 0 to 1.
+    pub(crate) confidence: f64,
+    /// With `--fail-over`: the limit in percent; null without.
+    pub(crate) fail_over_percent: Option<f64>,
+    /// Rows that are slower by more than that.
+    pub(crate) failed: Vec<String>,
+    /// The answer, in one sentence.
+    pub(crate) summary: String,
 }
 
 impl BenchReport {
@@ -349,6 +399,7 @@ impl BenchReport {
                 additions: shape::ADDS,
                 single_timer: bench.timer,
                 single_timing_ns: bench.single_timing_ns,
+                single_step_ns: bench.single_step_ns,
                 counter_mhz: bench.ticks_per_ns.map(|ticks| ticks * 1e3),
                 confidence: stats::CONFIDENCE,
                 parts: stats::PARTS,
@@ -362,6 +413,10 @@ impl BenchReport {
             like: None,
             gain: None,
             baseline: None,
+            starts: Vec::new(),
+            starts_missing: None,
+            timers: Vec::new(),
+            noise: None,
         }
     }
 

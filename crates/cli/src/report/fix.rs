@@ -95,6 +95,8 @@ pub(crate) enum Came {
     RolledBack,
     /// Taken back.
     Undone,
+    /// Taken back, but for files that another process changed meanwhile: they stay as they are.
+    PartlyUndone,
     /// Every change still holds.
     InForce,
     /// Some change does not hold any more.

@@ -35,8 +35,26 @@ pub(crate) struct LintFile {
     pub(crate) findings: Vec<FindingReport>,
     /// How many findings are left out: by a comment in the file, or by --ignore.
     pub(crate) ignored: usize,
+    /// Which ones these are.
+    pub(crate) left_out: Vec<LeftOut>,
     /// Why it cannot be used; null if it can.
     pub(crate) error: Option<String>,
+}
+
+/// A finding that is left out.
+#[derive(Serialize, Debug, Clone)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct LeftOut {
+    /// The rule.
+    pub(crate) id: &'static str,
+    /// Counted from 1.
+    pub(crate) line: u32,
+    /// Counted from 1, in characters.
+    pub(crate) column: u32,
+    /// What is the matter.
+    pub(crate) summary: String,
+    /// What leaves it out: `comment` in the file, or `option`.
+    pub(crate) by: &'static str,
 }
 
 /// One finding.
@@ -104,7 +122,19 @@ fn quote(text: &str) -> String {
 
 impl LintFile {
     /// What was found in a file.
-    pub(crate) fn new(file: String, document: &Document, report: &Report) -> Self {
+    pub(crate) fn new(
+        file: String,
+        document: &Document,
+        report: &Report,
+        by_option: &[Finding],
+    ) -> Self {
+        let left_out = |finding: &Finding, by| {
+            let finding = FindingReport::new(document, finding);
+            let FindingReport { id, line, column, summary, .. } = finding;
+            LeftOut { id, line, column, summary, by }
+        };
+        let by_comment = report.ignored.iter().map(|finding| left_out(finding, "comment"));
+        let by_option = by_option.iter().map(|finding| left_out(finding, "option"));
         Self {
             file,
             kind: Some(document.kind),
@@ -112,7 +142,8 @@ impl LintFile {
             guessed: report.guessed,
             partial: report.partial,
             findings: report.findings.iter().map(|f| FindingReport::new(document, f)).collect(),
-            ignored: report.ignored,
+            ignored: by_comment.len() + by_option.len(),
+            left_out: by_comment.chain(by_option).collect(),
             error: None,
         }
     }
@@ -128,6 +159,7 @@ impl LintFile {
             partial: false,
             findings,
             ignored: 0,
+            left_out: Vec::new(),
             error: Some(error),
         }
     }

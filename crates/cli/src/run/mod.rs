@@ -1,6 +1,8 @@
 //! What `run` decides before there is a program: which clock, by which way, and whether it may. The
 //! verb itself is in `verbs/run.rs`.
 
+pub(crate) mod apart;
+pub(crate) mod caution;
 pub(crate) mod choose;
 pub(crate) mod preload;
 pub(crate) mod report;

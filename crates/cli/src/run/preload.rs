@@ -1,6 +1,7 @@
 //! `--via preload`: where the library is, and what it is told.
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
+use clocksmith_facts::trusted;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -27,6 +28,15 @@ pub(crate) fn find(said: Option<&Path>) -> Result<PathBuf> {
             shown.join(", ")
         )
     };
+    // Root's programs would run it. The one beside this program is as trusted as this program.
+    if let (Some(said), true) = (said, rustix::process::geteuid().is_root()) {
+        trusted::open(said).map_err(|error| {
+            anyhow!(
+                "{error}: root loads no library that another user could have written. Copy it to a directory of root \
+                 (sudo install -m 644), and name that with --preload-file"
+            )
+        })?;
+    }
     let text = found.to_string_lossy();
     if text.contains([' ', ':']) {
         bail!(
@@ -60,5 +70,27 @@ mod tests {
         assert_eq!(with(Some("/x.so:/y.so")), "/x.so:/y.so:/a/b.so");
         let error = find(Some(Path::new("/no/such/file.so"))).unwrap_err();
         assert!(error.to_string().contains("/no/such/file.so"), "{error}");
+    }
+
+    #[test]
+    fn find_library_that_others_can_write_is_refused_for_root() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let library = dir.path().join("x.so");
+        std::fs::write(&library, "x").unwrap();
+        let mode = |mode| {
+            std::fs::set_permissions(&library, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        mode(0o644);
+        assert!(find(Some(&library)).is_ok());
+        mode(0o666);
+        let root = rustix::process::geteuid().is_root();
+        assert_eq!(find(Some(&library)).is_err(), root);
+        if root {
+            mode(0o644);
+            std::os::unix::fs::chown(&library, Some(1000), Some(1000)).unwrap();
+            let error = find(Some(&library)).unwrap_err().to_string();
+            assert!(error.contains("owner 1000"), "{error}");
+        }
     }
 }

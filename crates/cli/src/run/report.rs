@@ -1,4 +1,4 @@
-//! The document that `run --json` prints on standard error when the program has ended.
+//! The document that `run --json` prints when the program has ended, alone on standard output.
 
 use super::slow::Slow;
 use clocksmith_run::Totals;

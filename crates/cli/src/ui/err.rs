@@ -4,7 +4,6 @@
 #![allow(clippy::disallowed_methods)]
 
 use clocksmith_facts::visible::{self, Ink};
-use serde::Serialize;
 use std::io::{IsTerminal, stderr};
 
 /// Whether it is a terminal.
@@ -20,14 +19,6 @@ pub(crate) fn text(text: &str) {
 /// Prints a line, made visible.
 pub(crate) fn line(line: &str) {
     text(&format!("{line}\n"));
-}
-
-/// Prints one JSON document. What is invisible in it is escaped, which changes no value.
-pub(crate) fn json<T: Serialize>(document: &T) {
-    if let Ok(mut text) = serde_json::to_string_pretty(document) {
-        text.push('\n');
-        let _ = super::put(stderr().lock(), visible::json(&text).as_bytes());
-    }
 }
 
 /// Columns of a line of progress.

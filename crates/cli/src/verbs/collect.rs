@@ -8,6 +8,7 @@ use crate::ui::{file, out};
 use anyhow::{Context, Result, bail};
 use clocksmith_facts::collect::{self as bundle, HostName};
 use clocksmith_facts::tree::{DirTree, LiveTree, Tree};
+use clocksmith_measure::light;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
@@ -27,7 +28,9 @@ pub(crate) fn run(common: &Common, args: &Collect) -> Result<Code> {
     let path = args.output.clone().unwrap_or_else(default_name);
     let mut packed = Vec::new();
     let name = if args.anonymous { HostName::Replaced(&alias) } else { HostName::Kept };
-    let summary = bundle::write_bundle_as(tree.as_ref(), name, &mut packed)
+    // Only the machine that runs this program can be measured.
+    let measured = (common.root.is_none() && !args.no_measure).then(measure).transpose()?;
+    let summary = bundle::write_bundle_as(tree.as_ref(), name, measured, &mut packed)
         .with_context(|| format!("cannot pack the bundle {}", path.display()))?;
     if path == Path::new("-") {
         if out::is_terminal() {
@@ -44,6 +47,12 @@ pub(crate) fn run(common: &Common, args: &Collect) -> Result<Code> {
         render::collect::print(common, &report, args.anonymous)?;
     }
     Ok(Code::Done)
+}
+
+/// What reads of the clocks cost here, as `why` measures it.
+fn measure() -> Result<Vec<u8>> {
+    let measured = light(clocksmith_measure::light::BUDGET);
+    Ok(serde_json::to_vec(&clocksmith_watch::assess::measured(&measured))?)
 }
 
 /// A name that does not identify the host: a hash with its machine id, which no other machine knows.

@@ -1,6 +1,6 @@
 //! `verify`: whether the counter and the clocks can be trusted.
 
-use crate::args::{Common, Verify};
+use crate::args::{Common, Require, Verify};
 use crate::exit::Code;
 use crate::render;
 use crate::ui::err;
@@ -11,7 +11,9 @@ use clocksmith_facts::cpu::CpuList;
 use clocksmith_facts::tree::LiveTree;
 use clocksmith_facts::{Facts, Origin, collect};
 use clocksmith_measure::interrupt;
-use clocksmith_measure::verify::{History, Options, Outcome, Trust, run_here};
+use clocksmith_measure::verify::{
+    AbiCase, Confidence, History, Options, Outcome, Trust, abi, run_here,
+};
 use clocksmith_watch::edge::machine::verify_options;
 use std::time::Duration;
 
@@ -34,6 +36,8 @@ pub(crate) fn run_verb(common: &Common, args: &Verify) -> Result<Code> {
         return soak(common, args, &mut watch);
     }
     let expected = watch.options.duration;
+    interrupt::listen();
+    interrupt::breaks_runs();
     let outcome = progress::during(common, expected, || watch.measure())?;
     finish(common, args, &watch.facts, outcome, None)
 }
@@ -134,7 +138,7 @@ fn soak(common: &Common, args: &Verify, watch: &mut Watch<'_>) -> Result<Code> {
     };
     if common.json {
         save(args, &watch.facts, &worst);
-        return Ok(code(&worst));
+        return Ok(code(args, &worst));
     }
     finish(common, args, &watch.facts, worst, Some(rounds))
 }
@@ -147,6 +151,7 @@ fn finish(
     rounds: Option<u64>,
 ) -> Result<Code> {
     let mut report = VerifyReport::new(facts, &outcome, rounds);
+    report.abi = args.abi.then(abi);
     match save(args, facts, &outcome) {
         Some(Kept::In(path)) => report.kept = Some(path.display().to_string()),
         Some(Kept::Earlier(why)) => report.not_kept = Some(why),
@@ -157,12 +162,17 @@ fn finish(
     } else {
         render::verify::print(common, &report)?;
     }
-    Ok(code(&outcome))
+    let wrong = |cases: &Vec<AbiCase>| cases.iter().any(|case| case.right == Some(false));
+    if report.abi.as_ref().is_some_and(wrong) {
+        return Ok(Code::Bad);
+    }
+    Ok(code(args, &outcome))
 }
 
 /// Keeps the result for `why` and others; what became of it, if that succeeded.
 fn save(args: &Verify, facts: &Facts, outcome: &Outcome) -> Option<Kept> {
-    if args.no_save {
+    // What was cut short is no result.
+    if args.no_save || !outcome.complete {
         return None;
     }
     match state::save(facts, outcome) {
@@ -175,11 +185,16 @@ fn save(args: &Verify, facts: &Facts, outcome: &Outcome) -> Option<Kept> {
     }
 }
 
-fn code(outcome: &Outcome) -> Code {
+fn code(args: &Verify, outcome: &Outcome) -> Code {
+    let needed = match args.require {
+        None | Some(Require::Low) => Confidence::Low,
+        Some(Require::Medium) => Confidence::Medium,
+        Some(Require::High) => Confidence::High,
+    };
     match outcome.verdict {
-        Trust::Trusted => Code::Done,
         Trust::NotTrusted => Code::Bad,
-        Trust::Unknown => Code::Undetermined,
+        Trust::Trusted if outcome.confidence >= needed => Code::Done,
+        Trust::Trusted | Trust::Unknown => Code::Undetermined,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::args::{Common, Why};
 use crate::exit::Code;
-use crate::gather::{self, From, Part};
+use crate::gather::{self, Bundled, From, Part};
 use crate::render::{self, html::Made};
 use anyhow::{Result, bail};
 use clocksmith_diagnose::symptom::SectionReport;
@@ -20,8 +20,8 @@ pub(crate) fn run(common: &Common, why: &Why) -> Result<Code> {
     let (Assessment { facts, expectation, report, .. }, manifest) = match (&why.log, &why.bundle) {
         (Some(log), _) => (of_text(gather::text(log)?)?, None),
         (_, Some(bundle)) => {
-            let (facts, manifest) = gather::bundle(bundle)?;
-            (clocksmith_watch::assess::of(facts, None), manifest)
+            let Bundled { facts, manifest, measured } = gather::bundle(bundle)?;
+            (clocksmith_diagnose::assess(facts, measured), manifest)
         }
         _ => {
             let facts = gather::facts(from)?;
@@ -57,7 +57,7 @@ pub(crate) fn run(common: &Common, why: &Why) -> Result<Code> {
     if common.json {
         render::json(&report)?;
     } else {
-        render::why::print(common, &report, &expectation, facts.ntp.value())?;
+        render::why::print(common, &report, &expectation)?;
         if common.verbose {
             render::facts::print(&facts)?;
         }
@@ -101,6 +101,7 @@ fn of_text(parts: Vec<Part>) -> Result<Assessment> {
             seen.report.headline
         );
         seen.report.sections = sections;
+        seen.report.clocksource.section = Some(place);
     }
     Ok(seen)
 }
@@ -115,7 +116,8 @@ fn gravity(report: &Report) -> (u8, bool) {
         Verdict::Ok => 1,
         Verdict::Unknown => 0,
     };
-    let explained = report.causes.iter().any(|cause| cause.id != CauseId::InsufficientEvidence);
+    let explains = |id: CauseId| id != CauseId::InsufficientEvidence && !id.concerns_wall_clock();
+    let explained = report.causes.iter().any(|cause| explains(cause.id));
     (grave, explained)
 }
 

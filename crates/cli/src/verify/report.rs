@@ -4,7 +4,7 @@ use clocksmith_diagnose::demotion;
 use clocksmith_diagnose::report::MachineReport;
 use clocksmith_facts::Facts;
 use clocksmith_facts::cpu::CpuList;
-use clocksmith_measure::verify::{Outcome, Trust, Weight};
+use clocksmith_measure::verify::{AbiCase, Outcome, Trust, Weight};
 use serde::Serialize;
 
 /// `verify --json`; with `--soak` one line each round.
@@ -22,6 +22,8 @@ pub(crate) struct VerifyReport {
     pub(crate) machine: Machine,
     /// What the kernel uses, and what it says of the counter.
     pub(crate) kernel: KernelView,
+    /// Calls with unknown ids and bad pointers; only with `--abi`.
+    pub(crate) abi: Option<Vec<AbiCase>>,
     /// Rounds so far; only with `--soak`.
     pub(crate) rounds: Option<u64>,
     /// Where the result was kept; null if it was not.
@@ -81,6 +83,7 @@ impl VerifyReport {
                 online: facts.cpu.online.value().map(clocksmith_facts::cpu::CpuList::count),
             },
             kernel,
+            abi: None,
             rounds,
             kept: None,
             not_kept: None,
@@ -112,6 +115,15 @@ pub(crate) fn headline(outcome: &Outcome) -> String {
             };
             let what = what.map_or("a fault was found", |finding| finding.summary.as_str());
             format!("{who} cannot be trusted ({sure} confidence): {what}.")
+        }
+        Trust::Unknown if !outcome.complete => format!(
+            "Interrupted after {:.1} s: nothing wrong was found until then. That is no verdict.",
+            outcome.method.seconds
+        ),
+        Trust::Unknown if outcome.rate_reference.only_gap && outcome.counter == Trust::Trusted => {
+            format!(
+                "Nothing wrong was found ({sure} confidence), but nothing here tells whether the clocks run at the right rate."
+            )
         }
         Trust::Unknown => {
             let why = outcome.untested.first().map_or("too little was measured", String::as_str);

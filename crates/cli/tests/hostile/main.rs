@@ -17,7 +17,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Machines of a run that has no time given.
-const MACHINES: u64 = 12;
+const MACHINES: u64 = 8;
 
 /// The machines' first seed.
 fn seed() -> u64 {

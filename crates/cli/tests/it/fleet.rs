@@ -170,3 +170,23 @@ fn a_name_is_in_the_document_only_when_it_is_asked_for() {
     assert_eq!(document(&[])["host"], Value::Null);
     assert_eq!(document(&["--host-name", "web1"])["host"], "web1");
 }
+
+/// What is no bundle, whatever its name, is named; it keeps no other one out.
+#[test]
+fn lines_names_what_is_no_bundle_and_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    bundle(dir.path(), "a.tgz");
+    std::fs::write(dir.path().join("b.tgz"), "").unwrap();
+    std::fs::write(dir.path().join("c.tar.gz"), "a text\n").unwrap();
+    std::fs::write(dir.path().join("d.txt"), "a note\n").unwrap();
+    std::fs::write(dir.path().join("e"), "PAR1").unwrap();
+    let out = clocksmith(&["fleet", "--lines", text(dir.path())]);
+    let said = String::from_utf8(out.stderr).unwrap();
+    assert_eq!(out.status.code(), Some(0), "{said}");
+    assert_eq!(String::from_utf8(out.stdout).unwrap().lines().count(), 1);
+    for name in ["b.tgz", "c.tar.gz", "d.txt", "/e "] {
+        assert_eq!(said.lines().filter(|line| line.contains(name)).count(), 1, "{name}: {said}");
+    }
+    let alone = clocksmith(&["fleet", "--lines", text(&dir.path().join("b.tgz"))]);
+    assert_eq!(alone.status.code(), Some(2));
+}

@@ -11,7 +11,7 @@ fn collect_on_a_full_disk_leaves_nothing_behind() {
     fs::create_dir_all(root.join("proc")).unwrap();
     // More than fits, however well it is packed.
     let mut noise = 1u64;
-    let words = (0..4000).map(|_| {
+    let words = (0..200).map(|_| {
         noise =
             noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         format!("word{:x} ", noise >> 16)

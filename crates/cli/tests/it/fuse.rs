@@ -5,7 +5,7 @@
 
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -201,4 +201,63 @@ fn why_of_a_root_that_is_not_served_ends_by_a_signal() {
     }
     let status = end(&mut why, "why");
     assert!(status.signal() == Some(libc::SIGTERM) || status.code() == Some(2), "{status}");
+}
+
+/// A signal ends `watch` in a moment where a silent filesystem keeps it at its start.
+#[test]
+fn watch_on_a_silent_filesystem_ends_by_a_signal() {
+    let root = tempfile::tempdir().unwrap();
+    let sysfs = root.path().join("sys/devices/system/clocksource/clocksource0");
+    std::fs::create_dir_all(&sysfs).unwrap();
+    std::fs::write(sysfs.join("available_clocksource"), "tsc hpet\n").unwrap();
+    std::fs::write(sysfs.join("current_clocksource"), "tsc\n").unwrap();
+    for (option, name, answers) in [("--web-config", "program", false)] {
+        for signal in [libc::SIGTERM, libc::SIGINT] {
+            let Some(served) = Served::mount(Vec::new(), answers) else { return not_here() };
+            let mut command = Command::new(PROGRAM);
+            let hook = move || {
+                // SAFETY: a system call alone. A parent may ignore SIGINT.
+                unsafe { libc::signal(signal, libc::SIG_DFL) };
+                Ok(())
+            };
+            // SAFETY: the hook makes a system call alone.
+            unsafe { command.pre_exec(hook) };
+            let mut watch = command
+                .args([
+                    "watch",
+                    "--listen",
+                    "127.0.0.1:0",
+                    "--no-history",
+                    "--look",
+                    "1s",
+                    "--root",
+                ])
+                .arg(root.path())
+                .arg(option)
+                .arg(served.at.path().join(name))
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            std::thread::sleep(Duration::from_secs(1));
+            served.silent.store(true, Ordering::Relaxed);
+            // Longer than from one look to the next.
+            std::thread::sleep(Duration::from_secs(2));
+            assert!(watch.try_wait().unwrap().is_none(), "{option}: it waits");
+            let pid = i32::try_from(watch.id()).unwrap();
+            let begun = Instant::now();
+            // SAFETY: sends a signal to a process of this test that was not waited for.
+            unsafe { libc::kill(pid, signal) };
+            let mut ended = None;
+            while ended.is_none() && begun.elapsed() < Duration::from_secs(8) {
+                ended = watch.try_wait().unwrap();
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            drop(served);
+            let _ = (watch.kill(), watch.wait());
+            let status = ended.unwrap_or_else(|| panic!("{option}: {signal} did not end it"));
+            assert_eq!(status.signal(), Some(signal), "{option}: {status}");
+        }
+    }
 }

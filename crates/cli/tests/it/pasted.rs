@@ -54,9 +54,15 @@ const CASES: &[Case] = &[
         &["tsc-halts-in-idle", "no invariant TSC", "+invtsc"],
     ),
     case(
+        "kvm-guest-by-its-clocksource",
+        "unknown",
+        Some("kvm-clock"),
+        &["tsc-halts-in-idle", "+invtsc", "in a guest the cure is"],
+    ),
+    case(
         "kvm-clock-against-tsc",
         "ok",
-        Some("tsc"),
+        None,
         &["21.6 ns", "27.0 ns a read, with kvm-clock in use"],
     ),
     case("threads-on-hpet", "slow", Some("hpet"), &["717 ns", "somebody chose it"]),
@@ -107,6 +113,30 @@ const CASES: &[Case] = &[
     case("profile-against-sysfs", "unknown", Some("tsc"), &["contradicts itself"]),
     case("libvirt-domain", "unknown", None, &["clocksmith vm lint"]),
     case("watchdog-reads-only", "unknown", None, &["ktime_get"]),
+    case(
+        "chrony-sources-silent",
+        "unknown",
+        None,
+        &[
+            "wall-clock-unsynchronised",
+            "none of the 2 sources of chronyd answers",
+            "chronyc tracking",
+            "Wall clock",
+        ],
+    ),
+    case(
+        "timedatectl-after-host-slept",
+        "unknown",
+        None,
+        &["wall-clock-stale-after-restore (likely)", "23 min behind", "RTC"],
+    ),
+    case(
+        "firecracker-restored",
+        "ok",
+        Some("tsc"),
+        &["wall-clock-stale-after-restore (possible)", "virtual machine fork", "date -u"],
+    ),
+    case("ntpq-fine", "ok", Some("tsc"), &["ntpq -p", "tsc"]),
 ];
 
 fn path(name: &str) -> PathBuf {

@@ -281,3 +281,66 @@ fn a_trusted_result_changes_no_verdict() {
     assert_ne!(report["verdict"], "untrustworthy");
     assert_eq!(report["verified"]["verdict"], "trusted");
 }
+
+#[test]
+fn verify_says_how_long_each_cpu_was_watched_and_against_what_the_rate_was_held() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = run(&["verify", "--json", "--duration", "1s", "--no-save"], dir.path());
+    let value = valid("clocksmith.verify.v1", &out.stdout);
+    assert_eq!(value["complete"], true);
+    let cpus = value["method"]["cpus"].as_array().unwrap();
+    let watched = value["watched"].as_array().unwrap();
+    assert_eq!(watched.len(), cpus.len());
+    let seconds = value["method"]["seconds"].as_f64().unwrap();
+    for one in watched.iter().filter(|one| one["last_s"].is_number()) {
+        assert!(one["first_s"].as_f64().unwrap() <= one["last_s"].as_f64().unwrap());
+        assert!(
+            one["last_s"].as_f64().unwrap() <= seconds && one["comparisons"].as_u64() > Some(0)
+        );
+    }
+    // Without a reference nothing is claimed of the rate, and the clocks are not called trusted.
+    if value["rate_reference"]["source"].is_null() && value["kernel"]["clocksource"] == "tsc" {
+        assert_eq!(value["detectable"]["rate_ppm"], Value::Null);
+        assert_ne!(value["clocks"], "trusted");
+    }
+}
+
+#[test]
+fn verify_require_high_is_more_than_trusted() {
+    let dir = tempfile::tempdir().unwrap();
+    let args = ["verify", "--json", "--duration", "300ms", "--no-save", "--require", "high"];
+    let out = run(&args, dir.path());
+    let value = valid("clocksmith.verify.v1", &out.stdout);
+    let code = match (value["verdict"].as_str(), value["confidence"].as_str()) {
+        (Some("trusted"), Some("high")) => 0,
+        (Some("not-trusted"), _) => 1,
+        _ => 3,
+    };
+    assert_eq!(out.status.code(), Some(code), "{value:#}");
+    // On one CPU of several nothing is more than low.
+    let one = [&args[..], &["--cpus", "0"]].concat();
+    let several = value["method"]["machine_cpus"].as_array().unwrap().len() > 1;
+    assert!(run(&one, dir.path()).status.code() == Some(3) || !several);
+}
+
+#[test]
+fn verify_interrupted_says_what_there_is_and_keeps_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_clocksmith"))
+        .args(["verify", "--json", "--duration", "120s"])
+        .env("XDG_STATE_HOME", dir.path())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let mut out = Vec::new();
+    std::io::Read::read_to_end(child.stdout.as_mut().unwrap(), &mut out).unwrap();
+    let status = child.wait().unwrap();
+    let value = valid("clocksmith.verify.v1", &out);
+    assert_eq!((value["complete"].as_bool(), status.code()), (Some(false), Some(3)), "{value:#}");
+    assert!(value["headline"].as_str().unwrap().starts_with("Interrupted after"), "{value:#}");
+    assert_eq!(value["kept"], Value::Null);
+    assert!(value["method"]["seconds"].as_f64().unwrap() < 100.0);
+}

@@ -233,3 +233,88 @@ fn rules_are_explained() {
     let out = run(&["explain", "hpet-default"]);
     assert!(text(&out.stdout).contains("lv-hpet-default-on"), "{}", text(&out.stdout));
 }
+
+#[test]
+fn lint_connect_asks_virsh_for_every_domain() {
+    let out = run(&["vm", "lint", "--connect", "test:///default", "--json"]);
+    if out.status.code() == Some(2) && text(&out.stderr).contains("not installed") {
+        return;
+    }
+    let value = document("clocksmith.vm-lint.v1", &out);
+    let files = value["files"].as_array().unwrap();
+    assert!(files.iter().any(|file| file["file"] == "test:///default test"), "{value}");
+    let out = run(&["vm", "lint", "--connect", "test:///no/such/file"]);
+    assert_eq!(out.status.code(), Some(2), "{}", text(&out.stderr));
+    assert!(
+        text(&out.stderr).contains("virsh --connect test:///no/such/file list"),
+        "{}",
+        text(&out.stderr)
+    );
+}
+
+#[test]
+fn lint_of_a_tree_of_proxmox_resolves_models() {
+    let dir = tempfile::tempdir().unwrap();
+    let machines = dir.path().join("nodes/a/qemu-server");
+    fs::create_dir_all(&machines).unwrap();
+    fs::create_dir_all(dir.path().join("virtual-guest")).unwrap();
+    file(
+        &dir.path().join("virtual-guest"),
+        "cpu-models.conf",
+        "cpu-model: quick\n    reported-model host\n    hidden 1\n",
+    );
+    file(&machines, "100.conf", "ostype: l26\ncores: 2\ncpu: custom-quick\n");
+    file(&machines, "101.conf", "ostype: l26\ncores: 2\ncpu: custom-other\n");
+    let out = run(&["vm", "lint", "--json", dir.path().to_str().unwrap()]);
+    let value = document("clocksmith.vm-lint.v1", &out);
+    let ids = |name: &str| -> Vec<String> {
+        let files = value["files"].as_array().unwrap();
+        let file =
+            files.iter().find(|file| file["file"].as_str().unwrap().ends_with(name)).unwrap();
+        file["findings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| it["id"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert!(ids("100.conf").contains(&"pve-kvm-hidden".to_owned()), "{:?}", ids("100.conf"));
+    assert!(ids("101.conf").contains(&"pve-model-unknown".to_owned()), "{:?}", ids("101.conf"));
+}
+
+#[test]
+fn lint_of_an_ova_reads_its_beginning() {
+    let dir = tempfile::tempdir().unwrap();
+    let ovf = "<Envelope><VirtualSystem><OperatingSystemSection vmw:osType=\"ubuntu64Guest\"/><VirtualHardwareSection><System><VirtualSystemType>vmx-19</VirtualSystemType></System><vmw:Config vmw:key=\"tools.syncTimeWithHost\" vmw:value=\"true\"/></VirtualHardwareSection></VirtualSystem></Envelope>\n";
+    let mut ova = tar::Builder::new(Vec::new());
+    for (name, content) in [("a.ovf", ovf.as_bytes().to_vec()), ("a.vmdk", vec![7; 6 << 20])] {
+        let mut header = tar::Header::new_ustar();
+        header.set_size(content.len() as u64);
+        header.set_mode(0o644);
+        ova.append_data(&mut header, name, content.as_slice()).unwrap();
+    }
+    let path = dir.path().join("a.ova");
+    fs::write(&path, ova.into_inner().unwrap()).unwrap();
+    let out = run(&["vm", "lint", "--json", path.to_str().unwrap()]);
+    let value = document("clocksmith.vm-lint.v1", &out);
+    assert!(value.to_string().contains("vmx-sync-on"), "{value}");
+}
+
+/// In a GitHub job, a line that begins with `::` is a command to the runner.
+#[test]
+fn a_name_or_a_text_is_no_workflow_command() {
+    let dir = tempfile::tempdir().unwrap();
+    let name = "::set-output name=x::y.xml";
+    file(dir.path(), name, &BAD.replace("debian", "##[add-mask]x"));
+    let lint = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_clocksmith"));
+        let out = command.current_dir(dir.path()).args(["vm", "lint"]).args(words).output();
+        text(&out.unwrap().stdout)
+    };
+    for words in [&[name][..], &["-v", name], &["-q", name]] {
+        let out = lint(words);
+        assert!(out.starts_with(&format!("./{name} (libvirt")), "{out}");
+        assert!(!out.lines().any(|line| line.trim_start().starts_with("::")), "{out}");
+        assert!(!out.contains("##["), "{out}");
+    }
+}

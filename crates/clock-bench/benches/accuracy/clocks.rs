@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// A clock that can be compared with the kernel's.
 pub(crate) struct Clock {
     pub(crate) name: &'static str,
-    /// Compares it, in so many brackets.
+    /// Compares it, in this number of brackets.
     pub(crate) offset: Box<dyn Fn(usize) -> Offset>,
 }
 
@@ -26,12 +26,12 @@ fn nanoseconds(duration: Duration) -> u64 {
     duration.as_nanos() as u64
 }
 
-/// Which clocks a process measures: this library serves by one way only at a time.
+/// The clocks that a process measures: this library uses only one source at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Set {
     /// This library by the kernel's page, and the other clocks.
     Page,
-    /// This library by a line of its own.
+    /// This library with its own line.
     Line,
 }
 

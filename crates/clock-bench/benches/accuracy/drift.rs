@@ -8,7 +8,7 @@ use clocksmith_clock_bench::system::vdso_ns;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// How long after the start a line of our own must have settled.
+/// How long after the start the library's own line must have settled.
 const SETTLED_NS: u64 = 3_000_000_000;
 /// The seconds at which the table shows the error.
 const MARKS: [u64; 4] = [1, 10, 60, 120];
@@ -18,7 +18,7 @@ const DENSE_NS: u64 = 3_000_000;
 const DENSE_BRACKETS: usize = 60;
 const SPARSE_NS: u64 = 100_000_000;
 
-/// What was seen of one clock.
+/// The observations of one clock.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Drift {
     pub(crate) name: String,
@@ -34,8 +34,8 @@ pub(crate) struct Drift {
 /// Measures in this process.
 pub(crate) fn measure(set: Set, seconds: u64, idle: bool) -> Result<Vec<Drift>> {
     let clocks = clocks::of(set)?;
-    // Where in the bracket a read of the counter falls: the same for a line of our own as for the
-    // kernel's page, whose numbers are the kernel's.
+    // The place in the bracket of a read of the counter: the same for the library's own line as for
+    // the kernel's page, whose numbers are the kernel's.
     let bias = (set == Set::Line).then(page_bias).unwrap_or_default();
     let mut series: Vec<Vec<Offset>> = vec![Vec::new(); clocks.len()];
     // The first read begins a line, which takes over a millisecond later.
@@ -92,7 +92,7 @@ fn drift(name: &str, series: &[Offset], begun: u64, zero: f64) -> Drift {
     let seconds = |offset: &Offset| offset.at_ns.saturating_sub(begun) as f64 / 1e9;
     let error = |offset: &Offset| offset.mean_ns - zero;
     let marks = MARKS.iter().filter_map(|mark| {
-        // The mean of what lies around the mark, with the last one for the end.
+        // The mean of the values around the mark, with the last one for the end.
         let near: Vec<f64> = series
             .iter()
             .filter(|offset| (seconds(offset) - *mark as f64).abs() < 0.35)

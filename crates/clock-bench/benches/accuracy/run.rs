@@ -52,7 +52,7 @@ struct Arguments {
     idle: bool,
     #[arg(long, hide = true)]
     processor: Option<usize>,
-    /// What cargo says to a bench.
+    /// The option that cargo passes to a bench.
     #[arg(long, hide = true)]
     bench: bool,
 }
@@ -107,7 +107,7 @@ pub(crate) fn run() -> Result<()> {
 /// The drift of all sets at once, each in a process of its own.
 ///
 /// `line, unpinned` may be moved between processors; `line, at 0.1 s` is read so seldom that each
-/// read begins the line anew.
+/// read starts a new line.
 fn watch(seconds: u64) -> Result<Vec<Drift>> {
     let processors = processors()?;
     let on = |index: usize| processors.get(index % processors.len()).copied().unwrap_or(0);

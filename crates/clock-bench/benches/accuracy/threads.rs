@@ -1,6 +1,6 @@
 //! Whether a thread can read a time that is earlier than one which another thread took before.
 //!
-//! One thread reads a clock and publishes the time; another takes what is published and then reads
+//! One thread reads a clock and publishes the time; another takes the published time and then reads
 //! the clock itself. That time must not be earlier.
 
 use anyhow::{Result, anyhow, bail};
@@ -9,7 +9,7 @@ use clocksmith_clock_bench::system::{counter, counter_p, pin, two_processors, vd
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Who does what.
+/// The roles of the threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 enum Scenario {
     /// The writer publishes without a pause; the reader reads the clock each time.
@@ -20,7 +20,7 @@ enum Scenario {
     C,
 }
 
-/// What the reader saw.
+/// The reader's observations.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Steps {
     name: &'static str,
@@ -35,7 +35,7 @@ pub(crate) struct Steps {
 
 const ORDERED: &str = "clocksmith ordered";
 
-/// Measures all; so many pairs for the ordered clock in scenario A, fewer for others.
+/// Measures all clocks; `pairs` is for the ordered clock in scenario A, the others get fewer.
 pub(crate) fn run(pairs: u64, only_ordered: bool) -> Result<Vec<Steps>> {
     let few = pairs.min(2_000_000);
     let mut all = Vec::new();

@@ -1,8 +1,8 @@
-//! What the first read of the clock costs in a fresh process:
+//! The cost of the first read of the clock in a fresh process:
 //! `cargo bench -p clocksmith-clock-bench --bench cold_start`.
 //!
-//! No other clock library is linked here: some of them work before `main`, and would warm up what is
-//! measured.
+//! No other clock library is linked here: some of them run code before `main`, and would warm up the
+//! measured code.
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod program;

@@ -1,4 +1,4 @@
-//! What this program does before `main`.
+//! Work of this program before `main`.
 
 /// `DT_INIT_ARRAYSZ` of `elf(5)`.
 const INIT_ARRAY_SIZE: i64 = 27;
@@ -13,7 +13,7 @@ struct Dynamic {
 /// The number of functions that the loader calls in this program before `main`; `None` if it has no
 /// dynamic section.
 pub(crate) fn constructors() -> Option<u64> {
-    // SAFETY: reads what the kernel said of this program when it started it.
+    // SAFETY: reads values that the kernel gave this program at its start.
     let (headers, number) = unsafe {
         (libc::getauxval(libc::AT_PHDR) as *const libc::Elf64_Phdr, libc::getauxval(libc::AT_PHNUM))
     };

@@ -13,14 +13,14 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
-/// What is called first.
+/// The function that is called first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 enum First {
     Std,
     Monotonic,
     Ordered,
     Coarse,
-    /// By a line of our own.
+    /// By the library's own line.
     Line,
 }
 
@@ -36,7 +36,7 @@ impl First {
     }
 }
 
-/// What the first read costs in a fresh process.
+/// Measure the cost of the first read in a fresh process.
 #[derive(Parser)]
 struct Arguments {
     /// Fresh processes for each.
@@ -47,12 +47,12 @@ struct Arguments {
     json: Option<PathBuf>,
     #[arg(long, hide = true)]
     child: Option<First>,
-    /// What cargo says to a bench.
+    /// The option that cargo passes to a bench.
     #[arg(long, hide = true)]
     bench: bool,
 }
 
-/// What one process saw.
+/// The observations of one process.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Seen {
     first_ns: u64,
@@ -83,7 +83,7 @@ pub(crate) fn run() -> Result<()> {
     let kinds = First::value_variants();
     let mut rows: Vec<Row> =
         kinds.iter().map(|first| Row { first: *first, seen: Vec::new() }).collect();
-    // By turns, so that what disturbs the machine meets all alike.
+    // In turns, so that a disturbance of the machine affects all of them equally.
     for _ in 0..arguments.starts {
         for row in &mut rows {
             row.seen.push(start(row.first)?);
@@ -149,7 +149,7 @@ fn measure(first: First) -> Seen {
 
 fn timed<R>(read: impl Fn() -> R) -> Seen {
     let before = faults();
-    // The vDSO itself is there: its first read is not what is measured.
+    // The vDSO itself is there: its first read is not measured.
     black_box(vdso_ns());
     let begun = vdso_ns();
     black_box(read());
@@ -163,7 +163,7 @@ fn timed<R>(read: impl Fn() -> R) -> Seen {
 /// Page faults of this process so far.
 fn faults() -> i64 {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: writes a value of our own, for which all bits zero are valid.
+    // SAFETY: writes a local value, for which all bits zero are valid.
     unsafe {
         libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
         usage.assume_init().ru_minflt

@@ -44,7 +44,7 @@ pub(crate) fn by_page(sampler: &Sampler) -> Result<Vec<Cost>> {
     Ok(clocks.measure(sampler))
 }
 
-/// This library by another way.
+/// This library with another source.
 pub(crate) fn by(source: Source, name: &str, sampler: &Sampler) -> Result<Vec<Cost>> {
     clocksmith::restrict(source);
     let costs = settle(source).map(|()| {
@@ -61,7 +61,7 @@ pub(crate) fn by(source: Source, name: &str, sampler: &Sampler) -> Result<Vec<Co
     costs
 }
 
-/// Waits until that way serves: a line of its own begins after some readings.
+/// Waits until that source serves: the library's own line begins after some readings.
 fn settle(source: Source) -> Result<()> {
     let begun = Instant::now();
     while clocksmith::source() != source {
@@ -72,7 +72,7 @@ fn settle(source: Source) -> Result<()> {
     Ok(())
 }
 
-/// What everything is compared with.
+/// The clocks that everything is compared with.
 fn common(clocks: &mut Clocks<'_>) {
     clocks.add(RDTSC, counter);
     clocks.add(VDSO, vdso_ns);

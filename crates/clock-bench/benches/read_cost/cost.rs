@@ -5,7 +5,7 @@ use clocksmith_measure::sampler::{Sampled, Sampler, Subject};
 use serde::Serialize;
 use std::hint::black_box;
 
-/// What one read of a clock costs, in nanoseconds.
+/// The read cost of a clock, in nanoseconds.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Cost {
     pub(crate) name: String,

@@ -1,11 +1,11 @@
-//! What a read of the clock costs: `cargo bench -p clocksmith-clock-bench --bench read_cost`.
+//! The read cost of the clock: `cargo bench -p clocksmith-clock-bench --bench read_cost`.
 //!
 //! One process on one processor; all clocks take turns in short batches, and the medians count. Three
 //! figures for each clock, because each hides something: reads back to back (the processor overlaps
 //! them: throughput), a read with fences around it (what a read that is waited for takes), and what
 //! a read adds to a loop of additions (what a busy program pays).
 //!
-//! `line` and `vdso` are this library by a line of its own and by the vDSO (`restrict`).
+//! `line` and `vdso` are this library with its own line and with the vDSO (`restrict`).
 //!
 //! `--quick` takes a few seconds and fails where a ratio is far beyond its target.
 

@@ -20,7 +20,7 @@ use std::time::Duration;
 /// How far a ratio may be beyond its target before `--quick` fails: machines and neighbours differ.
 const PATIENCE: f64 = 1.5;
 
-/// What a read of the clock costs.
+/// Measure the read cost of the clock.
 #[derive(Parser)]
 struct Arguments {
     /// A few seconds, and exit with 1 where a ratio is far beyond its target.
@@ -32,7 +32,7 @@ struct Arguments {
     /// Write the figures to this file (or the one that CLOCKSMITH_BENCH_JSON names).
     #[arg(long)]
     json: Option<PathBuf>,
-    /// What cargo says to a bench.
+    /// The option that cargo passes to a bench.
     #[arg(long, hide = true)]
     bench: bool,
 }
@@ -69,7 +69,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     let targets = if source == Source::Vvar { best } else { Vec::new() };
     print_targets(&targets);
     if !targets.is_empty() {
-        // What the second target cannot be below, whoever reads.
+        // The lower bound of the second target, for any reader.
         let floor = back_to_back(&costs, RDTSC, VDSO);
         println!("  (one rdtsc, back to back, is {floor:.3} of the vDSO here)");
     }

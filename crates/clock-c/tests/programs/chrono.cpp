@@ -20,7 +20,7 @@ void check(bool right, int line, const char* what) {
 }
 #define CHECK(condition) check(condition, __LINE__, #condition)
 
-// TrivialClock, as the standard words it, for the versions that have no is_clock.
+// TrivialClock, as the standard defines it, for the versions without is_clock.
 template <class C>
 void is_a_clock() {
     static_assert(std::is_same<typename C::rep, typename C::duration::rep>::value, "rep");
@@ -65,7 +65,7 @@ void waits() {
     CHECK(C::now() >= later);
 }
 
-// What a thread reads after it has seen another's time is not before it.
+// A time that a thread reads after it has seen another's time is not earlier.
 void is_ordered_between_threads() {
     std::atomic<std::int64_t> seen(0);
     std::atomic<bool> done(false);

@@ -1,5 +1,5 @@
 /* C99 and later: every clock lies between two readings of the kernel's, before and after a fork, in a
- * signal handler, and when the kernel must be asked. */
+ * signal handler, and when the kernel must be used. */
 #define _GNU_SOURCE
 #include <clocksmith.h>
 
@@ -15,7 +15,7 @@
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
 
-/* What rounding, and a fine clock that is read early, may make up for. */
+/* The difference that rounding, and a fine clock that is read early, may cause. */
 #define ROUNDING_NS 1000
 
 static int failures;
@@ -70,6 +70,30 @@ static void check_clocks(void) {
     }
 }
 
+static void check_gettime(void) {
+    int (*gettime)(clockid_t, struct timespec *) = clocksmith_gettime;
+    struct timespec time;
+    for (clockid_t id = 0; id < 12; id++) {
+        struct timespec before, after;
+        errno = 0;
+        int theirs = clock_gettime(id, &before);
+        int reason = errno;
+        errno = 0;
+        int ours = gettime(id, &time);
+        CHECK(ours == theirs && errno == reason);
+        if (theirs != 0 || clock_gettime(id, &after) != 0) {
+            continue;
+        }
+        int64_t first = (int64_t)before.tv_sec * 1000000000 + before.tv_nsec - ROUNDING_NS;
+        int64_t middle = (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+        int64_t last = (int64_t)after.tv_sec * 1000000000 + after.tv_nsec + ROUNDING_NS;
+        CHECK(time.tv_nsec >= 0 && time.tv_nsec < 1000000000);
+        CHECK(first <= middle && middle <= last);
+    }
+    CHECK(gettime(-7777, &time) == -1 && errno == EINVAL);
+    errno = 0;
+}
+
 static void check_coarse_is_coarse(void) {
     /* A fine clock would differ at nearly every read. */
     int changes = 0;
@@ -101,6 +125,7 @@ int main(void) {
     check_clocks();
     CHECK(errno == 12345);
     check_coarse_is_coarse();
+    check_gettime();
 
     CHECK(strcmp(clocksmith_version(), TEXT(CLOCKSMITH_VERSION_MAJOR) "." TEXT(
         CLOCKSMITH_VERSION_MINOR) "." TEXT(CLOCKSMITH_VERSION_PATCH)) == 0);
@@ -126,6 +151,13 @@ int main(void) {
     signal(SIGUSR1, handler);
     raise(SIGUSR1);
     CHECK(in_handler);
+
+    char reason[200], start[6];
+    int slow = clocksmith_is_slow(reason, sizeof reason);
+    CHECK(slow >= -1 && slow <= 1 && strlen(reason) > 20);
+    CHECK(clocksmith_is_slow(NULL, 0) <= 1);
+    clocksmith_is_slow(start, sizeof start);
+    CHECK(strlen(start) == 5 && strncmp(start, reason, 5) == 0);
 
     fflush(NULL);
     pid_t child = fork();

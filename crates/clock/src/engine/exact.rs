@@ -33,7 +33,7 @@ impl Engine {
         let Ok((line, _)) = line::read(&page, ClockId::Monotonic as usize, C::read) else {
             return false;
         };
-        // A clock that is too new for the kernel cannot be wrong; the others stand in every page.
+        // A clock that the kernel does not have yet cannot be wrong; every page has the others.
         let right =
             |id| kernel::time(id).is_none() || self.prove::<C>(page, id, || kernel::time(id));
         Line::limit(line.mult, line.shift) >= LIMIT

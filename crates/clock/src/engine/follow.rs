@@ -1,4 +1,4 @@
-//! The line of our own: beginning it, renewing it, giving it up.
+//! The library's own line: its beginning, renewal and end.
 
 use super::{BRACKETS, ELIGIBLE, Engine, Kernel, Looked};
 use crate::line::Cells;
@@ -10,7 +10,7 @@ use clocksmith_raw::discipline::Sample;
 use core::sync::atomic::Ordering;
 
 impl Engine {
-    /// Begins a line of our own, or goes on with it.
+    /// Begins the library's own line, or continues it.
     pub(super) fn follow<C: Counter, K: Kernel>(&self, now_ns: u64) {
         let Some(page) = memory::page(&self.own) else { return };
         page.take_form(self.form());
@@ -36,13 +36,15 @@ impl Engine {
     }
 
     pub(super) fn renew_from<C: Counter, K: Kernel>(&self, page: &Page) -> Renewed {
-        // The counter must still be the kernel's clock, unless somebody answers for it.
+        // The counter must still be the kernel's clock, unless the program has vouched for it
+        // (`trust_counter`).
         let front = self.front.page();
         let counts = self.trusted.load(Ordering::Relaxed)
             || front.is_nothing()
             || front.word(Ordering::Acquire).is_odd()
             || front.word(Ordering::Acquire).is_counter();
-        // Without the kernel's page only the price of its clock tells that it has left the counter.
+        // Without the kernel's page only the read cost of its clock shows that the kernel has left
+        // the counter.
         let only_width_tells = front.is_nothing() && !self.trusted.load(Ordering::Relaxed);
         let sample = || {
             let sample = counts.then(|| page::sample::<C>(BRACKETS, K::monotonic)).flatten();
@@ -59,7 +61,8 @@ impl Engine {
                 self.mono.show(nothing());
                 self.floor_ns.fetch_max(floor_ns, Ordering::Relaxed);
                 if only_width_tells {
-                    // Whether the kernel uses the counter is no longer known, and is not asked again.
+                    // Whether the kernel uses the counter is no longer known, and is not determined
+                    // again.
                     self.state.fetch_and(!ELIGIBLE, Ordering::AcqRel);
                 }
                 if counts {

@@ -1,4 +1,4 @@
-//! Which way serves, and what happens when it does not.
+//! The choice of the source, and the change to another one when it fails.
 //!
 //! The hot path is [`View::now`]. Everything it cannot answer comes here: the first read, a
 //! page that is being written, a counter that is far from the page, a window that is over, a kernel
@@ -39,17 +39,18 @@ const REPROOF: u32 = 1;
 const TRIES: u32 = 4;
 /// How long a proof holds.
 const PROOF_NS: u64 = 250_000_000;
-/// What the kernel's own clock may go back by when it changes its rate: rounding.
+/// The amount by which the kernel's own clock may go back when it changes its rate, because of
+/// rounding.
 const ROUNDING_NS: u64 = 2;
 /// Brackets of a reading for the disciplined page.
 const BRACKETS: u32 = 8;
 /// How long a reader waits for a page that is being written, in rounds of a pause.
 const PATIENCE: u32 = 200;
-/// After a failed proof the next one comes after a second, then two, four and so on; after so many
-/// the counter is left alone.
+/// After a failed proof the next one comes after a second, then two, four and so on; after this
+/// number the counter is not used.
 const FAILURES: u32 = 6;
 const RETRY_NS: u64 = 1_000_000_000;
-/// How long the kernel is asked without thinking about anything else.
+/// How long reads use the kernel before another source is considered again.
 const IDLE_NS: u64 = 100_000_000;
 
 /// Flags of `state`.
@@ -58,13 +59,14 @@ const STARTED: u32 = 1;
 const FORBIDDEN: u32 = 2;
 /// The kernel's page has been proven in a time namespace.
 const NAMESPACE_PROVEN: u32 = 4;
-/// Whether the kernel's clock is the counter, where its page cannot tell: asked, and the answer.
+/// Whether the kernel's clock is the counter, where its page does not show this: the check was
+/// made, and its result.
 const ELIGIBILITY_KNOWN: u32 = 8;
 const ELIGIBLE: u32 = 16;
 
-/// How the kernel's monotonic clock is asked. The real one is [`Asked`]; tests give others.
+/// How the kernel's monotonic clock is read. The real one is [`Asked`]; tests use others.
 pub(crate) trait Kernel {
-    /// CLOCK_MONOTONIC in nanoseconds, in the best way that is left.
+    /// CLOCK_MONOTONIC in nanoseconds, from the best remaining source.
     fn monotonic() -> Option<u64>;
 }
 
@@ -79,7 +81,7 @@ impl Kernel for Asked {
 
 /// The state of a clock. There is one for the process; tests make more.
 pub(crate) struct Engine {
-    /// What serves CLOCK_MONOTONIC unordered: the kernel's page or ours.
+    /// The page that serves CLOCK_MONOTONIC unordered: the kernel's or the library's own.
     mono: View,
     /// The kernel's page, when its fine clocks are proven.
     exact: View,
@@ -87,7 +89,7 @@ pub(crate) struct Engine {
     raw: View,
     /// The kernel's page with a hypervisor's, where it counts in that.
     paravirt: paravirt::Served,
-    /// The kernel's page, as soon as it is found: coarse clocks, and what mode it is in.
+    /// The kernel's page, as soon as it is found: coarse clocks, and its mode.
     front: View,
     /// The kernel's real page, when `front` is a time namespace's.
     real: View,
@@ -107,7 +109,7 @@ pub(crate) struct Engine {
     /// Until this time of the kernel's, and as long as its page has this mode, nothing is tried.
     idle_ns: AtomicU64,
     idle_mode: AtomicU32,
-    /// The latest time that a line of ours may have given.
+    /// The latest time that the library's own line may have given.
     floor_ns: AtomicU64,
 }
 
@@ -143,7 +145,8 @@ impl Engine {
         }
     }
 
-    /// CLOCK_MONOTONIC, ordered: by the kernel's page or the kernel itself, never by a line of ours.
+    /// CLOCK_MONOTONIC, ordered: by the kernel's page or the kernel itself, never by the library's
+    /// own line.
     #[inline(always)]
     pub(crate) fn monotonic_ordered<C: Counter, K: Kernel>(&self) -> u64 {
         self.exact::<C, K, true>(ClockId::Monotonic)
@@ -204,15 +207,15 @@ impl Engine {
             if let Some(ns) = served.or_else(|| self.in_namespace::<C, ORDERED>(id)) {
                 return ns;
             }
-            // Reconsiders, now that the pages do not serve; the answer is the kernel's all the same.
+            // Reconsiders, because the pages do not serve; the answer is still the kernel's.
             let now = self.ask::<K>(ClockId::Monotonic);
             self.reconsider::<C, K>(now);
             if matches!(id, ClockId::Monotonic) { now } else { self.ask::<K>(id) }
         })
     }
 
-    /// Reads a page that the hot path could not read: somebody writes it, the counter is far from
-    /// it, or it must be looked after. `None` if it does not serve.
+    /// Reads a page that the hot path could not read: it is being written, the counter is far from
+    /// it, or it is due for renewal or a proof. `None` if it does not serve.
     fn by_view<C: Counter, K: Kernel, const ORDERED: bool>(
         &self,
         view: &View,
@@ -259,7 +262,7 @@ impl Engine {
         })
     }
 
-    /// The kernel's time, if it is known that nothing else serves: the way of a machine whose
+    /// The kernel's time, if it is known that no other source serves: the path on a machine whose
     /// clock is not the counter. It costs little more than the vDSO itself.
     fn by_kernel_for_now<K: Kernel>(&self) -> Option<u64> {
         let idle = self.idle_ns.load(Ordering::Acquire);
@@ -270,9 +273,10 @@ impl Engine {
         Some(self.not_before_floor(now))
     }
 
-    /// A line of ours that is out of use may have been a little ahead: the clock waits for the
-    /// kernel's then. More than a line can be ahead, the kernel's clock has been changed itself (a
-    /// process can enter another time namespace): that is followed.
+    /// The library's own line may have been a little ahead when it went out of use: then the clock
+    /// stays at the line's last time until the kernel's clock reaches it. If the difference is
+    /// larger than a line can be ahead, the kernel's clock itself has changed (a process can enter
+    /// another time namespace), and the clock follows it.
     fn not_before_floor(&self, now: u64) -> u64 {
         let floor = self.floor_ns.load(Ordering::Relaxed);
         if floor.wrapping_sub(now) <= 2 * LONGEST_NS {
@@ -284,7 +288,7 @@ impl Engine {
         now
     }
 
-    /// Whether the kernel's page is out of the question, and it has been put away.
+    /// Whether the kernel's page cannot serve, and has been taken out of use.
     fn cannot_be_exact<C: Counter>(&self) -> bool {
         let mode = self.front_mode();
         self.state.load(Ordering::Acquire) & STARTED != 0
@@ -295,8 +299,8 @@ impl Engine {
                 || self.front.is_empty())
     }
 
-    /// Whether it is time to look for a hypervisor's page, at this time of this clock: else whoever reads
-    /// only ordered ones would never find it.
+    /// Whether it is time to look for a hypervisor's page, at this time of this clock. Without this check
+    /// a program that makes only ordered reads would never find the page.
     fn is_due_beside(&self, id: ClockId, now: u64) -> bool {
         if !matches!(id, ClockId::Monotonic) || Kind::of_mode(self.front_mode()).is_none() {
             return false;
@@ -313,7 +317,7 @@ impl Engine {
         self.front.page().word(Ordering::Acquire).mode()
     }
 
-    /// Finds out what there is. Once; and again after `restrict`.
+    /// Finds the available sources. Runs once, and again after `restrict`.
     fn start<C: Counter, K: Kernel>(&self) {
         if self.state.load(Ordering::Acquire) & STARTED != 0 {
             return;
@@ -391,7 +395,7 @@ impl Engine {
         })
     }
 
-    /// Looks for a way to serve by the counter, if it is time for that.
+    /// Looks for a source that uses the counter, if it is time for that.
     fn reconsider<C: Counter, K: Kernel>(&self, now_ns: u64) {
         if now_ns < self.retry_ns.load(Ordering::Relaxed)
             || self.failures.load(Ordering::Relaxed) >= FAILURES
@@ -438,8 +442,8 @@ impl Engine {
         }
     }
 
-    /// Whether the kernel's clock is the counter, as sysfs and behaviour say. They are asked once, at
-    /// the start: later, a filter may kill for the question.
+    /// Whether the kernel's clock is the counter, according to sysfs and behaviour. Both are checked
+    /// once, at the start: later, a filter may kill the process for these calls.
     fn is_eligible<C: Counter>(&self) -> bool {
         if self.state.load(Ordering::Acquire) & ELIGIBILITY_KNOWN == 0 {
             let eligible = if eligible::by_behaviour::<C>() { ELIGIBLE } else { 0 };
@@ -513,7 +517,7 @@ fn asked<K: Kernel>(id: ClockId) -> Option<u64> {
     if matches!(id, ClockId::Monotonic) { K::monotonic() } else { kernel::time(id) }
 }
 
-/// What became of a page whose window was over.
+/// The result of the check of a page at the end of its window.
 enum Looked {
     /// Its reading is good.
     InOrder,

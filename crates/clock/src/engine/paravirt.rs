@@ -10,9 +10,9 @@ use crate::view::{LIMIT, Raw, View, nothing};
 use clocksmith_raw::counter::Counter;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-/// What serves by two pages: the kernel's, and beside it the hypervisor's.
+/// The pages of a clock that is served by two pages: the kernel's, and beside it the hypervisor's.
 pub(super) struct Served {
-    /// The kernel's page, and until when it may be read without looking after it: by the TSC, as ever.
+    /// The kernel's page, and the counter value until which it may be read without a new proof.
     page: View,
     /// The page for CLOCK_MONOTONIC_RAW.
     raw: View,
@@ -41,7 +41,7 @@ impl Served {
     #[inline(always)]
     fn host(&self, kind: Kind) -> Option<Host> {
         let address = self.place(kind).load(Ordering::Acquire);
-        // SAFETY: `show` keeps what `Host::new` asks for.
+        // SAFETY: `show` keeps the contract of `Host::new`.
         (!address.is_null()).then(|| unsafe { Host::new(address) })
     }
 
@@ -166,7 +166,7 @@ impl Engine {
         None
     }
 
-    /// The window is over: proves the pages anew.
+    /// Proves the pages again at the end of the window.
     fn look_beside<C: Counter, K: Kernel>(&self, host: Host, kind: Kind) -> Option<()> {
         let page = self.paravirt.page.page();
         match prove_beside::<C>(host, kind, page, ClockId::Monotonic, REPROOF, K::monotonic) {
@@ -219,8 +219,8 @@ impl Engine {
                 Proof::Wrong => wrong = true,
             }
         }
-        // Other pages lie there, too, and look wrong as this clock: that counts only where none of them says
-        // that the kernel is to be asked, which may change at any time.
+        // Other pages are there, too, and are wrong as this clock. A wrong page counts only if no page says
+        // that the kernel must be used, which may change at any time.
         if wrong {
             self.retry_ns.store(now_ns.saturating_add(IDLE_NS), Ordering::Relaxed);
         }
@@ -246,7 +246,7 @@ fn prove_clocks_beside<C: Counter, K: Kernel>(host: Host, kind: Kind, page: Raw)
     proof
 }
 
-/// Whether the pages give times between two readings of the kernel's clock, so many times.
+/// Whether the pages give times between two readings of the kernel's clock, in all `brackets`.
 fn prove_beside<C: Counter>(
     host: Host,
     kind: Kind,

@@ -1,4 +1,5 @@
-//! Hypervisors' clocks: made-up pages, over a made-up counter and kernel; and this machine's own page.
+//! Hypervisors' clocks: synthetic pages, over a simulated counter and kernel; and this machine's own
+//! page.
 
 use super::*;
 use crate::paravirt::{Host, MODE_HVCLOCK, MODE_PVCLOCK, NoCycles, cycles};
@@ -57,7 +58,7 @@ struct Pages {
 }
 
 impl Pages {
-    /// An engine that has proven them, at the beginning of a made-up world.
+    /// An engine that has proven them, at the beginning of the simulation.
     fn served(kind: Kind) -> (Engine, &'static Self) {
         let pages: &'static Self = Box::leak(Box::new(Self {
             host: [const { AtomicU64::new(0) }; 4],
@@ -118,8 +119,8 @@ impl Pages {
     }
 }
 
-/// Reads both ways for a time; every time is the kernel's to the nanosecond (or its rounding), and none is
-/// earlier than the one before.
+/// Reads ordered and unordered for a while; every time is the kernel's to the nanosecond (or its
+/// rounding), and none is earlier than the one before.
 fn exactly_for(engine: &Engine, ns: u64, every: u64) {
     let end = KERNEL.get() + ns;
     let mut before = 0;
@@ -212,7 +213,7 @@ fn kernel_that_changes_its_clock_is_followed_at_the_next_read() {
         exactly_for(&engine, 1_000_000, 10_000);
         assert!(ASKED.get() > asked + 50, "{mode}");
         pages.set_mode(MODE_PVCLOCK);
-        // Until the kernel has been asked for long enough, if it was asked by a line's reader.
+        // Until the kernel has been used for long enough, if a line's reader used it.
         exactly_for(&engine, 1_000_000, 10_000);
         assert_eq!(engine.source_beside::<Made>(), Some(Source::Pvclock));
     }
@@ -249,8 +250,8 @@ fn worse_source_that_is_asked_for_is_used() {
     }
 }
 
-/// Where kvm-clock was once in use, its page stays mapped: read here, whatever the kernel's clock is now. The
-/// page is to run as CLOCK_MONOTONIC_RAW does, to 500 ppm, over 200 ms.
+/// Where kvm-clock was once in use, its page stays mapped, and this test reads it even if the kernel's clock
+/// is now another one. The page must run like CLOCK_MONOTONIC_RAW, to 500 ppm, over 200 ms.
 #[test]
 fn page_of_this_machine_runs_as_the_kernels_raw_clock() {
     let available = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
@@ -294,7 +295,7 @@ fn page_of_this_machine_runs_as_the_kernels_raw_clock() {
     );
 }
 
-/// What a read costs, of kvm-clock's page as it is mapped here, under a kernel's page that is made up:
+/// Read cost of kvm-clock's page as it is mapped here, under a synthetic kernel's page:
 /// `cargo test --release -p clocksmith --lib cost_of_a_read -- --ignored --nocapture`.
 #[test]
 #[ignore = "a measurement"]

@@ -1,4 +1,4 @@
-//! What others ask of the engine, and tell it.
+//! Queries and settings of the engine.
 
 use super::{
     ELIGIBILITY_KNOWN, ELIGIBLE, Engine, FORBIDDEN, Kernel, NAMESPACE_PROVEN, PATIENCE, STARTED,
@@ -13,9 +13,9 @@ use clocksmith_raw::counter::Counter;
 use core::sync::atomic::Ordering;
 
 impl Engine {
-    /// The way by which CLOCK_MONOTONIC is served now.
+    /// The source that serves CLOCK_MONOTONIC now.
     pub(crate) fn source<C: Counter, K: Kernel>(&self) -> Source {
-        // Whatever is due happens first.
+        // Work that is due is done first.
         let _ = self.monotonic::<C, K>();
         let front = self.front.page();
         let mode = front.word(Ordering::Acquire).mode();
@@ -37,8 +37,8 @@ impl Engine {
                 return Source::Disciplined;
             }
         }
-        // Mode 0 is `VDSO_CLOCKMODE_NONE`: the vDSO makes a system call itself.
-        // A hypervisor's page may send the vDSO to the kernel, too; then only the price tells.
+        // Mode 0 is `VDSO_CLOCKMODE_NONE`: the vDSO makes a system call itself. A hypervisor's page
+        // may send the vDSO to the kernel, too; then only the read cost shows it.
         let by_call = !front.is_nothing()
             && (mode == 0
                 || Kind::of_mode(mode).is_some() && !eligible::is_served_without_call::<C>());
@@ -49,7 +49,7 @@ impl Engine {
         }
     }
 
-    /// Sets the best source that may be used, and begins anew.
+    /// Sets the best source that may be used, and starts the search again.
     pub(crate) fn restrict<C: Counter>(&self, best: Source) {
         self.best.store(best.rank(), Ordering::Relaxed);
         self.leave_pages::<C>();
@@ -75,8 +75,8 @@ impl Engine {
 
     /// Nanoseconds per cycle by the page that serves CLOCK_MONOTONIC, as (mult, shift).
     pub(crate) fn rate<C: Counter, K: Kernel>(&self) -> Option<(u32, u32)> {
-        // Whatever is due happens first.
-        // By a hypervisor's page it is the product of two rates, which nobody publishes.
+        // Work that is due is done first. By a hypervisor's page the rate is the product of two
+        // rates, which is not published.
         let by_counter = matches!(self.source::<C, K>(), Source::Vvar | Source::Disciplined);
         let view = if self.mono.is_empty() { &self.real } else { &self.mono };
         let read = |_| crate::line::read_coarse(&view.page(), ClockId::Monotonic as usize).ok();

@@ -1,9 +1,9 @@
-//! The engine over made-up counters and kernels, and over the real ones with a counter that lies.
+//! The engine over simulated counters and kernels, and over the real ones with a wrong counter.
 
 use super::*;
 use std::cell::Cell;
 
-/// A world that stands still unless it is told to pass.
+/// Simulated time, which passes only when the test advances it.
 #[derive(Clone, Copy)]
 struct World {
     /// Nanoseconds that have passed.
@@ -14,7 +14,7 @@ struct World {
     /// The kernel's clock, and its rate.
     kernel: f64,
     kernel_rate: f64,
-    /// What a read of the kernel's clock takes, in nanoseconds.
+    /// The read cost of the kernel's clock, in nanoseconds.
     cost: f64,
     /// Whether the kernel answers.
     answers: bool,
@@ -147,7 +147,8 @@ fn a_counter_that_jumps_is_given_up() {
         assert_eq!(engine.source::<Made, Made>(), Source::Disciplined);
         change(|w| w.cycles += jump);
         let largest = read_for(&engine, 1e8, 10_000.0);
-        // Seen at the end of the window, and then nobody may have got more than two windows' end.
+        // The jump is noticed at the end of the window; until then no reader may have got more than
+        // the end of two windows.
         assert!(largest <= 2.0 * LONGEST_NS as f64, "{jump}: {largest} ns");
         let largest = read_for(&engine, 1e8, 10_000.0);
         assert!(largest <= 60.0, "{jump}: {largest} ns afterwards");
@@ -167,7 +168,7 @@ fn a_counter_that_keeps_failing_is_left_alone() {
     }
     read_for(&engine, 200e9, 10_000_000.0);
     assert_ne!(engine.source::<Made, Made>(), Source::Disciplined);
-    // Somebody says that it may be tried anew.
+    // The user allows another attempt.
     engine.restrict::<Made>(Source::Disciplined);
     read_for(&engine, 1e9, 50_000.0);
     assert_eq!(engine.source::<Made, Made>(), Source::Disciplined);
@@ -185,7 +186,8 @@ fn without_a_page_the_price_of_the_kernels_clock_tells() {
     engine.idle_ns.store(0, Ordering::Relaxed);
     read_for(&engine, 1e9, 50_000.0);
     assert_eq!(engine.source::<Made, Made>(), Source::Disciplined);
-    // The kernel reads hpet from now on. The counter is as good as before; but it is no longer ours.
+    // The kernel reads hpet from now on. The counter is as good as before, but must no longer be
+    // used.
     change(|w| w.cost = 900.0);
     read_for(&engine, 1e9, 50_000.0);
     assert_ne!(engine.source::<Made, Made>(), Source::Disciplined);
@@ -209,7 +211,7 @@ fn a_kernel_that_answers_no_more_leaves_the_last_tick() {
     let engine = follower();
     read_for(&engine, 1e8, 50_000.0);
     change(|w| w.answers = false);
-    // No panic, no hang; what the page beside the vDSO says is another world's time here.
+    // No panic, no hang; the page beside the vDSO has the real time, not the simulated one.
     for _ in 0..100 {
         pass(1e6);
         let _ = engine.monotonic::<Made, Made>();
@@ -234,7 +236,7 @@ fn reads_go_on_while_a_page_stays_odd() {
     read_for(&engine, 1e9, 50_000.0);
     memory::page(&engine.own).unwrap().stay_odd();
     let largest = read_for(&engine, 1e8, 100_000.0);
-    // Each read waits for a while, in which the made-up world goes on.
+    // Each read waits for a while, in which simulated time passes.
     assert!(largest < 60_000.0, "{largest} ns");
 }
 

@@ -1,7 +1,7 @@
 //! Our own page: a line in the kernel's form, renewed by whichever reader finds its window over.
 //!
-//! Readers never wait for a writer that does not go on: the lock is only ever tried, and a reader
-//! of a page that stays odd gives up after a while. That is what makes it safe in a signal handler
+//! Readers never wait for a writer that has stopped: the lock is only tried, never waited for, and
+//! a reader of a page that stays odd gives up after a while. So reads are safe in a signal handler
 //! that interrupted the writer, and in a child that was forked while another thread was writing.
 
 #[cfg(all(test, loom))]
@@ -20,10 +20,10 @@ use core::cell::UnsafeCell;
 
 const NS_PER_SECOND: u64 = 1_000_000_000;
 
-/// The mode that our page has while it can be read.
+/// The mode of the library's own page while it can be read.
 const MODE: u32 = 1;
 
-/// `state` of a page that nobody has begun: what fresh memory has, and what a forked child finds
+/// `state` of a page that has not been started: the value in fresh memory, and in a forked child
 /// (`MADV_WIPEONFORK`).
 const BLANK: u32 = 0;
 /// A first reading has been taken; there is no line yet.
@@ -49,15 +49,15 @@ pub(crate) struct Page {
     /// The counter when the line was last renewed, and for how many cycles it holds.
     armed: AtomicU64,
     window: AtomicU64,
-    /// The kernel's time before which another reading is no use.
+    /// The kernel's time before which another reading is useless.
     due_ns: AtomicU64,
     writer: UnsafeCell<Writer>,
 }
 
-/// What only the holder of `lock` touches.
+/// The data that only the holder of `lock` accesses.
 #[derive(Default)]
 struct Writer {
-    /// The sequence number in `word` while nobody writes: even.
+    /// The sequence number in `word` between writes: even.
     sequence: u32,
     discipline: Discipline,
 }
@@ -65,10 +65,10 @@ struct Writer {
 // SAFETY: everything is atomic but `writer`, which only the holder of the lock touches.
 unsafe impl Sync for Page {}
 
-/// What became of an attempt to renew the line.
+/// The result of an attempt to renew the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Renewed {
-    /// There is a line that holds from this counter value on, for so many cycles.
+    /// There is a line that is valid from this counter value on, for this number of cycles.
     Until {
         /// The counter at its beginning.
         armed: u64,
@@ -77,10 +77,10 @@ pub(crate) enum Renewed {
     },
     /// It is too early for a line.
     Waiting,
-    /// Somebody else is at it.
+    /// Another thread is renewing the line.
     Busy,
-    /// The counter and the kernel's clock contradict each other. Nobody reads the line any more;
-    /// no reader got more than `floor_ns` from it.
+    /// The counter and the kernel's clock contradict each other. The line is not read any more; no
+    /// reader got more than `floor_ns` from it.
     Wrong {
         /// The latest time that the line may have given, or 0.
         floor_ns: u64,
@@ -128,9 +128,8 @@ impl Page {
             && now_ns < self.due_ns.load(Ordering::Relaxed)
     }
 
-    /// Takes readings and renews the line. `sample` reads the kernel's clock; it may be called
-    /// with the lock held, so it must not read this clock. A line that begins anew does not begin
-    /// before `floor_ns`.
+    /// Takes readings and renews the line. `sample` reads the kernel's clock; it may be called with
+    /// the lock held, so it must not read this clock. A new line does not begin before `floor_ns`.
     pub(crate) fn renew<C: Counter>(
         &self,
         sample: impl FnOnce() -> Option<Sample>,
@@ -195,8 +194,8 @@ impl Page {
 
     /// Writes a new piece. `begin` completes the line for its beginning.
     ///
-    /// The piece begins at a counter value that is read after the sequence number has become odd.
-    /// Whoever still got a time from the old piece read the counter before that, so that the old
+    /// The piece begins at a counter value that is read after the sequence number has become odd. A
+    /// thread that still got a time from the old piece read the counter before that, so the old
     /// piece never gives a later time than the new one has at its beginning.
     fn publish<C: Counter>(
         &self,
@@ -223,7 +222,7 @@ impl Page {
         Renewed::Until { armed: now, window: piece.window }
     }
 
-    /// The latest time that anybody got from the line: readers have read the counter before now,
+    /// The latest time that any reader got from the line: readers have read the counter before now,
     /// and use the line for a second window at most, while it is being renewed.
     fn latest<C: Counter>(&self, line: &Line) -> u64 {
         let window = self.window.load(Ordering::Relaxed).saturating_mul(2);
@@ -242,7 +241,7 @@ impl Page {
     }
 
     /// Takes the line out of use because something better has been found, or the kernel has left
-    /// the counter. `false` if somebody is renewing it now.
+    /// the counter. `None` if another thread is renewing it now.
     pub(crate) fn put_away<C: Counter>(&self) -> Option<u64> {
         if self.lock.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return None;

@@ -6,7 +6,7 @@ use crate::line::{Unread, read};
 use loom::sync::Arc;
 use std::cell::Cell;
 
-/// The counter and the kernel's clock go on by each look: deterministic in each order.
+/// The counter and the kernel's clock advance with each look: deterministic in each order.
 struct Looks;
 
 // Loom runs all its threads on one.

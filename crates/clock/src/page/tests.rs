@@ -1,4 +1,4 @@
-//! The page over a made-up counter.
+//! The page over a simulated counter.
 
 use super::*;
 use std::cell::Cell;

@@ -1,10 +1,10 @@
 //! Clocks that a hypervisor gives its guests by a page in memory, over the TSC: kvm-clock and Hyper-V's
 //! reference page.
 //!
-//! The kernel's own page counts in such a clock's cycles then: `clock_mode` 2 or 3. So a read takes three
-//! things that belong together: the counter, the hypervisor's page, which makes cycles of it, and the kernel's
-//! page, which makes the time of these. Each page has its own sequence lock, and both must have stayed as they
-//! were (`vread_pvclock()` and `vread_hvclock()` inside of `do_hres()`, `arch/x86/include/asm/vdso/gettimeofday.h`).
+//! The kernel's own page counts in such a clock's cycles then: `clock_mode` 2 or 3. So a read takes three inputs
+//! that belong together: the counter, the hypervisor's page, which converts it to cycles, and the kernel's page,
+//! which converts these to the time. Each page has its own sequence lock, and neither page may change during the
+//! read (`vread_pvclock()` and `vread_hvclock()` inside of `do_hres()`, `arch/x86/include/asm/vdso/gettimeofday.h`).
 //!
 //! kvm-clock (`struct pvclock_vcpu_time_info`, Documentation/virt/kvm/x86/msr.rst):
 //!
@@ -14,7 +14,7 @@
 //! ```
 //!
 //! The version is odd while it is written. The page is that of the first processor; it holds for all of them
-//! only as long as `PVCLOCK_TSC_STABLE_BIT` is set in `flags`, else the kernel is asked.
+//! only as long as `PVCLOCK_TSC_STABLE_BIT` is set in `flags`; otherwise reads use the kernel.
 //!
 //! Hyper-V (`struct ms_hyperv_tsc_page`, Hypervisor Top Level Functional Specification, 12.7):
 //!
@@ -23,7 +23,7 @@
 //! 100 ns units = (tsc * scale >> 64) + offset
 //! ```
 //!
-//! A sequence of 0 says that the page is not valid, and that the kernel is to be asked (the hypervisor's MSR).
+//! A sequence of 0 says that the page is not valid, and that reads must use the kernel (the hypervisor's MSR).
 
 #[cfg(all(test, loom))]
 mod model;
@@ -109,7 +109,7 @@ impl Words for Host {
 pub(crate) enum NoCycles {
     /// It is being written, or has been meanwhile.
     Changing,
-    /// It does not hold for all processors, or not at all: the kernel is to be asked.
+    /// It does not hold for all processors, or not at all: reads must use the kernel.
     AskKernel,
 }
 

@@ -6,8 +6,8 @@ use crate::line::Word;
 use clocksmith_raw::sync::AtomicU64;
 use loom::sync::Arc;
 
-/// Both pages. Each state of the hypervisor's gives `counter + STEP * state`; each state of the kernel's takes
-/// what came before it away again, so that any mixture of states is off.
+/// Both pages. Each state of the hypervisor's gives `counter + STEP * state`; each state of the kernel's page
+/// subtracts the earlier part, so any mixture of states gives a wrong time.
 struct Pages {
     host: [AtomicU64; 4],
     word: AtomicU64,
@@ -80,7 +80,7 @@ impl Cells for Pages {
     }
 }
 
-/// What is read is of one state of each page, or not read.
+/// A read uses one state of each page, or fails.
 fn states(kind: Kind, write: fn(&Pages, Kind)) {
     loom::model(move || {
         let pages = Arc::new(Pages::new(kind));

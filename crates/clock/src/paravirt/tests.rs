@@ -94,7 +94,7 @@ fn sequence_without_a_page_asks_the_kernel() {
 fn page_that_changes_at_any_look_is_not_read() {
     let after = pvclock_page(6, 200, 2_000, 1 << 31, 1, 1);
     let unstable = pvclock_page(6, 200, 2_000, 1 << 31, 1, 0);
-    // A read is five looks. A change before the first is none.
+    // A read is five looks. A change before the first look does not count.
     for at in 2..=5 {
         for next in [after, unstable, pvclock_page(5, 100, 1_000, 1 << 31, 1, 1)] {
             let states = [PV, next];

@@ -5,6 +5,7 @@ use crate::kernel;
 use clocksmith_raw::counter;
 use clocksmith_raw::exchange::{EXCHANGES, Meeting};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 /// Tests the counters of all processors that this thread may run on, for at most about that long.
@@ -67,7 +68,7 @@ fn allowed_processors() -> Vec<usize> {
 }
 
 fn bind(processor: usize) -> Result<(), Refused> {
-    // SAFETY: a set of our own with one bit below its size; binds only this thread.
+    // SAFETY: a local set with one bit below its size; binds only this thread.
     let result = unsafe {
         let mut set: libc::cpu_set_t = core::mem::zeroed();
         libc::CPU_SET(processor, &mut set);
@@ -80,7 +81,7 @@ fn bind(processor: usize) -> Result<(), Refused> {
     }
 }
 
-/// What passed between two processors: the least cycles from one to the other, and back.
+/// The exchanges between two processors: the least cycles from one to the other, and back.
 #[derive(Clone, Copy, Debug)]
 struct Pair {
     exchanges: u64,
@@ -98,7 +99,8 @@ fn exchange(one: usize, other: usize, limit: Duration) -> Result<Pair, Refused> 
     let meeting = Meeting::default();
     let over = AtomicBool::new(false);
     let (there, back, exchanges) = std::thread::scope(|scope| {
-        let answering = scope.spawn(|| {
+        // A scope's own `spawn` panics where a limit allows no further thread.
+        let answering = Builder::new().spawn_scoped(scope, || {
             bind(other)?;
             Ok(meeting.answer(counter::read_ordered, || {
                 let mut turns = 0u32;
@@ -110,7 +112,8 @@ fn exchange(one: usize, other: usize, limit: Duration) -> Result<Pair, Refused> 
                 }
             }))
         });
-        let asking = scope.spawn(|| {
+        let answering = answering.map_err(|error| no_thread(&error))?;
+        let asking = Builder::new().spawn_scoped(scope, || {
             // The other one may have failed to start: it is not waited for beyond the limit.
             let end = Instant::now() + limit;
             let asked =
@@ -118,6 +121,10 @@ fn exchange(one: usize, other: usize, limit: Duration) -> Result<Pair, Refused> 
             over.store(true, Ordering::Relaxed);
             asked
         });
+        let asking = asking.map_err(|error| {
+            over.store(true, Ordering::Relaxed);
+            no_thread(&error)
+        })?;
         let (asked, answered) = (asking.join(), answering.join());
         // Neither thread can panic.
         let (Ok(asked), Ok(answered)) = (asked, answered) else {
@@ -128,6 +135,10 @@ fn exchange(one: usize, other: usize, limit: Duration) -> Result<Pair, Refused> 
     })?;
     let known = |least: Option<i64>| least.unwrap_or(i64::MAX);
     judge(one, other, Pair { exchanges, there: known(there), back: known(back) })
+}
+
+fn no_thread(error: &std::io::Error) -> Refused {
+    Refused::NoThread { error: error.raw_os_error().unwrap_or(libc::EAGAIN) }
 }
 
 fn judge(one: usize, other: usize, pair: Pair) -> Result<Pair, Refused> {

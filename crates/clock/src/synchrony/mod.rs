@@ -1,10 +1,10 @@
-//! Whether the counters of the processors agree: what must be known before a counter is used that
+//! Whether the counters of the processors agree. This must be known before a counter is used that
 //! the kernel does not use.
 //!
-//! Two threads on two processors pass a message to and fro, each time with the counter of its
-//! sender. A counter that is read after the message was seen must not be behind the one in it: that
-//! would be a *warp*, and time would go backward between threads. The shortest way there and the
-//! shortest way back bound how far the two counters may be apart without it being seen.
+//! Two threads on two processors pass a message in both directions, each time with the counter of
+//! its sender. A counter that is read after the message was seen must not be behind the one in the
+//! message: that would be a *warp*, and time would go backward between threads. The shortest delays
+//! in the two directions bound the offset between the two counters that would remain unseen.
 
 #[cfg(engine)]
 mod exchange;
@@ -13,7 +13,7 @@ mod exchange;
 pub use exchange::test_counters;
 use std::fmt;
 
-/// What the test found.
+/// The result of the test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Synchrony {
@@ -33,13 +33,18 @@ pub enum Refused {
     Unsupported,
     /// The counter must not be read in this thread (`PR_SET_TSC`).
     Forbidden,
-    /// The processor does not promise that its counter goes on at one rate in all states (CPUID
-    /// 0x80000007, edx, bit 8). In a virtual machine: the hypervisor does not.
+    /// The processor does not guarantee that its counter runs at one rate in all states (CPUID
+    /// 0x80000007, edx, bit 8). In a virtual machine, the hypervisor does not guarantee it.
     NotInvariant,
     /// A thread could not be bound to a processor; the error number of `sched_setaffinity(2)`.
     NotBound {
         /// The processor.
         processor: usize,
+        /// The error number.
+        error: i32,
+    },
+    /// No further thread can be started; the error number of `clone(2)`.
+    NoThread {
         /// The error number.
         error: i32,
     },
@@ -70,6 +75,11 @@ impl fmt::Display for Refused {
             Self::NotBound { processor, error } => {
                 write!(f, "binding a thread to processor {processor}: error {error}")
             }
+            Self::NoThread { error } => write!(
+                f,
+                "starting a thread that tests the counters: error {error}; raise the limits of this process \
+                 (ulimit -u, ulimit -v, ulimit -d) or of its control group (pids.max)"
+            ),
             Self::Warp { processors: (ahead, behind), cycles } => write!(
                 f,
                 "the counter of processor {behind} is behind that of {ahead} by {cycles} cycles or more"

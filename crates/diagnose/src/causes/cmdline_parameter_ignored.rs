@@ -3,7 +3,8 @@
 use super::definition::{Definition, PLAIN};
 use super::tsc::cmdline;
 use super::{Case, Causes};
-use crate::cause::{CauseId, Confidence, Severity};
+use crate::cause::{CauseId, Confidence, Evidence, Severity};
+use clocksmith_facts::log::Event;
 use clocksmith_kernel::feature::Feature;
 use clocksmith_kernel::{MistakeKind, mistakes};
 
@@ -24,6 +25,20 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         let since = Feature::TscNowatchdog.versions();
         let why = format!("has no effect: the parameter exists {since}");
         ignore(case, causes, "tsc=nowatchdog", &why);
+    }
+    notsc_refused(case, causes);
+}
+
+fn notsc_refused(case: &Case<'_>, causes: &mut Causes) {
+    let Some(log) = case.log() else { return };
+    if let Some(entry) = log.all(|event| matches!(event, Event::NotscRefused)).next() {
+        causes.add(
+            CauseId::CmdlineParameterIgnored,
+            Severity::Info,
+            Confidence::High,
+            "notsc had no effect: this kernel cannot do without the TSC".to_owned(),
+            vec![Evidence::line(log, entry)],
+        );
     }
 }
 

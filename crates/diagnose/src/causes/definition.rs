@@ -112,6 +112,9 @@ impl CauseId {
                 | Self::RuntimeOverride
                 | Self::VdsoBypassed
                 | Self::VerifyFoundFault
+                | Self::WallClockUnsynchronised
+                | Self::WallClockStaleAfterRestore
+                | Self::TwoMasters
         )
     }
 

@@ -7,8 +7,8 @@ use super::{Case, Causes, steering};
 use crate::cause::{CauseId, Confidence, Evidence, Severity};
 use crate::demotion;
 use crate::remedies::table;
-use clocksmith_facts::log::Event;
-use clocksmith_facts::log::event::UnstableReason;
+use clocksmith_facts::log::event::{LostTicks, UnstableReason};
+use clocksmith_facts::log::{Event, KernelLog};
 
 pub(super) const CAUSE: Definition = Definition {
     against_reliable: Some(|plan, _| {
@@ -44,7 +44,72 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
     steering::too_far(case, causes, CauseId::InsufficientEvidence, Confidence::High, |name| {
         !name.starts_with("tsc") && !is_paravirt(name)
     });
+    lost_ticks(case, causes);
     nothing_explains(case, causes);
+}
+
+/// Ticks that were lost, by the count of an old kernel: what that can mean.
+fn lost_ticks(case: &Case<'_>, causes: &mut Causes) {
+    let Some(log) = case.log() else { return };
+    let grave = |kind| matches!(kind, LostTicks::Many | LostTicks::TooMany);
+    let Some(entry) = log
+        .all(|event| matches!(event, Event::HpetFallback))
+        .chain(log.all(|event| matches!(event, Event::LostTicks(kind) if grave(*kind))))
+        .chain(log.all(|event| matches!(event, Event::LostTicks(_))))
+        .next()
+    else {
+        return;
+    };
+    let what = match entry.event {
+        Event::HpetFallback => {
+            "a thousand ticks were lost by the count of the TSC, and the kernel took the HPET"
+        }
+        Event::LostTicks(LostTicks::TooMany) => {
+            "the kernel lost so many ticks by the count of the TSC that it gave it up"
+        }
+        Event::LostTicks(LostTicks::Many) => "the kernel lost a thousand ticks since the boot",
+        _ => "the kernel lost ticks",
+    };
+    causes.add(
+        CauseId::InsufficientEvidence,
+        Severity::Warning,
+        Confidence::High,
+        format!(
+            "{what}: interrupts were held up (a driver, a disk without DMA, a busy host), or the counter ran at another \
+             rate than the kernel took (a CPU that changes its frequency); the message does not tell which"
+        ),
+        vec![Evidence::line(log, entry)],
+    );
+}
+
+/// Whether an event is what the kernel printed, rather than what a file or a command showed.
+fn is_kernel_line(event: &Event) -> bool {
+    !matches!(
+        event,
+        Event::ReadCurrent(_)
+            | Event::ReadAvailable(_)
+            | Event::WroteCurrent(_)
+            | Event::ReadFlags(_)
+    )
+}
+
+/// Seconds after the boot within which the kernel registers its counters, on the slowest of boards.
+const EARLY: f64 = 5.0;
+
+/// Whether lines of the boot's first seconds are there: by their stamps, or because the kernel prints them only then.
+fn shows_early_boot(log: &KernelLog) -> bool {
+    log.entries.iter().any(|entry| {
+        is_kernel_line(&entry.event) && entry.at.is_some_and(|at| at < EARLY)
+            || matches!(
+                entry.event,
+                Event::Registered { .. }
+                    | Event::ArchTimer { .. }
+                    | Event::DelayLoop { .. }
+                    | Event::Detected { .. }
+                    | Event::Banner(_)
+                    | Event::CommandLine(_)
+            )
+    })
 }
 
 /// Slow, or unknown, and no cause found: say so, and what would settle it.
@@ -80,15 +145,30 @@ fn nothing_explains(case: &Case<'_>, causes: &mut Causes) {
         return;
     }
     let log_reaches_boot = case.log().is_some_and(|log| log.from_boot);
-    let settle = if case.log().is_none() {
+    let settle = if case.log().is_none_or(|log| !log.any(is_kernel_line)) {
         "the kernel log from the beginning of the boot would settle it: sudo dmesg, or journalctl -k -b"
     } else if case.lacks_sysfs() {
         "the whole of this boot's log would settle it"
+    } else if !log_reaches_boot
+        && case.log().is_some_and(|log| shows_early_boot(log) && log.entries.len() == 1)
+    {
+        "the one line here that concerns clocks is of the boot's first seconds, and what the kernel chose behind it, and \
+         why, is not here; all of journalctl -k -b, /var/log/dmesg or /var/log/kern.log would settle it"
+    } else if !log_reaches_boot && case.log().is_some_and(shows_early_boot) {
+        "these lines are of the boot's first seconds, and what the kernel chose behind them, and why, is not here; all \
+         of journalctl -k -b, /var/log/dmesg or /var/log/kern.log would settle it"
     } else if !log_reaches_boot {
         "this log does not reach back to the boot, where the kernel says why; journalctl -k -b, \
          /var/log/dmesg or /var/log/kern.log would settle it"
     } else {
-        "sudo clocksmith collect on that machine would bring CPUID, the command line and sysfs"
+        match case.may_be_x86() {
+            true => {
+                "sudo clocksmith collect on that machine would bring CPUID, the command line and sysfs"
+            }
+            false => {
+                "sudo clocksmith collect on that machine would bring the command line and sysfs"
+            }
+        }
     };
     let gvisor = case.facts.environment.gvisor.value() == Some(&true);
     let what = match (case.current_name(), case.slow) {

@@ -9,7 +9,7 @@ pub(crate) mod definition;
 mod narrow;
 mod paravirt;
 mod reference;
-mod refinement;
+pub(crate) mod refinement;
 mod registry;
 mod skew;
 mod skipped;
@@ -45,8 +45,11 @@ mod tsc_miscalibrated;
 mod tsc_skew;
 mod tsc_unsynchronized;
 mod tsc_warp;
+mod two_masters;
 pub(crate) mod vdso_bypassed;
 mod verify_found_fault;
+mod wall_clock_stale_after_restore;
+mod wall_clock_unsynchronised;
 mod watchdog_at_fault;
 mod watchdog_remote_timeout;
 
@@ -56,6 +59,7 @@ mod tests;
 pub use definition::against_tsc;
 pub use registry::CauseId;
 
+use crate::assess::is_before_clocksources;
 use crate::cause::{Cause, Confidence, Evidence, Severity};
 use crate::current::Current;
 use crate::demotion;
@@ -63,9 +67,8 @@ use crate::reconcile::Contradiction;
 use clocksmith_facts::Facts;
 use clocksmith_facts::hypervisor::{HypervisorKind, names_guest};
 use clocksmith_facts::log::{Event, KernelLog};
-use clocksmith_kernel::arch_vdso::has_sysfs_directory;
 use clocksmith_kernel::expectation::TscState;
-use clocksmith_kernel::open::{self, OpenInput};
+use clocksmith_kernel::open::OpenInput;
 use clocksmith_kernel::vdso;
 use clocksmith_kernel::{Expectation, Machine};
 
@@ -97,9 +100,7 @@ impl Case<'_> {
 
     /// The kernel has no clocksource directory in sysfs: it is too old.
     pub(crate) fn lacks_sysfs(&self) -> bool {
-        const INPUTS: [OpenInput; 2] = [OpenInput::KernelVersion, OpenInput::Architecture];
-        self.machine.arch.value.is_x86()
-            && open::ask_over(self.machine, &INPUTS, has_sysfs_directory).same == Some(false)
+        is_before_clocksources(self.machine)
     }
 
     /// The clocksource in use is known, and the evidence shows that it kept its place.

@@ -12,7 +12,7 @@ pub(super) const CAUSE: Definition = Definition {
     clause: Some("the kernel has no usable TSC frequency, or no TSC"),
     gave_up: true,
     returns: true,
-    remedies: &[&table::EARLY_KHZ, &table::CHEAPER_READS],
+    remedies: &[&table::REBOOT_TO_RESTORE, &table::EARLY_KHZ, &table::CHEAPER_READS],
     find,
     ..PLAIN
 };
@@ -25,8 +25,8 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         causes,
         id,
         case.loss(),
-        "the kernel could not find out the TSC's frequency: no PIT, HPET, PM timer or hypervisor interface \
-         answered",
+        "the kernel could not find out the TSC's frequency: each way of calibration that it has failed, or gave \
+         figures that do not agree",
         mine,
     );
     by_model(case, causes, id, case.loss(), false, mine);

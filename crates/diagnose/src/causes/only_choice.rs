@@ -18,6 +18,7 @@ pub(super) const CAUSE: Definition = Definition {
     remedies: &[
         &table::VIRTUALBOX_PARAVIRT,
         &table::XEN_NATIVE_TSC,
+        &table::GIVE_A_TIMER,
         &table::SWITCH_TO_COUNTER,
         &table::NEWER_KERNEL,
         &table::CHEAPER_READS,
@@ -53,12 +54,15 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
     }
     // A paravirtual clock is never what is left, but what the hypervisor offers; and where the TSC is
     // registered and usable there is a choice.
+    if current.contains("jiffies") && tick_alone(case, current, causes) {
+        return;
+    }
     if Paravirt::of(case).is_none() && is_alone(case, current) {
         let what = match (case.in_guest(), current) {
-            (true, "hpet") => "the hypervisor offers no paravirtual clock",
-            (true, _) => "the hypervisor offers no HPET and no paravirtual clock",
+            (true, "hpet") => "no paravirtual clock is registered",
+            (true, _) => "neither an HPET nor a paravirtual clock is registered",
             (false, "hpet") => "on hardware there is nothing faster behind it",
-            (false, _) => "no HPET is described",
+            (false, _) => "no HPET is registered",
         };
         let unexplained = !causes.0.iter().any(|c| c.severity >= Severity::Warning);
         causes.add(
@@ -125,7 +129,7 @@ fn coarse(case: &Case<'_>, current: &str, causes: &mut Causes) {
     };
     #[allow(clippy::cast_precision_loss)]
     let stated = |event: &Event| match event {
-        Event::ArchTimer { hz } if *hz > 0 => Some(*hz as f64),
+        Event::ArchTimer { hz, .. } if *hz > 0 => Some(*hz as f64),
         _ => None,
     };
     let rate = log.last(registered).or_else(|| log.last(stated));
@@ -142,6 +146,32 @@ fn coarse(case: &Case<'_>, current: &str, causes: &mut Causes) {
         ),
         vec![Evidence::line(log, entry)],
     );
+}
+
+/// The tick is rated 1 or 2 (`kernel/time/jiffies.c`), below everything: unless somebody asked for it, nothing else is
+/// registered that the kernel trusts.
+fn tick_alone(case: &Case<'_>, current: &str, causes: &mut Causes) -> bool {
+    let asked = case.machine.cmdline.value.clocksource_override().as_deref() == Some(current)
+        || case.log().is_some_and(|log| {
+            log.any(|event| matches!(event, Event::WroteCurrent(name) if name == current))
+        });
+    let better = |name: &String| !name.contains("jiffies");
+    if asked || case.facts.available_clocksources().is_some_and(|list| list.iter().any(better)) {
+        return false;
+    }
+    let unexplained = !causes.0.iter().any(|c| c.severity >= Severity::Warning);
+    causes.add(
+        CauseId::OnlyChoice,
+        if unexplained { Severity::Warning } else { Severity::Info },
+        Confidence::High,
+        format!(
+            "without the TSC, {current} is all that is left: the kernel chooses it only where it has no HPET, no PM timer \
+             and no paravirtual clock to choose. It counts the timer tick, so the time moves in steps of one (1 to 10 ms), \
+             timers are no finer than that, and each read is a system call"
+        ),
+        vec![Evidence::new(case.current.source.clone(), format!("current: {current}"))],
+    );
+    true
 }
 
 fn is_alone(case: &Case<'_>, current: &str) -> bool {

@@ -28,6 +28,21 @@ pub(super) fn confirmed_ppm(log: &KernelLog) -> Option<u64> {
     (off < AGREE_PPM).then_some(off)
 }
 
+/// Another boot in the input refined to the same figure, which is another one than was detected first: what repeats is
+/// no disturbance, and a reboot repeats it.
+pub(crate) fn is_systematic(log: &KernelLog) -> bool {
+    // Two clocks of one machine agree to a few parts in a million; refinements that were disturbed do not.
+    const SAME_PPM: u64 = 20;
+    let refined = log.last(|event| match event {
+        Event::Refined { khz } => Some(*khz),
+        _ => None,
+    });
+    let Some((_, refined)) = refined else { return false };
+    let same =
+        |other: &u64| other.abs_diff(refined).saturating_mul(1_000_000) <= SAME_PPM * refined;
+    confirmed_ppm(log).is_none() && log.refined_before.iter().any(same)
+}
+
 /// Within seconds of the refinement, or without stamps.
 fn soon_after(refined: &Entry, incident: &Incident) -> bool {
     match (refined.at, incident.at) {
@@ -101,7 +116,15 @@ pub(super) fn refinement_wrong(
                 raw / 1e3,
                 refined as f64 / 1e3
             );
-            return Some(if measurable {
+            return Some(if measurable && is_systematic(log) {
+                (
+                    Confidence::High,
+                    format!(
+                        "{counted}, which another boot in this log found, too: no disturbance repeats so well, so the \
+                         refinement itself goes wrong on this machine, and a reboot repeats it"
+                    ),
+                )
+            } else if measurable {
                 (
                     Confidence::High,
                     format!("{counted}: the refinement was disturbed, the TSC is steady"),

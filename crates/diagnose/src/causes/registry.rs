@@ -100,6 +100,12 @@ registry! {
     ContradictedEvidence = "contradicted-evidence" in contradicted_evidence,
     /// The cause cannot be known from this evidence.
     InsufficientEvidence = "insufficient-evidence" in insufficient_evidence,
+    /// The wall clock: nothing keeps it right.
+    WallClockUnsynchronised = "wall-clock-unsynchronised" in wall_clock_unsynchronised,
+    /// The wall clock was left behind while this guest did not run.
+    WallClockStaleAfterRestore = "wall-clock-stale-after-restore" in wall_clock_stale_after_restore,
+    /// Several programs steer the wall clock at once.
+    TwoMasters = "two-masters" in two_masters,
 }
 
 impl CauseId {

@@ -111,6 +111,9 @@ fn switched(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
 fn head_of_list(case: &Case<'_>, causes: &mut Causes) {
     let Some(available) = case.facts.available_clocksources() else { return };
     let (Some(best), Some(current)) = (available.first(), case.current_name()) else { return };
+    if !case.machine.lists_by_rating(available) {
+        return;
+    }
     let override_here = case.machine.cmdline.value.clocksource_override();
     let in_list = available.iter().any(|name| name == current);
     if best == current || !in_list || override_here.as_deref() == Some(current) {

@@ -7,6 +7,7 @@ mod rate;
 
 use super::narrow::narrow;
 use super::reference::{is_paravirt, second_witness};
+use super::refinement::{is_systematic, refinement_wrong};
 use super::tsc::seconds_text;
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence};
@@ -17,6 +18,9 @@ use clocksmith_facts::log::incident::{Decoded, INTERVAL_S, Incident};
 use clocksmith_facts::log::rates::Rates;
 use clocksmith_facts::log::{Event, KernelLog};
 use clocksmith_kernel::feature::Feature;
+
+/// Seconds that a check takes when it comes as it is due.
+const DUE: std::ops::RangeInclusive<f64> = 0.9 * INTERVAL_S..=1.1 * INTERVAL_S;
 
 /// What tells a wrong TSC from a wrong reference.
 const SETTLE: &str = "settled by the frequency that chronyc tracking or ntpq shows, by the frequency \
@@ -90,15 +94,25 @@ fn figures(decoded: &Decoded, incident: &Incident) -> String {
                 seconds_text(cs)
             )
         }
-        (Some(wd), Some(cs)) => format!(
-            "the TSC counted {} where {reference} counted {}",
-            seconds_text(cs),
-            seconds_text(wd)
-        ),
+        (Some(wd), Some(cs)) => {
+            let (ours, theirs) = (seconds_text(cs), seconds_text(wd));
+            // What rounding hides is said apart.
+            let apart = if ours == theirs {
+                format!(", {} apart", seconds_text((cs - wd).abs()))
+            } else {
+                String::new()
+            };
+            format!("the TSC counted {ours} where {reference} counted {theirs}{apart}")
+        }
         (Some(wd), None) if decoded.wd_rate_known && is_paravirt(reference) => format!(
             "{reference} counted {} in an interval that is due to be {}; the TSC's rate is not in this evidence",
             seconds_text(wd),
             seconds_text(INTERVAL_S)
+        ),
+        (None, None) if of_ticks(decoded, incident) => format!(
+            "the TSC counted {} cycles where {reference} counted {} ticks, and the rates of both are not in this evidence",
+            incident.cs.map_or(0, |cs| cs.cycles),
+            incident.wd.map_or(0, |wd| wd.cycles)
         ),
         _ => match incident.skew_ns {
             Some(ns) if overflowed => {
@@ -113,6 +127,11 @@ fn figures(decoded: &Decoded, incident: &Incident) -> String {
             None => format!("the TSC and {reference} disagreed"),
         },
     }
+}
+
+/// Cycles and ticks of unknown rates that were read all the same: sizes are the least that any rates allow.
+fn of_ticks(decoded: &Decoded, incident: &Incident) -> bool {
+    incident.counts_ticks() && decoded.wd_seconds.is_none() && !decoded.readings.is_empty()
 }
 
 fn amount(ppm: f64) -> String {
@@ -163,6 +182,18 @@ impl Judge<'_, '_> {
         }
     }
 
+    /// The refinement is wrong, and was so in another boot.
+    fn repeats(&self, rates: &Rates) -> bool {
+        is_systematic(self.log)
+            && self.decoded.readings.iter().any(|reading| match reading.hypothesis {
+                Hypothesis::Rate { ppm: Some(ppm) } => {
+                    refinement_wrong(self.log, self.incident, ppm, rates)
+                        .is_some_and(|(sure, _)| sure == Confidence::High)
+                }
+                _ => false,
+            })
+    }
+
     fn reading(&mut self, reading: &Reading, best: Fit, rates: &Rates) {
         let reference = self.reference;
         let sure = confidence(reading.fit);
@@ -183,6 +214,9 @@ impl Judge<'_, '_> {
                     self.jumped(seconds, sure);
                 }
             }
+            // What repeats in another boot is no jump.
+            Hypothesis::ReferenceJumped { .. } | Hypothesis::LateRead { .. }
+                if self.repeats(rates) => {}
             Hypothesis::ReferenceJumped { seconds } => {
                 let words =
                     if seconds < 0.0 { "stopped, lost time or went back" } else { "jumped ahead" };
@@ -213,6 +247,16 @@ impl Judge<'_, '_> {
                      so does a rate error or a jump; {SETTLE}",
                     self.figures,
                     self.size(seconds)
+                );
+                self.add(fault, sure, summary);
+            }
+            Hypothesis::TicksLost { seconds } if of_ticks(self.decoded, self.incident) => {
+                let summary = format!(
+                    "{}: no tick of 100 Hz or more and no TSC of 4.8 GHz or less bring them together, so that they are {} \
+                     apart or more. {reference} counts ticks and may have lost that much while interrupts or a virtual \
+                     CPU were held up",
+                    self.figures,
+                    seconds_text(seconds)
                 );
                 self.add(fault, sure, summary);
             }
@@ -257,19 +301,38 @@ impl Judge<'_, '_> {
                 self.add(fault, sure, summary);
             }
             Hypothesis::PlausibleRate { hz } => {
-                let implied = if self.decoded.wd_rate_known {
-                    format!("imply a TSC of {:.1} MHz, a rate that processors have", hz / 1e6)
-                } else {
-                    format!("agree at rates that processors and {reference} can have")
-                };
-                let summary = format!(
-                    "the two counters {implied}, so the figures need no jump; without the rates that the kernel used \
-                     (\"Detected ... MHz\", \"Refined ...\") the culprit stays open"
-                );
+                let summary = self.plausible(hz);
                 self.add(fault, Confidence::Low, summary.clone());
-                self.add(CauseId::TscSkew, Confidence::Low, summary);
+                self.add(CauseId::TscSkew, Confidence::Low, summary.clone());
+                self.add(CauseId::TscJump, Confidence::Low, summary);
             }
         }
+    }
+
+    /// What the two counters imply where the TSC's rate is not in the evidence. The check is due every half second, so that
+    /// the rates of the reference at which the interval is about that are the ones to ask.
+    fn plausible(&self, hz: f64) -> String {
+        let reference = self.reference;
+        let ticks = || self.incident.counts_ticks().then_some(self.incident.cs?.cycles);
+        #[allow(clippy::cast_precision_loss)]
+        let interval = self.decoded.wd_seconds.or_else(|| Some(ticks()? as f64 / hz));
+        let due = interval.is_some_and(|interval| DUE.contains(&interval));
+        let implied = match (self.decoded.wd_rate_known, due) {
+            (true, _) => format!("imply a TSC of {:.1} MHz, a rate that processors have", hz / 1e6),
+            (false, true) => format!(
+                "imply a TSC of about {:.1} GHz if {reference} has the rate at which the interval is the half second \
+                 that is due",
+                hz / 1e9
+            ),
+            (false, false) => format!(
+                "agree at rates that processors and {reference} can have, and at none of those rates of {reference} is \
+                 the interval the half second that is due"
+            ),
+        };
+        format!(
+            "the two counters {implied}: if this TSC has that rate, neither of them jumped, and if it has another one, the \
+             TSC or {reference} did; settled by the rates that the kernel used (\"Detected ... MHz\", \"Refined ...\")"
+        )
     }
 
     /// A second reference took part in the check.
@@ -291,7 +354,9 @@ impl Judge<'_, '_> {
 
     /// A size that rests on the reference's rate, in words.
     fn size(&self, seconds: f64) -> String {
-        if self.decoded.wd_rate_known {
+        if of_ticks(self.decoded, self.incident) {
+            format!("{} or more", seconds_text(seconds.abs()))
+        } else if self.decoded.wd_rate_known {
             seconds_text(seconds.abs())
         } else {
             format!("a time that the rate of {} decides", self.reference)

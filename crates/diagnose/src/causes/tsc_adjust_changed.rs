@@ -1,4 +1,4 @@
-//! `tsc-adjust-changed`: firmware wrote TSC_ADJUST.
+//! `tsc-adjust-changed`: TSC_ADJUST was changed, by firmware, a hypervisor or the kernel.
 
 use super::definition::{Blame, Definition, PLAIN};
 use super::{Case, Causes};
@@ -8,12 +8,12 @@ use clocksmith_facts::log::Event;
 use clocksmith_facts::log::event::TscAdjust;
 
 pub(super) const CAUSE: Definition = Definition {
-    clause: Some("firmware changed the TSC of some CPUs"),
+    clause: Some("something outside the kernel changed the TSC of a CPU"),
     blame: Blame::Warning,
     returns: true,
     against_reliable: Some(|_, cause| {
         (cause.severity > Severity::Info).then(|| {
-            "firmware writes the TSC after boot; it switches the checks off, not the fault off"
+            "something writes the TSC after boot; it switches the checks off, not the fault off"
                 .to_owned()
         })
     }),
@@ -35,6 +35,10 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
             TscAdjust::Forced => (
                 Severity::Info,
                 "firmware left a value in TSC_ADJUST at boot; the kernel cleared it",
+            ),
+            TscAdjust::Compensated => (
+                Severity::Info,
+                "a CPU came up with a TSC apart from the others'; the kernel evened it out by TSC_ADJUST",
             ),
             _ => (
                 Severity::Info,

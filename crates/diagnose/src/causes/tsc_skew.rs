@@ -2,10 +2,10 @@
 //! detector in `watchdog`.
 
 use super::definition::{Blame, Definition, PLAIN};
-use super::tsc::marked;
 use super::{Case, Causes};
-use crate::cause::{CauseId, Confidence};
+use crate::cause::{CauseId, Confidence, Evidence};
 use crate::remedies::table;
+use clocksmith_facts::log::Event;
 use clocksmith_facts::log::event::UnstableReason;
 
 pub(super) const CAUSE: Definition = Definition {
@@ -15,9 +15,12 @@ pub(super) const CAUSE: Definition = Definition {
     returns: true,
     demotion: true,
     checked: true,
-    against_reliable: Some(|_, cause| {
+    against_reliable: Some(|plan, cause| {
         Some(
-            if cause.confidence >= Confidence::Medium {
+            if plan.case.log().is_some_and(|log| log.any(runs_slowly)) {
+                "whether the TSC or the ticks were wrong is not known; where the TSC really is at fault, the clock runs at \
+                 the wrong rate"
+            } else if cause.confidence >= Confidence::Medium {
                 "the TSC itself is the likely culprit; it switches the checks off, not the fault off"
             } else {
                 "why the TSC was demoted is not known; where it really is at fault, time goes backwards \
@@ -36,13 +39,22 @@ pub(super) const CAUSE: Definition = Definition {
     ..PLAIN
 };
 
+fn runs_slowly(event: &Event) -> bool {
+    matches!(event, Event::TscUnstable(UnstableReason::RunningSlowly))
+}
+
+/// `verify_tsc_freq()` compares the TSC with ticks, and prints no figures.
 fn find(case: &Case<'_>, causes: &mut Causes) {
-    marked(
-        case,
-        causes,
-        CauseId::TscSkew,
-        case.loss(),
-        "the TSC ran slower than the CPU should: it stops or slows while the CPU is idle",
-        |reason| matches!(reason, UnstableReason::RunningSlowly),
-    );
+    let Some(log) = case.log() else { return };
+    for entry in log.all(runs_slowly) {
+        causes.add(
+            CauseId::TscSkew,
+            case.loss(),
+            Confidence::Medium,
+            "the TSC counted less than three quarters of what the ticks say: it stops or slows while the CPU is idle, the \
+             CPU's frequency changes, an emulator loses cycles, or there were more ticks than due; the message does not \
+             tell which",
+            vec![Evidence::line(log, entry)],
+        );
+    }
 }

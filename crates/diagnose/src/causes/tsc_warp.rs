@@ -30,6 +30,7 @@ pub(super) const CAUSE: Definition = Definition {
         &table::EQUAL_TSC_OFFSETS,
         &table::ASK_THE_OPERATOR,
         &table::UPDATE_FIRMWARE,
+        &table::NEWER_KERNEL,
         &table::CHEAPER_READS,
     ],
     find,

@@ -78,6 +78,12 @@ fn kernel_of_32_bits(case: &Case<'_>, causes: &mut Causes) {
     }
 }
 
+/// Whether Hyper-V grants the reference TSC page: HV_MSR_REFERENCE_TSC_AVAILABLE in `include/hyperv/hvgdk_mini.h`.
+fn grants_page(case: &Case<'_>) -> Option<bool> {
+    let hypervisor = case.machine.hypervisor.value.as_ref()?;
+    hypervisor.hyperv_privileges.map(|flags| flags & (1 << 9) != 0)
+}
+
 /// The clocksource got its path in the vDSO with a later kernel, or never had one.
 fn no_path(case: &Case<'_>, causes: &mut Causes) {
     let Some(current) = case.current_name() else { return };
@@ -87,8 +93,17 @@ fn no_path(case: &Case<'_>, causes: &mut Causes) {
             CauseId::VdsoBypassed,
             Severity::Warning,
             Confidence::High,
-            "hyperv_clocksource_msr has no vDSO path: the hypervisor does not grant the reference TSC page \
-             (privilege bit 9), so each read asks the hypervisor",
+            format!(
+                "hyperv_clocksource_msr has no vDSO path: each read asks the hypervisor. {}",
+                match grants_page(case) {
+                    Some(true) => "The reference TSC page is granted (privilege bit 9), so somebody chose this clock, or this kernel \
+                         has no code for the page (32 bits)",
+                    Some(false) => "It does not grant the reference TSC page (privilege bit 9)",
+                    None =>
+                        "The reference TSC page (privilege bit 9) is probably not granted; the privilege flags are not in \
+                         this evidence",
+                }
+            ),
             vec![Evidence::new(case.current.source.clone(), format!("current: {current}"))],
         );
         return;

@@ -5,7 +5,7 @@ use crate::cause::{CauseId, Confidence, Evidence, Severity};
 use clocksmith_facts::log::event::UnstableReason;
 use clocksmith_facts::log::incident::{Incident, Trigger, incidents};
 use clocksmith_facts::log::rates::Rates;
-use clocksmith_facts::log::{Event, KernelLog};
+use clocksmith_facts::log::{Entry, Event, KernelLog};
 
 pub(super) fn find(case: &Case<'_>, causes: &mut Causes) {
     let Some(log) = case.log() else { return };
@@ -82,10 +82,20 @@ fn blame(
             .0
             .iter()
             .any(|c| c.id == CauseId::TscMiscalibrated && c.confidence == Confidence::High);
+    let fault = CauseId::WatchdogAtFault;
+    if incident.trigger != Trigger::CpuOrder
+        && let Some(test) = injected(log, incident)
+    {
+        let mut evidence = evidence;
+        evidence.insert(0, Evidence::line(log, test));
+        let summary = "a test of the watchdog delayed its reads on purpose, as the kernel says in front of it, and the \
+                       kernel blamed the TSC: neither the TSC nor the reference is at fault";
+        causes.add(fault, loss, Confidence::High, summary, evidence);
+        return;
+    }
     let mut add = |id, severity, confidence, summary: String| {
         causes.add(id, severity, confidence, summary, evidence.clone());
     };
-    let fault = CauseId::WatchdogAtFault;
     match incident.trigger {
         Trigger::ReferenceSlow => {
             return add(
@@ -93,8 +103,9 @@ fn blame(
                 loss,
                 Confidence::High,
                 format!(
-                    "reading {reference} took too long, and the kernel blamed the TSC: a slow reference \
-                     (an emulated timer, a loaded host) says nothing about the TSC"
+                    "reading {reference}, the TSC and {reference} again took too long, and the kernel blamed the \
+                     TSC: a slow reference (an emulated timer), an SMI, or a virtual CPU that lost its turn makes \
+                     that, and it shows nothing about the TSC"
                 ),
             );
         }
@@ -126,8 +137,41 @@ fn blame(
     super::skew::judge(case, log, incident, rates, &evidence, causes);
 }
 
+/// Lines in front of a demotion in which a test says that it delays the reads.
+const TEST_WITHIN: u64 = 24;
+/// The same in seconds: a check is due twice a second.
+const TEST_WITHIN_S: f64 = 2.0;
+
+/// The line in which a test of the watchdog says that it delayed the reads of this check.
+fn injected<'a>(log: &'a KernelLog, incident: &Incident) -> Option<&'a Entry> {
+    let first = log.entries.get(*incident.entries.first()?)?;
+    log.all(|event| matches!(event, Event::DelayInjected))
+        .filter(|entry| {
+            let near = match entry.at.zip(first.at) {
+                Some((then, now)) => now - then <= TEST_WITHIN_S,
+                None => first.line.saturating_sub(entry.line) <= TEST_WITHIN,
+            };
+            entry.line < first.line && near
+        })
+        .last()
+}
+
 fn other_clock(case: &Case<'_>, log: &KernelLog, incident: &Incident, causes: &mut Causes) {
     let name = &incident.clocksource;
+    // kernel/time/clocksource-wdtest.c (5.14 and later) registers clocksources of its own, and breaks them.
+    if name.starts_with("wdtest-") {
+        causes.add(
+            CauseId::WatchdogAtFault,
+            Severity::Info,
+            Confidence::High,
+            format!(
+                "the test module clocksource-wdtest made the kernel demote {name}, a clocksource of its own: no clock that \
+                 serves anything is concerned"
+            ),
+            lines(log, incident),
+        );
+        return;
+    }
     // With tsc=watchdog the TSC verifies hpet and acpi_pm.
     if case.may_be_x86() && matches!(name.as_str(), "hpet" | "acpi_pm") {
         causes.add(

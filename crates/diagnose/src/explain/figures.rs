@@ -18,7 +18,7 @@ pub(super) fn of(event: &Event) -> Vec<String> {
         }
         Event::WatchdogOld { name, delta_ns } => old(name, *delta_ns),
         Event::WatchdogSkewed { name, skew_ns, watchdog, interval_ns } => {
-            skewed(name, *skew_ns, watchdog, *interval_ns)
+            skewed(name, *skew_ns, watchdog.as_deref(), *interval_ns)
         }
         Event::LongReadout { cs_nsec, wd_nsec } => long_readout(*cs_nsec, *wd_nsec),
         Event::WatchdogDetail { role, name, nsec, now, last, mask } => {
@@ -53,7 +53,7 @@ fn small(event: &Event) -> Vec<String> {
             let turn = 4_294_967_296.0 / (*hz).max(1) as f64;
             format!("{} wraps every {} (32 bits).", mhz(*hz), seconds(turn))
         }
-        Event::ArchTimer { hz } => format!("The counter runs at {}.", mhz(*hz)),
+        Event::ArchTimer { hz, .. } => format!("The counter runs at {}.", mhz(*hz)),
         Event::PmTimer(port) => format!("The port is {port:#x}."),
         Event::PmTimerOverride(0) => "The new port is 0: the PM timer is disabled.".to_owned(),
         Event::PmTimerOverride(port) => format!("The new port is {port:#x}."),
@@ -141,9 +141,20 @@ fn old(name: &str, delta_ns: i64) -> Vec<String> {
     out
 }
 
-fn skewed(name: &str, skew_ns: i64, watchdog: &str, interval_ns: i64) -> Vec<String> {
-    let (skew, interval) = (signed(skew_ns), signed(interval_ns));
+fn skewed(
+    name: &str,
+    skew_ns: i64,
+    watchdog: Option<&str>,
+    interval_ns: Option<i64>,
+) -> Vec<String> {
+    let skew = signed(skew_ns);
     let side = if skew < 0.0 { "less" } else { "more" };
+    let watchdog = watchdog.unwrap_or("its reference");
+    let Some(interval_ns) = interval_ns else {
+        let counted = format!("{name} counted {} {side} than {watchdog}.", seconds(skew.abs()));
+        return vec![counted, "The interval is not in this line, so no rate follows.".to_owned()];
+    };
+    let interval = signed(interval_ns);
     let mut out = vec![format!(
         "{name} counted {} {side} than {watchdog} in {}.",
         seconds(skew.abs()),

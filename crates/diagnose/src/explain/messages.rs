@@ -3,7 +3,7 @@
 use super::entry::Entry;
 use super::knowledge::MESSAGES;
 use clocksmith_facts::log::Event;
-use clocksmith_facts::log::event::{Calibration, Refusal, TscAdjust, UnstableReason};
+use clocksmith_facts::log::event::{Calibration, LostTicks, Refusal, TscAdjust, UnstableReason};
 
 /// The text of an event; `None` for an id without a text (a test forbids it).
 pub(super) fn of_event(event: &Event) -> Option<&'static Entry> {
@@ -27,9 +27,16 @@ pub(super) fn id(event: &Event) -> &'static str {
         Event::PossibleCpus(_) => "possible-cpus",
         Event::Packages(_) => "packages",
         Event::CpuModel { .. } => "cpu-model",
+        Event::AcpiTables => "acpi-tables",
         Event::PmTimer(_) => "pm-port",
         Event::PmTimerOverride(_) => "pm-override",
         Event::PmTimerBad => "pm-bad",
+        Event::PmTimerRate { .. } => "pm-rate",
+        Event::LostTicks(LostTicks::Counted(_)) => "lost-ticks-counted",
+        Event::LostTicks(LostTicks::Some) => "losing-ticks",
+        Event::LostTicks(LostTicks::Many) => "many-lost-ticks",
+        Event::LostTicks(LostTicks::TooMany) => "too-many-ticks",
+        Event::HpetFallback => "hpet-fallback",
         Event::PmTimerChipsetBug => "pm-chipset",
         Event::HpetTable { .. } => "hpet-table",
         Event::HpetCounter { .. } => "hpet-counter",
@@ -68,7 +75,7 @@ pub(super) fn id(event: &Event) -> &'static str {
         Event::TraceClockGlobal => "trace-global",
         Event::TimeSource { .. } => "time-source",
         Event::XenDom0 => "xen-dom0",
-        Event::Arch(_) => "arch",
+        Event::Arch(_) | Event::ArmProcessor { .. } => "arch",
         Event::X86Bits(_) => "x86-bits",
         Event::Release(_) => "release",
         Event::UserSpace => "user-space",
@@ -84,6 +91,7 @@ pub(super) fn id(event: &Event) -> &'static str {
             TscAdjust::Other => "adjust-other",
         },
         Event::NotscIgnored => "notsc-ignored",
+        Event::NotscRefused => "notsc-refused",
         Event::P0Mismatch => "p0",
         Event::KvmTscUnreliable(text) if text.contains("scaling") => "tsc-mismatch",
         Event::KvmTscUnreliable(_) => "kvm-host-unstable",
@@ -98,6 +106,8 @@ pub(super) fn id(event: &Event) -> &'static str {
         Event::Gvisor => "gvisor",
         Event::Suspend => "suspend",
         Event::Resume => "resume",
+        Event::VmFork => "vm-fork",
+        Event::SetByRtc(_) => "set-by-rtc",
         Event::ArchTimer { .. } => "arch-timer",
         Event::ArchTimerErratum(_) => "arch-erratum",
         Event::CounterTrapped => "cntvct",
@@ -112,6 +122,7 @@ pub(super) fn id(event: &Event) -> &'static str {
         | Event::WatchdogSkewed { .. }
         | Event::WatchdogCurrent(_)
         | Event::ReadbackDelay { .. }
+        | Event::DelayInjected
         | Event::SkewTestSkipped
         | Event::WatchdogRetried
         | Event::LongReadout { .. }
@@ -154,6 +165,7 @@ fn watchdog(event: &Event) -> &'static str {
         Event::WatchdogCurrent(_) => "watchdog-current",
         Event::ReadbackDelay { marks: true, .. } => "readback-marks",
         Event::ReadbackDelay { .. } => "readback-delay",
+        Event::DelayInjected => "delay-injected",
         Event::SkewTestSkipped => "skew-skipped",
         Event::WatchdogRetried => "retried",
         Event::LongReadout { .. } | Event::LongReadoutCut => "long-readout",

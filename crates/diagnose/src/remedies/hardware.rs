@@ -3,9 +3,12 @@
 use super::offer::Offer;
 use super::watchdog::bad_refinement;
 use super::{Plan, boot, table};
+use crate::causes::refinement::is_systematic;
 use crate::causes::vdso_bypassed::{lacks_path, vdso_path};
 use crate::{Cause, CauseId as C, Confidence};
 use clocksmith_facts::cpu::CpuVendor;
+use clocksmith_facts::log::Event;
+use clocksmith_facts::log::event::UnstableReason;
 use clocksmith_kernel::Machine;
 use clocksmith_kernel::arch_vdso::serves_coarse;
 use clocksmith_kernel::feature::Feature;
@@ -25,7 +28,17 @@ pub(super) fn update_firmware(plan: &Plan<'_>) -> Option<Offer> {
         id => id.definition().remedies.iter().any(|advice| advice.id == table::UPDATE_FIRMWARE.id),
     };
     let likely = |cause: &Cause| cause.confidence >= Confidence::Medium && concerns(cause);
-    plan.causes.iter().any(likely).then(Offer::default)
+    plan.causes.iter().any(likely).then(|| {
+        let repeats = plan.likely(C::TscMiscalibrated) && case.log().is_some_and(is_systematic);
+        match repeats {
+            true => Offer::saying(
+                "on bare metal: update firmware (BIOS): in each boot the refinement finds a frequency of the TSC that the \
+                 checks behind it do not",
+            )
+            .citing("Linux arch/x86/kernel/tsc.c, tsc_refine_calibration_work() (2.6.38 and later)"),
+            false => Offer::default(),
+        }
+    })
 }
 
 pub(super) fn shallow_idle(plan: &Plan<'_>) -> Option<Offer> {
@@ -34,14 +47,28 @@ pub(super) fn shallow_idle(plan: &Plan<'_>) -> Option<Offer> {
         return None;
     }
     // intel_idle serves processors from Nehalem on.
-    let served = case.machine.vendor.value == CpuVendor::Intel
+    let vendor = &case.machine.vendor;
+    let served = !vendor.is_assumed()
+        && vendor.value == CpuVendor::Intel
         && case.machine.model.is_none_or(|(family, model)| family == 6 && model >= 0x1a);
-    let mut words = vec!["intel_idle.max_cstate=1", "processor.max_cstate=1"];
-    words.retain(|word| {
-        boot::knows(case.machine, word) != Some(false)
-            && (served || !word.starts_with("intel_idle"))
+    // intel_idle's own words (`intel_idle_verify_cstate()` and its like): it drives the idle states here, and ignores
+    // processor.max_cstate.
+    let drives = case.log().is_some_and(|log| {
+        log.all(|event| matches!(event, Event::TscUnstable(UnstableReason::HaltsInIdle)))
+            .any(|entry| entry.text.contains("states deeper than C"))
     });
-    let offer = boot::add(case, &words);
+    let mut words = vec!["intel_idle.max_cstate=1", "processor.max_cstate=1"];
+    words.retain(|word| match word.starts_with("intel_idle") {
+        true => boot::knows(case.machine, word) != Some(false) && (served || drives),
+        false => boot::knows(case.machine, word) != Some(false) && !drives,
+    });
+    let mut offer = boot::add(case, &words);
+    if !drives
+        && vendor.is_assumed()
+        && boot::knows(case.machine, "intel_idle.max_cstate") != Some(false)
+    {
+        offer = offer.instruction("with a processor of Intel, intel_idle.max_cstate=1, too");
+    }
     Some(if case.in_guest() {
         offer.instruction(
             "in a guest the cure is an invariant TSC from the host; this is the way around it",
@@ -106,6 +133,21 @@ pub(super) fn newer_kernel(plan: &Plan<'_>) -> Option<Offer> {
     }
     if machine.kernel.is_assumed() {
         return None;
+    }
+    // The processor has the register, by its flags or by its model.
+    let adjusts = machine.tsc_adjust.value
+        && (!machine.tsc_adjust.is_assumed()
+            || machine.model.is_some() && !machine.vendor.is_assumed());
+    if plan.has(C::TscWarp) && adjusts && !case.in_guest() && !Feature::TscAdjustChecks.of(kernel) {
+        let since = Feature::TscAdjustChecks.versions();
+        return Some(
+            Offer::saying(format!(
+                "use a newer kernel: {since} it sets offsets of the TSC that firmware left in the register TSC_ADJUST \
+                 right, and tests again"
+            ))
+            .instruction("it helps where the offset is in that register; else the test fails again")
+            .citing("Linux commits 8b223bc7abe0, a36f5136814b and cc4db26899dc (4.10, 2016), arch/x86/kernel/tsc_sync.c"),
+        );
     }
     let invariant = machine.constant_tsc.value && machine.nonstop_tsc.value;
     if current == "kvm-clock"

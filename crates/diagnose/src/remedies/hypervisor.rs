@@ -129,6 +129,25 @@ pub(super) fn virtualbox(plan: &Plan<'_>) -> Option<Offer> {
     )
 }
 
+pub(super) fn give_a_timer(plan: &Plan<'_>) -> Option<Offer> {
+    let tick = plan.case.current_name().is_some_and(|name| name.contains("jiffies"));
+    if !tick || !plan.has(C::OnlyChoice) || !plan.may_be_guest() || plan.is_tenant() {
+        return None;
+    }
+    Some(
+        Offer::default()
+            .setting(
+                "KVM, libvirt domain XML, in <clock>; it is there unless something took it away",
+                "<timer name='kvmclock' present='yes'/>",
+            )
+            .setting("libvirt domain XML, in <features>: the PM timer comes with it", "<acpi/>")
+            .instruction(
+                "the guest's kernel needs the code: CONFIG_KVM_GUEST for kvm-clock, CONFIG_X86_PM_TIMER for acpi_pm, \
+                 CONFIG_HPET_TIMER for hpet",
+            ),
+    )
+}
+
 pub(super) fn equal_offsets(plan: &Plan<'_>) -> Option<Offer> {
     let apart = plan.has(C::TscWarp) || plan.has(C::TscSkew) && plan.case.cpus_are_apart();
     (plan.may_be_guest() && apart && !plan.is_tenant()).then(Offer::default)

@@ -13,6 +13,7 @@ mod offer;
 mod refuse;
 mod runtime;
 pub mod table;
+pub mod wall;
 mod watchdog;
 
 pub use next::NextStep;
@@ -248,6 +249,23 @@ pub(crate) fn choose(case: &Case<'_>, causes: &[Cause], verdict: Verdict) -> Vec
         plan.remedies.sort_by_key(|remedy| remedy.layer == Layer::Hypervisor);
     }
     refuse::refuse(&mut plan);
+    plan.remedies
+}
+
+/// What sets the wall clock right, best first: whatever the verdict on the clocksource is.
+pub(crate) fn for_wall_clock(case: &Case<'_>, causes: &[Cause]) -> Vec<Remedy> {
+    let mut plan = Plan { case, causes, remedies: Vec::new() };
+    for advice in table::ADVICE {
+        let answers =
+            |id: CauseId| id.definition().remedies.iter().any(|answer| answer.id == advice.id);
+        let answered: Vec<CauseId> =
+            causes.iter().map(|c| c.id).filter(|id| answers(*id)).collect();
+        if !answered.is_empty()
+            && let Some(offer) = (advice.offer)(&plan)
+        {
+            plan.advise(advice, answered, elsewhere(case, advice, offer));
+        }
+    }
     plan.remedies
 }
 

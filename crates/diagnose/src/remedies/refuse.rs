@@ -2,6 +2,10 @@
 
 use super::{Plan, table};
 use crate::CauseId;
+use clocksmith_kernel::Machine;
+use clocksmith_kernel::expectation::TscState;
+use clocksmith_kernel::feature::Feature;
+use clocksmith_kernel::open::{self, OpenInput};
 
 pub(super) fn refuse(plan: &mut Plan<'_>) {
     if !plan.case.may_be_x86() {
@@ -23,12 +27,31 @@ pub(super) fn refuse(plan: &mut Plan<'_>) {
         let causes: Vec<CauseId> =
             plan.causes.iter().map(|c| c.id).filter(|id| id.kernel_gave_up_tsc()).collect();
         if !causes.is_empty() {
-            plan.refuse(
-                &table::SWITCH_TO_TSC_NOW,
-                causes,
-                "the kernel does not offer the TSC until the next boot: the write returns success and \
-                 changes nothing",
-            );
+            plan.refuse(&table::SWITCH_TO_TSC_NOW, causes, unavailable(plan));
+        }
+    }
+}
+
+/// What writing `tsc` to `current_clocksource` does where the kernel has given the TSC up.
+///
+/// Up to 2.6.30 `sysfs_override_clocksource()` takes the name of any registered clocksource, and a TSC that was marked
+/// unstable is one: its rating alone is lower.
+fn unavailable(plan: &Plan<'_>) -> &'static str {
+    let machine = plan.case.machine;
+    let checks = |m: &Machine| Feature::OverrideChecked.of(&m.kernel.value);
+    let registered =
+        !matches!(plan.case.expectation.tsc, TscState::NotPresent | TscState::NotRegistered);
+    match open::ask_over(machine, &[OpenInput::KernelVersion], checks).same {
+        Some(false) if registered => {
+            "the kernel has marked it unstable and, before 2.6.31, takes the name all the same: the time would come from \
+             a counter that was found wrong"
+        }
+        Some(true) => {
+            "the kernel does not offer the TSC until the next boot: the write returns success and changes nothing"
+        }
+        _ => {
+            "the kernel has marked it unstable until the next boot: it takes the name all the same before 2.6.31, and \
+             later the write returns success and changes nothing"
         }
     }
 }

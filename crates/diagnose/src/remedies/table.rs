@@ -4,7 +4,7 @@
 //! says, with the date of the text that was read.
 
 use super::offer::Offer;
-use super::{Layer, Plan, boot, hardware, hypervisor, runtime, watchdog};
+use super::{Layer, Plan, boot, hardware, hypervisor, runtime, wall, watchdog};
 
 /// One advice.
 #[derive(Clone, Copy)]
@@ -41,6 +41,7 @@ pub const ADVICE: &[&Advice] = &[
     &EXPOSE_INVARIANT_TSC,
     &XEN_NATIVE_TSC,
     &VIRTUALBOX_PARAVIRT,
+    &GIVE_A_TIMER,
     &EQUAL_TSC_OFFSETS,
     &HOST_CLOCK_INTERFACE,
     &ASK_THE_OPERATOR,
@@ -49,6 +50,18 @@ pub const ADVICE: &[&Advice] = &[
     &EARLY_KHZ,
     &NEWER_KERNEL,
     &CHEAPER_READS,
+    &wall::STEP_NOW,
+    &wall::ONE_MASTER,
+    &wall::ASK_THE_DAEMON,
+    &wall::START_A_DAEMON,
+    &wall::WSL_CLOCK,
+    &wall::HYPERV_CLOCK,
+    &wall::HOST_CLOCK,
+    &wall::STEP_ALWAYS,
+    &wall::VMWARE_TOOLS,
+    &wall::FIRECRACKER_LOAD,
+    &wall::GUEST_AGENT,
+    &wall::DESKTOP_VM,
 ];
 
 /// Looks an advice up.
@@ -231,6 +244,17 @@ pub const VIRTUALBOX_PARAVIRT: Advice = Advice {
            later from starting",
     source: "VirtualBox manual, paravirtualization providers (7.2); VirtualBox TM.cpp (4.x to 7)",
     offer: hypervisor::virtualbox,
+};
+
+/// Give a timer.
+pub const GIVE_A_TIMER: Advice = Advice {
+    id: "give-a-timer",
+    layer: Layer::Hypervisor,
+    summary: "in a virtual machine: give the guest a clock beside the TSC, the hypervisor's own, or an emulated PM timer",
+    risk: "none for the time; the guest must be started anew",
+    source: "libvirt domain format, timer and acpi elements (11.3); Linux drivers/clocksource/Kconfig and \
+             arch/x86/Kconfig (7.1, 2026)",
+    offer: hypervisor::give_a_timer,
 };
 
 /// Equal tsc offsets.

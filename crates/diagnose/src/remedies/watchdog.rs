@@ -3,9 +3,11 @@
 use super::offer::Offer;
 use super::{Plan, boot};
 use crate::CauseId as C;
+use crate::causes::refinement::is_systematic;
 use clocksmith_facts::cpu::CpuVendor;
 use clocksmith_facts::hypervisor::HypervisorKind;
 use clocksmith_facts::log::Event;
+use clocksmith_facts::log::event::UnstableReason;
 use clocksmith_facts::version::Version;
 use clocksmith_kernel::feature::Feature;
 
@@ -29,8 +31,13 @@ fn unwatched_by_parameter(plan: &Plan<'_>) -> bool {
 pub(super) fn bad_refinement(plan: &Plan<'_>) -> bool {
     let refined = |event: &Event| matches!(event, Event::Refined { .. });
     plan.likely(C::TscMiscalibrated)
-        && plan.case.log().is_some_and(|log| log.any(refined))
+        && plan.case.log().is_some_and(|log| log.any(refined) && !is_systematic(log))
         && !plan.case.machine.cmdline.value.has("tsc_early_khz")
+}
+
+/// A test of the watchdog made the kernel demote the TSC.
+fn tested(plan: &Plan<'_>) -> bool {
+    plan.case.log().is_some_and(|log| log.any(|event| matches!(event, Event::DelayInjected)))
 }
 
 pub(super) fn reboot(plan: &Plan<'_>) -> Option<Offer> {
@@ -39,14 +46,28 @@ pub(super) fn reboot(plan: &Plan<'_>) -> Option<Offer> {
                     TSC is back";
         return Some(Offer::saying(says).command("sudo reboot"));
     }
+    let no_frequency =
+        |event: &Event| matches!(event, Event::TscUnstable(UnstableReason::NoFrequency));
+    if plan.case.in_guest() && plan.case.log().is_some_and(|log| log.any(no_frequency)) {
+        let says = "a reboot calibrates the TSC again: where the host was busy, the next boot may find its frequency";
+        return Some(
+            Offer::saying(says)
+                .command("sudo reboot")
+                .citing("Linux arch/x86/kernel/tsc.c, native_calibrate_cpu() (all versions)"),
+        );
+    }
     // With such a parameter the same tsc-early is demoted again.
     let again = unwatched_by_parameter(plan);
+    if innocent(plan) && plan.case.tsc_is_given_up() && tested(plan) {
+        let says = "a demoted TSC stays demoted until the next boot; a reboot without that test brings it back";
+        return Some(Offer::saying(says).command("sudo reboot"));
+    }
     (innocent(plan) && plan.case.tsc_is_given_up() && !again)
         .then(|| Offer::default().command("sudo reboot"))
 }
 
 pub(super) fn nowatchdog(plan: &Plan<'_>) -> Option<Offer> {
-    if !innocent(plan) || unwatched_by_parameter(plan) {
+    if !innocent(plan) || unwatched_by_parameter(plan) || tested(plan) {
         return None;
     }
     let word = "tsc=nowatchdog";
@@ -57,7 +78,7 @@ pub(super) fn reliable(plan: &Plan<'_>) -> Option<Offer> {
     let kernel = &plan.case.machine.kernel;
     let newer = kernel.is_assumed() || Feature::TscNowatchdog.of(&kernel.value);
     let hyperv = plan.case.hypervisor() == Some(HypervisorKind::Hyperv);
-    if !innocent(plan) || newer || hyperv || unwatched_by_parameter(plan) {
+    if !innocent(plan) || newer || hyperv || unwatched_by_parameter(plan) || tested(plan) {
         return None;
     }
     Some(boot::add(plan.case, &["tsc=reliable"]))
@@ -86,7 +107,7 @@ pub(super) fn newer_kernel(plan: &Plan<'_>) -> Option<Offer> {
     let machine = plan.case.machine;
     let kernel = &machine.kernel.value;
     let has = Feature::UnwatchedNodes4.of(kernel) || Feature::UnwatchedPackages4.of(kernel);
-    if !innocent(plan) || has {
+    if !innocent(plan) || has || tested(plan) {
         return None;
     }
     // Few processors with all three flags, which are of 2013 and later, ran such kernels.

@@ -201,6 +201,7 @@ pub(crate) fn in_use(facts: &Facts) -> Option<Current> {
         passing: None,
         may_have_changed: false,
         or_tsc: false,
+        or_listed: false,
     })
 }
 

@@ -24,6 +24,12 @@ pub struct Seen {
     pub report: Report,
 }
 
+/// What a text alone shows.
+pub fn why(text: &str) -> Report {
+    let log = KernelLog::scan(text.as_bytes(), "log").unwrap();
+    assess(Facts::from_log(log), Measured::default()).report
+}
+
 pub fn strings(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }

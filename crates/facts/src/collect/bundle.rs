@@ -6,7 +6,7 @@ use crate::tree::record::RecordingTree;
 use crate::tree::{Tree, is_virtual};
 use crate::{Fact, Origin};
 use serde::Serialize;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What a bundle may contain, and what for: every path that [`collect`] asks for. `*` stands for any
@@ -34,6 +34,24 @@ pub fn paths() -> &'static [(&'static str, &'static str)] {
             "whether the wall clock is synchronised, of a sosreport",
         ),
         ("sos_commands/chrony/chronyc_*", "the same; it names the time server"),
+        (
+            "clocks",
+            "the wall clock, the clock since boot, the real-time clock and the host's, at one moment",
+        ),
+        ("timekeepers", "which time daemons and guest tools run, by name"),
+        (
+            "etc/chrony.conf",
+            "how chrony sets a wrong clock right: refclock, makestep, rtcsync, leapsecmode, smoothtime and what it \
+             includes; no servers, no keys",
+        ),
+        ("etc/chrony/chrony.conf", "the same"),
+        ("sys/class/ptp/ptp*/clock_name", "whether the host's clock can be read"),
+        ("run/chrony/chronyd.pid", "whether chronyd runs, of a mirror"),
+        ("run/chronyd.pid", "the same"),
+        ("var/run/chrony/chronyd.pid", "the same"),
+        ("run/ntpd.pid", "whether ntpd runs, of a mirror"),
+        ("var/run/ntpd.pid", "the same"),
+        ("run/systemd/timesync/synchronized", "whether systemd-timesyncd runs, of a mirror"),
         ("vdso", "functions that read clocks without a system call"),
         ("namespaces", "whether this is a container"),
         ("proc/version", "kernel version"),
@@ -72,11 +90,15 @@ pub fn paths() -> &'static [(&'static str, &'static str)] {
         ("verify", "what an earlier verify by this user found"),
         ("run/clocksmith/verify.json", "what an earlier verify found"),
         ("var/lib/clocksmith/verify.json", "what an earlier verify found"),
+        (MEASURED, "what reads of the clocks cost, measured for 0.3 s"),
         ("proc/sys/kernel/random/boot_id", "whether that was in this boot; only if there is one"),
         ("proc/uptime", "how long ago that was; only if there is one"),
         ("dmidecode", "the same five, of a sosreport"),
     ]
 }
+
+/// What reads of the clocks cost when the bundle was written, by its writer. Read by the diagnosis, not as a fact.
+pub const MEASURED: &str = "var/lib/clocksmith/measured.json";
 
 /// What went into a bundle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -103,21 +125,26 @@ pub enum HostName<'a> {
 /// # Errors
 /// The error of `out`, or content that does not fit into a bundle.
 pub fn write_bundle(tree: &dyn Tree, out: impl Write) -> io::Result<Summary> {
-    write_bundle_as(tree, HostName::Kept, out)
+    write_bundle_as(tree, HostName::Kept, None, out)
 }
 
-/// The same, with another name for the host.
+/// The same, with another name for the host, and with what was measured ([`MEASURED`]).
 ///
 /// # Errors
 /// As [`write_bundle`].
 pub fn write_bundle_as(
     tree: &dyn Tree,
     name: HostName<'_>,
+    measured: Option<Vec<u8>>,
     out: impl Write,
 ) -> io::Result<Summary> {
     let hostname = hostname(tree);
-    let filter = |path: &str, content| privacy::filter(path, content, &hostname);
-    let recording = RecordingTree::new(tree, &filter);
+    let filter = |path: &str, content: &mut dyn Read, most: usize| {
+        privacy::filter(path, content, most, &hostname)
+    };
+    // Of several logs that are looked into, the one that is read is enough.
+    let other_log = |path: &str| super::log::is_log(path) && path != "dmesg";
+    let recording = RecordingTree::new(tree, &filter, other_log);
     let facts = collect(&recording, Origin::Live);
     let mut record = recording.into_record();
 
@@ -130,6 +157,7 @@ pub fn write_bundle_as(
     };
     record.files.retain(|path, _| !unused(path));
     record.missing.retain(|path, _| !is_alternative(path));
+    record.files.extend(measured.map(|costs| (MEASURED.to_owned(), costs.into())));
 
     // A mirror may lie in a directory that has the host's name.
     let said = |place: String| match name {
@@ -173,7 +201,10 @@ pub fn write_bundle_as(
 /// A place that is only asked after another one, and whose absence tells nobody anything.
 fn is_alternative(path: &str) -> bool {
     path.starts_with("sos_commands")
-        || matches!(path, "dmidecode")
+        || matches!(path, "dmidecode" | "etc/chrony/chrony.conf")
+        || path.ends_with("ntpd.pid")
+        || path.ends_with("chronyd.pid")
+        || path == "run/systemd/timesync/synchronized"
         || crate::verified::PATHS[1..].contains(&path)
         || (path != "dmesg" && super::log::is_log(path))
 }

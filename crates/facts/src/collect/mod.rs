@@ -10,12 +10,13 @@ mod log;
 mod machine;
 mod privacy;
 mod virt;
+mod wall;
 
 use crate::tree::Tree;
 use crate::{Fact, Facts, Missing, Origin, Why};
 
 pub use crate::tree::decode::open_log;
-pub use bundle::{HostName, Summary, paths, write_bundle, write_bundle_as};
+pub use bundle::{HostName, MEASURED, Summary, paths, write_bundle, write_bundle_as};
 
 /// Longest small text file that is read, in bytes.
 const SMALL: u64 = 64 << 10;
@@ -31,6 +32,7 @@ pub fn collect(tree: &dyn Tree, origin: Origin) -> Facts {
     machine::fill(&reader, &mut facts);
     clock::fill(&reader, &mut facts);
     virt::fill(&reader, &mut facts);
+    wall::fill(&reader, &mut facts);
     facts.verified = crate::verified::read(tree);
     facts.log = log::read(&reader, &facts);
     crate::log::complete(&mut facts);

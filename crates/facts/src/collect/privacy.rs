@@ -7,10 +7,15 @@ use super::log::is_log;
 use crate::dmi::{AZURE_TAG, Dmi, ORACLE_TAG};
 use crate::tick;
 use crate::tree::decode::open_log;
-use std::io::Read;
+use crate::wall::ChronyConfig;
+use std::io::{self, BufRead, BufReader, Read};
 
-/// Decompressed bytes of a log that are kept.
-const MAX_LOG: u64 = 48 << 20;
+/// Decompressed bytes of a log that are kept, from its beginning: the largest ring buffers have 32 MiB.
+const MAX_LOG: usize = 32 << 20;
+/// Bytes of a log that are looked at for them: of logs that programs share the kernel's lines alone are kept.
+const SEARCHED: u64 = 256 << 20;
+/// Bytes of a line of a log that are kept; no reader looks at more than 16 KiB.
+const MAX_LINE: usize = 64 << 10;
 
 /// Words that kernel messages use and that are host names all the same; masking them would destroy
 /// messages.
@@ -29,14 +34,37 @@ const COMMON: [&str; 12] = [
     "acpi",
 ];
 
-/// The content of a file as it goes into a bundle.
-pub(super) fn filter(path: &str, content: Vec<u8>, hostname: &str) -> Vec<u8> {
+/// The content of a file as it goes into a bundle: at most `most` bytes.
+pub(super) fn filter(
+    path: &str,
+    content: &mut dyn Read,
+    most: usize,
+    hostname: &str,
+) -> io::Result<Vec<u8>> {
+    if is_log(path) {
+        return Ok(log(path, content, most.min(MAX_LOG), hostname));
+    }
+    let of_interest: Option<fn(&str) -> bool> = match path {
+        "proc/timer_list" => Some(tick::is_mode_line),
+        "etc/chrony.conf" | "etc/chrony/chrony.conf" => Some(ChronyConfig::is_of_interest),
+        _ => None,
+    };
+    if let Some(of_interest) = of_interest {
+        let kept = |line: &str| of_interest(line).then(|| line.to_owned());
+        let mut out = Vec::new();
+        return lines(content.take(SEARCHED), most, kept, &mut out).map(|()| out);
+    }
+    let mut all = Vec::new();
+    content.take(most as u64).read_to_end(&mut all)?;
+    Ok(of_whole(path, all, hostname))
+}
+
+fn of_whole(path: &str, content: Vec<u8>, hostname: &str) -> Vec<u8> {
     match path {
         "proc/1/environ" => match crate::environment::container_of_environ(&content) {
             Some(runtime) => format!("container={runtime}\0").into_bytes(),
             None => Vec::new(),
         },
-        "proc/timer_list" => kept_lines(&content, tick::is_mode_line),
         "proc/1/cgroup" => text(&content, without_identifiers),
         "proc/cmdline" => text(&content, |line| without_names(line, hostname)),
         // `Linux NODE RELEASE ...`
@@ -50,37 +78,92 @@ pub(super) fn filter(path: &str, content: Vec<u8>, hostname: &str) -> Vec<u8> {
             let tag = String::from_utf8_lossy(&content).trim().to_owned();
             if tag == AZURE_TAG || tag == ORACLE_TAG { content } else { Vec::new() }
         }
-        path if is_log(path) => log(path, content, hostname),
         _ => content,
     }
 }
 
 fn text(content: &[u8], line: impl Fn(&str) -> String) -> Vec<u8> {
-    let content = String::from_utf8_lossy(content);
-    content.split('\n').map(line).collect::<Vec<_>>().join("\n").into_bytes()
+    let mut out = String::new();
+    for (index, one) in String::from_utf8_lossy(content).split('\n').enumerate() {
+        if index > 0 {
+            out.push('\n');
+        }
+        out.push_str(&line(one));
+    }
+    out.into_bytes()
 }
 
-fn kept_lines(content: &[u8], keep: impl Fn(&str) -> bool) -> Vec<u8> {
-    let content = String::from_utf8_lossy(content);
-    let lines = content.lines().filter(|line| keep(line));
-    lines.flat_map(|line| [line, "\n"]).collect::<String>().into_bytes()
+/// Lines that `keep` makes something of, without the rest of those that are too long; at most `most` bytes.
+fn lines(
+    content: impl Read,
+    most: usize,
+    keep: impl Fn(&str) -> Option<String>,
+    out: &mut Vec<u8>,
+) -> io::Result<()> {
+    each_line(content, |line| {
+        let Some(kept) = keep(line) else { return true };
+        let fits = out.len() + kept.len() < most;
+        if fits {
+            out.extend_from_slice(kept.as_bytes());
+            out.push(b'\n');
+        }
+        fits
+    })
+}
+
+/// Hands on lines as text, up to [`MAX_LINE`] of each, as long as `take` wishes.
+fn each_line(content: impl Read, mut take: impl FnMut(&str) -> bool) -> io::Result<()> {
+    let mut content = BufReader::with_capacity(MAX_LINE, content);
+    let (mut line, mut cut) = (Vec::new(), false);
+    loop {
+        let buffer = match content.fill_buf() {
+            Ok(buffer) => buffer,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        let end = memchr::memchr(b'\n', buffer);
+        let part = buffer.get(..end.unwrap_or(buffer.len())).unwrap_or_default();
+        let room = MAX_LINE - line.len();
+        cut |= part.len() > room;
+        line.extend_from_slice(part.get(..room.min(part.len())).unwrap_or_default());
+        let (used, over) = (part.len() + usize::from(end.is_some()), buffer.is_empty());
+        content.consume(used);
+        if end.is_none() && !over {
+            continue;
+        }
+        if over && line.is_empty() && !cut {
+            return Ok(());
+        }
+        let text = String::from_utf8_lossy(&line);
+        let text = text.strip_suffix('\r').unwrap_or(&text);
+        // What is cut through may be a name or an address; it is not recognised then.
+        let text = match text.rfind(' ') {
+            Some(blank) if cut => text.get(..blank).unwrap_or_default(),
+            _ if cut => "",
+            _ => text,
+        };
+        if !take(text) || over {
+            return Ok(());
+        }
+        line.clear();
+        cut = false;
+    }
 }
 
 /// A log, decompressed. Of logs that programs write into as well, the kernel's lines alone.
-fn log(path: &str, content: Vec<u8>, hostname: &str) -> Vec<u8> {
-    let mut plain = Vec::new();
-    match open_log(content.as_slice()) {
-        // What a damaged file yields before the damage is kept: the reader meets the same.
-        Ok(log) => drop(log.take(MAX_LOG).read_to_end(&mut plain)),
-        Err(_) => return Vec::new(),
-    }
+fn log(path: &str, content: &mut dyn Read, most: usize, hostname: &str) -> Vec<u8> {
     let mixed = path.contains("messages") || path.contains("syslog") || path.contains("journalctl");
-    let whole = String::from_utf8_lossy(&plain);
     // A line that is left out stays as an empty one: lines are cited by their number.
-    let kept = |line| {
-        if mixed && !is_kernels(line) { String::new() } else { without_names(line, hostname) }
+    let kept = |line: &str| {
+        let other = mixed && !is_kernels(line);
+        Some(if other { String::new() } else { without_names(line, hostname) })
     };
-    whole.lines().flat_map(|line| [kept(line), "\n".to_owned()]).collect::<String>().into()
+    let mut out = Vec::new();
+    // What a damaged file yields before the damage is kept: the reader meets the same.
+    if let Ok(log) = open_log(content) {
+        let _ = lines(log.take(SEARCHED), most, kept, &mut out);
+    }
+    out
 }
 
 /// Whether a line of a shared log is the kernel's.
@@ -203,7 +286,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn filtered(path: &str, content: &str, hostname: &str) -> String {
-        String::from_utf8(filter(path, content.as_bytes().to_vec(), hostname)).unwrap()
+        let filtered = filter(path, &mut content.as_bytes(), 1 << 20, hostname);
+        String::from_utf8(filtered.unwrap()).unwrap()
     }
 
     #[test]
@@ -280,7 +364,7 @@ mod tests {
         #[test]
         fn any_content(path in 0usize..6, bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let path = ["proc/1/environ", "proc/timer_list", "proc/1/cgroup", "uname", "dmesg", "dmidecode"][path];
-            filter(path, bytes, "host-name");
+            filter(path, &mut bytes.as_slice(), 100, "host-name").unwrap();
         }
     }
 }

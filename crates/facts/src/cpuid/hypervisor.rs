@@ -32,6 +32,7 @@ impl Hypervisor {
             xen_tsc_mode,
             timing_leaf_khz,
             xen_dom0: false,
+            virtualbox: false,
             signatures,
         })
     }

@@ -1,6 +1,7 @@
 //! The text that `cpuid -r` prints: parsed, and written.
 
 use super::{CpuidDump, Regs};
+use crate::cpu::CpuList;
 use std::fmt;
 
 impl CpuidDump {
@@ -19,7 +20,8 @@ impl CpuidDump {
                     cpu = match number.trim() {
                         "" => dump.cpus.keys().next_back().map_or(0, |last| last.saturating_add(1)),
                         number => number.parse().unwrap_or(cpu),
-                    };
+                    }
+                    .min(CpuList::MAX);
                     if !note.trim().is_empty() {
                         dump.unasked.insert(cpu, note.trim().to_owned());
                     }

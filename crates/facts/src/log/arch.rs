@@ -1,6 +1,6 @@
 //! The architecture that a message can only come from. Where no message tells, it stays unknown.
 
-use super::event::Event;
+use super::event::{Event, LostTicks, UnstableReason};
 use super::parse::of_release as release_bits;
 use super::{Entry, KernelLog};
 use crate::Arch;
@@ -13,6 +13,7 @@ use crate::version::{Kernel, Vendor};
 pub(super) fn of(event: &Event, kernel: Option<&Kernel>) -> Option<Arch> {
     let found = match event {
         Event::Arch(arch) => *arch,
+        Event::ArmProcessor { .. } => Arch::Arm,
         Event::X86Bits(32) => Arch::X86,
         Event::Release(release) if release_bits(release) == Some(32) => Arch::X86,
         Event::ArchTimerErratum(_) | Event::CounterTrapped => Arch::Arm64,
@@ -30,6 +31,8 @@ pub(super) fn of(event: &Event, kernel: Option<&Kernel>) -> Option<Arch> {
         | Event::PmTimer(_)
         | Event::HpetTable { .. }
         | Event::TimeSource { .. }
+        | Event::LostTicks(_)
+        | Event::HpetFallback
         | Event::P0Mismatch => Arch::X86_64,
         Event::Registered { name, mask, .. } if name == "timer" => {
             // Boards have a counter of 32 bits under this name; User-mode Linux one of 64.
@@ -95,6 +98,11 @@ fn bits(event: &Event) -> Option<u8> {
         }
         // init_pit_clocksource() in arch/x86/kernel/i8253.c: not with 64 bits.
         Event::ReadAvailable(names) => names.iter().any(|name| name == "pit").then_some(32),
+        Event::LostTicks(LostTicks::TooMany) => Some(32),
+        // Kernels of both widths ask for the frequency in the same words.
+        Event::LostTicks(LostTicks::Many | LostTicks::Counted(_)) | Event::HpetFallback => Some(64),
+        // verify_tsc_freq() in arch/i386/kernel/tsc.c.
+        Event::TscUnstable(UnstableReason::RunningSlowly) => Some(32),
         // HYPERV_TSCPAGE depends on 64 bits.
         Event::Switched(name) | Event::Registered { name, .. } | Event::ReadCurrent(name) => {
             (name == "hyperv_clocksource_tsc_page").then_some(64)

@@ -125,7 +125,9 @@ fn of_event(event: &Event, message: &str, whole: bool) -> Bound {
         Event::Switched(_) if message.starts_with("Time: ") => Bound::below(2, 6, 28),
         // timekeeping of x86 before the clocksource framework: 2.6.18, with 64 bits 2.6.21.
         Event::TimeSource { bits: 32, .. } => Bound::below(2, 6, 18),
-        Event::TimeSource { .. } => Bound::below(2, 6, 21),
+        Event::TimeSource { .. } | Event::LostTicks(_) | Event::HpetFallback => {
+            Bound::below(2, 6, 21)
+        }
         Event::Switched(_) if message.contains("Switching to clocksource") => Bound::until(3, 11),
         Event::Switched(_) if prefixed => Bound::from(4, 2),
         Event::Switched(_) if message.contains("Switched to") && whole => {
@@ -182,7 +184,8 @@ fn of_reason(reason: &UnstableReason) -> Bound {
         UnstableReason::BootParameter => Bound::from(4, 13),
         UnstableReason::BootParameterNotsc => Bound::from(4, 19),
         UnstableReason::UvBios => Bound::from(4, 15),
-        UnstableReason::RunningSlowly => Bound::until(2, 7),
+        // verify_tsc_freq() in arch/i386/kernel/tsc.c: 2.6.18 to 2.6.20.
+        UnstableReason::RunningSlowly => Bound::below(2, 6, 21),
         _ => Bound::default(),
     }
 }

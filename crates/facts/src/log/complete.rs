@@ -16,6 +16,7 @@ use crate::{Arch, Fact, Facts, Missing, Source, Why};
 /// they are nearer to the machine.
 pub fn complete(facts: &mut Facts) {
     if !facts.log.is_known() {
+        of_virtualbox(facts, None);
         return;
     }
     let Fact::Known { value: log, source } = std::mem::take(&mut facts.log) else { return };
@@ -24,7 +25,22 @@ pub fn complete(facts: &mut Facts) {
     timers(facts, &log);
     hypervisor(facts, &log);
     readings(facts, &log);
+    of_virtualbox(facts, Some(&log));
     facts.log = Fact::known(log, source);
+}
+
+/// VirtualBox presents the interface of KVM to guests of Linux, unless another one is chosen; its firmware says who made it.
+fn of_virtualbox(facts: &mut Facts, log: Option<&KernelLog>) {
+    let named = facts.dmi.value().is_some_and(|text| text.contains("VirtualBox"));
+    let tables = |log: &KernelLog| {
+        log.all(|event| matches!(event, Event::AcpiTables | Event::HpetTable { base: None }))
+            .any(|entry| entry.text.contains(" VBOX "))
+    };
+    if (named || log.is_some_and(tables))
+        && let Fact::Known { value: Some(found), .. } = &mut facts.hypervisor
+    {
+        found.virtualbox = true;
+    }
 }
 
 fn set<T>(slot: &mut Fact<T>, log: &KernelLog, found: Option<(&Entry, T)>) {
@@ -84,7 +100,7 @@ fn one_release(log: &KernelLog) -> Option<(&Entry, Kernel)> {
 /// What only one architecture prints comes first: an arm64 kernel's log may quote an x86 word.
 fn architecture<'a>(log: &'a KernelLog, kernel: Option<&Kernel>) -> Option<(&'a Entry, Arch)> {
     let told = log.first(|event| match event {
-        Event::Arch(_) => arch::of(event, kernel),
+        Event::Arch(_) | Event::ArmProcessor { .. } => arch::of(event, kernel),
         _ => None,
     });
     let (entry, found) = told.or_else(|| log.first(|event| arch::of(event, kernel)))?;
@@ -199,9 +215,16 @@ fn timers(facts: &mut Facts, log: &KernelLog) {
     let port = port.or_else(|| {
         registered("acpi_pm").map(|(entry, ())| (entry, Some(PmTimer { port: 0, bits32: None })))
     });
-    set(&mut facts.pm_timer, log, port);
-    // A log that reaches back to the first line and past ACPI's own lines would show them.
-    let conclusive = log.from_boot && log.any(|e| matches!(e, Event::PossibleCpus(_)));
+    // The kernel checks the one that firmware describes.
+    let checked = log.last(|event| match event {
+        Event::PmTimerBad | Event::PmTimerRate { .. } => {
+            Some(Some(PmTimer { port: 0, bits32: None }))
+        }
+        _ => None,
+    });
+    set(&mut facts.pm_timer, log, port.or(checked));
+    // A log that reaches back to the first line and past ACPI's own lines would show them, if it has any of those.
+    let conclusive = log.reaches_past_acpi() && log.lists_acpi_tables();
     if facts.cmdline.value().is_some_and(|line| line.last("acpi") == Some("off")) {
         // That the kernel printed no table says nothing of them.
         unseen(&mut facts.hpet, log);
@@ -368,6 +391,15 @@ fn readings(facts: &mut Facts, log: &KernelLog) {
         {
             String::new()
         }
+        _ => current,
+    };
+    // So does another choice that somebody wrote behind it; whether the kernel took that one is not told.
+    let written = log.last(|event| match event {
+        Event::WroteCurrent(name) => Some(name.clone()),
+        _ => None,
+    });
+    let current = match written {
+        Some((write, name)) if write.line > entry.line && name != current => String::new(),
         _ => current,
     };
     if current.is_empty() && available.is_none() {

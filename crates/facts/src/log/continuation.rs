@@ -34,8 +34,8 @@ pub(super) fn with_next(
     message: &str,
     alone: Option<&Event>,
 ) -> Option<(Event, usize, String)> {
-    // A comma, or the soft line break of quoted-printable mail.
-    let open = message.ends_with([',', '=']);
+    // A comma, the soft line break of quoted-printable mail, or a message that always has figures.
+    let open = message.ends_with([',', '=']) || matches!(alone, Some(Event::LongReadoutCut));
     let mut columns = raw.chars().count();
     let cut = columns == TERMINAL;
     // A blank at the very end was taken off with the prefix.
@@ -171,7 +171,7 @@ pub(super) fn of_a_record(place: Place<'_>, raw: &str, line: &Stripped<'_>) -> b
 }
 
 /// Whether a message quotes text from outside.
-fn quotes(message: &str) -> bool {
+pub(super) fn quotes(message: &str) -> bool {
     let opens = |sign: char| {
         message
             .match_indices(sign)

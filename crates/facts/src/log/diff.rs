@@ -19,9 +19,16 @@ pub(super) enum Style {
     Context,
 }
 
+/// Lines with a sign from which on a text is a diff of two logs, also where a table is drawn in it.
+const BESIDE_A_TABLE: u32 = 4;
+
 /// Whether a text is a diff of two logs: lines of the kernel with the sign of either side.
+///
+/// A console that prints a table while the kernel prints its messages puts single lines behind an edge of the table:
+/// such a text takes more of them.
 pub(super) fn found(window: &[u8]) -> Option<Style> {
     let mut seen = [false; 5];
+    let (mut signed, mut table) = (0, false);
     let mut parts = [false; 3];
     for line in window.split(|byte| *byte == b'\n') {
         match border(line) {
@@ -46,23 +53,32 @@ pub(super) fn found(window: &[u8]) -> Option<Style> {
             }
             _ => continue,
         };
-        if seen[at] {
+        let rest = &line[1..];
+        table |= is_edge(line);
+        if seen[at] && !table {
+            signed += u32::from(at < 2);
             continue;
         }
-        let rest = &line[1..];
         // Bullets and quotes have a blank behind them, and so have the signs of the plain format.
         let rest = match (at, rest.strip_prefix(b" ")) {
             (0 | 1, None) => rest,
             (2 | 3, Some(rest)) => rest,
             _ => continue,
         };
-        seen[at] = is_kernel(&text(rest, 0, rest.len()));
+        let kernel = !rest.starts_with(b"-") && is_kernel(&text(rest, 0, rest.len()));
+        seen[at] |= kernel;
+        signed += u32::from(kernel && at < 2);
     }
     match seen {
-        [true, true, ..] => Some(Style::Unified),
+        [true, true, ..] if !table || signed >= BESIDE_A_TABLE => Some(Style::Unified),
         [_, _, true, true, true] => Some(Style::Normal),
         _ => None,
     }
+}
+
+/// `+----`: an edge of a table.
+fn is_edge(line: &[u8]) -> bool {
+    line.starts_with(b"+--") || line.starts_with(b"+==")
 }
 
 fn is_kernel(line: &str) -> bool {
@@ -205,6 +221,15 @@ mod tests {
             "3c3\n< tsc: Fast TSC calibration failed\n---\n> tsc: Fast TSC calibration using PIT\n";
         assert_eq!(of(plain), Some(Style::Normal));
         assert_eq!(of("> tsc: Fast TSC calibration failed\n"), None);
+    }
+
+    #[test]
+    fn found_is_no_table_of_a_console() {
+        let table = "    +-------------------[    5.327925] dog: x\n---------+\n    +----[    5.380196] y: z\n\
+                     --------[    5.393093] dog: x\n-----+\n+\n+[    5.400000] a: b\n-[    5.410000] a: b\n";
+        assert_eq!(found(table.as_bytes()), None);
+        let diff = "-[    1.0] a\n+[    1.000001] a: b\n-[    1.000002] b: c\n+[    1.000003] c: d\n-[    1.000004] d: e\n";
+        assert_eq!(found(format!("+------+\n{diff}").as_bytes()), Some(Style::Unified));
     }
 
     #[test]

@@ -229,13 +229,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn utf16_is_read_as_utf8(text in "[ -~]{40}(\\PC|\u{1f512}){0,9000}", big_endian: bool) {
+        fn utf16_is_read_as_utf8(text in "[ -~]{40}(\\PC|\u{1f512}){0,5000}", big_endian: bool) {
             let mark = encoded(&format!("\u{feff}{text}"), big_endian);
             prop_assert_eq!(decoded(&mark), text.replace('\u{feff}', ""));
         }
 
         #[test]
-        fn ascii_needs_no_byte_order_mark(text in "[ -~]{32,20000}", big_endian: bool) {
+        fn ascii_needs_no_byte_order_mark(text in "[ -~]{32,9000}", big_endian: bool) {
             prop_assert_eq!(decoded(&encoded(&text, big_endian)), text);
         }
 

@@ -1,90 +1,12 @@
 //! What a kernel log line says about clocks.
 
+mod reason;
+
+pub use reason::UnstableReason;
+
 use crate::Arch;
 use crate::hypervisor::HypervisorKind;
 use serde::Serialize;
-
-/// Why the kernel marked the TSC unstable: the argument of `mark_tsc_unstable()`.
-///
-/// Source: the callers of `mark_tsc_unstable()` in `arch/x86`, `drivers/acpi`, `drivers/idle` and
-/// `drivers/cpufreq`, 2.6.32 to 7.1.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum UnstableReason {
-    /// `TSCs unsynchronized`: not even tested.
-    Unsynchronized,
-    /// `check_tsc_sync_source failed`: the warp test between CPUs failed.
-    SyncFailed,
-    /// `could not calculate TSC khz`.
-    NoFrequency,
-    /// `cpufreq changes` (also `... on SMP`).
-    CpufreqChanges,
-    /// `boot parameter`: `tsc=unstable`.
-    BootParameter,
-    /// `boot parameter notsc`.
-    BootParameterNotsc,
-    /// `clocksource watchdog`.
-    Watchdog,
-    /// `TSC halts in idle`, `TSC halts in idle states deeper than C2`, `TSC halt in AMD C1E`.
-    HaltsInIdle,
-    /// `running on Hyper-V`.
-    HyperV,
-    /// `KVM discovered backwards TSC`: on a KVM host, after resume or CPU hot-plug.
-    KvmBackwards,
-    /// `UV BIOS`: firmware of an SGI/HPE UV says that the TSC is not synchronised.
-    UvBios,
-    /// `TSC appears to be running slowly` (up to 2.6.20).
-    RunningSlowly,
-    /// Any other text.
-    Other(String),
-}
-
-impl UnstableReason {
-    /// From the text after `Marking TSC unstable due to`.
-    #[must_use]
-    pub fn parse(text: &str) -> Self {
-        let text = text.trim().trim_start_matches(':').trim().trim_end_matches('.');
-        match text {
-            "TSCs unsynchronized" => Self::Unsynchronized,
-            "check_tsc_sync_source failed" => Self::SyncFailed,
-            "could not calculate TSC khz" => Self::NoFrequency,
-            "boot parameter" => Self::BootParameter,
-            "boot parameter notsc" => Self::BootParameterNotsc,
-            "clocksource watchdog" => Self::Watchdog,
-            "running on Hyper-V" => Self::HyperV,
-            "KVM discovered backwards TSC" => Self::KvmBackwards,
-            "UV BIOS" => Self::UvBios,
-            _ if text.starts_with("cpufreq changes") => Self::CpufreqChanges,
-            _ if text.starts_with("TSC halts in idle")
-                || text.starts_with("TSC halt in")
-                || text.starts_with("possible TSC halt in") =>
-            {
-                Self::HaltsInIdle
-            }
-            _ => Self::Other(text.chars().take(120).collect()),
-        }
-    }
-
-    /// The kernel's own words.
-    #[must_use]
-    pub fn text(&self) -> &str {
-        match self {
-            Self::Unsynchronized => "TSCs unsynchronized",
-            Self::SyncFailed => "check_tsc_sync_source failed",
-            Self::NoFrequency => "could not calculate TSC khz",
-            Self::CpufreqChanges => "cpufreq changes",
-            Self::BootParameter => "boot parameter",
-            Self::BootParameterNotsc => "boot parameter notsc",
-            Self::Watchdog => "clocksource watchdog",
-            Self::HaltsInIdle => "TSC halts in idle",
-            Self::HyperV => "running on Hyper-V",
-            Self::KvmBackwards => "KVM discovered backwards TSC",
-            Self::UvBios => "UV BIOS",
-            Self::RunningSlowly => "TSC appears to be running slowly",
-            Self::Other(text) => text,
-        }
-    }
-}
 
 /// Why an override was not taken at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -140,12 +62,26 @@ pub enum TscAdjust {
     Forced,
     /// `TSC ADJUST differs: CPUn a --> b. Restoring`: somebody wrote it later; the kernel restored it.
     Restored,
-    /// `TSC ADJUST differs within socket(s)`: repaired at boot.
+    /// `TSC ADJUST differs within socket(s)`, `differs: Reference CPU...`: repaired at boot.
     DiffersInSocket,
     /// `TSC ADJUST compensate: ...`: adjusted for a warp between packages.
     Compensated,
     /// Another message about the register.
     Other,
+}
+
+/// What an old kernel says of ticks that did not come: up to 2.6.17, with 64 bits up to 2.6.20.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LostTicks {
+    /// `time.c: Lost N timer tick(s)!`, with the parameter `report_lost_ticks`.
+    Counted(u64),
+    /// `Losing some ticks... checking if CPU frequency changed.`
+    Some,
+    /// `warning: many lost ticks.`: a thousand of them since the boot.
+    Many,
+    /// `Losing too many ticks!`: 32 bits, which give the TSC up as time source.
+    TooMany,
 }
 
 /// One message of the kernel (or one reading in a transcript) that concerns clocks.
@@ -185,12 +121,19 @@ pub enum Event {
         /// Model as Linux shows it.
         model: u32,
     },
+    /// `ACPI: RSDP 0x...` or `ACPI: FACP 0x...`: the kernel lists the tables that firmware left.
+    AcpiTables,
     /// `ACPI: PM-Timer IO Port: 0x608`.
     PmTimer(u64),
     /// `PMTMR IOPort override: 0x... -> 0x...`; 0 disables it.
     PmTimerOverride(u64),
     /// The PM timer failed its start-up check and was not registered.
     PmTimerBad,
+    /// `PM-Timer running at invalid rate: N% of normal - aborting.`: against the PIT, so that the PM timer is not registered.
+    PmTimerRate {
+        /// The PM timer's rate by the PIT, in hundredths of the rate that it is due to have.
+        percent: u64,
+    },
     /// The chipset has the PM timer bug: rating 120 and triple reads.
     PmTimerChipsetBug,
     /// `ACPI: HPET id: 0x... base: 0x...`, or the table's own `ACPI: HPET ...` line.
@@ -283,8 +226,10 @@ pub enum Event {
     SyncSkipped,
     /// A message about TSC_ADJUST.
     TscAdjust(TscAdjust),
-    /// `notsc` was ignored: the kernel cannot do without a TSC.
+    /// `notsc` only kept the clocksource out: the kernel cannot do without a TSC (2.6.26 to 4.18).
     NotscIgnored,
+    /// `notsc` had no effect: the kernel cannot do without a TSC (`tsc_setup()` in `arch/i386`, up to 2.6.25).
+    NotscRefused,
     /// `TSC doesn't count with P0 frequency!`: harmless, usual in virtual machines.
     P0Mismatch,
     /// `Marking clocksource 'NAME' as unstable because the skew is too large` (4.1 to 7.0).
@@ -357,9 +302,9 @@ pub enum Event {
         /// Its interval minus the reference's, in nanoseconds.
         skew_ns: i64,
         /// The reference.
-        watchdog: String,
+        watchdog: Option<String>,
         /// Interval by the reference, in nanoseconds.
-        interval_ns: i64,
+        interval_ns: Option<i64>,
     },
     /// `'hpet' (not 'tsc') is current clocksource` (5.14+); `None`: `No current clocksource`.
     WatchdogCurrent(Option<String>),
@@ -374,6 +319,8 @@ pub enum Event {
         /// Whether the slow clock is the clocksource under test (`wd-NAME-wd excessive`, 6.3+), and not the reference.
         tested: bool,
     },
+    /// `clocksource_watchdog_inject_delay(): Injecting delay.`: a test of the watchdog delays its reads on purpose.
+    DelayInjected,
     /// `clock-skew test skipped!`.
     SkewTestSkipped,
     /// `NAME retried N times before success`.
@@ -410,6 +357,8 @@ pub enum Event {
     ArchTimer {
         /// Counter frequency in Hz.
         hz: u64,
+        /// The kernel uses the virtual timer (`virt`), or not (`phys`, `hyp-phys`), where the line says so.
+        virtual_timer: Option<bool>,
     },
     /// `arch_timer: Enabling local|global workaround for TEXT`.
     ArchTimerErratum(String),
@@ -419,6 +368,10 @@ pub enum Event {
     Suspend,
     /// The system came back from suspend.
     Resume,
+    /// 5.18+: this guest was restored from a snapshot, or is a copy: its generation id changed.
+    VmFork,
+    /// A real-time clock set the wall clock at boot, to this many seconds since 1970.
+    SetByRtc(i64),
     /// A KVM host (or guest) message that its TSC cannot be relied upon.
     KvmTscUnreliable(String),
     /// A program complains that the system clock drifts against a reference.
@@ -445,6 +398,11 @@ pub enum Event {
     XenDom0,
     /// A message that only kernels of one architecture print (x86: of either width).
     Arch(Arch),
+    /// The processor that a 32-bit Arm kernel found: `CPU: ARMv7 Processor [410fd034] revision 4 (ARMv7), cr=10c5383d`.
+    ArmProcessor {
+        /// The main ID register, where the line has it.
+        midr: Option<u32>,
+    },
     /// A message that an x86 kernel of this width alone prints: 32 or 64 bits. What says 64 may also come from other
     /// architectures.
     X86Bits(u8),
@@ -460,6 +418,10 @@ pub enum Event {
         /// Width of the kernel: 32 or 64 bits.
         bits: u8,
     },
+    /// Ticks were lost by the count of the TSC or the HPET (x86 before the clocksource framework).
+    LostTicks(LostTicks),
+    /// `Falling back to HPET`: such a kernel gave the TSC up for the HPET, after a thousand lost ticks.
+    HpetFallback,
     /// The kernel is done with its own part of the boot: it frees its code for that, or starts init.
     UserSpace,
     /// gVisor's own boot message: not a Linux kernel.

@@ -35,8 +35,12 @@ const CLOCK_WORDS: [&str; 12] = [
 
 /// Words of messages that come after the kernel has settled on its clocksource: user space, and the file systems
 /// that it mounts.
-const LATE: [&str; 10] = [
+const LATE: [&str; 14] = [
     "systemd[1]",
+    "systemd-journald[",
+    "systemd-udevd[",
+    "[  ok  ] ",
+    "] reached target ",
     "freeing unused kernel",
     "run /init",
     "run /sbin/init",

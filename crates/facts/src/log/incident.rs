@@ -9,7 +9,10 @@ pub mod reading;
 use super::event::{Event, Role, UnstableReason};
 use super::rates::{ACPI_PM_HZ, HPET_RATES, Rates, hertz};
 use super::{Entry, KernelLog};
-use reading::{Fit, Hypothesis, MEASURABLE_S, Pair, Reading, readings, readings_of_difference};
+use reading::{
+    Fit, Hypothesis, MEASURABLE_S, Pair, Reading, readings, readings_of_difference,
+    readings_of_ticks,
+};
 use serde::Serialize;
 
 pub use reading::INTERVAL_S;
@@ -224,9 +227,9 @@ fn opens(entry: &Entry) -> Option<Incident> {
         }
         Event::WatchdogSkewed { name, skew_ns, watchdog, interval_ns } => {
             incident.clocksource.clone_from(name);
-            incident.watchdog = Some(watchdog.clone());
+            incident.watchdog.clone_from(watchdog);
             incident.skew_ns = Some(*skew_ns);
-            incident.interval_ns = Some(*interval_ns);
+            incident.interval_ns = *interval_ns;
         }
         Event::ReadbackDelay { name, marks: true, tested, .. } => {
             if *tested || name.starts_with("tsc") {
@@ -256,9 +259,9 @@ fn attach(incident: &mut Incident, event: &Event) -> bool {
             }
         }
         Event::WatchdogSkewed { skew_ns, watchdog, interval_ns, .. } => {
-            incident.watchdog = Some(watchdog.clone());
+            incident.watchdog = watchdog.clone().or_else(|| incident.watchdog.take());
             incident.skew_ns = Some(*skew_ns);
-            incident.interval_ns = Some(*interval_ns);
+            incident.interval_ns = *interval_ns;
         }
         Event::WatchdogInterval { role, name, ns } => {
             let nsec = i64::try_from(*ns).ok();
@@ -308,9 +311,23 @@ impl Incident {
         }
         let cs_hz = self.cs.and_then(Delta::hz).or_else(|| rates.hz(&self.clocksource));
         let Some(wd_hz) = self.reference_hz(rates) else {
-            return self.decode_at(None, cs_hz, rates);
+            let mut decoded = self.decode_at(None, cs_hz, rates);
+            if let (true, Some(wd), Some(cs), None) = (self.counts_ticks(), self.wd, self.cs, cs_hz)
+                && wd.mask != 0
+                && cs.mask != 0
+            {
+                decoded.readings = readings_of_ticks(cs.signed(), hertz(wd.cycles));
+                decoded.wd_rate_known = false;
+            }
+            return decoded;
         };
         self.decode_at(Some(wd_hz), cs_hz, rates)
+    }
+
+    /// The reference is the timer tick.
+    #[must_use]
+    pub fn counts_ticks(&self) -> bool {
+        self.watchdog.as_deref().is_some_and(|name| name.contains("jiffies"))
     }
 
     /// Takes jumps out that are longer than the machine has run: the figure is that of a counter whose conversion

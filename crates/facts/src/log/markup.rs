@@ -35,10 +35,10 @@ const LINES: [&str; 22] = [
     "html",
 ];
 /// Tags that leave nothing.
-const NOTHING: [&str; 27] = [
-    "a", "b", "i", "u", "s", "em", "strong", "span", "font", "code", "tt", "samp", "kbd", "var",
-    "small", "big", "mark", "del", "ins", "center", "nobr", "wbr", "img", "tbody", "thead",
-    "details", "o:p",
+const NOTHING: [&str; 26] = [
+    "a", "b", "i", "u", "s", "em", "strong", "span", "font", "tt", "samp", "kbd", "var", "small",
+    "big", "mark", "del", "ins", "center", "nobr", "wbr", "img", "tbody", "thead", "details",
+    "o:p",
 ];
 /// Tags that show that a text is HTML.
 const SIGNS: [&str; 9] = ["br", "pre", "span", "p", "div", "td", "code", "html", "font"];
@@ -71,6 +71,8 @@ enum Tag {
     Block,
     Blank,
     Nothing,
+    /// Code: a mark in a sentence, and nothing in a block.
+    Code,
     /// What stands up to the closing tag is no text.
     Hidden(&'static str),
 }
@@ -133,6 +135,7 @@ fn tag(text: &[u8]) -> Option<(Tag, usize)> {
     let opens = text.get(1) != Some(&b'/');
     let kind = match name.as_str() {
         "br" => Tag::Break,
+        "code" => Tag::Code,
         "td" | "th" => Tag::Blank,
         "script" if opens => Tag::Hidden("</script"),
         "style" if opens => Tag::Hidden("</style"),
@@ -155,6 +158,12 @@ pub(super) struct Plain<R> {
     held: Vec<u8>,
     out: Vec<u8>,
     at_line_start: bool,
+    /// Inside of a block of preformatted text.
+    block: bool,
+    /// This line, or this cell of a table, has words.
+    words: bool,
+    /// Inside of a mark of code in a sentence.
+    marked: bool,
     hidden: Option<&'static str>,
     end: bool,
 }
@@ -168,6 +177,9 @@ impl<R: Read> Plain<R> {
             held: Vec::new(),
             out: Vec::new(),
             at_line_start: true,
+            block: false,
+            words: false,
+            marked: false,
             hidden: None,
             end: false,
         }
@@ -221,6 +233,9 @@ impl<R: Read> Plain<R> {
         self.out.extend_from_slice(text);
         if let Some(last) = text.last() {
             self.at_line_start = *last == b'\n';
+            let line = text.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+            self.words &= line.len() == text.len();
+            self.words |= line.iter().any(u8::is_ascii_alphabetic);
         }
     }
 
@@ -275,13 +290,24 @@ impl<R: Read> Plain<R> {
             self.put(b"<");
             return 1;
         };
+        if name(rest).is_some_and(|(name, _)| name == "pre") {
+            self.block = rest.get(1) != Some(&b'/');
+        }
         let ends = rest[used..].starts_with(b"\n") || rest[used..].starts_with(b"\r\n");
         match kind {
             Tag::Break if !ends => self.put(b"\n"),
             Tag::Block if !ends && !self.at_line_start => self.put(b"\n"),
-            Tag::Blank => self.put(b" "),
+            Tag::Blank => {
+                self.put(b" ");
+                self.words = false;
+            }
+            // A block of code may have one, too, and so may a cell of a table: a sentence has words in front of it.
+            Tag::Code if self.marked || self.words && !self.block && rest.get(1) != Some(&b'/') => {
+                self.put(b"`");
+                self.marked = !self.marked;
+            }
             Tag::Hidden(close) => self.hidden = Some(close),
-            Tag::Break | Tag::Block | Tag::Nothing => {}
+            Tag::Break | Tag::Block | Tag::Nothing | Tag::Code => {}
         }
         used
     }

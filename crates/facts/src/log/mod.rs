@@ -16,6 +16,7 @@ mod encoding;
 pub mod event;
 pub mod extent;
 pub mod incident;
+mod inline;
 mod journal;
 mod keywords;
 mod lines;
@@ -30,6 +31,7 @@ mod records;
 mod released;
 mod repeated;
 mod scan;
+mod spans;
 mod store;
 mod transcript;
 mod wall;
@@ -37,6 +39,7 @@ mod wall;
 pub use bounds::VersionBounds;
 pub use complete::complete;
 pub use event::Event;
+pub(crate) use parse::is_name;
 use serde::Serialize;
 use std::io::Read;
 
@@ -62,6 +65,9 @@ pub struct KernelLog {
     pub lines: u64,
     /// Number of boots in the input; the entries are those of the last.
     pub boots: u32,
+    /// Refined frequencies of the TSC, in kHz, of earlier boots in the input.
+    #[serde(skip)]
+    pub refined_before: Vec<u64>,
     /// The input is a diff of two logs; the entries are those of the new one.
     #[serde(skip)]
     pub is_diff: bool,
@@ -138,6 +144,22 @@ impl KernelLog {
     #[must_use]
     pub fn version_bounds(&self) -> VersionBounds {
         bounds::of(self)
+    }
+
+    /// Whether the log has the beginning of the boot, and goes on behind the lines in which the kernel tells what it found
+    /// in ACPI's tables.
+    #[must_use]
+    pub fn reaches_past_acpi(&self) -> bool {
+        self.from_boot && self.any(|event| matches!(event, Event::PossibleCpus(_)))
+    }
+
+    /// Whether lines show that the kernel read ACPI's tables. Without them it may have had none, or no code for them, or
+    /// the lines were taken out: what firmware describes is not told.
+    #[must_use]
+    pub fn lists_acpi_tables(&self) -> bool {
+        self.any(|event| {
+            matches!(event, Event::AcpiTables | Event::PmTimer(_) | Event::HpetTable { .. })
+        })
     }
 
     /// The source of an entry, as evidence cites it: `dmesg:112`.

@@ -6,6 +6,8 @@ use serde::Serialize;
 
 /// Frequency of the ACPI PM timer in Hz (ACPI specification, section 4.8.3.3).
 pub const ACPI_PM_HZ: f64 = 3_579_545.0;
+/// Frequencies of the timer tick that x86 kernels can be built with, in Hz (`kernel/Kconfig.hz`).
+pub const TICK_RATES: [f64; 4] = [250.0, 1000.0, 100.0, 300.0];
 /// Usual frequency of an HPET in Hz, used where the log does not name it.
 pub const HPET_HZ: f64 = 14_318_180.0;
 /// Frequencies of the counters, in Hz.

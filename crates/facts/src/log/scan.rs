@@ -5,6 +5,7 @@
 //! keywords at once); memory is one window plus the kept events.
 
 mod boots;
+mod inside;
 
 use super::continuation::{self, LOOKAHEAD, Place};
 use super::event::Event;
@@ -17,11 +18,13 @@ use super::parse::{self, Groups};
 use super::pieces::Given;
 use super::prefix::{Stripped, strip};
 use super::repeated::Repeated;
+use super::spans;
 use super::store::{self, Store};
 use super::{
     KernelLog, LogError, cut, diff, encoding, journal, markup, newest_first, records, transcript,
 };
-use boots::Boot;
+use crate::hypervisor::HypervisorKind;
+use boots::{Boot, stamp_in_front};
 use std::collections::VecDeque;
 use std::io::{self, Read};
 
@@ -137,6 +140,8 @@ struct Scanner {
     host: Option<String>,
     /// What this boot runs on, which a kernel says once.
     runs_on: Option<String>,
+    /// The hypervisor that offers the clock of this boot.
+    clock_of: Option<HypervisorKind>,
     /// Lines of this boot with a time stamp that were looked at.
     stamped: u32,
     /// Messages of this boot without a prefix.
@@ -170,6 +175,7 @@ impl Scanner {
             prompted: false,
             host: None,
             runs_on: None,
+            clock_of: None,
             stamped: 0,
             bare: 0,
             recent: VecDeque::new(),
@@ -337,6 +343,10 @@ impl Scanner {
         if self.is_quoted(&line) {
             return end;
         }
+        let more = match &json {
+            Some(_) => Vec::new(),
+            None => self.others(&mut line),
+        };
         let place = Place { window, start, end, complete };
         let begins = line.kernel.is_none() && self.line < 64 && cut::is_first(&window[..start]);
         if begins && let Some(rest) = cut::without_cut_prefix(line.message) {
@@ -364,8 +374,10 @@ impl Scanner {
         }
         if !prompt && json.is_none() && !comment {
             let alone = event.as_ref();
-            if let Some((joined, to, text)) =
-                continuation::with_next(place, self.prefixed, &raw, line.message, alone)
+            // What another message interrupts does not go on in the next line.
+            if more.is_empty()
+                && let Some((joined, to, text)) =
+                    continuation::with_next(place, self.prefixed, &raw, line.message, alone)
             {
                 event = Some(joined);
                 used_to = to;
@@ -395,27 +407,20 @@ impl Scanner {
             }
         }
         if let Some(event) = event {
-            self.keep(event, whole.as_deref().unwrap_or(&raw), line.at);
+            let raw = if more.is_empty() { &*raw } else { inside::up_to(&raw, line.message) };
+            self.keep(event, whole.as_deref().unwrap_or(raw), line.at);
+        } else if line.kernel.is_none() && !prompt && !comment {
+            let (spans, to) = spans::of(&raw, || next_line(window, end, complete));
+            for (text, at, event) in spans {
+                used_to = used_to.max(to);
+                self.store.note(self.line, &event);
+                self.keep(event, &text, at);
+            }
+        }
+        if !prompt && !comment {
+            self.keep_others(&more, line.at);
         }
         used_to
-    }
-
-    /// Whether a line without a prefix is none of this log, whose lines have stamps: what its sender wrote
-    /// about it, or read elsewhere. The banner of another kernel begins another log.
-    fn is_comment(&self, place: Place<'_>, raw: &str, line: &Stripped<'_>) -> bool {
-        if line.kernel.is_some() || self.stamped < STAMPED || self.bare > 0 || self.prompted {
-            return false;
-        }
-        // A stamp that was shortened by hand is one.
-        if continuation::behind_a_prefix(place) || raw.trim_start().starts_with('[') {
-            return false;
-        }
-        let banner = line.message.strip_prefix("Linux version ");
-        let other = banner.filter(|banner| banner.contains(" (") && banner.contains('#'));
-        // The same again is `/proc/version`.
-        other.is_none_or(|other| {
-            self.banner.as_deref().is_some_and(|own| own.trim() == other.trim())
-        })
     }
 
     fn keep(&mut self, event: Event, raw: &str, at: Option<f64>) {
@@ -484,11 +489,4 @@ impl Scanner {
         }
         Ok(self.log)
     }
-}
-
-/// The time stamp with which a line begins, as `[ 9217.400000] `.
-fn stamp_in_front(raw: &[u8]) -> Option<f64> {
-    let rest = raw.strip_prefix(b"[")?;
-    let end = memchr::memchr(b']', rest.get(..24.min(rest.len()))?)?;
-    std::str::from_utf8(&rest[..end]).ok()?.trim().parse().ok().filter(|at: &f64| *at >= 0.0)
 }

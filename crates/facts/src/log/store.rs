@@ -6,6 +6,8 @@ use std::collections::{HashMap, VecDeque};
 
 /// Events of one kind that are kept from the beginning, and from the end.
 pub(super) const KEPT: usize = 64;
+/// Events of lines with several whose order is kept.
+const BESIDE: usize = 256;
 /// Characters of a line that are kept as evidence.
 const TEXT_LIMIT: usize = 400;
 
@@ -31,6 +33,8 @@ pub(super) struct Store {
     kinds: HashMap<std::mem::Discriminant<Event>, Kind>,
     switched: bool,
     decided: bool,
+    /// The events of lines that have several, in their order.
+    beside: Vec<(u64, std::mem::Discriminant<Event>)>,
 }
 
 impl Store {
@@ -64,6 +68,13 @@ impl Store {
         }
     }
 
+    /// Takes note of the order of the events of one line.
+    pub(super) fn note(&mut self, line: u64, event: &Event) {
+        if self.beside.len() < BESIDE {
+            self.beside.push((line, event.kind()));
+        }
+    }
+
     /// Adds events of one kind that were not added when their lines came; `omitted` more of them are left out.
     pub(super) fn add_last(
         &mut self,
@@ -81,10 +92,22 @@ impl Store {
         }
     }
 
+    /// The refined frequency of the TSC, in kHz.
+    pub(super) fn refined(&self) -> Option<u64> {
+        let entries = self.kinds.values().flat_map(|kind| kind.first.iter().chain(&kind.last));
+        entries
+            .filter_map(|entry| match entry.event {
+                Event::Refined { khz } => Some(khz),
+                _ => None,
+            })
+            .last()
+    }
+
     pub(super) fn clear(&mut self) {
         self.kinds.clear();
         self.switched = false;
         self.decided = false;
+        self.beside.clear();
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -119,7 +142,11 @@ impl Store {
             entries.extend(kind.first);
             entries.extend(kind.last);
         }
-        entries.sort_by_key(|entry| entry.line);
+        let place = |entry: &Entry| {
+            let kind = (entry.line, entry.event.kind());
+            self.beside.iter().position(|beside| *beside == kind)
+        };
+        entries.sort_by_key(|entry| (entry.line, place(entry)));
         (entries, omitted)
     }
 }

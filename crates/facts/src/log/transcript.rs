@@ -40,6 +40,10 @@ pub(super) fn is_prompt(line: &str) -> bool {
     let named = head.contains('@')
         && !user.is_empty()
         && user.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b));
+    // What the kernel prints on a console while a prompt waits.
+    if super::prefix::printk_stamp(rest.trim_start()).is_some() {
+        return false;
+    }
     own && (named || command(rest)) && (rest.is_empty() || rest.starts_with(' ') || command(rest))
 }
 

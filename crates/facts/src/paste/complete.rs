@@ -3,7 +3,7 @@
 use super::Pasted;
 use crate::clockdev::ClocksourceDevice;
 use crate::cpu::{CpuModel, CpuVendor};
-use crate::hypervisor::Hypervisor;
+use crate::hypervisor::{Hypervisor, HypervisorKind};
 use crate::{Fact, Facts, Source};
 
 /// Fills `slot` where it is missing.
@@ -40,8 +40,24 @@ impl Pasted {
         fill(&mut facts.hypervisor, told.hypervisor.map(|kind| kind.map(Hypervisor::named)));
         fill(&mut facts.dmi, told.dmi);
         fill(&mut facts.ntp, told.ntp);
+        fill(&mut facts.wall.source, told.source);
+        fill(&mut facts.wall.shown_rtc_ahead_s, told.rtc_ahead_s);
         facts.invariant_tsc = told.invariant_tsc;
         clocksource(facts, told.current, told.available);
+        hypervisor(facts);
+    }
+}
+
+/// A clocksource that only guests of one hypervisor have shows that hypervisor, where nothing else does.
+fn hypervisor(facts: &mut Facts) {
+    if facts.hypervisor.is_known() {
+        return;
+    }
+    let Fact::Known { value: devices, source } = &facts.clocksources else { return };
+    let mut names =
+        devices.iter().flat_map(|device| device.available.iter().chain([&device.current]));
+    if let Some(kind) = names.find_map(|name| HypervisorKind::from_clocksource(name)) {
+        facts.hypervisor = Fact::known(Some(Hypervisor::named(kind)), source.clone());
     }
 }
 

@@ -1,8 +1,9 @@
-//! Who disciplines the clock: `chronyc tracking`, `timedatectl`, `adjtimex --print`.
+//! Who disciplines the clock: `chronyc tracking` and `sources`, `ntpq -p`, `timedatectl`, `adjtimex --print`.
 
 use super::{Page, Reader};
 use crate::Fact;
 use crate::ntp::{NtpState, Timex};
+use crate::wall::TimeSource;
 
 pub(super) const CHRONY: Reader = Reader {
     name: "chronyc tracking",
@@ -45,14 +46,80 @@ pub(super) const ADJTIMEX: Reader = Reader {
     read: adjtimex,
 };
 
+pub(super) const SOURCES: Reader =
+    Reader { name: "chronyc sources", words: &["MS Name/IP address"], read: sources };
+
+pub(super) const PEERS: Reader =
+    Reader { name: "ntpq -p", words: &["st t when poll reach"], read: peers };
+
+pub(super) const TIMESYNC: Reader = Reader {
+    name: "timedatectl timesync-status",
+    words: &["Packet count:", "Poll interval:", "Root distance:"],
+    read: timesync,
+};
+
 fn chrony(page: &mut Page<'_>, at: usize) -> usize {
     let line = page.line(at);
     // `Name            : value`, with the colon in one column.
     if line.find(':') != Some(16) {
         return 0;
     }
+    if let Some(told) = line.split_once(':').and_then(|(n, v)| TimeSource::of_tracking(n, v)) {
+        add(page, at, told);
+    }
     state(page, at, line);
     1
+}
+
+/// What a daemon says of its source, added to what the lines before said.
+fn add(page: &mut Page<'_>, at: usize, told: TimeSource) {
+    let source = page.source(at);
+    match &mut page.told.source {
+        Fact::Known { value, .. } => value.add(told),
+        missing @ Fact::Missing(_) => *missing = Fact::known(told, source),
+    }
+}
+
+/// A table below its heading and perhaps a rule.
+fn table(
+    page: &mut Page<'_>,
+    at: usize,
+    read: fn(&mut dyn Iterator<Item = &str>) -> Option<(TimeSource, usize)>,
+) -> usize {
+    let rule = page.line(at + 1).starts_with("====");
+    let from = at + 1 + usize::from(rule);
+    let mut rows = (from..page.len().min(from + ROWS)).map(|number| page.line(number));
+    match read(&mut rows) {
+        Some((told, rows)) => {
+            add(page, at, told);
+            from - at + rows
+        }
+        None => from - at,
+    }
+}
+
+/// Sources of a table that are read.
+const ROWS: usize = 256;
+
+fn sources(page: &mut Page<'_>, at: usize) -> usize {
+    table(page, at, |rows| TimeSource::of_sources(rows))
+}
+
+fn peers(page: &mut Page<'_>, at: usize) -> usize {
+    table(page, at, |rows| TimeSource::of_peers(rows))
+}
+
+/// The lines around the one that was found: `Server:` to `Jitter:`.
+fn timesync(page: &mut Page<'_>, at: usize) -> usize {
+    let mut end = at;
+    for number in at..page.len().min(at + 16) {
+        let Some((name, value)) = page.line(number).split_once(": ") else { break };
+        if let Some(told) = TimeSource::of_timesync(name, value) {
+            add(page, number, told);
+        }
+        end = number + 1;
+    }
+    end - at
 }
 
 fn timedatectl(page: &mut Page<'_>, at: usize) -> usize {
@@ -61,7 +128,36 @@ fn timedatectl(page: &mut Page<'_>, at: usize) -> usize {
         return 0;
     }
     state(page, at, line);
+    // The RTC's line follows the universal time's.
+    if let (Some(universal), Some(rtc)) =
+        (line.strip_prefix("Universal time:"), page.line(at + 1).trim().strip_prefix("RTC time:"))
+        && let (Some(universal), Some(rtc)) = (seconds(universal), seconds(rtc))
+    {
+        page.told.rtc_ahead_s = Fact::known(rtc - universal, page.source(at + 1));
+    }
     1
+}
+
+/// Seconds since 1970 of a date and a time as timedatectl writes them: `Mon 2026-06-01 10:00:03 UTC`.
+fn seconds(text: &str) -> Option<i64> {
+    let mut words = text.split_ascii_whitespace().skip_while(|word| !word.contains('-'));
+    let (date, time) = (words.next()?, words.next()?);
+    let three = |text: &str, by: char| -> Option<[i64; 3]> {
+        let mut parts = text.split(by).map(|part| part.parse::<i64>().ok());
+        let found = [parts.next()??, parts.next()??, parts.next()??];
+        parts.next().is_none().then_some(found)
+    };
+    let ([year, month, day], [hour, minute, second]) = (three(date, '-')?, three(time, ':')?);
+    let sane = (1970..=9999).contains(&year)
+        && (1..=12).contains(&month)
+        && (1..=31).contains(&day)
+        && (0..24).contains(&hour)
+        && (0..60).contains(&minute)
+        && (0..=60).contains(&second);
+    // Days since 1970 in the calendar whose years begin in March.
+    let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days = 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1 - 719_468;
+    sane.then_some(((days * 24 + hour) * 60 + minute) * 60 + second)
 }
 
 fn state(page: &mut Page<'_>, at: usize, line: &str) {
@@ -87,7 +183,10 @@ fn adjtimex(page: &mut Page<'_>, at: usize) -> usize {
             "tick" => timex.tick = value,
             "esterror" => timex.esterror = value,
             "maxerror" => timex.maxerror = value,
-            "mode" | "modes" | "time_constant" | "precision" | "tolerance" | "return value" => {}
+            "time_constant" => timex.constant = Some(value),
+            "return value" => timex.state = Some(value),
+            "tai" | "TAI offset" => timex.tai = Some(value),
+            "mode" | "modes" | "precision" | "tolerance" => {}
             _ => continue,
         }
         end = end.max(number + 1);

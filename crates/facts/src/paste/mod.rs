@@ -22,6 +22,7 @@ use crate::log::{LogError, plain};
 use crate::ntp::NtpState;
 use crate::symptom::{self, Seen, Symptom};
 use crate::version::Kernel;
+use crate::wall::TimeSource;
 use crate::{Arch, Fact, Source};
 pub use sections::{Section, sections};
 use serde::Serialize;
@@ -45,7 +46,7 @@ pub(crate) struct Reader {
 }
 
 /// The readers of transcripts: one line a kind.
-const READERS: [Reader; 14] = [
+const READERS: [Reader; 17] = [
     sysfs::READER,
     sysfs::CHOICE,
     identity::UNAME,
@@ -60,6 +61,9 @@ const READERS: [Reader; 14] = [
     discipline::CHRONY,
     discipline::TIMEDATECTL,
     discipline::ADJTIMEX,
+    discipline::SOURCES,
+    discipline::PEERS,
+    discipline::TIMESYNC,
 ];
 
 /// The lines of a text, and what was read of them so far.
@@ -141,6 +145,9 @@ pub(crate) struct Told {
     pub(crate) current: Fact<String>,
     pub(crate) available: Fact<Vec<String>>,
     pub(crate) ntp: Fact<NtpState>,
+    pub(crate) source: Fact<TimeSource>,
+    /// What `timedatectl` shows of the real-time clock: how far it is ahead of the universal time, in seconds.
+    pub(crate) rtc_ahead_s: Fact<i64>,
     /// Bit 8 of EDX of CPUID leaf 0x80000007.
     pub(crate) invariant_tsc: Fact<bool>,
 }

@@ -131,22 +131,31 @@ pub fn sections(lines: &[String]) -> Vec<Section> {
         .collect()
 }
 
-/// Runs of lines without a blank one, cut also where a prompt names another host. Blank lines belong to the run in
-/// front of them.
+/// Files that a machine has once.
+const FILES: [&str; 2] = ["available_clocksource", "current_clocksource"];
+
+/// Runs of lines without a blank one, cut also where a prompt names another host, or reads a file of the clocksource that
+/// the run has read before. Blank lines belong to the run in front of them.
 fn paragraphs(lines: &[String]) -> Vec<(usize, usize)> {
     let mut out = Vec::new();
     let mut begin = 0;
     let mut host: Option<&str> = None;
     let mut blank = false;
+    let mut files: Vec<&str> = Vec::new();
     for (number, line) in lines.iter().enumerate() {
         let is_blank = line.trim().is_empty();
-        let named = prompt::read(line).and_then(|prompt| prompt.host);
+        let prompt = prompt::read(line);
+        let file = prompt.as_ref().and_then(|_| FILES.iter().find(|file| line.contains(**file)));
+        let again = file.is_some_and(|file| files.contains(file));
+        let named = prompt.and_then(|prompt| prompt.host);
         let other = named.is_some() && host.is_some() && named != host;
-        if number > begin && (blank && !is_blank || other) {
+        if number > begin && (blank && !is_blank || other || again) {
             out.push((begin, number));
             begin = number;
             host = None;
+            files.clear();
         }
+        files.extend(file);
         host = named.or(host);
         blank = is_blank;
     }
@@ -189,4 +198,27 @@ fn state(lines: &[String]) -> State {
     state.current = page.told.current.value().cloned();
     state.available = page.told.available.value().cloned();
     state
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sections_of_two_guests_without_a_blank_line_are_two() {
+        let text = "On the first guest:\n$ cat /sys/devices/system/clocksource/clocksource0/available_clocksource\nkvm-clock acpi_pm\n\
+                    $ dmesg | grep clocksource\n[    2.600920] Switched to clocksource kvm-clock\nOn the other one:\n\
+                    $ cat /sys/devices/system/clocksource/clocksource0/available_clocksource\nxen tsc hpet acpi_pm\n\
+                    $ dmesg | grep clocksource\n[    0.607022] Switched to clocksource xen\n";
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        let found = sections(&lines);
+        assert_eq!(found.iter().map(Section::shown).collect::<Vec<_>>(), ["1-6", "7-10"]);
+        // The same list again is the same machine.
+        let again: Vec<String> = text
+            .replace("xen tsc hpet acpi_pm", "acpi_pm kvm-clock")
+            .lines()
+            .map(str::to_owned)
+            .collect();
+        assert_eq!(sections(&again).len(), 1);
+    }
 }

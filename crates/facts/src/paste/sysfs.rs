@@ -2,6 +2,7 @@
 //! several files at once; and the metric of node_exporter.
 
 use super::{Page, Reader};
+use crate::log::is_name;
 use crate::{Fact, names};
 
 pub(super) const READER: Reader = Reader {
@@ -12,6 +13,7 @@ pub(super) const READER: Reader = Reader {
         "*_clocksource",
         "_clocksource_info{",
         "_clocksource",
+        "clocksource0/*",
     ],
     read,
 };
@@ -37,7 +39,11 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
         return metric(page, at, rest);
     }
     if let Some(name) = written(line) {
-        // A write that the kernel refuses succeeds, too: only a reading tells what is in use.
+        // A write that the kernel refuses succeeds, too: only a reading tells what is in use, and one before the write
+        // no longer does.
+        if page.told.current.value().is_some_and(|current| *current != name) {
+            page.told.current = Fact::default();
+        }
         page.under = Some((name, at));
         return 1;
     }
@@ -63,6 +69,10 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     }
     let mut end = at + 1;
     let mut left = wanted;
+    // Boards name their clocksources in device trees and drivers, so that no list has them all.
+    if let Some(taken) = of_a_board(page, at, &left) {
+        return taken;
+    }
     while end < page.len().min(at + 1 + OUTPUT) && !left.is_empty() {
         let value = page.line(end).trim();
         if value.is_empty() {
@@ -99,6 +109,46 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
         end += 1;
     }
     end - at
+}
+
+/// Lines behind a command of a shell that prints both files: one has a list of names, and the other one name of that list.
+/// Which is which follows from the number of names, and from their order where there is one name alone.
+fn of_a_board(page: &mut Page<'_>, at: usize, wanted: &[File]) -> Option<usize> {
+    let both = wanted.contains(&File::Current) && wanted.contains(&File::Available);
+    if !both || super::prompt::read(page.line(at)).is_none() {
+        return None;
+    }
+    let (first, second) = (page.line(at + 1).trim(), page.line(at + 2).trim());
+    if page.is_prompt(at + 1) || page.is_prompt(at + 2) {
+        return None;
+    }
+    let of_names = |line: &str| {
+        let names = line.split_ascii_whitespace();
+        let one = |name: &str| {
+            names::is_known(name)
+                || is_name(name)
+                    && !name.ends_with(':')
+                    && name.bytes().all(|b| !b.is_ascii_uppercase())
+        };
+        (1..=8).contains(&names.clone().count()) && names.clone().all(one)
+    };
+    if !of_names(first) || !of_names(second) {
+        return None;
+    }
+    let (list, current, list_at) = match (first.contains(' '), second.contains(' ')) {
+        (true, true) => return None,
+        (false, true) => (second, first, 2),
+        (_, false) => (first, second, 1),
+    };
+    if !list.split_ascii_whitespace().any(|name| name == current) {
+        return None;
+    }
+    let current_at = at + 3 - list_at;
+    page.under = Some((current.to_owned(), current_at));
+    page.told.current = Fact::known(current.to_owned(), page.source(current_at));
+    let list = list.split_ascii_whitespace().map(str::to_owned).collect();
+    page.told.available = Fact::known(list, page.source(at + list_at));
+    Some(3)
 }
 
 /// The files that a line names, in the order in which a shell gives them to a command.

@@ -27,6 +27,9 @@ pub fn timex() -> Result<Timex, Missing> {
         tick: timex.tick as i64,
         esterror: timex.esterror as i64,
         maxerror: timex.maxerror as i64,
+        state: Some(i64::from(state)),
+        constant: Some(timex.constant as i64),
+        tai: Some(i64::from(timex.tai)),
     })
 }
 

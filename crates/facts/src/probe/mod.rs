@@ -11,3 +11,4 @@ pub mod identity;
 pub mod kernel_log;
 pub mod kmsg;
 pub mod state;
+pub mod wall;

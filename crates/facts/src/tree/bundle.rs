@@ -19,9 +19,9 @@ use tar::EntryType;
 /// Entries in one bundle, directories counted.
 pub const MAX_ENTRIES: usize = 4096;
 /// Bytes of one file.
-pub const MAX_FILE: u64 = 64 << 20;
+pub const MAX_FILE: u64 = 32 << 20;
 /// Bytes of all files together.
-pub const MAX_TOTAL: u64 = 256 << 20;
+pub const MAX_TOTAL: u64 = 56 << 20;
 /// Bytes of a compressed bundle.
 pub const MAX_COMPRESSED: u64 = 64 << 20;
 /// Bytes that headers and padding may add.
@@ -123,11 +123,36 @@ impl BundleTree {
     /// # Errors
     /// See [`BundleError`].
     pub fn read(reader: impl Read, name: &str) -> Result<Self, BundleError> {
-        Self::read_dyn(Box::new(reader), name)
+        Self::read_dyn(Box::new(reader), name, MAX_TOTAL)
+    }
+
+    /// Opens a bundle file whose content may be larger than `most` bytes only after `wait` has returned; what it returns is
+    /// kept until the content is read. So many bundles at the same time take little memory.
+    ///
+    /// # Errors
+    /// See [`BundleError`].
+    pub fn open_in_turn<T>(
+        path: impl AsRef<Path>,
+        most: u64,
+        wait: impl FnOnce() -> T,
+    ) -> Result<(Self, Option<T>), BundleError> {
+        let path = path.as_ref();
+        let name = path.display().to_string();
+        let open = || given::open(path, Kinds::Regular);
+        let failed = |error| BundleError::Read { name: name.clone(), error };
+        let small = most.min(MAX_TOTAL);
+        match Self::read_dyn(Box::new(open().map_err(failed)?), &name, small) {
+            Err(BundleError::TotalTooLarge) => {
+                let turn = wait();
+                let file = open().map_err(failed)?;
+                Ok((Self::read_dyn(Box::new(file), &name, MAX_TOTAL)?, Some(turn)))
+            }
+            other => Ok((other?, None)),
+        }
     }
 
     /// Not generic, so that it is compiled here and not in the crate that calls, which may be less optimised.
-    fn read_dyn(reader: Box<dyn Read + '_>, name: &str) -> Result<Self, BundleError> {
+    fn read_dyn(reader: Box<dyn Read + '_>, name: &str, total: u64) -> Result<Self, BundleError> {
         let input = Limit::new(MAX_TOTAL + MAX_OVERHEAD);
         let reader = Limited { inner: reader, read: 0, limit: Rc::clone(&input) };
         let (compression, content) =
@@ -139,7 +164,7 @@ impl BundleTree {
         let output = Limit::new(MAX_TOTAL + MAX_OVERHEAD);
         let content = Limited { inner: content, read: 0, limit: Rc::clone(&output) };
         let mut files = MemoryTree::new("bundle:");
-        let read = read_entries(content, name, &mut files);
+        let read = read_entries(content, name, total, &mut files);
         if output.exceeded.get() {
             return Err(BundleError::TotalTooLarge);
         }
@@ -227,7 +252,12 @@ impl<R: Read> Read for Limited<R> {
     }
 }
 
-fn read_entries(content: impl Read, name: &str, files: &mut MemoryTree) -> Result<(), BundleError> {
+fn read_entries(
+    content: impl Read,
+    name: &str,
+    most: u64,
+    files: &mut MemoryTree,
+) -> Result<(), BundleError> {
     let not_tar = || BundleError::NotTar(name.to_owned());
     let damaged = |error: io::Error| BundleError::Damaged(error.to_string());
     let mut archive = tar::Archive::new(content);
@@ -288,7 +318,7 @@ fn read_entries(content: impl Read, name: &str, files: &mut MemoryTree) -> Resul
             return Err(BundleError::FileTooLarge { name: path });
         }
         total += size;
-        if total > MAX_TOTAL {
+        if total > most {
             return Err(BundleError::TotalTooLarge);
         }
         let mut content = Vec::new();

@@ -54,6 +54,8 @@ impl LiveTree {
             "uname" => text(Ok(probe::identity::uname())),
             "namespaces" => text(probe::identity::namespaces()),
             "adjtimex" => text(probe::adjtimex::timex().map(|timex| timex.to_string())),
+            "clocks" => text(Ok(probe::wall::clocks())),
+            "timekeepers" => text(probe::wall::keepers()),
             "verify" => self.verify(),
             "vdso" => text(probe::auxv::vdso().map(|image| image.to_string())),
             _ => return None,
@@ -84,6 +86,8 @@ impl Tree for LiveTree {
             "cpuid" => probe::cpuid::SOURCE.to_owned(),
             "uname" => "uname(2)".to_owned(),
             "adjtimex" => "adjtimex(2)".to_owned(),
+            "clocks" => "clock_gettime(2)".to_owned(),
+            "timekeepers" => "/proc".to_owned(),
             "verify" => probe::state::file().map_or_else(
                 || "the user's state directory".to_owned(),
                 |path| path.display().to_string(),

@@ -26,11 +26,13 @@ use std::io::{self, Read};
 
 /// The names that the live tree answers by asking the machine rather than by opening a file, each
 /// with the command whose output serves as that file in a mirror.
-pub const VIRTUAL: [(&str, Option<&str>); 7] = [
+pub const VIRTUAL: [(&str, Option<&str>); 9] = [
     ("cpuid", Some("cpuid -r")),
     ("dmesg", Some("sudo dmesg")),
     ("uname", Some("uname -a")),
     ("adjtimex", None),
+    ("clocks", None),
+    ("timekeepers", None),
     ("vdso", None),
     ("namespaces", None),
     ("verify", None),

@@ -4,13 +4,15 @@ use super::Tree;
 use crate::{Missing, Why};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::io::{Cursor, Read};
+use std::io::{self, Read};
+use std::rc::Rc;
 
-/// Bytes of one file that are kept; what is longer is cut off there.
-const LIMIT: u64 = 48 << 20;
+/// Bytes of all files that are kept. What would be more is not read, and named as missing; a file that is opened and not
+/// read as a whole is cut off there.
+const LIMIT: usize = 52 << 20;
 
-/// What is kept of a file's content.
-pub type Filter<'a> = dyn Fn(&str, Vec<u8>) -> Vec<u8> + 'a;
+/// What is kept of a file's content: at most so many bytes of it.
+pub type Filter<'a> = dyn Fn(&str, &mut dyn Read, usize) -> io::Result<Vec<u8>> + 'a;
 
 /// Passes every question to another tree, and keeps the answers. Contents go through a filter first,
 /// and whoever asks sees the filtered content: what is read back later from the record is what was
@@ -18,6 +20,8 @@ pub type Filter<'a> = dyn Fn(&str, Vec<u8>) -> Vec<u8> + 'a;
 pub struct RecordingTree<'a> {
     inner: &'a dyn Tree,
     filter: &'a Filter<'a>,
+    /// Of these files the one alone is kept that was opened last: alternatives, each of which may be large.
+    alternative: fn(&str) -> bool,
     record: RefCell<Record>,
 }
 
@@ -25,7 +29,7 @@ pub struct RecordingTree<'a> {
 #[derive(Debug, Default)]
 pub struct Record {
     /// Contents by path.
-    pub files: BTreeMap<String, Vec<u8>>,
+    pub files: BTreeMap<String, Rc<Vec<u8>>>,
     /// Names by directory.
     pub listings: BTreeMap<String, Vec<String>>,
     /// What could not be read.
@@ -34,8 +38,8 @@ pub struct Record {
 
 impl<'a> RecordingTree<'a> {
     /// Records what is asked of `inner`.
-    pub fn new(inner: &'a dyn Tree, filter: &'a Filter<'a>) -> Self {
-        Self { inner, filter, record: RefCell::default() }
+    pub fn new(inner: &'a dyn Tree, filter: &'a Filter<'a>, alternative: fn(&str) -> bool) -> Self {
+        Self { inner, filter, alternative, record: RefCell::default() }
     }
 
     /// The record.
@@ -44,21 +48,17 @@ impl<'a> RecordingTree<'a> {
         self.record.into_inner()
     }
 
-    fn content(&self, path: &str) -> Result<Vec<u8>, Missing> {
+    /// A file's content; `whole` is the length above which it is of no use.
+    fn content(&self, path: &str, whole: Option<u64>) -> Result<Rc<Vec<u8>>, Missing> {
         if let Some(content) = self.record.borrow().files.get(path) {
-            return Ok(content.clone());
+            return Ok(Rc::clone(content));
         }
-        let read = self.inner.open(path).and_then(|reader| {
-            let mut content = Vec::new();
-            match reader.take(LIMIT).read_to_end(&mut content) {
-                Ok(_) => Ok((self.filter)(path, content)),
-                Err(error) => Err(super::from_io(&error, self.inner.describe(path))),
-            }
-        });
+        let read = self.fetch(path, whole);
         let mut record = self.record.borrow_mut();
         match read {
             Ok(content) => {
-                record.files.insert(path.to_owned(), content.clone());
+                let content = Rc::new(content);
+                record.files.insert(path.to_owned(), Rc::clone(&content));
                 Ok(content)
             }
             Err(missing) => {
@@ -66,6 +66,49 @@ impl<'a> RecordingTree<'a> {
                 Err(missing)
             }
         }
+    }
+
+    fn fetch(&self, path: &str, whole: Option<u64>) -> Result<Vec<u8>, Missing> {
+        let unreadable =
+            |what: String| Missing::new(Why::Unreadable(what), self.inner.describe(path));
+        let failed = |error: io::Error| super::from_io(&error, self.inner.describe(path));
+        let mut reader = self.inner.open(path)?;
+        if (self.alternative)(path) {
+            let mut record = self.record.borrow_mut();
+            record.files.retain(|other, _| !(self.alternative)(other));
+        }
+        let used: usize = self.record.borrow().files.values().map(|content| content.len()).sum();
+        let room = LIMIT.saturating_sub(used);
+        let full = || unreadable(format!("the {} MiB of a bundle are full", LIMIT >> 20));
+        let Some(whole) = whole else {
+            let content = (self.filter)(path, &mut reader, room).map_err(failed)?;
+            return if room == 0 { Err(full()) } else { Ok(content) };
+        };
+        let mut content = Vec::new();
+        let most = whole.min(room as u64);
+        reader.take(most.saturating_add(1)).read_to_end(&mut content).map_err(failed)?;
+        if content.len() as u64 > whole {
+            return Err(unreadable(format!("it is longer than {whole} bytes")));
+        }
+        if content.len() > room {
+            return Err(full());
+        }
+        (self.filter)(path, &mut content.as_slice(), room).map_err(failed)
+    }
+}
+
+/// Reads what is kept, without a copy of it.
+struct Kept {
+    content: Rc<Vec<u8>>,
+    at: usize,
+}
+
+impl Read for Kept {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut rest = self.content.get(self.at..).unwrap_or_default();
+        let count = rest.read(buffer)?;
+        self.at += count;
+        Ok(count)
     }
 }
 
@@ -83,7 +126,16 @@ impl Tree for RecordingTree<'_> {
     }
 
     fn open(&self, path: &str) -> Result<Box<dyn Read + '_>, Missing> {
-        Ok(Box::new(Cursor::new(self.content(path)?)))
+        Ok(Box::new(Kept { content: self.content(path, None)?, at: 0 }))
+    }
+
+    fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, Missing> {
+        let content = self.content(path, Some(limit))?;
+        if content.len() as u64 > limit {
+            let why = Why::Unreadable(format!("it is longer than {limit} bytes"));
+            return Err(Missing::new(why, self.describe(path)));
+        }
+        Ok(content.as_ref().clone())
     }
 
     fn list(&self, dir: &str) -> Result<Vec<String>, Missing> {
@@ -108,10 +160,12 @@ mod tests {
     fn what_is_seen_is_what_is_kept() {
         let mut inner = MemoryTree::new("m:").with("a/secret", "password").with("a/b", "x");
         inner.set_missing("c", Missing::new(Why::Permission, "c"));
-        let filter = |path: &str, content: Vec<u8>| {
-            if path.ends_with("secret") { b"-".to_vec() } else { content }
+        let filter = |path: &str, content: &mut dyn Read, most: usize| {
+            let mut all = Vec::new();
+            content.take(most as u64).read_to_end(&mut all)?;
+            Ok(if path.ends_with("secret") { b"-".to_vec() } else { all })
         };
-        let tree = RecordingTree::new(&inner, &filter);
+        let tree = RecordingTree::new(&inner, &filter, |_| false);
         assert_eq!(tree.read("a/secret", 100).unwrap(), b"-");
         assert_eq!(tree.list("a").unwrap(), ["b", "secret"]);
         assert!(tree.read("c", 9).is_err() && tree.read("d", 9).is_err());
@@ -119,5 +173,30 @@ mod tests {
         assert_eq!(record.files.keys().collect::<Vec<_>>(), ["a/secret"]);
         assert_eq!(record.listings["a"].len(), 2);
         assert_eq!(record.missing.keys().collect::<Vec<_>>(), ["c"]);
+    }
+
+    #[test]
+    fn all_files_together_have_a_limit() {
+        let mut inner = MemoryTree::new("m:").with("a/small", "x").with("log.2", "y");
+        for path in ["log.1", "b/1", "b/2", "b/3"] {
+            inner.insert(path, vec![b'a'; LIMIT / 2]);
+        }
+        let filter = |_: &str, content: &mut dyn Read, most: usize| {
+            let mut all = Vec::new();
+            content.take(most as u64).read_to_end(&mut all).map(|_| all)
+        };
+        let tree = RecordingTree::new(&inner, &filter, |path| path.starts_with("log"));
+        // Only the alternative that was opened last takes room.
+        assert!(tree.open("log.1").is_ok() && tree.open("log.2").is_ok());
+        assert!(tree.read("b/1", u64::MAX).is_ok());
+        let refused = tree.read("b/2", u64::MAX).unwrap_err();
+        assert!(refused.why.to_string().contains("full"), "{refused:?}");
+        assert!(tree.read("b/3", 9).unwrap_err().why.to_string().contains("longer than 9"));
+        // What is opened is cut off.
+        assert!(tree.open("b/3").is_ok());
+        let record = tree.into_record();
+        let total: usize = record.files.values().map(|content| content.len()).sum();
+        assert_eq!(total, LIMIT);
+        assert_eq!(record.files.keys().collect::<Vec<_>>(), ["b/1", "b/3", "log.2"]);
     }
 }

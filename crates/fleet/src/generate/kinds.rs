@@ -1,4 +1,5 @@
-//! The machines and the faults of a made-up fleet. Proportions are invented; the combinations are real.
+//! The machines and the faults of a synthetic fleet. Proportions are invented; the combinations are
+//! real.
 
 use serde_json::{Value, json};
 
@@ -118,7 +119,7 @@ const fn metal(
     }
 }
 
-/// Something that is wrong, and what is to be said of it.
+/// A fault, and its report.
 pub(super) struct Fault {
     /// Of 10 000 machines; the first one is nothing wrong.
     pub(super) weight: u64,
@@ -237,8 +238,8 @@ impl Fault {
             .iter()
             .map(|(id, severity)| {
                 json!({"id": id, "severity": severity, "confidence": "high",
-                    "summary": format!("made up: {id}"),
-                    "evidence": [{"source": "dmesg:1", "text": "made up"}]})
+                    "summary": format!("synthetic: {id}"),
+                    "evidence": [{"source": "dmesg:1", "text": "synthetic"}]})
             })
             .collect()
     }
@@ -248,11 +249,11 @@ impl Fault {
             .iter()
             .map(|(id, layer, refused, answers)| {
                 let answered: Vec<&str> = self.causes.iter().take(*answers).map(|c| c.0).collect();
-                json!({"id": id, "layer": layer, "summary": format!("made up: {id}"),
-                    "risk": "none, it is made up", "commands": ["true"], "settings": [],
+                json!({"id": id, "layer": layer, "summary": format!("synthetic: {id}"),
+                    "risk": "none, it is synthetic", "commands": ["true"], "settings": [],
                     "instructions": [], "parameters": {"add": [], "remove": []},
-                    "refused_because": refused.then_some("it is made up"), "for": answered,
-                    "source": "made up"})
+                    "refused_because": refused.then_some("it is synthetic"), "for": answered,
+                    "source": "synthetic"})
             })
             .collect()
     }

@@ -1,7 +1,7 @@
-//! Made-up fleets: documents of `why --json` as real machines give them, in skewed proportions, with
-//! outliers in known places. The same seed gives the same fleet. For tests and for figures.
+//! Synthetic fleets: documents of `why --json` as real machines give them, in skewed proportions,
+//! with outliers in known places. The same seed gives the same fleet. For tests and for figures.
 //!
-//! What lives here: how machines are drawn ([`Fleet`]), and in `kinds` which there are.
+//! This module draws the machines ([`Fleet`]); `kinds` lists them.
 
 mod kinds;
 
@@ -13,18 +13,18 @@ use serde_json::{Value, json};
 pub struct Fleet {
     /// How many machines.
     pub hosts: u64,
-    /// What decides all else.
+    /// The seed, which determines everything else.
     pub seed: u64,
 }
 
-/// What is known of a made-up machine.
+/// The known properties of a synthetic machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Made {
     /// The document.
     pub document: Value,
     /// Its verdict.
     pub verdict: &'static str,
-    /// The change that is to be found, if any.
+    /// The change that the report must find, if any.
     pub remedy: Option<&'static str>,
     /// Whether it was planted as one whose reads cost far more than its neighbours'.
     pub costly: bool,
@@ -120,7 +120,7 @@ impl Fleet {
         } else {
             json!([read("CLOCK_MONOTONIC", ns * 1.004), read("CLOCK_REALTIME", ns)])
         };
-        // What a refined calibration differs by between machines of one kind: up to 40 ppm.
+        // The difference of refined calibrations between machines of one kind: up to 40 ppm.
         let off = numbers.below(u64::from(kind.khz) / 25_000 + 1);
         let khz = u64::from(kind.khz) + off;
         let causes: Vec<Value> = fault.map_or_else(Vec::new, Fault::causes);
@@ -149,7 +149,7 @@ impl Fleet {
             "counter_ns": kind.ns * 0.42,
             "causes": causes,
             "remedies": remedies,
-            "policies": [], "missing": [], "differences": [], "timeline": [],
+            "policies": [], "missing": [], "differences": [], "timeline": [], "wall_clock": null,
             "settles": [], "contradictions": [], "next": [],
             "machine": {"kernel": kernel, "arch": kind.arch, "hypervisor": kind.hypervisor,
                 "cpu": kind.cpu, "boots_in_log": 1, "log_is_diff": false, "as_host": {

@@ -27,7 +27,9 @@ impl Machine {
             })
             .map(|(_, ms)| ms);
         self.pm_timer_bug = log.any(|e| matches!(e, Event::PmTimerChipsetBug));
-        if let Some((entry, ())) = log.last(|e| matches!(e, Event::PmTimerBad).then_some(())) {
+        if let Some((entry, ())) =
+            log.last(|e| matches!(e, Event::PmTimerBad | Event::PmTimerRate { .. }).then_some(()))
+        {
             self.pm_timer = Input::read(false, log.source(entry));
         }
         if let Some((entry, ())) = log.first(|e| matches!(e, Event::TickNotOneshot).then_some(())) {
@@ -45,6 +47,7 @@ impl Machine {
         // The kernel says it while it boots, in a line that a search for clocksources does not find.
         self.counter_trapped_open = self.counter_trapped.is_none()
             && !(log.from_boot && log.extent.is_ordinary() && reaches_all_cpus(log));
+        self.vdso_nulled_open = !self.vdso_reads_arm_counter(log);
         self.xen_no_vdso = log
             .first(|event| match event {
                 Event::XenClockNotice(text) if text.contains("PVCLOCK") => Some(()),
@@ -85,6 +88,30 @@ impl Machine {
         {
             self.constant_tsc = Input::read(false, source.clone());
         }
+    }
+
+    /// Whether the log shows that the vDSO of a 32-bit Arm kernel reads the architected counter.
+    ///
+    /// `cntvct_functional()` in `arch/arm/kernel/vdso.c` (4.1 and later) looks into the device tree for a timer with
+    /// this name, and for `arm,cpu-registers-not-fw-configured`, which takes the functions out. With that property
+    /// `arch_timer_of_init()` in `drivers/clocksource/arm_arch_timer.c` (3.18 and later) uses the physical timer, so that
+    /// a virtual one shows its absence. A physical one proves neither: it is also used where the CPUs were started in
+    /// HYP mode, and there the property may be present, too (the Raspberry Pi 4's tree had it).
+    fn vdso_reads_arm_counter(&self, log: &KernelLog) -> bool {
+        let timer = log.last(|event| match event {
+            Event::ArchTimer { virtual_timer, .. } => Some(*virtual_timer),
+            _ => None,
+        });
+        let by_any_name = match self.kernel_bounds.0 {
+            _ if !self.kernel.is_assumed() => Feature::ArmVdsoArmv8Timer.of(&self.kernel.value),
+            Some(at_least) => Feature::ArmVdsoArmv8Timer.from(at_least),
+            None => false,
+        };
+        // Parts from 0xd00 on are ARMv8.
+        let is_v7 = log.any(|event| {
+            matches!(event, Event::ArmProcessor { midr: Some(midr) } if arm::is_armv7_part(*midr))
+        });
+        matches!(timer, Some((_, Some(true)))) && (by_any_name || is_v7)
     }
 
     /// What the log, or CPUID, tells of the stable bit of a paravirtual clock.

@@ -13,7 +13,7 @@ pub(crate) use paravirt::presented;
 use crate::expectation::TscState;
 use crate::feature::Feature;
 use crate::select::{Registered, select};
-use crate::{Expectation, Machine};
+use crate::{Expectation, Input, Machine};
 use clocksmith_facts::Arch;
 use clocksmith_facts::hypervisor::HypervisorKind;
 
@@ -73,10 +73,14 @@ pub(crate) fn predict(machine: &Machine, out: &mut Expectation) {
         TscState::Usable { watched } => {
             let hres = tsc::valid_for_hres(machine, *watched, &sources);
             if !hres {
+                let open = |timer: &Input<bool>| timer.is_assumed() && !timer.value;
+                let none = match open(&machine.hpet) || open(&machine.pm_timer) {
+                    true => "none is known here (HPET, PM timer, paravirtual clock)",
+                    false => "there is none (no HPET, no PM timer, no paravirtual clock)",
+                };
                 out.reason(
                     "tsc never verified",
-                    "the watchdog verifies the TSC only against a continuous reference, and there \
-                     is none (no HPET, no PM timer, no paravirtual clock)",
+                    format!("the watchdog verifies the TSC only against a continuous reference, and {none}"),
                     "clocksource_watchdog() in kernel/time/clocksource.c; the flag is preset from \
                      4.16 until 7.0",
                 );

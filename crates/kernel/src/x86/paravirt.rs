@@ -88,9 +88,15 @@ pub(super) fn effective(machine: &Machine, out: &mut Expectation) -> Option<Hype
     if kind == HypervisorKind::XenHvm && line.has("xen_nopv") {
         return None;
     }
+    let name = match &machine.hypervisor.value {
+        Some(found) if found.virtualbox && kind != HypervisorKind::VirtualBox => {
+            format!("VirtualBox, with the interface of {}", kind.name())
+        }
+        _ => kind.name().to_owned(),
+    };
     out.reason(
         "hypervisor",
-        format!("the kernel runs under {}{}", kind.name(), machine.hypervisor.cite()),
+        format!("the kernel runs under {name}{}", machine.hypervisor.cite()),
         format!(
             "detect_hypervisor_vendor(); several presented: {}",
             Feature::HypervisorPriority.versions()

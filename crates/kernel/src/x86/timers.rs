@@ -1,5 +1,6 @@
 //! HPET and ACPI PM timer.
 
+use crate::input::Basis;
 use crate::{Expectation, Machine};
 use clocksmith_facts::hypervisor::HypervisorKind;
 
@@ -32,8 +33,12 @@ pub(super) fn hpet(machine: &Machine, out: &mut Expectation) -> bool {
         return no("a Xen PV kernel does not see the platform's HPET".to_owned());
     }
     if !machine.hpet.value {
-        let cite = machine.hpet.cite();
-        return no(format!("firmware describes no HPET{cite}"));
+        return no(match &machine.hpet.basis {
+            Basis::Assumed(why) => {
+                format!("whether there is an HPET is not known, and none is assumed: {why}")
+            }
+            _ => format!("firmware describes no HPET{}", machine.hpet.cite()),
+        });
     }
     if let Some(text) = &machine.hpet_disabled
         && !list_has(machine, "hpet", "force")
@@ -75,8 +80,15 @@ pub(super) fn acpi_pm(machine: &Machine, out: &mut Expectation) -> Option<i32> {
             return no("a Xen PV domain has no PM timer".to_owned());
         }
         if !machine.pm_timer.value {
-            let cite = machine.pm_timer.cite();
-            return no(format!("firmware describes no PM timer, or it failed its check{cite}"));
+            return no(match &machine.pm_timer.basis {
+                Basis::Assumed(why) => {
+                    format!("whether there is a PM timer is not known, and none is assumed: {why}")
+                }
+                _ => {
+                    let cite = machine.pm_timer.cite();
+                    format!("firmware describes no PM timer, or it failed its check{cite}")
+                }
+            });
         }
     }
     // A port at which no timer counts fails the check at start-up; firmware's own port is the one that works.

@@ -39,9 +39,9 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// Of costs in nanoseconds; `None` without any.
+    /// Of costs in nanoseconds; `None` without any. `step_ns` is the step of what timed them: no figure is finer.
     #[must_use]
-    pub fn of(costs: impl IntoIterator<Item = f64>) -> Option<Self> {
+    pub fn of(costs: impl IntoIterator<Item = f64>, step_ns: f64) -> Option<Self> {
         let mut histogram = Histogram::<u64>::new_with_bounds(1, MOST, 3).ok()?;
         for ns in costs {
             // Saturates; what is below a tenth of a nanosecond is nothing.
@@ -50,11 +50,12 @@ impl Distribution {
         if histogram.is_empty() {
             return None;
         }
-        let ns = |value: u64| if value <= 1 { 0.0 } else { value as f64 / PER_NS };
+        let exact = |value: u64| if value <= 1 { 0.0 } else { value as f64 / PER_NS };
+        let ns = |value: u64| whole_steps(exact(value), step_ns);
         let at = |quantile| ns(histogram.value_at_quantile(quantile).min(histogram.max()));
         let mut buckets: Vec<(f64, u64)> = Vec::new();
         for recorded in histogram.iter_recorded() {
-            let upper = bucket(ns(recorded.value_iterated_to()));
+            let upper = bucket(exact(recorded.value_iterated_to()));
             let count = recorded.count_since_last_iteration();
             match buckets.last_mut() {
                 Some((last, calls)) if *last >= upper => *calls += count,
@@ -72,6 +73,36 @@ impl Distribution {
             buckets,
         })
     }
+}
+
+/// The nearest multiple of a step; the figure itself where the step is not known.
+fn whole_steps(ns: f64, step_ns: f64) -> f64 {
+    if step_ns > 1.0 / PER_NS && step_ns.is_finite() {
+        (ns / step_ns).round() * step_ns
+    } else {
+        ns
+    }
+}
+
+/// The step of a timer: the greatest number that divides all differences between its readings. 0 if all were zero.
+fn common_step(readings: &[u64]) -> u64 {
+    let divisor = |mut a: u64, mut b: u64| {
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    readings
+        .windows(2)
+        .filter_map(|two| Some(two.get(1)?.wrapping_sub(*two.first()?)))
+        .fold(0, divisor)
+}
+
+/// The step of the counter on this processor, in ticks: on some it moves by several at once.
+#[must_use]
+pub fn counter_step() -> u64 {
+    let readings: Vec<u64> = (0..1_000).map(|_| counter::read()).collect();
+    common_step(&readings).max(1)
 }
 
 /// The upper end of the bucket that a figure falls into.
@@ -161,7 +192,7 @@ mod tests {
     #[test]
     fn outliers_are_kept() {
         let costs = std::iter::repeat_n(20.0, 9_990).chain(std::iter::repeat_n(5_000_000.0, 10));
-        let d = Distribution::of(costs).unwrap();
+        let d = Distribution::of(costs, 0.0).unwrap();
         assert_eq!(d.calls, 10_000);
         assert!((d.min - 20.0).abs() < 0.1 && (d.p99 - 20.0).abs() < 0.1, "{d:?}");
         assert!((d.max - 5e6).abs() < 5e3, "{d:?}");
@@ -170,9 +201,30 @@ mod tests {
     }
 
     #[test]
+    fn of_coarse_timer_has_no_figure_between_its_steps() {
+        // A counter of 24 MHz: what takes 20 ns is seen as nothing or as a step.
+        let step = 1e3 / 24.0;
+        let costs = (0..1_000).map(|i| if i % 3 == 0 { step } else { 0.0 });
+        let d = Distribution::of(costs, step).unwrap();
+        for ns in [d.min, d.p50, d.p90, d.p99, d.p999, d.max] {
+            let steps = ns / step;
+            assert!((steps - steps.round()).abs() < 1e-9, "{d:?}");
+        }
+        assert_eq!((d.p50, d.p90), (0.0, step));
+    }
+
+    #[test]
+    fn common_step_divides_all() {
+        assert_eq!(common_step(&[100, 126, 178, 178, 204]), 26);
+        assert_eq!(common_step(&[5, 5]), 0);
+        assert_eq!(common_step(&[u64::MAX, 3, 11]), 4);
+        assert!(counter_step() >= 1);
+    }
+
+    #[test]
     fn nothing_and_what_cannot_be() {
-        assert_eq!(Distribution::of([]), None);
-        let d = Distribution::of([f64::NAN, -3.0, f64::INFINITY]).unwrap();
+        assert_eq!(Distribution::of([], 0.0), None);
+        let d = Distribution::of([f64::NAN, -3.0, f64::INFINITY], 0.0).unwrap();
         assert_eq!((d.calls, d.min), (3, 0.0));
     }
 
@@ -190,7 +242,7 @@ mod tests {
     proptest! {
         #[test]
         fn quantiles_are_in_order(costs in proptest::collection::vec(0.0f64..1e9, 1..300)) {
-            let d = Distribution::of(costs.iter().copied()).unwrap();
+            let d = Distribution::of(costs.iter().copied(), 0.0).unwrap();
             let all = [d.min, d.p50, d.p90, d.p99, d.p999, d.max];
             prop_assert!(all.windows(2).all(|pair| pair[0] <= pair[1]), "{:?}", d);
             prop_assert_eq!(d.calls, costs.len() as u64);

@@ -3,9 +3,10 @@
 
 use super::row::{ClockId, Row, Via, What};
 use super::shape::{Loops, Shape};
+use super::together;
 use super::vdso::Vdso;
 use crate::{pin, reads};
-use std::sync::Barrier;
+use std::io;
 use std::time::{Duration, Instant};
 
 /// A loop of old.
@@ -123,14 +124,16 @@ const TRIAL: u32 = 20_000;
 
 /// Runs the loops of a preset: `count` reads each, or as many as fit into less than a second (never
 /// more than the original), in `threads` threads where it has several, on `cpu` where it is bound.
-#[must_use]
+///
+/// # Errors
+/// Not all threads could be started.
 pub fn run(
     preset: Preset,
     count: Option<u64>,
     threads: usize,
     cpu: Option<u32>,
     go_on: &(dyn Fn() -> bool + Sync),
-) -> Vec<Timed> {
+) -> io::Result<Vec<Timed>> {
     let vdso = Vdso::find();
     let threads = if preset == Preset::Threads { threads.max(1) } else { 1 };
     let bound = preset == Preset::ClockTiming;
@@ -140,26 +143,16 @@ pub fn run(
             break;
         }
         let count = count.unwrap_or_else(|| fitting(row, &vdso).min(preset.original_count()));
-        let barrier = Barrier::new(threads);
-        let timed: Vec<Timed> = std::thread::scope(|scope| {
-            let started: Vec<_> = (0..threads)
-                .map(|thread| {
-                    let (barrier, vdso) = (&barrier, &vdso);
-                    scope.spawn(move || {
-                        if bound {
-                            // Where that is refused it runs unbound, as the rest says.
-                            let _ = cpu.map_or_else(pin::here, pin::to);
-                        }
-                        barrier.wait();
-                        one(row, thread, count, vdso, go_on)
-                    })
-                })
-                .collect();
-            started.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect()
-        });
-        out.extend(timed);
+        let timed = together::run(threads, |thread, start| {
+            if bound {
+                // Where that is refused it runs unbound, as the rest says.
+                let _ = cpu.map_or_else(pin::here, pin::to);
+            }
+            start.wait().then(|| one(row, thread, count, &vdso, go_on)).flatten()
+        })?;
+        out.extend(timed.into_iter().flatten());
     }
-    out
+    Ok(out)
 }
 
 fn fitting(row: Row, vdso: &Vdso) -> u64 {
@@ -218,10 +211,10 @@ mod tests {
 
     #[test]
     fn counts_and_threads_are_kept() {
-        let timed = run(Preset::Threads, Some(3_000), 3, None, &|| true);
+        let timed = run(Preset::Threads, Some(3_000), 3, None, &|| true).unwrap();
         assert_eq!(timed.len(), 6);
         assert!(timed.iter().all(|t| t.count == 3_000 && t.complete && !t.real.is_zero()));
-        let timed = run(Preset::ClockIds, Some(1_000), 3, None, &|| true);
+        let timed = run(Preset::ClockIds, Some(1_000), 3, None, &|| true).unwrap();
         assert_eq!(timed.iter().map(|t| t.row).collect::<Vec<_>>(), Preset::ClockIds.rows());
     }
 
@@ -229,7 +222,7 @@ mod tests {
     fn a_long_loop_can_be_stopped() {
         let asked = AtomicU32::new(0);
         let go_on = || asked.fetch_add(1, Ordering::Relaxed) < 3;
-        let timed = run(Preset::ClockTiming, Some(u64::MAX), 1, None, &go_on);
+        let timed = run(Preset::ClockTiming, Some(u64::MAX), 1, None, &go_on).unwrap();
         assert!(!timed[0].complete && timed[0].count == 2 * u64::from(CHUNK));
     }
 

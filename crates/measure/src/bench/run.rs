@@ -1,8 +1,9 @@
 //! The measurement as a whole.
 
-use super::distribution::{Distribution, Timer, single_calls};
+use super::distribution::{Distribution, Timer, counter_step, single_calls};
+use super::plan::Plan;
 use super::resolution;
-use super::row::{ClockId, Row, Via, What};
+use super::row::{ClockId, LibraryRead, Row, Via, What};
 use super::scaling::{self, Scaling};
 use super::served::{Served, Shares};
 use super::shape::{Loops, Shape};
@@ -13,55 +14,6 @@ use crate::sampler::{Sampled, Sampler, Samples, Subject};
 use crate::{pin, reads};
 use clocksmith_raw::counter;
 use std::time::{Duration, Instant};
-
-/// What to measure, and for how long.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    /// The rows.
-    pub rows: Vec<Row>,
-    /// The CPU to run on; `None` is the one that this runs on already.
-    pub cpu: Option<u32>,
-    /// Time for the costs of all rows together.
-    pub costs: Duration,
-    /// Time for each row's split of CPU time; zero for none.
-    pub shares: Duration,
-    /// Single calls of each row; 0 for none.
-    pub singles: usize,
-    /// The most time for each row's single calls.
-    pub singles_limit: Duration,
-    /// Numbers of threads to compare.
-    pub threads: Vec<usize>,
-    /// Time for each row with each number of threads.
-    pub threads_each: Duration,
-}
-
-impl Plan {
-    /// Everything, in about ten seconds.
-    #[must_use]
-    pub fn everything(threads: Vec<usize>) -> Self {
-        Self {
-            rows: Row::all(),
-            cpu: None,
-            costs: Duration::from_millis(5_000),
-            shares: Duration::from_millis(40),
-            singles: 100_000,
-            singles_limit: Duration::from_millis(40),
-            threads,
-            threads_each: Duration::from_millis(60),
-        }
-    }
-
-    /// A few rows, in about two seconds: for one of several clocksources.
-    #[must_use]
-    pub fn few() -> Self {
-        Self {
-            rows: Row::few(),
-            costs: Duration::from_millis(1_200),
-            threads: Vec::new(),
-            ..Self::everything(Vec::new())
-        }
-    }
-}
 
 /// What is being done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +26,10 @@ pub enum Stage {
     Shares,
     /// Several threads.
     Threads,
+    /// Processes of their own, for comparisons.
+    Starts,
+    /// Waits.
+    Timers,
 }
 
 /// Told now and then what is being done and how far that is (0 to 1); answers whether to go on.
@@ -97,10 +53,16 @@ pub struct RowResult {
     pub served: Served,
     /// Where its CPU time went.
     pub shares: Option<Shares>,
+    /// Why that is not known.
+    pub no_shares: Option<String>,
     /// Single calls.
     pub distribution: Option<Distribution>,
     /// The smallest step seen, in nanoseconds.
     pub resolution_ns: Option<f64>,
+    /// The step that the kernel claims (`clock_getres`), in nanoseconds; `None` where it claims none.
+    pub claimed_step_ns: Option<u64>,
+    /// The share of batches that took more than a quarter longer than the lower quartile, 0 to 1.
+    pub disturbed: Option<f64>,
 }
 
 impl RowResult {
@@ -113,8 +75,11 @@ impl RowResult {
             batches: 0,
             served: Served::Unknown,
             shares: None,
+            no_shares: None,
             distribution: None,
             resolution_ns: None,
+            claimed_step_ns: claimed_step(row),
+            disturbed: None,
         }
     }
 
@@ -123,6 +88,16 @@ impl RowResult {
     pub fn cost(&self, shape: Shape) -> Option<Estimate> {
         self.costs[shape as usize]
     }
+}
+
+/// The step that the kernel claims for what a row reads, in nanoseconds.
+fn claimed_step(row: Row) -> Option<u64> {
+    let id = match row.what {
+        What::Clock(id) => id,
+        What::Library(LibraryRead::MonotonicCoarse) => ClockId::MonotonicCoarse,
+        What::Gettimeofday | What::Time | What::Counter(_) | What::Library(_) => return None,
+    };
+    u64::try_from(reads::resolution(id).as_nanos()).ok()
 }
 
 /// What was measured.
@@ -140,12 +115,16 @@ pub struct Bench {
     pub single_timing_ns: Option<f64>,
     /// How single calls are timed.
     pub timer: Timer,
+    /// The step of what times them, in nanoseconds: no figure of a single call is finer.
+    pub single_step_ns: f64,
     /// Ticks of the counter in a nanosecond.
     pub ticks_per_ns: Option<f64>,
     /// Rounds of batches.
     pub rounds: usize,
     /// Several threads.
     pub scaling: Vec<Scaling>,
+    /// Why some threads could not be started, so that [`Bench::scaling`] lacks rows.
+    pub unstarted: Option<String>,
     /// Whether everything was measured.
     pub complete: bool,
     /// How long it took.
@@ -167,9 +146,11 @@ impl Bench {
             loops_ns: [None; 3],
             single_timing_ns: None,
             timer: Timer::Clock,
+            single_step_ns: 1.0,
             ticks_per_ns: None,
             rounds: 0,
             scaling: Vec::new(),
+            unstarted: None,
             complete: false,
             elapsed: Duration::ZERO,
         }
@@ -194,9 +175,16 @@ pub fn run(plan: &Plan, watch: &Watch<'_>) -> Bench {
         if !bench.complete {
             break;
         }
-        let (some, complete) = scaling::scale(threads, plan.threads_each, &vdso, watch);
-        bench.scaling.extend(some);
-        bench.complete &= complete;
+        match scaling::scale(threads, plan.threads_each, &vdso, watch) {
+            Ok((some, complete)) => {
+                bench.scaling.extend(some);
+                bench.complete &= complete;
+            }
+            Err(error) => {
+                bench.unstarted = Some(format!("cannot start {threads} threads: {error}"));
+                bench.complete = false;
+            }
+        }
     }
     bench.elapsed = begun.elapsed();
     bench
@@ -229,6 +217,10 @@ fn one_thread(plan: &Plan, vdso: &Vdso, watch: &Watch<'_>) -> Bench {
         Timer::Counter => ticks_per_ns.unwrap_or(1.0),
         Timer::Clock => 1.0,
     };
+    let single_step_ns = match timer {
+        Timer::Counter => counter_step() as f64 / per_ns,
+        Timer::Clock => step_of_the_clock().as_secs_f64() * 1e9,
+    };
     let mut empties = Vec::new();
     let all = rows.len().max(1) as f64;
     for (index, (result, loops)) in rows.iter_mut().zip(&loops).enumerate() {
@@ -237,12 +229,13 @@ fn one_thread(plan: &Plan, vdso: &Vdso, watch: &Watch<'_>) -> Bench {
             break;
         }
         let unit = if result.row.via == Via::Counter { ticks_per_ns.unwrap_or(1.0) } else { 1.0 };
-        result.resolution_ns = resolution::observe(loops).map(|step| step as f64 / unit);
+        result.resolution_ns =
+            resolution::observe(loops, result.claimed_step_ns).map(|step| step as f64 / unit);
         if let Ok((costs, empty)) =
             single_calls(result.row, vdso, timer, plan.singles, plan.singles_limit)
         {
             let net = costs.iter().map(|cost| cost.saturating_sub(empty) as f64 / per_ns);
-            result.distribution = Distribution::of(net);
+            result.distribution = Distribution::of(net, single_step_ns);
             empties.push(empty as f64 / per_ns);
         }
         complete &= watch(Stage::Singles, (index + 1) as f64 / all);
@@ -254,9 +247,11 @@ fn one_thread(plan: &Plan, vdso: &Vdso, watch: &Watch<'_>) -> Bench {
         loops_ns,
         single_timing_ns: super::stats::median(&empties),
         timer,
+        single_step_ns,
         ticks_per_ns,
         rounds: sampled.rounds,
         scaling: Vec::new(),
+        unstarted: None,
         complete,
         elapsed: Duration::ZERO,
     }
@@ -306,6 +301,7 @@ fn costs(
             result.costs[shape as usize] = net(samples, empty);
             result.batches = samples.in_order.len();
             if shape == Shape::Throughput {
+                result.disturbed = disturbed(samples);
                 result.calls = samples.calls;
             }
         }
@@ -313,11 +309,21 @@ fn costs(
     (sampled, loops_ns, complete)
 }
 
+/// The share of batches that took a quarter longer than the lower quartile: something else ran, or the processor was slower.
+fn disturbed(samples: &Samples) -> Option<f64> {
+    let calm = samples.quantile(0.25).filter(|ns| *ns > 0.0)?;
+    let over = samples.ns.iter().filter(|ns| **ns > calm * 1.25).count();
+    Some(over as f64 / samples.ns.len() as f64)
+}
+
 /// The step of the clock that times batches, as it is seen. What the kernel says of it is the step of
 /// its timers, a whole tick without high resolution, while the clock itself may well be finer.
 fn step_of_the_clock() -> Duration {
     let monotonic = Row::clock(ClockId::Monotonic, Via::Libc);
-    let seen = Loops::of(monotonic, &Vdso::default()).ok().as_ref().and_then(resolution::observe);
+    let seen = Loops::of(monotonic, &Vdso::default())
+        .ok()
+        .as_ref()
+        .and_then(|loops| resolution::observe(loops, None));
     seen.map_or_else(|| reads::resolution(reads::ClockId::Monotonic), Duration::from_nanos)
 }
 
@@ -331,17 +337,23 @@ fn split_cpu_time(bench: &mut Bench, plan: &Plan, vdso: &Vdso, watch: &Watch<'_>
     let all = bench.rows.len().max(1) as f64;
     for (index, result) in bench.rows.iter_mut().enumerate() {
         if plan.shares.is_zero() || !bench.complete {
-            return;
+            let why = if bench.complete { "left out of a short run" } else { "interrupted" };
+            result.no_shares = Some(why.to_owned());
+            continue;
         }
         let row = result.row;
-        result.shares = in_scope(|| {
+        let asked = in_scope(|| {
             if let Some(cpu) = cpu {
-                pin::to(cpu).ok()?;
+                pin::to(cpu)?;
             }
-            let loops = Loops::of(row, vdso).ok()?;
+            let loops = Loops::of(row, vdso)?;
             Shares::measure(plan.shares, |times| loops.run(Shape::Throughput, times))
-        })
-        .flatten();
+        });
+        let asked = asked.unwrap_or_else(|| Err("no thread could be started".to_owned()));
+        (result.shares, result.no_shares) = match asked {
+            Ok(shares) => (Some(shares), None),
+            Err(why) => (None, Some(why)),
+        };
         bench.complete &= watch(Stage::Shares, (index + 1) as f64 / all);
     }
 }

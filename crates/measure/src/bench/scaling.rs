@@ -4,9 +4,10 @@ use super::row::{ClockId, Instruction, LibraryRead, Row, Via};
 use super::run::{Stage, Watch};
 use super::shape::{Loops, Shape};
 use super::stats::Estimate;
+use super::together::{self, Start};
 use super::vdso::Vdso;
 use crate::pin;
-use std::sync::Barrier;
+use std::io;
 use std::time::{Duration, Instant};
 
 /// The rows that are compared.
@@ -36,42 +37,32 @@ const BATCH: Duration = Duration::from_micros(20);
 
 /// Measures the rows with so many threads, each bound to a CPU of its own as far as there are enough.
 /// Says also whether it could go on to the end.
+///
+/// # Errors
+/// Not all threads could be started.
 pub(crate) fn scale(
     threads: usize,
     each: Duration,
     vdso: &Vdso,
     watch: &Watch<'_>,
-) -> (Vec<Scaling>, bool) {
+) -> io::Result<(Vec<Scaling>, bool)> {
     let cpus = pin::allowed();
     let mut out = Vec::new();
     for (index, row) in ROWS.into_iter().enumerate() {
-        let barrier = Barrier::new(threads);
-        let results: Vec<Vec<(f64, u64)>> = std::thread::scope(|scope| {
-            let started: Vec<_> = (0..threads)
-                .map(|thread| {
-                    let cpu = cpus.get(thread % cpus.len().max(1)).copied();
-                    let barrier = &barrier;
-                    scope.spawn(move || one(row, cpu, each, vdso, barrier))
-                })
-                .collect();
-            started.into_iter().filter_map(|thread| thread.join().ok()).collect()
-        });
+        let results = together::run(threads, |thread, start| {
+            let cpu = cpus.get(thread % cpus.len().max(1)).copied();
+            one(row, cpu, each, vdso, start)
+        })?;
         out.push(merge(row, threads, each, &results));
         if !watch(Stage::Threads, (index + 1) as f64 / ROWS.len() as f64) {
-            return (out, false);
+            return Ok((out, false));
         }
     }
-    (out, true)
+    Ok((out, true))
 }
 
 /// One thread's batches: nanoseconds a read, and reads.
-fn one(
-    row: Row,
-    cpu: Option<u32>,
-    each: Duration,
-    vdso: &Vdso,
-    barrier: &Barrier,
-) -> Vec<(f64, u64)> {
+fn one(row: Row, cpu: Option<u32>, each: Duration, vdso: &Vdso, start: &Start) -> Vec<(f64, u64)> {
     // A thread that cannot be bound measures all the same.
     let _ = cpu.map(pin::to);
     let loops = Loops::of(row, vdso).ok();
@@ -87,8 +78,8 @@ fn one(
         }
     }
     // Every thread comes here, or the others would wait for ever.
-    barrier.wait();
-    let Some(loops) = loops else { return Vec::new() };
+    let together = start.wait();
+    let Some(loops) = loops.filter(|_| together) else { return Vec::new() };
     let begun = Instant::now();
     let mut batches = Vec::new();
     while begun.elapsed() < each {
@@ -129,10 +120,12 @@ mod tests {
 
     #[test]
     fn more_threads_than_processors_end() {
-        let (rows, complete) = scale(5, Duration::from_millis(1), &Vdso::find(), &|_, _| true);
+        let (rows, complete) =
+            scale(5, Duration::from_millis(1), &Vdso::find(), &|_, _| true).unwrap();
         assert!(complete && rows.len() == ROWS.len());
         assert!(rows.iter().all(|row| row.threads == 5));
-        let (rows, complete) = scale(1, Duration::from_millis(1), &Vdso::find(), &|_, _| false);
+        let (rows, complete) =
+            scale(1, Duration::from_millis(1), &Vdso::find(), &|_, _| false).unwrap();
         assert!(!complete && rows.len() == 1);
     }
 }

@@ -64,6 +64,8 @@ pub struct Shares {
 
 /// Ticks of CPU time from which its split is believed: the kernel may count whole ticks only.
 const ENOUGH_TICKS: u32 = 5;
+/// That many times as long as planned a thread may take to get its CPU time.
+const MORE: u32 = 6;
 
 impl Shares {
     /// From CPU time, and the length of a tick; `None` if that is too little to be believed.
@@ -79,14 +81,29 @@ impl Shares {
 
     /// Runs a loop for so long and asks where its CPU time went. In a fresh thread only: the split
     /// is scaled by all ticks since a thread began.
-    #[must_use]
-    pub fn measure(wall: Duration, mut run: impl FnMut(u32)) -> Option<Self> {
+    ///
+    /// # Errors
+    /// Why the split is not known.
+    pub fn measure(wall: Duration, mut run: impl FnMut(u32)) -> Result<Self, String> {
+        let tick = reads::resolution(reads::ClockId::MonotonicCoarse);
+        let enough = tick * (ENOUGH_TICKS + 1);
+        let total = || reads::cpu_time().map(|(user, system)| user + system);
         let begun = Instant::now();
-        while begun.elapsed() < wall {
+        // On a busy machine a thread gets less than the time that passes; it is given some more.
+        while begun.elapsed() < wall
+            || (begun.elapsed() < wall * MORE && total().is_some_and(|total| total < enough))
+        {
             run(1000);
         }
-        let (user, system) = reads::cpu_time()?;
-        Self::of(user, system, reads::resolution(reads::ClockId::MonotonicCoarse))
+        let (user, system) =
+            reads::cpu_time().ok_or("the kernel does not say what CPU time this thread used")?;
+        Self::of(user, system, tick).ok_or_else(|| {
+            format!(
+                "the kernel accounted {} ms of CPU time to this thread, and only from {} ms on its split is believed",
+                (user + system).as_millis(),
+                (tick * ENOUGH_TICKS).as_millis()
+            )
+        })
     }
 }
 

@@ -14,12 +14,16 @@
 //!
 //! Everything that waits has a deadline. Nothing here changes the machine.
 
+mod abi;
 mod analyse;
+#[cfg(test)]
+mod calibration;
 mod counter;
 mod deadline;
 mod exchange;
 mod locked;
 mod outcome;
+mod rtc;
 mod run;
 mod samples;
 mod series;
@@ -30,9 +34,13 @@ mod source;
 mod tests;
 mod tour;
 
+pub use abi::{AbiCase, Ended, abi};
 pub use outcome::{
     Confidence, Detectable, Drift, Finding, FindingId, Frequency, Interval, Method, Outcome,
-    PairOutcome, StepOutcome, Trust, Unpinned, Weight,
+    PairOutcome, RateReference, StepOutcome, Trust, Unpinned, Watched, Weight,
 };
+#[cfg(test)]
+pub(crate) use sim::Random;
+
 pub use run::{History, Options, run, run_here};
 pub use source::{ClockId, Real, Source};

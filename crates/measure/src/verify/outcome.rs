@@ -94,10 +94,52 @@ pub struct Finding {
 pub struct Detectable {
     /// Offset between the counters of any two processors that were tested, in nanoseconds.
     pub offset_ns: Option<f64>,
-    /// Constant error of the counter's rate, in millionths.
+    /// Constant error of the counter's rate, in millionths; null where nothing but the kernel's own belief tells the rate.
     pub rate_ppm: Option<f64>,
+    /// The same against the kernel's own belief: the counter in user space against the clock that the kernel makes of it.
+    pub rate_against_kernel_ppm: Option<f64>,
     /// Jump of the counter against the kernel's clock, in nanoseconds.
     pub jump_ns: Option<f64>,
+    /// Step of the counter of one processor against the others before the last fifth of the run, in nanoseconds; it is seen
+    /// when the processors are compared again.
+    pub cpu_step_ns: Option<f64>,
+    /// Drift of the counter of one processor against the others, in millionths.
+    pub cpu_drift_ppm: Option<f64>,
+    /// A single wrong read of the counter, back or forward, in nanoseconds.
+    pub glitch_ns: Option<f64>,
+    /// That such a read happens once in so many was found in 95 of 100 runs.
+    pub glitch_one_in: Option<f64>,
+    /// A stop of the counter after which it is right again, in nanoseconds.
+    pub stop_ns: Option<f64>,
+}
+
+/// Against what the rate of the clocks was held.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RateReference {
+    /// What the reference is; null where there is none: then the rate was held only against the kernel's own belief,
+    /// which is made of the same counter.
+    pub source: Option<String>,
+    /// The error of the rate that it would have shown, in millionths; null without a reference.
+    pub error_ppm: Option<f64>,
+    /// Whether the missing reference is the only reason why the clocks are not called trusted.
+    pub only_gap: bool,
+}
+
+/// How long a processor was watched.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Watched {
+    /// Its number.
+    pub cpu: u32,
+    /// Seconds from the beginning of the run to the first comparison with another processor; null: never.
+    pub first_s: Option<f64>,
+    /// Seconds from the beginning of the run to the end of the last comparison.
+    pub last_s: Option<f64>,
+    /// Comparisons in which messages came through.
+    pub comparisons: u64,
+    /// The longest time without one, in seconds.
+    pub longest_gap_s: Option<f64>,
 }
 
 /// A closed interval.
@@ -162,6 +204,8 @@ pub struct Frequency {
     pub decisive: bool,
     /// Whether it holds for `CLOCK_MONOTONIC`, which NTP steers, and not for `CLOCK_MONOTONIC_RAW`.
     pub steered: bool,
+    /// Whether it does not come from the kernel's own clock: the rate of that is held against it.
+    pub independent: bool,
     /// How much faster the counter really runs, in millionths; null if that was not measured.
     pub measured_ppm: Option<Interval>,
 }
@@ -268,6 +312,12 @@ pub struct Outcome {
     pub detectable: Detectable,
     /// Faults first, then notes.
     pub findings: Vec<Finding>,
+    /// Against what the rate of the clocks was held.
+    pub rate_reference: RateReference,
+    /// How long each processor was watched.
+    pub watched: Vec<Watched>,
+    /// Whether the run lasted as long as it was to; false after Ctrl-C.
+    pub complete: bool,
     /// What could not be tested.
     pub untested: Vec<String>,
     /// Every pair of processors: the matrix of offsets.

@@ -5,10 +5,12 @@ use super::deadline::{Deadline, Patience, now};
 use super::exchange;
 use super::locked::{Last, Seen};
 use super::outcome::{Frequency, Outcome};
-use super::samples::{Agreement, Pair, Point, Samples, Steps};
+use super::rtc;
+use super::samples::{self, Agreement, Pair, Point, Samples, Steps};
 use super::series;
 use super::source::{ClockId, Real, Source};
 use super::tour;
+use crate::interrupt;
 use clocksmith_raw::exchange::{Meeting, Side};
 use std::time::Duration;
 
@@ -41,13 +43,22 @@ pub struct History {
     points: Vec<Point>,
 }
 
-/// Parts of the time for pairs and for clocks, of 16.
-const PAIRS: u32 = 9;
-const CLOCKS: u32 = 5;
+/// Parts of the time for pairs at the beginning, and for the end of the run, of 16. Between them clocks are read in turn,
+/// and after each clock all processors are compared again.
+const PAIRS: u32 = 5;
+const LAST: u32 = 3;
+/// What a comparison of all processors between two clocks takes, in parts of the time of a clock.
+const VIGIL: u32 = 3;
+/// Rounds of the tour whose pairs together connect all processors (two successive rounds of the circle method are a ring).
+const RING: usize = 2;
 /// Pairs are tested that often, so that a moment in which a processor was busy does not decide.
 const PASSES: u32 = 3;
 /// A bound that is good enough not to test a pair again, in cycles.
 const GOOD: u64 = 1_500;
+/// What one of the comparisons at the end of a run takes, at most.
+const SHORT: Duration = Duration::from_millis(60);
+/// A run from which on seconds of the real-time clock are counted.
+const RTC: Duration = Duration::from_secs(4);
 /// Exchanges that are enough.
 const ENOUGH: u64 = 1_000;
 /// Threads that read clocks in turn, at most.
@@ -103,6 +114,7 @@ fn sample<S: Source>(source: &S, options: &Options) -> Samples {
             doubt_ppm: 600.0,
             decisive: true,
             steered: true,
+            independent: false,
             measured_ppm: None,
         });
     }
@@ -113,22 +125,39 @@ fn sample<S: Source>(source: &S, options: &Options) -> Samples {
             Err(why) => samples.unpinned.push((cpu, why)),
         }
     }
+    samples.confirmed = source.confirmed();
+    let begun = now(source);
     let end = Deadline::after(source, options.duration);
     std::thread::scope(|scope| {
+        let has_rtc = counter && options.duration >= RTC && source.rtc_seconds().is_some();
+        let edges = has_rtc.then(|| {
+            let builder = std::thread::Builder::new().stack_size(STACK);
+            builder.spawn_scoped(scope, move || rtc::take(source, end)).ok()
+        });
         let cpu = samples.cpus.first().copied();
         let drift = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, move || {
             let pinned = cpu.filter(|cpu| source.pin(*cpu).is_ok());
             (pinned, series::take(source, counter, end))
         });
         if counter {
-            pairs(source, &mut samples, options.duration * PAIRS / 16, end);
+            pairs(source, &mut samples, options.duration * PAIRS / 16, (begun, end));
         } else {
             alone(source, &mut samples);
         }
-        clocks(source, &mut samples, counter, options.duration * CLOCKS / 16);
-        // What is left goes to pairs of processors that were too busy before.
+        let last = options.duration * LAST / 16;
+        let middle = end.left(source).saturating_sub(last);
+        clocks(source, &mut samples, counter, middle, (begun, end));
         if counter && samples.cpus.len() > 1 {
-            pairs(source, &mut samples, options.duration, end);
+            samples.ending = true;
+            // Pairs that were too busy before get half of what is left; the end of the run is everybody's.
+            pairs(source, &mut samples, end.left(source) / 2, (begun, end));
+            loop {
+                let left = end.left(source);
+                vigil(source, &mut samples, left.min(SHORT), (begun, end));
+                if left <= SHORT {
+                    break;
+                }
+            }
         }
         if let Ok(drift) = drift
             && let Ok((cpu, points)) = drift.join()
@@ -136,7 +165,13 @@ fn sample<S: Source>(source: &S, options: &Options) -> Samples {
             samples.points_cpu = cpu;
             samples.points = points;
         }
+        if let Some(edges) = edges.flatten()
+            && let Ok(edges) = edges.join()
+        {
+            samples.claims.extend(rtc::claim(&edges));
+        }
     });
+    samples.cut_short = interrupt::breaks();
     samples
 }
 
@@ -150,7 +185,12 @@ fn in_thread<R: Send>(work: impl FnOnce() -> Result<R, String> + Send) -> Result
 }
 
 /// Every pair of processors, in up to [`PASSES`] passes.
-fn pairs<S: Source>(source: &S, samples: &mut Samples, budget: Duration, end: Deadline) {
+fn pairs<S: Source>(
+    source: &S,
+    samples: &mut Samples,
+    budget: Duration,
+    (begun, end): (i64, Deadline),
+) {
     let rounds = tour::rounds(&samples.cpus);
     let end = end.sooner(source, budget);
     if rounds.is_empty() {
@@ -170,18 +210,46 @@ fn pairs<S: Source>(source: &S, samples: &mut Samples, budget: Duration, end: De
         for round in wanted.iter().filter(|round| !round.is_empty()) {
             let time = end.left(source) / left.max(1) / (PASSES - pass);
             left -= 1;
-            for (found, agreements) in meet(source, round, time) {
-                samples.agreements.extend(agreements);
-                match samples
-                    .pairs
-                    .iter_mut()
-                    .find(|pair| (pair.one, pair.other) == (found.one, found.other))
-                {
-                    Some(known) => known.merge(found),
-                    None => samples.pairs.push(found),
-                }
-            }
+            keep(samples, meet(source, round, time, begun));
         }
+    }
+}
+
+/// Adds what pairs found to what is known of them.
+fn keep(samples: &mut Samples, found: Vec<(Pair, Vec<Agreement>)>) {
+    for (mut found, agreements) in found {
+        found.ending = samples.ending;
+        samples.agreements.extend(agreements);
+        let known = samples
+            .pairs
+            .iter_mut()
+            .find(|pair| (pair.one, pair.other) == (found.one, found.other));
+        match known {
+            Some(known) => known.merge(found),
+            None => samples.pairs.push(found),
+        }
+    }
+}
+
+/// All processors once more, each against two others: a counter that was right before may have changed.
+fn vigil<S: Source>(
+    source: &S,
+    samples: &mut Samples,
+    budget: Duration,
+    (begun, end): (i64, Deadline),
+) {
+    let rounds = tour::rounds(&samples.cpus);
+    let few = rounds.len().min(RING);
+    // From time to time other neighbours.
+    let turn = samples.pairs.first().and_then(|pair| pair.heard).map_or(0, |heard| heard.times);
+    let first = usize::try_from(turn).unwrap_or(0) % rounds.len().max(1);
+    for index in 0..few {
+        if end.is_over(source) {
+            return;
+        }
+        let Some(round) = rounds.get((first + index) % rounds.len().max(1)) else { return };
+        let time = budget / u32::try_from(few).unwrap_or(1).max(1);
+        keep(samples, meet(source, round, time, begun));
     }
 }
 
@@ -200,13 +268,15 @@ fn meet<S: Source>(
     source: &S,
     round: &[(u32, u32)],
     time: Duration,
+    begun: i64,
 ) -> Vec<(Pair, Vec<Agreement>)> {
     std::thread::scope(|scope| {
         let talks: Vec<_> = round
             .iter()
             .map(|(one, other)| {
                 let builder = std::thread::Builder::new().stack_size(STACK);
-                let talk = builder.spawn_scoped(scope, move || talk(source, *one, *other, time));
+                let talk =
+                    builder.spawn_scoped(scope, move || talk(source, (*one, *other), time, begun));
                 (*one, *other, talk)
             })
             .collect();
@@ -232,7 +302,13 @@ struct Heard {
     agreement: Agreement,
 }
 
-fn talk<S: Source>(source: &S, one: u32, other: u32, time: Duration) -> (Pair, Vec<Agreement>) {
+fn talk<S: Source>(
+    source: &S,
+    (one, other): (u32, u32),
+    time: Duration,
+    run_begun: i64,
+) -> (Pair, Vec<Agreement>) {
+    let from = now(source).saturating_sub(run_begun);
     let (meeting, last) = (Meeting::default(), Last::default());
     let begun = Deadline::after(source, time);
     let talking = begun.sooner(source, time * 5 / 8);
@@ -267,6 +343,8 @@ fn talk<S: Source>(source: &S, one: u32, other: u32, time: Duration) -> (Pair, V
             let mut pair = exchange::pair(one, other, &asked.side, &answered.side);
             pair.locked = asked.seen.across;
             pair.locked.merge(answered.seen.across);
+            pair.last = pair.there.zip(pair.back);
+            pair.heard = pair.last.map(|_| samples::Heard::once(from));
             (pair, vec![asked.agreement, answered.agreement])
         }
         (Err(why), _) | (_, Err(why)) => {
@@ -287,7 +365,13 @@ fn alone<S: Source>(source: &S, samples: &mut Samples) {
 }
 
 /// Every clock, and the counter, by threads on all processors.
-fn clocks<S: Source>(source: &S, samples: &mut Samples, counter: bool, budget: Duration) {
+fn clocks<S: Source>(
+    source: &S,
+    samples: &mut Samples,
+    counter: bool,
+    budget: Duration,
+    (begun, run_end): (i64, Deadline),
+) {
     // The whole budget, also where pairs took longer than they should on a busy machine.
     let end = Deadline::after(source, budget);
     let mut wanted: Vec<Option<ClockId>> = ClockId::ALL.into_iter().map(Some).collect();
@@ -296,10 +380,20 @@ fn clocks<S: Source>(source: &S, samples: &mut Samples, counter: bool, budget: D
     }
     let mut left = u32::try_from(wanted.len()).unwrap_or(u32::MAX);
     for clock in wanted {
-        let time = end.left(source) / left.max(1);
+        let both = end.left(source) / left.max(1);
+        let watching =
+            if counter && samples.cpus.len() > 1 { both / VIGIL } else { Duration::ZERO };
+        let time = both - watching;
         left -= 1;
         if clock.is_none_or(|clock| source.clock(clock).is_some()) {
+            let from = now(source);
             samples.steps.push(steps(source, &samples.cpus, clock, time));
+            if clock.is_none() {
+                samples.turns_ns = now(source).saturating_sub(from);
+            }
+        }
+        if !watching.is_zero() {
+            vigil(source, samples, watching, (begun, run_end));
         }
     }
 }

@@ -36,8 +36,43 @@ pub(crate) struct Pair {
     /// The same, back.
     pub(crate) back: Option<i64>,
     pub(crate) locked: Locked,
+    /// When messages came through, in nanoseconds since the beginning of the run: the first time, the last time, how often,
+    /// and the longest time between two.
+    pub(crate) heard: Option<Heard>,
+    /// The least cycles of both ways in the last part of the run; before it begins, those of the last test.
+    pub(crate) last: Option<(i64, i64)>,
+    /// Whether `last` is of the last part of the run.
+    pub(crate) ending: bool,
     /// Why it could not be tested, or not well.
     pub(crate) trouble: Option<String>,
+}
+
+/// When two processors were compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Heard {
+    pub(crate) first: i64,
+    pub(crate) last: i64,
+    pub(crate) times: u64,
+    pub(crate) longest: i64,
+}
+
+impl Heard {
+    /// A test that began at that moment. Its messages may have passed at any time until it ended, which on a busy machine is
+    /// much later: what is certain is that they passed after it began.
+    pub(crate) fn once(begun: i64) -> Self {
+        Self { first: begun, last: begun, times: 1, longest: 0 }
+    }
+
+    /// With a later one.
+    pub(crate) fn then(self, later: Self) -> Self {
+        let pause = later.first.saturating_sub(self.last).max(0);
+        Self {
+            first: self.first.min(later.first),
+            last: self.last.max(later.last),
+            times: self.times.saturating_add(later.times),
+            longest: self.longest.max(later.longest).max(pause),
+        }
+    }
 }
 
 impl Pair {
@@ -49,6 +84,9 @@ impl Pair {
             there: None,
             back: None,
             locked: Locked::default(),
+            heard: None,
+            last: None,
+            ending: false,
             trouble: None,
         }
     }
@@ -63,7 +101,18 @@ impl Pair {
         self.there = least(self.there, later.there);
         self.back = least(self.back, later.back);
         self.locked.merge(later.locked);
-        self.trouble = self.trouble.take().or(later.trouble);
+        self.heard = match (self.heard, later.heard) {
+            (Some(earlier), Some(later)) => Some(earlier.then(later)),
+            (a, b) => a.or(b),
+        };
+        self.last = match (self.last, later.last) {
+            (Some(a), Some(b)) if self.ending && later.ending => Some((a.0.min(b.0), a.1.min(b.1))),
+            (a, b) => b.or(a),
+        };
+        self.ending |= later.ending;
+        // A later test that succeeded makes good for an earlier one that was too busy.
+        self.trouble =
+            if self.exchanges > 0 { None } else { self.trouble.take().or(later.trouble) };
     }
 }
 
@@ -140,6 +189,14 @@ pub(crate) struct Samples {
     /// Whether programs read the kernel's clock through the counter, so that comparing both ways
     /// tests the counter.
     pub(crate) user_clock_is_counter: bool,
+    /// Who says that the kernel's clock runs at the right rate, and how far off it may be all the same, in millionths.
+    pub(crate) confirmed: Vec<(String, f64)>,
+    /// How long the counter was read in turn by all processors, in nanoseconds.
+    pub(crate) turns_ns: i64,
+    /// Whether the last part of the run has begun.
+    pub(crate) ending: bool,
+    /// Whether the run was ended before its time.
+    pub(crate) cut_short: bool,
     /// Threads at the same time, at most.
     pub(crate) threads: usize,
     /// How long it took, in seconds.

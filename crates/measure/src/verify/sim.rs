@@ -2,7 +2,7 @@
 //! and this machine with a counter that is bent.
 
 use super::outcome::Frequency;
-use super::samples::{Agreement, Locked, Pair, Point, Samples, Steps};
+use super::samples::{Agreement, Heard, Locked, Pair, Point, Samples, Steps};
 use super::source::{ClockId, Real, Source};
 use std::cell::Cell;
 
@@ -41,6 +41,9 @@ impl Random {
     }
 }
 
+/// Comparisons of each pair in a made-up run.
+const PASSES: u32 = 12;
+
 /// A machine that is all made up.
 #[derive(Clone, Debug)]
 pub(crate) struct Machine {
@@ -48,6 +51,14 @@ pub(crate) struct Machine {
     pub(crate) start: u64,
     /// How far each processor's counter is ahead, in nanoseconds.
     pub(crate) offsets: Vec<f64>,
+    /// The counter of one processor steps by nanoseconds, after seconds.
+    pub(crate) cpu_step: (usize, f64, f64),
+    /// The counter of one processor runs faster than the others, in millionths.
+    pub(crate) cpu_drift: (usize, f64),
+    /// The counter stops for nanoseconds, after seconds, and is right again afterwards.
+    pub(crate) stop: (f64, f64),
+    /// One read of so many, in turn by all processors, is wrong by nanoseconds.
+    pub(crate) glitch: (f64, f64),
     pub(crate) rate_ppm: f64,
     /// The counter jumps by nanoseconds, after seconds.
     pub(crate) jump: (f64, f64),
@@ -71,6 +82,10 @@ impl Machine {
             hz: random.between(1e9, 5e9),
             start: random.next(),
             offsets: vec![0.0; cpus as usize],
+            cpu_step: (0, 0.0, 0.0),
+            cpu_drift: (0, 0.0),
+            stop: (0.0, 0.0),
+            glitch: (0.0, f64::INFINITY),
             rate_ppm: 0.0,
             jump: (0.0, 0.0),
             steering_ppm: random.signed(0.0, 500.0),
@@ -86,7 +101,12 @@ impl Machine {
     /// How far the counter is ahead of what it should be, in nanoseconds.
     fn ahead(&self, t: f64, cpu: usize) -> f64 {
         let jump = if t >= self.jump.1 * 1e9 { self.jump.0 } else { 0.0 };
-        self.offsets[cpu] + t * self.rate_ppm / 1e6 + jump
+        let (who, by, at) = self.cpu_step;
+        let step = if who == cpu && t >= at * 1e9 { by } else { 0.0 };
+        let drift = if self.cpu_drift.0 == cpu { t * self.cpu_drift.1 / 1e6 } else { 0.0 };
+        let (length, at) = (self.stop.0, self.stop.1 * 1e9);
+        let stopped = if t >= at && t < at + length { at - t } else { 0.0 };
+        self.offsets[cpu] + t * self.rate_ppm / 1e6 + jump + step + drift + stopped
     }
 
     fn counter(&self, t: f64, cpu: usize) -> u64 {
@@ -110,6 +130,9 @@ impl Machine {
             points_cpu: Some(0),
             counter_is_clock: self.vdso,
             user_clock_is_counter: self.vdso,
+            seconds: self.seconds,
+            // As a machine whose time is disciplined.
+            confirmed: vec![("NTP".to_owned(), 500.0)],
             ..Samples::default()
         };
         if self.vdso {
@@ -119,6 +142,7 @@ impl Machine {
                 doubt_ppm: 1_001.0,
                 decisive: true,
                 steered: true,
+                independent: false,
                 measured_ppm: None,
             });
         } else {
@@ -128,6 +152,7 @@ impl Machine {
                 doubt_ppm: 10.1,
                 decisive: true,
                 steered: false,
+                independent: false,
                 measured_ppm: None,
             });
         }
@@ -157,6 +182,9 @@ impl Machine {
                 same: 0,
             })
             .collect();
+        let (turns, length) = self.turns(random);
+        samples.steps.push(turns);
+        samples.turns_ns = length;
         samples
     }
 
@@ -177,18 +205,56 @@ impl Machine {
     }
 
     fn pair(&self, one: usize, other: usize, random: &mut Random) -> Pair {
-        let apart = self.offsets[other] - self.offsets[one];
-        let mut least = || {
-            let rare = 1.0 + 1.0 / self.exchanges as f64;
-            random.took(self.message_ns, self.busy / self.exchanges as f64) * rare
-        };
+        // Comparisons over the whole run, the last one at its very end.
         let ticks = |ns: f64| (ns * self.hz / 1e9).round() as i64;
-        Pair {
-            exchanges: self.exchanges,
-            there: Some(ticks(least() + apart)),
-            back: Some(ticks(least() - apart)),
-            ..Pair::new(one as u32, other as u32)
+        let mut pair = Pair::new(one as u32, other as u32);
+        for pass in 0..PASSES {
+            let at = self.seconds * 1e9 * f64::from(pass) / f64::from(PASSES - 1);
+            let apart = self.ahead(at, other) - self.ahead(at, one);
+            let exchanges = self.exchanges / u64::from(PASSES) + 1;
+            let mut least = || {
+                let rare = 1.0 + 1.0 / exchanges as f64;
+                random.took(self.message_ns, self.busy / exchanges as f64) * rare
+            };
+            let (there, back) = (ticks(least() + apart), ticks(least() - apart));
+            pair.merge(Pair {
+                exchanges,
+                there: Some(there),
+                back: Some(back),
+                last: Some((there, back)),
+                ending: at > self.seconds * 0.81e9,
+                heard: Some(Heard::once(at as i64)),
+                ..Pair::new(one as u32, other as u32)
+            });
         }
+        pair
+    }
+
+    /// Reads of the counter in turn by all processors, a tenth of the run long.
+    fn turns(&self, random: &mut Random) -> (Steps, i64) {
+        let apart = self.message_ns;
+        let length = self.seconds * 1e8;
+        let reads = (length / apart) as u64;
+        let (size, one_in) = self.glitch;
+        let mut across = Locked { reads, handovers: reads / 2, ..Locked::default() };
+        let mut at = 0.0;
+        loop {
+            at += -random.share().max(1e-12).ln() * one_in;
+            if at >= reads as f64 || at.is_nan() {
+                break;
+            }
+            // A read too late shows at the next one, if that comes before the time has caught up.
+            let least = random.between(0.5, 2.0) * apart;
+            if size.abs() > least {
+                across.back += 1;
+                across.largest = across.largest.max(((size.abs() - least) * self.hz / 1e9) as u64);
+            }
+        }
+        let within = Locked { reads, ..Locked::default() };
+        (
+            Steps { clock: None, claimed: None, within, across, smallest: Some(20), same: 0 },
+            length as i64,
+        )
     }
 
     fn agreement(&self, cpu: u32, random: &mut Random) -> Agreement {
@@ -214,6 +280,8 @@ pub(crate) struct Bent {
     pub(crate) rate_ppm: f64,
     /// Jumps by nanoseconds, that many nanoseconds after the beginning.
     pub(crate) jump: (i64, i64),
+    /// The counter of processor 1 alone steps by nanoseconds, that many nanoseconds after the beginning.
+    pub(crate) cpu_step: (i64, i64),
     pub(crate) begun: i64,
 }
 
@@ -228,14 +296,25 @@ impl Bent {
         std::thread::sleep(std::time::Duration::from_millis(50));
         let (b, end) = (Real.counter(), super::deadline::now(&Real));
         let hz = b.wrapping_sub(a) as f64 / (end - begun) as f64 * 1e9;
-        Self { hz, offsets: vec![0, 0], rate_ppm: 0.0, jump: (0, i64::MAX), begun }
+        // By the clock that `ahead` is asked with: after hours of NTP the other one is a quarter of a second off.
+        let begun = Real.clock(ClockId::MonotonicRaw).unwrap();
+        Self {
+            hz,
+            offsets: vec![0, 0],
+            rate_ppm: 0.0,
+            jump: (0, i64::MAX),
+            cpu_step: (0, i64::MAX),
+            begun,
+        }
     }
 
     fn ahead(&self, now: i64) -> i64 {
         let passed = now - self.begun;
         let jump = if passed >= self.jump.1 { self.jump.0 } else { 0 };
         let offset = self.offsets[ON.get() as usize % self.offsets.len()];
-        offset + jump + (passed as f64 * self.rate_ppm / 1e6) as i64
+        let late = ON.get() == 1 && passed >= self.cpu_step.1;
+        let step = if late { self.cpu_step.0 } else { 0 };
+        offset + jump + step + (passed as f64 * self.rate_ppm / 1e6) as i64
     }
 }
 

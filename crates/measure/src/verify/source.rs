@@ -34,7 +34,18 @@ pub trait Source: Sync {
     /// Ticks of the counter in a second by the numbers with which the kernel makes times of it,
     /// where it does and says so.
     fn kernel_hz(&self) -> Option<f64>;
+    /// Who says that the kernel's clock runs at the right rate, and how far off it may be, in millionths.
+    fn confirmed(&self) -> Vec<(String, f64)> {
+        Vec::new()
+    }
+    /// The second of the board's real-time clock, where it may be read.
+    fn rtc_seconds(&self) -> Option<i64> {
+        None
+    }
 }
+
+/// A clock that NTP keeps synchronised is off by no more, in millionths: the kernel's limit of a correction (`MAXFREQ`).
+const SYNCHRONISED_PPM: f64 = 500.0;
 
 /// The machine that runs this.
 #[derive(Clone, Copy, Debug, Default)]
@@ -87,6 +98,25 @@ impl Source for Real {
 
     fn pin(&self, cpu: u32) -> Result<(), String> {
         pin::bind(cpu)
+    }
+
+    fn confirmed(&self) -> Vec<(String, f64)> {
+        // SAFETY: `timex` is a C struct of integers, for which all zeros is valid; without modes nothing is changed.
+        let mut state: libc::timex = unsafe { std::mem::zeroed() };
+        // SAFETY: the pointer is to a live, exclusively borrowed `timex`, which is written to.
+        let answer = unsafe { libc::adjtimex(&raw mut state) };
+        let synchronised =
+            answer >= 0 && answer != libc::TIME_ERROR && state.status & libc::STA_UNSYNC == 0;
+        if synchronised {
+            vec![("NTP: the kernel's clock is synchronised".to_owned(), SYNCHRONISED_PPM)]
+        } else {
+            Vec::new()
+        }
+    }
+
+    fn rtc_seconds(&self) -> Option<i64> {
+        // Without a device of its own, and without rights.
+        std::fs::read_to_string("/sys/class/rtc/rtc0/since_epoch").ok()?.trim().parse().ok()
     }
 
     fn kernel_hz(&self) -> Option<f64> {

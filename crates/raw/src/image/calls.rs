@@ -82,8 +82,8 @@ pub(crate) fn original_clock_getres(id: i32, resolution: *mut Timespec) -> i32 {
         else unsafe { call(CLOCK_GETRES, id as usize, resolution as usize, 0) as i32 })
 }
 
-/// Callers ask for the size of the state first (by a length of `!0`), and do without the function
-/// when that fails, as they do on an older kernel.
+/// Callers request the size of the state first (by a length of `!0`), and do without the function
+/// if that fails, as on an older kernel.
 pub(crate) fn original_getrandom(
     buffer: *mut u8,
     length: usize,
@@ -95,7 +95,7 @@ pub(crate) fn original_getrandom(
         buffer, length, flags, state, state_length; else -ENOSYS)
 }
 
-/// Reads in some way, and then waits until that has taken as long as it is to take.
+/// Reads the clock, and then waits until the read has taken the configured time.
 #[inline(always)]
 pub(crate) fn slowly(answer: impl Fn(bool) -> i32) -> i32 {
     let config = config();

@@ -1,4 +1,4 @@
-//! What compilers call without being asked to.
+//! Functions that compilers call by themselves.
 
 use core::arch::asm;
 

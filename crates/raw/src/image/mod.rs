@@ -1,4 +1,4 @@
-//! The image: what programs call instead of the kernel's vDSO.
+//! The image, which programs call instead of the kernel's vDSO.
 //!
 //! Compiled by `build.rs` on its own, without a standard library, and linked by `image.lds`. The C
 //! calling convention, any stack of some hundred bytes, any thread, any signal handler: nothing is
@@ -30,8 +30,8 @@ pub struct Timeval {
 }
 
 unsafe extern "C" {
-    // By the linker script: pages in front of the image. That they are there is up to whoever
-    // loads it.
+    // Defined by the linker script: pages in front of the image. The program that loads the image
+    // maps them.
     static clocksmith_config: Config;
     static clocksmith_local: Local;
     static clocksmith_shared: Shared;
@@ -41,7 +41,7 @@ const EINVAL: i32 = 22;
 
 #[inline(always)]
 fn config() -> &'static Config {
-    // SAFETY: the page is there, and nobody writes to it once the program runs.
+    // SAFETY: the page is mapped, and is not written after the program has started.
     unsafe { &clocksmith_config }
 }
 
@@ -217,7 +217,7 @@ pub unsafe extern "C" fn __vdso_gettimeofday(time: *mut Timeval, zone: *mut u64)
 /// As of `time(2)`: null, or can be written to.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __vdso_time(time: *mut i64) -> i64 {
-    // It is coarse by itself: what the kernel gives is cheap with any clocksource.
+    // It is coarse by itself: the kernel's own answer is cheap with any clocksource.
     if is(Mode::Count) {
         count::read(crate::layout::TIME);
     }

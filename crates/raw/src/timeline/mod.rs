@@ -8,26 +8,26 @@
 //!
 //! - `f` is known up to a counter value, its end. It consists of pieces; the state that is published
 //!   has two of them: one for now, and the next one.
-//! - Whoever finds the first one used up reads the kernel's clock and publishes a new state: the
-//!   second piece becomes the first, and a new one is added *behind the end*. What was missing is made
-//!   up for there.
-//! - Nobody uses `f` beyond its end. So, if the end has been passed, or the kernel's time is
+//! - A reader that finds the first one used up reads the kernel's clock and publishes a new state: the
+//!   second piece becomes the first, and a new one is added *behind the end*. The new piece corrects
+//!   the difference from the kernel's clock.
+//! - No reader uses `f` beyond its end. So, if the end has been passed, or the kernel's time is
 //!   already later than `f` is at its end, a new piece may begin at once, at the kernel's time: every
 //!   value that was given is at most `f(end)`.
-//! - Where the kernel's time is earlier than that (the counter leapt, or was set back), the new piece
-//!   begins at `f(end)`, and rises more slowly until the kernel's time has come up.
+//! - Where the kernel's time is earlier than that (the counter jumped, or was set back), the new
+//!   piece begins at `f(end)`, and rises more slowly until the kernel's time has come up.
 //!
 //! Counters of different processors agree (that is proven before, see `clocksmith::test_counters`), and an
 //! ordered read of the counter is not earlier than what came before it. So a read that follows
 //! another one, in whatever thread, has a counter that is not less; hence its value is not less. It does
 //! not matter which of several states a reader has seen: they agree where both are defined.
 //!
-//! No value comes from the kernel directly, also not the first one: that would be another function,
-//! and the two differ by the error of the line. If the line must be given up ([`Answer::Retired`]) it is
-//! for ever, and the kernel's time is then not given before it is later than `f(end)`.
+//! No value comes from the kernel directly, not even the first one: that would be another function, and
+//! the two differ by the error of the line. If the line must be given up ([`Answer::Retired`]), it stays
+//! unused, and the kernel's time is then not given before it is later than `f(end)`.
 //!
-//! A counter that is set back is noticed when it is before the beginning of the state; by less than that (at
-//! most 20 ms) it is not, and time goes back with it, as it does in the kernel's own vDSO.
+//! A counter that is set back is noticed if it is before the beginning of the state. A smaller change (at
+//! most 20 ms) is not noticed, and time goes back with the counter, as it does in the kernel's own vDSO.
 //!
 //! Two exceptions: when the kernel's own CLOCK_MONOTONIC is less than it was (a process has entered
 //! another time namespace), `f` follows; and processes do not share `f`, so that an order between
@@ -35,14 +35,14 @@
 //!
 //! # Publication
 //!
-//! A state lies in one of some slots, and one word says in which. A writer takes a free slot, fills
-//! it and exchanges the word; if somebody was faster it leaves it. So a reader waits for nobody: a writer
-//! that has been stopped, or interrupted by a signal handler that reads the clock, holds up nothing.
-//! A slot that is lost with its writer (a thread that was cancelled in these few instructions) is
-//! never used again; there are enough.
+//! A state is in one of several slots, and one word says which slot. A writer takes a free slot, fills it
+//! and exchanges the word; if another writer was faster, the word stays as it is. So no reader waits for
+//! a writer that has been stopped, or interrupted by a signal handler that reads the clock. A slot that
+//! is lost with its writer (a thread that was cancelled in these few instructions) is never used again;
+//! there are enough slots.
 //!
-//! What is remembered of the rate (`discipline.rs`) is behind a lock that is only ever tried: without
-//! it, the last rate is good enough. It lies in memory that a forked child finds empty.
+//! The measured rate (`discipline.rs`) is behind a lock that is only tried, never waited for: without
+//! it, the last rate is good enough. It is in memory that a forked child finds empty.
 
 #[cfg(all(test, loom))]
 mod model;
@@ -98,9 +98,9 @@ impl Clock {
     }
 }
 
-/// What the clock is made of. The real ones are the processor and the kernel; tests have others.
+/// The inputs of the clock. The real ones are the processor and the kernel; tests have others.
 pub trait Environment {
-    /// The counter, read after everything before it if that was asked for.
+    /// The counter, read after all earlier instructions if ordered reads are set.
     fn counter(&self) -> u64;
     /// The kernel's clock by a real system call, in nanoseconds; `None` if it refuses.
     fn kernel(&self, clock: Clock) -> Option<u64>;
@@ -110,7 +110,7 @@ pub trait Environment {
     }
 }
 
-/// What is known before the first read.
+/// The parameters that are known before the first read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
     /// Nanoseconds per cycle, times 2^48.
@@ -125,13 +125,13 @@ pub struct Parameters {
 pub struct Local {
     /// 1 once this process has read the kernel's clock itself.
     here: AtomicU64,
-    /// The counter when somebody last went to read the kernel's clock.
+    /// The counter when a thread last began to read the kernel's clock.
     measuring: AtomicU64,
     lock: AtomicU32,
     discipline: UnsafeCell<Remembered>,
 }
 
-/// What only the holder of the lock touches.
+/// The data that only the holder of the lock accesses.
 #[derive(Default)]
 pub(crate) struct Remembered {
     discipline: Discipline,
@@ -141,12 +141,12 @@ pub(crate) struct Remembered {
 // SAFETY: everything is atomic but `discipline`, which only the holder of the lock touches.
 unsafe impl Sync for Local {}
 
-/// What a read gives.
+/// The result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// The time in nanoseconds.
     Time(u64),
-    /// There is no line any more: ask the kernel, and give its answer to [`not_before`].
+    /// There is no line any more: read the kernel's clock, and pass its time to [`not_before`].
     Retired {
         /// The latest time of that clock that the line has given, or more.
         floor: u64,
@@ -156,26 +156,26 @@ pub enum Answer {
 /// A line that is so far ahead of the kernel's clock is another one's.
 const ANOTHER_NS: u64 = 50_000_000;
 
-/// The kernel's time after a line has been given up: not before what the line gave.
+/// The kernel's time after a line has been given up: not before the line's last time.
 #[must_use]
 pub fn not_before(floor: u64, kernel_ns: u64) -> u64 {
     let ahead = floor.saturating_sub(kernel_ns);
     if ahead < ANOTHER_NS { kernel_ns.max(floor) } else { kernel_ns }
 }
 
-/// How often a reader looks before it takes what there is.
+/// How often a reader looks before it uses the present state.
 const LOOKS: u32 = 64;
-/// How long somebody else may take to read the kernel's clock, in nanoseconds.
+/// How long another thread may take to read the kernel's clock, in nanoseconds.
 const PATIENCE_NS: u64 = 40_000;
 
-/// The clock: where its memory is, and what is known before.
+/// The clock: where its memory is, and what is known before the first read.
 #[derive(Clone, Copy)]
 pub struct Timeline<'a> {
-    /// What a forked child keeps.
+    /// The part that a forked child keeps.
     pub shared: &'a Shared,
-    /// What it does not.
+    /// The part that a forked child finds empty.
     pub local: &'a Local,
-    /// What was known before.
+    /// The parameters that are known before the first read.
     pub parameters: Parameters,
 }
 
@@ -215,19 +215,20 @@ impl Timeline<'_> {
                 self.renew(env, word, &state, !here);
                 continue;
             }
-            // Not in the future: what follows must not be less.
+            // Not in the future: later times must not be less.
             good = Some(state.end().wrapping_add(offset));
             match state.position(cycles, self.parameters.slack) {
                 Which::First(ns) => return Answer::Time(ns.wrapping_add(offset)),
                 Which::Second(ns) => {
                     good = Some(ns.wrapping_add(offset));
-                    // One of those who notice is enough.
+                    // One reader that notices is enough.
                     if !self.claim(cycles, state.rate) {
                         return Answer::Time(ns.wrapping_add(offset));
                     }
                 }
                 Which::Beyond => {
-                    // Somebody may be at it. He may also be what this has interrupted.
+                    // Another thread may be reading the kernel's clock. It may also be the code
+                    // that this signal handler interrupted.
                     if !self.claim(cycles, state.rate) && !waited {
                         waited = true;
                         self.wait(env, word, cycles, state.rate);
@@ -238,12 +239,12 @@ impl Timeline<'_> {
             }
             self.renew(env, word, &state, false);
         }
-        // Something takes this thread away after each of its attempts, for longer than what it published
-        // lasts. The end of a state that is over is in order, if late; without any there was no other time.
+        // This thread is preempted after each of its attempts, for longer than its published state lasts.
+        // The end of an expired state is in order, if late; without a state there was no other time.
         good.map_or(Answer::Retired { floor: 0 }, Answer::Time)
     }
 
-    /// Whether the kernel's clock should be read by this one, and not by somebody who is at it.
+    /// Whether this thread should read the kernel's clock, because no other thread is doing so.
     fn claim(&self, cycles: u64, rate: u64) -> bool {
         let since = self.local.measuring.load(Ordering::Relaxed);
         let patience = crate::discipline::cycles(PATIENCE_NS, rate);
@@ -308,7 +309,7 @@ impl Remembered {
         self.discipline.step(sample, line_ns)
     }
 
-    /// Begins with a rate that is known already: as if some readings had been taken that lie on it.
+    /// Begins with a rate that is known already: as if some readings with this rate had been taken.
     pub(crate) fn begin(&mut self, sample: Sample, rate: u64) {
         use crate::discipline::{SHORTEST_NS, cycles, times};
         self.begun = true;

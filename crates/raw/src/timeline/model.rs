@@ -5,7 +5,7 @@ use crate::sync::Ordering;
 use loom::sync::Arc;
 use loom::thread;
 
-/// A state whose numbers belong together.
+/// A state with matching numbers.
 fn state(number: u64) -> State {
     State { begin: number, first_ns: number, read_ns: number, ..State::default() }
 }
@@ -54,7 +54,7 @@ fn states_are_read_whole() {
 }
 
 #[test]
-fn a_writer_that_stops_holds_nobody_up() {
+fn stopped_writer_does_not_block_others() {
     loom::model(|| {
         let shared = Arc::new(Shared::default());
         let first = shared.word(Ordering::Acquire);

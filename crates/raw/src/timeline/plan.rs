@@ -1,4 +1,4 @@
-//! What a reading of the kernel's clock makes of a state. Pure.
+//! The next state after a reading of the kernel's clock. Pure.
 
 use super::{Clock, Environment, Remembered, State};
 use crate::discipline::{Next, RATE_SHIFT, SHORTEST_NS, Sample, cycles, times};
@@ -10,16 +10,16 @@ const LONGEST_NS: u64 = 10_000_000;
 const BENT_NS: u64 = 50_000;
 /// In a child: a time that is farther off than this is another one (a time namespace).
 const ANOTHER_TIME_NS: u64 = 1_000_000;
-/// What the kernel's clock may seem to go back by, between readings of two processors.
+/// The amount by which the kernel's clock may seem to go back, between readings of two processors.
 const KERNEL_BACK_NS: u64 = 50_000;
 /// A reading that contradicts the line ...
 const FAULT: u64 = 8;
-/// ... and at how many of them in a row it is given up; each good one takes one off.
+/// ... and the number of them at which the line is given up; each good reading subtracts one.
 const FAULTS: u64 = 12 * FAULT;
 /// How long ago a reading must be to be measured against.
 const APART_NS: u64 = 500_000;
 
-/// Where a counter value lies in a state, with the time there.
+/// The place of a counter value in a state, with the time there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Which {
     First(u64),
@@ -84,7 +84,7 @@ fn difference(old: Option<u64>, (low, high): (u64, u64)) -> u64 {
     }
 }
 
-/// The state that follows `old` after a reading; `old` is none before the first one.
+/// The state that follows `old` after a reading; `old` is `None` before the first one.
 pub(crate) fn next(
     old: Option<&State>,
     measured: &Measured,
@@ -107,12 +107,12 @@ pub(crate) fn next(
     if went_back || another_time {
         return finish(begin(sample, old.rate, remembered), None, measured);
     }
-    // The first piece goes on: there is nothing to be planned yet.
+    // The first piece is not used up: there is nothing to plan yet.
     if matches!(position, Which::First(_)) && sample.ns < end {
         return finish(*old, Some(old), measured);
     }
     let follows = matches!(position, Which::Second(_)) && sample.ns < end;
-    // A piece that begins later than now: what is missing is what will be missing then.
+    // For a piece that begins later than now, the difference at its beginning is needed.
     let line_ns = if follows {
         let left = old.end_at().wrapping_sub(sample.cycles);
         end.wrapping_sub(times(left, old.rate))
@@ -193,7 +193,7 @@ fn finish(state: State, old: Option<&State>, measured: &Measured) -> State {
     }
 }
 
-/// What a reading says of the rate.
+/// The information of a reading about the rate.
 struct Learnt {
     rate: u64,
     /// Slope and length of the next piece.
@@ -203,7 +203,8 @@ struct Learnt {
 
 fn learn(old: &State, sample: Sample, line_ns: u64, remembered: Option<&mut Remembered>) -> Learnt {
     let Some(remembered) = remembered else {
-        // Somebody else holds what is remembered, or held it when he was stopped for ever.
+        // Another thread holds the remembered rate, or held it when that thread was stopped for
+        // ever.
         let length = cycles(LONGEST_NS, old.rate);
         let slope = bent(old.rate, sample.ns.wrapping_sub(line_ns) as i64, length);
         return Learnt { rate: old.rate, piece: (slope, length), faults: old.faults };
@@ -228,7 +229,8 @@ fn learn(old: &State, sample: Sample, line_ns: u64, remembered: Option<&mut Reme
     }
 }
 
-/// The rate since the last reading, where it is plausible and not the known one; else the known one.
+/// The rate since the last reading, where it is plausible and not the known one; otherwise the known
+/// one.
 fn guess(old: &State, sample: Sample) -> u64 {
     let dn = sample.ns.saturating_sub(old.read_ns);
     let dc = sample.cycles.wrapping_sub(old.read_at);
@@ -236,12 +238,12 @@ fn guess(old: &State, sample: Sample) -> u64 {
         return old.rate;
     }
     let found = (u128::from(dn) << RATE_SHIFT) / u128::from(dc);
-    // A counter that leapt is no counter of another rate.
+    // A jump of the counter is not a change of its rate.
     let possible = u128::from(old.rate / 4)..u128::from(old.rate) * 4;
     if possible.contains(&found) { found as u64 } else { old.rate }
 }
 
-/// A rate that makes up for what is missing within a piece, by at most a thousandth.
+/// A rate that corrects the difference within a piece, by at most a thousandth.
 fn bent(rate: u64, missing_ns: i64, length: u64) -> u64 {
     let most = (rate / 1000) as i128;
     let wanted = (i128::from(missing_ns) << RATE_SHIFT) / i128::from(length.max(1));

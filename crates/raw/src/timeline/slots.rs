@@ -1,4 +1,4 @@
-//! States, and how they are published: whole, without anybody waiting for anybody.
+//! States, and how they are published: whole, and without waits.
 
 use super::{Clock, Which};
 use crate::sync::{AtomicU32, AtomicU64, Ordering, fence};
@@ -38,7 +38,7 @@ pub struct Shared {
 /// The places of a state's numbers in a slot.
 const NUMBERS: usize = 14;
 
-/// A state, as it lies in memory.
+/// A state, as in memory.
 #[repr(C, align(64))]
 #[cfg_attr(not(loom), derive(Default))]
 pub(crate) struct Slot {
@@ -47,8 +47,8 @@ pub(crate) struct Slot {
     taken: AtomicU32,
 }
 
-/// Two pieces of the line, and what goes with them. Counters in cycles, rates in nanoseconds per
-/// cycle times 2^48.
+/// Two pieces of the line, and their parameters. Counters in cycles, rates in nanoseconds per cycle
+/// times 2^48.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct State {
     /// The counter at which the first piece begins, its time there, its rate and its length.
@@ -65,15 +65,15 @@ pub struct State {
     pub second_rate: u64,
     /// Its length; nothing is known beyond.
     pub second_length: u64,
-    /// What is added for CLOCK_REALTIME.
+    /// The offset from CLOCK_MONOTONIC to CLOCK_REALTIME.
     pub to_realtime: u64,
-    /// What is added for CLOCK_BOOTTIME.
+    /// The offset from CLOCK_MONOTONIC to CLOCK_BOOTTIME.
     pub to_boottime: u64,
     /// The rate without corrections.
     pub rate: u64,
     /// The counter at the last reading of the kernel's clock.
     pub read_at: u64,
-    /// What it read.
+    /// The kernel's time at that reading.
     pub read_ns: u64,
     /// Grows when a reading contradicts the line; beyond a bound the line is given up.
     pub faults: u64,
@@ -136,7 +136,7 @@ impl State {
         }
     }
 
-    /// What is added to CLOCK_MONOTONIC.
+    /// The offset from CLOCK_MONOTONIC to a clock.
     pub(crate) fn offset(&self, clock: Clock) -> u64 {
         match clock {
             Clock::Monotonic => 0,
@@ -149,7 +149,7 @@ impl State {
         self.retired != 0
     }
 
-    /// The counter at the end of what is known.
+    /// The counter at the end of the second piece.
     pub(crate) fn end_at(&self) -> u64 {
         self.begin.wrapping_add(self.first_length).wrapping_add(self.second_length)
     }
@@ -159,7 +159,7 @@ impl State {
         self.second_ns.wrapping_add(ns(self.second_length, self.second_rate))
     }
 
-    /// Where a counter value lies, and what the time is there.
+    /// The place of a counter value, and the time there.
     pub(crate) fn position(&self, cycles: u64, slack: u64) -> Which {
         let ahead = cycles.wrapping_sub(self.begin);
         if ahead <= self.first_length {
@@ -182,7 +182,7 @@ impl State {
 
     /// The state after which there is none: readers go to the kernel.
     pub(crate) fn retired(&self) -> Self {
-        // No reader takes a time from pieces without a length, but for one cycle: and that is the end.
+        // No reader takes a time from pieces without a length, except for one cycle, which is the end.
         Self {
             begin: self.end_at(),
             first_ns: self.end(),
@@ -215,7 +215,7 @@ impl Slot {
         self.number::<0>()
     }
 
-    /// The time of the first piece, so many cycles behind its beginning.
+    /// The time of the first piece, `ahead` cycles behind its beginning.
     #[inline(always)]
     pub(crate) fn first(&self, ahead: u64) -> u64 {
         self.number::<1>().wrapping_add(ns(ahead, self.number::<2>()))
@@ -263,8 +263,8 @@ impl Shared {
 
     /// Whether that word is still in force, after everything that was loaded before.
     ///
-    /// A slot is filled again only after its writer has seen that it is no longer in force. Whoever
-    /// loads one of the new numbers sees that here.
+    /// A slot is filled again only after its writer has seen that it is no longer in force. A
+    /// reader that loads one of the new numbers sees that here.
     #[inline(always)]
     pub(crate) fn is_still(&self, word: Word) -> bool {
         fence(Ordering::Acquire);
@@ -296,7 +296,7 @@ impl Shared {
             }
             // The slot is not the one in force, and only its holder can make it that.
             let published = self.word(Ordering::Acquire) == word && {
-                // Whoever sees one of these numbers also sees what was seen above.
+                // A reader that sees one of these numbers also sees what was loaded above.
                 fence(Ordering::Release);
                 for (place, number) in slot.numbers.iter().zip(state.numbers()) {
                     place.store(number, Ordering::Relaxed);

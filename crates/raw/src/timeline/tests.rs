@@ -1,4 +1,4 @@
-//! The clock against made-up counters and kernels: whatever happens to them, time does not go back.
+//! The clock over simulated counters and kernels: for all their events, time does not go back.
 #![allow(clippy::panic)]
 
 use super::plan::Measured;
@@ -7,7 +7,7 @@ use crate::discipline::{RATE_SHIFT, cycles, times};
 use proptest::prelude::*;
 use std::cell::{Cell, RefCell};
 
-/// A counter and a kernel, to which things can happen.
+/// A simulated counter and kernel, with events.
 struct World {
     cycles: Cell<u64>,
     /// The kernel's rate: ns per cycle, times 2^48.
@@ -21,7 +21,7 @@ struct World {
     costs: Cell<(u64, u64)>,
     seed: Cell<u64>,
     calls: Cell<u64>,
-    /// What happens at the next calls.
+    /// The event at the next calls.
     interrupt: RefCell<Option<Box<dyn Fn()>>>,
 }
 
@@ -160,7 +160,7 @@ fn it_is_the_kernels_time() {
 }
 
 #[test]
-fn most_reads_ask_nobody() {
+fn most_reads_make_no_call() {
     let world = World::new();
     let memory = Memory::default();
     let clock = memory.clock(&world);
@@ -226,7 +226,7 @@ fn a_kernel_that_refuses_ends_the_line_in_order() {
 }
 
 #[test]
-fn a_child_goes_on_in_order_or_in_its_own_time() {
+fn child_continues_in_order_or_in_its_own_time() {
     for (step, follows) in [(0, true), (3_600_000_000_000, false), (-2_000_000_000i64, false)] {
         let world = World::new();
         let mut memory = Memory::default();
@@ -235,7 +235,7 @@ fn a_child_goes_on_in_order_or_in_its_own_time() {
             world.pass(400_000);
             last = time(memory.clock(&world).read(&world, Clock::Monotonic));
         }
-        // What a fork does.
+        // The effect of a fork.
         memory.local = Local::default();
         world.step(step as u64);
         let read = time(memory.clock(&world).read(&world, Clock::Monotonic));
@@ -266,7 +266,7 @@ fn a_signal_handler_may_interrupt_any_call() {
     assert!(last.abs_diff(world.now()) < 3_000, "{last} {}", world.now());
 }
 
-/// A thread that is always taken away between two steps, for longer than a state lasts.
+/// A thread that is always preempted between two steps, for longer than a state lasts.
 struct Starved<'a>(&'a World, u64);
 
 impl Environment for Starved<'_> {
@@ -350,7 +350,7 @@ fn a_counter_that_never_agrees_is_given_up() {
 #[test]
 fn after_a_leap_of_the_counter_it_comes_back() {
     // Set back by less than two pieces (20 ms) it would still be where the line is defined, and
-    // nothing could tell; so it is with the kernel's own vDSO.
+    // would not be noticed; the same is true of the kernel's own vDSO.
     for cycles in [HZ / 100, HZ * 60, 0u64.wrapping_sub(HZ), 0u64.wrapping_sub(HZ / 40)] {
         let world = World::new();
         let memory = Memory::default();
@@ -363,7 +363,7 @@ fn after_a_leap_of_the_counter_it_comes_back() {
             }
             let now = read();
             assert!(now >= last, "{cycles} {step}");
-            // Never ahead by more than two pieces, and what the counter leapt within one.
+            // Never ahead by more than two pieces, plus the counter's jump within one.
             assert!(now < world.now() + 45_000_000, "{cycles} {step}");
             last = now;
         }
@@ -371,7 +371,7 @@ fn after_a_leap_of_the_counter_it_comes_back() {
     }
 }
 
-/// What may happen between two reads.
+/// An event between two reads.
 #[derive(Clone, Debug)]
 enum Event {
     Pass(u64),
@@ -404,8 +404,9 @@ fn events() -> impl Strategy<Value = Event> {
 }
 
 proptest! {
-    /// Time does not go back, whatever the counter and the kernel do, as long as the kernel's own
-    /// does not; also for a reader that loaded a state long ago, and for one whose measurement is old.
+    /// Time does not go back for any behaviour of the counter and the kernel, as long as the kernel's
+    /// own does not; also for a reader that loaded a state long ago, and for one whose measurement is
+    /// old.
     #[test]
     fn time_does_not_go_back(events in proptest::collection::vec(events(), 1..120)) {
         let world = World::new();
@@ -429,13 +430,13 @@ proptest! {
                     last = last.min(world.now());
                 }
                 Event::Late(ns) => {
-                    // Somebody has read a state and the counter, and is stopped before he uses them.
+                    // A thread has read a state and the counter, and is stopped before it uses them.
                     let word = memory.shared.word(Ordering::Acquire);
                     let state = memory.shared.read(word).unwrap();
                     let early = world.counter();
                     let measured = Measured::take(&world).unwrap();
                     world.pass(ns);
-                    // What he got is in order with what was given before he went on ...
+                    // The value that it got is in order with those given before it continued ...
                     if word != Word::NONE
                         && !state.is_retired()
                         && memory.local.here.load(Ordering::Relaxed) == 1
@@ -444,7 +445,8 @@ proptest! {
                         prop_assert!(ns >= last, "{ns} {last}");
                         last = ns;
                     }
-                    // ... and what he publishes, if he can, does not disturb anybody.
+                    // ... and the state that it publishes, if it can, does not disturb other
+                    // threads.
                     if word != Word::NONE && !state.is_retired() {
                         let next = plan::next(Some(&state), &measured, None, false, state.rate);
                         memory.shared.publish(word, &next);

@@ -124,6 +124,17 @@ pub(crate) fn keep_certain(document: &Document, findings: &mut [Finding]) {
     if findings.iter().all(|finding| finding.edits.is_empty()) {
         return;
     }
+    // bash reads such a file.
+    if document.kind == Kind::Quickemu
+        && let Err(obstacle) = crate::sh::read(document.text.as_str())
+    {
+        let line = document.text.place(obstacle.at).line;
+        for finding in findings.iter_mut().filter(|finding| !finding.edits.is_empty()) {
+            finding.edits.clear();
+            finding.left = Some(format!("line {line} of it is not understood: {}", obstacle.what));
+        }
+        return;
+    }
     let judge = Judge::new(document);
     for finding in findings.iter_mut().filter(|finding| !finding.edits.is_empty()) {
         match judge.all(&finding.edits) {
@@ -192,6 +203,11 @@ fn is_script(document: &Document) -> bool {
     text.starts_with("#!") || document.name.ends_with(".sh") || document.name.ends_with(".bash")
 }
 
+/// Whether a file is a script of a shell.
+pub(crate) fn is_shell(document: &Document) -> bool {
+    matches!(dialect(document), Dialect::Shell) && !is_unit(document.text.as_str())
+}
+
 struct Judge<'a> {
     document: &'a Document,
     dialect: Dialect<'a>,
@@ -206,10 +222,10 @@ impl<'a> Judge<'a> {
         let guard = matches!(dialect, Dialect::Shell).then(|| Guard::new(document));
         let text = document.text.as_str();
         let shared = match document.kind {
-            Kind::Kubevirt => {
+            Kind::Container | Kind::Incus | Kind::Lima | Kind::Kubevirt => {
                 kubevirt::shared(text).into_iter().map(|it| (it.span, it.what)).collect()
             }
-            Kind::Firecracker | Kind::CloudHypervisor => {
+            Kind::Firecracker | Kind::CloudHypervisor | Kind::Packer | Kind::Terraform => {
                 json::twice(text).into_iter().map(|span| (span, "a key is there twice")).collect()
             }
             Kind::Xen => xen::doubts(text),

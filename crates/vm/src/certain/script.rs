@@ -151,13 +151,7 @@ impl<'a> Guard<'a> {
                 let place = command.place;
                 let exported =
                     matches!(command.words.as_slice(), [word] if word.literal() == Some("export"));
-                if place.branch
-                    || place.substitution
-                    || place.apart
-                    || place.looped
-                    || place.function
-                    || place.condition
-                {
+                if !place.is_outermost() {
                     return cannot("the assignment may not run");
                 }
                 if !(command.words.is_empty() || exported) {
@@ -313,13 +307,7 @@ impl<'a> Guard<'a> {
         if !command.words.is_empty() || !command.redirects.is_empty() {
             return cannot("which a command gets or declares");
         }
-        if place.branch
-            || place.substitution
-            || place.apart
-            || place.looped
-            || place.function
-            || place.condition
-        {
+        if !place.is_outermost() {
             return cannot("which is assigned only in a branch, a loop or a function");
         }
         if !is_ordinary(name) {

@@ -23,7 +23,7 @@ fn says_why(kind: Kind, name: &str, text: &str) {
     );
 }
 
-const QEMU: &str = "qemu-system-x86_64 -enable-kvm -m 1G";
+const QEMU: &str = "qemu-system-x86_64 -enable-kvm -cpu max,kvm=off -m 1G";
 
 #[test]
 fn script_text_that_is_the_option_is_edited() {
@@ -61,14 +61,14 @@ fn script_text_that_is_the_option_is_edited() {
             format!("go() {{ {QEMU} -machine q35{off}; }}\ngo\n"),
         ),
         (
-            "'qemu-system-x86_64' -enable-kvm\n".to_owned(),
-            "'qemu-system-x86_64' -machine hpet=off -enable-kvm\n".to_owned(),
+            "'qemu-system-x86_64' -enable-kvm -cpu max,kvm=off\n".to_owned(),
+            "'qemu-system-x86_64' -machine hpet=off -enable-kvm -cpu max,kvm=off\n".to_owned(),
         ),
         (format!("{QEMU} -no-hpet\n"), format!("{QEMU} -machine hpet=off\n")),
         (
-            "[Service]\nExecStart=/usr/bin/qemu-system-x86_64 \\\n  -accel kvm -machine q35 -m 1G\n"
+            "[Service]\nExecStart=/usr/bin/qemu-system-x86_64 \\\n  -accel kvm -cpu max,kvm=off -machine q35 -m 1G\n"
                 .to_owned(),
-            "[Service]\nExecStart=/usr/bin/qemu-system-x86_64 \\\n  -accel kvm -machine q35,hpet=off -m 1G\n"
+            "[Service]\nExecStart=/usr/bin/qemu-system-x86_64 \\\n  -accel kvm -cpu max,kvm=off -machine q35,hpet=off -m 1G\n"
                 .to_owned(),
         ),
     ] {
@@ -87,7 +87,7 @@ fn script_text_with_another_purpose_is_left_and_named() {
         format!("M=q35\nexport M\n{QEMU} -machine $M\n"),
         format!("M=q35\n{QEMU} -machine $M\n{QEMU} -machine $M -S\n"),
         format!("M=q35\nif [ \"$1\" ]; then M=pc; fi\n{QEMU} -machine $M\n"),
-        "M=q35\nqemu-system-$A -m 1 -machine $M\n".to_owned(),
+        "M=q35\nqemu-system-$A -m 1 -cpu max,kvm=off -machine $M\n".to_owned(),
         format!("M=q35\neval \"$1\"\n{QEMU} -machine $M\n"),
         format!("M=q35\n. ./lib.sh\n{QEMU} -machine $M\n"),
         format!("M=q35 N=$M\n{QEMU} -machine $M\n"),
@@ -112,7 +112,7 @@ fn script_text_with_another_purpose_is_left_and_named() {
         format!("{QEMU} -machine q35\r\n"),
         format!("{QEMU} -machine q35\nif\n"),
         format!("{QEMU} -name -machine q35\n"),
-        "[Service]\nExecStart=/usr/bin/qemu-system-x86_64 -accel kvm -machine 'q35' -m 1G\n"
+        "[Service]\nExecStart=/usr/bin/qemu-system-x86_64 -accel kvm -cpu max,kvm=off -machine 'q35' -m 1G\n"
             .to_owned(),
     ] {
         assert_eq!(fixed(Kind::Qemu, "vm.sh", &text), text);
@@ -167,7 +167,7 @@ fn script_of_a_machine_that_a_run_may_choose_gets_no_hpet_property() {
         format!("M=q35\nmapfile -t M\n{of_m}"),
         format!("M=q35\nread -r \\\nM\n{of_m}"),
         format!("M1=q35\nread -r M\\\n1\n{QEMU} -machine $M1,accel=kvm\n"),
-        "kvm -enable-kvm -m 1G\n".to_owned(),
+        "kvm -enable-kvm -cpu max,kvm=off -m 1G\n".to_owned(),
     ] {
         assert_eq!(fixed(Kind::Qemu, "vm.sh", &text), text);
     }
@@ -246,10 +246,10 @@ fn documents_shared_values_are_left() {
         assert_eq!(fixed(Kind::Kubevirt, "a.yaml", &text), text);
         says_why(Kind::Kubevirt, "a.yaml", &text);
     }
-    let xen = "name = 'a'\nmemory = 1\ntype = 'hvm'\ntsc_mode = 'always_emulate'\n";
+    let xen = "name = 'a'\nmemory = 1\ntype = 'hvm'\ntsc_mode = 'native_paravirt'\n";
     assert_ne!(fixed(Kind::Xen, "a.cfg", xen), xen);
     for text in [
-        format!("{xen}tsc_mode = 'always_emulate'\n"),
+        format!("{xen}tsc_mode = 'native_paravirt'\n"),
         format!("{xen}if x:\n  memory = 2\n"),
         format!("{xen}extra = \"\"\"\nx\n\"\"\"\n"),
     ] {

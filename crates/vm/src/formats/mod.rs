@@ -3,13 +3,25 @@
 //! A folder has `mod.rs`, which says with a [`Format`] what the kind is and what is done with it, and
 //! `rules.md`, the page of its rules. What must not live here: what several kinds share.
 
+mod bhyve;
 mod cloud_hypervisor;
+mod container;
+mod crosvm;
 mod firecracker;
+mod incus;
 pub(crate) mod kubevirt;
 pub(crate) mod libvirt;
+mod lima;
+mod nova;
+mod ovf;
+mod packer;
 mod persist;
 mod proxmox;
+pub(crate) mod pve;
 pub(crate) mod qemu;
+mod quickemu;
+mod terraform;
+mod utm;
 mod vagrant_libvirt;
 mod virt_install;
 mod virtualbox;
@@ -93,6 +105,28 @@ formats! {
     VirtInstall = virt_install::FORMAT,
     /// A Vagrantfile with the provider libvirt.
     VagrantLibvirt = vagrant_libvirt::FORMAT,
+    /// Terraform or OpenTofu, with machines of libvirt or Proxmox VE.
+    Terraform = terraform::FORMAT,
+    /// A Packer template.
+    Packer = packer::FORMAT,
+    /// An OVF, alone or in an OVA.
+    Ovf = ovf::FORMAT,
+    /// OpenStack: `nova.conf`, and properties of flavors and images.
+    Nova = nova::FORMAT,
+    /// Containers with QEMU in them: the images of qemus/qemu and dockur.
+    Container = container::FORMAT,
+    /// A machine of quickemu.
+    Quickemu = quickemu::FORMAT,
+    /// A virtual machine of Incus or LXD.
+    Incus = incus::FORMAT,
+    /// An instance of Lima or Colima.
+    Lima = lima::FORMAT,
+    /// A machine of UTM.
+    Utm = utm::FORMAT,
+    /// crosvm.
+    Crosvm = crosvm::FORMAT,
+    /// bhyve, or a machine of vm-bhyve.
+    Bhyve = bhyve::FORMAT,
     /// A tuned profile.
     Tuned = persist::TUNED,
     /// A script or a configuration that keeps a choice of clocksource over boots.

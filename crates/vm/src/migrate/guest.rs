@@ -1,5 +1,6 @@
 //! What a guest's configuration says of its TSC: no more than is needed to know where it can go.
 
+use super::other;
 use crate::document::Document;
 use crate::formats::Kind;
 use crate::formats::libvirt::{self, domain::Domain};
@@ -64,9 +65,18 @@ pub enum GuestError {
     /// Not one of the kinds.
     #[error(
         "it is neither a libvirt domain (`virsh dumpxml GUEST`) nor a QEMU command line with -cpu. \
-         `--frequency HZ --invtsc` instead of a file describes a guest, too"
+         Machines of KubeVirt and of Proxmox VE are understood, too; `--frequency HZ --invtsc` instead of a file describes a guest"
     )]
     Kind,
+    /// A domain of Xen.
+    #[error(
+        "it is a domain of Xen, which keeps the guest's frequency itself: tsc_mode in it says whether its TSC is emulated on \
+         another host (xen-tscmode(7)); `clocksmith vm lint` judges that"
+    )]
+    Xen,
+    /// Several machines.
+    #[error("it has {0} machines; give one of them, as `kubectl get vm NAME -o yaml` prints it")]
+    Several(usize),
     /// A kind that is understood, and broken.
     #[error("{0}")]
     Broken(String),
@@ -78,7 +88,15 @@ pub enum GuestError {
 /// It is of no kind that is understood.
 pub fn parse(text: &str) -> Result<Guest, GuestError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if text.trim_start().starts_with('<') { clock_of_domain(text) } else { clock_of_qemu(text) }
+    if text.trim_start().starts_with('<') {
+        return clock_of_domain(text);
+    }
+    match Kind::detect("", text) {
+        Some(Kind::Kubevirt) => other::of_kubevirt(text),
+        Some(Kind::Proxmox) => other::of_proxmox(text),
+        Some(Kind::Xen) => Err(GuestError::Xen),
+        _ => clock_of_qemu(text),
+    }
 }
 
 /// The clock of a libvirt domain.
@@ -96,6 +114,7 @@ pub fn clock_of_domain(text: &str) -> Result<Guest, GuestError> {
         text: Text::new(text.to_owned()),
         kind: Kind::Libvirt,
         guest: None,
+        models: None,
     };
     let tree = libvirt::read(&document.text)
         .map_err(|error| GuestError::Broken(format!("this XML cannot be read: {error}")))?;
@@ -194,7 +213,7 @@ pub(crate) fn metric(text: &str) -> Option<u64> {
     Some(value)
 }
 
-fn set(text: &str, hz: Option<u64>) -> Result<Frequency, GuestError> {
+pub(super) fn set(text: &str, hz: Option<u64>) -> Result<Frequency, GuestError> {
     match hz {
         // QEMU takes 0 for none.
         Some(0) => Ok(Frequency::Absent),

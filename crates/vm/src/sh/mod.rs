@@ -105,6 +105,13 @@ pub(crate) struct Place {
     pub(crate) condition: bool,
 }
 
+impl Place {
+    /// Whether it is in none of these: then it always runs, and in the shell itself.
+    pub(crate) fn is_outermost(self) -> bool {
+        self == Self::default()
+    }
+}
+
 /// A simple command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Command {

@@ -95,6 +95,92 @@ fn snapshots_and_states_hold_domains() {
     }
 }
 
+/// A domain that has a clock with this, its metadata and its root's attributes.
+fn with(root: &str, metadata: &str, clock: &str) -> String {
+    format!(
+        "<domain type='kvm'{root}>\n  <name>debian</name>\n  <metadata>{metadata}</metadata>\n  <os><type arch='x86_64' \
+         machine='pc-q35-7.2'>hvm</type></os>\n  <cpu mode='host-passthrough'/>\n  {clock}\n</domain>\n"
+    )
+}
+
+fn fixed(text: &str) -> Result<String, clocksmith_vm::LintError> {
+    let fixed = clocksmith_vm::fix(&document(Kind::Libvirt, text), &Choices::default())?;
+    Ok(fixed.document.text.as_str().to_owned())
+}
+
+#[test]
+fn data_of_other_programs_in_a_domain_is_neither_judged_nor_edited() {
+    let clock = "<clock offset='utc'><timer name='hpet' present='yes'/></clock>";
+    let good = "<clock offset='utc'><timer name='hpet' present='no'/></clock>";
+    let kept = format!(
+        "<m:x xmlns:m='urn:x'><domain type='kvm'><name>a</name><os/>{clock}</domain></m:x>"
+    );
+    assert_eq!(fixed(&with("", &kept, clock)).unwrap(), with("", &kept, good));
+    // In a namespace of another program, libvirt sees no clock.
+    let other = "<q:clock offset='utc'><q:timer name='hpet' present='yes'/></q:clock>";
+    for (root, other) in [
+        (" xmlns:q='urn:x'", other.to_owned()),
+        ("", other.replacen("<q:clock", "<q:clock xmlns:q='urn:x'", 1)),
+        ("", clock.replacen("<clock", "<clock xmlns='urn:x'", 1)),
+    ] {
+        let text = with(root, "", &format!("{other}\n  {clock}"));
+        assert_eq!(fixed(&text).unwrap(), text.replacen(clock, good, 1), "{text}");
+    }
+    let both = with(" xmlns:q='http://libvirt.org/schemas/domain/qemu/1.0'", "", good).replace(
+        "</domain>",
+        "<q:commandline><q:arg value='-cpu'/><q:arg value='EPYC-Rome,-kvmclock'/></q:commandline></domain>",
+    );
+    assert!(ids(Kind::Libvirt, &both).iter().any(|(id, _)| id.contains("kvmclock")), "{both}");
+}
+
+#[test]
+fn xml_that_is_not_well_formed_is_not_edited() {
+    let clock = "<clock offset='utc'><timer name='hpet' present='yes'/></clock>";
+    let good = with("", "", clock);
+    assert!(fixed(&good).is_ok());
+    for broken in [
+        good.replace("<timer name=", "<timer name&a=\"x\" name="),
+        good.replace("<timer ", "<timer name "),
+        good.replace("<timer ", "<timer x=1 "),
+        good.replace("<clock", "<clo\u{feff}ck"),
+        good.replace("<os>", "<1os/><os>"),
+        good.replace("<os>", "<!-- a -- b --><os>"),
+        good.replace("<os>", "]]><os>"),
+        good.replace("<os>", "<?xml version='1.0'?><os>"),
+        good.replace("<os>", "<?XML a?><os>"),
+        format!("\n<?xml version='1.0'?>\n{good}"),
+        format!("<?xml?>\n{good}"),
+        format!("<?xml encoding='utf-8'?>\n{good}"),
+        format!("<?xml version='1.0' standalone='maybe'?>\n{good}"),
+        format!("<?xml version='1.0' encoding='utf-16'?>\n{good}"),
+        format!("<?xml version=1.0?>\n{good}"),
+        good.replace("name='hpet' present", "name='hpet'present"),
+        good.replacen("<domain type=", "<dope=", 1),
+        good.replacen("<domain ", "<domain-->", 1),
+    ] {
+        assert!(fixed(&broken).is_err(), "{broken}");
+    }
+    for head in ["<?xml version='1.0' encoding='UTF-8'?>", "<?xml version='1.0'?>", ""] {
+        let mut bytes = format!("{head}\n{good}").into_bytes();
+        let at = bytes.windows(6).position(|it| it == b"debian").unwrap();
+        bytes[at] = 0xe9;
+        let document = Document::of_kind("a.xml", &bytes, Kind::Libvirt).unwrap();
+        assert!(clocksmith_vm::fix(&document, &Choices::default()).is_err(), "{head}");
+    }
+    let mut bytes = format!("<?xml version='1.0' encoding='ISO-8859-1'?>\n{good}").into_bytes();
+    let at = bytes.windows(6).position(|it| it == b"debian").unwrap();
+    bytes[at] = 0xe9;
+    let document = Document::of_kind("a.xml", &bytes, Kind::Libvirt).unwrap();
+    assert!(clocksmith_vm::fix(&document, &Choices::default()).is_ok());
+    for fine in [
+        format!("<?xml version='1.0'?>\n{good}"),
+        format!("<?xml version = \"1.0\" encoding='UTF-8' standalone=\"yes\" ?>\n{good}"),
+        good.replace("<os>", "<!-- a - b --><?virt-manager x?><os>"),
+    ] {
+        assert!(fixed(&fine).is_ok(), "{fine}");
+    }
+}
+
 /// A change that nothing reads, because the file's parts are not where they seem to be, is not made again
 /// and again.
 #[test]
@@ -140,9 +226,82 @@ fn comments_leave_findings_out() {
     // Only a comment says it.
     assert_eq!(ids(&text("echo 'clocksmith: ignore q-kvm-off'\n")).len(), 2);
     let ignored = text("# clocksmith: ignore q-hpet-default-on no time\n");
-    assert_eq!(lint(&document(Kind::Qemu, &ignored)).unwrap().ignored, 1);
+    assert_eq!(lint(&document(Kind::Qemu, &ignored)).unwrap().ignored.len(), 1);
     mended(Kind::Qemu, &ignored, &ignored);
     let xml = domain("a", "", "", QUIET_CLOCK, "").replace("'no'", "'yes'");
     let ignored = format!("<!-- clocksmith: ignore lv-hpet-on -->\n{xml}");
     assert!(!super::ids(Kind::Libvirt, &ignored).iter().any(|(id, _)| *id == "lv-hpet-on"));
+}
+
+/// Where a rule may be left out, and where the same words are data.
+#[test]
+fn only_a_comment_of_the_format_leaves_a_rule_out() {
+    let left_out = |kind: Kind, name: &str, text: &str| {
+        let document = Document::of_kind(name, text.as_bytes(), kind).unwrap();
+        lint(&document).unwrap_or_else(|error| panic!("{name}: {error}\n{text}")).ignored.len()
+    };
+    let mark = |id: &str| format!("# clocksmith: ignore {id} why");
+    // A shell, with and without something that its grammar refuses.
+    let line = "qemu-system-x86_64 -enable-kvm -m 1G -machine q35 -cpu host,kvm=off\n";
+    let m = mark("q-kvm-off");
+    for strange in ["", "echo $\"x\"\n"] {
+        let script = |text: &str| left_out(Kind::Qemu, "a.sh", &format!("{strange}{text}{line}"));
+        for comment in [format!("{m}\n"), format!("true  {m}\n"), format!("cat <<E\nx\nE\n  {m}\n")]
+        {
+            assert_eq!(script(&comment), 1, "{comment}");
+        }
+        for data in [
+            format!("echo '{m}'\n"),
+            format!("echo \"\n{m}\n\"\n"),
+            format!("echo x{m}\n"),
+            format!("cat <<E\n{m}\nE\n"),
+            format!("cat <<-'E'\n\t{m}\n\tE\n"),
+            format!("x='a\n{m}\n'\n"),
+            format!("echo <!-- {} -->\n", m.replace("# ", "")).replace("<!", "\\<!"),
+        ] {
+            assert_eq!(script(&data), 0, "{data}");
+        }
+    }
+    // XML.
+    let xml = domain("a", "", "", QUIET_CLOCK, "").replace("'no'", "'yes'");
+    let m = mark("lv-hpet-on");
+    let comment = m.replace("# ", "<!-- ") + " -->";
+    assert!(left_out(Kind::Libvirt, "a.xml", &format!("{comment}\n{xml}")) > 0);
+    assert!(
+        left_out(Kind::Libvirt, "a.xml", &xml.replace("<name>", &format!("{comment}<name>"))) > 0
+    );
+    for data in [
+        format!("<title>{m}</title>"),
+        format!("<description><![CDATA[{comment}]]></description>"),
+        format!("<description>\n{m}\n</description>"),
+        format!("<metadata><x y=\"{m}\"/></metadata>"),
+        format!("<metadata><x y=\"{}\"/></metadata>", comment.replace('<', "&lt;")),
+    ] {
+        let text = xml.replace("<name>", &format!("{data}<name>"));
+        assert_eq!(left_out(Kind::Libvirt, "a.xml", &text), 0, "{data}");
+    }
+    let script = format!("#!/bin/sh\n{m}\ncat >a.xml <<E\n{xml}E\n");
+    assert!(left_out(Kind::Libvirt, "a.sh", &script) > 0);
+    let script = format!("#!/bin/sh\ncat >a.xml <<E\n{xml}E\necho '{comment}'\n");
+    assert_eq!(left_out(Kind::Libvirt, "a.sh", &script), 0);
+    // YAML.
+    let yaml = include_str!("../../../../book/samples/vmi.yaml");
+    let m = mark("kv-hpet-on");
+    assert!(left_out(Kind::Kubevirt, "a.yaml", &format!("{m}\n{yaml}")) > 0);
+    assert!(
+        left_out(
+            Kind::Kubevirt,
+            "a.yaml",
+            &yaml.replacen("metadata:", &format!("metadata: {m}"), 1)
+        ) > 0
+    );
+    for data in [
+        format!("metadata:\n  annotations:\n    a: \"{m}\""),
+        format!("metadata:\n  annotations:\n    a: \"x\n      {m}\""),
+        format!("metadata:\n  annotations:\n    a: |\n      {m}\n      x"),
+        format!("metadata:\n  annotations:\n    a: >-\n      x\n      {m}"),
+    ] {
+        let text = yaml.replacen("metadata:", &data, 1);
+        assert_eq!(left_out(Kind::Kubevirt, "a.yaml", &text), 0, "{data}");
+    }
 }

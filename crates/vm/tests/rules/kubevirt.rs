@@ -128,3 +128,18 @@ fn kubevirt_lists_name_their_objects() {
     assert_eq!(missing.len(), 1);
     assert_eq!(missing[0].object.as_deref(), Some("VirtualMachine shop/windows-db"));
 }
+
+#[test]
+fn kubevirt_kind_is_known_by_its_name_alone() {
+    for kind in [
+        "VirtualMachineClusterInstancetype",
+        "VirtualMachineInstancetype",
+        "VirtualMachineClusterPreference",
+    ] {
+        let text =
+            format!("---\nkind: {kind}\nmetadata:\n  name: big\nspec:\n  cpu:\n    guest: 2\n");
+        assert_eq!(Kind::detect("a.yaml", &text), Some(Kind::Kubevirt), "{kind}");
+        assert!(lint(&document(Kind::Kubevirt, &text)).is_ok());
+    }
+    assert_eq!(Kind::detect("a.yaml", "kind: Deployment\nspec:\n  cpu: 1\n"), None);
+}

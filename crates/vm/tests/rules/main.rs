@@ -8,6 +8,8 @@ mod kubevirt;
 mod libvirt;
 mod proxmox;
 mod qemu;
+mod qemu_guest;
+mod saved;
 
 use clocksmith_vm::{Choices, Document, Kind, Severity, fix, lint};
 

@@ -42,3 +42,19 @@ fn proxmox_rules() {
         ids(kind, plain)
     );
 }
+
+#[test]
+fn proxmox_name_of_windows_contradicts_an_ostype_of_linux() {
+    let conf = |name: &str, rest: &str| {
+        format!("cores: 2\ncpu: host\nmemory: 4096\nname: {name}\nostype: l26\n{rest}")
+    };
+    let id = "pve-ostype-contradicts-name";
+    let iso = "ide2: local:iso/win11.iso,media=cdrom,size=5G\n";
+    both(Kind::Proxmox, id, Severity::Warn, &conf("Windows", ""), &conf("web", ""));
+    both(Kind::Proxmox, id, Severity::Warn, &conf("vm7", iso), &conf("debian", iso));
+    let text = conf("Win11-desk", iso);
+    assert_eq!(ids(Kind::Proxmox, &text), [(id, Severity::Warn)]);
+    mended(Kind::Proxmox, &text, &text);
+    let said = document(Kind::Proxmox, &text).with_guest(Some(clocksmith_vm::Guest::Linux));
+    assert!(!lint(&said).unwrap().findings.iter().any(|finding| finding.rule.id == id));
+}

@@ -14,11 +14,11 @@ fn qemu_rules() {
     let kind = Kind::Qemu;
     let plain = qemu("-cpu host");
     let cpu = |cpu: &str| qemu(&format!("-cpu {cpu}"));
-    both(kind, "q-hpet-default-on", Warn, &plain.replace(",hpet=off", ""), &plain);
+    both(kind, "q-hpet-default-on", Info, &plain.replace(",hpet=off", ""), &plain);
     both(
         kind,
         "q-hpet-default-on",
-        Warn,
+        Info,
         &plain.replace("-machine q35,hpet=off ", ""),
         &plain.replace("x86_64", "aarch64"),
     );
@@ -147,6 +147,8 @@ fn qemu_clocks_that_are_lost() {
     );
     both(kind, "q-kvm-off", Info, &cpu("host,kvm=off,hv_time"), &plain);
     both(kind, "q-emulated", Info, &plain.replace("-enable-kvm ", ""), &plain);
+    let restored = plain.replace("-enable-kvm ", "-enable-kvm -loadvm warm ");
+    both(kind, "q-loadvm-wall-clock", Info, &restored, &plain);
     let maybe = plain.replace("-enable-kvm", "$ACCEL");
     assert!(!ids(kind, &maybe).iter().any(|found| found.0 == "q-emulated"));
 }
@@ -205,12 +207,8 @@ fn qemu_scripts() {
         Warn,
     );
     // What is not known is not guessed.
-    for quiet in [
-        "qemu-system-x86_64 -M q35,hpet=off -m 1G -cpu $1\n",
-        "qemu-system-aarch64 -M virt -m 1G -cpu max\n",
-    ] {
-        assert!(ids(kind, quiet).is_empty(), "{quiet}: {:?}", ids(kind, quiet));
-    }
+    let quiet = "qemu-system-aarch64 -M virt -m 1G -cpu max\n";
+    assert!(ids(kind, quiet).is_empty(), "{quiet}: {:?}", ids(kind, quiet));
     mended(
         kind,
         "qemu-system-x86_64 -no-hpet -m 1G\n",
@@ -218,8 +216,8 @@ fn qemu_scripts() {
     );
     mended(
         kind,
-        "M=q35\nqemu-system-x86_64 -M $M,accel=kvm -m 1G\n",
-        "M=q35\nqemu-system-x86_64 -M $M,accel=kvm,hpet=off -m 1G\n",
+        "M=q35\nqemu-system-x86_64 -M $M,accel=kvm -cpu max,kvm=off -m 1G\n",
+        "M=q35\nqemu-system-x86_64 -M $M,accel=kvm,hpet=off -cpu max,kvm=off -m 1G\n",
     );
 }
 
@@ -304,7 +302,7 @@ fn qemu_hpet_is_claimed_only_where_it_is_certain() {
         let found = ids(Kind::Qemu, text);
         found.iter().any(|(id, severity)| *id == "q-hpet-default-on" && *severity > Severity::Info)
     };
-    let run = "qemu-system-x86_64 -enable-kvm -machine q35 -cpu host -m 1G";
+    let run = "qemu-system-x86_64 -enable-kvm -machine q35 -cpu host,kvm=off -m 1G";
     assert!(claims(&format!("{run}\n")));
     assert!(!claims(&format!("{}\n", run.replace("q35", "q35,hpet=off"))));
     for text in [
@@ -354,4 +352,86 @@ fn qemu_plain_commands_are_recognised() {
     assert_eq!(document.kind, Kind::Firecracker);
     assert!(lint(&document).unwrap().findings.iter().any(|f| f.rule.id == "fc-invtsc-masked"));
     assert!(Document::new("notes.txt", b"apt install qemu-system-x86 and read on\n").is_err());
+}
+
+/// Of an `if` or a `case` one branch runs: each is judged with what is there in any case.
+#[test]
+fn qemu_cpu_in_branches_is_not_repeated() {
+    let kind = Kind::Qemu;
+    let script = |body: &str| {
+        format!(
+            "#!/bin/bash\nA=(-machine q35,hpet=off -m 1G)\n{body}qemu-system-x86_64 \"${{A[@]}}\"\n"
+        )
+    };
+    let kvm = "A+=(-accel kvm -cpu host,migratable=no,+invtsc)";
+    for body in [
+        format!("if [ \"$K\" = 1 ]; then\n  {kvm}\nelse\n  A+=(-cpu Haswell)\nfi\n"),
+        format!(
+            "if [ \"$K\" = 1 ]; then {kvm}; elif x; then A+=(-cpu Nehalem); else A+=(-cpu Haswell); fi\n"
+        ),
+        format!(
+            "case $K in\n  a) {kvm} ;;\n  b|c)\n    A+=(-cpu Haswell)\n    ;;\n  *) A+=(-cpu max) ;;\nesac\n"
+        ),
+        format!("case $K in a) A+=(-cpu Haswell);; b) {kvm};; esac\n"),
+        format!(
+            "if y; then\n  if x; then\n    {kvm}\n  else\n    A+=(-cpu Haswell)\n  fi\nelse\n  A+=(-cpu max)\nfi\n"
+        ),
+        format!("A+=(-cpu Haswell)\nif x; then\n  {kvm}\nfi\n"),
+    ] {
+        let found = ids(kind, &script(&body));
+        assert!(!found.iter().any(|(id, _)| *id == "q-cpu-repeated"), "{found:?}\n{body}");
+        assert!(found.contains(&("q-invtsc-migblock", Severity::Warn)), "{found:?}\n{body}");
+        mends(kind, &script(&body));
+    }
+    // One straight path, inside of a branch, too.
+    for body in [
+        format!("A+=(-cpu Haswell)\n{kvm}\n"),
+        format!("if x; then\n  A+=(-cpu Haswell)\n  {kvm}\nelse\n  A+=(-cpu max)\nfi\n"),
+    ] {
+        let found = ids(kind, &script(&body));
+        assert!(found.contains(&("q-cpu-repeated", Severity::Warn)), "{found:?}\n{body}");
+    }
+    // A branch for another architecture is not this program's.
+    let other = "#!/bin/bash\nA=(-m 1G)\nif [ $X = arm64 ]; then Q=qemu-system-aarch64; A+=(-machine virt -cpu cortex-a53); else \
+        Q=qemu-system-x86_64; A+=(-machine q35,hpet=off -enable-kvm -cpu host,+invtsc,tsc-frequency=2600000000); fi\n\"$Q\" \"${A[@]}\"\n";
+    let found = ids(kind, other);
+    assert!(found.iter().all(|(_, severity)| *severity == Severity::Info), "{found:?}");
+    assert!(!found.iter().any(|(id, _)| *id == "q-no-invtsc"), "{found:?}");
+}
+
+/// What is hidden matters less where the clock that is left is there.
+#[test]
+fn qemu_hidden_beside_another_clock_matters_less() {
+    let cpu = |flags: &str| qemu(&format!("-cpu host{flags}"));
+    let fast = ",+invtsc,tsc-frequency=2600000000";
+    let severity = |kind: Kind, id: &str, text: &str| {
+        let found = ids(kind, text).into_iter().find(|(known, _)| *known == id);
+        found.unwrap_or_else(|| panic!("{id} not in\n{text}")).1
+    };
+    let args = |flags: &str| format!("name: a\nmemory: 1024\nargs: -cpu host{flags}\n");
+    for (text, wanted) in [
+        (args(&format!(",hv_time,hv_relaxed,kvm=off{fast}")), Severity::Info),
+        (args(&format!(",kvm=off{fast}")), Severity::Warn),
+        (args(",kvm=off"), Severity::Warn),
+    ] {
+        assert_eq!(severity(Kind::Proxmox, "q-kvm-off", &text), wanted, "{text}");
+    }
+    for name in ["win10", "debian", "a"] {
+        let hidden = cpu(&format!(",-hypervisor{fast} -name {name}"));
+        assert_eq!(severity(Kind::Qemu, "q-hypervisor-hidden", &hidden), Severity::Warn, "{name}");
+        let slow = cpu(&format!(",-hypervisor -name {name}"));
+        assert_eq!(severity(Kind::Qemu, "q-hypervisor-hidden", &slow), Severity::Error, "{name}");
+        let domain = |invtsc: &str| {
+            let features = format!("<feature policy='disable' name='hypervisor'/>{invtsc}");
+            domain(name, "", &feature(&features), QUIET_CLOCK, "")
+        };
+        let with = domain("<feature policy='require' name='invtsc'/>");
+        assert_eq!(
+            severity(Kind::Libvirt, "lv-hypervisor-hidden", &with),
+            Severity::Warn,
+            "{name}"
+        );
+        let error = severity(Kind::Libvirt, "lv-hypervisor-hidden", &domain(""));
+        assert_eq!(error, Severity::Error, "{name}");
+    }
 }

@@ -8,6 +8,7 @@ use crate::edge::machine::Machine;
 use crate::edge::notify::Notify;
 use crate::edge::own;
 use crate::edge::signals::{Signals, Wish};
+use crate::edge::wall::WallEdge;
 use crate::event::{Event, Kind};
 use crate::history::History;
 use crate::http::answer::{Answer, HTML, JSON_LINES, METRICS, PLAIN};
@@ -101,8 +102,10 @@ pub fn once(options: &Options) -> io::Result<String> {
     let mut daemon = Daemon::new(options.clone(), History::default());
     daemon.read_clocksources();
     daemon.look()?;
+    daemon.read_wall_clock();
     let mut text = metrics::Text::default();
     metrics::watch(&mut text, &options.version, &daemon.lock());
+    metrics::timex(&mut text, "clocksmith_timex", &daemon.lock());
     Ok(text.finish())
 }
 
@@ -119,8 +122,6 @@ pub fn assessment(options: &Options) -> io::Result<Assessment> {
 /// # Errors
 /// It cannot begin; later nothing is an error that it cannot go on with.
 pub fn run(options: Options, say: &mut Say<'_>) -> Result<(), WatchError> {
-    // Before the first thread, since threads inherit what is blocked.
-    let mut signals = Signals::new()?;
     let notify = Notify::from_environment();
     let gate = match &options.web_config {
         Some(path) => Gate::read(path)?,
@@ -147,6 +148,9 @@ pub fn run(options: Options, say: &mut Say<'_>) -> Result<(), WatchError> {
             }
         }
     }
+    // Until here a signal ends the process, whatever file system it waits for. Before the first thread, since threads
+    // inherit what is blocked.
+    let mut signals = Signals::new()?;
     let mut daemon = Daemon::new(options, history);
     daemon.store = store;
     if let Some(why) = daemon.machine.deaf() {
@@ -201,6 +205,10 @@ enum Complaint {
 struct Daemon {
     options: Options,
     machine: Machine,
+    /// The wall clock of this machine; `None` for a mirror.
+    wall: Option<WallEdge>,
+    /// It was set since it was read last.
+    wall_was_set: bool,
     watch: Arc<Mutex<Watch>>,
     store: Option<Store>,
     server: Option<Arc<Server>>,
@@ -235,6 +243,8 @@ impl Daemon {
         Self {
             lateness: Lateness::new(options.stall),
             options,
+            wall: live.then(WallEdge::new),
+            wall_was_set: false,
             machine,
             watch: Arc::new(Mutex::new(watch)),
             store: None,
@@ -261,6 +271,7 @@ impl Daemon {
 
     fn begin(&mut self, say: &mut Say<'_>) {
         self.read_clocksources();
+        self.read_wall_clock();
         let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok();
         let boot = boot.as_deref().map(str::trim).filter(|_| self.machine.is_live());
         self.lock().started(own::now(), boot);
@@ -283,12 +294,23 @@ impl Daemon {
         if let Some(fd) = &kernel {
             fds.push(PollFd::new(fd, PollFlags::IN));
         }
+        let wall = self.wall.as_ref().and_then(WallEdge::fd);
+        let wall_at = fds.len();
+        if let Some(fd) = &wall {
+            fds.push(PollFd::new(fd, PollFlags::IN));
+        }
         self.lateness.sleeps(patience);
         match poll(&mut fds, Some(&timeout)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
-        let said = fds.get(1).is_some_and(|fd| !fd.revents().is_empty());
+        let readable = |at: usize| fds.get(at).is_some_and(|fd| !fd.revents().is_empty());
+        let said = kernel.is_some() && readable(1);
+        let set = wall.is_some() && readable(wall_at);
+        drop(fds);
+        if set && self.wall.as_ref().is_some_and(WallEdge::was_set) {
+            self.wall_was_set = true;
+        }
         if let Some(late) = self.lateness.woke() {
             self.observe(late);
         }
@@ -322,6 +344,9 @@ impl Daemon {
             if poll {
                 self.next_poll = now + self.options.poll;
             }
+            if poll {
+                wanted |= self.read_wall_clock();
+            }
             if poll || confirm {
                 let want = self.read_clocksources();
                 wanted |= want.assess;
@@ -330,6 +355,9 @@ impl Daemon {
                 }
             }
         }
+        if std::mem::take(&mut self.wall_was_set) {
+            wanted |= self.read_wall_clock();
+        }
         if self.next_test.is_some_and(|test| now >= test) {
             self.next_test = self.options.test.map(|every| now + every);
             if let Some((cpus, faults)) = self.machine.test() {
@@ -337,6 +365,13 @@ impl Daemon {
             }
         }
         wanted
+    }
+
+    /// Reads the wall clock; says whether a whole look is wanted.
+    fn read_wall_clock(&mut self) -> bool {
+        let Some(wall) = &self.wall else { return false };
+        let reading = wall.read(self.machine.is_guest());
+        self.observe(Observation::WallClock(reading)).assess
     }
 
     fn read_clocksources(&mut self) -> Want {
@@ -392,6 +427,7 @@ impl Daemon {
         {
             let mut text = metrics::Text::default();
             metrics::watch(&mut text, &self.options.version, &self.lock());
+            metrics::timex(&mut text, "clocksmith_timex", &self.lock());
             let trouble = files::replace(&path, text.finish().as_bytes(), Durable::No).err();
             let trouble = trouble.map(|error| format!("cannot write {}: {error}", path.display()));
             self.tell(say, Complaint::Textfile, trouble);
@@ -469,6 +505,7 @@ fn handler(daemon: &Daemon) -> Box<crate::http::server::Handler> {
             "/metrics" => {
                 let mut text = metrics::Text::default();
                 metrics::watch(&mut text, &version, &watch());
+                metrics::timex(&mut text, "node_timex", &watch());
                 metrics::process(&mut text, &own::process());
                 metrics::requests(&mut text, &server.counts());
                 Answer::new(METRICS, text.finish())

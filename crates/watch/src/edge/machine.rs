@@ -99,6 +99,13 @@ impl Machine {
         }
     }
 
+    /// Whether it is a guest, by what the last look found.
+    #[must_use]
+    pub fn is_guest(&self) -> bool {
+        let hypervisor = self.facts.as_ref().and_then(|facts| facts.hypervisor.value());
+        matches!(hypervisor, Some(Some(_)))
+    }
+
     /// What the kernel said since the last time, as far as it may be about clocks. If its log cannot be read any
     /// more, that is the end of following it.
     pub fn kernel_lines(&mut self) -> String {

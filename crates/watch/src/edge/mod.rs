@@ -9,3 +9,4 @@ pub mod machine;
 pub mod notify;
 pub mod own;
 pub mod signals;
+pub mod wall;

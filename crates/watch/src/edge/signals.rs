@@ -1,11 +1,13 @@
 //! Signals as something to be read: SIGTERM and SIGINT are a wish to end, SIGHUP to read the
 //! configuration anew.
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 /// A wish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,18 +18,31 @@ pub enum Wish {
     Reload,
 }
 
-/// Signals that wait.
+/// Signals that wait. A thread reads them, so that a signal ends the process also while the thread that asks for wishes
+/// hangs in a system call: of a file system that answers no more, or a write to a pipe that is not read.
 #[derive(Debug)]
 pub struct Signals {
-    fd: OwnedFd,
+    shared: Arc<Shared>,
 }
+
+#[derive(Debug)]
+struct Shared {
+    /// Readable while a wish waits.
+    wakes: OwnedFd,
+    end: AtomicBool,
+    reload: AtomicBool,
+}
+
+/// How long an end may take that the first signal began. A second signal ends the process at once.
+const ORDERLY: Duration = Duration::from_secs(2);
 
 impl Signals {
     /// From now on these signals wait to be read, in this thread and in those that it starts.
     ///
     /// # Errors
-    /// The system has no descriptor left.
+    /// The system has no descriptor left, or starts no thread.
     pub fn new() -> io::Result<Self> {
+        let wakes = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
         let mut set = MaybeUninit::<libc::sigset_t>::uninit();
         // SAFETY: the pointer is to a live set, which sigemptyset initialises before anything else uses
         // it; sigaddset changes it, and pthread_sigmask and signalfd only read it.
@@ -46,16 +61,50 @@ impl Signals {
         }
         // SAFETY: signalfd has just returned this descriptor, and nothing else owns it.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-        end_if_unread(fd.try_clone()?)?;
-        Ok(Self { fd })
+        let shared =
+            Arc::new(Shared { wakes, end: AtomicBool::new(false), reload: AtomicBool::new(false) });
+        let told = Arc::clone(&shared);
+        let listen = move || listen(&fd, &told);
+        std::thread::Builder::new().name("signals".to_owned()).spawn(listen)?;
+        Ok(Self { shared })
     }
 
-    /// The next signal that waits.
+    /// The next wish that waits.
     pub fn waiting(&mut self) -> Option<Wish> {
-        match next(&self.fd)? {
-            libc::SIGHUP => Some(Wish::Reload),
-            _ => Some(Wish::End),
+        // Before the wishes are looked at: one that comes in between wakes again.
+        let _ = rustix::io::read(&self.shared.wakes, &mut [0u8; 8]);
+        if self.shared.end.swap(false, Ordering::AcqRel) {
+            return Some(Wish::End);
         }
+        self.shared.reload.swap(false, Ordering::AcqRel).then_some(Wish::Reload)
+    }
+}
+
+/// Reads signals as long as the process lives.
+fn listen(fd: &OwnedFd, shared: &Shared) {
+    let mut first: Option<(Instant, i32)> = None;
+    loop {
+        let left = first.map(|(at, _)| ORDERLY.saturating_sub(at.elapsed()));
+        if let (Some(left), Some((_, signal))) = (left, first)
+            && left.is_zero()
+        {
+            end(signal);
+        }
+        let left = left.map(|left| Timespec {
+            tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: left.subsec_nanos().into(),
+        });
+        let _ = poll(&mut [PollFd::new(fd, PollFlags::IN)], left.as_ref());
+        let Some(signal) = next(fd) else { continue };
+        match (signal, first) {
+            (libc::SIGHUP, _) => shared.reload.store(true, Ordering::Release),
+            (_, Some(_)) => end(signal),
+            (_, None) => {
+                first = Some((Instant::now(), signal));
+                shared.end.store(true, Ordering::Release);
+            }
+        }
+        let _ = rustix::io::write(&shared.wakes, &1u64.to_ne_bytes());
     }
 }
 
@@ -66,42 +115,23 @@ fn next(fd: &OwnedFd) -> Option<i32> {
     Some(i32::from_ne_bytes(*record.get(..length)?.first_chunk::<4>()?))
 }
 
-/// How long a signal to end may wait: the thread that reads it can hang in a write to a pipe that is not read.
-const UNREAD: Duration = Duration::from_secs(10);
-const LOOKS: u32 = 5;
-
-/// Ends the process if a signal to end is not read for [`UNREAD`].
-fn end_if_unread(fd: OwnedFd) -> io::Result<()> {
-    let wait = move || {
-        let ready = |timeout: Option<&Timespec>| {
-            poll(&mut [PollFd::new(&fd, PollFlags::IN)], timeout).is_ok_and(|count| count > 0)
-        };
-        loop {
-            if !ready(None) {
-                continue;
-            }
-            // Each look must find one: what came a moment ago is still to be read.
-            let waits = (0..LOOKS).all(|_| {
-                std::thread::sleep(UNREAD / LOOKS);
-                ready(Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))
-            });
-            let Some(number) = waits.then(|| next(&fd)).flatten() else { continue };
-            // SAFETY: both take plain numbers. The first sends a signal back to this process, where it waits again;
-            // the second ends the process, and nothing of this program runs after it.
-            unsafe {
-                if number == libc::SIGHUP {
-                    libc::kill(libc::getpid(), libc::SIGHUP);
-                } else {
-                    libc::_exit(128 + number)
-                }
-            }
-        }
-    };
-    std::thread::Builder::new().name("signals".to_owned()).spawn(wait).map(|_| ())
+/// Ends the process by the signal itself, so that a service manager sees a stop that was asked for and no failure; nothing
+/// is waited for.
+fn end(signal: i32) -> ! {
+    let mut set = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: the set is initialised before it is read; the other calls take plain numbers. Nothing of this program
+    // runs after the last one, which is reached where the signal is ignored.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        libc::sigaddset(set.as_mut_ptr(), signal);
+        libc::raise(signal);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, set.as_ptr(), std::ptr::null_mut());
+        libc::_exit(128 + signal)
+    }
 }
 
 impl AsFd for Signals {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
+        self.shared.wakes.as_fd()
     }
 }

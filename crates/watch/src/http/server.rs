@@ -227,6 +227,8 @@ impl Server {
             let connection =
                 rustls::ServerConnection::new(Arc::clone(config)).map_err(io::Error::other)?;
             let mut tls = rustls::StreamOwned::new(connection, timed);
+            // Where it fails, so does the read of a request.
+            let _ = self.greet(&mut tls, slot);
             let out = self.answer(&mut tls, &gate, &client);
             tls.sock.end = Instant::now() + PATIENCE;
             tls.write_all(&out)?;
@@ -240,6 +242,26 @@ impl Server {
         timed.write_all(&out)?;
         self.slots.set(slot, Phase::Ending);
         timed.finish()
+    }
+
+    /// Makes a TLS handshake. A client whose greeting is whole does not count as one that dribbles it.
+    #[cfg(feature = "tls")]
+    fn greet(
+        &self,
+        tls: &mut rustls::StreamOwned<rustls::ServerConnection, Timed>,
+        slot: u64,
+    ) -> io::Result<()> {
+        while tls.conn.is_handshaking() {
+            while tls.conn.wants_write() {
+                tls.conn.write_tls(&mut tls.sock)?;
+                self.slots.set(slot, Phase::Greeted);
+            }
+            if !tls.conn.is_handshaking() || tls.conn.read_tls(&mut tls.sock)? == 0 {
+                break;
+            }
+            tls.conn.process_new_packets().map_err(io::Error::other)?;
+        }
+        Ok(())
     }
 
     /// Reads a request, and makes its answer.

@@ -25,8 +25,10 @@ const TRIES: u32 = 100;
 pub enum Phase {
     /// It was answered, and is waited for; its end is no loss.
     Ending,
-    /// Its request comes.
+    /// Its request comes, or the beginning of its TLS handshake.
     Unknown,
+    /// Its half of a TLS handshake has begun as one does; its request comes. A client that dribbles a handshake makes room first.
+    Greeted,
     /// A refusal goes, or what everybody may have.
     Unproven,
     /// The answer that it may have goes.
@@ -56,13 +58,19 @@ impl Slots {
     /// The system has no descriptor left, or the server works for all others and none of them ends.
     pub fn take(&self, stream: &TcpStream, from: Place) -> std::io::Result<u64> {
         let stream = stream.try_clone()?;
-        for _ in 0..TRIES {
+        for tried in 0..TRIES {
             let mut open = self.lock();
             let (next, slots) = &mut *open;
             let of_it = slots.values().filter(|slot| slot.from == from).count();
             // Of one address none waits for another one's place.
             if of_it >= OF_ONE && !evict(slots, Some(from)) && of_it >= 2 * OF_ONE {
-                break;
+                drop(open);
+                // Connections that have just come are not young for long.
+                if PAUSE * tried > 2 * YOUNG {
+                    break;
+                }
+                std::thread::sleep(PAUSE);
+                continue;
             }
             if slots.len() < AT_ONCE || evict(slots, None) {
                 *next += 1;
@@ -101,7 +109,7 @@ impl Slot {
             Phase::Working => false,
             Phase::Ending => true,
             _ if age < YOUNG => false,
-            Phase::Unknown if age < SLOW => {
+            Phase::Unknown | Phase::Greeted if age < SLOW => {
                 // Its request may be here, and its thread have had no processor yet.
                 rustix::io::ioctl_fionread(&self.stream).unwrap_or(0) == 0
             }
@@ -172,5 +180,29 @@ mod tests {
         // One more than an address may have.
         add(1, b"");
         assert!(!has(first) && has(spoke) && has(other) && has(works));
+    }
+
+    #[test]
+    fn evict_dribbled_handshake_goes_before_whole_one() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let slots = Slots::default();
+        let mut open = Vec::new();
+        let mut add = || {
+            let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let (stream, _) = listener.accept().unwrap();
+            let number = slots.take(&stream, place(1)).unwrap();
+            open.push((client, stream));
+            number
+        };
+        // The oldest one, and silent.
+        let greeted = add();
+        slots.set(greeted, Phase::Greeted);
+        for _ in 1..3 * OF_ONE {
+            std::thread::sleep(YOUNG / 4);
+            add();
+        }
+        std::thread::sleep(2 * YOUNG);
+        add();
+        assert!(slots.lock().1.contains_key(&greeted));
     }
 }

@@ -6,7 +6,10 @@ use rustls::crypto::{CryptoProvider, SupportedKxGroup, ring};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
-use rustls::{NamedGroup, RootCertStore, ServerConfig, SupportedProtocolVersion, version};
+use rustls::{
+    NamedGroup, RootCertStore, ServerConfig, SupportedCipherSuite, SupportedProtocolVersion,
+    version,
+};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -134,14 +137,37 @@ fn versions(tls: &TlsConfig) -> Result<Vec<&'static SupportedProtocolVersion>, C
 fn provider(tls: &TlsConfig) -> Result<CryptoProvider, ConfigError> {
     let mut provider = ring::default_provider();
     if !tls.cipher_suites.is_empty() {
-        // Go lets nobody choose among the suites of TLS 1.3 either.
-        provider.cipher_suites.retain(|suite| {
-            let name = format!("{:?}", suite.suite());
-            name.starts_with("TLS13_")
-                || tls.cipher_suites.iter().any(|wanted| {
-                    wanted.trim_end_matches("_SHA256") == name.trim_end_matches("_SHA256")
-                })
+        let name = |suite: &SupportedCipherSuite| format!("{:?}", suite.suite());
+        let is = |wanted: &str, name: &str| {
+            wanted.trim_end_matches("_SHA256") == name.trim_end_matches("_SHA256")
+        };
+        let there: Vec<String> = provider.cipher_suites.iter().map(name).collect();
+        let old: Vec<&str> =
+            there.iter().map(String::as_str).filter(|name| !name.starts_with("TLS13_")).collect();
+        // Go lets nobody choose among the suites of TLS 1.3 either, and has no names for them here.
+        let unknown = tls.cipher_suites.iter().find(|wanted| {
+            let new = there.iter().any(|name| is(&wanted.replacen("TLS_", "TLS13_", 1), name));
+            !new && !old.iter().any(|name| is(wanted, name))
         });
+        if let Some(unknown) = unknown {
+            let known = old.join(", ");
+            return Err(ConfigError::Tls(format!(
+                "cipher_suites: there is no suite {unknown:?}; there are {known}"
+            )));
+        }
+        provider.cipher_suites.retain(|suite| {
+            let name = name(suite);
+            name.starts_with("TLS13_") || tls.cipher_suites.iter().any(|wanted| is(wanted, &name))
+        });
+    }
+    if let Some(unknown) = tls
+        .curve_preferences
+        .iter()
+        .find(|curve| !["X25519", "CurveP256", "CurveP384"].contains(&curve.as_str()))
+    {
+        return Err(ConfigError::Tls(format!(
+            "curve_preferences: there is no curve {unknown:?}; there are X25519, CurveP256 and CurveP384"
+        )));
     }
     if !tls.curve_preferences.is_empty() {
         let wanted = |group: &&'static dyn SupportedKxGroup| {

@@ -7,9 +7,11 @@
 //! judged here.
 
 mod text;
+mod timex;
 mod watch;
 
 pub use text::{Kind, Text};
+pub use timex::{timex, wall_clock};
 pub use watch::{Process, process, requests, watch};
 
 use crate::judge::Judgement;

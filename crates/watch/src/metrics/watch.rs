@@ -11,6 +11,7 @@ pub fn watch(text: &mut Text, version: &str, watch: &Watch) {
     if let Some(latest) = watch.latest() {
         super::judgement(text, &latest.judgement);
         super::diagnosis(text, &latest.report);
+        super::wall_clock(text, &latest.report);
         super::kernel_log(text, latest.log);
         text.family(
             "clocksmith_last_look_timestamp_seconds",

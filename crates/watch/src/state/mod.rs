@@ -8,6 +8,7 @@ mod said;
 #[cfg(test)]
 mod tests;
 mod told;
+mod wall;
 
 use crate::cost::Cost;
 use crate::event::{Event, Kind};
@@ -21,6 +22,8 @@ use limit::Limit;
 use said::line_may_concern;
 pub(crate) use said::may_concern;
 use std::collections::VecDeque;
+use wall::Wall;
+pub use wall::{Other, WallReading};
 
 /// Lines by which the kernel gives up one clocksource belong together for that long, in seconds.
 const TOGETHER: f64 = 5.0;
@@ -50,6 +53,8 @@ pub enum Observation<'a> {
         /// Faults that were found, and found again.
         faults: Vec<String>,
     },
+    /// The wall clock, against the clock since boot and what goes on while a guest does not run.
+    WallClock(WallReading),
     /// The watch itself went on so much later than it wanted to.
     Late {
         /// Seconds late.
@@ -128,6 +133,7 @@ pub struct Watch {
     cost: Cost,
     latest: Option<Latest>,
     test: Option<Test>,
+    wall: Wall,
     counts: [u64; Kind::ALL.len()],
     last: [Option<f64>; Kind::ALL.len()],
     change: Option<Event>,
@@ -155,6 +161,7 @@ impl Watch {
             cost: Cost::default(),
             latest: None,
             test: None,
+            wall: Wall::default(),
             counts: [0; Kind::ALL.len()],
             last: [None; Kind::ALL.len()],
             change: None,
@@ -198,11 +205,12 @@ impl Watch {
                 want.again = self.assessed(time, *report, log);
             }
             Observation::Tested { cpus, faults } => self.tested(time, cpus, &faults),
+            Observation::WallClock(reading) => self.wall_clock(time, reading),
             Observation::Late { seconds, waited, suspended } => {
                 self.late(time, seconds, waited, suspended);
             }
         }
-        want.assess = !self.pending.is_empty() || self.demotion.is_some();
+        want.assess = !self.pending.is_empty() || self.demotion.is_some() || self.wall.look();
         want.confirm = self.claims.wait();
         want
     }

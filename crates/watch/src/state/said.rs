@@ -13,7 +13,7 @@ use clocksmith_facts::log::{Event as Said, KernelLog};
 const LINE: usize = 400;
 
 /// How messages begin that mean something here: all that [`reason::meaning`] knows, and switches.
-const BEGINNINGS: [&str; 14] = [
+const BEGINNINGS: [&str; 15] = [
     "clocksource",
     "Clocksource",
     "tsc",
@@ -28,6 +28,7 @@ const BEGINNINGS: [&str; 14] = [
     "Long",
     "Watchdog",
     "wd",
+    "random: crng reseeded",
 ];
 
 /// Whether a message of the kernel, without its stamp, may be about clocks. Almost all are not, and cost a look
@@ -54,6 +55,10 @@ impl Watch {
         let line: String = line.chars().take(LINE).collect();
         let shown = without_stamp(&line).to_owned();
         let what = match &said {
+            Said::VmFork => {
+                self.forked(time, shown);
+                return;
+            }
             Said::Switched(name) if self.current.as_ref() == Some(name) => {
                 if let Some(claim) = self.claims.switched_back() {
                     self.there_and_back(time, name, claim);

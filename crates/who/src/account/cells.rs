@@ -1,13 +1,16 @@
-//! The smallest parts of the account: reads of one process, from one function, by one way, of one
-//! clock. Samples know the function and the way, hits know the clock; here they meet. Pure.
+//! The smallest parts of the account: reads of one process, from one function, on one path, of one
+//! clock. Samples have the function and the path; the clock comes from a function on the stack that reads one clock
+//! only, otherwise from the hits of calls like these; this module combines them. Pure.
 
 use super::estimate::Estimate;
+use super::settled::settled;
 use super::site::{Site, site};
 use crate::calibrate::Costs;
 use crate::classify::Path;
 use crate::clock::{Api, ClockId};
-use crate::recording::{Hit, Recording};
-use std::collections::BTreeMap;
+use crate::recording::{Hit, Own, Recording};
+use crate::watched::OwnClock;
+use std::collections::{BTreeMap, HashMap};
 
 /// One part.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,159 +27,388 @@ pub(super) struct Cell {
     pub(super) seconds: f64,
     /// Calls; `None` where the cost of one is not known.
     pub(super) calls: Option<f64>,
-    /// What one costs here, in nanoseconds.
+    /// The clock that `clocksmith run` gave the process.
+    pub(super) own: Option<OwnClock>,
+    /// The cost of one call here, in nanoseconds.
     pub(super) ns: Option<f64>,
-    /// Which share of the samples of its function this is, by hits.
-    pub(super) split: Estimate,
+    /// The uncertainty of the split by hits, by the hits that it rests on: samples less and more.
+    pub(super) splits: Vec<(usize, f64, f64)>,
 }
 
-/// How often each clock was asked for.
-type Clocks = BTreeMap<Option<ClockId>, u64>;
+/// Everything, for certain.
+const WHOLE: Estimate = Estimate { value: 1.0, low: 1.0, high: 1.0 };
+/// Draws in which a call named the same clock each time that are enough to take it for the only one.
+const ALWAYS: usize = 8;
 
+/// Hits by draw and clock.
 #[derive(Default)]
-struct Asked<'a> {
-    by_site: BTreeMap<(usize, &'a str, &'a str, Api), Clocks>,
-    by_function: BTreeMap<(usize, &'a str, Api), Clocks>,
-    by_process: BTreeMap<(usize, Api), Clocks>,
+struct Draws {
+    by_draw: BTreeMap<u32, BTreeMap<Option<ClockId>, u64>>,
+    all: u64,
+    /// Whether they are calls from one place of the program.
+    one_place: bool,
+}
+
+impl Draws {
+    fn add(&mut self, clock: Option<ClockId>, draws: &[(u32, u64)]) {
+        for (draw, count) in draws {
+            *self.by_draw.entry(*draw).or_default().entry(clock).or_default() += count;
+            self.all += count;
+        }
+    }
+
+    /// The clocks that fit, each with its share of the calls.
+    fn shares(&self, fits: impl Fn(Option<ClockId>) -> bool) -> Vec<(Option<ClockId>, Estimate)> {
+        let mut clocks: Vec<Option<ClockId>> =
+            self.by_draw.values().flat_map(BTreeMap::keys).copied().collect();
+        clocks.sort_unstable();
+        clocks.dedup();
+        let fitting: Vec<_> = clocks.iter().copied().filter(|clock| fits(*clock)).collect();
+        // Costs may be wrong on a busy machine; the clock ids of the calls are not.
+        let clocks = if fitting.is_empty() { clocks } else { fitting };
+        // Nearly every call in a program names its clock: one that named the same each time does.
+        if let [only] = clocks[..]
+            && self.one_place
+            && self.by_draw.len() >= ALWAYS
+        {
+            return vec![(only, WHOLE)];
+        }
+        let share = |clock: Option<ClockId>| {
+            let draws: Vec<(f64, f64)> = self
+                .by_draw
+                .values()
+                .map(|draw| {
+                    let of = |clock: &Option<ClockId>| draw.get(clock).copied().unwrap_or(0) as f64;
+                    (of(&clock), clocks.iter().map(of).sum())
+                })
+                .collect();
+            (clock, Estimate::clustered(&draws))
+        };
+        clocks.iter().copied().map(share).collect()
+    }
+}
+
+/// The calls that resemble a sample, closest first: those from the same place in the same process, ..., those of the
+/// same function of programs of one name (children of a server have the addresses of their parent). The calls of other
+/// functions say nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Alike<'a> {
+    Callers(usize, Api, &'a [u64]),
+    Site(usize, Api, &'a str, &'a str),
+    Function(usize, Api, &'a str),
+    ProgramCallers(&'a str, Api, &'a [u64]),
+    ProgramFunction(&'a str, Api, &'a str),
+}
+
+/// Hits that are enough for a place to be preferred to a wider one.
+const ENOUGH: u64 = 6;
+
+fn alike<'a>(
+    process: usize,
+    program: &'a str,
+    api: Api,
+    site: &'a Site,
+    callers: &'a [u64],
+) -> Vec<Alike<'a>> {
+    let mut all = Vec::with_capacity(12);
+    for depth in (2..=callers.len()).rev() {
+        all.push(Alike::Callers(process, api, &callers[..depth]));
+    }
+    all.push(Alike::Site(process, api, &site.function, &site.via));
+    all.push(Alike::Function(process, api, &site.function));
+    if let Some(two) = callers.get(..2) {
+        all.push(Alike::ProgramCallers(program, api, two));
+    }
+    all.push(Alike::ProgramFunction(program, api, &site.function));
+    all
 }
 
 /// Makes the cells.
 pub(super) fn cells(recording: &Recording, costs: &Costs) -> Vec<Cell> {
+    let program =
+        |process: usize| recording.processes.get(process).map_or("", |seen| seen.name.as_str());
     let sites: Vec<Site> = recording.hits.iter().map(|hit| site(&hit.frames)).collect();
-    let mut asked = Asked::default();
-    for (Hit { process, api, clock, count, .. }, site) in recording.hits.iter().zip(&sites) {
-        let (function, via) = (site.function.as_str(), site.via.as_str());
-        let add = |clocks: &mut Clocks| *clocks.entry(*clock).or_default() += count;
-        add(asked.by_site.entry((*process, function, via, *api)).or_default());
-        add(asked.by_function.entry((*process, function, *api)).or_default());
-        add(asked.by_process.entry((*process, *api)).or_default());
+    let mut index: HashMap<Alike<'_>, usize> = HashMap::new();
+    let mut asked: Vec<Draws> = Vec::new();
+    for (Hit { process, api, clock, draws, callers, .. }, site) in recording.hits.iter().zip(&sites)
+    {
+        for key in alike(*process, program(*process), *api, site, callers) {
+            let at = *index.entry(key.clone()).or_insert_with(|| {
+                let one_place = matches!(key, Alike::Callers(..) | Alike::ProgramCallers(..));
+                asked.push(Draws { one_place, ..Draws::default() });
+                asked.len() - 1
+            });
+            if let Some(known) = asked.get_mut(at) {
+                known.add(*clock, draws);
+            }
+        }
     }
-    let mut grouped: BTreeMap<(usize, Site, Path, Api), (u64, u64)> = BTreeMap::new();
+    type Group<'a> = (usize, Site, Path, Api, Option<ClockId>, &'a [u64]);
+    let mut grouped: BTreeMap<Group<'_>, (u64, u64)> = BTreeMap::new();
     for stack in &recording.stacks {
         let api = stack.api.unwrap_or(Api::ClockGettime);
-        let sums =
-            grouped.entry((stack.process, site(&stack.frames), stack.path, api)).or_default();
+        let settled = settled(api, &stack.frames);
+        let group = (stack.process, site(&stack.frames), stack.path, api, settled, &*stack.callers);
+        let sums = grouped.entry(group).or_default();
         sums.0 += stack.tally.samples;
         sums.1 += stack.tally.ns;
     }
-    let mut cells = Vec::new();
-    for ((process, site, path, api), (samples, ns)) in grouped {
-        let none = Clocks::new();
-        let clocks = match path {
-            Path::Vdso | Path::VdsoFallback => asked
-                .by_site
-                .get(&(process, &*site.function, &*site.via, api))
-                .or_else(|| asked.by_function.get(&(process, &*site.function, api)))
-                .or_else(|| asked.by_process.get(&(process, api)))
-                .unwrap_or(&none),
-            Path::Syscall | Path::Counter => &none,
+    let mut cells: BTreeMap<(usize, Site, Path, Api, Option<ClockId>), Cell> = BTreeMap::new();
+    for ((process, site, path, api, settled, callers), (samples, ns)) in grouped {
+        let own = recording.processes.get(process).and_then(|seen| seen.own);
+        let by_vdso = matches!(path, Path::Vdso | Path::VdsoFallback | Path::ClocksmithRun);
+        let found = (by_vdso && settled.is_none()).then(|| {
+            let places = alike(process, program(process), api, &site, callers);
+            let places: Vec<usize> =
+                places.iter().filter_map(|key| index.get(key).copied()).collect();
+            let many = |at: &&usize| asked.get(**at).is_some_and(|draws| draws.all >= ENOUGH);
+            places.iter().find(many).or(places.first()).copied()
+        });
+        let found = found.flatten();
+        let shares = match found.and_then(|at| asked.get(at)) {
+            Some(draws) => {
+                let own = own.as_ref();
+                draws.shares(|clock| fits(path, api, clock, costs, own))
+            }
+            None => vec![(settled.filter(|_| by_vdso), WHOLE)],
         };
-        let parts = parts(path, api, clocks, costs);
-        // So many calls make so many seconds: calls × Σ share × cost.
+        let parts: Vec<(Option<ClockId>, Estimate, Option<f64>)> = shares
+            .into_iter()
+            .map(|(clock, share)| (clock, share, cost(path, api, clock, costs, own.as_ref())))
+            .collect();
+        // The seconds of a number of calls: calls × Σ share × cost.
         let mean: Option<f64> =
             parts.iter().map(|(_, share, cost)| Some(share.value * (*cost)?)).sum();
         let seconds = ns as f64 * 1e-9;
         for (clock, share, cost) in parts {
-            let weight = match (cost, mean) {
-                (Some(cost), Some(mean)) if mean > 0.0 => share.value * cost / mean,
-                _ => share.value,
+            let weight = |share: f64, value: f64| match (cost, mean) {
+                (Some(cost), Some(mean)) if mean > 0.0 && share < 1.0 => {
+                    let others = (mean - value * cost).max(0.0) / (1.0 - value).max(1e-9);
+                    let own = share * cost;
+                    let all = own + (1.0 - share) * if value < 1.0 { others } else { cost };
+                    if all > 0.0 { own / all } else { share }
+                }
+                _ => share,
             };
-            let seconds = seconds * weight;
+            let of = |end: f64| weight(end, share.value);
+            let (low, part, high) = (of(share.low), of(share.value), of(share.high));
+            let served = costs.of(api, clock).in_user_space();
             // The part of a read in user space that then falls back is part of that.
-            let path = match costs.of(api, clock).in_user_space() {
-                Some(false) if path == Path::Vdso => Path::VdsoFallback,
-                _ => path,
+            let path = match path {
+                Path::ClocksmithRun if own.is_some_and(|own| !own.clock.serves(api, clock)) => {
+                    if served == Some(false) {
+                        Path::VdsoFallback
+                    } else {
+                        Path::Vdso
+                    }
+                }
+                Path::Vdso if served == Some(false) => Path::VdsoFallback,
+                path => path,
             };
-            cells.push(Cell {
+            let samples = samples as f64;
+            let key = (process, site.clone(), path, api, clock);
+            let cell = cells.entry(key).or_insert_with(|| Cell {
                 process,
                 site: site.clone(),
                 path,
                 api,
                 clock,
-                samples: samples as f64 * weight,
-                seconds,
-                calls: cost.filter(|cost| *cost > 0.0).map(|cost| seconds * 1e9 / cost),
+                samples: 0.0,
+                seconds: 0.0,
+                calls: Some(0.0),
+                own: own.map(|own| own.clock),
                 ns: cost,
-                split: share,
+                splits: Vec::new(),
             });
-        }
-    }
-    merged(cells)
-}
-
-/// Cells that became equal are one.
-fn merged(cells: Vec<Cell>) -> Vec<Cell> {
-    let mut all: Vec<Cell> = Vec::new();
-    for cell in cells {
-        let same = |known: &&mut Cell| {
-            known.process == cell.process
-                && known.path == cell.path
-                && known.api == cell.api
-                && known.clock == cell.clock
-                && known.site == cell.site
-        };
-        // Equal ones stand close together: they come from one function.
-        match all.iter_mut().rev().take(64).find(same) {
-            Some(known) => {
-                known.samples += cell.samples;
-                known.seconds += cell.seconds;
-                known.calls = known.calls.zip(cell.calls).map(|(a, b)| a + b);
+            let seconds = seconds * part;
+            cell.samples += samples * part;
+            cell.seconds += seconds;
+            let inside = if path == Path::Vdso { costs.inside(api) } else { 1.0 };
+            let calls = cost.filter(|cost| *cost > 0.0).map(|cost| seconds * 1e9 / (cost * inside));
+            cell.calls = cell.calls.zip(calls).map(|(a, b)| a + b);
+            if let Some(at) = found {
+                cell.splits.push((at, samples * (part - low), samples * (high - part)));
             }
-            None => all.push(cell),
         }
     }
-    all
+    cells.into_values().collect()
 }
 
-/// The clocks that were read by this way, each with its share of the calls and its cost.
-fn parts(
+/// Whether reads of a clock can be on this path.
+fn fits(path: Path, api: Api, clock: Option<ClockId>, costs: &Costs, own: Option<&Own>) -> bool {
+    let served = costs.of(api, clock).in_user_space();
+    let by_own = own.is_some_and(|own| own.clock.serves(api, clock));
+    match path {
+        Path::Vdso => served != Some(false) && !by_own,
+        Path::VdsoFallback => served != Some(true) && !by_own,
+        Path::ClocksmithRun => by_own,
+        Path::Syscall | Path::Counter => true,
+    }
+}
+
+/// The read cost on this path.
+fn cost(
     path: Path,
     api: Api,
-    asked: &Clocks,
+    clock: Option<ClockId>,
     costs: &Costs,
-) -> Vec<(Option<ClockId>, Estimate, Option<f64>)> {
-    let fits = |clock: &Option<ClockId>| {
-        let served = costs.of(api, *clock).in_user_space();
-        match path {
-            Path::Vdso => served != Some(false),
-            Path::VdsoFallback => served != Some(true),
-            Path::Syscall | Path::Counter => true,
-        }
-    };
-    let mut fitting: Vec<(Option<ClockId>, u64)> =
-        asked.iter().filter(|(clock, _)| fits(clock)).map(|(clock, n)| (*clock, *n)).collect();
-    if fitting.is_empty() {
-        // Costs may be wrong on a busy machine; what was asked for was asked for.
-        fitting = asked.iter().map(|(clock, n)| (*clock, *n)).collect();
-    }
-    let all: u64 = fitting.iter().map(|(_, n)| n).sum();
-    if all == 0 {
-        let whole = Estimate { value: 1.0, low: 1.0, high: 1.0 };
-        return vec![(None, whole, cost(path, api, None, costs))];
-    }
-    let only = fitting.len() == 1;
-    fitting
-        .into_iter()
-        .map(|(clock, n)| {
-            let mut share = Estimate::share(n as f64, all as f64);
-            if only {
-                share.low = share.value;
-            }
-            (clock, share, cost(path, api, clock, costs))
-        })
-        .collect()
-}
-
-/// What one read costs by this way.
-pub(super) fn cost(path: Path, api: Api, clock: Option<ClockId>, costs: &Costs) -> Option<f64> {
+    own: Option<&Own>,
+) -> Option<f64> {
     let cost = costs.of(api, clock);
     match path {
+        Path::ClocksmithRun => match own {
+            Some(own) if own.clock.serves(api, clock) => own.cost(api, clock),
+            _ => cost.library_ns,
+        },
         Path::Vdso | Path::Counter => cost.library_ns,
         Path::VdsoFallback => match cost.in_user_space() {
-            // Here the library does not fall back for this clock, so the system call itself tells.
+            // Here the library does not fall back for this clock, so the cost of the system call
+            // itself is used.
             Some(true) => cost.syscall_ns,
             _ => cost.library_ns,
         },
         Path::Syscall => cost.syscall_ns,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aggregate::Tally;
+    use crate::recording::{Seen, Stack};
+    use crate::symbols::{Frame, FrameKind};
+    use std::sync::Arc;
+
+    fn frames(names: &[(&str, FrameKind)]) -> Arc<[Frame]> {
+        let vdso = [("__vdso_clock_gettime", FrameKind::Vdso)];
+        vdso.iter()
+            .chain(names)
+            .map(|(name, kind)| Frame {
+                name: (*name).into(),
+                module: "app".into(),
+                kind: *kind,
+                place: None,
+            })
+            .collect()
+    }
+
+    fn recording(
+        stacks: &[(&str, &[u64], u64)],
+        hits: &[(&str, &[u64], ClockId, u32, u64)],
+    ) -> Recording {
+        let tally = |samples| Tally { samples, ns: samples * 1_000_000 };
+        let frames = |name| frames(&[(name, FrameKind::Native), ("work", FrameKind::Native)]);
+        let samples: u64 = stacks.iter().map(|(.., samples)| samples).sum();
+        Recording {
+            processes: vec![Seen {
+                pid: 7,
+                name: "app".to_owned(),
+                runtime: None,
+                tally: tally(samples),
+                own: None,
+            }],
+            stacks: stacks
+                .iter()
+                .map(|(name, callers, samples)| Stack {
+                    process: 0,
+                    path: Path::Vdso,
+                    api: Some(Api::ClockGettime),
+                    frames: frames(name),
+                    callers: (*callers).into(),
+                    tally: tally(*samples),
+                })
+                .collect(),
+            hits: hits
+                .iter()
+                .map(|(name, callers, clock, draw, count)| Hit {
+                    process: 0,
+                    api: Api::ClockGettime,
+                    clock: Some(*clock),
+                    frames: frames(name),
+                    callers: (*callers).into(),
+                    count: *count,
+                    draws: vec![(*draw, *count)],
+                })
+                .collect(),
+            all: tally(samples),
+            seconds: 1.0,
+            ..Recording::default()
+        }
+    }
+
+    fn clocks(recording: &Recording) -> Vec<(Option<ClockId>, f64)> {
+        let cells = cells(recording, &Costs::default());
+        cells.iter().map(|cell| (cell.clock, cell.samples)).collect()
+    }
+
+    #[test]
+    fn cells_by_frames_need_no_hits() {
+        // One moment has seen one of the two loops only.
+        let stacks: [(&str, &[u64], u64); 2] =
+            [("os::javaTimeNanos()", &[1, 2], 60), ("os::javaTimeMillis()", &[3, 4], 40)];
+        let hits = [("os::javaTimeNanos()", &[1u64, 2][..], ClockId::MONOTONIC, 0, 30)];
+        let found = clocks(&recording(&stacks, &hits));
+        let wanted = [(Some(ClockId::REALTIME), 40.0), (Some(ClockId::MONOTONIC), 60.0)];
+        assert_eq!(found, wanted);
+    }
+
+    #[test]
+    fn cells_by_the_place_of_a_call_before_its_function() {
+        let stacks: [(&str, &[u64], u64); 2] = [("f", &[1, 2], 60), ("f", &[1, 3], 40)];
+        let hit = |at: &'static [u64], clock, draw| ("f", at, clock, draw, 10);
+        let mut hits = Vec::new();
+        for draw in 0..10 {
+            hits.push(hit(&[1, 2], ClockId::MONOTONIC, draw));
+            hits.push(hit(&[1, 3], ClockId::BOOTTIME, draw));
+        }
+        let all = recording(&stacks, &hits);
+        assert_eq!(
+            clocks(&all),
+            [(Some(ClockId::MONOTONIC), 60.0), (Some(ClockId::BOOTTIME), 40.0)]
+        );
+        assert!(cells(&all, &Costs::default()).iter().all(|cell| {
+            cell.splits.iter().all(|(_, less, more)| *less == 0.0 && *more == 0.0)
+        }));
+        // A place that was not hit takes the clocks of its function; those of another function are not its own.
+        let other: [(&str, &[u64], u64); 1] = [("g", &[8, 9], 50)];
+        assert_eq!(clocks(&recording(&other, &hits)), [(None, 50.0)]);
+        let elsewhere: [(&str, &[u64], u64); 1] = [("f", &[1, 9], 50)];
+        let found = clocks(&recording(&elsewhere, &hits));
+        assert_eq!(found.len(), 2, "{found:?}");
+    }
+
+    #[test]
+    fn cells_shares_of_a_profile_lie_between_0_and_1() {
+        let stacks: [(&str, &[u64], u64); 1] = [("f", &[1, 2], 36)];
+        let hits = [
+            ("f", &[1u64, 2][..], ClockId::MONOTONIC, 0, 30),
+            ("f", &[1, 2], ClockId::REALTIME, 1, 2),
+        ];
+        let profile = super::super::profile(
+            &recording(&stacks, &hits),
+            &Costs {
+                counter_ns: Some(9.0),
+                clocks: [ClockId::MONOTONIC, ClockId::REALTIME]
+                    .map(|id| {
+                        (
+                            id,
+                            crate::calibrate::Cost {
+                                library_ns: Some(20.0),
+                                syscall_ns: Some(200.0),
+                            },
+                        )
+                    })
+                    .to_vec(),
+                ..Costs::default()
+            },
+        );
+        for row in &profile.rows {
+            for share in [row.share_of_reads.unwrap(), row.cpu_share] {
+                assert!(0.0 <= share.low && share.low <= share.value, "{row:?}");
+                assert!(share.value <= share.high && share.high <= 1.0, "{row:?}");
+            }
+            // Two moments are two draws.
+            assert!(row.share_of_reads.unwrap().high - row.share_of_reads.unwrap().low > 0.4);
+        }
     }
 }

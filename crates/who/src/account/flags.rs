@@ -1,15 +1,15 @@
-//! Reads that look wrong. Each flag says how sure it is; none is more than what can be seen from
-//! outside. Pure.
+//! Suspicious reads. Each flag says how sure it is; all rest on observations from outside. Pure.
 
 use super::cells::Cell;
 use super::waits::{self, Confidence};
 use crate::calibrate::Costs;
 use crate::classify::Path;
 use crate::recording::Recording;
+use crate::watched::OwnClock;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What looks wrong.
+/// A suspicious use of a clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -28,17 +28,17 @@ pub enum FlagKind {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Flag {
-    /// What.
+    /// The kind.
     pub kind: FlagKind,
     /// The process.
     pub pid: u32,
     /// The function.
     pub function: String,
-    /// How sure it is that it is what it looks like.
+    /// How sure it is that the use is wrong.
     pub confidence: Confidence,
-    /// What was seen.
+    /// The evidence.
     pub evidence: String,
-    /// What it does not tell.
+    /// The limits of the evidence.
     pub doubt: &'static str,
 }
 
@@ -63,6 +63,8 @@ const WAITING: [&str; 14] = [
 const HOT: f64 = 0.005;
 /// Samples that a rate must rest on: one alone would stand for a hundred thousand reads.
 const FEW: f64 = 10.0;
+/// Least share of the CPU time that a clock of the last tick must save.
+const WORTH: f64 = 0.02;
 /// Least share of reads that are closer together than a tick.
 const CLOSE: f64 = 0.9;
 
@@ -123,8 +125,16 @@ pub(super) fn flags(recording: &Recording, cells: &[Cell], costs: &Costs) -> Vec
                 "only its name speaks of waiting; an absolute time of day is the wall clock's",
             ));
         }
-        let fine = clock.is_none_or(|clock| !clock.is_coarse() && !clock.is_cpu_time());
-        if fine && cell.path != Path::Counter && cell.api != crate::clock::Api::Time {
+        let fine = clock.is_none_or(|clock| !clock.is_coarse() && !clock.is_cpu_time())
+            && !(cell.path == Path::ClocksmithRun && cell.own == Some(OwnClock::Coarse));
+        // By a clock of the last tick an interval below a tick is 0, so that it is no answer to a clock that measures
+        // intervals, unless each read is a system call.
+        let slow = matches!(cell.path, Path::VdsoFallback | Path::Syscall);
+        if fine
+            && (wall || slow)
+            && cell.path != Path::Counter
+            && cell.api != crate::clock::Api::Time
+        {
             let rate = rates.entry((cell.process, &cell.site.function)).or_default();
             rate.0 += cell.calls.unwrap_or(0.0);
             rate.1 += cell.seconds;
@@ -139,7 +149,9 @@ pub(super) fn flags(recording: &Recording, cells: &[Cell], costs: &Costs) -> Vec
                 (seen.tally.ns as f64 * 1e-9 / recording.seconds.max(1e-9)).ceil().max(1.0)
             });
             let close = closer_than_tick(calls / recording.seconds.max(1e-9) / threads, tick);
-            if close > CLOSE && samples >= FEW && cpu > 0.0 && seconds / cpu > HOT {
+            let coarse = costs.coarse_ns.unwrap_or(0.0) * 1e-9 * calls;
+            let saves = if cpu > 0.0 { (seconds - coarse).max(0.0) / cpu } else { 0.0 };
+            if close > CLOSE && samples >= FEW && saves > WORTH {
                 flags.push(Flag {
                     kind: FlagKind::CoarseCandidate,
                     pid: pid(process),
@@ -147,9 +159,10 @@ pub(super) fn flags(recording: &Recording, cells: &[Cell], costs: &Costs) -> Vec
                     confidence: Confidence::Medium,
                     evidence: format!(
                         "at least {:.1} % of its reads are less than a tick ({:.0} ms) after the one \
-                         before",
+                         before; saves up to {:.1} % of the CPU time",
                         (close * 1000.0).floor() / 10.0,
-                        tick * 1e-6
+                        tick * 1e-6,
+                        saves * 100.0
                     ),
                     doubt: "whether it can bear a time that is a tick old, only its author knows",
                 });
@@ -167,7 +180,7 @@ pub(super) fn flags(recording: &Recording, cells: &[Cell], costs: &Costs) -> Vec
             doubt,
         });
     }
-    // What is surest of a function stands for it.
+    // The surest flag of a function represents it.
     flags.sort_by(|a, b| {
         let place = (a.kind, &a.function, a.pid).cmp(&(b.kind, &b.function, b.pid));
         place.then(b.confidence.cmp(&a.confidence))
@@ -185,5 +198,37 @@ mod tests {
         assert!((closer_than_tick(1e6, 4e6) - 0.99975).abs() < 1e-9);
         assert_eq!(closer_than_tick(100.0, 4e6), 0.0);
         assert_eq!(closer_than_tick(0.0, 4e6), 0.0);
+    }
+
+    #[test]
+    fn coarse_candidate_only_where_a_tick_may_be_precise_enough() {
+        use crate::account::cells::Cell;
+        use crate::account::site::Site;
+        use crate::clock::{Api, ClockId};
+        let mut made = crate::output::made::recording();
+        made.all.ns = 1_000_000_000;
+        let costs = Costs { tick_ns: Some(4e6), coarse_ns: Some(7.0), ..Costs::default() };
+        let kinds = |clock, path, seconds: f64| {
+            let cell = Cell {
+                process: 0,
+                site: Site { function: "f".into(), module: "m".into(), via: String::new() },
+                path,
+                api: Api::ClockGettime,
+                clock: Some(clock),
+                samples: 100.0,
+                seconds,
+                calls: Some(seconds * 5e7),
+                own: None,
+                ns: Some(20.0),
+                splits: Vec::new(),
+            };
+            flags(&made, &[cell], &costs).into_iter().map(|flag| flag.kind).collect::<Vec<_>>()
+        };
+        let flagged = vec![FlagKind::CoarseCandidate];
+        assert_eq!(kinds(ClockId::REALTIME, Path::Vdso, 0.3), flagged);
+        assert_eq!(kinds(ClockId::MONOTONIC, Path::Vdso, 0.3), []);
+        assert_eq!(kinds(ClockId::MONOTONIC, Path::VdsoFallback, 0.3), flagged);
+        // A saving that is not worth it.
+        assert_eq!(kinds(ClockId::REALTIME, Path::Vdso, 0.01), []);
     }
 }

@@ -1,17 +1,23 @@
-//! What samples and hits add up to: reads by clock, function and way, with what they cost, what they
-//! would cost on a fast clock, and how sure that is. Pure.
+//! The sums of samples and hits: reads by clock, function and path, with their cost, their cost on a
+//! fast clock, and how sure these are. Pure.
 
 mod cells;
 mod estimate;
 mod flags;
 mod profile;
+mod programs;
 mod remedy;
+mod rows;
+mod settled;
 mod site;
+pub(crate) mod source;
 pub mod waits;
 
 pub use estimate::Estimate;
 pub use flags::{Flag, FlagKind};
-pub use profile::{FunctionRow, KernelRow, ProcessRow, Profile, Row, StackRow, Totals, profile};
+pub use profile::profile;
 pub use remedy::{Remedy, RemedyId};
+pub use rows::{FunctionRow, KernelRow, ProcessRow, Profile, ProgramRow, Row, StackRow, Totals};
 pub use site::{Site, site};
+pub use source::{CallerRow, LineRow};
 pub use waits::Confidence;

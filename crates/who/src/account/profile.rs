@@ -2,174 +2,27 @@
 
 use super::cells::{Cell, cells};
 use super::estimate::Estimate;
-use super::flags::{self, Flag};
+use super::flags;
+use super::programs;
 use super::remedy::{Remedy, RemedyId, for_reads};
+use super::rows::{FunctionRow, KernelRow, ProcessRow, Profile, ProgramRow, Row, StackRow, Totals};
+use super::source::Sources;
 use crate::calibrate::Costs;
 use crate::classify::Path;
 use crate::clock::{Api, ClockId};
-use crate::recording::Recording;
-use crate::watched::Runtime;
-use serde::Serialize;
+use crate::recording::{Recording, Seen, Stack};
+use crate::symbols::Frame;
+use crate::watched::OwnClock;
 use std::collections::BTreeMap;
-
-/// Sums over everything.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Totals {
-    /// CPU seconds of what was watched.
-    pub cpu_seconds: f64,
-    /// Samples.
-    pub samples: u64,
-    /// Samples of reads.
-    pub read_samples: u64,
-    /// Share of the CPU time that reading the time takes, 0 to 1.
-    pub cpu_share: Estimate,
-    /// CPU seconds that it takes.
-    pub read_cpu_seconds: f64,
-    /// Reads in a second of wall time; null where the cost of a read is not known.
-    pub reads_per_second: Option<f64>,
-    /// CPU seconds that would be saved on a fast clock.
-    pub saving_cpu_seconds: Option<f64>,
-}
-
-/// Reads of one clock, by one function, by one way.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Row {
-    /// The function.
-    pub api: Api,
-    /// The clock's name; null where the function takes none, or it is not known.
-    pub clock: Option<String>,
-    /// The way.
-    pub path: Path,
-    /// Samples.
-    pub samples: f64,
-    /// Breakpoint hits that this rests on.
-    pub hits: u64,
-    /// Share of all reads, 0 to 1.
-    pub share_of_reads: Option<Estimate>,
-    /// Share of the CPU time, 0 to 1.
-    pub cpu_share: Estimate,
-    /// CPU seconds.
-    pub cpu_seconds: f64,
-    /// Reads in a second of wall time.
-    pub per_second: Option<Estimate>,
-    /// What one read costs here, in nanoseconds, as measured on this machine.
-    pub ns: Option<f64>,
-    /// What it would cost on a fast clock.
-    pub fast_ns: Option<f64>,
-    /// Cost as a multiple of the counter read's.
-    pub ratio_to_counter: Option<f64>,
-    /// Cost as a multiple of CLOCK_MONOTONIC's through the library.
-    pub ratio_to_monotonic: Option<f64>,
-    /// CPU seconds that a fast clock would have saved.
-    pub saving_cpu_seconds: Option<f64>,
-}
-
-/// Reads from one function.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct FunctionRow {
-    /// The function.
-    pub function: String,
-    /// The file that it comes from.
-    pub module: String,
-    /// The process.
-    pub pid: u32,
-    /// What it calls to read the time; empty where it reads the clock itself.
-    pub via: Vec<String>,
-    /// Ways that it reads by.
-    pub paths: Vec<Path>,
-    /// Clocks that it reads, where known.
-    pub clocks: Vec<String>,
-    /// Samples.
-    pub samples: f64,
-    /// Share of all reads, 0 to 1.
-    pub share_of_reads: Option<Estimate>,
-    /// Share of the CPU time, 0 to 1.
-    pub cpu_share: Estimate,
-    /// CPU seconds.
-    pub cpu_seconds: f64,
-    /// Reads in a second of wall time.
-    pub per_second: Option<Estimate>,
-    /// CPU seconds that a fast clock would have saved.
-    pub saving_cpu_seconds: Option<f64>,
-}
-
-/// One stack.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct StackRow {
-    /// The process.
-    pub pid: u32,
-    /// The way.
-    pub path: Path,
-    /// Samples.
-    pub samples: u64,
-    /// Share of the CPU time, 0 to 1.
-    pub cpu_share: f64,
-    /// Functions, innermost first.
-    pub frames: Vec<String>,
-}
-
-/// A process.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ProcessRow {
-    /// Its id.
-    pub pid: u32,
-    /// Its name.
-    pub name: String,
-    /// What runs it; null where it could not be looked at.
-    pub runtime: Option<Runtime>,
-    /// CPU seconds.
-    pub cpu_seconds: f64,
-    /// Share of them that reading the time takes, 0 to 1.
-    pub read_share: Estimate,
-    /// Reads in a second of wall time.
-    pub per_second: Option<f64>,
-    /// The way that takes most of it.
-    pub path: Option<Path>,
-    /// The function that takes most of it.
-    pub function: Option<String>,
-    /// CPU seconds that a fast clock would have saved.
-    pub saving_cpu_seconds: Option<f64>,
-}
-
-/// Where in the kernel reads are.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct KernelRow {
-    /// The function.
-    pub function: String,
-    /// Share of the reads' kernel samples, 0 to 1.
-    pub share: f64,
-}
-
-/// The whole account.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Profile {
-    /// Sums.
-    pub totals: Totals,
-    /// By clock, function and way; dearest first.
-    pub rows: Vec<Row>,
-    /// By function of the program; dearest first.
-    pub functions: Vec<FunctionRow>,
-    /// By stack; dearest first, the first hundred.
-    pub stacks: Vec<StackRow>,
-    /// By process; dearest first.
-    pub processes: Vec<ProcessRow>,
-    /// Where in the kernel the reads' time goes.
-    pub kernel: Vec<KernelRow>,
-    /// What looks wrong.
-    pub flags: Vec<Flag>,
-    /// What would help, most first.
-    pub remedies: Vec<Remedy>,
-}
 
 /// Least part of a read's cost that is worth a remedy.
 const SMALL: f64 = 0.1;
+/// The cost of a read differs by so much with what is done around it: it waits for the instructions before it.
+const SURROUNDINGS: f64 = 0.1;
+/// Least share of a program's time for which a setting of it is worth a word.
+const NOTABLE: f64 = 0.01;
+/// Ids of processes that are listed.
+const PIDS: usize = 100;
 /// Stacks that are listed.
 const STACKS: usize = 100;
 
@@ -179,9 +32,12 @@ struct Sum {
     samples: f64,
     seconds: f64,
     calls: Option<f64>,
+    /// Calls, each times its cost in nanoseconds.
+    spent: f64,
     unknown: bool,
     saving: Option<f64>,
-    split: Option<Estimate>,
+    /// Samples less and more, by the hits that split them.
+    splits: BTreeMap<usize, (f64, f64)>,
 }
 
 impl Sum {
@@ -189,16 +45,19 @@ impl Sum {
         self.samples += cell.samples;
         self.seconds += cell.seconds;
         match cell.calls {
-            Some(calls) => self.calls = Some(self.calls.unwrap_or(0.0) + calls),
+            Some(calls) => {
+                self.calls = Some(self.calls.unwrap_or(0.0) + calls);
+                self.spent += calls * cell.ns.unwrap_or(0.0);
+            }
             None => self.unknown = true,
         }
         if let Some(saving) = saving {
             self.saving = Some(self.saving.unwrap_or(0.0) + saving);
         }
-        // The share that is least sure speaks for all.
-        let wide = |split: &Estimate| (split.high - split.low) / split.value.max(1e-9);
-        if self.split.as_ref().is_none_or(|known| wide(known) < wide(&cell.split)) {
-            self.split = Some(cell.split);
+        // Splits by the same hits are wrong together, others independently.
+        for (hits, down, up) in &cell.splits {
+            let known = self.splits.entry(*hits).or_default();
+            *known = (known.0 + down, known.1 + up);
         }
     }
 
@@ -206,25 +65,38 @@ impl Sum {
         self.calls.filter(|_| !self.unknown)
     }
 
-    /// The interval that `samples` of `all` allow, around a value.
-    fn around(&self, value: f64, all: f64, split: bool) -> Estimate {
+    /// The uncertainty of the split by hits, relative to the samples: down and up.
+    fn split(&self) -> (f64, f64) {
+        let (down, up) = self.splits.values().fold((0.0f64, 0.0f64), |(down, up), (less, more)| {
+            (down.hypot(*less), up.hypot(*more))
+        });
+        let samples = self.samples.max(1e-9);
+        (down / samples, up / samples)
+    }
+
+    /// The interval that `samples` of `all` allow, around a share.
+    fn share(&self, value: f64, all: f64, split: bool) -> Estimate {
+        let (down, up) = if split { self.split() } else { (0.0, 0.0) };
+        Estimate::share(self.samples, all).as_share(value).widened(down, up).within_one()
+    }
+
+    /// The same around a number.
+    fn number(&self, value: f64, all: f64, split: bool) -> Estimate {
+        let (down, up) = if split { self.split() } else { (0.0, 0.0) };
         let share = Estimate::share(self.samples, all);
-        let mut estimate = share.scaled(if share.value > 0.0 { value / share.value } else { 0.0 });
-        if split && let Some(part) = self.split.filter(|part| part.value > 0.0) {
-            let whole = estimate.scaled(1.0 / part.value);
-            estimate = whole.split(part);
-        }
-        estimate
+        let factor = if share.value > 0.0 { value / share.value } else { 0.0 };
+        share.scaled(factor).widened(down, up)
     }
 }
 
-/// What reads of a cell would cost on a fast clock: nothing is faster than an instruction of the
-/// program's own, and no clock counts CPU time without the kernel.
+/// The cost of a cell's reads on a fast clock. Nothing is faster than an instruction of the program
+/// itself, no clock counts CPU time without the kernel, and the clock of `clocksmith run` is the fast one.
 fn fast(cell: &Cell, costs: &Costs) -> Option<f64> {
     let now = cell.ns?;
     if cell.clock.is_some_and(|clock| clock.is_cpu_time() || clock.is_coarse())
         || cell.api == Api::Time
         || cell.path == Path::Counter
+        || cell.path == Path::ClocksmithRun && cell.own != Some(OwnClock::Slow)
     {
         return Some(now);
     }
@@ -252,6 +124,8 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
     let mut by_clock: BTreeMap<(Api, Option<ClockId>, Path), (Sum, f64)> = BTreeMap::new();
     type Function<'a> = (Sum, Vec<&'a str>, Vec<Path>, Vec<String>);
     let mut by_function: BTreeMap<(usize, &str, &str), Function<'_>> = BTreeMap::new();
+    type Program<'a> = (Function<'a>, BTreeMap<u32, f64>);
+    let mut by_program: BTreeMap<(&str, &str, &str), Program<'_>> = BTreeMap::new();
     type Ways<'a> = (Sum, BTreeMap<Path, f64>, BTreeMap<&'a str, f64>);
     let mut by_process: BTreeMap<usize, Ways<'_>> = BTreeMap::new();
     let mut helps: BTreeMap<RemedyId, Option<f64>> = BTreeMap::new();
@@ -262,12 +136,18 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
         sum.add(cell, saved);
         *fast_seconds += fast(cell, costs).zip(cell.calls).map_or(0.0, |(ns, calls)| ns * calls);
         let key = (cell.process, &*cell.site.function, &*cell.site.module);
-        let (sum, via, paths, clocks) = by_function.entry(key).or_default();
-        sum.add(cell, saved);
-        push(via, &*cell.site.via);
-        push(paths, cell.path);
-        if let Some(clock) = cell.clock {
-            push(clocks, clock.name());
+        let seen = recording.processes.get(cell.process);
+        let program = seen.map_or("?", |seen| seen.name.as_str());
+        let (of_program, pids) = by_program.entry((program, key.1, key.2)).or_default();
+        *pids.entry(seen.map_or(0, |seen| seen.pid)).or_default() += cell.seconds;
+        for function in [by_function.entry(key).or_default(), of_program] {
+            let (sum, via, paths, clocks) = function;
+            sum.add(cell, saved);
+            push(via, &*cell.site.via);
+            push(paths, cell.path);
+            if let Some(clock) = cell.clock {
+                push(clocks, clock.name());
+            }
         }
         let (sum, paths, functions) = by_process.entry(cell.process).or_default();
         sum.add(cell, saved);
@@ -275,25 +155,37 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
         *functions.entry(&cell.site.function).or_default() += cell.seconds;
         let cpu_time = cell.clock.is_some_and(ClockId::is_cpu_time);
         let served = costs.of(cell.api, cell.clock).in_user_space();
-        // What is fast already needs no remedy.
+        // Reads that are fast already need no remedy.
+        let runs = cell.own.is_some();
         let small =
             cell.path == Path::Vdso && saved.is_none_or(|saved| saved < SMALL * cell.seconds);
         if let Some(id) = for_reads(cell.path, cpu_time, served).filter(|_| !small) {
-            let known = helps.entry(id).or_insert(None);
-            *known = match (*known, saved.filter(|_| !cpu_time)) {
-                (Some(a), Some(b)) => Some(a + b),
-                (a, b) => a.or(b),
+            let add = |known: &mut Option<f64>| {
+                *known = match (*known, saved.filter(|_| !cpu_time)) {
+                    (Some(a), Some(b)) => Some(a + b),
+                    (a, b) => a.or(b),
+                };
             };
+            add(helps.entry(id).or_insert(None));
+            // A program that runs on the fast clock gets no advice to do so.
+            if id == RemedyId::FixClocksource && !runs {
+                add(helps.entry(RemedyId::RunOnFastClock).or_insert(None));
+            }
         }
     }
     let calls = total.calls();
     let share = |sum: &Sum, split| {
         let (part, whole) = (sum.calls()?, calls.filter(|calls| *calls > 0.0)?);
-        Some(sum.around(part / whole, total.samples, split))
+        let value = part / whole;
+        let surroundings = SURROUNDINGS * (1.0 - value).max(0.0);
+        let share = sum.share(value, total.samples, split);
+        Some(share.widened(surroundings, surroundings).within_one())
     };
-    let per_second = |sum: &Sum, split| Some(sum.around(sum.calls()? / wall, all, split));
+    let per_second = |sum: &Sum, split| {
+        Some(sum.number(sum.calls()? / wall, all, split).widened(SURROUNDINGS, SURROUNDINGS))
+    };
     let cpu_share =
-        |sum: &Sum| sum.around(if cpu > 0.0 { sum.seconds / cpu } else { 0.0 }, all, false);
+        |sum: &Sum, split| sum.share(if cpu > 0.0 { sum.seconds / cpu } else { 0.0 }, all, split);
     let hits = |api: Api, clock: Option<ClockId>| -> u64 {
         let hits = recording.hits.iter().filter(|hit| hit.api == api && hit.clock == clock);
         hits.map(|hit| hit.count).sum()
@@ -302,7 +194,7 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
     let mut rows: Vec<Row> = by_clock
         .iter()
         .map(|((api, clock, path), (sum, fast))| {
-            let ns = super::cells::cost(*path, *api, *clock, costs);
+            let ns = sum.calls().filter(|calls| *calls > 0.0).map(|c| sum.spent / c);
             let ratio = |to: Option<f64>| Some(ns? / to.filter(|to| *to > 0.0)?);
             Row {
                 api: *api,
@@ -310,11 +202,11 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
                 path: *path,
                 samples: sum.samples,
                 hits: match path {
-                    Path::Vdso | Path::VdsoFallback => hits(*api, *clock),
+                    Path::Vdso | Path::VdsoFallback | Path::ClocksmithRun => hits(*api, *clock),
                     Path::Syscall | Path::Counter => 0,
                 },
                 share_of_reads: share(sum, true),
-                cpu_share: cpu_share(sum),
+                cpu_share: cpu_share(sum, true),
                 cpu_seconds: sum.seconds,
                 per_second: per_second(sum, true),
                 ns,
@@ -338,13 +230,51 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
             clocks,
             samples: sum.samples,
             share_of_reads: share(&sum, false),
-            cpu_share: cpu_share(&sum),
+            cpu_share: cpu_share(&sum, false),
             cpu_seconds: sum.seconds,
             per_second: per_second(&sum, false),
             saving_cpu_seconds: sum.saving,
+            lines: Vec::new(),
+            callers: Vec::new(),
         })
         .collect();
+    let sources = Sources::of(recording);
+    for row in &mut functions {
+        let own = |seen: &Seen| seen.pid == row.pid;
+        (row.lines, row.callers) = sources.rows(&row.function, &row.module, own);
+    }
     functions.sort_by(|a, b| b.cpu_seconds.total_cmp(&a.cpu_seconds));
+    let mut programs: Vec<ProgramRow> = by_program
+        .into_iter()
+        .map(|((program, function, module), ((sum, via, paths, clocks), pids))| {
+            let processes = pids.len() as u64;
+            let mut pids: Vec<(u32, f64)> = pids.into_iter().collect();
+            pids.sort_by(|a, b| b.1.total_cmp(&a.1));
+            ProgramRow {
+                program: program.to_owned(),
+                function: function.to_owned(),
+                module: module.to_owned(),
+                processes,
+                pids: pids.into_iter().take(PIDS).map(|(pid, _)| pid).collect(),
+                via: via.into_iter().filter(|via| !via.is_empty()).map(str::to_owned).collect(),
+                paths,
+                clocks,
+                samples: sum.samples,
+                share_of_reads: share(&sum, false),
+                cpu_share: cpu_share(&sum, false),
+                cpu_seconds: sum.seconds,
+                per_second: per_second(&sum, false),
+                saving_cpu_seconds: sum.saving,
+                lines: Vec::new(),
+                callers: Vec::new(),
+            }
+        })
+        .collect();
+    for row in &mut programs {
+        let own = |seen: &Seen| seen.name == row.program;
+        (row.lines, row.callers) = sources.rows(&row.function, &row.module, own);
+    }
+    programs.sort_by(|a, b| b.cpu_seconds.total_cmp(&a.cpu_seconds));
     let mut processes: Vec<ProcessRow> = recording
         .processes
         .iter()
@@ -360,13 +290,14 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
                 read_share: found.map_or_else(
                     || Estimate::share(0.0, of),
                     |(sum, ..)| {
-                        sum.around(if own > 0.0 { sum.seconds / own } else { 0.0 }, of, false)
+                        sum.share(if own > 0.0 { sum.seconds / own } else { 0.0 }, of, false)
                     },
                 ),
                 per_second: found.and_then(|(sum, ..)| Some(sum.calls()? / wall)),
                 path: found.and_then(|(_, paths, _)| most(paths).copied()),
                 function: found.and_then(|(.., functions)| Some((*most(functions)?).to_owned())),
                 saving_cpu_seconds: found.and_then(|(sum, ..)| sum.saving),
+                own_clock: seen.own.map(|own| own.clock),
             }
         })
         .collect();
@@ -378,13 +309,13 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
     }
     if helps.contains_key(&RemedyId::FixClocksource) {
         let saved = helps.get(&RemedyId::FixClocksource).copied().flatten();
-        helps.insert(RemedyId::RunOnFastClock, saved);
         let library = helps.get(&RemedyId::FastClockLibrary).copied().flatten();
         let both = saved.map(|saved| saved + library.unwrap_or(0.0)).or(library);
         helps.insert(RemedyId::FastClockLibrary, both);
     }
     let mut remedies: Vec<Remedy> =
         helps.into_iter().map(|(id, saved)| Remedy::new(id, saved)).collect();
+    remedies.extend(settings(recording, &processes));
     remedies.sort_by(|a, b| {
         let saves = |remedy: &Remedy| remedy.saves_cpu_seconds.unwrap_or(-1.0);
         saves(b).total_cmp(&saves(a))
@@ -395,19 +326,40 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
             cpu_seconds: cpu,
             samples: recording.all.samples,
             read_samples,
-            cpu_share: cpu_share(&total),
+            cpu_share: cpu_share(&total, false),
             read_cpu_seconds: total.seconds,
             reads_per_second: if cells.is_empty() { Some(0.0) } else { calls.map(|c| c / wall) },
             saving_cpu_seconds: total.saving,
         },
         rows,
         functions,
+        programs,
         stacks: stacks(recording, cpu),
         processes,
         kernel: kernel(recording),
         flags,
         remedies,
     }
+}
+
+/// Settings of well-known programs whose reads take a part of their time.
+fn settings(recording: &Recording, processes: &[ProcessRow]) -> Vec<Remedy> {
+    let mut found: Vec<Remedy> = Vec::new();
+    for row in processes.iter().filter(|row| row.read_share.value >= NOTABLE) {
+        let seen = |stack: &&crate::recording::Stack| {
+            recording.processes.get(stack.process).is_some_and(|seen| seen.pid == row.pid)
+        };
+        let stacks = recording.stacks.iter().filter(seen);
+        let mut functions: Vec<&str> =
+            stacks.flat_map(|stack| stack.frames.iter().map(|frame| &*frame.name)).collect();
+        functions.sort_unstable();
+        functions.dedup();
+        let remedy = programs::setting(&row.name, &functions).map(Remedy::setting);
+        if let Some(remedy) = remedy.filter(|remedy| !found.contains(remedy)) {
+            found.push(remedy);
+        }
+    }
+    found
 }
 
 fn push<T: PartialEq>(list: &mut Vec<T>, item: T) {
@@ -421,18 +373,29 @@ fn most<K>(of: &BTreeMap<K, f64>) -> Option<&K> {
 }
 
 fn stacks(recording: &Recording, cpu: f64) -> Vec<StackRow> {
-    let mut sums: BTreeMap<(u32, Path, Vec<String>), (u64, u64)> = BTreeMap::new();
+    /// Samples, nanoseconds, and the stack with the most samples.
+    type Sum<'a> = (u64, u64, &'a Stack);
+    let mut sums: BTreeMap<(u32, Path, Vec<&str>), Sum<'_>> = BTreeMap::new();
     for stack in &recording.stacks {
-        let frames = stack.frames.iter().map(|frame| frame.name.to_string()).collect();
+        let frames = stack.frames.iter().map(|frame| &*frame.name).collect();
         let pid = recording.processes.get(stack.process).map_or(0, |seen| seen.pid);
-        let sum = sums.entry((pid, stack.path, frames)).or_default();
-        *sum = (sum.0 + stack.tally.samples, sum.1 + stack.tally.ns);
+        let sum = sums.entry((pid, stack.path, frames)).or_insert((0, 0, stack));
+        let most = if sum.2.tally.samples < stack.tally.samples { stack } else { sum.2 };
+        *sum = (sum.0 + stack.tally.samples, sum.1 + stack.tally.ns, most);
     }
     let mut rows: Vec<StackRow> = sums
         .into_iter()
-        .map(|((pid, path, frames), (samples, ns))| {
+        .map(|((pid, path, frames), (samples, ns, most))| {
             let cpu_share = if cpu > 0.0 { ns as f64 * 1e-9 / cpu } else { 0.0 };
-            StackRow { pid, path, samples, cpu_share, frames }
+            let place = |frame: &Frame| Some(frame.place.as_ref()?.to_string());
+            StackRow {
+                pid,
+                path,
+                samples,
+                cpu_share,
+                frames: frames.into_iter().map(str::to_owned).collect(),
+                places: most.frames.iter().map(place).collect(),
+            }
         })
         .collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.samples));
@@ -447,4 +410,37 @@ fn kernel(recording: &Recording) -> Vec<KernelRow> {
         share: *count as f64 / all.max(1) as f64,
     };
     recording.kernel.iter().take(10).map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recording::Seen;
+
+    #[test]
+    fn programs_join_the_functions_of_their_processes() {
+        let mut made = crate::output::made::recording();
+        let one = made.processes[0].clone();
+        let other = Seen { pid: 9, name: "another".to_owned(), ..one.clone() };
+        made.processes.extend([Seen { pid: 8, ..one }, other]);
+        let stacks = made.stacks.clone();
+        for process in [1, 2] {
+            let again = stacks.iter().cloned().map(|mut stack| {
+                stack.process = process;
+                stack
+            });
+            made.stacks.extend(again);
+        }
+        let found = profile(&made, &Costs::default());
+        assert_eq!(found.functions.len(), 6);
+        let hot: Vec<_> = found.programs.iter().filter(|row| row.function == "hot").collect();
+        let rows: Vec<_> =
+            hot.iter().map(|row| (row.program.as_str(), row.processes, row.samples)).collect();
+        assert_eq!(rows, [("a;pp", 2, 6.0), ("another", 1, 3.0)]);
+        assert_eq!(hot[0].pids.len(), 2);
+        let sum = |rows: &[f64]| rows.iter().sum::<f64>();
+        let functions: Vec<f64> = found.functions.iter().map(|row| row.cpu_seconds).collect();
+        let programs: Vec<f64> = found.programs.iter().map(|row| row.cpu_seconds).collect();
+        assert!((sum(&functions) - sum(&programs)).abs() < 1e-9);
+    }
 }

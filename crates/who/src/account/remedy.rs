@@ -1,5 +1,6 @@
-//! What would help, by name. Pure.
+//! The remedies, by name. Pure.
 
+use super::programs::Setting;
 use crate::classify::Path;
 use serde::Serialize;
 
@@ -20,20 +21,26 @@ pub enum RemedyId {
     CheaperReads,
     /// CPU time less often.
     CpuTimeLess,
+    /// A setting of a well-known program.
+    ProgramSetting,
 }
 
-/// A remedy with what it would save here.
+/// A remedy with its saving here.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Remedy {
     /// Its name.
     pub id: RemedyId,
-    /// What to do.
+    /// The change to make.
     pub summary: &'static str,
-    /// What it risks, or on what it depends.
+    /// The risk, or the condition.
     pub risk: &'static str,
-    /// A command that goes on from here, where there is one.
+    /// A command for the next step, if there is one.
     pub command: Option<&'static str>,
+    /// The program that it is for; null where it is for any.
+    pub program: Option<&'static str>,
+    /// The page that documents it; null where this project does.
+    pub source: Option<&'static str>,
     /// CPU seconds that it would have saved in the time that was watched; null where that cannot be
     /// said.
     pub saves_cpu_seconds: Option<f64>,
@@ -72,6 +79,7 @@ impl Remedy {
                  needs the fine clock",
                 None,
             ),
+            RemedyId::ProgramSetting => ("change a setting of the program", "none", None),
             RemedyId::CpuTimeLess => (
                 "read CPU-time clocks less often: no clocksource makes them cheap, each is a system \
                  call",
@@ -79,11 +87,25 @@ impl Remedy {
                 None,
             ),
         };
-        Self { id, summary, risk, command, saves_cpu_seconds }
+        Self { id, summary, risk, command, program: None, source: None, saves_cpu_seconds }
+    }
+
+    /// A setting of a program. It saves a part of the reads that is not known.
+    #[must_use]
+    pub(super) fn setting(setting: &Setting) -> Self {
+        Self {
+            id: RemedyId::ProgramSetting,
+            summary: setting.summary,
+            risk: setting.risk,
+            command: setting.command,
+            program: Some(setting.program),
+            source: Some(setting.source),
+            saves_cpu_seconds: None,
+        }
     }
 }
 
-/// The remedy for reads by a way, `in_user_space` if the vDSO serves this clock here.
+/// The remedy for reads on a path, `in_user_space` if the vDSO serves this clock here.
 #[must_use]
 pub(super) fn for_reads(
     path: Path,
@@ -96,6 +118,7 @@ pub(super) fn for_reads(
         Path::Syscall if in_user_space == Some(true) => Some(RemedyId::ReadThroughVdso),
         Path::Syscall => Some(RemedyId::FixClocksource),
         Path::Vdso => Some(RemedyId::FastClockLibrary),
-        Path::Counter => None,
+        // It has the fast clock, or was given a slow one on purpose.
+        Path::Counter | Path::ClocksmithRun => None,
     }
 }

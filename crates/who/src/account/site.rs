@@ -10,16 +10,24 @@ pub struct Site {
     pub function: String,
     /// The file that it comes from.
     pub module: String,
-    /// What it calls to read the time, such as `std::time::Instant::now`; empty where it reads the
-    /// clock itself.
+    /// The function that it calls to read the time, such as `std::time::Instant::now`; empty where
+    /// it reads the clock itself.
     pub via: String,
 }
 
-/// Finds the site. Without any function of the program, it is the outermost one that is known.
+impl Site {
+    /// Whether a frame is of its function.
+    #[must_use]
+    pub fn is(&self, frame: &Frame) -> bool {
+        *frame.module == *self.module && plain(&frame.name) == self.function
+    }
+}
+
+/// Finds the site. Without any function of the program, the site is the outermost known frame.
 #[must_use]
 pub fn site(frames: &[Frame]) -> Site {
     let mut via: Option<&Frame> = None;
-    // Once below an interpreter or a virtual machine, its own native functions are no sites.
+    // Below an interpreter or a virtual machine, its own native functions are not sites.
     for frame in frames {
         if is_library(frame) || is_runtime(frame, frames) {
             if frame.kind != FrameKind::Vdso {
@@ -58,7 +66,7 @@ fn plain(name: &str) -> &str {
     }
 }
 
-/// Whether a function belongs to what every program of its language brings along.
+/// Whether a function belongs to the runtime that every program of its language has.
 fn is_library(frame: &Frame) -> bool {
     if frame.kind == FrameKind::Vdso {
         return true;
@@ -159,6 +167,7 @@ mod tests {
                 name: (*name).into(),
                 module: (*module).into(),
                 kind: *kind,
+                place: None,
             })
             .collect()
     }

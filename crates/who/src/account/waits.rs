@@ -1,12 +1,12 @@
-//! Whether a thread waits by the wall clock: what was seen of its waits and of its reads. Pure.
+//! Whether a thread waits by the wall clock, from observations of its waits and reads. Pure.
 //!
-//! Two things tell, and neither is how often the wall clock is read, which a program that writes a log does
-//! as well:
+//! There are two kinds of evidence. The number of reads of the wall clock is not one of them, because a
+//! program that writes a log reads it as well:
 //!
 //! - the wait itself names a time of the wall clock, as `pthread_cond_timedwait` and `sem_timedwait` do
 //!   by default;
-//! - the time-outs of one wait after the other fall as fast as time passes, so they are what is left until
-//!   some time, and the thread reads the wall clock and no other.
+//! - the time-outs of successive waits decrease as fast as time passes, so they are the remaining time
+//!   until some deadline, and the thread reads the wall clock and no other.
 
 use crate::clock::{Api, ClockId};
 use crate::symbols::Frame;
@@ -22,49 +22,49 @@ pub struct Waiting {
     pub call: &'static str,
     /// The functions that wait, innermost first.
     pub frames: Arc<[Frame]>,
-    /// What was seen.
+    /// The observations.
     pub seen: Seen,
 }
 
-/// What was seen of waits.
+/// The observations of waits.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Seen {
-    /// So many looks found a wait until a time of the wall clock.
+    /// Looks found a wait until a time of the wall clock.
     WallDeadline {
-        /// Looks.
+        /// The number of these looks.
         looks: u64,
     },
-    /// Time-outs that fall as time passes.
+    /// Time-outs that decrease as time passes.
     Remaining {
-        /// Looks that found the time-out fallen by about the time since the look before.
+        /// Looks that found the time-out lower by about the time since the previous look.
         falls: u64,
         /// Reads of the wall clock by the thread.
         wall: u64,
         /// Reads of any other clock.
         others: u64,
-        /// Who read the wall clock, where that was seen.
+        /// The functions that read the wall clock, where that was observed.
         reader: Option<Arc<[Frame]>>,
     },
 }
 
-/// Looks that must have found a fall.
+/// Looks that must have found a decrease.
 pub const FALLS: u64 = 3;
 /// Reads of the wall clock that must have been seen.
 const READS: u64 = 4;
 
-/// Whether a time-out that was `before` and is `after` (nanoseconds, at looks that are `between` apart) is
-/// what is left until some time. A time-out that is always the same is not, nor is one wait that was seen twice;
-/// when within a wait it was looked at is chance, so half as much and nearly twice as much are taken.
+/// Whether a time-out that was `before` and is `after` (nanoseconds, at looks that are `between` apart) is the
+/// remaining time until some deadline. A constant time-out is not, nor is one wait that was seen twice. The
+/// moment of a look within a wait is random, so decreases from half of the time to nearly twice the time count.
 #[must_use]
 pub fn falls(before: u64, after: u64, between: u64) -> bool {
-    /// Time-outs of `poll` are whole milliseconds; below a few of them nothing is to be said.
+    /// Time-outs of `poll` are whole milliseconds; a few of them are not evidence.
     const LEAST: u64 = 4_000_000;
     let fell = before.saturating_sub(after);
     fell >= LEAST && fell >= between / 2 && fell <= between.saturating_mul(9) / 5
 }
 
-/// Whether falling time-outs of a call are the program's doing: the kernel itself leaves what is left in the
-/// argument of `select`, and of a sleep that a signal has ended.
+/// Whether decreasing time-outs of a call come from the program: the kernel itself writes the remaining time
+/// into the argument of `select`, and of a sleep that a signal has ended.
 #[must_use]
 pub fn may_fall(call: &str) -> bool {
     !matches!(call, "select" | "nanosleep" | "clock_nanosleep")
@@ -80,7 +80,7 @@ pub fn is_wall(api: Api, clock: Option<ClockId>) -> bool {
     }
 }
 
-/// What is to be said of waits: how sure, the evidence, and what it does not tell.
+/// The verdict on waits: how sure, the evidence, and its limits.
 #[must_use]
 pub fn judge(waiting: &Waiting) -> Option<(Confidence, String, &'static str)> {
     let call = waiting.call;
@@ -89,7 +89,7 @@ pub fn judge(waiting: &Waiting) -> Option<(Confidence, String, &'static str)> {
         Seen::WallDeadline { looks } => Some((
             Confidence::High,
             format!(
-                "{} waited in {call} until a time of CLOCK_REALTIME: it is off by as much as somebody sets the \
+                "{} waited in {call} until a time of CLOCK_REALTIME: the wait is off by every step of that \
                  clock",
                 times(*looks)
             ),
@@ -129,7 +129,12 @@ mod tests {
     use crate::symbols::FrameKind;
 
     fn frames(name: &str) -> Arc<[Frame]> {
-        let frame = Frame { name: name.into(), module: "program".into(), kind: FrameKind::Native };
+        let frame = Frame {
+            name: name.into(),
+            module: "program".into(),
+            kind: FrameKind::Native,
+            place: None,
+        };
         vec![frame].into()
     }
 
@@ -140,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_left_falls_with_time() {
+    fn falls_only_for_remaining_time() {
         let ms = 1_000_000;
         assert!(falls(500 * ms, 475 * ms, 25 * ms));
         assert!(falls(500 * ms, 460 * ms, 25 * ms));
@@ -148,12 +153,12 @@ mod tests {
         for (before, after) in [(500, 500), (475, 500), (500, 400), (500, 490)] {
             assert!(!falls(before * ms, after * ms, 25 * ms), "{before} {after}");
         }
-        // Next to nothing says nothing.
+        // A decrease of a few milliseconds is not evidence.
         assert!(!falls(3 * ms, ms, 2 * ms));
     }
 
     #[test]
-    fn what_the_kernel_lets_fall_says_nothing() {
+    fn falls_by_the_kernel_are_not_evidence() {
         assert!(may_fall("poll") && may_fall("epoll_wait") && may_fall("futex"));
         assert!(!may_fall("select") && !may_fall("nanosleep") && !may_fall("clock_nanosleep"));
     }

@@ -17,9 +17,9 @@ pub fn folded(recording: &Recording) -> String {
     lines.into_iter().map(|(line, samples)| format!("{line} {samples}\n")).collect()
 }
 
-/// A name in which nothing looks like the format's own signs: a semicolon separates frames, a line end stacks. Readers
-/// of the format search for names, so the sign is replaced and not spelled out. So is what turns or hides text where the
-/// file is shown.
+/// A name without the format's own signs: a semicolon separates frames, a line end stacks. Readers of the format
+/// search for names, so the sign is replaced and not spelled out. Characters that reverse or hide text where the file
+/// is shown are replaced, too.
 fn clean(name: &str) -> String {
     name.chars().map(|c| if c == ';' || visible::hides(c) { '_' } else { c }).collect()
 }

@@ -12,7 +12,7 @@ pub use pprof::pprof;
 use crate::classify::Path;
 use crate::recording::{Recording, Stack};
 
-/// The functions of a stack, outermost first, with the process at the bottom and the way on top.
+/// The functions of a stack, outermost first, with the process at the bottom and the path on top.
 fn names<'a>(recording: &'a Recording, stack: &'a Stack) -> impl Iterator<Item = &'a str> {
     let process = recording.processes.get(stack.process).map_or("?", |seen| seen.name.as_str());
     let functions = stack.frames.iter().rev().map(|frame| &*frame.name);
@@ -28,16 +28,22 @@ pub(crate) mod made {
     use crate::clock::Api;
     use crate::recording::{Moment, Seen};
     use crate::symbols::{Frame, FrameKind};
+    use std::sync::Arc;
 
     pub(crate) fn recording() -> Recording {
-        let frame =
-            |name: &str| Frame { name: name.into(), module: "app".into(), kind: FrameKind::Native };
+        let frame = |name: &str| Frame {
+            name: name.into(),
+            module: "app".into(),
+            kind: FrameKind::Native,
+            place: None,
+        };
         let tally = |samples| Tally { samples, ns: samples * 1_000_000 };
         let stack = |path, names: &[&str], samples| Stack {
             process: 0,
             path,
             api: Some(Api::ClockGettime),
             frames: names.iter().map(|name| frame(name)).collect(),
+            callers: Arc::new([]),
             tally: tally(samples),
         };
         Recording {
@@ -46,6 +52,7 @@ pub(crate) mod made {
                 name: "a;pp".to_owned(),
                 runtime: None,
                 tally: tally(10),
+                own: None,
             }],
             stacks: vec![
                 stack(Path::Vdso, &["clock_gettime", "hot", "main"], 3),

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 const PAGES: usize = 32;
 /// Bytes of the user stack that a hit carries.
 const STACK: u32 = 2048;
-/// Breakpoints that fit into the processor's registers, less one for whoever else needs one.
+/// Breakpoints that fit into the processor's registers, less one, which is left for other programs.
 const MOST: usize = 3;
 
 /// A thread's breakpoints.
@@ -115,7 +115,7 @@ impl Breakpoints {
         }
     }
 
-    /// Disarms what [`Breakpoints::arm_few`] armed, and gives the hits to `each`.
+    /// Disarms the breakpoints of [`Breakpoints::arm_few`], and gives the hits to `each`.
     pub fn collect(&mut self, mut each: impl FnMut(Sample)) {
         for mut ring in std::mem::take(&mut self.few) {
             let _ = event::switch(ring.event(), false);

@@ -6,12 +6,12 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use sys::bindings as b;
 
-/// What samples may contain.
+/// The allowed content of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
     /// Kernel and user space.
     Kernel,
-    /// User space only: what the kernel allows without privilege.
+    /// User space only, which the kernel allows without privilege.
     User,
 }
 
@@ -115,8 +115,20 @@ pub(super) fn open(
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the kernel has just given this descriptor to nobody else.
+    // SAFETY: the kernel has just created this descriptor, and no other code owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// What an event has counted, with what its heirs have: nanoseconds of CPU time for the CPU clock.
+pub(super) fn count(event: BorrowedFd<'_>) -> io::Result<u64> {
+    let mut value = 0u64;
+    // SAFETY: writes at most eight bytes to a live value of eight; without a format, that is all there is.
+    let read = unsafe { libc::read(event.as_raw_fd(), (&raw mut value).cast(), size_of::<u64>()) };
+    match usize::try_from(read) {
+        Ok(size) if size == size_of::<u64>() => Ok(value),
+        Ok(_) => Ok(0),
+        Err(_) => Err(io::Error::last_os_error()),
+    }
 }
 
 /// Switches an event.
@@ -132,7 +144,7 @@ pub(super) fn switch(event: BorrowedFd<'_>, on: bool) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Switches a sampling event on for so many samples; then the kernel switches it off.
+/// Switches a sampling event on for this number of samples; then the kernel switches it off.
 pub(super) fn arm(event: BorrowedFd<'_>, samples: u16) -> io::Result<()> {
     // SAFETY: the descriptor is an event's; the operation takes a number.
     let result = unsafe { sys::ioctls::REFRESH(event.as_raw_fd(), i32::from(samples)) };

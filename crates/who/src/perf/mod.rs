@@ -1,5 +1,5 @@
-//! The kernel's performance events: opening them, and reading what they write. An edge: system calls
-//! and memory that the kernel writes to; no meaning of samples.
+//! The kernel's performance events: opens them, and reads their records. An edge: system calls and
+//! memory that the kernel writes to; no meaning of samples.
 
 mod access;
 mod breakpoints;
@@ -12,5 +12,5 @@ pub use access::{Access, Refusal};
 pub use breakpoints::Breakpoints;
 pub use event::{Depth, online_cpus};
 pub use ring::Ring;
-pub use sampler::{Sampler, Scope};
+pub use sampler::{Deadline, Sampler, Scope};
 pub use tracepoints::{NoTracepoints, Tracepoints};

@@ -19,7 +19,7 @@ pub struct Ring {
 // SAFETY: the mapping belongs to this value alone; only its owner reads it.
 unsafe impl Send for Ring {}
 
-/// Where `data_head` and `data_tail` stand in the first page (`struct perf_event_mmap_page`).
+/// Offsets of `data_head` and `data_tail` in the first page (`struct perf_event_mmap_page`).
 const HEAD: usize = 1024;
 const TAIL: usize = 1032;
 /// Bytes of a record's header.
@@ -75,7 +75,7 @@ impl Ring {
             let misc = u16::from_ne_bytes([e, f]);
             let length = usize::from(u16::from_ne_bytes([g, h]));
             if length < HEADER || length as u64 > head - tail {
-                // Never seen; what cannot be a record is not walked over.
+                // Never seen; after data that cannot be a record the rest is dropped.
                 tail = head;
                 break;
             }
@@ -92,7 +92,7 @@ impl Ring {
         let mask = self.size as u64 - 1;
         let from = usize::try_from(position & mask).unwrap_or(0);
         let first = to.len().min(self.size - from);
-        // SAFETY: both parts lie within the data pages, whose size is a power of two; records are never
+        // SAFETY: both parts are within the data pages, whose size is a power of two; records are never
         // longer than the buffer; the kernel does not write between tail and head.
         unsafe {
             let data = self.base.add(PAGE);

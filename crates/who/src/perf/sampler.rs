@@ -1,14 +1,16 @@
 //! Sampling of threads and all that they start, or of the whole machine: one ring a processor.
 
-use super::access::{Access, Refusal, paranoid};
+use super::access::{Access, MACHINE, Refusal, paranoid};
 use super::event::{self, Beat, Depth, online_cpus};
 use super::ring::Ring;
 use crate::record::{self, Record};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::time::Duration;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
-/// What is sampled.
+/// The sampled threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// These threads, and the threads and processes that they start from now on.
@@ -22,6 +24,23 @@ pub enum Scope {
 /// Pages of data in each ring: a fifth of a second of samples.
 const PAGES: usize = 128;
 
+/// The end of sampling, by a thread that waits for it.
+#[derive(Debug)]
+pub struct Deadline {
+    early: Sender<()>,
+    thread: JoinHandle<Instant>,
+}
+
+impl Deadline {
+    /// Ends sampling now, if the time is not over yet, and gives the moment at which it ended. Must be called while the
+    /// sampler exists.
+    #[must_use]
+    pub fn end(self) -> Option<Instant> {
+        let _ = self.early.send(());
+        self.thread.join().ok()
+    }
+}
+
 /// Open events with their rings.
 #[derive(Debug)]
 pub struct Sampler {
@@ -31,6 +50,8 @@ pub struct Sampler {
     access: Access,
     buffer: Vec<u8>,
     frequency: u64,
+    /// Whether the events count the CPU time of the sampled threads.
+    counts_time: bool,
 }
 
 impl Sampler {
@@ -60,7 +81,7 @@ impl Sampler {
             }
         }
         let what = match scope {
-            Scope::Everything => "the whole machine".to_owned(),
+            Scope::Everything => MACHINE.to_owned(),
             Scope::OnExec(_) => "the command".to_owned(),
             Scope::Threads(tids) => match tids.first() {
                 Some(tid) if last.raw_os_error() == Some(libc::ESRCH) => {
@@ -70,7 +91,11 @@ impl Sampler {
                 None => "no process".to_owned(),
             },
         };
-        Err(Refusal::new(&what, last))
+        let pid = match scope {
+            Scope::Threads(tids) => tids.first().copied(),
+            _ => None,
+        };
+        Err(Refusal::new(&what, last, pid))
     }
 
     fn open_as(
@@ -115,7 +140,11 @@ impl Sampler {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
         let access = Access { depth, paranoid: paranoid() };
-        Ok(Self { rings, others, access, buffer: Vec::new(), frequency })
+        // Those of a whole processor count its idle time, and those of cycles do not count time. Without the kernel's
+        // part samples are not taken of all that is counted.
+        let counts_time =
+            beat == Beat::CpuClock && depth == Depth::Kernel && *scope != Scope::Everything;
+        Ok(Self { rings, others, access, buffer: Vec::new(), frequency, counts_time })
     }
 
     /// A ring as large as this user may have.
@@ -129,7 +158,7 @@ impl Sampler {
         }
     }
 
-    /// What is seen.
+    /// The extent of sampling.
     #[must_use]
     pub fn access(&self) -> &Access {
         &self.access
@@ -139,6 +168,41 @@ impl Sampler {
     #[must_use]
     pub fn frequency(&self) -> u64 {
         self.frequency
+    }
+
+    /// The CPU time of the sampled threads so far, in nanoseconds, by the events' own counts: samples are fewer where
+    /// threads are switched often, because each switch stops the timer of an event. `None` where it is not counted.
+    #[must_use]
+    pub fn cpu_time(&self) -> Option<u64> {
+        if !self.counts_time {
+            return None;
+        }
+        let rings = self.rings.iter().map(Ring::event);
+        let counts = rings.chain(self.others.iter().map(AsFd::as_fd)).map(event::count);
+        counts.sum::<io::Result<u64>>().ok()
+    }
+
+    /// Switches all events off when the time is over, from a thread of its own: the one that takes the records may be
+    /// late on a busy machine. `None` where there can be no further thread.
+    #[must_use]
+    pub fn switch_off_after(&self, how_long: Duration) -> Option<Deadline> {
+        let rings = self.rings.iter().map(Ring::event);
+        let events: Vec<RawFd> = rings
+            .chain(self.others.iter().map(AsFd::as_fd))
+            .map(|event| event.as_raw_fd())
+            .collect();
+        let (early, ended) = channel();
+        let wait = move || {
+            let _ = ended.recv_timeout(how_long);
+            let at = Instant::now();
+            for event in events {
+                // SAFETY: the descriptors are those of a sampler that its owner keeps until `Deadline::end`.
+                let _ = event::switch(unsafe { BorrowedFd::borrow_raw(event) }, false);
+            }
+            at
+        };
+        let thread = std::thread::Builder::new().name("deadline".to_owned()).spawn(wait).ok()?;
+        Some(Deadline { early, thread })
     }
 
     /// Starts or stops all events.

@@ -1,5 +1,5 @@
 //! System calls that read clocks, counted one by one: events on the kernel's tracepoints, which count and write
-//! nothing. A filter in the kernel tells the clocks apart, so a call costs the program a count, no sample.
+//! nothing. A filter in the kernel distinguishes the clocks, so a call costs the program a count, not a sample.
 //!
 //! All of a thread's events are one group and are switched by their leader, so they count the same calls.
 
@@ -29,10 +29,10 @@ const CLOCKS: [ClockId; 9] = [
 
 /// Where tracefs is mounted: its own place since 4.1, and the older one.
 const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
-/// How often threads are listed before those that come and go meanwhile are given up.
+/// How often threads are listed before those that start and end meanwhile are ignored.
 const LISTINGS: u32 = 8;
 
-/// Why system calls cannot be counted, and what would allow it.
+/// Why system calls cannot be counted, and how to allow it.
 #[derive(Debug, thiserror::Error)]
 pub enum NoTracepoints {
     /// tracefs is not mounted.
@@ -47,7 +47,7 @@ pub enum NoTracepoints {
          run it with sudo"
     )]
     Forbidden {
-        /// What was to be read.
+        /// The file or directory that could not be read.
         place: PathBuf,
         /// The kernel's answer.
         error: io::Error,
@@ -61,14 +61,14 @@ pub enum NoTracepoints {
     /// Opening the events failed.
     #[error("system calls are not counted: {what}: {error}. {}", help(error))]
     Refused {
-        /// What was attempted.
+        /// The attempted operation.
         what: String,
         /// The kernel's answer.
         error: io::Error,
     },
 }
 
-/// What would allow it.
+/// How to allow it.
 fn help(error: &io::Error) -> &'static str {
     match error.raw_os_error() {
         Some(libc::EMFILE | libc::ENFILE) => {
@@ -108,7 +108,8 @@ impl Numbers {
         for place in places {
             match Self::read(Path::new(place)) {
                 Ok(numbers) => return Ok(numbers),
-                // What says more stands: a place that is not there says nothing of the other one.
+                // The more specific error is kept: an absent place says nothing about the other
+                // one.
                 Err(NoTracepoints::NotMounted) => {}
                 Err(why) => last = why,
             }
@@ -136,7 +137,7 @@ impl Numbers {
     }
 }
 
-/// What an event counts.
+/// The calls that an event counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
     /// `clock_gettime` for any clock.
@@ -391,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_told_apart() {
+    fn find_missing_tracepoints_gives_reason() {
         let find = |places: &[&Path]| {
             let places: Vec<&str> = places.iter().map(|place| place.to_str().unwrap()).collect();
             Numbers::find(&places)

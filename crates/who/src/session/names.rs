@@ -1,23 +1,26 @@
 //! From sums to a recording: addresses get names.
 
-use super::Session;
+use super::{Session, unseen};
 use crate::account::waits::{Seen as Wait, Waiting};
-use crate::recording::{Hit, Moment, Recording, Seen, Stack};
-use crate::symbols::{Frame, FrameKind, Symbols};
-use crate::watched::{Process, Runtime, jvm, runtime};
-use std::collections::HashMap;
+use crate::calibrate::OwnCosts;
+use crate::recording::{Hit, Module, Moment, Recording, Seen, Stack};
+use crate::symbols::{Frame, FrameKind, Place, Symbols};
+use crate::watched::python::{LOOPS, Script};
+use crate::watched::{Process, Runtime, jvm};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// After how long a runtime is asked for its names first; then after twice as long each time.
+/// The time before the first request for names to a runtime; each later request comes after twice
+/// the time.
 const FIRST: Duration = Duration::from_millis(700);
 
-/// The interpreter's loop (CPython, all versions).
-const LOOP: &str = "_PyEval_EvalFrameDefault";
+/// Addresses that tell calls apart.
+const CALLERS: usize = 4;
 
 impl Session {
-    /// Asks runtimes for the names of code that they have made: now and then, since the code, or the
-    /// process, may be gone at the end; and `at_once`.
+    /// Requests from runtimes the names of code that they have made: now and then, because the code,
+    /// or the process, may be gone at the end; and `at_once`.
     pub(super) fn ask_runtimes(&mut self, at_once: bool) {
         for (at, process) in self.processes.iter_mut().enumerate() {
             let (next, pause) = self.asked.entry(at).or_insert((Instant::now() + FIRST, FIRST));
@@ -37,7 +40,7 @@ impl Session {
                 Err(why) if !process.gaps.contains(&why) => process.gaps.push(why),
                 Err(_) => {}
             }
-            // One that gave no names once is not asked again.
+            // A runtime that gave no names once gets no further request.
             if process.runtime != Runtime::Jvm || self.silent.contains(&process.pid) {
                 continue;
             }
@@ -67,7 +70,7 @@ struct Namer<'a> {
 }
 
 impl Namer<'_> {
-    fn frames(&mut self, at: usize, stack: &[u64], interpreted: Option<&Arc<str>>) -> Arc<[Frame]> {
+    fn frames(&mut self, at: usize, stack: &[u64], interpreted: Option<&Script>) -> Arc<[Frame]> {
         let Some(process) = self.processes.get(at) else { return Arc::new([]) };
         let mut frames = Vec::new();
         let mut placed = interpreted.is_none();
@@ -78,7 +81,7 @@ impl Namer<'_> {
                 .or_insert_with(|| self.symbols.frames(process, *address));
             for frame in named.iter() {
                 if !placed
-                    && &*frame.name == LOOP
+                    && LOOPS.contains(&&*frame.name)
                     && let Some(name) = interpreted
                 {
                     placed = true;
@@ -94,8 +97,47 @@ impl Namer<'_> {
     }
 }
 
-fn interpreted_frame(name: &Arc<str>, module: &Arc<str>) -> Frame {
-    Frame { name: Arc::clone(name), module: Arc::clone(module), kind: FrameKind::Interpreted }
+impl Namer<'_> {
+    /// The innermost addresses outside of the vDSO: they tell calls apart.
+    fn callers(&self, at: usize, stack: &[u64]) -> Arc<[u64]> {
+        let Some(process) = self.processes.get(at) else { return Arc::new([]) };
+        let outside = |address: &&u64| !process.in_vdso(**address) && !process.in_ours(**address);
+        stack.iter().filter(outside).take(CALLERS).copied().collect()
+    }
+}
+
+fn interpreted_frame(script: &Script, module: &Arc<str>) -> Frame {
+    Frame {
+        name: Arc::clone(&script.name),
+        module: Arc::clone(module),
+        kind: FrameKind::Interpreted,
+        place: Some(Place { file: Arc::clone(&script.file), line: script.line }),
+    }
+}
+
+/// The files that stacks go through, each once.
+fn modules(processes: &[Process], stacks: &[Stack]) -> Vec<Module> {
+    let mut wanted: BTreeSet<(usize, &str)> = BTreeSet::new();
+    for stack in stacks {
+        wanted.extend(stack.frames.iter().map(|frame| (stack.process, &*frame.module)));
+    }
+    let mut modules: Vec<Module> = Vec::new();
+    for (at, process) in processes.iter().enumerate() {
+        let code = process.maps.iter().filter(|mapping| mapping.executable && mapping.is_file());
+        for mapping in code {
+            let name = mapping.base_name();
+            if wanted.contains(&(at, name)) && !modules.iter().any(|known| &*known.name == name) {
+                let build_id = process.file(mapping.range.start).map(|(_, file, _)| &file.build_id);
+                modules.push(Module {
+                    name: name.into(),
+                    path: mapping.name.clone(),
+                    mapped: (mapping.range.start, mapping.range.end, mapping.offset),
+                    build_id: build_id.cloned().unwrap_or_default(),
+                });
+            }
+        }
+    }
+    modules
 }
 
 /// Everything so far.
@@ -117,18 +159,21 @@ pub(super) fn recording(session: &mut Session) -> Recording {
             path: key.path,
             api: key.api,
             frames: namer.frames(key.process, &key.stack, key.interpreted.as_ref()),
+            callers: namer.callers(key.process, &key.stack),
             tally: *tally,
         })
         .collect();
     let hits: Vec<Hit> = sums
         .hits
         .iter()
-        .map(|(key, count)| Hit {
+        .map(|(key, draws)| Hit {
             process: key.process,
             api: key.api,
             clock: key.clock,
             frames: namer.frames(key.process, &key.stack, key.interpreted.as_ref()),
-            count: *count,
+            callers: namer.callers(key.process, &key.stack),
+            count: draws.iter().map(|(_, count)| count).sum(),
+            draws: draws.clone(),
         })
         .collect();
     let mut waits: Vec<Waiting> = session
@@ -171,6 +216,7 @@ pub(super) fn recording(session: &mut Session) -> Recording {
     let mut kernel: Vec<(Arc<str>, u64)> =
         sums.kernel.iter().map(|(name, count)| (Arc::clone(name), *count)).collect();
     kernel.sort_by(|a, b| (b.1, &a.0).cmp(&(a.1, &b.0)));
+    let mut own_costs = OwnCosts::default();
     let mut processes: Vec<Seen> = session
         .processes
         .iter()
@@ -180,6 +226,7 @@ pub(super) fn recording(session: &mut Session) -> Recording {
             name: process.name.clone(),
             runtime: Some(process.runtime),
             tally: sums.processes.get(&at).copied().unwrap_or_default(),
+            own: own_costs.of(process.ours.as_ref()),
         })
         .collect();
     processes.extend(session.strangers.iter().map(|(pid, tally)| Seen {
@@ -187,14 +234,13 @@ pub(super) fn recording(session: &mut Session) -> Recording {
         name: "?".to_owned(),
         runtime: None,
         tally: *tally,
+        own: None,
     }));
     let mut gaps = session.gaps.clone();
-    for process in &session.processes {
-        // Whoever has written a map of its functions need not be told to.
-        let named = process.runtime == Runtime::Python && !process.perf_map.is_empty();
-        let unnamed = process.gaps.iter().filter(|gap| !(named && gap.contains(runtime::X_PERF)));
-        gaps.extend(unnamed.cloned());
-    }
+    gaps.extend(session.processes.iter().flat_map(|process| process.gaps.iter().cloned()));
+    let modules = modules(&session.processes, &stacks);
+    gaps.extend(unseen::unseen(&session.processes, &stacks));
+    gaps.extend(unseen::nameless(&modules, &stacks));
     let breakpoints = session.breakpoints.as_ref();
     if let Some(error) = breakpoints.and_then(|breakpoints| breakpoints.refused())
         && hits.is_empty()
@@ -205,7 +251,8 @@ pub(super) fn recording(session: &mut Session) -> Recording {
              may hold the processor's registers for them"
         ));
     }
-    Recording {
+    let counted = session.sampler.cpu_time().map(|now| now.saturating_sub(session.counted));
+    let mut recording = Recording {
         processes,
         stacks,
         hits,
@@ -213,11 +260,20 @@ pub(super) fn recording(session: &mut Session) -> Recording {
         kernel,
         all: sums.all,
         lost: session.lost,
-        seconds: session.begun.elapsed().as_secs_f64(),
+        seconds: session
+            .ended_at
+            .unwrap_or_else(Instant::now)
+            .saturating_duration_since(session.begun)
+            .as_secs_f64(),
         frequency: session.sampler.frequency(),
         kernel_seen: session.sampler.access().depth == crate::perf::Depth::Kernel,
+        modules,
         waits,
         armed_ms: breakpoints.map_or(0.0, |breakpoints| breakpoints.armed().as_secs_f64() * 1e3),
         gaps,
+    };
+    if let Some(counted) = counted {
+        recording.take_time(counted);
     }
+    recording
 }

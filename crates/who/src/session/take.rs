@@ -5,10 +5,8 @@ use crate::aggregate::{HitKey, Key, Tally};
 use crate::classify::{Class, Path, View};
 use crate::clock::{Api, ClockId};
 use crate::record::{Record, Sample};
+use crate::watched::python::Script;
 use crate::watched::{Process, Runtime};
-
-/// Words of the stack in which an interpreter's function is looked for.
-const WORDS: usize = 128;
 
 impl Session {
     pub(super) fn drain(&mut self) {
@@ -20,8 +18,8 @@ impl Session {
                 Record::Lost(count) => self.lost += count,
                 Record::Fork { pid, parent, .. } if pid != parent => {
                     self.parents.insert(pid, parent);
-                    // Its first samples may stand in another ring and have come before; only the id of
-                    // one that had ended means another process now.
+                    // The first samples of the child may have come earlier from another ring. The id
+                    // means another process now only if a process of that id had ended.
                     if self.ended.remove(&pid) {
                         self.current.remove(&pid);
                     }
@@ -80,7 +78,7 @@ impl Session {
         let ip = registers.ip;
         let Some(process) = self.processes.get_mut(at) else { return };
         process.refresh_for(ip, &mut self.files);
-        // What counting takes is neither a read nor the program's.
+        // The time of counting is neither a read nor the program's.
         if process.in_counting(ip) {
             return;
         }
@@ -89,13 +87,14 @@ impl Session {
             (!sample.kernel.is_empty()).then(|| self.symbols.kernel().call(&sample.kernel));
         let view = View {
             kernel,
+            own: process.in_own_read(ip),
             in_vdso: process.in_vdso(ip),
             vdso_function: process.vdso_function(ip),
             before,
         };
         let top = sample.stack.first_chunk::<8>().map_or(0, |word| u64::from_le_bytes(*word));
         let class = self.sums.class(at, view, ip, top);
-        let (path, api) = match class {
+        let (path, mut api) = match class {
             Class::Other => return,
             Class::Read(path, api) => (path, api),
             Class::Entry => (Path::Syscall, None),
@@ -103,6 +102,10 @@ impl Session {
         let recent = self.recent.entry(i32::try_from(sample.tid).unwrap_or(0)).or_insert((at, 0));
         *recent = (at, recent.1 + 1);
         let stack = self.stack(at, sample);
+        if path == Path::ClocksmithRun {
+            let ours = self.processes.get(at).and_then(|process| process.ours.as_ref());
+            api = ours.and_then(|ours| ours.api(&stack)).or(api);
+        }
         let key = Key { process: at, path, api, stack: stack.into(), interpreted: None };
         if class == Class::Entry {
             self.sums.pend(key, ip, top, sample.period);
@@ -118,10 +121,10 @@ impl Session {
 
     pub(super) fn stack(&mut self, at: usize, sample: &Sample) -> Vec<u64> {
         let Some(process) = self.processes.get_mut(at) else { return Vec::new() };
-        // The process is asked while its unwinder works.
+        // The process is queried while its unwinder works.
         let Some(mut unwinder) = process.unwinder.take() else { return Vec::new() };
         let mut stack = unwinder.stack(sample, process);
-        if process.counting.is_some() {
+        if process.ours.as_ref().is_some_and(|ours| ours.clock().is_none()) {
             stack.retain(|address| !process.in_counting(*address));
         }
         process.unwinder = Some(unwinder);
@@ -132,8 +135,7 @@ impl Session {
     pub(super) fn take_hit(&mut self, sample: &Sample) {
         let Some(at) = self.process(sample.pid) else { return };
         let Some(registers) = sample.registers else { return };
-        let Some(api) =
-            self.processes.get(at).and_then(|process| process.vdso.as_ref()?.entry(registers.ip))
+        let Some(api) = self.processes.get(at).and_then(|process| process.entry(registers.ip))
         else {
             return;
         };
@@ -141,35 +143,46 @@ impl Session {
         // The argument is an int: the upper half of the register is anything.
         let clock = (api == Api::ClockGettime).then_some(ClockId(registers.di as i32));
         let key = HitKey { process: at, api, clock, stack, interpreted: None };
-        self.interpreted(at, sample, Unresolved::Hit(key));
+        let many = u32::try_from(self.draws.len()).unwrap_or(u32::MAX);
+        let draw = *self.draws.entry((self.moment, sample.tid)).or_insert(many);
+        self.interpreted(at, sample, Unresolved::Hit(key, draw));
     }
 
     /// Adds a sample, with the function that an interpreter was in.
-    fn interpreted(&mut self, at: usize, sample: &Sample, mut what: Unresolved) {
+    fn interpreted(&mut self, at: usize, sample: &Sample, what: Unresolved) {
         let Some(process) = self.processes.get_mut(at) else { return };
+        if process.no_python.is_some() {
+            // The interpreter's library may be mapped by now.
+            process.refresh_soon(&mut self.files);
+        }
         if process.runtime == Runtime::Python
             && let Some(mut python) = process.python.take()
         {
-            let words = words(sample);
-            let mut name = python.function(&words);
-            if name.is_none() {
-                // Memory that was mapped since the map was read holds functions as well.
-                process.python = Some(python);
-                process.refresh_older(&mut self.files);
-                let Some(again) = process.python.take() else { return };
-                python = again;
-                python.learn(process, &words);
-                name = python.function(&words);
+            let frames =
+                process.unwinder.as_ref().map(|unwinder| unwinder.registers(sample, process));
+            let mut state = python.state(&frames.unwrap_or_default(), &sample.stack);
+            let mut script = None;
+            if let Some(state) = &mut state {
+                python.learn(process, state);
+                script = python.function(state);
+                if script.is_none() {
+                    // Memory that was mapped since the map was read holds functions as well.
+                    process.python = Some(python);
+                    process.refresh_older(&mut self.files);
+                    let Some(again) = process.python.take() else { return };
+                    python = again;
+                }
             }
             process.python = Some(python);
-            if name.is_none() && self.unresolved.len() < UNRESOLVED {
-                self.unresolved.push((words, what));
+            if script.is_none()
+                && let Some(state) = state
+                && self.unresolved.len() < UNRESOLVED
+            {
+                self.unresolved.push((state, what));
                 return;
             }
-            match &mut what {
-                Unresolved::Read(key, ..) => key.interpreted = name,
-                Unresolved::Hit(key) => key.interpreted = name,
-            }
+            self.add(what.with(script));
+            return;
         }
         self.add(what);
     }
@@ -177,37 +190,31 @@ impl Session {
     fn add(&mut self, what: Unresolved) {
         match what {
             Unresolved::Read(key, tally, at) => self.sums.read(key, tally, Some(at)),
-            Unresolved::Hit(key) => *self.sums.hits.entry(key).or_default() += 1,
+            Unresolved::Hit(key, draw) => self.sums.hit(key, draw),
         }
     }
 
-    /// Adds what waited for the names of functions that have become known since.
+    /// Adds the samples that waited for names of functions, if these are known now.
     pub(super) fn resolve(&mut self) {
-        for (words, mut what) in std::mem::take(&mut self.unresolved) {
+        for (state, what) in std::mem::take(&mut self.unresolved) {
             let at = match &what {
                 Unresolved::Read(key, ..) => key.process,
-                Unresolved::Hit(key) => key.process,
+                Unresolved::Hit(key, _) => key.process,
             };
-            let name = self
-                .processes
-                .get(at)
-                .and_then(|process| process.python.as_ref()?.function(&words));
-            match &mut what {
-                Unresolved::Read(key, ..) => key.interpreted = name,
-                Unresolved::Hit(key) => key.interpreted = name,
-            }
-            self.add(what);
+            let python = self.processes.get_mut(at).and_then(|process| process.python.as_mut());
+            let script = python.and_then(|python| python.function_at_last(&state));
+            self.add(what.with(script));
         }
     }
 }
 
-/// The registers that callees keep, then the stack.
-fn words(sample: &Sample) -> Vec<u64> {
-    let kept = sample.registers.map(|registers| registers.kept).unwrap_or_default();
-    let stack = sample
-        .stack
-        .chunks_exact(8)
-        .take(WORDS)
-        .filter_map(|chunk| Some(u64::from_le_bytes(*chunk.first_chunk::<8>()?)));
-    kept.into_iter().chain(stack).collect()
+impl Unresolved {
+    /// The same with a function of a script.
+    fn with(mut self, script: Option<Script>) -> Self {
+        match &mut self {
+            Self::Read(key, ..) => key.interpreted = script,
+            Self::Hit(key, _) => key.interpreted = script,
+        }
+        self
+    }
 }

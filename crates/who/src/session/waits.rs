@@ -1,6 +1,6 @@
-//! Looks at sleeping threads: what they wait in, and, where their time-outs fall as time passes, which clocks they
-//! read meanwhile. Looking stops nobody; of a thread's reads only a few are seen, since each costs it some
-//! microseconds.
+//! Looks at sleeping threads: the calls that they wait in, and, where their time-outs shrink as time passes, the
+//! clocks that they read meanwhile. A look does not stop the thread. Only a few of a thread's reads are observed,
+//! because each observation costs the thread some microseconds.
 
 use super::Session;
 use crate::account::waits::{FALLS, falls, is_wall, may_fall};
@@ -22,10 +22,11 @@ const PLACES: usize = 256;
 /// Bytes of the stack, as breakpoints carry.
 const STACK: usize = 2048;
 
-/// What is known of waits.
+/// The state of the waits.
 #[derive(Debug, Default)]
 pub(super) struct Waits {
-    /// Whom to look at, besides processes that were seen: empty where nobody is looked at.
+    /// The processes to look at, besides those that samples have shown: empty if threads are not
+    /// looked at.
     pub(super) watched: Vec<u32>,
     next: usize,
     now: Vec<(usize, u32, i32)>,
@@ -36,7 +37,7 @@ pub(super) struct Waits {
     stacks: HashMap<(usize, u64, u64), Box<[u64]>>,
 }
 
-/// What is known of one thread.
+/// The state of one thread.
 #[derive(Debug)]
 pub(super) struct Thread {
     pub(super) process: usize,
@@ -59,7 +60,7 @@ impl Waits {
 }
 
 impl Session {
-    /// Whom to look at from now on: all threads take turns.
+    /// Chooses the threads to look at from now on: all threads take turns.
     pub(super) fn choose_sleepers(&mut self) {
         let mut pids = self.waits.watched.clone();
         if pids.is_empty() {
@@ -78,7 +79,7 @@ impl Session {
         let chosen: Vec<(u32, i32)> =
             threads.iter().cycle().skip(from).take(many.min(LOOKED_AT)).copied().collect();
         self.waits.next = from + chosen.len();
-        // The time until the next moment is nobody's fall.
+        // The time until the next look is not a decrease of any time-out.
         self.waits.threads.values_mut().for_each(|thread| thread.last = None);
         self.waits.now = chosen
             .into_iter()
@@ -155,8 +156,8 @@ impl Session {
             .into_iter()
             .take(WATCHED)
             .filter_map(|(tid, thread)| {
-                let vdso = self.processes.get(thread.process)?.vdso.as_ref()?;
-                Some((*tid, vdso.entries().into_iter().map(|(_, address)| address).collect()))
+                let entries = self.processes.get(thread.process)?.entries();
+                (!entries.is_empty()).then_some((*tid, entries))
             })
             .collect()
     }
@@ -168,10 +169,7 @@ impl Session {
         let Some(process) = self.waits.threads.get(&tid).map(|thread| thread.process) else {
             return;
         };
-        let Some(api) = self
-            .processes
-            .get(process)
-            .and_then(|process| process.vdso.as_ref()?.entry(registers.ip))
+        let Some(api) = self.processes.get(process).and_then(|process| process.entry(registers.ip))
         else {
             return;
         };

@@ -7,13 +7,13 @@ use crate::clock::{Api, syscall_of};
 #[derive(Clone, Debug, Default)]
 pub struct KernelSymbols {
     names: String,
-    /// Address, and where the name stands in `names`.
+    /// Address, and the place of the name in `names`.
     at: Vec<(u64, u32, u32)>,
 }
 
 impl KernelSymbols {
-    /// Reads the file's text. Where the kernel hides addresses (`kptr_restrict`), all are 0 and
-    /// nothing is known.
+    /// Reads the file's text. Where the kernel hides addresses (`kptr_restrict`), all are 0 and no
+    /// symbol is known.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut symbols = Self::default();

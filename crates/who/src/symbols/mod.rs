@@ -1,13 +1,14 @@
 //! Names of functions: of files by blazesym, of code made at run time by the runtime's own map, of the
-//! kernel by its list. An edge, but for the two parsers.
+//! kernel by its list. An edge, except for the two parsers.
 
 pub mod kallsyms;
+pub mod pclntab;
 pub mod perf_map;
 
 use crate::watched::bounded::{Copies, Mappable};
-use crate::watched::{Mapped, Process};
+use crate::watched::{Mapped, Process, ours};
 use blazesym::symbolize::source::{Elf, Source};
-use blazesym::symbolize::{Input, Symbolized, Symbolizer};
+use blazesym::symbolize::{CodeInfo, Input, Symbolized, Symbolizer};
 use kallsyms::KernelSymbols;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -15,7 +16,7 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
-/// What a frame is.
+/// The kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -41,11 +42,43 @@ pub struct Frame {
     pub name: Arc<str>,
     /// The file it comes from, without directories.
     pub module: Arc<str>,
-    /// What it is.
+    /// Its kind.
     pub kind: FrameKind,
+    /// The line of its source, where that is known.
+    pub place: Option<Place>,
 }
 
-type Names = Arc<[Arc<str>]>;
+/// A line of a source file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Place {
+    /// The file, as the program's makers named it.
+    pub file: Arc<str>,
+    /// The line, from 1 on; 0 where only the file is known.
+    pub line: u32,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.line {
+            0 => f.write_str(&self.file),
+            line => write!(f, "{}:{line}", self.file),
+        }
+    }
+}
+
+/// The name of code that a runtime made, where there is none.
+pub const UNNAMED: &str = "[unnamed code]";
+
+/// A function at an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// Its name.
+    pub name: Arc<str>,
+    /// The line of the address in it, where that is known.
+    pub place: Option<Place>,
+}
+
+type Names = Arc<[Named]>;
 
 /// Finds names, and remembers them.
 #[derive(Debug)]
@@ -59,7 +92,14 @@ pub struct Symbols {
     copies: Copies,
 }
 
-/// The way to an open file.
+/// Where the source is, by debugging information.
+fn place(info: Option<&CodeInfo<'_>>) -> Option<Place> {
+    let info = info?;
+    let file = info.to_path().to_string_lossy().as_ref().into();
+    Some(Place { file, line: info.line.unwrap_or(0) })
+}
+
+/// The path to an open file.
 fn path(file: &File) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
@@ -68,7 +108,7 @@ impl Default for Symbols {
     fn default() -> Self {
         let text = std::fs::read_to_string("/proc/kallsyms").unwrap_or_default();
         let symbolizer = Symbolizer::builder()
-            .enable_code_info(false)
+            .enable_code_info(true)
             .enable_auto_reload(false)
             .enable_inlined_fns(true)
             .enable_demangling(true)
@@ -92,10 +132,25 @@ impl Symbols {
 
     /// The functions at an address of a process, innermost first: several where some are inlined.
     pub fn frames(&mut self, process: &Process, address: u64) -> Vec<Frame> {
+        if let Some(ours) = process.ours.as_ref().filter(|_| process.in_ours(address)) {
+            let function = ours.vdso.exact_function(address);
+            let name = function.map_or("clocksmith run", |function| function.name.as_str()).into();
+            return vec![Frame {
+                name,
+                module: ours::MODULE.into(),
+                kind: FrameKind::Vdso,
+                place: None,
+            }];
+        }
         if process.in_vdso(address) {
             let function = process.vdso.as_ref().and_then(|vdso| vdso.function(address));
             let name = function.map_or("[vdso]", |function| function.name.as_str()).into();
-            return vec![Frame { name, module: "[vdso]".into(), kind: FrameKind::Vdso }];
+            return vec![Frame {
+                name,
+                module: "[vdso]".into(),
+                kind: FrameKind::Vdso,
+                place: None,
+            }];
         }
         if let Some((mapping, file, offset)) = process.file(address) {
             let module: Arc<str> = mapping.base_name().into();
@@ -109,10 +164,11 @@ impl Symbols {
             };
             return names
                 .iter()
-                .map(|name| Frame {
-                    name: Arc::clone(name),
+                .map(|named| Frame {
+                    name: Arc::clone(&named.name),
                     module: Arc::clone(&module),
                     kind: FrameKind::Native,
+                    place: named.place.clone(),
                 })
                 .collect();
         }
@@ -120,28 +176,44 @@ impl Symbols {
         let frame = match process.perf_map.name(address) {
             Some(name) => {
                 let module = perf_map::place(name).map_or(module, Arc::from);
-                Frame { name: perf_map::readable(name).into(), module, kind: FrameKind::Jit }
+                Frame {
+                    name: perf_map::readable(name).into(),
+                    module,
+                    kind: FrameKind::Jit,
+                    place: None,
+                }
             }
-            None => Frame { name: "[unnamed code]".into(), module, kind: FrameKind::Unnamed },
+            None => Frame { name: UNNAMED.into(), module, kind: FrameKind::Unnamed, place: None },
         };
         vec![frame]
     }
 
     fn look_up(&mut self, file: &Mapped, offset: u64, module: &str) -> Names {
+        let address = file.address(offset);
+        // Go's own table also has the functions that the compiler has inlined, and is in every program.
+        let go = file.go().zip(address).map(|(table, address)| table.frames(address));
+        if let Some(frames) = go.filter(|frames| !frames.is_empty()) {
+            return frames.into();
+        }
         let copies = &mut self.copies;
         let mappable = self
             .mappable
             .entry(file.id)
             .or_insert_with(|| copies.mappable(&file.file).map(Arc::new));
         let found = mappable.clone().and_then(|mappable| {
-            let other = mappable.names.other.as_ref().zip(file.address(offset));
-            // A file that names another one is read without what it names.
+            let other = mappable.names.other.as_ref().zip(address);
+            // A file that names another one is read without that other file.
             let other = other.and_then(|(other, address)| {
                 self.names(Elf::new(path(other)), Input::VirtOffset(address))
             });
             other.or_else(|| self.name_in(&mappable, offset))
         });
-        found.unwrap_or_else(|| [Arc::from(format!("{module}+{offset:#x}"))].into())
+        found.unwrap_or_else(|| {
+            // Without a symbol, a function is where the tables say that it begins.
+            let begin = address.and_then(|address| file.function(address));
+            let begin = begin.map(|function| function.begin).or(address).unwrap_or(offset);
+            [Named { name: format!("{module}+{begin:#x}").into(), place: None }].into()
+        })
     }
 
     /// The functions at an offset of a file by its own names.
@@ -152,19 +224,24 @@ impl Symbols {
     }
 
     fn names(&self, file: Elf, input: Input<u64>) -> Option<Names> {
-        match self.symbolizer.symbolize_single(&Source::Elf(file), input) {
-            Ok(Symbolized::Sym(symbol)) => {
-                let inlined = symbol.inlined.iter().rev().map(|inlined| Arc::from(&*inlined.name));
-                Some(inlined.chain([Arc::from(&*symbol.name)]).collect())
-            }
-            _ => None,
-        }
+        let Ok(Symbolized::Sym(symbol)) =
+            self.symbolizer.symbolize_single(&Source::Elf(file), input)
+        else {
+            return None;
+        };
+        let outer =
+            Named { name: Arc::from(&*symbol.name), place: place(symbol.code_info.as_deref()) };
+        let inlined = symbol.inlined.iter().rev().map(|inlined| Named {
+            name: Arc::from(&*inlined.name),
+            place: place(inlined.code_info.as_ref()),
+        });
+        Some(inlined.chain([outer]).collect())
     }
 
     /// A kernel frame.
     #[must_use]
     pub fn kernel_frame(&self, address: u64) -> Option<Frame> {
         let name = self.kernel.name(address)?.into();
-        Some(Frame { name, module: "[kernel]".into(), kind: FrameKind::Kernel })
+        Some(Frame { name, module: "[kernel]".into(), kind: FrameKind::Kernel, place: None })
     }
 }

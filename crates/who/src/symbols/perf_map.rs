@@ -24,7 +24,7 @@ pub enum TooLarge {
     Read(#[from] io::Error),
 }
 
-/// One function: addresses, and where its name stands in `names`.
+/// One function: addresses, and the place of its name in `names`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Function {
     begin: u64,
@@ -121,8 +121,8 @@ impl PerfMap {
         self.functions.is_empty()
     }
 
-    /// Adds what a newer map says; where both speak of one place, the newer one wins. Where both together are too
-    /// large, only the newer one stays.
+    /// Adds the entries of a newer map; where both have an entry for one address, the newer one wins. Where both
+    /// together are too large, only the newer one stays.
     pub fn update(&mut self, newer: Self) {
         if newer.functions.len() + self.functions.len() > MOST
             || (newer.names.len() + self.names.len()) as u64 > LONGEST

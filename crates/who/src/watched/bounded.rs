@@ -1,9 +1,9 @@
-//! Reading files of a watched program, whose user may make them say anything and change them meanwhile.
+//! Reads files of a watched program, whose user controls their content and may change them meanwhile.
 //!
-//! What is parsed here is read piece by piece, and no piece is larger than what the file has on the disk allows: a
-//! sparse file states any size for nothing. The library that finds names maps a file as a whole, and whoever
-//! shortens a mapped file ends the program that reads it (SIGBUS). So it is given a copy of a file that another user
-//! could write; a file of root, or of the user of this program, is mapped as it is.
+//! A file is read in parts, and no part is larger than the file's blocks on the disk allow: a sparse file may claim
+//! any size. The library that finds names maps a file as a whole, and shortening a mapped file ends the program that
+//! reads it (SIGBUS). So the library gets a copy of a file that another user could write; a file of root, or of the
+//! user of this program, is mapped directly.
 
 use super::names::NameSource;
 use clocksmith_facts::trusted;
@@ -17,7 +17,7 @@ use std::path::Path;
 
 /// Bytes of one piece at most; the largest programs have a tenth of it in a section with tables.
 const LARGEST: u64 = 256 << 20;
-/// How much longer a piece may be than what the file has on the disk: some file systems compress.
+/// How much longer a part may be than the file's blocks on the disk: some file systems compress.
 const COMPRESSED: u64 = 16;
 /// Unit of `st_blocks`.
 const BLOCK: u64 = 512;
@@ -83,20 +83,20 @@ impl Default for Copies {
 }
 
 impl Copies {
-    /// A file that nobody can shorten while it is mapped. `None`: all copies together would be too large, or the file
-    /// cannot be read.
+    /// A file that no other user can shorten while it is mapped. `None`: all copies together would be too large, or
+    /// the file cannot be read.
     pub fn mappable(&mut self, file: &File) -> Option<Mappable> {
         let file = match trusted::file(file, Path::new("a mapped file")) {
             Ok(()) => file.try_clone().ok()?,
             Err(_) => self.copy(file)?,
         };
-        // Of the copy: the file may say otherwise by now.
+        // The copy's metadata: the file may have changed meanwhile.
         let bounded = Bounded::new(file.try_clone().ok()?)?;
         let names = object::File::parse(&bounded).map(|elf| NameSource::of(&elf)).ok()?;
         Some(Mappable { file, names })
     }
 
-    /// What a file is now, in memory.
+    /// The present content of a file, in memory.
     fn copy(&mut self, file: &File) -> Option<File> {
         let length = file.metadata().ok()?.len();
         // By its length: a reader of a part that has nothing takes memory for it.
@@ -152,9 +152,9 @@ mod tests {
         file.set_len(4096).unwrap();
         assert!((1..64).filter(|number| names(*number).is_some()).count() > 5);
         assert_eq!(copied.file.metadata().unwrap().len(), length);
-        // One of ours is mapped as it is.
+        // A file of this program's user is mapped directly.
         file.set_permissions(PermissionsExt::from_mode(0o644)).unwrap();
-        assert!(copies.mappable(&file).is_none(), "it is no ELF file any more");
+        assert!(copies.mappable(&file).is_none(), "it is not an ELF file any more");
         let own = File::open("/proc/self/exe").unwrap();
         let same = |file: &File| (file.metadata().unwrap().dev(), file.metadata().unwrap().ino());
         if trusted::file(&own, Path::new("own")).is_ok() {

@@ -1,8 +1,10 @@
-//! Opening what a watched program has chosen: its files in `/tmp`, what it has mapped.
+//! Opens files that a watched program has chosen: its files in `/tmp`, and the files that it has
+//! mapped.
 //!
-//! `who` is often root, and the program may be anybody's. So nothing is opened that could block (a FIFO, a
-//! device), that a link leads to, or that belongs to another user than the program's or root: first only
-//! the place is held (`O_PATH`, which opens nothing), then it is looked at, then that same file is opened.
+//! `who` often runs as root, and the program may be any user's. So a file is not opened if it could block
+//! (a FIFO, a device), if a link leads to it, or if its owner is neither the program's user nor root.
+//! First only the place is held (`O_PATH`, which opens nothing), then it is examined, then that same file
+//! is opened.
 
 use super::served;
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
@@ -29,7 +31,7 @@ impl From<rustix::io::Errno> for NotOpened {
     }
 }
 
-/// Whose files of a process are believed.
+/// The users whose files of a process are trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owners {
     /// The effective user of the process.
@@ -69,7 +71,8 @@ impl Owners {
         uid == 0 || uid == self.user || uid == self.root
     }
 
-    /// Whether nobody but the process's user and root can have written a file; else why not.
+    /// Whether only the process's user and root can have written a file; otherwise the reason why
+    /// not.
     fn wrote(&self, stat: &Stat) -> Result<(), NotOpened> {
         let refused = |why: String| Err(NotOpened::Refused(why));
         if !self.has(stat.st_uid) {
@@ -88,7 +91,7 @@ impl Owners {
     }
 }
 
-/// A text of the kernel, of at most so many bytes.
+/// A text of the kernel, of at most this number of bytes.
 #[must_use]
 pub fn text(path: &str, most: u64) -> Option<String> {
     let mut bytes = Vec::new();
@@ -119,11 +122,11 @@ fn open_regular(place: &OwnedFd, stat: &Stat) -> Result<File, NotOpened> {
     Err(NotOpened::Refused(format!("it is {what}, not a regular file")))
 }
 
-/// Opens a file that a process has mapped, through the mapping itself: whatever it is, the process has it open.
+/// Opens a file that a process has mapped, through the mapping itself: the process has the file open already.
 /// Devices are not opened.
 ///
 /// # Errors
-/// It is gone, no regular file, or may not be opened.
+/// It is gone, is not a regular file, or may not be opened.
 pub fn open_mapped(path: &Path) -> Result<File, NotOpened> {
     let place = rustix::fs::open(path, PLACE, Mode::empty())?;
     let stat = rustix::fs::fstat(&place)?;
@@ -134,7 +137,7 @@ pub fn open_mapped(path: &Path) -> Result<File, NotOpened> {
 /// root.
 ///
 /// # Errors
-/// As [`open_mapped`], and if it may be anybody's.
+/// As [`open_mapped`], and if another user may have written it.
 pub fn open_named(path: &Path, inode: u64, owners: &Owners) -> Result<File, NotOpened> {
     let place = rustix::fs::open(path, PLACE | OFlags::NOFOLLOW, Mode::empty())?;
     let stat = rustix::fs::fstat(&place)?;
@@ -155,21 +158,21 @@ impl Temporary {
     /// Opens it.
     ///
     /// # Errors
-    /// The process is gone, `/tmp` is a link or somebody else's, or may not be opened.
+    /// The process is gone, `/tmp` is a link, belongs to another user, or may not be opened.
     pub fn of(pid: u32) -> Result<Self, NotOpened> {
         let owners = Owners::of(pid).ok_or(NotOpened::Absent)?;
         let directory = PLACE | OFlags::DIRECTORY;
         let root = rustix::fs::open(format!("/proc/{pid}/root"), directory, Mode::empty())?;
-        // Whoever serves it would be asked for the name.
+        // A lookup of the name would wait for the program that serves the filesystem.
         if served::is_place_served(&root, pid) {
             return Err(NotOpened::Refused(
-                "its root is on a filesystem that somebody serves".to_owned(),
+                "its root is on a filesystem that a program or another machine serves".to_owned(),
             ));
         }
         let tmp = rustix::fs::openat(&root, "tmp", directory | OFlags::NOFOLLOW, Mode::empty());
         if tmp.is_ok_and(|tmp| served::is_place_served(&tmp, pid)) {
             return Err(NotOpened::Refused(
-                "its /tmp is on a filesystem that somebody serves".to_owned(),
+                "its /tmp is on a filesystem that a program or another machine serves".to_owned(),
             ));
         }
         Self::below(&root, owners)
@@ -194,20 +197,20 @@ impl Temporary {
     /// Opens a file in it that the process's user or root has written.
     ///
     /// # Errors
-    /// There is none, or it is not to be trusted.
+    /// The file does not exist, or must not be trusted.
     pub fn open(&self, name: &str) -> Result<File, NotOpened> {
         let place = rustix::fs::openat(&self.dir, name, PLACE | OFlags::NOFOLLOW, Mode::empty())?;
         let stat = rustix::fs::fstat(&place)?;
         let file = open_regular(&place, &stat)?;
         self.owners.wrote(&stat)?;
-        // Another name for it may stand where others write.
+        // Another name of the file may be in a directory that other users write.
         if stat.st_nlink > 1 {
             return Err(NotOpened::Refused("it has other names (hard links)".to_owned()));
         }
         Ok(file)
     }
 
-    /// What there is by a name, links not followed.
+    /// The file of a name, links not followed.
     #[must_use]
     pub fn look(&self, name: &str) -> Option<Stat> {
         rustix::fs::statat(&self.dir, name, AtFlags::SYMLINK_NOFOLLOW).ok()
@@ -216,12 +219,12 @@ impl Temporary {
     /// Holds the place of a socket of the process's user or root.
     ///
     /// # Errors
-    /// There is none, it is no socket, or somebody else's.
+    /// The file does not exist, is not a socket, or belongs to another user.
     pub fn socket(&self, name: &str) -> Result<OwnedFd, NotOpened> {
         let place = rustix::fs::openat(&self.dir, name, PLACE | OFlags::NOFOLLOW, Mode::empty())?;
         let stat = rustix::fs::fstat(&place)?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::Socket {
-            return Err(NotOpened::Refused("it is no socket".to_owned()));
+            return Err(NotOpened::Refused("it is not a socket".to_owned()));
         }
         if !self.owners.has(stat.st_uid) {
             return Err(NotOpened::Refused(format!("it belongs to user {}", stat.st_uid)));
@@ -243,12 +246,12 @@ impl Temporary {
         Ok(())
     }
 
-    /// Removes a file; a directory or what is not there stays as it is.
+    /// Removes a file; does nothing to a directory or a missing file.
     pub fn remove(&self, name: &str) {
         let _ = rustix::fs::unlinkat(&self.dir, name, AtFlags::empty());
     }
 
-    /// Whose files in it are believed.
+    /// The users whose files in it are trusted.
     #[must_use]
     pub fn owners(&self) -> Owners {
         self.owners
@@ -301,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_could_have_written_is_not_opened() {
+    fn open_file_writable_by_others_is_refused() {
         let Place { dir, tmp } = place();
         let path = dir.path().join("tmp/map");
         std::fs::write(&path, "x").unwrap();
@@ -311,12 +314,12 @@ mod tests {
         mode(0o666);
         assert!(refused(tmp.open("map")).contains("everybody"));
         mode(0o644);
-        // To a process of another user the file is somebody else's.
+        // For a process of another user the file belongs to a third user.
         let root = || File::open(dir.path()).unwrap();
         let stranger = Owners { user: tmp.owners.user + 77, ..tmp.owners };
         let stat = tmp.look("map").unwrap();
         if stat.st_uid == 0 {
-            // Root's files are everybody's.
+            // Root's files are accepted for every user.
             let mut foreign = stat;
             foreign.st_uid = 12;
             assert!(matches!(stranger.wrote(&foreign), Err(NotOpened::Refused(_))));

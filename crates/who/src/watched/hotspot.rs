@@ -1,10 +1,10 @@
-//! What a Java virtual machine says of itself in its own memory: whether it is HotSpot, its version, and whether it
+//! Properties of a Java virtual machine from its own memory: whether it is HotSpot, its version, and whether it
 //! takes requests.
 //!
-//! A command line does not tell: options also come from `JAVA_TOOL_OPTIONS`, `JDK_JAVA_OPTIONS`, files of arguments
-//! and `.hotspotrc`, and OpenJ9 has a `libjvm.so` too. HotSpot exports tables for debuggers (`gHotSpotVMStructs`,
-//! `src/hotspot/share/runtime/vmStructs.cpp`, in every version since 2003), by which its flags are found as they are
-//! in force. OpenJ9 has no such table.
+//! A command line does not show this: options also come from `JAVA_TOOL_OPTIONS`, `JDK_JAVA_OPTIONS`, files of
+//! arguments and `.hotspotrc`, and OpenJ9 has a `libjvm.so` too. HotSpot exports tables for debuggers
+//! (`gHotSpotVMStructs`, `src/hotspot/share/runtime/vmStructs.cpp`, in every version since 2003), by which its flags
+//! in force are found. OpenJ9 has no such table.
 
 use super::bounded::Bounded;
 use super::process::Process;
@@ -19,7 +19,7 @@ const FLAGS: u64 = 10_000;
 /// The first version that has `Compiler.perfmap`.
 const FIRST: u64 = 17;
 
-/// What is needed of it.
+/// The properties that are needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Machine {
     version: u64,
@@ -128,7 +128,7 @@ fn type_size(process: &Process, symbols: &HashMap<String, u64>, wanted: &str) ->
     None
 }
 
-/// Where HotSpot's tables stand in the process.
+/// The addresses of HotSpot's tables in the process.
 fn exported(process: &Process) -> Option<HashMap<String, u64>> {
     let (file, bias) = process.images(runtime::is_jvm).next()?;
     let bounded = Bounded::new(file.file.try_clone().ok()?)?;
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn machines_that_take_no_requests_are_told() {
+    fn judge_jvm_without_requests_gives_reason() {
         let good = Machine { version: 17, no_attach: false, no_signals: false };
         assert_eq!(good.judge(), Ok(()));
         for (machine, what) in [

@@ -1,10 +1,12 @@
-//! Names of code that runtimes make: the maps that they write, and asking a Java virtual machine for its own.
+//! Names of code that runtimes make: the maps that they write, and the request to a Java virtual machine for
+//! its map.
 //!
-//! The machine writes `/tmp/perf-PID.map` when it is asked by its attach protocol, which `jcmd` speaks:
-//! a file `.attach_pidPID` and SIGQUIT make it listen at a socket (HotSpot attachListener_linux.cpp, JDK
-//! 9 and later; `Compiler.perfmap` since 17). To another machine the signal would be the end, a dump of its
-//! threads or of its memory. So it is sent only to one that is proven to take requests (`hotspot`), once:
-//! the file stays where no answer came, and no machine with such a file is signalled.
+//! The JVM writes `/tmp/perf-PID.map` on a request by its attach protocol, which `jcmd` uses: a file
+//! `.attach_pidPID` and SIGQUIT make it listen at a socket (HotSpot attachListener_linux.cpp, JDK 9 and
+//! later; `Compiler.perfmap` since 17). Another JVM would be ended by the signal, or would dump its
+//! threads or its memory. So the signal is sent only to a JVM that is proven to take requests
+//! (`hotspot`), and only once: the file stays where no answer came, and a JVM with such a file is not
+//! signalled.
 
 use super::guard::{NotOpened, Temporary, text};
 use super::hotspot;
@@ -15,7 +17,7 @@ use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::ffi::CString;
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{Read, Seek, Write};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
@@ -23,7 +25,7 @@ use std::time::{Duration, Instant};
 /// How long the machine may take to listen, and to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What the kernel says of a process.
+/// The kernel's data about a process.
 struct Status(String);
 
 impl Status {
@@ -72,23 +74,40 @@ pub struct Version {
     changed: (i64, i64),
 }
 
+/// A map that was read, held open: when its process has ended, the map still names what was seen of it.
+#[derive(Debug, Default)]
+pub struct Written {
+    version: Option<Version>,
+    file: Option<File>,
+}
+
 /// A map that a runtime has written by itself (`node --perf-basic-prof`, `python -X perf`), below the
 /// process's own root. `None` if there is none, or it is the one that was read before (`known`).
 ///
 /// # Errors
 /// There is one, and it is not used; why.
-pub fn written_map(pid: u32, known: &mut Option<Version>) -> Result<Option<PerfMap>, String> {
+pub fn written_map(pid: u32, known: &mut Written) -> Result<Option<PerfMap>, String> {
     let name = format!("perf-{}.map", inner_pid(pid));
-    let read = Temporary::of(pid).and_then(|tmp| tmp.open(&name)).and_then(|file| {
-        let meta = file.metadata().map_err(|error| NotOpened::Refused(error.to_string()))?;
+    let opened = Temporary::of(pid).and_then(|tmp| tmp.open(&name));
+    let file = match (opened, &known.file) {
+        (Err(NotOpened::Absent), Some(file)) => {
+            file.try_clone().map_err(|error| NotOpened::Refused(error.to_string()))
+        }
+        (opened, _) => opened,
+    };
+    let read = file.and_then(|mut file| {
+        let refused = |error: std::io::Error| NotOpened::Refused(error.to_string());
+        let meta = file.metadata().map_err(refused)?;
         let version = Version {
             place: (meta.dev(), meta.ino()),
             length: meta.len(),
             changed: (meta.mtime(), meta.mtime_nsec()),
         };
-        if known.replace(version) == Some(version) {
+        if known.version.replace(version) == Some(version) {
             return Ok(None);
         }
+        file.rewind().map_err(refused)?;
+        known.file = Some(file.try_clone().map_err(refused)?);
         PerfMap::of(file).map(Some).map_err(|error| NotOpened::Refused(error.to_string()))
     });
     match read {
@@ -100,11 +119,11 @@ pub fn written_map(pid: u32, known: &mut Option<Version>) -> Result<Option<PerfM
     }
 }
 
-/// Asks the machine for its map, and takes the file away again if it was not there before. After an error it must
-/// not be asked again.
+/// Requests the JVM's map, and removes the file again if it was not there before. After an error there must not
+/// be another request.
 ///
 /// # Errors
-/// Why it gave none, and what would help.
+/// Why it gave none, and how to get it.
 pub fn ask(process: &Process) -> Result<PerfMap, String> {
     let pid = process.pid;
     let gap = |why: &str| {
@@ -121,7 +140,7 @@ pub fn ask(process: &Process) -> Result<PerfMap, String> {
     let inner = inner_pid(pid);
     let tmp = Temporary::of(pid).map_err(reason)?;
     let map = format!("perf-{inner}.map");
-    // The machine writes to that name, whatever stands there.
+    // The JVM writes to that name, even if it exists.
     let there = tmp.look(&map).is_some();
     if there {
         tmp.open(&map).map_err(reason)?;
@@ -181,8 +200,8 @@ fn wake(process: &Process, inner: u32, tmp: &Temporary) -> Result<OwnedFd, Strin
         std::thread::sleep(Duration::from_millis(10));
         stopped = clocksmith_measure::interrupt::wished();
     }
-    // The file stays: it tells the next run that the machine does not answer, and the machine, if it only was busy,
-    // that the signal was no wish for a dump.
+    // The file stays: it shows the next run that the JVM does not answer, and, if the JVM was only busy, shows the
+    // JVM that the signal did not request a dump.
     Err(format!("it does not listen; /tmp/{name} stays, so that it is not asked again"))
 }
 

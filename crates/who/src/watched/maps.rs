@@ -1,4 +1,4 @@
-//! What is mapped where: `/proc/PID/maps`. Pure.
+//! Mappings: `/proc/PID/maps`. Pure.
 
 use std::ops::Range;
 

@@ -1,8 +1,8 @@
-//! Where the names of a file's functions come from.
+//! Sources of the names of a file's functions.
 //!
 //! A file may name another one for its debugging information (`.gnu_debuglink`, `.gnu_debugaltlink`, `.debug_sup`), by
-//! any path. The file may be anybody's, so such a name is never opened: the other file is found by the build id, where
-//! distributions put it, which is root's.
+//! any path. The file may belong to any user, so such a name is never opened: the other file is found by the build id,
+//! in the directory of the distribution, which belongs to root.
 
 use object::{CompressionFormat, Object, ObjectSection};
 use rustix::fs::{Mode, OFlags};
@@ -42,7 +42,9 @@ impl NameSource {
                 }
             }
         }
-        let other = file.build_id().ok().flatten().filter(|_| linked).and_then(debug_file);
+        // A file without symbols may have been stripped without a link to them.
+        let wanted = linked || file.section_by_name(".symtab").is_none();
+        let other = file.build_id().ok().flatten().filter(|_| wanted).and_then(debug_file);
         Self { debug: !linked && all <= SECTIONS && compressed <= COMPRESSED, other }
     }
 }

@@ -1,164 +1,23 @@
 //! One process: its map, its memory, its files.
 
-use super::bounded::Bounded;
-use super::guard::{self, NotOpened, Owners};
+mod reads;
+
+use super::guard;
+use super::mapped::{Files, Mapped};
 use super::maps::{self, Mapping};
+use super::ours::Ours;
 use super::python::Python;
 use super::runtime::{self, Runtime};
-use super::served::{self, Mounts, Served};
+use super::served::Mounts;
 use super::vdso::Vdso;
 use crate::clock::Api;
 use crate::symbols::perf_map::PerfMap;
-use crate::unwind::{Code, Tables, Unwinder};
-use clocksmith_raw::layout;
-use object::{Object, ObjectSegment};
+use crate::unwind::{Code, Function, Tables, Unwinder};
 use std::collections::HashMap;
 use std::fs::File;
-use std::ops::Range;
-use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::PathBuf;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// A file that is mapped somewhere, held open so that it can be read after its process has gone.
-#[derive(Debug)]
-pub struct Mapped {
-    /// The open file.
-    pub file: File,
-    /// Device and inode.
-    pub id: (u64, u64),
-    /// Its parts: offset in the file, size in the file, address.
-    segments: Vec<(u64, u64, u64)>,
-    tables: Option<Tables>,
-    /// Whether it is a program of the Go tool chain.
-    pub is_go: bool,
-}
-
-/// How the reason begins why a file was not looked into.
-const UNNAMED: &str = "functions of";
-/// A file that is longer is not looked into: nothing bounds what a sparse one states.
-const ELF: u64 = 8 << 30;
-
-impl Mapped {
-    /// The address in the file of an offset in it.
-    #[must_use]
-    pub fn address(&self, at: u64) -> Option<u64> {
-        let (offset, _, address) =
-            self.segments.iter().find(|(offset, size, _)| at >= *offset && at - *offset < *size)?;
-        address.checked_add(at - offset)
-    }
-
-    fn open(file: File) -> Option<Self> {
-        let meta = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
-        let id = (meta.dev(), meta.ino());
-        let (mut segments, mut tables, mut is_go) = (Vec::new(), None, false);
-        let bounded = Bounded::new(file.try_clone().ok()?)?;
-        if meta.len() <= ELF
-            && let Ok(elf) = object::File::parse(&bounded)
-        {
-            segments = elf
-                .segments()
-                .map(|segment| {
-                    let (offset, size) = segment.file_range();
-                    (offset, size, segment.address())
-                })
-                .collect();
-            tables = Some(Tables::of(&elf));
-            is_go = elf.section_by_name(".gopclntab").is_some();
-        }
-        Some(Self { file, id, segments, tables, is_go })
-    }
-
-    /// What to add to an address in the file to get the one in the process.
-    fn bias(&self, mapping: &Mapping) -> Option<u64> {
-        let end = mapping.offset.checked_add(mapping.range.end - mapping.range.start)?;
-        let (offset, _, address) = self.segments.iter().find(|(offset, size, _)| {
-            mapping.offset < offset.saturating_add(*size) && end > *offset
-        })?;
-        Some(
-            mapping
-                .range
-                .start
-                .wrapping_sub(mapping.offset)
-                .wrapping_add(*offset)
-                .wrapping_sub(*address),
-        )
-    }
-}
-
-/// Files of all processes, each held once.
-#[derive(Debug, Default)]
-pub struct Files {
-    known: HashMap<(u64, u64), Arc<Mapped>>,
-    /// Copies of files on filesystems that somebody serves, by device and inode as maps name them; `None` for those of
-    /// which there is none.
-    copied: HashMap<(served::Device, u64), Option<Arc<Mapped>>>,
-    served: Served,
-}
-
-impl Files {
-    /// Whether somebody serves the filesystem of a mapping, of which no list of mounts says it.
-    fn ask(&mut self, pid: u32, mapping: &Mapping) -> bool {
-        let [through, below] = ways(pid, mapping);
-        self.served.ask(&[&through, &below], mapping.device)
-    }
-
-    /// Opens the file behind a mapping, as the process sees it: through its own mapping (which also
-    /// reaches deleted files, and needs a capability), else below its own root directory.
-    fn get(
-        &mut self,
-        pid: u32,
-        mapping: &Mapping,
-        served: bool,
-        gaps: &mut Vec<String>,
-    ) -> Option<Arc<Mapped>> {
-        let [through, below] = ways(pid, mapping);
-        if served {
-            let id = (mapping.device, mapping.inode);
-            if let Some(copied) = self.copied.get(&id) {
-                return copied.clone();
-            }
-            let copy = self.served.copy(&through, mapping.device).or_else(|error| match error {
-                NotOpened::Refused(_) if !mapping.deleted => {
-                    self.served.copy(&below, mapping.device)
-                }
-                error => Err(error),
-            });
-            if let Err(NotOpened::Refused(why)) = &copy {
-                gaps.push(format!("{UNNAMED} {} have no names: {why}", mapping.base_name()));
-            }
-            let copied = copy.ok().and_then(Mapped::open).map(Arc::new);
-            self.copied.insert(id, copied.clone());
-            return copied;
-        }
-        let file = guard::open_mapped(&through).or_else(|error| {
-            // A deleted file's name may be another file's by now.
-            match Owners::of(pid).filter(|_| !mapping.deleted) {
-                Some(owners) => guard::open_named(&below, mapping.inode, &owners),
-                None => Err(error),
-            }
-        });
-        let file = file.ok()?;
-        let meta = file.metadata().ok()?;
-        let id = (meta.dev(), meta.ino());
-        if let Some(known) = self.known.get(&id) {
-            return Some(Arc::clone(known));
-        }
-        let mapped = Arc::new(Mapped::open(file)?);
-        self.known.insert(id, Arc::clone(&mapped));
-        Some(mapped)
-    }
-}
-
-/// The ways to the file behind a mapping: the mapping's own, and its name below the process's root directory.
-fn ways(pid: u32, mapping: &Mapping) -> [PathBuf; 2] {
-    let Range { start, end } = mapping.range;
-    [
-        format!("/proc/{pid}/map_files/{start:x}-{end:x}"),
-        format!("/proc/{pid}/root{}", mapping.name),
-    ]
-    .map(PathBuf::from)
-}
 
 /// One process.
 #[derive(Debug)]
@@ -167,28 +26,31 @@ pub struct Process {
     pub pid: u32,
     /// Its short name.
     pub name: String,
-    /// What runs it.
+    /// The runtime that runs it.
     pub runtime: Runtime,
     /// Its mappings, in order of addresses.
     pub maps: Vec<Mapping>,
     /// Its vDSO, if it has one.
     pub vdso: Option<Vdso>,
-    /// Where a vDSO lies that counts each call and passes it on to the kernel's, if it has one.
-    pub counting: Option<Range<u64>>,
+    /// The vDSO of this project that its program calls instead of the kernel's, if it has one.
+    pub ours: Option<Ours>,
     /// Names of code made at run time.
     pub perf_map: PerfMap,
     /// The Python interpreter in it.
     pub python: Option<Python>,
-    /// What could not be found out about it.
+    /// Why there is none, in a program that is Python.
+    pub no_python: Option<String>,
+    /// Missing data about it.
     pub gaps: Vec<String>,
     memory: Option<File>,
-    /// What its files lie on.
+    /// The filesystems of its files.
     mounts: Mounts,
     files: HashMap<u64, Arc<Mapped>>,
     /// The unwinder; separate, so that it can be used while the process is looked at.
     pub unwinder: Option<Unwinder>,
     added: HashMap<u64, (u64, u64)>,
     read: Instant,
+    seen: Instant,
 }
 
 /// Bytes of a map of memory at most: long names make one of hundreds of megabytes.
@@ -197,7 +59,7 @@ const MAPS: u64 = 32 << 20;
 const PATIENCE: Duration = Duration::from_millis(100);
 
 impl Process {
-    /// Looks at a process; `None` if it is gone or not ours to look at.
+    /// Looks at a process; `None` if it is gone or this user may not look at it.
     #[must_use]
     pub fn new(pid: u32, files: &mut Files) -> Option<Self> {
         let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim().to_owned();
@@ -207,9 +69,10 @@ impl Process {
             runtime: Runtime::Native,
             maps: Vec::new(),
             vdso: None,
-            counting: None,
+            ours: None,
             perf_map: PerfMap::default(),
             python: None,
+            no_python: None,
             gaps: Vec::new(),
             memory: None,
             mounts: Mounts::default(),
@@ -217,6 +80,7 @@ impl Process {
             unwinder: Some(Unwinder::default()),
             added: HashMap::new(),
             read: Instant::now(),
+            seen: Instant::now(),
         };
         process.refresh(files);
         (!process.maps.is_empty()).then_some(process)
@@ -230,14 +94,15 @@ impl Process {
         if maps.is_empty() {
             return;
         }
-        // A process that has become another program keeps its id; its memory has to be opened anew.
+        // A process that has become another program keeps its id; its memory has to be opened
+        // again.
         let program = |maps: &[Mapping]| maps.iter().find(|m| m.is_file()).map(|m| m.name.clone());
         if !self.maps.is_empty() && program(&maps) != program(&self.maps) {
             self.unwinder = Some(Unwinder::default());
             self.added.clear();
             self.files.clear();
             (self.vdso, self.python, self.perf_map) = (None, None, PerfMap::default());
-            self.counting = None;
+            self.ours = None;
             let name = std::fs::read_to_string(format!("/proc/{}/comm", self.pid));
             self.name = name.map_or_else(|_| self.name.clone(), |name| name.trim().to_owned());
         }
@@ -251,7 +116,7 @@ impl Process {
         }
         if self.vdso.is_none() {
             self.find_vdso();
-            self.find_counting();
+            self.find_ours();
         }
         let executable: Vec<Mapping> =
             self.maps.iter().filter(|m| m.executable && m.is_file()).cloned().collect();
@@ -279,18 +144,24 @@ impl Process {
             match Python::find(self) {
                 Ok(python) => {
                     // It said otherwise while its library was not mapped yet.
-                    self.gaps.retain(|gap| gap.starts_with(UNNAMED));
-                    self.python = Some(python);
+                    (self.python, self.no_python) = (Some(python), None);
                 }
-                Err(why) if !self.gaps.contains(&why) => self.gaps.push(why),
-                Err(_) => {}
+                Err(why) => self.no_python = Some(why),
             }
         }
     }
 
     /// Reads the map again if an address is not in it: a library that was loaded meanwhile.
     pub fn refresh_for(&mut self, address: u64, files: &mut Files) {
-        if self.mapping(address).is_none() && self.read.elapsed() > PATIENCE {
+        if self.mapping(address).is_none() {
+            self.refresh_soon(files);
+        }
+    }
+
+    /// Reads the map again, if that was not done just now.
+    pub fn refresh_soon(&mut self, files: &mut Files) {
+        // A program that has just begun loads its libraries now.
+        if self.read.elapsed() > (self.seen.elapsed() / 8).min(PATIENCE) {
             self.refresh(files);
         }
     }
@@ -308,7 +179,7 @@ impl Process {
         };
         let range = mapping.range.clone();
         let length = usize::try_from(range.end - range.start).unwrap_or(0).min(1 << 20);
-        // All 64-bit processes have the same one, unless somebody has replaced it.
+        // All 64-bit processes have the same vDSO, unless a program has replaced it.
         let Some(image) = self.read(range.start, length).or_else(super::vdso::own_image) else {
             return;
         };
@@ -317,37 +188,6 @@ impl Process {
             unwinder.add("[vdso]", &tables, range.clone(), range.start);
         }
         self.vdso = Some(vdso);
-    }
-
-    /// Finds the image of `who --exact`: code without a file, behind settings that say what it is. Stacks
-    /// go through it, but it is nobody's who reads the time.
-    fn find_counting(&mut self) {
-        let (Some(image), Some(unwinder)) = (clocksmith_raw::IMAGE, &mut self.unwinder) else {
-            return;
-        };
-        let memory = self.memory.as_ref();
-        let candidates = self.maps.iter().filter(|mapping| {
-            mapping.executable && !mapping.is_file() && !mapping.name.starts_with("[v")
-        });
-        let found = candidates.into_iter().find(|mapping| {
-            let mut head = [0; 12];
-            let settings = mapping.range.start.checked_sub(layout::FRONT as u64);
-            let read = settings.zip(memory);
-            let read = read.is_some_and(|(at, memory)| memory.read_exact_at(&mut head, at).is_ok());
-            read && head[..8] == layout::MAGIC.to_le_bytes()
-                && head[8..] == (layout::Mode::Count as u32).to_le_bytes()
-        });
-        if let (Some(mapping), Some(tables)) = (found, Tables::read(image)) {
-            let range = mapping.range.clone();
-            unwinder.add("[counting vdso]", &tables, range.clone(), range.start);
-            self.counting = Some(range);
-        }
-    }
-
-    /// Whether an address is in the vDSO that counts.
-    #[must_use]
-    pub fn in_counting(&self, address: u64) -> bool {
-        self.counting.as_ref().is_some_and(|range| range.contains(&address))
     }
 
     /// The mapping around an address.
@@ -392,8 +232,8 @@ impl Process {
         Some(bytes)
     }
 
-    /// Memory onto which a file is mapped that somebody serves is not read: the page may be there only when that
-    /// somebody answers.
+    /// Memory is not read if the mapped file's filesystem is served by a program or another machine: the page
+    /// may be absent until the server answers.
     fn read_into(&self, address: u64, bytes: &mut [u8]) -> Option<()> {
         let last = address.checked_add(bytes.len() as u64)?.saturating_sub(1).max(address);
         let first = self.maps.partition_point(|mapping| mapping.range.end <= address);
@@ -425,7 +265,7 @@ impl Process {
     }
 
     /// Bytes of code before an address: from the file or the vDSO's image, which needs no right to
-    /// read memory, else from memory.
+    /// read memory, otherwise from memory.
     #[must_use]
     pub fn code_before<const N: usize>(&self, address: u64) -> Option<[u8; N]> {
         let from = address.checked_sub(N as u64)?;
@@ -442,6 +282,23 @@ impl Process {
         self.read_into(from, &mut bytes)?;
         Some(bytes)
     }
+
+    /// Bytes of code from an address on, as [`Self::code_before`]; behind the end, zeros.
+    fn code_at<const N: usize>(&self, address: u64) -> Option<[u8; N]> {
+        let mut bytes = [0; N];
+        if let Some(vdso) = self.vdso.as_ref().filter(|vdso| vdso.range.contains(&address)) {
+            let offset = usize::try_from(address - vdso.range.start).ok()?;
+            let part = vdso.image.get(offset..)?;
+            bytes.iter_mut().zip(part).for_each(|(to, from)| *to = *from);
+            return Some(bytes);
+        }
+        if let Some((_, file, offset)) = self.file(address) {
+            file.file.read_at(&mut bytes, offset).ok()?;
+            return Some(bytes);
+        }
+        self.read_into(address, &mut bytes)?;
+        Some(bytes)
+    }
 }
 
 impl Code for Process {
@@ -453,8 +310,29 @@ impl Code for Process {
         self.code_before::<7>(address)
     }
 
+    fn at(&self, address: u64) -> Option<[u8; 64]> {
+        self.code_at::<64>(address)
+    }
+
+    fn word(&self, address: u64) -> Option<u64> {
+        Process::word(self, address)
+    }
+
     fn is_vdso_entry(&self, address: u64) -> bool {
-        self.vdso.as_ref().is_some_and(|vdso| vdso.entry(address).is_some())
+        self.entry(address).is_some()
+    }
+
+    fn function(&self, address: u64) -> Option<Function> {
+        if let Some(vdso) = self.vdso.as_ref().filter(|vdso| vdso.range.contains(&address)) {
+            let begin = vdso.range.start.checked_add(vdso.function(address)?.offset)?;
+            return Some(Function { begin, end: vdso.range.end, table: true });
+        }
+        let mapping = self.mapping(address)?;
+        let file = self.files.get(&mapping.range.start)?;
+        let bias = file.bias(mapping)?;
+        let found = file.function(address.wrapping_sub(bias))?;
+        let (begin, end) = (found.begin.wrapping_add(bias), found.end.wrapping_add(bias));
+        Some(Function { begin, end, ..found })
     }
 }
 

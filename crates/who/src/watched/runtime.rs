@@ -1,4 +1,4 @@
-//! What runs a program: by what is mapped. Pure.
+//! The runtime of a program, from its mappings. Pure.
 
 use super::maps::Mapping;
 use serde::Serialize;
@@ -18,6 +18,14 @@ pub enum Runtime {
     Node,
     /// The Python interpreter.
     Python,
+    /// The Ruby interpreter.
+    Ruby,
+    /// PHP.
+    Php,
+    /// The Perl interpreter.
+    Perl,
+    /// Lua, or `LuaJIT`.
+    Lua,
 }
 
 impl Runtime {
@@ -46,7 +54,16 @@ pub const X_PERF: &str = "python3 -X perf";
 /// The version that a file's name states: `python3.11`, `libpython3.11.so.1.0`.
 #[must_use]
 pub fn python_version(mapping: &Mapping) -> Option<(u32, u32)> {
-    let name = mapping.base_name();
+    version_of(mapping.base_name())
+}
+
+/// Whether a file of this name is the Python interpreter.
+#[must_use]
+pub fn is_python_name(base: &str) -> bool {
+    version_of(base).is_some()
+}
+
+fn version_of(name: &str) -> Option<(u32, u32)> {
     let rest = name.strip_prefix("libpython").or_else(|| name.strip_prefix("python"))?;
     let mut numbers = rest.split(|c: char| !c.is_ascii_digit());
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
@@ -59,7 +76,36 @@ pub fn is_node(mapping: &Mapping) -> bool {
     matches!(name, "node" | "nodejs") || name.starts_with("libnode.so")
 }
 
-/// Recognises what runs a program; `is_go` says whether a mapped file comes from Go.
+/// Whether a file is an interpreter of this name: `NAME`, `NAME8.2`, `libNAME-3.1.so.3.1`.
+fn is_named(base: &str, name: &str) -> bool {
+    let base = base.strip_prefix("lib").filter(|base| base.contains(".so")).unwrap_or(base);
+    base.strip_prefix(name).is_some_and(|rest| {
+        rest.split(".so")
+            .next()
+            .unwrap_or(rest)
+            .chars()
+            .all(|c| c.is_ascii_digit() || ".-t".contains(c))
+    })
+}
+
+/// The interpreter of scripts whose functions are not named, if a file of this name is one.
+#[must_use]
+pub fn interpreter_name(base: &str) -> Option<Runtime> {
+    const NAMES: [(&str, Runtime); 9] = [
+        ("ruby", Runtime::Ruby),
+        ("php", Runtime::Php),
+        ("php-fpm", Runtime::Php),
+        ("php-cgi", Runtime::Php),
+        ("perl", Runtime::Perl),
+        ("lua", Runtime::Lua),
+        ("luajit", Runtime::Lua),
+        ("luajit-", Runtime::Lua),
+        ("php-embed", Runtime::Php),
+    ];
+    NAMES.iter().find(|(name, _)| is_named(base, name)).map(|(_, runtime)| *runtime)
+}
+
+/// Recognises the runtime of a program; `is_go` returns whether a mapped file comes from Go.
 #[must_use]
 pub fn recognise(maps: &[Mapping], is_go: impl Fn(&Mapping) -> bool) -> Runtime {
     let mut code = maps.iter().filter(|mapping| mapping.executable && mapping.is_file());
@@ -75,7 +121,8 @@ pub fn recognise(maps: &[Mapping], is_go: impl Fn(&Mapping) -> bool) -> Runtime 
     } else if code.any(is_go) {
         Runtime::Go
     } else {
-        Runtime::Native
+        let mut code = maps.iter().filter(|mapping| mapping.executable && mapping.is_file());
+        code.find_map(|mapping| interpreter_name(mapping.base_name())).unwrap_or(Runtime::Native)
     }
 }
 
@@ -85,7 +132,7 @@ mod tests {
     use crate::watched::maps::parse;
 
     #[test]
-    fn by_what_is_mapped() {
+    fn recognise_by_mapped_file_gives_runtime() {
         let of = |name: &str| {
             recognise(&parse(&format!("1000-2000 r-xp 0 0:0 1 {name}")), |m| m.base_name() == "g")
         };
@@ -95,6 +142,14 @@ mod tests {
         assert_eq!(of("/usr/bin/node"), Runtime::Node);
         assert_eq!(of("/opt/g"), Runtime::Go);
         assert_eq!(of("/bin/cat"), Runtime::Native);
+        assert_eq!(of("/usr/bin/ruby3.1"), Runtime::Ruby);
+        assert_eq!(of("/usr/lib/x86_64-linux-gnu/libruby-3.1.so.3.1.2"), Runtime::Ruby);
+        assert_eq!(of("/usr/bin/php8.2"), Runtime::Php);
+        assert_eq!(of("/usr/sbin/php-fpm8.2"), Runtime::Php);
+        assert_eq!(of("/usr/bin/perl"), Runtime::Perl);
+        assert_eq!(of("/usr/lib/x86_64-linux-gnu/libluajit-5.1.so.2.1.0"), Runtime::Lua);
+        assert_eq!(of("/usr/bin/lua5.4"), Runtime::Lua);
+        assert_eq!(of("/usr/bin/perldoc"), Runtime::Native);
         // A script of that name is no interpreter.
         assert_eq!(of("/usr/bin/pythonic"), Runtime::Native);
     }

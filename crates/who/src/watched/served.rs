@@ -1,9 +1,9 @@
 //! Files on filesystems that a program or another machine serves.
 //!
-//! Whoever serves one may stay silent, and then a read of it, a look at it or a fault of a page of it waits in the kernel,
-//! also beyond SIGKILL. So nothing here asks it anything: the kernel's list of mounts says which device is such a
-//! filesystem's. What a process has mapped from it (AppImages are FUSE filesystems of their users) is copied by a child,
-//! which is waited for no longer than [`PATIENCE`]; and the process's memory is not read where such a file is mapped.
+//! The server of such a filesystem may not answer, and then a read, a `stat` or a page fault waits in the kernel, even
+//! beyond SIGKILL. So this module makes no request to it: the kernel's list of mounts shows which devices belong to
+//! such filesystems. Files that a process has mapped from it (AppImages are FUSE filesystems of their users) are copied
+//! by a child, with a wait of at most [`PATIENCE`]; and the process's memory is not read where such a file is mapped.
 
 use super::guard::{self, NotOpened};
 use rustix::fs::{Mode, OFlags, fchmod, memfd_create};
@@ -48,7 +48,7 @@ fn is_served(line: &str) -> Option<bool> {
     Some(kind.starts_with("fuse") || SERVED.contains(&kind))
 }
 
-/// What mappings of one process lie on.
+/// The filesystems of one process's mappings.
 #[derive(Debug, Default)]
 pub(super) struct Mounts(HashMap<Device, bool>);
 
@@ -66,18 +66,18 @@ impl Mounts {
         self.0.get(&device).copied().unwrap_or(device.0 == 0)
     }
 
-    /// Whether no list has a device: its filesystem was unmounted, or lies below another one, or is the kernel's own.
+    /// Whether no list has a device: its filesystem was unmounted, or is below another one, or is the kernel's own.
     pub(super) fn is_unknown(&self, device: Device) -> bool {
         device.0 == 0 && !self.0.contains_key(&device)
     }
 
-    /// Adds what was found out.
+    /// Adds a result.
     pub(super) fn learn(&mut self, device: Device, served: bool) {
         self.0.insert(device, served);
     }
 }
 
-/// Whether a place that is held lies on such a filesystem; asks the kernel alone.
+/// Whether a held place is on such a filesystem; makes a request only to the kernel.
 pub(super) fn is_place_served(place: &OwnedFd, pid: u32) -> bool {
     let about = guard::text(&format!("/proc/self/fdinfo/{}", place.as_raw_fd()), 4096);
     let id = about
@@ -97,7 +97,7 @@ pub(super) struct Served {
     left: u64,
     /// Filesystems that did not answer in time.
     silent: HashSet<Device>,
-    /// What was found out of filesystems that no list of mounts has.
+    /// Results for filesystems that no list of mounts has.
     asked: HashMap<Device, bool>,
 }
 
@@ -108,8 +108,8 @@ impl Default for Served {
 }
 
 impl Served {
-    /// Whether a filesystem is served that no list of mounts has: it is asked its kind by a child, once. `paths` lead to a
-    /// file of it; the first one that leads somewhere counts.
+    /// Whether a filesystem that no list of mounts has is served: a child queries its kind, once. `paths` lead to a
+    /// file of it; the first one that exists counts.
     pub(super) fn ask(&mut self, paths: &[&Path], on: Device) -> bool {
         if let Some(known) = self.asked.get(&on) {
             return *known;
@@ -171,7 +171,7 @@ fn within(patience: Duration, work: impl FnOnce() -> i32) -> Result<Option<i32>,
     let mut pause = Duration::from_micros(100);
     loop {
         let mut status = 0;
-        // SAFETY: writes one int; the child is ours, and waited for only here.
+        // SAFETY: writes one int; it is a child of this process, and waited for only here.
         let waited = unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) };
         if waited == child {
             return Ok(Some(if libc::WIFEXITED(status) {

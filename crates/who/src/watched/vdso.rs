@@ -10,9 +10,11 @@ use std::sync::Arc;
 pub struct Function {
     /// Offset from the image's begin.
     pub offset: u64,
+    /// Its length, as its symbol states it.
+    pub size: u64,
     /// Its name.
     pub name: String,
-    /// What it reads; `None` if no clock.
+    /// The call that it serves; `None` if it does not read a clock.
     pub api: Option<Api>,
 }
 
@@ -46,6 +48,13 @@ impl Vdso {
         self.functions.get(after.checked_sub(1)?)
     }
 
+    /// The function whose symbol covers an address of the process.
+    #[must_use]
+    pub fn exact_function(&self, address: u64) -> Option<&Function> {
+        let function = self.function(address)?;
+        (address - self.range.start - function.offset < function.size).then_some(function)
+    }
+
     /// Entry addresses in the process of the functions that read a clock.
     #[must_use]
     pub fn entries(&self) -> Vec<(Api, u64)> {
@@ -60,7 +69,7 @@ impl Vdso {
         entries
     }
 
-    /// What function begins at an address.
+    /// The function that begins at an address.
     #[must_use]
     pub fn entry(&self, address: u64) -> Option<Api> {
         let function = self.function(address)?;
@@ -75,6 +84,7 @@ fn functions(image: &[u8]) -> Vec<Function> {
         .filter(|export| export.is_function)
         .map(|export| Function {
             offset: export.offset,
+            size: export.size,
             api: Api::of_vdso_symbol(export.name),
             name: export.name.to_owned(),
         })
@@ -117,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_image_has_no_functions() {
+    fn vdso_of_bad_image_has_no_functions() {
         assert!(Vdso::new(0..4096, &[0; 4096]).functions.is_empty());
         assert!(Vdso::new(0..4, b"\x7fELF").functions.is_empty());
     }

@@ -1,5 +1,5 @@
-//! What a sleeping thread waits in, and until when: `/proc/PID/task/TID/syscall`, which stops nobody. Only calls
-//! with a time-out count.
+//! The call that a sleeping thread waits in, and its time-out: `/proc/PID/task/TID/syscall`, whose read does not
+//! stop the thread. Only calls with a time-out count.
 
 use crate::clock::ClockId;
 
@@ -30,13 +30,13 @@ pub struct Wait {
 pub enum End {
     /// At a time of a clock.
     Until(ClockId),
-    /// After so many nanoseconds from its beginning.
+    /// This number of nanoseconds after its beginning.
     After(u64),
 }
 
 /// Reads a line of `/proc/PID/task/TID/syscall`: a number, six arguments, the stack pointer and the
 /// instruction pointer (`Documentation/filesystems/proc.rst`); `running`, or -1 for a thread that sleeps
-/// elsewhere, is none.
+/// elsewhere, gives `None`.
 #[must_use]
 pub fn parse(text: &str) -> Option<Blocked> {
     let mut words = text.split_ascii_whitespace();
@@ -47,7 +47,7 @@ pub fn parse(text: &str) -> Option<Blocked> {
     Some(Blocked { number, arguments, sp: next()?, ip: next()? })
 }
 
-/// What a thread sleeps in; `None` if it runs, is gone, or may not be looked at.
+/// The call that a thread sleeps in; `None` if it runs, is gone, or may not be examined.
 #[must_use]
 pub fn blocked(pid: u32, tid: i32) -> Option<Blocked> {
     parse(&std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")).ok()?)
@@ -83,12 +83,12 @@ mod futex {
 const ABSOLUTE: u64 = 1;
 
 impl Blocked {
-    /// The wait that it is; `pair` reads two words of the program's memory. `None` for what is no wait, or has no
-    /// end of its own.
+    /// Decodes the wait; `pair` reads two words of the program's memory. `None` for a call that is not a wait, or
+    /// has no time-out.
     #[must_use]
     pub fn wait(&self, pair: impl Fn(u64) -> Option<(u64, u64)>) -> Option<Wait> {
         let [first, second, third, fourth, fifth, sixth] = self.arguments;
-        // A time-out of -1 is none; the upper half of the register is anything.
+        // A time-out of -1 is none; the upper half of the register is undefined.
         let milliseconds = |argument: u64| {
             let ms = u64::try_from(argument as i32).ok()?;
             Some(End::After(ms * 1_000_000))

@@ -1,4 +1,4 @@
-//! What the shipped alert rules make of metrics that a watch wrote, by promtool.
+//! The results of the shipped alert rules on metrics that a watch wrote, by promtool.
 
 #![allow(
     clippy::unwrap_used,
@@ -15,10 +15,10 @@ use std::process::Command;
 /// Metrics at one moment: values by name and labels.
 pub(super) type Sample = BTreeMap<String, f64>;
 
-/// True of a busy host, and not about what a log says.
+/// True of a busy host, and independent of the log.
 const BUSY: [&str; 2] = ["MachineStoodStill", "ClockReadCostChanged"];
 
-/// What was said in lines `prom N METRIC VALUE`, by N.
+/// The content of lines `prom N METRIC VALUE`, by N.
 pub(super) fn samples(lines: &str) -> Vec<Sample> {
     let mut all: BTreeMap<u32, Sample> = BTreeMap::new();
     for line in lines.lines().filter_map(|line| line.strip_prefix("prom ")) {
@@ -56,8 +56,8 @@ pub(super) fn firing(samples: &[Sample]) -> Vec<String> {
     asked.into_iter().filter(|name| !BUSY.contains(&name.as_str())).collect()
 }
 
-/// The names of all alerts of the rules that fired until then, each asked for by itself: promtool compares, and
-/// does not tell.
+/// The names of all alerts of the rules that fired until then, each tested by itself: promtool compares, but
+/// does not list them.
 fn fired(rules: &Path, series: &str, minutes: usize) -> Vec<String> {
     let text = std::fs::read_to_string(rules).unwrap();
     let names = text.lines().filter_map(|line| line.trim().strip_prefix("- alert: "));
@@ -88,7 +88,7 @@ fn fired(rules: &Path, series: &str, minutes: usize) -> Vec<String> {
 }
 
 #[test]
-fn firing_tells_what_metrics_cause() {
+fn firing_lists_alerts_of_metrics() {
     let sample = |verdict: f64, changes: f64| {
         Sample::from([
             ("clocksmith_verdict{verdict=\"slow\"}".to_owned(), verdict),

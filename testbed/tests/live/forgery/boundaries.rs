@@ -1,5 +1,5 @@
-//! Root runs the program, and an ordinary user has prepared what it reads: a journal, a result of `verify`, and in place
-//! of the map of a runtime a FIFO, a link, a device and a file without end.
+//! Root runs the program, and an ordinary user has prepared the files that it reads: a journal, a result of `verify`,
+//! and in place of the map of a runtime a FIFO, a link, a device and a file without end.
 
 use super::super::guest::{self, said};
 use std::time::Duration;
@@ -72,7 +72,7 @@ fn what_a_user_prepared_is_refused_by_root() {
     let linked = said(lines, "linked");
     assert!(linked.starts_with("2 ") && linked.contains("/tmp/theirs (owner 1000"), "{linked}");
 
-    // It is read as long as nobody else could have written it.
+    // The file is read only if no other user could have written it.
     assert_eq!(["ours", "theirs", "open"].map(|what| said(lines, what)), ["1", "0", "0"]);
 
     for (what, why) in [

@@ -1,13 +1,11 @@
 //! An ordinary user writes lines into the kernel's log that look like the kernel's own: by mounts that fail in a
-//! user namespace, thousands of them, and by a program without arguments. `watch` tells none of it as an
-//! event and no shipped alert fires, `check` and `why` say what they said before, `fix` does what it would do
-//! without them, a true switch in the middle of them is told, and reading them costs `watch` little more than it
-//! costs to read them at all. Ignored by default, because it needs QEMU, a kernel, a C compiler, promtool and the
-//! static program:
-//! `cargo build --profile dist --features full -p clocksmith-cli --target
-//! x86_64-unknown-linux-musl`, then
-//! `cargo test -p clocksmith-testbed --test live -- --ignored --nocapture forgery::`.
-//! `CLOCKSMITH_STATIC` names another program. `./test.sh forgery` does all of it.
+//! user namespace, thousands of them, and by a program without arguments. `watch` reports none of them as an
+//! event and no shipped alert fires, the reports of `check` and `why` do not change, `fix` does the same as
+//! without them, a true switch in the middle of them is reported, and reading them costs `watch` little more than
+//! any reader. Ignored by default, because it needs QEMU, a kernel, a C compiler, promtool and the static
+//! program: `cargo build --profile dist --features full -p clocksmith-cli --target x86_64-unknown-linux-musl`,
+//! then `cargo test -p clocksmith-testbed --test live -- --ignored --nocapture forgery::`. `CLOCKSMITH_STATIC`
+//! names another program. `./test.sh forgery` does all of it.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
 
@@ -21,8 +19,8 @@ use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(400);
 
-/// Two watches: one that looks often and tells, one of which only the cost is taken, between two looks.
-/// `cpu` gives a process's CPU time so far in nanoseconds; a process has one thread here.
+/// Two watches: one that looks often and reports, and one whose cost alone is measured, between two
+/// looks. `cpu` gives a process's CPU time so far in nanoseconds; a process has one thread here.
 const SCRIPT: &str = "settle
 cpu() { read -r ns rest </proc/$1/schedstat; echo $ns; }
 reads() { while read -r name count; do [ $name = syscr: ] && echo $count; done </proc/$1/io; }
@@ -91,7 +89,8 @@ kill $tells $costs
 while read -r line; do echo \"watch $line\"; done </tmp/watch
 echo '== end'";
 
-/// What a record may cost the watch, against the plain reader of the same device in the same guest.
+/// The allowed cost of a record for the watch, compared with the plain reader of the same device in
+/// the same guest.
 const RATIO: f64 = 3.0;
 
 /// A static program.
@@ -143,8 +142,8 @@ fn forged_log_lines_change_nothing() {
     assert_eq!(alerts::firing(&seen[..7]), ["ClocksourceChanged", "ClockSlow"]);
 }
 
-/// The share of a CPU is printed only: an emulated CPU is ten to twenty times slower, and the host is busy. What
-/// the watch does beside reading, and reads beside the log, is what it did when the log was quiet.
+/// The share of a CPU is printed only: an emulated CPU is ten to twenty times slower, and the host is busy. The
+/// other work and reads of the watch are the same as when the log was quiet.
 fn cost(lines: &str) {
     let [idle, other] = numbers(lines, "idle")[..] else { panic!("idle") };
     let [cost, calls] = numbers(lines, "cost")[..] else { panic!("cost") };
@@ -176,11 +175,11 @@ fn events(lines: &str) {
     for kind in ["demotion", "warp", "available-change"] {
         assert_eq!(of(kind), 0, "{kind}: {events:#?}");
     }
-    // The host may let the guest stand still, but no line of the log may say so.
+    // The host may stall the guest, but no line of the log may be evidence of a stall.
     let said = |event: &&serde_json::Value| event["reason"]["evidence"].is_string();
     assert_eq!(events.iter().filter(|event| event["kind"] == "stall").filter(said).count(), 0);
     assert!(of("contradicted-evidence") <= 1, "{events:#?}");
-    // Those that are true: by hand, and by `fix`.
+    // The true events: a manual switch, and the one by `fix`.
     let changes = events.iter().filter(|event| event["kind"] == "clocksource-change");
     let changes: Vec<_> = changes.map(|change| (&change["from"], &change["to"])).collect();
     let (tsc, hpet) = (&"tsc".into(), &"hpet".into());

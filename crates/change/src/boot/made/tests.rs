@@ -26,7 +26,7 @@ fn debian(kernels: &[&str], words: &str) -> String {
     for kernel in kernels {
         for (id, title, words) in [
             ("advanced-1", "", words),
-            // In a language that is not English only the identifier tells.
+            // In a language other than English only the identifier shows it.
             ("recovery-1", " (rettungsmodus)", "single dis_ucode_ldr"),
         ] {
             let title = format!("Debian, mit Linux {kernel}{title}");
@@ -59,7 +59,7 @@ fn made(path: &str, before: &str, after: &str) -> Made {
 fn checked(path: &str, before: &str, after: &str) -> Result<(), String> {
     let wanted = change(&["quirk=1"], &["notsc"]);
     let kernel = |name: &str| name != "vmlinuz-5";
-    check(&[made(path, before, after)], &wanted, &kernel).map_err(|fault| fault.why)
+    check(&[made(path, before, after)], &wanted, Some(&wanted), &kernel).map_err(|fault| fault.why)
 }
 
 const GRUB: &str = "/boot/grub/grub.cfg";
@@ -68,7 +68,7 @@ const GRUB: &str = "/boot/grub/grub.cfg";
 fn grub_with_the_words_on_every_ordinary_entry_is_good() {
     let before = debian(&["vmlinuz-6"], "notsc quiet");
     assert_eq!(checked(GRUB, &before, &debian(&["vmlinuz-6"], "quiet quirk=1")), Ok(()));
-    // The first one that was ever made.
+    // The first file of a new system.
     assert_eq!(checked(GRUB, "", &debian(&["vmlinuz-6"], "quiet quirk=1")), Ok(()));
     // No identifiers, as old versions write it.
     let old = |text: String| text.replace("$menuentry_id_option", "");
@@ -86,7 +86,7 @@ fn grub_with_entries_written_by_hand_is_good() {
         "menuentry 'left open' {\n",
     ] {
         let text = good.replace("menuentry 'mine'", &format!("{custom}menuentry 'mine'"));
-        assert_eq!(checked(GRUB, &good, &text), Ok(()), "{custom}");
+        assert_eq!(checked(GRUB, &text, &text), Ok(()), "{custom}");
     }
 }
 
@@ -132,7 +132,8 @@ fn grub_that_is_not_whole_is_refused() {
     let plain = "menuentry 'a' {\nlinux /boot/vmlinuz-6 quirk=1\n";
     assert_eq!(checked(GRUB, "", plain).unwrap_err(), "has no end of its entry 'a' (line 1)");
     let bare = good.replace(HEADER, "");
-    assert!(checked(GRUB, &before, &bare).unwrap_err().contains("less than half"), "{bare}");
+    let error = checked(GRUB, &before, &bare).unwrap_err();
+    assert!(error.contains("where it had `if [ -s $prefix/grubenv ]; then`"), "{error}");
     assert_eq!(
         checked(GRUB, "", &section("00_header", HEADER)).unwrap_err(),
         "has no entry that boots Linux"
@@ -143,15 +144,18 @@ fn grub_that_is_not_whole_is_refused() {
 fn grub_may_lose_the_entries_of_removed_kernels_alone() {
     // vmlinuz-5 is gone from /boot, vmlinuz-7 is not.
     let before = debian(&["vmlinuz-6", "vmlinuz-5"], "quiet");
-    assert_eq!(checked(GRUB, &before, &debian(&["vmlinuz-6"], "quirk=1")), Ok(()));
+    assert_eq!(checked(GRUB, &before, &debian(&["vmlinuz-6"], "quiet quirk=1")), Ok(()));
     let before = debian(&["vmlinuz-6", "vmlinuz-7"], "quiet");
     assert_eq!(
-        checked(GRUB, &before, &debian(&["vmlinuz-6"], "quirk=1")).unwrap_err(),
+        checked(GRUB, &before, &debian(&["vmlinuz-6"], "quiet quirk=1")).unwrap_err(),
         "no longer has an entry for vmlinuz-7, which is in /boot"
     );
     // A great many go at once.
     let many: Vec<&str> = std::iter::once("vmlinuz-6").chain(["vmlinuz-5"; 40]).collect();
-    assert_eq!(checked(GRUB, &debian(&many, "quiet"), &debian(&["vmlinuz-6"], "quirk=1")), Ok(()));
+    assert_eq!(
+        checked(GRUB, &debian(&many, "quiet"), &debian(&["vmlinuz-6"], "quiet quirk=1")),
+        Ok(())
+    );
 }
 
 #[test]
@@ -175,11 +179,12 @@ const ENTRY: &str = "title Fedora\nlinux /vmlinuz-6\noptions root=1 ro\n";
 #[test]
 fn entry_files_have_the_words_where_they_boot_linux() {
     let path = "/boot/loader/entries/a.conf";
-    let good = ENTRY.replace("ro", "ro quirk=1");
+    let good = ENTRY.replace("ro\n", "ro quirk=1\n");
     assert_eq!(checked(path, ENTRY, &good), Ok(()));
     assert_eq!(checked(path, ENTRY, ENTRY).unwrap_err(), "lacks quirk=1");
     assert_eq!(checked(path, ENTRY, "").unwrap_err(), "is empty");
-    // Fedora: grub.cfg has no entries of its own, and one that starts a program is none of ours.
+    // Fedora: grub.cfg has no entries of its own, and an entry that starts a program is not
+    // checked.
     let wanted = change(&["quirk=1"], &[]);
     let config = section("10_linux", "insmod blscfg\nblscfg\n");
     let others = "title Windows\nefi /EFI/Microsoft/x.efi\n";
@@ -190,9 +195,9 @@ fn entry_files_have_the_words_where_they_boot_linux() {
         rescue.clone(),
         made(path, ENTRY, &good),
     ];
-    assert_eq!(check(&files, &wanted, &|_| true), Ok(()));
+    assert_eq!(check(&files, &wanted, Some(&wanted), &|_| true), Ok(()));
     files.pop();
-    let fault = check(&files, &wanted, &|_| true).unwrap_err();
+    let fault = check(&files, &wanted, Some(&wanted), &|_| true).unwrap_err();
     assert_eq!(fault.path, Path::new("/boot/grub2/grub.cfg"));
     // RHEL 8: all entries share a variable.
     files.push(made(
@@ -200,9 +205,9 @@ fn entry_files_have_the_words_where_they_boot_linux() {
         "linux /x\noptions $kernelopts $tuned_params\n",
         "linux /x\noptions $kernelopts $tuned_params\n",
     ));
-    assert!(check(&files, &wanted, &|_| true).is_err());
+    assert!(check(&files, &wanted, Some(&wanted), &|_| true).is_err());
     files.push(made("/boot/grub2/grubenv", "", "# GRUB\nkernelopts=root=1 ro quirk=1\n####"));
-    assert_eq!(check(&files, &wanted, &|_| true), Ok(()));
+    assert_eq!(check(&files, &wanted, Some(&wanted), &|_| true), Ok(()));
 }
 
 #[test]
@@ -223,6 +228,129 @@ fn extlinux_has_the_words_on_labels_that_boot_linux() {
     let board = "label l0\n\tlinux /boot/vmlinuz-6\n\tappend root=/dev/sda1 ro quirk=1\nlabel l0r\n\tlinux /boot/vmlinuz-6\n\t\
                  append root=/dev/sda1 ro single\n";
     assert_eq!(checked("/boot/extlinux/extlinux.conf", board, board), Ok(()));
+}
+
+/// The refusals of a file that became this by a change of this text.
+fn damaged(from: &str, to: &str) -> String {
+    let before = debian(&["vmlinuz-6"], "quiet");
+    let good = debian(&["vmlinuz-6"], "quiet quirk=1");
+    assert_eq!(checked(GRUB, &before, &good), Ok(()));
+    let after = good.replacen(from, to, 1);
+    assert_ne!(after, good, "{from}");
+    checked(GRUB, &before, &after).unwrap_err()
+}
+
+#[test]
+fn grub_that_differs_by_more_than_the_words_is_refused() {
+    for (from, to, why) in [
+        ("\tinitrd\t/boot/initrd.img\n", "", "no longer has `initrd"),
+        (" root=UUID=1-2", "", "where it had `linux"),
+        (" root=UUID=1-2", " root=/dev/sdz9", "root=/dev/sdz9"),
+        (" ro quiet", " ro", "where it had `linux"),
+        ("quiet quirk=1", "quiet # quirk=1", "lacks quirk=1"),
+        ("quiet quirk=1", "quiet quirk=1 quirk=1", "where it had `linux"),
+        ("/boot/vmlinuz-6 ", "/boot/vmlinuz-5 ", "has the kernel /boot/vmlinuz-5"),
+        ("set timeout=5", "set timeout=50", "has `set timeout=50` where it had `set timeout=5`"),
+        (
+            "menuentry 'Debian GNU/Linux'",
+            "if false; then\nmenuentry 'Debian GNU/Linux'",
+            "has no `fi`",
+        ),
+        ("set timeout=5", "set timeout='5", "has a quote that is not closed"),
+        ("fi\nfunction", "function", "has no `fi`"),
+        ("set timeout=5", "set time\0out=5", "has zero bytes"),
+        (
+            "menuentry 'Memory test'",
+            "menuentry 'x'",
+            "no longer has its entry 'Memory test' of /etc/grub.d/20",
+        ),
+        ("submenu 'Adv", "submenu 'adv", "where it had `submenu"),
+    ] {
+        let error = damaged(from, to);
+        assert!(error.contains(why), "{to}: {error}");
+    }
+    // As GRUB reads it, it is the word.
+    let before = debian(&["vmlinuz-6"], "quiet");
+    assert_eq!(checked(GRUB, &before, &debian(&["vmlinuz-6"], "quiet \"quirk=1\"")), Ok(()));
+}
+
+#[test]
+fn grub_that_lost_an_entry_or_a_section_is_refused() {
+    let before = debian(&["vmlinuz-6"], "quiet");
+    let good = debian(&["vmlinuz-6"], "quiet quirk=1");
+    let without = |from: &str, to: &str| {
+        let (start, end) = (good.find(from).unwrap(), good.find(to).unwrap());
+        checked(GRUB, &before, &format!("{}{}", &good[..start], &good[end..])).unwrap_err()
+    };
+    let error = without("menuentry 'Debian GNU/Linux'", "submenu ");
+    assert_eq!(error, "no longer has its entry 'Debian GNU/Linux' of /etc/grub.d/10_linux");
+    let error = without("menuentry 'Other system", "### END /etc/grub.d/30_os");
+    assert!(error.contains("its entry 'Other system (on /dev/sdb1)'"), "{error}");
+    let error = without("\n### BEGIN /etc/grub.d/30_uefi", "\n### BEGIN /etc/grub.d/40");
+    assert_eq!(error, "no longer has its section /etc/grub.d/30_uefi-firmware");
+    let end = good.find("\n### BEGIN /etc/grub.d/40").unwrap();
+    let error = checked(GRUB, &before, &good[..end]).unwrap_err();
+    assert_eq!(error, "no longer has its section /etc/grub.d/40_custom");
+}
+
+#[test]
+fn grub_with_a_new_kernel_is_good() {
+    let before = debian(&["vmlinuz-6"], "quiet");
+    let after = debian(&["vmlinuz-7", "vmlinuz-6"], "quiet quirk=1");
+    assert_eq!(checked(GRUB, &before, &after), Ok(()));
+    // Without an initial RAM disk the root cannot be given by its UUID.
+    let bare = after.replace(
+        "/boot/vmlinuz-7 root=UUID=1-2 ro quiet quirk=1\n\tinitrd\t/boot/initrd.img\n",
+        "/boot/vmlinuz-7 root=/dev/sda2 ro quiet quirk=1\n",
+    );
+    assert_ne!(bare, after);
+    assert_eq!(checked(GRUB, &before, &bare), Ok(()));
+    // Not one that is not there.
+    let gone = debian(&["vmlinuz-5", "vmlinuz-6"], "quiet quirk=1");
+    let error = checked(GRUB, &before, &gone).unwrap_err();
+    assert!(error.contains("has the kernel /boot/vmlinuz-5"), "{error}");
+}
+
+#[test]
+fn other_files_that_differ_by_more_than_the_words_are_refused() {
+    let path = "/boot/loader/entries/a.conf";
+    let good = ENTRY.replace("ro\n", "ro quirk=1\n");
+    for (from, to) in
+        [("root=1 ", ""), ("root=1", "root=2"), ("/vmlinuz-6", "/vmlinuz-7"), ("title", "x")]
+    {
+        assert!(checked(path, ENTRY, &good.replace(from, to)).is_err(), "{to}");
+    }
+    assert_eq!(
+        checked(
+            path,
+            ENTRY,
+            &good.replace("options root=1 ro quirk=1", "options root=1 ro\noptions quirk=1")
+        ),
+        Ok(())
+    );
+    // One that is gone, with its kernel and without.
+    let wanted = change(&["quirk=1"], &[]);
+    let gone = Made { path: path.into(), before: Some(ENTRY.to_owned()), after: None };
+    let files = [gone, made("/boot/loader/entries/b.conf", ENTRY, &good)];
+    assert!(check(&files, &wanted, Some(&wanted), &|_| true).is_err());
+    assert_eq!(check(&files, &wanted, Some(&wanted), &|_| false), Ok(()));
+    assert_eq!(check(&files, &wanted, None, &|_| true), Ok(()));
+    let path = "/boot/extlinux/extlinux.conf";
+    let board = |words: &str| {
+        format!(
+            "default l0\ntimeout 50\nlabel l0\n\tlinux /boot/vmlinuz-6\n\tinitrd /i\n\tappend root=/dev/sda1 ro {words}\n"
+        )
+    };
+    let (before, good) = (board("quiet"), board("quiet quirk=1"));
+    assert_eq!(checked(path, &before, &good), Ok(()));
+    for (from, to) in [
+        ("root=/dev/sda1", "root=/dev/sdb1"),
+        ("\tinitrd /i\n", ""),
+        ("quiet ", ""),
+        ("timeout 50\n", ""),
+    ] {
+        assert!(checked(path, &before, &good.replace(from, to)).is_err(), "{to}");
+    }
 }
 
 proptest! {

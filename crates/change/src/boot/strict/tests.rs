@@ -1,4 +1,4 @@
-//! The grammar against two shells: what is accepted is run by both.
+//! The grammar against two shells: both run every accepted text.
 
 use super::*;
 use crate::boot::{change, grub, settings};
@@ -24,7 +24,7 @@ const PLAIN: &[&str] = &[
     "",
 ];
 
-/// One line each that keeps a file from being edited, with what is said of it.
+/// Lines that prevent edits of a file, each with its message.
 const REFUSED: &[(&str, &str)] = &[
     ("true ||\nGRUB_CMDLINE_LINUX_DEFAULT=\"q\"", "`true`"),
     ("false &&\nGRUB_CMDLINE_LINUX_DEFAULT=", "`false`"),
@@ -130,8 +130,8 @@ fn read(text: &str) -> Result<Vec<Setting>, Obstacle> {
     super::read(text, grub::KIND.names)
 }
 
-/// What a shell makes of a file: what it prints, its options, and the values of these variables; all programs are out
-/// of its reach.
+/// The result of a file in a shell: its output, its options, and the values of these variables; no program is in its
+/// path.
 fn run(shell: &str, directory: &Path, text: &str, names: &[String]) -> String {
     let file = directory.join("file");
     std::fs::write(&file, text).unwrap();
@@ -226,7 +226,7 @@ fn files_of_distributions_are_read() {
 }
 
 #[test]
-fn what_shells_may_read_otherwise_is_refused_with_its_line() {
+fn read_ambiguous_file_is_refused_with_its_line() {
     let quiet = "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"\n";
     for (text, what) in REFUSED {
         for (before, after, line) in [("", quiet, 1), (quiet, "", 2), ("#\n\n", quiet, 3)] {
@@ -290,7 +290,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_edited_is_as_intended_in_every_shell(
+    fn edit_has_intended_effect_in_every_shell(
         lines in proptest::collection::vec(any_line(), 1..5),
         at in any::<proptest::sample::Index>(),
         insert in proptest::option::weighted(0.4, "[\"'`$(){};<>&|\\\\\n\u{a0}\u{c}~!#=+*? \t\\[\\]-]{1,2}"),

@@ -13,7 +13,7 @@ fn drop_in_that_decides_the_outcome_is_followed_or_refused() {
         ("zz.cfg", "#\neval GRUB_CMDLINE_LINUX_DEFAULT=x\n", "line 2 "),
         ("zz.cfg", ". /etc/default/more\n", "line 1 "),
         ("zz.cfg", "true &&\nGRUB_CMDLINE_LINUX=\n", "line 1 "),
-        // The names sort in another way by bytes than by a locale.
+        // The names sort differently by bytes and by a locale.
         ("zz_local.cfg", "GRUB_CMDLINE_LINUX_DEFAULT=x\n", "line 1 "),
         ("50.cfg", "GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX -- k\"\n", "`--`"),
         ("50.cfg", "GRUB_CMDLINE_LINUX_DEFAULT=\"a -- k\"\n", "`--`"),
@@ -69,7 +69,7 @@ fn word_goes_before_a_lone_dash_or_nowhere() {
     let (files, _) = effects(&plan(&boot, &tsc()).unwrap());
     assert_eq!(files[0].1, entry.replace("--", "clocksource=tsc --"));
     assert_eq!(files[1].1, "a clocksource=tsc -- b\nc\n");
-    // What is behind it is not there.
+    // The words behind it are missing.
     let boot = boot.with("/boot/loader/entries/a.conf", "linux /x\noptions a -- clocksource=tsc\n");
     assert!(
         effects(&plan(&boot, &tsc()).unwrap()).0[0]

@@ -187,7 +187,7 @@ fn what_booted_this_machine_decides_between_loaders() {
     no_stub.unified.push("/efi/EFI/Linux/a.efi".into());
     no_stub.efi = efi(Some("systemd-boot 255"), None, None);
     assert_eq!(loader::look(&no_stub).boots, Some(Loader::Entries));
-    // What an earlier version left, and what copies kernels for a board's firmware.
+    // The remains of an earlier version, and a tool that copies kernels for a board's firmware.
     assert!(plan(&debian().with("/boot/grub/menu.lst", "kernel /v root=a\n"), &tsc()).is_ok());
     let pi = system("ubuntu", "debian", &["flash-kernel"])
         .with("/etc/default/flash-kernel", "LINUX_KERNEL_CMDLINE=\"quiet\"\n")
@@ -223,10 +223,51 @@ fn further_pairs_are_refused() {
         let said = refusal(&system);
         assert!(said.contains("boot loaders found") && said.contains("--loader"), "{said}");
     }
-    // What a generator makes is no second loader, and neither are entries that GRUB reads.
+    // A generator's output is not a second loader, and neither are entries that GRUB reads.
     assert!(plan(&rhel9(), &tsc()).is_ok());
     let alpine = system("alpine", "", &["update-extlinux"])
         .with("/etc/update-extlinux.conf", "default_kernel_opts=\"quiet\"\n")
         .with("/boot/extlinux.conf", "LABEL a\nLINUX /v\nAPPEND root=/dev/a quiet\n");
     assert!(plan(&alpine, &tsc()).is_ok());
+}
+
+#[test]
+fn entries_are_edited_by_the_names_that_the_boot_loader_reads() {
+    let entry = |name: &str| format!("/boot/loader/entries/{name}");
+    let all = ["a.conf", "C.CONF", ".e.conf", "auto-x.conf"];
+    let with = |base: System| all.iter().fold(base, |system, it| system.with(&entry(it), ENTRY));
+    let way = plan(&with(system("arch", "", &["bootctl"])), &tsc()).unwrap();
+    let edited: Vec<String> = effects(&way).0.into_iter().map(|(path, _)| path).collect();
+    assert_eq!(edited, [entry("C.CONF"), entry("a.conf")]);
+    assert!(way.notes.iter().any(|note| note.contains("auto-x.conf stays as it is")), "{way:?}");
+
+    // Where GRUB reads them, and the firmware says that GRUB booted.
+    let base = system("fedora", "", &[]).with("/boot/grub2/grub.cfg", "insmod blscfg\nblscfg\n");
+    let efi = Efi { loader: Some("GRUB 2.06".to_owned()), ..Efi::default() };
+    let named = Some(Loader::Entries);
+    let way = super::super::plan(&System { efi, ..with(base) }, &tsc(), named).unwrap();
+    let edited: Vec<String> = effects(&way).0.into_iter().map(|(path, _)| path).collect();
+    assert_eq!(edited, [entry("a.conf"), entry("auto-x.conf")]);
+    assert!(way.notes.iter().any(|note| note.contains("C.CONF stays as it is")), "{way:?}");
+}
+
+#[test]
+fn options_that_grub_runs_as_a_script_are_refused_with_their_line() {
+    for options in ["root=x # quiet", "root=x; quiet", "root=x\\", "root=x $mine", "root='x quiet'"]
+    {
+        let text = format!("title A\nlinux /vmlinuz\noptions {options}\n");
+        let base = system("fedora", "", &[]).with("/boot/grub2/grub.cfg", "blscfg\n");
+        let error = refusal(&base.with("/boot/loader/entries/a.conf", &text));
+        assert!(error.contains("a.conf") && error.contains("line 3"), "{options}: {error}");
+        // systemd-boot hands them to the kernel.
+        let other = system("arch", "", &["bootctl"]).with("/boot/loader/entries/a.conf", &text);
+        assert!(plan(&other, &tsc()).is_ok(), "{options}");
+    }
+    let text = "title A\nlinux /vmlinuz\noptions $kernelopts\n";
+    let block = "# GRUB Environment Block\nkernelopts=ro # quiet\n##########################";
+    let base = system("rhel", "", &[])
+        .with("/boot/grub2/grub.cfg", "blscfg\n")
+        .with("/boot/grub2/grubenv", block);
+    let error = refusal(&base.with("/boot/loader/entries/a.conf", text));
+    assert!(error.contains("grubenv") && error.contains("kernelopts has `#`"), "{error}");
 }

@@ -4,7 +4,7 @@ use super::svg::escape;
 use super::{
     by_way, difference, duration, factor, figures, headline, main_rows, median, method, plot, times,
 };
-use crate::report::bench::{BenchReport, RowReport};
+use crate::report::bench::{BaselineReport, BenchReport, RowReport};
 use clocksmith_measure::bench::row::Via;
 use clocksmith_measure::bench::served::Served;
 use clocksmith_watch::page::verbatim;
@@ -27,6 +27,9 @@ pub(crate) fn page(report: &BenchReport) -> String {
     let machine = [&report.machine.kernel, &report.machine.arch, &report.machine.cpu];
     let machine: Vec<&str> = machine.into_iter().filter_map(Option::as_deref).collect();
     out.push_str(&format!("<p class=\"dim\">{}</p>\n", escape(&machine.join(", "))));
+    if let Some(baseline) = &report.baseline {
+        compared(&mut out, baseline);
+    }
     out.push_str(LEGEND);
     costs(&mut out, report);
     clocksources(&mut out, report);
@@ -38,7 +41,7 @@ pub(crate) fn page(report: &BenchReport) -> String {
     out
 }
 
-const LEGEND: &str = "<p class=\"legend\">Longer is slower; each line to the right is ten times slower.\
+const LEGEND: &str = "<p class=\"legend\">Farther to the right is slower: each line is ten times the one before it.\
 <br><span><i class=\"key vdso\"></i>in user space (vDSO)</span> \
 <span><i class=\"key syscall\"></i>in the kernel</span> \
 <span><i class=\"key counter\"></i>bare counter</span> \
@@ -54,7 +57,7 @@ fn section(out: &mut String, title: &str, explanation: &str, plot: &str) {
 
 /// A table; the first column is names, the last one words if `words`.
 fn table(out: &mut String, titles: &[&str], rows: Vec<Vec<String>>) {
-    out.push_str("<table><thead><tr>");
+    out.push_str("<div class=\"wide\"><table><thead><tr>");
     for title in titles {
         out.push_str(&format!("<th>{}</th>", escape(title)));
     }
@@ -68,15 +71,15 @@ fn table(out: &mut String, titles: &[&str], rows: Vec<Vec<String>>) {
         }
         out.push_str("</tr>\n");
     }
-    out.push_str("</tbody></table>\n");
+    out.push_str("</tbody></table></div>\n");
 }
 
 fn costs(out: &mut String, report: &BenchReport) {
     section(
         out,
         "One read",
-        "Three bars each, from dark to light: reads back to back (the figure), with a fence before and \
-         after each, and added to a loop of additions. The thin line is the interval.",
+        "Three dots each, from the strongest colour to the weakest: throughput (the figure), latency with a fence before and \
+         after each, and what a read adds to a loop of additions. The thin line is the interval.",
         &plot::costs(report),
     );
     let path = |row: &RowReport| match (&row.missing, row.path) {
@@ -90,7 +93,7 @@ fn costs(out: &mut String, report: &BenchReport) {
         cells
     });
     let titles =
-        ["", "back to back", "fenced", "in work", "times the counter", "times the vDSO", "path"];
+        ["", "throughput", "latency", "in a loop", "times the counter", "times the vDSO", "path"];
     table(out, &titles, rows.collect());
 }
 
@@ -148,7 +151,7 @@ fn ways(out: &mut String, report: &BenchReport) {
         out,
         "By every way",
         "The same clock through the C library, by the kernel's function in user space, and by system \
-         call; back to back. User and system are shares of CPU time through the C library; the step is \
+         call; throughput. User and system are shares of CPU time through the C library; the step is \
          the smallest in which the clock was seen to move.",
         "",
     );
@@ -177,7 +180,7 @@ fn scaling(out: &mut String, report: &BenchReport) {
     section(
         out,
         "Several threads",
-        "What a read costs each thread while others read too. Bars of one length: threads do not get in \
+        "What a read costs each thread while others read too. Dots below each other: threads do not get in \
          each other's way.",
         &plot::scaling(report),
     );
@@ -220,16 +223,20 @@ fn extras(out: &mut String, report: &BenchReport) {
         let titles = ["", "a read", "of a CPU saved", "gives up, or rests on"];
         table(out, &titles, ways.chain(remedies).collect());
     }
-    if let Some(baseline) = &report.baseline {
-        let title = format!("Compared with {}", baseline.file);
-        section(out, &title, &baseline.unlike.join("; "), "");
-        let rows = baseline.rows.iter().map(|row| {
-            let ratio = row.ratio.map_or_else(String::new, |r| {
-                format!("{} ({} to {})", factor(r.ratio), factor(r.low), factor(r.high))
-            });
-            let word = difference(row.difference, row.ratio).to_owned();
-            vec![row.name.clone(), duration(row.before.ns), duration(row.now.ns), ratio, word]
+}
+
+/// The comparison with a former run: the answer, the plot, the rows.
+fn compared(out: &mut String, baseline: &BaselineReport) {
+    let title = format!("Compared with {}", baseline.file);
+    let words = std::iter::once(baseline.summary.as_str());
+    let words: Vec<&str> = words.chain(baseline.unlike.iter().map(String::as_str)).collect();
+    section(out, &title, &words.join(" "), &plot::compared(baseline));
+    let rows = baseline.rows.iter().map(|row| {
+        let ratio = row.own_ratio.map_or_else(String::new, |r| {
+            format!("{} ({})", factor(r.ratio), super::interval(r, " to "))
         });
-        table(out, &["", "before", "now", "ratio (interval)", ""], rows.collect());
-    }
+        let word = difference(row.difference, row.own_ratio).to_owned();
+        vec![row.name.clone(), duration(row.before.ns), duration(row.now.ns), ratio, word]
+    });
+    table(out, &["", "before", "now", "ratio (interval)", ""], rows.collect());
 }

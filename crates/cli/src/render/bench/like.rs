@@ -4,6 +4,9 @@ use super::{duration, median};
 use crate::report::bench::{BenchReport, LikeReport, LoopReport};
 use clocksmith_measure::bench::row::Via;
 
+/// Elapsed time from which on others must have run, as a multiple of CPU time.
+const WAITED: f64 = 1.15;
+
 /// All loops.
 pub(super) fn text(like: &LikeReport, report: &BenchReport) -> String {
     let mut out = String::new();
@@ -29,16 +32,29 @@ pub(super) fn text(like: &LikeReport, report: &BenchReport) -> String {
     clocks.dedup();
     clocks.sort_unstable();
     clocks.dedup();
+    let mut busy = false;
     for clock in clocks {
         let row = super::by_way(report, clock, Via::Libc);
         let loops: Vec<&LoopReport> = like.loops.iter().filter(|one| one.clock == clock).collect();
-        let mean = loops.iter().map(|one| one.ns_per_read).sum::<f64>() / loops.len().max(1) as f64;
+        let mean = |of: fn(&LoopReport) -> f64| {
+            loops.iter().map(|one| of(one)).sum::<f64>() / loops.len().max(1) as f64
+        };
+        let (wall, cpu) = (
+            mean(|one| one.wall_ns_per_read),
+            mean(|one| one.cpu_ns_per_read.unwrap_or(one.wall_ns_per_read)),
+        );
+        busy |= wall > cpu * WAITED;
         out.push_str(&format!(
-            "{clock:<24}loop {:>9}   ours {:>9}   {}\n",
-            duration(mean),
+            "{clock:<24}wall {:>9}  CPU {:>9}  ours {:>9}  {}\n",
+            duration(wall),
+            duration(cpu),
             median(row.and_then(|row| row.costs.throughput)),
             row.map_or("", |row| row.path.name())
         ));
+    }
+    if busy {
+        let text = "Other programs ran meanwhile: wall time holds theirs. CPU time is what the reads took.";
+        out.push_str(&super::super::wrap(text, "", ""));
     }
     out
 }
@@ -93,6 +109,8 @@ mod tests {
             user_s: 29.8,
             system_s: 0.003_374_697,
             ns_per_read: 1490.0,
+            cpu_ns_per_read: Some(1490.0),
+            wall_ns_per_read: 1490.0,
         }
     }
 

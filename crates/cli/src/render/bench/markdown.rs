@@ -22,7 +22,7 @@ pub(crate) fn page(report: &BenchReport) -> String {
     table(
         &mut out,
         "What a read costs",
-        &["", "once", "fenced", "in work", "x counter", "x vDSO", "path"],
+        &["", "throughput", "latency", "in a loop", "x counter", "x vDSO", "path"],
         main_rows(report)
             .map(|row| {
                 let mut cells = figures(row);
@@ -88,10 +88,10 @@ pub(crate) fn page(report: &BenchReport) -> String {
     table(&mut out, "With every clocksource", &titles, sources.collect());
     if let Some(baseline) = &report.baseline {
         let rows = baseline.rows.iter().map(|row| {
-            let interval = row.ratio.map_or_else(String::new, |r| {
-                format!("{} ({} to {})", factor(r.ratio), factor(r.low), factor(r.high))
+            let interval = row.own_ratio.map_or_else(String::new, |r| {
+                format!("{} ({})", factor(r.ratio), super::interval(r, " to "))
             });
-            let word = difference(row.difference, row.ratio).to_owned();
+            let word = difference(row.difference, row.own_ratio).to_owned();
             vec![row.name.clone(), duration(row.before.ns), duration(row.now.ns), interval, word]
         });
         let title = format!("Compared with {}", baseline.file);

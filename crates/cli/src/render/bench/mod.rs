@@ -4,6 +4,7 @@ pub(crate) mod csv;
 pub(crate) mod html;
 mod like;
 pub(crate) mod markdown;
+mod noise;
 mod plot;
 mod svg;
 pub(crate) mod text;
@@ -44,6 +45,14 @@ fn factor(ratio: f64) -> String {
         ratio if ratio < 99.95 => format!("{ratio:.1}"),
         ratio => format!("{ratio:.0}"),
     }
+}
+
+/// A ratio's interval, or a word for one that says nothing: two starts of unequal luck bound a ratio by millions.
+fn interval(ratio: Ratio, between: &str) -> String {
+    if ratio.low < 0.01 || ratio.high > 99.0 {
+        return "uncertain".to_owned();
+    }
+    format!("{}{between}{}", factor(ratio.low), factor(ratio.high))
 }
 
 /// A comparison's words.
@@ -137,6 +146,13 @@ fn method(report: &BenchReport) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn interval_of_two_unequal_starts_is_a_word() {
+        let of = |low, high| interval(Ratio { ratio: 1.5, low, high }, "-");
+        assert_eq!(of(0.9, 2.25), "0.90-2.25");
+        assert_eq!(of(0.0, 2.5e6), "uncertain");
+    }
 
     #[test]
     fn durations_keep_three_digits() {

@@ -1,12 +1,13 @@
 //! The plots: what a read costs, how single calls are distributed, several threads, clocksources.
-//! Longer is slower, and red has entered the kernel.
+//! On a logarithmic axis a length means nothing, so figures are dots, each with its interval; farther to the right is slower,
+//! and red has entered the kernel.
 
 use super::svg::{Axis, Svg};
-use super::{duration, main_rows};
-use crate::report::bench::{BenchReport, RowReport};
+use super::{duration, factor, main_rows};
+use crate::report::bench::{BaselineReport, BenchReport, RowReport};
 use clocksmith_measure::bench::row::Via;
 use clocksmith_measure::bench::served::Served;
-use clocksmith_measure::bench::stats::Estimate;
+use clocksmith_measure::bench::stats::{Difference, Estimate};
 
 const WIDTH: f64 = 860.0;
 /// Where names end and the axis begins, and where it ends.
@@ -16,14 +17,14 @@ const TOP: f64 = 6.0;
 /// Room for the figures below the axis.
 const BOTTOM: f64 = 24.0;
 
-/// A bar.
+/// A figure with its interval: one line of a plot.
 struct Bar {
     cost: Estimate,
     class: String,
     label: String,
 }
 
-/// Bars that belong together.
+/// Lines that belong together.
 struct Group {
     name: String,
     bars: Vec<Bar>,
@@ -56,9 +57,9 @@ fn bars(groups: &[Group], thick: f64, description: &str) -> String {
         let longest = group.bars.iter().map(|bar| axis.at(bar.cost.high)).fold(0.0, f64::max);
         for bar in &group.bars {
             let [low, at, high] = [bar.cost.low, bar.cost.ns, bar.cost.high].map(|ns| axis.at(ns));
-            svg.rect(&bar.class, [LEFT, y, (at - LEFT).max(1.0), thick - 1.5]);
             let whisker = y + (thick - 1.5) / 2.0;
             svg.line("whisker", [low, whisker, high, whisker]);
+            svg.dot(&bar.class, [at, whisker], if thick < 10.0 { 2.8 } else { 4.2 });
             if !bar.label.is_empty() {
                 let [x, y] = if thick < 10.0 { [longest, middle] } else { [high, whisker + 4.0] };
                 svg.text("value", [x + 6.0, y], &bar.label);
@@ -70,7 +71,7 @@ fn bars(groups: &[Group], thick: f64, description: &str) -> String {
     svg.finish(description)
 }
 
-/// What a read costs: three bars each, cheapest first.
+/// What a read costs: three dots each, cheapest first.
 pub(super) fn costs(report: &BenchReport) -> String {
     let syscall = report.rows.iter().filter(|row| {
         row.via == Via::Syscall && matches!(row.clock, "CLOCK_MONOTONIC" | "CLOCK_MONOTONIC_COARSE")
@@ -100,7 +101,11 @@ pub(super) fn costs(report: &BenchReport) -> String {
             Group { name, bars: bars.into_iter().flatten().collect() }
         })
         .collect();
-    bars(&groups, 7.0, "Bars: what one read of each clock costs, on a logarithmic axis")
+    bars(
+        &groups,
+        7.0,
+        "Dots with intervals: what one read of each clock costs, on a logarithmic axis",
+    )
 }
 
 /// How single calls are distributed: a hill each, with a line at the median, one at the 99th
@@ -138,7 +143,7 @@ pub(super) fn distributions(report: &BenchReport) -> String {
     svg.finish("Distribution of single calls of each clock, on a logarithmic axis")
 }
 
-/// Several threads: a bar for each number of threads.
+/// Several threads: a dot for each number of threads.
 pub(super) fn scaling(report: &BenchReport) -> String {
     let mut groups: Vec<Group> = Vec::new();
     for one in &report.scaling {
@@ -153,7 +158,44 @@ pub(super) fn scaling(report: &BenchReport) -> String {
             None => groups.push(Group { name: one.name.clone(), bars: vec![bar] }),
         }
     }
-    bars(&groups, 15.0, "Bars: what a read costs each of several threads")
+    bars(&groups, 15.0, "Dots with intervals: what a read costs each of several threads")
+}
+
+/// Two runs: each row's ratio with its interval, against 1; nothing without such a row.
+pub(super) fn compared(baseline: &BaselineReport) -> String {
+    const LINE: f64 = 15.0;
+    let rows: Vec<_> = baseline.rows.iter().filter_map(|row| Some((row, row.own_ratio?))).collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    // Logarithms, so that twice and half are equally far from 1; at least 10 % to either side.
+    let logs =
+        rows.iter().flat_map(|(_, ratio)| [ratio.low.max(1e-3).ln(), ratio.high.min(1e3).ln()]);
+    let most = logs.map(f64::abs).fold(1.1f64.ln(), f64::max) * 1.05;
+    let x = |ratio: f64| {
+        let share = ratio.max(1e-9).ln().clamp(-most, most) / most;
+        f64::midpoint(LEFT, RIGHT) + share * (RIGHT - LEFT) / 2.0
+    };
+    let height = LINE * rows.len() as f64;
+    let mut svg = Svg::new(WIDTH, TOP + height + BOTTOM);
+    let end = most.exp();
+    for ratio in [1.0 / end, 1.0 / end.sqrt(), 1.0, end.sqrt(), end] {
+        svg.line("grid", [x(ratio), TOP, x(ratio), TOP + height]);
+        svg.text("tick", [x(ratio), TOP + height + 14.0], &format!("x{}", factor(ratio)));
+    }
+    for (index, (row, ratio)) in rows.iter().enumerate() {
+        let y = TOP + LINE * (index as f64 + 0.5);
+        svg.text("name", [LEFT - 8.0, y + 4.0], &row.name);
+        svg.line("whisker", [x(ratio.low), y, x(ratio.high), y]);
+        let class = match row.difference {
+            Difference::More => "slower",
+            Difference::Less => "faster",
+            Difference::NoDifference => "unknown",
+        };
+        svg.dot(class, [x(ratio.ratio), y], 4.0);
+        svg.text("value", [RIGHT + 10.0, y + 4.0], &factor(ratio.ratio));
+    }
+    svg.finish("Each row of this run against the former one: ratio with its interval")
 }
 
 /// Every clocksource: the time by the counter, and the coarse time.
@@ -173,5 +215,5 @@ pub(super) fn clocksources(report: &BenchReport) -> String {
     };
     let groups: Vec<Group> =
         report.clocksources.iter().map(group).filter(|group| !group.bars.is_empty()).collect();
-    bars(&groups, 15.0, "Bars: what a read costs with each clocksource")
+    bars(&groups, 15.0, "Dots with intervals: what a read costs with each clocksource")
 }

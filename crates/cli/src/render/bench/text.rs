@@ -5,6 +5,7 @@ use super::{by_way, difference, duration, factor, headline, main_rows, median, m
 use crate::args::Common;
 use crate::report::bench::{BaselineReport, BenchReport, GainReport, RowReport};
 use anyhow::Result;
+use clocksmith_measure::bench::compare::Comparison;
 use clocksmith_measure::bench::gain::Saved;
 use clocksmith_measure::bench::row::Via;
 use clocksmith_measure::bench::served::Served;
@@ -16,7 +17,11 @@ pub(crate) fn print(common: &Common, report: &BenchReport) -> Result<()> {
 }
 
 fn page(report: &BenchReport, style: Style, quiet: bool, verbose: bool) -> String {
-    let mut out = style.bold(&wrap(&headline(report), "", ""));
+    let mut out = String::new();
+    if let Some(baseline) = &report.baseline {
+        out.push_str(&answer(baseline, style));
+    }
+    out.push_str(&style.bold(&wrap(&headline(report), "", "")));
     if !report.complete {
         out.push_str(&style.yellow(&wrap(
             "Incomplete: it was interrupted. What follows is what was measured until then.",
@@ -26,6 +31,9 @@ fn page(report: &BenchReport, style: Style, quiet: bool, verbose: bool) -> Strin
     }
     if quiet {
         return out;
+    }
+    if let Some(baseline) = &report.baseline {
+        compared(&mut out, baseline, style, verbose);
     }
     costs(&mut out, report, style);
     ways(&mut out, report, style);
@@ -39,9 +47,8 @@ fn page(report: &BenchReport, style: Style, quiet: bool, verbose: bool) -> Strin
     if let Some(gain) = &report.gain {
         gained(&mut out, gain, style);
     }
-    if let Some(baseline) = &report.baseline {
-        compared(&mut out, baseline, style, verbose);
-    }
+    timers(&mut out, report, style);
+    noise(&mut out, report, style);
     if verbose {
         intervals(&mut out, report, style);
     }
@@ -57,8 +64,8 @@ fn heading(out: &mut String, style: Style, title: &str) {
 fn costs(out: &mut String, report: &BenchReport, style: Style) {
     heading(out, style, "What a read costs");
     out.push_str(&format!(
-        "{:<22}{:>9}{:>10}{:>10}{:>10}{:>9}  path\n",
-        "", "once", "fenced", "in work", "x counter", "x vDSO"
+        "{:<22}{:>11}{:>9}{:>10}{:>10}{:>8}  path\n",
+        "", "throughput", "latency", "in a loop", "x counter", "x vDSO"
     ));
     for row in main_rows(report) {
         let costs = &row.costs;
@@ -71,7 +78,7 @@ fn costs(out: &mut String, report: &BenchReport, style: Style) {
             continue;
         }
         out.push_str(&format!(
-            "{:<22}{:>9}{:>10}{:>10}{:>10}{:>9}  {}\n",
+            "{:<22}{:>11}{:>9}{:>10}{:>10}{:>8}  {}\n",
             row.clock,
             median(costs.throughput),
             median(costs.serialised),
@@ -97,8 +104,8 @@ fn ways(out: &mut String, report: &BenchReport, style: Style) {
     }
     heading(out, style, "The same by every way; user and system time through libc");
     out.push_str(&format!(
-        "{:<22}{:>10}{:>10}{:>10}{:>7}{:>7}{:>12}\n",
-        "", "libc", "vDSO", "syscall", "user", "sys", "step"
+        "{:<22}{:>9}{:>9}{:>9}{:>7}{:>7}{:>8}{:>9}\n",
+        "", "libc", "vDSO", "syscall", "user", "sys", "claimed", "step"
     ));
     for row in rows {
         let way = |via| median(by_way(report, row.clock, via).and_then(|row| row.costs.throughput));
@@ -106,15 +113,64 @@ fn ways(out: &mut String, report: &BenchReport, style: Style) {
             share.map_or_else(|| "-".to_owned(), |share| format!("{:.0} %", share * 100.0))
         };
         out.push_str(&format!(
-            "{:<22}{:>10}{:>10}{:>10}{:>7}{:>7}{:>12}\n",
+            "{:<22}{:>9}{:>9}{:>9}{:>7}{:>7}{:>8}{:>9}\n",
             row.clock,
             way(Via::Libc),
             way(Via::Vdso),
             way(Via::Syscall),
             share(row.cpu_shares.map(|shares| shares.user)),
             share(row.cpu_shares.map(|shares| shares.system)),
+            row.claimed_resolution_ns.map_or_else(|| "-".to_owned(), |ns| duration(ns as f64)),
             row.resolution_ns.map_or_else(|| "-".to_owned(), duration)
         ));
+    }
+    let mut reasons: Vec<&str> =
+        report.rows.iter().filter_map(|row| row.cpu_shares_missing.as_deref()).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    if let Some(why) = reasons.first() {
+        out.push_str(&wrap(&format!("No user and sys: {why}."), "", ""));
+    }
+    if report.rows.iter().any(|row| row.resolution_ns.is_none() && row.missing.is_none()) {
+        let text = "No step: it was not seen move by a single step; on a busy machine several ticks pass at once.";
+        out.push_str(&wrap(text, "", ""));
+    }
+}
+
+/// How late waits ended.
+fn timers(out: &mut String, report: &BenchReport, style: Style) {
+    let Some(asked) = report.timers.first().map(|late| late.asked_ns) else { return };
+    let title = format!("Waits of {}: later than asked by", duration(asked as f64));
+    heading(out, style, &title);
+    out.push_str(&format!(
+        "{:<34}{:>9}{:>9}{:>9}{:>9}{:>9}\n",
+        "", "min", "p50", "p90", "p99", "max"
+    ));
+    for late in &report.timers {
+        let name = format!("{} {}", late.call, late.clock);
+        let Some(d) = &late.late else {
+            let why = late.missing.as_deref().unwrap_or("no wait ended in time");
+            out.push_str(&wrap(&format!("not here: {why}"), &format!("{name:<36}"), "  "));
+            continue;
+        };
+        let columns: String =
+            [d.min, d.p50, d.p90, d.p99, d.max].map(|ns| format!("{:>9}", duration(ns))).concat();
+        out.push_str(&format!("{name:<34}{columns}\n"));
+        if late.early > 0 {
+            out.push_str(&wrap(&format!("{} waits ended too early", late.early), "  ", "  "));
+        }
+    }
+}
+
+/// What else the machine did, and what that does to the figures.
+fn noise(out: &mut String, report: &BenchReport, style: Style) {
+    let lines = super::noise::lines(report);
+    if lines.is_empty() {
+        return;
+    }
+    heading(out, style, "Noise");
+    for line in lines {
+        out.push_str(&wrap(&line, "", ""));
     }
 }
 
@@ -213,7 +269,7 @@ fn gained(out: &mut String, gain: &GainReport, style: Style) {
         &format!(
             "CLOCK_MONOTONIC costs {} a read ({}), so this takes {:.2} % of one CPU.",
             duration(gain.now.ns),
-            gain.cost.replace('_', " "),
+            if gain.cost == "in_work" { "in a loop" } else { "throughput" },
             gain.spent * 100.0
         ),
         "",
@@ -247,18 +303,23 @@ fn saved_word(saved: &Saved) -> &'static str {
 }
 
 fn compared(out: &mut String, baseline: &BaselineReport, style: Style, verbose: bool) {
-    heading(out, style, &format!("Compared with {}", baseline.file));
+    let title = format!(
+        "Compared with {} ({} starts then, {} now; intervals {:.0} %)",
+        baseline.file,
+        baseline.starts_before,
+        baseline.starts_now,
+        baseline.confidence * 100.0
+    );
+    heading(out, style, &title);
     for unlike in &baseline.unlike {
         out.push_str(&style.yellow(&wrap(unlike, "  not the same: ", "    ")));
     }
-    let same =
-        baseline.rows.iter().filter(|row| row.difference == Difference::NoDifference).count();
     for row in &baseline.rows {
         if row.difference == Difference::NoDifference && !verbose {
             continue;
         }
-        let interval = row.ratio.map_or_else(String::new, |ratio| {
-            format!("x{} ({}-{})", factor(ratio.ratio), factor(ratio.low), factor(ratio.high))
+        let interval = row.own_ratio.map_or_else(String::new, |ratio| {
+            format!("x{} ({})", factor(ratio.ratio), super::interval(ratio, "-"))
         });
         out.push_str(&format!(
             "{:<30}{:>9}{:>9} {:<17} {}\n",
@@ -266,18 +327,34 @@ fn compared(out: &mut String, baseline: &BaselineReport, style: Style, verbose: 
             duration(row.before.ns),
             duration(row.now.ns),
             interval,
-            difference(row.difference, row.ratio)
+            difference(row.difference, row.own_ratio)
         ));
     }
-    out.push_str(&wrap(
-        &format!("{same} of {} rows: no difference that the intervals carry.", baseline.rows.len()),
-        "",
-        "",
-    ));
+    let count = |of: fn(&Comparison) -> bool| baseline.rows.iter().filter(|row| of(row)).count();
+    let same = count(|row| row.difference == Difference::NoDifference && row.own_ratio.is_some());
+    let short = count(|row| row.own_ratio.is_none());
+    let mut last = format!("{same} of {} rows: no difference.", baseline.rows.len());
+    if short > 0 {
+        last.push_str(&format!(" {short} too short to be compared, or with too few starts."));
+    }
+    out.push_str(&wrap(&last, "", ""));
+}
+
+/// The answer of a comparison, and of its limit.
+fn answer(baseline: &BaselineReport, style: Style) -> String {
+    let mut out = style.bold(&wrap(&baseline.summary, "", ""));
+    if let Some(percent) = baseline.fail_over_percent {
+        let line = match baseline.failed.as_slice() {
+            [] => format!("No row is slower by more than {percent} %."),
+            rows => format!("Slower by more than {percent} %: {}.", rows.join(", ")),
+        };
+        out.push_str(&wrap(&line, "", ""));
+    }
+    out
 }
 
 fn intervals(out: &mut String, report: &BenchReport, style: Style) {
-    heading(out, style, "Intervals of the medians (99 %), reads back to back");
+    heading(out, style, "Intervals of the medians (99 %), throughput");
     for row in &report.rows {
         let Some(cost) = row.costs.throughput else { continue };
         out.push_str(&format!(

@@ -18,9 +18,12 @@ pub(crate) fn page(report: &Report, made: &Made) -> String {
     page.out.push_str("<main>\n");
     page.section("The machine", &machine(report));
     page.section("What a read of the time costs", &costs(report));
-    let healthy = report.verdict == Verdict::Ok
-        && report.causes.iter().all(|cause| cause.severity == Severity::Info);
-    page.section(if healthy { "Worth knowing" } else { "Why" }, &causes(&report.causes));
+    let (wall, reads): (Vec<Cause>, Vec<Cause>) =
+        report.causes.iter().cloned().partition(|cause| cause.id.concerns_wall_clock());
+    let healthy =
+        report.verdict == Verdict::Ok && reads.iter().all(|cause| cause.severity == Severity::Info);
+    page.section(if healthy { "Worth knowing" } else { "Why" }, &causes(&reads));
+    page.section("The wall clock", &wall_clock(report, &wall));
     page.section("What other programs say", &symptoms(report));
     page.section("Where the machine is not as expected", &differences(report));
     let (refused, advised): (Vec<&Remedy>, Vec<&Remedy>) =
@@ -33,6 +36,15 @@ pub(crate) fn page(report: &Report, made: &Made) -> String {
     page.section("Every fact, with its source", &facts(report));
     page.out.push_str("</main>\n");
     page.finish(&report.schema, made)
+}
+
+/// Whether it is the right time.
+fn wall_clock(report: &Report, found: &[Cause]) -> String {
+    let summary = report.wall_clock.as_ref().map_or("", |wall| &wall.summary);
+    if summary.is_empty() {
+        return String::new();
+    }
+    format!("<p>{}</p>\n{}", text(summary), causes(found))
 }
 
 /// Symptoms, the machines of the text, and what was recognised in it.

@@ -2,7 +2,9 @@
 
 mod baseline;
 mod gain;
+mod only;
 mod progress;
+mod starts;
 pub(super) mod sweep;
 
 use crate::args::{Bench as Wanted, Common};
@@ -10,16 +12,19 @@ use crate::exit::Code;
 use crate::gather::{self, From};
 use crate::render;
 use crate::report::bench::{BenchReport, LikeReport, LoopReport};
+use crate::ui::err;
 use anyhow::{Context, Result, bail};
 use clocksmith_diagnose::report::MachineReport;
 use clocksmith_diagnose::{Measured, assess};
 use clocksmith_measure::bench::like::{self, Preset};
-use clocksmith_measure::bench::{self, Plan};
-use clocksmith_measure::{interrupt, pin};
+use clocksmith_measure::bench::{self, Plan, Stage};
+use clocksmith_measure::{interrupt, noise, pin};
 use progress::Progress;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+/// How long `--quick` measures; what follows and precedes takes the rest of 1.5 seconds.
+const QUICK: Duration = Duration::from_millis(1_150);
 /// The most threads that anybody wants to compare.
 const MOST_THREADS: usize = 4096;
 
@@ -36,6 +41,16 @@ pub(crate) fn run(common: &Common, wanted: &Wanted) -> Result<Code> {
         let allowed = clocksmith_measure::pin::bindable(cpu);
         allowed.map_err(|why| anyhow::anyhow!("--cpu: {why}. Name one of these"))?;
     }
+    if let Some(percent) = wanted.fail_over
+        && !(percent.is_finite() && percent >= 0.0)
+    {
+        bail!("--fail-over takes a number of percent, 0 or above");
+    }
+    let (rows, shown) = only::rows(&wanted.only)?;
+    if wanted.one_start {
+        return starts::child(wanted, &rows);
+    }
+    let count = starts::count(wanted)?;
     let preset = wanted.like.as_deref().map(preset).transpose()?;
     if let Some(rate) = wanted.gain
         && !(rate.is_finite() && rate > 0.0)
@@ -51,13 +66,38 @@ pub(crate) fn run(common: &Common, wanted: &Wanted) -> Result<Code> {
     let seen = assess(gather::facts(From::default())?, Measured::default());
     let facts = seen.facts;
     let progress = Progress::new(common);
-    let plan = Plan { cpu: wanted.cpu, ..Plan::everything(threads.clone()) };
+    // Where the former run was: another CPU may be another kind of core.
+    let cpu =
+        wanted.cpu.or_else(|| former.as_ref()?.cpu().filter(|cpu| pin::bindable(*cpu).is_ok()));
+    let mut plan = Plan { cpu, rows, ..Plan::everything(threads.clone()) };
+    let time = if wanted.quick { Some(QUICK) } else { wanted.duration };
+    if let Some(time) = time {
+        plan = plan.within(time);
+    }
+    let noise = noise::Watch::begin(cpu);
     let measured = bench::run(&plan, &|stage, done| {
         progress.show(None, stage, done);
         !interrupt::wished()
     });
+    if let Some(why) = &measured.unstarted {
+        err::line(&format!("clocksmith: {why}"));
+    }
     let mut report =
         BenchReport::new(MachineReport::of(&facts), seen.report.clocksource, &measured);
+    if count > 0 {
+        let each = clocksmith_measure::bench::starts::EACH;
+        let told = |done| progress.show(None, Stage::Starts, done);
+        let ran = starts::run(wanted, count, report.method.cpu, each, told);
+        (report.starts, report.starts_missing) = ran;
+    }
+    if wanted.timers && !interrupt::wished() {
+        report.timers = clocksmith_measure::bench::timers::run(&|done| {
+            progress.show(None, Stage::Timers, done);
+            !interrupt::wished()
+        });
+    }
+    report.noise = Some(noise.end());
+    report.rows.retain(|row| shown.iter().any(|shown| shown.name() == row.name));
     if let Some(preset) = preset {
         report.like = Some(LikeReport::new(preset));
         run_like(&mut report, preset, wanted, &threads);
@@ -74,9 +114,9 @@ pub(crate) fn run(common: &Common, wanted: &Wanted) -> Result<Code> {
         report.gain = gain::gain(rate, &report, &facts);
     }
     if let (Some(former), Some(file)) = (former, &wanted.baseline) {
-        report.baseline = Some(baseline::compare(&report, &former, file));
+        report.baseline = Some(baseline::compare(&report, &former, file, wanted.fail_over));
     }
-    report.complete &= !interrupt::wished();
+    report.complete &= !interrupt::wished() && report.starts_missing.is_none();
     report.method.elapsed_s = begun.elapsed().as_secs_f64();
     write_files(wanted, &report)?;
     if common.json {
@@ -84,7 +124,19 @@ pub(crate) fn run(common: &Common, wanted: &Wanted) -> Result<Code> {
     } else {
         render::bench::text::print(common, &report)?;
     }
-    Ok(if report.complete { Code::Done } else { Code::Undetermined })
+    Ok(code(&report))
+}
+
+fn code(report: &BenchReport) -> Code {
+    let baseline = report.baseline.as_ref();
+    if baseline.is_some_and(|baseline| !baseline.failed.is_empty()) {
+        return Code::Bad;
+    }
+    // With a limit, "no row is slower" must rest on a comparison.
+    let compared = baseline.is_none_or(|baseline| {
+        baseline.fail_over_percent.is_none() || baseline.smallest_percent.is_some()
+    });
+    if report.complete && compared { Code::Done } else { Code::Undetermined }
 }
 
 /// The numbers of threads: as given, or 1, 2 and all CPUs.
@@ -118,7 +170,11 @@ fn run_like(report: &mut BenchReport, preset: Preset, wanted: &Wanted, threads: 
     let count = if wanted.full { Some(preset.original_count()) } else { wanted.count };
     let most = threads.last().copied().unwrap_or(1);
     let go_on = || !interrupt::wished();
-    let timed = like::run(preset, count, most, wanted.cpu, &go_on);
+    let timed = like::run(preset, count, most, wanted.cpu, &go_on).unwrap_or_else(|error| {
+        err::line(&format!("clocksmith: --like: cannot start {most} threads: {error}"));
+        report.complete = false;
+        Vec::new()
+    });
     let current = sweep::sysfs(wanted).current().ok();
     report.complete &= timed.iter().all(|one| one.complete);
     if let Some(like) = &mut report.like {

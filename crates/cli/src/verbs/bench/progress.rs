@@ -49,6 +49,8 @@ fn line(clocksource: Option<&str>, stage: Stage, done: f64) -> String {
         Stage::Singles => "single calls",
         Stage::Shares => "user and system time",
         Stage::Threads => "several threads",
+        Stage::Timers => "how late waits end",
+        Stage::Starts => "starts, one after the other",
     };
     let source = clocksource.map_or_else(String::new, |name| format!("{name}: "));
     // A percentage, so in range.

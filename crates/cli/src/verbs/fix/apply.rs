@@ -8,11 +8,12 @@ use crate::report::fix::{Came, FixReport, Mode, TakenBack, sentence};
 use crate::ui::err;
 use anyhow::{Context, Result, anyhow, bail};
 use clocksmith_change::journal::{
-    ApplyError, End, Force, Journal, JournalError, Observer, Recovered, Wait, Which,
+    ApplyError, End, Force, Journal, JournalError, Observer, Phase, Recovered, Report, Wait, Which,
 };
 use clocksmith_change::propose::{Outcome, Proposal};
 use clocksmith_change::{Action, Step, Sysfs};
 use clocksmith_measure::interrupt;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long another run is waited for.
@@ -25,20 +26,33 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
              --apply (without --apply it shows the plan, as anybody)"
         );
     }
-    interrupt::listen();
+    // Until then a signal does what it does by default: the file system may not answer.
     let place = place(common)?;
+    // Opening the journal restores the files of a change that was not finished: that is not cut short.
+    let open =
+        Journal::look(&place).is_ok_and(|all| all.iter().any(|it| it.phase != Phase::Applied));
+    interrupt::listen();
+    // Without the thread a signal is heard when the reading is done.
+    let _ = if open { Ok(()) } else { until_the_first_write() };
     let mut journal = Journal::open(&place, Wait::AtMost(PATIENCE))?;
+    let _ = if open { until_the_first_write() } else { Ok(()) };
     let mut report = FixReport::new(Mode::Apply, common.root.as_deref());
     recovered(&journal, &mut report, Stuck::IsError)?;
-    let seen = Seen::look(common)?;
+    let kept = written_by_others(journal.recovered());
+    if !kept.is_empty() {
+        bail!(NotTakenBack(format!(
+            "an earlier change was taken back, but another process changed {kept} in this moment, and that stays as it \
+             is: look at it, then run this again"
+        )));
+    }
+    let Some(seen) = Seen::look_unless_stopped(common)? else {
+        return interrupted(common, report);
+    };
     report.clocksource = seen.report.clocksource.current.clone();
     let proposal = proposal(common, args, &seen, &mut report)?;
     report.propose(&proposal, &seen.system);
     if interrupt::wished() {
-        report.result = Came::Undetermined;
-        report.headline = "Interrupted before anything was changed.".to_owned();
-        report.steps.clear();
-        return finish(common, &report);
+        return interrupted(common, report);
     }
     if !common.json {
         render::fix::print_plan(common, &report)?;
@@ -82,7 +96,15 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
         })?;
         report.taken_back.extend(reports.iter().map(|r| TakenBack::new(r, &because)));
         report.result = Came::RolledBack;
-        report.headline = sentence(&format!("everything was put back: {because}"));
+        let kept = others(&reports);
+        let all = if kept.is_empty() {
+            "everything was put back".to_owned()
+        } else {
+            format!(
+                "everything was put back, but {kept}, which another process changed in this moment"
+            )
+        };
+        report.headline = sentence(&format!("{all}: {because}"));
         report.change = None;
     } else {
         report.result = Came::Applied;
@@ -94,6 +116,13 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
     if seen.is_live() {
         report.clocksource = Sysfs::live().current().ok();
     }
+    finish(common, &report)
+}
+
+fn interrupted(common: &Common, mut report: FixReport) -> Result<Code> {
+    report.result = Came::Undetermined;
+    report.headline = "Interrupted before anything was changed.".to_owned();
+    report.steps.clear();
     finish(common, &report)
 }
 
@@ -165,6 +194,23 @@ pub(super) fn recovered(journal: &Journal, report: &mut FixReport, stuck: Stuck)
     Ok(())
 }
 
+/// Files that stay as another process left them while an earlier change was taken back.
+pub(super) fn written_by_others(recovered: &[Recovered]) -> String {
+    others(recovered.iter().filter_map(|it| match it {
+        Recovered::RolledBack(done)
+        | Recovered::Unconfirmed(done)
+        | Recovered::FinishedUndo(done)
+        | Recovered::Mended(done) => Some(done),
+        Recovered::Stuck { .. } => None,
+    }))
+}
+
+/// The same, of a revert.
+pub(super) fn others<'a>(reports: impl IntoIterator<Item = &'a Report>) -> String {
+    let paths = reports.into_iter().flat_map(|done| &done.written_by_others);
+    paths.map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+}
+
 /// The proposal, with the counter verified where it matters.
 fn proposal(common: &Common, args: &Fix, seen: &Seen, report: &mut FixReport) -> Result<Proposal> {
     let proposal = seen.propose(args, &seen.checked());
@@ -197,6 +243,67 @@ fn failed(common: &Common, mut report: FixReport, error: ApplyError) -> Result<C
     }
 }
 
+/// The phase of this run: [`READING`], [`WRITING`] or [`ENDING`].
+static PHASE: AtomicU8 = AtomicU8::new(READING);
+/// Nothing has been changed.
+const READING: u8 = 0;
+/// The first step has begun: a signal is handled between the steps, and everything is restored.
+const WRITING: u8 = 1;
+/// The process is ending.
+const ENDING: u8 = 2;
+/// How long an orderly end may take while nothing has been changed.
+const PATIENCE_READING: Duration = Duration::from_secs(1);
+
+/// Ends the program after a signal, also where it reads a file that is very large or does not answer; until the first
+/// step begins.
+fn until_the_first_write() -> std::io::Result<()> {
+    let wait = || {
+        let mut since = None;
+        while PHASE.load(Ordering::SeqCst) == READING {
+            std::thread::sleep(Duration::from_millis(50));
+            let Some(signal) = interrupt::signal() else { continue };
+            let waited = since.get_or_insert_with(Instant::now).elapsed();
+            if waited >= PATIENCE_READING && change_phase(ENDING) {
+                err::line("clocksmith: interrupted before anything was changed");
+                // SAFETY: ends the process and all its threads; no code of this program runs after it.
+                unsafe { libc::_exit(128 + signal) }
+            }
+        }
+    };
+    std::thread::Builder::new().name("interrupt".to_owned()).spawn(wait)?;
+    // The kernel prefers this thread, and a thread that waits for a file system may not run a handler.
+    leave_signals(libc::SIG_BLOCK);
+    Ok(())
+}
+
+/// Blocks the signals that [`interrupt::listen`] hears in this thread, or no longer does.
+fn leave_signals(how: libc::c_int) {
+    // SAFETY: all bits zero are a value of this structure of integers; the pointers are to a live value.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+            libc::sigaddset(&raw mut set, signal);
+        }
+        libc::pthread_sigmask(how, &raw const set, std::ptr::null_mut());
+    }
+}
+
+/// Ends the phase of reading, if it lasts; returns whether this call did.
+fn change_phase(to: u8) -> bool {
+    PHASE.compare_exchange(READING, to, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+}
+
+/// From now on files are changed.
+fn writes() {
+    if !change_phase(WRITING) && PHASE.load(Ordering::SeqCst) == ENDING {
+        // The other thread ends the process.
+        loop {
+            std::thread::park();
+        }
+    }
+    leave_signals(libc::SIG_UNBLOCK);
+}
+
 /// Says each step as it begins.
 struct Teller {
     wanted: bool,
@@ -204,6 +311,7 @@ struct Teller {
 
 impl Observer for Teller {
     fn step(&mut self, index: usize, step: &Step) {
+        writes();
         if !self.wanted {
             return;
         }

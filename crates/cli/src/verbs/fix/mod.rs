@@ -10,7 +10,7 @@ use crate::args::{BootLoader, BootWay, Common, Fix};
 use crate::exit::Code;
 use crate::render;
 use crate::report::fix::{Came, FixReport, Mode};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clocksmith_change::Sysfs;
 use clocksmith_change::accept::Accept;
 use clocksmith_change::journal::{Journal, JournalError, Phase, Place};
@@ -19,8 +19,10 @@ use clocksmith_change::system::{self, System};
 use clocksmith_diagnose::{Assessment, Report};
 use clocksmith_facts::tree::{DirTree, LiveTree};
 use clocksmith_facts::{Facts, Origin, collect};
-use clocksmith_measure::{LightMeasurement, light};
+use clocksmith_measure::{LightMeasurement, interrupt, light};
 use std::path::Path;
+use std::sync::mpsc;
+use std::time::Duration;
 
 pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
     if args.status {
@@ -75,7 +77,7 @@ fn unfinished(common: &Common) -> Option<String> {
 /// The exit code of a result.
 fn code(came: Came) -> Code {
     match came {
-        Came::Refused | Came::RolledBack | Came::NotInForce => Code::Bad,
+        Came::Refused | Came::RolledBack | Came::NotInForce | Came::PartlyUndone => Code::Bad,
         Came::Undetermined => Code::Undetermined,
         _ => Code::Done,
     }
@@ -110,7 +112,35 @@ struct Seen {
 
 impl Seen {
     fn look(common: &Common) -> Result<Self> {
-        let root = common.root.as_deref();
+        Self::of(common.root.as_deref())
+    }
+
+    /// The same, in a thread of its own: `None` as soon as a signal has come, even if a file is very large or does not
+    /// answer.
+    fn look_unless_stopped(common: &Common) -> Result<Option<Self>> {
+        /// How often the wish is looked at.
+        const BEAT: Duration = Duration::from_millis(20);
+        let root = common.root.clone();
+        let (told, seen) = mpsc::channel();
+        let look = move || {
+            // Nothing receives it after a signal.
+            let _ = told.send(Self::of(root.as_deref()));
+        };
+        let thread = std::thread::Builder::new().stack_size(crate::stack::SIZE).spawn(look);
+        if thread.is_err() {
+            return Self::look(common).map(Some);
+        }
+        loop {
+            match seen.recv_timeout(BEAT) {
+                Ok(seen) => return seen.map(Some),
+                Err(mpsc::RecvTimeoutError::Timeout) if interrupt::wished() => return Ok(None),
+                Err(mpsc::RecvTimeoutError::Timeout) => {}
+                Err(mpsc::RecvTimeoutError::Disconnected) => bail!("the machine could not be read"),
+            }
+        }
+    }
+
+    fn of(root: Option<&Path>) -> Result<Self> {
         let facts = match root {
             None => collect::collect(&LiveTree::new(), Origin::Live),
             // A directory that has no facts about clocks has files all the same.

@@ -1,6 +1,6 @@
 //! `fix --undo`: takes back exactly what was done.
 
-use super::apply::{Stuck, recovered};
+use super::apply::{Stuck, others, recovered, written_by_others};
 use super::{is_root, place};
 use crate::args::{Common, Fix};
 use crate::exit::Code;
@@ -24,16 +24,18 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
     recovered(&journal, &mut report, stuck)?;
     let mut changes: Vec<Change> = changes(journal.recovered());
     let taken = !report.taken_back.is_empty();
+    let mut kept = vec![written_by_others(journal.recovered())];
     let which = if args.all { Which::All } else { Which::Last };
     // What was never finished was the last change: the one before it is not meant.
     let result = if taken && !args.all { Ok(Vec::new()) } else { journal.undo(which, force) };
     match result {
         Ok(reports) => {
             report.taken_back.extend(reports.iter().map(|done| TakenBack::new(done, "")));
+            kept.push(others(&reports));
             changes.extend(reports.into_iter().map(|done| done.cmdline));
-            undone(&mut report);
+            undone(&mut report, &kept);
         }
-        Err(JournalError::NothingToUndo(_)) if taken => undone(&mut report),
+        Err(JournalError::NothingToUndo(_)) if taken => undone(&mut report, &kept),
         Err(JournalError::NothingToUndo(why)) => {
             report.result = Came::NothingToDo;
             report.headline = sentence(&format!("nothing to take back: {why}"));
@@ -44,7 +46,10 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
         }
         Err(error) => return Err(error.into()),
     }
-    if report.result == Came::Undone && place.is_live() && booted_with(&changes) {
+    if matches!(report.result, Came::Undone | Came::PartlyUndone)
+        && place.is_live()
+        && booted_with(&changes)
+    {
         report.reboot = true;
         report.headline.push_str(" The running kernel was booted with it, and needs a reboot.");
     }
@@ -59,10 +64,19 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
     Ok(super::code(report.result))
 }
 
-fn undone(report: &mut FixReport) {
+fn undone(report: &mut FixReport, kept: &[String]) {
     report.result = Came::Undone;
     let what: Vec<&str> = report.taken_back.iter().map(|taken| taken.summary.as_str()).collect();
     report.headline = sentence(&format!("taken back: {}", what.join("; ")));
+    let kept: Vec<&str> = kept.iter().map(String::as_str).filter(|it| !it.is_empty()).collect();
+    if !kept.is_empty() {
+        report.result = Came::PartlyUndone;
+        report.headline.push_str(&format!(
+            " But another process changed {} in this moment, and that stays as it is: look whether it has words of \
+             this change.",
+            kept.join(", ")
+        ));
+    }
 }
 
 /// What opening the journal took off the command line again, or put there.

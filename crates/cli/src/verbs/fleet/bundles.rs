@@ -1,13 +1,17 @@
 //! Bundles to documents, by as many threads as there are processors, in order.
 
-use crate::gather;
+use crate::gather::{self, Bundled};
 use anyhow::Result;
-use clocksmith_diagnose::{Measured, Report, assess};
+use clocksmith_diagnose::{Report, assess};
 use clocksmith_fleet::parse::INPUT;
 use serde::Serialize;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, sync_channel};
+
+/// Bytes of bundles' contents that all threads together read at the same time, but for one that is larger.
+const AT_ONCE: u64 = 32 << 20;
 
 /// A bundle's document, or why it has none.
 #[derive(Serialize)]
@@ -28,31 +32,36 @@ pub(super) fn each(
 ) -> io::Result<()> {
     let threads = std::thread::available_parallelism().map_or(2, usize::from);
     let threads = threads.clamp(1, 64).min(bundles.len().max(1));
+    let turn = &Mutex::new(());
     std::thread::scope(|scope| {
-        let lines: Vec<Receiver<Line>> = (0..threads)
+        let lines: Vec<Option<Receiver<Line>>> = (0..threads)
             .map(|first| {
                 // Few: a document of a bundle with a hostile log may be large.
                 let (send, receive) = sync_channel(2);
-                scope.spawn(move || {
+                let work = move || {
                     for bundle in bundles.iter().skip(first).step_by(threads) {
-                        if send.send(line(bundle)).is_err() {
+                        if send.send(line(bundle, threads, turn)).is_err() {
                             return;
                         }
                     }
-                });
-                receive
+                };
+                // Where a limit allows no further thread, this one does its part.
+                std::thread::Builder::new().spawn_scoped(scope, work).ok().map(|_| receive)
             })
             .collect();
-        for thread in (0..threads).cycle() {
-            let Some(Ok(line)) = lines.get(thread).map(Receiver::recv) else { break };
-            take(line)?;
+        for (bundle, lines) in bundles.iter().zip(lines.iter().cycle()) {
+            match lines.as_ref().map(Receiver::recv) {
+                Some(Ok(line)) => take(line)?,
+                Some(Err(_)) => break,
+                None => take(line(bundle, threads, turn))?,
+            }
         }
         Ok(())
     })
 }
 
-fn line(bundle: &Path) -> Line {
-    let (document, error) = match report(bundle) {
+fn line(bundle: &Path, threads: usize, turn: &Mutex<()>) -> Line {
+    let (document, error) = match report(bundle, threads, turn) {
         Ok(report) => (Some(report), None),
         Err(error) => (None, Some(format!("{error:#}"))),
     };
@@ -60,8 +69,9 @@ fn line(bundle: &Path) -> Line {
 }
 
 /// As `why --bundle`.
-fn report(bundle: &Path) -> Result<Report> {
-    let (facts, manifest) = gather::bundle(bundle)?;
+fn report(bundle: &Path, threads: usize, turn: &Mutex<()>) -> Result<Report> {
+    let Bundled { facts, manifest, measured } =
+        gather::bundle_in_turn(bundle, AT_ONCE / threads as u64, turn)?;
     let (host, taken_at) = manifest.map(|m| (m.hostname, m.time)).unzip();
-    Ok(assess(facts, Measured::default()).report.named(host, taken_at))
+    Ok(assess(facts, measured).report.named(host, taken_at))
 }

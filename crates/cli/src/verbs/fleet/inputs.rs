@@ -51,6 +51,8 @@ impl Inputs {
     fn add(&mut self, path: PathBuf, begin: &[u8]) -> Result<()> {
         match shape(begin) {
             Shape::Packed => self.bundles.push(path),
+            // Cut off, or something else under the name of a bundle: who reads bundles says so.
+            Shape::Lines | Shape::Whole if is_bundles_name(&path) => self.bundles.push(path),
             Shape::Lines | Shape::Whole => self.others.push(path),
             Shape::Parquet => {
                 let dir = path.parent().unwrap_or(Path::new(".")).display();
@@ -59,6 +61,13 @@ impl Inputs {
         }
         Ok(())
     }
+}
+
+/// Whether a file is named as bundles are.
+fn is_bundles_name(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    let ends = [".tgz", ".txz", ".tar", ".tar.gz", ".tar.xz", ".tar.zst"];
+    path.is_file() && ends.iter().any(|end| name.ends_with(end))
 }
 
 /// The first bytes of a file. A pipe is read by the engine alone, so nothing is taken out of it.
@@ -94,7 +103,10 @@ fn directory(dir: &Path, depth: usize, inputs: &mut Inputs) -> Result<()> {
         } else if path.is_file() {
             // Without its beginning it is passed on, and the reason why it cannot be read is told there.
             let begin = begin(&path, Kinds::Regular).unwrap_or_default();
-            inputs.add(path, &begin)?;
+            // One file must not keep all others out.
+            if let Err(error) = inputs.add(path, &begin) {
+                err::line(&format!("clocksmith: left out: {error}"));
+            }
         } else if path.exists() && !path.is_dir() {
             err::line(&format!(
                 "clocksmith: {} is no regular file, and is left out",

@@ -129,8 +129,11 @@ fn is_program(file: &Path) -> bool {
 
 /// The documents of bundles, one a line.
 fn lines(inputs: &Inputs) -> Result<Code> {
-    if let Some(other) = inputs.others.first() {
+    if let (Some(other), []) = (inputs.others.first(), inputs.bundles.as_slice()) {
         bail!("{} is no bundle; --lines makes documents of bundles", other.display());
+    }
+    for other in &inputs.others {
+        err::line(&format!("clocksmith: {} is no bundle, and is left out", other.display()));
     }
     let mut out = JsonLines::new();
     let mut good = 0;

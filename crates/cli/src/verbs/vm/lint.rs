@@ -1,5 +1,6 @@
 //! `vm lint`: what files do to the guest's clock.
 
+use super::living;
 use super::read::{is_stdin, known, read, shown};
 use crate::args::Common;
 use crate::args::vm::{Format, Lint};
@@ -8,7 +9,7 @@ use crate::render;
 use crate::report::vm::{LintFile, LintReport, RulesReport};
 use crate::ui::err;
 use anyhow::{Result, anyhow, bail};
-use clocksmith_vm::{Document, Severity};
+use clocksmith_vm::{Document, Finding, Kind, Severity};
 use std::path::{Path, PathBuf};
 
 /// The most names of a directory, and how deep it is looked into.
@@ -37,6 +38,9 @@ pub(crate) fn run(common: &Common, args: &Lint) -> Result<Code> {
             Err(error) => LintFile::unusable(shown(path), render::error(&error)),
         });
     }
+    if let Some(uri) = &args.connect {
+        living::domains(uri, args, &mut files)?;
+    }
     for error in files.iter().filter_map(|file| file.error.as_ref()) {
         err::line(error);
     }
@@ -53,20 +57,29 @@ pub(crate) fn run(common: &Common, args: &Lint) -> Result<Code> {
     Ok(code)
 }
 
+/// The models of processors of Proxmox VE that a file may name: those of the tree that it is in, such as /etc/pve.
+fn models(path: &Path) -> Option<String> {
+    let beside = |above: &Path| above.join("virtual-guest/cpu-models.conf");
+    let file = path.ancestors().skip(1).map(beside).find(|file| file.is_file())?;
+    Some(known(&file, Some("proxmox"), None)?.text.as_str().to_owned())
+}
+
 fn one(path: &Path, args: &Lint) -> Result<LintFile> {
-    let (document, _) = read(path, args.kind.as_deref(), args.guest.as_deref())?;
+    let (mut document, _) = read(path, args.kind.as_deref(), args.guest.as_deref())?;
+    if document.kind == Kind::Proxmox && !is_stdin(path) {
+        document.models = models(path);
+    }
     judged(path, &document, args)
 }
 
-fn judged(path: &Path, document: &Document, args: &Lint) -> Result<LintFile> {
+pub(super) fn judged(path: &Path, document: &Document, args: &Lint) -> Result<LintFile> {
     let mut report = clocksmith_vm::lint(document).map_err(|error| {
         anyhow!("cannot use {} as {}: {error}", shown(path), document.kind.name())
     })?;
-    let before = report.findings.len();
-    report.findings.retain(|finding| !args.ignore.iter().any(|id| id == finding.rule.id));
-    report.ignored += before - report.findings.len();
+    let wished = |finding: &mut Finding| args.ignore.iter().any(|id| id == finding.rule.id);
+    let by_option: Vec<Finding> = report.findings.extract_if(.., wished).collect();
     report.findings.retain(|finding| finding.severity >= args.min_severity.severity());
-    Ok(LintFile::new(shown(path), document, &report))
+    Ok(LintFile::new(shown(path), document, &report, &by_option))
 }
 
 /// Every file of a directory whose kind is recognised. What is broken there may be no such file at all: it is named, and
@@ -76,10 +89,12 @@ fn directory(path: &Path, args: &Lint, files: &mut Vec<LintFile>) -> Result<()> 
     walk(path, 0, &mut found)?;
     found.sort();
     let mut any = false;
+    let models = models(&path.join("file"));
     for file in found {
-        let Some(document) = known(&file, args.kind.as_deref(), args.guest.as_deref()) else {
+        let Some(mut document) = known(&file, args.kind.as_deref(), args.guest.as_deref()) else {
             continue;
         };
+        document.models.clone_from(&models);
         any = true;
         match judged(&file, &document, args) {
             Ok(report) => files.push(report),

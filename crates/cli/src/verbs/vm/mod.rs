@@ -2,6 +2,7 @@
 
 mod fix;
 mod lint;
+mod living;
 pub(crate) mod migrate;
 mod read;
 mod write;

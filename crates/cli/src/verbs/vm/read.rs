@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, anyhow, bail};
 use clocksmith_facts::given::{self, Kinds};
 use clocksmith_facts::visible;
-use clocksmith_vm::document::{DocumentError, MAX_BYTES};
+use clocksmith_vm::document::{DocumentError, MAX_BYTES, is_archive};
 use clocksmith_vm::{Document, Guest, Kind};
 use std::io::Read;
 use std::path::Path;
@@ -39,11 +39,14 @@ pub(super) fn read(
         if path.is_dir() {
             bail!("{name} is a directory; name the files in it, such as {name}/*.xml");
         }
-        match given::read(path, Kinds::Streams, MAX_BYTES as u64) {
-            Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
-                bail!("cannot use {name}: {}", DocumentError::TooLarge { most: MAX_BYTES })
-            }
-            read => read.with_context(|| format!("cannot read {name}"))?,
+        match begin_of_archive(path) {
+            Some(bytes) => bytes,
+            None => match given::read(path, Kinds::Streams, MAX_BYTES as u64) {
+                Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
+                    bail!("cannot use {name}: {}", DocumentError::TooLarge { most: MAX_BYTES })
+                }
+                read => read.with_context(|| format!("cannot read {name}"))?,
+            },
         }
     };
     let document = match kind.and_then(Kind::of_name) {
@@ -54,9 +57,19 @@ pub(super) fn read(
     Ok((document.with_guest(guest.and_then(Guest::of_name)), bytes))
 }
 
+/// The beginning of an OVA, whose first member is the OVF; the disks behind it may be of any size.
+fn begin_of_archive(path: &Path) -> Option<Vec<u8>> {
+    path.extension().filter(|end| end.eq_ignore_ascii_case("ova"))?;
+    let file = given::open(path, Kinds::Regular).ok()?;
+    let most = MAX_BYTES as u64;
+    let bytes = given::all(file.take(most), most).ok()?;
+    is_archive(&bytes).then_some(bytes)
+}
+
 /// A file of a directory, if it is of a kind that is known.
 pub(super) fn known(path: &Path, kind: Option<&str>, guest: Option<&str>) -> Option<Document> {
-    let bytes = given::read(path, Kinds::Regular, MAX_BYTES as u64).ok()?;
+    let bytes = begin_of_archive(path)
+        .or_else(|| given::read(path, Kinds::Regular, MAX_BYTES as u64).ok())?;
     let name = shown(path);
     let document = match kind.and_then(Kind::of_name) {
         Some(kind) => Document::of_kind(&name, &bytes, kind),

@@ -27,6 +27,17 @@ pub(super) fn replace(
     after: &[u8],
     keep: bool,
 ) -> Result<Option<String>> {
+    replace_with(path, before, after, keep, || ())
+}
+
+/// The same; `meanwhile` runs when the new file is there, before the last look at the old one.
+fn replace_with(
+    path: &Path,
+    before: &[u8],
+    after: &[u8],
+    keep: bool,
+    meanwhile: impl FnOnce(),
+) -> Result<Option<String>> {
     let Parent { directory, name, shown } = trusted::resolve(path).map_err(|error| match error {
         Untrusted::Foreign(link) => anyhow!(
             "not written: the link {link}, and chooses which file is changed. Name the file itself, or replace the link \
@@ -57,11 +68,7 @@ pub(super) fn replace(
             metadata.nlink()
         );
     }
-    let mut now = Vec::new();
-    file.take(before.len() as u64 + 1).read_to_end(&mut now).with_context(cannot)?;
-    if now != before {
-        bail!("not written: {shown} was changed by somebody else meanwhile; try again");
-    }
+    same(file, before, &shown)?;
     let kept =
         if keep { Some(backup(&directory, &name, &shown, before, &metadata)?) } else { None };
     let mut beside = OsString::from(".clocksmith-");
@@ -72,6 +79,16 @@ pub(super) fn replace(
     let new = rustix::fs::openat(&directory, &beside, NEW, Mode::from_raw_mode(0o600))
         .with_context(|| format!("cannot write a new file beside {shown}"))?;
     let written = fill(File::from(new), after, &metadata, &shown).and_then(|()| {
+        meanwhile();
+        // An editor may have saved it while the new file was written.
+        let again = File::from(
+            rustix::fs::openat(&directory, &name, flags, Mode::empty()).with_context(cannot)?,
+        );
+        let now = again.metadata().with_context(cannot)?;
+        if (now.dev(), now.ino()) != (metadata.dev(), metadata.ino()) {
+            bail!("not written: {shown} was replaced by somebody else meanwhile; try again");
+        }
+        same(again, before, &shown)?;
         rustix::fs::renameat(&directory, &beside, &directory, &name).with_context(cannot)
     });
     if written.is_err() {
@@ -82,6 +99,18 @@ pub(super) fn replace(
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let _ = rustix::fs::openat(&directory, ".", flags, Mode::empty()).and_then(rustix::fs::fsync);
     Ok(kept)
+}
+
+/// Whether a file still has this content.
+fn same(file: File, before: &[u8], shown: &str) -> Result<()> {
+    let mut now = Vec::new();
+    file.take(before.len() as u64 + 1)
+        .read_to_end(&mut now)
+        .with_context(|| format!("cannot read {shown}"))?;
+    if now != before {
+        bail!("not written: {shown} was changed by somebody else meanwhile; try again");
+    }
+    Ok(())
 }
 
 /// Writes a new file like another one.
@@ -123,4 +152,38 @@ fn backup(
         Err(error) => return Err(error).with_context(|| format!("cannot write {shown}")),
     }
     Ok(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn replace_file_that_another_saves_meanwhile_keeps_their_content() {
+        for by_rename in [false, true] {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("guest.xml");
+            fs::write(&path, "old").unwrap();
+            let edit = || {
+                if by_rename {
+                    // The same content in another file: it may have another owner by now.
+                    fs::write(dir.path().join("new"), "old").unwrap();
+                    fs::rename(dir.path().join("new"), &path).unwrap();
+                } else {
+                    fs::write(&path, "theirs").unwrap();
+                }
+            };
+            let error = replace_with(&path, b"old", b"ours", false, edit).unwrap_err();
+            assert!(error.to_string().contains("meanwhile"), "{error}");
+            assert_eq!(
+                fs::read_to_string(&path).unwrap(),
+                if by_rename { "old" } else { "theirs" }
+            );
+            assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+            fs::write(&path, "old").unwrap();
+            replace(&path, b"old", b"ours", false).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), "ours");
+        }
+    }
 }

@@ -2,6 +2,7 @@
 //! put back. The kernel's files are a directory of the test's own: nothing here changes this machine.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod compare;
 mod exports;
 mod page;
 mod sweep;

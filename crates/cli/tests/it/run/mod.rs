@@ -102,6 +102,25 @@ fn what_cannot_be_run_is_said() {
     assert!([Some(126), None].contains(&code("/etc/passwd")));
 }
 
+/// `execvp` would give its bytes to a shell.
+#[test]
+fn file_that_is_no_text_is_given_to_no_shell() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let (path, made) = (dir.path().join("program"), dir.path().join("made"));
+    let script = format!("\n: >{}\n", made.display());
+    let content = [&b"\x7fELF\x02"[..], &[0; 11], &[2, 0, 62, 0], script.as_bytes()];
+    std::fs::write(&path, content.concat()).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    for how in [&LINE[..], &["run", "--source", "exact"]] {
+        if let Started::Ended { code, err, .. } = run(how, &path, &[]) {
+            assert_eq!(code, 126, "{how:?}: {err}");
+            assert!(err.contains("no shell is given it"), "{how:?}: {err}");
+        }
+        assert!(!made.exists(), "{how:?}");
+    }
+}
+
 /// The process id is the one that the caller started, and standard output the program's alone.
 #[test]
 fn the_program_is_the_process_that_was_started() {
@@ -119,13 +138,35 @@ fn a_document_at_the_end() {
     else {
         return;
     };
-    assert!(out.starts_with("ok"), "{out}");
-    let document: serde_json::Value = serde_json::from_str(&err).unwrap();
+    // The program's own output is apart from the document.
+    assert!(err.starts_with("ok"), "{err}");
+    let document: serde_json::Value = serde_json::from_str(&out).unwrap();
     let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schemas/clocksmith.run.v1.json");
     let schema = serde_json::from_str(&std::fs::read_to_string(schema).unwrap()).unwrap();
     assert!(jsonschema::is_valid(&schema, &document), "{document}");
     // Itself, by vfork, by posix_spawn, and the shell.
     assert_eq!(document["programs"], 4, "{document}");
+}
+
+/// A service must start, with another clock or without.
+#[test]
+fn or_plain_runs_the_program_where_run_refuses() {
+    let how = |or_plain: bool| {
+        let mut how = vec!["run", "--as", "hpet"];
+        how.extend(or_plain.then_some("--or-plain"));
+        // A program below another `run` is traced already.
+        let below: Vec<&str> = std::iter::once(env!("CARGO_BIN_EXE_clocksmith"))
+            .chain(how)
+            .chain(["--", "sh", "-c", "echo did; exit 4"])
+            .collect();
+        run(&["run", "--as", "syscall"], below[0].as_ref(), &below[1..])
+    };
+    let Started::Ended { code, err, .. } = how(false) else { return };
+    assert_eq!(code, 125, "{err}");
+    assert!(err.replace("\n  ", " ").contains("another clocksmith run traces it"), "{err}");
+    let Started::Ended { code, out, err, .. } = how(true) else { return };
+    assert_eq!((code, out.as_str()), (4, "did\n"), "{err}");
+    assert!(err.contains("kernel's clock as it is"), "{err}");
 }
 
 /// Each read takes as long as it would elsewhere: within one run, against each other.

@@ -97,13 +97,13 @@ impl Duration {
         (self.0 % NS_PER_SECOND) as u32
     }
 
-    /// As a number, which [`from_ticks`](Self::from_ticks) takes back: nanoseconds.
+    /// The number of nanoseconds, which [`from_ticks`](Self::from_ticks) accepts.
     #[must_use]
     pub const fn as_ticks(&self) -> u64 {
         self.0
     }
 
-    /// Of such a number.
+    /// A duration of such a number.
     #[must_use]
     pub const fn from_ticks(ticks: u64) -> Self {
         Self(ticks)

@@ -14,7 +14,7 @@ impl Instant {
     #[must_use]
     pub fn now() -> Self {
         let now = clocks::monotonic_coarse_ns();
-        // The wall clock has a place of its own; zero would mean that nothing is remembered.
+        // The wall clock has a slot of its own; zero would mean that no time is remembered.
         RECENT.remember(now, 1);
         Self::from_ticks(now)
     }
@@ -59,7 +59,7 @@ impl Instant {
         Self::now() - *self
     }
 
-    /// As a number, which [`from_ticks`](Self::from_ticks) takes back: nanoseconds.
+    /// The number of nanoseconds, which [`from_ticks`](Self::from_ticks) accepts.
     #[inline]
     #[must_use]
     pub const fn as_ticks(&self) -> u64 {

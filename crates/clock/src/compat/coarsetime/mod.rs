@@ -1,8 +1,8 @@
 //! The interface of `coarsetime` 0.1: `use clocksmith::compat::coarsetime::{Duration, Instant}`.
 //!
-//! Different: a tick of `as_ticks` is a nanosecond. A recent time that nobody has updated is the
-//! kernel's last tick, not zero, also in a forked child of a process with an [`Updater`]; and
-//! instants never go backward. Arithmetic saturates; only a division by zero panics.
+//! Differences: a tick of `as_ticks` is a nanosecond. A recent time that was never updated is the
+//! kernel's last tick, not zero, also in a forked child of a process with an [`Updater`]. Instants
+//! never go backward. Arithmetic saturates; only a division by zero panics.
 //!
 //! ```
 //! use clocksmith::compat::coarsetime::{Clock, Duration, Instant};
@@ -22,9 +22,9 @@ use crate::cached::CachedClock;
 use crate::clocks;
 use std::io;
 
-/// What `recent` reads.
+/// The time that `recent` reads.
 static RECENT: CachedClock = CachedClock::new();
-/// What `recent_since_epoch` reads.
+/// The time that `recent_since_epoch` reads.
 static RECENT_WALL: CachedClock = CachedClock::new();
 
 /// The time since 1970.
@@ -49,13 +49,13 @@ impl Clock {
         Duration::from_ns(RECENT_WALL.realtime_ns())
     }
 
-    /// Updates what [`recent_since_epoch`](Self::recent_since_epoch) gives.
+    /// Updates the time that [`recent_since_epoch`](Self::recent_since_epoch) returns.
     pub fn update() {
         Self::set_recent_since_epoch(Self::now_since_epoch());
     }
 
-    /// Sets what [`recent_since_epoch`](Self::recent_since_epoch) gives, for tests. Zero takes it
-    /// back.
+    /// Sets the time that [`recent_since_epoch`](Self::recent_since_epoch) returns, for tests. Zero
+    /// reverts this.
     pub fn set_recent_since_epoch(recent: UnixTimeStamp) {
         RECENT_WALL.remember(clocks::monotonic_ns(), recent.as_nanos());
     }
@@ -69,7 +69,7 @@ pub struct Updater {
 }
 
 impl Updater {
-    /// Settings: once in so many milliseconds.
+    /// Sets the interval in milliseconds.
     #[must_use]
     pub const fn new(period_millis: u64) -> Self {
         Self { period: core::time::Duration::from_millis(period_millis), running: None }

@@ -7,10 +7,10 @@ use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
 
-/// What `recent` reads.
+/// The time that `recent` reads.
 pub(super) static RECENT: CachedClock = CachedClock::new();
 
-/// A clock: the machine's, or one that is moved by hand.
+/// A clock: the machine's, or one that the program moves.
 #[derive(Clone, Debug, Default)]
 pub struct Clock(Option<Arc<Mock>>);
 
@@ -135,7 +135,7 @@ impl IntoNanoseconds for Duration {
 
 /// Makes that the recent time, unless a later one has been made that before.
 pub fn set_recent(instant: Instant) {
-    // The wall clock is nobody's business here; but zero would mean that nothing is remembered.
+    // The wall clock is not used here, but zero would mean that no time is remembered.
     RECENT.remember(instant.0.as_nanos(), 1);
 }
 
@@ -143,7 +143,8 @@ pub(super) fn recent() -> Instant {
     Instant(RECENT.instant())
 }
 
-/// How many threads have replaced the clock. While there is none, nobody looks further.
+/// How many threads have replaced the clock. While it is 0, calls do not look at the thread-local
+/// clock.
 static REPLACED: AtomicUsize = AtomicUsize::new(0);
 
 std::thread_local! {

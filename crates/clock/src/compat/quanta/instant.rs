@@ -19,8 +19,8 @@ impl Instant {
         if clock::is_replaced() { clock::replaced_now() } else { Self(crate::Instant::now()) }
     }
 
-    /// The time that [`Upkeep`](super::Upkeep) or [`set_recent`](super::set_recent) has left; else
-    /// the kernel's last tick.
+    /// The time that [`Upkeep`](super::Upkeep) or [`set_recent`](super::set_recent) has left;
+    /// otherwise the kernel's last tick.
     #[inline]
     #[must_use]
     pub fn recent() -> Self {

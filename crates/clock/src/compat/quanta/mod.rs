@@ -1,12 +1,12 @@
 //! The interface of `quanta` 0.13: `use clocksmith::compat::quanta::{Clock, Instant}`.
 //!
-//! Different: there is no calibration, so that nothing waits for one. Raw values are nanoseconds
-//! already. Arithmetic saturates and never panics. A recent time that nobody keeps up to date is
-//! the kernel's last tick, also in a forked child; and it never goes backward.
+//! Differences: there is no calibration, so no call waits for one. Raw values are nanoseconds
+//! already. Arithmetic saturates and never panics. A recent time without an upkeep thread is the
+//! kernel's last tick, also in a forked child; and it never goes backward.
 //!
 //! `Instant::now` and `Clock::now` are ordered between threads, which the originals are not: programs hand
-//! these moments from thread to thread. `Clock::raw` is unordered, as the original is: it is for what begins
-//! and ends in one thread.
+//! these moments from thread to thread. `Clock::raw` is unordered, as the original is: it is for intervals
+//! that begin and end in one thread.
 //!
 //! ```
 //! use clocksmith::compat::quanta::{Clock, Instant};

@@ -85,7 +85,25 @@ impl Judge<'_, '_> {
             }
         };
         self.add(CauseId::TscSkew, sure, format!("{differ}{moved}; {SETTLE}"));
+        self.moved_once(&differ);
         self.other_suspect(&differ, Confidence::Low);
+    }
+
+    /// A virtual machine that is stopped, restored or moved gets its TSC and its clock page back one after the other: one
+    /// check shows that as a difference, and the next ones do not.
+    fn moved_once(&mut self, differ: &str) {
+        let Some((wd, cs)) = self.decoded.wd_seconds.zip(self.decoded.cs_seconds) else { return };
+        if !is_paravirt(self.reference) {
+            return;
+        }
+        let way = if cs < wd { "stood still, or was set back" } else { "went ahead" };
+        let summary = format!(
+            "{differ}: or the guest's TSC {way} once, by {} against {}, as when the virtual machine was stopped, restored \
+             or moved; one check does not tell that from a wrong rate",
+            self.size(cs - wd),
+            self.reference
+        );
+        self.add(CauseId::TscJump, Confidence::Low, summary);
     }
 
     fn other_suspect(&mut self, differ: &str, sure: Confidence) {

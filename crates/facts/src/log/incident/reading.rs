@@ -29,6 +29,7 @@
 //!   length rests on a calibration.
 //! * A paravirtual clock is the host's TSC with a scale: both the scale and an offset can be wrong.
 
+use super::super::rates::TICK_RATES;
 use serde::Serialize;
 
 /// Nominal length of a watchdog interval in seconds (`WATCHDOG_INTERVAL`, `HZ >> 1`).
@@ -435,6 +436,31 @@ fn without_rate(pair: &Pair, cycles: f64) -> Vec<Reading> {
         add(Hypothesis::ReferenceJumped { seconds: -seconds }, Fit::Possible);
     }
     found
+}
+
+/// Cycles of a TSC and ticks, both of rates that the evidence does not name.
+#[must_use]
+pub fn readings_of_ticks(cycles: f64, ticks: f64) -> Vec<Reading> {
+    let possible = |hypothesis| Reading { hypothesis, fit: Fit::Possible };
+    if cycles <= 0.0 || ticks <= 0.0 {
+        return Vec::new();
+    }
+    let plausible = |rate: &&f64| TSC_HZ.contains(&(cycles * **rate / ticks));
+    let due = |rate: &&f64| (0.9 * INTERVAL_S..=1.1 * INTERVAL_S).contains(&(ticks / **rate));
+    let fitting = || TICK_RATES.iter().filter(plausible);
+    if let Some(rate) = fitting().find(due).or_else(|| fitting().next()) {
+        return vec![possible(Hypothesis::PlausibleRate { hz: cycles * rate / ticks })];
+    }
+    // The fastest TSC and the slowest tick.
+    let slowest = TICK_RATES.iter().copied().fold(f64::MAX, f64::min);
+    let least = cycles / TSC_HZ.end() - ticks / slowest;
+    if least <= 0.0 {
+        return Vec::new();
+    }
+    vec![
+        possible(Hypothesis::TicksLost { seconds: least }),
+        possible(Hypothesis::ClocksourceJumped { seconds: least }),
+    ]
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]

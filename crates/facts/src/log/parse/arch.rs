@@ -15,7 +15,10 @@ pub(super) fn parse(m: &str) -> Option<Event> {
     let arch = match *m.as_bytes().first()? {
         b'B' if m.starts_with("BIOS-e820: ") => Arch::X86_64,
         b'B' => booting(m)?,
-        b'C' if is_arm(m) => Arch::Arm,
+        b'C' if is_arm(m) => return Some(Event::ArmProcessor { midr: midr(m) }),
+        // hyp_mode_check() in arch/arm/kernel/setup.c and arch/arm64/kernel/smp.c.
+        b'C' if m.starts_with("CPU: All CPU(s) started in ") => Arch::Arm,
+        b'C' if m.starts_with("CPU: All CPU(s) started at EL") => Arch::Arm64,
         b'C' if m.starts_with("CPU: AArch64 Processor") => Arch::Arm64,
         b'C' if m.starts_with("CPU0 revision is: ") && m.contains("(MIPS") => Arch::Mips,
         b'C' if m.starts_with("CPU revision is: ") && m.contains("(MIPS") => Arch::Mips,
@@ -30,6 +33,12 @@ pub(super) fn parse(m: &str) -> Option<Event> {
 /// `arch/arm/kernel/setup.c`, whatever the processor is called.
 fn is_arm(m: &str) -> bool {
     m.starts_with("CPU: ") && find(m, "] revision ").is_some_and(|at| m[at..].contains(" (ARMv"))
+}
+
+/// The main ID register in such a line: `[410fd034]`.
+fn midr(m: &str) -> Option<u32> {
+    let (_, rest) = m.split_once('[')?;
+    u32::from_str_radix(rest.split_once(']')?.0, 16).ok()
 }
 
 /// `Booting Linux on physical CPU 0x0000000000 [0x410fd034]` is 64-bit Arm; `0x0` is 32-bit Arm, or an

@@ -120,6 +120,17 @@ const BEGINNINGS: [&str; 47] = [
     "Booting Linux on physical CPU ",
 ];
 
+/// `time_init_gtod()` in `arch/x86_64/kernel/time.c`, up to 2.6.20: printed where the PM timer was chosen.
+pub(super) const VSYSCALL_OFF: &str = "Disabling vsyscall due to use of PM timer";
+
+/// `Time: NAME clocksource has been installed.`, of kernels up to 2.6.27. `Time:` alone begins many other lines.
+fn installs_clocksource(text: &str) -> bool {
+    let rest = text.strip_prefix("Time: ").and_then(|rest| rest.split_once(' '));
+    rest.is_some_and(|(name, rest)| {
+        super::is_name(name) && rest.starts_with("clocksource has been installed")
+    })
+}
+
 /// Whether a text begins as only kernel messages do.
 pub(crate) fn begins_like_kernel(text: &str) -> bool {
     let text = text.trim_start();
@@ -133,13 +144,15 @@ pub(crate) fn begins_like_kernel(text: &str) -> bool {
         })
     };
     match first {
-        b'L' => figures("Linux version "),
+        b'L' => figures("Linux version ") || super::ticks::parse(text).is_some(),
         b'M' => figures("Measured ") && text.contains(" TSC warp "),
         // FreeBSD describes devices in angle brackets.
         b'h' => figures("hpet") && text.contains(": ") && !text.contains(": <"),
         // The watchdog's figures, in kernels that put nothing in front of them.
         b'\'' => [" wd_", " cs_", " is current clocksource"].iter().any(|key| text.contains(key)),
-        b'D' => figures("Detected ") && text.contains(" MHz "),
+        b'D' => figures("Detected ") && text.contains(" MHz ") || text.starts_with(VSYSCALL_OFF),
+        b'T' => installs_clocksource(text),
+        b'w' | b'Y' | b'F' | b't' => super::ticks::parse(text).is_some(),
         b'C' => text.starts_with("Clocksource ") && text.contains(" unstable (delta = "),
         _ => false,
     }

@@ -6,7 +6,10 @@
 
 mod arch;
 mod body;
+#[cfg(test)]
+mod cut_lines;
 mod platform;
+mod ticks;
 mod tsc;
 mod watchdog;
 mod width;
@@ -50,8 +53,16 @@ pub(crate) const KEYWORDS: &[(&str, Group)] = &[
     ("hpet", Group::Platform),
     ("HPET", Group::Platform),
     ("PM-Timer", Group::Platform),
+    ("ACPI: RSDP ", Group::Platform),
+    ("ACPI: FACP ", Group::Platform),
     ("high-res timesource", Group::Platform),
     ("time.c: Using", Group::Platform),
+    ("lost ticks", Group::Platform),
+    ("time source seems", Group::Platform),
+    ("Losing ", Group::Platform),
+    (" timer tick(s)!", Group::Platform),
+    ("back to HPET", Group::Platform),
+    ("vsyscall due to", Group::Platform),
     ("PMTMR", Group::Platform),
     ("Linux version", Group::Platform),
     ("ommand line:", Group::Platform),
@@ -74,6 +85,8 @@ pub(crate) const KEYWORDS: &[(&str, Group)] = &[
     ("NOHz mode", Group::Platform),
     ("PM: suspend e", Group::Platform),
     ("system sleep state", Group::Platform),
+    ("virtual machine fork", Group::Platform),
+    ("setting system clock to", Group::Platform),
     ("PM: hibernation", Group::Platform),
     ("gVisor", Group::Platform),
     ("pvclock", Group::Platform),
@@ -86,6 +99,7 @@ pub(crate) const KEYWORDS: &[(&str, Group)] = &[
     ("BIOS-e820", Group::Platform),
     ("(ARMv", Group::Platform),
     ("AArch64 Processor", Group::Platform),
+    ("All CPU(s) started", Group::Platform),
     ("MIPS", Group::Platform),
     ("ptrace can change", Group::Platform),
     ("Linux is running ", Group::Platform),
@@ -194,6 +208,9 @@ pub(crate) fn may_continue(event: &Event) -> bool {
             | Event::Dmi(_)
             | Event::ReadbackDelay { marks: false, .. }
             | Event::ReadbackDelay { delay_ns: None, .. }
+            | Event::WatchdogDetail { mask: 0, .. }
+            | Event::WatchdogSkewed { interval_ns: None, .. }
+            | Event::Registered { max_idle_ns: 0, .. }
     ) || matches!(event, Event::Switched(name) if !crate::names::is_known(name))
         // Every erratum has a number, behind this word.
         || matches!(event, Event::ArchTimerErratum(text) if text.trim_end().ends_with("erratum"))
@@ -224,6 +241,33 @@ pub(crate) fn hex(text: &str) -> Option<u64> {
     let text = text.strip_prefix("0x").unwrap_or(text);
     let digits = text.bytes().take_while(u8::is_ascii_hexdigit).count();
     if digits == 0 { None } else { u64::from_str_radix(&text[..digits], 16).ok() }
+}
+
+/// The text behind the leading digits of a figure, if it shows that the figure is whole: something follows that is
+/// no digit, and no mark with which a pager cuts a line.
+pub(crate) fn behind_figure(text: &str, digit: fn(u8) -> bool) -> Option<&str> {
+    let text = text.trim_start();
+    let text = text.strip_prefix("0x").or_else(|| text.strip_prefix('-')).unwrap_or(text);
+    let rest = &text[text.bytes().take_while(|byte| digit(*byte)).count()..];
+    let shown = !rest.is_empty() && !rest.starts_with(['>', '$', '\u{2026}', '=', '.']);
+    shown.then_some(rest)
+}
+
+/// A decimal number of which the text shows the end.
+pub(crate) fn whole_number(text: &str) -> Option<i64> {
+    behind_figure(text, |byte| byte.is_ascii_digit()).and_then(|_| number(text))
+}
+
+/// A hexadecimal number of which the text shows the end.
+pub(crate) fn whole_hex(text: &str) -> Option<u64> {
+    behind_figure(text, |byte| byte.is_ascii_hexdigit()).and_then(|_| hex(text))
+}
+
+/// Whether a text begins with `2893.298 MHz`, or a part of it that shows the end of the figure.
+pub(crate) fn is_megahertz(text: &str) -> bool {
+    let figure = |c: char| c.is_ascii_digit() || c == '.';
+    let tail = text.trim_start().trim_start_matches(figure);
+    tail.starts_with([' ', 'M']) && tail.trim_start().bytes().zip(*b"MHz").all(|(a, b)| a == b)
 }
 
 /// The leading `N.NNN` in units of 1/1000 (MHz to kHz), rounded; at most 10^12.

@@ -2,7 +2,10 @@
 //! architected timer, tick mode, suspend.
 
 use super::super::event::Event;
-use super::{after, arch, find, hex, number, thousandths, width};
+use super::{
+    after, arch, body, find, hex, is_megahertz, number, thousandths, ticks, whole_hex,
+    whole_number, width,
+};
 use crate::hypervisor::HypervisorKind;
 
 /// `m` is the whole message, `b` what is behind the kernel's own prefixes.
@@ -10,6 +13,7 @@ pub(super) fn parse(m: &str, b: &str) -> Option<Event> {
     identity(m, b)
         .or_else(|| hypervisor(m, b))
         .or_else(|| timers(m, b))
+        .or_else(|| ticks::parse(b))
         .or_else(|| cpus(m, b))
         .or_else(|| arm(m, b))
         .or_else(|| tick_and_sleep(m, b))
@@ -113,6 +117,9 @@ fn time_source(m: &str) -> Option<Event> {
             _ => None,
         };
     }
+    if m.starts_with(body::VSYSCALL_OFF) {
+        return source("acpi_pm", 64);
+    }
     let rest = m.strip_prefix("time.c: Using ")?;
     let kind = match after(rest, " GTOD ") {
         Some(kind) => kind.strip_suffix(" timer.")?,
@@ -134,10 +141,14 @@ fn timers(m: &str, b: &str) -> Option<Event> {
         return hex(after(rest, "-> ")?).map(Event::PmTimerOverride);
     }
     if let Some(rest) = b.strip_prefix("APIC calibration not consistent with PM-Timer: ") {
-        return Some(Event::ApicCalibration { ms: u64::try_from(number(rest)?).ok()? });
+        return Some(Event::ApicCalibration { ms: u64::try_from(whole_number(rest)?).ok()? });
     }
     if let Some(event) = time_source(m) {
         return Some(event);
+    }
+    if let Some(rest) = b.strip_prefix("PM-Timer running at invalid rate: ") {
+        let percent = number(rest).filter(|_| rest.contains('%'))?;
+        return Some(Event::PmTimerRate { percent: u64::try_from(percent).ok()? });
     }
     if b.starts_with("PM-Timer ") && (b.contains("aborting") || b.contains("inconsistent results"))
     {
@@ -152,10 +163,17 @@ fn timers(m: &str, b: &str) -> Option<Event> {
     if let Some(rest) = m.strip_prefix("ACPI: HPET ") {
         return hex(rest).map(|_| Event::HpetTable { base: None });
     }
+    // acpi_tb_print_table_header() in drivers/acpi/acpica/tbprint.c; up to 2.6.2x `ACPI: RSDP (v000 NAME ) @ 0x...`.
+    if let Some(rest) = m.strip_prefix("ACPI: RSDP ").or_else(|| m.strip_prefix("ACPI: FACP ")) {
+        return (hex(rest).is_some() || rest.starts_with("(v")).then_some(Event::AcpiTables);
+    }
     if m.starts_with("hpet")
         && let Some(at) = find(m, "comparators, ")
     {
         let rest = after(&m[at..], "-bit ")?;
+        if !is_megahertz(rest) {
+            return None;
+        }
         return Some(Event::HpetCounter { hz: thousandths(rest)?.checked_mul(1000)? });
     }
     let disabled = b.starts_with("HPET dysfunctional in PC10. Force disabled")
@@ -180,7 +198,7 @@ fn cpus(m: &str, b: &str) -> Option<Event> {
     }
     // All versions and architectures: the highest possible CPU number plus one.
     if let Some(rest) = m.strip_prefix("setup_percpu: ").and_then(|m| after(m, "nr_cpu_ids:")) {
-        return Some(Event::PossibleCpus(u32::try_from(number(rest)?).ok()?));
+        return Some(Event::PossibleCpus(u32::try_from(whole_number(rest)?).ok()?));
     }
     if let Some(rest) = b.strip_prefix("Max") {
         let rest = rest.strip_prefix('.').unwrap_or(rest).strip_prefix(" logical packages: ")?;
@@ -192,7 +210,7 @@ fn cpus(m: &str, b: &str) -> Option<Event> {
     Some(Event::CpuModel {
         name: clip(rest[..family_at].trim(), 80),
         family: hex(after(&rest[family_at..], ": ")?).and_then(|n| u32::try_from(n).ok())?,
-        model: after(rest, "model: ").and_then(hex).and_then(|n| u32::try_from(n).ok())?,
+        model: after(rest, "model: ").and_then(whole_hex).and_then(|n| u32::try_from(n).ok())?,
     })
 }
 
@@ -200,8 +218,18 @@ fn arm(m: &str, b: &str) -> Option<Event> {
     // `arch_timer: cp15 timer(s) running at 24.00MHz (virt).`, and before 4.11 without the prefix:
     // `Architected cp15 timer(s) running at 24.00MHz (virt).`
     let own = m.starts_with("arch_timer: ") || m.starts_with("Architected ");
-    if own && let Some(rest) = after(m, "timer(s) running at ") {
-        return Some(Event::ArchTimer { hz: thousandths(rest)?.checked_mul(1000)? });
+    if own && let Some(rest) = after(m, "timer(s) running at ").filter(|rest| is_megahertz(rest)) {
+        // arch_timer_banner(): the timers of the processor come first, `(phys/virt)`.
+        let mode = after(rest, "MHz (").and_then(|mode| mode.get(..mode.find(['/', ')'])?));
+        let virtual_timer = match mode {
+            Some("virt") => Some(true),
+            Some("phys" | "hyp-phys") => Some(false),
+            _ => None,
+        };
+        return Some(Event::ArchTimer {
+            hz: thousandths(rest)?.checked_mul(1000)?,
+            virtual_timer: virtual_timer.filter(|_| find(m, "cp15").is_some()),
+        });
     }
     // arch_timer_enable_workaround() in drivers/clocksource/arm_arch_timer.c.
     if own && b.starts_with("Enabling ") {
@@ -229,6 +257,18 @@ fn tick_and_sleep(m: &str, b: &str) -> Option<Event> {
     let b = b.strip_prefix("PM: ").unwrap_or(b);
     if m.starts_with("PM: suspend entry") || m.starts_with("PM: hibernation entry") {
         return Some(Event::Suspend);
+    }
+    // add_vmfork_randomness() in drivers/char/random.c.
+    if m.starts_with("random: crng reseeded due to virtual machine fork") {
+        return Some(Event::VmFork);
+    }
+    // rtc_hctosys() in drivers/rtc/class.c (until 4.18 hctosys.c): `rtc_cmos 00:03: setting system clock to
+    // 2026-06-01T10:00:00 UTC (1780308000)`.
+    if let Some(rest) = after(m, ": setting system clock to ")
+        && m.starts_with("rtc")
+    {
+        let epoch = rest.trim_end().strip_suffix(')').and_then(|text| text.rsplit('(').next());
+        return Some(Event::SetByRtc(epoch?.parse().ok()?));
     }
     let resumed = m.starts_with("PM: suspend exit")
         || m.starts_with("PM: hibernation exit")

@@ -1,7 +1,7 @@
 //! Messages of the TSC code: calibration, synchronisation test, TSC_ADJUST, demotion.
 
 use super::super::event::{Calibration, Event, TscAdjust, UnstableReason};
-use super::{find, number, thousandths};
+use super::{find, is_megahertz, number, thousandths};
 
 /// `m` is the whole message, `b` what is behind the kernel's own prefixes.
 pub(super) fn parse(m: &str, b: &str) -> Option<Event> {
@@ -30,9 +30,16 @@ fn verdict(m: &str, b: &str) -> Option<Event> {
     clock.starts_with("stable (").then_some(Event::SchedClockStable)
 }
 
+const WARP: &str = "cycles TSC warp between CPUs";
+
 fn sync(b: &str) -> Option<Event> {
     if let Some(rest) = b.strip_prefix("Measured ") {
-        return if rest.contains("TSC warp between CPUs") {
+        // `Measured 212 cycles TSC warp between CPUs, turning off TSC clock.`, or as far as a cut line goes.
+        let behind =
+            rest.trim_start().trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
+        let cut = behind.starts_with("cycles TSC")
+            && WARP.starts_with(behind.trim_end_matches(['>', '\u{2026}']));
+        return if cut || rest.contains("TSC warp between CPUs") {
             Some(Event::Warp { cycles: number(rest)? })
         } else {
             None
@@ -55,7 +62,8 @@ fn sync(b: &str) -> Option<Event> {
         });
     }
     let rest = b.strip_prefix("TSC ADJUST")?;
-    Some(Event::TscAdjust(if rest.contains("differs within socket") {
+    let at_boot = ["differs within socket", "differs: Reference"];
+    Some(Event::TscAdjust(if at_boot.iter().any(|words| rest.contains(words)) {
         TscAdjust::DiffersInSocket
     } else if rest.contains("differs") {
         TscAdjust::Restored
@@ -77,7 +85,7 @@ fn frequency(b: &str) -> Option<Event> {
     }
     if let Some(rest) = b.strip_prefix("Refined TSC clocksource calibration: ") {
         // Without its unit the figure may be cut.
-        return if rest.contains("MHz") {
+        return if is_megahertz(rest) {
             Some(Event::Refined { khz: thousandths(rest)? })
         } else {
             None
@@ -85,7 +93,11 @@ fn frequency(b: &str) -> Option<Event> {
     }
     if let Some(rest) = b.strip_prefix("TSC freq read from hypervisor") {
         let rest = rest.trim_start().strip_prefix(':')?;
-        return Some(Event::VmwareTscKhz(thousandths(rest)?));
+        return if is_megahertz(rest) {
+            Some(Event::VmwareTscKhz(thousandths(rest)?))
+        } else {
+            None
+        };
     }
     let warning = b.strip_prefix("Warning: ").unwrap_or(b);
     if warning.starts_with("TSC freq calibrated by CPUID/MSR differs") {
@@ -117,8 +129,14 @@ fn other(m: &str, b: &str) -> Option<Event> {
     if b.starts_with("TSC doesn't count with P0 frequency") {
         return Some(Event::P0Mismatch);
     }
-    if b.starts_with("Kernel compiled with CONFIG_X86_TSC, cannot disable TSC completely") {
+    // `notsc: ` in front until `pr_fmt` came.
+    let notsc = m.strip_prefix("notsc: ").unwrap_or(b);
+    if notsc.starts_with("Kernel compiled with CONFIG_X86_TSC, cannot disable TSC completely") {
         return Some(Event::NotscIgnored);
+    }
+    // A line that is cut ends without the period.
+    if notsc.starts_with("Kernel compiled with CONFIG_X86_TSC, cannot disable TSC.") {
+        return Some(Event::NotscRefused);
     }
     let kvm = b.starts_with("SMP vm created on host with unstable TSC")
         || b.starts_with("host with unstable TSC")

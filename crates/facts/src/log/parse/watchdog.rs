@@ -3,7 +3,7 @@
 
 use super::super::cut::may_lack_digits;
 use super::super::event::{Event, Refusal, Role};
-use super::{after, find, hex, is_name, number, only_quotes, word};
+use super::{after, find, hex, is_name, number, only_quotes, whole_hex, whole_number, word};
 use crate::names;
 
 /// `m` is the whole message, `b` what is behind the kernel's own prefixes.
@@ -74,24 +74,43 @@ fn registered(m: &str) -> Option<Event> {
         return None;
     }
     let rest = &rest[mask_at..];
-    Some(Event::Registered {
-        name: name.to_owned(),
-        mask: hex(after(rest, "mask: ")?)?,
-        max_cycles: hex(after(rest, "max_cycles: ")?)?,
-        max_idle_ns: nanoseconds(after(rest, "max_idle_ns: ")?)?,
-    })
+    let mask = whole_hex(after(rest, "mask: ")?)?;
+    let figures = || {
+        let max_cycles = whole_hex(after(rest, "max_cycles: ")?)?;
+        Some((max_cycles, nanoseconds(after(rest, "max_idle_ns: ")?)?))
+    };
+    // A line that is cut still says that it registered; the rate takes both figures.
+    let (max_cycles, max_idle_ns) = match figures() {
+        Some(figures) => figures,
+        None if is_cut_behind(rest, &["mask: ", "max_cycles: ", "max_idle_ns: ", "ns"]) => (0, 0),
+        None => return None,
+    };
+    Some(Event::Registered { name: name.to_owned(), mask, max_cycles, max_idle_ns })
 }
 
-/// `440795202120 ns`: the unit must follow, else the line was garbled.
+/// Whether a message goes on as it must, as far as it goes: behind the last of these words that it has, there is one
+/// figure, and at most a part of the next word.
+fn is_cut_behind(text: &str, words: &[&str]) -> bool {
+    let mut last =
+        words.iter().enumerate().filter_map(|(index, word)| Some((index, find(text, word)?, word)));
+    let Some((index, at, word)) = last.next_back() else { return false };
+    let rest = text[at + word.len()..].trim_start_matches(['-', 'x']);
+    let rest = rest.trim_start_matches(|c: char| c.is_ascii_hexdigit());
+    let rest = rest.trim_matches(|c: char| c.is_whitespace() || ",>\u{2026}$".contains(c));
+    words.get(index + 1).is_none_or(|next| next.trim_end().starts_with(rest))
+}
+
+/// `440795202120 ns`: a blank or the unit must follow, else digits may be missing.
 fn nanoseconds(text: &str) -> Option<u64> {
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    text[digits..].trim_start().starts_with("ns").then(|| text[..digits].parse().ok())?
+    signed_ns(text).and_then(|ns| u64::try_from(ns).ok())
 }
 
 /// The same with a sign.
 fn signed_ns(text: &str) -> Option<i64> {
     let digits = text.trim_start_matches('-').trim_start_matches(|c: char| c.is_ascii_digit());
-    digits.trim_start().starts_with("ns").then(|| number(text))?
+    let unit = digits.trim_start();
+    let shown = digits.len() > unit.len() && unit.is_empty() || unit.starts_with('n');
+    shown.then(|| number(text))?
 }
 
 fn demotion(m: &str, b: &str) -> Option<Event> {
@@ -113,12 +132,8 @@ fn demotion(m: &str, b: &str) -> Option<Event> {
     let name = word(rest).filter(|name| is_name(name))?.to_owned();
     if let Some(delta) = after(rest, "unstable (delta = ") {
         // Without its unit the figure may be cut.
-        let whole = delta.trim_start_matches('-').trim_start_matches(|c: char| c.is_ascii_digit());
-        if !whole.trim_start().starts_with("ns") {
-            return None;
-        }
-        let delta_ns = number(delta)?;
-        return Some(match whole.contains("clocksource_failover") {
+        let delta_ns = signed_ns(delta)?;
+        return Some(match delta.contains("clocksource_failover") {
             true => Event::WatchdogKept { name, delta_ns },
             false => Event::WatchdogOld { name, delta_ns },
         });
@@ -126,8 +141,13 @@ fn demotion(m: &str, b: &str) -> Option<Event> {
     Some(Event::WatchdogSkewed {
         name,
         skew_ns: signed_ns(after(rest, " skewed ")?)?,
-        watchdog: word(after(rest, "over watchdog ")?)?.to_owned(),
-        interval_ns: signed_ns(after(rest, "interval of ")?)?,
+        // A line that is cut has the skew: a name behind which nothing follows may be a part of one.
+        watchdog: after(rest, "over watchdog ")
+            .and_then(|name| {
+                word(name).filter(|word| after(name, word).is_some_and(|tail| !tail.is_empty()))
+            })
+            .map(str::to_owned),
+        interval_ns: after(rest, "interval of ").and_then(signed_ns),
     })
 }
 
@@ -152,25 +172,28 @@ fn detail(b: &str) -> Option<Event> {
         "cs_" => (Role::Clocksource, "cs_now: ", "cs_last: ", "cs_nsec: "),
         // A second reference, in kernels that were changed to have one.
         "wd2" => {
-            let ns = after(rest, "wd2_nsec: ").and_then(number)?;
+            let ns = after(rest, "wd2_nsec: ").and_then(whole_number)?;
             return Some(Event::WatchdogSecond { name: name.to_owned(), ns });
         }
         _ => return None,
     };
     // Some kernels write `wd_nesc`.
     let misspelt = nsec_key.replace("nsec", "nesc");
-    let nsec = after(rest, nsec_key).or_else(|| after(rest, &misspelt)).and_then(number);
+    let nsec = after(rest, nsec_key).or_else(|| after(rest, &misspelt)).and_then(whole_number);
     let cycles = || {
-        let now = hex(after(rest, now_key)?)?;
-        let last = hex(after(rest, last_key)?)?;
-        let mask = hex(after(rest, "mask: ")?).filter(|mask| is_whole_mask(name, *mask))?;
-        Some((now, last, mask))
+        let now = whole_hex(after(rest, now_key)?)?;
+        let last = whole_hex(after(rest, last_key)?)?;
+        let stated = after(rest, "mask: ").and_then(hex).filter(|mask| is_whole_mask(name, *mask));
+        Some((
+            now,
+            last,
+            stated.or_else(|| own_mask(name).filter(|mask| last <= now && now <= *mask))?,
+        ))
     };
-    // A line that a pager cut, which marks the place, still has the interval: the figure behind it shows its end.
-    let paged = rest.trim_end().ends_with(['>', '…']);
+    // A line that is cut has each figure whose end it shows.
     let (now, last, mask) = match cycles() {
         Some(cycles) => cycles,
-        None if paged && nsec.is_some() && rest.contains(now_key) => (0, 0, 0),
+        None if nsec.is_some() => (0, 0, 0),
         None => return None,
     };
     Some(Event::WatchdogDetail { role, name: name.to_owned(), nsec, now, last, mask })
@@ -189,6 +212,15 @@ fn is_whole_mask(name: &str, mask: u64) -> bool {
     }
 }
 
+/// The mask of a counter that has the same one in every kernel. It matters where the counter wrapped.
+fn own_mask(name: &str) -> Option<u64> {
+    match name {
+        "acpi_pm" => Some(0xff_ffff),
+        "hpet" => Some(0xffff_ffff),
+        _ => name.starts_with("tsc").then_some(u64::MAX),
+    }
+}
+
 /// `timekeeping watchdog on CPU6: hpet read-back delay of 52680ns, attempt 4, marking unstable`,
 /// `... wd-tsc-wd excessive read-back delay of N ns vs. limit of M ns ...`,
 /// `... hpet wd-wd read-back delay of N ns`, `wd-tsc-wd read-back delay of N ns, clock-skew test
@@ -202,6 +234,10 @@ fn readback(b: &str) -> Option<Event> {
             }
             _ => Event::LongReadoutCut,
         });
+    }
+    // A patch of 2021 to test the watchdog.
+    if b.starts_with("clocksource_watchdog_inject_delay():") {
+        return Some(Event::DelayInjected);
     }
     // Up to here a message has few words, and no quotes of somebody else.
     let few = |head: &str| {
@@ -218,9 +254,7 @@ fn readback(b: &str) -> Option<Event> {
     let first = head.split_whitespace().next()?;
     let name = first.strip_prefix("wd-").and_then(|n| n.strip_suffix("-wd")).unwrap_or(first);
     let delay = b[at + 18..].trim_start();
-    let digits = delay.bytes().take_while(u8::is_ascii_digit).count();
-    let unit = delay[digits..].trim_start();
-    let delay_ns = if unit.starts_with("ns") { delay[..digits].parse().ok() } else { None };
+    let delay_ns = nanoseconds(delay);
     let marks = b.contains("marking")
         || (delay_ns.is_none() && head.contains(first) && !head.contains("wd-wd"));
     let tested = name != first && head.ends_with("excessive");
@@ -248,7 +282,7 @@ fn rewritten(b: &str) -> Option<Event> {
         return Some(Event::RemoteTimeout);
     }
     if b.starts_with("Watchdog ") && b.contains("read timed out") {
-        let ns = after(b, "sequence took: ").and_then(number).and_then(|n| u64::try_from(n).ok());
+        let ns = after(b, "sequence took: ").and_then(nanoseconds);
         return Some(Event::WatchdogReadTimeout { ns });
     }
     if b.starts_with("CPU") {

@@ -104,8 +104,10 @@ fn number<'a>(rest: &'a str, at: &mut Option<f64>) -> Option<&'a str> {
 }
 
 fn word(rest: &str) -> Option<&str> {
-    if let Some(after) = rest.strip_prefix("dmesg:") {
-        return Some(after);
+    for file in ["dmesg:", "messages:", "syslog:"] {
+        if let Some(after) = rest.strip_prefix(file) {
+            return Some(after);
+        }
     }
     // `level=info msg="..."`.
     if let Some(at) = rest.find("msg=\"").or_else(|| rest.find("message=\"")).filter(|at| *at < 160)

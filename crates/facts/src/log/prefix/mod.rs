@@ -4,9 +4,13 @@
 
 mod date;
 mod listed;
+mod stamp;
 mod syslog;
+mod vendor;
 
 use super::parse::begins_like_kernel;
+pub(super) use stamp::printk_stamp;
+use stamp::seconds;
 
 /// A line without its prefix.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -128,6 +132,9 @@ fn step<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
         }
         b'[' => bracket(rest, out),
         b'M' if rest.starts_with("MESSAGE=") => Some(&rest[8..]),
+        b'a'..=b'z' | b'.' | b'/' if out.kernel == Some(true) && vendor::source(rest).is_some() => {
+            vendor::source(rest)
+        }
         b'k' => kern_word(rest, out),
         b'u' | b'd' | b'm' | b'a' | b's' | b'l' | b'n' | b'c' | b'f'
             if foreign_word(rest).is_some() =>
@@ -138,8 +145,8 @@ fn step<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
         b'0'..=b'9' => record(rest, out)
             .or_else(|| syslog::rfc5424(rest, out))
             .or_else(|| date::take(rest).and_then(|date| syslog::behind_date(date, out))),
-        b'(' | b'A'..=b'Z' if out.kernel == Some(true) && of_vendor(rest).is_some() => {
-            of_vendor(rest)
+        b'(' | b'A'..=b'Z' if out.kernel == Some(true) && vendor::of_task(rest).is_some() => {
+            vendor::of_task(rest)
         }
         _ => date::take(rest)
             .and_then(|date| syslog::behind_date(date, out))
@@ -165,18 +172,6 @@ fn record<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
     out.at = Some(at);
     out.kernel = Some(true);
     Some(message)
-}
-
-/// What kernels of telephones put behind the stamp: `(0)[0:swapper/0]`, `I[0:      swapper/0:    1] `.
-fn of_vendor(rest: &str) -> Option<&str> {
-    let open = rest.find('[').filter(|at| matches!(at, 1 | 3 | 4))?;
-    let head = &rest[..open];
-    let known = head.len() == 1 && head.bytes().all(|byte| byte.is_ascii_uppercase())
-        || head.starts_with('(') && head.ends_with(')');
-    let (inside, after) =
-        rest[open + 1..].split_once(']').filter(|(inside, _)| inside.len() < 48)?;
-    (known && inside.starts_with(|c: char| c.is_ascii_digit()) && inside.contains(':'))
-        .then_some(after)
 }
 
 /// `<6>` or `<30>`: the number is eight times the facility plus the level. The kernel's facility is
@@ -317,20 +312,6 @@ fn bracket<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
     None
 }
 
-/// `12.345678`: digits, a point, three to nine digits.
-fn seconds(text: &str) -> Option<f64> {
-    // Some languages write a comma.
-    let (whole, fraction) = text.split_once(['.', ','])?;
-    let digits = |s: &str, max: usize| {
-        !s.is_empty() && s.len() <= max && s.bytes().all(|b| b.is_ascii_digit())
-    };
-    if digits(whole, 12) && digits(fraction, 9) && fraction.len() >= 3 {
-        format!("{whole}.{fraction}").parse().ok()
-    } else {
-        None
-    }
-}
-
 /// `kernel: ` and `kern  :info  : ` (`dmesg -x`).
 fn kern_word<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
     if let Some(after) = rest.strip_prefix("kernel:") {
@@ -363,7 +344,12 @@ fn embedded_stamp(rest: &str) -> Option<(f64, &str)> {
     let mut from = 0;
     for _ in 0..4 {
         let open = from + rest.get(from..)?.find('[').filter(|at| from + at < 96)?;
-        let close = open + rest[open..].find(']').filter(|len| *len < 20)?;
+        let close = open + rest[open..].find(']')?;
+        // A stamp that was cut off by another one.
+        let open = rest[open..close].rfind('[').map_or(open, |at| open + at);
+        if close - open >= 20 {
+            return None;
+        }
         if let Some(at) = seconds(rest[open + 1..close].trim()) {
             let mut out = Stripped::default();
             let mut after = rest[close + 1..].trim_start();

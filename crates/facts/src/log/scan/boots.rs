@@ -2,6 +2,7 @@
 //! quoted behind another one.
 
 use super::{Event, Scanner, Store, Stripped};
+use crate::hypervisor::HypervisorKind;
 use crate::log::parse::VIRTUALIZED;
 use crate::log::transcript;
 
@@ -14,6 +15,18 @@ pub(super) struct Boot {
     first_at: Option<f64>,
     last_at: Option<f64>,
 }
+
+/// The hypervisor whose guests alone have a clocksource of this name.
+fn guest_of(name: &str) -> Option<HypervisorKind> {
+    match name {
+        "kvm-clock" => Some(HypervisorKind::Kvm),
+        "xen" => Some(HypervisorKind::Xen),
+        _ => name.starts_with("hyperv_clocksource").then_some(HypervisorKind::Hyperv),
+    }
+}
+
+/// Boots of which the refined frequency is kept.
+const BOOTS_NOTED: usize = 32;
 
 /// Lines with a stamp that were looked at from which on lines without a banner are a boot, and no quotation.
 const BOOT_LINES: u32 = 8;
@@ -42,6 +55,15 @@ impl Scanner {
 
     /// A kernel says once on what it runs: another word for it comes from another machine.
     pub(super) fn runs_elsewhere(&mut self, event: &Event) {
+        if let Event::Registered { name, .. } | Event::Switched(name) = event {
+            // So does a guest's clock: that of another hypervisor is another guest's.
+            let Some(of) = guest_of(name) else { return };
+            if self.clock_of.is_some_and(|former| former != of) {
+                self.new_boot();
+            }
+            self.clock_of = Some(of);
+            return;
+        }
         let Event::Paravirt(name) = event else { return };
         if name == VIRTUALIZED {
             return;
@@ -66,9 +88,11 @@ impl Scanner {
                 first_at: self.log.first_at,
                 last_at: self.log.last_at,
             });
-            if former.is_some() {
+            if let Some(former) = former {
+                let refined = former.store.refined();
                 self.begin_boot();
-                self.former = former;
+                self.note_refined(refined);
+                self.former = Some(former);
             } else {
                 self.new_boot();
             }
@@ -87,13 +111,23 @@ impl Scanner {
         self.begin_boot();
     }
 
+    /// Keeps the refined frequency of a boot that is over.
+    fn note_refined(&mut self, khz: Option<u64>) {
+        if self.log.refined_before.len() < BOOTS_NOTED {
+            self.log.refined_before.extend(khz);
+        }
+    }
+
     pub(super) fn begin_boot(&mut self) {
         self.log.boots = self.log.boots.saturating_add(1);
+        let refined = self.store.refined();
+        self.note_refined(refined);
         self.store.clear();
         self.repeated.clear();
         self.recent.clear();
         self.banner = None;
         self.runs_on = None;
+        self.clock_of = None;
         self.stamped = 0;
         self.bare = 0;
         self.last_at = None;
@@ -108,6 +142,9 @@ impl Scanner {
         let is_boot =
             self.banner.is_some() || self.store.has_decided() || self.stamped >= BOOT_LINES;
         let Some(former) = self.former.take().filter(|_| !is_boot) else { return };
+        if former.store.refined().is_some() {
+            self.log.refined_before.pop();
+        }
         self.store = former.store;
         self.banner = former.banner;
         self.log.boots = former.boots;
@@ -115,5 +152,26 @@ impl Scanner {
         self.log.first_at = former.first_at;
         self.log.last_at = former.last_at;
         self.log.extent.last_at = former.last_at;
+    }
+}
+
+/// The time stamp with which a line begins, as `[ 9217.400000] `.
+pub(super) fn stamp_in_front(raw: &[u8]) -> Option<f64> {
+    let rest = raw.strip_prefix(b"[")?;
+    let end = memchr::memchr(b']', rest.get(..24.min(rest.len()))?)?;
+    std::str::from_utf8(&rest[..end]).ok()?.trim().parse().ok().filter(|at: &f64| *at >= 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::log::KernelLog;
+    use crate::log::event::Event;
+
+    #[test]
+    fn clocks_of_two_hypervisors_are_of_two_machines() {
+        let text = "[    2.600920] Switched to clocksource kvm-clock\n[    0.607022] Switched to clocksource xen\n";
+        let log = KernelLog::scan(text.as_bytes(), "log").unwrap_or_default();
+        assert_eq!(log.boots, 2);
+        assert!(!log.any(|event| matches!(event, Event::Switched(name) if name == "kvm-clock")));
     }
 }

@@ -6,6 +6,7 @@ mod lines;
 mod offsets;
 mod rate;
 mod verdict;
+mod watched;
 
 use super::outcome::{Finding, FindingId, Outcome, Weight};
 use super::samples::Samples;

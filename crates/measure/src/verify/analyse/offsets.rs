@@ -38,8 +38,12 @@ pub(super) fn find(samples: &Samples, hz: Option<f64>, found: &mut Found) -> Off
                 found.untested.push(format!("processors {one} and {other}: {why}"));
             }
             Some(Interval { low, high }) => {
-                let bound = high.abs().max(low.abs());
-                largest = Some(largest.map_or(bound, |largest| largest.max(bound)));
+                // What an offset adds to one way it takes from the other, so the sum of both is not inflated by a fault.
+                let healthy = low <= 0.0 && high >= 0.0;
+                let bound = if healthy { high.max(-low) } else { high - low };
+                if bound >= 0.0 {
+                    largest = Some(largest.map_or(bound, |largest| largest.max(bound)));
+                }
                 if low > 0.0 || high < 0.0 || low > high {
                     *blamed.entry(one).or_default() += 1;
                     *blamed.entry(other).or_default() += 1;

@@ -2,7 +2,7 @@
 
 use super::Found;
 use super::drift::{Course, ppm};
-use crate::verify::outcome::{FindingId, Frequency, Interval, Weight};
+use crate::verify::outcome::{FindingId, Frequency, Interval, RateReference, Weight};
 use crate::verify::samples::Samples;
 
 /// An error of the rate in user space from which on it is a fault, in millionths. Both ways of
@@ -83,6 +83,41 @@ fn faster(off: Interval) -> String {
         format!("{low:.0} to {high:.0} ppm faster")
     } else {
         format!("{:.0} to {:.0} ppm slower", -high, -low)
+    }
+}
+
+/// What tells the rate of the clocks without being made of the counter, and how far off the rate may be all the same.
+pub(super) fn reference(
+    samples: &Samples,
+    course: Option<&Course>,
+    frequencies: &[Frequency],
+) -> RateReference {
+    let width = |interval: Interval| interval.high - interval.low;
+    let claimed = frequencies
+        .iter()
+        .filter(|claim| claim.independent)
+        // One that the measurement contradicts confirms nothing.
+        .filter(|claim| claim.measured_ppm.is_some_and(|off| off.beyond_zero() <= claim.doubt_ppm))
+        .filter_map(|claim| {
+            Some((claim.source.clone(), 2.0 * claim.doubt_ppm + width(claim.measured_ppm?)))
+        });
+    // A clock that is not made of the counter is what the counter was measured against.
+    let other = course
+        .filter(|_| !samples.counter_is_clock)
+        .and_then(|course| Some((course, frequencies.iter().find(|claim| claim.decisive)?)))
+        .and_then(|(_, claim)| {
+            let error = 2.0 * claim.doubt_ppm + width(claim.measured_ppm?);
+            Some(("the kernel's clock, which is not made of the counter".to_owned(), error))
+        });
+    let best = claimed
+        .chain(samples.confirmed.iter().cloned())
+        .chain(other)
+        .filter(|(_, error)| error.is_finite())
+        .min_by(|a, b| a.1.total_cmp(&b.1));
+    RateReference {
+        error_ppm: best.as_ref().map(|(_, error)| *error),
+        source: best.map(|(source, _)| source),
+        only_gap: false,
     }
 }
 

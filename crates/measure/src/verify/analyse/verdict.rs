@@ -2,7 +2,7 @@
 
 use super::drift::Course;
 use super::offsets::Offsets;
-use super::{Found, rate};
+use super::{Found, rate, watched};
 use crate::verify::outcome::{
     Confidence, Detectable, FindingId, Frequency, Method, Outcome, StepOutcome, Trust, Unpinned,
     Weight,
@@ -26,18 +26,43 @@ pub(super) fn give(
 ) -> Outcome {
     let (mut findings, mut untested) = found.into_parts();
     findings.sort_by_key(|finding| (finding.weight == Weight::Note, finding.id));
-    let detectable = Detectable {
-        offset_ns: offsets.largest.filter(|_| offsets.unit == "ns"),
-        rate_ppm: course
+    let watched = watched::list(samples);
+    let mut detectable = Detectable {
+        offset_ns: offsets.largest.filter(|_| offsets.unit == "ns").map(|ns| ns * watched::MARGIN),
+        // After a jump no straight line is left by which a rate could be told.
+        rate_against_kernel_ppm: course
             .as_ref()
+            .filter(|course| !course.jumped)
             .and_then(|course| rate::detectable(samples, course, &frequencies)),
         jump_ns: course.as_ref().map(|course| course.jump_ns),
+        ..Detectable::default()
     };
-    if course.is_some() && detectable.rate_ppm.is_none() {
+    let hz = course.as_ref().map(|course| course.drift.hz);
+    watched::sizes(samples, &watched, course.as_ref(), hz, &mut detectable);
+    let mut rate_reference = rate::reference(samples, course.as_ref(), &frequencies);
+    detectable.rate_ppm = detectable
+        .rate_against_kernel_ppm
+        .zip(rate_reference.error_ppm)
+        .map(|(against_kernel, reference)| against_kernel.max(reference));
+    // A kernel that takes the counter for faster or slower than it is makes clocks that agree with it.
+    let rate_unknown = samples.counter_is_clock && rate_reference.source.is_none();
+    if course.is_some() && rate_unknown {
         untested.push(
-            "a constant error of the counter's rate: nobody who would know names its frequency here"
+            "the rate of the clocks: it was held only against the kernel's own belief, which is made of the same counter. \
+             Nothing else here tells how fast the counter runs"
                 .to_owned(),
         );
+    }
+    let late = watched::not_to_the_end(samples, &watched);
+    if samples.counter_gap.is_none() && !late.is_empty() {
+        let late: Vec<String> = late.iter().map(u32::to_string).collect();
+        untested.push(format!(
+            "the end of the run on processors {}: no message came through, so a step there would not have been seen",
+            late.join(", ")
+        ));
+    }
+    if samples.cut_short {
+        untested.insert(0, "the rest of the run: it was interrupted".to_owned());
     }
     for (cpu, why) in &samples.unpinned {
         untested.push(format!("processor {cpu}: no thread could be tied to it: {why}"));
@@ -89,16 +114,23 @@ pub(super) fn give(
     let clocks_tested =
         monotonic.is_some_and(|steps| steps.within.reads >= ENOUGH && (!several || handovers > 0));
     let wrong = has(Weight::Clock) || (has(Weight::Counter) && samples.counter_is_clock);
-    let clocks = match (wrong, clocks_tested) {
+    let clocks = match (wrong, clocks_tested && !rate_unknown && !samples.cut_short) {
         (true, _) => Trust::NotTrusted,
         (false, true) => Trust::Trusted,
         (false, false) => Trust::Unknown,
     };
+    rate_reference.only_gap =
+        clocks == Trust::Unknown && clocks_tested && rate_unknown && !samples.cut_short;
     if !clocks_tested {
         untested.push("steps back of the clocks: threads could not read them in turn".to_owned());
     }
     let verdict = if counter::INSTRUCTION.is_none() { clocks } else { worse(counter, clocks) };
     let confidence = match verdict {
+        Trust::Unknown
+            if rate_reference.only_gap && counter == Trust::Trusted && (several || !partial) =>
+        {
+            sureness(&detectable, several, false)
+        }
         Trust::Unknown => Confidence::Low,
         Trust::NotTrusted => {
             let only_rate = findings
@@ -124,6 +156,9 @@ pub(super) fn give(
         clocks,
         detectable,
         findings,
+        rate_reference,
+        watched,
+        complete: !samples.cut_short,
         untested,
         pairs: offsets.pairs,
         offset_unit: offsets.unit,
@@ -166,7 +201,7 @@ fn sureness(detectable: &Detectable, several: bool, complete: bool) -> Confidenc
     let offset = |limit| !several || within(detectable.offset_ns, limit);
     if complete
         && offset(1e3)
-        && within(detectable.rate_ppm, 50.0)
+        && within(detectable.rate_against_kernel_ppm, 50.0)
         && within(detectable.jump_ns, 20e3)
     {
         Confidence::High

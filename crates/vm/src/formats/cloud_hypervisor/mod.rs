@@ -13,6 +13,8 @@ use crate::formats::firecracker::{boot_args, script};
 use crate::guest::Guest;
 use crate::json;
 use crate::lint::{LintError, Report};
+use crate::shell::{Statement, Word, statements};
+use crate::words::{listed, only_named};
 
 /// What is known of this kind.
 pub(super) const FORMAT: Format = Format {
@@ -27,7 +29,60 @@ pub(super) const FORMAT: Format = Format {
 
 fn detect(clues: &Clues<'_>) -> Option<Sign> {
     let keys = ["boot_vcpus", "max_vcpus"].iter().any(|key| clues.quotes(key));
-    (keys || (clues.quotes("payload") && clues.quotes("cpus"))).then_some(Sign::Json)
+    if keys || (clues.quotes("payload") && clues.quotes("cpus")) {
+        return Some(Sign::Json);
+    }
+    let starts = clues.text.contains(PROGRAM) && !commands(clues.text).is_empty();
+    starts.then_some(Sign::Words)
+}
+
+/// The program, and the beginning of the name of its static build.
+const PROGRAM: &str = "cloud-hypervisor";
+/// Options of a start.
+const OPTIONS: &str =
+    "--kernel --firmware --cpus --memory --disk --cmdline --initramfs --restore --api-socket --net";
+
+/// The statements that start it.
+fn commands(text: &str) -> Vec<Statement> {
+    let starts = |statement: &Statement| {
+        let names: Vec<&str> =
+            statement.words.iter().map(|word| word.literal().unwrap_or_default()).collect();
+        let program = names.iter().position(|name| {
+            name.rsplit('/')
+                .next()
+                .is_some_and(|it| it == PROGRAM || it == "cloud-hypervisor-static")
+        });
+        program.is_some_and(|first| {
+            let (before, options) = names.split_at(first);
+            let option = |word: &&str| listed(OPTIONS, word.split('=').next().unwrap_or(word));
+            !only_named(before.iter().copied()) && options.iter().any(option)
+        })
+    };
+    statements(text).into_iter().filter(starts).collect()
+}
+
+/// Hyper-V's interface, which a command line asks for.
+fn hyperv(text: &str) -> Vec<Finding> {
+    let of = |statement: &Statement| {
+        let said = |word: &Word, what: &str| {
+            word.literal().is_some_and(|text| text.split([',', '=']).any(|part| part == what))
+        };
+        let asks = |word: &&Word| {
+            word.literal().is_some_and(|text| {
+                let list = text.strip_prefix("--cpus=").unwrap_or(text);
+                list.split(',').any(|part| part == "kvm_hyperv=on")
+            })
+        };
+        let at = statement.words.iter().find(asks)?.span.clone();
+        // A command line is for a Linux kernel.
+        let linux = statement.words.iter().any(|word| said(word, "--cmdline"));
+        Some(if linux {
+            Finding::new(rule!("ch-kvm-hyperv-linux"), at).fix("leave kvm_hyperv=on out")
+        } else {
+            Finding::new(rule!("ch-kvm-hyperv-ok"), at)
+        })
+    };
+    commands(text).iter().filter_map(of).collect()
 }
 
 fn lint(document: &Document) -> Result<Report, LintError> {
@@ -36,12 +91,14 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     if !text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '[']) {
         // A script that starts it, or talks to its socket.
         findings.extend(script(document));
+        findings.extend(restore(document));
+        findings.extend(hyperv(text));
         return Ok(Report {
             guest: Guest::Unknown,
             guessed: false,
             partial: true,
             findings,
-            ignored: 0,
+            ignored: Vec::new(),
         });
     }
     let json = json::read(document)?;
@@ -81,6 +138,20 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         guessed: false,
         partial: json.value.get("payload").is_none(),
         findings,
-        ignored: 0,
+        ignored: Vec::new(),
+    })
+}
+
+/// A start from a snapshot, in a script.
+fn restore(document: &Document) -> Option<Finding> {
+    let mut statements = crate::words::statements(document.text.as_str()).into_iter();
+    statements.find_map(|(base, line)| {
+        let of_it = line.contains("cloud-hypervisor") || line.contains("ch-remote");
+        let place = ["--restore", " restore source_url="]
+            .iter()
+            .find_map(|word| Some(line.find(word)?..line.find(word)? + word.len()))?;
+        let written = of_it && !line.trim_start().starts_with('#');
+        let span = base + place.start..base + place.end;
+        written.then(|| Finding::new(rule!("ch-restore-wall-clock"), span))
     })
 }

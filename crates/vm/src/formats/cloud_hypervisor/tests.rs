@@ -27,3 +27,36 @@ fn scripts() {
     let text = "./cloud-hypervisor \\\n  --kernel k \\\n  --cmdline \"console=hvc0 notsc\" \\\n  --cpus boot=4\n";
     assert_eq!(bad(text), ["cmdline-notsc"]);
 }
+
+#[test]
+fn restores() {
+    let ids = |text: &str| testing::ids(Kind::CloudHypervisor, "start.sh", text);
+    let info = [("ch-restore-wall-clock", crate::finding::Severity::Info)];
+    let start =
+        "./cloud-hypervisor --api-socket /tmp/ch.sock \\\n  --restore source_url=file:///snap\n";
+    assert_eq!(ids(start), info);
+    assert_eq!(ids("ch-remote --api-socket s restore source_url=file:///snap\n"), info);
+    assert_eq!(ids("# cloud-hypervisor --restore source_url=file:///snap\n"), []);
+    assert_eq!(ids("cloud-hypervisor --kernel k --cmdline \"console=hvc0\"\n"), []);
+}
+
+#[test]
+fn cloud_hypervisor_scripts_are_known_by_the_program() {
+    let ids = |text: &str| {
+        assert_eq!(Kind::detect("start.sh", text), Some(Kind::CloudHypervisor), "{text}");
+        testing::ids(Kind::CloudHypervisor, "start.sh", text)
+    };
+    let start = "#!/bin/bash\n./build/cloud-hypervisor \\\n\t--firmware fw \\\n\t--cpus boot=2,kvm_hyperv=on \\\n\t--memory size=1G\n";
+    assert_eq!(ids(start), [("ch-kvm-hyperv-ok", crate::finding::Severity::Info)]);
+    assert_eq!(ids("sudo cloud-hypervisor --kernel k --disk path=a.raw --cpus boot=4\n"), []);
+    let linux = "cloud-hypervisor --kernel k --cmdline \"console=hvc0 notsc\" --cpus=boot=1,kvm_hyperv=on\n";
+    assert_eq!(bad(linux), ["cmdline-notsc", "ch-kvm-hyperv-linux"]);
+    for text in [
+        "echo cloud-hypervisor --kernel k\n",
+        "git clone https://example.org/x/cloud-hypervisor --depth 1\n",
+        "# cloud-hypervisor --kernel k\n",
+        "setcap cap_net_admin+ep ./cloud-hypervisor\n",
+    ] {
+        assert_eq!(Kind::detect("a.sh", text), None, "{text}");
+    }
+}

@@ -36,8 +36,12 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         "msr_modifiers",
         "reg_modifiers",
     ];
-    keys.iter().any(|key| clues.quotes(key)).then_some(Sign::Json)
+    let loads = clues.quotes("snapshot_path") && MEMORY.iter().any(|key| clues.quotes(key));
+    (loads || keys.iter().any(|key| clues.quotes(key))).then_some(Sign::Json)
 }
+
+/// By these a body is that of `PUT /snapshot/load`, and not of a configuration; the second is the older name.
+const MEMORY: [&str; 2] = ["mem_backend", "mem_file_path"];
 
 fn lint(document: &Document) -> Result<Report, LintError> {
     let text = document.text.as_str();
@@ -45,12 +49,13 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     if !text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '[']) {
         // A script that talks to the socket.
         findings.extend(script(document));
+        findings.extend(load_in_script(document));
         return Ok(Report {
             guest: Guest::Linux,
             guessed: false,
             partial: true,
             findings,
-            ignored: 0,
+            ignored: Vec::new(),
         });
     }
     let json = json::read(document)?;
@@ -58,8 +63,35 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         boot_args(&json, leaf, &mut findings);
     }
     template(&json, &mut findings);
+    load(&json, &mut findings);
     let partial = json.value.get("boot-source").is_none();
-    Ok(Report { guest: Guest::Linux, guessed: false, partial, findings, ignored: 0 })
+    Ok(Report { guest: Guest::Linux, guessed: false, partial, findings, ignored: Vec::new() })
+}
+
+/// A request that loads a snapshot, without what moves the guest's clock on.
+fn load(json: &Json<'_>, findings: &mut Vec<Finding>) {
+    let has = |key: &str| json.value.get(key).is_some();
+    if !MEMORY.iter().any(|key| has(key)) || has("snapshot_type") {
+        return;
+    }
+    let moves = json.at(&["clock_realtime"]).and_then(|leaf| json.text.get(leaf.span.clone()));
+    if let (Some(leaf), false) = (json.at(&["snapshot_path"]), moves == Some("true")) {
+        findings.push(Finding::new(rule!("fc-load-wall-clock"), leaf.span.clone()));
+    }
+}
+
+/// The same in a script that talks to the socket.
+fn load_in_script(document: &Document) -> Option<Finding> {
+    const PATH: &str = "/snapshot/load";
+    let text = document.text.as_str();
+    if text.contains("clock_realtime") {
+        return None;
+    }
+    let mut statements = crate::words::statements(text).into_iter();
+    statements.find_map(|(base, line)| {
+        let at = line.find(PATH).filter(|_| !line.trim_start().starts_with('#'))?;
+        Some(Finding::new(rule!("fc-load-wall-clock"), base + at..base + at + PATH.len()))
+    })
 }
 
 /// The kernel parameters of a leaf.

@@ -50,7 +50,10 @@ fn templates() {
         let text = template(leaf, register, &format!("0b{}", edx(bit)));
         assert_eq!(bad(&text), [id]);
         let mended = testing::mended(Kind::Firecracker, "t.json", &text);
-        assert_eq!(mended, text.replace(&edx(bit), "xxxxxxxx_xxxxxxxx_xxxxxxxx_xxxxxxxx"));
+        // A template makes processors alike: what some do not have is masked on purpose.
+        let meant = ["fc-invtsc-masked", "fc-rdtscp-masked"].contains(&id);
+        let open = text.replace(&edx(bit), "xxxxxxxx_xxxxxxxx_xxxxxxxx_xxxxxxxx");
+        assert_eq!(mended, if meant { text.clone() } else { open });
         assert_eq!(bad(&template(leaf, register, "0b1")), [""; 0]);
         assert_eq!(bad(&template("0x7", register, &format!("0b{}", edx(bit)))), [""; 0]);
     }
@@ -70,4 +73,30 @@ fn what_is_no_configuration() {
 fn scripts() {
     let text = "curl -X PUT 'http://localhost/boot-source' -d '{\n \"boot_args\": \"console=ttyS0 clocksource=hpet\"\n}'\n";
     assert_eq!(bad(text), ["cmdline-slow-clocksource"]);
+}
+
+#[test]
+fn loads() {
+    let ids = |text: &str| testing::ids(Kind::Firecracker, "load.json", text);
+    let info = [("fc-load-wall-clock", crate::finding::Severity::Info)];
+    let body = |more: &str| {
+        format!(
+            "{{\"snapshot_path\": \"./snap\", \"mem_backend\": {{\"backend_path\": \"./mem\", \"backend_type\": \"File\"}}{more}}}"
+        )
+    };
+    assert_eq!(ids(&body(", \"resume_vm\": true")), info);
+    assert_eq!(ids(&body(", \"clock_realtime\": false")), info);
+    assert_eq!(ids(&body(", \"clock_realtime\": true")), []);
+    assert_eq!(ids("{\"snapshot_path\": \"s\", \"mem_file_path\": \"m\"}"), info);
+    // One that makes a snapshot.
+    let make = "{\"snapshot_type\": \"Full\", \"snapshot_path\": \"s\", \"mem_file_path\": \"m\"}";
+    assert_eq!(ids(make), []);
+    let script = |more: &str| {
+        format!(
+            "#!/bin/sh\n# PUT /snapshot/load\ncurl --unix-socket /tmp/fc -X PUT 'http://localhost/snapshot/load' -d '{{{more}}}'\n"
+        )
+    };
+    assert_eq!(ids(&script("\"snapshot_path\": \"s\"")), info);
+    assert_eq!(ids(&script("\"clock_realtime\": true")), []);
+    assert_eq!(ids("#!/bin/sh\n# PUT /snapshot/load\n"), []);
 }

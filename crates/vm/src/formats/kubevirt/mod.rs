@@ -34,6 +34,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         Some(Sign::Json)
     } else if clues.has(|line| line.starts_with("apiVersion:") && line.contains("kubevirt.io"))
         || (text.contains("kubevirt.io/") && text.contains("domain:"))
+        || clues.has(|line| line.strip_prefix("kind:").is_some_and(own_kind))
     {
         Some(Sign::Declared)
     } else if (has("domain:") && (has("devices:") || has("clock:") || has("cpu:")))
@@ -45,6 +46,15 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     }
 }
 
+/// Whether no other API has a kind of this name.
+fn own_kind(name: &str) -> bool {
+    let name = name.trim().trim_matches(['"', '\'']);
+    name.strip_prefix("VirtualMachine").is_some_and(|rest| {
+        let rest = rest.strip_prefix("Cluster").unwrap_or(rest);
+        matches!(rest, "Instancetype" | "Preference" | "Instance" | "InstanceReplicaSet" | "Pool")
+    })
+}
+
 fn lint(document: &Document) -> Result<Report, LintError> {
     let (source, template) = plain(document.text.as_str());
     let mut report = Report {
@@ -52,7 +62,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         guessed: false,
         partial: template,
         findings: Vec::new(),
-        ignored: 0,
+        ignored: Vec::new(),
     };
     let documents = match yaml::parse(&source) {
         Ok(documents) => documents,
@@ -156,7 +166,7 @@ pub(crate) fn shared(text: &str) -> Vec<yaml::Shared> {
 }
 
 /// The text without templates, byte for byte as long, and whether there were any.
-fn plain(text: &str) -> (String, bool) {
+pub(crate) fn plain(text: &str) -> (String, bool) {
     let mut out = String::with_capacity(text.len());
     let mut template = false;
     for line in text.split_inclusive('\n') {

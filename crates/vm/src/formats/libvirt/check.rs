@@ -156,7 +156,8 @@ fn overridden(domain: &Domain<'_>, cpu: &Properties) -> Vec<Finding> {
         no_hyperv: false,
     };
     // Of hv-time was spoken above.
-    let told = |finding: &Finding| finding.rule.id != rule!("q-hv-time-missing").id;
+    let spoken = lost.iter().any(|flag| flag.starts_with("hv-time"));
+    let told = |finding: &Finding| !spoken || finding.rule.id != rule!("q-hv-time-missing").id;
     out.extend(cpu::check(cpu, &context).into_iter().filter(told));
     out
 }
@@ -193,13 +194,15 @@ fn own_cpu(domain: &Domain<'_>) -> Vec<Finding> {
     let disabled = |name| domain.feature(name).filter(|(_, on)| !on).map(|(element, _)| element);
     let at = |element: &Element| element.open.clone();
     if let Some(element) = disabled("hypervisor") {
-        let sound = domain.guest == Guest::Linux && invariant == Some(true);
-        let severity = if sound { Severity::Warn } else { Severity::Error };
+        // The fast clock that is left is there.
+        let severity = if invariant == Some(true) { Severity::Warn } else { Severity::Error };
         out.push(Finding::new(rule!("lv-hypervisor-hidden"), at(element)).severity(severity).fix(
             "remove the feature; if the guest must not see it, invtsc is the only fast clock left",
         ));
     } else if let Some((element, true)) = domain.switched("kvm", "hidden") {
-        let severity = if windows_clock(domain) { Severity::Info } else { Severity::Warn };
+        let page = domain.present("hypervclock") == Some(true);
+        let has = windows_clock(domain) || (page && invariant == Some(true));
+        let severity = if has { Severity::Info } else { Severity::Warn };
         out.push(
             Finding::new(rule!("lv-kvm-hidden"), at(element))
                 .severity(severity)

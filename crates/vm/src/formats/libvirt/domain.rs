@@ -44,6 +44,8 @@ impl<'a> Domain<'a> {
             .iter()
             .filter(|e| matches!(e.local(), "domain" | "inactiveDomain"))
             .filter(|e| !e.children.is_empty() || e.attribute("type").is_some())
+            // What other programs keep there is no machine.
+            .filter(|e| !tree.below(e, "metadata"))
             .collect();
         if domains.is_empty() {
             return vec![Self::of(tree, document, None)];

@@ -34,6 +34,8 @@ pub(crate) struct Made {
     /// Switches below `<hyperv>`, and `hidden` below `<kvm>`.
     pub(crate) hyperv: Vec<(String, String, Range<usize>)>,
     pub(crate) hidden: Option<(String, Range<usize>)>,
+    /// Words of a command line of QEMU, behind libvirt's own.
+    pub(crate) arguments: Vec<(String, Range<usize>)>,
     /// A device of the host.
     pub(crate) hostdev: Option<Range<usize>>,
     /// Whether what is left out may be elsewhere.
@@ -111,6 +113,13 @@ impl Made {
         if let Some(at) = &self.hostdev {
             out.add("<devices><hostdev/></devices>", at);
         }
+        if !self.arguments.is_empty() {
+            out.add("<qemu:commandline>", whole);
+            for (value, at) in &self.arguments {
+                out.add(&format!("<qemu:arg{}/>", attributes([("value", value.as_str())])), at);
+            }
+            out.add("</qemu:commandline>", whole);
+        }
         if !self.part {
             out.add("</domain>", whole);
         }
@@ -131,7 +140,7 @@ impl Made {
                 guessed: false,
                 partial: true,
                 findings: Vec::new(),
-                ignored: 0,
+                ignored: Vec::new(),
             });
         }
         let domain = Document {
@@ -139,6 +148,7 @@ impl Made {
             text: Text::new(made.xml),
             kind: Kind::Libvirt,
             guest: document.guest.or(self.declared),
+            models: None,
         };
         let mut report = lint(&domain)?;
         report.partial |= self.part;

@@ -54,7 +54,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         guessed: false,
         partial: tree.template,
         findings: Vec::new(),
-        ignored: 0,
+        ignored: Vec::new(),
     };
     for domain in Domain::all(&tree, document) {
         report.partial |= !domain.whole;
@@ -77,24 +77,35 @@ pub(crate) fn emulated(document: &Document) -> bool {
     tree.is_ok_and(|tree| Domain::all(&tree, document).iter().any(Domain::emulated))
 }
 
+/// Where the first element that matters begins.
+pub(crate) fn begin(text: &str) -> Option<usize> {
+    ROOTS.split(' ').filter_map(|root| tags(text, root).next()).min()
+}
+
 /// The tree of a file; what stands in front of the first element that matters is skipped.
 pub(crate) fn read(text: &Text) -> Result<Tree, LintError> {
     // A comment in front may quote an element; then the comment goes first.
-    let element = ROOTS.split(' ').filter_map(|root| tags(text.as_str(), root).next()).min();
+    let element = begin(text.as_str());
     let comment = text.as_str().find("<!--");
     let from = match (element, comment) {
         (Some(element), Some(comment)) => element.min(comment),
         (element, comment) => element.or(comment).unwrap_or(0),
     };
-    let tree = Tree::parse(text, from)?;
+    let mut tree = Tree::parse(text, from)?;
     if tree.roots.is_empty() {
         return Err(LintError::whole("no element of a libvirt domain is in it"));
     }
     // Several parts without a domain may be in one file; everything else is one document.
     let parts = tree.roots.len() > 1 && tree.all("domain").next().is_none();
-    let begins = text.as_str().trim_start_matches('\u{feff}').trim_start().starts_with('<');
+    let source = text.as_str().trim_start_matches('\u{feff}').trim_start();
+    let begins = source.starts_with('<');
+    // Nothing stands in front of parts but a comment.
+    let before = text.as_str().len() - source.len();
+    let parts = parts && (from <= before);
     if begins && !tree.template && !parts {
         well_formed(text)?;
     }
+    // libvirt's own elements have none, but for what is passed to a hypervisor.
+    tree.forget_foreign("http://libvirt.org/schemas/");
     Ok(tree)
 }

@@ -4,6 +4,7 @@ use super::domain::Domain;
 use super::place;
 use crate::finding::{Finding, Severity};
 use crate::formats::qemu::cpu;
+use crate::formats::qemu::machine::{RESTORED, TICKS};
 use crate::guest::Guest;
 use crate::xml::Element;
 
@@ -120,6 +121,9 @@ fn hpet(domain: &Domain<'_>) -> Option<Finding> {
             if commented(domain) {
                 return Some(Finding { left: Some(COMMENTED.to_owned()), ..finding });
             }
+            if domain.guest == Guest::Windows && !stimer(domain) {
+                return Some(Finding { left: Some(TICKS.to_owned()), ..finding });
+            }
             let edit = may.then(|| place::set(domain, timer, "present", "no"));
             Some(finding.edits(edit))
         }
@@ -134,15 +138,66 @@ fn hpet(domain: &Domain<'_>) -> Option<Finding> {
             let finding = Finding::new(rule!("lv-hpet-default-on"), span)
                 .fix("<timer name='hpet' present='no'/>");
             // Nothing of KVM leaves an emulated guest.
-            if domain.emulated() {
-                return Some(finding.severity(Severity::Info));
+            if domain.emulated() || !serves(domain) {
+                return Some(finding);
             }
+            let finding = finding.severity(Severity::Warn);
             if commented(domain) {
                 return Some(Finding { left: Some(COMMENTED.to_owned()), ..finding });
+            }
+            if domain.guest == Guest::Windows && !stimer(domain) {
+                return Some(Finding { left: Some(TICKS.to_owned()), ..finding });
+            }
+            let restored = kvmclock(domain)
+                .is_some_and(|it| it.rule.id == rule!("lv-kvmclock-off-no-invtsc").id);
+            if restored && domain.switched("kvm", "hidden").is_none_or(|(_, on)| !on) {
+                return Some(Finding { left: Some(RESTORED.to_owned()), ..finding });
             }
             let edit = may.then(|| place::timer(domain, "hpet", "present", "no")).flatten();
             Some(finding.edits(edit))
         }
+    }
+}
+
+/// Whether Windows gets the page of Hyper-V with the reference time.
+fn page(domain: &Domain<'_>) -> bool {
+    match domain.line.cpu() {
+        Some(cpu) => ["hv-time", "hv-passthrough"].iter().any(|name| cpu.flag(name) == Some(true)),
+        None => domain.present("hypervclock") == Some(true),
+    }
+}
+
+/// Whether Windows gets the timers of Hyper-V.
+fn stimer(domain: &Domain<'_>) -> bool {
+    match domain.line.cpu() {
+        Some(cpu) => {
+            ["hv-stimer", "hv-passthrough"].iter().any(|name| cpu.flag(name) == Some(true))
+        }
+        None => domain.switched("hyperv", "stimer").is_some_and(|(_, on)| on) || passes(domain),
+    }
+}
+
+/// Whether all that the host has of Hyper-V is passed on.
+fn passes(domain: &Domain<'_>) -> bool {
+    let hyperv = domain.features.and_then(|it| domain.tree.children(it, "hyperv").next());
+    hyperv.is_some_and(|it| it.value("mode") == Some("passthrough"))
+}
+
+/// Whether the guest may come to use an HPET; the ratings of its clocks are those of `q-hpet-default-on`.
+fn serves(domain: &Domain<'_>) -> bool {
+    let hidden = match domain.line.cpu() {
+        Some(cpu) => ["kvm", "kvmclock", "hypervisor"].iter().any(|n| cpu.flag(n) == Some(false)),
+        None => {
+            domain.present("kvmclock") == Some(false)
+                || domain.switched("kvm", "hidden").is_some_and(|(_, on)| on)
+                || domain.feature("hypervisor").is_some_and(|(_, on)| !on)
+        }
+    };
+    match domain.guest {
+        Guest::Linux | Guest::Unknown => hidden && !page(domain),
+        Guest::Windows => !((page(domain) || passes(domain)) && stimer(domain)),
+        Guest::Bsd => true,
+        Guest::Macos | Guest::Other => false,
     }
 }
 

@@ -100,8 +100,26 @@ impl Section {
         Some(Line::of_words(&words))
     }
 
+    /// Whether `ostype:` says Linux, and the name or the image that it is installed from says Windows.
+    fn contradicts(&self, line: Option<&Line>) -> bool {
+        if !matches!(self.value("ostype"), "l24" | "l26") || line.is_some_and(|line| line.apple) {
+            return false;
+        }
+        let mut told = Guest::of_words(self.value("name"));
+        for (_, value) in &self.entries {
+            let file = value.as_str().split(',').next().unwrap_or_default();
+            if told.is_none() && file.to_ascii_lowercase().ends_with(".iso") {
+                told = Guest::of_words(crate::guest::base(file));
+            }
+        }
+        told == Some(Guest::Windows)
+    }
+
     fn guest(&self, line: Option<&Line>, document: &Document) -> Known {
         let ostype = self.value("ostype");
+        if document.guest.is_none() && self.contradicts(line) {
+            return Known::declared(Guest::Unknown);
+        }
         let declared = match ostype {
             _ if line.is_some_and(|line| line.apple) => Some(Guest::Macos),
             "l24" | "l26" => Some(Guest::Linux),
@@ -146,10 +164,10 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     let line = section.args(&document.text);
     let Known { guest, guessed } = section.guest(line.as_ref(), document);
     let partial = document.text.as_str().contains("{{") || document.text.as_str().contains("{%");
-    let mut report = Report { guest, guessed, partial, findings: Vec::new(), ignored: 0 };
+    let mut report = Report { guest, guessed, partial, findings: Vec::new(), ignored: Vec::new() };
     match line.as_ref().and_then(|line| line.cpu().map(|cpu| (line, cpu))) {
         Some((line, cpu)) => report.findings.extend(overridden(section, line, cpu, guest)),
-        None => report.findings.extend(own_cpu(section, guest)),
+        None => report.findings.extend(own_cpu(section, guest, document.models.as_deref())),
     }
     if let Some(line) = &line {
         report.findings.extend(args(line, guest));
@@ -172,6 +190,15 @@ fn lint(document: &Document) -> Result<Report, LintError> {
                 Finding::new(rule!("pve-ostype-windows-unset"), value.span())
                     .fix("ostype: win10 or win11, as it is"),
             );
+        }
+        Some(value) if document.guest.is_none() && section.contradicts(line.as_ref()) => {
+            let linux = rule!("pve-host-no-invtsc").id;
+            report.findings.retain(|finding| finding.rule.id != linux);
+            report
+                .findings
+                .push(Finding::new(rule!("pve-ostype-contradicts-name"), value.span()).fix(
+                    "ostype: win10 or win11 if the guest is Windows; if it is Linux, nothing",
+                ));
         }
         _ => {}
     }
@@ -241,14 +268,37 @@ fn args(line: &Line, guest: Guest) -> Vec<Finding> {
 }
 
 /// What `cpu:` says.
-fn own_cpu(section: &Section, guest: Guest) -> Vec<Finding> {
+fn own_cpu(section: &Section, guest: Guest, models: Option<&str>) -> Vec<Finding> {
     let mut out = Vec::new();
     let Some(value) = section.get("cpu") else {
         return out;
     };
     let cpu = Properties::parse(value);
     let model = cpu.value("cputype").map_or_else(|| cpu.head_name(), str::to_ascii_lowercase);
-    if model == "host" || model == "max" {
+    let mut invtsc = false;
+    let mut reported = model.clone();
+    if let (Some(name), Some(models)) = (model.strip_prefix("custom-"), models) {
+        match models::find(models, name) {
+            Some(model) => {
+                reported = model.reported;
+                invtsc = model.invtsc;
+                if model.hidden && cpu.get("hidden").is_none() {
+                    let severity =
+                        if guest == Guest::Windows { Severity::Info } else { Severity::Warn };
+                    out.push(
+                        Finding::new(rule!("pve-kvm-hidden"), value.span()).severity(severity).fix(
+                            format!("remove hidden 1 from the model {name} in cpu-models.conf"),
+                        ),
+                    );
+                }
+            }
+            None => out
+                .push(Finding::new(rule!("pve-model-unknown"), value.span()).fix(format!(
+                    "add the model {name} to cpu-models.conf, or choose another cpu"
+                ))),
+        }
+    }
+    if (reported == "host" || reported == "max") && !invtsc {
         out.push(Finding::new(rule!("pve-host-no-invtsc"), value.span()));
     }
     if let Some(hidden) =

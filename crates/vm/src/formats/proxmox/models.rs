@@ -19,6 +19,35 @@ pub(super) fn begins(line: &str) -> bool {
     line.starts_with(BEGIN)
 }
 
+/// What a model has.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Model {
+    pub(super) reported: String,
+    pub(super) invtsc: bool,
+    pub(super) hidden: bool,
+}
+
+/// The model of a name.
+pub(super) fn find(text: &str, name: &str) -> Option<Model> {
+    let is = |line: &str| {
+        line.strip_prefix(BEGIN).is_some_and(|it| it.trim().eq_ignore_ascii_case(name))
+    };
+    let mut lines = text.lines().skip_while(|line| !is(line));
+    lines.next()?;
+    let mut model = Model::default();
+    for line in lines.take_while(|line| !begins(line)) {
+        match line.trim().split_once(char::is_whitespace).map(|(key, value)| (key, value.trim())) {
+            Some(("reported-model", value)) => model.reported = value.to_ascii_lowercase(),
+            Some(("hidden", value)) => model.hidden = value == "1",
+            Some(("flags", value)) => {
+                model.invtsc = value.split(';').any(|flag| flag.trim() == "+invtsc");
+            }
+            _ => {}
+        }
+    }
+    Some(model)
+}
+
 /// Looks at every model.
 pub(super) fn lint(document: &Document) -> Report {
     let mut findings = Vec::new();
@@ -47,7 +76,7 @@ pub(super) fn lint(document: &Document) -> Report {
         }
         findings.extend(found);
     }
-    Report { guest: Guest::Unknown, guessed: false, partial: true, ignored: 0, findings }
+    Report { guest: Guest::Unknown, guessed: false, partial: true, ignored: Vec::new(), findings }
 }
 
 /// The flags of a model: `+invtsc;-kvmclock`, behind a model that has a migratable=.

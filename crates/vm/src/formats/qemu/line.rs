@@ -3,13 +3,13 @@
 use super::confidential::Confidential;
 use super::property::Properties;
 use crate::document::Document;
-use crate::guest::{Guest, Known};
+use crate::guest::{Guest, Known, several};
 use crate::placed::Placed;
 use crate::words::listed;
 
 /// The options whose value is the next word, and not an option.
 const WITH_VALUE: &str =
-    "cpu machine M rtc global accel append kernel name drive hda cdrom blockdev uuid";
+    "cpu machine M rtc global accel append kernel name drive hda cdrom blockdev uuid loadvm";
 /// Options without a value.
 const ALONE: &str = "enable-kvm nographic nodefaults no-user-config no-reboot no-shutdown no-hpet no-acpi snapshot \
     daemonize usb S s localtime full-screen only-migratable";
@@ -42,6 +42,8 @@ pub(crate) struct Line {
     pub(crate) accels: Vec<String>,
     /// `-no-hpet`.
     pub(crate) no_hpet: Option<Placed>,
+    /// `-loadvm`: it starts from a snapshot.
+    pub(crate) loadvm: Option<Placed>,
     /// `-no-acpi`.
     pub(crate) no_acpi: Option<Placed>,
     /// A word without an option that looks like the value of `-cpu`.
@@ -93,6 +95,7 @@ impl Line {
                 "accel" => line.accels.extend(value.map(|v| v.as_str().to_owned())),
                 "enable-kvm" => line.accels.push("kvm".to_owned()),
                 "no-hpet" => line.no_hpet = Some(word.clone()),
+                "loadvm" => line.loadvm = value.map(|_| word.clone()),
                 "no-acpi" => line.no_acpi = Some(word.clone()),
                 "object" => {
                     line.object.push_str(value.map_or("", Placed::as_str));
@@ -142,13 +145,7 @@ impl Line {
 
     /// Whether KVM runs it: `Some(false)` where something else is chosen, `None` where nothing is said.
     pub(crate) fn kvm(&self) -> Option<bool> {
-        let of_machine = |machine: &Properties| machine.value("accel").map(str::to_owned);
-        let said: Vec<String> = self
-            .accels
-            .iter()
-            .cloned()
-            .chain(self.machines.iter().filter_map(of_machine))
-            .collect();
+        let said = self.accelerators();
         if said.is_empty() {
             return None;
         }
@@ -156,6 +153,17 @@ impl Line {
             said.iter()
                 .any(|accel| accel.contains("kvm") || accel.contains(crate::placed::UNKNOWN)),
         )
+    }
+
+    /// Whether the emulator is chosen, and not another hypervisor: HVF, WHPX, NVMM, HAXM.
+    pub(crate) fn tcg(&self) -> bool {
+        let said = self.accelerators();
+        !said.is_empty() && said.iter().all(|accel| accel.starts_with("tcg"))
+    }
+
+    fn accelerators(&self) -> Vec<String> {
+        let of_machine = |machine: &Properties| machine.value("accel").map(str::to_owned);
+        self.accels.iter().cloned().chain(self.machines.iter().filter_map(of_machine)).collect()
     }
 
     /// What hides the guest from its host.
@@ -181,6 +189,7 @@ impl Line {
 
     /// The guest's system: what was said, what the options declare, what names and the processor tell.
     pub(crate) fn system(&self, document: &Document, file: &str) -> Known {
+        let file = if several(file) { "" } else { file };
         let known = document.system(self.guest(), self.names().chain([file]));
         // Flags of Hyper-V are written for other systems, too, whose name is then to be believed.
         let mut names = self.names.iter().map(String::as_str).chain([file]);

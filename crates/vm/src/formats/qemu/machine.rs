@@ -44,6 +44,10 @@ fn commented(document: &Document, at: usize) -> bool {
 
 /// Why an HPET is left.
 const COMMENTED: &str = "a comment on the line mentions the HPET";
+/// Why an HPET is left beside a kvm-clock that was taken away.
+pub(crate) const RESTORED: &str = "with kvm-clock back the guest does not use it";
+/// Why the HPET of Windows is left.
+pub(crate) const TICKS: &str = "without hv-stimer Windows would take its ticks from the RTC instead, which loads the host while the guest is idle";
 
 /// `-no-acpi`, which is gone.
 pub(crate) fn no_acpi(line: &Line, conditional: &dyn Fn(usize) -> bool) -> Option<Finding> {
@@ -97,7 +101,7 @@ pub(crate) fn check(
 }
 
 /// Whether the program emulates a PC; unless it says otherwise, it does.
-fn x86(command: &Command) -> bool {
+pub(super) fn x86(command: &Command) -> bool {
     let program = command.program.as_ref().map(Placed::as_str).unwrap_or_default();
     match program.split_once("qemu-system-") {
         Some((_, target)) => {
@@ -162,6 +166,8 @@ fn hpet(
                 Finding::new(rule!("q-hpet-on"), property.span()).fix("-machine hpet=off");
             if commented(place.document, property.span().start) {
                 out.push(Finding { left: Some(COMMENTED.to_owned()), ..finding });
+            } else if guest == Guest::Windows && !stimer(line) {
+                out.push(Finding { left: Some(TICKS.to_owned()), ..finding });
             } else {
                 let value = property.value.as_ref().and_then(Placed::exact);
                 out.push(finding.edit_at(value.filter(|_| may), "off"));
@@ -185,8 +191,17 @@ fn hpet(
         Finding::new(rule!("q-hpet-default-on"), span).fix("-machine hpet=off (QEMU 5.2 or later)");
     // Nothing of KVM leaves an emulated guest, and what runs options alone may say more.
     let small = place.emulated || command.program.is_none();
-    if small {
-        out.push(finding.severity(Severity::Info));
+    if small || !serves(line, guest) {
+        out.push(finding);
+        return out;
+    }
+    let finding = finding.severity(Severity::Warn);
+    if guest == Guest::Windows && !stimer(line) {
+        out.push(Finding { left: Some(TICKS.to_owned()), ..finding });
+        return out;
+    }
+    if restored(line, guest) {
+        out.push(Finding { left: Some(RESTORED.to_owned()), ..finding });
         return out;
     }
     let author = commented(place.document, finding.span.start);
@@ -198,6 +213,45 @@ fn hpet(
     }
     out.push(finding);
     out
+}
+
+/// Whether Windows gets the page of Hyper-V with the reference time.
+fn page(line: &Line) -> bool {
+    let on = |name: &str| line.cpu().is_some_and(|cpu| cpu.flag(name) == Some(true));
+    on("hv-time") || on("hv-passthrough")
+}
+
+/// Whether Windows gets the timers of Hyper-V.
+fn stimer(line: &Line) -> bool {
+    let on = |name: &str| line.cpu().is_some_and(|cpu| cpu.flag(name) == Some(true));
+    on("hv-stimer") || on("hv-passthrough")
+}
+
+/// Whether the guest may come to use an HPET. Linux has better clocks as long as it has kvm-clock: 400, or 299 beside an
+/// invariant TSC of 300 (arch/x86/kernel/kvmclock.c, `kvmclock_init()`); the HPET has 250 (arch/x86/kernel/hpet.c).
+fn serves(line: &Line, guest: Guest) -> bool {
+    let off = |name: &str| line.cpu().is_some_and(|cpu| cpu.flag(name) == Some(false));
+    match guest {
+        Guest::Linux | Guest::Unknown => {
+            (off("kvm") || off("kvmclock") || off("hypervisor")) && !page(line)
+        }
+        Guest::Windows => {
+            let unknown = line.cpu().is_some_and(|cpu| cpu.whole.unknown());
+            off("hypervisor") || !(unknown || page(line) && stimer(line))
+        }
+        // No kvm-clock before FreeBSD 14; the HPET is next to the TSC.
+        Guest::Bsd => true,
+        Guest::Macos | Guest::Other => false,
+    }
+}
+
+/// Whether another finding gives kvm-clock back, so that the HPET does not matter then.
+fn restored(line: &Line, guest: Guest) -> bool {
+    let off = |name: &str| line.cpu().is_some_and(|cpu| cpu.flag(name) == Some(false));
+    matches!(guest, Guest::Linux | Guest::Unknown)
+        && line.cpu().and_then(super::cpu::invtsc) == Some(false)
+        && off("kvmclock")
+        && !(off("kvm") || off("hypervisor"))
 }
 
 /// Adds `hpet=off` where the machine is described, or describes it.
@@ -220,16 +274,21 @@ pub(crate) fn guest_command_line(append: &Placed) -> Vec<Finding> {
     let mut out = Vec::new();
     for word in append.words() {
         let (rule, words) = match word.as_str() {
-            "notsc" | "tsc=unstable" => (rule!("q-guest-notsc"), "remove it"),
+            word @ ("notsc" | "tsc=unstable") => {
+                let words =
+                    format!("remove {word}, unless the TSC of that host is known to be wrong");
+                (rule!("q-guest-notsc"), words)
+            }
             "clocksource=hpet"
             | "clocksource=acpi_pm"
             | "clocksource=jiffies"
             | "clocksource=refined-jiffies" => {
-                (rule!("q-guest-clocksource"), "remove it; the kernel chooses the best by itself")
+                let words = "remove it; the kernel chooses the best by itself";
+                (rule!("q-guest-clocksource"), words.to_owned())
             }
             "tsc=reliable" => (
                 rule!("q-guest-tsc-reliable"),
-                "remove it, unless `clocksmith verify` trusts the TSC there",
+                "remove it, unless `clocksmith verify` trusts the TSC there".to_owned(),
             ),
             _ => continue,
         };

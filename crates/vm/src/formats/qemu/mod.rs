@@ -4,6 +4,7 @@
 //! matter, `property` reads their lists, `cpu` and `machine` judge. What must not live
 //! here: what another tool makes of its own file (`libvirt`, `proxmox`).
 
+pub(crate) mod branches;
 pub(crate) mod choice;
 pub(crate) mod confidential;
 pub(crate) mod cpu;
@@ -11,6 +12,7 @@ pub(crate) mod line;
 pub(crate) mod machine;
 pub(crate) mod property;
 pub(crate) mod script;
+mod unseen;
 
 use crate::detect::{Clues, Sign};
 use crate::document::Document;
@@ -81,7 +83,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         guessed: false,
         partial: first.program.is_none() || script.cut,
         findings: Vec::new(),
-        ignored: 0,
+        ignored: Vec::new(),
     };
     let mut known = HashSet::new();
     let mut unseen = None;
@@ -91,7 +93,10 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         let system = line.system(document, file);
         let guest = system.guest;
         report.guessed |= system.guessed;
-        if report.guest == Guest::Unknown {
+        // What runs only in a branch makes no system of all the others.
+        let branch =
+            guest == Guest::Windows && !system.guessed && in_branch(&script, command, &line);
+        if report.guest == Guest::Unknown && !branch {
             report.guest = guest;
         }
         report.partial |= line.unknown;
@@ -103,8 +108,20 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             }
         }
     }
+    report.findings.extend(unseen::check(document, &script));
     Ok(report)
 }
+
+/// Whether the flags of Hyper-V are there only under a condition.
+fn in_branch(script: &Script, command: &Command, line: &Line) -> bool {
+    let flags = line.cpu().into_iter().flat_map(|cpu| &cpu.list);
+    let mut hyperv = flags.filter(|flag| flag.name.starts_with("hv-")).peekable();
+    hyperv.peek().is_some() && hyperv.all(|flag| script.conditional(command, flag.span().start))
+}
+
+/// What is said of Windows on QEMU's own model.
+pub(crate) const WITHOUT_CPU: &str =
+    "Windows without a -cpu: QEMU's own model has no hv-time, so there is no reference TSC page";
 
 /// What is known of a command besides its words.
 struct Around<'a> {
@@ -129,6 +146,8 @@ fn command_findings(
         line.kvm().is_none()
             && !command.words.iter().any(crate::placed::Placed::unknown)
             && !script.cut
+            // Another branch may be the one that asks for KVM.
+            && !command.apart
     });
     let emulated = emulator.is_some() || line.kvm() == Some(false);
     let conditional = |at: usize| script.conditional(command, at) && script.asks;
@@ -145,10 +164,36 @@ fn command_findings(
         };
         if cpu.head_name() != "help" {
             out.extend(cpu::check(cpu, &context));
+            // HVF offers it since QEMU 9.1 (target/i386/hvf/x86_cpuid.c, hvf_get_supported_cpuid()).
+            out.retain(|finding| finding.rule.id != rule!("q-invtsc-tcg").id || line.tcg());
         }
     }
+    if let Some(program) = command.program.as_ref().filter(|_| {
+        guest == Guest::Windows
+            && line.cpu().is_none()
+            && line.kvm() == Some(true)
+            && !(line.unknown || command.apart || script.cut || around.old)
+            && line.confidential().is_none()
+            && machine::x86(command)
+    }) {
+        out.push(
+            Finding::new(rule!("q-hv-time-missing"), program.span())
+                .summary(WITHOUT_CPU)
+                .fix("-cpu host,hv-time"),
+        );
+    }
     let place = machine::Place { document, emulated, unseen: around.unseen };
-    out.extend(machine::check(command, line, guest, &place, &conditional));
+    let mut rest = machine::check(command, line, guest, &place, &conditional);
+    // A branch that gives another -cpu means it to replace the one before.
+    let last = line.cpu().map_or(0, |cpu| cpu.whole.span().start);
+    rest.retain(|finding| {
+        finding.rule.id != rule!("q-cpu-repeated").id
+            || script.branches.together(finding.span.start, last)
+    });
+    out.extend(rest);
+    if let Some(word) = &line.loadvm {
+        out.push(Finding::new(rule!("q-loadvm-wall-clock"), word.span()));
+    }
     if let Some(program) = emulator {
         out.push(
             Finding::new(rule!("q-emulated"), program.span())

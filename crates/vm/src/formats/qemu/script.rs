@@ -1,5 +1,6 @@
 //! From statements to command lines: variables that a script sets itself are put in.
 
+use super::branches::{Branches, conditions, united};
 use crate::placed::{Placed, UNKNOWN};
 use crate::shell::{Piece, Statement, Word, name_length, statements};
 use crate::words::listed;
@@ -29,12 +30,16 @@ pub(crate) struct Command {
     pub(crate) program: Option<Placed>,
     /// The options and their values.
     pub(crate) words: Vec<Placed>,
+    /// Whether it is one of several that the script may run, by the branches of its conditions.
+    pub(crate) apart: bool,
 }
 
 /// The command lines of a file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Script {
     pub(crate) commands: Vec<Command>,
+    /// What runs instead of each other.
+    pub(crate) branches: Branches,
     /// What runs only under a condition.
     conditional: Vec<Range<usize>>,
     /// Pieces of conditions that ask for a version of QEMU or for a feature of the host are somewhere.
@@ -55,8 +60,10 @@ impl Script {
     pub(crate) fn read(text: &str) -> Self {
         let statements = statements(text);
         let conditional = conditions(&statements);
+        let branches = Branches::of(text, &statements);
         let all = united(&conditional);
-        let mut script = Self { cut: conditional.len() > MOST_CONDITIONS, ..Self::default() };
+        let mut script =
+            Self { cut: conditional.len() > MOST_CONDITIONS, branches, ..Self::default() };
         script.conditional = conditional.into_iter().take(MOST_CONDITIONS).collect();
         script.asks = text.contains("/proc/cpuinfo") || text.contains("--version");
         let mut variables = Variables::default();
@@ -88,7 +95,8 @@ impl Script {
         if let Some(command) = command(words)
             && self.commands.len() < MOST_COMMANDS
         {
-            self.commands.push(command);
+            self.commands.extend(self.branches.alternatives(command));
+            self.commands.truncate(MOST_COMMANDS);
         }
     }
 
@@ -139,7 +147,7 @@ impl Script {
             }
         }
         if words.iter().any(|word| strong(word.as_str())) {
-            self.commands.push(Command { program: None, words });
+            self.commands.push(Command { program: None, words, apart: false });
         }
     }
 }
@@ -156,48 +164,13 @@ fn bare(word: &Placed) -> Placed {
 }
 
 /// Where a statement begins.
-fn begin(statement: &Statement) -> usize {
+pub(super) fn begin(statement: &Statement) -> usize {
     statement.words.first().map_or(0, |word| word.span.start)
 }
 
-fn end(statement: &Statement) -> usize {
+pub(super) fn end(statement: &Statement) -> usize {
     let last = statement.words.iter().chain(statement.array.iter().flatten()).map(|w| w.span.end);
     last.max().unwrap_or(0)
-}
-
-/// The ranges that run only under a condition: bodies of `if` and `case`, what stands behind `&&`.
-fn conditions(statements: &[Statement]) -> Vec<Range<usize>> {
-    let mut ranges = Vec::new();
-    let mut open: Vec<usize> = Vec::new();
-    for statement in statements {
-        let first = statement.words.first().and_then(Word::literal).unwrap_or_default();
-        match first {
-            "if" | "case" => open.push(begin(statement)),
-            "fi" | "esac" | "endif" => {
-                if let Some(start) = open.pop() {
-                    ranges.push(start..begin(statement));
-                }
-            }
-            "ifeq" | "ifneq" | "ifdef" | "ifndef" => open.push(begin(statement)),
-            _ if statement.conditional => ranges.push(begin(statement)..end(statement)),
-            _ => {}
-        }
-    }
-    ranges
-}
-
-/// The same ranges in order, those that overlap as one.
-fn united(ranges: &[Range<usize>]) -> Vec<Range<usize>> {
-    let mut sorted = ranges.to_vec();
-    sorted.sort_by_key(|range| range.start);
-    let mut out: Vec<Range<usize>> = Vec::new();
-    for range in sorted {
-        match out.last_mut() {
-            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
-            _ => out.push(range),
-        }
-    }
-    out
 }
 
 #[derive(Clone, Debug)]
@@ -457,7 +430,7 @@ fn names_program(text: &str) -> bool {
 }
 
 /// Whether a word names QEMU.
-fn is_program(word: &str) -> bool {
+pub(super) fn is_program(word: &str) -> bool {
     let base = word.rsplit(['/', '\\']).next().unwrap_or(word);
     let base = base.trim_start_matches(['@', '-']);
     let base = base.rsplit('=').next().unwrap_or(base).trim_end_matches(".exe");
@@ -496,5 +469,9 @@ fn command(words: &[Placed]) -> Option<Command> {
         let first = words.iter().position(|word| !word.as_str().starts_with('-'))?;
         words.get(first).filter(|word| word.unknown()).map(|_| first)
     });
-    Some(Command { program: program.and_then(|n| words.get(n)).cloned(), words: options.to_vec() })
+    Some(Command {
+        program: program.and_then(|n| words.get(n)).cloned(),
+        words: options.to_vec(),
+        apart: false,
+    })
 }

@@ -30,7 +30,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn provides(line: &str) -> bool {
-    ["provider \"libvirt\"", "provider 'libvirt'", "provider :libvirt", "provider(:libvirt"]
+    [".provider \"libvirt\"", ".provider 'libvirt'", ".provider :libvirt", ".provider(:libvirt"]
         .iter()
         .any(|mark| line.contains(mark))
 }
@@ -42,7 +42,11 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
 fn lint(document: &Document) -> Result<Report, LintError> {
     let mut made = Made { kind: None, ..Made::default() };
     let mut block: Option<String> = None;
+    let mut hidden = Hidden::None;
     for (base, line) in document.text.lines() {
+        if hidden.take(line) {
+            continue;
+        }
         let trimmed = line.trim();
         if trimmed.starts_with('#') {
             continue;
@@ -50,8 +54,13 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         if let Some(name) = setting(line, "vm.box") {
             made.name.clone_from(&name);
         }
+        if windows(trimmed) {
+            made.declared = Some(Guest::Windows);
+        }
         if provides(line) {
-            let name = line.split('|').nth(1).unwrap_or_default().trim().to_owned();
+            // A second parameter, `|v, override|`, is the machine's own configuration.
+            let parameters = line.split('|').nth(1).unwrap_or_default();
+            let name = parameters.split([',', ';']).next().unwrap_or_default().trim().to_owned();
             let start = base + line.len() - line.trim_start().len();
             made.whole = start..base + line.trim_end().len();
             block = Some(name).filter(|name| !name.is_empty());
@@ -73,6 +82,86 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         made.cpu.push(("mode", "host-model".to_owned(), made.whole.clone()));
     }
     made.judge(document, say)
+}
+
+/// Lines of Ruby that are no settings.
+enum Hidden {
+    None,
+    /// Up to `=end`.
+    Comment,
+    /// Up to the lines of these names: here-documents.
+    Until(Vec<String>),
+    /// All that follows.
+    Data,
+}
+
+impl Hidden {
+    /// Takes a line; returns whether it is no setting.
+    fn take(&mut self, line: &str) -> bool {
+        match self {
+            Self::Data => return true,
+            Self::Comment => {
+                if line.starts_with("=end") {
+                    *self = Self::None;
+                }
+                return true;
+            }
+            Self::Until(names) => {
+                if names.first().is_some_and(|name| line.trim() == name) {
+                    names.remove(0);
+                }
+                if names.is_empty() {
+                    *self = Self::None;
+                }
+                return true;
+            }
+            Self::None => {}
+        }
+        if line.starts_with("=begin") {
+            *self = Self::Comment;
+            return true;
+        }
+        if line.trim_end() == "__END__" {
+            *self = Self::Data;
+            return true;
+        }
+        let names = here_documents(line);
+        if !names.is_empty() {
+            *self = Self::Until(names);
+        }
+        false
+    }
+}
+
+/// The names of the here-documents that begin on a line: `<<~NAME`, `<<-"NAME"`, `<<NAME` in capitals.
+fn here_documents(line: &str) -> Vec<String> {
+    if line.trim_start().starts_with('#') {
+        return Vec::new();
+    }
+    let name = |rest: &str| {
+        let after = rest.strip_prefix(['~', '-']);
+        let rest = after.unwrap_or(rest);
+        let quote = rest.chars().next().filter(|it| ['"', '\'', '`'].contains(it));
+        if let Some(quote) = quote {
+            return rest.get(1..)?.split_once(quote).map(|(name, _)| name.to_owned());
+        }
+        let letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let name: String = rest.chars().take_while(|c| letter(*c)).collect();
+        // `list <<name` adds to a list.
+        let first = name.chars().next()?;
+        (first.is_ascii_uppercase() || after.is_some() && !first.is_ascii_digit()).then_some(name)
+    };
+    line.split("<<").skip(1).filter_map(name).collect()
+}
+
+/// Whether a line says that the guest is Windows: only its machines are reached so.
+fn windows(line: &str) -> bool {
+    let Some((key, value)) = line.split_once('=') else { return false };
+    let value = value.trim().trim_start_matches(['"', '\'', ':']);
+    let is = |name: &str| value.starts_with(name);
+    let key = key.trim_end();
+    key.ends_with(".vm.communicator") && (is("winssh") || is("winrm"))
+        || key.ends_with(".vm.guest") && is("windows")
 }
 
 /// The text in quotes that a setting gets.
@@ -121,6 +210,16 @@ fn take(made: &mut Made, rest: &str, at: Range<usize>) {
                 && name.bytes().all(|b| b.is_ascii_lowercase())
             {
                 made.hyperv.push((name, state, at));
+            }
+        }
+        "qemuargs" => {
+            if let Some(value) = of("value") {
+                // A variable of Ruby in it is known only in a run.
+                let whole = value.replace("#{", "${");
+                if whole.contains("hv_") || whole.contains("hv-") {
+                    made.declared = made.declared.or(Some(Guest::Windows));
+                }
+                made.arguments.push((whole, at));
             }
         }
         "pci" => made.hostdev = Some(at),

@@ -1,4 +1,5 @@
 use crate::formats::Kind;
+use crate::guest::Guest;
 use crate::testing;
 
 fn bad(inside: &str) -> Vec<&'static str> {
@@ -11,7 +12,7 @@ fn bad(inside: &str) -> Vec<&'static str> {
 
 #[test]
 fn vagrantfiles_are_judged_as_the_domain_they_make() {
-    assert_eq!(bad(""), ["lv-hpet-default-on"]);
+    assert_eq!(bad(""), [""; 0]);
     let off = "    v.clock_timer :name => 'hpet', :present => 'no'\n";
     assert_eq!(bad(off), [""; 0]);
     assert_eq!(bad("    v.clock_timer name: \"hpet\", present: \"yes\"\n"), ["lv-hpet-on"]);
@@ -24,4 +25,66 @@ fn vagrantfiles_are_judged_as_the_domain_they_make() {
         assert_eq!(bad(&format!("{off}    {line}\n")), [id], "{line}");
     }
     testing::broken(Kind::VagrantLibvirt, "x\n");
+}
+
+#[test]
+fn vagrantfile_block_with_two_parameters_is_read() {
+    for parameters in ["v", "v, override", " v , config ", "v,o"] {
+        let text = format!(
+            "Vagrant.configure('2') do |config|\n  config.vm.box = 'windows-11'\n  config.vm.provider :libvirt do |{parameters}|\n    \
+             override.vm.synced_folder '.', '/x'\n    v.cpu_mode = 'host-passthrough'\n    \
+             v.clock_timer :name => 'hypervclock', :present => 'yes'\n    v.clock_timer :name => 'hpet', :present => 'yes'\n  end\nend\n"
+        );
+        assert_eq!(Kind::detect("Vagrantfile", &text), Some(Kind::VagrantLibvirt));
+        let found = testing::bad(Kind::VagrantLibvirt, "Vagrantfile", &text);
+        assert_eq!(found, ["lv-hpet-on"], "{parameters}");
+    }
+}
+
+#[test]
+fn comments_and_here_documents_of_ruby_are_no_settings() {
+    let off = "    v.clock_timer :name => 'hpet', :present => 'no'\n";
+    let on = "    v.clock_timer :name => 'hpet', :present => 'yes'\n";
+    for hidden in [
+        format!("=begin\n{on}=end\n{off}"),
+        format!("    x = <<~X\n{on}    X\n{off}"),
+        format!("    x = [<<-\"A B\", <<Y]\n{on}    A B\n{on}Y\n{off}"),
+        format!("    list <<item\n{off}"),
+        format!("    list << 2\n{off}"),
+    ] {
+        assert_eq!(bad(&hidden), [""; 0], "{hidden}");
+    }
+    assert_eq!(bad(&format!("    # <<~X\n{on}")), ["lv-hpet-on"]);
+}
+
+#[test]
+fn vagrantfile_arguments_of_qemu_are_read() {
+    let of = |head: &str, inside: &str| {
+        let text = format!(
+            "Vagrant.configure('2') do |config|\n{head}  config.vm.provider :libvirt do |v|\n    \
+             v.clock_timer :name => 'hpet', :present => 'no'\n{inside}  end\nend\n"
+        );
+        testing::report(Kind::VagrantLibvirt, "Vagrantfile", &text)
+    };
+    let cpu = |flags: &str| {
+        format!("    v.qemuargs :value => \"-cpu\"\n    v.qemuargs :value => \"host{flags}\"\n")
+    };
+    let has = |report: &crate::lint::Report, id: &str| {
+        report.findings.iter().any(|finding| finding.rule.id == id)
+    };
+    let report = of("", &cpu(",hv_relaxed,hv_vapic"));
+    assert_eq!(report.guest, Guest::Windows);
+    assert!(has(&report, "q-hv-time-missing"), "{report:?}");
+    assert!(!has(&of("", &cpu(",hv_relaxed,hv_time")), "q-hv-time-missing"));
+    for words in [
+        "config.vm.communicator = 'winssh'",
+        "config.vm.communicator = :winrm",
+        "config.vm.guest = :windows",
+    ] {
+        let report = of(&format!("  {words}\n"), "");
+        assert_eq!(report.guest, Guest::Windows, "{words}");
+        assert!(has(&report, "lv-hypervclock-missing"), "{words}");
+        assert!(has(&of(&format!("  {words}\n"), &cpu("")), "q-hv-time-missing"), "{words}");
+    }
+    assert!(has(&of("", &cpu(",-kvmclock")), "lv-kvmclock-off-no-invtsc"));
 }

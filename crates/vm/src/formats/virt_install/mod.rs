@@ -11,7 +11,8 @@ use crate::formats::Format;
 use crate::formats::libvirt::made::Made;
 use crate::guest::Guest;
 use crate::lint::{LintError, Report};
-use crate::shell::{Piece, Word, statements};
+use crate::shell::{Piece, Statement, Word, statements};
+use crate::words::only_named;
 use std::ops::Range;
 
 /// What is known of this kind.
@@ -31,7 +32,26 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         words.any(|word| matches!(word.rsplit('/').next(), Some("virt-install" | "virt-xml")))
     };
     let domain = clues.element("<domain");
-    (!domain && clues.has(command) && clues.text.contains("--")).then_some(Sign::Words)
+    let may = !domain && clues.has(command) && clues.text.contains("--");
+    (may && statements(clues.text).iter().any(|it| !only_package(it))).then_some(Sign::Words)
+}
+
+/// Whether a statement does not start the program: a package has the same name.
+fn only_package(statement: &Statement) -> bool {
+    let words = statement.words.iter().chain(statement.array.iter().flatten());
+    let names: Vec<&str> = words.map(|word| word.literal().unwrap_or_default()).collect();
+    match names.iter().position(|name| is_program(name)) {
+        Some(first) => only_named(names.iter().take(first).copied()),
+        // Lists and strings of other languages are not looked into.
+        None => !statement.words.iter().any(|word| {
+            word.literal()
+                .is_some_and(|text| text.contains("virt-install") || text.contains("virt-xml"))
+        }),
+    }
+}
+
+fn is_program(word: &str) -> bool {
+    matches!(word.rsplit('/').next(), Some("virt-install" | "virt-xml"))
 }
 
 /// What a word says; a variable stays as it is written, so that it is taken for a placeholder.
@@ -53,12 +73,11 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     for statement in statements(document.text.as_str()) {
         let words: Vec<(String, Range<usize>)> =
             statement.words.iter().map(|word| (text(document, word), word.span.clone())).collect();
-        let program = |(word, _): &(String, Range<usize>)| {
-            matches!(word.rsplit('/').next(), Some("virt-install" | "virt-xml"))
-        };
+        let program = |(word, _): &(String, Range<usize>)| is_program(word);
         let Some(first) = words.iter().position(program) else { continue };
         let options = words.get(first + 1..).unwrap_or_default();
-        if matches!(words.first(), Some((word, _)) if word == "echo") || options.is_empty() {
+        let before = words.iter().take(first).map(|(word, _)| word.as_str());
+        if only_named(before) || options.is_empty() {
             continue;
         }
         let edits = words.get(first).is_some_and(|(word, _)| word.ends_with("virt-xml"));

@@ -74,3 +74,18 @@ fn virt_xml_changes_a_part() {
         testing::broken(Kind::VirtInstall, text);
     }
 }
+
+#[test]
+fn virt_install_name_of_a_package_is_no_machine() {
+    for text in [
+        "sudo pacman -S --needed libvirt virt-install virt-viewer\n",
+        "apt-get install -y --no-install-recommends \\\n  qemu-utils virt-install \\\n  libosinfo-bin --quiet\n",
+        "dnf -y install virt-install --setopt=x=y\n",
+    ] {
+        assert_eq!(Kind::detect("setup.sh", &format!("#!/bin/sh\n{text}")), None, "{text}");
+        testing::broken(Kind::VirtInstall, text);
+    }
+    let both = "apt install -y virt-install\nsudo virt-install --name a --clock hpet_present=yes --import\n";
+    assert_eq!(Kind::detect("setup.sh", both), Some(Kind::VirtInstall));
+    assert_eq!(bad(both), ["lv-hpet-on"]);
+}

@@ -148,6 +148,14 @@ impl Machine {
         self.said.is_none() && guest != Guest::Unknown && (self.os.is_none() || !known)
     }
 
+    /// Whether the type names no system: "Other" or "unknown".
+    pub(crate) fn unspecific(&self) -> bool {
+        self.os.as_ref().is_none_or(|os| {
+            let id = os.value.to_ascii_lowercase();
+            id.starts_with("other") || id.starts_with("unknown")
+        })
+    }
+
     /// The guest, and whether its id is one that VirtualBox knows.
     pub(crate) fn guest(&self) -> (Guest, bool) {
         if let Some(said) = self.said {

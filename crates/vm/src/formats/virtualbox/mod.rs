@@ -3,6 +3,7 @@
 //! Both become a [`machine::Machine`]; [`tsc`] says what VirtualBox makes of its TSC keys; here is what
 //! is right or wrong with that. What must not live here: other hypervisors.
 
+mod info;
 mod machine;
 mod script;
 #[cfg(test)]
@@ -37,6 +38,9 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     if element("<VirtualBox") || (element("<Machine") && element("<Hardware")) {
         return Some(Sign::Root);
     }
+    if is_info(clues) {
+        return Some(Sign::Keys);
+    }
     let vagrant = clues.text.contains("Vagrant.configure")
         && ["provider \"virtualbox\"", "provider 'virtualbox'", "provider :virtualbox"]
             .iter()
@@ -49,13 +53,22 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     clues.ends(&["vbox", "vbox-prev"]).then_some(Sign::Ending)
 }
 
+/// Whether it is what `VBoxManage showvminfo --machinereadable` prints.
+fn is_info(clues: &Clues<'_>) -> bool {
+    clues.keys(&info::KEYS, '=') >= 4 && clues.has(|line| line.starts_with("name="))
+}
+
 fn lint(document: &Document) -> Result<Report, LintError> {
     let text = document.text.as_str();
     let name = document.name.to_ascii_lowercase();
     let head = text.trim_start_matches('\u{feff}').trim_start();
     let xml = [".vbox", ".vbox-prev", ".xml"].iter().any(|ending| name.ends_with(ending))
         || ["<?xml", "<!--", "<VirtualBox"].iter().any(|begin| head.starts_with(begin));
-    let (machines, partial) = if xml {
+    let (machines, partial) = if is_info(&Clues::new(&name, text)) {
+        let machines = info::read(document);
+        let partial = machines.iter().any(|machine| !machine.complete);
+        (machines, partial)
+    } else if xml {
         let file = xml::read(document)?;
         (file.machines, file.partial)
     } else {
@@ -78,7 +91,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     findings.retain(|finding: &Finding| {
         seen.insert((finding.rule.id, finding.span.clone(), finding.summary.clone()))
     });
-    Ok(Report { guest, guessed, partial, findings, ignored: 0 })
+    Ok(Report { guest, guessed, partial, findings, ignored: Vec::new() })
 }
 
 struct Judge<'a> {
@@ -93,6 +106,11 @@ impl Judge<'_> {
         if let Some(snapshot) = &self.machine.snapshot {
             let said = finding.summary.unwrap_or_else(|| finding.rule.summary.to_owned());
             finding.summary = Some(format!("snapshot {snapshot:?}: {said}"));
+            if !finding.edits.is_empty() {
+                finding.edits.clear();
+                let why = "a snapshot keeps the machine as it was, with its saved state";
+                finding.left = Some(why.to_owned());
+            }
         }
         self.findings.push(finding);
     }
@@ -370,7 +388,8 @@ fn provider(judge: &mut Judge<'_>) {
         ("default", Guest::Linux) if known => {
             judge.add(Finding::new(rule!("vb-paravirt-default-linux-ok"), span))
         }
-        ("default", Guest::Other) if known => {
+        // A type such as OpenSolaris_64 names a system: that is no Linux with a wrong type.
+        ("default", Guest::Other) if known && machine.unspecific() => {
             let fix = "if the guest is Linux: VBoxManage modifyvm VM --paravirt-provider kvm";
             judge.add(Finding::new(rule!("vb-paravirt-default-other"), span).fix(fix));
         }

@@ -148,6 +148,9 @@ fn providers_and_types() {
         bad(&vbox(os, &[], &format!("      <Paravirt provider=\"{provider}\"/>\n")))
     };
     assert_eq!(provider("Other_64", "Default"), ["vb-paravirt-default-other"]);
+    for os in ["OpenSolaris_64", "Solaris11_64", "Haiku_64", "DOS"] {
+        assert_eq!(provider(os, "Default"), [""; 0], "{os}");
+    }
     assert_eq!(provider("Other_64", "KVM"), [""; 0]);
     assert_eq!(provider("Ubuntu_64", "None"), ["vb-paravirt-not-kvm"]);
     assert_eq!(provider("Ubuntu_64", "HyperV"), ["vb-paravirt-not-kvm"]);
@@ -259,4 +262,35 @@ proptest! {
         let text = vbox(&os, &keys, &format!("      <CPU count=\"{count}\"/>\n"));
         testing::report(Kind::Virtualbox, "m.vbox", &text);
     }
+}
+
+#[test]
+fn info_of_a_living_virtualbox_is_read() {
+    let info = |name: &str, os: &str, hpet: &str, provider: &str| {
+        format!(
+            "name=\"{name}\"\ngroups=\"/\"\nostype=\"{os}\"\nCfgFile=\"/vm/{name}.vbox\"\ncpus=4\nhpet=\"{hpet}\"\nparavirtprovider=\"{provider}\"\nVMState=\"poweroff\"\n"
+        )
+    };
+    let text = info("a", "Ubuntu (64-bit)", "off", "default")
+        + &info("b", "Windows 11 (64-bit)", "on", "default");
+    assert_eq!(Kind::detect("vms.txt", &text), Some(Kind::Virtualbox));
+    let report = testing::report(Kind::Virtualbox, "vms.txt", &text);
+    assert!(report.partial, "extra data is not in it");
+    let hpet = report.findings.iter().find(|finding| finding.rule.id == "vb-hpet-on").unwrap();
+    assert_eq!(&text[hpet.span.clone()], "on");
+    let old = text + "Key: VBoxInternal/TM/TSCVirtualized, Value: 0\n";
+    let found = testing::bad(Kind::Virtualbox, "vms.txt", &old);
+    assert!(found.contains(&"vb-key-refuses-start"), "{found:?}");
+}
+
+#[test]
+fn snapshot_is_never_edited() {
+    let snapshot = "    <Snapshot uuid=\"{2}\" name=\"s\">\n      <Hardware>\n        <CPU count=\"4\"/>\n        \
+                    <Paravirt provider=\"None\"/>\n      </Hardware>\n    </Snapshot>\n";
+    let text =
+        vbox("Ubuntu_64", &[], "      <CPU count=\"4\"/>\n      <Paravirt provider=\"None\"/>\n")
+            .replacen("    <Hardware>", &format!("{snapshot}    <Hardware>"), 1);
+    let mended = testing::mended(Kind::Virtualbox, "m.vbox", &text);
+    assert!(mended.contains(snapshot), "{mended}");
+    assert_eq!(mended.matches("provider=\"None\"").count(), 1, "{mended}");
 }

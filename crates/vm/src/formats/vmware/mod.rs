@@ -160,5 +160,5 @@ fn lint(document: &Document) -> Result<Report, LintError> {
                 .fix("remove hypervisor.cpuid.v0 or monitor_control.restrict_backdoor"),
         );
     }
-    Ok(Report { guest, guessed: false, partial: !whole, findings, ignored: 0 })
+    Ok(Report { guest, guessed: false, partial: !whole, findings, ignored: Vec::new() })
 }

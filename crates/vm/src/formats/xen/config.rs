@@ -193,6 +193,7 @@ mod tests {
             text: Text::new(text.to_owned()),
             kind: Kind::Xen,
             guest: None,
+            models: None,
         };
         read(&document)
     }

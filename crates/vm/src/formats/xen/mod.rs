@@ -43,7 +43,9 @@ fn settings(clues: &Clues<'_>) -> usize {
     let lists = ["disk", "vif"].iter().filter(|key| {
         clues.has(|line| value(line, key).is_some_and(|value| value.starts_with('[')))
     });
-    let certain = count(CERTAIN) + lists.count();
+    // A domain on ARM; the firmware of boards has the key, too, and names no domain.
+    let arm = count("device_tree") == 1 && count("name memory vcpus") >= 2;
+    let certain = count(CERTAIN) + lists.count() + usize::from(arm);
     let kind = |line: &str| {
         value(line, "type").is_some_and(|value| value.contains("hvm") || value.contains("pv"))
     };
@@ -144,9 +146,12 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     // A fragment has no name.
     let partial = domain.get("name").is_none();
     let mut findings = Vec::new();
-    tsc_mode(&domain, guest, partial, &mut findings);
-    features(&domain, guest, &mut findings);
-    timers(&domain, guest, partial, &mut findings);
+    // A device tree is for ARM, which has neither a TSC nor an HPET.
+    if domain.get("device_tree").is_none() {
+        tsc_mode(&domain, guest, partial, &mut findings);
+        features(&domain, guest, &mut findings);
+        timers(&domain, guest, partial, &mut findings);
+    }
     for key in ["extra", "cmdline", "root"] {
         let Some(setting) = domain.get(key) else { continue };
         for value in &setting.values {
@@ -154,7 +159,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             findings.extend(parameters::lint(&value.text, value.span.start + quote, true));
         }
     }
-    Ok(Report { guest, guessed, partial, findings, ignored: 0 })
+    Ok(Report { guest, guessed, partial, findings, ignored: Vec::new() })
 }
 
 /// The mode of a number or a name.

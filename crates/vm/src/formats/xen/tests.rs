@@ -90,3 +90,12 @@ fn what_is_no_domain() {
     let part = testing::report(Kind::Xen, "m.cfg", "tsc_mode='native'\n");
     assert!(part.partial);
 }
+
+#[test]
+fn xen_device_tree_is_a_domain_on_arm() {
+    let text = "name = \"a\"\nkernel = \"/boot/u-boot.bin\"\ndevice_tree = \"/boot/a.dtb\"\nmemory = 1024\nvcpus = 2\nextra = \"console=hvc0\"\n";
+    assert_eq!(Kind::detect("a.cfg", text), Some(Kind::Xen));
+    assert_eq!(testing::ids(Kind::Xen, "a.cfg", text), []);
+    let board = "kernel=kernel8.img\ndevice_tree=board.dtb\n";
+    assert_eq!(Kind::detect("config.txt", board), None);
+}

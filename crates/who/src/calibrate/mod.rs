@@ -1,11 +1,16 @@
-//! What a read costs here and now, and what it would cost on a fast clock. An edge: reads clocks.
+//! The read cost here and now, and on a fast clock. An edge: reads clocks.
+
+mod own;
+
+pub use own::OwnCosts;
 
 use crate::clock::{Api, ClockId};
 use clocksmith_measure::sampler::{Sampler, Subject};
+use clocksmith_raw::vdso_elf;
 use serde::Serialize;
 use std::time::Duration;
 
-/// The cost of one way to read, in nanoseconds.
+/// The read cost of one function, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cost {
@@ -19,7 +24,7 @@ pub struct Cost {
 const CHEAPER: f64 = 0.6;
 
 impl Cost {
-    /// Whether the vDSO serves it in user space; `None` where the costs do not tell.
+    /// Whether the vDSO serves it in user space; `None` where the costs do not show it.
     #[must_use]
     pub fn in_user_space(self) -> Option<bool> {
         Some(self.library_ns? < CHEAPER * self.syscall_ns?)
@@ -39,6 +44,9 @@ pub struct Costs {
     pub gettimeofday: Cost,
     /// Of `time`.
     pub time: Cost,
+    /// The part of a call of `clock_gettime`, `gettimeofday` and `time` through the library that is spent inside of the
+    /// vDSO, 0 to 1, where samples see it; null where it was not measured.
+    pub inside: [Option<f64>; 3],
     /// Of the counter itself.
     pub counter_ns: Option<f64>,
     /// Of this project's clock, in the order of other reads.
@@ -52,8 +60,21 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// The cost of a function, for a clock if it takes one. Clocks that are not measured cost what the
-    /// CPU clocks cost: they are all answered by system calls.
+    /// The part of a read through the vDSO that samples find there.
+    #[must_use]
+    pub fn inside(&self, api: Api) -> f64 {
+        let [clock_gettime, gettimeofday, time] = self.inside;
+        let part = match api {
+            Api::ClockGettime => clock_gettime,
+            Api::Gettimeofday => gettimeofday,
+            Api::Time => time,
+            Api::Rdtsc | Api::Rdtscp => None,
+        };
+        part.unwrap_or(1.0)
+    }
+
+    /// The cost of a function, for a clock if it takes one. Clocks that are not measured get the cost
+    /// of the CPU clocks: all of them are answered by system calls.
     #[must_use]
     pub fn of(&self, api: Api, clock: Option<ClockId>) -> Cost {
         match api {
@@ -81,6 +102,9 @@ pub fn costs(budget: Duration) -> Costs {
         .and_then(|thread| thread.join().ok());
     measured.unwrap_or_default()
 }
+
+/// Costs that differ less are those of one piece of code.
+const ALIKE: f64 = 0.2;
 
 fn measure(budget: Duration) -> Costs {
     let mut subjects: Vec<Subject<'_>> = Vec::new();
@@ -115,6 +139,28 @@ fn measure(budget: Duration) -> Costs {
     if clocksmith_measure::reads::counter_allowed().is_ok() {
         subjects.push(Subject::new("counter", clocksmith_raw::counter::read));
     }
+    let direct = direct();
+    let names = ["direct 1", "direct gettimeofday", "direct time"];
+    for (name, function) in names.into_iter().zip(direct) {
+        let Some(function) = function else { continue };
+        subjects.push(Subject::new(name, move || {
+            let mut time = [0 as libc::c_long; 2];
+            let id = if name == "direct 1" { 1 } else { time.as_mut_ptr() as usize };
+            // SAFETY: a function of the vDSO; the first argument is an id or a pointer to a live value, as its name
+            // asks for, the second a pointer to one, or a zone that is not read.
+            unsafe {
+                function(
+                    id,
+                    if name == "direct 1" { time.as_mut_ptr() } else { std::ptr::null_mut() },
+                )
+            }
+        }));
+    }
+    subjects.push(Subject::new("empty", || {
+        let mut time = [0 as libc::c_long; 2];
+        // SAFETY: does nothing.
+        unsafe { std::hint::black_box(empty as Function)(1, time.as_mut_ptr()) }
+    }));
     subjects.push(Subject::new("ordered", clocksmith::monotonic_ordered_ns));
     subjects.push(Subject::new("coarse", clocksmith::monotonic_coarse_ns));
     let sampled = Sampler { budget, ..Sampler::default() }.run(&mut subjects).samples;
@@ -126,7 +172,19 @@ fn measure(budget: Duration) -> Costs {
         library_ns: cost(&format!("library {name}")),
         syscall_ns: cost(&format!("call {name}")),
     };
-    let clocks = ClockId::COMMON.iter().map(|clock| (*clock, both(&clock.0.to_string()))).collect();
+    let mut clocks: Vec<(ClockId, Cost)> =
+        ClockId::COMMON.iter().map(|clock| (*clock, both(&clock.0.to_string()))).collect();
+    level(&mut clocks);
+    let inside = [
+        ("direct 1", "library 1"),
+        ("direct gettimeofday", "library gettimeofday"),
+        ("direct time", "library time"),
+    ]
+    .map(|(direct, library)| {
+        let part = (cost(direct)? - cost("empty")?) / cost(library)?;
+        // Less is noise: the counter alone takes more than half of it.
+        Some(part.clamp(0.5, 1.0))
+    });
     let fast = clocksmith::source() <= clocksmith::Source::Vdso;
     let counter_ns = cost("counter");
     let fast_ns = cost("ordered").filter(|_| fast);
@@ -134,12 +192,59 @@ fn measure(budget: Duration) -> Costs {
         clocks,
         gettimeofday: both("gettimeofday"),
         time: both("time"),
+        inside,
         counter_ns,
         fast_ns: fast_ns.or(counter_ns.map(|ns| ns * ORDERED)),
         fast_assumed: fast_ns.is_none() && counter_ns.is_some(),
         coarse_ns: cost("coarse"),
         tick_ns: tick(),
     }
+}
+
+/// The vDSO reads its fine clocks by one piece of code (`do_hres`, `lib/vdso/gettimeofday.c`, since 5.3; one for each
+/// before, alike): small differences are chance, and get the median.
+fn level(clocks: &mut [(ClockId, Cost)]) {
+    let fine = |clock: ClockId, cost: &Cost| {
+        !clock.is_coarse() && !clock.is_cpu_time() && cost.in_user_space() == Some(true)
+    };
+    let mut costs: Vec<f64> = clocks
+        .iter()
+        .filter(|(clock, cost)| fine(*clock, cost))
+        .filter_map(|(_, cost)| cost.library_ns)
+        .collect();
+    costs.sort_by(f64::total_cmp);
+    let Some(middle) = costs.get(costs.len() / 2).copied() else { return };
+    for (clock, cost) in clocks {
+        if fine(*clock, cost)
+            && let Some(ns) = &mut cost.library_ns
+            && (*ns - middle).abs() < ALIKE * middle
+        {
+            *ns = middle;
+        }
+    }
+}
+
+/// A function of the vDSO.
+type Function = unsafe extern "C" fn(usize, *mut libc::c_long) -> libc::c_int;
+
+/// The calls of a loop without a function.
+unsafe extern "C" fn empty(_: usize, _: *mut libc::c_long) -> libc::c_int {
+    0
+}
+
+/// `clock_gettime`, `gettimeofday` and `time` of this process's vDSO.
+fn direct() -> [Option<Function>; 3] {
+    let text = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let maps = crate::watched::maps::parse(&text);
+    let begin = maps.iter().find(|mapping| mapping.name == "[vdso]").map(|m| m.range.start);
+    let image = crate::watched::vdso::own_image();
+    let exports = image.as_deref().and_then(|image| vdso_elf::exports(image).ok());
+    ["clock_gettime", "gettimeofday", "time"].map(|name| {
+        let offset = vdso_elf::function(exports.as_deref()?, name)?;
+        let address = usize::try_from(begin?.checked_add(offset)?).ok()?;
+        // SAFETY: the address of a function that the vDSO exports by this name, whose arguments are at most two words.
+        Some(unsafe { std::mem::transmute::<usize, Function>(address) })
+    })
 }
 
 fn clock_gettime(id: i32) -> bool {
@@ -159,4 +264,26 @@ fn tick() -> Option<f64> {
     // SAFETY: the pointer is to a live, exclusively borrowed value of the right type.
     let result = unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &raw mut step) };
     (result == 0 && step.tv_nsec > 0).then_some(step.tv_nsec as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn level_gives_fine_clocks_of_the_vdso_one_cost() {
+        let cost = |library, call| Cost { library_ns: Some(library), syscall_ns: Some(call) };
+        let mut clocks = [
+            (ClockId::MONOTONIC, cost(20.0, 200.0)),
+            (ClockId::REALTIME, cost(22.0, 200.0)),
+            (ClockId::BOOTTIME, cost(21.0, 200.0)),
+            // By system call, as before 5.3; coarse; of CPU time.
+            (ClockId::MONOTONIC_RAW, cost(210.0, 200.0)),
+            (ClockId::MONOTONIC_COARSE, cost(6.0, 200.0)),
+            (ClockId::THREAD_CPUTIME, cost(300.0, 290.0)),
+        ];
+        level(&mut clocks);
+        let costs: Vec<_> = clocks.iter().filter_map(|(_, cost)| cost.library_ns).collect();
+        assert_eq!(costs, [21.0, 21.0, 21.0, 210.0, 6.0, 300.0]);
+    }
 }

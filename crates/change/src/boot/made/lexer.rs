@@ -1,0 +1,200 @@
+//! Text of GRUB's script language, as far as its words and its blocks.
+//!
+//! Source: `grub-core/script/yylex.l` and `parser.y`: blanks separate words; `'` quotes everything, `"` everything but
+//! `\` and `$`; `\` quotes one character; `#` at the beginning of a word begins a comment; `;`, `&` and `|` end a
+//! command; `if`, `while`, `until` and `for` are read as such where a command begins, `{` and `}` where they stand alone.
+
+/// A word, and whether any of it was quoted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Word {
+    text: String,
+    quoted: bool,
+}
+
+enum Token {
+    Word(Word),
+    /// The end of a line or of a command.
+    End,
+}
+
+struct Lexer<'a> {
+    rest: std::iter::Peekable<std::str::Chars<'a>>,
+    line: usize,
+    /// The line of a quote that is not closed.
+    open_quote: Option<usize>,
+}
+
+impl<'a> Lexer<'a> {
+    fn new(text: &'a str) -> Self {
+        Self { rest: text.chars().peekable(), line: 1, open_quote: None }
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let next = self.rest.next();
+        self.line += usize::from(next == Some('\n'));
+        next
+    }
+
+    fn token(&mut self) -> Option<Token> {
+        loop {
+            match *self.rest.peek()? {
+                '#' => {
+                    while self.rest.peek().is_some_and(|next| *next != '\n') {
+                        self.next();
+                    }
+                }
+                '\n' | ';' | '&' | '|' => {
+                    self.next();
+                    return Some(Token::End);
+                }
+                blank if blank.is_whitespace() => {
+                    self.next();
+                }
+                _ => return Some(Token::Word(self.word())),
+            }
+        }
+    }
+
+    fn word(&mut self) -> Word {
+        let mut word = Word { text: String::new(), quoted: false };
+        while let Some(&next) = self.rest.peek() {
+            if next.is_whitespace() || matches!(next, ';' | '&' | '|') {
+                break;
+            }
+            self.next();
+            match next {
+                // A backslash at the end of a line continues it.
+                '\\' => word.text.extend(self.next().filter(|it| *it != '\n')),
+                '\'' | '"' => {
+                    word.quoted = true;
+                    self.quoted(next, &mut word.text);
+                }
+                other => word.text.push(other),
+            }
+        }
+        word
+    }
+
+    fn quoted(&mut self, quote: char, text: &mut String) {
+        let begun = self.line;
+        loop {
+            match self.next() {
+                None => {
+                    self.open_quote = Some(begun);
+                    return;
+                }
+                Some(end) if end == quote => return,
+                Some('\\') if quote == '"' => match self.next() {
+                    Some('\n') | None => {}
+                    Some(special @ ('"' | '\\' | '$')) => text.push(special),
+                    Some(other) => text.extend(['\\', other]),
+                },
+                Some(other) => text.push(other),
+            }
+        }
+    }
+}
+
+/// The words of the first command of a text, without quotes and comments.
+pub(super) fn words(text: &str) -> Vec<String> {
+    let mut lexer = Lexer::new(text);
+    let mut words = Vec::new();
+    while let Some(Token::Word(word)) = lexer.token() {
+        words.push(word.text);
+    }
+    words
+}
+
+/// The words as a kernel gets them: those with blanks in double quotes.
+pub(super) fn line(text: &str) -> String {
+    let quoted = |word: String| {
+        if word.contains(char::is_whitespace) { format!("\"{word}\"") } else { word }
+    };
+    words(text).into_iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+/// The first fault of a whole script: a quote or a block that is open at its end, an end without a beginning.
+pub(super) fn fault(text: &str) -> Option<String> {
+    let mut lexer = Lexer::new(text);
+    let mut open: Vec<(&str, &str, usize)> = Vec::new();
+    // Whether a command may begin.
+    let mut begins = true;
+    while let Some(token) = lexer.token() {
+        let Token::Word(word) = token else {
+            begins = true;
+            continue;
+        };
+        let first = std::mem::replace(&mut begins, false);
+        if word.quoted {
+            continue;
+        }
+        let at = lexer.line;
+        match word.text.as_str() {
+            "{" => {
+                open.push(("{", "}", at));
+                begins = true;
+            }
+            "if" if first => {
+                open.push(("if", "fi", at));
+                begins = true;
+            }
+            "while" | "until" if first => {
+                open.push(("while", "done", at));
+                begins = true;
+            }
+            "for" if first => open.push(("for", "done", at)),
+            "then" | "else" | "elif" | "do" if first => begins = true,
+            end @ ("}" | "fi" | "done") if first || end == "}" => {
+                match open.pop() {
+                    Some((_, wanted, _)) if wanted == end => {}
+                    Some((what, wanted, line)) => {
+                        return Some(format!(
+                            "has `{end}` (line {at}) where `{what}` (line {line}) needs `{wanted}`"
+                        ));
+                    }
+                    None => return Some(format!("has `{end}` (line {at}) without a beginning")),
+                }
+                begins = true;
+            }
+            _ => {}
+        }
+    }
+    if let Some(line) = lexer.open_quote {
+        return Some(format!("has a quote that is not closed (line {line})"));
+    }
+    let (what, wanted, line) = open.pop()?;
+    Some(format!("has no `{wanted}` for `{what}` (line {line})"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_those_that_grub_hands_over() {
+        assert_eq!(
+            words("/vmlinuz root=/dev/sda1 ro # quirk=1"),
+            ["/vmlinuz", "root=/dev/sda1", "ro"]
+        );
+        assert_eq!(words("a\"b c\"'d e' x#y \"\" f\\ g; quirk=1"), ["ab cd e", "x#y", "", "f g"]);
+        assert_eq!(words("\"a\\\"b\\$c\\d\" ${x}"), ["a\"b$c\\d", "${x}"]);
+        assert_eq!(line("a 'b c' \"quirk=1\""), "a \"b c\" quirk=1");
+    }
+
+    #[test]
+    fn fault_open_quote_or_block_is_named_with_its_line() {
+        let good = "if [ x = x ]; then\n  set a='it\nis'\nelif true; then\n echo if fi\nelse\n function f {\n  b; }\nfi\n\
+                    for x in a b; do\necho \"}\" # it's {\ndone\nwhile true; do true; done\nmenuentry 'a' { true }\n";
+        assert_eq!(fault(good), None);
+        for (text, why) in [
+            ("set x='a\n", "has a quote that is not closed (line 1)"),
+            ("\nset x=\"a\n", "has a quote that is not closed (line 2)"),
+            ("if true; then\necho\n", "has no `fi` for `if` (line 1)"),
+            ("menuentry 'x' {\nlinux /x\n", "has no `}` for `{` (line 1)"),
+            ("fi\n", "has `fi` (line 1) without a beginning"),
+            ("if true; then {\nfi\n}\n", "has `fi` (line 2) where `{` (line 1) needs `}`"),
+        ] {
+            assert_eq!(fault(text).as_deref(), Some(why));
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! What else the machine did while it was measured, in sentences.
+
+use crate::report::bench::BenchReport;
+
+/// Shares from which on something is worth a line.
+const STEAL: f64 = 0.01;
+const OTHERS: f64 = 0.05;
+const DISTURBED: f64 = 0.25;
+
+/// The lines; none where nothing was seen.
+pub(super) fn lines(report: &BenchReport) -> Vec<String> {
+    let Some(noise) = &report.noise else { return Vec::new() };
+    let mut out = Vec::new();
+    if let (Some(load), Some(cpus)) = (noise.load, noise.cpus)
+        && load > cpus as f64
+    {
+        out.push(format!(
+            "Load {load:.1} on {cpus} CPUs when it began: p99 and above of single calls, and `max`, hold time of other \
+             programs."
+        ));
+    }
+    if let Some(others) = noise.others.filter(|share| *share >= OTHERS) {
+        out.push(format!(
+            "Other programs used {:.0} % of the CPU that this ran on: medians are those of calm batches, intervals are wider.",
+            others * 100.0
+        ));
+    }
+    if let Some(steal) = noise.steal.filter(|share| *share >= STEAL) {
+        out.push(format!(
+            "The hypervisor gave {:.0} % of the time to other machines (steal): `max` and p99.9 hold it.",
+            steal * 100.0
+        ));
+    }
+    if let (Some(governor), Some((low, high))) = (&noise.governor, noise.frequency_khz)
+        && governor != "performance"
+        && low < high
+    {
+        out.push(format!(
+            "The processor may run from {} to {} MHz (governor {governor}): all figures of two runs may differ alike. Figures \
+             of one run compare; --baseline takes out what is common.",
+            low / 1000,
+            high / 1000
+        ));
+    }
+    if noise.siblings.is_some_and(|siblings| siblings > 1) {
+        out.push(
+            "Another hardware thread shares the core: what runs there makes every read slower while it runs.".to_owned(),
+        );
+    }
+    let mut rows: Vec<(&str, f64)> = report
+        .rows
+        .iter()
+        .filter_map(|row| Some((row.name.as_str(), row.disturbed_share?)))
+        .filter(|(_, share)| *share >= DISTURBED)
+        .collect();
+    rows.sort_by(|a, b| b.1.total_cmp(&a.1));
+    if let Some((worst, share)) = rows.first() {
+        out.push(format!(
+            "In {} of {} rows at least a quarter of the batches took a quarter longer than the calm ones; most in {worst} \
+             ({:.0} %).",
+            rows.len(),
+            report.rows.len(),
+            share * 100.0
+        ));
+    }
+    out
+}

@@ -1,0 +1,64 @@
+//! Limits of the process that leave a verb less than it wants: an answer in words, not a panic.
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+/// Refuses every new thread, as a limit of processes does (which does not bind root).
+fn without_threads(command: &mut Command) -> &mut Command {
+    const CLONE: u32 = 56;
+    const CLONE3: u32 = 435;
+    const LOAD: u16 = 0x20;
+    const EQUAL: u16 = 0x15;
+    const SET: u16 = 0x45;
+    const RETURN: u16 = 0x06;
+    let step = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
+    // The number of the call; then the flags, if it is clone(2). Without clone3(2) the library takes clone(2).
+    let filter = [
+        step(LOAD, 0, 0, 0),
+        step(EQUAL, 4, 0, CLONE3),
+        step(EQUAL, 0, 2, CLONE),
+        step(LOAD, 0, 0, 16),
+        step(SET, 2, 0, libc::CLONE_THREAD as u32),
+        step(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW),
+        step(RETURN, 0, 0, libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32),
+        step(RETURN, 0, 0, libc::SECCOMP_RET_ERRNO | libc::EAGAIN as u32),
+    ];
+    let hook = move || {
+        let mut filter = filter;
+        let program = libc::sock_fprog { len: 8, filter: filter.as_mut_ptr() };
+        // SAFETY: system calls alone, on values that live through them.
+        let set = unsafe {
+            libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+            libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program)
+        };
+        if set == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+    };
+    // SAFETY: the hook makes system calls alone.
+    unsafe { command.pre_exec(hook) }
+}
+
+#[test]
+fn without_threads_no_verb_panics() {
+    for words in [
+        &["run", "--source", "disciplined", "--", "true"][..],
+        &["bench", "--threads", "2"],
+        &["bench", "--like", "P4", "--threads", "2"][..],
+        &["fleet", "--lines", "no-such-file"][..],
+        &["verify", "--duration", "1s", "--no-save"][..],
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_clocksmith"));
+        let output = without_threads(command.args(words).stdin(Stdio::null())).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        let shown = String::from_utf8_lossy(&output.stdout);
+        assert!(!said.contains("panicked"), "{words:?}: {said}");
+        let code = output.status.code();
+        // By a signal or with 134, it would have panicked.
+        assert!(code.is_some_and(|code| code < 126), "{words:?}: {code:?} {said}");
+        assert!(
+            code == Some(0) || !(said.trim().is_empty() && shown.trim().is_empty()),
+            "{words:?}"
+        );
+    }
+}

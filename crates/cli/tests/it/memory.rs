@@ -1,0 +1,93 @@
+//! Memory that hostile machines take: files far larger than any machine has, and bundles of them.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The most memory that a verb may take, in MiB.
+const MOST: i64 = 150;
+/// Larger than any file of a bundle may be.
+const LARGE: usize = 60 << 20;
+
+/// The exit code of a verb, and the most memory that it took, in MiB.
+// It is waited for by `wait4`, which tells the memory.
+#[allow(clippy::zombie_processes)]
+fn peak(words: &[&str]) -> (i32, i64) {
+    let child = Command::new(env!("CARGO_BIN_EXE_clocksmith"))
+        .args(words)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut status = 0;
+    // SAFETY: zeros are a value of this structure of integers.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: waits for a child that was not waited for; the pointers are to live values.
+    unsafe { libc::wait4(child.id() as i32, &raw mut status, 0, &raw mut usage) };
+    (libc::WEXITSTATUS(status), usage.ru_maxrss / 1024)
+}
+
+/// A copy of a machine that is a fixture, with large files in place of some.
+fn machine(dir: &Path, large: &[&str], content: &[u8]) {
+    let fixture = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../kernel/tests/fixtures/boots/linux-7.3-tsc-unstable/root"
+    );
+    let copied = Command::new("cp").arg("-r").arg(fixture).arg(dir).status().unwrap();
+    assert!(copied.success());
+    for name in large {
+        let path = dir.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let mut file = std::fs::File::create(path).unwrap();
+        for _ in 0..LARGE / content.len() {
+            file.write_all(content).unwrap();
+        }
+    }
+}
+
+const FILES: [&str; 6] =
+    ["dmesg", "proc/cpuinfo", "proc/cmdline", "proc/version", "var/log/kern.log", "proc/1/cgroup"];
+
+#[test]
+fn large_files_of_a_machine_take_a_bounded_amount_of_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    for (number, fill) in [b'\n', b'A'].into_iter().enumerate() {
+        let root = dir.path().join(format!("root{number}"));
+        machine(&root, &FILES[..6 - 4 * number], &vec![fill; 1 << 20]);
+        let (root, bundle) = (root.to_str().unwrap(), dir.path().join(format!("{number}.tgz")));
+        let bundle = bundle.to_str().unwrap();
+        for words in [
+            &["collect", "--root", root, "-o", bundle][..],
+            &["why", "--bundle", bundle],
+            &["why", "--root", root],
+        ] {
+            let (code, peak) = peak(words);
+            assert!(code == 0 || code == 1 || code == 3, "{words:?}: {code}");
+            assert!(peak <= MOST, "{words:?}: {peak} MiB");
+        }
+    }
+}
+
+#[test]
+fn a_large_bundle_takes_a_bounded_amount_of_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("root");
+    machine(&root, &FILES, &vec![b'\n'; 1 << 20]);
+    let bundle = dir.path().join("b.tgz");
+    let packed =
+        Command::new("tar").arg("-czf").arg(&bundle).arg("-C").arg(&root).arg(".").status();
+    assert!(packed.unwrap().success());
+    let bundle = bundle.to_str().unwrap();
+    for words in [
+        &["why", "--bundle", bundle][..],
+        &["predict", "--bundle", bundle],
+        &["fleet", "--lines", bundle, bundle, bundle],
+    ] {
+        let (code, peak) = peak(words);
+        assert_eq!(code, 2, "{words:?}");
+        assert!(peak <= MOST, "{words:?}: {peak} MiB");
+    }
+}

@@ -1,0 +1,99 @@
+//! `who` on a program that `run` has started: its reads are counted as they are, and it gets no advice to run as it
+//! already runs.
+#![cfg(all(feature = "who", target_os = "linux", target_arch = "x86_64"))]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+fn build(dir: &Path) -> Option<String> {
+    let program = dir.join("reads");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/who_run/reads.c");
+    let built = Command::new("cc").args(["-O1", "-o"]).arg(&program).arg(source).status();
+    if !built.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: no cc");
+        return None;
+    }
+    Some(program.to_str().unwrap().to_owned())
+}
+
+/// Watches the program under `run` for a part of its life; its own count of reads a second, and the document.
+fn watched(run: &[&str]) -> Option<(f64, Value)> {
+    let dir = tempfile::tempdir().unwrap();
+    let program = build(dir.path())?;
+    let child = Command::new(env!("CARGO_BIN_EXE_clocksmith"))
+        .arg("run")
+        .args(run)
+        .args(["--", &program, "5"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Until it is the program.
+    let comm = format!("/proc/{}/comm", child.id());
+    for _ in 0..300 {
+        match std::fs::read_to_string(&comm) {
+            Ok(name) if name.trim() == "reads" => break,
+            _ => std::thread::sleep(Duration::from_millis(10)),
+        }
+    }
+    let who = Command::new(env!("CARGO_BIN_EXE_clocksmith"))
+        .args(["who", "--json", "--duration", "2s", "-p", &child.id().to_string()])
+        .output()
+        .unwrap();
+    let out = child.wait_with_output().unwrap();
+    let (text, refused) =
+        (String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+    let words: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let [reads, seconds] = words[..] else {
+        eprintln!("skipped: {refused}");
+        return None;
+    };
+    let why = String::from_utf8_lossy(&who.stderr);
+    if who.stdout.is_empty() && why.contains("perf_event") {
+        eprintln!("skipped: {why}");
+        return None;
+    }
+    Some((reads / seconds, serde_json::from_slice(&who.stdout).unwrap_or_else(|_| panic!("{why}"))))
+}
+
+fn judge(run: &[&str], clock: &str) {
+    let Some((did, document)) = watched(run) else { return };
+    let found = document["totals"]["reads_per_second"].as_f64().unwrap();
+    assert!(
+        (0.5..2.0).contains(&(found / did)),
+        "{run:?}: {did} reads/s, said {found}: {document:#}"
+    );
+    let rows = document["rows"].as_array().unwrap();
+    let of = |key: &str, value: &str| -> f64 {
+        let rows = rows.iter().filter(|row| row[key] == value);
+        rows.filter_map(|row| row["share_of_reads"]["value"].as_f64()).sum()
+    };
+    assert!(of("path", "clocksmith_run") > 0.95, "{run:?}: {rows:#?}");
+    assert!((of("clock", "CLOCK_MONOTONIC") - 0.9).abs() < 0.07, "{run:?}: {rows:#?}");
+    let functions = document["functions"].as_array().unwrap();
+    assert_eq!(functions[0]["function"], "often", "{functions:#?}");
+    for remedy in document["remedies"].as_array().unwrap() {
+        let id = remedy["id"].as_str().unwrap();
+        assert!(!["fix-clocksource", "run-on-fast-clock"].contains(&id), "{run:?}: {id}");
+    }
+    assert_eq!(document["processes"][0]["own_clock"], clock);
+}
+
+#[test]
+fn who_of_a_program_with_a_slow_clock_counts_its_reads() {
+    judge(&["--as", "20us"], "slow");
+    judge(&["--as", "+1us"], "slow");
+}
+
+#[test]
+fn who_of_a_program_on_the_fast_clock_gives_no_advice_to_run_it() {
+    judge(&["--source", "disciplined"], "disciplined");
+}
+
+#[test]
+fn who_of_a_program_with_a_coarse_clock_counts_its_reads() {
+    judge(&["--source", "coarse"], "coarse");
+}

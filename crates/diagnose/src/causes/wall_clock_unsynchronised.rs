@@ -1,0 +1,15 @@
+//! `wall-clock-unsynchronised`: nothing keeps the wall clock right. Found by [`crate::wall`], apart from the verdict.
+
+use super::definition::{Definition, PLAIN};
+use crate::remedies::wall;
+
+pub(super) const CAUSE: Definition = Definition {
+    clause: Some("the wall clock is not synchronised"),
+    remedies: &[
+        &wall::ASK_THE_DAEMON,
+        &wall::START_A_DAEMON,
+        &wall::HYPERV_CLOCK,
+        &wall::HOST_CLOCK,
+    ],
+    ..PLAIN
+};

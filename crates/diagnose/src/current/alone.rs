@@ -1,0 +1,49 @@
+//! What is in use where no switch is printed: a tick that was asked for, or the one counter of an architecture.
+
+use super::{Current, known};
+use crate::Confidence;
+use clocksmith_facts::log::{Event, KernelLog};
+use clocksmith_facts::{Arch, Facts};
+use clocksmith_kernel::feature::Feature;
+
+/// `clocksource=jiffies` on the command line prints no switch: jiffies is what a boot begins with.
+pub(super) fn never_left_jiffies(facts: &Facts, log: &KernelLog) -> Option<Current> {
+    let wanted = facts.cmdline.value()?.clocksource_override()?;
+    let settled = log.from_boot
+        && log.extent.would_show_switch_after("jiffies")
+        && log.any(|e| matches!(e, Event::Registered { .. }));
+    (wanted == "jiffies" && settled && !log.any(|e| matches!(e, Event::Switched(_)))).then(|| {
+        let source = format!("{}: the command line asks for it, and nothing replaced it", log.name);
+        known(wanted, Confidence::Medium, source)
+    })
+}
+
+/// On these architectures there is nothing to choose: the counter that registers is the one in use. On RISC-V a timer of
+/// the board may outrank it, and may register later in the boot.
+pub(super) fn only_counter(facts: &Facts, log: &KernelLog) -> Option<Current> {
+    let arch = facts.arch.value()?;
+    let name = match arch {
+        Arch::Arm64 => "arch_sys_counter",
+        Arch::S390 => "tod",
+        Arch::Powerpc => "timebase",
+        Arch::Riscv => "riscv_clocksource",
+        _ => return None,
+    };
+    if arch == &Arch::Riscv {
+        let highest = facts.kernel.value().is_some_and(|kernel| Feature::RiscvRating400.of(kernel));
+        let other = |event: &Event| match event {
+            Event::Registered { name: other, .. } => other != name && !other.contains("jiffies"),
+            _ => false,
+        };
+        if log.any(other) || !highest && !log.extent.reaches_user_space {
+            return None;
+        }
+    }
+    let (entry, ()) = log.last(|event| match event {
+        Event::Registered { name: registered, .. } => (registered == name).then_some(()),
+        Event::ArchTimer { .. } => (name == "arch_sys_counter").then_some(()),
+        _ => None,
+    })?;
+    let source = format!("{}: the only counter of this architecture", log.source(entry));
+    Some(known(name.to_owned(), Confidence::Medium, source))
+}

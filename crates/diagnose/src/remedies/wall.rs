@@ -1,0 +1,310 @@
+//! What sets the wall clock right, by what keeps it and by hypervisor: the advice, and where each is offered.
+
+use super::offer::Offer;
+use super::table::Advice;
+use super::{Layer, Plan};
+use crate::CauseId as C;
+use clocksmith_facts::hypervisor::HypervisorKind;
+use clocksmith_facts::wall::{PtpClock, Role};
+
+/// Set it once.
+pub const STEP_NOW: Advice = Advice {
+    id: "wall-step-now",
+    layer: Layer::Runtime,
+    summary: "let the time daemon set the wall clock at once",
+    risk: "the time jumps: programs that measure with CLOCK_REALTIME, leases and databases notice it",
+    source: "chronyc(1), makestep; systemd-timesyncd.service(8); ntpd(8), -g",
+    offer: step_now,
+};
+
+/// Allow steps at any time.
+pub const STEP_ALWAYS: Advice = Advice {
+    id: "wall-step-always",
+    layer: Layer::Runtime,
+    summary: "allow chrony to set the clock at any time, not in its first updates alone: a guest that is restored later is \
+              slewed otherwise, which takes hours",
+    risk: "a time source that is wrong moves the clock at once; databases that must not see steps keep the default",
+    source: "chrony.conf(5), makestep: a negative limit allows it in all updates \
+             (github.com/mlichvar/chrony, 2026-06)",
+    offer: step_always,
+};
+
+/// Follow the host's clock by KVM's PTP clock.
+pub const HOST_CLOCK: Advice = Advice {
+    id: "wall-host-clock",
+    layer: Layer::Runtime,
+    summary: "let chrony follow the host's clock (ptp_kvm): it needs no network and is right within seconds after each resume",
+    risk: "the guest is as right as its host: keep the host synchronised",
+    source: "Firecracker FAQ.md, \"My guest wall-clock is drifting\" \
+             (github.com/firecracker-microvm/firecracker, 2026-08); \
+             drivers/ptp/ptp_kvm_common.c (x86 4.11, arm64 5.14)",
+    offer: host_clock,
+};
+
+/// Follow the host's clock on Hyper-V and Azure.
+pub const HYPERV_CLOCK: Advice = Advice {
+    id: "wall-hyperv-clock",
+    layer: Layer::Runtime,
+    summary: "let chrony follow the host's clock (/dev/ptp_hyperv), which Hyper-V and Azure give to their guests",
+    risk: "the guest is as right as its host; beside it no other time source should be preferred",
+    source: "Microsoft, Time sync for Linux VMs in Azure \
+             (learn.microsoft.com/azure/virtual-machines/linux/time-sync, read 2026); drivers/hv/hv_util.c",
+    offer: hyperv_clock,
+};
+
+/// VMware Tools.
+pub const VMWARE_TOOLS: Advice = Advice {
+    id: "wall-vmware-tools",
+    layer: Layer::Hypervisor,
+    summary: "VMware Tools set the clock after a resume and after a snapshot is reverted: run vmtoolsd, and leave \
+              time.synchronize.continue, .restore, .resume.disk on in the .vmx file; for all the rest use NTP alone",
+    risk: "the clock is set forward in one step",
+    source: "VMware Tools 12.4.0, Configuring Time Synchronization (read 2026); Broadcom KB 310053, Timekeeping best practices for \
+             Linux guests (knowledge.broadcom.com/external/article/310053, read 2026)",
+    offer: vmware_tools,
+};
+
+/// Firecracker's load request.
+pub const FIRECRACKER_LOAD: Advice = Advice {
+    id: "wall-firecracker-load",
+    layer: Layer::Hypervisor,
+    summary: "Firecracker 1.16 and later on hosts with Linux 5.16 and later: load the snapshot with clock_realtime, which moves a \
+              guest on kvm-clock on by the time that passed",
+    risk: "the guest's clocks, CLOCK_MONOTONIC among them, appear to jump; a guest on tsc gains nothing by it",
+    source: "Firecracker CHANGELOG, 1.16.0, and docs/snapshotting/snapshot-support.md \
+             (github.com/firecracker-microvm/firecracker, 2026-08)",
+    offer: firecracker_load,
+};
+
+/// The guest agent.
+pub const GUEST_AGENT: Advice = Advice {
+    id: "wall-guest-agent",
+    layer: Layer::Hypervisor,
+    summary: "let the host set the guest's clock after each resume, by QEMU's guest agent",
+    risk: "the time jumps once; between two resumes nothing keeps it",
+    source: "virsh(1), domtime --sync; QEMU Guest Agent Protocol Reference, guest-set-time (9.2, 2025)",
+    offer: guest_agent,
+};
+
+/// WSL.
+pub const WSL_CLOCK: Advice = Advice {
+    id: "wall-wsl",
+    layer: Layer::Runtime,
+    summary: "WSL: set the clock by the emulated real-time clock, and run a time daemon in the distribution",
+    risk: "systemd-timesyncd does not start in virtual machines of this kind unless its unit's ConditionVirtualization= is \
+           cleared; wsl --shutdown ends all distributions",
+    source: "github.com/microsoft/WSL/issues/8204 (2023) and 10006 (2023 to 2026)",
+    offer: wsl_clock,
+};
+
+/// Docker Desktop and other machines on a desktop.
+pub const DESKTOP_VM: Advice = Advice {
+    id: "wall-desktop-vm",
+    layer: Layer::Hypervisor,
+    summary: "Docker Desktop and its like: the virtual machine stood still while the computer slept; restart it, or set its \
+              clock",
+    risk: "a restart ends all containers",
+    source: "github.com/docker/for-mac/issues/17 (2016) and 2076 (2017); github.com/docker/for-win/issues/5131 \
+             (2019)",
+    offer: desktop_vm,
+};
+
+/// Ask the daemon why.
+pub const ASK_THE_DAEMON: Advice = Advice {
+    id: "wall-ask-the-daemon",
+    layer: Layer::Runtime,
+    summary: "ask the time daemon why it does not synchronise: mostly none of its servers answers",
+    risk: "none: it is asked, not changed",
+    source: "chronyc(1), sources and tracking; ntpq(1); timedatectl(1)",
+    offer: ask_the_daemon,
+};
+
+/// Start one.
+pub const START_A_DAEMON: Advice = Advice {
+    id: "wall-start-a-daemon",
+    layer: Layer::Runtime,
+    summary: "run one time daemon",
+    risk: "at its start it may set the clock by a step",
+    source: "timedatectl(1), set-ntp",
+    offer: start_a_daemon,
+};
+
+/// One of several.
+pub const ONE_MASTER: Advice = Advice {
+    id: "wall-one-master",
+    layer: Layer::Runtime,
+    summary: "leave one master, and stop the others",
+    risk: "the clock is set by one step when the remaining one corrects what the other left",
+    source: "VMware Tools 12.4.0, Configuring Time Synchronization: only one form of periodic time synchronization \
+             (docs.vmware.com/en/VMware-Tools/12.4.0, read 2026)",
+    offer: one_master,
+};
+
+fn keeps(plan: &Plan<'_>, name: &str) -> bool {
+    let keepers = plan.case.facts.wall.keepers.value();
+    keepers.is_some_and(|keepers| {
+        keepers.seen.iter().any(|keeper| keeper.name == name && keeper.role != Role::Watches)
+    }) || plan.case.facts.wall.source.value().is_some_and(|told| told.daemon == name)
+}
+
+fn stale(plan: &Plan<'_>) -> bool {
+    plan.has(C::WallClockStaleAfterRestore)
+}
+
+fn is_kvm(plan: &Plan<'_>) -> bool {
+    matches!(plan.case.hypervisor(), Some(HypervisorKind::Kvm | HypervisorKind::Tcg))
+}
+
+fn is_hyperv(plan: &Plan<'_>) -> bool {
+    plan.case.hypervisor() == Some(HypervisorKind::Hyperv)
+}
+
+fn is_wsl(plan: &Plan<'_>) -> bool {
+    plan.case.facts.environment.wsl.value() == Some(&true)
+}
+
+/// A kernel of LinuxKit, from which Docker Desktop's machine is made.
+fn is_linuxkit(plan: &Plan<'_>) -> bool {
+    plan.case.facts.kernel.value().is_some_and(|kernel| kernel.release.contains("linuxkit"))
+}
+
+/// Where chrony's configuration is, in words.
+const CHRONY_CONF: &str = "/etc/chrony.conf, or /etc/chrony/chrony.conf on Debian and Ubuntu";
+
+fn step_now(plan: &Plan<'_>) -> Option<Offer> {
+    if !plan.warns(C::WallClockStaleAfterRestore) {
+        return None;
+    }
+    if keeps(plan, "chronyd") {
+        return Some(Offer::default().command("sudo chronyc makestep"));
+    }
+    if keeps(plan, "systemd-timesyncd") {
+        return Some(Offer::default().command("sudo systemctl restart systemd-timesyncd"));
+    }
+    if keeps(plan, "ntpd") {
+        let instruction =
+            "restart ntpd: it sets the clock at its start (with -g, however far it is off)";
+        return Some(Offer::default().instruction(instruction));
+    }
+    None
+}
+
+fn step_always(plan: &Plan<'_>) -> Option<Offer> {
+    let config = plan.case.facts.wall.chrony.value();
+    let steps = config.is_some_and(|config| config.steps_always() || config.includes);
+    let offered = stale(plan) && keeps(plan, "chronyd") && !steps;
+    offered.then(|| Offer::default().setting(CHRONY_CONF, "makestep 1 -1"))
+}
+
+/// The device of a PTP clock of such a name.
+fn ptp<'a>(plan: &Plan<'a>, name: &str) -> Option<&'a PtpClock> {
+    plan.case.facts.wall.ptp.value()?.iter().find(|clock| clock.name == name)
+}
+
+/// chrony follows a PTP clock already.
+fn follows_phc(plan: &Plan<'_>) -> bool {
+    plan.case.facts.wall.chrony.value().is_some_and(|config| !config.phc.is_empty())
+}
+
+fn host_clock(plan: &Plan<'_>) -> Option<Offer> {
+    let wanted = stale(plan) || plan.warns(C::WallClockUnsynchronised);
+    if !wanted || !is_kvm(plan) || follows_phc(plan) || is_wsl(plan) {
+        return None;
+    }
+    let found = ptp(plan, "KVM virtual PTP");
+    let device = found.map_or("ptp0", |clock| &clock.device);
+    let offer = Offer::default()
+        .setting(CHRONY_CONF, format!("refclock PHC /dev/{device} poll 2\nmakestep 1 -1"));
+    Some(match found {
+        Some(_) => offer.instruction("then restart chronyd"),
+        None => offer.command("sudo modprobe ptp_kvm").instruction(
+            "the kernel needs CONFIG_PTP_1588_CLOCK_KVM; /dev/ptp0 is there then, or another number; restart chronyd",
+        ),
+    })
+}
+
+fn hyperv_clock(plan: &Plan<'_>) -> Option<Offer> {
+    let wanted = stale(plan) || plan.warns(C::WallClockUnsynchronised);
+    if !wanted || !is_hyperv(plan) || follows_phc(plan) || is_wsl(plan) {
+        return None;
+    }
+    let text = "refclock PHC /dev/ptp_hyperv poll 3 dpoll -2 offset 0 stratum 2\nmakestep 1.0 -1";
+    Some(Offer::default().setting(CHRONY_CONF, text).instruction(
+        "where udev makes no such link, the device is the one whose /sys/class/ptp/ptp*/clock_name is hyperv",
+    ))
+}
+
+fn vmware_tools(plan: &Plan<'_>) -> Option<Offer> {
+    let vmware = plan.case.hypervisor() == Some(HypervisorKind::Vmware);
+    (stale(plan) && vmware).then(Offer::default)
+}
+
+fn firecracker_load(plan: &Plan<'_>) -> Option<Offer> {
+    // Firecracker shows itself as KVM alone; a change of the generation id and no firmware that names QEMU point to it.
+    let qemu = plan.case.facts.dmi.is_known();
+    let offered =
+        stale(plan) && is_kvm(plan) && !qemu && plan.case.current_name() == Some("kvm-clock");
+    offered.then(|| {
+        Offer::default().setting("PUT /snapshot/load, in the body", "\"clock_realtime\": true")
+    })
+}
+
+fn guest_agent(plan: &Plan<'_>) -> Option<Offer> {
+    (stale(plan) && is_kvm(plan) && keeps(plan, "qemu-ga"))
+        .then(|| Offer::default().instruction("on the host: virsh domtime DOMAIN --sync"))
+}
+
+fn wsl_clock(plan: &Plan<'_>) -> Option<Offer> {
+    (stale(plan) && is_wsl(plan)).then(|| {
+        Offer::default()
+            .command("sudo hwclock -s")
+            .instruction("or, in Windows: wsl --shutdown; it starts with the right time")
+    })
+}
+
+fn desktop_vm(plan: &Plan<'_>) -> Option<Offer> {
+    (stale(plan) && is_linuxkit(plan)).then(Offer::default)
+}
+
+fn ask_the_daemon(plan: &Plan<'_>) -> Option<Offer> {
+    if !plan.warns(C::WallClockUnsynchronised) {
+        return None;
+    }
+    let commands = [
+        ("chronyd", "chronyc sources -v"),
+        ("ntpd", "ntpq -pn"),
+        ("systemd-timesyncd", "timedatectl timesync-status"),
+    ];
+    let mut offer = Offer::default();
+    for (name, command) in commands {
+        if keeps(plan, name) {
+            offer = offer.command(command);
+        }
+    }
+    (!offer.commands.is_empty()).then_some(offer)
+}
+
+fn start_a_daemon(plan: &Plan<'_>) -> Option<Offer> {
+    let keepers = plan.case.facts.wall.keepers.value()?;
+    let none = !keepers.seen.iter().any(|keeper| keeper.role == Role::Steers);
+    (plan.warns(C::WallClockUnsynchronised) && keepers.all && none).then(|| {
+        Offer::default()
+            .command("sudo timedatectl set-ntp true")
+            .instruction("that starts the daemon that is installed: chrony or systemd-timesyncd; else install chrony")
+    })
+}
+
+fn one_master(plan: &Plan<'_>) -> Option<Offer> {
+    if !plan.warns(C::TwoMasters) {
+        return None;
+    }
+    let offer = Offer::default();
+    Some(if keeps(plan, "systemd-timesyncd") {
+        offer.command("sudo systemctl disable --now systemd-timesyncd")
+    } else if keeps(plan, "VBoxService") {
+        offer.instruction("start VBoxService with --disable-timesync")
+    } else {
+        offer.instruction("keep the one that the others' documentation defers to: chronyd or ntpd with its own servers; phc2sys -E \
+                           ntpshm gives a PTP clock to chronyd instead of steering beside it")
+    })
+}

@@ -1,0 +1,483 @@
+//! The judgement of the wall clock.
+
+use super::difference::{Difference, Other, difference, text};
+use super::report::{KeeperReport, WallClockReport, WallState};
+use super::words::{capital, cause, sentence, settle};
+use crate::cause::{Cause, CauseId, Confidence, Evidence, Severity};
+use clocksmith_facts::hypervisor::names_guest;
+use clocksmith_facts::log::Event;
+use clocksmith_facts::ntp::NtpState;
+use clocksmith_facts::wall::{Keeper, Keepers, Role, TimeSource};
+use clocksmith_facts::{Fact, Facts, Source};
+
+/// How long a time daemon may take after a boot, in seconds.
+const FIRST_S: f64 = 600.0;
+
+/// The report, and the causes that it makes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Judged {
+    pub(crate) report: Option<WallClockReport>,
+    pub(crate) causes: Vec<Cause>,
+}
+
+/// Judges the wall clock. Without any evidence of it there is no report.
+pub(crate) fn judge(facts: &Facts) -> Judged {
+    let view = View::of(facts);
+    if !view.says_anything() {
+        return Judged::default();
+    }
+    let mut causes = Vec::new();
+    let mut report = view.figures();
+    let mut words = Vec::new();
+    view.state(&mut report, &mut words, &mut causes);
+    view.masters(&mut report, &mut words, &mut causes);
+    report.summary = words.join(" ");
+    Judged { report: Some(report), causes }
+}
+
+/// The evidence of the wall clock.
+struct View<'a> {
+    facts: &'a Facts,
+    kernel: Option<(&'a NtpState, &'a Source)>,
+    told: Option<(&'a TimeSource, &'a Source)>,
+    keepers: Option<(&'a Keepers, &'a Source)>,
+    difference: Difference,
+    /// The line by which the kernel says that its guest was restored.
+    restored: Option<Evidence>,
+    in_guest: bool,
+    in_container: bool,
+}
+
+fn known<T>(fact: &Fact<T>) -> Option<(&T, &Source)> {
+    match fact {
+        Fact::Known { value, source } => Some((value, source)),
+        Fact::Missing(_) => None,
+    }
+}
+
+impl<'a> View<'a> {
+    fn of(facts: &'a Facts) -> Self {
+        let in_guest = matches!(facts.hypervisor.value(), Some(Some(_)))
+            || facts.dmi.value().is_some_and(|text| names_guest(text));
+        let restored = facts.kernel_log().and_then(|log| {
+            let mut entries = log.entries.iter().rev();
+            let entry = entries.find(|entry| entry.event == Event::VmFork)?;
+            Some(Evidence::line(log, entry))
+        });
+        Self {
+            facts,
+            kernel: known(&facts.ntp),
+            told: known(&facts.wall.source),
+            keepers: known(&facts.wall.keepers),
+            difference: difference(facts, in_guest),
+            restored,
+            in_guest,
+            in_container: matches!(facts.environment.container.value(), Some(Some(_))),
+        }
+    }
+
+    fn says_anything(&self) -> bool {
+        self.kernel.is_some()
+            || self.told.is_some()
+            || self.restored.is_some()
+            || self.keepers.is_some_and(|(keepers, _)| !keepers.seen.is_empty())
+            || self.difference != Difference::Unknown
+    }
+
+    /// What is read and not concluded.
+    fn figures(&self) -> WallClockReport {
+        let kernel = self.kernel.map(|(state, _)| state);
+        let of_state = |field: fn(&NtpState) -> Option<i64>| kernel.and_then(field);
+        let (behind_s, behind_of) = match &self.difference {
+            Difference::Unknown => (None, None),
+            Difference::Agrees(other)
+            | Difference::Differs(other)
+            | Difference::PerhapsZone(other) => (Some(other.behind_s), Some(other.name.clone())),
+        };
+        // Only a log that is whole from the boot on can show that it did not happen.
+        let whole = self.facts.kernel_log().is_some_and(|log| log.from_boot && log.omitted == 0);
+        let tells = self.facts.wall.generation_id.value() == Some(&true);
+        let steering = self.names(|role| role == Role::Steers);
+        let told =
+            self.told.map(|(told, _)| told.daemon.to_owned()).filter(|name| !name.is_empty());
+        let all_seen = self.all_seen();
+        WallClockReport {
+            disciplined_by: match (steering.is_empty(), told) {
+                (false, _) => Some(steering.join(", ")),
+                (true, Some(told)) => Some(told),
+                (true, None) if all_seen => Some("none".to_owned()),
+                (true, None) => None,
+            },
+            keepers: self.keepers.map_or_else(Vec::new, |(keepers, source)| {
+                let report = |keeper: &Keeper| KeeperReport {
+                    name: keeper.name.clone(),
+                    role: keeper.role.name().to_owned(),
+                    source: source.0.clone(),
+                };
+                keepers.seen.iter().map(report).collect()
+            }),
+            all_seen,
+            kernel_synchronised: kernel.map(|state| state.synchronized),
+            maxerror_us: of_state(|state| state.maximum_error_us),
+            esterror_us: of_state(|state| state.estimated_error_us),
+            offset_ns: of_state(|state| state.offset_ns),
+            frequency_ppm: kernel.and_then(|state| state.frequency_ppm),
+            at_limit: kernel.is_some_and(NtpState::is_at_its_limit),
+            tai_s: of_state(|state| state.tai_s),
+            behind_s,
+            behind_of,
+            restored: match &self.restored {
+                Some(_) => Some(true),
+                None => (whole && tells).then_some(false),
+            },
+            ..WallClockReport::default()
+        }
+    }
+
+    fn names(&self, wanted: impl Fn(Role) -> bool) -> Vec<&'a str> {
+        let seen = self.keepers.map_or(&[][..], |(keepers, _)| &keepers.seen);
+        seen.iter()
+            .filter(|keeper| wanted(keeper.role))
+            .map(|keeper| keeper.name.as_str())
+            .collect()
+    }
+
+    /// Every process of the kernel's machine was seen.
+    fn all_seen(&self) -> bool {
+        !self.in_container && self.keepers.is_some_and(|(keepers, _)| keepers.all)
+    }
+
+    /// Whether the clock is synchronised: the kernel's word, and without it the daemon's.
+    fn synchronised(&self) -> Option<bool> {
+        let told = self.told.and_then(|(told, _)| told.follows);
+        self.kernel.map(|(state, _)| state.synchronized).or(told)
+    }
+
+    fn state(
+        &self,
+        report: &mut WallClockReport,
+        words: &mut Vec<String>,
+        causes: &mut Vec<Cause>,
+    ) {
+        let synchronised = self.synchronised();
+        report.state = match synchronised {
+            Some(true) => WallState::Synchronised,
+            Some(false) => WallState::Unsynchronised,
+            None => WallState::Unknown,
+        };
+        match &self.difference {
+            Difference::Differs(other) if other.behind_s > 0.0 => {
+                self.stale(other, report, words, causes);
+                return;
+            }
+            Difference::Differs(other) => {
+                self.ahead(other, report, words, causes);
+                return;
+            }
+            _ => {}
+        }
+        let agrees = matches!(self.difference, Difference::Agrees(_));
+        if let (Some(line), false, false) = (&self.restored, agrees, synchronised == Some(true)) {
+            self.perhaps_stale(line, report, words, causes);
+            if self.kernel.is_none() {
+                return;
+            }
+        }
+        match (synchronised, self.kernel) {
+            (Some(true), _) => words.push(self.good()),
+            (Some(false), Some((kernel, _))) if kernel.stated_error_us().is_some() => {
+                self.stated(kernel, report, words);
+            }
+            (Some(false), _) => self.unsynchronised(agrees, words, causes, report),
+            (None, _) if words.is_empty() => {
+                words.push(
+                    "Whether the wall clock is synchronised is not in this evidence.".to_owned(),
+                );
+                report
+                    .settles
+                    .push(settle("state of the wall clock", "timedatectl; chronyc tracking"));
+            }
+            (None, _) => {}
+        }
+        if let Difference::PerhapsZone(other) = &self.difference {
+            let hours = text(other.behind_s);
+            words.push(format!(
+                "{} is {hours} off: it keeps local time, or one of the two is wrong.",
+                capital(&other.words)
+            ));
+            report.settles.push(settle(
+                "difference to the real-time clock",
+                "date -u; sudo hwclock --show --utc",
+            ));
+        }
+        if report.at_limit {
+            words.push(
+                "It is steered as far as the kernel allows (500 ppm): the rate of the counter is wrong by at least \
+                 as much, see tsc-miscalibrated."
+                    .to_owned(),
+            );
+        }
+    }
+
+    /// It is synchronised.
+    fn good(&self) -> String {
+        let by = self.names(|role| role == Role::Steers).join(", ");
+        let by = if by.is_empty() { String::new() } else { format!(" by {by}") };
+        let error = self.kernel.and_then(|(kernel, _)| kernel.stated_error_us());
+        let error = error.map_or_else(String::new, |us| {
+            #[allow(clippy::cast_precision_loss)]
+            let seconds = us as f64 / 1e6;
+            format!(", off by at most {} by the kernel's bound", text(seconds))
+        });
+        format!("The wall clock is synchronised{by}{error}.")
+    }
+
+    /// The kernel's flag says no, and a program stated a bound of the error lately: chronyd without `rtcsync` does that
+    /// (`set_sync_status()` in chrony's sys_timex.c).
+    fn stated(&self, kernel: &NtpState, report: &mut WallClockReport, words: &mut Vec<String>) {
+        report.state = WallState::Unknown;
+        #[allow(clippy::cast_precision_loss)]
+        let bound = text(kernel.stated_error_us().unwrap_or(0) as f64 / 1e6);
+        words.push(format!(
+            "The kernel calls the wall clock unsynchronised, and a program told it an error of at most {bound} lately: \
+             chronyd without rtcsync does that and keeps the clock well."
+        ));
+        report.settles.push(settle("whether it is synchronised", "chronyc tracking"));
+    }
+
+    /// Behind a clock that went on.
+    fn stale(
+        &self,
+        other: &Other,
+        report: &mut WallClockReport,
+        words: &mut Vec<String>,
+        causes: &mut Vec<Cause>,
+    ) {
+        let (words_of, by) = (&other.words, text(other.behind_s));
+        let why = match &self.restored {
+            Some(_) => {
+                "this guest was restored from a snapshot, or is a copy, and nothing has set it since"
+            }
+            None => {
+                "this guest was paused, saved, restored or moved, or its host slept, and nothing has set it since; or \
+                 it was set by hand"
+            }
+        };
+        let mut summary = format!("the wall clock is {by} behind {words_of}: {why}");
+        let (severity, sure) = match (self.synchronised(), other.sure) {
+            (Some(true), Confidence::High) => (Severity::Warning, Confidence::Medium),
+            (Some(true), _) => (Severity::Info, Confidence::Low),
+            (_, sure) => (Severity::Warning, sure),
+        };
+        if self.synchronised() == Some(true) {
+            summary.push_str(
+                "; the kernel still calls it synchronised, so a time daemon has not noticed, or the other clock is wrong",
+            );
+        }
+        if severity == Severity::Warning {
+            report.state = WallState::Stale;
+        }
+        let mut evidence = vec![other.evidence.clone()];
+        evidence.extend(self.restored.clone());
+        evidence.extend(self.kernel_evidence());
+        words.push(sentence(&summary));
+        report.settles.push(settle("the right time", "date -u here and on another machine"));
+        causes.push(cause(CauseId::WallClockStaleAfterRestore, severity, sure, summary, evidence));
+    }
+
+    /// Ahead of the host: it was set wrong, or the host was.
+    fn ahead(
+        &self,
+        other: &Other,
+        report: &mut WallClockReport,
+        words: &mut Vec<String>,
+        causes: &mut Vec<Cause>,
+    ) {
+        let summary = format!(
+            "the wall clock is {} ahead of {}: it was set wrong, or that clock is",
+            text(other.behind_s),
+            other.words
+        );
+        let synchronised = self.synchronised() == Some(true);
+        let (severity, sure) = match synchronised {
+            true => (Severity::Info, Confidence::Low),
+            false => (Severity::Warning, other.sure.min(Confidence::Medium)),
+        };
+        words.push(sentence(&summary));
+        report.settles.push(settle("the right time", "date -u here and on another machine"));
+        let mut evidence = vec![other.evidence.clone()];
+        evidence.extend(self.kernel_evidence());
+        causes.push(cause(CauseId::WallClockUnsynchronised, severity, sure, summary, evidence));
+    }
+
+    /// Restored, and no other clock to compare with.
+    fn perhaps_stale(
+        &self,
+        line: &Evidence,
+        report: &mut WallClockReport,
+        words: &mut Vec<String>,
+        causes: &mut Vec<Cause>,
+    ) {
+        let summary = "this guest was restored from a snapshot, or is a copy: its wall clock went on from the time of the \
+                       snapshot until something set it, and whether something did is not in this evidence"
+            .to_owned();
+        words.push(sentence(&summary));
+        report.settles.push(settle("the right time", "date -u here and on another machine"));
+        causes.push(cause(
+            CauseId::WallClockStaleAfterRestore,
+            Severity::Info,
+            Confidence::Low,
+            summary,
+            vec![line.clone()],
+        ));
+    }
+
+    /// Nothing synchronises it, by the kernel's word or by a daemon's.
+    fn unsynchronised(
+        &self,
+        agrees: bool,
+        words: &mut Vec<String>,
+        causes: &mut Vec<Cause>,
+        report: &mut WallClockReport,
+    ) {
+        let steering = self.names(|role| role == Role::Steers);
+        let others = self.names(|role| matches!(role, Role::Sets | Role::Open));
+        let young = self.facts.wall.clocks.value().is_some_and(|clocks| clocks.up_s() < FIRST_S);
+        let wsl = self.facts.environment.wsl.value() == Some(&true);
+        let daemon = self.told.map(|(told, _)| told.daemon).filter(|name| !name.is_empty());
+        let by_call = self.kernel.is_some_and(|(kernel, _)| kernel.status.is_some());
+        let says = daemon.filter(|_| !by_call).unwrap_or("the kernel");
+        let who_says = format!("{says} says that the wall clock is not synchronised");
+        let (why, severity, sure, how) = if !steering.is_empty() {
+            let names = steering.join(", ");
+            let silent =
+                self.told.and_then(|(told, _)| told.sources).is_some_and(|(_, ok)| ok == 0);
+            let why = match (young, silent) {
+                (true, _) => {
+                    format!("{names} runs, and the machine was started less than ten minutes ago")
+                }
+                (_, true) => format!("{names} runs, and none of its sources answers"),
+                _ => format!("{names} runs and does not keep it"),
+            };
+            let severity = if young { Severity::Info } else { Severity::Warning };
+            (
+                why,
+                severity,
+                Confidence::High,
+                "chronyc sources; ntpq -pn; timedatectl timesync-status",
+            )
+        } else if let Some((told, _)) = self.told.filter(|(told, _)| told.follows == Some(false)) {
+            let why = match told.sources {
+                Some((all, 0)) => format!("none of the {all} sources of {} answers", told.daemon),
+                _ => format!("{} follows no source", told.daemon),
+            };
+            (why, Severity::Warning, Confidence::High, "chronyc sources; ntpq -pn")
+        } else if !self.all_seen() {
+            let why = "what keeps it was not seen: processes of the host, or of another namespace, are not in this \
+                       evidence";
+            (
+                why.to_owned(),
+                Severity::Info,
+                Confidence::Medium,
+                "timedatectl; chronyc tracking, on the host",
+            )
+        } else if !others.is_empty() || wsl {
+            let names = if others.is_empty() { "Windows".to_owned() } else { others.join(", ") };
+            let why = format!(
+                "no time daemon runs; {names} may set it without telling the kernel, on occasions or all the time"
+            );
+            (why, Severity::Info, Confidence::Medium, "date -u here and on another machine")
+        } else if self.in_guest {
+            let why = "no time daemon runs; whether an agent of the hypervisor sets it is not in this evidence";
+            (
+                why.to_owned(),
+                Severity::Info,
+                Confidence::Medium,
+                "date -u here and on another machine",
+            )
+        } else if matches!(self.facts.hypervisor.value(), Some(None)) {
+            (
+                "no time daemon runs: it drifts".to_owned(),
+                Severity::Warning,
+                Confidence::High,
+                "timedatectl",
+            )
+        } else {
+            ("no time daemon runs".to_owned(), Severity::Info, Confidence::Medium, "timedatectl")
+        };
+        let severity = if agrees { Severity::Info } else { severity };
+        let also = match &self.difference {
+            Difference::Agrees(other) => format!("; it agrees with {}", other.words),
+            _ => String::new(),
+        };
+        let summary = format!("{who_says}: {why}{also}");
+        words.push(sentence(&summary));
+        report.settles.push(settle("what keeps the wall clock", how));
+        let mut evidence: Vec<Evidence> = self.kernel_evidence().into_iter().collect();
+        if let Some((keepers, source)) =
+            self.keepers.filter(|(keepers, _)| !keepers.seen.is_empty())
+        {
+            let seen: Vec<String> = keepers
+                .seen
+                .iter()
+                .map(|keeper| format!("{} {}", keeper.name, keeper.role.name()))
+                .collect();
+            evidence.push(Evidence::new(source.0.clone(), seen.join(", ")));
+        }
+        if let Some((_, source)) = self.told {
+            evidence.push(Evidence::new(source.0.clone(), why));
+        }
+        causes.push(cause(CauseId::WallClockUnsynchronised, severity, sure, summary, evidence));
+    }
+
+    fn kernel_evidence(&self) -> Option<Evidence> {
+        let (kernel, source) = self.kernel?;
+        let state = match (kernel.synchronized, kernel.status) {
+            (true, _) => "synchronised",
+            (false, Some(_)) => "STA_UNSYNC",
+            (false, None) => "not synchronised",
+        };
+        let error =
+            kernel.maximum_error_us.map_or_else(String::new, |us| format!(", maxerror {us} us"));
+        Some(Evidence::new(source.0.clone(), format!("{state}{error}")))
+    }
+
+    /// Several that steer it at once.
+    fn masters(
+        &self,
+        report: &mut WallClockReport,
+        words: &mut Vec<String>,
+        causes: &mut Vec<Cause>,
+    ) {
+        let steering = self.names(|role| role == Role::Steers);
+        let Some((_, source)) = self.keepers else { return };
+        if steering.len() > 1 {
+            let summary = format!(
+                "{} each steer the wall clock: one undoes what the other does, and the time jumps or swings between \
+                 them",
+                steering.join(" and ")
+            );
+            words.push(sentence(&summary));
+            let evidence = steering
+                .iter()
+                .map(|name| {
+                    Evidence::new(source.0.clone(), format!("{name} runs and may set the clock"))
+                })
+                .collect();
+            causes.push(cause(
+                CauseId::TwoMasters,
+                Severity::Warning,
+                Confidence::High,
+                summary,
+                evidence,
+            ));
+        }
+        let open = self.names(|role| role == Role::Open);
+        if !steering.is_empty() && open.contains(&"vmtoolsd") {
+            report.settles.push(settle(
+                "whether VMware Tools steer the clock as well",
+                "vmware-toolbox-cmd timesync status",
+            ));
+        }
+    }
+}

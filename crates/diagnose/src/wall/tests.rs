@@ -1,0 +1,285 @@
+//! The wall clock of machines that are made up.
+#![allow(clippy::unwrap_used)]
+
+use super::WallState;
+use crate::cause::{CauseId as C, Confidence, Severity};
+use crate::{Measured, Report, Verdict, assess};
+use clocksmith_facts::clockdev::ClocksourceDevice;
+use clocksmith_facts::hypervisor::{Hypervisor, HypervisorKind};
+use clocksmith_facts::log::KernelLog;
+use clocksmith_facts::ntp::{NtpState, Timex};
+use clocksmith_facts::wall::{ChronyConfig, Clocks, HostClock, Keepers, PtpClock, Rtc, TimeSource};
+use clocksmith_facts::{Arch, Fact, Facts, Origin};
+
+/// A machine on tsc of which every process is seen.
+struct Made(Facts);
+
+const UNSYNC: i64 = 0x40;
+
+impl Made {
+    fn on(kind: Option<HypervisorKind>) -> Self {
+        let mut facts = Facts::empty(Origin::Live);
+        let device = ClocksourceDevice::parse("clocksource0", "tsc", "tsc hpet acpi_pm").unwrap();
+        facts.clocksources = Fact::known(vec![device], "/sys/devices/system/clocksource");
+        facts.arch = Fact::known(Arch::X86_64, "uname(2)");
+        facts.hypervisor = Fact::known(kind.map(Hypervisor::named), "CPUID");
+        facts.environment.container = Fact::known(None, "/proc/self/ns");
+        Self(facts).keepers("sees: all\n").clocks(|_| {})
+    }
+
+    fn keepers(mut self, text: &str) -> Self {
+        self.0.wall.keepers = Fact::known(Keepers::parse(text).unwrap(), "/proc");
+        self
+    }
+
+    fn clocks(mut self, change: impl FnOnce(&mut Clocks)) -> Self {
+        let mut clocks = self.0.wall.clocks.value().cloned().unwrap_or(Clocks {
+            realtime_ns: 1_780_000_000_000_000_000,
+            boottime_ns: 90_000_000_000_000,
+            ..Clocks::default()
+        });
+        change(&mut clocks);
+        self.0.wall.clocks = Fact::known(clocks, "clock_gettime(2)");
+        self
+    }
+
+    fn kernel(mut self, status: i64, maxerror: i64) -> Self {
+        let timex = Timex { status, maxerror, tick: 10_000, ..Timex::default() };
+        self.0.ntp = Fact::known(NtpState::from(timex), "adjtimex(2)");
+        self
+    }
+
+    fn rtc_ahead(self, seconds: i64) -> Self {
+        self.clocks(|clocks| {
+            let ahead_ns = seconds * 1_000_000_000;
+            clocks.rtc = Some(Rtc { name: "rtc_cmos".into(), ahead_ns, local: false });
+        })
+    }
+
+    fn host_ahead(self, ms: i64) -> Self {
+        self.clocks(|clocks| {
+            let ahead_ns = ms * 1_000_000;
+            clocks.host = Some(HostClock { device: "ptp0".into(), ahead_ns, window_ns: 2_000 });
+        })
+    }
+
+    fn log(mut self, text: &str) -> Self {
+        self.0.log = Fact::known(KernelLog::scan(text.as_bytes(), "dmesg").unwrap(), "dmesg");
+        self
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Facts)) -> Self {
+        change(&mut self.0);
+        self
+    }
+
+    fn report(self) -> Report {
+        assess(self.0, Measured::default()).report
+    }
+}
+
+const FORK: &str = "[    0.000000] Linux version 6.1.90 (gcc)\n\
+                    [ 1802.402211] random: crng reseeded due to virtual machine fork\n";
+const KVM: Option<HypervisorKind> = Some(HypervisorKind::Kvm);
+
+/// The causes about the wall clock, and the state.
+fn seen(report: &Report) -> (WallState, Vec<(C, Severity, Confidence)>) {
+    let causes = report.causes.iter().filter(|cause| cause.id.concerns_wall_clock());
+    let causes = causes.map(|cause| (cause.id, cause.severity, cause.confidence)).collect();
+    (report.wall_clock.as_ref().unwrap().state, causes)
+}
+
+fn remedies(report: &Report) -> Vec<&str> {
+    report.remedies.iter().map(|remedy| remedy.id.as_str()).collect()
+}
+
+#[test]
+fn synchronised_clock_has_no_cause() {
+    let report = Made::on(KVM).kernel(0, 20_000).keepers("sees: all\nchronyd: steers\n").report();
+    assert_eq!(seen(&report), (WallState::Synchronised, vec![]));
+    let wall = report.wall_clock.unwrap();
+    assert_eq!(wall.disciplined_by.as_deref(), Some("chronyd"));
+    assert!(wall.summary.contains("20 ms"), "{}", wall.summary);
+    assert!(report.headline.ends_with("Nothing to fix."), "{}", report.headline);
+}
+
+#[test]
+fn guest_behind_its_host_is_stale_and_reads_stay_fast() {
+    let made = || Made::on(KVM).kernel(UNSYNC, 16_000_000);
+    let by_host = made().host_ahead(61_000).report();
+    let cause = (C::WallClockStaleAfterRestore, Severity::Warning, Confidence::High);
+    assert_eq!(seen(&by_host), (WallState::Stale, vec![cause]));
+    assert_eq!(by_host.verdict, Verdict::Ok);
+    assert!(by_host.headline.contains("But the wall clock is behind"), "{}", by_host.headline);
+    assert_eq!(by_host.wall_clock.as_ref().unwrap().behind_s, Some(61.0));
+    assert!(remedies(&by_host).contains(&"wall-host-clock"), "{:?}", remedies(&by_host));
+    let by_rtc = made().rtc_ahead(61).report();
+    let cause = (C::WallClockStaleAfterRestore, Severity::Warning, Confidence::Medium);
+    assert_eq!(seen(&by_rtc), (WallState::Stale, vec![cause]));
+    // The daemon has not noticed yet: the flag of the kernel lags behind.
+    let unnoticed = Made::on(KVM).kernel(0, 100_000).host_ahead(61_000).report();
+    let cause = (C::WallClockStaleAfterRestore, Severity::Warning, Confidence::Medium);
+    assert_eq!(seen(&unnoticed), (WallState::Stale, vec![cause]));
+}
+
+#[test]
+fn differences_that_prove_nothing_raise_nothing() {
+    // Hardware's real-time clock drifts.
+    let metal = Made::on(None).kernel(0, 9_000).rtc_ahead(40).report();
+    assert_eq!(seen(&metal), (WallState::Synchronised, vec![]));
+    // Local time.
+    let zone = Made::on(KVM).kernel(0, 9_000).rtc_ahead(2 * 3600).report();
+    assert_eq!(seen(&zone), (WallState::Synchronised, vec![]));
+    assert!(zone.wall_clock.unwrap().summary.contains("local time"));
+    let local = Made::on(KVM).kernel(0, 9_000).rtc_ahead(-19_800).clocks(|clocks| {
+        clocks.rtc.as_mut().unwrap().local = true;
+    });
+    assert!(!local.report().wall_clock.unwrap().summary.contains("local time"));
+    // Whole seconds.
+    let near = Made::on(KVM).kernel(0, 9_000).rtc_ahead(2).report();
+    assert_eq!(seen(&near), (WallState::Synchronised, vec![]));
+    // An emulated one that is off, where the kernel says that all is well: said, and no alarm.
+    let off = Made::on(KVM).kernel(0, 9_000).rtc_ahead(70).report();
+    let cause = (C::WallClockStaleAfterRestore, Severity::Info, Confidence::Low);
+    assert_eq!(seen(&off), (WallState::Synchronised, vec![cause]));
+}
+
+#[test]
+fn restored_guest_without_another_clock_is_open() {
+    let report = Made::on(KVM).kernel(UNSYNC, 16_000_000).log(FORK).report();
+    let (state, causes) = seen(&report);
+    assert_eq!(state, WallState::Unsynchronised);
+    assert_eq!(causes[0], (C::WallClockStaleAfterRestore, Severity::Info, Confidence::Low));
+    let wall = report.wall_clock.unwrap();
+    assert_eq!(wall.restored, Some(true));
+    assert!(wall.settles.iter().any(|settle| settle.how.contains("date -u")), "{:?}", wall.settles);
+    // Set since, by the host's clock or by the kernel's word.
+    let agrees = Made::on(KVM).kernel(UNSYNC, 16_000_000).log(FORK).host_ahead(3).report();
+    assert!(seen(&agrees).1.iter().all(|(id, ..)| *id != C::WallClockStaleAfterRestore));
+    let synchronised = Made::on(KVM).kernel(0, 30_000).log(FORK).report();
+    assert_eq!(seen(&synchronised), (WallState::Synchronised, vec![]));
+}
+
+#[test]
+fn unsynchronised_is_an_alarm_only_where_nothing_unseen_can_keep_it() {
+    let of = |made: Made| {
+        let (state, causes) = seen(&made.kernel(UNSYNC, 16_000_000).report());
+        assert_eq!(state, WallState::Unsynchronised);
+        (causes[0].0, causes[0].1)
+    };
+    let warning = (C::WallClockUnsynchronised, Severity::Warning);
+    let info = (C::WallClockUnsynchronised, Severity::Info);
+    assert_eq!(of(Made::on(None)), warning);
+    assert_eq!(of(Made::on(KVM)), info);
+    assert_eq!(of(Made::on(KVM).keepers("sees: all\nchronyd: steers\n")), warning);
+    assert_eq!(of(Made::on(None).keepers("sees: some\n")), info);
+    let container = Fact::known(Some("docker".to_owned()), "/.dockerenv");
+    assert_eq!(of(Made::on(None).with(|facts| facts.environment.container = container)), info);
+    let hyperv = Made::on(Some(HypervisorKind::Hyperv)).keepers("sees: all\nhv_utils: sets\n");
+    assert_eq!(of(hyperv), info);
+    let young = Made::on(KVM)
+        .keepers("sees: all\nchronyd: steers\n")
+        .clocks(|clocks| clocks.boottime_ns = 30_000_000_000);
+    assert_eq!(of(young), info);
+    assert_eq!(of(Made::on(None).with(|facts| facts.wall.keepers = Fact::default())), info);
+}
+
+#[test]
+fn chronyd_without_rtcsync_is_no_alarm() {
+    let report =
+        Made::on(None).kernel(UNSYNC, 30_000).keepers("sees: all\nchronyd: steers\n").report();
+    assert_eq!(seen(&report), (WallState::Unknown, vec![]));
+    let wall = report.wall_clock.unwrap();
+    assert_eq!(wall.settles[0].how, "chronyc tracking");
+}
+
+#[test]
+fn two_that_steer_are_two_masters() {
+    let of = |keepers: &str| {
+        let report = Made::on(KVM).kernel(0, 20_000).keepers(keepers).report();
+        seen(&report).1.into_iter().map(|(id, ..)| id).collect::<Vec<_>>()
+    };
+    assert_eq!(of("sees: all\nchronyd: steers\nsystemd-timesyncd: steers\n"), [C::TwoMasters]);
+    assert_eq!(of("sees: some\nchronyd: steers\nVBoxService: steers\n"), [C::TwoMasters]);
+    for fine in [
+        "sees: all\nchronyd: steers\nvmtoolsd: open\nqemu-ga: sets\nhv_utils: sets\n",
+        "sees: all\nchronyd: watches\nntpd: steers\n",
+        "sees: all\nchronyd: steers\nptp4l: open\nphc2sys: watches\n",
+    ] {
+        assert_eq!(of(fine), [], "{fine}");
+    }
+}
+
+#[test]
+fn remedies_are_those_of_the_hypervisor() {
+    let chrony = "sees: all\nchronyd: steers\n";
+    let stale =
+        |kind| Made::on(Some(kind)).kernel(UNSYNC, 16_000_000).rtc_ahead(90).keepers(chrony);
+    let config = |text: &str| Fact::known(ChronyConfig::parse(text), "/etc/chrony.conf");
+    let kvm = stale(HypervisorKind::Kvm)
+        .with(|facts| {
+            facts.wall.chrony = config("makestep 1 3\nrtcsync\n");
+            let clock = PtpClock { device: "ptp1".into(), name: "KVM virtual PTP".into() };
+            facts.wall.ptp = Fact::known(vec![clock], "/sys/class/ptp");
+        })
+        .report();
+    assert_eq!(remedies(&kvm), ["wall-step-now", "wall-host-clock", "wall-step-always"]);
+    let setting = &kvm.remedies[1].settings[0].text;
+    assert!(setting.contains("refclock PHC /dev/ptp1"), "{setting}");
+    let done = stale(HypervisorKind::Kvm)
+        .with(|facts| {
+            facts.wall.chrony = config("refclock PHC /dev/ptp0 poll 2\nmakestep 1 -1\n");
+        })
+        .report();
+    assert_eq!(remedies(&done), ["wall-step-now"]);
+    let azure = stale(HypervisorKind::Hyperv).report();
+    assert!(remedies(&azure).contains(&"wall-hyperv-clock"));
+    let vmware = stale(HypervisorKind::Vmware).report();
+    assert!(remedies(&vmware).contains(&"wall-vmware-tools"));
+    let wsl = stale(HypervisorKind::Hyperv)
+        .keepers("sees: all\n")
+        .with(|facts| facts.environment.wsl = Fact::known(true, "/proc/version"))
+        .report();
+    assert_eq!(remedies(&wsl), ["wall-wsl"]);
+    let firecracker = stale(HypervisorKind::Kvm)
+        .keepers("sees: all\n")
+        .with(|facts| {
+            let device = ClocksourceDevice::parse("clocksource0", "kvm-clock", "kvm-clock tsc");
+            facts.clocksources = Fact::known(vec![device.unwrap()], "/sys");
+        })
+        .report();
+    assert!(remedies(&firecracker).contains(&"wall-firecracker-load"));
+}
+
+#[test]
+fn daemon_whose_sources_are_silent_is_named() {
+    let rows = "^? 192.0.2.1   0   8     0     -     +0ns[   +0ns] +/-    0ns";
+    let (mut told, _) = TimeSource::of_sources(rows.lines()).unwrap();
+    told.add(TimeSource::of_tracking("Leap status", " Not synchronised").unwrap());
+    let mut facts = Facts::empty(Origin::Log("post".into()));
+    facts.wall.source = Fact::known(told, "post:3");
+    let report = assess(facts, Measured::default()).report;
+    let cause = report.causes.iter().find(|cause| cause.id == C::WallClockUnsynchronised).unwrap();
+    assert!(cause.summary.contains("none of the 1 sources"), "{}", cause.summary);
+    assert_eq!(report.verdict, Verdict::Unknown);
+}
+
+#[test]
+fn evidence_without_the_wall_clock_has_no_part_about_it() {
+    let log = "[    0.000000] Linux version 6.1.90 (gcc)\n[    1.0] clocksource: Switched to clocksource tsc\n";
+    let facts = Facts::from_log(KernelLog::scan(log.as_bytes(), "log").unwrap());
+    let report = assess(facts, Measured::default()).report;
+    assert_eq!(report.wall_clock, None);
+}
+
+#[test]
+fn rate_at_its_limit_is_said() {
+    let report = Made::on(None)
+        .with(|facts| {
+            let timex = Timex { freq: 500 * 65536, tick: 10_000, maxerror: 9, ..Timex::default() };
+            facts.ntp = Fact::known(NtpState::from(timex), "adjtimex(2)");
+        })
+        .report();
+    let wall = report.wall_clock.unwrap();
+    assert!(wall.at_limit && wall.summary.contains("tsc-miscalibrated"), "{}", wall.summary);
+}

@@ -1,0 +1,33 @@
+//! What the judgement is written with.
+
+use crate::cause::{Cause, CauseId, Confidence, Evidence, Severity};
+use crate::report::Settle;
+
+pub(super) fn cause(
+    id: CauseId,
+    severity: Severity,
+    confidence: Confidence,
+    summary: String,
+    evidence: Vec<Evidence>,
+) -> Cause {
+    Cause { id, severity, confidence, summary, evidence }
+}
+
+pub(super) fn settle(fact: &str, how: &str) -> Settle {
+    Settle { fact: fact.to_owned(), how: how.to_owned() }
+}
+
+pub(super) fn sentence(text: &str) -> String {
+    format!("{}.", capital(text))
+}
+
+pub(super) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    // Names of programs are written as they are.
+    match letters.next() {
+        Some(first) if text.starts_with("the ") || text.starts_with("this ") => {
+            first.to_uppercase().chain(letters).collect()
+        }
+        _ => text.to_owned(),
+    }
+}

@@ -1,0 +1,325 @@
+//! Kernels of the years around the first clocksources: what their words prove, and what is not said of them.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use clocksmith_diagnose::explain::explain;
+use clocksmith_diagnose::{CauseId, Measured, Report, Verdict, assess};
+use clocksmith_facts::Facts;
+use clocksmith_facts::log::KernelLog;
+use clocksmith_facts::paste::{self, Pasted};
+use common::why;
+
+/// What a text shows with the readings of files in it.
+fn of_text(text: &str) -> Report {
+    let mut facts = Facts::from_log(KernelLog::scan(text.as_bytes(), "text").unwrap());
+    let lines = paste::lines(text.as_bytes(), "text").unwrap();
+    Pasted::read(&lines, "text").complete(&mut facts);
+    assess(facts, Measured::default()).report
+}
+
+const DIR: &str = "/sys/devices/system/clocksource/clocksource0";
+
+#[test]
+fn list_in_order_of_registration_blames_nobody() {
+    let text = |list: &str| {
+        format!(
+            "box:~# cat {DIR}/available_clocksource\n{list}\nbox:~# cat {DIR}/current_clocksource\ntsc\nTime: pit clocksource \
+             has been installed.\n"
+        )
+    };
+    for list in ["jiffies tsc pit", "acpi_pm jiffies tsc pit", "pit tsc"] {
+        let report = of_text(&text(list));
+        assert!(!report.causes.iter().any(|c| c.id == CauseId::RuntimeOverride), "{list}");
+        assert_eq!(report.clocksource.current.as_deref(), Some("tsc"), "{list}");
+    }
+    // Sorted, since 2.6.21.
+    let sorted = format!(
+        "box:~# cat {DIR}/available_clocksource\ntsc hpet acpi_pm\nbox:~# cat {DIR}/current_clocksource\nhpet\n"
+    );
+    assert!(of_text(&sorted).causes.iter().any(|c| c.id == CauseId::RuntimeOverride));
+}
+
+#[test]
+fn first_of_an_unsorted_list_is_not_what_is_in_use() {
+    let report = of_text(&format!(
+        "Linux box 2.6.18-6-686 #1 SMP i686 GNU/Linux\nbox:~# cat {DIR}/available_clocksource\npit tsc acpi_pm\n"
+    ));
+    assert_eq!(report.clocksource.current, None, "{}", report.headline);
+}
+
+#[test]
+fn jiffies_alone_in_the_list_tell_nothing_of_kernels_that_choose_without_it() {
+    let list = format!("$ cat {DIR}/available_clocksource\njiffies\n");
+    assert_eq!(of_text(&list).clocksource.current, None);
+    let with = format!("{list}time.c: Using 3.579545 MHz WALL PM GTOD PIT/TSC timer.\n");
+    let report = of_text(&with);
+    assert_eq!(report.clocksource.current.as_deref(), Some("tsc"));
+    assert!(report.clocksource.source.contains("jiffies alone"), "{}", report.clocksource.source);
+    assert_eq!(report.expected.current, None);
+}
+
+#[test]
+fn kernels_without_ratings_get_no_rules_about_ratings() {
+    let log = KernelLog::scan(
+        "time.c: Using 3.579545 MHz WALL PM GTOD PIT/TSC timer.\ntime.c: Detected 2400.153 MHz processor.\n".as_bytes(),
+        "log",
+    )
+    .unwrap();
+    let seen = assess(Facts::from_log(log), Measured::default());
+    let said: Vec<&str> = seen.expectation.reasons.iter().map(|r| r.because.as_str()).collect();
+    assert!(
+        !said.iter().any(|text| text.contains("rated 300") || text.contains("HPET")),
+        "{said:?}"
+    );
+    assert!(seen.expectation.assumed.is_empty());
+}
+
+#[test]
+fn clock_gettime_of_64_bits_is_no_fast_one_before_the_vdso() {
+    let report = why("time.c: Using 3.579545 MHz WALL PM GTOD PIT/TSC timer.\n");
+    assert!(report.headline.contains("clock_gettime by a system call"), "{}", report.headline);
+    let shown = |release: &str| {
+        of_text(&format!(
+            "Linux box {release} #1 SMP x86_64 GNU/Linux\nbox:~# cat {DIR}/current_clocksource\ntsc\n"
+        ))
+        .headline
+    };
+    assert!(
+        shown("2.6.22-14-server").contains("by a system call"),
+        "{}",
+        shown("2.6.22-14-server")
+    );
+    assert!(!shown("2.6.24-19-server").contains("by a system call"));
+}
+
+#[test]
+fn write_of_tsc_is_refused_by_the_rules_of_its_version() {
+    let refused = |text: &str| {
+        let report = why(text);
+        let found = report.remedies.into_iter().find(|r| r.id == "switch-to-tsc-now");
+        found.and_then(|r| r.refused_because).unwrap_or_default()
+    };
+    let banner = |version: &str| {
+        format!(
+            "[    0.000000] Linux version {version} (b@example) (gcc 4.1) #1 SMP\n\
+             [    0.790000] Marking TSC unstable due to TSC halts in idle\n[    0.800000] Switching to clocksource acpi_pm\n"
+        )
+    };
+    assert!(refused(&banner("2.6.29-2-amd64")).contains("takes the name all the same"));
+    let slowly = "[   43.709238] TSC appears to be running slowly. Marking it as unstable\n\
+                  [   43.800000] Time: pit clocksource has been installed.\n";
+    assert!(refused(slowly).contains("takes the name all the same"), "{}", refused(slowly));
+    for text in [banner("2.6.32-5-amd64"), banner("4.9.0-6-amd64")] {
+        assert!(
+            refused(&text).contains("returns success and changes nothing"),
+            "{}",
+            refused(&text)
+        );
+    }
+}
+
+#[test]
+fn running_slowly_names_more_than_idle() {
+    let report = why("[   43.709238] TSC appears to be running slowly. Marking it as unstable\n");
+    let cause = report.causes.iter().find(|c| c.id == CauseId::TscSkew).unwrap();
+    for word in ["idle", "frequency", "emulator", "does not tell which"] {
+        assert!(cause.summary.contains(word), "{}", cause.summary);
+    }
+    let text = serde_json::to_string(&report).unwrap();
+    assert!(!text.contains("likely culprit"), "{text}");
+    assert!(!text.contains("\"id\":\"tsc-skew\",\"confidence\":\"high\""));
+}
+
+#[test]
+fn lost_ticks_are_kernel_lines_with_open_cause() {
+    for line in [
+        "warning: many lost ticks.",
+        "Your time source seems to be instable or some driver is hogging interupts",
+        "Losing some ticks... checking if CPU frequency changed.",
+        "time.c: Lost 3 timer tick(s)! rip default_idle+0x24/0x30)",
+        "Losing too many ticks!",
+    ] {
+        let text = format!("scsi0: reset\n{line}\nrip default_idle+0x24/0x30\n");
+        let log = KernelLog::scan(text.as_bytes(), "log").unwrap();
+        assert!(log.looks_like_kernel && log.entries.len() == 1, "{line}");
+        let report = why(&text);
+        assert_eq!(report.verdict, Verdict::Unknown, "{line}: {}", report.headline);
+        assert!(report.causes.iter().any(|c| c.summary.contains("held up")), "{line}");
+        assert!(explain(line).iter().any(|e| e.versions.contains("2.6")), "{line}");
+    }
+    let report =
+        why("warning: many lost ticks.\nrip default_idle+0x24/0x30\nFalling back to HPET\n");
+    assert_eq!(report.clocksource.current.as_deref(), Some("hpet"));
+    assert_eq!(report.verdict, Verdict::Slow);
+    // Other programs fall back, too.
+    let log =
+        KernelLog::scan("mplayer: Falling back to HPET timer support\n".as_bytes(), "log").unwrap();
+    assert!(log.entries.is_empty());
+}
+
+#[test]
+fn rate_of_the_pm_timer_is_no_unsteadiness() {
+    let line = "PM-Timer running at invalid rate: 310% of normal - aborting.";
+    let entry = explain(line).into_iter().next().unwrap();
+    assert!(
+        !entry.what.contains("steadily") && entry.what.contains("another rate"),
+        "{}",
+        entry.what
+    );
+    let report = why(&format!(
+        "[   13.640353] {line}\n[   14.000000] Time: hpet clocksource has been installed.\n"
+    ));
+    assert!(!report.missing.iter().any(|fact| fact.fact == "PM timer"));
+    let other = explain("PM-Timer failed consistency check  (0x0xffffff) - aborting.")
+        .into_iter()
+        .next()
+        .unwrap();
+    assert!(other.what.contains("steadily"));
+}
+
+#[test]
+fn disabled_vsyscall_names_the_pm_timer() {
+    let report = why("PID hash table entries: 4096\nDisabling vsyscall due to use of PM timer\n");
+    assert_eq!(report.clocksource.current.as_deref(), Some("acpi_pm"));
+}
+
+#[test]
+fn lines_that_grep_marks_with_their_file_are_read() {
+    for file in ["dmesg-2.6.17-rc2-mm1:", "/var/log/dmesg.0:", "messages:", "kern.log:", "dmesg:"] {
+        let report = why(&format!(
+            "> {file}Time: tsc clocksource has been installed.\n> {file}Time: pit clocksource has been installed.\n"
+        ));
+        assert_eq!(
+            report.clocksource.current.as_deref(),
+            Some("pit"),
+            "{file}: {}",
+            report.headline
+        );
+    }
+    let log =
+        KernelLog::scan("race.log:Time: 12:30 clocks have been installed.\n".as_bytes(), "log")
+            .unwrap();
+    assert!(log.entries.is_empty() && !log.looks_like_kernel);
+}
+
+#[test]
+fn figures_on_the_next_quoted_line_are_read() {
+    let report = why(
+        "On Tue, a user wrote:\n> I see this every ten minutes:\n>\n> clocksource: Long readout interval, skipping watchdog check: \
+         cs_nsec:\n> 2897344852 wd_nsec: 2897356996\n>\n> Reverting it helps.\n",
+    );
+    let text = serde_json::to_string(&report).unwrap();
+    assert!(!text.contains("cut off"), "{text}");
+    assert!(text.contains("readout-stall"), "{text}");
+}
+
+/// An AMD Ryzen 5 5500U: both boots refine to 2112.07 MHz, and the counters run at 2096.06 MHz.
+#[test]
+fn refinement_that_repeats_in_another_boot_is_no_disturbance() {
+    let boot = |refined: &str, wd: (u64, &str, &str), cs: (u64, &str, &str), skew: i64| {
+        format!(
+            "[    0.000000] Linux version 6.15.0-rc2 (b@example) (gcc 15) #1 SMP x86_64\n\
+             [    0.000000] tsc: Detected 2096.000 MHz processor\n\
+             [    0.100000] clocksource: hpet: mask: 0xffffffff max_cycles: 0xffffffff, max_idle_ns: 133484873504 ns\n\
+             [    2.100000] tsc: Refined TSC clocksource calibration: {refined} MHz\n\
+             [    2.200000] clocksource: Switched to clocksource tsc\n\
+             [    2.700000] clocksource: timekeeping watchdog on CPU3: Marking clocksource 'tsc' as unstable because the skew is too \
+             large:\n\
+             [    2.700001] clocksource:                       'hpet' wd_nsec: {} wd_now: {} wd_last: {} mask: ffffffff\n\
+             [    2.700002] clocksource:                       'tsc' cs_nsec: {} cs_now: {} cs_last: {} mask: ffffffffffffffff\n\
+             [    2.700003] clocksource:                       Clocksource 'tsc' skewed {skew} ns (-3 ms) over watchdog 'hpet' interval \
+             of {} ns (499 ms)\n\
+             [    2.700004] tsc: Marking TSC unstable due to clocksource watchdog\n\
+             [    2.800000] clocksource: Switched to clocksource hpet\n\
+             [    9.800000] systemd[1]: started\n",
+            wd.0, wd.1, wd.2, cs.0, cs.1, cs.2, wd.0
+        )
+    };
+    let first = boot(
+        "2112.070",
+        (499779371, "1b89f6a", "14b6e8f"),
+        (495991580, "69bd43440", "65d6391ef"),
+        -3787791,
+    );
+    let second = boot(
+        "2112.068",
+        (499779720, "1b8bcdb", "14b8bfb"),
+        (495992467, "67fa96fd0", "64138ca4c"),
+        -3787253,
+    );
+    let alone = why(&second);
+    assert!(
+        alone.remedies.iter().any(|r| r.id == "reboot-to-restore" && r.refused_because.is_none())
+    );
+    let report = why(&format!("{first}{second}"));
+    let cause = report.causes.iter().find(|c| c.id == CauseId::TscMiscalibrated).unwrap();
+    assert!(cause.summary.contains("another boot in this log"), "{}", cause.summary);
+    assert!(!report.causes.iter().any(|c| c.summary.contains("jumped ahead")));
+    assert!(
+        !report.remedies.iter().any(|r| r.id == "reboot-to-restore" && r.refused_because.is_none())
+    );
+    // Another figure in the boot before proves the contrary.
+    let other = why(&format!("{}{second}", first.replace("2112.070", "2095.981")));
+    assert!(!other.causes.iter().any(|c| c.summary.contains("another boot in this log found")));
+}
+
+/// A Core i3-6100 with Linux 4.9.96.
+#[test]
+fn warp_on_a_processor_with_tsc_adjust_is_for_a_newer_kernel() {
+    let log = |version: &str, model: &str| {
+        format!(
+            "[    0.000000] Linux version {version} (b@example) (gcc 6.3) #1 SMP x86_64\n\
+             [    0.042000] smpboot: CPU0: Intel(R) Core(TM) CPU (family: 0x6, model: {model}, stepping: 0x3)\n\
+             [    0.042724] Measured 454450 cycles TSC warp between CPUs, turning off TSC clock.\n\
+             [    0.042726] tsc: Marking TSC unstable due to check_tsc_sync_source failed\n\
+             [    0.800000] clocksource: Switched to clocksource hpet\n"
+        )
+    };
+    let offers = |text: &str| {
+        why(text).remedies.iter().any(|r| r.id == "newer-kernel" && r.refused_because.is_none())
+    };
+    assert!(offers(&log("4.9.96", "0x5e")));
+    assert!(!offers(&log("4.19.0", "0x5e")));
+    // Nehalem has no such register.
+    assert!(!offers(&log("4.9.96", "0x1a")));
+}
+
+#[test]
+fn virtualbox_is_told_from_kvm_by_its_firmware() {
+    let log = |dmi: &str| {
+        format!(
+            "[    0.000000] Linux version 5.7.0 (b@example) (gcc 9) #1 SMP x86_64\n[    0.000000] {dmi}\n[    0.000000] Hypervisor \
+             detected: KVM\n[    0.000000] kvm-clock: Using msrs 4b564d01 and 4b564d00\n[    1.000000] clocksource: Switched to \
+             clocksource kvm-clock\n"
+        )
+    };
+    let named = |dmi: &str| {
+        let report = why(&log(dmi));
+        serde_json::to_value(&report).unwrap()["machine"]["hypervisor"].as_str().unwrap().to_owned()
+    };
+    for line in [
+        "DMI: innotek GmbH VirtualBox/VirtualBox, BIOS VirtualBox 12/01/2006",
+        "ACPI: RSDP 0x00000000000E0000 000024 (v02 VBOX  )",
+    ] {
+        assert!(named(line).starts_with("VirtualBox"), "{line}");
+    }
+    assert_eq!(named("DMI: QEMU Standard PC (Q35 + ICH9, 2009), BIOS 1.16.2-1 04/01/2014"), "KVM");
+}
+
+#[test]
+fn cpuid_is_for_x86_alone() {
+    let report =
+        why("[    0.000000] Linux version 6.1.0 (b@example) (riscv64-linux-gnu-gcc 12) #1\n\
+         [    0.000000] Kernel command line: quiet\n[    0.000000] Memory: 4096K\n");
+    assert!(!serde_json::to_string(&report).unwrap().contains("CPUID"), "{:?}", report.causes);
+}
+
+#[test]
+fn failed_calibration_does_not_deny_a_timer_that_is_in_use() {
+    let report = why("[    0.000000] Linux version 3.19.0 (b@example) (gcc 4.9) #1 SMP x86_64\n\
+         [    0.000000] tsc: Unable to calibrate against PIT\n[    0.000000] tsc: HPET/PMTIMER calibration failed\n\
+         [    0.000000] tsc: Marking TSC unstable due to could not calculate TSC khz\n\
+         [    1.500000] Switched to clocksource acpi_pm\n");
+    assert!(!serde_json::to_string(&report).unwrap().contains("answered"));
+}

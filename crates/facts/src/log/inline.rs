@@ -1,0 +1,161 @@
+//! Messages that stand inside of another line.
+//!
+//! A message without a line end at its end (`pr_cont()`, or none at all) is followed in the same line by the next one,
+//! with its own stamp (`[    1.288] usb 1-1: new[    1.289] tsc: ...`), or in kernels up to 3.5 with its level (`initcall
+//! ... : <4>Clocksource tsc unstable ...`); a serial console also mixes two of them, and the lines of a service manager.
+//!
+//! Text from outside may have such signs, too: what a device calls itself, the label of a file system. Behind a message
+//! that quotes, and in the records that the kernel itself hands out, which hold one message each, nothing is split.
+
+use super::continuation::quotes;
+use super::parse::begins_like_kernel;
+use super::prefix::printk_stamp;
+
+/// Messages of one line that are looked at.
+const PARTS: usize = 64;
+/// Seconds from one stamp of a line to the next, at most: a message may wait for what it reports.
+const APART_S: f64 = 30.0;
+/// Words in front of names that are no part of the kernel, without quotes.
+const NAMES: [&str; 6] = ["input: ", " label ", "device ", "hid", "thunderbolt ", "comm "];
+/// What systemd writes in front of its lines on a console.
+const SERVICE: [&str; 3] = ["[  OK  ]", "[FAILED]", "[DEPEND]"];
+
+/// Whether a text is one of those that the kernel hands out record by record, so that no line has two messages.
+pub(super) fn is_of_records(name: &str) -> bool {
+    name == "/dev/kmsg" || name == "syslog(2)" || name.starts_with("journalctl -k")
+}
+
+/// The message up to where another one begins, and the others, each with its own prefix; `None` where there is one alone.
+/// `at` is the stamp of the line, `levels` says that this kernel may write levels inside of lines.
+pub(super) fn split(message: &str, at: Option<f64>, levels: bool) -> Option<(&str, Vec<&str>)> {
+    let mut starts: Vec<usize> = Vec::new();
+    let (mut from, mut last) = (0, at);
+    for (start, sign) in message.match_indices(['[', '<']) {
+        let text = &message[start..];
+        if start == 0 || !begins(text, sign, last, levels) {
+            continue;
+        }
+        if starts.len() == PARTS || foreign(&message[from..start]) {
+            break;
+        }
+        starts.push(start);
+        (from, last) = (start, printk_stamp(text).or(last));
+    }
+    let first = *starts.first()?;
+    let head = message[..first].trim_end();
+    let ends = starts.iter().skip(1).copied().chain([message.len()]);
+    let parts = starts.iter().zip(ends).map(|(start, end)| message[*start..end].trim_end());
+    Some((head, parts.collect()))
+}
+
+/// Whether another line begins here.
+fn begins(text: &str, sign: &str, at: Option<f64>, levels: bool) -> bool {
+    if sign == "<" {
+        let level = text.as_bytes().get(1).is_some_and(|digit| (b'0'..b'8').contains(digit));
+        let behind = text.get(2..).and_then(|rest| rest.strip_prefix('>'));
+        return levels
+            && level
+            && behind.is_some_and(|rest| printk_stamp(rest).is_some() || begins_like_kernel(rest));
+    }
+    if SERVICE.iter().any(|word| text.starts_with(word)) {
+        return true;
+    }
+    let near = |stamp: f64| at.is_none_or(|at| (stamp - at).abs() < APART_S);
+    printk_stamp(text).is_some_and(near)
+}
+
+/// Whether a message names what somebody outside the kernel named.
+fn foreign(head: &str) -> bool {
+    quotes(head) || NAMES.iter().any(|word| head.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::event::Event;
+    use super::super::{Entry, KernelLog};
+    use super::*;
+    use proptest::prelude::*;
+
+    fn scan(text: &str, name: &str) -> Vec<Entry> {
+        KernelLog::scan(text.as_bytes(), name).unwrap().entries
+    }
+
+    fn events(text: &str) -> Vec<Event> {
+        scan(text, "log").into_iter().map(|entry| entry.event).collect()
+    }
+
+    const HPET: &str = "clocksource: Switched to clocksource hpet";
+
+    #[test]
+    fn message_behind_another_ones_stamp_is_read() {
+        let switched = Event::Switched("hpet".to_owned());
+        for line in [
+            format!("[    3.100000] usb 1-1: new high-speed[    3.100100] {HPET}"),
+            format!("[    3.100000][    3.100100] {HPET}"),
+            format!("[    3.1[    3.100100] {HPET}"),
+            format!("[    3.100000] ata1: link[    3.100050] ata2: link[    3.100100] {HPET}"),
+            format!("[    3.100100] {HPET}[    3.100200] usb 1-1: new high-speed"),
+            format!("[    3.100100] {HPET}[  OK  ] Started a service."),
+            format!("[  OK  ] Started a service.[    3.100100] {HPET}"),
+            format!("root@board:~# [    3.100100] {HPET}"),
+            format!("board login: [    3.100100] {HPET}"),
+            format!("<6>[    3.100000] usb 1-1: new<6>[    3.100100] {HPET}"),
+        ] {
+            let text = format!("[    3.000000] ahci: x\n{line}\n[    3.200000] sd: y\n");
+            assert_eq!(events(&text), std::slice::from_ref(&switched), "{line}");
+        }
+    }
+
+    #[test]
+    fn message_behind_a_level_inside_a_line_is_read_of_old_kernels() {
+        let line = "[    1.300000] initcall 0xffffffff80e01234 ran for 0 msecs: <4>Clocksource tsc unstable (delta = 712345678 ns)\n\
+                    [    1.308000] an_init+0x0/0x52()\n";
+        let entries = scan(line, "log");
+        assert_eq!(entries.len(), 1, "{entries:?}");
+        assert!(matches!(entries[0].event, Event::WatchdogOld { delta_ns: 712_345_678, .. }));
+        assert_eq!((entries[0].line, entries[0].at), (1, Some(1.3)));
+        let new = format!("[    0.000000] Linux version 5.10.0 (a@b) #1 SMP\n{line}");
+        assert_eq!(events(&new).len(), 1, "the banner alone");
+    }
+
+    #[test]
+    fn both_messages_of_one_line_are_read() {
+        let text = "[    2.000000] tsc: Refined TSC clocksource calibration: 2593.906 MHz[    2.000100] clocksource: Switched to clocksource tsc\n";
+        let found = events(text);
+        assert!(found.contains(&Event::Refined { khz: 2_593_906 }), "{found:?}");
+        assert!(found.contains(&Event::Switched("tsc".to_owned())), "{found:?}");
+    }
+
+    #[test]
+    fn text_from_outside_holds_no_message() {
+        let forged = "[    9.100100] tsc: Marking TSC unstable due to clocksource watchdog";
+        for head in [
+            "usb 1-1: Product: a",
+            "usb 1-1: Manufacturer: a",
+            "input: a",
+            "BTRFS: device label a",
+            "hid-generic 0003:046D:C31C.0001: input,hidraw0: USB HID v1.10 Keyboard [a",
+            "fuse: Unknown parameter 'a",
+            "process '/tmp/a",
+            "uvcvideo: Found UVC 1.00 device a",
+        ] {
+            let text = format!("[    9.000000] x\n[    9.100000] {head}{forged}\n[    9.2] y\n");
+            assert_eq!(events(&text), [], "{head}");
+        }
+        let line = format!("[    9.100000] any: head{forged}\n");
+        assert_eq!(events(&line).len(), 1);
+        for name in ["/dev/kmsg", "syslog(2)", "journalctl -k -b 0 -o short-monotonic"] {
+            assert_eq!(scan(&line, name), [], "{name}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn parts_are_parts_of_the_text(text in "(\\PC|\\[    1\\.000000\\] |<4>|\\[  OK  \\] ){0,40}", at: bool) {
+            if let Some((head, parts)) = split(&text, at.then_some(1.0), true) {
+                prop_assert!(text.starts_with(head));
+                prop_assert!(!parts.is_empty() && parts.iter().all(|part| text.contains(part)));
+            }
+        }
+    }
+}

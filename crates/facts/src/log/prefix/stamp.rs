@@ -1,0 +1,23 @@
+//! Seconds since boot, as printk writes them.
+
+/// The stamp with which a text begins as printk writes it: `[    1.288080]`, six digits behind the point.
+pub(in crate::log) fn printk_stamp(text: &str) -> Option<f64> {
+    let end = text.find(']').filter(|end| (9..24).contains(end))?;
+    let inside = text.get(1..end).filter(|_| text.starts_with('['))?.trim_start();
+    let fraction = inside.split_once('.')?.1;
+    seconds(inside).filter(|_| fraction.len() == 6)
+}
+
+/// `12.345678`: digits, a point, three to nine digits.
+pub(super) fn seconds(text: &str) -> Option<f64> {
+    // Some languages write a comma.
+    let (whole, fraction) = text.split_once(['.', ','])?;
+    let digits = |s: &str, max: usize| {
+        !s.is_empty() && s.len() <= max && s.bytes().all(|b| b.is_ascii_digit())
+    };
+    if digits(whole, 12) && digits(fraction, 9) && fraction.len() >= 3 {
+        format!("{whole}.{fraction}").parse().ok()
+    } else {
+        None
+    }
+}

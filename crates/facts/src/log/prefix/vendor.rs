@@ -1,0 +1,61 @@
+//! What kernels that were changed put between their stamp and the message.
+
+use crate::log::parse::begins_like_kernel;
+
+/// What kernels of telephones put behind the stamp: `(0)[0:swapper/0]`, `I[0:      swapper/0:    1] `.
+pub(super) fn of_task(rest: &str) -> Option<&str> {
+    let open = rest.find('[').filter(|at| matches!(at, 1 | 3 | 4))?;
+    let head = &rest[..open];
+    let known = head.len() == 1 && head.bytes().all(|byte| byte.is_ascii_uppercase())
+        || head.starts_with('(') && head.ends_with(')');
+    let (inside, after) =
+        rest[open + 1..].split_once(']').filter(|(inside, _)| inside.len() < 48)?;
+    (known && inside.starts_with(|c: char| c.is_ascii_digit()) && inside.contains(':'))
+        .then_some(after)
+}
+
+/// Where the message is printed: `kernel/time/clocksource.c __clocksource_select `, `arch/x86/kernel/tsc.c:1234: `.
+pub(super) fn source(rest: &str) -> Option<&str> {
+    let (file, after) = rest.split_once([' ', '\t'])?;
+    let path = file.trim_end_matches(':').split(':').next()?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
+    let named = [".c", ".h", ".S"].iter().any(|end| path.ends_with(end));
+    if !(named && path.contains('/') && path.len() < 120 && path.chars().all(plain)) {
+        return None;
+    }
+    let after = after.trim_start();
+    let Some((function, message)) = after.split_once([' ', '\t']) else { return Some(after) };
+    let name = function.trim_end_matches(':').trim_end_matches("()");
+    let identifier = !name.is_empty()
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    // A message may begin with a word that a function could be called, too.
+    let kernel = !begins_like_kernel(after);
+    Some(if identifier && kernel { message } else { after })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::source;
+
+    #[test]
+    fn file_and_function_are_taken_off_and_the_message_is_left() {
+        for (line, message) in [
+            (
+                "kernel/time/clocksource.c __clocksource_select clocksource: Switched to clocksource tsc",
+                "clocksource: Switched to clocksource tsc",
+            ),
+            (
+                "kernel/time/clocksource.c clocksource: Switched to clocksource tsc",
+                "clocksource: Switched to clocksource tsc",
+            ),
+            ("./init/main.c:1005: start_kernel(): Linux version 6.1.0", "Linux version 6.1.0"),
+            ("arch/x86/kernel/tsc.c Switched to clocksource tsc", "Switched to clocksource tsc"),
+        ] {
+            assert_eq!(source(line), Some(message), "{line}");
+        }
+        for other in ["clocksource: tsc", "a.c: b", "usb 1-1: /dev/x.c y", "kernel/x.c"] {
+            assert_eq!(source(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! What of a line is a message: none of it where its sender wrote it, several where consoles mix them.
+
+use super::{STAMPED, Scanner, Stripped};
+use crate::log::continuation::{self, Place};
+use crate::log::inline;
+use crate::log::parse::{self, Groups};
+use crate::log::prefix::strip;
+use crate::version::{Kernel, Version};
+
+/// The first kernel whose levels are no text (`KERN_SOH`).
+const LEVELS_UNTIL: Version = Version::new(3, 6, 0);
+
+impl Scanner {
+    /// Whether a line without a prefix is none of this log, whose lines have stamps: what its sender wrote
+    /// about it, or read elsewhere. The banner of another kernel begins another log.
+    pub(super) fn is_comment(&self, place: Place<'_>, raw: &str, line: &Stripped<'_>) -> bool {
+        if line.kernel.is_some() || self.stamped < STAMPED || self.bare > 0 || self.prompted {
+            return false;
+        }
+        // A stamp that was shortened by hand is one.
+        if continuation::behind_a_prefix(place) || raw.trim_start().starts_with('[') {
+            return false;
+        }
+        let banner = line.message.strip_prefix("Linux version ");
+        let other = banner.filter(|banner| banner.contains(" (") && banner.contains('#'));
+        // The same again is `/proc/version`.
+        other.is_none_or(|other| {
+            self.banner.as_deref().is_some_and(|own| own.trim() == other.trim())
+        })
+    }
+
+    /// Cuts the message of a line where another one begins, and returns what follows.
+    pub(super) fn others<'a>(&self, line: &mut Stripped<'a>) -> Vec<&'a str> {
+        if inline::is_of_records(&self.log.name) {
+            return Vec::new();
+        }
+        let kernel = self.banner.as_deref().and_then(Kernel::parse);
+        let levels = kernel.is_none_or(|kernel| kernel.version < LEVELS_UNTIL);
+        let Some((head, others)) = inline::split(line.message, line.at, levels) else {
+            return Vec::new();
+        };
+        line.message = head;
+        others
+    }
+
+    /// Keeps what the other messages of a line say.
+    pub(super) fn keep_others(&mut self, others: &[&str], at: Option<f64>) {
+        for other in others {
+            let line = strip(other);
+            let Some(event) = parse::parse(line.message, Groups::of(line.message)) else {
+                continue;
+            };
+            if line.kernel == Some(false) {
+                continue;
+            }
+            self.stamp(line.at);
+            self.keep(event, other, line.at.or(at));
+        }
+    }
+}
+
+/// A line up to the end of a message in it.
+pub(super) fn up_to<'a>(raw: &'a str, message: &str) -> &'a str {
+    raw.find(message).map_or(raw, |at| &raw[..at + message.len()])
+}

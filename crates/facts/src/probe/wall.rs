@@ -1,0 +1,266 @@
+//! The clocks of one moment, and the processes that keep the time. Everything is read, nothing is set.
+
+use crate::given::{self, Kinds};
+use crate::tree::from_io;
+use crate::wall::{Clocks, HostClock, Keeper, Keepers, Role, Rtc, by_name, names_the_host};
+use crate::{Missing, Why};
+use rustix::fs::{FileType, Mode, OFlags};
+use rustix::time::{ClockId, DynamicClockId, Timespec, clock_gettime, clock_gettime_dynamic};
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::path::Path;
+
+/// Processes that are looked at.
+const PROCESSES: usize = 65_536;
+/// Bytes of a small file of `/proc` or sysfs.
+const SMALL: u64 = 16 << 10;
+/// PTP clocks that are looked at.
+const PTP_CLOCKS: usize = 16;
+/// Readings of the host's clock of which the one with the narrowest bounds serves.
+const READINGS: usize = 5;
+/// The capability without which a process cannot set the clock: `CAP_SYS_TIME` of `<linux/capability.h>`.
+const CAP_SYS_TIME: u32 = 25;
+/// The first inode of PID namespaces, `PROC_PID_INIT_INO` in `include/linux/proc_ns.h`.
+const INITIAL_PID: &str = "pid:[4026531836]";
+
+/// The clocks, as [`Clocks`] displays them.
+#[must_use]
+pub fn clocks() -> String {
+    let clocks = Clocks {
+        realtime_ns: now(ClockId::Realtime),
+        boottime_ns: now(ClockId::Boottime),
+        monotonic_ns: now(ClockId::Monotonic),
+        rtc: rtc(Path::new("/sys/class/rtc")),
+        host: host(Path::new("/sys/class/ptp"), Path::new("/dev")),
+    };
+    clocks.to_string()
+}
+
+fn now(clock: ClockId) -> i64 {
+    ns(clock_gettime(clock))
+}
+
+fn ns(time: Timespec) -> i64 {
+    time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec)
+}
+
+fn small(path: &Path) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    given::open(path, Kinds::Regular)?.take(SMALL).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn names(dir: &Path) -> io::Result<Vec<String>> {
+    let mut names: Vec<String> = std::fs::read_dir(dir)?
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .take(PROCESSES)
+        .collect();
+    names.sort();
+    Ok(names)
+}
+
+/// The real-time clock by which the kernel set its time (`hctosys`), else the first one.
+fn rtc(class: &Path) -> Option<Rtc> {
+    let clocks = names(class).ok()?;
+    let sets = |name: &&String| {
+        small(&class.join(name).join("hctosys")).is_ok_and(|text| text.trim() == "1")
+    };
+    let name = clocks.iter().find(sets).or_else(|| clocks.first())?;
+    let dir = class.join(name);
+    let seconds: i64 = small(&dir.join("since_epoch")).ok()?.trim().parse().ok()?;
+    // It counts whole seconds: half of one is its mean error.
+    let read = seconds.saturating_mul(1_000_000_000).saturating_add(500_000_000);
+    let driver = small(&dir.join("name")).unwrap_or_default();
+    let local = small(Path::new("/etc/adjtime"))
+        .is_ok_and(|text| text.lines().nth(2).is_some_and(|line| line.trim() == "LOCAL"));
+    Some(Rtc {
+        name: driver.split_ascii_whitespace().next().unwrap_or(name).to_owned(),
+        ahead_ns: read.saturating_sub(now(ClockId::Realtime)),
+        local,
+    })
+}
+
+/// The host's clock, where a PTP clock that hypervisors give to guests shows it. Reading it changes nothing.
+fn host(class: &Path, dev: &Path) -> Option<HostClock> {
+    names(class).ok()?.into_iter().take(PTP_CLOCKS).find_map(|device| {
+        let dir = class.join(&device);
+        let name = small(&dir.join("clock_name")).ok()?;
+        if !names_the_host(&name) {
+            return None;
+        }
+        let number = small(&dir.join("dev")).ok()?;
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let place = dev.join(&device);
+        let kind = rustix::fs::lstat(&place).ok()?;
+        let shown =
+            format!("{}:{}", rustix::fs::major(kind.st_rdev), rustix::fs::minor(kind.st_rdev));
+        let is_it = FileType::from_raw_mode(kind.st_mode) == FileType::CharacterDevice
+            && shown == number.trim();
+        if !is_it {
+            return None;
+        }
+        let file = rustix::fs::open(&place, flags, Mode::empty()).ok()?;
+        let reading = || {
+            let before = now(ClockId::Realtime);
+            let host = clock_gettime_dynamic(DynamicClockId::Dynamic(file.as_fd())).ok()?;
+            let after = now(ClockId::Realtime);
+            let window_ns = after.saturating_sub(before).max(0);
+            let middle = before.saturating_add(window_ns / 2);
+            Some((window_ns, ns(host).saturating_sub(middle)))
+        };
+        let (window_ns, ahead_ns) = (0..READINGS).filter_map(|_| reading()).min()?;
+        Some(HostClock { device, ahead_ns, window_ns })
+    })
+}
+
+/// What keeps the time, as [`Keepers`] displays it.
+///
+/// # Errors
+/// Why `/proc` does not show processes.
+pub fn keepers() -> Result<String, Missing> {
+    let mut found = processes(Path::new("/proc"))?;
+    if sets_by_hyperv(Path::new("/sys/bus/vmbus")) {
+        found.add(Keeper { name: crate::wall::HV_UTILS.to_owned(), role: Role::Sets });
+    }
+    Ok(found.to_string())
+}
+
+/// The processes that keep the time. All are seen only from the machine's own PID namespace, on a `/proc` that hides
+/// none: the one of PID 1 shows that.
+fn processes(proc: &Path) -> Result<Keepers, Missing> {
+    let at = || proc.display().to_string();
+    let names = names(proc).map_err(|error| from_io(&error, at()))?;
+    let pids: Vec<&String> =
+        names.iter().filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())).collect();
+    if pids.is_empty() {
+        return Err(Missing::new(Why::Absent, at()).how("mount /proc"));
+    }
+    let initial = std::fs::read_link(proc.join("self/ns/pid"))
+        .is_ok_and(|target| target.as_os_str() == INITIAL_PID);
+    let first = small(&proc.join("1/comm")).is_ok();
+    let mut found = Keepers { all: initial && first, ..Keepers::default() };
+    for pid in pids {
+        let dir = proc.join(pid);
+        // One that ended meanwhile keeps nothing.
+        let Ok(comm) = small(&dir.join("comm")) else { continue };
+        let line = small(&dir.join("cmdline")).unwrap_or_default();
+        let arguments: Vec<&str> = line.split('\0').filter(|word| !word.is_empty()).collect();
+        // A process that calls itself so and has no such program behind it is of no interest here: what it says is
+        // shown as what is seen, never obeyed.
+        if let Some(keeper) = by_name(comm.trim_end_matches('\n'), &arguments) {
+            let status = small(&dir.join("status")).unwrap_or_default();
+            found.add(Keeper { role: allowed(keeper.role, &status), ..keeper });
+        }
+    }
+    Ok(found)
+}
+
+/// What a process can do with such a `/proc/PID/status`: nothing to the clock without its capability; and in a PID
+/// namespace of its own, a container, its capabilities may be those of a user namespace, which do not count.
+fn allowed(role: Role, status: &str) -> Role {
+    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+    let able = field("CapEff:")
+        .and_then(|text| u64::from_str_radix(text, 16).ok())
+        .is_none_or(|set| set >> CAP_SYS_TIME & 1 == 1);
+    let inside = field("NSpid:").is_some_and(|pids| pids.split_ascii_whitespace().count() > 1);
+    match role {
+        Role::Watches => Role::Watches,
+        _ if !able => Role::Watches,
+        _ if inside => Role::Open,
+        role => role,
+    }
+}
+
+/// The class of the channel by which Hyper-V tells the time: `HV_TS_GUID` in `include/linux/hyperv.h`.
+const TIME_SYNC: &str = "{9527e630-d0ae-497b-adce-e80ab0175caf}";
+
+fn sets_by_hyperv(bus: &Path) -> bool {
+    let devices = bus.join("devices");
+    names(&devices).unwrap_or_default().iter().any(|name| {
+        let dir = devices.join(name);
+        let class = small(&dir.join("class_id")).unwrap_or_default();
+        let driver = std::fs::read_link(dir.join("driver")).unwrap_or_default();
+        class.trim() == TIME_SYNC && driver.file_name().is_some_and(|name| name == "hv_utils")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn put(dir: &Path, path: &str, text: &str) {
+        let path = dir.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn clocks_of_this_machine_are_read() {
+        let clocks = Clocks::parse(&clocks()).unwrap();
+        assert!(clocks.boottime_ns >= clocks.monotonic_ns - 1_000_000_000 && clocks.up_s() > 0.0);
+    }
+
+    #[test]
+    fn keepers_of_this_machine_are_read() {
+        Keepers::parse(&keepers().unwrap()).unwrap();
+    }
+
+    #[test]
+    fn processes_are_seen_by_name_and_capability() {
+        let dir = tempfile::tempdir().unwrap();
+        let proc = dir.path();
+        put(proc, "1/comm", "systemd\n");
+        put(proc, "700/comm", "chronyd\n");
+        put(proc, "700/cmdline", "/usr/sbin/chronyd\0-F\x001\0");
+        put(proc, "700/status", "Name:\tchronyd\nCapEff:\t0000000002000400\nNSpid:\t700\n");
+        put(proc, "701/comm", "systemd-timesyn\n");
+        put(proc, "701/status", "CapEff:\t0000000000000000\nNSpid:\t701\n");
+        put(proc, "702/comm", "ntpd\n");
+        put(proc, "702/status", "CapEff:\t000001ffffffffff\nNSpid:\t702 1\n");
+        put(proc, "version", "Linux\n");
+        let found = processes(proc).unwrap();
+        let roles: Vec<(&str, Role)> =
+            found.seen.iter().map(|keeper| (keeper.name.as_str(), keeper.role)).collect();
+        let expected =
+            [("chronyd", Role::Steers), ("ntpd", Role::Open), ("systemd-timesyncd", Role::Watches)];
+        assert_eq!(roles, expected);
+        // This /proc has no namespaces: others may be hidden.
+        assert!(!found.all);
+        assert_eq!(processes(&proc.join("700")).unwrap_err().why, Why::Absent);
+    }
+
+    #[test]
+    fn rtc_is_the_one_that_set_the_clock() {
+        let dir = tempfile::tempdir().unwrap();
+        put(dir.path(), "rtc0/name", "other\n");
+        put(dir.path(), "rtc0/hctosys", "0\n");
+        put(dir.path(), "rtc0/since_epoch", "5\n");
+        put(dir.path(), "rtc1/name", "rtc_cmos 00:03\n");
+        put(dir.path(), "rtc1/hctosys", "1\n");
+        let ahead = now(ClockId::Realtime) / 1_000_000_000 + 60;
+        put(dir.path(), "rtc1/since_epoch", &format!("{ahead}\n"));
+        let rtc = rtc(dir.path()).unwrap();
+        assert_eq!(rtc.name, "rtc_cmos");
+        assert!((50_000_000_000..61_000_000_000).contains(&rtc.ahead_ns), "{rtc:?}");
+    }
+
+    #[test]
+    fn host_clock_is_no_other_file() {
+        let dir = tempfile::tempdir().unwrap();
+        put(dir.path(), "class/ptp0/clock_name", "KVM virtual PTP\n");
+        put(dir.path(), "class/ptp0/dev", "248:0\n");
+        put(dir.path(), "dev/ptp0", "x");
+        assert_eq!(host(&dir.path().join("class"), &dir.path().join("dev")), None);
+    }
+
+    #[test]
+    fn hyperv_sets_the_clock_where_its_channel_has_a_driver() {
+        let dir = tempfile::tempdir().unwrap();
+        put(dir.path(), "devices/a/class_id", &format!("{TIME_SYNC}\n"));
+        assert!(!sets_by_hyperv(dir.path()));
+        let link = dir.path().join("devices/a/driver");
+        std::os::unix::fs::symlink("../../drivers/hv_utils", link).unwrap();
+        assert!(sets_by_hyperv(dir.path()));
+    }
+}

@@ -1,0 +1,61 @@
+//! What the machine says of its wall clock: who sets and steers it, what else knows the time, and whether this guest was
+//! restored.
+//!
+//! What lives here: the parsers of the texts that the probes give and of the files that programs keep. What must not:
+//! which of them is right (`clocksmith-diagnose`).
+
+mod chrony;
+mod clocks;
+mod keepers;
+mod source;
+
+pub use chrony::ChronyConfig;
+pub use clocks::{Clocks, HostClock, Rtc};
+pub use keepers::{HV_UTILS, Keeper, Keepers, Role, by_name};
+pub use source::TimeSource;
+
+use crate::Fact;
+use serde::Serialize;
+
+/// What is known of the wall clock beside the kernel's discipline ([`crate::ntp::NtpState`]).
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct WallClock {
+    /// The clocks of one moment, and what else knows the time.
+    pub clocks: Fact<Clocks>,
+    /// What sets or steers the wall clock.
+    pub keepers: Fact<Keepers>,
+    /// chrony's configuration.
+    pub chrony: Fact<ChronyConfig>,
+    /// PTP clocks (`ptp0`), with their names.
+    pub ptp: Fact<Vec<PtpClock>>,
+    /// Whether there is a virtual machine generation id; `false`: the firmware's devices are known and it is not one of
+    /// them.
+    pub generation_id: Fact<bool>,
+    /// What a time daemon says of its source, in a pasted text or a sosreport.
+    pub source: Fact<TimeSource>,
+    /// How far the real-time clock is ahead of the universal time in the output of timedatectl, in seconds.
+    pub shown_rtc_ahead_s: Fact<i64>,
+}
+
+/// A PTP clock of sysfs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PtpClock {
+    /// `ptp0`.
+    pub device: String,
+    /// `KVM virtual PTP`, `hyperv`, or a network card's.
+    pub name: String,
+}
+
+impl PtpClock {
+    /// Whether it is the clock of the host, in UTC, of this virtual machine: `ptp_kvm_common.c`, `hv_util.c`.
+    #[must_use]
+    pub fn is_of_the_host(&self) -> bool {
+        names_the_host(&self.name)
+    }
+}
+
+/// Whether a PTP clock of this name shows the host's wall clock in UTC.
+#[must_use]
+pub fn names_the_host(name: &str) -> bool {
+    matches!(name.trim(), "KVM virtual PTP" | "hyperv")
+}

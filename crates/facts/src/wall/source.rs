@@ -1,0 +1,246 @@
+//! What a time daemon says of its source: `chronyc tracking` and `sources`, `ntpq -p`, `timedatectl timesync-status`.
+
+use serde::Serialize;
+
+/// What a time daemon says of its source.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct TimeSource {
+    /// The daemon: `chronyd`, `ntpd`, `systemd-timesyncd`; empty where the text does not tell.
+    pub daemon: &'static str,
+    /// Whether it follows a source; `None` where the text does not tell.
+    pub follows: Option<bool>,
+    /// Sources in the list, and those of them that answered lately.
+    pub sources: Option<(u32, u32)>,
+    /// How far the clock is ahead of the source, in seconds.
+    pub ahead_s: Option<f64>,
+    /// The source is a clock of this machine (`PHC0`, `PPS`).
+    pub is_local: bool,
+}
+
+impl TimeSource {
+    /// What another part of the same text adds.
+    pub fn add(&mut self, other: Self) {
+        if self.daemon.is_empty() {
+            self.daemon = other.daemon;
+        }
+        self.follows = self.follows.or(other.follows);
+        self.sources = self.sources.or(other.sources);
+        self.ahead_s = self.ahead_s.or(other.ahead_s);
+        self.is_local |= other.is_local;
+    }
+
+    /// A line of `chronyc tracking`.
+    #[must_use]
+    pub fn of_tracking(name: &str, value: &str) -> Option<Self> {
+        let daemon = "chronyd";
+        match name.trim() {
+            // `0.000006523 seconds slow of NTP time`
+            "System time" => {
+                let mut words = value.split_ascii_whitespace();
+                let seconds: f64 = words.next()?.parse().ok().filter(|s: &f64| s.is_finite())?;
+                let slow = match words.nth(1)? {
+                    "slow" => true,
+                    "fast" => false,
+                    _ => return None,
+                };
+                let ahead_s = Some(if slow { -seconds } else { seconds });
+                Some(Self { daemon, ahead_s, ..Self::default() })
+            }
+            "Leap status" => {
+                let follows = match value.trim() {
+                    "Not synchronised" => Some(false),
+                    "Normal" | "Insert second" | "Delete second" => Some(true),
+                    _ => None,
+                };
+                Some(Self { daemon, follows, ..Self::default() })
+            }
+            "Reference ID" => {
+                let is_local = ["(PHC", "(PPS", "(SHM"].iter().any(|kind| value.contains(kind));
+                Some(Self { daemon, is_local, ..Self::default() })
+            }
+            _ => None,
+        }
+    }
+
+    /// The table of `chronyc sources`: `^* time.example  2  6  377  34  -12us[ -16us] +/- 14ms`.
+    #[must_use]
+    pub fn of_sources<'a>(lines: impl Iterator<Item = &'a str>) -> Option<(Self, usize)> {
+        let mut table = Table::default();
+        for line in lines {
+            let mut letters = line.chars();
+            let (Some('^' | '=' | '#'), Some(state)) = (letters.next(), letters.next()) else {
+                break;
+            };
+            if !"*+-?x~ ".contains(state) {
+                break;
+            }
+            let words: Vec<&str> = line.split_ascii_whitespace().collect();
+            // Of a state that is a blank the name follows the mode.
+            let reach = words.get(if state == ' ' { 5 } else { 4 });
+            let Some(reach) = reach.and_then(|word| u32::from_str_radix(word, 8).ok()) else {
+                break;
+            };
+            table.add(reach > 0, state == '*', line.starts_with('#'));
+        }
+        table.finish("chronyd")
+    }
+
+    /// The table of `ntpq -p`: `*time.example  .GPS.  1 u  34  64  377  12.3  -0.123  0.045`.
+    #[must_use]
+    pub fn of_peers<'a>(lines: impl Iterator<Item = &'a str>) -> Option<(Self, usize)> {
+        let mut table = Table::default();
+        for line in lines {
+            let Some(tally) = line.chars().next() else { break };
+            if !" x.-+#*o".contains(tally) {
+                break;
+            }
+            let words: Vec<&str> = line.split_ascii_whitespace().collect();
+            // Name, refid, stratum, type, when, poll, reach, delay, offset, jitter.
+            let [.., kind, _, _, reach, _, offset, _] = words.as_slice() else { break };
+            let pool = words.get(1) == Some(&".POOL.");
+            let (Ok(reach), Ok(offset)) = (u32::from_str_radix(reach, 8), offset.parse::<f64>())
+            else {
+                break;
+            };
+            if kind.len() > 1 {
+                break;
+            }
+            let followed = matches!(tally, '*' | 'o');
+            if followed && offset.is_finite() {
+                // The peer's clock less ours, in milliseconds.
+                table.ahead_s = Some(-offset / 1e3);
+            }
+            if pool {
+                table.lines += 1;
+            } else {
+                table.add(reach > 0, followed, *kind == "l");
+            }
+        }
+        table.finish("ntpd")
+    }
+
+    /// A line of `timedatectl timesync-status`: `Offset: +1.234ms`, `Packet count: 3`.
+    #[must_use]
+    pub fn of_timesync(name: &str, value: &str) -> Option<Self> {
+        let daemon = "systemd-timesyncd";
+        match name.trim() {
+            // The server's clock less ours.
+            "Offset" => Some(Self { daemon, ahead_s: Some(-span(value)?), ..Self::default() }),
+            "Packet count" => {
+                let count: u64 = value.trim().parse().ok()?;
+                Some(Self { daemon, follows: Some(count > 0), ..Self::default() })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A span of time as systemd writes it: `+1.234ms`, `-1min 2.5s`.
+fn span(text: &str) -> Option<f64> {
+    const UNITS: [(&str, f64); 7] = [
+        ("us", 1e-6),
+        ("ms", 1e-3),
+        ("min", 60.0),
+        ("s", 1.0),
+        ("h", 3600.0),
+        ("d", 86_400.0),
+        ("w", 604_800.0),
+    ];
+    let text = text.trim();
+    let (sign, rest) = match text.strip_prefix('-') {
+        Some(rest) => (-1.0, rest),
+        None => (1.0, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let mut sum = 0.0;
+    let mut words = rest.split_ascii_whitespace().peekable();
+    words.peek()?;
+    for word in words {
+        let digits = word.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
+        let (figure, unit) = word.split_at(digits);
+        let (_, factor) = UNITS.iter().find(|(name, _)| *name == unit)?;
+        sum += figure.parse::<f64>().ok()? * factor;
+    }
+    Some(sign * sum)
+}
+
+/// A table of sources.
+#[derive(Default)]
+struct Table {
+    lines: usize,
+    sources: u32,
+    reached: u32,
+    follows: bool,
+    is_local: bool,
+    ahead_s: Option<f64>,
+}
+
+impl Table {
+    fn add(&mut self, reached: bool, followed: bool, local: bool) {
+        self.lines += 1;
+        self.sources = self.sources.saturating_add(1);
+        self.reached = self.reached.saturating_add(u32::from(reached));
+        self.follows |= followed;
+        self.is_local |= followed && local;
+    }
+
+    fn finish(self, daemon: &'static str) -> Option<(TimeSource, usize)> {
+        let source = TimeSource {
+            daemon,
+            follows: Some(self.follows),
+            sources: Some((self.sources, self.reached)),
+            ahead_s: self.ahead_s,
+            is_local: self.is_local,
+        };
+        (self.lines > 0).then_some((source, self.lines))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn tables_tell_what_is_followed_and_what_answers() {
+        let sources = "^* 192.0.2.1   2   6   377    34    -12us[  -16us] +/-   14ms\n\
+                       ^? 192.0.2.2   0   8     0     -     +0ns[   +0ns] +/-    0ns\n\nend";
+        let (source, lines) = TimeSource::of_sources(sources.lines()).unwrap();
+        assert_eq!((lines, source.sources, source.follows), (2, Some((2, 1)), Some(true)));
+        let phc = "#* PHC0   0   2   377     3     +4ns[   +7ns] +/-  1032ns";
+        let (source, _) = TimeSource::of_sources(phc.lines()).unwrap();
+        assert!(source.is_local && source.follows == Some(true));
+        let peers = "*192.0.2.1  .GPS.  1 u   34   64  377   12.300   -0.123   0.045\n \
+                     192.0.2.9  .INIT. 16 u    -  64    0    0.000    0.000   0.000\n";
+        let (source, lines) = TimeSource::of_peers(peers.lines()).unwrap();
+        assert_eq!((lines, source.sources, source.follows), (2, Some((2, 1)), Some(true)));
+        assert!((source.ahead_s.unwrap() - 0.000_123).abs() < 1e-12);
+    }
+
+    #[test]
+    fn spans_are_those_of_systemd() {
+        for (text, seconds) in
+            [("+1.234ms", 0.001_234), ("-22.5s", -22.5), ("1min 2s", 62.0), ("+3us", 3e-6)]
+        {
+            assert!((span(text).unwrap() - seconds).abs() < 1e-12, "{text}");
+        }
+        assert_eq!((span(""), span("n/a")), (None, None));
+    }
+
+    #[test]
+    fn tracking_has_its_sign() {
+        let of = |value| TimeSource::of_tracking("System time     ", value).unwrap().ahead_s;
+        assert_eq!(of(" 62.5 seconds slow of NTP time"), Some(-62.5));
+        assert_eq!(of(" 0.000006 seconds fast of NTP time"), Some(0.000_006));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text(text in "\\PC{0,200}", name in "[A-Z][a-z ]{0,12}") {
+            let _ = TimeSource::of_sources(text.lines());
+            let _ = TimeSource::of_peers(text.lines());
+            let _ = TimeSource::of_timesync(&name, &text);
+            let _ = TimeSource::of_tracking(&name, &text);
+            let _ = span(&text);
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Starts a file as a program, by the kernel alone where it is no text.
+//!
+//! `execvp(3)` hands a file that the kernel refuses (`ENOEXEC`) to `/bin/sh`, which takes any bytes for commands. Shells look
+//! first: bash (`check_binary_file()`) and dash refuse a file that is not text. So does this.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// How much of a file is looked at.
+const HEAD: u64 = 256;
+
+/// Strings for `execve`, with their addresses.
+struct Words {
+    // Owns what the addresses point to.
+    _strings: Vec<CString>,
+    addresses: Vec<*const libc::c_char>,
+}
+
+// SAFETY: the addresses are of strings on the heap that this value owns and that are never changed.
+unsafe impl Send for Words {}
+// SAFETY: as above.
+unsafe impl Sync for Words {}
+
+impl Words {
+    /// Nothing if a string has a zero byte.
+    fn new(all: impl Iterator<Item = OsString>) -> Option<Self> {
+        let strings: Vec<CString> =
+            all.map(|word| CString::new(word.as_bytes()).ok()).collect::<Option<_>>()?;
+        let ends = std::iter::once(std::ptr::null());
+        let addresses = strings.iter().map(|word| word.as_ptr()).chain(ends).collect();
+        Some(Self { _strings: strings, addresses })
+    }
+}
+
+/// Has a command whose file is not text run by the kernel or not at all: its error is then the kernel's, and no shell reads
+/// the file. To be called when the arguments and the environment of the command are complete.
+pub fn by_the_kernel_alone(command: &mut Command) {
+    let Some(path) = find(command.get_program()).filter(|path| !is_text(path)) else { return };
+    let mut variables: std::collections::BTreeMap<OsString, OsString> =
+        std::env::vars_os().collect();
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => variables.insert(name.to_owned(), value.to_owned()),
+            None => variables.remove(name),
+        };
+    }
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let variables = variables.into_iter().map(|(name, value)| {
+        let mut pair = name;
+        pair.push("=");
+        pair.push(value);
+        pair
+    });
+    // A zero byte in one of them is an error of the standard library, before anything is run.
+    let (Ok(path), Some(words), Some(variables)) = (
+        CString::new(path.as_os_str().as_bytes()),
+        Words::new(words.map(OsStr::to_owned)),
+        Words::new(variables),
+    ) else {
+        return;
+    };
+    let run = move || -> io::Result<()> {
+        let (words, variables) = (&words, &variables);
+        // SAFETY: strings that end with a zero, and two lists of such that end with a null; all live as long as this closure.
+        unsafe {
+            libc::execve(path.as_ptr(), words.addresses.as_ptr(), variables.addresses.as_ptr())
+        };
+        Err(io::Error::last_os_error())
+    };
+    // SAFETY: it makes one system call and allocates nothing.
+    unsafe { command.pre_exec(run) };
+}
+
+/// What to tell of a file that the kernel does not run, if that is the error.
+#[must_use]
+pub fn refused_by_the_kernel(error: &io::Error) -> Option<&'static str> {
+    (error.raw_os_error() == Some(libc::ENOEXEC)).then_some(
+        "the kernel cannot run it: it is damaged, or made for another kind of machine. It is no text, so no shell is \
+         given it",
+    )
+}
+
+/// Whether a shell may be given a file: the beginning has neither the mark of an ELF file nor bytes that no text has. One
+/// that cannot be read is none.
+fn is_text(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head));
+    let control = |byte: &u8| *byte < 0x20 && !matches!(byte, 0x07..=0x0d | 0x1b) || *byte == 0x7f;
+    read.is_ok() && !head.starts_with(b"\x7fELF") && !head.iter().any(control)
+}
+
+/// As `execvp` finds it.
+fn find(program: &OsStr) -> Option<PathBuf> {
+    let is_program = |path: &PathBuf| {
+        std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.mode() & 0o111 != 0)
+    };
+    if program.as_bytes().contains(&b'/') {
+        return Some(PathBuf::from(program)).filter(is_program);
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|directory| directory.join(program)).find(is_program)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// The exit code of a file with this content, or the error; whether a shell ran its second line.
+    fn started(content: &[u8]) -> (io::Result<Option<i32>>, bool) {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, made) = (dir.path().join("program"), dir.path().join("made"));
+        let mut all = content.to_vec();
+        all.extend_from_slice(format!("\n: >{}\nexit 7\n", made.display()).as_bytes());
+        std::fs::write(&path, all).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let mut command = Command::new(&path);
+        command.stderr(std::process::Stdio::null());
+        // With it the standard library runs `execvp` itself, as in `exec`.
+        // SAFETY: it does nothing.
+        unsafe { command.pre_exec(|| Ok(())) };
+        by_the_kernel_alone(&mut command);
+        (command.status().map(|status| status.code()), made.exists())
+    }
+
+    #[test]
+    fn file_that_is_no_text_is_given_to_no_shell() {
+        for content in [
+            &b"\x7fELF>x"[..],
+            b"\x7fELF\x02\x01\x01\0\0\0\0\0",
+            b"MZ\x90\0",
+            b"\0asm",
+            b"a\x01b",
+            b"text first\nthen\0",
+        ] {
+            let (result, made) = started(content);
+            let error = result.unwrap_err();
+            assert!(refused_by_the_kernel(&error).is_some(), "{content:?}: {error}");
+            assert!(!made, "{content:?}");
+        }
+    }
+
+    #[test]
+    fn text_without_an_interpreter_is_given_to_the_shell_as_before() {
+        for content in ["# a script", "#!/bin/sh", ": caf\u{e9}"] {
+            let (result, made) = started(content.as_bytes());
+            assert_eq!((result.unwrap(), made), (Some(7), true), "{content}");
+        }
+    }
+
+    #[test]
+    fn program_runs_with_its_arguments_and_environment() {
+        let mut command = Command::new("env");
+        command.env("ONE_MORE", "1").env_remove("HOME");
+        by_the_kernel_alone(&mut command);
+        let out = String::from_utf8(command.output().unwrap().stdout).unwrap();
+        assert!(out.lines().any(|line| line == "ONE_MORE=1"), "{out}");
+        assert!(!out.lines().any(|line| line.starts_with("HOME=")), "{out}");
+        let mut command = Command::new("sh");
+        command.args(["-c", "exit $#", "a", "b", "c"]);
+        by_the_kernel_alone(&mut command);
+        assert_eq!(command.status().unwrap().code(), Some(2));
+    }
+}

@@ -1,0 +1,146 @@
+//! bhyve: command lines, and machines of vm-bhyve.
+//!
+//! What matters to a guest's clock is whether the RTC shows UTC. Source: bhyve(8), `-u`; vm-bhyve, sample-templates/config.sample,
+//! utctime (the default is yes).
+
+#[cfg(test)]
+mod tests;
+
+use crate::detect::{Clues, Sign};
+use crate::document::Document;
+use crate::finding::Finding;
+use crate::formats::Format;
+use crate::guest::Guest;
+use crate::inner::nothing;
+use crate::lint::{LintError, Report};
+use crate::shell::statements;
+use crate::words;
+
+/// What is known of this kind.
+pub(super) const FORMAT: Format = Format {
+    name: "bhyve",
+    files: "bhyve and vm-bhyve",
+    sample: ("vm.sh", "bhyve -c 2 -m 1G -H -A -P -l bootrom,x.fd a\n"),
+    rules: rules!("rules.md"),
+    detect,
+    lint,
+    qemu: None,
+};
+
+fn is_program(word: &str) -> bool {
+    word.rsplit('/').next() == Some("bhyve")
+}
+
+fn detect(clues: &Clues<'_>) -> Option<Sign> {
+    let keys = [
+        "loader",
+        "cpu",
+        "memory",
+        "network0_type",
+        "network0_switch",
+        "disk0_type",
+        "disk0_name",
+        "bhyve_options",
+        "utctime",
+    ];
+    if clues.keys(&keys[..1], '=') == 1 && clues.keys(&keys, '=') >= 4 {
+        return Some(Sign::Keys);
+    }
+    let command = |line: &str| {
+        let mut words = line.split_whitespace();
+        words.any(is_program)
+            && words.any(|word| {
+                matches!(word, "-c" | "-m" | "-s" | "-A" | "-H" | "-l" | "-AHP" | "-HAP")
+            })
+    };
+    // Options may stand on the lines that a command goes on with.
+    let continued = || {
+        let plain = |line: &str| !line.trim_start().starts_with('#');
+        clues.text.contains("bhyve")
+            && words::statements(clues.text).iter().any(|(_, it)| plain(it) && command(it))
+    };
+    (clues.has(command) || continued()).then_some(Sign::Words)
+}
+
+/// Whether a system takes the RTC for UTC.
+fn unix(guest: Guest) -> bool {
+    matches!(guest, Guest::Linux | Guest::Bsd)
+}
+
+/// The value of a key of vm-bhyve, and its line.
+fn find<'a>(document: &'a Document, name: &str) -> Option<(&'a str, std::ops::Range<usize>)> {
+    let of = |(start, line): (usize, &'a str)| {
+        let value = line.strip_prefix(name)?.strip_prefix('=')?;
+        Some((value.split('#').next()?.trim().trim_matches(['"', '\'']), start..start + line.len()))
+    };
+    document.text.lines().filter_map(of).last()
+}
+
+fn lint(document: &Document) -> Result<Report, LintError> {
+    let name = crate::guest::base(&document.name);
+    if let Some((loader, _)) = find(document, "loader") {
+        // grub-bhyve starts Linux and OpenBSD.
+        let paths = ["grub_run_partition", "grub_run0", "grub_install0"]
+            .iter()
+            .filter_map(|key| find(document, key));
+        let linux = loader == "grub"
+            && paths
+                .into_iter()
+                .any(|(value, _)| value.contains("vmlinu") || value.contains("linux"));
+        let known = document.system(linux.then_some(Guest::Linux), [name]);
+        let mut report =
+            Report { guest: known.guest, guessed: known.guessed, ..nothing(known.guest) };
+        report.partial = false;
+        let local = find(document, "utctime").filter(|(value, _)| {
+            matches!(value.to_ascii_lowercase().as_str(), "no" | "false" | "off" | "0")
+        });
+        if let Some((_, at)) = local.filter(|_| unix(known.guest)) {
+            report.findings.push(Finding::new(rule!("bhyve-rtc-local"), at).fix("utctime=\"yes\""));
+        }
+        return Ok(report);
+    }
+    let mut report: Option<Report> = None;
+    let statements = statements(document.text.as_str());
+    // What starts a kernel of FreeBSD, or of Linux and OpenBSD, whose clocks all take the RTC for UTC.
+    let loads = |name: &str| {
+        statements.iter().any(|it| {
+            let mut words = it.words.iter().filter_map(|word| word.literal());
+            words.any(|word| word.rsplit('/').next() == Some(name))
+        })
+    };
+    let (freebsd, grub) = (loads("bhyveload"), loads("grub-bhyve"));
+    for statement in &statements {
+        let words: Vec<_> =
+            statement.words.iter().map(|word| (word.literal(), word.span.clone())).collect();
+        let Some(first) = words.iter().position(|(word, _)| word.is_some_and(is_program)) else {
+            continue;
+        };
+        let options = words.get(first + 1..).unwrap_or_default();
+        let Some((_, at)) = words.get(first).filter(|_| !options.is_empty()) else { continue };
+        let known = document.system(freebsd.then_some(Guest::Bsd), [name]);
+        let report = report.get_or_insert_with(|| Report {
+            guest: known.guest,
+            guessed: known.guessed,
+            ..nothing(known.guest)
+        });
+        // Flags may stand together: `-AHPu`. A variable may hold more.
+        let utc = options.iter().any(|(word, _)| {
+            word.is_none_or(|word| {
+                word.strip_prefix('-').is_some_and(|flags| {
+                    flags.contains('u')
+                        && flags.len() < 8
+                        && flags.bytes().all(|b| b.is_ascii_alphabetic())
+                })
+            })
+        });
+        let loaded = grub && known.guest == Guest::Unknown;
+        if !utc && (unix(known.guest) || loaded) {
+            report.findings.push(Finding::new(rule!("bhyve-rtc-local"), at.clone()).fix("-u"));
+        }
+    }
+    report.ok_or_else(|| {
+        LintError::whole(
+            "no command line of bhyve with options, and no line loader= of vm-bhyve, is in it",
+        )
+    })
+}

@@ -1,0 +1,50 @@
+use crate::formats::Kind;
+use crate::testing;
+
+fn ids(name: &str, text: &str) -> Vec<&'static str> {
+    assert_eq!(Kind::detect(name, text), Some(Kind::Bhyve), "{text}");
+    testing::ids(Kind::Bhyve, name, text).into_iter().map(|(id, _)| id).collect()
+}
+
+#[test]
+fn rtc_of_a_linux_guest_shows_utc() {
+    let command = |flags: &str| {
+        format!(
+            "#!/bin/sh\nbhyve -c 4 -m 8G {flags} \\\n  -s 0:0,hostbridge -s 31,lpc \\\n  centos\n"
+        )
+    };
+    assert_eq!(ids("centos7.sh", &command("-H -P -A")), ["bhyve-rtc-local"]);
+    assert_eq!(ids("centos7.sh", &command("-H -P -A -u")), [""; 0]);
+    assert_eq!(ids("centos7.sh", &command("-AHPu")), [""; 0]);
+    assert_eq!(ids("win10.sh", &command("-H")), [""; 0]);
+    let conf = |rest: &str| {
+        format!(
+            "loader=\"grub\"\ncpu=2\nmemory=1G\ndisk0_type=\"virtio-blk\"\ngrub_run0=\"linux /vmlinuz\"\n{rest}"
+        )
+    };
+    assert_eq!(ids("a.conf", &conf("utctime=\"no\"\n")), ["bhyve-rtc-local"]);
+    assert_eq!(ids("a.conf", &conf("")), [""; 0]);
+    testing::broken(Kind::Bhyve, "x\n");
+}
+
+#[test]
+fn bhyve_options_on_the_next_lines_are_a_command() {
+    let text =
+        "#!/bin/sh\nbhyve \\\n\t-c 2 -m 1G \\\n\t-H -w \\\n\t-s 0,hostbridge \\\n\tguest &\n";
+    assert_eq!(ids("debian.sh", text), ["bhyve-rtc-local"]);
+    assert_eq!(ids("debian.sh", &text.replace("-H -w", "-H -u")), [""; 0]);
+    assert_eq!(Kind::detect("a.sh", "#!/bin/sh\n# bhyve \\\n#  -c 2\nkldload vmm\n"), None);
+}
+
+#[test]
+fn rtc_of_every_unix_guest_shows_utc() {
+    let run = |flags: &str| format!("bhyve -c 2 -m 1G {flags} -s 0,hostbridge guest\n");
+    let load = "#!/bin/sh\nbhyveload -m 1G -d guest.img guest\n";
+    assert_eq!(ids("a.sh", &format!("{load}{}", run("-A -H"))), ["bhyve-rtc-local"]);
+    assert_eq!(ids("a.sh", &format!("{load}{}", run("-A -H -u"))), [""; 0]);
+    let grub = "grub-bhyve -m device.map -r hd0 -M 1G guest\n";
+    assert_eq!(ids("a.sh", &format!("{grub}{}", run("-A -H"))), ["bhyve-rtc-local"]);
+    assert_eq!(ids("win10.sh", &format!("{grub}{}", run("-A -H"))), [""; 0]);
+    assert_eq!(ids("freebsd14.sh", &run("-A -H")), ["bhyve-rtc-local"]);
+    assert_eq!(ids("a.sh", &run("-A -H")), [""; 0]);
+}

@@ -1,0 +1,283 @@
+//! Containers with QEMU in them: the images `qemux/qemu` (qemus/qemu), `dockurr/windows` and `dockurr/macos`, in files of Compose
+//! and in Pods.
+//!
+//! Their variables become the command line that the image makes, and it is judged as that. Source: qemus/qemu, src/proc.sh
+//! (CPU_MODEL, CPU_FLAGS, KVM, HV; `-cpu` of ARGUMENTS is left out) and src/config.sh (MACHINE; hpet=off).
+
+#[cfg(test)]
+mod tests;
+
+use crate::detect::{Clues, Sign};
+use crate::document::Document;
+use crate::finding::Finding;
+use crate::formats::{Format, Kind, kubevirt};
+use crate::guest::Guest;
+use crate::inner::{Inner, MOST_MACHINES, nothing, said, together};
+use crate::lint::{LintError, Report};
+use crate::placed::UNKNOWN;
+use crate::words::here_document;
+use crate::yaml::{self, Node};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// What is known of this kind.
+pub(super) const FORMAT: Format = Format {
+    name: "container",
+    files: "containers of qemus/qemu and dockur",
+    sample: (
+        "compose.yml",
+        "services:\n  vm:\n    image: qemux/qemu\n    environment:\n      CPU_FLAGS: \"+invtsc\"\n",
+    ),
+    rules: rules!("rules.md"),
+    detect,
+    lint,
+    qemu: None,
+};
+
+/// Names of images, without a registry and a tag.
+const IMAGES: [&str; 9] = [
+    "dockurr/windows",
+    "dockur/windows",
+    "dockurr/windows-arm",
+    "dockur/windows-arm",
+    "dockurr/macos",
+    "dockur/macos",
+    "qemux/qemu",
+    "qemus/qemu",
+    "qemux/qemu-docker",
+];
+
+/// The name of an image of these.
+fn image(text: &str) -> Option<&'static str> {
+    let name = text.split(['@', ':']).next().unwrap_or(text);
+    let name = match name.matches('/').count() {
+        2 => name.split_once('/').map_or(name, |(_, rest)| rest),
+        _ => name,
+    };
+    IMAGES.iter().copied().find(|known| *known == name)
+}
+
+fn names_image(line: &str) -> bool {
+    let line = line.trim_start_matches(['-', ' ']);
+    let value = line.strip_prefix("image:").map(str::trim).unwrap_or_default();
+    image(value.trim_matches(['"', '\''])).is_some()
+}
+
+fn detect(clues: &Clues<'_>) -> Option<Sign> {
+    let sign = if clues.starts("#!") { Sign::Part } else { Sign::Declared };
+    clues.has(names_image).then_some(sign)
+}
+
+/// The text with only here-documents in which an image is named; all other bytes are blanks, so that places stay.
+fn documents(text: &str) -> String {
+    let mut out: Vec<u8> = text.bytes().map(|b| if b == b'\n' { b } else { b' ' }).collect();
+    let mut from = 0;
+    while let Some(at) = text.get(from..).and_then(|rest| rest.find("<<")).map(|n| from + n) {
+        from = at + 2;
+        let Some((name, length)) = here_document(text.get(at..).unwrap_or_default()) else {
+            continue;
+        };
+        let start = text.get(at + length..).and_then(|rest| rest.find('\n'));
+        let Some(start) = start.map(|n| at + length + n + 1) else { break };
+        let mut end = start;
+        let mut lines = text.get(start..).unwrap_or_default().split_inclusive('\n');
+        let closed = lines.any(|line| {
+            let last = line.trim() == name;
+            end += if last { 0 } else { line.len() };
+            last
+        });
+        let inner = text.get(start..end).unwrap_or_default();
+        if closed && inner.contains("image:") && inner.lines().any(names_image) {
+            if let Some(place) = out.get_mut(start..end) {
+                place.copy_from_slice(inner.as_bytes());
+            }
+            from = end;
+        }
+    }
+    String::from_utf8(out).unwrap_or_default()
+}
+
+/// What of a file is YAML, and why nothing of it is edited: a script writes it, or a template makes it.
+fn source(text: &str) -> (String, Option<&'static str>) {
+    let script = text.trim_start().starts_with("#!");
+    let of_script = if script { documents(text) } else { text.to_owned() };
+    let (source, template) = kubevirt::plain(&of_script);
+    let why = match (script, template) {
+        (true, _) => Some("a script writes the file, and may change it"),
+        (false, true) => Some("the file is a template, and what it makes is not known"),
+        (false, false) => None,
+    };
+    (source, why)
+}
+
+fn lint(document: &Document) -> Result<Report, LintError> {
+    let mut reports = Vec::new();
+    let (source, why) = source(document.text.as_str());
+    let trees = match yaml::parse(&source) {
+        Ok(trees) => trees,
+        // What a template makes of itself is not known.
+        Err(_) if why.is_some() => return Ok(nothing(Guest::Unknown)),
+        Err(error) => return Err(error),
+    };
+    for tree in trees {
+        let mut failed = None;
+        tree.find(&mut |node| {
+            let named = said(node, &["image"]).filter(|_| reports.len() < MOST_MACHINES);
+            let Some((name, at)) = named.and_then(|(name, at)| Some((image(name)?, at))) else {
+                return false;
+            };
+            match container(document, node, name, at) {
+                Ok(report) => reports.push(report),
+                Err(error) => failed = Some(error),
+            }
+            true
+        });
+        if let Some(error) = failed {
+            return Err(error);
+        }
+    }
+    let mut report = together(reports).unwrap_or_else(|| nothing(Guest::Unknown));
+    if let Some(why) = why {
+        report.partial = true;
+        for finding in report.findings.iter_mut().filter(|it| !it.edits.is_empty()) {
+            finding.edits.clear();
+            finding.left = Some(why.to_owned());
+        }
+    }
+    Ok(report)
+}
+
+/// What stands for `{{ name }}` of a template.
+const FILLED: &str = "____";
+
+type Variables = HashMap<String, (String, Range<usize>)>;
+
+/// The variables of a container, in the ways of Compose and of Kubernetes.
+fn variables(document: &Document, node: &Node) -> Variables {
+    let mut found = HashMap::new();
+    let mut add = |name: &str, value: &str, at: Range<usize>| {
+        // `${X}` is filled in elsewhere.
+        let open = value.contains('$') || value.contains(FILLED);
+        let value = if open { UNKNOWN.to_string() } else { value.trim().to_owned() };
+        found.insert(name.trim().to_owned(), (value, at));
+    };
+    for name in ["environment", "env"] {
+        match node.at(&[name]) {
+            Some(Node::Map { entries, .. }) => {
+                for (key, node) in entries {
+                    if let Some((value, at)) = node.scalar() {
+                        add(&key.name, value, at.clone());
+                    }
+                }
+            }
+            Some(Node::List { items }) => {
+                for item in items {
+                    if let (Some((name, _)), Some((value, at))) =
+                        (said(item, &["name"]), said(item, &["value"]))
+                    {
+                        add(name, value, at.clone());
+                    } else if let Some((text, at)) = item.scalar()
+                        && let Some((name, value)) = text.split_once('=')
+                    {
+                        let raw = document.text.slice(at.clone());
+                        let start = raw.find('=').map_or(at.start, |n| at.start + n + 1);
+                        let value = value.trim_matches('"');
+                        add(name, value, start..at.end);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn off(value: &str) -> bool {
+    let value = value.to_ascii_lowercase();
+    value.starts_with(['n', '0', 'f']) || value == "off"
+}
+
+fn container(
+    document: &Document,
+    node: &Node,
+    image: &str,
+    at: &Range<usize>,
+) -> Result<Report, LintError> {
+    let variables = variables(document, node);
+    let of = |name: &str| variables.get(name).filter(|(value, _)| !value.is_empty());
+    let is_off = |name: &str| of(name).is_some_and(|(value, _)| off(value));
+    let mut inner = Inner::new(Kind::Qemu, document, at.clone());
+    inner.object = Some(format!("image {image}"));
+    inner.name = "container.sh".to_owned();
+    let windows = image.contains("windows");
+    let macos = image.contains("macos");
+    inner.declared = match (windows, macos) {
+        (true, _) => Some(Guest::Windows),
+        (_, true) => Some(Guest::Macos),
+        _ => of("BOOT").and_then(|(boot, _)| Guest::of_words(boot)),
+    };
+    let arm = image.contains("arm");
+    inner.word(document, if arm { "qemu-system-aarch64" } else { "qemu-system-x86_64" }, at);
+    inner.own(" -machine type=");
+    match of("MACHINE").filter(|(value, _)| !value.contains(UNKNOWN)) {
+        Some((machine, at)) => inner.value(document, machine, at),
+        None => inner.own(if arm { "virt" } else { "q35" }),
+    }
+    inner.own(if arm { "" } else { ",hpet=off" });
+    inner.own(if is_off("KVM") { "" } else { " -accel kvm" });
+    inner.own(" -cpu ");
+    match of("CPU_MODEL").filter(|(value, _)| plain(value)) {
+        Some((model, at)) => inner.value(document, model, at),
+        None => inner.own(if macos { "Haswell-noTSX,vendor=GenuineIntel" } else { "host" }),
+    }
+    if windows && !is_off("HV") {
+        inner.own(",hv-passthrough");
+    }
+    if !is_off("KVM") && !windows {
+        // Whether the host scales its TSC decides on invtsc.
+        inner.own(",kvm=on,${unknown}");
+    }
+    if let Some((flags, at)) = of("CPU_FLAGS").filter(|(value, _)| plain(value)) {
+        inner.own(",");
+        inner.value(document, flags, at);
+    }
+    let mut stray = None;
+    if let Some((arguments, at)) = of("ARGUMENTS") {
+        let mut rest = arguments.split_whitespace().peekable();
+        let mut kept = Vec::new();
+        while let Some(word) = rest.next() {
+            if word == "-cpu" || word.starts_with("-cpu=") {
+                stray = Some(at.clone());
+                rest.next_if(|_| word == "-cpu");
+            } else {
+                kept.push(word);
+            }
+        }
+        inner.words(document, &kept.join(" "), at);
+    }
+    inner.own("\n");
+    let mut report = inner.judge(document, say)?;
+    report.findings.retain(|finding| finding.rule.id != "q-no-invtsc");
+    if let Some(at) = stray {
+        let mut finding =
+            Finding::new(rule!("ct-arguments-cpu"), at).fix("CPU_MODEL and CPU_FLAGS");
+        finding.object = Some(format!("image {image}"));
+        report.findings.push(finding);
+    }
+    Ok(report)
+}
+
+/// A value that is a word of a list.
+fn plain(value: &str) -> bool {
+    !value.is_empty() && value.chars().all(|c| c.is_ascii_alphanumeric() || "-_.,=+".contains(c))
+}
+
+/// What to do, in the words of the images.
+fn say(id: &str) -> Option<&'static str> {
+    Some(match id {
+        "q-hv-time-missing" => "remove HV: \"N\"",
+        "q-emulated" => "remove KVM: \"N\", where the host has KVM",
+        "q-hpet-on" => "hpet=off in ARGUMENTS, or nothing: the image says hpet=off itself",
+        _ => return None,
+    })
+}

@@ -1,0 +1,77 @@
+use crate::formats::Kind;
+use crate::guest::Guest;
+use crate::testing;
+
+fn compose(image: &str, environment: &str) -> String {
+    format!(
+        "services:\n  vm:\n    image: {image}\n    environment:\n{environment}    devices:\n      - /dev/kvm\n"
+    )
+}
+
+fn ids(text: &str) -> Vec<&'static str> {
+    assert_eq!(Kind::detect("compose.yml", text), Some(Kind::Container), "{text}");
+    testing::ids(Kind::Container, "compose.yml", text).into_iter().map(|(id, _)| id).collect()
+}
+
+#[test]
+fn container_of_windows_has_what_the_image_gives() {
+    let text = compose("dockurr/windows", "      VERSION: \"11\"\n");
+    assert_eq!(testing::bad(Kind::Container, "compose.yml", &text), [""; 0]);
+    assert_eq!(testing::report(Kind::Container, "compose.yml", &text).guest, Guest::Windows);
+    assert!(
+        ids(&compose("ghcr.io/dockur/windows:latest", "      HV: \"N\"\n"))
+            .contains(&"q-hv-time-missing")
+    );
+    assert!(ids(&compose("dockurr/windows", "      - KVM=N\n")).contains(&"q-emulated"));
+}
+
+#[test]
+fn container_of_qemu_is_judged_by_its_variables() {
+    assert_eq!(
+        testing::bad(Kind::Container, "c.yml", &compose("qemux/qemu", "      BOOT: \"alpine\"\n")),
+        [""; 0]
+    );
+    assert!(
+        ids(&compose("qemux/qemu", "      CPU_FLAGS: \"-kvmclock,-invtsc\"\n"))
+            .iter()
+            .any(|id| id.contains("kvmclock"))
+    );
+    assert!(
+        ids(&compose("qemux/qemu", "      ARGUMENTS: \"-cpu host -device x\"\n"))
+            .contains(&"ct-arguments-cpu")
+    );
+    let text = compose("qemux/qemu", "      ARGUMENTS: \"-machine hpet=on\"\n");
+    assert!(ids(&text).contains(&"q-hpet-on"));
+    assert_eq!(
+        testing::mended(Kind::Container, "c.yml", &text),
+        text.replace("hpet=on", "hpet=off")
+    );
+    // What an anchor gives to other places, too, is left.
+    let shared = text.replace("ARGUMENTS: ", "ARGUMENTS: &all ");
+    assert_eq!(testing::mended(Kind::Container, "c.yml", &shared), shared);
+    // A Pod has them as a list of names and values.
+    let pod = "kind: Pod\nspec:\n  containers:\n    - image: qemux/qemu\n      env:\n        - name: ARGUMENTS\n          value: \"-machine hpet=on\"\n";
+    assert!(ids(pod).contains(&"q-hpet-on"));
+    assert_eq!(Kind::detect("c.yml", "services:\n  db:\n    image: postgres\n"), None);
+    testing::broken(Kind::Container, "a: [");
+}
+
+#[test]
+fn container_in_a_template_or_a_script_is_read_and_left() {
+    let plain = compose("qemux/qemu", "      ARGUMENTS: \"-machine hpet=on\"\n");
+    let left = |text: &str, why: &str| {
+        assert_eq!(Kind::detect("c.yml", text), Some(Kind::Container), "{text}");
+        let report = testing::report(Kind::Container, "c.yml", text);
+        let found = report.findings.iter().find(|it| it.rule.id == "q-hpet-on").unwrap();
+        assert!(found.left.as_deref().unwrap_or_default().contains(why), "{found:?}");
+        assert_eq!(text.get(found.span.clone()), Some("hpet=on"));
+        assert_eq!(testing::mended(Kind::Container, "c.yml", text), text);
+    };
+    left(
+        &format!("{plain}    networks:\n      a:\n        ipv4_address: {{{{ address }}}}\n"),
+        "template",
+    );
+    left(&format!("#!/bin/sh\ncat > c.yml <<'YML'\n{plain}YML\ndocker compose up -d\n"), "script");
+    let filled = compose("qemux/qemu", "      CPU_FLAGS: \"{{ flags }}\"\n");
+    assert_eq!(testing::bad(Kind::Container, "c.yml", &filled), [""; 0]);
+}

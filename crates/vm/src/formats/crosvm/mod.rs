@@ -1,0 +1,72 @@
+//! crosvm: command lines, and configurations in JSON.
+//!
+//! Nothing of it changes a guest's clock but the kernel's own command line. Source: crosvm, src/crosvm/cmdline.rs
+//! (RunCommand: `--params`, `--cfg`).
+
+#[cfg(test)]
+mod tests;
+
+use crate::detect::{Clues, Sign};
+use crate::document::Document;
+use crate::formats::Format;
+use crate::guest::Guest;
+use crate::json;
+use crate::lint::{LintError, Report};
+use crate::parameters;
+
+/// What is known of this kind.
+pub(super) const FORMAT: Format = Format {
+    name: "crosvm",
+    files: "crosvm",
+    sample: ("vm.sh", "crosvm run --cpus 2 --params \"notsc\" vmlinux\n"),
+    rules: rules!("rules.md"),
+    detect,
+    lint,
+    qemu: None,
+};
+
+fn detect(clues: &Clues<'_>) -> Option<Sign> {
+    let keys = ["params", "block", "serial", "kernel", "initrd", "net"];
+    let json = clues.quotes("mem")
+        && clues.quotes("cpus")
+        && keys.iter().filter(|key| clues.quotes(key)).count() >= 2;
+    if json && !clues.quotes("boot_vcpus") {
+        return Some(Sign::Json);
+    }
+    let command = |line: &str| {
+        let mut words = line.split_whitespace().peekable();
+        while let Some(word) = words.next() {
+            let program =
+                word.trim_start_matches(['"', '\'', '@', '-']).trim_end_matches(['"', '\'']);
+            if program.rsplit('/').next() == Some("crosvm") && words.peek() == Some(&"run") {
+                return true;
+            }
+        }
+        false
+    };
+    let qemu = clues.text.contains("qemu-system-");
+    (clues.has(command) && !qemu).then_some(Sign::Words)
+}
+
+fn lint(document: &Document) -> Result<Report, LintError> {
+    let text = document.text.as_str();
+    let mut findings = Vec::new();
+    if text.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
+        let json = json::read(document)?;
+        for leaf in &json.leaves {
+            if leaf.path().contains(&"params")
+                && let Some((text, base)) = json.plain(leaf)
+            {
+                findings.extend(parameters::lint(text, base, false));
+            }
+        }
+    } else {
+        for (base, line) in crate::words::statements(text) {
+            if !line.trim_start().starts_with('#') {
+                findings.extend(parameters::judge(&parameters::of_statement(line, base), false));
+            }
+        }
+    }
+    let guest = document.guest.unwrap_or(Guest::Linux);
+    Ok(Report { guest, guessed: false, partial: true, findings, ignored: Vec::new() })
+}

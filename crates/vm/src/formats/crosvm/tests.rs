@@ -1,0 +1,29 @@
+use crate::formats::Kind;
+use crate::testing;
+
+#[test]
+fn parameters_of_the_kernel_are_judged() {
+    for (name, text) in [
+        (
+            "vm.sh",
+            "#!/bin/sh\n./crosvm run --cpus 4 \\\n  --params=\"root=/dev/vda notsc\" vmlinux\n",
+        ),
+        (
+            "vm.json",
+            "{\"cpus\": {\"num-cores\": 2}, \"mem\": {\"size\": 512}, \"kernel\": \"k\", \"params\": [\"root=/dev/vda\", \"notsc\"]}",
+        ),
+    ] {
+        assert_eq!(Kind::detect(name, text), Some(Kind::Crosvm), "{text}");
+        assert_eq!(testing::bad(Kind::Crosvm, name, text).len(), 1, "{text}");
+        assert_eq!(
+            testing::bad(
+                Kind::Crosvm,
+                name,
+                &text.replace(" notsc", "").replace(", \"notsc\"", "")
+            ),
+            [""; 0]
+        );
+    }
+    assert_eq!(Kind::detect("a.md", "crosvm is a monitor"), None);
+    testing::broken(Kind::Crosvm, "{");
+}

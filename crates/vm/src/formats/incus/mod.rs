@@ -1,0 +1,95 @@
+//! Virtual machines of Incus and LXD: what `config show` and `profile show` print.
+//!
+//! `raw.qemu` becomes the end of a command line of QEMU, and the section machine of `raw.qemu.conf` its `-machine`. Source:
+//! Incus, doc/reference/instance_options.md (raw), internal/server/instance/drivers/driver_qemu_config_override.go.
+
+#[cfg(test)]
+mod tests;
+
+use crate::detect::{Clues, Sign};
+use crate::document::Document;
+use crate::formats::{Format, Kind};
+use crate::guest::Guest;
+use crate::inner::{Inner, MOST_MACHINES, each, nothing, together};
+use crate::lint::{LintError, Report};
+use crate::yaml::{self, Node};
+
+/// What is known of this kind.
+pub(super) const FORMAT: Format = Format {
+    name: "incus",
+    files: "Incus and LXD",
+    sample: ("a.yaml", "config:\n  raw.qemu: -cpu host\n"),
+    rules: rules!("rules.md"),
+    detect,
+    lint,
+    qemu: None,
+};
+
+fn detect(clues: &Clues<'_>) -> Option<Sign> {
+    let raw = |line: &str| ["raw.qemu:", "raw.qemu.conf:"].iter().any(|key| line.starts_with(key));
+    if clues.has(raw) {
+        return Some(Sign::Keys);
+    }
+    let keys = ["architecture", "config", "devices", "ephemeral", "profiles", "stateful"];
+    let top = |key: &&str| {
+        clues.lines.iter().any(|line| line.strip_prefix(*key).is_some_and(|it| it.starts_with(':')))
+    };
+    (top(&"config") && keys.iter().filter(|key| top(key)).count() >= 4).then_some(Sign::Lines)
+}
+
+fn lint(document: &Document) -> Result<Report, LintError> {
+    let mut reports = Vec::new();
+    for tree in yaml::parse(document.text.as_str())? {
+        // One instance, or what `list --format yaml` prints.
+        for instance in each(&tree, &[]).into_iter().take(MOST_MACHINES) {
+            for config in each(instance, &["config"]) {
+                let name =
+                    instance.at(&["name"]).and_then(Node::scalar).map(|(name, _)| name.to_owned());
+                reports.extend(judge(document, config, name)?);
+            }
+        }
+    }
+    Ok(together(reports).unwrap_or_else(|| nothing(Guest::Unknown)))
+}
+
+fn judge(
+    document: &Document,
+    config: &Node,
+    name: Option<String>,
+) -> Result<Option<Report>, LintError> {
+    let of =
+        |key: &str| config.at(&[key]).and_then(Node::scalar).filter(|(value, _)| !value.is_empty());
+    let (options, conf) = (of("raw.qemu"), of("raw.qemu.conf"));
+    let Some((_, at)) = options.or(conf) else { return Ok(None) };
+    let mut inner = Inner::new(Kind::Qemu, document, at.clone());
+    inner.declared = of("image.os").and_then(|(system, _)| Guest::of_words(system));
+    inner.object = name;
+    // What Incus itself says is not known here.
+    inner.own("qemu-system-x86_64 -machine accel=kvm");
+    if let Some((text, at)) = conf {
+        let mut section = "";
+        for line in text.lines().map(str::trim) {
+            if line.starts_with('[') {
+                section = line;
+            } else if section == "[machine]"
+                && let Some((key, value)) = line.split_once('=')
+            {
+                let (key, value) = (key.trim(), value.trim().trim_matches('"'));
+                let plain = |text: &str| {
+                    !text.is_empty()
+                        && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+                };
+                if plain(key) && plain(value) {
+                    inner.own(" -machine ");
+                    inner.add(&format!("{key}={value}"), at);
+                }
+            }
+        }
+    }
+    if let Some((text, at)) = options {
+        inner.words(document, text, at);
+    }
+    inner.own("\n");
+    inner.open = true;
+    inner.judge(document, |_| None).map(Some)
+}

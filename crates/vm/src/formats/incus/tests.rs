@@ -1,0 +1,25 @@
+use crate::formats::Kind;
+use crate::testing;
+
+fn bad(inside: &str) -> Vec<&'static str> {
+    let text = format!(
+        "architecture: x86_64\nconfig:\n  limits.cpu: \"2\"\n{inside}devices: {{}}\nephemeral: false\nprofiles:\n- default\n"
+    );
+    assert_eq!(Kind::detect("a.yaml", &text), Some(Kind::Incus));
+    testing::bad(Kind::Incus, "a.yaml", &text)
+}
+
+#[test]
+fn raw_options_are_judged_as_the_end_of_a_command_line() {
+    assert_eq!(bad(""), [""; 0]);
+    assert_eq!(bad("  raw.qemu: |\n    -cpu host\n"), [""; 0]);
+    assert_eq!(bad("  raw.qemu: -machine hpet=on\n"), ["q-hpet-on"]);
+    assert_eq!(
+        bad("  raw.qemu.conf: |\n    [machine]\n    hpet = \"on\"\n    [device \"x\"]\n"),
+        ["q-hpet-on"]
+    );
+    assert_eq!(bad("  raw.qemu: -cpu host,-kvmclock\n"), ["q-kvmclock-off-no-invtsc"]);
+    let text = "config:\n  raw.qemu: |\n    -machine hpet=on\n";
+    assert_eq!(testing::mended(Kind::Incus, "a.yaml", text), text.replace("=on", "=off"));
+    testing::broken(Kind::Incus, "config: [");
+}

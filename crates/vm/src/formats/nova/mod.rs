@@ -1,0 +1,215 @@
+//! OpenStack's Nova with libvirt: `nova.conf`, and what `openstack flavor show` and `openstack image show` print.
+//!
+//! They become the domain that nova makes, and are judged as that. Source: nova, virt/libvirt/driver.py,
+//! _set_kvm_timers() (hpet by the image's property, off by default; hypervclock for os_type windows),
+//! _get_guest_cpu_model_config(), _set_features() (hide_hypervisor_id); conf/libvirt.py.
+
+#[cfg(test)]
+mod tests;
+
+use crate::detect::{Clues, Sign};
+use crate::document::Document;
+use crate::formats::Format;
+use crate::formats::libvirt::made::Made;
+use crate::guest::Guest;
+use crate::inner::nothing;
+use crate::lint::{LintError, Report};
+use crate::text::Text;
+use std::ops::Range;
+
+/// What is known of this kind.
+pub(super) const FORMAT: Format = Format {
+    name: "nova",
+    files: "nova.conf and properties of OpenStack's flavors and images",
+    sample: ("nova.conf", "[libvirt]\nvirt_type = kvm\ncpu_mode = host-passthrough\n"),
+    rules: rules!("rules.md"),
+    detect,
+    lint,
+    qemu: None,
+};
+
+/// Keys of the section `[libvirt]`.
+const KEYS: [&str; 6] = [
+    "virt_type",
+    "cpu_mode",
+    "cpu_model",
+    "cpu_models",
+    "cpu_model_extra_flags",
+    "hw_machine_type",
+];
+/// Sections that nova.conf has besides `[libvirt]`, which may be empty.
+const SECTIONS: [&str; 6] =
+    ["[api_database]", "[placement]", "[glance]", "[neutron]", "[compute]", "[vnc]"];
+/// Properties that matter.
+const PROPERTIES: [&str; 7] = [
+    "hw_time_hpet",
+    "os_type",
+    "hide_hypervisor_id",
+    "hw:hide_hypervisor_id",
+    "img_hide_hypervisor_id",
+    "hw_machine_type",
+    "os_distro",
+];
+
+fn detect(clues: &Clues<'_>) -> Option<Sign> {
+    let section = clues.has(|line| line.trim_end() == "[libvirt]");
+    let other = || {
+        let is = |name: &&&str| clues.has(|line| line.trim_end() == **name);
+        SECTIONS.iter().filter(is).count() >= 3
+    };
+    if section && (clues.keys(&KEYS, '=') >= 1 || clues.base().ends_with("nova.conf") || other()) {
+        return Some(Sign::Keys);
+    }
+    if clues.base().ends_with("nova.conf") && clues.has(|line| line.trim_end() == "[DEFAULT]") {
+        return Some(Sign::Name);
+    }
+    // A table of `openstack ... show`.
+    let table = clues.has(|line| {
+        let line = line.trim_start_matches(['|', ' ']);
+        line.starts_with("properties ") && line.contains('|')
+    });
+    let named =
+        clues.text.contains("hw:") || clues.text.contains("hw_") || clues.text.contains("os_type");
+    (table && named).then_some(Sign::Lines)
+}
+
+fn lint(document: &Document) -> Result<Report, LintError> {
+    let table = document.text.lines().any(|(_, line)| line.trim_start().starts_with('|'));
+    if table { properties(document) } else { configuration(document) }
+}
+
+/// The entries of `[libvirt]`; the last of a name counts, and a list goes on in indented lines.
+fn entries(text: &Text) -> Vec<(&str, &str, Range<usize>)> {
+    let mut found: Vec<(&str, &str, Range<usize>)> = Vec::new();
+    let mut inside = false;
+    for (start, line) in text.lines() {
+        let trimmed = line.trim();
+        if trimmed.starts_with('[') {
+            inside = trimmed == "[libvirt]";
+            continue;
+        }
+        if !inside || trimmed.starts_with(['#', ';']) {
+            continue;
+        }
+        if let Some((key, value)) =
+            line.split_once(['=', ':']).filter(|_| !line.starts_with([' ', '\t']))
+        {
+            let value = value.trim();
+            let at = start + crate::text::offset(line, value);
+            if !value.is_empty() {
+                found.push((key.trim(), value, at..at + value.len()));
+            }
+        }
+    }
+    found
+}
+
+fn configuration(document: &Document) -> Result<Report, LintError> {
+    let entries = entries(&document.text);
+    let of = |name: &str| entries.iter().rev().find(|(key, _, _)| *key == name);
+    let driver = of("virt_type").map_or("kvm", |(_, value, _)| value);
+    let known = KEYS.iter().any(|key| of(key).is_some());
+    if !known || !matches!(driver, "kvm" | "qemu") {
+        return Ok(nothing(Guest::Unknown));
+    }
+    let first = entries.first().map_or(0..0, |(_, _, at)| at.clone());
+    let mut made = Made { whole: first, ..Made::default() };
+    made.kind = of("virt_type").map(|(_, value, at)| ((*value).to_owned(), at.clone()));
+    // `x86_64=q35,aarch64=virt`.
+    if let Some((_, value, _)) = of("hw_machine_type") {
+        let machine = value.split(',').find_map(|one| one.trim().strip_prefix("x86_64="));
+        made.machine = machine.map(str::to_owned);
+    }
+    match of("cpu_mode") {
+        Some((_, "none", _)) => {}
+        Some((_, mode, at)) => made.cpu.push(("mode", (*mode).to_owned(), at.clone())),
+        None if driver == "kvm" => {
+            made.cpu.push(("mode", "host-model".to_owned(), made.whole.clone()))
+        }
+        None => {}
+    }
+    if let Some((_, flags, at)) = of("cpu_model_extra_flags") {
+        let mut start = at.start;
+        for flag in flags.split(',') {
+            let name = flag.trim().to_ascii_lowercase();
+            let policy = if name.starts_with('-') { "disable" } else { "require" };
+            let name = name.trim_start_matches(['+', '-']);
+            if !name.is_empty() {
+                made.features.push((name.to_owned(), policy.to_owned(), start..start + flag.len()));
+            }
+            start += flag.len() + 1;
+        }
+    }
+    made.timers.push((timer("hpet", "no"), made.whole.clone()));
+    let mut report = made.judge(document, say)?;
+    // What guests there are, images and flavors say.
+    report.partial = true;
+    Ok(report)
+}
+
+fn timer(name: &str, present: &str) -> Vec<(String, String)> {
+    vec![("name".to_owned(), name.to_owned()), ("present".to_owned(), present.to_owned())]
+}
+
+/// `key='value', key='value'` in a table, or `key: value` of `-f yaml`.
+fn properties(document: &Document) -> Result<Report, LintError> {
+    let text = document.text.as_str();
+    let find = |name: &str| -> Option<(&str, Range<usize>)> {
+        text.match_indices(name).find_map(|(at, _)| {
+            let before = text.get(..at)?.chars().next_back();
+            let begins = before.is_none_or(|c| c.is_whitespace() || "|,'\"{".contains(c));
+            let rest = text.get(at + name.len()..)?.strip_prefix('=')?;
+            let rest = rest.strip_prefix(['\'', '"']).unwrap_or(rest);
+            let value =
+                rest.split(['\'', '"', ',', ' ', '|', '\n']).next().filter(|it| !it.is_empty())?;
+            begins.then(|| (value, at..crate::text::offset(text, value) + value.len()))
+        })
+    };
+    let known: Vec<_> = PROPERTIES.iter().filter_map(|name| Some((*name, find(name)?))).collect();
+    let of = |name: &str| known.iter().find(|(key, _)| *key == name).map(|(_, it)| it.clone());
+    let Some((_, (_, first))) = known.first() else { return Ok(nothing(Guest::Unknown)) };
+    let mut made = Made { whole: first.clone(), ..Made::default() };
+    let system = of("os_type").map(|(value, _)| value.to_ascii_lowercase());
+    let by_name = of("os_distro").and_then(|(value, _)| Guest::of_words(value));
+    made.declared = match system.as_deref() {
+        Some("windows") => Some(Guest::Windows),
+        Some("linux") => Some(Guest::Linux),
+        _ => by_name,
+    };
+    made.machine = of("hw_machine_type").map(|(value, _)| value.to_owned());
+    made.cpu.push(("mode", "host-model".to_owned(), first.clone()));
+    let hpet = of("hw_time_hpet").filter(|(value, _)| truth(value));
+    let at = hpet.as_ref().map_or_else(|| first.clone(), |(_, at)| at.clone());
+    made.timers.push((timer("hpet", if hpet.is_some() { "yes" } else { "no" }), at));
+    if system.as_deref() == Some("windows") {
+        made.timers.push((timer("hypervclock", "yes"), first.clone()));
+    }
+    let hidden = PROPERTIES.iter().filter(|name| name.contains("hide")).find_map(|name| of(name));
+    made.hidden = hidden.filter(|(value, _)| truth(value)).map(|(_, at)| ("on".to_owned(), at));
+    let mut report = made.judge(document, say)?;
+    report.partial = true;
+    Ok(report)
+}
+
+/// oslo.utils' bool_from_string().
+fn truth(value: &str) -> bool {
+    matches!(value.to_ascii_lowercase().as_str(), "true" | "t" | "yes" | "y" | "on" | "1")
+}
+
+/// What to do, in the words of OpenStack.
+fn say(id: &str) -> Option<&'static str> {
+    Some(match id {
+        "lv-hpet-on" => "openstack image set --property hw_time_hpet=false IMAGE",
+        "lv-hypervclock-missing" => {
+            "openstack image set --property os_type=windows IMAGE: nova then adds hypervclock"
+        }
+        "lv-kvm-hidden" => {
+            "openstack flavor unset --property hw:hide_hypervisor_id FLAVOR, or img_hide_hypervisor_id of the image"
+        }
+        "lv-emulated" => "virt_type = kvm, where the host has KVM",
+        "lv-invtsc-no-freq" => {
+            "nova sets no TSC frequency: leave invtsc out of cpu_model_extra_flags where instances are live-migrated"
+        }
+        _ => return None,
+    })
+}

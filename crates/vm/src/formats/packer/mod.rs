@@ -1,0 +1,388 @@
+//! Packer templates, in HCL2 and JSON: machines of the builders of QEMU, VirtualBox, VMware and Proxmox VE.
+//!
+//! They become a command line of QEMU, of `VBoxManage`, a `.vmx` or a machine of Proxmox VE, and are judged as that. Source:
+//! packer-plugin-qemu, builder/qemu/step_run.go (getDefaultArgs(), and qemuargs that replace a default of the same
+//! option); the pages of the other builders.
+
+#[cfg(test)]
+mod tests;
+
+use crate::detect::{Clues, Sign};
+use crate::document::Document;
+use crate::finding::{Finding, Severity};
+use crate::formats::pve::Machine;
+use crate::formats::qemu::WITHOUT_CPU;
+use crate::formats::{Format, Kind};
+use crate::guest::Guest;
+use crate::inner::{Inner, MOST_MACHINES, each, nothing, said, together};
+use crate::lint::{LintError, Report};
+use crate::placed::UNKNOWN;
+use crate::yaml::Node;
+use crate::{hcl, json};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// What is known of this kind.
+pub(super) const FORMAT: Format = Format {
+    name: "packer",
+    files: "Packer templates",
+    sample: ("a.pkr.hcl", "source \"qemu\" \"a\" {\n  qemuargs = [[\"-cpu\", \"host\"]]\n}\n"),
+    rules: rules!("rules.md"),
+    detect,
+    lint,
+    qemu: None,
+};
+
+/// The builders whose machines are judged.
+const BUILDERS: [(&str, Judge); 9] = [
+    ("qemu", qemu),
+    ("virtualbox-iso", virtualbox),
+    ("virtualbox-ovf", virtualbox),
+    ("virtualbox-vm", virtualbox),
+    ("vmware-iso", vmware),
+    ("vmware-vmx", vmware),
+    ("proxmox", proxmox),
+    ("proxmox-iso", proxmox),
+    ("proxmox-clone", proxmox),
+];
+
+fn detect(clues: &Clues<'_>) -> Option<Sign> {
+    let is = |name: &str| BUILDERS.iter().any(|(builder, _)| *builder == name);
+    let typed = || BUILDERS.iter().any(|(name, _)| clues.quotes(name));
+    if clues.quotes("builders") && clues.quotes("type") && typed() {
+        return Some(Sign::Json);
+    }
+    let source = |line: &str| {
+        let rest = line.strip_prefix("source").map(str::trim_start).unwrap_or_default();
+        rest.strip_prefix('"').and_then(|rest| rest.split('"').next()).is_some_and(is)
+    };
+    clues.has(source).then_some(Sign::Declared)
+}
+
+type Judge = fn(&Source<'_>) -> Result<Report, LintError>;
+
+/// A machine of a builder.
+struct Source<'a> {
+    document: &'a Document,
+    node: &'a Node,
+    name: String,
+    object: String,
+    whole: Range<usize>,
+    /// Variables of a template in JSON.
+    variables: &'a HashMap<String, String>,
+}
+
+fn lint(document: &Document) -> Result<Report, LintError> {
+    let begins = document.text.as_str().trim_start_matches('\u{feff}').trim_start();
+    let mut variables = HashMap::new();
+    let mut reports = Vec::new();
+    let mut judge = |node: &Node,
+                     builder: &str,
+                     name: &str,
+                     whole: &Range<usize>,
+                     variables: &HashMap<String, String>| {
+        let Some((_, judge)) = BUILDERS.iter().find(|(known, _)| *known == builder) else {
+            return Ok(());
+        };
+        if reports.len() >= MOST_MACHINES {
+            return Ok(());
+        }
+        let source = Source {
+            document,
+            node,
+            name: name.to_owned(),
+            object: format!("{builder}.{name}"),
+            whole: whole.clone(),
+            variables,
+        };
+        reports.push(judge(&source)?);
+        Ok(())
+    };
+    if begins.starts_with('{') {
+        let tree = json::tree(document)?;
+        for node in each(&tree, &["variables"]) {
+            let Node::Map { entries, .. } = node else { continue };
+            variables.extend(
+                entries.iter().filter_map(|(key, node)| {
+                    Some((key.name.clone(), node.scalar()?.0.to_owned()))
+                }),
+            );
+        }
+        for node in each(&tree, &["builders"]) {
+            let Some((builder, at)) = said(node, &["type"]) else { continue };
+            let name = said(node, &["name"]).map_or(builder, |(name, _)| name);
+            judge(node, builder, name, at, &variables)?;
+        }
+    } else {
+        let tree = hcl::parse(document.text.as_str())?;
+        for node in each(&tree, &["source"]) {
+            let Node::Map { entries, .. } = node else { continue };
+            for (builder, named) in entries {
+                let Node::Map { entries, .. } = named else { continue };
+                for (name, node) in entries {
+                    judge(node, &builder.name, &name.name, &builder.span, &variables)?;
+                }
+            }
+        }
+    }
+    Ok(together(reports).unwrap_or_else(|| nothing(Guest::Unknown)))
+}
+
+impl<'a> Source<'a> {
+    /// A value without the templates that are filled in later.
+    fn value(&self, path: &[&str]) -> Option<(String, &'a Range<usize>)> {
+        let (value, at) = said(self.node, path)?;
+        Some((self.filled(value), at))
+    }
+
+    /// `{{user `x`}}` becomes the variable's default, another template is not known.
+    fn filled(&self, value: &str) -> String {
+        let mut out = String::new();
+        let mut rest = value;
+        while let Some((before, after)) = rest.split_once("{{") {
+            out.push_str(before);
+            let Some((inside, behind)) = after.split_once("}}") else {
+                out.push(UNKNOWN);
+                return out;
+            };
+            let name = inside.trim().strip_prefix("user").and_then(|it| it.split('`').nth(1));
+            match name.and_then(|name| self.variables.get(name)).filter(|it| !it.contains("{{")) {
+                Some(default) => out.push_str(default),
+                None => out.push(UNKNOWN),
+            }
+            rest = behind;
+        }
+        out.push_str(rest);
+        out
+    }
+
+    /// Windows is installed over WinRM, which nothing else has.
+    fn declared(&self) -> Option<Guest> {
+        let communicator = self.value(&["communicator"]).map(|(value, _)| value);
+        (communicator.as_deref() == Some("winrm")).then_some(Guest::Windows)
+    }
+
+    fn inner(&self, kind: Kind) -> Inner {
+        let mut inner = Inner::new(kind, self.document, self.whole.clone());
+        inner.declared = self.declared();
+        inner.object = Some(self.object.clone());
+        inner
+    }
+}
+
+fn qemu(source: &Source<'_>) -> Result<Report, LintError> {
+    let document = source.document;
+    let mut inner = source.inner(Kind::Qemu);
+    let whole = &source.whole;
+    let or = |path: &str, default: &str| {
+        source
+            .value(&[path])
+            .map_or_else(|| (default.to_owned(), whole.clone()), |(value, at)| (value, at.clone()))
+    };
+    let (program, at) = or("qemu_binary", "qemu-system-x86_64");
+    let known = !program.contains(UNKNOWN);
+    let program =
+        if known && program.contains("qemu") { program } else { "qemu-system-x86_64".to_owned() };
+    inner.word(document, &program, &at);
+    let mut rows: Vec<Vec<(String, Range<usize>)>> = Vec::new();
+    let mut open = false;
+    for list in direct(source.node, "qemuargs") {
+        open |= !matches!(list, Node::List { .. })
+            && !list.scalar().is_some_and(|(_, at)| aside(document, at));
+        for row in list.items() {
+            let words = row.items().iter().filter_map(Node::scalar);
+            let words: Vec<_> =
+                words.map(|(value, at)| (source.filled(value), at.clone())).collect();
+            open |= words.is_empty() && !row.scalar().is_some_and(|(_, at)| aside(document, at));
+            rows.push(words);
+        }
+    }
+    let given = |option: &str| {
+        rows.iter()
+            .any(|row| row.first().is_some_and(|(word, _)| word.trim_start_matches('-') == option))
+    };
+    if !given("machine") {
+        let (machine, at) = or("machine_type", "pc");
+        open |= machine.contains(UNKNOWN);
+        let machine = if known { machine } else { UNKNOWN.to_string() };
+        inner.word(document, "-machine", whole);
+        let (accelerator, _) = or("accelerator", "kvm");
+        // Without one said, KVM is taken where the host has it.
+        let accelerator =
+            if accelerator == "none" { String::new() } else { format!(",accel={accelerator}") };
+        inner.word(document, &format!("type={machine}{accelerator}"), &at);
+    }
+    if !given("cpu")
+        && let Some((model, at)) = source.value(&["cpu_model"])
+    {
+        inner.word(document, "-cpu", whole);
+        inner.word(document, &model, at);
+    }
+    if !given("name") {
+        let (name, at) = or("vm_name", &source.name);
+        let name = if name.contains(UNKNOWN) { source.name.clone() } else { name };
+        inner.word(document, "-name", whole);
+        inner.word(document, &name, &at);
+    }
+    if let Some((image, at)) = source.value(&["iso_url"]) {
+        inner.word(document, "-cdrom", whole);
+        inner.word(document, &image, at);
+    }
+    for row in &rows {
+        if let Some((option, at)) = row.first() {
+            inner.word(document, option, at);
+        }
+        match row.get(1..) {
+            Some([(value, at)]) => inner.word(document, value, at),
+            // Several values are joined.
+            Some([(_, at), ..]) => {
+                let all: String = row.iter().skip(1).map(|(value, _)| value.as_str()).collect();
+                inner.word(document, &all, at);
+            }
+            _ => {}
+        }
+    }
+    if open {
+        inner.word(document, &UNKNOWN.to_string(), whole);
+    }
+    inner.own("\n");
+    inner.open = open;
+    let mut report = inner.judge(document, say)?;
+    // The machine is there while the image is made, and no longer.
+    let short = |it: &&mut Finding| {
+        it.rule.id == rule!("q-hpet-default-on").id || it.summary.as_deref() == Some(WITHOUT_CPU)
+    };
+    for finding in report.findings.iter_mut().filter(short) {
+        finding.severity = Severity::Info;
+        finding.edits.clear();
+    }
+    Ok(report)
+}
+
+/// Whether an expression that is not followed has options of its own, and none that matters.
+fn aside(document: &Document, at: &Range<usize>) -> bool {
+    const MATTER: [&str; 9] =
+        ["cpu", "machine", "\"-M\"", "hpet", "accel", "kvm", "local.", "(", "readconfig"];
+    let text = document.text.slice(at.clone());
+    text.contains("[\"-") && !MATTER.iter().any(|word| text.contains(word))
+}
+
+/// The values of a key, lists as they are.
+fn direct<'a>(node: &'a Node, name: &str) -> Vec<&'a Node> {
+    let Node::Map { entries, .. } = node else { return Vec::new() };
+    entries.iter().filter(|(key, _)| key.name == name).map(|(_, node)| node).collect()
+}
+
+/// A word that no shell and no list takes for more than a word.
+fn tame(value: &str) -> String {
+    value.replace(UNKNOWN, "{{unknown}}").replace(['"', '\\', '`', '\n', '\r'], "")
+}
+
+fn virtualbox(source: &Source<'_>) -> Result<Report, LintError> {
+    let document = source.document;
+    let mut inner = source.inner(Kind::Virtualbox);
+    inner.name = "template.sh".to_owned();
+    inner.own("VBoxManage createvm --name vm --register\n");
+    for (option, path) in [("--ostype", "guest_os_type"), ("--cpus", "cpus")] {
+        if let Some((value, at)) = source.value(&[path]) {
+            inner.own(&format!("VBoxManage modifyvm vm {option} \""));
+            inner.value(document, &tame(&value), at);
+            inner.own("\"\n");
+        }
+    }
+    for list in ["vboxmanage", "vboxmanage_post"] {
+        for rows in direct(source.node, list) {
+            inner.partial |= !matches!(rows, Node::List { .. });
+            for row in rows.items() {
+                let words: Vec<_> = row.items().iter().filter_map(Node::scalar).collect();
+                let Some((command, at)) = words.first() else { continue };
+                inner.own("VBoxManage ");
+                inner.add(&tame(command), at);
+                inner.own(" vm");
+                for (value, at) in words.iter().skip(2) {
+                    inner.own(" \"");
+                    inner.value(document, &tame(&source.filled(value)), at);
+                    inner.own("\"");
+                }
+                inner.own("\n");
+            }
+        }
+    }
+    inner.judge(document, |_| None)
+}
+
+fn vmware(source: &Source<'_>) -> Result<Report, LintError> {
+    let document = source.document;
+    let mut inner = source.inner(Kind::Vmware);
+    let (version, at) =
+        source.value(&["version"]).unwrap_or_else(|| ("19".to_owned(), &source.whole));
+    let mut line = |key: &str, value: &str, at: &Range<usize>| {
+        inner.add(&tame(key), at);
+        inner.own(" = \"");
+        inner.value(document, &tame(value), at);
+        inner.own("\"\n");
+    };
+    line("virtualHW.version", &version, at);
+    if let Some((system, at)) = source.value(&["guest_os_type"]) {
+        line("guestOS", &system, at);
+    }
+    if let Some((cpus, at)) = source.value(&["cpus"]) {
+        line("numvcpus", &cpus, at);
+    }
+    for list in ["vmx_data", "vmx_data_post"] {
+        for node in each(source.node, &[list]) {
+            let Node::Map { entries, .. } = node else { continue };
+            for (key, node) in entries {
+                if let Some((value, at)) = node.scalar() {
+                    line(&key.name, &source.filled(value), at);
+                }
+            }
+        }
+    }
+    inner.partial = source.value(&["guest_os_type"]).is_none();
+    inner.judge(document, |_| None)
+}
+
+fn proxmox(source: &Source<'_>) -> Result<Report, LintError> {
+    let mut machine = Machine::new(source.document, source.whole.clone(), source.object.clone());
+    let name = source.value(&["vm_name"]).filter(|(name, _)| !name.contains(UNKNOWN));
+    machine.key(
+        "name",
+        &[(
+            "",
+            name.as_ref()
+                .map(|(name, at)| (name.as_str(), *at))
+                .or(Some((source.name.as_str(), &source.whole))),
+        )],
+    );
+    for (key, path) in [("ostype", "os"), ("cpu", "cpu_type"), ("args", "qemu_additional_args")] {
+        if let Some((value, at)) = source.value(&[path]) {
+            machine.key(key, &[("", Some((value.as_str(), at)))]);
+        }
+    }
+    if source.value(&["disable_kvm"]).is_some_and(|(value, _)| value == "true") {
+        machine.key("kvm", &[("0", None)]);
+    }
+    if !each(source.node, &["pci_devices"]).is_empty() {
+        machine.key("hostpci0", &[("host", None)]);
+    }
+    machine.judge(say)
+}
+
+/// What to do, in the words of Packer.
+fn say(id: &str) -> Option<&'static str> {
+    Some(match id {
+        "q-hpet-default-on" => {
+            "[\"-machine\", \"type=TYPE,accel=kvm,hpet=off\"] in qemuargs, which replaces machine_type and accelerator"
+        }
+        "q-hv-time-missing" => {
+            "[\"-cpu\", \"host,hv-time,hv-relaxed,hv-vapic,hv-spinlocks=0x1fff\"] in qemuargs"
+        }
+        "q-emulated" => {
+            "accelerator = \"kvm\", and accel=kvm in a -machine of qemuargs, which replaces it; where the host has KVM"
+        }
+        "pve-args-cpu-override" => "say it in cpu_type; then remove -cpu from qemu_additional_args",
+        "pve-kvm-disabled" => "remove disable_kvm",
+        _ => return None,
+    })
+}

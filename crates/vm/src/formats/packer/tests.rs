@@ -1,0 +1,91 @@
+use crate::formats::Kind;
+use crate::testing;
+
+fn bad(text: &str) -> Vec<&'static str> {
+    assert_eq!(Kind::detect("a.pkr.hcl", text), Some(Kind::Packer), "{text}");
+    testing::bad(Kind::Packer, "a.pkr.hcl", text)
+}
+
+fn source(builder: &str, inside: &str) -> String {
+    format!("source \"{builder}\" \"a\" {{\n{inside}\n}}\n")
+}
+
+#[test]
+fn qemu_is_judged_as_the_command_line_that_packer_makes() {
+    let qemu = |inside: &str| bad(&source("qemu", inside));
+    let emulated = |inside: &str| {
+        let all = testing::ids(Kind::Packer, "a.pkr.hcl", &source("qemu", inside));
+        all.iter().any(|(id, _)| *id == "q-emulated")
+    };
+    assert_eq!(qemu(""), [""; 0]);
+    assert_eq!(qemu("qemuargs = [[\"-machine\", \"type=q35,accel=kvm,hpet=off\"]]"), [""; 0]);
+    // The -machine of qemuargs takes away the accelerator, too.
+    assert!(emulated("accelerator = \"kvm\"\n qemuargs = [[\"-machine\", \"q35,hpet=off\"]]"));
+    assert_eq!(qemu("qemuargs = [[\"-machine\", \"q35,hpet=off\"], [\"-enable-kvm\"]]"), [""; 0]);
+    assert!(emulated("accelerator = \"none\"") && !emulated(""));
+    assert_eq!(
+        qemu(
+            "communicator = \"winrm\"\n cpu_model = \"host\"\n qemuargs = [[\"-machine\", \"q35,accel=kvm,hpet=off\"]]"
+        ),
+        ["q-hv-time-missing"]
+    );
+    assert_eq!(
+        qemu(
+            "communicator = \"winrm\"\n qemuargs = [[\"-machine\", \"q35,accel=kvm,hpet=off\"], [\"-cpu\", \"host,hv-passthrough\"]]"
+        ),
+        [""; 0]
+    );
+    assert_eq!(qemu("qemu_binary = \"qemu-system-aarch64\"\n machine_type = \"virt\""), [""; 0]);
+    assert_eq!(
+        qemu("qemuargs = var.unknown ? [] : [[\"-machine\", \"q35\"]]\n machine_type = var.m"),
+        [""; 0]
+    );
+}
+
+#[test]
+fn qemu_value_that_is_wrong_is_mended_where_it_is() {
+    let text = source("qemu", "qemuargs = [\n  [\"-machine\", \"type=q35,accel=kvm,hpet=on\"],\n]");
+    assert_eq!(bad(&text), ["q-hpet-on"]);
+    assert_eq!(
+        testing::mended(Kind::Packer, "a.pkr.hcl", &text),
+        text.replace("hpet=on", "hpet=off")
+    );
+    // What a variable says is left.
+    let text = format!(
+        "variable \"m\" {{\n  default = \"q35,accel=kvm,hpet=on\"\n}}\n{}",
+        source("qemu", "qemuargs = [[\"-machine\", var.m]]")
+    );
+    assert_eq!(testing::mended(Kind::Packer, "a.pkr.hcl", &text), text);
+}
+
+#[test]
+fn other_builders_are_judged_as_their_machines() {
+    let rows = "guest_os_type = \"Ubuntu_64\"\n cpus = 2\n vboxmanage = [[\"modifyvm\", \"{{.Name}}\", \"--paravirtprovider\", \"none\"]]";
+    let found = bad(&source("virtualbox-iso", rows));
+    assert!(found.iter().any(|id| id.starts_with("vb-")), "{found:?}");
+    assert_eq!(
+        bad(&source(
+            "vmware-iso",
+            "guest_os_type = \"ubuntu-64\"\n vmx_data = {\n \"monitor_control.virtual_rdtsc\" = \"FALSE\"\n}"
+        )),
+        ["vmx-rdtsc-not-virtualised"]
+    );
+    assert_eq!(
+        bad(&source(
+            "proxmox-iso",
+            "os = \"win11\"\n cpu_type = \"host\"\n qemu_additional_args = \"-cpu host\""
+        )),
+        ["pve-args-cpu-override"]
+    );
+    assert_eq!(bad(&source("proxmox-clone", "cpu_type = \"host\"")), [""; 0]);
+}
+
+#[test]
+fn json_is_read_with_its_variables() {
+    let text = "{\"variables\": {\"accel\": \"none\"}, \"builders\": [{\"type\": \"qemu\", \"accelerator\": \"{{user `accel`}}\"}, {\"type\": \"amazon-ebs\"}]}";
+    assert_eq!(Kind::detect("a.json", text), Some(Kind::Packer));
+    let all = testing::ids(Kind::Packer, "a.json", text);
+    assert!(all.iter().any(|(id, _)| *id == "q-emulated"), "{all:?}");
+    testing::broken(Kind::Packer, "source \"qemu\" {");
+    testing::broken(Kind::Packer, "{\"builders\": [");
+}

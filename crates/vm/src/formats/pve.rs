@@ -1,0 +1,54 @@
+//! A machine of Proxmox VE as another tool makes it of its own words: lines of `key: value`.
+
+use crate::document::Document;
+use crate::formats::Kind;
+use crate::inner::Inner;
+use crate::lint::{LintError, Report};
+use crate::placed::UNKNOWN;
+use std::ops::Range;
+
+/// Words of the tool's own, and a value of the file behind them.
+type Part<'a> = (&'a str, Option<(&'a str, &'a Range<usize>)>);
+
+/// Lines that become a machine's file.
+pub(crate) struct Machine<'a> {
+    document: &'a Document,
+    inner: Inner,
+}
+
+impl<'a> Machine<'a> {
+    pub(crate) fn new(document: &'a Document, whole: Range<usize>, object: String) -> Self {
+        let mut inner = Inner::new(Kind::Proxmox, document, whole);
+        inner.object = Some(object);
+        Self { document, inner }
+    }
+
+    /// Adds a key, unless its value is not known.
+    pub(crate) fn key(&mut self, key: &str, parts: &[Part<'_>]) {
+        let unknown = |value: &str| value.contains(UNKNOWN) || value.contains(['\n', '\r']);
+        if parts.iter().any(|(_, value)| value.is_some_and(|(value, _)| unknown(value))) {
+            self.inner.partial = true;
+            return;
+        }
+        self.inner.own(key);
+        self.inner.own(": ");
+        for (own, value) in parts {
+            self.inner.own(own);
+            if let Some((value, at)) = value {
+                self.inner.value(self.document, value, at);
+            }
+        }
+        self.inner.own("\n");
+    }
+
+    /// Judges it.
+    pub(crate) fn judge(
+        self,
+        words: fn(&str) -> Option<&'static str>,
+    ) -> Result<Report, LintError> {
+        let mut report = self.inner.judge(self.document, words)?;
+        // What is cloned, or left to the tool, has a system all the same.
+        report.findings.retain(|finding| finding.rule.id != "pve-ostype-missing");
+        Ok(report)
+    }
+}

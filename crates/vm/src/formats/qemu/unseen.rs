@@ -1,0 +1,161 @@
+//! What may be in a command line, and no command line was seen to have: elements of arrays, arguments of functions, what
+//! `read`, `eval` and loops make. A script is not run here; so it is said, and nothing is guessed.
+
+use super::script::{Command, Script, begin, end, is_program};
+use crate::certain::is_shell;
+use crate::comments;
+use crate::document::Document;
+use crate::finding::Finding;
+use crate::placed::{Placed, UNKNOWN};
+use crate::shell::{Piece, Statement, Word, name_length, statements};
+use crate::words::listed;
+use std::collections::HashSet;
+
+/// Options and properties that matter to a clock.
+const MARKS: [&str; 12] = [
+    "hpet=on",
+    "-no-hpet",
+    "-kvmclock",
+    "kvmclock=off",
+    "kvm=off",
+    "-hypervisor",
+    "hypervisor=off",
+    "+invtsc",
+    "invtsc=on",
+    "-invtsc",
+    "-rdtscp",
+    "-tsc-deadline",
+];
+/// Commands whose words are printed, compared or looked for.
+const TALKS: &str =
+    "echo printf log info warn die usage grep sed awk [ [[ test case if elif while cat";
+/// The most that is said of one file.
+const MOST: usize = 8;
+
+/// What only a run tells.
+pub(super) fn check(document: &Document, script: &Script) -> Vec<Finding> {
+    if !is_shell(document) || script.commands.iter().all(|command| command.program.is_none()) {
+        return Vec::new();
+    }
+    let mut known = HashSet::new();
+    let mut out = values(document, script);
+    out.extend(marks(document, script));
+    out.retain(|finding| known.insert(finding.span.start));
+    out.truncate(MOST);
+    out
+}
+
+fn finding(at: std::ops::Range<usize>, summary: String) -> Finding {
+    Finding::new(rule!("q-value-unknown"), at).summary(summary)
+}
+
+/// Values of `-cpu` and `-machine` of which no part is known.
+fn values(document: &Document, script: &Script) -> Vec<Finding> {
+    let of = |command: &Command| {
+        let options = command.words.windows(2).filter_map(|two| match two {
+            [option, value] => {
+                let name = option.as_str().trim_start_matches('-');
+                let matters =
+                    option.as_str().starts_with('-') && matches!(name, "cpu" | "machine" | "M");
+                matters.then(|| value.clone())
+            }
+            _ => None,
+        });
+        options.filter(nothing_known).collect::<Vec<_>>()
+    };
+    let all = script.commands.iter().filter(|command| command.program.is_some()).flat_map(of);
+    let say = |value: Placed| {
+        let at = value.open()?;
+        let name = expression(document.text.as_str(), at);
+        Some(finding(at..at + name.len(), format!("what {name} holds, only a run tells")))
+    };
+    all.filter_map(say).collect()
+}
+
+fn nothing_known(value: &Placed) -> bool {
+    let text = value.as_str();
+    text.contains(UNKNOWN) && text.chars().all(|c| c == UNKNOWN || c == ',')
+}
+
+/// An expansion as it is written.
+fn expression(text: &str, at: usize) -> &str {
+    let rest = text.get(at..).unwrap_or_default();
+    let line = rest.lines().next().unwrap_or_default();
+    let until = |close: char| line.find(close).map_or(line.len(), |n| n + 1);
+    let length = match line.as_bytes() {
+        [b'$', b'{', ..] => until('}'),
+        [b'$', b'(', ..] => until(')'),
+        [b'`', ..] => line.get(1..).and_then(|rest| rest.find('`')).map_or(1, |n| n + 2),
+        [b'$', ..] => {
+            let name = line.get(1..).map_or(0, name_length);
+            let one = line.chars().nth(1).map_or(0, char::len_utf8);
+            1 + name.max(one)
+        }
+        _ => line.chars().next().map_or(0, char::len_utf8),
+    };
+    line.get(..length).unwrap_or_default()
+}
+
+/// Words that matter, which no command line was seen to have.
+fn marks(document: &Document, script: &Script) -> Vec<Finding> {
+    let text = document.text.as_str();
+    if !MARKS.iter().any(|mark| text.contains(mark)) {
+        return Vec::new();
+    }
+    let comments = comments::of(document);
+    let statements = statements(text);
+    let mut used = vec![false; text.len()];
+    script.commands.iter().flat_map(|it| &it.words).for_each(|word| word.mark(&mut used));
+    let used = |at: usize| used.get(at) == Some(&true);
+    let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let whole = |at: usize, mark: &str| {
+        let before = text.get(..at).and_then(|front| front.chars().next_back());
+        let after = text.get(at + mark.len()..).and_then(|rest| rest.chars().next());
+        !before.is_some_and(|c| in_word(c) || c == '-') && !after.is_some_and(in_word)
+    };
+    let mut out = Vec::new();
+    for mark in MARKS {
+        for (at, _) in text.match_indices(mark).take(64) {
+            let seen = !whole(at, mark) || comments.iter().any(|it| it.contains(&at)) || used(at);
+            if seen || out.len() >= MOST {
+                continue;
+            }
+            let statement = statements.iter().find(|it| begin(it) <= at && at < end(it));
+            let holder = match statement {
+                Some(statement) if talks(statement) => continue,
+                Some(statement) => holder(statement, at),
+                // A here-document is input of something.
+                None if text.contains("read ") => None,
+                None => continue,
+            };
+            let words = match holder {
+                Some(name) => format!("where ${name} with {mark} comes to, only a run tells"),
+                None => format!("which command line {mark} comes to, only a run tells"),
+            };
+            out.push(finding(at..at + mark.len(), words));
+        }
+    }
+    out
+}
+
+/// Whether a statement only prints, compares or looks for its words, or starts QEMU itself.
+fn talks(statement: &Statement) -> bool {
+    let mut words = statement.words.iter().filter_map(Word::literal);
+    let first = words.clone().find(|word| !matches!(*word, "then" | "else" | "do" | "{" | "!"));
+    first.is_some_and(|word| listed(TALKS, word)) || words.any(is_program)
+}
+
+/// The variable that gets it.
+fn holder(statement: &Statement, at: usize) -> Option<String> {
+    let array = statement.array.iter().flatten().any(|word| word.span.contains(&at));
+    let word = match array {
+        true => statement.words.last(),
+        false => statement.words.iter().find(|word| word.span.contains(&at)),
+    }?;
+    let word = Some(word).filter(|word| array || word.span.start < at)?;
+    let Some(Piece::Literal(first)) = word.pieces.first() else { return None };
+    let text = first.as_str();
+    let name = text.get(..name_length(text)).filter(|name| !name.is_empty())?;
+    let rest = text.get(name.len()..)?;
+    (rest.starts_with(['=', '[']) || rest.starts_with("+=")).then(|| name.to_owned())
+}

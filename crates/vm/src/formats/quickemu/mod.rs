@@ -1,0 +1,79 @@
+//! Machines of quickemu: a file of shell variables.
+//!
+//! `extra_args` become the end of a command line of QEMU, where the last `-cpu` counts. Source: quickemu(1),
+//! quickemu_conf(5), and quickemu, vm_boot().
+
+#[cfg(test)]
+mod tests;
+
+use crate::detect::{Clues, Sign};
+use crate::document::Document;
+use crate::formats::{Format, Kind};
+use crate::guest::Guest;
+use crate::inner::Inner;
+use crate::lint::{LintError, Report};
+use std::ops::Range;
+
+/// What is known of this kind.
+pub(super) const FORMAT: Format = Format {
+    name: "quickemu",
+    files: "quickemu",
+    sample: ("a.conf", "guest_os=\"linux\"\ndisk_img=\"a/disk.qcow2\"\n"),
+    rules: rules!("rules.md"),
+    detect,
+    lint,
+    qemu: None,
+};
+
+fn detect(clues: &Clues<'_>) -> Option<Sign> {
+    let keys = ["guest_os", "disk_img", "iso", "fixed_iso", "img", "disk_size"];
+    let script = clues.has(|line| line.contains("qemu-system-"));
+    let named = clues.keys(&keys[..1], '=') == 1 && clues.keys(&keys, '=') >= 2;
+    (named && !script).then_some(Sign::Keys)
+}
+
+/// `key="value"`, the last of a key.
+fn find<'a>(document: &'a Document, name: &str) -> Option<(&'a str, Range<usize>)> {
+    let text = document.text.as_str();
+    let of = |line: &'a str| {
+        let value = line.strip_prefix(name)?.strip_prefix('=')?;
+        let value = match value.chars().next()? {
+            quote @ ('"' | '\'') => value.get(1..)?.split(quote).next()?,
+            _ => value.split([' ', '\t', '#', ';']).next()?,
+        };
+        let at = crate::text::offset(text, value);
+        Some((value, at..at + value.len()))
+    };
+    document.text.lines().filter_map(|(_, line)| of(line)).last()
+}
+
+fn lint(document: &Document) -> Result<Report, LintError> {
+    let Some((system, at)) = find(document, "guest_os") else {
+        return Err(LintError::whole("no line guest_os=\"...\" of quickemu is in it"));
+    };
+    let mut inner = Inner::new(Kind::Qemu, document, at);
+    inner.declared = Some(match system {
+        "windows" | "windows-server" => Guest::Windows,
+        "macos" => Guest::Macos,
+        "freebsd" | "ghostbsd" | "openbsd" | "netbsd" | "dragonflybsd" => Guest::Bsd,
+        "linux" | "linux_old" => Guest::Linux,
+        _ => Guest::Other,
+    });
+    // What quickemu itself gives is well for each system; only what is added is judged.
+    inner.own("qemu-system-x86_64 -machine q35,hpet=off,accel=kvm -cpu host");
+    if inner.declared == Some(Guest::Windows) {
+        inner.own(",hv-passthrough");
+    }
+    if let Some((arguments, at)) = find(document, "extra_args") {
+        if arguments.split_whitespace().any(|word| word == "-cpu") {
+            // Two of them are meant: the one of the file counts.
+            let own = inner;
+            inner = Inner::new(Kind::Qemu, document, own.whole());
+            inner.declared = own.declared;
+            inner.own("qemu-system-x86_64 -machine q35,hpet=off,accel=kvm");
+        }
+        inner.words(document, arguments, &at);
+    }
+    inner.own("\n");
+    inner.judge(document, |_| None)
+}

@@ -1,0 +1,319 @@
+//! Terraform and OpenTofu, in HCL and JSON: machines of the providers dmacvicar/libvirt, bpg/proxmox and Telmate/proxmox.
+//!
+//! They become a domain of libvirt or a machine of Proxmox VE, and are judged as that. Source: the providers' pages of
+//! `libvirt_domain` (0.8, 0.9), `proxmox_virtual_environment_vm` and `proxmox_vm_qemu`.
+
+#[cfg(test)]
+mod tests;
+
+use crate::detect::{Clues, Sign};
+use crate::document::Document;
+use crate::finding::Severity;
+use crate::formats::Format;
+use crate::formats::libvirt::made::{Made, Pairs};
+use crate::formats::pve::Machine;
+use crate::guest::Guest;
+use crate::inner::{MOST_MACHINES, each, nothing, said, together};
+use crate::lint::{LintError, Report};
+use crate::placed::UNKNOWN;
+use crate::text::Text;
+use crate::xml::Tree;
+use crate::yaml::{Key, Node};
+use crate::{hcl, json};
+use std::ops::Range;
+
+/// What is known of this kind.
+pub(super) const FORMAT: Format = Format {
+    name: "terraform",
+    files: "Terraform with libvirt or Proxmox VE",
+    sample: ("main.tf", "resource \"libvirt_domain\" \"a\" {\n  name = \"a\"\n}\n"),
+    rules: rules!("rules.md"),
+    detect,
+    lint,
+    qemu: None,
+};
+
+/// The kinds of resources that are machines.
+const LIBVIRT: &str = "libvirt_domain";
+const BPG: &str = "proxmox_virtual_environment_vm";
+const TELMATE: &str = "proxmox_vm_qemu";
+
+fn detect(clues: &Clues<'_>) -> Option<Sign> {
+    let kinds = [LIBVIRT, BPG, TELMATE];
+    let json = clues.quotes("resource") && kinds.iter().any(|kind| clues.quotes(kind));
+    let resource = |line: &str| {
+        let rest = line.strip_prefix("resource").map(str::trim_start).unwrap_or_default();
+        kinds.iter().any(|kind| rest.starts_with(&format!("\"{kind}\"")))
+    };
+    (json || clues.has(resource)).then_some(if json { Sign::Json } else { Sign::Declared })
+}
+
+fn lint(document: &Document) -> Result<Report, LintError> {
+    let text = document.text.as_str().trim_start_matches('\u{feff}');
+    let tree = if text.trim_start().starts_with(['{', '[']) {
+        json::tree(document)?
+    } else {
+        hcl::parse(document.text.as_str())?
+    };
+    let mut reports = Vec::new();
+    for (kind, judge) in [(LIBVIRT, libvirt as Judge), (BPG, bpg), (TELMATE, telmate)] {
+        for resources in each(&tree, &["resource", kind]) {
+            let Node::Map { entries, .. } = resources else { continue };
+            for (key, node) in entries {
+                let left = MOST_MACHINES - reports.len();
+                for node in each(node, &[]).into_iter().take(left) {
+                    reports.push(judge(document, key, node)?);
+                }
+            }
+        }
+    }
+    Ok(together(reports).unwrap_or_else(|| nothing(Guest::Unknown)))
+}
+
+type Judge = fn(&Document, &Key, &Node) -> Result<Report, LintError>;
+
+/// What is not known stands as a placeholder.
+fn known(value: &str) -> String {
+    value.replace(UNKNOWN, "{{unknown}}")
+}
+
+/// `"on"`, `true` and `{ state = "on" }`, as the versions of the provider have it.
+fn state(node: &Node) -> Option<(String, Range<usize>)> {
+    let (value, at) = node.scalar().or_else(|| said(node, &["state"]))?;
+    let value = match value {
+        "true" => "on".to_owned(),
+        "false" => "off".to_owned(),
+        other => known(other),
+    };
+    Some((value, at.clone()))
+}
+
+fn libvirt(document: &Document, key: &Key, node: &Node) -> Result<Report, LintError> {
+    let mut made = Made { whole: key.span.clone(), ..Made::default() };
+    let of = |path: &[&str]| said(node, path).map(|(value, at)| (known(value), at.clone()));
+    let first = |paths: &[&[&str]]| paths.iter().find_map(|path| of(path));
+    made.kind = of(&["type"]);
+    // A name that is made elsewhere tells nothing; the resource's own name is one, too.
+    let name = of(&["name"]).map(|(name, _)| name).filter(|name| !name.contains("{{"));
+    made.name = name.unwrap_or_else(|| key.name.clone());
+    made.arch = first(&[&["arch"], &["os", "type_arch"], &["os", "arch"]]).map(|(arch, _)| arch);
+    let machine = first(&[&["machine"], &["os", "type_machine"], &["os", "machine"]]);
+    made.machine = Some(machine.map_or_else(|| "pc".to_owned(), |(machine, _)| machine));
+    if first(&[&["kernel"], &["os", "kernel"]]).is_some() {
+        made.declared = Some(Guest::Linux);
+    }
+    for name in ["mode", "migratable"] {
+        let value = of(&["cpu", name]).map(|(value, at)| {
+            (
+                if value == "true" {
+                    "on".to_owned()
+                } else if value == "false" {
+                    "off".to_owned()
+                } else {
+                    value
+                },
+                at,
+            )
+        });
+        made.cpu.extend(value.map(|(value, at)| (name, value, at)));
+    }
+    for path in [&["cpu", "features"][..], &["cpu", "feature"]] {
+        for feature in each(node, path) {
+            if let Some((name, at)) = said(feature, &["name"]) {
+                let policy = said(feature, &["policy"]).map_or("require", |(policy, _)| policy);
+                made.features.push((known(name), known(policy), at.clone()));
+            }
+        }
+    }
+    for path in [&["clock", "timer"][..], &["clock", "timers"]] {
+        for timer in each(node, path) {
+            let Node::Map { entries, .. } = timer else { continue };
+            let pairs: Pairs = entries
+                .iter()
+                .filter_map(|(key, value)| {
+                    let (value, _) = value.scalar().filter(|(value, _)| !value.is_empty())?;
+                    let value = match (key.name.as_str(), value) {
+                        ("present", "true") => "yes",
+                        ("present", "false") => "no",
+                        _ => value,
+                    };
+                    plain(&key.name).then(|| (key.name.clone(), known(value)))
+                })
+                .collect();
+            let at = said(timer, &["name"]).map_or_else(|| key.span.clone(), |(_, at)| at.clone());
+            made.timers.push((pairs, at));
+        }
+    }
+    for features in each(node, &["features", "hyperv"]) {
+        let Node::Map { entries, .. } = features else { continue };
+        for (key, node) in entries.iter().filter(|(key, _)| plain(&key.name)) {
+            if let Some((value, at)) = state(node) {
+                made.hyperv.push((key.name.clone(), value, at));
+            }
+        }
+    }
+    made.hidden = each(node, &["features", "kvm", "hidden"]).into_iter().find_map(state);
+    made.hostdev = each(node, &["devices", "hostdevs"]).first().map(|_| key.span.clone());
+    let transformed = xslt(&mut made, node);
+    let mut report = made.judge(document, say)?;
+    if transformed == Transformed::Unseen {
+        // The sheet may put in what is absent here.
+        report.partial = true;
+        for finding in report.findings.iter_mut().filter(|it| ABSENT.contains(&it.rule.id)) {
+            finding.severity = Severity::Info;
+            finding.summary =
+                Some(format!("{}, unless the XSLT sheet puts it in", finding.rule.summary));
+        }
+    }
+    for finding in &mut report.findings {
+        finding.object = Some(format!("{LIBVIRT}.{}", key.name));
+    }
+    Ok(report)
+}
+
+/// Rules of what is absent.
+const ABSENT: [&str; 2] = ["lv-hpet-default-on", "lv-hypervclock-missing"];
+
+fn plain(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
+}
+
+#[derive(PartialEq)]
+enum Transformed {
+    No,
+    Seen,
+    Unseen,
+}
+
+/// `xml { xslt = ... }`: what a sheet in the file puts in counts.
+fn xslt(made: &mut Made, node: &Node) -> Transformed {
+    let Some((sheet, at)) = said(node, &["xml", "xslt"]) else { return Transformed::No };
+    let text = Text::new(sheet.to_owned());
+    let Ok(tree) = Tree::parse(&text, 0) else { return Transformed::Unseen };
+    if sheet.contains(UNKNOWN) || tree.elements.is_empty() {
+        return Transformed::Unseen;
+    }
+    for timer in tree.all("timer") {
+        let pairs = timer.attributes.iter().filter(|attribute| plain(&attribute.name));
+        let pairs = pairs.map(|it| (it.name.clone(), known(&it.value))).collect();
+        made.timers.push((pairs, at.clone()));
+    }
+    for feature in tree.all("feature") {
+        if let (Some(name), Some(policy)) = (feature.value("name"), feature.value("policy")) {
+            made.features.push((name.to_owned(), policy.to_owned(), at.clone()));
+        }
+    }
+    for cpu in tree.all("cpu").filter(|cpu| cpu.value("mode").is_some()) {
+        made.cpu.clear();
+        for name in ["mode", "migratable"] {
+            made.cpu.extend(cpu.value(name).map(|value| (name, value.to_owned(), at.clone())));
+        }
+    }
+    for hyperv in tree.all("hyperv") {
+        for switch in hyperv.children.iter().filter_map(|child| tree.get(*child)) {
+            if let Some(value) = switch.value("state").filter(|_| plain(switch.local())) {
+                made.hyperv.push((switch.local().to_owned(), value.to_owned(), at.clone()));
+            }
+        }
+    }
+    if let Some(value) = tree.all("hidden").find_map(|hidden| hidden.value("state")) {
+        made.hidden = Some((value.to_owned(), at.clone()));
+    }
+    if tree.all("hostdev").next().is_some() {
+        made.hostdev = Some(at.clone());
+    }
+    // A -cpu of QEMU's own, or what is made of other words, is not followed.
+    let other = tree.elements.iter().any(|it| {
+        matches!(it.local(), "commandline" | "element" | "attribute" | "copy-of")
+            && it.value("select") != Some("@*")
+    });
+    if other && (sheet.contains("timer") || sheet.contains("-cpu")) {
+        Transformed::Unseen
+    } else {
+        Transformed::Seen
+    }
+}
+
+fn bpg(document: &Document, key: &Key, node: &Node) -> Result<Report, LintError> {
+    let mut machine = Machine::new(document, key.span.clone(), format!("{BPG}.{}", key.name));
+    let of = |path: &[&str]| said(node, path);
+    machine.key(
+        "name",
+        &[(
+            "",
+            of(&["name"])
+                .or(Some((&key.name, &key.span)))
+                .filter(|(name, _)| !name.contains(UNKNOWN)),
+        )],
+    );
+    if let Some(system) = of(&["operating_system", "type"]) {
+        machine.key("ostype", &[("", Some(system))]);
+    }
+    if let Some(cpu) = of(&["cpu", "type"]) {
+        machine.key("cpu", &[("", Some(cpu))]);
+    }
+    if let Some(args) = of(&["kvm_arguments"]) {
+        machine.key("args", &[("", Some(args))]);
+    }
+    if !each(node, &["hostpci"]).is_empty() {
+        machine.key("hostpci0", &[("host", None)]);
+    }
+    machine.judge(say)
+}
+
+fn telmate(document: &Document, key: &Key, node: &Node) -> Result<Report, LintError> {
+    let mut machine = Machine::new(document, key.span.clone(), format!("{TELMATE}.{}", key.name));
+    let of = |path: &[&str]| said(node, path);
+    machine.key(
+        "name",
+        &[(
+            "",
+            of(&["name"])
+                .or(Some((&key.name, &key.span)))
+                .filter(|(name, _)| !name.contains(UNKNOWN)),
+        )],
+    );
+    if let Some(system) = of(&["qemu_os"])
+        .or_else(|| of(&["os_type"]).filter(|(os, _)| os.starts_with(['w', 'l']) && os.len() < 6))
+    {
+        machine.key("ostype", &[("", Some(system))]);
+    }
+    if let Some(cpu) = of(&["cpu", "type"]).or_else(|| of(&["cpu_type"])).or_else(|| of(&["cpu"])) {
+        machine.key("cpu", &[("", Some(cpu))]);
+    }
+    if let Some(args) = of(&["args"]) {
+        machine.key("args", &[("", Some(args))]);
+    }
+    if of(&["kvm"]).is_some_and(|(kvm, _)| kvm == "false") {
+        machine.key("kvm", &[("0", None)]);
+    }
+    let devices: [&[&str]; 3] = [&["hostpci"], &["pci"], &["pcis"]];
+    if devices.iter().any(|path| !each(node, path).is_empty()) {
+        machine.key("hostpci0", &[("host", None)]);
+    }
+    machine.judge(say)
+}
+
+/// What to do, in the words of the providers.
+fn say(id: &str) -> Option<&'static str> {
+    Some(match id {
+        "lv-hpet-on" | "lv-hpet-default-on" => {
+            "<timer name='hpet' present='no'/> below <clock> by an XSLT sheet (xml { xslt }), or from provider 0.9 on \
+             clock = { timer = [{ name = \"hpet\", present = \"no\" }] }"
+        }
+        "lv-hypervclock-missing" => {
+            "<timer name='hypervclock' present='yes'/> below <clock> by an XSLT sheet (xml { xslt }), or from provider \
+             0.9 on clock = { timer = [{ name = \"hypervclock\", present = \"yes\" }] }"
+        }
+        "lv-emulated" => "type = \"kvm\", where the host has KVM",
+        "lv-invtsc-no-freq" => {
+            "a timer tsc with the frequency of the host (`virsh capabilities` shows it). Leave it if the machine never \
+             migrates and is never saved"
+        }
+        "pve-args-cpu-override" => {
+            "say it in the block cpu, or in a model of its own in /etc/pve/virtual-guest/cpu-models.conf; then remove \
+             -cpu from the arguments"
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,90 @@
+use crate::formats::Kind;
+use crate::testing;
+
+fn all(text: &str) -> Vec<String> {
+    assert_eq!(Kind::detect("main.tf", text), Some(Kind::Terraform), "{text}");
+    let report = testing::report(Kind::Terraform, "main.tf", text);
+    report
+        .findings
+        .iter()
+        .map(|it| {
+            format!("{} {:?} {}", it.rule.id, it.severity, it.object.clone().unwrap_or_default())
+        })
+        .collect()
+}
+
+fn domain(inside: &str) -> Vec<&'static str> {
+    let text = format!("resource \"libvirt_domain\" \"a\" {{\n  name = \"a\"\n{inside}\n}}\n");
+    testing::bad(Kind::Terraform, "main.tf", &text)
+}
+
+#[test]
+fn libvirt_domain_is_judged_as_the_domain_that_it_makes() {
+    assert_eq!(domain(""), [""; 0]);
+    assert_eq!(domain("type = \"qemu\""), ["lv-emulated"]);
+    let off = "clock = {\n timer = [{ name = \"hpet\", present = \"no\" }]\n}\n";
+    assert_eq!(domain(off), [""; 0]);
+    assert_eq!(
+        domain(&format!("{off} features = {{ kvm = {{ hidden = {{ state = \"on\" }} }} }}")),
+        ["lv-kvm-hidden"]
+    );
+    assert_eq!(
+        domain(&format!(
+            "{off} cpu = {{ mode = \"host-passthrough\"\n features = [{{ name = \"invtsc\", policy = \"require\" }}] }}"
+        )),
+        ["lv-invtsc-no-freq"]
+    );
+    assert_eq!(domain("arch = \"aarch64\"\n machine = \"virt\""), [""; 0]);
+}
+
+#[test]
+fn libvirt_domain_of_a_sheet_has_what_the_sheet_puts_in() {
+    let sheet = |inside: &str| {
+        format!(
+            "xml {{\n xslt = <<EOF\n<xsl:stylesheet version=\"1.0\"><xsl:template match=\"/domain/clock\">{inside}</xsl:template></xsl:stylesheet>\nEOF\n}}"
+        )
+    };
+    assert_eq!(
+        domain(&sheet("<clock offset='utc'><timer name='hpet' present='no'/></clock>")),
+        [""; 0]
+    );
+    assert_eq!(
+        domain(&sheet("<clock offset='utc'><timer name='hpet' present='yes'/></clock>")),
+        ["lv-hpet-on"]
+    );
+    // What is not seen is no reason to warn.
+    assert_eq!(domain("xml {\n xslt = file(\"a.xsl\")\n}"), [""; 0]);
+    assert!(
+        all("resource \"libvirt_domain\" \"win10\" {\n  name = var.n\n  xml {\n    xslt = file(\"a.xsl\")\n  }\n}\n")
+            .iter()
+            .any(|it| it.starts_with("lv-hypervclock-missing Info libvirt_domain.win10"))
+    );
+}
+
+#[test]
+fn proxmox_resources_are_judged_as_the_machine_that_they_make() {
+    let bpg = "resource \"proxmox_virtual_environment_vm\" \"w\" {\n  kvm_arguments = \"-cpu host,kvm=off\"\n  cpu {\n    type = \"host\"\n  }\n  operating_system {\n    type = \"win11\"\n  }\n}\n";
+    assert!(
+        all(bpg)
+            .iter()
+            .any(|it| it == "pve-args-cpu-override Error proxmox_virtual_environment_vm.w"),
+        "{:?}",
+        all(bpg)
+    );
+    let telmate = "variable \"m\" {\n  default = \"host\"\n}\nresource \"proxmox_vm_qemu\" \"l\" {\n  name = \"l\"\n  qemu_os = \"l26\"\n  cpu {\n    type = var.m\n  }\n  args = \"-machine hpet=on\"\n}\n";
+    assert_eq!(
+        all(telmate),
+        ["pve-host-no-invtsc Info proxmox_vm_qemu.l", "q-hpet-on Warn proxmox_vm_qemu.l"]
+    );
+    let fixed = testing::mended(Kind::Terraform, "main.tf", telmate);
+    assert_eq!(fixed, telmate.replace("hpet=on", "hpet=off"));
+}
+
+#[test]
+fn json_is_read_as_hcl_is() {
+    let text =
+        "{\"resource\": {\"libvirt_domain\": {\"a\": [{\"name\": \"a\", \"type\": \"qemu\"}]}}}";
+    assert_eq!(Kind::detect("a.tf.json", text), Some(Kind::Terraform));
+    assert_eq!(testing::bad(Kind::Terraform, "a.tf.json", text), ["lv-emulated"]);
+    testing::broken(Kind::Terraform, "resource \"libvirt_domain\" {");
+}

@@ -1,0 +1,272 @@
+//! A text of another kind, which a file holds or which a tool makes of it: it is judged as what it is, and each finding is
+//! shown where its words are in the file. What must not live here: the words of those tools.
+
+use crate::document::Document;
+use crate::edit::Edit;
+use crate::finding::Finding;
+use crate::formats::Kind;
+use crate::guest::Guest;
+use crate::lint::{LintError, Report, part};
+use crate::text::Text;
+use crate::yaml::Node;
+use std::ops::Range;
+
+/// A piece of the text, and what it is made of.
+struct Piece {
+    inner: Range<usize>,
+    outer: Range<usize>,
+    /// Whether both are the same bytes.
+    exact: bool,
+}
+
+/// The most words of one value; a command line has no more.
+const MOST_WORDS: usize = 4096;
+/// Rules of what is absent.
+const ABSENT: [&str; 4] =
+    ["q-hpet-default-on", "q-hv-time-missing", "q-emulated", "lv-hpet-default-on"];
+
+/// A text that is made.
+pub(crate) struct Inner {
+    kind: Kind,
+    text: String,
+    pieces: Vec<Piece>,
+    /// What all of it is made of.
+    whole: Range<usize>,
+    /// The guest, where the words declare it.
+    pub(crate) declared: Option<Guest>,
+    /// Whether what is left out may be elsewhere.
+    pub(crate) partial: bool,
+    /// Whether options may be there that are not seen, so that nothing is said of what is absent.
+    pub(crate) open: bool,
+    /// Which object of the file it is.
+    pub(crate) object: Option<String>,
+    /// The file's name for guesses, where the document's own is not to be guessed from.
+    pub(crate) name: String,
+}
+
+impl Inner {
+    pub(crate) fn new(kind: Kind, document: &Document, whole: Range<usize>) -> Self {
+        Self {
+            kind,
+            text: String::new(),
+            pieces: Vec::new(),
+            whole,
+            declared: None,
+            partial: false,
+            open: false,
+            object: None,
+            // A command line is judged as the shell's that it would be.
+            name: document.name.clone() + if kind == Kind::Qemu { ".sh" } else { "" },
+        }
+    }
+
+    /// What all of it is made of.
+    pub(crate) fn whole(&self) -> Range<usize> {
+        self.whole.clone()
+    }
+
+    /// Adds words of the tool's own.
+    pub(crate) fn own(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    /// Adds words that the file has at a place.
+    pub(crate) fn add(&mut self, text: &str, outer: &Range<usize>) {
+        let start = self.text.len();
+        self.text.push_str(text);
+        self.pieces.push(Piece {
+            inner: start..self.text.len(),
+            outer: outer.clone(),
+            exact: false,
+        });
+    }
+
+    /// Adds a value, which may be changed where the file has it as it is.
+    pub(crate) fn value(&mut self, document: &Document, value: &str, outer: &Range<usize>) {
+        let exact = exact(&document.text, value, outer);
+        self.add(value, exact.as_ref().unwrap_or(outer));
+        if let Some(piece) = self.pieces.last_mut() {
+            piece.exact = exact.is_some();
+        }
+    }
+
+    /// Adds a part of the file as it is.
+    pub(crate) fn same(&mut self, document: &Document, span: Range<usize>) {
+        let text = document.text.slice(span.clone()).to_owned();
+        self.value(document, &text, &span);
+    }
+
+    /// Adds a word of a command line of a shell; what is not known becomes a variable.
+    pub(crate) fn word(&mut self, document: &Document, value: &str, outer: &Range<usize>) {
+        self.own(" ");
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.,=+:/@%".contains(c);
+        if !value.is_empty() && value.chars().all(plain) {
+            self.value(document, value, outer);
+            return;
+        }
+        let mut quoted = String::from("\"");
+        for c in value.chars() {
+            match c {
+                crate::placed::UNKNOWN => quoted.push_str("${unknown}"),
+                '"' | '\\' | '$' | '`' => quoted.extend(['\\', c]),
+                c if c.is_control() => quoted.push(' '),
+                c => quoted.push(c),
+            }
+        }
+        quoted.push('"');
+        self.add(&quoted, outer);
+    }
+
+    /// Adds the words of a value, each where it is; a quote is only part of a word.
+    pub(crate) fn words(&mut self, document: &Document, value: &str, outer: &Range<usize>) {
+        let mut from = outer.start;
+        // What has escapes is not looked for again and again.
+        let mut lost = value.split_whitespace().nth(MOST_WORDS).is_some();
+        for word in value.split_whitespace().take(MOST_WORDS) {
+            let end = if lost { from } else { outer.end };
+            let rest = document.text.slice(from..end);
+            let ends = |c: Option<char>| c.is_none_or(|c| c.is_whitespace() || "\"'=".contains(c));
+            let found = rest.match_indices(word).map(|(at, _)| at).find(|at| {
+                let behind = rest.get(at + word.len()..).and_then(|rest| rest.chars().next());
+                let before = rest.get(..*at).and_then(|rest| rest.chars().next_back());
+                (ends(before) || before == Some('>')) && (ends(behind) || behind == Some('<'))
+            });
+            match found {
+                Some(at) => {
+                    let start = from + at;
+                    from = start + word.len();
+                    self.word(document, word, &(start..from));
+                }
+                None => {
+                    lost = true;
+                    self.word(document, word, outer);
+                }
+            }
+        }
+    }
+
+    /// Judges it. `words` says in the tool's own words what to do, by the id of a rule.
+    pub(crate) fn judge(
+        &self,
+        document: &Document,
+        words: fn(&str) -> Option<&'static str>,
+    ) -> Result<Report, LintError> {
+        let inner = Document {
+            name: self.name.clone(),
+            text: Text::new(self.text.clone()),
+            kind: self.kind,
+            guest: document.guest.or(self.declared),
+            models: None,
+        };
+        let mut report = part(&inner).map_err(|LintError::Syntax { what, .. }| {
+            LintError::within(&document.text, self.whole.start, what)
+        })?;
+        report.partial |= self.partial | self.open;
+        // It has no variables of its own.
+        report.findings.retain(|finding| finding.rule.id != rule!("q-value-unknown").id);
+        if self.open {
+            report.findings.retain(|finding| !ABSENT.contains(&finding.rule.id));
+        }
+        // Comments of the file itself are looked at there.
+        for finding in &mut report.findings {
+            self.show(finding);
+            finding.object.clone_from(&self.object);
+            if let Some(words) = words(finding.rule.id) {
+                finding.fix = Some(words.to_owned());
+            }
+        }
+        Ok(report)
+    }
+
+    fn show(&self, finding: &mut Finding) {
+        let moved: Option<Vec<Edit>> = finding.edits.iter().map(|edit| self.edit(edit)).collect();
+        let had = !finding.edits.is_empty();
+        finding.edits = moved.unwrap_or_default();
+        if had && finding.edits.is_empty() {
+            finding.left = Some("another tool makes the text that would be changed".to_owned());
+        }
+        let span = &finding.span;
+        let piece = self.pieces.iter().find(|piece| piece.inner.contains(&span.start));
+        let piece =
+            piece.or_else(|| self.pieces.iter().find(|piece| piece.inner.end == span.start));
+        finding.span = match piece {
+            Some(piece) if piece.exact && span.end <= piece.inner.end => {
+                let at = |n: usize| piece.outer.start + (n - piece.inner.start);
+                at(span.start)..at(span.end)
+            }
+            Some(piece) => piece.outer.clone(),
+            None => self.whole.clone(),
+        };
+    }
+
+    /// The same change in the file, if it is one of a value there.
+    fn edit(&self, edit: &Edit) -> Option<Edit> {
+        let within = |piece: &&Piece| {
+            piece.exact && piece.inner.start <= edit.span.start && edit.span.end <= piece.inner.end
+        };
+        let piece = self.pieces.iter().find(within)?;
+        // Nothing that would end the value, or mean more in another language. A value is never taken away whole.
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.,=+".contains(c);
+        let rest = piece.inner.len() - edit.span.len() + edit.with.len();
+        if !edit.with.chars().all(plain) || rest == 0 {
+            return None;
+        }
+        let at = |n: usize| piece.outer.start + (n - piece.inner.start);
+        Some(Edit { span: at(edit.span.start)..at(edit.span.end), with: edit.with.clone() })
+    }
+}
+
+/// Where a value stands as it is; in quotes or not.
+fn exact(text: &Text, value: &str, outer: &Range<usize>) -> Option<Range<usize>> {
+    let raw = text.slice(outer.clone());
+    if raw == value {
+        return Some(outer.clone());
+    }
+    let quoted = ["\"", "'"].iter().any(|quote| {
+        raw.strip_prefix(quote).and_then(|raw| raw.strip_suffix(quote)) == Some(value)
+    });
+    quoted.then(|| outer.start + 1..outer.end - 1)
+}
+
+/// The most machines of a file that are looked at.
+pub(crate) const MOST_MACHINES: usize = 1000;
+
+/// What several machines of a file have, as one report.
+pub(crate) fn together(reports: impl IntoIterator<Item = Report>) -> Option<Report> {
+    let mut count = 0;
+    reports.into_iter().reduce(|mut all, one| {
+        count += 1;
+        // No more were looked at.
+        all.partial |= count + 1 >= MOST_MACHINES;
+        if all.guest == Guest::Unknown {
+            all.guest = one.guest;
+        }
+        all.guessed |= one.guessed;
+        all.partial |= one.partial;
+        all.findings.extend(one.findings);
+        all
+    })
+}
+
+/// A report without findings.
+pub(crate) fn nothing(guest: Guest) -> Report {
+    Report { guest, guessed: false, partial: true, findings: Vec::new(), ignored: Vec::new() }
+}
+
+/// All nodes below a path, in lists and in keys that are there more than once.
+pub(crate) fn each<'a>(node: &'a Node, path: &[&str]) -> Vec<&'a Node> {
+    match (node, path.split_first()) {
+        (Node::List { items }, _) => items.iter().flat_map(|item| each(item, path)).collect(),
+        (node, None) => vec![node],
+        (Node::Map { entries, .. }, Some((name, rest))) => {
+            let same = entries.iter().filter(|(key, _)| key.name == *name);
+            same.flat_map(|(_, node)| each(node, rest)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// A scalar below a path that says something, and its place.
+pub(crate) fn said<'a>(node: &'a Node, path: &[&str]) -> Option<(&'a str, &'a Range<usize>)> {
+    each(node, path).into_iter().find_map(Node::scalar).filter(|(value, _)| !value.is_empty())
+}

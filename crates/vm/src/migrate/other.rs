@@ -1,0 +1,148 @@
+//! Guests of KubeVirt and of Proxmox VE: what those make of their files for libvirt and QEMU.
+
+use super::guest::{Frequency, Guest, GuestError, Manager, clock_of_qemu, set};
+use crate::inner::{each, said};
+use crate::yaml::{self, Node};
+
+/// A VirtualMachine or a VirtualMachineInstance.
+///
+/// KubeVirt gives a guest that needs it the frequency of a node, and shows it in `status.topologyHints` of the instance.
+/// Source: KubeVirt, pkg/virt-controller/watch/topology/hinter.go.
+pub(super) fn of_kubevirt(text: &str) -> Result<Guest, GuestError> {
+    let broken = |what: String| GuestError::Broken(format!("this YAML cannot be read: {what}"));
+    let documents = yaml::parse(text).map_err(|error| broken(error.to_string()))?;
+    let mut found: Vec<(&Node, &Node)> = Vec::new();
+    for root in &documents {
+        let items = root.at(&["items"]).map_or_else(|| vec![root], |items| each(items, &[]));
+        for object in items {
+            let spec = ["spec"].as_slice();
+            let template = ["spec", "template", "spec"].as_slice();
+            let domain = [template, spec]
+                .into_iter()
+                .find_map(|path| object.at(&[path, &["domain"]].concat()));
+            found.extend(domain.map(|domain| (object, domain)));
+        }
+    }
+    let [(object, domain)] = found.as_slice() else {
+        return Err(if found.is_empty() {
+            GuestError::Kind
+        } else {
+            GuestError::Several(found.len())
+        });
+    };
+    let feature = |name: &str| {
+        let mut features = each(domain, &["cpu", "features"]).into_iter();
+        let feature =
+            features.find(|it| said(it, &["name"]).is_some_and(|(known, _)| known == name))?;
+        Some(said(feature, &["policy"]).map_or("require", |(policy, _)| policy))
+    };
+    let elsewhere =
+        ["preference", "instancetype"].iter().any(|key| object.at(&["spec", key]).is_some());
+    let invtsc = match feature("invtsc") {
+        Some("optional") => None,
+        Some("disable" | "forbid") => Some(false),
+        Some(_) => Some(true),
+        None if elsewhere => None,
+        None => Some(false),
+    };
+    let reenlightenment = domain.at(&["features", "hyperv", "reenlightenment"]);
+    let enabled = reenlightenment.and_then(|it| it.at(&["enabled"])).and_then(Node::truth);
+    let reenlightenment = reenlightenment.is_some() && enabled != Some(false);
+    let hint = said(object, &["status", "topologyHints", "tscFrequency"]);
+    let frequency = match hint {
+        Some((hz, _)) => set(hz, hz.parse().ok())?,
+        None if invtsc == Some(false) && !reenlightenment => Frequency::Absent,
+        None => Frequency::Unknown,
+    };
+    let name = said(object, &["metadata", "name"]).map(|(name, _)| name.to_owned());
+    Ok(Guest {
+        name,
+        manager: Manager::Libvirt,
+        invtsc,
+        frequency,
+        reenlightenment,
+        emulated: false,
+    })
+}
+
+/// A machine of Proxmox VE: the `-cpu` of its `args:` counts; without one there is neither invtsc nor a frequency, as
+/// `cpu:` knows none, except by a model of the cluster.
+/// Source: qemu-server, PVE/QemuServer/CPUConfig.pm, get_cpu_options().
+pub(super) fn of_proxmox(text: &str) -> Result<Guest, GuestError> {
+    // Snapshots are what the machine was.
+    let end = text.find("\n[").unwrap_or(text.len());
+    let text = text.get(..end).unwrap_or(text);
+    let of = |key: &str| {
+        text.lines()
+            .filter_map(|line| line.strip_prefix(key)?.strip_prefix(':'))
+            .next_back()
+            .map(str::trim)
+    };
+    let name = of("name").map(str::to_owned);
+    let emulated = of("kvm") == Some("0");
+    match of("args").map(clock_of_qemu) {
+        Some(Ok(guest)) => return Ok(Guest { name, emulated, ..guest }),
+        Some(Err(GuestError::Kind)) | None => {}
+        Some(Err(error)) => return Err(error),
+    }
+    let custom = of("cpu").is_some_and(|cpu| cpu.contains("custom-"));
+    Ok(Guest {
+        name,
+        manager: Manager::Qemu,
+        invtsc: if custom { None } else { Some(false) },
+        frequency: Frequency::Absent,
+        reenlightenment: false,
+        emulated,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::guest::parse;
+    use super::*;
+
+    #[test]
+    fn kubevirt_guest_has_the_frequency_that_its_instance_shows() {
+        let vm = |inside: &str, status: &str| {
+            parse(&format!(
+                "apiVersion: kubevirt.io/v1\nkind: VirtualMachineInstance\nmetadata:\n  name: a\nspec:\n  domain:\n    devices: {{}}\n{inside}{status}"
+            ))
+        };
+        let plain = vm("", "").unwrap();
+        assert_eq!(
+            (plain.name.as_deref(), plain.invtsc, plain.frequency),
+            (Some("a"), Some(false), Frequency::Absent)
+        );
+        let invtsc = "    cpu:\n      features:\n      - name: invtsc\n        policy: require\n";
+        let guest = vm(invtsc, "").unwrap();
+        assert_eq!((guest.invtsc, guest.frequency), (Some(true), Frequency::Unknown));
+        let guest =
+            vm(invtsc, "status:\n  topologyHints:\n    tscFrequency: 2397223000\n").unwrap();
+        assert_eq!(guest.frequency, Frequency::Set(2_397_223_000));
+        let guest = vm("    features:\n      hyperv:\n        reenlightenment: {}\n", "").unwrap();
+        assert!(guest.reenlightenment && guest.frequency == Frequency::Unknown);
+        let two = "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: kubevirt.io/v1, kind: VirtualMachine, spec: {template: {spec: {domain: {a: 1}}}}}\n- {apiVersion: kubevirt.io/v1, kind: VirtualMachine, spec: {template: {spec: {domain: {a: 1}}}}}\n";
+        assert_eq!(parse(two), Err(GuestError::Several(2)));
+    }
+
+    #[test]
+    fn proxmox_guest_is_read_without_and_with_arguments() {
+        let base = "name: a\nostype: l26\ncores: 2\nmemory: 512\n";
+        let guest = parse(&format!("{base}cpu: host\n")).unwrap();
+        assert_eq!(
+            (guest.name.as_deref(), guest.invtsc, guest.frequency),
+            (Some("a"), Some(false), Frequency::Absent)
+        );
+        assert_eq!(parse(&format!("{base}cpu: custom-x\n")).unwrap().invtsc, None);
+        assert!(parse(&format!("{base}kvm: 0\n")).unwrap().emulated);
+        let old = "[old]\nargs: -cpu host,+invtsc\n";
+        assert_eq!(parse(&format!("{base}\n{old}")).unwrap().invtsc, Some(false));
+        let guest =
+            parse(&format!("{base}args: -cpu host,+invtsc,tsc-frequency=2500000000\n")).unwrap();
+        assert_eq!((guest.invtsc, guest.frequency), (Some(true), Frequency::Set(2_500_000_000)));
+        assert_eq!(
+            parse("name = \"a\"\nbuilder = \"hvm\"\nvcpus = 2\nmemory = 5\n"),
+            Err(GuestError::Xen)
+        );
+    }
+}

@@ -1,0 +1,394 @@
+//! The wall clock: set, synchronised or not any more, left behind by a pause. Pure.
+//!
+//! `CLOCK_REALTIME` less `CLOCK_BOOTTIME` changes by steps alone: the kernel slews both alike, and counts a suspension in
+//! both (`timekeeping_adjust()` and `tk_set_wall_to_mono()` in `kernel/time/timekeeping.c`). So neither a slew nor a smeared
+//! leap second is a step.
+
+use super::Watch;
+use crate::event::{Event, Kind, Reason};
+use crate::judge::State;
+use clocksmith_diagnose::CauseId;
+use clocksmith_facts::ntp::{NtpState, Timex};
+
+/// A step below which nothing is said, in nanoseconds.
+const STEP_NS: i64 = 1_000_000;
+/// How far a clock outside must have run ahead between two readings for a pause, in nanoseconds: the host's clock, and a
+/// real-time clock, which counts whole seconds.
+const PAUSE_HOST_NS: i64 = 500_000_000;
+const PAUSE_RTC_NS: i64 = 3_000_000_000;
+/// For so long after a restore a step is its consequence, in seconds.
+const AFTER: f64 = 900.0;
+/// A leap second, and how near to one a step is one, in nanoseconds.
+const SECOND_NS: i64 = 1_000_000_000;
+const NEAR_NS: i64 = 10_000_000;
+
+/// One reading of the wall clock.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WallReading {
+    /// `CLOCK_REALTIME` less `CLOCK_BOOTTIME`, in nanoseconds.
+    pub offset_ns: i64,
+    /// The error of that, in nanoseconds.
+    pub window_ns: i64,
+    /// The kernel's discipline, where the system tells.
+    pub timex: Option<Timex>,
+    /// A clock that goes on while this guest does not run, if it is a guest and has one.
+    pub other: Option<Other>,
+}
+
+/// A clock outside of a guest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Other {
+    /// `ptp0`, `rtc_cmos`.
+    pub name: String,
+    /// How far it is ahead of the wall clock, in nanoseconds.
+    pub ahead_ns: i64,
+    /// It is the host's clock; otherwise a real-time clock, which counts whole seconds.
+    pub is_host: bool,
+}
+
+/// What the watch knows of the wall clock.
+#[derive(Debug, Default)]
+pub(super) struct Wall {
+    last: Option<WallReading>,
+    /// Whether it was synchronised at the last reading, and since when not.
+    synchronised: Option<bool>,
+    unsynchronised_at: Option<f64>,
+    /// The last restore or pause, in seconds since boot as far as that is known, else by the wall clock.
+    restored_at: Option<f64>,
+    /// A clock outside ran ahead: by how much, told at the next reading if it still is.
+    ran_ahead: Option<i64>,
+    /// A whole look at the machine is wanted.
+    look: bool,
+}
+
+impl Wall {
+    /// Whether a whole look is wanted; asks once.
+    pub(super) fn look(&mut self) -> bool {
+        std::mem::take(&mut self.look)
+    }
+}
+
+impl Watch {
+    /// The last reading of the wall clock.
+    #[must_use]
+    pub fn wall(&self) -> Option<&WallReading> {
+        self.wall.last.as_ref()
+    }
+
+    /// The kernel says that this guest was restored, or is a copy.
+    pub(super) fn forked(&mut self, time: f64, line: String) {
+        let text = "this guest was restored from a snapshot, or is a copy";
+        let mut event = Event::new(time, Kind::Restored, State::Warning, text);
+        event.reason = Some(Reason {
+            cause: Some(CauseId::WallClockStaleAfterRestore.name().to_owned()),
+            text: "its generation id changed; the wall clock goes on from the time of the snapshot until something sets it"
+                .to_owned(),
+            evidence: Some(line),
+        });
+        self.wall.restored_at = Some(time);
+        self.wall.look = true;
+        self.tell(event);
+    }
+
+    /// A reading of the wall clock.
+    pub(super) fn wall_clock(&mut self, time: f64, reading: WallReading) {
+        let before = self.wall.last.replace(reading.clone());
+        self.synchronisation(time, reading.timex);
+        let Some(before) = before else { return };
+        let step = reading.offset_ns.saturating_sub(before.offset_ns);
+        let noise = before.window_ns.saturating_add(reading.window_ns).saturating_mul(2);
+        if step.saturating_abs() >= STEP_NS.max(noise) {
+            self.step(time, step, reading.timex);
+        }
+        self.pause(time, &before, &reading, step);
+    }
+
+    fn step(&mut self, time: f64, step: i64, timex: Option<Timex>) {
+        // TIME_INS to TIME_WAIT: a leap second is due, under way, or just over.
+        let due = timex.and_then(|timex| timex.state).is_some_and(|state| (1..=4).contains(&state));
+        let leap = due && (step.saturating_abs() - SECOND_NS).abs() < NEAR_NS;
+        #[allow(clippy::cast_precision_loss)]
+        let ms = step as f64 / 1e6;
+        let after = self.wall.restored_at.is_some_and(|at| {
+            // By the clock before the step.
+            let now = time - ms / 1e3;
+            (0.0..AFTER).contains(&(now - at)) || (0.0..AFTER).contains(&(time - at))
+        });
+        let (state, why) = match (leap, after) {
+            (true, _) => (State::Ok, "a leap second"),
+            (_, true) => (
+                State::Ok,
+                "this guest was restored or paused before, and something set the clock since",
+            ),
+            _ => (
+                State::Warning,
+                "a time daemon, a hypervisor's agent or a person set it (clock_settime, or a step of adjtimex)",
+            ),
+        };
+        let mut event = Event::new(
+            time,
+            Kind::WallClockStep,
+            state,
+            format!("the wall clock was set by {ms:+.3} ms"),
+        );
+        event.to = Some(format!("{ms:+.3} ms"));
+        event.reason = Some(Reason { cause: None, text: why.to_owned(), evidence: None });
+        self.wall.look = true;
+        self.tell(event);
+    }
+
+    fn synchronisation(&mut self, time: f64, timex: Option<Timex>) {
+        let Some(state) = timex.map(NtpState::from) else { return };
+        let before = self.wall.synchronised.replace(state.synchronized);
+        match (before, state.synchronized) {
+            (Some(true), false) => {
+                self.wall.unsynchronised_at = Some(time);
+                let mut event = Event::new(
+                    time,
+                    Kind::WallClockSync,
+                    State::Warning,
+                    "the wall clock is not synchronised any more",
+                );
+                let text = match state.stated_error_us() {
+                    Some(_) => "a time daemon says so, or has just started",
+                    None => {
+                        "it was set by something else than a time daemon, or no daemon updated it until the kernel's bound of \
+                             its error grew to 16 s"
+                    }
+                };
+                event.reason = Some(Reason {
+                    cause: Some(CauseId::WallClockUnsynchronised.name().to_owned()),
+                    text: text.to_owned(),
+                    evidence: None,
+                });
+                (event.from, event.to) =
+                    (Some("synchronised".to_owned()), Some("unsynchronised".to_owned()));
+                self.wall.look = true;
+                self.tell(event);
+            }
+            (Some(false), true) => {
+                let since = self.wall.unsynchronised_at.take().filter(|at| time >= *at);
+                let since =
+                    since.map_or_else(String::new, |at| format!(" after {:.0} s", time - at));
+                let error = state.stated_error_us().map_or_else(String::new, |us| {
+                    #[allow(clippy::cast_precision_loss)]
+                    let ms = us as f64 / 1e3;
+                    format!(", off by at most {ms:.1} ms")
+                });
+                let text = format!("the wall clock is synchronised again{since}{error}");
+                let mut event = Event::new(time, Kind::WallClockSync, State::Ok, text);
+                (event.from, event.to) =
+                    (Some("unsynchronised".to_owned()), Some("synchronised".to_owned()));
+                self.wall.look = true;
+                self.tell(event);
+            }
+            _ => {}
+        }
+    }
+
+    /// A clock outside ran ahead while this guest did not run. It must be so at two readings: a real-time clock may be read
+    /// while it changes.
+    fn pause(&mut self, time: f64, before: &WallReading, now: &WallReading, step: i64) {
+        let (Some(before), Some(now)) = (&before.other, &now.other) else {
+            self.wall.ran_ahead = None;
+            return;
+        };
+        if before.name != now.name {
+            self.wall.ran_ahead = None;
+            return;
+        }
+        // A step of the wall clock moves it against all others.
+        let ahead = now.ahead_ns.saturating_sub(before.ahead_ns).saturating_add(step);
+        let least = if now.is_host { PAUSE_HOST_NS } else { PAUSE_RTC_NS };
+        let told = match (self.wall.ran_ahead.take(), ahead) {
+            // It went back as far: a reading that was wrong.
+            (Some(first), ahead) if ahead <= -first / 2 => None,
+            (Some(first), _) => Some(first),
+            (None, ahead) if ahead >= least => {
+                self.wall.ran_ahead = Some(ahead);
+                None
+            }
+            _ => None,
+        };
+        let Some(ahead) = told else { return };
+        #[allow(clippy::cast_precision_loss)]
+        let seconds = ahead as f64 / 1e9;
+        let text = format!("this guest did not run for {seconds:.1} s");
+        let mut event = Event::new(time, Kind::Restored, State::Warning, text);
+        let whose = if now.is_host { "the host's clock" } else { "the real-time clock" };
+        event.reason = Some(Reason {
+            cause: Some(CauseId::WallClockStaleAfterRestore.name().to_owned()),
+            text: format!(
+                "{whose} ({}) went on and the guest's clocks did not: it was paused, saved and restored, or its host slept \
+                 (or that clock was set)",
+                now.name
+            ),
+            evidence: None,
+        });
+        self.wall.restored_at = Some(time);
+        self.wall.look = true;
+        self.tell(event);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::History;
+    use crate::judge::Thresholds;
+    use crate::state::Observation;
+
+    const UNSYNC: i64 = 0x40;
+    const OFFSET: i64 = 1_780_000_000_000_000_000;
+
+    struct Sim {
+        watch: Watch,
+        time: f64,
+        reading: WallReading,
+    }
+
+    impl Sim {
+        fn new() -> Self {
+            let watch = Watch::new(1e9, Thresholds::default(), true, History::default());
+            let timex = Timex { status: 0, maxerror: 9_000, state: Some(0), ..Timex::default() };
+            let other = Other { name: "rtc_cmos".into(), ahead_ns: 0, is_host: false };
+            let reading = WallReading {
+                offset_ns: OFFSET,
+                window_ns: 400,
+                timex: Some(timex),
+                other: Some(other),
+            };
+            let mut sim = Self { watch, time: 1e9, reading };
+            assert!(sim.second().is_empty());
+            sim
+        }
+
+        /// A second later; the lines of the events.
+        fn second(&mut self) -> Vec<Event> {
+            self.time += 1.0;
+            self.watch.observe(self.time, Observation::WallClock(self.reading.clone()));
+            self.watch.take_events()
+        }
+
+        fn set(&mut self, ns: i64) {
+            self.reading.offset_ns += ns;
+            self.reading.other.as_mut().unwrap().ahead_ns -= ns;
+        }
+
+        fn timex(&mut self, change: impl FnOnce(&mut Timex)) {
+            change(self.reading.timex.as_mut().unwrap());
+        }
+    }
+
+    fn kinds(events: &[Event]) -> Vec<Kind> {
+        events.iter().map(|event| event.kind).collect()
+    }
+
+    #[test]
+    fn step_is_told_with_its_size_and_slew_is_not() {
+        let mut sim = Sim::new();
+        // Readings are as noisy as their windows.
+        for noise in [100, -300, 250, 400, -400] {
+            sim.reading.offset_ns = OFFSET + noise;
+            assert!(sim.second().is_empty());
+        }
+        sim.reading.offset_ns = OFFSET;
+        sim.second();
+        sim.set(61_000_000_000);
+        let events = sim.second();
+        assert_eq!(kinds(&events), [Kind::WallClockStep]);
+        assert!(events[0].text.contains("+61000.000 ms"), "{}", events[0].text);
+        assert_eq!(events[0].state, State::Warning);
+        sim.set(-5_000_000);
+        assert!(sim.second()[0].text.contains("-5.000 ms"));
+        // A reading during which the program was not let to run tells nothing of less than its window.
+        sim.reading.window_ns = 20_000_000;
+        sim.set(6_000_000);
+        assert!(sim.second().is_empty());
+    }
+
+    #[test]
+    fn leap_second_is_no_warning() {
+        let mut sim = Sim::new();
+        sim.timex(|timex| timex.state = Some(3));
+        sim.set(-1_000_000_000);
+        let events = sim.second();
+        assert_eq!((events[0].kind, events[0].state), (Kind::WallClockStep, State::Ok));
+        // The same by hand.
+        sim.timex(|timex| timex.state = Some(0));
+        sim.set(-1_000_000_000);
+        assert_eq!(sim.second()[0].state, State::Warning);
+    }
+
+    #[test]
+    fn synchronisation_is_told_when_it_changes() {
+        let mut sim = Sim::new();
+        sim.timex(|timex| {
+            (timex.status, timex.maxerror, timex.state) = (UNSYNC, 16_000_000, Some(5))
+        });
+        let events = sim.second();
+        assert_eq!((kinds(&events), events[0].state), (vec![Kind::WallClockSync], State::Warning));
+        for _ in 0..29 {
+            assert!(sim.second().is_empty());
+        }
+        sim.timex(|timex| (timex.status, timex.maxerror) = (0, 4_200));
+        let events = sim.second();
+        assert!(
+            events[0].text.contains("again after 30 s, off by at most 4.2 ms"),
+            "{}",
+            events[0].text
+        );
+    }
+
+    #[test]
+    fn pause_is_told_by_a_clock_that_went_on() {
+        let mut sim = Sim::new();
+        let ahead = |sim: &mut Sim, ns: i64| sim.reading.other.as_mut().unwrap().ahead_ns += ns;
+        // A real-time clock counts whole seconds.
+        for jitter in [999_000_000, -999_000_000, 500_000_000, 499_000_000] {
+            ahead(&mut sim, jitter);
+            assert!(sim.second().is_empty());
+        }
+        ahead(&mut sim, 60_000_000_000);
+        assert!(sim.second().is_empty());
+        let events = sim.second();
+        assert_eq!(kinds(&events), [Kind::Restored]);
+        assert!(events[0].text.contains("60."), "{}", events[0].text);
+        // What sets the clock then is expected.
+        sim.set(60_000_000_000);
+        let events = sim.second();
+        assert_eq!((kinds(&events), events[0].state), (vec![Kind::WallClockStep], State::Ok));
+        // One reading that was wrong.
+        ahead(&mut sim, 40_000_000_000);
+        assert!(sim.second().is_empty());
+        ahead(&mut sim, -40_000_000_000);
+        assert!(sim.second().is_empty() && sim.second().is_empty());
+        // The real-time clock is set back to the system's time by the kernel, every eleven minutes.
+        ahead(&mut sim, -5_000_000_000);
+        assert!(sim.second().is_empty() && sim.second().is_empty());
+    }
+
+    #[test]
+    fn restored_guest_is_told_by_the_kernel() {
+        let mut sim = Sim::new();
+        let line = "[ 1802.402211] random: crng reseeded due to virtual machine fork\n";
+        let want = sim.watch.observe(sim.time, Observation::KernelSaid(line));
+        assert!(want.assess);
+        let events = sim.watch.take_events();
+        assert_eq!(kinds(&events), [Kind::Restored]);
+        assert!(events[0].reason.as_ref().unwrap().evidence.as_ref().unwrap().contains("fork"));
+    }
+
+    #[test]
+    fn an_hour_of_a_busy_guest_tells_nothing() {
+        let mut sim = Sim::new();
+        for second in 0_i64..3600 {
+            // Windows up to 4 ms, offsets within them, a real-time clock at any part of its second, errors that grow.
+            sim.reading.window_ns = second * 7_919 % 4_000_000;
+            sim.reading.offset_ns = OFFSET + (second * 104_729 % 3 - 1) * sim.reading.window_ns / 2;
+            sim.reading.other.as_mut().unwrap().ahead_ns = second * 15_485_863 % 1_000_000_000;
+            sim.timex(|timex| timex.maxerror = 2_000 + second % 64 * 500);
+            assert!(sim.second().is_empty(), "{second}");
+        }
+    }
+}

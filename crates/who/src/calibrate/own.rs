@@ -1,0 +1,212 @@
+//! The cost of a read through the vDSO that `clocksmith run` gives a program: measured with the same image and the
+//! settings of that program, in this process.
+
+use crate::recording::Own;
+use crate::watched::Ours;
+use crate::watched::ours::Settings;
+use clocksmith_measure::sampler::{Sampler, Subject};
+use clocksmith_raw::IMAGE;
+use clocksmith_raw::layout::{
+    BY_CALL, Config, FRONT, FSGSBASE, MAGIC, Mode, ORDERED, Original, PAGE,
+};
+use clocksmith_raw::vdso_elf;
+use std::ptr::NonNull;
+use std::time::Duration;
+
+/// How long one measurement takes.
+const BUDGET: Duration = Duration::from_millis(30);
+/// A longer read is not tried: its cost is taken from the settings.
+const LONG_NS: f64 = 200_000.0;
+
+/// The costs, measured once for each kind of settings.
+#[derive(Debug, Default)]
+pub struct OwnCosts {
+    known: Vec<(Settings, Own)>,
+}
+
+impl OwnCosts {
+    /// The clock of a program, with its costs.
+    pub fn of(&mut self, ours: Option<&Ours>) -> Option<Own> {
+        let settings = ours?.settings;
+        let clock = settings.clock()?;
+        // Programs that were started at different times have slightly different rates.
+        let alike = |known: &Settings| Settings { rate: settings.rate, ..*known } == settings;
+        if let Some((_, own)) = self.known.iter().find(|(known, _)| alike(known)) {
+            return Some(*own);
+        }
+        let stated = settings.ns(settings.least).max(settings.ns(settings.extra));
+        let [clock_gettime_ns, gettimeofday_ns] = if stated > LONG_NS {
+            [Some(stated); 2]
+        } else {
+            std::thread::spawn(move || measure(settings)).join().unwrap_or_default()
+        };
+        let own = Own { clock, clock_gettime_ns, gettimeofday_ns };
+        self.known.push((settings, own));
+        Some(own)
+    }
+}
+
+type ClockGettime = unsafe extern "C" fn(i32, *mut libc::timespec) -> i32;
+type Gettimeofday = unsafe extern "C" fn(*mut libc::timeval, *mut u64) -> i32;
+
+fn measure(settings: Settings) -> [Option<f64>; 2] {
+    let Some(loaded) = Loaded::new(settings) else { return [None; 2] };
+    let mut subjects = vec![
+        Subject::new("clock_gettime", || {
+            let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+            // SAFETY: a function of the image, as its name says; the pointer is to a live value.
+            unsafe { (loaded.clock_gettime)(libc::CLOCK_MONOTONIC, &raw mut time) }
+        }),
+        Subject::new("gettimeofday", || {
+            let mut time = libc::timeval { tv_sec: 0, tv_usec: 0 };
+            // SAFETY: as above; the zone may be null.
+            unsafe { (loaded.gettimeofday)(&raw mut time, std::ptr::null_mut()) }
+        }),
+    ];
+    subjects.push(Subject::new("empty", || {
+        let mut time = [0 as libc::c_long; 2];
+        // SAFETY: does nothing.
+        unsafe { std::hint::black_box(super::empty as super::Function)(1, time.as_mut_ptr()) }
+    }));
+    let sampled = Sampler { budget: BUDGET, ..Sampler::default() }.run(&mut subjects).samples;
+    let cost = |name: &str| {
+        let samples = sampled.iter().find(|samples| samples.name == name)?;
+        samples.median().filter(|_| samples.is_measured())
+    };
+    // Samples find what is inside of the image, not the call.
+    let empty = cost("empty").unwrap_or(0.0);
+    ["clock_gettime", "gettimeofday"].map(|name| Some((cost(name)? - empty).max(1.0)))
+}
+
+/// The image in this process.
+struct Loaded {
+    base: NonNull<u8>,
+    length: usize,
+    clock_gettime: ClockGettime,
+    gettimeofday: Gettimeofday,
+}
+
+impl Loaded {
+    fn new(settings: Settings) -> Option<Self> {
+        let image = IMAGE?;
+        let exports = vdso_elf::exports(image).ok()?;
+        let offset = |name| usize::try_from(vdso_elf::function(&exports, name)?).ok();
+        let offsets = (offset("clock_gettime")?, offset("gettimeofday")?);
+        let config = config(settings)?;
+        let length = FRONT + image.len().next_multiple_of(PAGE);
+        // SAFETY: new memory at an address of the kernel's choice.
+        let base = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                length,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            )
+        };
+        if base == libc::MAP_FAILED {
+            return None;
+        }
+        let base = NonNull::new(base.cast::<u8>())?;
+        // SAFETY: the settings fit into the first page, and the image into the pages behind the front, by the length
+        // above; the memory is new, so nothing else refers to it. Both offsets are of functions of the image with
+        // these types, which it exports as the kernel's vDSO does.
+        let loaded = unsafe {
+            base.cast::<Config>().write(config);
+            let code = base.add(FRONT);
+            std::ptr::copy_nonoverlapping(image.as_ptr(), code.as_ptr(), image.len());
+            Self {
+                base,
+                length,
+                clock_gettime: std::mem::transmute::<*const u8, ClockGettime>(
+                    code.add(offsets.0).as_ptr(),
+                ),
+                gettimeofday: std::mem::transmute::<*const u8, Gettimeofday>(
+                    code.add(offsets.1).as_ptr(),
+                ),
+            }
+        };
+        // SAFETY: the pages of the image in the memory above.
+        let protected = unsafe {
+            libc::mprotect(
+                base.add(FRONT).as_ptr().cast(),
+                length - FRONT,
+                libc::PROT_READ | libc::PROT_EXEC,
+            )
+        };
+        (protected == 0).then_some(loaded)
+    }
+}
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        // SAFETY: the memory was mapped in `new` with this length, and its functions are not called any more.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.length) };
+    }
+}
+
+/// The settings for this process: the numbers of the program, and the functions of this process's kernel vDSO.
+fn config(settings: Settings) -> Option<Config> {
+    let text = std::fs::read_to_string("/proc/self/maps").ok()?;
+    let maps = crate::watched::maps::parse(&text);
+    let begin = maps.iter().find(|mapping| mapping.name == "[vdso]")?.range.start;
+    let image = crate::watched::vdso::own_image()?;
+    let exports = vdso_elf::exports(&image).ok()?;
+    let address = |name| vdso_elf::function(&exports, name).map_or(0, |at| begin.wrapping_add(at));
+    let flag = |set: bool, flag| if set { flag } else { 0 };
+    let flags = flag(settings.ordered, ORDERED) | flag(settings.by_call, BY_CALL);
+    let ns_in_cycles = |ns: u128| u64::try_from((ns << 48) / u128::from(settings.rate)).ok();
+    Some(Config {
+        magic: MAGIC,
+        mode: match settings.mode {
+            // These would count into memory that is not there.
+            Mode::Count | Mode::Pass => Mode::Pass as u32,
+            mode => mode as u32,
+        },
+        flags: flags & !FSGSBASE,
+        original: Original {
+            clock_gettime: address("clock_gettime"),
+            gettimeofday: address("gettimeofday"),
+            time: address("time"),
+            getcpu: address("getcpu"),
+            clock_getres: address("clock_getres"),
+            getrandom: address("getrandom"),
+        },
+        rate: settings.rate,
+        slack: ns_in_cycles(5_000)?,
+        least: settings.least,
+        extra: settings.extra,
+        counts: 0,
+    })
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+    use crate::watched::OwnClock;
+    use crate::watched::vdso::Vdso;
+
+    fn ours(mode: Mode, least_ns: f64) -> Ours {
+        // 1 ns a cycle: as good as any for a cost.
+        let rate = 1 << 48;
+        let settings =
+            Settings { mode, ordered: true, by_call: true, rate, least: least_ns as u64, extra: 0 };
+        Ours { vdso: Vdso::new(0..4096, &[]), settings }
+    }
+
+    #[test]
+    fn of_each_clock_gives_its_cost() {
+        let mut costs = OwnCosts::default();
+        let Some(line) = costs.of(Some(&ours(Mode::Line, 0.0))) else { return };
+        assert_eq!(line.clock, OwnClock::Disciplined);
+        let slow = costs.of(Some(&ours(Mode::Slow, 50_000.0))).unwrap();
+        let (line, slow) = (line.clock_gettime_ns.unwrap(), slow.clock_gettime_ns.unwrap());
+        assert!(slow > 5.0 * line, "{line} {slow}");
+        assert_eq!(costs.of(Some(&ours(Mode::Count, 0.0))), None);
+        // Not tried: a second for each read.
+        let long = costs.of(Some(&ours(Mode::Slow, 1e9))).unwrap();
+        assert_eq!(long.clock_gettime_ns, Some(1e9));
+        assert_eq!(costs.known.len(), 3);
+    }
+}

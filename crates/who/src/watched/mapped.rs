@@ -1,0 +1,218 @@
+//! Files that processes have mapped: their parts, their tables, where their functions are.
+
+use super::bounded::Bounded;
+use super::guard::{self, NotOpened, Owners};
+use super::maps::Mapping;
+use super::served::{self, Served};
+use crate::symbols::pclntab;
+use crate::unwind::{Function, Tables};
+use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
+use std::collections::HashMap;
+use std::fs::File;
+use std::ops::Range;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+/// A file that is mapped somewhere, held open so that it can be read after its process has gone.
+#[derive(Debug)]
+pub struct Mapped {
+    /// The open file.
+    pub file: File,
+    /// Device and inode.
+    pub id: (u64, u64),
+    /// Its parts: offset in the file, size in the file, address.
+    segments: Vec<(u64, u64, u64)>,
+    pub(super) tables: Option<Tables>,
+    /// Begins and ends of functions by its symbols, when they were needed first.
+    symbols: OnceLock<Vec<(u64, u64)>>,
+    /// Its build id, in hexadecimal digits; empty if it has none.
+    pub build_id: String,
+    /// Whether it is a program of the Go tool chain.
+    pub is_go: bool,
+    /// Go's table of functions, when it was needed first.
+    go: OnceLock<Option<pclntab::Table>>,
+}
+
+/// Bytes of a build id at most.
+const BUILD_ID: usize = 64;
+/// How the reason begins why a file was not looked into.
+const UNNAMED: &str = "functions of";
+/// A longer file is not read: a sparse file may claim any length.
+const ELF: u64 = 8 << 30;
+
+impl Mapped {
+    /// The address in the file of an offset in it.
+    #[must_use]
+    pub fn address(&self, at: u64) -> Option<u64> {
+        let (offset, _, address) =
+            self.segments.iter().find(|(offset, size, _)| at >= *offset && at - *offset < *size)?;
+        address.checked_add(at - offset)
+    }
+
+    fn open(file: File) -> Option<Self> {
+        let meta = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
+        let id = (meta.dev(), meta.ino());
+        let (mut segments, mut tables, mut is_go) = (Vec::new(), None, false);
+        let mut build_id = String::new();
+        let bounded = Bounded::new(file.try_clone().ok()?)?;
+        if meta.len() <= ELF
+            && let Ok(elf) = object::File::parse(&bounded)
+        {
+            segments = elf
+                .segments()
+                .map(|segment| {
+                    let (offset, size) = segment.file_range();
+                    (offset, size, segment.address())
+                })
+                .collect();
+            tables = Some(Tables::of(&elf));
+            let id = elf.build_id().ok().flatten().unwrap_or_default();
+            build_id = id.iter().take(BUILD_ID).map(|byte| format!("{byte:02x}")).collect();
+            is_go = pclntab::SECTIONS.iter().any(|name| elf.section_by_name(name).is_some());
+        }
+        Some(Self {
+            file,
+            id,
+            segments,
+            tables,
+            symbols: OnceLock::new(),
+            build_id,
+            is_go,
+            go: OnceLock::new(),
+        })
+    }
+
+    /// Go's table of functions.
+    #[must_use]
+    pub fn go(&self) -> Option<&pclntab::Table> {
+        let read = || {
+            let bounded = Bounded::new(self.file.try_clone().ok()?)?;
+            pclntab::Table::of(&object::File::parse(&bounded).ok()?)
+        };
+        self.go.get_or_init(|| self.is_go.then(read).flatten()).as_ref()
+    }
+
+    /// The function around an address of the file: by the tables, which know its bounds, otherwise by a symbol.
+    #[must_use]
+    pub fn function(&self, address: u64) -> Option<Function> {
+        if let Some(range) = self.tables.as_ref().and_then(|tables| tables.function(address)) {
+            return Some(Function { begin: range.start, end: range.end, table: true });
+        }
+        let symbols = self.symbols.get_or_init(|| symbols(&self.file).unwrap_or_default());
+        let after = symbols.partition_point(|(begin, _)| *begin <= address);
+        let (begin, end) = *symbols.get(after.checked_sub(1)?)?;
+        (address < end).then_some(Function { begin, end, table: false })
+    }
+
+    /// The difference between an address in the process and the one in the file.
+    pub(super) fn bias(&self, mapping: &Mapping) -> Option<u64> {
+        let end = mapping.offset.checked_add(mapping.range.end - mapping.range.start)?;
+        let (offset, _, address) = self.segments.iter().find(|(offset, size, _)| {
+            mapping.offset < offset.saturating_add(*size) && end > *offset
+        })?;
+        Some(
+            mapping
+                .range
+                .start
+                .wrapping_sub(mapping.offset)
+                .wrapping_add(*offset)
+                .wrapping_sub(*address),
+        )
+    }
+}
+
+/// Functions of a file at most.
+const FUNCTIONS: usize = 1 << 20;
+
+/// Begins and ends of functions by the file's symbols, in order.
+fn symbols(file: &File) -> Option<Vec<(u64, u64)>> {
+    let bounded = Bounded::new(file.try_clone().ok()?)?;
+    let elf = object::File::parse(&bounded).ok()?;
+    let all = elf.symbols().chain(elf.dynamic_symbols());
+    let mut functions: Vec<(u64, u64)> = all
+        .filter(|symbol| symbol.is_definition() && symbol.kind() == SymbolKind::Text)
+        .filter_map(|symbol| Some((symbol.address(), symbol.address().checked_add(symbol.size())?)))
+        .filter(|(begin, end)| begin < end)
+        .take(FUNCTIONS)
+        .collect();
+    functions.sort_unstable();
+    functions.dedup();
+    Some(functions)
+}
+
+/// Files of all processes, each held once.
+#[derive(Debug, Default)]
+pub struct Files {
+    known: HashMap<(u64, u64), Arc<Mapped>>,
+    /// Copies of files on filesystems that a program or another machine serves, by device and inode as maps name them;
+    /// `None` for files that could not be copied.
+    copied: HashMap<(served::Device, u64), Option<Arc<Mapped>>>,
+    served: Served,
+}
+
+impl Files {
+    /// Whether the filesystem of a mapping is served by a program or another machine, if no list of
+    /// mounts shows it.
+    pub(super) fn ask(&mut self, pid: u32, mapping: &Mapping) -> bool {
+        let [through, below] = ways(pid, mapping);
+        self.served.ask(&[&through, &below], mapping.device)
+    }
+
+    /// Opens the file behind a mapping, as the process sees it: through its own mapping (which also
+    /// reaches deleted files, and needs a capability), otherwise below its own root directory.
+    pub(super) fn get(
+        &mut self,
+        pid: u32,
+        mapping: &Mapping,
+        served: bool,
+        gaps: &mut Vec<String>,
+    ) -> Option<Arc<Mapped>> {
+        let [through, below] = ways(pid, mapping);
+        if served {
+            let id = (mapping.device, mapping.inode);
+            if let Some(copied) = self.copied.get(&id) {
+                return copied.clone();
+            }
+            let copy = self.served.copy(&through, mapping.device).or_else(|error| match error {
+                NotOpened::Refused(_) if !mapping.deleted => {
+                    self.served.copy(&below, mapping.device)
+                }
+                error => Err(error),
+            });
+            if let Err(NotOpened::Refused(why)) = &copy {
+                gaps.push(format!("{UNNAMED} {} have no names: {why}", mapping.base_name()));
+            }
+            let copied = copy.ok().and_then(Mapped::open).map(Arc::new);
+            self.copied.insert(id, copied.clone());
+            return copied;
+        }
+        let file = guard::open_mapped(&through).or_else(|error| {
+            // A deleted file's name may be another file's by now.
+            match Owners::of(pid).filter(|_| !mapping.deleted) {
+                Some(owners) => guard::open_named(&below, mapping.inode, &owners),
+                None => Err(error),
+            }
+        });
+        let file = file.ok()?;
+        let meta = file.metadata().ok()?;
+        let id = (meta.dev(), meta.ino());
+        if let Some(known) = self.known.get(&id) {
+            return Some(Arc::clone(known));
+        }
+        let mapped = Arc::new(Mapped::open(file)?);
+        self.known.insert(id, Arc::clone(&mapped));
+        Some(mapped)
+    }
+}
+
+/// The paths to the file behind a mapping: the mapping's own, and its name below the process's root
+/// directory.
+fn ways(pid: u32, mapping: &Mapping) -> [PathBuf; 2] {
+    let Range { start, end } = mapping.range;
+    [
+        format!("/proc/{pid}/map_files/{start:x}-{end:x}"),
+        format!("/proc/{pid}/root{}", mapping.name),
+    ]
+    .map(PathBuf::from)
+}

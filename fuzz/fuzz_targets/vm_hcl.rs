@@ -1,0 +1,13 @@
+//! Terraform and Packer, in HCL and JSON, by the first byte: findings or an error, and changes that can be made, once.
+
+#![no_main]
+
+use clocksmith_vm::Kind;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    const KINDS: &[(Kind, &str)] = &[(Kind::Terraform, "main.tf"), (Kind::Packer, "a.pkr.hcl")];
+    let Some((first, rest)) = data.split_first() else { return };
+    let (kind, name) = KINDS[usize::from(*first) % KINDS.len()];
+    clocksmith_fuzz::vm(kind, name, rest);
+});

@@ -1,0 +1,14 @@
+//! quickemu, bhyve and crosvm, by the first byte: findings or an error, and changes that can be made, once.
+
+#![no_main]
+
+use clocksmith_vm::Kind;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    const KINDS: &[(Kind, &str)] =
+        &[(Kind::Quickemu, "a.conf"), (Kind::Bhyve, "a.sh"), (Kind::Crosvm, "vm.json")];
+    let Some((first, rest)) = data.split_first() else { return };
+    let (kind, name) = KINDS[usize::from(*first) % KINDS.len()];
+    clocksmith_fuzz::vm(kind, name, rest);
+});
