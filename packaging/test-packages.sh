@@ -101,8 +101,10 @@ while read -r program; do
 done < <(find "$dir/open" -type f -name clocksmith -perm -u+x)
 [ "$programs" -eq 6 ] || fail "$programs programs in archives and packages, not 6"
 log=crates/kernel/tests/fixtures/boots/linux-6.1-arm64/root/dmesg
-qemu-aarch64-static "$dir/open/clocksmith-$version-aarch64-linux/clocksmith" why --log "$log" >"$dir/why" ||
-    fail "why --log does not run on aarch64: $?"
+# Exit code 3: the excerpt leaves open whether this counter has an erratum.
+status=0
+qemu-aarch64-static "$dir/open/clocksmith-$version-aarch64-linux/clocksmith" why --log "$log" >"$dir/why" || status=$?
+[ "$status" -eq 3 ] || fail "why --log does not run on aarch64: $status"
 grep -q arch_sys_counter "$dir/why" || fail "why --log says something else on aarch64: $(cat "$dir/why")"
 (cd "$dist" && sha256sum --quiet -c SHA256SUMS)
 lap "looked into"
