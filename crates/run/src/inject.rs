@@ -50,8 +50,9 @@ fn kind(remote: Remote) -> Result<(), Refusal> {
     if !target::is_sixty_four(&head) {
         return Err(Refusal::NotSixtyFour);
     }
-    let status = std::fs::read_to_string(format!("{directory}/status"))
-        .map_err(failed("reading its status"))?;
+    let status =
+        std::fs::read(format!("{directory}/status")).map_err(failed("reading its status"))?;
+    let status = String::from_utf8_lossy(&status);
     // SAFETY: only returns a number.
     let own = unsafe { libc::geteuid() };
     let users = status.lines().find_map(|line| line.strip_prefix("Uid:")).unwrap_or_default();

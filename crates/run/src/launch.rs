@@ -217,13 +217,17 @@ fn let_go(keep: &[libc::c_int]) {
 
 /// Why tracing was refused, and the remedy.
 fn why(error: i32) -> String {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let text = |path: &str| {
+        let bytes = std::fs::read(path).ok()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    let status = text("/proc/self/status").unwrap_or_default();
     let tracer = status
         .lines()
         .find_map(|line| line.strip_prefix("TracerPid:"))
         .map(str::trim)
         .filter(|pid| *pid != "0");
-    let name = tracer.and_then(|pid| std::fs::read_to_string(format!("/proc/{pid}/comm")).ok());
+    let name = tracer.and_then(|pid| text(&format!("/proc/{pid}/comm")));
     let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope");
     match scope.as_deref().map(str::trim) {
         _ if name.as_deref().map(str::trim) == Some("clocksmith") => {

@@ -202,7 +202,8 @@ fn next() -> Option<(libc::pid_t, libc::c_int)> {
 /// A thread is about to end; its process may continue, and its counts are read again when its last
 /// thread ends.
 fn count(remote: Remote, known: &mut Known) {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", remote.0)).unwrap_or_default();
+    let status = std::fs::read(format!("/proc/{}/status", remote.0)).unwrap_or_default();
+    let status = String::from_utf8_lossy(&status);
     let process = status
         .lines()
         .find_map(|line| line.strip_prefix("Tgid:"))

@@ -35,10 +35,17 @@ fn at(name: &str, pid: u32) -> PathBuf {
 
 /// Starts one; `None`, with a message, where there is no Java that compiles.
 fn start(options: &[&str], environment: &[(&str, &str)]) -> Option<Machine> {
+    start_by(Command::new("java"), options, environment)
+}
+
+fn start_by(
+    mut command: Command,
+    options: &[&str],
+    environment: &[(&str, &str)],
+) -> Option<Machine> {
     let dir = tempfile::tempdir().unwrap();
     let source = dir.path().join("Wait.java");
     std::fs::write(&source, PROGRAM).unwrap();
-    let mut command = Command::new("java");
     command.args(options).arg(&source).envs(environment.iter().copied());
     let child = command.current_dir(dir.path()).stdout(Stdio::piped()).spawn();
     let Ok(mut child) = child else {
@@ -129,6 +136,70 @@ fn a_machine_that_did_not_answer_once_gets_no_signal() {
     assert!(why.contains("an earlier request"), "{why}");
     assert!(!at(".java_pid", machine.child.id()).exists());
     assert!(!machine.printed().contains("thread dump"));
+}
+
+#[test]
+fn machine_with_request_in_its_directory_gets_no_signal() {
+    let Some(machine) = start(&[], &[]) else { return };
+    let pid = machine.child.id();
+    std::fs::write(format!("/proc/{pid}/cwd/.attach_pid{pid}"), "").unwrap();
+    let why = machine.ask().unwrap_err();
+    assert!(why.contains("working directory"), "{why}");
+    assert!(!at(".attach_pid", pid).exists() && !at(".java_pid", pid).exists());
+    assert!(!machine.printed().contains("thread dump"));
+}
+
+#[test]
+fn machine_in_another_user_namespace_gets_no_signal() {
+    let can = Command::new("unshare").args(["-U", "true"]).status();
+    if !can.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: no user namespaces");
+        return;
+    }
+    let mut unshare = Command::new("unshare");
+    unshare.args(["-U", "java"]);
+    let Some(machine) = start_by(unshare, &[], &[]) else { return };
+    let why = machine.ask().unwrap_err();
+    assert!(why.contains("user namespace"), "{why}");
+    assert!(!at(".attach_pid", machine.child.id()).exists());
+    assert!(!machine.printed().contains("thread dump"));
+}
+
+#[test]
+fn program_that_loads_the_library_alone_gets_no_signal() {
+    let settings = Command::new("java").args(["-XshowSettings:properties", "-version"]).output();
+    let settings = settings.map(|out| String::from_utf8_lossy(&out.stderr).into_owned());
+    let home = settings.ok().and_then(|text| {
+        let line = text.lines().find_map(|line| line.trim().strip_prefix("java.home = "))?;
+        Some(PathBuf::from(line).join("lib/server/libjvm.so"))
+    });
+    let Some(library) = home.filter(|library| library.exists()) else {
+        eprintln!("skipped: no java");
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let (source, program) = (dir.path().join("load.c"), dir.path().join("load"));
+    std::fs::write(
+        &source,
+        "#include <dlfcn.h>\n#include <stdio.h>\n#include <unistd.h>\n#include <signal.h>\n\
+         static void quit(int signal) { _exit(signal); }\n\
+         int main(int n, char **words) {\n    if (n < 2 || !dlopen(words[1], RTLD_NOW)) return 1;\n\
+         signal(SIGQUIT, quit);\n    puts(\"ready\");\n    fflush(stdout);\n    sleep(600);\n    return 0;\n}\n",
+    )
+    .unwrap();
+    let built = Command::new("cc").arg("-o").args([&program, &source]).arg("-ldl").status();
+    if !built.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: no cc");
+        return;
+    }
+    let mut command = Command::new(&program);
+    let mut child = command.arg(&library).stdout(Stdio::piped()).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    out.read_line(&mut String::new()).unwrap();
+    let machine = Machine { child, out, _dir: dir };
+    let why = machine.ask().unwrap_err();
+    assert!(why.contains("no thread"), "{why}");
+    machine.printed();
 }
 
 #[test]

@@ -298,7 +298,9 @@ fn marked(mark: &[u8]) -> Vec<u32> {
 /// Whether a process runs as this user, and was started so: any user can give the mark to own programs, also to those
 /// that become root by their set-user-ID bit, and would keep this one waiting.
 fn is_ours(pid: u32) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    // Its name may have any bytes.
+    let status = std::fs::read(format!("/proc/{pid}/status")).unwrap_or_default();
+    let status = String::from_utf8_lossy(&status);
     let ours = rustix::process::geteuid().as_raw();
     let line = status.lines().find_map(|line| line.strip_prefix("Uid:"));
     // Real, effective, saved and filesystem's.

@@ -317,7 +317,8 @@ const NAMED: usize = 4;
 /// Names of processes for people.
 fn name(pids: &[u32]) -> String {
     let one = |pid: &u32| {
-        let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        let name = std::fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
+        let name = String::from_utf8_lossy(&name);
         if name.is_empty() { format!("process {pid}") } else { format!("{} ({pid})", name.trim()) }
     };
     let shown: Vec<String> = pids.iter().take(NAMED).map(one).collect();

@@ -24,7 +24,9 @@ pub fn vdso() -> Result<VdsoImage, Missing> {
         return Ok(VdsoImage { mapped: false, symbols: Vec::new() });
     }
     const MAPS: &str = "/proc/self/maps";
-    let maps = std::fs::read_to_string(MAPS).map_err(|error| from_io(&error, MAPS.to_owned()))?;
+    // Names of files have any bytes.
+    let maps = std::fs::read(MAPS).map_err(|error| from_io(&error, MAPS.to_owned()))?;
+    let maps = String::from_utf8_lossy(&maps);
     let unreadable = |what: &str| Missing::new(Why::Unreadable(what.to_owned()), AT);
     let range = mapping(&maps, address).ok_or_else(|| unreadable("no readable mapping of it"))?;
     // SAFETY: the kernel lists this range as readable memory of this process. It is the vDSO's own

@@ -4,7 +4,6 @@
 //! `fuse_show_options`); virtiofs, which the host of a guest serves, has no such option.
 
 use rustix::fd::{AsRawFd, BorrowedFd};
-use std::fs::read_to_string;
 
 /// `FUSE_SUPER_MAGIC` (linux/magic.h).
 const MAGIC: u64 = 0x6573_5546;
@@ -18,13 +17,15 @@ pub(super) fn refused(fd: BorrowedFd<'_>) -> Option<String> {
         return None;
     }
     let unknown = || Some("is in a FUSE filesystem, and who mounted that is not known".to_owned());
-    let Ok(about) = read_to_string(format!("/proc/self/fdinfo/{}", fd.as_raw_fd())) else {
+    let Ok(about) = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", fd.as_raw_fd())) else {
         return unknown();
     };
-    let (Some(mount), Ok(mounts)) = (mount_id(&about), read_to_string("/proc/self/mountinfo"))
+    // Names of directories have any bytes.
+    let (Some(mount), Ok(mounts)) = (mount_id(&about), std::fs::read("/proc/self/mountinfo"))
     else {
         return unknown();
     };
+    let mounts = String::from_utf8_lossy(&mounts);
     match users(&mounts, mount) {
         None => unknown(),
         Some(users) => {
@@ -81,8 +82,8 @@ mod tests {
         let file = std::fs::File::open("/proc/self/stat").unwrap();
         assert_eq!(refused(file.as_fd()), None);
         let about = format!("/proc/self/fdinfo/{}", file.as_raw_fd());
-        let id = mount_id(&read_to_string(about).unwrap()).unwrap();
-        let mounts = read_to_string("/proc/self/mountinfo").unwrap();
+        let id = mount_id(&std::fs::read_to_string(about).unwrap()).unwrap();
+        let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
         assert_eq!(users(&mounts, id), Some(vec![]));
     }
 }

@@ -55,7 +55,8 @@ impl Vdso {
 /// How long the mapping is that begins at this address.
 fn mapped_length(address: usize) -> Option<usize> {
     let begin = u64::try_from(address).ok().filter(|begin| *begin != 0)?;
-    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    let maps = std::fs::read("/proc/self/maps").ok()?;
+    let maps = String::from_utf8_lossy(&maps);
     let found = maps::around(&maps, begin).filter(|found| found.range.start == begin)?;
     usize::try_from(found.range.end - begin).ok()
 }

@@ -148,7 +148,7 @@ impl Drop for Loaded {
 
 /// The settings for this process: the numbers of the program, and the functions of this process's kernel vDSO.
 fn config(settings: Settings) -> Option<Config> {
-    let text = std::fs::read_to_string("/proc/self/maps").ok()?;
+    let text = crate::watched::guard::text("/proc/self/maps", u64::MAX)?;
     let maps = crate::watched::maps::parse(&text);
     let begin = maps.iter().find(|mapping| mapping.name == "[vdso]")?.range.start;
     let image = crate::watched::vdso::own_image()?;

@@ -285,7 +285,7 @@ impl Group {
             }
         }
         let name = thread.and_then(|(pid, tid)| {
-            std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm")).ok()
+            crate::watched::guard::text(&format!("/proc/{pid}/task/{tid}/comm"), 1 << 10)
         });
         let name = name.unwrap_or_default().trim().to_owned();
         Ok(Some(Self { thread, name, events }))

@@ -8,7 +8,7 @@
 
 use super::served;
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Stat, Uid};
 use std::ffi::CStr;
 use std::fs::File;
 use std::path::Path;
@@ -244,6 +244,34 @@ impl Temporary {
             .union(OFlags::CLOEXEC);
         rustix::fs::openat(&self.dir, name, flags, Mode::from_raw_mode(0o600))?;
         Ok(())
+    }
+
+    /// The same, and gives it to the process's user.
+    ///
+    /// # Errors
+    /// It is there, or cannot be made or given.
+    pub fn make_theirs(&self, name: &CStr) -> Result<(), NotOpened> {
+        self.make(name)?;
+        let (user, group) = (Uid::from_raw(self.owners.user), Gid::from_raw(self.owners.group));
+        let given = rustix::fs::chownat(
+            &self.dir,
+            name,
+            Some(user),
+            Some(group),
+            AtFlags::SYMLINK_NOFOLLOW,
+        );
+        given.map_err(|error| {
+            let _ = rustix::fs::unlinkat(&self.dir, name, AtFlags::empty());
+            NotOpened::from(error)
+        })
+    }
+
+    /// The directory itself.
+    ///
+    /// # Errors
+    /// It cannot be looked at.
+    pub fn stat(&self) -> Result<Stat, NotOpened> {
+        Ok(rustix::fs::fstat(&self.dir)?)
     }
 
     /// Removes a file; does nothing to a directory or a missing file.

@@ -8,6 +8,7 @@
 //! (`hotspot`), and only once: the file stays where no answer came, and a JVM with such a file is not
 //! signalled.
 
+use super::attach;
 use super::guard::{NotOpened, Temporary, text};
 use super::hotspot;
 use super::process::Process;
@@ -145,15 +146,30 @@ pub fn ask(process: &Process) -> Result<PerfMap, String> {
     if there {
         tmp.open(&map).map_err(reason)?;
     }
+    let held = tmp.stat().map_err(reason)?;
+    attach::may_hold_files(&held, tmp.owners()).map_err(|why| gap(&why))?;
     let socket = match tmp.socket(&format!(".java_pid{inner}")) {
         Ok(socket) => socket,
         Err(NotOpened::Absent) => wake(process, inner, &tmp).map_err(|why| gap(&why))?,
         Err(refused) => return Err(reason(refused)),
     };
-    let answer = command(pid, &socket).map_err(|error| gap(&format!("no answer: {error}")))?;
+    // Made before it is written: another user's link of this name would lead the JVM to one of its own files.
+    if !there {
+        let name = CString::new(map.clone()).map_err(|_| gap("no name"))?;
+        tmp.make_theirs(&name).map_err(reason)?;
+    }
+    let answer = command(pid, &socket).map_err(|error| {
+        if !there {
+            tmp.remove(&map);
+        }
+        gap(&format!("no answer: {error}"))
+    })?;
     let (status, text) = answer.split_once('\n').unwrap_or((&answer, ""));
     if status.trim() != "0" {
         let line = text.lines().next().unwrap_or("it knows no Compiler.perfmap");
+        if !there {
+            tmp.remove(&map);
+        }
         return Err(gap(&format!("the machine says: {line}")));
     }
     let names = tmp
@@ -175,6 +191,7 @@ fn wake(process: &Process, inner: u32, tmp: &Temporary) -> Result<OwnedFd, Strin
         .map_err(|error| format!("it cannot be held (pidfd_open, Linux 5.3): {error}"))?;
     Status::of(pid).can_be_signalled()?;
     hotspot::takes_requests(process)?;
+    attach::would_be_seen(pid, inner, tmp.owners())?;
     let name = format!(".attach_pid{inner}");
     let made = CString::new(name.clone()).map_err(|_| "no name".to_owned())?;
     if tmp.look(&name).is_some() {

@@ -1,6 +1,7 @@
 //! A process that is looked at: its memory map, its vDSO, its files, its runtime. An edge: reads
 //! `/proc`; nothing is written to the process and it is never stopped.
 
+mod attach;
 pub mod bounded;
 pub mod guard;
 mod hotspot;

@@ -55,6 +55,8 @@ pub struct Process {
 
 /// Bytes of a map of memory at most: long names make one of hundreds of megabytes.
 const MAPS: u64 = 32 << 20;
+/// Bytes of a name; any byte but zero may be in one.
+const NAME: u64 = 1 << 10;
 /// A map is not read more often than this.
 const PATIENCE: Duration = Duration::from_millis(100);
 
@@ -62,7 +64,7 @@ impl Process {
     /// Looks at a process; `None` if it is gone or this user may not look at it.
     #[must_use]
     pub fn new(pid: u32, files: &mut Files) -> Option<Self> {
-        let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim().to_owned();
+        let name = guard::text(&format!("/proc/{pid}/comm"), NAME)?.trim().to_owned();
         let mut process = Self {
             pid,
             name,
@@ -103,8 +105,9 @@ impl Process {
             self.files.clear();
             (self.vdso, self.python, self.perf_map) = (None, None, PerfMap::default());
             self.ours = None;
-            let name = std::fs::read_to_string(format!("/proc/{}/comm", self.pid));
-            self.name = name.map_or_else(|_| self.name.clone(), |name| name.trim().to_owned());
+            if let Some(name) = guard::text(&format!("/proc/{}/comm", self.pid), NAME) {
+                self.name = name.trim().to_owned();
+            }
         }
         self.memory = File::open(format!("/proc/{}/mem", self.pid)).ok();
         self.maps = maps;
@@ -362,4 +365,24 @@ pub fn children(pid: u32) -> Vec<u32> {
     }
     all.remove(0);
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    /// Any user can name a program so.
+    #[test]
+    fn process_whose_name_is_no_text_is_looked_at() {
+        let dir = tempfile::tempdir().unwrap();
+        let program = dir.path().join(OsStr::from_bytes(b"a\xffb"));
+        std::fs::copy("/bin/sleep", &program).unwrap();
+        let mut child = std::process::Command::new(&program).arg("100").spawn().unwrap();
+        let process = Process::new(child.id(), &mut Files::default());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(process.unwrap().name, "a\u{fffd}b");
+    }
 }

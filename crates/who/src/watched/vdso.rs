@@ -98,7 +98,7 @@ fn functions(image: &[u8]) -> Vec<Function> {
 /// The bytes of this process's own vDSO: the same in every 64-bit process of the kernel.
 #[must_use]
 pub fn own_image() -> Option<Vec<u8>> {
-    let text = std::fs::read_to_string("/proc/self/maps").ok()?;
+    let text = super::guard::text("/proc/self/maps", u64::MAX)?;
     let maps = super::maps::parse(&text);
     let mapping = maps.iter().find(|mapping| mapping.name == "[vdso]")?;
     let length = usize::try_from(mapping.range.end - mapping.range.start).ok()?;
