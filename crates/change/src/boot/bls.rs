@@ -373,7 +373,7 @@ fn options(text: &str) -> impl Iterator<Item = (usize, usize)> {
 fn uses_variable(text: &str) -> bool {
     options(text).any(|(start, end)| {
         let value = text.get(start..end).unwrap_or_default();
-        value.split_whitespace().any(|word| VARIABLES.contains(&word))
+        value.split_ascii_whitespace().any(|word| VARIABLES.contains(&word))
     })
 }
 

@@ -281,7 +281,7 @@ fn evidence(system: &System, found: &[Found]) -> Vec<(Vec<Loader>, String)> {
 }
 
 fn by_info(info: &str) -> Option<Vec<Loader>> {
-    let first = info.split_whitespace().next()?.to_ascii_lowercase();
+    let first = info.split_ascii_whitespace().next()?.to_ascii_lowercase();
     Some(match first.as_str() {
         "systemd-boot" => vec![Loader::Entries, Loader::Unified],
         "grub" => vec![Loader::Grub],
@@ -317,7 +317,7 @@ fn lines(system: &System, loader: Loader) -> Vec<String> {
         Loader::Grub => grub::config(system).map_or_else(Vec::new, |path| {
             let text = system.text(path).unwrap_or_default();
             let rest = |line: &str| {
-                let mut words = line.split_whitespace();
+                let mut words = line.split_ascii_whitespace();
                 words.next().filter(|word| word.starts_with("linux"))?;
                 words.next()?;
                 Some(words.collect::<Vec<_>>().join(" "))

@@ -352,7 +352,7 @@ fn grub(text: &str) -> Menu {
         }
         let xen = section.as_deref().is_some_and(|name| script(name).contains("xen"));
         let Some(words) = kernel_line(body, xen) else { continue };
-        let kernel = words.split_whitespace().next().unwrap_or_default();
+        let kernel = words.split_ascii_whitespace().next().unwrap_or_default();
         let kernel = kernel.rsplit('/').next().unwrap_or_default().to_owned();
         if kernel.starts_with("memtest") {
             continue;
@@ -388,7 +388,7 @@ fn kernel_line(line: &str, xen: bool) -> Option<&str> {
         return Some(rest);
     }
     let rest = keyword(line, &["module", "module2"]).filter(|_| xen)?;
-    let name = rest.split_whitespace().next()?.rsplit('/').next()?;
+    let name = rest.split_ascii_whitespace().next()?.rsplit('/').next()?;
     ["vmlinuz", "vmlinux", "kernel", "Image"].iter().any(|it| name.starts_with(it)).then_some(rest)
 }
 
@@ -397,7 +397,7 @@ fn title(rest: &str) -> String {
     let quote = rest.chars().next().filter(|first| ['\'', '"'].contains(first));
     let title = match quote {
         Some(quote) => rest.get(1..).and_then(|rest| rest.split(quote).next()),
-        None => rest.split_whitespace().next(),
+        None => rest.split_ascii_whitespace().next(),
     };
     title.unwrap_or_default().to_owned()
 }

@@ -4,8 +4,10 @@
 //! - Every former entry is there, in the same order, with the same lines; the line of its kernel has the same words,
 //!   except those that were asked for. An entry may be lost only where the settings make it (`10_linux`) and its kernel is
 //!   no longer in `/boot`.
-//! - Entries may be added: of kernels that were installed since the file was made. Then the first entry may have
-//!   the new kernel, if that one is in `/boot`; without an initial RAM disk `10_linux` gives it another `root=`.
+//! - Entries may be added: of kernels that were installed since the file was made. Each is like a former entry of its
+//!   section but for the version, its kernel is in `/boot`, and the first entry may have the new kernel; without an
+//!   initial RAM disk `10_linux` gives it another `root=`. Entries of other programs (`30_os-prober`) may be added, but not
+//!   in front of all former ones, where GRUB boots them.
 //!
 //! Comments and indentation do not count. A file that was out of date before differs by more, which is no fault of the
 //! program; but what it would change is not what was asked for.
@@ -98,8 +100,8 @@ struct Menu<'a> {
 }
 
 fn counted(text: &str) -> impl Iterator<Item = Line<'_>> {
-    let line = |(index, line): (usize, _)| Line { number: index + 1, text: str::trim(line) };
-    text.lines().enumerate().map(line).filter(|line| !line.text.is_empty())
+    let lines = text.lines().map(str::trim_ascii).enumerate();
+    lines.map(|(index, text)| Line { number: index + 1, text }).filter(|line| !line.text.is_empty())
 }
 
 fn grub(text: &str) -> Menu<'_> {
@@ -216,6 +218,7 @@ impl Alike<'_> {
 
     fn entries(&self, was: &[Entry<'_>], is: &[Entry<'_>]) -> Option<String> {
         let mut at = 0;
+        let mut former = vec![false; is.len()];
         for entry in was {
             let found = is
                 .iter()
@@ -233,6 +236,9 @@ impl Alike<'_> {
             };
             let new = is.get(at + found)?;
             at += found + 1;
+            if let Some(known) = former.get_mut(at - 1) {
+                *known = true;
+            }
             if let Some(how) = self.entry(entry, new) {
                 return Some(format!(
                     "{how}, in its entry '{}' (line {})",
@@ -241,13 +247,36 @@ impl Alike<'_> {
                 ));
             }
         }
-        None
+        let first = former.iter().position(|known| *known).unwrap_or(0);
+        let mut added = is.iter().zip(&former).enumerate().filter(|(_, (_, known))| !**known);
+        added.find_map(|(index, (new, _))| {
+            let why = self.added(was, new, index < first)?;
+            let title = short(&new.title);
+            Some(format!("has a new entry '{title}' (line {}), {why}", new.number))
+        })
+    }
+
+    /// Why an entry that was added is not one of a new kernel, or of another program behind the former ones.
+    fn added(&self, was: &[Entry<'_>], new: &Entry<'_>, leads: bool) -> Option<String> {
+        if !is_made(new.section) {
+            return leads.then(|| "in front of the former ones".to_owned());
+        }
+        let Some(kernel) = &new.kernel else {
+            return Some("without a kernel".to_owned());
+        };
+        if !(self.has_kernel)(base(kernel)) {
+            return Some(format!("whose kernel {} is not there", short(kernel)));
+        }
+        let mut former = was.iter().filter(|old| old.section == new.section).peekable();
+        let compared = former.peek().is_some();
+        let alike = former.any(|old| old.kernel.is_some() && self.entry(old, new).is_none());
+        (compared && !alike).then(|| "unlike the former ones".to_owned())
     }
 
     /// Whether the settings make an entry, and its kernel is gone.
     fn may_go(&self, entry: &Entry<'_>) -> bool {
-        let made = entry.section.is_none_or(|name| script(name).starts_with("linux"));
-        made && entry.kernel.as_deref().is_some_and(|kernel| !(self.has_kernel)(base(kernel)))
+        is_made(entry.section)
+            && entry.kernel.as_deref().is_some_and(|kernel| !(self.has_kernel)(base(kernel)))
     }
 
     fn entry(&self, was: &Entry<'_>, is: &Entry<'_>) -> Option<String> {
@@ -260,8 +289,7 @@ impl Alike<'_> {
         if old == new {
             return self.lines(&all(was), &all(is));
         }
-        let made = was.section.is_none_or(|name| script(name).starts_with("linux"));
-        if !made || !(self.has_kernel)(base(new)) {
+        if !is_made(was.section) || !(self.has_kernel)(base(new)) {
             return Some(format!("has the kernel {} where it had {}", short(new), short(old)));
         }
         // The same lines, except for the version and the initial RAM disk.
@@ -271,7 +299,7 @@ impl Alike<'_> {
         let plain = |text: &str, kernel: &str| {
             let text = text.replace(version(kernel), "VERSION");
             let kept = |word: &&str| rooted || !word.starts_with("root=");
-            text.split_whitespace().filter(kept).collect::<Vec<_>>().join(" ")
+            text.split_ascii_whitespace().filter(kept).collect::<Vec<_>>().join(" ")
         };
         let rest = |entry: &Entry<'_>, kernel: &str| -> Vec<(usize, String)> {
             let kept = |line: &&Line<'_>| !disk(line) && keyword(line.text, &["echo"]).is_none();
@@ -354,6 +382,11 @@ impl Alike<'_> {
         }
         self.lines(&rest(was), &rest(is))
     }
+}
+
+/// Whether the settings make the entries of a section (`10_linux`), or there are no sections.
+fn is_made(section: Option<&str>) -> bool {
+    section.is_none_or(|name| script(name).starts_with("linux"))
 }
 
 /// Commands with a kernel's command line; under Xen it is a module.

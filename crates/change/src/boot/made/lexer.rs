@@ -47,7 +47,7 @@ impl<'a> Lexer<'a> {
                     self.next();
                     return Some(Token::End);
                 }
-                blank if blank.is_whitespace() => {
+                blank if blank.is_ascii_whitespace() => {
                     self.next();
                 }
                 _ => return Some(Token::Word(self.word())),
@@ -58,7 +58,7 @@ impl<'a> Lexer<'a> {
     fn word(&mut self) -> Word {
         let mut word = Word { text: String::new(), quoted: false };
         while let Some(&next) = self.rest.peek() {
-            if next.is_whitespace() || matches!(next, ';' | '&' | '|') {
+            if next.is_ascii_whitespace() || matches!(next, ';' | '&' | '|') {
                 break;
             }
             self.next();
@@ -108,7 +108,7 @@ pub(super) fn words(text: &str) -> Vec<String> {
 /// The words as a kernel gets them: those with blanks in double quotes.
 pub(super) fn line(text: &str) -> String {
     let quoted = |word: String| {
-        if word.contains(char::is_whitespace) { format!("\"{word}\"") } else { word }
+        if word.contains(|c: char| c.is_ascii_whitespace()) { format!("\"{word}\"") } else { word }
     };
     words(text).into_iter().map(quoted).collect::<Vec<_>>().join(" ")
 }

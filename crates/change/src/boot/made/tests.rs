@@ -91,6 +91,45 @@ fn grub_with_entries_written_by_hand_is_good() {
 }
 
 #[test]
+fn grub_with_an_added_entry_unlike_the_former_ones_is_refused() {
+    let before = debian(&["vmlinuz-6"], "quiet");
+    let good = debian(&["vmlinuz-6"], "quiet quirk=1");
+    let with = |section: &str, entry: &str| {
+        let begin = format!("### BEGIN /etc/grub.d/{section} ###\n");
+        checked(GRUB, &before, &good.replace(&begin, &format!("{begin}{entry}")))
+    };
+    let added = |kernel: &str, words: &str| entry("x", "Debian X", kernel, words);
+    for (new, why) in [
+        (added("vmlinuz-5", "quiet quirk=1"), "is not there"),
+        (added("vmlinuz-7", "quiet quirk=1 init=/bin/sh"), "unlike"),
+        (added("vmlinuz-7", "quiet quirk=1").replace("UUID=1-2", "UUID=9"), "unlike"),
+        (
+            added("vmlinuz-7", "quiet quirk=1 init=/bin/sh")
+                .replace("\tinitrd\t/boot/initrd.img\n", ""),
+            "unlike",
+        ),
+    ] {
+        let error = with("10_linux", &new).unwrap_err();
+        assert!(error.starts_with("has a new entry 'Debian X'") && error.contains(why), "{error}");
+    }
+    assert_eq!(with("10_linux", &added("vmlinuz-7", "quiet quirk=1")), Ok(()));
+    // Behind the former ones another program may add its own.
+    let other = "menuentry 'Other' {\n\tchainloader +1\n}\n";
+    assert_eq!(with("30_os-prober", other), Ok(()));
+    let error = with("00_header", other).unwrap_err();
+    assert!(error.ends_with("in front of the former ones"), "{error}");
+}
+
+#[test]
+fn grub_with_a_no_break_space_is_refused() {
+    let before = debian(&["vmlinuz-6"], "quiet");
+    let good = debian(&["vmlinuz-6"], "quiet quirk=1");
+    // The kernel reads `quiet` and a byte more.
+    let error = checked(GRUB, &before, &good.replace(" quirk=1", "\u{a0}quirk=1")).unwrap_err();
+    assert!(error.starts_with("lacks quirk=1"), "{error}");
+}
+
+#[test]
 fn grub_without_the_words_is_named_with_the_entry() {
     let before = debian(&["vmlinuz-6"], "notsc quiet");
     let error = checked(GRUB, &before, &debian(&["vmlinuz-6"], "quiet")).unwrap_err();
