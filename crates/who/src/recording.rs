@@ -2,6 +2,7 @@
 
 use crate::account::waits::Waiting;
 use crate::aggregate::Tally;
+use crate::calibrate::Span;
 use crate::classify::Path;
 use crate::clock::{Api, ClockId};
 use crate::symbols::Frame;
@@ -28,19 +29,18 @@ pub struct Seen {
 pub struct Own {
     /// Which clock.
     pub clock: OwnClock,
-    /// The cost of `clock_gettime`, in nanoseconds.
-    pub clock_gettime_ns: Option<f64>,
-    /// The cost of `gettimeofday`, in nanoseconds.
-    pub gettimeofday_ns: Option<f64>,
+    /// The cost of `clock_gettime`.
+    pub clock_gettime: Option<Span>,
+    /// The cost of `gettimeofday`.
+    pub gettimeofday: Option<Span>,
 }
 
 impl Own {
     /// The cost of a read, if this clock serves it.
     #[must_use]
-    pub fn cost(&self, api: Api, clock: Option<ClockId>) -> Option<f64> {
-        let ns =
-            if api == Api::Gettimeofday { self.gettimeofday_ns } else { self.clock_gettime_ns };
-        ns.filter(|_| self.clock.serves(api, clock))
+    pub fn cost(&self, api: Api, clock: Option<ClockId>) -> Option<Span> {
+        let span = if api == Api::Gettimeofday { self.gettimeofday } else { self.clock_gettime };
+        span.filter(|_| self.clock.serves(api, clock))
     }
 }
 

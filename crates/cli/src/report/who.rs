@@ -64,8 +64,8 @@ pub(crate) struct WhoMethod {
     pub(crate) coarse_ns: Option<f64>,
     /// The length of a tick, in nanoseconds.
     pub(crate) tick_ns: Option<f64>,
-    /// The least confidence of the intervals, 0 to 1; they hold what chance in sampling does, not an error
-    /// in the cost of a read.
+    /// The least confidence of the intervals, 0 to 1. They hold what chance in sampling does, and what a read costs more or
+    /// less beside other instructions.
     pub(crate) confidence: f64,
 }
 

@@ -2,10 +2,11 @@
 //! clock. Samples have the function and the path; the clock comes from a function on the stack that reads one clock
 //! only, otherwise from the hits of calls like these; this module combines them. Pure.
 
+use super::calls::Calls;
 use super::estimate::Estimate;
 use super::settled::settled;
 use super::site::{Site, site};
-use crate::calibrate::Costs;
+use crate::calibrate::{Costs, Span};
 use crate::classify::Path;
 use crate::clock::{Api, ClockId};
 use crate::recording::{Hit, Own, Recording};
@@ -26,13 +27,15 @@ pub(super) struct Cell {
     /// CPU seconds.
     pub(super) seconds: f64,
     /// Calls; `None` where the cost of one is not known.
-    pub(super) calls: Option<f64>,
+    pub(super) calls: Option<Calls>,
     /// The clock that `clocksmith run` gave the process.
     pub(super) own: Option<OwnClock>,
     /// The cost of one call here, in nanoseconds.
     pub(super) ns: Option<f64>,
     /// The uncertainty of the split by hits, by the hits that it rests on: samples less and more.
     pub(super) splits: Vec<(usize, f64, f64)>,
+    /// The uncertainty of the split by what reads of other clocks at the same place take: samples less and more.
+    pub(super) uneven: (f64, f64),
 }
 
 /// Everything, for certain.
@@ -172,16 +175,23 @@ pub(super) fn cells(recording: &Recording, costs: &Costs) -> Vec<Cell> {
             }
             None => vec![(settled.filter(|_| by_vdso), WHOLE)],
         };
-        let parts: Vec<(Option<ClockId>, Estimate, Option<f64>)> = shares
+        let parts: Vec<(Option<ClockId>, Estimate, Option<f64>, Option<Span>)> = shares
             .into_iter()
-            .map(|(clock, share)| (clock, share, cost(path, api, clock, costs, own.as_ref())))
+            .map(|(clock, share)| {
+                let own = own.as_ref();
+                let seen = seen(path, api, clock, costs, own);
+                (clock, share, cost(path, api, clock, costs, own), seen)
+            })
             .collect();
         // The seconds of a number of calls: calls × Σ share × cost.
-        let mean: Option<f64> =
-            parts.iter().map(|(_, share, cost)| Some(share.value * (*cost)?)).sum();
-        let seconds = ns as f64 * 1e-9;
-        for (clock, share, cost) in parts {
-            let weight = |share: f64, value: f64| match (cost, mean) {
+        let mean = |end: fn(Span) -> f64| -> Option<f64> {
+            parts.iter().map(|(_, share, _, seen)| Some(share.value * end((*seen)?))).sum()
+        };
+        let (least, most) = (mean(|seen| seen.low), mean(|seen| seen.high));
+        let mean = mean(Span::middle);
+        let all_seconds = ns as f64 * 1e-9;
+        for (clock, share, cost, seen) in parts {
+            let weight = |share: f64, value: f64| match (seen.map(Span::middle), mean) {
                 (Some(cost), Some(mean)) if mean > 0.0 && share < 1.0 => {
                     let others = (mean - value * cost).max(0.0) / (1.0 - value).max(1e-9);
                     let own = share * cost;
@@ -192,6 +202,15 @@ pub(super) fn cells(recording: &Recording, costs: &Costs) -> Vec<Cell> {
             };
             let of = |end: f64| weight(end, share.value);
             let (low, part, high) = (of(share.low), of(share.value), of(share.high));
+            // The same with this clock's reads as cheap and the others' as dear as they may be, and the reverse.
+            let ends = seen.zip(least).zip(most).map_or((part, part), |((seen, least), most)| {
+                let of = |own: f64, others: f64| {
+                    let own = share.value * own;
+                    if own + others > 0.0 { own / (own + others) } else { part }
+                };
+                let others = |all: f64, own: f64| (all - share.value * own).max(0.0);
+                (of(seen.low, others(most, seen.high)), of(seen.high, others(least, seen.low)))
+            });
             let served = costs.of(api, clock).in_user_space();
             // The part of a read in user space that then falls back is part of that.
             let path = match path {
@@ -215,17 +234,27 @@ pub(super) fn cells(recording: &Recording, costs: &Costs) -> Vec<Cell> {
                 clock,
                 samples: 0.0,
                 seconds: 0.0,
-                calls: Some(0.0),
+                calls: Some(Calls::default()),
                 own: own.map(|own| own.clock),
                 ns: cost,
                 splits: Vec::new(),
+                uneven: (0.0, 0.0),
             });
-            let seconds = seconds * part;
+            let seconds = all_seconds * part;
             cell.samples += samples * part;
             cell.seconds += seconds;
-            let inside = if path == Path::Vdso { costs.inside(api) } else { 1.0 };
-            let calls = cost.filter(|cost| *cost > 0.0).map(|cost| seconds * 1e9 / (cost * inside));
-            cell.calls = cell.calls.zip(calls).map(|(a, b)| a + b);
+            // Of all calls at this place, not of the seconds of this clock: those have the same error.
+            let number = |mean: Option<f64>| {
+                let mean = mean.filter(|mean| *mean > 0.0)?;
+                Some(all_seconds * 1e9 * share.value / mean)
+            };
+            let calls = match (number(mean), number(most), number(least)) {
+                (Some(value), Some(low), Some(high)) => Some(Calls { value, low, high }),
+                _ => None,
+            };
+            cell.calls = cell.calls.zip(calls).map(|(a, b)| a.plus(b));
+            cell.uneven.0 += samples * (part - ends.0).max(0.0);
+            cell.uneven.1 += samples * (ends.1 - part).max(0.0);
             if let Some(at) = found {
                 cell.splits.push((at, samples * (part - low), samples * (high - part)));
             }
@@ -257,7 +286,7 @@ fn cost(
     let cost = costs.of(api, clock);
     match path {
         Path::ClocksmithRun => match own {
-            Some(own) if own.clock.serves(api, clock) => own.cost(api, clock),
+            Some(own) if own.clock.serves(api, clock) => own.cost(api, clock).map(Span::middle),
             _ => cost.library_ns,
         },
         Path::Vdso | Path::Counter => cost.library_ns,
@@ -268,6 +297,28 @@ fn cost(
             _ => cost.library_ns,
         },
         Path::Syscall => cost.syscall_ns,
+    }
+}
+
+/// What a read takes where samples find it.
+fn seen(
+    path: Path,
+    api: Api,
+    clock: Option<ClockId>,
+    costs: &Costs,
+    own: Option<&Own>,
+) -> Option<Span> {
+    let whole = || cost(path, api, clock, costs, own).map(Span::around);
+    match path {
+        Path::ClocksmithRun => match own {
+            Some(own) if own.clock.serves(api, clock) => own.cost(api, clock),
+            _ => whole(),
+        },
+        Path::Vdso if costs.of(api, clock).in_user_space() != Some(false) => {
+            costs.served(api, clock)
+        }
+        Path::Counter => costs.counted(api),
+        Path::Vdso | Path::VdsoFallback | Path::Syscall => whole(),
     }
 }
 

@@ -136,7 +136,7 @@ pub(super) fn flags(recording: &Recording, cells: &[Cell], costs: &Costs) -> Vec
             && cell.api != crate::clock::Api::Time
         {
             let rate = rates.entry((cell.process, &cell.site.function)).or_default();
-            rate.0 += cell.calls.unwrap_or(0.0);
+            rate.0 += cell.calls.map_or(0.0, |calls| calls.low);
             rate.1 += cell.seconds;
             rate.2 += cell.samples;
         }
@@ -202,6 +202,7 @@ mod tests {
 
     #[test]
     fn coarse_candidate_only_where_a_tick_may_be_precise_enough() {
+        use crate::account::calls::Calls;
         use crate::account::cells::Cell;
         use crate::account::site::Site;
         use crate::clock::{Api, ClockId};
@@ -217,10 +218,15 @@ mod tests {
                 clock: Some(clock),
                 samples: 100.0,
                 seconds,
-                calls: Some(seconds * 5e7),
+                calls: Some(Calls {
+                    value: seconds * 5e7,
+                    low: seconds * 5e7,
+                    high: seconds * 5e7,
+                }),
                 own: None,
                 ns: Some(20.0),
                 splits: Vec::new(),
+                uneven: (0.0, 0.0),
             };
             flags(&made, &[cell], &costs).into_iter().map(|flag| flag.kind).collect::<Vec<_>>()
         };

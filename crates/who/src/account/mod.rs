@@ -1,6 +1,7 @@
 //! The sums of samples and hits: reads by clock, function and path, with their cost, their cost on a
 //! fast clock, and how sure these are. Pure.
 
+mod calls;
 mod cells;
 mod estimate;
 mod flags;
@@ -11,6 +12,7 @@ mod rows;
 mod settled;
 mod site;
 pub(crate) mod source;
+mod sum;
 pub mod waits;
 
 pub use estimate::Estimate;

@@ -7,6 +7,7 @@ use super::programs;
 use super::remedy::{Remedy, RemedyId, for_reads};
 use super::rows::{FunctionRow, KernelRow, ProcessRow, Profile, ProgramRow, Row, StackRow, Totals};
 use super::source::Sources;
+use super::sum::Sum;
 use crate::calibrate::Costs;
 use crate::classify::Path;
 use crate::clock::{Api, ClockId};
@@ -17,77 +18,12 @@ use std::collections::BTreeMap;
 
 /// Least part of a read's cost that is worth a remedy.
 const SMALL: f64 = 0.1;
-/// The cost of a read differs by so much with what is done around it: it waits for the instructions before it.
-const SURROUNDINGS: f64 = 0.1;
 /// Least share of a program's time for which a setting of it is worth a word.
 const NOTABLE: f64 = 0.01;
 /// Ids of processes that are listed.
 const PIDS: usize = 100;
 /// Stacks that are listed.
 const STACKS: usize = 100;
-
-/// Sums of cells.
-#[derive(Clone, Debug, Default)]
-struct Sum {
-    samples: f64,
-    seconds: f64,
-    calls: Option<f64>,
-    /// Calls, each times its cost in nanoseconds.
-    spent: f64,
-    unknown: bool,
-    saving: Option<f64>,
-    /// Samples less and more, by the hits that split them.
-    splits: BTreeMap<usize, (f64, f64)>,
-}
-
-impl Sum {
-    fn add(&mut self, cell: &Cell, saving: Option<f64>) {
-        self.samples += cell.samples;
-        self.seconds += cell.seconds;
-        match cell.calls {
-            Some(calls) => {
-                self.calls = Some(self.calls.unwrap_or(0.0) + calls);
-                self.spent += calls * cell.ns.unwrap_or(0.0);
-            }
-            None => self.unknown = true,
-        }
-        if let Some(saving) = saving {
-            self.saving = Some(self.saving.unwrap_or(0.0) + saving);
-        }
-        // Splits by the same hits are wrong together, others independently.
-        for (hits, down, up) in &cell.splits {
-            let known = self.splits.entry(*hits).or_default();
-            *known = (known.0 + down, known.1 + up);
-        }
-    }
-
-    fn calls(&self) -> Option<f64> {
-        self.calls.filter(|_| !self.unknown)
-    }
-
-    /// The uncertainty of the split by hits, relative to the samples: down and up.
-    fn split(&self) -> (f64, f64) {
-        let (down, up) = self.splits.values().fold((0.0f64, 0.0f64), |(down, up), (less, more)| {
-            (down.hypot(*less), up.hypot(*more))
-        });
-        let samples = self.samples.max(1e-9);
-        (down / samples, up / samples)
-    }
-
-    /// The interval that `samples` of `all` allow, around a share.
-    fn share(&self, value: f64, all: f64, split: bool) -> Estimate {
-        let (down, up) = if split { self.split() } else { (0.0, 0.0) };
-        Estimate::share(self.samples, all).as_share(value).widened(down, up).within_one()
-    }
-
-    /// The same around a number.
-    fn number(&self, value: f64, all: f64, split: bool) -> Estimate {
-        let (down, up) = if split { self.split() } else { (0.0, 0.0) };
-        let share = Estimate::share(self.samples, all);
-        let factor = if share.value > 0.0 { value / share.value } else { 0.0 };
-        share.scaled(factor).widened(down, up)
-    }
-}
 
 /// The cost of a cell's reads on a fast clock. Nothing is faster than an instruction of the program
 /// itself, no clock counts CPU time without the kernel, and the clock of `clocksmith run` is the fast one.
@@ -134,7 +70,8 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
         total.add(cell, saved);
         let (sum, fast_seconds) = by_clock.entry((cell.api, cell.clock, cell.path)).or_default();
         sum.add(cell, saved);
-        *fast_seconds += fast(cell, costs).zip(cell.calls).map_or(0.0, |(ns, calls)| ns * calls);
+        *fast_seconds +=
+            fast(cell, costs).zip(cell.calls).map_or(0.0, |(ns, calls)| ns * calls.value);
         let key = (cell.process, &*cell.site.function, &*cell.site.module);
         let seen = recording.processes.get(cell.process);
         let program = seen.map_or("?", |seen| seen.name.as_str());
@@ -175,17 +112,22 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
     }
     let calls = total.calls();
     let share = |sum: &Sum, split| {
-        let (part, whole) = (sum.calls()?, calls.filter(|calls| *calls > 0.0)?);
-        let value = part / whole;
-        let surroundings = SURROUNDINGS * (1.0 - value).max(0.0);
-        let share = sum.share(value, total.samples, split);
-        Some(share.widened(surroundings, surroundings).within_one())
+        let (part, whole) = (sum.calls()?, calls.filter(|calls| calls.value > 0.0)?);
+        let share = sum.share(part.value / whole.value, total.samples, split);
+        let (down, up) = part.beside(whole.minus(part));
+        Some(share.widened(down, up).within_one())
     };
     let per_second = |sum: &Sum, split| {
-        Some(sum.number(sum.calls()? / wall, all, split).widened(SURROUNDINGS, SURROUNDINGS))
+        let calls = sum.calls()?;
+        let (down, up) = calls.relative();
+        Some(sum.number(calls.value / wall, all, split).widened(down, up))
     };
-    let cpu_share =
-        |sum: &Sum, split| sum.share(if cpu > 0.0 { sum.seconds / cpu } else { 0.0 }, all, split);
+    let cpu_share = |sum: &Sum, split| {
+        let share = sum.share(if cpu > 0.0 { sum.seconds / cpu } else { 0.0 }, all, split);
+        let samples = sum.samples.max(1e-9);
+        let (down, up) = if split { sum.uneven } else { (0.0, 0.0) };
+        share.widened(down / samples, up / samples).within_one()
+    };
     let hits = |api: Api, clock: Option<ClockId>| -> u64 {
         let hits = recording.hits.iter().filter(|hit| hit.api == api && hit.clock == clock);
         hits.map(|hit| hit.count).sum()
@@ -194,7 +136,8 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
     let mut rows: Vec<Row> = by_clock
         .iter()
         .map(|((api, clock, path), (sum, fast))| {
-            let ns = sum.calls().filter(|calls| *calls > 0.0).map(|c| sum.spent / c);
+            let calls = sum.calls().map(|calls| calls.value).filter(|calls| *calls > 0.0);
+            let ns = calls.map(|c| sum.spent / c);
             let ratio = |to: Option<f64>| Some(ns? / to.filter(|to| *to > 0.0)?);
             Row {
                 api: *api,
@@ -210,7 +153,7 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
                 cpu_seconds: sum.seconds,
                 per_second: per_second(sum, true),
                 ns,
-                fast_ns: sum.calls().filter(|calls| *calls > 0.0 && *fast > 0.0).map(|c| fast / c),
+                fast_ns: calls.filter(|_| *fast > 0.0).map(|c| fast / c),
                 ratio_to_counter: ratio(costs.counter_ns),
                 ratio_to_monotonic: ratio(monotonic),
                 saving_cpu_seconds: sum.saving,
@@ -293,7 +236,8 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
                         sum.share(if own > 0.0 { sum.seconds / own } else { 0.0 }, of, false)
                     },
                 ),
-                per_second: found.and_then(|(sum, ..)| Some(sum.calls()? / wall)),
+                per_second: found.and_then(|(sum, ..)| Some(sum.calls()?.value / wall)),
+                per_second_interval: found.and_then(|(sum, ..)| per_second(sum, false)),
                 path: found.and_then(|(_, paths, _)| most(paths).copied()),
                 function: found.and_then(|(.., functions)| Some((*most(functions)?).to_owned())),
                 saving_cpu_seconds: found.and_then(|(sum, ..)| sum.saving),
@@ -328,7 +272,11 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
             read_samples,
             cpu_share: cpu_share(&total, false),
             read_cpu_seconds: total.seconds,
-            reads_per_second: if cells.is_empty() { Some(0.0) } else { calls.map(|c| c / wall) },
+            reads_per_second: match cells.is_empty() {
+                true => Some(0.0),
+                false => calls.map(|calls| calls.value / wall),
+            },
+            reads_per_second_interval: per_second(&total, false),
             saving_cpu_seconds: total.saving,
         },
         rows,
@@ -442,5 +390,54 @@ mod tests {
         let functions: Vec<f64> = found.functions.iter().map(|row| row.cpu_seconds).collect();
         let programs: Vec<f64> = found.programs.iter().map(|row| row.cpu_seconds).collect();
         assert!((sum(&functions) - sum(&programs)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn reads_of_a_few_nanoseconds_have_wide_intervals() {
+        use crate::calibrate::{Cost, Served, Span};
+        let (fine, coarse) = (ClockId::MONOTONIC, ClockId::MONOTONIC_COARSE);
+        let cost = |ns| Cost { library_ns: Some(ns), syscall_ns: Some(200.0) };
+        let costs = Costs {
+            clocks: vec![(fine, cost(22.0)), (coarse, cost(4.0))],
+            served: Served {
+                fine: Some(Span { low: 18.0, high: 22.0 }),
+                coarse: Some(Span { low: 0.5, high: 3.5 }),
+                ..Served::default()
+            },
+            ..Costs::default()
+        };
+        let of = |clock| {
+            let mut made = crate::output::made::recording();
+            made.stacks.iter_mut().for_each(|stack| {
+                stack.path = Path::Vdso;
+                stack.api = Some(Api::ClockGettime);
+            });
+            let [first, ..] = &made.stacks[..] else { panic!("no stack") };
+            made.hits = (0..20)
+                .map(|draw| crate::recording::Hit {
+                    process: first.process,
+                    api: Api::ClockGettime,
+                    clock: Some(clock),
+                    frames: first.frames.clone(),
+                    callers: [1, 2].into(),
+                    count: 4,
+                    draws: vec![(draw, 4)],
+                })
+                .collect();
+            let mut stack = first.clone();
+            stack.callers = [1, 2].into();
+            made.stacks = vec![stack];
+            profile(&made, &costs).totals
+        };
+        let relative = |totals: &Totals| {
+            let said = totals.reads_per_second_interval.unwrap();
+            assert_eq!(Some(said.value), totals.reads_per_second);
+            // Without what chance in sampling does: as many reads as fit into their seconds.
+            (said.high / said.value, said.value / said.low)
+        };
+        let (fine, coarse) = (of(fine), of(coarse));
+        let ((fine_up, fine_down), (up, down)) = (relative(&fine), relative(&coarse));
+        assert!(up > 2.6 && down > 2.6, "{coarse:?}");
+        assert!(up > fine_up * 1.2 && down > fine_down * 1.2, "{fine:?}");
     }
 }

@@ -25,6 +25,8 @@ pub struct Totals {
     pub read_cpu_seconds: f64,
     /// Reads in a second of wall time; null where the cost of a read is not known.
     pub reads_per_second: Option<f64>,
+    /// The same with its interval; null where no read was seen, or the cost of one is not known.
+    pub reads_per_second_interval: Option<Estimate>,
     /// CPU seconds that would be saved on a fast clock.
     pub saving_cpu_seconds: Option<f64>,
 }
@@ -169,6 +171,8 @@ pub struct ProcessRow {
     pub read_share: Estimate,
     /// Reads in a second of wall time.
     pub per_second: Option<f64>,
+    /// The same with its interval.
+    pub per_second_interval: Option<Estimate>,
     /// The path that takes most of it.
     pub path: Option<Path>,
     /// The function that takes most of it.

@@ -1,8 +1,10 @@
 //! The read cost here and now, and on a fast clock. An edge: reads clocks.
 
 mod own;
+mod span;
 
 pub use own::OwnCosts;
+pub use span::Span;
 
 use crate::clock::{Api, ClockId};
 use clocksmith_measure::sampler::{Sampler, Subject};
@@ -35,6 +37,19 @@ impl Cost {
 /// processors of 2021 (AMD family 25, `rdtscp` and `lfence; rdtsc`).
 const ORDERED: f64 = 2.4;
 
+/// What the functions of the vDSO take inside of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Served {
+    /// `clock_gettime` of a clock that reads the counter.
+    pub fine: Option<Span>,
+    /// `clock_gettime` of a clock of the last tick.
+    pub coarse: Option<Span>,
+    /// `gettimeofday`.
+    pub gettimeofday: Option<Span>,
+    /// `time`.
+    pub time: Option<Span>,
+}
+
 /// The costs of a machine.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Costs {
@@ -44,9 +59,8 @@ pub struct Costs {
     pub gettimeofday: Cost,
     /// Of `time`.
     pub time: Cost,
-    /// The part of a call of `clock_gettime`, `gettimeofday` and `time` through the library that is spent inside of the
-    /// vDSO, 0 to 1, where samples see it; null where it was not measured.
-    pub inside: [Option<f64>; 3],
+    /// Of a call of the vDSO, what is spent inside of it, where samples see it; null where it was not measured.
+    pub served: Served,
     /// Of the counter itself.
     pub counter_ns: Option<f64>,
     /// Of this project's clock, in the order of other reads.
@@ -60,17 +74,32 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// The part of a read through the vDSO that samples find there.
+    /// What a read through the vDSO takes there, where samples find it. Where it was not measured the call may be most of
+    /// a cheap read.
     #[must_use]
-    pub fn inside(&self, api: Api) -> f64 {
-        let [clock_gettime, gettimeofday, time] = self.inside;
-        let part = match api {
-            Api::ClockGettime => clock_gettime,
-            Api::Gettimeofday => gettimeofday,
-            Api::Time => time,
+    pub fn served(&self, api: Api, clock: Option<ClockId>) -> Option<Span> {
+        let library = self.of(api, clock).library_ns?;
+        let clock = clock.unwrap_or(ClockId::MONOTONIC);
+        let measured = match api {
+            Api::ClockGettime if clock.is_coarse() => self.served.coarse,
+            // Of one piece of code, but for clocks with a rate of their own.
+            Api::ClockGettime => self.served.fine.map(|span| {
+                let monotonic = self.of(api, Some(ClockId::MONOTONIC)).library_ns;
+                let factor = monotonic.map_or(1.0, |ns| library / ns);
+                span.scaled(if factor.is_finite() { factor } else { 1.0 })
+            }),
+            Api::Gettimeofday => self.served.gettimeofday,
+            Api::Time => self.served.time,
             Api::Rdtsc | Api::Rdtscp => None,
         };
-        part.unwrap_or(1.0)
+        Some(measured.unwrap_or_else(|| Span::of_loops(library, span::CALL, library)))
+    }
+
+    /// What an instruction that reads the counter takes; one that waits for everything before it takes longer.
+    #[must_use]
+    pub fn counted(&self, api: Api) -> Option<Span> {
+        let most = |ns: f64| if api == Api::Rdtscp { ns * ORDERED } else { ns + span::OVERLAP };
+        self.counter_ns.map(|ns| Span::of_loops(ns, 0.0, most(ns)))
     }
 
     /// The cost of a function, for a clock if it takes one. Clocks that are not measured get the cost
@@ -139,22 +168,8 @@ fn measure(budget: Duration) -> Costs {
     if clocksmith_measure::reads::counter_allowed().is_ok() {
         subjects.push(Subject::new("counter", clocksmith_raw::counter::read));
     }
-    let direct = direct();
-    let names = ["direct 1", "direct gettimeofday", "direct time"];
-    for (name, function) in names.into_iter().zip(direct) {
-        let Some(function) = function else { continue };
-        subjects.push(Subject::new(name, move || {
-            let mut time = [0 as libc::c_long; 2];
-            let id = if name == "direct 1" { 1 } else { time.as_mut_ptr() as usize };
-            // SAFETY: a function of the vDSO; the first argument is an id or a pointer to a live value, as its name
-            // asks for, the second a pointer to one, or a zone that is not read.
-            unsafe {
-                function(
-                    id,
-                    if name == "direct 1" { time.as_mut_ptr() } else { std::ptr::null_mut() },
-                )
-            }
-        }));
+    for (name, id, function) in direct() {
+        subjects.extend(span::loops(name, move |at| direct_call(function, id, at)));
     }
     subjects.push(Subject::new("empty", || {
         let mut time = [0 as libc::c_long; 2];
@@ -175,16 +190,16 @@ fn measure(budget: Duration) -> Costs {
     let mut clocks: Vec<(ClockId, Cost)> =
         ClockId::COMMON.iter().map(|clock| (*clock, both(&clock.0.to_string()))).collect();
     level(&mut clocks);
-    let inside = [
-        ("direct 1", "library 1"),
-        ("direct gettimeofday", "library gettimeofday"),
-        ("direct time", "library time"),
-    ]
-    .map(|(direct, library)| {
-        let part = (cost(direct)? - cost("empty")?) / cost(library)?;
-        // Less is noise: the counter alone takes more than half of it.
-        Some(part.clamp(0.5, 1.0))
-    });
+    let inside = |name: &str| {
+        let (apart, chained) = (cost(&span::apart(name))?, cost(&span::chained(name))?);
+        Some(Span::of_loops(apart, cost("empty")?, chained))
+    };
+    let served = Served {
+        fine: inside(FINE),
+        coarse: inside(COARSE),
+        gettimeofday: inside(DAY),
+        time: inside(TIME),
+    };
     let fast = clocksmith::source() <= clocksmith::Source::Vdso;
     let counter_ns = cost("counter");
     let fast_ns = cost("ordered").filter(|_| fast);
@@ -192,7 +207,7 @@ fn measure(budget: Duration) -> Costs {
         clocks,
         gettimeofday: both("gettimeofday"),
         time: both("time"),
-        inside,
+        served,
         counter_ns,
         fast_ns: fast_ns.or(counter_ns.map(|ns| ns * ORDERED)),
         fast_assumed: fast_ns.is_none() && counter_ns.is_some(),
@@ -232,19 +247,47 @@ unsafe extern "C" fn empty(_: usize, _: *mut libc::c_long) -> libc::c_int {
     0
 }
 
-/// `clock_gettime`, `gettimeofday` and `time` of this process's vDSO.
-fn direct() -> [Option<Function>; 3] {
+const FINE: &str = "clock_gettime fine";
+const COARSE: &str = "clock_gettime coarse";
+const DAY: &str = "gettimeofday";
+const TIME: &str = "time";
+
+/// Functions of this process's vDSO, with the clock that each is asked for.
+fn direct() -> Vec<(&'static str, Option<ClockId>, Function)> {
     let text = crate::watched::guard::text("/proc/self/maps", u64::MAX).unwrap_or_default();
     let maps = crate::watched::maps::parse(&text);
     let begin = maps.iter().find(|mapping| mapping.name == "[vdso]").map(|m| m.range.start);
     let image = crate::watched::vdso::own_image();
     let exports = image.as_deref().and_then(|image| vdso_elf::exports(image).ok());
-    ["clock_gettime", "gettimeofday", "time"].map(|name| {
+    let function = |name| {
         let offset = vdso_elf::function(exports.as_deref()?, name)?;
         let address = usize::try_from(begin?.checked_add(offset)?).ok()?;
         // SAFETY: the address of a function that the vDSO exports by this name, whose arguments are at most two words.
         Some(unsafe { std::mem::transmute::<usize, Function>(address) })
-    })
+    };
+    let all = [
+        (FINE, Some(ClockId::MONOTONIC), "clock_gettime"),
+        (COARSE, Some(ClockId::MONOTONIC_COARSE), "clock_gettime"),
+        (DAY, None, "gettimeofday"),
+        (TIME, None, "time"),
+    ];
+    all.into_iter().filter_map(|(name, clock, of)| Some((name, clock, function(of)?))).collect()
+}
+
+/// One call; its result is written `at` bytes, which is 0, behind its place, and returned.
+fn direct_call(function: Function, clock: Option<ClockId>, at: usize) -> usize {
+    let mut time = [0 as libc::c_long; 2];
+    let place = time.as_mut_ptr().wrapping_byte_add(at);
+    // SAFETY: a function of the vDSO; its first argument is the id of a clock or a place for the result, and the second
+    // is a place for the result, or the zone, which may be null. The place has two words.
+    unsafe {
+        match clock {
+            Some(clock) => function(clock.0 as usize, place),
+            None => function(place as usize, std::ptr::null_mut()),
+        };
+    }
+    let [first, second] = *std::hint::black_box(&mut time);
+    (first | second) as usize
 }
 
 fn clock_gettime(id: i32) -> bool {

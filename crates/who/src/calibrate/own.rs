@@ -1,6 +1,7 @@
 //! The cost of a read through the vDSO that `clocksmith run` gives a program: measured with the same image and the
 //! settings of that program, in this process.
 
+use super::span::{self, Span};
 use crate::recording::Own;
 use crate::watched::Ours;
 use crate::watched::ours::Settings;
@@ -35,12 +36,12 @@ impl OwnCosts {
             return Some(*own);
         }
         let stated = settings.ns(settings.least).max(settings.ns(settings.extra));
-        let [clock_gettime_ns, gettimeofday_ns] = if stated > LONG_NS {
-            [Some(stated); 2]
+        let [clock_gettime, gettimeofday] = if stated > LONG_NS {
+            [Some(Span::around(stated)); 2]
         } else {
             std::thread::spawn(move || measure(settings)).join().unwrap_or_default()
         };
-        let own = Own { clock, clock_gettime_ns, gettimeofday_ns };
+        let own = Own { clock, clock_gettime, gettimeofday };
         self.known.push((settings, own));
         Some(own)
     }
@@ -49,20 +50,26 @@ impl OwnCosts {
 type ClockGettime = unsafe extern "C" fn(i32, *mut libc::timespec) -> i32;
 type Gettimeofday = unsafe extern "C" fn(*mut libc::timeval, *mut u64) -> i32;
 
-fn measure(settings: Settings) -> [Option<f64>; 2] {
+fn measure(settings: Settings) -> [Option<Span>; 2] {
     let Some(loaded) = Loaded::new(settings) else { return [None; 2] };
-    let mut subjects = vec![
-        Subject::new("clock_gettime", || {
-            let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-            // SAFETY: a function of the image, as its name says; the pointer is to a live value.
-            unsafe { (loaded.clock_gettime)(libc::CLOCK_MONOTONIC, &raw mut time) }
-        }),
-        Subject::new("gettimeofday", || {
-            let mut time = libc::timeval { tv_sec: 0, tv_usec: 0 };
-            // SAFETY: as above; the zone may be null.
-            unsafe { (loaded.gettimeofday)(&raw mut time, std::ptr::null_mut()) }
-        }),
-    ];
+    let loaded = &loaded;
+    let by_id = |at: usize| {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        let place = (&raw mut time).wrapping_byte_add(at);
+        // SAFETY: a function of the image, as its name says; `at` is 0, so the pointer is to a live value.
+        unsafe { (loaded.clock_gettime)(libc::CLOCK_MONOTONIC, place) };
+        std::hint::black_box(&mut time).tv_nsec as usize
+    };
+    let of_day = |at: usize| {
+        let mut time = libc::timeval { tv_sec: 0, tv_usec: 0 };
+        let place = (&raw mut time).wrapping_byte_add(at);
+        // SAFETY: as above; the zone may be null.
+        unsafe { (loaded.gettimeofday)(place, std::ptr::null_mut()) };
+        std::hint::black_box(&mut time).tv_usec as usize
+    };
+    let mut subjects: Vec<Subject<'_>> = Vec::new();
+    subjects.extend(span::loops("clock_gettime", by_id));
+    subjects.extend(span::loops("gettimeofday", of_day));
     subjects.push(Subject::new("empty", || {
         let mut time = [0 as libc::c_long; 2];
         // SAFETY: does nothing.
@@ -73,9 +80,10 @@ fn measure(settings: Settings) -> [Option<f64>; 2] {
         let samples = sampled.iter().find(|samples| samples.name == name)?;
         samples.median().filter(|_| samples.is_measured())
     };
-    // Samples find what is inside of the image, not the call.
     let empty = cost("empty").unwrap_or(0.0);
-    ["clock_gettime", "gettimeofday"].map(|name| Some((cost(name)? - empty).max(1.0)))
+    ["clock_gettime", "gettimeofday"].map(|name| {
+        Some(Span::of_loops(cost(&span::apart(name))?, empty, cost(&span::chained(name))?))
+    })
 }
 
 /// The image in this process.
@@ -201,12 +209,13 @@ mod tests {
         let Some(line) = costs.of(Some(&ours(Mode::Line, 0.0))) else { return };
         assert_eq!(line.clock, OwnClock::Disciplined);
         let slow = costs.of(Some(&ours(Mode::Slow, 50_000.0))).unwrap();
-        let (line, slow) = (line.clock_gettime_ns.unwrap(), slow.clock_gettime_ns.unwrap());
-        assert!(slow > 5.0 * line, "{line} {slow}");
+        let (line, slow) = (line.clock_gettime.unwrap(), slow.clock_gettime.unwrap());
+        assert!(slow.low > 5.0 * line.high, "{line:?} {slow:?}");
+        assert!(slow.high < 1.3 * slow.low, "{slow:?}");
         assert_eq!(costs.of(Some(&ours(Mode::Count, 0.0))), None);
         // Not tried: a second for each read.
         let long = costs.of(Some(&ours(Mode::Slow, 1e9))).unwrap();
-        assert_eq!(long.clock_gettime_ns, Some(1e9));
+        assert_eq!(long.clock_gettime, Some(Span::around(1e9)));
         assert_eq!(costs.known.len(), 3);
     }
 }

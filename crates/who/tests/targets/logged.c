@@ -1,5 +1,5 @@
 /* Reads clocks by known functions and counts each call in a file that is mapped: who watches can read the truth of any
-   window. Arguments: the file, seconds, kind. Counters, as 64-bit numbers: mono, real, boot, day, other. */
+   window. Arguments: the file, seconds, kind. Counters, as 64-bit numbers, by kind of read as below. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MONO, REAL, BOOT, DAY, VARIABLE, KINDS, THREADS = 64 };
+enum { MONO, REAL, BOOT, DAY, COARSE, SECONDS, TSC, THREADS = 64 };
 static _Atomic uint64_t (*counts)[8];
 static __thread int row;
 static volatile long sink;
@@ -46,6 +46,20 @@ __attribute__((noinline)) static void f_day(int n) {
     for (int i = 0; i < n; i++) { gettimeofday(&t, 0); sink += t.tv_usec; }
     count(DAY, n);
 }
+/* Reads of a few nanoseconds. */
+__attribute__((noinline)) static void f_coarse(int n) {
+    struct timespec t;
+    for (int i = 0; i < n; i++) { clock_gettime(CLOCK_MONOTONIC_COARSE, &t); sink += t.tv_nsec; }
+    count(COARSE, n);
+}
+__attribute__((noinline)) static void f_time(int n) {
+    for (int i = 0; i < n; i++) sink += time(0);
+    count(SECONDS, n);
+}
+__attribute__((noinline)) static void f_tsc(int n) {
+    for (int i = 0; i < n; i++) sink += __builtin_ia32_rdtsc();
+    count(TSC, n);
+}
 /* One place that reads two clocks. */
 __attribute__((noinline)) static void f_any(int n, clockid_t clock) {
     struct timespec t;
@@ -69,6 +83,9 @@ static void one(const char *kind) {
             else if (!strcmp(kind, "random")) f_any(1, (dice >> 16) % 10 < 7 ? CLOCK_MONOTONIC : CLOCK_REALTIME);
             else if (!strcmp(kind, "loops")) { if ((dice >> 16) % 3) f_mono(300); else f_real(300); }
             else if (!strcmp(kind, "four")) { f_mono(4); f_real(3); f_boot(2); f_day(1); work(50); }
+            else if (!strcmp(kind, "coarse")) { f_coarse(9); f_time(3); }
+            else if (!strcmp(kind, "cheap")) { f_mono(2); f_coarse(8); f_time(8); work(50); }
+            else if (!strcmp(kind, "counter")) { f_tsc(4); f_mono(4); f_coarse(4); work(50); }
             else { f_mono(9); f_real(1); work(100); }
         }
     }

@@ -1,0 +1,89 @@
+//! Numbers of calls, by the span of what one takes. Pure.
+
+/// A number of calls, by the span of what one takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Calls {
+    pub(super) value: f64,
+    pub(super) low: f64,
+    pub(super) high: f64,
+}
+
+impl Calls {
+    pub(super) fn plus(self, other: Self) -> Self {
+        Self {
+            value: self.value + other.value,
+            low: self.low + other.low,
+            high: self.high + other.high,
+        }
+    }
+
+    pub(super) fn minus(self, other: Self) -> Self {
+        let less = |a: f64, b: f64| (a - b).max(0.0);
+        Self {
+            value: less(self.value, other.value),
+            low: less(self.low, other.low),
+            high: less(self.high, other.high),
+        }
+    }
+
+    /// How far the number may be off, relative to it, by the cost of one: down and up.
+    pub(super) fn relative(self) -> (f64, f64) {
+        if self.value <= 0.0 {
+            return (0.0, 0.0);
+        }
+        (1.0 - self.low / self.value, self.high / self.value - 1.0)
+    }
+
+    /// How far the share that these are of all may be off, relative to it, `rest` being the others: down and up. The cost
+    /// of one is more or less than reckoned with on both sides, independently.
+    pub(super) fn beside(self, rest: Self) -> (f64, f64) {
+        if self.value <= 0.0 || rest.value <= 0.0 {
+            return (0.0, 0.0);
+        }
+        let factor = |of: f64, to: f64| if of > 0.0 && to > 0.0 { (of / to).ln() } else { 0.0 };
+        let up = factor(self.high, self.value).hypot(factor(rest.value, rest.low));
+        let down = factor(self.value, self.low).hypot(factor(rest.high, rest.value));
+        let share = |odds: f64| odds / (1.0 + odds);
+        let odds = self.value / rest.value;
+        let of = share(odds);
+        (1.0 - share(odds * (-down).exp()) / of, share(odds * up.exp()) / of - 1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn calls(value: f64, factor: f64) -> Calls {
+        Calls { value, low: value / factor, high: value * factor }
+    }
+
+    #[test]
+    fn share_beside_calls_of_another_cost_is_as_uncertain_as_either() {
+        let (cheap, fine) = (calls(50.0, 3.0), calls(50.0, 1.1));
+        let (down, up) = cheap.beside(fine);
+        // A third of the calls instead of a half is a share of a quarter; three times as many are three quarters.
+        assert!((down - 0.5).abs() < 0.02 && (up - 0.5).abs() < 0.02, "{down} {up}");
+        let other = fine.beside(cheap);
+        assert!((other.0 - down).abs() < 1e-9 && (other.1 - up).abs() < 1e-9, "{other:?}");
+        // Of fine reads it is a few percent, and without others there is nothing to be off.
+        assert!(fine.beside(fine).1 < 0.07);
+        assert_eq!(fine.beside(Calls::default()), (0.0, 0.0));
+        let (down, up) = cheap.relative();
+        assert!((down - 2.0 / 3.0).abs() < 1e-9 && (up - 2.0).abs() < 1e-9);
+    }
+
+    proptest! {
+        #[test]
+        fn shares_stay_between_0_and_1(
+            a in 0f64..1e9, b in 0f64..1e9, wide in 1f64..50.0, narrow in 1f64..2.0,
+        ) {
+            let (a, b) = (calls(a, wide), calls(b, narrow));
+            let (down, up) = a.beside(b);
+            prop_assert!((0.0..=1.0).contains(&down) && up >= -1e-9, "{} {}", down, up);
+            prop_assert!(a.value / (a.value + b.value).max(1e-9) * (1.0 + up) <= 1.0 + 1e-9);
+            prop_assert_eq!(a.plus(b).minus(b).value >= 0.0, true);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What a read takes where samples find it: a span, since it depends on the instructions around the call. A read of a few
+//! nanoseconds overlaps with them as far as the processor allows; one of hundreds does not notice them.
+
+use clocksmith_measure::sampler::Subject;
+use std::hint::black_box;
+
+/// The least and the most that one read takes, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Span {
+    /// The least.
+    pub low: f64,
+    /// The most.
+    pub high: f64,
+}
+
+/// The cost of each read differs by so much with what is done around it: it waits for the instructions before it.
+const SURROUNDINGS: f64 = 0.1;
+/// A read in a loop without anything else is followed by the next; elsewhere so much of it, in nanoseconds, is done while
+/// the processor waits for instructions before it, and samples find those: 0.8 to 2 ns of 3 on processors of 2024.
+pub(super) const OVERLAP: f64 = 2.0;
+/// Samples find at least this part of a read: a tenth to a half of `time` and of a clock of the last tick.
+const LEAST: f64 = 0.12;
+/// The most that a call itself takes, in nanoseconds; a loop of empty calls that takes longer does so for its own sake.
+pub(super) const CALL: f64 = 3.0;
+
+impl Span {
+    /// Around a cost that was measured with everything that belongs to it.
+    #[must_use]
+    pub fn around(ns: f64) -> Self {
+        Self { low: ns / (1.0 + SURROUNDINGS), high: ns * (1.0 + SURROUNDINGS) }
+    }
+
+    /// From a loop of calls, one of empty calls, and one in which each call waits for the result of the one before.
+    /// Samples find what is behind the call and does not overlap with what is before it; at most all of it, one after
+    /// the other.
+    #[must_use]
+    pub fn of_loops(apart: f64, empty: f64, chained: f64) -> Self {
+        let high = apart.max(chained) - (empty - CALL).max(0.0);
+        let high = high.max(LEAST * apart);
+        let low = (apart.min(chained) - empty - OVERLAP).max(LEAST * high);
+        let least = Self::around((low * high).sqrt());
+        Self { low: low.min(least.low), high: high.max(least.high) }
+    }
+
+    /// The value to reckon with: a factor away from both ends.
+    #[must_use]
+    pub fn middle(self) -> f64 {
+        (self.low * self.high).sqrt()
+    }
+
+    /// The same of a read that takes `factor` times as long.
+    #[must_use]
+    pub fn scaled(self, factor: f64) -> Self {
+        Self { low: self.low * factor, high: self.high * factor }
+    }
+}
+
+/// Names of the loops of [`loops`].
+pub(super) fn apart(name: &str) -> String {
+    format!("apart {name}")
+}
+
+pub(super) fn chained(name: &str) -> String {
+    format!("chained {name}")
+}
+
+/// Two loops of one call: apart, and each waiting for the one before. `call` gets a number that is 0, on which the
+/// address of the result depends, and returns part of the result.
+pub(super) fn loops<'a>(name: &str, call: impl Fn(usize) -> usize + Copy + 'a) -> [Subject<'a>; 2] {
+    let waiting = move |calls: u32| {
+        let (zero, mut at) = (black_box(0), 0);
+        for _ in 0..calls {
+            at = call(at) & zero;
+        }
+        black_box(at);
+    };
+    [Subject::new(apart(name), move || call(0)), Subject::looping(chained(name), waiting)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_are_wide_for_cheap_reads_only() {
+        let width = |span: Span| span.high / span.low;
+        let cheap = Span::of_loops(2.6, 1.6, 3.5);
+        assert!(cheap.high == 3.5 && width(cheap) > 5.0, "{cheap:?}");
+        // A call that vanishes beside an empty one takes some time yet.
+        let free = Span::of_loops(1.5, 1.6, 1.6);
+        assert!(free.low > 0.1 && width(free) > 5.0, "{free:?}");
+        let fine = Span::of_loops(20.0, 1.6, 21.0);
+        assert!(width(fine) < 1.4 && fine.low > 15.0, "{fine:?}");
+        // Without optimisation the loop itself takes long.
+        let loose = Span::of_loops(29.4, 11.0, 30.4);
+        assert!(width(loose) < 1.5 && loose.high < 23.0, "{loose:?}");
+        let slow = Span::of_loops(700.0, 1.6, 700.0);
+        assert!(width(slow) > 1.2 && width(slow) < 1.25, "{slow:?}");
+        for span in [cheap, free, fine, loose, slow] {
+            let middle = span.middle();
+            assert!((middle / span.low - span.high / middle).abs() < 1e-9, "{span:?}");
+        }
+        assert_eq!(Span::around(10.0).scaled(2.0), Span::around(20.0));
+    }
+}
