@@ -78,10 +78,11 @@ impl History {
     }
 }
 
-/// An event as a line of the file.
+/// An event as a line of the file; what hides is written as `\uXXXX`.
 #[must_use]
 pub fn line(event: &Event) -> Option<String> {
-    Some(serde_json::to_string(event).ok()? + "\n")
+    let text = serde_json::to_string(event).ok()?;
+    Some(clocksmith_facts::visible::json(&text).into_owned() + "\n")
 }
 
 #[cfg(test)]
@@ -111,6 +112,16 @@ mod tests {
         let text = format!("{whole}{}\n\n{whole}", &whole[..whole.len() / 2]);
         assert_eq!(history.load(&text), 1);
         assert_eq!(history.events().len(), 2);
+    }
+
+    #[test]
+    fn line_writes_what_hides_by_its_number() {
+        let event = Event::new(1.0, Kind::Warp, State::Critical, "a\u{202e}b");
+        let text = line(&event).unwrap();
+        assert!(text.contains("a\\u202eb"), "{text}");
+        let mut history = History::default();
+        assert_eq!(history.load(&text), 0);
+        assert!(history.events().eq([&event]));
     }
 
     #[test]

@@ -127,7 +127,10 @@ fn fill(mut file: File, content: &[u8], like: &Metadata, shown: &str) -> Result<
     file.sync_all().with_context(cannot)
 }
 
-/// Keeps the file as it was. A copy that is there already is older, so it stays.
+/// Copies of one file at most.
+const COPIES: usize = 1000;
+
+/// Keeps the file as it was, beside it. A copy of another content that is there already stays, and this one gets a number.
 fn backup(
     directory: &OwnedFd,
     name: &OsStr,
@@ -135,29 +138,78 @@ fn backup(
     before: &[u8],
     like: &Metadata,
 ) -> Result<String> {
-    let mut copy = name.to_owned();
-    copy.push(".clocksmith-before");
-    let shown = format!("{shown}.clocksmith-before");
-    // It may hold a password, which nobody but its owner may see meanwhile.
-    match rustix::fs::openat(directory, &copy, NEW, Mode::from_raw_mode(0o600)) {
-        Ok(file) => {
-            let mut file = File::from(file);
-            let permissions: Permissions = like.permissions();
-            file.write_all(before)
-                .and_then(|()| file.set_permissions(permissions))
-                .and_then(|()| file.sync_all())
-                .with_context(|| format!("cannot write {shown}"))?;
+    for number in 1..=COPIES {
+        let mut end = String::from(".clocksmith-before");
+        if number > 1 {
+            end += &format!(".{number}");
         }
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(error).with_context(|| format!("cannot write {shown}")),
+        let mut copy = name.to_owned();
+        copy.push(&end);
+        let shown = format!("{shown}{end}");
+        let cannot = || format!("cannot write {shown}");
+        // It may hold a password, which nobody but its owner may see meanwhile.
+        match rustix::fs::openat(directory, &copy, NEW, Mode::from_raw_mode(0o600)) {
+            Ok(file) => {
+                let mut file = File::from(file);
+                let permissions: Permissions = like.permissions();
+                let written = file
+                    .write_all(before)
+                    .and_then(|()| file.set_permissions(permissions))
+                    .and_then(|()| file.sync_all());
+                if written.is_err() {
+                    let _ = rustix::fs::unlinkat(directory, &copy, AtFlags::empty());
+                }
+                return written.with_context(cannot).map(|()| shown);
+            }
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                if is_copy(directory, &copy, before, like) {
+                    return Ok(shown);
+                }
+            }
+            Err(error) => return Err(error).with_context(cannot),
+        }
     }
-    Ok(shown)
+    bail!(
+        "not written: {shown} has {COPIES} former copies (.clocksmith-before); remove those that are not needed"
+    )
+}
+
+/// Whether a name is a file of this content, of the same owner.
+fn is_copy(directory: &OwnedFd, name: &OsStr, before: &[u8], like: &Metadata) -> bool {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | FLAGS;
+    let Ok(file) = rustix::fs::openat(directory, name, flags, Mode::empty()) else { return false };
+    let file = File::from(file);
+    let ours = rustix::process::geteuid().as_raw();
+    let regular = file.metadata().is_ok_and(|meta| {
+        meta.is_file() && (meta.uid() == ours || meta.uid() == like.uid()) && meta.nlink() == 1
+    });
+    let mut now = Vec::new();
+    regular && file.take(before.len() as u64 + 1).read_to_end(&mut now).is_ok() && now == before
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::fs;
+
+    #[test]
+    fn replace_keeps_the_former_content_beside_other_copies() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("guest.xml");
+        let at = |end: &str| dir.path().join(format!("guest.xml.clocksmith-before{end}"));
+        // What a full disk left, and a link of somebody else.
+        fs::write(at(""), "").unwrap();
+        std::os::unix::fs::symlink("/dev/null", at(".2")).unwrap();
+        fs::write(&path, "old").unwrap();
+        let kept = replace(&path, b"old", b"new", true).unwrap().unwrap();
+        assert!(kept.ends_with("guest.xml.clocksmith-before.3"), "{kept}");
+        assert_eq!(fs::read(at(".3")).unwrap(), b"old");
+        assert_eq!(fs::read(at("")).unwrap(), b"");
+        // The same content is kept once.
+        fs::write(&path, "old").unwrap();
+        assert_eq!(replace(&path, b"old", b"newer", true).unwrap(), Some(kept));
+        assert!(!at(".4").exists());
+    }
 
     #[test]
     fn replace_file_that_another_saves_meanwhile_keeps_their_content() {
