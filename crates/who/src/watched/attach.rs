@@ -37,6 +37,11 @@ pub(super) fn would_be_seen(pid: u32, inner: u32, owners: Owners) -> Result<(), 
                 .to_owned(),
         );
     }
+    if !is_launcher(pid) {
+        return Err("its program is not java, and may have a use of its own for the signal; \
+                    `jcmd PID Compiler.perfmap` writes the names"
+            .to_owned());
+    }
     if !has_dispatcher(pid) {
         return Err("it has no thread that takes requests".to_owned());
     }
@@ -59,6 +64,13 @@ pub(super) fn would_be_seen(pid: u32, inner: u32, owners: Owners) -> Result<(), 
 fn open(pid: u32, what: &str) -> Option<OwnedFd> {
     let place = rustix::fs::open(format!("/proc/{pid}/{what}"), DIRECTORY, Mode::empty()).ok()?;
     (!served::is_place_served(&place, pid)).then_some(place)
+}
+
+/// Whether it was started by the launcher of a JDK, which takes no signals for itself. A program that makes a machine
+/// inside of itself may have set its own action for SIGQUIT since, which the kernel does not tell.
+fn is_launcher(pid: u32) -> bool {
+    std::fs::read_link(format!("/proc/{pid}/exe"))
+        .is_ok_and(|program| program.file_name().is_some_and(|name| name == "java"))
 }
 
 fn has_dispatcher(pid: u32) -> bool {
@@ -138,6 +150,7 @@ mod tests {
     fn program_without_a_machine_is_not_asked() {
         let owners = Owners::of(std::process::id()).unwrap();
         let why = would_be_seen(std::process::id(), std::process::id(), owners).unwrap_err();
-        assert!(why.contains("no thread"), "{why}");
+        assert!(why.contains("not java"), "{why}");
+        assert!(!has_dispatcher(std::process::id()));
     }
 }
