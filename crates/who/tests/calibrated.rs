@@ -64,6 +64,7 @@ struct Window {
     did: [f64; FUNCTIONS.len()],
     seconds: f64,
     profile: Profile,
+    gaps: Vec<String>,
     recorded: f64,
     took: f64,
 }
@@ -112,6 +113,7 @@ fn watch(program: &Path, kind: &str, file: &Path, window: Duration) -> Window {
         seconds,
         recorded: recording.seconds,
         took: begun.elapsed().as_secs_f64(),
+        gaps: recording.gaps,
         profile,
     }
 }
@@ -140,7 +142,10 @@ impl Held {
         let all: f64 = window.did.iter().sum();
         let profile = &window.profile;
         let said = profile.totals.reads_per_second_interval;
-        self.judge("reads a second", name, all / window.seconds, said);
+        // On a busy machine this thread may have come late to one of both ends.
+        if (window.recorded / window.seconds - 1.0).abs() < 0.03 {
+            self.judge("reads a second", name, all / window.seconds, said);
+        }
         for at in 0..FUNCTIONS.len() {
             let (function, clock) = (FUNCTIONS[at], CLOCKS[at]);
             let share = window.did[at] / all;
@@ -235,6 +240,24 @@ fn who_intervals_of_cheap_reads_hold() {
     assert!(inside + 3 >= all, "{inside} of {all}: {:#?}", held.1);
 }
 
+/// Children that have ended before they are looked at, as workers and commands of scripts: their reads are counted.
+#[test]
+fn who_of_short_lived_children_counts_their_reads() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(program) = build(dir.path(), "children", &[]) else { return };
+    for kind in ["brief", "execs"] {
+        let window = watch(&program, kind, &dir.path().join("counts"), Duration::from_secs(1));
+        let did = window.did.iter().sum::<f64>() / window.seconds;
+        let totals = &window.profile.totals;
+        let said = totals.reads_per_second_interval.unwrap();
+        eprintln!("{kind}: {did:.0} reads a second, said {said:?}; {:?}", window.gaps);
+        assert!((said.low / 1.5..said.high * 1.5).contains(&did), "{kind}: {did} said {said:?}");
+        assert!(said.high < 4.0 * said.low, "{kind}: {said:?}");
+        let ended = window.gaps.iter().any(|gap| gap.contains("ended before"));
+        assert_eq!(ended, kind == "execs", "{:?}", window.gaps);
+    }
+}
+
 /// 64 threads on a few processors are switched often: their CPU time and their reads are all there.
 #[test]
 fn who_of_many_threads_counts_their_time() {
@@ -246,6 +269,11 @@ fn who_of_many_threads_counts_their_time() {
     let said = window.profile.totals.reads_per_second.unwrap_or(0.0);
     eprintln!("{did:.0} reads a second, said {said:.0}; {:.2} s of 1.5 s", window.recorded);
     assert!((0.6..1.6).contains(&(said / did)), "{did} said {said}");
+    // Hits of one moment are of several threads, each of which is a draw.
+    let mut held = Held::default();
+    held.window("threads", &window);
+    let (inside, all) = held.0.values().fold((0, 0), |(a, b), (c, d)| (a + c, b + d));
+    assert!(inside + 1 >= all, "{inside} of {all}: {:#?}", held.1);
     // The end is by a clock and not by when this thread may run.
     assert!(window.recorded < 2.5, "{} s in {} s", window.recorded, window.took);
 }
