@@ -190,11 +190,6 @@ pub(super) fn cells(recording: &Recording, costs: &Costs) -> Vec<Cell> {
             .map(|(clock, share)| {
                 let own = own.as_ref();
                 let seen = seen(path, api, clock, costs, own);
-                let ordered = in_order(path, api, clock, own);
-                let seen = seen.map(|seen| match ordered {
-                    true => seen.behind(others(process) * seen.ns),
-                    false => seen,
-                });
                 (clock, share, cost(path, api, clock, costs, own), seen)
             })
             .collect();
@@ -204,6 +199,14 @@ pub(super) fn cells(recording: &Recording, costs: &Costs) -> Vec<Cell> {
         };
         let (least, most) = (mean(|seen| seen.low), mean(|seen| seen.high));
         let mean = mean(|seen| seen.ns);
+        // Reads of one program wait alike, so that this is about their number and not about shares of it.
+        let waits: f64 = parts
+            .iter()
+            .filter(|(clock, ..)| in_order(path, api, *clock, own.as_ref()))
+            .filter_map(|(_, share, _, seen)| {
+                Some(share.value * seen.as_ref()?.wait(others(process)))
+            })
+            .sum();
         let all_seconds = ns as f64 * 1e-9;
         for (clock, share, cost, seen) in parts {
             let weight = |share: f64, value: f64| match (seen.map(|seen| seen.ns), mean) {
@@ -263,8 +266,11 @@ pub(super) fn cells(recording: &Recording, costs: &Costs) -> Vec<Cell> {
                 let mean = mean.filter(|mean| *mean > 0.0)?;
                 Some(all_seconds * 1e9 * share.value / mean)
             };
-            let calls = match (number(mean), number(most), number(least)) {
-                (Some(value), Some(low), Some(high)) => Some(Calls { value, low, high }),
+            let behind = number(most.map(|most| most + waits));
+            let calls = match (number(mean), number(most), number(least), behind) {
+                (Some(value), Some(low), Some(high), Some(behind)) => {
+                    Some(Calls { value, low, high, behind })
+                }
                 _ => None,
             };
             cell.calls = cell.calls.zip(calls).map(|(a, b)| a.plus(b));

@@ -53,10 +53,10 @@ impl Span {
         Self { low: self.low * factor, ns: self.ns * factor, high: self.high * factor }
     }
 
-    /// The same of a read in order, between which and the one before so many nanoseconds of other instructions lie.
+    /// How much longer a read in order may take, if the program does `others` times as much beside its reads.
     #[must_use]
-    pub fn behind(self, others: f64) -> Self {
-        Self { high: self.high + others.clamp(0.0, WAIT), ..self }
+    pub fn wait(self, others: f64) -> f64 {
+        (self.ns * others).clamp(0.0, WAIT)
     }
 }
 
@@ -105,9 +105,7 @@ mod tests {
             assert!(span.low < span.ns && span.ns < span.high, "{span:?}");
         }
         // A read that is alone waits for what is before it; how long is bounded.
-        let alone = fine.behind(1000.0);
-        assert!(alone.high == fine.high + WAIT && (alone.low, alone.ns) == (fine.low, fine.ns));
-        assert_eq!(fine.behind(0.0), fine);
+        assert_eq!((fine.wait(1000.0), fine.wait(0.0)), (WAIT, 0.0));
         assert_eq!(Span::around(10.0).scaled(2.0), Span::around(20.0));
     }
 }

@@ -38,14 +38,9 @@ pub(super) fn processes(
     for group in groups.iter().take(most) {
         let Some(first) = group.first() else { continue };
         let cpu: f64 = group.iter().map(|row| row.cpu_seconds).sum();
-        // Of processes that do the same, all are off in one direction at worst.
         let all = |of: &dyn Fn(&ProcessRow) -> Option<Estimate>| -> Option<Estimate> {
             let rows: Option<Vec<Estimate>> = group.iter().map(|row| of(row)).collect();
-            Some(rows?.iter().fold(Estimate::default(), |sum, row| Estimate {
-                value: sum.value + row.value,
-                low: sum.low + row.low,
-                high: sum.high + row.high,
-            }))
+            Some(sum(&rows?))
         };
         let rates = all(&|row| row.per_second_interval);
         let weight = |row: &ProcessRow| if cpu > 0.0 { row.cpu_seconds / cpu } else { 0.0 };
@@ -71,5 +66,35 @@ pub(super) fn processes(
         out.push_str(&style.dim(&format!(
             "         {rest} more, and {idle} that were not seen reading the time{each}\n"
         )));
+    }
+}
+
+/// The sum of estimates of processes that do the same. Chance is another in each, but what a read takes is the same in all,
+/// so that the sum is no surer than the surest of them.
+fn sum(rows: &[Estimate]) -> Estimate {
+    let value: f64 = rows.iter().map(|row| row.value).sum();
+    let side = |away: &dyn Fn(&Estimate) -> f64| -> f64 {
+        let together = rows.iter().map(away).fold(0.0, f64::hypot);
+        let counted = rows.iter().filter(|row| row.value > 0.0);
+        let least = counted.map(|row| away(row) / row.value).fold(f64::INFINITY, f64::min);
+        together.max(if least.is_finite() { least * value } else { 0.0 })
+    };
+    let (below, above) = (side(&|row| row.value - row.low), side(&|row| row.high - row.value));
+    Estimate { value, low: (value - below).max(0.0), high: value + above }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sum_of_processes_is_no_surer_than_the_surest() {
+        let row = |low, high| Estimate { value: 100.0, low, high };
+        let nine = sum(&[row(70.0, 130.0); 9]);
+        // By chance alone it would be 810 to 990.
+        assert_eq!((nine.value, nine.low, nine.high), (900.0, 630.0, 1170.0));
+        let mixed = sum(&[row(50.0, 150.0), row(90.0, 110.0)]);
+        assert!((mixed.high - 200.0 - 50f64.hypot(10.0)).abs() < 1e-9, "{mixed:?}");
+        assert_eq!(sum(&[]), Estimate::default());
     }
 }
