@@ -185,7 +185,8 @@ pub(super) fn cells(recording: &Recording, costs: &Costs) -> Vec<Cell> {
             }
             None => vec![(settled.filter(|_| by_vdso), WHOLE)],
         };
-        let parts: Vec<(Option<ClockId>, Estimate, Option<f64>, Option<Span>)> = shares
+        type Part = (Option<ClockId>, Estimate, Option<f64>, Option<Span>);
+        let parts: Vec<Part> = shares
             .into_iter()
             .map(|(clock, share)| {
                 let own = own.as_ref();
