@@ -77,10 +77,14 @@ fn judge(run: &[&str], clock: &str) {
         rows.filter_map(|row| row["share_of_reads"]["value"].as_f64()).sum()
     };
     assert!(of("path", "clocksmith_run") > 0.95, "{run:?}: {rows:#?}");
-    // A busy machine gives few samples, and wide intervals.
-    let monotonic = rows.iter().find(|row| row["clock"] == "CLOCK_MONOTONIC").unwrap();
-    let share = |end: &str| monotonic["share_of_reads"][end].as_f64().unwrap();
-    assert!((share("low") - 0.07..share("high") + 0.07).contains(&0.9), "{run:?}: {rows:#?}");
+    // A busy machine gives few samples, and wide intervals; without a hit of a breakpoint no clock is named.
+    let monotonic = rows.iter().find(|row| row["clock"] == "CLOCK_MONOTONIC");
+    assert_eq!(monotonic.is_some(), document["method"]["hits"].as_u64() > Some(0), "{rows:#?}");
+    if let Some(monotonic) = monotonic {
+        let share = |end: &str| monotonic["share_of_reads"][end].as_f64().unwrap();
+        let held = (share("low") - 0.07..share("high") + 0.07).contains(&0.9);
+        assert!(held, "{run:?}: {rows:#?}");
+    }
     let functions = document["functions"].as_array().unwrap();
     assert_eq!(functions[0]["function"], "often", "{functions:#?}");
     for remedy in document["remedies"].as_array().unwrap() {
