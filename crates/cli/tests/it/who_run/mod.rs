@@ -19,7 +19,7 @@ fn build(dir: &Path) -> Option<String> {
     Some(program.to_str().unwrap().to_owned())
 }
 
-/// Watches the program under `run` for a part of its life; its own count of reads a second, and the document.
+/// Watches the program under `run` for a part of its life; its own count of reads in a second of CPU time, and the document.
 fn watched(run: &[&str]) -> Option<(f64, Value)> {
     let dir = tempfile::tempdir().unwrap();
     let program = build(dir.path())?;
@@ -61,7 +61,9 @@ fn watched(run: &[&str]) -> Option<(f64, Value)> {
 
 fn judge(run: &[&str], clock: &str) {
     let Some((did, document)) = watched(run) else { return };
-    // The truth is of the program's whole life, with the load of then.
+    // The truth is of the program's whole life, and in CPU time, of which it had more or less from second to second.
+    let of = |pointer: &str| document.pointer(pointer).and_then(Value::as_f64).unwrap();
+    let did = did * of("/totals/cpu_seconds") / of("/method/seconds");
     let found = &document["totals"]["reads_per_second_interval"];
     let [low, value, high] = ["low", "value", "high"].map(|end| found[end].as_f64().unwrap());
     assert_eq!(document["totals"]["reads_per_second"].as_f64(), Some(value));
