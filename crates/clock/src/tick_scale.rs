@@ -266,7 +266,8 @@ mod tests {
         if let Some(scale) = TickScale::of_kernel() {
             assert!(is_right(first.extrapolate(&scale, event)));
             let (a, b) = (scale.ticks_per_second(), measured.ticks_per_second());
-            assert!(a.abs_diff(b) <= a / 50, "{a} {b}");
+            // Miri takes milliseconds from one read to the next on a busy machine.
+            assert!(cfg!(miri) || a.abs_diff(b) <= a / 50, "{a} {b}");
         }
     }
 }

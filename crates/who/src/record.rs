@@ -1,6 +1,8 @@
 //! Records of the kernel's ring buffer: bytes in, records out. Pure; a record that is too short or
 //! that contradicts itself is dropped.
 
+use std::ops::Range;
+
 /// Registers that samples carry, by their bits (`arch/x86/include/uapi/asm/perf_regs.h`): bx, si, di,
 /// bp, sp, ip, r12, r13, r14, r15.
 pub const REGISTERS: u64 =
@@ -84,12 +86,22 @@ pub enum Record {
     Exec {
         /// The process.
         pid: u32,
+        /// Its short name from now on.
+        name: String,
+    },
+    /// The kernel has given a process its vDSO.
+    Vdso {
+        /// The process.
+        pid: u32,
+        /// Where it is.
+        range: Range<u64>,
     },
     /// Anything else.
     Other,
 }
 
 /// Kinds of records (`enum perf_event_type`).
+const MMAP: u32 = 1;
 const LOST: u32 = 2;
 const COMM: u32 = 3;
 const EXIT: u32 = 4;
@@ -106,6 +118,12 @@ impl Cursor<'_> {
         let (head, rest) = self.0.split_first_chunk::<8>()?;
         self.0 = rest;
         Some(u64::from_ne_bytes(*head))
+    }
+
+    /// A text until its end or a zero byte.
+    fn text(&self) -> String {
+        let end = self.0.iter().position(|byte| *byte == 0).unwrap_or(self.0.len());
+        String::from_utf8_lossy(self.0.get(..end).unwrap_or_default()).into_owned()
     }
 
     fn u32(&mut self) -> Option<u32> {
@@ -128,7 +146,19 @@ pub fn parse(kind: u32, misc: u16, body: &[u8]) -> Option<Record> {
         }
         COMM => {
             let pid = body.u32()?;
-            Some(if misc & MISC_EXEC == 0 { Record::Other } else { Record::Exec { pid } })
+            if misc & MISC_EXEC == 0 {
+                return Some(Record::Other);
+            }
+            body.u32()?;
+            Some(Record::Exec { pid, name: body.text() })
+        }
+        MMAP => {
+            let (pid, _tid) = (body.u32()?, body.u32()?);
+            let (start, length, _offset) = (body.u64()?, body.u64()?, body.u64()?);
+            Some(match body.text() == "[vdso]" {
+                true => Record::Vdso { pid, range: start..start.checked_add(length)? },
+                false => Record::Other,
+            })
         }
         FORK | EXIT => {
             let (pid, parent, tid) = (body.u32()?, body.u32()?, body.u32()?);
@@ -236,7 +266,17 @@ mod tests {
         let fork = body(&[halves(7, 6), halves(8, 6), 0]);
         assert_eq!(parse(FORK, 0, &fork), Some(Record::Fork { pid: 7, parent: 6, tid: 8 }));
         assert_eq!(parse(EXIT, 0, &fork), Some(Record::Exit { pid: 7, tid: 8 }));
-        assert_eq!(parse(COMM, MISC_EXEC, &fork), Some(Record::Exec { pid: 7 }));
+        assert_eq!(parse(COMM, MISC_EXEC, &[]), None);
+        let mut comm = body(&[halves(7, 7)]);
+        comm.extend(*b"sleep\0\0\0");
+        let exec = Record::Exec { pid: 7, name: "sleep".to_owned() };
+        assert_eq!(parse(COMM, MISC_EXEC, &comm), Some(exec));
+        let mut map = body(&[halves(7, 7), 0x7000, 0x2000, 0]);
+        map.extend(*b"[vdso]\0\0");
+        assert_eq!(parse(MMAP, 0, &map), Some(Record::Vdso { pid: 7, range: 0x7000..0x9000 }));
+        map.truncate(32);
+        map.extend(*b"/bin/true\0");
+        assert_eq!(parse(MMAP, 0, &map), Some(Record::Other));
         assert_eq!(parse(COMM, 0, &fork), Some(Record::Other));
         assert_eq!(parse(LOST, 0, &body(&[1, 5])), Some(Record::Lost(5)));
         assert_eq!(parse(99, 0, &[]), Some(Record::Other));

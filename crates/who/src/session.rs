@@ -12,6 +12,7 @@ use crate::recording::Recording;
 use crate::symbols::Symbols;
 use crate::watched::{self, Files, Process};
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// Who is watched.
@@ -99,6 +100,8 @@ pub struct Session {
     current: HashMap<u32, Option<usize>>,
     /// Who started a process.
     parents: HashMap<u32, u32>,
+    /// Processes that have become other programs: the name, and where the vDSO is.
+    executed: HashMap<u32, (String, Option<Range<u64>>)>,
     /// Processes that have ended: their ids may come again.
     ended: HashSet<u32>,
     files: Files,
@@ -166,6 +169,7 @@ impl Session {
             processes: Vec::new(),
             current: HashMap::new(),
             parents: HashMap::new(),
+            executed: HashMap::new(),
             ended: HashSet::new(),
             files: Files::default(),
             symbols: Symbols::default(),

@@ -73,6 +73,35 @@ fn each_version_names_the_function_that_runs() {
     assert!(all.0 * 100 >= all.1 * 85, "{} of {} rows hold the truth", all.0, all.1);
 }
 
+/// Without symbols, but for those that extension modules need: as distributions have it.
+#[test]
+#[ignore = "takes a minute: ./test.sh agreement"]
+fn each_stripped_version_names_the_function_that_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut wrong = Vec::new();
+    for (name, python) in pythons() {
+        let python = python.canonicalize().unwrap();
+        let (Some(home), Some(file)) = (python.ancestors().nth(2), python.file_name()) else {
+            continue;
+        };
+        let copy = dir.path().join(file);
+        let stripped =
+            std::process::Command::new("strip").arg("-o").arg(&copy).arg(&python).status();
+        if !stripped.is_ok_and(|status| status.success()) {
+            eprintln!("skipped: no strip");
+            return;
+        }
+        let mut home = std::ffi::OsString::from(home);
+        home = [std::ffi::OsString::from("PYTHONHOME="), home].into_iter().collect();
+        let words = ["env".into(), home, copy.into(), sources().join("functions.py").into()];
+        let Some(seen) = watch(&words, "1.5") else { return };
+        let (line, off, _) = seen.compare(2.0 * OFF);
+        println!("stripped {name}:{line} {}", seen.recording.gaps.join("; "));
+        wrong.extend(off.into_iter().map(|off| format!("{name}: {off}")));
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
 #[test]
 #[ignore = "takes a few seconds: ./test.sh agreement"]
 fn map_of_functions_leaves_nothing_missing() {

@@ -1,6 +1,6 @@
 //! `who --json`.
 
-use crate::render::figures::{count, percent};
+use crate::render::figures::{count, percent, share_range};
 use clocksmith_diagnose::report::{Clocksource, MachineReport};
 use clocksmith_facts::Facts;
 use clocksmith_who::account::Profile;
@@ -80,7 +80,7 @@ impl WhoReport {
     ) -> Self {
         Self {
             schema: "clocksmith.who.v1",
-            headline: headline(&target, &profile),
+            headline: headline(&target, &profile, recording.seconds),
             target,
             machine: MachineReport::of(facts),
             clocksource: Clocksource::of(facts),
@@ -134,21 +134,33 @@ impl WhoReport {
     }
 }
 
-/// The answer in one sentence.
-pub(crate) fn headline(target: &str, profile: &Profile) -> String {
+/// The answer in one sentence, of so many seconds.
+pub(crate) fn headline(target: &str, profile: &Profile, seconds: f64) -> String {
     let totals = &profile.totals;
     if totals.samples == 0 {
-        return format!("{target} used no CPU time while it was watched.");
+        return format!(
+            "No sample of {target} in {seconds:.1} s: it used less CPU time than a sample stands for, so whether it \
+             reads the time is not known."
+        );
     }
     if totals.read_samples == 0 {
         return format!(
-            "Reading the time takes under {:.1} % of the CPU time of {target}.",
-            (totals.cpu_share.high * 100.0).max(0.1)
+            "No reads of the time seen in {seconds:.1} s of {target}: they take under {} of its CPU time ({} \
+             sample{}, {:.2} s).",
+            percent(totals.cpu_share.high.max(0.001)),
+            totals.samples,
+            if totals.samples == 1 { "" } else { "s" },
+            totals.cpu_seconds
         );
     }
-    let rate = totals
-        .reads_per_second
-        .map_or_else(String::new, |rate| format!(", about {} reads a second", count(rate)));
+    let rate = totals.reads_per_second_interval.map_or_else(String::new, |rate| {
+        format!(
+            ", about {} reads a second ({} to {})",
+            count(rate.value),
+            count(rate.low),
+            count(rate.high)
+        )
+    });
     let saving = match totals.saving_cpu_seconds {
         Some(saving) if saving > 0.1 * totals.read_cpu_seconds => format!(
             "; a fast clock would save {:.1} % of its CPU time",
@@ -157,8 +169,9 @@ pub(crate) fn headline(target: &str, profile: &Profile) -> String {
         _ => String::new(),
     };
     format!(
-        "Reading the time takes {} of the CPU time of {target}{rate}{saving}.",
-        percent(totals.cpu_share.value)
+        "Reading the time takes {} ({}) of the CPU time of {target}{rate}{saving}.",
+        percent(totals.cpu_share.value),
+        share_range(Some(totals.cpu_share)),
     )
 }
 

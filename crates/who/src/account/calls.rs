@@ -6,6 +6,8 @@ pub(super) struct Calls {
     pub(super) value: f64,
     pub(super) low: f64,
     pub(super) high: f64,
+    /// The least, if each of the reads waits for instructions before it.
+    pub(super) behind: f64,
 }
 
 impl Calls {
@@ -14,6 +16,7 @@ impl Calls {
             value: self.value + other.value,
             low: self.low + other.low,
             high: self.high + other.high,
+            behind: self.behind + other.behind,
         }
     }
 
@@ -23,6 +26,7 @@ impl Calls {
             value: less(self.value, other.value),
             low: less(self.low, other.low),
             high: less(self.high, other.high),
+            behind: less(self.behind, other.behind),
         }
     }
 
@@ -31,7 +35,7 @@ impl Calls {
         if self.value <= 0.0 {
             return (0.0, 0.0);
         }
-        (1.0 - self.low / self.value, self.high / self.value - 1.0)
+        (1.0 - self.behind.min(self.low) / self.value, self.high / self.value - 1.0)
     }
 
     /// How far the share that these are of all may be off, relative to it, `rest` being the others: down and up. The cost
@@ -56,7 +60,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn calls(value: f64, factor: f64) -> Calls {
-        Calls { value, low: value / factor, high: value * factor }
+        Calls { value, low: value / factor, high: value * factor, behind: value / factor }
     }
 
     #[test]
@@ -70,6 +74,11 @@ mod tests {
         // Of fine reads it is a few percent, and without others there is nothing to be off.
         assert!(fine.beside(fine).1 < 0.07);
         assert_eq!(fine.beside(Calls::default()), (0.0, 0.0));
+        // Waits make the number smaller, and leave shares as they are.
+        let waiting = Calls { behind: 20.0, ..fine };
+        assert!(
+            (waiting.relative().0 - 0.6).abs() < 1e-9 && waiting.beside(fine) == fine.beside(fine)
+        );
         let (down, up) = cheap.relative();
         assert!((down - 2.0 / 3.0).abs() < 1e-9 && (up - 2.0).abs() < 1e-9);
     }

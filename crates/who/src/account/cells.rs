@@ -156,6 +156,16 @@ pub(super) fn cells(recording: &Recording, costs: &Costs) -> Vec<Cell> {
         sums.0 += stack.tally.samples;
         sums.1 += stack.tally.ns;
     }
+    // What a process does beside its reads, as a multiple of their time.
+    let mut reading: HashMap<usize, u64> = HashMap::new();
+    for stack in &recording.stacks {
+        *reading.entry(stack.process).or_default() += stack.tally.ns;
+    }
+    let others = |process: usize| {
+        let reads = reading.get(&process).copied().unwrap_or(0);
+        let all = recording.processes.get(process).map_or(0, |seen| seen.tally.ns);
+        all.saturating_sub(reads) as f64 / reads.max(1) as f64
+    };
     let mut cells: BTreeMap<(usize, Site, Path, Api, Option<ClockId>), Cell> = BTreeMap::new();
     for ((process, site, path, api, settled, callers), (samples, ns)) in grouped {
         let own = recording.processes.get(process).and_then(|seen| seen.own);
@@ -175,7 +185,8 @@ pub(super) fn cells(recording: &Recording, costs: &Costs) -> Vec<Cell> {
             }
             None => vec![(settled.filter(|_| by_vdso), WHOLE)],
         };
-        let parts: Vec<(Option<ClockId>, Estimate, Option<f64>, Option<Span>)> = shares
+        type Part = (Option<ClockId>, Estimate, Option<f64>, Option<Span>);
+        let parts: Vec<Part> = shares
             .into_iter()
             .map(|(clock, share)| {
                 let own = own.as_ref();
@@ -188,10 +199,18 @@ pub(super) fn cells(recording: &Recording, costs: &Costs) -> Vec<Cell> {
             parts.iter().map(|(_, share, _, seen)| Some(share.value * end((*seen)?))).sum()
         };
         let (least, most) = (mean(|seen| seen.low), mean(|seen| seen.high));
-        let mean = mean(Span::middle);
+        let mean = mean(|seen| seen.ns);
+        // Reads of one program wait alike, so that this is about their number and not about shares of it.
+        let waits: f64 = parts
+            .iter()
+            .filter(|(clock, ..)| in_order(path, api, *clock, own.as_ref()))
+            .filter_map(|(_, share, _, seen)| {
+                Some(share.value * seen.as_ref()?.wait(others(process)))
+            })
+            .sum();
         let all_seconds = ns as f64 * 1e-9;
         for (clock, share, cost, seen) in parts {
-            let weight = |share: f64, value: f64| match (seen.map(Span::middle), mean) {
+            let weight = |share: f64, value: f64| match (seen.map(|seen| seen.ns), mean) {
                 (Some(cost), Some(mean)) if mean > 0.0 && share < 1.0 => {
                     let others = (mean - value * cost).max(0.0) / (1.0 - value).max(1e-9);
                     let own = share * cost;
@@ -248,8 +267,11 @@ pub(super) fn cells(recording: &Recording, costs: &Costs) -> Vec<Cell> {
                 let mean = mean.filter(|mean| *mean > 0.0)?;
                 Some(all_seconds * 1e9 * share.value / mean)
             };
-            let calls = match (number(mean), number(most), number(least)) {
-                (Some(value), Some(low), Some(high)) => Some(Calls { value, low, high }),
+            let behind = number(most.map(|most| most + waits));
+            let calls = match (number(mean), number(most), number(least), behind) {
+                (Some(value), Some(low), Some(high), Some(behind)) => {
+                    Some(Calls { value, low, high, behind })
+                }
                 _ => None,
             };
             cell.calls = cell.calls.zip(calls).map(|(a, b)| a.plus(b));
@@ -286,7 +308,7 @@ fn cost(
     let cost = costs.of(api, clock);
     match path {
         Path::ClocksmithRun => match own {
-            Some(own) if own.clock.serves(api, clock) => own.cost(api, clock).map(Span::middle),
+            Some(own) if own.clock.serves(api, clock) => own.cost(api, clock).map(|span| span.ns),
             _ => cost.library_ns,
         },
         Path::Vdso | Path::Counter => cost.library_ns,
@@ -298,6 +320,15 @@ fn cost(
         },
         Path::Syscall => cost.syscall_ns,
     }
+}
+
+/// Whether a read waits for the instructions before it: it reads the counter, or enters the kernel.
+fn in_order(path: Path, api: Api, clock: Option<ClockId>, own: Option<&Own>) -> bool {
+    let coarse = match path {
+        Path::ClocksmithRun => own.is_some_and(|own| own.clock == OwnClock::Coarse),
+        _ => api == Api::Time || clock.is_some_and(ClockId::is_coarse),
+    };
+    !coarse && path != Path::Counter
 }
 
 /// What a read takes where samples find it.

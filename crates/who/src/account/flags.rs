@@ -136,7 +136,7 @@ pub(super) fn flags(recording: &Recording, cells: &[Cell], costs: &Costs) -> Vec
             && cell.api != crate::clock::Api::Time
         {
             let rate = rates.entry((cell.process, &cell.site.function)).or_default();
-            rate.0 += cell.calls.map_or(0.0, |calls| calls.low);
+            rate.0 += cell.calls.map_or(0.0, |calls| calls.behind);
             rate.1 += cell.seconds;
             rate.2 += cell.samples;
         }
@@ -222,6 +222,7 @@ mod tests {
                     value: seconds * 5e7,
                     low: seconds * 5e7,
                     high: seconds * 5e7,
+                    behind: seconds * 5e7,
                 }),
                 own: None,
                 ns: Some(20.0),

@@ -264,19 +264,26 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
         let saves = |remedy: &Remedy| remedy.saves_cpu_seconds.unwrap_or(-1.0);
         saves(b).total_cmp(&saves(a))
     });
+    // Processes that could not be examined may have read all the time, as others did or more.
+    let missing = recording.processes.iter().filter(|seen| seen.runtime.is_none());
+    let missing = missing.map(|seen| seen.tally.ns).sum::<u64>() as f64 * 1e-9 / cpu.max(1e-9);
     let read_samples = recording.stacks.iter().map(|stack| stack.tally.samples).sum();
     Profile {
         totals: Totals {
             cpu_seconds: cpu,
             samples: recording.all.samples,
             read_samples,
-            cpu_share: cpu_share(&total, false),
+            cpu_share: with_missing(cpu_share(&total, false), missing),
             read_cpu_seconds: total.seconds,
             reads_per_second: match cells.is_empty() {
                 true => Some(0.0),
                 false => calls.map(|calls| calls.value / wall),
             },
-            reads_per_second_interval: per_second(&total, false),
+            reads_per_second_interval: per_second(&total, false).map(|rate| Estimate {
+                // At the same cost as those that were seen.
+                high: rate.high * (1.0 + missing * cpu / total.seconds.max(1e-9)),
+                ..rate
+            }),
             saving_cpu_seconds: total.saving,
         },
         rows,
@@ -288,6 +295,11 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
         flags,
         remedies,
     }
+}
+
+/// A share of the CPU time, if a part of that was spent on something that is not known.
+fn with_missing(share: Estimate, missing: f64) -> Estimate {
+    Estimate { high: share.high + missing, ..share }.within_one()
 }
 
 /// Settings of well-known programs whose reads take a part of their time.
@@ -400,8 +412,8 @@ mod tests {
         let costs = Costs {
             clocks: vec![(fine, cost(22.0)), (coarse, cost(4.0))],
             served: Served {
-                fine: Some(Span { low: 18.0, high: 22.0 }),
-                coarse: Some(Span { low: 0.5, high: 3.5 }),
+                fine: Some(Span { low: 18.0, ns: 20.0, high: 22.0 }),
+                coarse: Some(Span { low: 0.5, ns: 1.3, high: 3.5 }),
                 ..Served::default()
             },
             ..Costs::default()
@@ -426,6 +438,8 @@ mod tests {
                 .collect();
             let mut stack = first.clone();
             stack.callers = [1, 2].into();
+            // It does nothing else.
+            made.processes[first.process].tally = stack.tally;
             made.stacks = vec![stack];
             profile(&made, &costs).totals
         };

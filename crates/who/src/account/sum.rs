@@ -67,6 +67,9 @@ impl Sum {
         let (down, up) = if split { self.split() } else { (0.0, 0.0) };
         let share = Estimate::share(self.samples, all);
         let factor = if share.value > 0.0 { value / share.value } else { 0.0 };
-        share.scaled(factor).widened(down, up)
+        let scaled = share.scaled(factor);
+        // The same number as where it is given alone, to the last digit.
+        let (low, high) = (scaled.low.min(value), scaled.high.max(value));
+        Estimate { value, low, high }.widened(down, up)
     }
 }

@@ -58,7 +58,7 @@ impl Breakpoints {
         self.rounds += 1;
         for (tid, entries) in threads {
             if !self.groups.contains_key(tid) {
-                match Self::open(*tid, entries, self.rounds) {
+                match Self::open_most(*tid, entries, self.rounds) {
                     Ok(group) => {
                         self.groups.insert(*tid, group);
                     }
@@ -127,6 +127,17 @@ impl Breakpoints {
         }
     }
 
+    /// As many of a thread's breakpoints as the processor's registers have room for: all, otherwise that of the first
+    /// function alone. Others than that one do not say which clock is read.
+    fn open_most(tid: i32, entries: &[u64], round: u64) -> io::Result<Group> {
+        match Self::open(tid, entries, round) {
+            Err(error) if taken(&error) && entries.len() > 1 => {
+                Self::open(tid, entries.get(..1).unwrap_or_default(), round)
+            }
+            group => group,
+        }
+    }
+
     fn open(tid: i32, entries: &[u64], round: u64) -> io::Result<Group> {
         let mut leader: Option<Ring> = None;
         let mut others = Vec::new();
@@ -145,6 +156,13 @@ impl Breakpoints {
         Ok(Group { ring, _others: others, used: round })
     }
 
+    /// Whether so long a time with breakpoints, during which reads took their share of `seconds`, should have seen reads:
+    /// some that take 5 us, as by the slowest clocksources.
+    #[must_use]
+    pub fn should_have_hit(&self, read_ns: u64, seconds: f64) -> bool {
+        should_have_hit(read_ns, self.armed, seconds)
+    }
+
     /// How long breakpoints were armed, all moments together.
     #[must_use]
     pub fn armed(&self) -> Duration {
@@ -155,5 +173,40 @@ impl Breakpoints {
     #[must_use]
     pub fn refused(&self) -> Option<&io::Error> {
         self.refused.as_ref()
+    }
+}
+
+/// Whether an error says that no register is left: `ENOSPC` (`reserve_bp_slot` in `kernel/events/hw_breakpoint.c`), or
+/// `EBUSY`.
+fn taken(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EBUSY))
+}
+
+/// Reads that are expected before their absence means something.
+const EXPECTED: f64 = 20.0;
+/// A slow read, in nanoseconds.
+const SLOW: f64 = 5_000.0;
+
+fn should_have_hit(read_ns: u64, armed: Duration, seconds: f64) -> bool {
+    let reads = read_ns as f64 / SLOW;
+    reads * armed.as_secs_f64() / seconds.max(1e-9) > EXPECTED
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn silence_means_something_after_many_reads_only() {
+        let armed = Duration::from_millis(3);
+        assert!(should_have_hit(1_500_000_000, Duration::from_millis(6), 2.0));
+        assert!(!should_have_hit(10_000_000, armed, 2.0));
+        assert!(!should_have_hit(1_500_000_000, Duration::ZERO, 2.0));
+    }
+
+    #[test]
+    fn taken_is_what_the_kernel_says_of_registers() {
+        assert!(taken(&io::Error::from_raw_os_error(libc::ENOSPC)));
+        assert!(!taken(&io::Error::from_raw_os_error(libc::EACCES)));
     }
 }

@@ -79,6 +79,8 @@ pub(super) fn sampling(
     attr.set_comm(1);
     attr.set_comm_exec(1);
     attr.set_task(1);
+    // Where a process that ends soon had its vDSO.
+    attr.set_mmap(1);
     attr
 }
 

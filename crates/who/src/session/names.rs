@@ -242,15 +242,25 @@ pub(super) fn recording(session: &mut Session) -> Recording {
     gaps.extend(unseen::unseen(&session.processes, &stacks));
     gaps.extend(unseen::nameless(&modules, &stacks));
     let breakpoints = session.breakpoints.as_ref();
-    if let Some(error) = breakpoints.and_then(|breakpoints| breakpoints.refused())
-        && hits.is_empty()
-        && !stacks.is_empty()
-    {
-        gaps.push(format!(
-            "which clocks are read is not known: breakpoints on the vDSO are refused ({error}); a debugger \
-             may hold the processor's registers for them"
-        ));
-    }
+    let seconds = session
+        .ended_at
+        .unwrap_or_else(Instant::now)
+        .saturating_duration_since(session.begun)
+        .as_secs_f64();
+    gaps.extend(
+        breakpoints.and_then(|breakpoints| unseen::clocks(breakpoints, &stacks, &hits, seconds)),
+    );
+    let tally = |at: usize| sums.processes.get(&at).copied().unwrap_or_default();
+    let ended: Vec<(&str, u64)> = session
+        .processes
+        .iter()
+        .enumerate()
+        .filter(|(_, process)| process.ended)
+        .map(|(at, process)| (process.name.as_str(), tally(at).ns))
+        .collect();
+    gaps.extend(unseen::ended(&ended, sums.all.ns));
+    let strangers: Vec<u64> = session.strangers.values().map(|tally| tally.ns).collect();
+    gaps.extend(unseen::strangers(&strangers, sums.all.ns));
     let counted = session.sampler.cpu_time().map(|now| now.saturating_sub(session.counted));
     let mut recording = Recording {
         processes,
@@ -260,11 +270,7 @@ pub(super) fn recording(session: &mut Session) -> Recording {
         kernel,
         all: sums.all,
         lost: session.lost,
-        seconds: session
-            .ended_at
-            .unwrap_or_else(Instant::now)
-            .saturating_duration_since(session.begun)
-            .as_secs_f64(),
+        seconds,
         frequency: session.sampler.frequency(),
         kernel_seen: session.sampler.access().depth == crate::perf::Depth::Kernel,
         modules,

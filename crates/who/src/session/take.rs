@@ -12,6 +12,23 @@ impl Session {
     pub(super) fn drain(&mut self) {
         let mut records = Vec::new();
         self.sampler.drain(|record| records.push(record));
+        // Of a process that has ended already this is all that is left, and its samples may come first, from another ring.
+        for record in &records {
+            match record {
+                Record::Fork { pid, parent, .. } if pid != parent => {
+                    self.executed.remove(pid);
+                }
+                Record::Exec { pid, name } => {
+                    self.executed.insert(*pid, (name.clone(), None));
+                }
+                Record::Vdso { pid, range } => {
+                    if let Some((_, vdso)) = self.executed.get_mut(pid) {
+                        *vdso = Some(range.clone());
+                    }
+                }
+                _ => {}
+            }
+        }
         for record in records {
             match record {
                 Record::Sample(sample) => self.take(&sample),
@@ -32,7 +49,7 @@ impl Session {
                 Record::Exit { pid, tid } if pid == tid => {
                     self.ended.insert(pid);
                 }
-                Record::Exec { pid } => {
+                Record::Exec { pid, .. } => {
                     self.current.remove(&pid);
                     self.parents.remove(&pid);
                 }
@@ -51,12 +68,19 @@ impl Session {
                 self.processes.push(process);
                 Some(self.processes.len() - 1)
             }
-            // A process that has already ended had its parent's memory, unless it became another
-            // program, which is forgotten then.
-            None => {
-                let parent = self.parents.get(&pid)?;
-                self.current.get(parent).copied().flatten()
-            }
+            // A process that has already ended had its parent's memory, unless it became another program: then it has a
+            // vDSO of its own, and nothing else of it is known.
+            None => match self.executed.get(&pid) {
+                Some((name, Some(vdso))) => {
+                    self.processes.push(Process::ended(pid, name, vdso.clone()));
+                    Some(self.processes.len() - 1)
+                }
+                Some((_, None)) => None,
+                None => {
+                    let parent = self.parents.get(&pid)?;
+                    self.current.get(parent).copied().flatten()
+                }
+            },
         };
         self.current.insert(pid, found);
         found

@@ -2,7 +2,9 @@
 
 use crate::account::site;
 use crate::account::source::is_nameless;
-use crate::recording::{Module, Stack};
+use crate::classify::Path;
+use crate::perf::Breakpoints;
+use crate::recording::{Hit, Module, Stack};
 use crate::symbols::FrameKind;
 use crate::watched::{Process, Runtime, runtime};
 use std::collections::BTreeMap;
@@ -128,4 +130,93 @@ fn another_way(runtime: Runtime) -> Option<(&'static str, &'static str)> {
         ),
         _ => return None,
     })
+}
+
+/// Why it is not known which clocks are read, where no breakpoint was hit.
+pub(super) fn clocks(
+    breakpoints: &Breakpoints,
+    stacks: &[Stack],
+    hits: &[Hit],
+    seconds: f64,
+) -> Option<String> {
+    if !hits.is_empty() {
+        return None;
+    }
+    let by_vdso = |stack: &&Stack| !matches!(stack.path, Path::Syscall | Path::Counter);
+    let reads: u64 = stacks.iter().filter(by_vdso).map(|stack| stack.tally.ns).sum();
+    if reads == 0 {
+        return None;
+    }
+    let why = match breakpoints.refused() {
+        Some(error) => format!(
+            "breakpoints on the vDSO are refused ({error}); a debugger or another profiler may hold the processor's \
+             registers for them"
+        ),
+        None if breakpoints.should_have_hit(reads, seconds) => format!(
+            "breakpoints on the vDSO were armed for {:.1} ms and none was hit, although the programs read the time: \
+             this virtual machine may have no debug registers",
+            breakpoints.armed().as_secs_f64() * 1e3
+        ),
+        None => return None,
+    };
+    Some(format!(
+        "which clocks are read is not known: {why}; numbers of reads assume clocks that read the counter; --exact counts \
+         the reads of a command by clock"
+    ))
+}
+
+/// The processes that had ended before they could be looked at, each with its CPU time, and that of all.
+pub(super) fn ended(processes: &[(&str, u64)], all: u64) -> Option<String> {
+    let ns: u64 = processes.iter().map(|(_, ns)| ns).sum();
+    if ns == 0 {
+        return None;
+    }
+    let mut names: Vec<&str> = processes.iter().map(|(name, _)| *name).collect();
+    names.sort_unstable();
+    names.dedup();
+    let more = if names.len() > 4 { ", ..." } else { "" };
+    names.truncate(4);
+    Some(format!(
+        "{} ({}{more}; {:.1} % of the CPU time) ended before {} could be examined: reads of {} are counted, functions \
+         and clocks are not known",
+        many(processes.len()),
+        names.join(", "),
+        ns as f64 / all.max(1) as f64 * 100.0,
+        if processes.len() == 1 { "it" } else { "they" },
+        if processes.len() == 1 { "it" } else { "them" },
+    ))
+}
+
+/// The processes of which nothing is known, by their CPU time.
+pub(super) fn strangers(processes: &[u64], all: u64) -> Option<String> {
+    let ns: u64 = processes.iter().sum();
+    (ns > 0).then(|| {
+        format!(
+            "{} ({:.1} % of the CPU time) could not be examined: ended too soon, or of another user; reads of {} are \
+             missing, and the intervals of the sums allow for that",
+            many(processes.len()),
+            ns as f64 / all.max(1) as f64 * 100.0,
+            if processes.len() == 1 { "it" } else { "them" },
+        )
+    })
+}
+
+fn many(processes: usize) -> String {
+    if processes == 1 { "1 process".to_owned() } else { format!("{processes} processes") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ended_processes_are_named_and_counted() {
+        assert_eq!(ended(&[], 100), None);
+        let said = ended(&[("true", 5), ("date", 10), ("true", 5)], 200).unwrap();
+        assert!(said.starts_with("3 processes (date, true; 10.0 % of the CPU time)"), "{said}");
+        let many: Vec<(&str, u64)> = ["a", "b", "c", "d", "e"].map(|name| (name, 1)).to_vec();
+        assert!(ended(&many, 10).unwrap().contains("a, b, c, d, ...;"));
+        assert_eq!(strangers(&[0], 100), None);
+        assert!(strangers(&[10], 100).unwrap().starts_with("1 process (10.0 %"));
+    }
 }

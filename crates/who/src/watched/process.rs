@@ -15,8 +15,9 @@ use crate::symbols::perf_map::PerfMap;
 use crate::unwind::{Code, Function, Tables, Unwinder};
 use std::collections::HashMap;
 use std::fs::File;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// One process.
@@ -42,6 +43,8 @@ pub struct Process {
     pub no_python: Option<String>,
     /// Missing data about it.
     pub gaps: Vec<String>,
+    /// Whether it had ended before it could be looked at: its vDSO is all that is known of it.
+    pub ended: bool,
     memory: Option<File>,
     /// The filesystems of its files.
     mounts: Mounts,
@@ -65,7 +68,24 @@ impl Process {
     #[must_use]
     pub fn new(pid: u32, files: &mut Files) -> Option<Self> {
         let name = guard::text(&format!("/proc/{pid}/comm"), NAME)?.trim().to_owned();
-        let mut process = Self {
+        let mut process = Self::blank(pid, name);
+        process.refresh(files);
+        (!process.maps.is_empty()).then_some(process)
+    }
+
+    /// A process that has ended, of which only its name and the place of its vDSO are known.
+    #[must_use]
+    pub fn ended(pid: u32, name: &str, vdso: Range<u64>) -> Self {
+        static IMAGE: OnceLock<Option<Vec<u8>>> = OnceLock::new();
+        let mut process = Self { ended: true, ..Self::blank(pid, name.to_owned()) };
+        if let Some(image) = IMAGE.get_or_init(super::vdso::own_image) {
+            process.set_vdso(vdso, image);
+        }
+        process
+    }
+
+    fn blank(pid: u32, name: String) -> Self {
+        Self {
             pid,
             name,
             runtime: Runtime::Native,
@@ -76,6 +96,7 @@ impl Process {
             python: None,
             no_python: None,
             gaps: Vec::new(),
+            ended: false,
             memory: None,
             mounts: Mounts::default(),
             files: HashMap::new(),
@@ -83,14 +104,16 @@ impl Process {
             added: HashMap::new(),
             read: Instant::now(),
             seen: Instant::now(),
-        };
-        process.refresh(files);
-        (!process.maps.is_empty()).then_some(process)
+        }
     }
 
     /// Reads the map again, if there is something in it.
     fn refresh(&mut self, files: &mut Files) {
         self.read = Instant::now();
+        // Its id may be another's by now.
+        if self.ended {
+            return;
+        }
         let text = guard::text(&format!("/proc/{}/maps", self.pid), MAPS).unwrap_or_default();
         let maps = maps::parse(&text);
         if maps.is_empty() {
@@ -186,8 +209,12 @@ impl Process {
         let Some(image) = self.read(range.start, length).or_else(super::vdso::own_image) else {
             return;
         };
-        let vdso = Vdso::new(range.clone(), &image);
-        if let (Some(tables), Some(unwinder)) = (Tables::read(&image), &mut self.unwinder) {
+        self.set_vdso(range, &image);
+    }
+
+    fn set_vdso(&mut self, range: Range<u64>, image: &[u8]) {
+        let vdso = Vdso::new(range.clone(), image);
+        if let (Some(tables), Some(unwinder)) = (Tables::read(image), &mut self.unwinder) {
             unwinder.add("[vdso]", &tables, range.clone(), range.start);
         }
         self.vdso = Some(vdso);

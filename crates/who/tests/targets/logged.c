@@ -106,6 +106,17 @@ int main(int argc, char **argv) {
         for (int i = 1; i < 8; i++) if (!fork()) { row = i; one("mix"); _exit(0); }
         one("mix");
         while (wait(0) > 0) {}
+    } else if (!strcmp(argv[3], "brief")) {
+        /* Children that live for a moment, one after the other. */
+        while (now() < until) {
+            if (!fork()) { until = now() + 0.004; one("half"); _exit(0); }
+            wait(0);
+        }
+    } else if (!strcmp(argv[3], "execs")) {
+        while (now() < until) {
+            if (!fork()) { execl("/proc/self/exe", "brief", argv[1], "0.004", "half", (char *)0); _exit(1); }
+            wait(0);
+        }
     } else one(argv[3]);
     return 0;
 }

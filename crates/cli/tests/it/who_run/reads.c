@@ -1,4 +1,5 @@
-/* Reads the clock for some seconds, from two functions, and prints how often: all, and the seconds that it took. */
+/* Reads the clock for some seconds, from two functions, and prints how often: all, and the
+   seconds of CPU time that it took. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/time.h>
@@ -25,6 +26,6 @@ int main(int count, char **words) {
         clock_gettime(CLOCK_MONOTONIC, &now);
         end = now.tv_sec + now.tv_nsec * 1e-9;
     } while (end - begin < seconds);
-    printf("%ld %.3f\n", reads, end - begin);
+    printf("%ld %.3f\n", reads, (double)clock() / CLOCKS_PER_SEC);
     return 0;
 }

@@ -66,13 +66,15 @@ impl Process {
         clock.passes_on() && self.vdso_function(address).is_some_and(|api| clock.serves(api, None))
     }
 
-    /// The addresses at which the program's reads begin.
+    /// The addresses at which the program's reads begin; the function that is told which clock to read comes first.
     #[must_use]
     pub fn entries(&self) -> Vec<u64> {
         let ours = self.ours.as_ref().filter(|ours| ours.clock().is_some());
         let called = ours.map(|ours| &ours.vdso).or(self.vdso.as_ref());
         called.map_or_else(Vec::new, |vdso| {
-            vdso.entries().into_iter().map(|(_, address)| address).collect()
+            let mut entries = vdso.entries();
+            entries.sort_by_key(|(api, _)| *api != Api::ClockGettime);
+            entries.into_iter().map(|(_, address)| address).collect()
         })
     }
 
