@@ -6,6 +6,7 @@
 
 pub(crate) mod branches;
 pub(crate) mod choice;
+pub(crate) mod clocks;
 pub(crate) mod confidential;
 pub(crate) mod cpu;
 pub(crate) mod line;
@@ -22,7 +23,9 @@ use crate::guest::Guest;
 use crate::lint::{LintError, Report};
 use line::Line;
 use script::{Command, Script};
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::ops::Range;
 
 /// What is known of this kind.
 pub(super) const FORMAT: Format = Format {
@@ -85,7 +88,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         findings: Vec::new(),
         ignored: Vec::new(),
     };
-    let mut known = HashSet::new();
+    let mut known: HashMap<(&str, Range<usize>), usize> = HashMap::new();
     let mut unseen = None;
     for command in &script.commands {
         let line = Line::of_words(&command.words);
@@ -103,13 +106,31 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         let unseen = *unseen.get_or_insert_with(|| machine::hpet_elsewhere(document, &script));
         let around = Around { script: &script, unseen, old: line.old_windows(file) };
         for finding in command_findings(document, &around, command, &line, guest) {
-            if known.insert((finding.rule.id, finding.span.clone())) {
-                report.findings.push(finding);
+            match known.entry((finding.rule.id, finding.span.clone())) {
+                Entry::Vacant(entry) => {
+                    entry.insert(report.findings.len());
+                    report.findings.push(finding);
+                }
+                // The same words may be of several command lines.
+                Entry::Occupied(entry) => {
+                    if let Some(first) = report.findings.get_mut(*entry.get()) {
+                        agree(first, finding);
+                    }
+                }
             }
         }
     }
     report.findings.extend(unseen::check(document, &script));
     Ok(report)
+}
+
+/// Takes out the changes that another command line, which has the same words, must not have.
+fn agree(first: &mut Finding, other: Finding) {
+    if !first.edits.is_empty() && first.edits != other.edits {
+        first.edits.clear();
+        let why = "another command line that may have the same words needs them as they are";
+        first.left = Some(other.left.unwrap_or_else(|| why.to_owned()));
+    }
 }
 
 /// Whether the flags of Hyper-V are there only under a condition.
