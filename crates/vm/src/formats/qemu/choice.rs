@@ -12,7 +12,7 @@ use std::collections::HashSet;
 
 /// The changes of a whole file.
 pub(crate) fn edits(document: &Document, choices: &Choices) -> Vec<Edit> {
-    let script = Script::read(document.text.as_str());
+    let script = Script::of(document);
     let mut known = HashSet::new();
     let lines = script.commands.iter().map(|command| Line::of_words(&command.words));
     let edits = lines.flat_map(|l| l.cpu().map(|cpu| of_cpu(cpu, choices)).unwrap_or_default());

@@ -7,14 +7,17 @@
 pub(crate) mod branches;
 pub(crate) mod choice;
 pub(crate) mod clocks;
+mod code;
 pub(crate) mod confidential;
 pub(crate) mod cpu;
 pub(crate) mod line;
 pub(crate) mod machine;
 pub(crate) mod property;
+mod python;
 pub(crate) mod script;
 mod unseen;
 
+use crate::certain::is_shell;
 use crate::detect::{Clues, Sign};
 use crate::document::Document;
 use crate::finding::Finding;
@@ -75,7 +78,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
 }
 
 fn lint(document: &Document) -> Result<Report, LintError> {
-    let script = Script::read(document.text.as_str());
+    let script = Script::of(document);
     let Some(first) = script.commands.first() else {
         return Err(LintError::whole(
             "no command line of QEMU is in it; if it is of another kind, say so with --kind",
@@ -209,7 +212,9 @@ fn command_findings(
     let last = line.cpu().map_or(0, |cpu| cpu.whole.span().start);
     rest.retain(|finding| {
         finding.rule.id != rule!("q-cpu-repeated").id
-            || script.branches.together(finding.span.start, last)
+            || (script.branches.together(finding.span.start, last)
+                // Strings of a program may be of several lists.
+                && (command.program.is_some() || is_shell(document)))
     });
     out.extend(rest);
     if let Some(word) = &line.loadvm {
