@@ -297,7 +297,10 @@ impl<'a> Machine<'a> {
         if let Some(hidden) =
             self.domain.at(&["features", "kvm", "hidden"]).filter(|h| h.truth() == Some(true))
         {
-            let severity = if guest == Guest::Windows { Severity::Info } else { Severity::Warn };
+            let severity = match guest {
+                Guest::Windows | Guest::Macos => Severity::Info,
+                _ => Severity::Warn,
+            };
             let span = hidden.scalar().map_or(0..0, |(_, span)| span.clone());
             out.push(
                 Finding::new(rule!("kv-kvm-hidden"), span)

@@ -301,6 +301,11 @@ fn args(line: &Line, guest: Guest, clocks: &Clocks) -> Vec<Finding> {
     out
 }
 
+/// Whether a system does not use kvm-clock: Windows has the page of Hyper-V, macOS the TSC.
+fn without_kvmclock(guest: Guest) -> bool {
+    matches!(guest, Guest::Windows | Guest::Macos)
+}
+
 /// What `cpu:` says.
 fn own_cpu(section: &Section, guest: Guest, models: Option<&str>) -> Vec<Finding> {
     let mut out = Vec::new();
@@ -318,7 +323,7 @@ fn own_cpu(section: &Section, guest: Guest, models: Option<&str>) -> Vec<Finding
                 invtsc = model.invtsc;
                 if model.hidden && cpu.get("hidden").is_none() {
                     let severity =
-                        if guest == Guest::Windows { Severity::Info } else { Severity::Warn };
+                        if without_kvmclock(guest) { Severity::Info } else { Severity::Warn };
                     out.push(
                         Finding::new(rule!("pve-kvm-hidden"), value.span()).severity(severity).fix(
                             format!("remove hidden 1 from the model {name} in cpu-models.conf"),
@@ -338,7 +343,7 @@ fn own_cpu(section: &Section, guest: Guest, models: Option<&str>) -> Vec<Finding
     if let Some(hidden) =
         cpu.get("hidden").filter(|p| p.value.as_ref().is_some_and(|v| v.as_str() == "1"))
     {
-        let severity = if guest == Guest::Windows { Severity::Info } else { Severity::Warn };
+        let severity = if without_kvmclock(guest) { Severity::Info } else { Severity::Warn };
         out.push(
             Finding::new(rule!("pve-kvm-hidden"), hidden.span())
                 .severity(severity)
@@ -351,9 +356,11 @@ fn own_cpu(section: &Section, guest: Guest, models: Option<&str>) -> Vec<Finding
 /// The choices, in a `-cpu` of `args:`: `cpu:` knows neither invtsc nor a frequency.
 fn choice(document: &Document, choices: &Choices) -> Vec<Edit> {
     let sections = sections(&document.text);
-    let line =
-        sections.iter().find(|s| !s.snapshot).and_then(|section| section.args(&document.text));
+    // The emulator offers neither.
+    let section = sections.iter().find(|s| !s.snapshot).filter(|it| it.value("kvm") != "0");
+    let line = section.and_then(|section| section.args(&document.text));
     line.as_ref()
+        .filter(|line| !line.tcg())
         .and_then(Line::cpu)
         .map(|cpu| crate::formats::qemu::choice::of_cpu(cpu, choices))
         .unwrap_or_default()

@@ -24,6 +24,7 @@ use crate::finding::Finding;
 use crate::formats::{Format, Qemu};
 use crate::guest::Guest;
 use crate::lint::{LintError, Report};
+use crate::placed::Placed;
 use line::Line;
 use script::{Command, Script};
 use std::collections::HashMap;
@@ -156,6 +157,18 @@ struct Around<'a> {
     old: bool,
 }
 
+/// The program that emulates a processor because nothing asks for KVM; a script may ask elsewhere.
+fn emulator<'a>(script: &Script, command: &'a Command, line: &Line) -> Option<&'a Placed> {
+    let emulator = command.program.as_ref().filter(|program| machine::emulates(program.as_str()));
+    emulator.filter(|_| {
+        line.kvm().is_none()
+            && !command.words.iter().any(Placed::unknown)
+            && !script.cut
+            // Another branch may be the one that asks for KVM.
+            && !command.apart
+    })
+}
+
 fn command_findings(
     document: &Document,
     around: &Around<'_>,
@@ -164,15 +177,7 @@ fn command_findings(
     guest: Guest,
 ) -> Vec<Finding> {
     let script = around.script;
-    // A line that says nothing of KVM emulates; a script may add it elsewhere.
-    let emulator = command.program.as_ref().filter(|program| machine::emulates(program.as_str()));
-    let emulator = emulator.filter(|_| {
-        line.kvm().is_none()
-            && !command.words.iter().any(crate::placed::Placed::unknown)
-            && !script.cut
-            // Another branch may be the one that asks for KVM.
-            && !command.apart
-    });
+    let emulator = emulator(script, command, line);
     let emulated = emulator.is_some() || line.kvm() == Some(false);
     let conditional = |at: usize| script.conditional(command, at) && script.asks;
     let mut out = Vec::new();
