@@ -3,7 +3,7 @@
 use crate::certain;
 use crate::document::Document;
 use crate::edit::Edit;
-use crate::formats::libvirt;
+use crate::formats::{libvirt, qemu};
 use crate::saved;
 
 /// What somebody has decided.
@@ -45,6 +45,12 @@ fn decided(document: &Document, choices: &Choices) -> (Vec<Edit>, Vec<String>) {
     left.extend(more);
     if !choices.is_empty() && document.kind == crate::Kind::Libvirt && libvirt::emulated(document) {
         left.push("a domain of type='qemu' is emulated, and does not start with either".to_owned());
+    }
+    if !choices.is_empty() && document.kind == crate::Kind::Qemu {
+        left.extend(qemu::choice::left(document).into_iter().map(|at| {
+            let line = document.text.place(at).line;
+            format!("line {line}: the processor is emulated, and the emulator offers neither")
+        }));
     }
     (edits, left)
 }

@@ -208,6 +208,11 @@ pub(crate) fn is_shell(document: &Document) -> bool {
     matches!(dialect(document), Dialect::Shell) && !is_unit(document.text.as_str())
 }
 
+/// Whether a file is a program in Python.
+pub(crate) fn is_python(document: &Document) -> bool {
+    matches!(dialect(document), Dialect::Other(name) if name.to_ascii_lowercase().starts_with("python"))
+}
+
 struct Judge<'a> {
     document: &'a Document,
     dialect: Dialect<'a>,

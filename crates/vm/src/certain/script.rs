@@ -238,7 +238,7 @@ impl<'a> Guard<'a> {
         let first = self.direct(command)?;
         let line = self.line(edit.span.start);
         let Some(word) = command.words.get(index) else { return Err("no such word".to_owned()) };
-        if self.document.kind == Kind::Qemu && edit.with.contains("hpet=off") {
+        if self.document.kind == Kind::Qemu && is_hpet(edit) {
             self.is_pc(command, first)?;
         }
         if word.lines {
@@ -251,17 +251,7 @@ impl<'a> Guard<'a> {
             return Err(format!("line {line}: the text is a part of an expansion, or has escapes"));
         }
         match self.document.kind {
-            Kind::Qemu if index == first => {
-                let closed = word.runs.last().is_some_and(|run| run.end == edit.span.start);
-                let pattern = word.splits || word.expands;
-                if edit.span.is_empty() && edit.with.starts_with(' ') && closed && !pattern {
-                    return Ok(Edit {
-                        span: word.span.end..word.span.end,
-                        with: edit.with.clone(),
-                    });
-                }
-                Err(format!("line {line}: the text is the program"))
-            }
+            Kind::Qemu if index == first => Err(format!("line {line}: the text is the program")),
             Kind::Qemu => {
                 let whole = edit.span == word.span && is_option(&command.words, index, first + 1);
                 if whole && is_gone(&word.text) {
@@ -334,7 +324,7 @@ impl<'a> Guard<'a> {
             return cannot("which is used before it is assigned");
         }
         let first = self.direct(user)?;
-        if edit.with.contains("hpet=off") {
+        if is_hpet(edit) {
             self.is_pc(user, first)?;
         }
         let Some(word) = user.words.get(*index) else { return cannot("which is used elsewhere") };
@@ -482,6 +472,11 @@ impl<'a> Guard<'a> {
             && texts(self, &self.script.documents) == texts(other, &other.script.documents)
             && texts(self, &self.script.comments) == texts(other, &other.script.comments)
     }
+}
+
+/// Whether a change takes the HPET out: other options may make another machine, or take its better clock away.
+fn is_hpet(edit: &Edit) -> bool {
+    edit.with == "off" || edit.with.contains("hpet=off")
 }
 
 /// Whether a word is an option that QEMU 9.0 removed, for which another one is put.

@@ -23,96 +23,76 @@ fn says_why(kind: Kind, name: &str, text: &str) {
     );
 }
 
-const QEMU: &str = "qemu-system-x86_64 -enable-kvm -cpu max,kvm=off -m 1G";
+const QEMU: &str = "qemu-system-x86_64 -enable-kvm -cpu max -m 1G";
 
 #[test]
 fn script_text_that_is_the_option_is_edited() {
-    let off = ",hpet=off";
-    for (before, after) in [
-        (format!("{QEMU} -machine q35\n"), format!("{QEMU} -machine q35{off}\n")),
-        (
-            format!("exec sudo {QEMU} -machine \"q35\" -name \"$1\" \"$D/a.img\"\n"),
-            format!("exec sudo {QEMU} -machine \"q35{off}\" -name \"$1\" \"$D/a.img\"\n"),
-        ),
+    for before in [
+        format!("{QEMU} -machine q35,hpet=on\n"),
+        format!("exec sudo {QEMU} -machine \"q35,hpet=on\" -name \"$1\" \"$D/a.img\"\n"),
         // A continued line within the value.
-        (
-            format!("{QEMU} -machine q35,\\\naccel=kvm\n"),
-            format!("{QEMU} -machine q35,\\\naccel=kvm{off}\n"),
+        format!("{QEMU} -machine q35,\\\naccel=kvm,hpet=on\n"),
+        format!("M=pc-\\\nq35-8.2\n{QEMU} -machine \"$M,\\\nusb=on,hpet=on\" \\\n -S\n"),
+        format!(
+            "M=q35\nA=(-machine \"$M,hpet=on\")\nA+=(-S)\nO=-snapshot\n{QEMU} $O \"${{A[@]}}\"\n"
         ),
-        (
-            format!("M=pc-\\\nq35-8.2\n{QEMU} -machine \"$M,\\\nusb=on\" \\\n -S\n"),
-            format!("M=pc-\\\nq35-8.2\n{QEMU} -machine \"$M,\\\nusb=on{off}\" \\\n -S\n"),
-        ),
-        (
-            format!(
-                "M=q35\nA=(-machine \"$M,usb=on\")\nA+=(-S)\nO=-snapshot\n{QEMU} $O \"${{A[@]}}\"\n"
-            ),
-            format!(
-                "M=q35\nA=(-machine \"$M,usb=on{off}\")\nA+=(-S)\nO=-snapshot\n{QEMU} $O \"${{A[@]}}\"\n"
-            ),
-        ),
-        (format!("M=q35\n{QEMU} -machine $M\n"), format!("M=q35{off}\n{QEMU} -machine $M\n")),
-        (
-            format!("A=(-machine q35)\nA+=(-snapshot)\n{QEMU} \"${{A[@]}}\"\n"),
-            format!("A=(-machine q35{off})\nA+=(-snapshot)\n{QEMU} \"${{A[@]}}\"\n"),
-        ),
-        (
-            format!("go() {{ {QEMU} -machine q35; }}\ngo\n"),
-            format!("go() {{ {QEMU} -machine q35{off}; }}\ngo\n"),
-        ),
-        (
-            "'qemu-system-x86_64' -enable-kvm -cpu max,kvm=off\n".to_owned(),
-            "'qemu-system-x86_64' -machine hpet=off -enable-kvm -cpu max,kvm=off\n".to_owned(),
-        ),
-        (format!("{QEMU} -no-hpet\n"), format!("{QEMU} -machine hpet=off\n")),
-        (
-            "[Service]\nExecStart=/usr/bin/qemu-system-x86_64 \\\n  -accel kvm -cpu max,kvm=off -machine q35 -m 1G\n"
-                .to_owned(),
-            "[Service]\nExecStart=/usr/bin/qemu-system-x86_64 \\\n  -accel kvm -cpu max,kvm=off -machine q35,hpet=off -m 1G\n"
-                .to_owned(),
-        ),
+        format!("M=q35,hpet=on\n{QEMU} -machine $M\n"),
+        format!("A=(-machine q35,hpet=on)\nA+=(-snapshot)\n{QEMU} \"${{A[@]}}\"\n"),
+        format!("go() {{ {QEMU} -machine q35,hpet=on; }}\ngo\n"),
+        "[Service]\nExecStart=/usr/bin/qemu-system-x86_64 \\\n  -accel kvm -machine q35,hpet=on -m 1G\n"
+            .to_owned(),
     ] {
-        assert_eq!(fixed(Kind::Qemu, "vm.sh", &before), after);
+        assert_eq!(fixed(Kind::Qemu, "vm.sh", &before), before.replace("hpet=on", "hpet=off"));
+    }
+    let gone = format!("{QEMU} -no-hpet\n");
+    assert_eq!(fixed(Kind::Qemu, "vm.sh", &gone), format!("{QEMU} -machine hpet=off\n"));
+    // What is appended to a value.
+    for before in [
+        "qemu-system-x86_64 -enable-kvm -m 1G -cpu host,hv-relaxed\n",
+        "C=host\nqemu-system-x86_64 -enable-kvm -m 1G -cpu \"$C,hv-relaxed\"\n",
+        "C=host,hv-relaxed\nqemu-system-x86_64 -enable-kvm -m 1G -cpu $C -S\n",
+    ] {
+        let after = before.replace("hv-relaxed", "hv-relaxed,hv-time");
+        assert_eq!(fixed(Kind::Qemu, "vm.sh", before), after);
     }
 }
 
 #[test]
 fn script_text_with_another_purpose_is_left_and_named() {
-    let own = format!("{QEMU} -machine q35\n");
+    let own = format!("{QEMU} -machine q35,hpet=on\n");
     for text in [
         // Compared, printed, concatenated, exported, used twice, assigned twice, declared.
-        format!("M=q35\n[ $M = q35 ] && echo y\n{QEMU} -machine $M\n"),
-        format!("M=q35\necho disk-$M.img\n{QEMU} -machine $M\n"),
-        format!("export M=q35\n{QEMU} -machine $M\n"),
-        format!("M=q35\nexport M\n{QEMU} -machine $M\n"),
-        format!("M=q35\n{QEMU} -machine $M\n{QEMU} -machine $M -S\n"),
-        format!("M=q35\nif [ \"$1\" ]; then M=pc; fi\n{QEMU} -machine $M\n"),
-        "M=q35\nqemu-system-$A -m 1 -cpu max,kvm=off -machine $M\n".to_owned(),
-        format!("M=q35\neval \"$1\"\n{QEMU} -machine $M\n"),
-        format!("M=q35\n. ./lib.sh\n{QEMU} -machine $M\n"),
-        format!("M=q35 N=$M\n{QEMU} -machine $M\n"),
-        format!("A=(-machine q35)\necho ${{#A[@]}}\n{QEMU} \"${{A[@]}}\"\n"),
-        format!("A=(-machine q35)\n{QEMU} \"${{A[@]}}\"\n{QEMU} \"${{A[@]}}\" -S\n"),
-        format!("set -a\nM=q35\n{QEMU} -machine $M\n"),
-        format!("M=q35\nprintenv\n\"$@\"\n{QEMU} -machine $M\n"),
+        format!("M=q35,hpet=on\n[ $M = q35,hpet=on ] && echo y\n{QEMU} -machine $M\n"),
+        format!("M=q35,hpet=on\necho disk-$M.img\n{QEMU} -machine $M\n"),
+        format!("export M=q35,hpet=on\n{QEMU} -machine $M\n"),
+        format!("M=q35,hpet=on\nexport M\n{QEMU} -machine $M\n"),
+        format!("M=q35,hpet=on\n{QEMU} -machine $M\n{QEMU} -machine $M -S\n"),
+        format!("M=q35,hpet=on\nif [ \"$1\" ]; then M=pc; fi\n{QEMU} -machine $M\n"),
+        "M=q35,hpet=on\nqemu-system-$A -m 1 -cpu max -machine $M\n".to_owned(),
+        format!("M=q35,hpet=on\neval \"$1\"\n{QEMU} -machine $M\n"),
+        format!("M=q35,hpet=on\n. ./lib.sh\n{QEMU} -machine $M\n"),
+        format!("M=q35,hpet=on N=$M\n{QEMU} -machine $M\n"),
+        format!("A=(-machine q35,hpet=on)\necho ${{#A[@]}}\n{QEMU} \"${{A[@]}}\"\n"),
+        format!("A=(-machine q35,hpet=on)\n{QEMU} \"${{A[@]}}\"\n{QEMU} \"${{A[@]}}\" -S\n"),
+        format!("set -a\nM=q35,hpet=on\n{QEMU} -machine $M\n"),
+        format!("M=q35,hpet=on\nprintenv\n\"$@\"\n{QEMU} -machine $M\n"),
         // Branches, substitutions, here-documents, strings, expansions, aliases, functions of the same name.
         format!("if [ \"$1\" ]; then {own}fi\n"),
         format!("true && {own}"),
-        format!("case $1 in a) {QEMU} -machine q35;; esac\n"),
+        format!("case $1 in a) {QEMU} -machine q35,hpet=on;; esac\n"),
         format!("cat <<E\n{own}E\n"),
         format!("alias x=y\n{own}"),
         format!("qemu-system-x86_64() {{ echo \"$@\"; }}\n{own}"),
-        format!("grep q35 \"$0\"\n{own}"),
-        format!("{QEMU} -machine q35\necho \"$_\"\n"),
-        format!("{QEMU} -machine ${{M:-q35,accel=kvm}}\n"),
+        format!("grep q35,hpet=on \"$0\"\n{own}"),
+        format!("{QEMU} -machine q35,hpet=on\necho \"$_\"\n"),
+        format!("{QEMU} -machine ${{M:-q35,hpet=on,accel=kvm}}\n"),
         format!("{QEMU} -machine ${{M:-q35,hpet=on}}\n"),
-        format!("{QEMU} -machine q35${{K:+,accel=kvm}}\n"),
-        format!("{QEMU} -machine 'q35\n'\n"),
+        format!("{QEMU} -machine 'q35,hpet=on\n'\n"),
         format!("{QEMU} -machine q3[5]\n"),
-        format!("{QEMU} -machine q35\r\n"),
-        format!("{QEMU} -machine q35\nif\n"),
-        format!("{QEMU} -name -machine q35\n"),
-        "[Service]\nExecStart=/usr/bin/qemu-system-x86_64 -accel kvm -cpu max,kvm=off -machine 'q35' -m 1G\n"
+        format!("{QEMU} -machine q35,hpet=on\r\n"),
+        format!("{QEMU} -machine q35,hpet=on\nif\n"),
+        format!("{QEMU} -name -machine q35,hpet=on\n"),
+        "[Service]\nExecStart=/usr/bin/qemu-system-x86_64 -accel kvm -cpu max -machine 'q35,hpet=on' -m 1G\n"
             .to_owned(),
     ] {
         assert_eq!(fixed(Kind::Qemu, "vm.sh", &text), text);
@@ -133,45 +113,46 @@ fn script_of_a_machine_that_a_run_may_choose_gets_no_hpet_property() {
     let of_m = format!("{QEMU} -machine $M,accel=kvm\n");
     for text in [
         // Options that are not known.
-        format!("{QEMU} \"$@\"\n"),
-        format!("{QEMU} -machine q35 \"$@\"\n"),
-        format!("{QEMU} -machine q35 $EXTRA\n"),
-        format!("{QEMU} -machine q35 ${{EXTRA[@]}}\n"),
-        format!("{QEMU} -machine q35 $(cat opts)\n"),
-        format!("{QEMU} -machine q35 -name \"$@\"\n"),
-        format!("{QEMU} -machine q35 {{-M,microvm}}\n"),
-        format!("{QEMU} -machine q35 -$1 microvm\n"),
-        format!("{QEMU} -machine q35 -readconfig a.cfg\n"),
-        format!("{QEMU} -machine q35,$P\n"),
-        format!("{QEMU} -machine q35,type=$T,usb=on\n"),
-        format!("{QEMU} -machine microvm -machine q35 -M usb=on\n"),
+        format!("{QEMU} -M hpet=on \"$@\"\n"),
+        format!("{QEMU} -machine q35,hpet=on \"$@\"\n"),
+        format!("{QEMU} -machine q35,hpet=on $EXTRA\n"),
+        format!("{QEMU} -machine q35,hpet=on ${{EXTRA[@]}}\n"),
+        format!("{QEMU} -machine q35,hpet=on $(cat opts)\n"),
+        format!("{QEMU} -machine q35,hpet=on -name \"$@\"\n"),
+        format!("{QEMU} -machine q35,hpet=on {{-M,microvm}}\n"),
+        format!("{QEMU} -machine q35,hpet=on -$1 microvm\n"),
+        format!("{QEMU} -machine q35,hpet=on -readconfig a.cfg\n"),
+        format!("{QEMU} -machine q35,hpet=on,$P\n"),
+        format!("{QEMU} -machine q35,hpet=on,type=$T,usb=on\n"),
+        format!("{QEMU} -machine microvm -machine q35,hpet=on -M usb=on\n"),
         format!("A=(-M microvm)\n{QEMU} \"${{A[@]}}\"\n"),
         format!("A=(-S)\n[ \"$1\" ] && A+=(-M microvm)\n{QEMU} \"${{A[@]}}\"\n"),
-        format!("O=\"-M microvm\"\n{QEMU} -machine q35 $O\n"),
-        format!("go() {{ {QEMU} -machine q35 \"$@\"; }}\ngo -M microvm\n"),
+        format!("O=\"-M microvm\"\n{QEMU} -machine q35,hpet=on $O\n"),
+        format!("go() {{ {QEMU} -machine q35,hpet=on \"$@\"; }}\ngo -M microvm\n"),
         // A machine that is not known.
-        format!("if [ \"$1\" ]; then M=$1; else M=q35; fi\n{of_m}"),
-        format!("case $1 in m) M=microvm;; *) M=q35;; esac\n{of_m}"),
-        format!("M=q35\n[ \"$1\" ] && M=$1\n{of_m}"),
-        format!("M=q35\nread -r M\n{of_m}"),
-        format!("M=q35\neval \"M=microvm\"\n{of_m}"),
-        format!("M=q35\n. ./conf\n{of_m}"),
-        format!("M=q35\nprintf -v M %s microvm\n{of_m}"),
-        format!("M=q35\ng() {{ M=microvm; }}\ng\n{of_m}"),
-        format!("M=q35\nfor M in q35 microvm; do :; done\n{of_m}"),
-        format!("M=q35\n# $M\nunset M\n{QEMU} -machine ${{M:-microvm}},accel=kvm\n"),
-        format!("M=q35\nunset M\n# $M\n{of_m}"),
-        format!("M=q35\nwhile getopts m: o; do M=$OPTARG; done\n{of_m}"),
-        format!("declare -n R=M\nM=q35\nR=microvm\n{of_m}"),
-        format!("M=q35\n: $((M=5))\n{of_m}"),
-        format!("M=q35\nmapfile -t M\n{of_m}"),
-        format!("M=q35\nread -r \\\nM\n{of_m}"),
-        format!("M1=q35\nread -r M\\\n1\n{QEMU} -machine $M1,accel=kvm\n"),
-        "kvm -enable-kvm -cpu max,kvm=off -m 1G\n".to_owned(),
+        format!("if [ \"$1\" ]; then M=$1; else M=q35,hpet=on; fi\n{of_m}"),
+        format!("case $1 in m) M=microvm;; *) M=q35,hpet=on;; esac\n{of_m}"),
+        format!("M=q35,hpet=on\n[ \"$1\" ] && M=$1\n{of_m}"),
+        format!("M=q35,hpet=on\nread -r M\n{of_m}"),
+        format!("M=q35,hpet=on\neval \"M=microvm\"\n{of_m}"),
+        format!("M=q35,hpet=on\n. ./conf\n{of_m}"),
+        format!("M=q35,hpet=on\nprintf -v M %s microvm\n{of_m}"),
+        format!("M=q35,hpet=on\ng() {{ M=microvm; }}\ng\n{of_m}"),
+        format!("M=q35,hpet=on\nfor M in q35,hpet=on microvm; do :; done\n{of_m}"),
+        format!("M=q35,hpet=on\n# $M\nunset M\n{QEMU} -machine ${{M:-microvm}},accel=kvm\n"),
+        format!("M=q35,hpet=on\nunset M\n# $M\n{of_m}"),
+        format!("M=q35,hpet=on\nwhile getopts m: o; do M=$OPTARG; done\n{of_m}"),
+        format!("declare -n R=M\nM=q35,hpet=on\nR=microvm\n{of_m}"),
+        format!("M=q35,hpet=on\n: $((M=5))\n{of_m}"),
+        format!("M=q35,hpet=on\nmapfile -t M\n{of_m}"),
+        format!("M=q35,hpet=on\nread -r \\\nM\n{of_m}"),
+        format!("M1=q35,hpet=on\nread -r M\\\n1\n{QEMU} -machine $M1,accel=kvm\n"),
+        "kvm -enable-kvm -cpu max -m 1G\n".to_owned(),
     ] {
         assert_eq!(fixed(Kind::Qemu, "vm.sh", &text), text);
     }
-    for text in [format!("{QEMU} \"$@\"\n"), format!("M=q35\nread -r M\n{of_m}")] {
+    for text in [format!("{QEMU} -M hpet=on \"$@\"\n"), format!("M=q35,hpet=on\nread -r M\n{of_m}")]
+    {
         says_why(Kind::Qemu, "vm.sh", &text);
     }
 }
@@ -179,15 +160,15 @@ fn script_of_a_machine_that_a_run_may_choose_gets_no_hpet_property() {
 #[test]
 fn script_with_divided_operators_and_names_is_left() {
     for text in [
-        format!("{QEMU} -machine q35 &\\\n& echo\n"),
-        format!("cat <\\\n<E\n{QEMU} -machine q35\nE\n"),
-        format!("cat <<E\na\\\nE\n{QEMU} -machine q35\nE\n"),
-        format!("{QEMU} -machine q35 -name $\\\nM\n"),
-        format!("{QEMU} -machine q35 -name $M\\\nN\n"),
-        format!("{QEMU} -machine q35 -name ${{M\\\n}}\n"),
-        format!("{QEMU} -machine q35 2\\\n>log\n"),
-        format!("i\\\nf [ \"$1\" ]; then {QEMU} -machine q35; fi\n"),
-        format!("M\\\n=q35\n{QEMU} -machine q35\n"),
+        format!("{QEMU} -machine q35,hpet=on &\\\n& echo\n"),
+        format!("cat <\\\n<E\n{QEMU} -machine q35,hpet=on\nE\n"),
+        format!("cat <<E\na\\\nE\n{QEMU} -machine q35,hpet=on\nE\n"),
+        format!("{QEMU} -machine q35,hpet=on -name $\\\nM\n"),
+        format!("{QEMU} -machine q35,hpet=on -name $M\\\nN\n"),
+        format!("{QEMU} -machine q35,hpet=on -name ${{M\\\n}}\n"),
+        format!("{QEMU} -machine q35,hpet=on 2\\\n>log\n"),
+        format!("i\\\nf [ \"$1\" ]; then {QEMU} -machine q35,hpet=on; fi\n"),
+        format!("M\\\n=q35,hpet=on\n{QEMU} -machine q35,hpet=on\n"),
     ] {
         assert_eq!(fixed(Kind::Qemu, "vm.sh", &text), text);
     }

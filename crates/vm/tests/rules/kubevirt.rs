@@ -19,6 +19,12 @@ fn kubevirt_rules() {
     let plain = manifest(off, "", "fedora");
     both(kind, "kv-hpet-on", Warn, &manifest(on, "", "fedora"), &plain);
     both(kind, "kv-hpet-on", Warn, &manifest("            hpet: {}\n", "", "fedora"), &plain);
+    let hidden = manifest(on, "", "fedora").replace(
+        "        clock:",
+        "        features:\n          kvm:\n            hidden: true\n        clock:",
+    );
+    assert!(hidden.contains("hidden: true"));
+    mended(kind, &hidden, &hidden);
     let windows = manifest(&format!("{off}{hyperv}"), "", "windows");
     both(kind, "kv-windows-clock-ok", Info, &windows, &plain);
     both(kind, "kv-hyperv-timer-missing", Warn, &manifest(off, "", "windows"), &windows);

@@ -7,6 +7,7 @@ mod files;
 mod kubevirt;
 mod libvirt;
 mod proxmox;
+mod python;
 mod qemu;
 mod qemu_guest;
 mod saved;

@@ -29,6 +29,21 @@ fn proxmox_rules() {
     both(kind, "pve-tdf", Info, &format!("{plain}tdf: 1\n"), plain);
     both(kind, "q-no-hpet-removed", Error, &args("-no-hpet"), plain);
     both(kind, "q-hpet-on", Warn, &args("-machine hpet=on"), plain);
+    for (rest, edited) in [
+        ("", true),
+        ("cpu: host,hidden=1\n", false),
+        ("cpu: custom-mine\n", false),
+        ("kvm: 0\n", false),
+    ] {
+        let text = format!("{}{rest}", args("-machine hpet=on"));
+        let after = if edited { text.replace("hpet=on", "hpet=off") } else { text.clone() };
+        mended(kind, &text, &after);
+    }
+    // The flags that Proxmox VE gives to Windows are lost behind another -cpu.
+    let windows = |rest: &str| args(&format!("-machine hpet=on {rest}")).replace("l26", "win10");
+    mended(kind, &windows(""), &windows("").replace("hpet=on", "hpet=off"));
+    let lost = windows("-cpu host,hypervisor=off,+invtsc,tsc-frequency=2600000000");
+    mended(kind, &lost, &lost);
     both(kind, "q-no-acpi-removed", Error, &args("-no-acpi"), plain);
     let stray = args("-smbios type=2 Skylake-Server,vendor=GenuineIntel,+invtsc");
     both(kind, "q-cpu-without-option", Error, &stray, plain);

@@ -2,55 +2,87 @@
 
 use super::*;
 
-/// How much the HPET of a machine matters that says nothing of it.
-fn hpet_by_default(text: &str) -> Option<Severity> {
-    let all = ids(Kind::Qemu, text);
-    all.into_iter().find(|(id, _)| *id == "q-hpet-default-on").map(|(_, severity)| severity)
+#[test]
+fn qemu_hpet_by_default_is_never_edited() {
+    for rest in [
+        "",
+        "-cpu host -name debian",
+        "-cpu host,+invtsc,-kvmclock -append quiet",
+        "-cpu host,kvm=off -append quiet",
+        "-cpu host,-hypervisor",
+        "-cpu host -name freebsd",
+        "-cpu host,hv_time",
+        "-cpu host,hv_time,hv_vpindex,hv_synic,hv_stimer",
+        "-cpu Penryn -device isa-applesmc,osk=x",
+    ] {
+        let text = format!("qemu-system-x86_64 -enable-kvm -machine q35 -m 1G {rest}\n");
+        assert!(ids(Kind::Qemu, &text).contains(&("q-hpet-default-on", Severity::Info)), "{rest}");
+        mended(Kind::Qemu, &text, &text);
+    }
 }
 
 #[test]
-fn qemu_hpet_matters_only_where_the_guest_may_use_it() {
-    use Severity::{Info, Warn};
-    let run = |rest: &str| format!("qemu-system-x86_64 -enable-kvm -machine q35 -m 1G {rest}\n");
-    for (rest, severity) in [
-        ("", Info),
-        ("-cpu host", Info),
-        ("-cpu host -name debian", Info),
-        ("-cpu host,+invtsc -append quiet", Info),
-        ("-cpu host,kvm=off -append quiet", Warn),
-        ("-cpu host,-kvmclock,+invtsc", Warn),
-        ("-cpu host,-hypervisor", Warn),
-        ("-cpu host -name freebsd", Warn),
-        ("-cpu host,hv_relaxed", Warn),
-        ("-cpu host,hv_relaxed,hv_time", Warn),
-        ("-cpu host,hv_vpindex,hv_synic,hv_time,hv_stimer", Info),
-        ("-cpu host,hv_passthrough", Info),
-        ("-cpu Penryn -device isa-applesmc,osk=x", Info),
+fn qemu_hpet_goes_only_beside_a_better_clock() {
+    let run = |rest: &str| format!("qemu-system-x86_64 -machine q35,hpet=on -m 1G {rest}\n");
+    for rest in [
+        "-enable-kvm",
+        "-accel kvm -cpu EPYC",
+        "-accel kvm -accel tcg -cpu host",
+        "-enable-kvm -cpu host,-kvmclock,+invtsc",
+        "-enable-kvm -cpu host,-hypervisor,+invtsc",
+        "-enable-kvm -cpu host,kvm=off,hv_time,hv_vpindex,hv_synic,hv_stimer",
+        "-enable-kvm -cpu host,hv_passthrough",
+        "-enable-kvm -cpu host,+invtsc -name freebsd",
     ] {
-        assert_eq!(hpet_by_default(&run(rest)), Some(severity), "{rest}");
-        if severity == Info {
-            // An info is not edited.
-            mended(Kind::Qemu, &run(rest), &run(rest));
-        }
+        mended(Kind::Qemu, &run(rest), &run(rest).replace("hpet=on", "hpet=off"));
     }
-    // With kvm-clock back it does not matter.
-    let lost = run("-cpu host,-kvmclock");
-    assert_eq!(hpet_by_default(&lost), Some(Warn));
-    mended(Kind::Qemu, &lost, &lost.replace(",-kvmclock", ""));
-    let hidden = run("-cpu host,kvm=off");
-    mended(Kind::Qemu, &hidden, &hidden.replace("q35", "q35,hpet=off"));
-    // Windows that was given one takes its ticks from it, unless it has the timers of Hyper-V.
-    let asked = |flags: &str| {
+    for rest in [
+        "",
+        "-accel tcg -cpu max",
+        "-accel kvm:tcg -cpu EPYC",
+        "-accel kvm -accel tcg -cpu EPYC",
+        "-enable-kvm -cpu host,kvm=off",
+        "-enable-kvm -cpu host,-hypervisor",
+        "-enable-kvm -cpu host,-hypervisor,hv_time",
+        "-enable-kvm -cpu host,kvmclock=$C",
+        "-enable-kvm -cpu $C",
+        "-enable-kvm -cpu host,$C",
+        "-enable-kvm -cpu host -append 'quiet clocksource=hpet'",
+        "-enable-kvm -cpu host -append 'quiet no-kvmclock'",
+        "-enable-kvm -cpu host,hv_time",
+        "-enable-kvm -cpu host -name freebsd",
+    ] {
+        let text = run(rest);
+        mended(Kind::Qemu, &text, &text);
+        let report = lint(&document(Kind::Qemu, &text)).unwrap();
+        let hpet = report.findings.iter().find(|it| it.rule.id == "q-hpet-on").unwrap();
+        assert!(hpet.left.is_some(), "{rest}");
+    }
+    // In the emulator it is the best clock, and worth no warning.
+    assert!(ids(Kind::Qemu, &run("")).contains(&("q-hpet-on", Severity::Info)));
+}
+
+#[test]
+fn qemu_hpet_goes_only_when_kvmclock_is_really_back() {
+    let run = "qemu-system-x86_64 -enable-kvm -machine q35,hpet=on -cpu host,-kvmclock -m 1G\n";
+    let both = run.replace("hpet=on", "hpet=off").replace(",-kvmclock", "");
+    mended(Kind::Qemu, run, &both);
+    // The change of the processor is left, and so the HPET is needed.
+    for text in [
+        format!("C=host,-kvmclock\n{}export C\n", run.replace("host,-kvmclock", "$C")),
+        format!("C=host,-kvmclock\necho $C\n{}", run.replace("host,-kvmclock", "$C")),
+        // One of two processors has no kvm-clock.
         format!(
-            "qemu-system-x86_64 -enable-kvm -machine q35,hpet=on -cpu host,hv_time{flags} -m 1G\n"
-        )
-    };
-    mended(Kind::Qemu, &asked(""), &asked(""));
-    let default = asked("").replace(",hpet=on", "");
-    assert_eq!(hpet_by_default(&default), Some(Warn));
-    mended(Kind::Qemu, &default, &default);
-    let all = ",hv_vpindex,hv_synic,hv_stimer";
-    mended(Kind::Qemu, &asked(all), &asked(all).replace("hpet=on", "hpet=off"));
+            "if [ \"$1\" ]; then C=host,kvm=off; else C=host; fi\n{}",
+            run.replace("host,-kvmclock", "$C")
+        ),
+        format!(
+            "if [ \"$1\" ]; then C=host; else C=host,kvm=off; fi\n{}",
+            run.replace("host,-kvmclock", "$C")
+        ),
+    ] {
+        mended(Kind::Qemu, &text, &text);
+    }
 }
 
 #[test]

@@ -107,7 +107,8 @@ fn other_files_with_a_state_are_left() {
     let dump =
         ch.replace("\"payload\"", "\"fs\": null, \"pmem\": null, \"vdpa\": null, \"payload\"");
     left(Kind::CloudHypervisor, "config.json", &dump, "beside a snapshot");
-    let packer = "source \"qemu\" \"a\" {\n  qemuargs = [[\"-machine\", \"q35,hpet=on\"]]\n}\n";
+    let packer =
+        "source \"qemu\" \"a\" {\n  qemuargs = [[\"-machine\", \"q35,accel=kvm,hpet=on\"]]\n}\n";
     edited(Kind::Packer, packer);
     let loads = packer.replace("]]", "], [\"-loadvm\", \"base\"]]");
     left(Kind::Packer, "a.pkr.hcl", &loads, "line 2: -loadvm");

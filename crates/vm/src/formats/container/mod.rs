@@ -235,7 +235,7 @@ fn container(
     }
     if !is_off("KVM") && !windows {
         // Whether the host scales its TSC decides on invtsc.
-        inner.own(",kvm=on,${unknown}");
+        inner.own(",kvm=on,invtsc=${unknown}");
     }
     if let Some((flags, at)) = of("CPU_FLAGS").filter(|(value, _)| plain(value)) {
         inner.own(",");

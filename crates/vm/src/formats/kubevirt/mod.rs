@@ -6,6 +6,8 @@ use crate::detect::{Clues, Sign};
 use crate::document::Document;
 use crate::edit::Edit;
 use crate::finding::{Finding, Severity};
+use crate::formats::qemu::clocks::Clocks;
+use crate::formats::qemu::machine;
 use crate::formats::{Format, Qemu};
 use crate::guest::{self, Guest, Known};
 use crate::lint::{LintError, Report};
@@ -295,7 +297,10 @@ impl<'a> Machine<'a> {
         if let Some(hidden) =
             self.domain.at(&["features", "kvm", "hidden"]).filter(|h| h.truth() == Some(true))
         {
-            let severity = if guest == Guest::Windows { Severity::Info } else { Severity::Warn };
+            let severity = match guest {
+                Guest::Windows | Guest::Macos => Severity::Info,
+                _ => Severity::Warn,
+            };
             let span = hidden.scalar().map_or(0..0, |(_, span)| span.clone());
             out.push(
                 Finding::new(rule!("kv-kvm-hidden"), span)
@@ -311,9 +316,17 @@ impl<'a> Machine<'a> {
         let mut out = Vec::new();
         let hpet = self.timer("hpet");
         if let Some((key, node, Some(true))) = hpet {
-            let finding =
-                Finding::new(rule!("kv-hpet-on"), key.span.clone()).fix("hpet: {present: false}");
-            out.push(finding.edits(self.off(node).filter(|_| guest != Guest::Macos)));
+            let finding = Finding::new(rule!("kv-hpet-on"), key.span.clone());
+            out.push(match self.clocks().lack(guest) {
+                Some(why) => {
+                    let words = format!("{} hpet: {{present: false}}", machine::FIRST);
+                    Finding { left: Some(why.to_owned()), ..finding.fix(words) }
+                }
+                None => {
+                    let edit = self.off(node).filter(|_| guest != Guest::Macos);
+                    finding.fix("hpet: {present: false}").edits(edit)
+                }
+            });
         }
         if let Some((key, _, Some(false))) = self.timer("kvm") {
             let fatal = !invtsc && matches!(guest, Guest::Linux | Guest::Unknown);
@@ -361,6 +374,24 @@ impl<'a> Machine<'a> {
             }
         }
         out
+    }
+
+    /// The clocks that the guest has for certain; what is not here, its preference or a template may say.
+    fn clocks(&self) -> Clocks {
+        let at = |path: &[&str]| self.domain.at(path);
+        let hidden = at(&["features", "kvm", "hidden"]).is_some_and(|it| it.truth() != Some(false))
+            || self.feature("hypervisor").is_some_and(|(on, _)| !on);
+        let present = |name| self.timer(name).map(|(_, _, present)| present == Some(true));
+        let stimer = at(&["features", "hyperv", "synictimer"])
+            .is_some_and(|it| it.entry("enabled").is_none_or(|(_, on)| on.truth() == Some(true)));
+        Clocks {
+            kvm: true,
+            kvmclock: !self.template && !hidden && present("kvm") != Some(false),
+            invtsc: self.feature("invtsc").is_some_and(|(on, _)| on),
+            page: present("hyperv") == Some(true),
+            stimer,
+            ..Clocks::default()
+        }
     }
 
     /// Switches a timer off.

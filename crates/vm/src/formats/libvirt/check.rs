@@ -195,13 +195,19 @@ fn own_cpu(domain: &Domain<'_>) -> Vec<Finding> {
     let at = |element: &Element| element.open.clone();
     if let Some(element) = disabled("hypervisor") {
         // The fast clock that is left is there.
-        let severity = if invariant == Some(true) { Severity::Warn } else { Severity::Error };
+        let severity = match (domain.guest, invariant) {
+            (Guest::Macos, _) => Severity::Info,
+            (_, Some(true)) => Severity::Warn,
+            _ => Severity::Error,
+        };
         out.push(Finding::new(rule!("lv-hypervisor-hidden"), at(element)).severity(severity).fix(
             "remove the feature; if the guest must not see it, invtsc is the only fast clock left",
         ));
     } else if let Some((element, true)) = domain.switched("kvm", "hidden") {
         let page = domain.present("hypervclock") == Some(true);
-        let has = windows_clock(domain) || (page && invariant == Some(true));
+        let has = domain.guest == Guest::Macos
+            || windows_clock(domain)
+            || (page && invariant == Some(true));
         let severity = if has { Severity::Info } else { Severity::Warn };
         out.push(
             Finding::new(rule!("lv-kvm-hidden"), at(element))

@@ -3,10 +3,13 @@
 use super::domain::Domain;
 use super::place;
 use crate::finding::{Finding, Severity};
+use crate::formats::qemu::clocks::Clocks;
 use crate::formats::qemu::cpu;
-use crate::formats::qemu::machine::{RESTORED, TICKS};
+use crate::formats::qemu::machine::FIRST;
 use crate::guest::Guest;
+use crate::placed::Placed;
 use crate::xml::Element;
+use std::ops::Range;
 
 /// Looks at the timers.
 pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
@@ -37,32 +40,13 @@ pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
             _ => {}
         }
     }
-    let mut hpet = hpet(domain);
     // The emulator has neither.
     if !domain.emulated() {
         out.extend(kvmclock(domain));
-        let mut reference = hypervclock(domain);
-        together(domain, hpet.as_mut(), reference.as_mut());
-        out.extend(reference);
+        out.extend(hypervclock(domain));
     }
-    out.extend(hpet);
+    out.extend(hpet(domain));
     out
-}
-
-/// A domain without a clock gets one clock with both timers.
-fn together(domain: &Domain<'_>, one: Option<&mut Finding>, other: Option<&mut Finding>) {
-    let (Some(one), Some(other)) = (one, other) else { return };
-    if domain.clock.is_some() || one.edits.is_empty() || other.edits.is_empty() {
-        return;
-    }
-    let timers = ["hpet", "hypervclock"].map(|name| {
-        let present = if name == "hpet" { "no" } else { "yes" };
-        place::element(domain, "timer", &[("name", name), ("present", present)])
-    });
-    if let Some(edit) = place::clock(domain, &timers) {
-        one.edits = vec![edit.clone()];
-        other.edits = vec![edit];
-    }
 }
 
 /// Only the frequency counts.
@@ -102,30 +86,24 @@ fn hpet(domain: &Domain<'_>) -> Option<Finding> {
     if !domain.pc() || domain.line.no_hpet.is_some() {
         return None;
     }
-    let may = domain.guest != Guest::Macos;
     // `-machine hpet=` in qemu:commandline comes last.
     let asked = domain.line.machines.iter().rev().find_map(|machine| machine.get("hpet"));
     if let Some(property) = asked {
         let on = property.state() == Some(true);
-        return on.then(|| {
-            Finding::new(rule!("lv-hpet-on"), property.span()).fix("say hpet=off, or remove it")
-        });
+        return on.then(|| asked_for(domain, property.span(), "say hpet=off, or remove it"));
     }
     let timer = domain.timer("hpet");
     match domain.present("hpet") {
         Some(false) => None,
         Some(true) => {
             let timer = timer?;
-            let finding = Finding::new(rule!("lv-hpet-on"), timer.open.clone())
-                .fix("<timer name='hpet' present='no'/>");
+            let finding =
+                asked_for(domain, timer.open.clone(), "<timer name='hpet' present='no'/>");
             if commented(domain) {
                 return Some(Finding { left: Some(COMMENTED.to_owned()), ..finding });
             }
-            if domain.guest == Guest::Windows && !stimer(domain) {
-                return Some(Finding { left: Some(TICKS.to_owned()), ..finding });
-            }
-            let edit = may.then(|| place::set(domain, timer, "present", "no"));
-            Some(finding.edits(edit))
+            let may = domain.guest != Guest::Macos && finding.left.is_none();
+            Some(finding.edits(may.then(|| place::set(domain, timer, "present", "no"))))
         }
         None => {
             if timer.is_some_and(|timer| timer.attribute("present").is_some()) {
@@ -135,70 +113,69 @@ fn hpet(domain: &Domain<'_>) -> Option<Finding> {
                 return None;
             }
             let span = timer.or(domain.clock).or(domain.element)?.open.clone();
-            let finding = Finding::new(rule!("lv-hpet-default-on"), span)
-                .fix("<timer name='hpet' present='no'/>");
-            // Nothing of KVM leaves an emulated guest.
-            if domain.emulated() || !serves(domain) {
-                return Some(finding);
-            }
-            let finding = finding.severity(Severity::Warn);
-            if commented(domain) {
-                return Some(Finding { left: Some(COMMENTED.to_owned()), ..finding });
-            }
-            if domain.guest == Guest::Windows && !stimer(domain) {
-                return Some(Finding { left: Some(TICKS.to_owned()), ..finding });
-            }
-            let restored = kvmclock(domain)
-                .is_some_and(|it| it.rule.id == rule!("lv-kvmclock-off-no-invtsc").id);
-            if restored && domain.switched("kvm", "hidden").is_none_or(|(_, on)| !on) {
-                return Some(Finding { left: Some(RESTORED.to_owned()), ..finding });
-            }
-            let edit = may.then(|| place::timer(domain, "hpet", "present", "no")).flatten();
-            Some(finding.edits(edit))
+            let words = "<timer name='hpet' present='no'/>";
+            let finding = Finding::new(rule!("lv-hpet-default-on"), span);
+            // Why nothing is changed: see `q-hpet-default-on`.
+            Some(match clocks(domain).lack(domain.guest) {
+                Some(_) => finding.fix(format!("nothing yet: {FIRST} {words}")),
+                None => finding.fix(words),
+            })
         }
     }
 }
 
-/// Whether Windows gets the page of Hyper-V with the reference time.
+/// An HPET that is asked for.
+fn asked_for(domain: &Domain<'_>, span: Range<usize>, words: &str) -> Finding {
+    let finding = Finding::new(rule!("lv-hpet-on"), span);
+    let clocks = clocks(domain);
+    let Some(why) = clocks.lack(domain.guest) else { return finding.fix(words) };
+    let mut finding = match clocks.emulated {
+        true => finding.severity(Severity::Info),
+        false => finding.fix(format!("{FIRST} {words}")),
+    };
+    finding.left = Some(why.to_owned());
+    finding
+}
+
+/// The clocks that the guest has for certain: a part of a domain, or a template, does not say.
+fn clocks(domain: &Domain<'_>) -> Clocks {
+    let mut clocks = Clocks::of_line(&domain.line);
+    clocks.emulated |= domain.emulated();
+    clocks.kvm = domain.kind == "kvm" && !clocks.emulated;
+    if domain.line.cpu().is_none() {
+        let off = |name| domain.feature(name).is_some_and(|(_, on)| !on);
+        let seen = !off("hypervisor");
+        let hidden = domain.switched("kvm", "hidden").is_some_and(|(_, on)| on);
+        let said = domain.timer("kvmclock").is_some_and(|it| it.attribute("present").is_some());
+        let off = said && domain.present("kvmclock") != Some(true);
+        clocks.kvmclock &= seen && !hidden && !off && !domain.tree.template;
+        clocks.invtsc = domain.invtsc() == Some(true);
+        clocks.page = seen && page(domain);
+        clocks.stimer = seen && stimer(domain);
+    }
+    if let Some(cmdline) =
+        domain.child("os").and_then(|os| domain.tree.children(os, "cmdline").next())
+    {
+        let span = cmdline.open.end..cmdline.inner_end;
+        clocks.told(&Placed::new(domain.text.slice(span.clone()), span.start));
+    }
+    clocks
+}
+
+/// Whether libvirt gives the guest the page of Hyper-V with the reference time.
 fn page(domain: &Domain<'_>) -> bool {
-    match domain.line.cpu() {
-        Some(cpu) => ["hv-time", "hv-passthrough"].iter().any(|name| cpu.flag(name) == Some(true)),
-        None => domain.present("hypervclock") == Some(true),
-    }
+    domain.present("hypervclock") == Some(true) || passes(domain)
 }
 
-/// Whether Windows gets the timers of Hyper-V.
+/// Whether libvirt gives the guest the timers of Hyper-V.
 fn stimer(domain: &Domain<'_>) -> bool {
-    match domain.line.cpu() {
-        Some(cpu) => {
-            ["hv-stimer", "hv-passthrough"].iter().any(|name| cpu.flag(name) == Some(true))
-        }
-        None => domain.switched("hyperv", "stimer").is_some_and(|(_, on)| on) || passes(domain),
-    }
+    domain.switched("hyperv", "stimer").is_some_and(|(_, on)| on) || passes(domain)
 }
 
 /// Whether all that the host has of Hyper-V is passed on.
 fn passes(domain: &Domain<'_>) -> bool {
     let hyperv = domain.features.and_then(|it| domain.tree.children(it, "hyperv").next());
     hyperv.is_some_and(|it| it.value("mode") == Some("passthrough"))
-}
-
-/// Whether the guest may come to use an HPET; the ratings of its clocks are those of `q-hpet-default-on`.
-fn serves(domain: &Domain<'_>) -> bool {
-    let hidden = match domain.line.cpu() {
-        Some(cpu) => ["kvm", "kvmclock", "hypervisor"].iter().any(|n| cpu.flag(n) == Some(false)),
-        None => {
-            domain.present("kvmclock") == Some(false)
-                || domain.switched("kvm", "hidden").is_some_and(|(_, on)| on)
-                || domain.feature("hypervisor").is_some_and(|(_, on)| !on)
-        }
-    };
-    match domain.guest {
-        Guest::Linux | Guest::Unknown => hidden && !page(domain),
-        Guest::Windows => !((page(domain) || passes(domain)) && stimer(domain)),
-        Guest::Bsd => true,
-        Guest::Macos | Guest::Other => false,
-    }
 }
 
 /// Whether a comment in the clock speaks of the HPET: then its author has thought of it.

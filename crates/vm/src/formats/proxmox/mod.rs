@@ -10,6 +10,7 @@ use crate::detect::{Clues, Sign};
 use crate::document::Document;
 use crate::edit::Edit;
 use crate::finding::{Finding, Severity};
+use crate::formats::qemu::clocks::Clocks;
 use crate::formats::qemu::confidential::Confidential;
 use crate::formats::qemu::line::Line;
 use crate::formats::qemu::property::Properties;
@@ -133,6 +134,38 @@ impl Section {
     }
 }
 
+/// Types of Windows to which Proxmox VE gives the page and the timers of Hyper-V (PVE/QemuServer/CPUConfig.pm,
+/// `get_hyperv_enlightenments()`, from Windows 7 on).
+const ENLIGHTENED: [&str; 4] = ["win7", "win8", "win10", "win11"];
+
+impl Section {
+    /// The clocks that the guest has for certain. A -cpu in `args:` replaces the one that Proxmox VE makes.
+    fn clocks(&self, line: &Line, models: Option<&str>) -> Clocks {
+        let mut clocks = Clocks::of_line(line);
+        clocks.emulated |= self.value("kvm") == "0";
+        clocks.kvm = !clocks.emulated && line.kvm() != Some(false);
+        if line.cpu().is_some() {
+            return clocks;
+        }
+        let enlightened = ENLIGHTENED.contains(&self.value("ostype"));
+        (clocks.page, clocks.stimer) = (enlightened, enlightened);
+        let cpu = self.get("cpu").map(Properties::parse).unwrap_or_default();
+        let model = cpu.value("cputype").map_or_else(|| cpu.head_name(), str::to_ascii_lowercase);
+        let hidden = cpu.value("hidden").map(|it| it != "0");
+        let hidden = match model.strip_prefix("custom-") {
+            // A model that is not here may hide it.
+            Some(name) => {
+                let model = models.and_then(|models| models::find(models, name));
+                clocks.invtsc |= model.as_ref().is_some_and(|model| model.invtsc);
+                hidden.unwrap_or_else(|| model.is_none_or(|model| model.hidden))
+            }
+            None => hidden == Some(true),
+        };
+        clocks.kvmclock &= !hidden && !cpu.whole.unknown();
+        clocks
+    }
+}
+
 fn sections(text: &Text) -> Vec<Section> {
     let mut out = vec![Section { entries: Vec::new(), snapshot: false }];
     for (start, line) in text.lines() {
@@ -170,7 +203,8 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         None => report.findings.extend(own_cpu(section, guest, document.models.as_deref())),
     }
     if let Some(line) = &line {
-        report.findings.extend(args(line, guest));
+        let clocks = section.clocks(line, document.models.as_deref());
+        report.findings.extend(args(line, guest, &clocks));
     }
     if section.value("kvm") == "0"
         && let Some(value) = section.get("kvm")
@@ -244,7 +278,7 @@ fn overridden(section: &Section, line: &Line, cpu: &Properties, guest: Guest) ->
 }
 
 /// The rest of `args:`.
-fn args(line: &Line, guest: Guest) -> Vec<Finding> {
+fn args(line: &Line, guest: Guest, clocks: &Clocks) -> Vec<Finding> {
     let mut out = Vec::new();
     if let Some(word) = &line.no_hpet {
         let finding =
@@ -254,10 +288,10 @@ fn args(line: &Line, guest: Guest) -> Vec<Finding> {
     if let Some(property) = line.machines.iter().rev().find_map(|machine| machine.get("hpet"))
         && property.state() == Some(true)
     {
-        let finding = Finding::new(rule!("q-hpet-on"), property.span()).fix("-machine hpet=off");
-        let span =
-            property.value.as_ref().and_then(Placed::exact).filter(|_| guest != Guest::Macos);
-        out.push(finding.edit_at(span, "off"));
+        let finding = machine::asked_for(property.span(), clocks, guest);
+        let value = property.value.as_ref().and_then(Placed::exact);
+        let may = guest != Guest::Macos && finding.left.is_none();
+        out.push(finding.edit_at(value.filter(|_| may), "off"));
     }
     out.extend(machine::no_acpi(line, &|_| false));
     out.extend(machine::stray_cpu(line));
@@ -265,6 +299,11 @@ fn args(line: &Line, guest: Guest) -> Vec<Finding> {
         out.extend(machine::guest_command_line(append));
     }
     out
+}
+
+/// Whether a system does not use kvm-clock: Windows has the page of Hyper-V, macOS the TSC.
+fn without_kvmclock(guest: Guest) -> bool {
+    matches!(guest, Guest::Windows | Guest::Macos)
 }
 
 /// What `cpu:` says.
@@ -284,7 +323,7 @@ fn own_cpu(section: &Section, guest: Guest, models: Option<&str>) -> Vec<Finding
                 invtsc = model.invtsc;
                 if model.hidden && cpu.get("hidden").is_none() {
                     let severity =
-                        if guest == Guest::Windows { Severity::Info } else { Severity::Warn };
+                        if without_kvmclock(guest) { Severity::Info } else { Severity::Warn };
                     out.push(
                         Finding::new(rule!("pve-kvm-hidden"), value.span()).severity(severity).fix(
                             format!("remove hidden 1 from the model {name} in cpu-models.conf"),
@@ -304,7 +343,7 @@ fn own_cpu(section: &Section, guest: Guest, models: Option<&str>) -> Vec<Finding
     if let Some(hidden) =
         cpu.get("hidden").filter(|p| p.value.as_ref().is_some_and(|v| v.as_str() == "1"))
     {
-        let severity = if guest == Guest::Windows { Severity::Info } else { Severity::Warn };
+        let severity = if without_kvmclock(guest) { Severity::Info } else { Severity::Warn };
         out.push(
             Finding::new(rule!("pve-kvm-hidden"), hidden.span())
                 .severity(severity)
@@ -317,9 +356,11 @@ fn own_cpu(section: &Section, guest: Guest, models: Option<&str>) -> Vec<Finding
 /// The choices, in a `-cpu` of `args:`: `cpu:` knows neither invtsc nor a frequency.
 fn choice(document: &Document, choices: &Choices) -> Vec<Edit> {
     let sections = sections(&document.text);
-    let line =
-        sections.iter().find(|s| !s.snapshot).and_then(|section| section.args(&document.text));
+    // The emulator offers neither.
+    let section = sections.iter().find(|s| !s.snapshot).filter(|it| it.value("kvm") != "0");
+    let line = section.and_then(|section| section.args(&document.text));
     line.as_ref()
+        .filter(|line| !line.tcg())
         .and_then(Line::cpu)
         .map(|cpu| crate::formats::qemu::choice::of_cpu(cpu, choices))
         .unwrap_or_default()

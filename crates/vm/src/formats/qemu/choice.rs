@@ -3,7 +3,7 @@
 use super::cpu::{frequency, invtsc};
 use super::line::Line;
 use super::property::Properties;
-use super::script::Script;
+use super::script::{Command, Script};
 use crate::choice::Choices;
 use crate::document::Document;
 use crate::edit::Edit;
@@ -12,11 +12,29 @@ use std::collections::HashSet;
 
 /// The changes of a whole file.
 pub(crate) fn edits(document: &Document, choices: &Choices) -> Vec<Edit> {
-    let script = Script::read(document.text.as_str());
+    let script = Script::of(document);
     let mut known = HashSet::new();
-    let lines = script.commands.iter().map(|command| Line::of_words(&command.words));
-    let edits = lines.flat_map(|l| l.cpu().map(|cpu| of_cpu(cpu, choices)).unwrap_or_default());
+    let lines = script.commands.iter().map(|command| (command, Line::of_words(&command.words)));
+    // The emulator offers neither.
+    let real = lines.filter(|(command, line)| !emulated(&script, command, line));
+    let edits = real.flat_map(|(_, l)| l.cpu().map(|cpu| of_cpu(cpu, choices)).unwrap_or_default());
     edits.filter(|edit| known.insert(edit.clone())).collect()
+}
+
+/// Where command lines are whose processor is emulated, so that the choices do nothing there.
+pub(crate) fn left(document: &Document) -> Vec<usize> {
+    let script = Script::of(document);
+    let lines = script.commands.iter().map(|command| (command, Line::of_words(&command.words)));
+    let lines = lines.filter(|(command, line)| emulated(&script, command, line));
+    let cpus = lines.filter_map(|(_, line)| line.cpu().map(|cpu| cpu.whole.span().start));
+    let mut at: Vec<usize> = cpus.collect();
+    at.sort_unstable();
+    at.dedup();
+    at
+}
+
+fn emulated(script: &Script, command: &Command, line: &Line) -> bool {
+    line.tcg() || super::emulator(script, command, line).is_some()
 }
 
 /// The changes of one `-cpu`.

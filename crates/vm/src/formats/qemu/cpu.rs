@@ -107,13 +107,19 @@ pub(crate) fn check(cpu: &Properties, context: &Context<'_>) -> Vec<Finding> {
         let words = "remove kvm=off, or give the guest another clock: hv-time for Windows, +invtsc for Linux";
         // Windows has its clock from Hyper-V's page, and beside an invariant TSC every guest has one.
         let page = cpu.flag("hv-time") == Some(true);
-        let has = page && (windows || invariant == Some(true));
+        // macOS has no kvm-clock: its clock is the TSC.
+        let macos = context.guest == Guest::Macos;
+        let has = macos || page && (windows || invariant == Some(true));
         let severity = if has { Severity::Info } else { names.kvm_off.severity };
         out.push(Finding::new(names.kvm_off, property.span()).severity(severity).fix(words));
     }
     if let Some(property) = off("hypervisor") {
-        // The fast clock that is left is there.
-        let severity = if invariant == Some(true) { Severity::Warn } else { Severity::Error };
+        // The fast clock that is left is there; macOS knows no other one.
+        let severity = match (context.guest, invariant) {
+            (Guest::Macos, _) => Severity::Info,
+            (_, Some(true)) => Severity::Warn,
+            _ => Severity::Error,
+        };
         let words =
             "remove -hypervisor; if the guest must not see it, +invtsc is the only fast clock left";
         out.push(Finding::new(names.hypervisor_off, property.span()).severity(severity).fix(words));

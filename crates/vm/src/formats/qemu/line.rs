@@ -161,7 +161,7 @@ impl Line {
         !said.is_empty() && said.iter().all(|accel| accel.starts_with("tcg"))
     }
 
-    fn accelerators(&self) -> Vec<String> {
+    pub(super) fn accelerators(&self) -> Vec<String> {
         let of_machine = |machine: &Properties| machine.value("accel").map(str::to_owned);
         self.accels.iter().cloned().chain(self.machines.iter().filter_map(of_machine)).collect()
     }
@@ -195,7 +195,7 @@ impl Line {
         let mut names = self.names.iter().map(String::as_str).chain([file]);
         let other = names
             .find_map(Guest::of_words)
-            .filter(|guest| matches!(guest, Guest::Bsd | Guest::Macos));
+            .filter(|guest| matches!(guest, Guest::Bsd | Guest::Macos | Guest::Linux));
         let by_flags = !self.apple && known.guest == Guest::Windows && !known.guessed;
         match other.filter(|_| by_flags && document.guest.is_none()) {
             Some(guest) => Known { guest, guessed: true },

@@ -1,13 +1,14 @@
 //! What is looked for besides `-cpu`: the HPET, options that are gone, the guest's own command line.
 
+use super::clocks::Clocks;
 use super::confidential::leave;
 use super::line::Line;
-use super::property::Properties;
 use super::script::{Command, Script};
 use crate::document::Document;
 use crate::finding::{Finding, Severity};
 use crate::guest::Guest;
 use crate::placed::Placed;
+use std::ops::Range;
 
 /// Where a command line stands.
 pub(crate) struct Place<'a> {
@@ -44,10 +45,8 @@ fn commented(document: &Document, at: usize) -> bool {
 
 /// Why an HPET is left.
 const COMMENTED: &str = "a comment on the line mentions the HPET";
-/// Why an HPET is left beside a kvm-clock that was taken away.
-pub(crate) const RESTORED: &str = "with kvm-clock back the guest does not use it";
-/// Why the HPET of Windows is left.
-pub(crate) const TICKS: &str = "without hv-stimer Windows would take its ticks from the RTC instead, which loads the host while the guest is idle";
+/// What to do first where the HPET is the best clock.
+pub(crate) const FIRST: &str = "give the guest a better clock (kvm-clock, an invariant TSC; for Windows hv-time and hv-stimer), and then";
 
 /// `-no-acpi`, which is gone.
 pub(crate) fn no_acpi(line: &Line, conditional: &dyn Fn(usize) -> bool) -> Option<Finding> {
@@ -162,16 +161,16 @@ fn hpet(
     let may = guest != Guest::Macos && pc;
     if let Some(property) = asked {
         if property.state() == Some(true) {
-            let finding =
-                Finding::new(rule!("q-hpet-on"), property.span()).fix("-machine hpet=off");
+            let mut clocks = Clocks::of_line(line);
+            clocks.emulated |= place.emulated;
+            let mut finding = asked_for(property.span(), &clocks, guest);
             if commented(place.document, property.span().start) {
-                out.push(Finding { left: Some(COMMENTED.to_owned()), ..finding });
-            } else if guest == Guest::Windows && !stimer(line) {
-                out.push(Finding { left: Some(TICKS.to_owned()), ..finding });
-            } else {
+                finding.left = Some(COMMENTED.to_owned());
+            } else if finding.left.is_none() {
                 let value = property.value.as_ref().and_then(Placed::exact);
-                out.push(finding.edit_at(value.filter(|_| may), "off"));
+                finding = finding.edit_at(value.filter(|_| may), "off");
             }
+            out.push(finding);
         }
         return out;
     }
@@ -187,86 +186,32 @@ fn hpet(
     if machine.is_some_and(|machine| machine.whole.unknown()) && line.machine().is_empty() {
         return out;
     }
-    let finding =
-        Finding::new(rule!("q-hpet-default-on"), span).fix("-machine hpet=off (QEMU 5.2 or later)");
-    // Nothing of KVM leaves an emulated guest, and what runs options alone may say more.
-    let small = place.emulated || command.program.is_none();
-    if small || !serves(line, guest) {
-        out.push(finding);
-        return out;
-    }
-    let finding = finding.severity(Severity::Warn);
-    if guest == Guest::Windows && !stimer(line) {
-        out.push(Finding { left: Some(TICKS.to_owned()), ..finding });
-        return out;
-    }
-    if restored(line, guest) {
-        out.push(Finding { left: Some(RESTORED.to_owned()), ..finding });
-        return out;
-    }
-    let author = commented(place.document, finding.span.start);
-    let mut finding = if may && !author { off(finding, command, machine) } else { finding };
-    if author {
-        finding.left = Some(COMMENTED.to_owned());
-    } else if guest != Guest::Macos && !pc {
-        finding.left = Some("which machine it is, only a run tells".to_owned());
-    }
-    out.push(finding);
+    // Where the guest comes to use it, it has no better clock, and what takes that away is a finding of its own; where
+    // it has a better one, the HPET does no harm. So nothing is changed: a state that is saved needs it, too.
+    let finding = Finding::new(rule!("q-hpet-default-on"), span);
+    let mut clocks = Clocks::of_line(line);
+    clocks.emulated |= place.emulated;
+    out.push(match clocks.lack(guest) {
+        Some(_) => {
+            finding.fix(format!("nothing yet: {FIRST} -machine hpet=off (QEMU 5.2 or later)"))
+        }
+        None => finding.fix("-machine hpet=off (QEMU 5.2 or later)"),
+    });
     out
 }
 
-/// Whether Windows gets the page of Hyper-V with the reference time.
-fn page(line: &Line) -> bool {
-    let on = |name: &str| line.cpu().is_some_and(|cpu| cpu.flag(name) == Some(true));
-    on("hv-time") || on("hv-passthrough")
-}
-
-/// Whether Windows gets the timers of Hyper-V.
-fn stimer(line: &Line) -> bool {
-    let on = |name: &str| line.cpu().is_some_and(|cpu| cpu.flag(name) == Some(true));
-    on("hv-stimer") || on("hv-passthrough")
-}
-
-/// Whether the guest may come to use an HPET. Linux has better clocks as long as it has kvm-clock: 400, or 299 beside an
-/// invariant TSC of 300 (arch/x86/kernel/kvmclock.c, `kvmclock_init()`); the HPET has 250 (arch/x86/kernel/hpet.c).
-fn serves(line: &Line, guest: Guest) -> bool {
-    let off = |name: &str| line.cpu().is_some_and(|cpu| cpu.flag(name) == Some(false));
-    match guest {
-        Guest::Linux | Guest::Unknown => {
-            (off("kvm") || off("kvmclock") || off("hypervisor")) && !page(line)
-        }
-        Guest::Windows => {
-            let unknown = line.cpu().is_some_and(|cpu| cpu.whole.unknown());
-            off("hypervisor") || !(unknown || page(line) && stimer(line))
-        }
-        // No kvm-clock before FreeBSD 14; the HPET is next to the TSC.
-        Guest::Bsd => true,
-        Guest::Macos | Guest::Other => false,
-    }
-}
-
-/// Whether another finding gives kvm-clock back, so that the HPET does not matter then.
-fn restored(line: &Line, guest: Guest) -> bool {
-    let off = |name: &str| line.cpu().is_some_and(|cpu| cpu.flag(name) == Some(false));
-    matches!(guest, Guest::Linux | Guest::Unknown)
-        && line.cpu().and_then(super::cpu::invtsc) == Some(false)
-        && off("kvmclock")
-        && !(off("kvm") || off("hypervisor"))
-}
-
-/// Adds `hpet=off` where the machine is described, or describes it.
-fn off(finding: Finding, command: &Command, machine: Option<&Properties>) -> Finding {
-    if let Some(end) = machine.and_then(Properties::end) {
-        return finding.edit(end..end, ",hpet=off");
-    }
-    if machine.is_some() {
-        let mut finding = finding;
-        finding.left =
-            Some("the value of -machine ends in something that only a run tells".to_owned());
-        return finding;
-    }
-    let program = command.program.as_ref().and_then(Placed::exact);
-    finding.edit_at(program.map(|span| span.end..span.end), " -machine hpet=off")
+/// An HPET that is asked for.
+pub(crate) fn asked_for(span: Range<usize>, clocks: &Clocks, guest: Guest) -> Finding {
+    let finding = Finding::new(rule!("q-hpet-on"), span);
+    let Some(why) = clocks.lack(guest) else {
+        return finding.fix("-machine hpet=off");
+    };
+    let mut finding = match clocks.emulated {
+        true => finding.severity(Severity::Info),
+        false => finding.fix(format!("{FIRST} -machine hpet=off")),
+    };
+    finding.left = Some(why.to_owned());
+    finding
 }
 
 /// The guest kernel's command line.

@@ -6,23 +6,30 @@
 
 pub(crate) mod branches;
 pub(crate) mod choice;
+pub(crate) mod clocks;
+mod code;
 pub(crate) mod confidential;
 pub(crate) mod cpu;
 pub(crate) mod line;
 pub(crate) mod machine;
 pub(crate) mod property;
+mod python;
 pub(crate) mod script;
 mod unseen;
 
+use crate::certain::is_shell;
 use crate::detect::{Clues, Sign};
 use crate::document::Document;
 use crate::finding::Finding;
 use crate::formats::{Format, Qemu};
 use crate::guest::Guest;
 use crate::lint::{LintError, Report};
+use crate::placed::Placed;
 use line::Line;
 use script::{Command, Script};
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::ops::Range;
 
 /// What is known of this kind.
 pub(super) const FORMAT: Format = Format {
@@ -72,7 +79,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
 }
 
 fn lint(document: &Document) -> Result<Report, LintError> {
-    let script = Script::read(document.text.as_str());
+    let script = Script::of(document);
     let Some(first) = script.commands.first() else {
         return Err(LintError::whole(
             "no command line of QEMU is in it; if it is of another kind, say so with --kind",
@@ -85,7 +92,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         findings: Vec::new(),
         ignored: Vec::new(),
     };
-    let mut known = HashSet::new();
+    let mut known: HashMap<(&str, Range<usize>), usize> = HashMap::new();
     let mut unseen = None;
     for command in &script.commands {
         let line = Line::of_words(&command.words);
@@ -103,13 +110,31 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         let unseen = *unseen.get_or_insert_with(|| machine::hpet_elsewhere(document, &script));
         let around = Around { script: &script, unseen, old: line.old_windows(file) };
         for finding in command_findings(document, &around, command, &line, guest) {
-            if known.insert((finding.rule.id, finding.span.clone())) {
-                report.findings.push(finding);
+            match known.entry((finding.rule.id, finding.span.clone())) {
+                Entry::Vacant(entry) => {
+                    entry.insert(report.findings.len());
+                    report.findings.push(finding);
+                }
+                // The same words may be of several command lines.
+                Entry::Occupied(entry) => {
+                    if let Some(first) = report.findings.get_mut(*entry.get()) {
+                        agree(first, finding);
+                    }
+                }
             }
         }
     }
     report.findings.extend(unseen::check(document, &script));
     Ok(report)
+}
+
+/// Takes out the changes that another command line, which has the same words, must not have.
+fn agree(first: &mut Finding, other: Finding) {
+    if !first.edits.is_empty() && first.edits != other.edits {
+        first.edits.clear();
+        let why = "another command line that may have the same words needs them as they are";
+        first.left = Some(other.left.unwrap_or_else(|| why.to_owned()));
+    }
 }
 
 /// Whether the flags of Hyper-V are there only under a condition.
@@ -132,6 +157,18 @@ struct Around<'a> {
     old: bool,
 }
 
+/// The program that emulates a processor because nothing asks for KVM; a script may ask elsewhere.
+fn emulator<'a>(script: &Script, command: &'a Command, line: &Line) -> Option<&'a Placed> {
+    let emulator = command.program.as_ref().filter(|program| machine::emulates(program.as_str()));
+    emulator.filter(|_| {
+        line.kvm().is_none()
+            && !command.words.iter().any(Placed::unknown)
+            && !script.cut
+            // Another branch may be the one that asks for KVM.
+            && !command.apart
+    })
+}
+
 fn command_findings(
     document: &Document,
     around: &Around<'_>,
@@ -140,15 +177,7 @@ fn command_findings(
     guest: Guest,
 ) -> Vec<Finding> {
     let script = around.script;
-    // A line that says nothing of KVM emulates; a script may add it elsewhere.
-    let emulator = command.program.as_ref().filter(|program| machine::emulates(program.as_str()));
-    let emulator = emulator.filter(|_| {
-        line.kvm().is_none()
-            && !command.words.iter().any(crate::placed::Placed::unknown)
-            && !script.cut
-            // Another branch may be the one that asks for KVM.
-            && !command.apart
-    });
+    let emulator = emulator(script, command, line);
     let emulated = emulator.is_some() || line.kvm() == Some(false);
     let conditional = |at: usize| script.conditional(command, at) && script.asks;
     let mut out = Vec::new();
@@ -188,7 +217,9 @@ fn command_findings(
     let last = line.cpu().map_or(0, |cpu| cpu.whole.span().start);
     rest.retain(|finding| {
         finding.rule.id != rule!("q-cpu-repeated").id
-            || script.branches.together(finding.span.start, last)
+            || (script.branches.together(finding.span.start, last)
+                // Strings of a program may be of several lists.
+                && (command.program.is_some() || is_shell(document)))
     });
     out.extend(rest);
     if let Some(word) = &line.loadvm {

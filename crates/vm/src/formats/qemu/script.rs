@@ -1,8 +1,11 @@
 //! From statements to command lines: variables that a script sets itself are put in.
 
 use super::branches::{Branches, conditions, united};
+use super::python;
+use crate::certain::is_python;
+use crate::document::Document;
 use crate::placed::{Placed, UNKNOWN};
-use crate::shell::{Piece, Statement, Word, name_length, statements};
+use crate::shell::{Piece, Statement, Word, is_unit, name_length, statements};
 use crate::words::listed;
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -56,6 +59,23 @@ impl Script {
             || self.conditional.iter().any(|range| range.contains(&at) && !range.contains(&home))
     }
 
+    /// Reads a document by its language.
+    pub(crate) fn of(document: &Document) -> Self {
+        let text = document.text.as_str();
+        if !is_python(document) {
+            return Self::read(text);
+        }
+        let mut script = Self { commands: python::commands(text), ..Self::default() };
+        script.commands.truncate(MOST_COMMANDS);
+        if script.commands.is_empty() {
+            let words = python::pool(text);
+            if words.iter().any(|word| strong(word.as_str())) {
+                script.commands.push(Command { program: None, words, apart: false });
+            }
+        }
+        script
+    }
+
     /// Reads a file: a script, a unit, a Makefile, or options alone.
     pub(crate) fn read(text: &str) -> Self {
         let statements = statements(text);
@@ -67,6 +87,16 @@ impl Script {
         script.conditional = conditional.into_iter().take(MOST_CONDITIONS).collect();
         script.asks = text.contains("/proc/cpuinfo") || text.contains("--version");
         let mut variables = Variables::default();
+        // The environment of a unit is there before its commands, wherever it is said.
+        if is_unit(text) {
+            let named = |statement: &&Statement| {
+                let first = statement.words.first().and_then(|word| word.pieces.first());
+                matches!(first, Some(Piece::Literal(text)) if text.as_str().starts_with("Environment="))
+            };
+            for statement in statements.iter().filter(named) {
+                variables.assign(statement, false);
+            }
+        }
         for statement in &statements {
             let at = begin(statement);
             let before = all.partition_point(|range| range.start <= at);
@@ -85,7 +115,7 @@ impl Script {
             }
         }
         if script.commands.is_empty() {
-            script.pool(&variables, &statements);
+            script.pool(text, &variables, &statements);
         }
         script.cut |= variables.exhausted();
         script
@@ -130,8 +160,9 @@ impl Script {
     }
 
     /// No command was found: every word of the file, in order, as one list of options.
-    fn pool(&mut self, variables: &Variables, statements: &[Statement]) {
+    fn pool(&mut self, text: &str, variables: &Variables, statements: &[Statement]) {
         let mut words = Vec::new();
+        let mut option = false;
         for statement in statements {
             for word in statement.words.iter().chain(statement.array.iter().flatten()) {
                 let expanded = variables.expand(std::slice::from_ref(word), None);
@@ -140,7 +171,21 @@ impl Script {
                     word.words().iter().filter(|w| strong(w.as_str())).count() >= 3
                 };
                 let whole = expanded.iter().find(options).map(Placed::words).unwrap_or(expanded);
-                words.extend(whole.iter().map(bare));
+                // Behind `"-cpu",` of another language a name without quotes is a variable.
+                let source = text.get(word.span.clone()).unwrap_or_default();
+                let quoted = source.starts_with(['"', '\'', '`']);
+                match whole.as_slice() {
+                    [one] if option && !quoted && !one.is_empty() => {
+                        let mut unknown = Placed::default();
+                        unknown.push(UNKNOWN, one.span().start);
+                        words.push(unknown);
+                    }
+                    _ => words.extend(whole.iter().map(bare)),
+                }
+                let name = source.trim_start_matches(['[', '(', '{']);
+                option = name.starts_with(['"', '\'', '`'])
+                    && name.get(1..).is_some_and(|it| it.starts_with('-'))
+                    && name.ends_with(',');
                 if words.len() > MOST_WORDS {
                     return;
                 }
@@ -260,7 +305,18 @@ impl Variables {
             if !last && matches!(&value, Value::Scalar(text) if is_program(text.as_str())) {
                 return words.get(index - 1..).unwrap_or_default();
             }
-            self.set(&name, value, append, under);
+            match &value {
+                // `Environment="NAME=value"` of a unit.
+                Value::Scalar(text) if name == "Environment" => {
+                    let length = name_length(text.as_str());
+                    let inner = text.as_str().get(..length).unwrap_or_default().to_owned();
+                    if text.as_str().get(length..).is_some_and(|rest| rest.starts_with('=')) {
+                        let rest = text.slice(length + 1..text.as_str().len());
+                        self.set(&inner, Value::Scalar(rest), false, under);
+                    }
+                }
+                _ => self.set(&name, value, append, under),
+            }
         }
         words.get(index..).unwrap_or_default()
     }
@@ -445,7 +501,7 @@ fn strong(word: &str) -> bool {
 }
 
 /// The command line of QEMU in a simple command.
-fn command(words: &[Placed]) -> Option<Command> {
+pub(super) fn command(words: &[Placed]) -> Option<Command> {
     if words
         .first()
         .is_some_and(|w| matches!(w.as_str(), "echo" | "printf" | "which" | "grep" | "if"))

@@ -1,13 +1,15 @@
 //! What may be in a command line, and no command line was seen to have: elements of arrays, arguments of functions, what
 //! `read`, `eval` and loops make. A script is not run here; so it is said, and nothing is guessed.
 
+use super::property::Properties;
+use super::python;
 use super::script::{Command, Script, begin, end, is_program};
-use crate::certain::is_shell;
+use crate::certain::{is_python, is_shell};
 use crate::comments;
 use crate::document::Document;
 use crate::finding::Finding;
 use crate::placed::{Placed, UNKNOWN};
-use crate::shell::{Piece, Statement, Word, name_length, statements};
+use crate::shell::{Piece, Statement, Word, is_unit, name_length, statements};
 use crate::words::listed;
 use std::collections::HashSet;
 
@@ -34,12 +36,20 @@ const MOST: usize = 8;
 
 /// What only a run tells.
 pub(super) fn check(document: &Document, script: &Script) -> Vec<Finding> {
-    if !is_shell(document) || script.commands.iter().all(|command| command.program.is_none()) {
+    let python = is_python(document);
+    let unit = is_unit(document.text.as_str());
+    if !(python || unit || is_shell(document))
+        || script.commands.iter().all(|command| command.program.is_none())
+    {
         return Vec::new();
     }
     let mut known = HashSet::new();
     let mut out = values(document, script);
-    out.extend(marks(document, script));
+    out.extend(match (python, unit) {
+        (true, _) => strings(document, script),
+        (_, true) => Vec::new(),
+        _ => marks(document, script),
+    });
     out.retain(|finding| known.insert(finding.span.start));
     out.truncate(MOST);
     out
@@ -61,7 +71,7 @@ fn values(document: &Document, script: &Script) -> Vec<Finding> {
             }
             _ => None,
         });
-        options.filter(nothing_known).collect::<Vec<_>>()
+        options.flat_map(|value| open_parts(&value)).collect::<Vec<_>>()
     };
     let all = script.commands.iter().filter(|command| command.program.is_some()).flat_map(of);
     let say = |value: Placed| {
@@ -70,6 +80,22 @@ fn values(document: &Document, script: &Script) -> Vec<Finding> {
         Some(finding(at..at + name.len(), format!("what {name} holds, only a run tells")))
     };
     all.filter_map(say).collect()
+}
+
+/// Properties that decide on a clock.
+const PROPERTIES: &str =
+    "kvmclock kvm hypervisor invtsc hpet kvmclock-stable-bit hv-time hv-stimer";
+
+/// What is not known of a value: all of it, or what a property that matters is set to.
+fn open_parts(value: &Placed) -> Vec<Placed> {
+    if nothing_known(value) {
+        return vec![value.clone()];
+    }
+    let list = Properties::parse(value).list.into_iter();
+    let open = list.filter(|property| {
+        listed(PROPERTIES, &property.name) && property.value.as_ref().is_some_and(nothing_known)
+    });
+    open.filter_map(|property| property.value).collect()
 }
 
 fn nothing_known(value: &Placed) -> bool {
@@ -86,6 +112,10 @@ fn expression(text: &str, at: usize) -> &str {
         [b'$', b'{', ..] => until('}'),
         [b'$', b'(', ..] => until(')'),
         [b'`', ..] => line.get(1..).and_then(|rest| rest.find('`')).map_or(1, |n| n + 2),
+        [first, ..] if *first != b'$' && name_length(line) > 0 => {
+            let in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
+            line.find(|c| !in_name(c)).unwrap_or(line.len())
+        }
         [b'$', ..] => {
             let name = line.get(1..).map_or(0, name_length);
             let one = line.chars().nth(1).map_or(0, char::len_utf8);
@@ -96,6 +126,33 @@ fn expression(text: &str, at: usize) -> &str {
     line.get(..length).unwrap_or_default()
 }
 
+/// Strings of Python that matter, which no command line was seen to have.
+fn strings(document: &Document, script: &Script) -> Vec<Finding> {
+    let text = document.text.as_str();
+    let mut used = vec![false; text.len()];
+    script.commands.iter().flat_map(|it| &it.words).for_each(|word| word.mark(&mut used));
+    let in_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let mut out = Vec::new();
+    for string in python::strings(text) {
+        let from = string.span().start;
+        let found = |mark: &'static str| {
+            let at = string.as_str().find(mark)?;
+            let (front, rest) = string.as_str().split_at(at);
+            let whole = !front.ends_with(in_word)
+                && !rest.get(mark.len()..).is_some_and(|rest| rest.starts_with(in_word));
+            whole.then_some((at, mark))
+        };
+        if let Some((at, mark)) = MARKS.into_iter().find_map(found)
+            && used.get(from) != Some(&true)
+            && out.len() < MOST
+        {
+            let words = format!("which command line {mark} comes to, only a run tells");
+            out.push(finding(string.slice(at..at + mark.len()).span(), words));
+        }
+    }
+    out
+}
+
 /// Words that matter, which no command line was seen to have.
 fn marks(document: &Document, script: &Script) -> Vec<Finding> {
     let text = document.text.as_str();
@@ -104,6 +161,12 @@ fn marks(document: &Document, script: &Script) -> Vec<Finding> {
     }
     let comments = comments::of(document);
     let statements = statements(text);
+    let functions = functions(text);
+    // Whether a substitution takes what is printed there.
+    let captured = |at: usize| {
+        let after = functions.partition_point(|(start, _)| *start <= at);
+        after.checked_sub(1).and_then(|n| functions.get(n)).is_some_and(|(_, called)| *called)
+    };
     let mut used = vec![false; text.len()];
     script.commands.iter().flat_map(|it| &it.words).for_each(|word| word.mark(&mut used));
     let used = |at: usize| used.get(at) == Some(&true);
@@ -122,10 +185,12 @@ fn marks(document: &Document, script: &Script) -> Vec<Finding> {
             }
             let statement = statements.iter().find(|it| begin(it) <= at && at < end(it));
             let holder = match statement {
-                Some(statement) if talks(statement) => continue,
+                Some(statement) if talks(statement) && !(prints(statement) && captured(at)) => {
+                    continue;
+                }
                 Some(statement) => holder(statement, at),
                 // A here-document is input of something.
-                None if text.contains("read ") => None,
+                None if text.contains("read ") || captured(at) => None,
                 None => continue,
             };
             let words = match holder {
@@ -143,6 +208,41 @@ fn talks(statement: &Statement) -> bool {
     let mut words = statement.words.iter().filter_map(Word::literal);
     let first = words.clone().find(|word| !matches!(*word, "then" | "else" | "do" | "{" | "!"));
     first.is_some_and(|word| listed(TALKS, word)) || words.any(is_program)
+}
+
+/// Whether a statement prints its words.
+fn prints(statement: &Statement) -> bool {
+    let first = statement.words.iter().filter_map(Word::literal);
+    let first = first.into_iter().find(|word| !matches!(*word, "then" | "else" | "do" | "{" | "!"));
+    matches!(first, Some("echo" | "printf" | "cat"))
+}
+
+/// The most functions that are looked at.
+const MOST_FUNCTIONS: usize = 256;
+
+/// Where the functions of a script begin, and whether a substitution takes what they print.
+fn functions(text: &str) -> Vec<(usize, bool)> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let at = start;
+        start += line.len();
+        let line = line.trim_start();
+        let line = line.strip_prefix("function ").unwrap_or(line);
+        let name = line.get(..name_length(line)).unwrap_or_default();
+        let rest = line.get(name.len()..).unwrap_or_default().trim_start();
+        if name.is_empty() || !rest.starts_with("()") || found.len() >= MOST_FUNCTIONS {
+            continue;
+        }
+        let called = ["$(", "`"].iter().any(|open| {
+            let call = format!("{open}{name}");
+            let mut behind =
+                text.match_indices(&call).filter_map(|(at, _)| text.get(at + call.len()..));
+            behind.any(|rest| rest.starts_with([' ', ')', '`', '\n']))
+        });
+        found.push((at, called));
+    }
+    found
 }
 
 /// The variable that gets it.

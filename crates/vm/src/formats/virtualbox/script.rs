@@ -2,6 +2,7 @@
 
 use super::machine::{self, Extra, Machine, Setting};
 use crate::document::Document;
+use crate::shell::name_length;
 use crate::words::{Word, statements, words};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -31,7 +32,12 @@ struct Machines {
 impl Machines {
     /// The machine whose settings a command changes; one script may make several.
     fn named(&mut self, name: &str, word: &Word<'_>) -> Option<&mut Machine> {
-        let at = *self.names.entry(name.to_owned()).or_insert(self.all.len());
+        // `${NAME}` is `$NAME`.
+        let key = match name.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')) {
+            Some(inner) if name_length(inner) == inner.len() => format!("${inner}"),
+            _ => name.to_owned(),
+        };
+        let at = *self.names.entry(key).or_insert(self.all.len());
         if at == self.all.len() {
             self.all.push(Machine { head: word.span.clone(), ..Machine::default() });
         }
@@ -39,9 +45,15 @@ impl Machines {
     }
 }
 
-/// Whether a word begins a command, so that the words before it end.
+/// Whether a word begins a command, so that the words before it end. VBoxManage knows them in small letters only:
+/// `createVM` is a function of the script.
 fn begins_command(word: &Word<'_>) -> bool {
-    ["modifyvm", "createvm", "setextradata"].iter().any(|name| word.text.eq_ignore_ascii_case(name))
+    ["modifyvm", "createvm", "setextradata"].contains(&word.text)
+}
+
+/// Whether a line begins with a plain word, and not with a bracket, a quote or a mark.
+fn is_word(line: &str) -> bool {
+    line.trim_start().starts_with(|c: char| c.is_ascii_alphabetic())
 }
 
 /// The value of an option: the word after it, or what follows `=`.
@@ -152,7 +164,9 @@ pub(super) fn read(document: &Document) -> Vec<Machine> {
         });
         let mut known = false;
         for (index, word) in words.iter().enumerate() {
-            if !begins_command(word) {
+            // The first word of a command is the program, or a function of that name.
+            let first = words.first().is_some_and(|it| it.text == "function");
+            if !begins_command(word) || (index == 0 && !word.quoted && is_word(line)) || first {
                 continue;
             }
             let after = words.get(index + 1..).unwrap_or_default();
@@ -160,7 +174,7 @@ pub(super) fn read(document: &Document) -> Vec<Machine> {
             let after = after.get(..next).unwrap_or_default();
             let rest = after.get(1..).unwrap_or_default();
             let name = words.get(index + 1).map(|word| word.text.to_owned());
-            match word.text.to_ascii_lowercase().as_str() {
+            match word.text {
                 "modifyvm" => {
                     if let Some(machine) = name.and_then(|name| all.named(&name, word)) {
                         options(machine, rest);
@@ -168,10 +182,12 @@ pub(super) fn read(document: &Document) -> Vec<Machine> {
                     known = true;
                 }
                 "createvm" => {
-                    let at_name =
-                        after.iter().position(|word| word.text == "--name" || word.text == "-n");
-                    let name = at_name.and_then(|at| after.get(at + 1)).map(|word| word.text);
-                    if let Some(machine) = all.named(name.unwrap_or_default(), word) {
+                    let mut named = after.iter().enumerate().filter_map(|(at, word)| {
+                        let (name, value) = option(word, after.get(at + 1));
+                        value.filter(|_| matches!(name.as_str(), "--name" | "-n" | "-name"))
+                    });
+                    let name = named.next().map(|it| it.value).unwrap_or_default();
+                    if let Some(machine) = all.named(&name, word) {
                         machine.complete = true;
                         options(machine, after);
                     }

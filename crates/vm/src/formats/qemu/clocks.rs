@@ -1,0 +1,124 @@
+//! Which clocks a guest has for certain besides an HPET. Only beside a better one is an HPET taken out: without one a
+//! guest falls to the ACPI PM timer, and each read of that leaves the guest, too.
+
+use super::line::Line;
+use crate::guest::Guest;
+use crate::placed::{Placed, UNKNOWN};
+
+/// Why the HPET of Windows is left.
+pub(crate) const TICKS: &str = "without hv-stimer Windows would take its ticks from the RTC instead, which loads the host while the guest is idle";
+/// Why the HPET of an emulated guest is left.
+const EMULATED: &str = "an emulated guest has no kvm-clock, and its HPET is its best clock";
+/// Why an HPET is left where KVM is not asked for, or not only.
+const NO_KVM: &str =
+    "the file does not settle that KVM runs the guest; in the emulator the HPET is its best clock";
+/// Why an HPET is left beside a kvm-clock that is taken away.
+const ALONE: &str = "the file does not settle that the guest has a better clock (kvm-clock, an invariant TSC, or the \
+    page of Hyper-V); without one the HPET is better than the ACPI PM timer";
+/// Why the HPET of another system is left.
+const OTHER: &str = "without an invariant TSC the HPET is the best clock of this system, or as good as the next one";
+/// Why an HPET is left that the guest is told to use.
+const CHOSEN: &str = "the guest's own command line chooses the HPET";
+
+/// What is certain of a guest's clocks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Clocks {
+    /// KVM runs it.
+    pub(crate) kvm: bool,
+    /// The processor is emulated.
+    pub(crate) emulated: bool,
+    /// kvm-clock is offered, and nothing hides it.
+    pub(crate) kvmclock: bool,
+    /// An invariant TSC.
+    pub(crate) invtsc: bool,
+    /// The page of Hyper-V with the reference time.
+    pub(crate) page: bool,
+    /// The timers of Hyper-V.
+    pub(crate) stimer: bool,
+    /// The guest is told to use the HPET.
+    pub(crate) chosen: bool,
+}
+
+impl Clocks {
+    /// Those of a command line.
+    pub(crate) fn of_line(line: &Line) -> Self {
+        let mut clocks = Self {
+            kvm: line.certainly_kvm(),
+            emulated: line.tcg(),
+            // A word that is not known may be another -cpu.
+            kvmclock: !line.unknown,
+            ..Self::default()
+        };
+        clocks.flags(line);
+        if let Some(append) = &line.append {
+            clocks.told(append);
+        }
+        clocks
+    }
+
+    /// Takes over what the `-cpu` of a line says, if there is one.
+    pub(crate) fn flags(&mut self, line: &Line) {
+        let Some(cpu) = line.cpu() else { return };
+        // A value that is not known is one of its own property; a name that is not known may be any.
+        let known = !cpu.head_name().contains(UNKNOWN)
+            && !cpu.list.iter().any(|property| property.name.contains(UNKNOWN));
+        let kept = |name: &str| cpu.get(name).is_none_or(|it| it.state() == Some(true));
+        let on =
+            |name: &str| cpu.flag(name) == Some(true) || cpu.flag("hv-passthrough") == Some(true);
+        let seen = known && kept("hypervisor");
+        self.kvmclock = seen && kept("kvm") && kept("kvmclock");
+        self.invtsc = super::cpu::invtsc(cpu) == Some(true);
+        self.page = seen && on("hv-time");
+        self.stimer = seen && on("hv-stimer");
+    }
+
+    /// Takes over what the kernel of the guest is told (Documentation/admin-guide/kernel-parameters.txt).
+    pub(crate) fn told(&mut self, append: &Placed) {
+        for word in append.words() {
+            match word.as_str() {
+                "clocksource=hpet" => self.chosen = true,
+                "no-kvmclock" | "nopv" => self.kvmclock = false,
+                "notsc" | "tsc=unstable" => self.invtsc = false,
+                _ => {}
+            }
+        }
+    }
+
+    /// Why an HPET is not taken out; `None` where the guest has a better clock for certain. Linux rates kvm-clock 400,
+    /// or 299 beside an invariant TSC of 300 (arch/x86/kernel/kvmclock.c, `kvmclock_init()`), and the HPET 250
+    /// (arch/x86/kernel/hpet.c, `clocksource_hpet`). FreeBSD prefers the HPET to the ACPI PM timer, and an invariant
+    /// TSC to both.
+    pub(crate) fn lack(&self, guest: Guest) -> Option<&'static str> {
+        if self.chosen {
+            return Some(CHOSEN);
+        }
+        if self.emulated {
+            return Some(EMULATED);
+        }
+        let (has, why) = match guest {
+            Guest::Windows if !self.stimer => (false, TICKS),
+            Guest::Windows => (self.page, ALONE),
+            Guest::Linux | Guest::Unknown => (self.kvmclock || self.invtsc || self.page, ALONE),
+            Guest::Bsd | Guest::Macos | Guest::Other => (self.invtsc, OTHER),
+        };
+        match (has, self.kvm) {
+            (true, true) => None,
+            (true, false) => Some(NO_KVM),
+            (false, _) => Some(why),
+        }
+    }
+}
+
+impl Line {
+    /// Whether KVM runs it, and nothing else may: `kvm:tcg` goes on without it. The model `host` starts only with it
+    /// (target/i386/host-cpu.c; on macOS with HVF).
+    fn certainly_kvm(&self) -> bool {
+        let said = self.accelerators();
+        let kvm = |accel: &String| {
+            accel.split(',').next().is_some_and(|it| it == "kvm") && !accel.contains(UNKNOWN)
+        };
+        let host = self.cpu().is_some_and(|cpu| cpu.head_name() == "host");
+        let may = said.is_empty() || said.iter().any(|accel| accel.contains("kvm"));
+        (!said.is_empty() && said.iter().all(kvm)) || (host && may)
+    }
+}

@@ -1,0 +1,589 @@
+//! Command lines in Python: lists of strings, with the variables and constants that the file itself gives one value.
+//!
+//! Each list is a command line of its own. A name with several values, a parameter, the result of a call: unknown.
+
+use super::code::{Part, Token, python};
+use super::script::{Command, command, is_program};
+use crate::placed::{Placed, UNKNOWN};
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// The most command lines that one list may be, by its conditions.
+const MOST_VARIANTS: usize = 8;
+/// The most words of one list.
+const MOST_WORDS: usize = 4096;
+/// The most that names are followed to others.
+const MOST_DEPTH: usize = 8;
+/// The most that is evaluated in one file, in tokens.
+const MOST_WORK: usize = 2_000_000;
+
+/// The ways to give a name a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    Set,
+    Add,
+    Append,
+    /// A parameter, a target of `for`: not known.
+    Other,
+}
+
+/// One value of a name.
+#[derive(Clone, Debug)]
+struct Binding {
+    how: How,
+    /// The tokens of the value.
+    value: Range<usize>,
+    indent: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Value {
+    Text(Placed),
+    /// What a list may be.
+    Lists(Vec<Vec<Placed>>),
+    Unknown(usize),
+}
+
+/// A file.
+struct Reader {
+    tokens: Vec<Token>,
+    /// The values of names, by function; 0 is the file itself.
+    names: BTreeMap<(usize, String), Vec<Binding>>,
+    /// The function around each function.
+    parents: Vec<usize>,
+    /// The functions of the tokens.
+    scopes: Vec<usize>,
+    /// Lists that are put into others.
+    spliced: RefCell<BTreeSet<(usize, String)>>,
+    work: Cell<usize>,
+}
+
+/// The command lines of a file.
+pub(super) fn commands(text: &str) -> Vec<Command> {
+    let reader = Reader::new(text);
+    let mut found = Vec::new();
+    let mut taken: Vec<Range<usize>> = Vec::new();
+    let mut assigned: BTreeSet<usize> = BTreeSet::new();
+    for binding in reader.names.values().flatten().filter(|binding| binding.how != How::Other) {
+        assigned.insert(binding.value.start);
+    }
+    // Lists and calls first: what they put in is no command line of its own.
+    for (at, token) in reader.tokens.iter().enumerate() {
+        let inside = taken.iter().any(|it| it.contains(&at));
+        if inside || assigned.contains(&at) || !(token.is("[") || token.is("(")) {
+            continue;
+        }
+        let end = reader.close(at);
+        let lists = match token.is("[") {
+            true => reader.expression(at..reader.expression_end(at), 0),
+            false => Value::Lists(reader.elements(at + 1..end, 0)),
+        };
+        let Value::Lists(lists) = lists else { continue };
+        let call = token.is("(");
+        let starts = |words: &Vec<Placed>| words.first().is_some_and(|it| is_program(it.as_str()));
+        let before = found.len();
+        found.extend(lists.iter().filter(|it| !call || starts(it)).filter_map(|it| command(it)));
+        if found.len() > before {
+            taken.push(at..end);
+        }
+    }
+    for (key, bindings) in &reader.names {
+        let spliced = reader.spliced.borrow().contains(key);
+        if !spliced && bindings.iter().any(|binding| binding.how == How::Set) {
+            match reader.value(&key.1, key.0, 0, 0) {
+                Value::Lists(lists) => found.extend(lists.iter().filter_map(|it| command(it))),
+                Value::Text(_) | Value::Unknown(_) => {}
+            }
+        }
+    }
+    // A command line in one string.
+    for (at, token) in reader.tokens.iter().enumerate() {
+        if let Token::Text { .. } = token
+            && let Value::Text(text) = reader.expression(at..at + 1, 0)
+            && text.as_str().contains(' ')
+        {
+            let words = text.words();
+            let begins = words.iter().take(3).any(|word| is_program(word.as_str()));
+            found.extend(command(&words).filter(|_| begins));
+        }
+    }
+    if reader.spent() { Vec::new() } else { found }
+}
+
+/// Every string of a file, as one list of options; another expression where a value would be is not known.
+pub(super) fn pool(text: &str) -> Vec<Placed> {
+    let reader = Reader::new(text);
+    let mut words = Vec::new();
+    let mut option = false;
+    for (at, token) in reader.tokens.iter().enumerate() {
+        match token {
+            Token::Text { .. } => {
+                if let Value::Text(text) = reader.expression(at..at + 1, MOST_DEPTH) {
+                    let many = text.as_str().contains(' ') && text.as_str().starts_with('-');
+                    let more = if many { text.words() } else { vec![text] };
+                    option = more.last().is_some_and(|it| it.as_str().starts_with('-'));
+                    words.extend(more);
+                }
+            }
+            Token::Mark { text: ",", .. } => {}
+            Token::Name { at, .. } if option => {
+                let mut unknown = Placed::default();
+                unknown.push(UNKNOWN, *at);
+                words.push(unknown);
+                option = false;
+            }
+            _ => option = false,
+        }
+    }
+    words.truncate(MOST_WORDS);
+    words
+}
+
+/// What looks at a string, and puts it into no command line.
+const LOOKS: [&str; 8] =
+    [".endswith", ".startswith", ".replace", ".find", ".index", ".count", ".remove", "print"];
+
+/// The strings of a file, where they are words of a list, and neither sentences nor compared.
+pub(super) fn strings(text: &str) -> Vec<Placed> {
+    let tokens = python(text);
+    let before = |at: usize, back: usize| at.checked_sub(back).and_then(|at| tokens.get(at));
+    let looked_at = |at: usize| {
+        let one = before(at, 1);
+        let compared =
+            |token: &Token| token.is("==") || token.is("!=") || token.name() == Some("in");
+        let looks = |name: &str| LOOKS.iter().any(|it| name.ends_with(it));
+        let name = before(at, 2).and_then(Token::name);
+        one.is_some_and(compared) || (one.is_some_and(|it| it.is("(")) && name.is_some_and(looks))
+    };
+    let parts = tokens.iter().enumerate().filter_map(|(at, token)| match token {
+        Token::Text { parts, .. } if !looked_at(at) => Some(parts),
+        _ => None,
+    });
+    let texts = parts.flatten().filter_map(|part| match part {
+        Part::Text(text) => Some(text.clone()),
+        Part::Name(..) => None,
+    });
+    texts.filter(|it| !it.as_str().contains(' ') || it.as_str().starts_with('-')).collect()
+}
+
+impl Reader {
+    fn new(text: &str) -> Self {
+        let tokens = python(text);
+        let mut reader = Self {
+            scopes: vec![0; tokens.len()],
+            tokens,
+            names: BTreeMap::new(),
+            parents: vec![0],
+            spliced: RefCell::default(),
+            work: Cell::new(0),
+        };
+        reader.lines();
+        reader
+    }
+
+    fn spent(&self) -> bool {
+        self.work.get() > MOST_WORK
+    }
+
+    fn is(&self, at: usize, mark: &str) -> bool {
+        self.tokens.get(at).is_some_and(|token| token.is(mark))
+    }
+
+    fn name(&self, at: usize) -> Option<&str> {
+        self.tokens.get(at).and_then(Token::name)
+    }
+
+    /// Where a bracket is closed.
+    fn close(&self, open: usize) -> usize {
+        let mut depth = 0usize;
+        for (n, token) in self.tokens.iter().enumerate().skip(open) {
+            if let Token::Mark { text, .. } = token {
+                match *text {
+                    "(" | "[" | "{" => depth += 1,
+                    ")" | "]" | "}" => {
+                        depth = depth.saturating_sub(1);
+                        if depth == 0 {
+                            return n;
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        self.tokens.len()
+    }
+
+    /// Where an expression that begins with a list ends: `[...] + NAME + [...]`.
+    fn expression_end(&self, from: usize) -> usize {
+        let mut at = self.close(from) + 1;
+        while self.is(at, "+") {
+            at += match self.tokens.get(at + 1) {
+                Some(token) if token.is("[") || token.is("(") => self.close(at + 1) + 1 - at,
+                Some(Token::Name { .. }) if !self.is(at + 2, "(") => 2,
+                _ => return at,
+            };
+        }
+        at.min(self.tokens.len())
+    }
+
+    /// Goes through the logical lines.
+    fn lines(&mut self) {
+        let begins: Vec<usize> = (0..self.tokens.len())
+            .filter(|n| matches!(self.tokens.get(*n), Some(Token::Line { .. })))
+            .collect();
+        let mut open: Vec<(usize, usize)> = Vec::new();
+        for (n, begin) in begins.iter().enumerate() {
+            let end = begins.get(n + 1).copied().unwrap_or(self.tokens.len());
+            let Some(Token::Line { indent }) = self.tokens.get(*begin) else { continue };
+            let indent = *indent;
+            open.retain(|(outer, _)| *outer < indent);
+            let scope = open.last().map_or(0, |(_, scope)| *scope);
+            if let Some(scopes) = self.scopes.get_mut(*begin..end) {
+                scopes.fill(scope);
+            }
+            let first = if self.name(begin + 1) == Some("async") { begin + 2 } else { begin + 1 };
+            if matches!(self.name(first), Some("def" | "class")) {
+                let inner = self.parents.len();
+                self.parents.push(scope);
+                open.push((indent, inner));
+                if self.name(first) == Some("def") {
+                    self.others(first + 2..end, inner);
+                }
+            } else {
+                self.line(first, end, scope, indent);
+            }
+        }
+    }
+
+    /// Names that get values which are not followed.
+    fn others(&mut self, range: Range<usize>, scope: usize) {
+        let names: Vec<String> = range.filter_map(|at| self.name(at).map(str::to_owned)).collect();
+        for name in names {
+            let binding = Binding { how: How::Other, value: 0..0, indent: 0 };
+            self.names.entry((scope, name)).or_default().push(binding);
+        }
+    }
+
+    fn bind(&mut self, name: &str, scope: usize, binding: Binding) {
+        // Attributes are of the object, wherever they are set.
+        let scope = if name.contains('.') { 0 } else { scope };
+        self.names.entry((scope, name.to_owned())).or_default().push(binding);
+    }
+
+    fn line(&mut self, first: usize, end: usize, scope: usize, indent: usize) {
+        for at in first..end {
+            match self.name(at) {
+                Some("for") => {
+                    let until = (at..end).find(|n| self.name(*n) == Some("in")).unwrap_or(end);
+                    self.others(at + 1..until, scope);
+                }
+                Some("as") => self.others(at + 1..(at + 2).min(end), scope),
+                Some("global" | "nonlocal") => {
+                    self.others(at + 1..end, scope);
+                    self.others(at + 1..end, 0);
+                }
+                Some(_) if self.is(at + 1, ":=") => self.others(at..at + 1, scope),
+                _ => {}
+            }
+        }
+        let Some(name) = self.name(first).map(str::to_owned) else { return };
+        let bind = |how, value| Binding { how, value, indent };
+        // `NAME: type = value`
+        let annotated = self.is(first + 1, ":");
+        let sign = match annotated {
+            true => (first + 1..end).find(|at| self.is(*at, "=")).unwrap_or(first + 1),
+            false => first + 1,
+        };
+        if self.is(sign, "=") {
+            // `a = b = value` and `a, b = ...` are not followed.
+            let again = (sign + 1..end).any(|at| self.is(at, "=") && self.depth(sign + 1, at) == 0);
+            let how = if again { How::Other } else { How::Set };
+            self.bind(&name, scope, bind(how, sign + 1..end));
+        } else if self.is(first + 1, "+=") {
+            self.bind(&name, scope, bind(How::Add, first + 2..end));
+        } else if self.is(first + 1, ",") && (first..end).any(|at| self.is(at, "=")) {
+            let until = (first..end).find(|at| self.is(*at, "=")).unwrap_or(end);
+            self.others(first..until, scope);
+        } else if let Some((list, method)) = name.rsplit_once('.')
+            && self.is(first + 1, "(")
+        {
+            let inside = first + 2..self.close(first + 1).min(end);
+            match method {
+                "extend" => self.bind(list, scope, bind(How::Add, inside)),
+                "append" => self.bind(list, scope, bind(How::Append, inside)),
+                // What else changes a list is not followed: nothing is said of it then.
+                "insert" | "remove" | "pop" | "clear" => {
+                    self.bind(list, scope, bind(How::Other, 0..0))
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// How many brackets are open at a token.
+    fn depth(&self, from: usize, at: usize) -> usize {
+        let mut depth = 0usize;
+        for token in self.tokens.get(from..at).unwrap_or_default() {
+            if token.is("(") || token.is("[") || token.is("{") {
+                depth += 1;
+            } else if token.is(")") || token.is("]") || token.is("}") {
+                depth = depth.saturating_sub(1);
+            }
+        }
+        depth
+    }
+
+    /// The parts of a range between marks that are in no bracket.
+    fn split(&self, range: Range<usize>, mark: &str) -> Vec<Range<usize>> {
+        let (mut out, mut from, mut depth) = (Vec::new(), range.start, 0usize);
+        for at in range.clone() {
+            let Some(token) = self.tokens.get(at) else { break };
+            if token.is("(") || token.is("[") || token.is("{") {
+                depth += 1;
+            } else if token.is(")") || token.is("]") || token.is("}") {
+                depth = depth.saturating_sub(1);
+            } else if depth == 0 && token.is(mark) {
+                out.push(from..at);
+                from = at + 1;
+            }
+        }
+        out.push(from..range.end);
+        out
+    }
+
+    /// Where a name has its values.
+    fn key(&self, name: &str, scope: usize) -> Option<(usize, String)> {
+        let mut here = if name.contains('.') { 0 } else { scope };
+        loop {
+            let key = (here, name.to_owned());
+            if self.names.contains_key(&key) {
+                return Some(key);
+            }
+            here = *self.parents.get(here).filter(|_| here != 0)?;
+        }
+    }
+
+    /// Takes note that a list is put into another one.
+    fn splice(&self, range: &Range<usize>) {
+        if let (Some(name), true) = (self.name(range.start), range.len() == 1) {
+            let scope = self.scopes.get(range.start).copied().unwrap_or_default();
+            self.spliced.borrow_mut().extend(self.key(name, scope));
+        }
+    }
+
+    /// The value of a name.
+    fn value(&self, name: &str, scope: usize, at: usize, depth: usize) -> Value {
+        let Some(key) = self.key(name, scope) else { return Value::Unknown(at) };
+        let bindings = self.names.get(&key).map(Vec::as_slice).unwrap_or_default();
+        let sets = bindings.iter().filter(|it| it.how == How::Set).count();
+        let other = bindings.iter().any(|it| it.how == How::Other);
+        if depth > MOST_DEPTH
+            || sets == 0
+            || other
+            || bindings.first().is_some_and(|it| it.how != How::Set)
+        {
+            return Value::Unknown(at);
+        }
+        let mut lists: Vec<Vec<Placed>> = Vec::new();
+        let mut text: Option<Placed> = None;
+        let (mut done, mut base) = (Vec::new(), 0);
+        for binding in bindings {
+            let value = match binding.how {
+                How::Append => Value::Lists(self.elements(binding.value.clone(), depth + 1)),
+                _ => self.expression(binding.value.clone(), depth + 1),
+            };
+            match (binding.how, value) {
+                (How::Set, Value::Lists(new)) => {
+                    done.append(&mut lists);
+                    (lists, base) = (new, binding.indent);
+                }
+                (How::Set, Value::Text(new)) if sets == 1 => {
+                    (text, base) = (Some(new), binding.indent)
+                }
+                (How::Add, Value::Text(more)) if binding.indent <= base && text.is_some() => {
+                    if let Some(text) = &mut text {
+                        text.append(&more);
+                    }
+                }
+                (How::Add | How::Append, Value::Lists(more)) if text.is_none() => {
+                    lists = joined(&lists, &more, binding.indent > base);
+                }
+                (How::Add, Value::Unknown(at)) if text.is_none() => {
+                    lists = joined(&lists, &[vec![unknown(at)]], false);
+                }
+                _ => return Value::Unknown(at),
+            }
+        }
+        done.append(&mut lists);
+        match text {
+            Some(text) if done.is_empty() => Value::Text(text),
+            None if !done.is_empty() => {
+                done.truncate(MOST_VARIANTS);
+                Value::Lists(done)
+            }
+            _ => Value::Unknown(at),
+        }
+    }
+
+    /// What an expression comes to.
+    fn expression(&self, range: Range<usize>, depth: usize) -> Value {
+        self.work.set(self.work.get() + range.len() + 1);
+        let start = self.tokens.get(range.start).map_or(0, Token::at);
+        if depth > MOST_DEPTH + 1 || self.spent() {
+            return Value::Unknown(start);
+        }
+        let mut sum: Option<Value> = None;
+        let terms = self.split(range, "+");
+        let several = terms.len() > 1;
+        for term in terms {
+            if several {
+                self.splice(&term);
+            }
+            let value = self.term(term, depth);
+            sum = Some(match (sum, value) {
+                (None, value) => value,
+                (Some(Value::Lists(one)), Value::Lists(other)) => {
+                    Value::Lists(joined(&one, &other, false))
+                }
+                (Some(Value::Lists(one)), Value::Unknown(at)) => {
+                    Value::Lists(joined(&one, &[vec![unknown(at)]], false))
+                }
+                (Some(Value::Text(mut one)), Value::Text(other)) => {
+                    one.append(&other);
+                    Value::Text(one)
+                }
+                (Some(Value::Text(mut one)), Value::Unknown(at)) => {
+                    one.push(UNKNOWN, at);
+                    Value::Text(one)
+                }
+                (Some(Value::Unknown(at)), Value::Text(other)) => {
+                    let mut one = unknown(at);
+                    one.append(&other);
+                    Value::Text(one)
+                }
+                (Some(Value::Unknown(at)), Value::Lists(other)) => {
+                    Value::Lists(joined(&[vec![unknown(at)]], &other, false))
+                }
+                _ => Value::Unknown(start),
+            });
+        }
+        sum.unwrap_or(Value::Unknown(start))
+    }
+
+    fn term(&self, range: Range<usize>, depth: usize) -> Value {
+        let tokens = self.tokens.get(range.clone()).unwrap_or_default();
+        let tokens = match tokens {
+            [head @ .., Token::Line { .. }] => head,
+            all => all,
+        };
+        let start = tokens.first().map_or(0, Token::at);
+        let scope = self.scopes.get(range.start).copied().unwrap_or_default();
+        match tokens {
+            [Token::Name { text, at }] => self.value(text, scope, *at, depth + 1),
+            [first, ..]
+                if (first.is("[") || first.is("("))
+                    && self.close(range.start) + 1 == range.start + tokens.len() =>
+            {
+                let inside = range.start + 1..self.close(range.start);
+                // `("a" "b")` is no list.
+                if first.is("(") && self.split(inside.clone(), ",").len() == 1 {
+                    return self.expression(inside, depth + 1);
+                }
+                Value::Lists(self.elements(inside, depth + 1))
+            }
+            [Token::Text { .. }, ..] => {
+                let mut text = Placed::default();
+                for (n, token) in tokens.iter().enumerate() {
+                    match token {
+                        Token::Text { parts, .. } => self.string(parts, scope, depth, &mut text),
+                        // `"...".format(...)`, `"..." % ...`: what is put in is not known.
+                        _ if token.is("%") || token.name().is_some_and(|it| it == ".format") => {
+                            let open = |c: char| matches!(c, '%' | '{');
+                            match text.as_str().find(open) {
+                                Some(from) => {
+                                    let mut cut = text.slice(0..from);
+                                    cut.push(UNKNOWN, token.at());
+                                    return Value::Text(cut);
+                                }
+                                None => return Value::Text(text),
+                            }
+                        }
+                        _ if n > 0 => return Value::Unknown(start),
+                        _ => {}
+                    }
+                }
+                Value::Text(text)
+            }
+            _ => Value::Unknown(start),
+        }
+    }
+
+    fn string(&self, parts: &[Part], scope: usize, depth: usize, text: &mut Placed) {
+        for part in parts {
+            match part {
+                Part::Text(part) => text.append(part),
+                Part::Name(name, at) => match self.value(name, scope, *at, depth + 1) {
+                    Value::Text(value) => text.append(&value),
+                    _ => text.push(UNKNOWN, *at),
+                },
+            }
+        }
+    }
+
+    /// The elements of a list: what it may be.
+    fn elements(&self, range: Range<usize>, depth: usize) -> Vec<Vec<Placed>> {
+        let mut lists: Vec<Vec<Placed>> = vec![Vec::new()];
+        for element in self.split(range, ",") {
+            let line = matches!(self.tokens.get(element.start), Some(Token::Line { .. }));
+            let element = element.start + usize::from(line)..element.end;
+            if element.is_empty() || self.spent() {
+                continue;
+            }
+            let star = self.is(element.start, "*");
+            let start = element.start + usize::from(star);
+            if star {
+                self.splice(&(start..element.end));
+            }
+            let more = match self.expression(start..element.end, depth + 1) {
+                Value::Lists(lists) if star => lists,
+                Value::Text(text) if !star => vec![vec![text]],
+                Value::Lists(_) | Value::Text(_) => {
+                    vec![vec![unknown(self.tokens.get(start).map_or(0, Token::at))]]
+                }
+                Value::Unknown(at) => vec![vec![unknown(at)]],
+            };
+            lists = joined(&lists, &more, false);
+        }
+        lists
+    }
+}
+
+/// A word that only a run tells.
+fn unknown(at: usize) -> Placed {
+    let mut text = Placed::default();
+    text.push(UNKNOWN, at);
+    text
+}
+
+/// Each list with each other one behind it. Under a condition a -cpu that comes again is another command line.
+fn joined(one: &[Vec<Placed>], other: &[Vec<Placed>], condition: bool) -> Vec<Vec<Placed>> {
+    let has = |list: &[Placed]| list.iter().any(|word| word.as_str() == "-cpu");
+    let mut out = Vec::new();
+    for first in one {
+        for second in other {
+            let mut list = first.clone();
+            if condition && has(first) && has(second) {
+                out.push(first.clone());
+                if let Some(at) = list.iter().position(|word| word.as_str() == "-cpu") {
+                    list.drain(at..(at + 2).min(list.len()));
+                }
+            }
+            list.extend(second.iter().cloned());
+            list.truncate(MOST_WORDS);
+            out.push(list);
+        }
+    }
+    out.truncate(MOST_VARIANTS);
+    out
+}
