@@ -26,10 +26,10 @@ pub(super) fn only_counter(facts: &Facts, log: &KernelLog) -> Option<Current> {
         Arch::Arm64 => "arch_sys_counter",
         Arch::S390 => "tod",
         Arch::Powerpc => "timebase",
-        Arch::Riscv => "riscv_clocksource",
+        Arch::Riscv | Arch::Riscv32 => "riscv_clocksource",
         _ => return None,
     };
-    if arch == &Arch::Riscv {
+    if matches!(arch, Arch::Riscv | Arch::Riscv32) {
         let highest = facts.kernel.value().is_some_and(|kernel| Feature::RiscvRating400.of(kernel));
         let other = |event: &Event| match event {
             Event::Registered { name: other, .. } => other != name && !other.contains("jiffies"),

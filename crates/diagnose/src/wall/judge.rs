@@ -1,7 +1,8 @@
 //! The judgement of the wall clock.
 
+use super::contrary;
 use super::difference::{Difference, Other, difference, text};
-use super::report::{KeeperReport, WallClockReport, WallState};
+use super::report::{KeeperReport, StepReport, WallClockReport, WallState};
 use super::words::{capital, cause, sentence, settle};
 use crate::cause::{Cause, CauseId, Confidence, Evidence, Severity};
 use clocksmith_facts::hypervisor::names_guest;
@@ -92,6 +93,7 @@ impl<'a> View<'a> {
             Difference::Unknown => (None, None),
             Difference::Agrees(other)
             | Difference::Differs(other)
+            | Difference::Apart(other)
             | Difference::PerhapsZone(other) => (Some(other.behind_s), Some(other.name.clone())),
         };
         // Only a log that is whole from the boot on can show that it did not happen.
@@ -120,9 +122,20 @@ impl<'a> View<'a> {
             kernel_synchronised: kernel.map(|state| state.synchronized),
             maxerror_us: of_state(|state| state.maximum_error_us),
             esterror_us: of_state(|state| state.estimated_error_us),
-            offset_ns: of_state(|state| state.offset_ns),
-            frequency_ppm: kernel.and_then(|state| state.frequency_ppm),
+            offset_ns: of_state(|state| state.offset_ns).or_else(|| {
+                // What is to be added, as the kernel counts it.
+                #[allow(clippy::cast_possible_truncation)]
+                self.told.and_then(|(told, _)| told.ahead_s).map(|ahead| (-ahead * 1e9) as i64)
+            }),
+            frequency_ppm: kernel
+                .and_then(|state| state.frequency_ppm)
+                .or_else(|| self.told.and_then(|(told, _)| told.frequency_ppm)),
             at_limit: kernel.is_some_and(NtpState::is_at_its_limit),
+            last_step: self.told.and_then(|(told, _)| {
+                let last = told.corrections.iter().rev().find(|one| one.set)?;
+                let source = last.source.0.clone();
+                Some(StepReport { by_ms: last.by_s * 1e3, at: None, source })
+            }),
             tai_s: of_state(|state| state.tai_s),
             behind_s,
             behind_of,
@@ -149,7 +162,7 @@ impl<'a> View<'a> {
 
     /// Whether the clock is synchronised: the kernel's word, and without it the daemon's.
     fn synchronised(&self) -> Option<bool> {
-        let told = self.told.and_then(|(told, _)| told.follows);
+        let told = self.told.and_then(|(told, _)| told.follows.or(told.logged));
         self.kernel.map(|(state, _)| state.synchronized).or(told)
     }
 
@@ -174,7 +187,25 @@ impl<'a> View<'a> {
                 self.ahead(other, report, words, causes);
                 return;
             }
+            Difference::Apart(other) => {
+                self.apart(other, report, words, causes);
+                if synchronised != Some(false) {
+                    return;
+                }
+            }
             _ => {}
+        }
+        if let Some((told, source)) = self.told
+            && let Some(found) = contrary::of_figures(told, source)
+        {
+            self.against(found, report, words, causes);
+            return;
+        }
+        let found = self.found_wrong(words, causes);
+        if found && synchronised != Some(false) && self.kernel.is_none() {
+            report.state = WallState::Unknown;
+            report.settles.push(settle("state of the wall clock", "timedatectl; chronyc tracking"));
+            return;
         }
         let agrees = matches!(self.difference, Difference::Agrees(_));
         if let (Some(line), false, false) = (&self.restored, agrees, synchronised == Some(true)) {
@@ -310,6 +341,74 @@ impl<'a> View<'a> {
         causes.push(cause(CauseId::WallClockUnsynchronised, severity, sure, summary, evidence));
     }
 
+    /// A real-time clock that is far away, on a machine that may be no guest.
+    fn apart(
+        &self,
+        other: &Other,
+        report: &mut WallClockReport,
+        words: &mut Vec<String>,
+        causes: &mut Vec<Cause>,
+    ) {
+        let mut summary = contrary::apart(other);
+        if self.synchronised() == Some(true) {
+            report.state = WallState::Unknown;
+            summary.push_str("; it is called synchronised all the same");
+        }
+        words.push(sentence(&summary));
+        report.settles.push(settle("the right time", "date -u here and on another machine"));
+        let mut evidence = vec![other.evidence.clone()];
+        evidence.extend(self.kernel_evidence());
+        let id = match other.behind_s > 0.0 {
+            true => CauseId::WallClockStaleAfterRestore,
+            false => CauseId::WallClockUnsynchronised,
+        };
+        causes.push(cause(id, Severity::Warning, Confidence::Low, summary, evidence));
+    }
+
+    /// A daemon's own figures do not go with a clock that is kept.
+    fn against(
+        &self,
+        found: contrary::Contrary,
+        report: &mut WallClockReport,
+        words: &mut Vec<String>,
+        causes: &mut Vec<Cause>,
+    ) {
+        report.state = WallState::Unsynchronised;
+        let follows = self.synchronised() == Some(true);
+        let although = if follows { ", although a source is followed" } else { "" };
+        let summary =
+            format!("the wall clock is not right{although}: {}", found.clauses.join("; "));
+        words.push(sentence(&summary));
+        report
+            .settles
+            .push(settle("whether it gets better", "the same command again, minutes later"));
+        let mut evidence = found.evidence;
+        evidence.extend(self.kernel_evidence());
+        causes.push(cause(
+            CauseId::WallClockUnsynchronised,
+            Severity::Warning,
+            Confidence::High,
+            summary,
+            evidence,
+        ));
+    }
+
+    /// What daemons found and wrote to their logs; whether there is any of it.
+    fn found_wrong(&self, words: &mut Vec<String>, causes: &mut Vec<Cause>) -> bool {
+        let Some((summary, evidence, set)) =
+            self.told.and_then(|(told, _)| contrary::of_corrections(told))
+        else {
+            return false;
+        };
+        words.push(sentence(&summary));
+        let (severity, sure) = match set {
+            true => (Severity::Info, Confidence::Medium),
+            false => (Severity::Warning, Confidence::Medium),
+        };
+        causes.push(cause(CauseId::WallClockUnsynchronised, severity, sure, summary, evidence));
+        true
+    }
+
     /// Restored, and no other clock to compare with.
     fn perhaps_stale(
         &self,
@@ -344,9 +443,16 @@ impl<'a> View<'a> {
         let others = self.names(|role| matches!(role, Role::Sets | Role::Open));
         let young = self.facts.wall.clocks.value().is_some_and(|clocks| clocks.up_s() < FIRST_S);
         let wsl = self.facts.environment.wsl.value() == Some(&true);
-        let daemon = self.told.map(|(told, _)| told.daemon).filter(|name| !name.is_empty());
+        // The daemon whose word it is, not one whose log says the contrary.
+        let daemon = self
+            .told
+            .filter(|(told, _)| told.follows.or(told.logged) == Some(false))
+            .map(|(told, _)| told.daemon)
+            .filter(|name| !name.is_empty());
         let by_call = self.kernel.is_some_and(|(kernel, _)| kernel.status.is_some());
         let says = daemon.filter(|_| !by_call).unwrap_or("the kernel");
+        let service = self.facts.wall.ntp_service.value().copied();
+        let logged = self.told.and_then(|(told, _)| Some((told.logged?, told.daemon)));
         let who_says = format!("{says} says that the wall clock is not synchronised");
         let (why, severity, sure, how) = if !steering.is_empty() {
             let names = steering.join(", ");
@@ -366,12 +472,35 @@ impl<'a> View<'a> {
                 Confidence::High,
                 "chronyc sources; ntpq -pn; timedatectl timesync-status",
             )
-        } else if let Some((told, _)) = self.told.filter(|(told, _)| told.follows == Some(false)) {
+        } else if let Some((told, _)) =
+            self.told.filter(|(told, _)| told.follows.or(told.logged) == Some(false))
+        {
             let why = match told.sources {
                 Some((all, 0)) => format!("none of the {all} sources of {} answers", told.daemon),
                 _ => format!("{} follows no source", told.daemon),
             };
             (why, Severity::Warning, Confidence::High, "chronyc sources; ntpq -pn")
+        } else if let Some((true, from)) = logged {
+            report.state = WallState::Unknown;
+            let why = format!(
+                "{from} follows a source by its log: without rtcsync in its configuration chronyd does not tell the \
+                 kernel"
+            );
+            (why, Severity::Info, Confidence::Medium, "chronyc tracking")
+        } else if let Some(active) = service.filter(|_| !self.all_seen()) {
+            let why = match active {
+                true => {
+                    "its service of NTP is active, and has not synchronised it yet, or none of its servers answers"
+                }
+                false => {
+                    "its service of NTP is not active: it drifts unless something else keeps it"
+                }
+            };
+            let how = match active {
+                true => "timedatectl timesync-status; chronyc sources; ntpq -pn",
+                false => "date -u here and on another machine",
+            };
+            (why.to_owned(), Severity::Warning, Confidence::Medium, how)
         } else if !self.all_seen() {
             let why = "what keeps it was not seen: processes of the host, or of another namespace, are not in this \
                        evidence";
