@@ -3,7 +3,7 @@
 mod alone;
 
 use crate::{Confidence, demotion, symptom};
-use alone::{never_left_jiffies, only_counter};
+use alone::{never_left_jiffies, only_counter, read_then_written, two_states};
 use clocksmith_facts::log::event::UnstableReason;
 use clocksmith_facts::log::{Entry, Event, KernelLog};
 use clocksmith_facts::{Arch, Facts};
@@ -64,14 +64,6 @@ const CHOSEN_WITHIN: f64 = 1.0;
 
 /// Seconds within which the watchdog, which looks every half second, has verified a new clocksource.
 pub(crate) const VERIFIED_WITHIN: f64 = 3.0;
-
-impl Current {
-    /// What is in use is not known, and what stands for it tells more than that.
-    pub(crate) fn tells_why(&self) -> bool {
-        let words = ["was written to current_clocksource", "this text has two states"];
-        self.name.is_none() && words.iter().any(|words| self.source.contains(words))
-    }
-}
 
 /// The clocksource in use.
 #[must_use]
@@ -175,10 +167,8 @@ fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
             "separate blocks of this text name different clocksources: examples, or several machines",
         );
     }
-    if let Some([newest, older]) = log.quoted_states() {
-        return unknown(&format!(
-            "this text has two states: its newest part names {newest}, and an older one, which is quoted in it, {older}"
-        ));
+    if let Some(story) = two_states(log) {
+        return unknown(&story);
     }
     let switched = log.last(|event| match event {
         Event::Switched(name) => Some(name.clone()),
@@ -254,32 +244,8 @@ fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
     if let Some(current) = never_left_jiffies(facts, log) {
         return current;
     }
-    only_counter(facts, log).unwrap_or_else(|| match read_then_written(log) {
-        Some(story) => unknown(&story),
-        None => unknown("the log does not say"),
-    })
-}
-
-/// A reading of the file, and behind it a write that no reading follows.
-fn read_then_written(log: &KernelLog) -> Option<String> {
-    let (wrote, wanted) = log.last(|event| match event {
-        Event::WroteCurrent(name) => Some(name.clone()),
-        _ => None,
-    })?;
-    let reading = |event: &Event| matches!(event, Event::ReadCurrent(_));
-    if log.all(reading).any(|entry| entry.line > wrote.line) {
-        return None;
-    }
-    let read = log.all(reading).filter(|entry| entry.line < wrote.line).last()?;
-    let Event::ReadCurrent(was) = &read.event else { return None };
-    (*was != wanted).then(|| {
-        format!(
-            "it was {was} ({}); then {wanted} was written to current_clocksource ({}) and not read back: a write that the \
-             kernel refuses succeeds, too",
-            log.source(read),
-            log.source(wrote)
-        )
-    })
+    let story = || unknown(read_then_written(log).as_deref().unwrap_or("the log does not say"));
+    only_counter(facts, log).unwrap_or_else(story)
 }
 
 /// `'kvm-clock' (not 'tsc') is current clocksource`: what is in use while the watchdog demotes another one, and stays so. A

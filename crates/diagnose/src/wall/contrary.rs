@@ -2,15 +2,18 @@
 //! a real-time clock that is far away.
 
 use super::difference::{Other, text};
-use crate::cause::Evidence;
+use super::judge::View;
+use super::report::{WallClockReport, WallState};
+use super::words::{cause, sentence, settle};
+use crate::cause::{Cause, CauseId, Confidence, Evidence, Severity};
 use clocksmith_facts::Source;
 use clocksmith_facts::wall::{Correction, TimeSource};
 
 /// An offset from which on a clock is not called synchronised, in seconds: what a daemon keeps is far below.
-pub(super) const OFFSET_S: f64 = 0.5;
+const OFFSET_S: f64 = 0.5;
 /// The kernel's largest correction of the rate in parts per million (`MAXFREQ` in `include/linux/timex.h`); crystals are
 /// off by less than a hundred.
-pub(super) const RATE_PPM: f64 = 500.0;
+const RATE_PPM: f64 = 500.0;
 
 /// Figures against a synchronised clock, as clauses, and the evidence.
 pub(super) struct Contrary {
@@ -51,12 +54,12 @@ pub(super) fn of_figures(told: &TimeSource, source: &Source) -> Option<Contrary>
 }
 
 /// The corrections of a log that are too large for a clock that was kept.
-pub(super) fn large(told: &TimeSource) -> Vec<&Correction> {
+fn large(told: &TimeSource) -> Vec<&Correction> {
     told.corrections.iter().filter(|one| one.by_s.abs() >= OFFSET_S).collect()
 }
 
 /// What the log of a daemon says it found, and whether the clock was set since.
-pub(super) fn of_corrections(told: &TimeSource) -> Option<(String, Vec<Evidence>, bool)> {
+fn of_corrections(told: &TimeSource) -> Option<(String, Vec<Evidence>, bool)> {
     let large = large(told);
     let last = *large.last()?;
     let worst = large.iter().copied().max_by(|a, b| a.by_s.abs().total_cmp(&b.by_s.abs()))?;
@@ -89,7 +92,7 @@ pub(super) fn of_corrections(told: &TimeSource) -> Option<(String, Vec<Evidence>
 }
 
 /// A real-time clock that no time zone explains, on a machine of which it is not known what keeps that clock.
-pub(super) fn apart(other: &Other) -> String {
+fn words_apart(other: &Other) -> String {
     let by = text(other.behind_s);
     if other.behind_s > 0.0 {
         format!(
@@ -103,5 +106,74 @@ pub(super) fn apart(other: &Other) -> String {
              and a wall clock that was set by hand may be ahead",
             other.words
         )
+    }
+}
+
+impl View<'_> {
+    /// A real-time clock that is far away, on a machine that may be no guest.
+    pub(super) fn apart(
+        &self,
+        other: &Other,
+        report: &mut WallClockReport,
+        words: &mut Vec<String>,
+        causes: &mut Vec<Cause>,
+    ) {
+        let mut summary = words_apart(other);
+        if self.synchronised() == Some(true) {
+            report.state = WallState::Unknown;
+            summary.push_str("; it is called synchronised all the same");
+        }
+        words.push(sentence(&summary));
+        report.settles.push(settle("the right time", "date -u here and on another machine"));
+        let mut evidence = vec![other.evidence.clone()];
+        evidence.extend(self.kernel_evidence());
+        let id = match other.behind_s > 0.0 {
+            true => CauseId::WallClockStaleAfterRestore,
+            false => CauseId::WallClockUnsynchronised,
+        };
+        causes.push(cause(id, Severity::Warning, Confidence::Low, summary, evidence));
+    }
+
+    /// A daemon's own figures do not go with a clock that is kept.
+    pub(super) fn against(
+        &self,
+        found: Contrary,
+        report: &mut WallClockReport,
+        words: &mut Vec<String>,
+        causes: &mut Vec<Cause>,
+    ) {
+        report.state = WallState::Unsynchronised;
+        let follows = self.synchronised() == Some(true);
+        let although = if follows { ", although a source is followed" } else { "" };
+        let summary =
+            format!("the wall clock is not right{although}: {}", found.clauses.join("; "));
+        words.push(sentence(&summary));
+        report
+            .settles
+            .push(settle("whether it gets better", "the same command again, minutes later"));
+        let mut evidence = found.evidence;
+        evidence.extend(self.kernel_evidence());
+        causes.push(cause(
+            CauseId::WallClockUnsynchronised,
+            Severity::Warning,
+            Confidence::High,
+            summary,
+            evidence,
+        ));
+    }
+
+    /// What daemons found and wrote to their logs; whether there is any of it.
+    pub(super) fn found_wrong(&self, words: &mut Vec<String>, causes: &mut Vec<Cause>) -> bool {
+        let Some((summary, evidence, set)) = self.told.and_then(|(told, _)| of_corrections(told))
+        else {
+            return false;
+        };
+        words.push(sentence(&summary));
+        let (severity, sure) = match set {
+            true => (Severity::Info, Confidence::Medium),
+            false => (Severity::Warning, Confidence::Medium),
+        };
+        causes.push(cause(CauseId::WallClockUnsynchronised, severity, sure, summary, evidence));
+        true
     }
 }

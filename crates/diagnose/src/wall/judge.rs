@@ -12,7 +12,7 @@ use clocksmith_facts::wall::{Keeper, Keepers, Role, TimeSource};
 use clocksmith_facts::{Fact, Facts, Source};
 
 /// How long a time daemon may take after a boot, in seconds.
-const FIRST_S: f64 = 600.0;
+pub(super) const FIRST_S: f64 = 600.0;
 
 /// The report, and the causes that it makes.
 #[derive(Clone, Debug, Default)]
@@ -37,16 +37,16 @@ pub(crate) fn judge(facts: &Facts) -> Judged {
 }
 
 /// The evidence of the wall clock.
-struct View<'a> {
-    facts: &'a Facts,
-    kernel: Option<(&'a NtpState, &'a Source)>,
-    told: Option<(&'a TimeSource, &'a Source)>,
-    keepers: Option<(&'a Keepers, &'a Source)>,
-    difference: Difference,
+pub(super) struct View<'a> {
+    pub(super) facts: &'a Facts,
+    pub(super) kernel: Option<(&'a NtpState, &'a Source)>,
+    pub(super) told: Option<(&'a TimeSource, &'a Source)>,
+    pub(super) keepers: Option<(&'a Keepers, &'a Source)>,
+    pub(super) difference: Difference,
     /// The line by which the kernel says that its guest was restored.
-    restored: Option<Evidence>,
-    in_guest: bool,
-    in_container: bool,
+    pub(super) restored: Option<Evidence>,
+    pub(super) in_guest: bool,
+    pub(super) in_container: bool,
 }
 
 fn known<T>(fact: &Fact<T>) -> Option<(&T, &Source)> {
@@ -147,7 +147,7 @@ impl<'a> View<'a> {
         }
     }
 
-    fn names(&self, wanted: impl Fn(Role) -> bool) -> Vec<&'a str> {
+    pub(super) fn names(&self, wanted: impl Fn(Role) -> bool) -> Vec<&'a str> {
         let seen = self.keepers.map_or(&[][..], |(keepers, _)| &keepers.seen);
         seen.iter()
             .filter(|keeper| wanted(keeper.role))
@@ -156,12 +156,12 @@ impl<'a> View<'a> {
     }
 
     /// Every process of the kernel's machine was seen.
-    fn all_seen(&self) -> bool {
+    pub(super) fn all_seen(&self) -> bool {
         !self.in_container && self.keepers.is_some_and(|(keepers, _)| keepers.all)
     }
 
     /// Whether the clock is synchronised: the kernel's word, and without it the daemon's.
-    fn synchronised(&self) -> Option<bool> {
+    pub(super) fn synchronised(&self) -> Option<bool> {
         let told = self.told.and_then(|(told, _)| told.follows.or(told.logged));
         self.kernel.map(|(state, _)| state.synchronized).or(told)
     }
@@ -341,74 +341,6 @@ impl<'a> View<'a> {
         causes.push(cause(CauseId::WallClockUnsynchronised, severity, sure, summary, evidence));
     }
 
-    /// A real-time clock that is far away, on a machine that may be no guest.
-    fn apart(
-        &self,
-        other: &Other,
-        report: &mut WallClockReport,
-        words: &mut Vec<String>,
-        causes: &mut Vec<Cause>,
-    ) {
-        let mut summary = contrary::apart(other);
-        if self.synchronised() == Some(true) {
-            report.state = WallState::Unknown;
-            summary.push_str("; it is called synchronised all the same");
-        }
-        words.push(sentence(&summary));
-        report.settles.push(settle("the right time", "date -u here and on another machine"));
-        let mut evidence = vec![other.evidence.clone()];
-        evidence.extend(self.kernel_evidence());
-        let id = match other.behind_s > 0.0 {
-            true => CauseId::WallClockStaleAfterRestore,
-            false => CauseId::WallClockUnsynchronised,
-        };
-        causes.push(cause(id, Severity::Warning, Confidence::Low, summary, evidence));
-    }
-
-    /// A daemon's own figures do not go with a clock that is kept.
-    fn against(
-        &self,
-        found: contrary::Contrary,
-        report: &mut WallClockReport,
-        words: &mut Vec<String>,
-        causes: &mut Vec<Cause>,
-    ) {
-        report.state = WallState::Unsynchronised;
-        let follows = self.synchronised() == Some(true);
-        let although = if follows { ", although a source is followed" } else { "" };
-        let summary =
-            format!("the wall clock is not right{although}: {}", found.clauses.join("; "));
-        words.push(sentence(&summary));
-        report
-            .settles
-            .push(settle("whether it gets better", "the same command again, minutes later"));
-        let mut evidence = found.evidence;
-        evidence.extend(self.kernel_evidence());
-        causes.push(cause(
-            CauseId::WallClockUnsynchronised,
-            Severity::Warning,
-            Confidence::High,
-            summary,
-            evidence,
-        ));
-    }
-
-    /// What daemons found and wrote to their logs; whether there is any of it.
-    fn found_wrong(&self, words: &mut Vec<String>, causes: &mut Vec<Cause>) -> bool {
-        let Some((summary, evidence, set)) =
-            self.told.and_then(|(told, _)| contrary::of_corrections(told))
-        else {
-            return false;
-        };
-        words.push(sentence(&summary));
-        let (severity, sure) = match set {
-            true => (Severity::Info, Confidence::Medium),
-            false => (Severity::Warning, Confidence::Medium),
-        };
-        causes.push(cause(CauseId::WallClockUnsynchronised, severity, sure, summary, evidence));
-        true
-    }
-
     /// Restored, and no other clock to compare with.
     fn perhaps_stale(
         &self,
@@ -431,135 +363,7 @@ impl<'a> View<'a> {
         ));
     }
 
-    /// Nothing synchronises it, by the kernel's word or by a daemon's.
-    fn unsynchronised(
-        &self,
-        agrees: bool,
-        words: &mut Vec<String>,
-        causes: &mut Vec<Cause>,
-        report: &mut WallClockReport,
-    ) {
-        let steering = self.names(|role| role == Role::Steers);
-        let others = self.names(|role| matches!(role, Role::Sets | Role::Open));
-        let young = self.facts.wall.clocks.value().is_some_and(|clocks| clocks.up_s() < FIRST_S);
-        let wsl = self.facts.environment.wsl.value() == Some(&true);
-        // The daemon whose word it is, not one whose log says the contrary.
-        let daemon = self
-            .told
-            .filter(|(told, _)| told.follows.or(told.logged) == Some(false))
-            .map(|(told, _)| told.daemon)
-            .filter(|name| !name.is_empty());
-        let by_call = self.kernel.is_some_and(|(kernel, _)| kernel.status.is_some());
-        let says = daemon.filter(|_| !by_call).unwrap_or("the kernel");
-        let service = self.facts.wall.ntp_service.value().copied();
-        let logged = self.told.and_then(|(told, _)| Some((told.logged?, told.daemon)));
-        let who_says = format!("{says} says that the wall clock is not synchronised");
-        let (why, severity, sure, how) = if !steering.is_empty() {
-            let names = steering.join(", ");
-            let silent =
-                self.told.and_then(|(told, _)| told.sources).is_some_and(|(_, ok)| ok == 0);
-            let why = match (young, silent) {
-                (true, _) => {
-                    format!("{names} runs, and the machine was started less than ten minutes ago")
-                }
-                (_, true) => format!("{names} runs, and none of its sources answers"),
-                _ => format!("{names} runs and does not keep it"),
-            };
-            let severity = if young { Severity::Info } else { Severity::Warning };
-            (
-                why,
-                severity,
-                Confidence::High,
-                "chronyc sources; ntpq -pn; timedatectl timesync-status",
-            )
-        } else if let Some((told, _)) =
-            self.told.filter(|(told, _)| told.follows.or(told.logged) == Some(false))
-        {
-            let why = match told.sources {
-                Some((all, 0)) => format!("none of the {all} sources of {} answers", told.daemon),
-                _ => format!("{} follows no source", told.daemon),
-            };
-            (why, Severity::Warning, Confidence::High, "chronyc sources; ntpq -pn")
-        } else if let Some((true, from)) = logged {
-            report.state = WallState::Unknown;
-            let why = format!(
-                "{from} follows a source by its log: without rtcsync in its configuration chronyd does not tell the \
-                 kernel"
-            );
-            (why, Severity::Info, Confidence::Medium, "chronyc tracking")
-        } else if let Some(active) = service.filter(|_| !self.all_seen()) {
-            let why = match active {
-                true => {
-                    "its service of NTP is active, and has not synchronised it yet, or none of its servers answers"
-                }
-                false => {
-                    "its service of NTP is not active: it drifts unless something else keeps it"
-                }
-            };
-            let how = match active {
-                true => "timedatectl timesync-status; chronyc sources; ntpq -pn",
-                false => "date -u here and on another machine",
-            };
-            (why.to_owned(), Severity::Warning, Confidence::Medium, how)
-        } else if !self.all_seen() {
-            let why = "what keeps it was not seen: processes of the host, or of another namespace, are not in this \
-                       evidence";
-            (
-                why.to_owned(),
-                Severity::Info,
-                Confidence::Medium,
-                "timedatectl; chronyc tracking, on the host",
-            )
-        } else if !others.is_empty() || wsl {
-            let names = if others.is_empty() { "Windows".to_owned() } else { others.join(", ") };
-            let why = format!(
-                "no time daemon runs; {names} may set it without telling the kernel, on occasions or all the time"
-            );
-            (why, Severity::Info, Confidence::Medium, "date -u here and on another machine")
-        } else if self.in_guest {
-            let why = "no time daemon runs; whether an agent of the hypervisor sets it is not in this evidence";
-            (
-                why.to_owned(),
-                Severity::Info,
-                Confidence::Medium,
-                "date -u here and on another machine",
-            )
-        } else if matches!(self.facts.hypervisor.value(), Some(None)) {
-            (
-                "no time daemon runs: it drifts".to_owned(),
-                Severity::Warning,
-                Confidence::High,
-                "timedatectl",
-            )
-        } else {
-            ("no time daemon runs".to_owned(), Severity::Info, Confidence::Medium, "timedatectl")
-        };
-        let severity = if agrees { Severity::Info } else { severity };
-        let also = match &self.difference {
-            Difference::Agrees(other) => format!("; it agrees with {}", other.words),
-            _ => String::new(),
-        };
-        let summary = format!("{who_says}: {why}{also}");
-        words.push(sentence(&summary));
-        report.settles.push(settle("what keeps the wall clock", how));
-        let mut evidence: Vec<Evidence> = self.kernel_evidence().into_iter().collect();
-        if let Some((keepers, source)) =
-            self.keepers.filter(|(keepers, _)| !keepers.seen.is_empty())
-        {
-            let seen: Vec<String> = keepers
-                .seen
-                .iter()
-                .map(|keeper| format!("{} {}", keeper.name, keeper.role.name()))
-                .collect();
-            evidence.push(Evidence::new(source.0.clone(), seen.join(", ")));
-        }
-        if let Some((_, source)) = self.told {
-            evidence.push(Evidence::new(source.0.clone(), why));
-        }
-        causes.push(cause(CauseId::WallClockUnsynchronised, severity, sure, summary, evidence));
-    }
-
-    fn kernel_evidence(&self) -> Option<Evidence> {
+    pub(super) fn kernel_evidence(&self) -> Option<Evidence> {
         let (kernel, source) = self.kernel?;
         let state = match (kernel.synchronized, kernel.status) {
             (true, _) => "synchronised",

@@ -10,6 +10,7 @@ mod judge;
 mod report;
 #[cfg(test)]
 mod tests;
+mod unsynchronised;
 mod words;
 
 pub(crate) use judge::judge;

@@ -29,9 +29,9 @@ pub(super) fn states(entries: &[Entry]) -> Option<[String; 2]> {
     let told =
         || entries.iter().filter_map(|entry| Some((depth(&entry.text), state(&entry.event)?)));
     let least = told().map(|(depth, _)| depth).min()?;
-    let newest = told().filter(|(depth, _)| *depth == least).last()?.1;
+    let newest = told().rfind(|(depth, _)| *depth == least)?.1;
     let next = told().filter(|(depth, _)| *depth > least).map(|(depth, _)| depth).min()?;
-    let older = told().filter(|(depth, _)| *depth == next).last()?.1;
+    let older = told().rfind(|(depth, _)| *depth == next)?.1;
     (newest != older).then(|| [newest.to_owned(), older.to_owned()])
 }
 
