@@ -3,7 +3,7 @@
 mod alone;
 
 use crate::{Confidence, demotion, symptom};
-use alone::{never_left_jiffies, only_counter};
+use alone::{never_left_jiffies, only_counter, read_then_written, two_states};
 use clocksmith_facts::log::event::UnstableReason;
 use clocksmith_facts::log::{Entry, Event, KernelLog};
 use clocksmith_facts::{Arch, Facts};
@@ -167,6 +167,9 @@ fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
             "separate blocks of this text name different clocksources: examples, or several machines",
         );
     }
+    if let Some(story) = two_states(log) {
+        return unknown(&story);
+    }
     let switched = log.last(|event| match event {
         Event::Switched(name) => Some(name.clone()),
         _ => None,
@@ -241,7 +244,8 @@ fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
     if let Some(current) = never_left_jiffies(facts, log) {
         return current;
     }
-    only_counter(facts, log).unwrap_or_else(|| unknown("the log does not say"))
+    let story = || unknown(read_then_written(log).as_deref().unwrap_or("the log does not say"));
+    only_counter(facts, log).unwrap_or_else(story)
 }
 
 /// `'kvm-clock' (not 'tsc') is current clocksource`: what is in use while the watchdog demotes another one, and stays so. A

@@ -1,5 +1,6 @@
 //! The verdict, and everything that goes with it.
 
+use crate::causes::vdso_bypassed::is_before_vdso32;
 use crate::causes::{self, Case};
 use crate::current::{self, Current};
 use crate::reconcile::Contradiction;
@@ -10,7 +11,9 @@ use crate::report::{
 use crate::symptom::{self, ReadReport};
 use crate::{Cause, Confidence, Measured, Severity, headline, names, timeline, wall};
 use clocksmith_facts::path::Path;
-use clocksmith_facts::{Fact, Facts, Missing};
+use clocksmith_facts::version::Version;
+use clocksmith_facts::{Arch, Fact, Facts, Missing};
+use clocksmith_kernel::feature::Feature;
 use clocksmith_kernel::open::{self, Answer, OpenInput};
 use clocksmith_kernel::{Expectation, Machine};
 use serde::{Deserialize, Serialize};
@@ -74,7 +77,9 @@ pub(crate) fn judge(
     let mut nature = served.as_ref().and_then(|answer| answer.same.flatten());
     let mut open = served.map(|answer| answer.depends_on).unwrap_or_default();
     // A log that ends soon does not show that the clocksource stayed in use, however fast that one is.
-    if current.name.is_some() && current.may_have_changed {
+    // On a kernel whose every read is a system call it makes no difference.
+    let whatever = nature == Some(false) && is_before_vdso32(machine);
+    if current.name.is_some() && current.may_have_changed && !whatever {
         nature = None;
         open.push(OpenInput::LogEnd);
     }
@@ -233,12 +238,20 @@ fn vdso_by_nature(machine: &Machine, name: &str) -> Option<bool> {
     if names::is_slow_by_nature(name) {
         return Some(false);
     }
-    // A 32-bit kernel without a vDSO clock pays a system call on every clocksource: that is no fault
-    // of a clocksource which is cheap to read.
     if name.starts_with("tsc") {
-        return Some(machine.cmdline.value.last("vdso") != Some("0"));
+        let old = machine.arch.value == Arch::X86
+            && may_be_before_vdso32(machine)
+            && !Feature::Vdso32.of(&machine.kernel.value);
+        return Some(!old && machine.cmdline.value.last("vdso") != Some("0"));
     }
     clocksmith_kernel::vdso::serves(machine, name)
+}
+
+/// Whether something in the evidence points at a kernel from before the vDSO clock of 32 bits (3.15, of 2014): its version,
+/// or words that no kernel since 4.2 prints. A text without either is taken as one of a later kernel.
+fn may_be_before_vdso32(machine: &Machine) -> bool {
+    const WORDS: Version = Version::new(4, 2, 0);
+    !machine.kernel.is_assumed() || machine.kernel_bounds.1.is_some_and(|below| below <= WORDS)
 }
 
 fn verdict(case: &Case<'_>, causes: &[Cause], measured: bool) -> (Verdict, Confidence) {
@@ -252,6 +265,17 @@ fn verdict(case: &Case<'_>, causes: &[Cause], measured: bool) -> (Verdict, Confi
         return (Verdict::Untrustworthy, confidence);
     }
     let base = if measured { Confidence::High } else { case.current.confidence };
+    // A kernel from after the vDSO clock of 32 bits is supposed, where nothing shows its version.
+    let base = match case.slow {
+        Some(false)
+            if !measured
+                && case.tsc_is_current()
+                && headline::served_on_32_bits(case).is_some() =>
+        {
+            base.min(Confidence::Medium)
+        }
+        _ => base,
+    };
     match case.slow {
         Some(true) => (Verdict::Slow, base),
         Some(false) => (Verdict::Ok, base),

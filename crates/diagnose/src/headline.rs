@@ -35,17 +35,25 @@ pub(crate) fn headline(
     let no_vdso = served == Some(Some(false));
     let perhaps_no_vdso = served == Some(None);
     match verdict {
-        Verdict::Ok if perhaps_no_vdso && case.tsc_is_current() && cost.is_empty() => format!(
-            "The clocksource is {name}, the cheapest there is; whether its reads stay in user space is not in this \
-             evidence (a kernel of 32 bits has a vDSO that reads the clock {}).",
-            Feature::Vdso32.versions()
-        ),
+        Verdict::Ok | Verdict::Unknown
+            if perhaps_no_vdso
+                && case.tsc_is_current()
+                && cost.is_empty()
+                && !case.open.contains(&OpenInput::LogEnd)
+                && !case.open.contains(&OpenInput::Choice) =>
+        {
+            format!(
+                "The clocksource is {name}, the cheapest there is; whether its reads stay in user space is not in this \
+                 evidence (a kernel of 32 bits has a vDSO that reads the clock {}).",
+                Feature::Vdso32.versions()
+            )
+        }
         Verdict::Ok if before_vdso(case) && case.tsc_is_current() && cost.is_empty() => format!(
             "The clocksource is {name}, the cheapest there is; this 64-bit kernel serves gettimeofday and time in its \
              vsyscall page, and clock_gettime by a system call (a vDSO exists {}).",
             Feature::Vdso64.versions()
         ),
-        Verdict::Ok
+        Verdict::Ok | Verdict::Slow
             if no_vdso && case.machine.width_open && case.tsc_is_current() && cost.is_empty() =>
         {
             format!(
@@ -55,9 +63,9 @@ pub(crate) fn headline(
                 Feature::Vdso32.versions()
             )
         }
-        Verdict::Ok if no_vdso && case.tsc_is_current() && cost.is_empty() => format!(
-            "The clocksource is {name}, the cheapest there is; this 32-bit kernel serves each read by a system call \
-             (a vDSO that reads the clock exists {}).",
+        Verdict::Slow if no_vdso && case.tsc_is_current() && cost.is_empty() => format!(
+            "Reading the time is slow here: the clocksource is {name}, the cheapest there is, and this 32-bit kernel \
+             serves each read by a system call (a vDSO that reads the clock exists {}).",
             Feature::Vdso32.versions()
         ),
         Verdict::Ok => match because {
@@ -169,7 +177,9 @@ pub(crate) fn headline(
                  {but}."
             )
         }
-        Verdict::Unknown if case.log().is_some_and(|log| log.extent.examples) => {
+        Verdict::Unknown
+            if case.current.tells_why() || case.log().is_some_and(|log| log.extent.examples) =>
+        {
             format!("Unknown: {}.", case.current.source)
         }
         Verdict::Unknown => match because.filter(|cause| cause.severity >= Severity::Warning) {
@@ -217,12 +227,13 @@ fn also_open(open: &[OpenInput]) -> String {
 
 /// Whether a kernel that is, or may be, 32-bit x86 serves its clocks from the vDSO; `None` on any other, and inside
 /// where the evidence does not say.
-fn served_on_32_bits(case: &Case<'_>) -> Option<Option<bool>> {
+pub(crate) fn served_on_32_bits(case: &Case<'_>) -> Option<Option<bool>> {
     const INPUTS: [OpenInput; 2] = [OpenInput::KernelVersion, OpenInput::Architecture];
     let machine = case.machine;
     let known = machine.arch.value == Arch::X86 && !machine.arch.is_assumed();
     // vdso=0 is a cause of its own.
-    if !known && !machine.width_open || machine.cmdline.value.last("vdso") == Some("0") {
+    let open = machine.width_open && machine.arch.value.is_x86();
+    if !known && !open || machine.cmdline.value.last("vdso") == Some("0") {
         return None;
     }
     let served = |m: &Machine| vdso::serves(m, "tsc") == Some(true);

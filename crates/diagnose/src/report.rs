@@ -318,9 +318,10 @@ impl MachineReport {
     pub fn of(facts: &Facts) -> Self {
         Self {
             kernel: facts.kernel.value().map(|k| k.release.clone()),
-            arch: match facts.x86_width_open {
-                true => Some("x86, 32 or 64 bits".to_owned()),
-                false => facts.arch.value().and_then(arch_name),
+            arch: match (facts.arch.value(), facts.width_open) {
+                (Some(Arch::X86_64), true) => Some("x86, 32 or 64 bits".to_owned()),
+                (Some(arch), true) => arch_name(arch).map(|name| format!("{name}, 32 or 64 bits")),
+                (arch, _) => arch.and_then(arch_name),
             },
             hypervisor: facts
                 .hypervisor

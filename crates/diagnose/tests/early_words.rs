@@ -323,3 +323,40 @@ fn failed_calibration_does_not_deny_a_timer_that_is_in_use() {
          [    1.500000] Switched to clocksource acpi_pm\n");
     assert!(!serde_json::to_string(&report).unwrap().contains("answered"));
 }
+
+#[test]
+fn a_write_does_not_erase_the_reading_before_it() {
+    let read = format!("[root@h ~]# cat {DIR}/current_clocksource\nkvm-clock\n");
+    let write = format!("[root@h ~]# echo tsc > {DIR}/current_clocksource\n");
+    let report = of_text(&format!("{read}{write}"));
+    assert_eq!(report.verdict, Verdict::Unknown);
+    assert!(
+        report.headline.contains("it was kvm-clock")
+            && report.headline.contains("then tsc was written to current_clocksource"),
+        "{}",
+        report.headline
+    );
+    let again = of_text(&format!("{read}{write}[root@h ~]# cat {DIR}/current_clocksource\ntsc\n"));
+    assert_eq!(again.clocksource.current.as_deref(), Some("tsc"), "{}", again.headline);
+}
+
+#[test]
+fn timers_that_a_list_does_not_have_are_not_assumed() {
+    let report = of_text(&format!(
+        "$ cat {DIR}/available_clocksource\ntsc acpi_pm\n$ cat {DIR}/current_clocksource\ntsc\n"
+    ));
+    let reasons = format!("{:?}", report.expected);
+    assert!(!reasons.contains("firmware describes an HPET"), "{reasons}");
+}
+
+#[test]
+fn pg_test_timing_may_write_a_decimal_comma() {
+    let costs = |figure: &str| {
+        let text = format!(
+            "Testing timing overhead for 3 seconds.\nPer loop time including overhead: {figure} ns\n\
+             Histogram of timing durations:\n  < us   % of total      count\n     8     99,85491     648295\n"
+        );
+        of_text(&text).symptoms.len()
+    };
+    assert_eq!((costs("4620.82"), costs("4620,82")), (1, 1));
+}

@@ -15,7 +15,7 @@ fn time_source_of_old_kernels_settles_what_is_in_use() {
         ("time.c: Using 1.193182 MHz WALL PIT GTOD PIT/TSC timer.", "tsc", Verdict::Ok),
         ("time.c: Using PIT/TSC based timekeeping.", "tsc", Verdict::Ok),
         ("Using pmtmr for high-res timesource", "acpi_pm", Verdict::Slow),
-        ("Using tsc for high-res timesource", "tsc", Verdict::Ok),
+        ("Using tsc for high-res timesource", "tsc", Verdict::Slow),
     ] {
         let report = why(&format!(
             "Console: colour VGA+ 80x25\n{line}\nMount-cache hash table entries: 256\n"

@@ -131,8 +131,10 @@ fn w1_vmware_gives_the_frequency_and_vouches_for_the_tsc() {
         .diagnose();
     assert_eq!(seen.available(), strings(&["tsc", "hpet", "acpi_pm"]));
     assert_eq!(seen.expectation.current.as_deref(), Some("tsc"));
-    assert!(seen.report.remedies.is_empty(), "{:?}", seen.report.remedies);
-    seen.is_calm();
+    // The TSC is right; the kernel of 32 bits serves its reads by system calls.
+    let advised: Vec<&str> = seen.report.remedies.iter().map(|remedy| remedy.id.as_str()).collect();
+    assert_eq!(advised, ["newer-kernel", "cheaper-reads"]);
+    assert_eq!(seen.report.verdict, Verdict::Slow);
 }
 
 #[test]

@@ -61,3 +61,26 @@ fn tsc_of_an_old_kernel_is_not_called_fast_without_its_width() {
     let report = old("RIP: 0010:[<ffffffff81000000>]");
     assert!(report.headline.contains("fast"), "{}", report.headline);
 }
+
+#[test]
+fn high_memory_is_of_32_bits() {
+    let text = |line: &str| {
+        format!(
+            "[    0.000000] {line}\n\
+             [    0.000000] Detected 3191.999 MHz processor.\n\
+             [    1.500000] CPU: 0 PID: 1 Comm: swapper Not tainted 3.11.0-26-generic #45\n\
+             [    1.790171] Switched to clocksource tsc\n\
+             [   15.200000] EXT4-fs (sda1): mounted filesystem with ordered data mode\n"
+        )
+    };
+    for line in [
+        "Initializing HighMem for node 0 (00037bfe:00102000)",
+        "  HighMem  [mem 0x0000000037bfe000-0x0000000101ffffff]",
+        "Memory: 3106080K/3177972K available (6686K kernel code, 71892K reserved, 2264968K highmem)",
+    ] {
+        let seen = common::why(&text(line));
+        assert_eq!(seen.machine.arch.as_deref(), Some("x86"), "{line}");
+        assert_eq!(seen.verdict, clocksmith_diagnose::Verdict::Slow, "{line}: {}", seen.headline);
+    }
+    assert_eq!(common::why(&text("x")).verdict, clocksmith_diagnose::Verdict::Unknown);
+}

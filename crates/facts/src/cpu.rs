@@ -265,11 +265,15 @@ impl Form {
             "Features" if value.split(' ').any(|f| f == "swp" || f == "thumb" || f == "half") => {
                 self.other = Some(Arch::Arm);
             }
-            "hart" | "isa" => self.other = Some(Arch::Riscv),
+            "isa" if value.starts_with("rv32") => self.other = Some(Arch::Riscv32),
+            "hart" | "isa" if self.other != Some(Arch::Riscv32) => self.other = Some(Arch::Riscv),
             "cpu" if value.starts_with("POWER") || value.contains("altivec") => {
                 self.other = Some(Arch::Powerpc);
             }
             "timebase" => self.other = Some(Arch::Powerpc),
+            "CPU Family" if value.starts_with("Loongson-32bit") => {
+                self.other = Some(Arch::Loongarch32)
+            }
             "CPU Family" if value.starts_with("Loongson") => self.other = Some(Arch::Loongarch),
             "cpu model" if value.contains("MIPS") || value.contains("Loongson") => {
                 self.other = Some(Arch::Mips);

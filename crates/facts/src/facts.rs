@@ -48,8 +48,10 @@ pub enum Arch {
     Arm64,
     /// 32-bit Arm.
     Arm,
-    /// RISC-V.
+    /// RISC-V, 64-bit.
     Riscv,
+    /// RISC-V, 32-bit.
+    Riscv32,
     /// IBM Z.
     S390,
     /// POWER.
@@ -87,10 +89,11 @@ impl Arch {
             "x86" | "i386" | "i486" | "i586" | "i686" => Self::X86,
             "aarch64" | "arm64" => Self::Arm64,
             name if name.starts_with("arm") => Self::Arm,
+            "riscv32" => Self::Riscv32,
             name if name.starts_with("riscv") => Self::Riscv,
             name if name.starts_with("s390") => Self::S390,
             name if name.starts_with("ppc") || name.starts_with("powerpc") => Self::Powerpc,
-            "loongarch32" => Self::Loongarch32,
+            name if name.starts_with("loongarch32") => Self::Loongarch32,
             name if name.starts_with("loongarch") => Self::Loongarch,
             name if name.starts_with("mips") => Self::Mips,
             name if name.starts_with("sparc") => Self::Sparc,
@@ -103,6 +106,18 @@ impl Arch {
             "openrisc" | "or1k" => Self::Openrisc,
             _ => return None,
         })
+    }
+
+    /// The same architecture with 32 bits, where the rules of the two widths differ and the name of the clocksource is
+    /// one.
+    #[must_use]
+    pub fn with_32_bits(self) -> Option<Self> {
+        match self {
+            Self::X86_64 => Some(Self::X86),
+            Self::Riscv => Some(Self::Riscv32),
+            Self::Loongarch => Some(Self::Loongarch32),
+            _ => None,
+        }
     }
 
     /// Whether the x86 rules apply.
@@ -144,9 +159,10 @@ pub struct Facts {
     pub origin: Origin,
     /// Processor architecture of the kernel.
     pub arch: Fact<Arch>,
-    /// The architecture is x86 and comes from a text that a kernel of 32 bits may have printed as well as one of 64.
+    /// The architecture comes from a text that a kernel of 32 bits may have printed as well as one of 64: of x86, RISC-V or
+    /// LoongArch.
     #[serde(skip)]
-    pub x86_width_open: bool,
+    pub width_open: bool,
     /// Kernel version and builder.
     pub kernel: Fact<Kernel>,
     /// Kernel configuration.
@@ -207,7 +223,7 @@ impl Facts {
         Self {
             origin,
             arch: Fact::default(),
-            x86_width_open: false,
+            width_open: false,
             kernel: Fact::default(),
             config: Fact::default(),
             cmdline: Fact::default(),

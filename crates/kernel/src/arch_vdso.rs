@@ -20,12 +20,18 @@ pub(crate) fn has_mode(machine: &Machine, name: &str) -> Option<bool> {
         (Arch::Arm64, "arch_sys_counter") => Feature::Arm64Vdso.of(kernel),
         // patch_vdso() takes the functions out where the architected counter cannot be read.
         (Arch::Arm, "arch_sys_counter") => Feature::ArmVdso.of(kernel),
+        // arch/riscv/Kconfig: HAVE_GENERIC_VDSO with 64 bits alone.
         (Arch::Riscv, "riscv_clocksource") => Feature::RiscvVdso.of(kernel),
         // gic_clocksource_init(), init_r4k_clocksource(): the R4K counter only where user space may read it, which is
         // release 2 of the architecture and later.
         (Arch::Mips, "GIC") => Feature::MipsVdso.of(kernel),
         (Arch::Mips, "MIPS") if Feature::MipsVdso.of(kernel) => return None,
-        (Arch::S390, "tod") | (Arch::Powerpc, "timebase") | (Arch::Loongarch, "Constant") => true,
+        (Arch::S390, "tod") => Feature::S390Vdso.of(kernel),
+        // The vDSO of 32 and of 64 bits is older (2.6.15) than the clocksource of this name (2.6.24).
+        (Arch::Powerpc, "timebase") => true,
+        (Arch::Loongarch, "Constant") => {
+            return Feature::LoongarchUpstream.of(kernel).then_some(true);
+        }
         // time_init_early() in arch/sparc/kernel/time_64.c gives both a mode, and the one of Hummingbird (hbtick) none.
         (Arch::Sparc, "tick" | "stick") => return sparc(kernel),
         // Itanium has no vDSO clock, but reads its counter in a system call that does not change the stack
@@ -51,7 +57,7 @@ fn sparc(kernel: &Kernel) -> Option<bool> {
 fn of_name(name: &str) -> Option<&'static [Arch]> {
     Some(match name {
         "arch_sys_counter" => &[Arch::Arm64, Arch::Arm],
-        "riscv_clocksource" => &[Arch::Riscv],
+        "riscv_clocksource" => &[Arch::Riscv, Arch::Riscv32],
         "tod" => &[Arch::S390],
         "timebase" => &[Arch::Powerpc],
         "Constant" => &[Arch::Loongarch, Arch::Loongarch32],
@@ -112,8 +118,14 @@ pub fn serves_coarse(machine: &Machine) -> Option<bool> {
         // Without an architected counter all functions are taken out of the vDSO.
         Arch::Arm if Feature::ArmVdso.of(kernel) => return None,
         Arch::Arm => Feature::ArmVdso,
-        Arch::Loongarch => return Some(true),
-        Arch::Alpha | Arch::M68k | Arch::Sh | Arch::Parisc | Arch::Openrisc | Arch::Loongarch32 => {
+        Arch::Loongarch => return Feature::LoongarchUpstream.of(kernel).then_some(true),
+        Arch::Alpha
+        | Arch::M68k
+        | Arch::Sh
+        | Arch::Parisc
+        | Arch::Openrisc
+        | Arch::Loongarch32
+        | Arch::Riscv32 => {
             return Some(false);
         }
         Arch::Sparc => return sparc(kernel),
@@ -159,6 +171,7 @@ mod tests {
             (Arch::Arm64, "arch_sys_counter", "3.6", "3.7"),
             (Arch::Riscv, "riscv_clocksource", "5.7", "5.8"),
             (Arch::Mips, "GIC", "4.3", "4.4"),
+            (Arch::S390, "tod", "2.6.28", "2.6.29"),
             (Arch::Sparc, "stick", "4.9", "4.19"),
             (Arch::Sparc, "tick", "4.9", "4.19"),
         ] {
@@ -170,10 +183,12 @@ mod tests {
             (Arch::Parisc, "cr16"),
             (Arch::Openrisc, "openrisc_timer"),
             (Arch::Loongarch32, "Constant"),
+            (Arch::Riscv32, "riscv_clocksource"),
         ] {
             assert_eq!(serves(&machine(arch, "6.19"), name), Some(false), "{name}");
         }
         assert_eq!(serves(&machine(Arch::Loongarch, "6.19"), "Constant"), Some(true));
+        assert_eq!(serves(&machine(Arch::Loongarch, "4.19"), "Constant"), None);
         assert_eq!(serves(&machine(Arch::Sparc, "4.15"), "tick"), None);
         assert_eq!(serves(&machine(Arch::Ia64, "5.12"), "itc"), None);
         assert_eq!(serves(&machine(Arch::Arm, "6.1"), "mxc_timer1"), Some(false));

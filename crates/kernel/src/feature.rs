@@ -167,6 +167,11 @@ features! {
     SparcVdsoEarliest => row(v(4, 10));
     /// SPARC's vDSO exists.
     SparcVdsoLatest => row(v(4, 19));
+    /// IBM Z's vDSO exists, and reads the clock (`arch/s390/kernel/vdso.c`).
+    S390Vdso => row(Version::new(2, 6, 29));
+    /// LoongArch is in the kernel, with a vDSO that reads the clock where it has 64 bits. Nothing is known of the makers'
+    /// own kernels before.
+    LoongarchUpstream => row(v(5, 19));
     /// `CLOCK_REALTIME_COARSE` and `CLOCK_MONOTONIC_COARSE` exist (`kernel/posix-timers.c`).
     CoarseClocks => row(Version::new(2, 6, 32));
     /// The clocksource framework, with its directory in sysfs, on 32-bit x86.
@@ -216,8 +221,14 @@ features! {
 ///
 /// Evidence: a RHEL 8.10 kernel (4.18.0-553) selects `tsc` over Hyper-V's page when the invariant TSC
 /// is granted, as upstream does since 5.6.
-fn red_hat_features(release: u8, feature: Feature) -> Option<bool> {
+fn red_hat_features(kernel: &Kernel, release: u8, feature: Feature) -> Option<bool> {
     match (release, feature) {
+        // Builds of 2019 (8.0: 80, 8.1: 147) are older than upstream's change.
+        (8, Feature::HypervInvariant | Feature::HypervRating250)
+            if build(kernel).is_some_and(|build| build < 193) =>
+        {
+            Some(false)
+        }
         (8, Feature::HypervInvariant | Feature::HypervRating250) => Some(true),
         (8, Feature::KvmClockYields | Feature::TscNowatchdog) => Some(true),
         (7, Feature::KvmClockVdso | Feature::HypervisorPriority) => Some(true),
@@ -225,12 +236,18 @@ fn red_hat_features(release: u8, feature: Feature) -> Option<bool> {
     }
 }
 
+/// The number of the build: 80 of `4.18.0-80.11.2.el8_0.x86_64`.
+fn build(kernel: &Kernel) -> Option<u32> {
+    let (_, rest) = kernel.release.split_once('-')?;
+    rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
 impl Feature {
     /// Whether a kernel has this change, as far as its version tells.
     #[must_use]
     pub fn of(self, kernel: &Kernel) -> bool {
         if let Vendor::Rhel(release) = kernel.vendor
-            && let Some(answer) = red_hat_features(release, self)
+            && let Some(answer) = red_hat_features(kernel, release, self)
         {
             return answer;
         }
@@ -315,6 +332,7 @@ mod tests {
         assert!(!Feature::UnwatchedNodes2.of(&kernel("5.11.0")));
         assert!(Feature::HypervInvariant.of(&kernel("4.18.0-553.16.1.el8_10.x86_64")));
         assert!(!Feature::HypervInvariant.of(&kernel("4.18.0")));
+        assert!(!Feature::HypervInvariant.of(&kernel("4.18.0-80.11.2.el8_0.x86_64")));
     }
 
     #[test]

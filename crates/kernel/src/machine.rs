@@ -28,7 +28,7 @@ pub struct Observed {
 pub struct Machine {
     /// Architecture of the kernel.
     pub arch: Input<Arch>,
-    /// The architecture is x86, of 32 or of 64 bits: the evidence shows neither.
+    /// The architecture is x86, RISC-V or LoongArch, of 32 or of 64 bits: the evidence shows neither.
     pub width_open: bool,
     /// The evidence shows a clocksource that x86 does not have, and not which architecture it is.
     pub not_x86: bool,
@@ -148,7 +148,7 @@ impl Machine {
         );
         let mut machine = Self::plain(arch, kernel, cmdline);
         machine.kernel_bounds = bounds;
-        machine.width_open = facts.x86_width_open;
+        machine.width_open = facts.width_open;
         machine.not_x86 = not_x86;
         machine.cpu(facts);
         machine.platform(facts);
@@ -292,6 +292,7 @@ impl Machine {
         self.hpet = Input::of(&facts.hpet, Option::is_some, true, hpet);
         self.pm_timer = Input::of(&facts.pm_timer, Option::is_some, true, pm_timer);
         let timer = facts.pm_timer.value().and_then(Option::as_ref);
+        self.not_listed(facts);
         self.pm_timer_port = timer.map(|timer| timer.port).filter(|port| *port != 0);
         // A guest without firmware tables at hand: paravirtual clouds mostly hide the HPET.
         let silent = |log: &KernelLog| log.reaches_past_acpi() && !log.lists_acpi_tables();
@@ -317,6 +318,23 @@ impl Machine {
         } else if self.arch.value == Arch::S390 {
             // Distributions build s390x kernels with HZ_PERIODIC: `nohz=` is an unknown parameter.
             self.nohz_built = false;
+        }
+    }
+
+    /// A list of clocksources that shows neither: that it is described is not assumed then.
+    fn not_listed(&mut self, facts: &Facts) {
+        let Some(list) = facts.available_clocksources() else { return };
+        if !list
+            .iter()
+            .any(|name| matches!(name.as_str(), "tsc" | "acpi_pm" | "hpet" | "kvm-clock"))
+        {
+            return;
+        }
+        let why = "available_clocksource does not list it";
+        for (timer, name) in [(&mut self.hpet, "hpet"), (&mut self.pm_timer, "acpi_pm")] {
+            if timer.is_assumed() && timer.value && !list.iter().any(|listed| listed == name) {
+                *timer = Input::assumed(false, why);
+            }
         }
     }
 

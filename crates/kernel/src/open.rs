@@ -197,16 +197,24 @@ impl OpenInput {
                     })
                     .collect()
             }
-            Self::Architecture if !machine.arch.is_assumed() => [Arch::X86_64, Arch::X86]
-                .iter()
-                .map(|arch| with(&|m| m.arch = Input::assumed(*arch, WHY)))
-                .collect(),
+            // The width alone: what is known of the architecture stays known.
+            Self::Architecture if !machine.arch.is_assumed() => {
+                let arch = machine.arch.value;
+                [Some(arch), arch.with_32_bits()]
+                    .iter()
+                    .flatten()
+                    .map(|arch| with(&|m| m.arch.value = *arch))
+                    .collect()
+            }
             Self::Architecture => [
                 Arch::X86_64,
                 Arch::X86,
                 Arch::Arm64,
                 Arch::Arm,
                 Arch::Riscv,
+                Arch::Riscv32,
+                Arch::Loongarch,
+                Arch::Loongarch32,
                 Arch::S390,
                 Arch::Powerpc,
                 Arch::Mips,

@@ -13,12 +13,12 @@ pub(crate) fn predict(machine: &Machine, out: &mut Expectation) {
             400,
             "arch_counter_register() in drivers/clocksource/arm_arch_timer.c, since 3.5",
         ),
-        Arch::Riscv if Feature::RiscvRating400.of(kernel) => (
+        Arch::Riscv | Arch::Riscv32 if Feature::RiscvRating400.of(kernel) => (
             "riscv_clocksource",
             400,
             "riscv_timer_init_dt() in drivers/clocksource/timer-riscv.c, since 6.3",
         ),
-        Arch::Riscv => (
+        Arch::Riscv | Arch::Riscv32 => (
             "riscv_clocksource",
             300,
             "riscv_timer_init_dt() in drivers/clocksource/timer-riscv.c, until 6.2",

@@ -3,9 +3,10 @@
 use super::definition::{Definition, PLAIN};
 use super::tsc::cmdline;
 use super::{Case, Causes};
-use crate::cause::{CauseId, Confidence, Severity};
+use crate::cause::{CauseId, Confidence, Evidence, Severity};
 use crate::remedies::table;
 use clocksmith_facts::hypervisor::HypervisorKind;
+use clocksmith_facts::log::Event;
 use clocksmith_facts::verified::Trust;
 use clocksmith_kernel::feature::Feature;
 
@@ -16,11 +17,38 @@ pub(super) const CAUSE: Definition = Definition {
     ..PLAIN
 };
 
+/// The watchdog demoted tsc-early in spite of the option, as kernels from 4.16 to 5.3 do (`tsc_disable_clocksource_watchdog()`
+/// in `arch/x86/kernel/tsc.c`, 5.4, spares both).
+pub(crate) fn early_demoted(case: &Case<'_>) -> bool {
+    let marked =
+        |event: &Event| matches!(event, Event::WatchdogMarked { name, .. } if name == "tsc-early");
+    case.machine.cmdline.value.has_value("tsc", "reliable")
+        && case.log().is_some_and(|log| log.any(marked))
+}
+
 fn find(case: &Case<'_>, causes: &mut Causes) {
     if !case.machine.cmdline.value.has_value("tsc", "reliable") {
         return;
     }
     let kernel = &case.machine.kernel.value;
+    if early_demoted(case) {
+        let log = case.log().into_iter();
+        let lines = log.flat_map(|log| {
+            let lines = log.all(
+                |event| matches!(event, Event::WatchdogMarked { name, .. } if name == "tsc-early"),
+            );
+            lines.map(move |entry| Evidence::line(log, entry))
+        });
+        causes.add(
+            CauseId::CmdlineTscReliable,
+            Severity::Warning,
+            Confidence::High,
+            "tsc=reliable on the command line did not keep the watchdog from tsc-early, which it demoted, and the TSC with \
+             it: the option protects tsc alone before 5.4",
+            std::iter::once(cmdline(case, "tsc=reliable")).chain(lines).collect(),
+        );
+        return;
+    }
     let what = if case.machine.kernel.is_assumed() || Feature::ReliableSkipsSync.of(kernel) {
         "tsc=reliable on the command line switches off the watchdog and the test between CPUs"
     } else {

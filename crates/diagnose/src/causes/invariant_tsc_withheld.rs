@@ -2,15 +2,17 @@
 
 use super::definition::{Definition, PLAIN};
 use super::paravirt::Paravirt;
-use super::tsc::{by_model, marked};
+use super::tsc::by_model;
 use super::{Case, Causes};
-use crate::cause::{CauseId, Confidence, Severity};
+use crate::cause::{CauseId, Confidence, Evidence, Severity};
 use crate::remedies::table;
 use clocksmith_facts::hypervisor::HypervisorKind;
+use clocksmith_facts::log::Event;
 use clocksmith_facts::log::event::UnstableReason;
+use clocksmith_kernel::Machine;
 use clocksmith_kernel::expectation::TscState;
 use clocksmith_kernel::feature::Feature;
-use clocksmith_kernel::open::OpenInput;
+use clocksmith_kernel::open::{self, OpenInput};
 
 pub(super) const CAUSE: Definition = Definition {
     clause: Some("the hypervisor exposes no invariant TSC"),
@@ -42,15 +44,31 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
     let id = CauseId::InvariantTscWithheld;
     let by_hyperv = |reason: &UnstableReason| matches!(reason, UnstableReason::HyperV);
     let healthy = case.current_name().is_none_or(|name| name == "hyperv_clocksource_tsc_page");
-    marked(
-        case,
-        causes,
-        id,
-        if healthy { Severity::Info } else { case.loss() },
-        "Hyper-V does not grant this guest the invariant TSC, so the kernel uses Hyper-V's own clock by \
-         design",
-        by_hyperv,
-    );
+    let severity = if healthy { Severity::Info } else { case.loss() };
+    let (id_marked, sure, summary) = match consults_grant(case) {
+        Some(true) => (
+            id,
+            Confidence::High,
+            "Hyper-V does not grant this guest the invariant TSC, so the kernel uses Hyper-V's own clock by design"
+                .to_owned(),
+        ),
+        Some(false) => (CauseId::ParavirtClockPreferred, Confidence::High, never_asks()),
+        None => (
+            id,
+            Confidence::Medium,
+            format!(
+                "under Hyper-V the kernel marks the TSC unstable and uses Hyper-V's own clock by design: because the \
+                 host does not grant the invariant TSC, or because this kernel does not ask for it, which kernels do {}",
+                Feature::HypervInvariant.versions()
+            ),
+        ),
+    };
+    if let Some(log) = case.log() {
+        let own = |event: &Event| matches!(event, Event::TscUnstable(reason) if by_hyperv(reason));
+        for entry in log.all(own) {
+            causes.add(id_marked, severity, sure, &summary, vec![Evidence::line(log, entry)]);
+        }
+    }
     let slow = if case.slow == Some(true) { case.loss() } else { Severity::Info };
     // Without the privilege flags only a clock of Hyper-V that kept its place shows that there is no grant.
     let kept = case.current_name().is_some_and(|name| name.starts_with("hyperv"));
@@ -61,9 +79,24 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
     serves_instead(case, causes);
 }
 
-/// The MSR clock under its old name: those kernels know of no grant, and prefer it to any TSC.
+/// Whether the kernel asks Hyper-V for the invariant TSC; `None` where its version is not in the evidence.
+fn consults_grant(case: &Case<'_>) -> Option<bool> {
+    let asks = |m: &Machine| Feature::HypervInvariant.of(&m.kernel.value);
+    open::ask_over(case.machine, &[OpenInput::KernelVersion], asks).same
+}
+
+fn never_asks() -> String {
+    format!(
+        "this kernel marks the TSC unstable in every guest of Hyper-V and uses Hyper-V's own clock by design: it does not \
+         ask whether the host grants the invariant TSC, which kernels do {}",
+        Feature::HypervInvariant.versions()
+    )
+}
+
+/// Kernels that know of no grant, and prefer Hyper-V's clock to any TSC: by their version, or by the MSR clock under its old
+/// name.
 fn before_grants(case: &Case<'_>) -> bool {
-    case.current_name() == Some("hyperv_clocksource")
+    case.current_name() == Some("hyperv_clocksource") || consults_grant(case) == Some(false)
 }
 
 fn serves_instead(case: &Case<'_>, causes: &mut Causes) {
@@ -79,7 +112,10 @@ fn serves_instead(case: &Case<'_>, causes: &mut Causes) {
         "kvm-clock" => kvm_rule && !clock.chosen && case.current_is_settled(),
         "xen" => false,
         _ if before_grants(case) || !case.current_is_settled() => false,
-        _ => matches!(case.expectation.tsc, TscState::Unstable { .. }),
+        _ => {
+            consults_grant(case) == Some(true)
+                && matches!(case.expectation.tsc, TscState::Unstable { .. })
+        }
     };
     if !withheld {
         return;

@@ -8,7 +8,7 @@
 pub(crate) mod definition;
 mod narrow;
 mod paravirt;
-mod reference;
+pub(crate) mod reference;
 pub(crate) mod refinement;
 mod registry;
 mod skew;
@@ -22,7 +22,7 @@ mod cmdline_clocksource_override;
 mod cmdline_clocksource_unknown;
 mod cmdline_notsc;
 mod cmdline_parameter_ignored;
-mod cmdline_tsc_reliable;
+pub(crate) mod cmdline_tsc_reliable;
 mod cmdline_tsc_unstable;
 mod contradicted_evidence;
 mod counter_trapped;

@@ -197,6 +197,12 @@ fn other_architecture(arch: Arch, current: &str) -> String {
         Arch::Arm => ("the architected counter alone", Some(Feature::ArmVdso)),
         Arch::Arm64 => ("the architected counter alone", Some(Feature::Arm64Vdso)),
         Arch::Riscv => ("riscv_clocksource alone", Some(Feature::RiscvVdso)),
+        Arch::Riscv32 => {
+            return format!(
+                "{current} is the best clocksource that registered; a 32-bit kernel of RISC-V has no vDSO that reads the \
+                 clock: every read is a system call"
+            );
+        }
         Arch::Mips => ("the counters MIPS and GIC", Some(Feature::MipsVdso)),
         Arch::Powerpc => ("timebase alone", None),
         Arch::S390 => ("tod alone", None),

@@ -5,7 +5,7 @@ use clocksmith_facts::log::incident::{Decoded, Incident};
 use clocksmith_facts::log::{Event, KernelLog};
 
 /// A clock that a hypervisor publishes.
-pub(super) fn is_paravirt(name: &str) -> bool {
+pub(crate) fn is_paravirt(name: &str) -> bool {
     HypervisorKind::from_clocksource(name).is_some()
 }
 

@@ -22,10 +22,6 @@ use clocksmith_kernel::feature::Feature;
 /// Seconds that a check takes when it comes as it is due.
 const DUE: std::ops::RangeInclusive<f64> = 0.9 * INTERVAL_S..=1.1 * INTERVAL_S;
 
-/// What tells a wrong TSC from a wrong reference.
-const SETTLE: &str = "settled by the frequency that chronyc tracking or ntpq shows, by the frequency \
-                      that another boot finds (\"Refined TSC\"), or by a check against another reference";
-
 /// Judges one demotion by its figures.
 pub(super) fn judge(
     case: &Case<'_>,
@@ -218,12 +214,13 @@ impl Judge<'_, '_> {
             Hypothesis::ReferenceJumped { .. } | Hypothesis::LateRead { .. }
                 if self.repeats(rates) => {}
             Hypothesis::ReferenceJumped { seconds } => {
+                let settle = self.settle();
                 let words =
                     if seconds < 0.0 { "stopped, lost time or went back" } else { "jumped ahead" };
                 let id = if is_paravirt(reference) { CauseId::ParavirtClockBroken } else { fault };
                 let other = if clear && reading.fit < best { "the other reading: " } else { "" };
                 let summary = format!(
-                    "{other}{}: {reference} may have {words} by {}; {SETTLE}",
+                    "{other}{}: {reference} may have {words} by {}; {settle}",
                     self.figures,
                     self.size(seconds)
                 );
@@ -234,17 +231,19 @@ impl Judge<'_, '_> {
                 self.add(fault, sure, summary);
             }
             Hypothesis::LateRead { seconds } => {
+                let settle = self.settle();
                 let summary = format!(
-                    "{}: one late read of {reference} by {} explains it, and so does a rate error; {SETTLE}",
+                    "{}: one late read of {reference} by {} explains it, and so does a rate error; {settle}",
                     self.figures,
                     self.size(seconds)
                 );
                 self.add(fault, sure, summary);
             }
             Hypothesis::HeldUp { seconds } => {
+                let settle = self.settle();
                 let summary = format!(
                     "{}: a virtual CPU that lost its turn for {} between the two reads explains it, and \
-                     so does a rate error or a jump; {SETTLE}",
+                     so does a rate error or a jump; {settle}",
                     self.figures,
                     self.size(seconds)
                 );
@@ -261,9 +260,10 @@ impl Judge<'_, '_> {
                 self.add(fault, sure, summary);
             }
             Hypothesis::TicksLost { seconds } => {
+                let settle = self.settle();
                 let summary = format!(
                     "{}: {reference} counts ticks and may have lost {} of them while interrupts or a \
-                     virtual CPU were held up; a TSC frequency that is wrong looks the same; {SETTLE}",
+                     virtual CPU were held up; a TSC frequency that is wrong looks the same; {settle}",
                     self.figures,
                     seconds_text(seconds)
                 );
@@ -497,8 +497,9 @@ impl Judge<'_, '_> {
             self.add(CauseId::WatchdogAtFault, Confidence::Low, summary.clone());
             self.add(CauseId::TscSkew, Confidence::Low, summary);
         }
+        let settle = self.settle();
         let summary = format!(
-            "the watchdog demoted the TSC: {}; these figures do not tell which clock was wrong; {SETTLE}",
+            "the watchdog demoted the TSC: {}; these figures do not tell which clock was wrong; {settle}",
             self.figures
         );
         self.add(CauseId::InsufficientEvidence, Confidence::High, summary);

@@ -61,21 +61,41 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
     }
 }
 
+/// A kernel of 32-bit x86 from before its vDSO clock, by its version or by the words of its log.
+pub(crate) fn is_before_vdso32(machine: &Machine) -> bool {
+    let none = |m: &Machine| m.arch.value == Arch::X86 && !Feature::Vdso32.of(&m.kernel.value);
+    !machine.arch.is_assumed()
+        && open::ask_over(machine, &[OpenInput::KernelVersion, OpenInput::Architecture], none).same
+            == Some(true)
+}
+
 fn kernel_of_32_bits(case: &Case<'_>, causes: &mut Causes) {
-    let kernel = &case.machine.kernel;
-    if case.machine.arch.value == Arch::X86
-        && !kernel.is_assumed()
-        && !Feature::Vdso32.of(&kernel.value)
-    {
-        causes.add(
-            CauseId::VdsoBypassed,
-            Severity::Info,
-            Confidence::High,
-            "a 32-bit kernel before 3.15 has no clock_gettime in its vDSO: every read is a system call, \
-             whatever the clocksource",
-            vec![Evidence::new(place(&kernel.cite()), kernel.value.release.clone())],
-        );
+    if !is_before_vdso32(case.machine) {
+        return;
     }
+    // Beside a device that is slow to read, the system call is the smaller part.
+    let decides = case.slow == Some(true)
+        && case.current_name().is_some_and(|name| !crate::names::is_slow_by_nature(name));
+    causes.add(
+        CauseId::VdsoBypassed,
+        if decides { Severity::Warning } else { Severity::Info },
+        Confidence::High,
+        "a 32-bit kernel before 3.15 has no clock_gettime in its vDSO: every read is a system call, \
+         whatever the clocksource",
+        kernel_evidence(case),
+    );
+}
+
+/// What shows the kernel's version: a line that names it, or words that later kernels do not print.
+fn kernel_evidence(case: &Case<'_>) -> Vec<Evidence> {
+    let kernel = &case.machine.kernel;
+    if !kernel.is_assumed() {
+        return vec![Evidence::new(place(&kernel.cite()), kernel.value.release.clone())];
+    }
+    let below = case.log().and_then(|log| log.version_bounds().below);
+    let shown =
+        below.map(|(version, source)| (source.0, format!("words of kernels before {version}")));
+    shown.map(|(source, text)| Evidence::new(source, text)).into_iter().collect()
 }
 
 /// Whether Hyper-V grants the reference TSC page: HV_MSR_REFERENCE_TSC_AVAILABLE in `include/hyperv/hvgdk_mini.h`.
@@ -87,7 +107,6 @@ fn grants_page(case: &Case<'_>) -> Option<bool> {
 /// The clocksource got its path in the vDSO with a later kernel, or never had one.
 fn no_path(case: &Case<'_>, causes: &mut Causes) {
     let Some(current) = case.current_name() else { return };
-    let kernel = &case.machine.kernel;
     if current == "hyperv_clocksource_msr" {
         causes.add(
             CauseId::VdsoBypassed,
@@ -144,14 +163,6 @@ fn no_path(case: &Case<'_>, causes: &mut Causes) {
     if !lacks_path(case.machine, current) || case.tsc_selectable() == Some(true) {
         return;
     }
-    let evidence = if kernel.is_assumed() {
-        let below = case.log().and_then(|log| log.version_bounds().below);
-        let shown =
-            below.map(|(version, source)| (source.0, format!("words of kernels before {version}")));
-        shown.map(|(source, text)| Evidence::new(source, text)).into_iter().collect()
-    } else {
-        vec![Evidence::new(place(&kernel.cite()), kernel.value.release.clone())]
-    };
     causes.add(
         CauseId::VdsoBypassed,
         Severity::Warning,
@@ -160,7 +171,7 @@ fn no_path(case: &Case<'_>, causes: &mut Causes) {
             "this kernel has no vDSO path for {current} ({}): every read is a system call",
             feature.versions()
         ),
-        evidence,
+        kernel_evidence(case),
     );
 }
 

@@ -26,10 +26,10 @@ pub(super) fn only_counter(facts: &Facts, log: &KernelLog) -> Option<Current> {
         Arch::Arm64 => "arch_sys_counter",
         Arch::S390 => "tod",
         Arch::Powerpc => "timebase",
-        Arch::Riscv => "riscv_clocksource",
+        Arch::Riscv | Arch::Riscv32 => "riscv_clocksource",
         _ => return None,
     };
-    if arch == &Arch::Riscv {
+    if matches!(arch, Arch::Riscv | Arch::Riscv32) {
         let highest = facts.kernel.value().is_some_and(|kernel| Feature::RiscvRating400.of(kernel));
         let other = |event: &Event| match event {
             Event::Registered { name: other, .. } => other != name && !other.contains("jiffies"),
@@ -46,4 +46,42 @@ pub(super) fn only_counter(facts: &Facts, log: &KernelLog) -> Option<Current> {
     })?;
     let source = format!("{}: the only counter of this architecture", log.source(entry));
     Some(known(name.to_owned(), Confidence::Medium, source))
+}
+
+/// A reading of the file, and behind it a write that no reading follows.
+pub(super) fn read_then_written(log: &KernelLog) -> Option<String> {
+    let (wrote, wanted) = log.last(|event| match event {
+        Event::WroteCurrent(name) => Some(name.clone()),
+        _ => None,
+    })?;
+    let reading = |event: &Event| matches!(event, Event::ReadCurrent(_));
+    if log.all(reading).any(|entry| entry.line > wrote.line) {
+        return None;
+    }
+    let read = log.all(reading).take_while(|entry| entry.line < wrote.line).last()?;
+    let Event::ReadCurrent(was) = &read.event else { return None };
+    (*was != wanted).then(|| {
+        format!(
+            "it was {was} ({}); then {wanted} was written to current_clocksource ({}) and not read back: a write that the \
+             kernel refuses succeeds, too",
+            log.source(read),
+            log.source(wrote)
+        )
+    })
+}
+
+impl Current {
+    /// What is in use is not known, and what stands for it tells more than that.
+    pub(crate) fn tells_why(&self) -> bool {
+        let words = ["was written to current_clocksource", "this text has two states"];
+        self.name.is_none() && words.iter().any(|words| self.source.contains(words))
+    }
+}
+
+/// A mail that names another state than the older one which it quotes.
+pub(super) fn two_states(log: &KernelLog) -> Option<String> {
+    let [newest, older] = log.quoted_states()?;
+    Some(format!(
+        "this text has two states: its newest part names {newest}, and an older one, which is quoted in it, {older}"
+    ))
 }

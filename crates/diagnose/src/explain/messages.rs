@@ -76,7 +76,7 @@ pub(super) fn id(event: &Event) -> &'static str {
         Event::TimeSource { .. } => "time-source",
         Event::XenDom0 => "xen-dom0",
         Event::Arch(_) | Event::ArmProcessor { .. } => "arch",
-        Event::X86Bits(_) => "x86-bits",
+        Event::X86Bits(_) | Event::HighMemory => "x86-bits",
         Event::Release(_) => "release",
         Event::UserSpace => "user-space",
         Event::Warp { .. } => "warp",

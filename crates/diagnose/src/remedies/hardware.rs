@@ -3,8 +3,9 @@
 use super::offer::Offer;
 use super::watchdog::bad_refinement;
 use super::{Plan, boot, table};
+use crate::causes::reference::is_paravirt;
 use crate::causes::refinement::is_systematic;
-use crate::causes::vdso_bypassed::{lacks_path, vdso_path};
+use crate::causes::vdso_bypassed::{is_before_vdso32, lacks_path, vdso_path};
 use crate::{Cause, CauseId as C, Confidence};
 use clocksmith_facts::cpu::CpuVendor;
 use clocksmith_facts::log::Event;
@@ -116,6 +117,15 @@ pub(super) fn newer_kernel(plan: &Plan<'_>) -> Option<Offer> {
     }
     // xen stays a system call wherever the host does not set the stable bit: the TSC is the better way.
     let better = plan.remedies.iter().any(|r| r.id == super::table::SWITCH_TO_TSC_NOW.id);
+    if is_before_vdso32(machine) && (case.tsc_is_current() || is_paravirt(current)) {
+        let since = Feature::Vdso32.versions();
+        return Some(
+            Offer::saying(format!(
+                "use a 64-bit kernel, or a newer one: the vDSO of 32 bits reads the clock {since}"
+            ))
+            .citing("Linux arch/x86/vdso/vclock_gettime.c, __vdso_clock_gettime() (32 bits: 3.15, 2014)"),
+        );
+    }
     if plan.is_32_bit_kvm() {
         return (!better).then(|| {
             Offer::saying("use a 64-bit kernel: kvm-clock has a vDSO path there alone".to_owned())

@@ -3,6 +3,8 @@
 use super::Plan;
 use super::offer::{Offer, quote};
 use crate::CauseId as C;
+use crate::causes::reference::is_paravirt;
+use crate::causes::vdso_bypassed::is_before_vdso32;
 use clocksmith_facts::hypervisor::HypervisorKind;
 
 const CURRENT: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
@@ -21,7 +23,10 @@ fn may_switch(plan: &Plan<'_>) -> bool {
         Some(there) => there,
         None => current == Some("xen"),
     };
+    // The TSC itself is as cheap to read as these; the system call stays.
+    let no_gain = current.is_some_and(is_paravirt) && is_before_vdso32(case.machine);
     current.is_some()
+        && !no_gain
         && !case.tsc_is_current()
         && case.machine.arch.value.is_x86()
         && worth

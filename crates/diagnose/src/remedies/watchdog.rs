@@ -3,6 +3,7 @@
 use super::offer::Offer;
 use super::{Plan, boot};
 use crate::CauseId as C;
+use crate::causes::cmdline_tsc_reliable;
 use crate::causes::refinement::is_systematic;
 use clocksmith_facts::cpu::CpuVendor;
 use clocksmith_facts::hypervisor::HypervisorKind;
@@ -140,5 +141,6 @@ pub(super) fn newer_kernel_reliable(plan: &Plan<'_>) -> Option<Offer> {
         && Feature::TscEarly.of(&kernel.value)
         && !Feature::ReliableProtectsTscEarly.of(&kernel.value);
     let demoted = plan.causes.iter().any(crate::Cause::is_demotion);
-    (watched_early && demoted).then(Offer::default)
+    let shown = cmdline_tsc_reliable::early_demoted(plan.case);
+    (watched_early && demoted || shown).then(Offer::default)
 }

@@ -25,6 +25,8 @@ pub(super) enum Difference {
     Differs(Other),
     /// They differ by whole quarters of an hour: the other one may keep local time.
     PerhapsZone(Other),
+    /// They are so far apart that one of them is wrong, whatever machine it is.
+    Apart(Other),
 }
 
 /// The other clock.
@@ -65,19 +67,18 @@ pub(super) fn difference(facts: &Facts, in_guest: bool) -> Difference {
             Difference::Differs(other)
         };
     }
-    let Some((name, behind_s, local, source)) = real_time_clock(facts).filter(|_| in_guest) else {
+    let Some((name, behind_s, local, source)) = real_time_clock(facts) else {
         return Difference::Unknown;
     };
-    let other = |behind_s: f64| Other {
-        words: format!("the real-time clock ({name})"),
-        name: name.clone(),
-        behind_s,
-        sure: Confidence::Medium,
-        evidence: Evidence::new(
-            source.clone(),
-            format!("the real-time clock is ahead by {behind_s:+.0} s"),
-        ),
-    };
+    if !in_guest {
+        let far = is_far(behind_s);
+        return if far {
+            Difference::Apart(clock(behind_s, &name, &source))
+        } else {
+            Difference::Unknown
+        };
+    }
+    let other = |behind_s: f64| clock(behind_s, &name, &source);
     let zone = (behind_s / ZONE_S).round() * ZONE_S;
     let rest = behind_s - zone;
     let may_be_zone = zone != 0.0 && zone.abs() <= ZONE_MOST_S;
@@ -93,6 +94,29 @@ pub(super) fn difference(facts: &Facts, in_guest: bool) -> Difference {
     }
     Difference::Differs(other(behind_s))
 }
+
+fn clock(behind_s: f64, name: &str, source: &str) -> Other {
+    Other {
+        words: format!("the real-time clock ({name})"),
+        name: name.to_owned(),
+        behind_s,
+        sure: Confidence::Medium,
+        evidence: Evidence::new(
+            source.to_owned(),
+            format!("the real-time clock is ahead by {behind_s:+.0} s"),
+        ),
+    }
+}
+
+/// Farther than a time zone, and than a real-time clock of hardware drifts in months.
+fn is_far(behind_s: f64) -> bool {
+    let zone = (behind_s / ZONE_S).round() * ZONE_S;
+    let of_zone = zone.abs() <= ZONE_MOST_S && (behind_s - zone).abs() < 60.0;
+    behind_s.abs() >= FAR_S && !of_zone
+}
+
+/// A difference that no drift makes, in seconds.
+const FAR_S: f64 = 3600.0;
 
 /// Name, seconds ahead, whether it keeps local time, and where it was read.
 fn real_time_clock(facts: &Facts) -> Option<(String, f64, bool, String)> {

@@ -1,7 +1,8 @@
 //! The judgement of the wall clock.
 
+use super::contrary;
 use super::difference::{Difference, Other, difference, text};
-use super::report::{KeeperReport, WallClockReport, WallState};
+use super::report::{KeeperReport, StepReport, WallClockReport, WallState};
 use super::words::{capital, cause, sentence, settle};
 use crate::cause::{Cause, CauseId, Confidence, Evidence, Severity};
 use clocksmith_facts::hypervisor::names_guest;
@@ -11,7 +12,7 @@ use clocksmith_facts::wall::{Keeper, Keepers, Role, TimeSource};
 use clocksmith_facts::{Fact, Facts, Source};
 
 /// How long a time daemon may take after a boot, in seconds.
-const FIRST_S: f64 = 600.0;
+pub(super) const FIRST_S: f64 = 600.0;
 
 /// The report, and the causes that it makes.
 #[derive(Clone, Debug, Default)]
@@ -36,16 +37,16 @@ pub(crate) fn judge(facts: &Facts) -> Judged {
 }
 
 /// The evidence of the wall clock.
-struct View<'a> {
-    facts: &'a Facts,
-    kernel: Option<(&'a NtpState, &'a Source)>,
-    told: Option<(&'a TimeSource, &'a Source)>,
-    keepers: Option<(&'a Keepers, &'a Source)>,
-    difference: Difference,
+pub(super) struct View<'a> {
+    pub(super) facts: &'a Facts,
+    pub(super) kernel: Option<(&'a NtpState, &'a Source)>,
+    pub(super) told: Option<(&'a TimeSource, &'a Source)>,
+    pub(super) keepers: Option<(&'a Keepers, &'a Source)>,
+    pub(super) difference: Difference,
     /// The line by which the kernel says that its guest was restored.
-    restored: Option<Evidence>,
-    in_guest: bool,
-    in_container: bool,
+    pub(super) restored: Option<Evidence>,
+    pub(super) in_guest: bool,
+    pub(super) in_container: bool,
 }
 
 fn known<T>(fact: &Fact<T>) -> Option<(&T, &Source)> {
@@ -92,6 +93,7 @@ impl<'a> View<'a> {
             Difference::Unknown => (None, None),
             Difference::Agrees(other)
             | Difference::Differs(other)
+            | Difference::Apart(other)
             | Difference::PerhapsZone(other) => (Some(other.behind_s), Some(other.name.clone())),
         };
         // Only a log that is whole from the boot on can show that it did not happen.
@@ -120,9 +122,20 @@ impl<'a> View<'a> {
             kernel_synchronised: kernel.map(|state| state.synchronized),
             maxerror_us: of_state(|state| state.maximum_error_us),
             esterror_us: of_state(|state| state.estimated_error_us),
-            offset_ns: of_state(|state| state.offset_ns),
-            frequency_ppm: kernel.and_then(|state| state.frequency_ppm),
+            offset_ns: of_state(|state| state.offset_ns).or_else(|| {
+                // What is to be added, as the kernel counts it.
+                #[allow(clippy::cast_possible_truncation)]
+                self.told.and_then(|(told, _)| told.ahead_s).map(|ahead| (-ahead * 1e9) as i64)
+            }),
+            frequency_ppm: kernel
+                .and_then(|state| state.frequency_ppm)
+                .or_else(|| self.told.and_then(|(told, _)| told.frequency_ppm)),
             at_limit: kernel.is_some_and(NtpState::is_at_its_limit),
+            last_step: self.told.and_then(|(told, _)| {
+                let last = told.corrections.iter().rev().find(|one| one.set)?;
+                let source = last.source.0.clone();
+                Some(StepReport { by_ms: last.by_s * 1e3, at: None, source })
+            }),
             tai_s: of_state(|state| state.tai_s),
             behind_s,
             behind_of,
@@ -134,7 +147,7 @@ impl<'a> View<'a> {
         }
     }
 
-    fn names(&self, wanted: impl Fn(Role) -> bool) -> Vec<&'a str> {
+    pub(super) fn names(&self, wanted: impl Fn(Role) -> bool) -> Vec<&'a str> {
         let seen = self.keepers.map_or(&[][..], |(keepers, _)| &keepers.seen);
         seen.iter()
             .filter(|keeper| wanted(keeper.role))
@@ -143,13 +156,13 @@ impl<'a> View<'a> {
     }
 
     /// Every process of the kernel's machine was seen.
-    fn all_seen(&self) -> bool {
+    pub(super) fn all_seen(&self) -> bool {
         !self.in_container && self.keepers.is_some_and(|(keepers, _)| keepers.all)
     }
 
     /// Whether the clock is synchronised: the kernel's word, and without it the daemon's.
-    fn synchronised(&self) -> Option<bool> {
-        let told = self.told.and_then(|(told, _)| told.follows);
+    pub(super) fn synchronised(&self) -> Option<bool> {
+        let told = self.told.and_then(|(told, _)| told.follows.or(told.logged));
         self.kernel.map(|(state, _)| state.synchronized).or(told)
     }
 
@@ -174,7 +187,25 @@ impl<'a> View<'a> {
                 self.ahead(other, report, words, causes);
                 return;
             }
+            Difference::Apart(other) => {
+                self.apart(other, report, words, causes);
+                if synchronised != Some(false) {
+                    return;
+                }
+            }
             _ => {}
+        }
+        if let Some((told, source)) = self.told
+            && let Some(found) = contrary::of_figures(told, source)
+        {
+            self.against(found, report, words, causes);
+            return;
+        }
+        let found = self.found_wrong(words, causes);
+        if found && synchronised != Some(false) && self.kernel.is_none() {
+            report.state = WallState::Unknown;
+            report.settles.push(settle("state of the wall clock", "timedatectl; chronyc tracking"));
+            return;
         }
         let agrees = matches!(self.difference, Difference::Agrees(_));
         if let (Some(line), false, false) = (&self.restored, agrees, synchronised == Some(true)) {
@@ -332,105 +363,7 @@ impl<'a> View<'a> {
         ));
     }
 
-    /// Nothing synchronises it, by the kernel's word or by a daemon's.
-    fn unsynchronised(
-        &self,
-        agrees: bool,
-        words: &mut Vec<String>,
-        causes: &mut Vec<Cause>,
-        report: &mut WallClockReport,
-    ) {
-        let steering = self.names(|role| role == Role::Steers);
-        let others = self.names(|role| matches!(role, Role::Sets | Role::Open));
-        let young = self.facts.wall.clocks.value().is_some_and(|clocks| clocks.up_s() < FIRST_S);
-        let wsl = self.facts.environment.wsl.value() == Some(&true);
-        let daemon = self.told.map(|(told, _)| told.daemon).filter(|name| !name.is_empty());
-        let by_call = self.kernel.is_some_and(|(kernel, _)| kernel.status.is_some());
-        let says = daemon.filter(|_| !by_call).unwrap_or("the kernel");
-        let who_says = format!("{says} says that the wall clock is not synchronised");
-        let (why, severity, sure, how) = if !steering.is_empty() {
-            let names = steering.join(", ");
-            let silent =
-                self.told.and_then(|(told, _)| told.sources).is_some_and(|(_, ok)| ok == 0);
-            let why = match (young, silent) {
-                (true, _) => {
-                    format!("{names} runs, and the machine was started less than ten minutes ago")
-                }
-                (_, true) => format!("{names} runs, and none of its sources answers"),
-                _ => format!("{names} runs and does not keep it"),
-            };
-            let severity = if young { Severity::Info } else { Severity::Warning };
-            (
-                why,
-                severity,
-                Confidence::High,
-                "chronyc sources; ntpq -pn; timedatectl timesync-status",
-            )
-        } else if let Some((told, _)) = self.told.filter(|(told, _)| told.follows == Some(false)) {
-            let why = match told.sources {
-                Some((all, 0)) => format!("none of the {all} sources of {} answers", told.daemon),
-                _ => format!("{} follows no source", told.daemon),
-            };
-            (why, Severity::Warning, Confidence::High, "chronyc sources; ntpq -pn")
-        } else if !self.all_seen() {
-            let why = "what keeps it was not seen: processes of the host, or of another namespace, are not in this \
-                       evidence";
-            (
-                why.to_owned(),
-                Severity::Info,
-                Confidence::Medium,
-                "timedatectl; chronyc tracking, on the host",
-            )
-        } else if !others.is_empty() || wsl {
-            let names = if others.is_empty() { "Windows".to_owned() } else { others.join(", ") };
-            let why = format!(
-                "no time daemon runs; {names} may set it without telling the kernel, on occasions or all the time"
-            );
-            (why, Severity::Info, Confidence::Medium, "date -u here and on another machine")
-        } else if self.in_guest {
-            let why = "no time daemon runs; whether an agent of the hypervisor sets it is not in this evidence";
-            (
-                why.to_owned(),
-                Severity::Info,
-                Confidence::Medium,
-                "date -u here and on another machine",
-            )
-        } else if matches!(self.facts.hypervisor.value(), Some(None)) {
-            (
-                "no time daemon runs: it drifts".to_owned(),
-                Severity::Warning,
-                Confidence::High,
-                "timedatectl",
-            )
-        } else {
-            ("no time daemon runs".to_owned(), Severity::Info, Confidence::Medium, "timedatectl")
-        };
-        let severity = if agrees { Severity::Info } else { severity };
-        let also = match &self.difference {
-            Difference::Agrees(other) => format!("; it agrees with {}", other.words),
-            _ => String::new(),
-        };
-        let summary = format!("{who_says}: {why}{also}");
-        words.push(sentence(&summary));
-        report.settles.push(settle("what keeps the wall clock", how));
-        let mut evidence: Vec<Evidence> = self.kernel_evidence().into_iter().collect();
-        if let Some((keepers, source)) =
-            self.keepers.filter(|(keepers, _)| !keepers.seen.is_empty())
-        {
-            let seen: Vec<String> = keepers
-                .seen
-                .iter()
-                .map(|keeper| format!("{} {}", keeper.name, keeper.role.name()))
-                .collect();
-            evidence.push(Evidence::new(source.0.clone(), seen.join(", ")));
-        }
-        if let Some((_, source)) = self.told {
-            evidence.push(Evidence::new(source.0.clone(), why));
-        }
-        causes.push(cause(CauseId::WallClockUnsynchronised, severity, sure, summary, evidence));
-    }
-
-    fn kernel_evidence(&self) -> Option<Evidence> {
+    pub(super) fn kernel_evidence(&self) -> Option<Evidence> {
         let (kernel, source) = self.kernel?;
         let state = match (kernel.synchronized, kernel.status) {
             (true, _) => "synchronised",

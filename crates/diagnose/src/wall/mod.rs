@@ -4,11 +4,13 @@
 //! clock: a stale wall clock makes no clocksource slow, and a slow clocksource no wall clock wrong. What must not live
 //! here: parsers (`clocksmith-facts`), the advice (`remedies`).
 
+mod contrary;
 mod difference;
 mod judge;
 mod report;
 #[cfg(test)]
 mod tests;
+mod unsynchronised;
 mod words;
 
 pub(crate) use judge::judge;

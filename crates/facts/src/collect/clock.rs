@@ -23,6 +23,7 @@ pub(super) fn fill(reader: &Reader<'_>, facts: &mut Facts) {
     facts.clockevents = clockevents(reader);
     if let Fact::Missing(_) = facts.arch {
         facts.arch = arch_of_clocksources(&facts.clocksources);
+        facts.width_open = facts.arch.value().is_some_and(|arch| arch.with_32_bits().is_some());
     }
     acpi(reader, facts);
     facts.idle = idle(reader);
@@ -105,6 +106,7 @@ fn arch_of_clocksources(clocksources: &Fact<Vec<ClocksourceDevice>>) -> Fact<Arc
                 "tod" => Some(Arch::S390),
                 "timebase" => Some(Arch::Powerpc),
                 "stick" => Some(Arch::Sparc),
+                "Constant" => Some(Arch::Loongarch),
                 _ => None,
             })
             .ok_or("no clocksource tells the architecture")

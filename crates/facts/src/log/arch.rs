@@ -71,9 +71,37 @@ pub(super) fn width<'a>(log: &'a KernelLog, kernel: Option<&Kernel>) -> Option<(
     })
 }
 
+/// The width of a kernel of RISC-V or LoongArch, and the line that shows it. Both have the zone DMA32 with 64 bits alone.
+pub(super) fn width_of(log: &KernelLog, arch: Arch) -> Option<(&Entry, Arch)> {
+    let narrow = arch.with_32_bits()?;
+    let told = |event: &Event| match event {
+        Event::Arch(found) if *found == arch || *found == narrow => Some(*found),
+        Event::Banner(text) | Event::Release(text) => {
+            // Distributions build kernels of 64 bits alone for both.
+            let built = ["(Ubuntu ", "(Debian ", "(Red Hat ", "(openEuler ", "(SUSE "];
+            let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
+            match has(&["riscv32", "loongarch32", "rv32"]) {
+                true => Some(narrow),
+                false => has(&["riscv64", "loongarch64", "rv64", "la64"])
+                    .then_some(arch)
+                    .or_else(|| has(&built).then_some(arch)),
+            }
+        }
+        Event::X86Bits(64) => Some(arch),
+        Event::HighMemory => Some(narrow),
+        _ => None,
+    };
+    let shows = |wanted: Arch| {
+        let found = log.first(move |event| (told(event) == Some(wanted)).then_some(()));
+        found.map(|(entry, ())| (entry, wanted))
+    };
+    shows(narrow).or_else(|| shows(arch))
+}
+
 fn bits(event: &Event) -> Option<u8> {
     match event {
         Event::X86Bits(bits) | Event::TimeSource { bits, .. } => Some(*bits),
+        Event::HighMemory => Some(32),
         Event::Release(release) => release_bits(release),
         Event::Banner(text) => match of_banner(text)? {
             Arch::X86 => Some(32),
@@ -113,11 +141,13 @@ fn bits(event: &Event) -> Option<u8> {
 
 /// The architecture that the release, or the compiler's own name, tells.
 fn of_banner(text: &str) -> Option<Arch> {
-    const TAGS: [(&str, Arch); 34] = [
+    const TAGS: [(&str, Arch); 35] = [
         ("aarch64", Arch::Arm64),
         ("arm64", Arch::Arm64),
         ("riscv64", Arch::Riscv),
-        ("riscv32", Arch::Riscv),
+        ("riscv32", Arch::Riscv32),
+        // A compiler without the width in its name: it may build both.
+        ("riscv-", Arch::Riscv),
         ("s390x", Arch::S390),
         ("ppc64", Arch::Powerpc),
         ("powerpc", Arch::Powerpc),

@@ -108,14 +108,19 @@ fn architecture<'a>(log: &'a KernelLog, kernel: Option<&Kernel>) -> Option<(&'a 
     Some((entry, found))
 }
 
-/// Of x86, the width that the log shows, or that none is shown.
+/// The width that the log shows, or that none is shown, of the architectures whose rules it changes.
 fn width(facts: &mut Facts, log: &KernelLog) {
-    if !facts.arch.value().is_some_and(|arch| arch.is_x86()) {
-        return;
-    }
-    match arch::width(log, facts.kernel.value()) {
-        Some((entry, arch)) => facts.arch = Fact::known(arch, log.source(entry)),
-        None => facts.x86_width_open = facts.arch.value() == Some(&Arch::X86_64),
+    let Some(found) = facts.arch.value().copied() else { return };
+    if found.is_x86() {
+        match arch::width(log, facts.kernel.value()) {
+            Some((entry, arch)) => facts.arch = Fact::known(arch, log.source(entry)),
+            None => facts.width_open = found == Arch::X86_64,
+        }
+    } else if found.with_32_bits().is_some() {
+        match arch::width_of(log, found) {
+            Some((entry, arch)) => facts.arch = Fact::known(arch, log.source(entry)),
+            None => facts.width_open = true,
+        }
     }
 }
 

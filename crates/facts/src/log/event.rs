@@ -406,6 +406,8 @@ pub enum Event {
     /// A message that an x86 kernel of this width alone prints: 32 or 64 bits. What says 64 may also come from other
     /// architectures.
     X86Bits(u8),
+    /// Memory that a kernel of 32 bits cannot map all the time: of x86, or of another architecture.
+    HighMemory,
     /// The release of the running kernel, in another line than its banner: reports of faults (`Not tainted 6.1.0 #1`) and
     /// root hubs (`usb usb1: Manufacturer: Linux 6.1.0 xhci-hcd`).
     Release(String),

@@ -26,6 +26,7 @@ mod parse;
 mod pieces;
 pub(crate) mod plain;
 mod prefix;
+mod quoted;
 pub mod rates;
 mod records;
 mod released;
@@ -150,7 +151,11 @@ impl KernelLog {
     /// in ACPI's tables.
     #[must_use]
     pub fn reaches_past_acpi(&self) -> bool {
-        self.from_boot && self.any(|event| matches!(event, Event::PossibleCpus(_)))
+        // A log that lost its head begins at 0 s, too.
+        let begins = |event: &Event| matches!(event, Event::Banner(_) | Event::AcpiTables);
+        self.from_boot
+            && self.any(begins)
+            && self.any(|event| matches!(event, Event::PossibleCpus(_)))
     }
 
     /// Whether lines show that the kernel read ACPI's tables. Without them it may have had none, or no code for them, or
@@ -160,6 +165,13 @@ impl KernelLog {
         self.any(|event| {
             matches!(event, Event::AcpiTables | Event::PmTimer(_) | Event::HpetTable { .. })
         })
+    }
+
+    /// Two states of different age in one text: what is in use by the part that is quoted least, and what a part names that
+    /// is quoted deeper, and so is older.
+    #[must_use]
+    pub fn quoted_states(&self) -> Option<[String; 2]> {
+        quoted::states(&self.entries)
     }
 
     /// The source of an entry, as evidence cites it: `dmesg:112`.

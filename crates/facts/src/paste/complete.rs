@@ -20,9 +20,9 @@ impl Pasted {
         facts.symptoms = self.symptoms;
         let told = self.told;
         fill(&mut facts.kernel, told.kernel);
-        if told.arch.is_known() && (!facts.arch.is_known() || facts.x86_width_open) {
+        if told.arch.is_known() && (!facts.arch.is_known() || facts.width_open) {
             facts.arch = told.arch;
-            facts.x86_width_open = false;
+            facts.width_open = false;
         }
         fill(&mut facts.cmdline, told.cmdline);
         fill(&mut facts.cpu.flags, told.flags);
@@ -42,6 +42,7 @@ impl Pasted {
         fill(&mut facts.ntp, told.ntp);
         fill(&mut facts.wall.source, told.source);
         fill(&mut facts.wall.shown_rtc_ahead_s, told.rtc_ahead_s);
+        fill(&mut facts.wall.ntp_service, told.ntp_service);
         facts.invariant_tsc = told.invariant_tsc;
         clocksource(facts, told.current, told.available);
         hypervisor(facts);

@@ -36,6 +36,8 @@ pub(super) const TIMEDATECTL: Reader = Reader {
         "RTC time:",
         "Time zone:",
         "NTP enabled:",
+        "Network time on:",
+        "systemd-timesyncd.service active:",
     ],
     read: timedatectl,
 };
@@ -57,6 +59,39 @@ pub(super) const TIMESYNC: Reader = Reader {
     words: &["Packet count:", "Poll interval:", "Root distance:"],
     read: timesync,
 };
+
+pub(super) const DAEMON_LOG: Reader = Reader {
+    name: "log of a time daemon",
+    words: &[
+        "System clock wrong by ",
+        "System clock was stepped by ",
+        "Selected source ",
+        "Can't synchronise: ",
+        "step time server ",
+        "adjust time server ",
+        "time reset ",
+        "synchronisation lost",
+        "synchronization lost",
+        "synchronized to ",
+    ],
+    read: daemon_log,
+};
+
+fn daemon_log(page: &mut Page<'_>, at: usize) -> usize {
+    let Some(mut told) = TimeSource::of_log(page.line(at), &page.source(at)) else { return 0 };
+    // ntpdate -q prints the same words and sets nothing.
+    let asks = |number: usize| page.line(number).contains("ntpdate -q");
+    if told.corrections.iter().any(|one| one.program == "ntpdate")
+        && (at.saturating_sub(QUERY)..at).any(asks)
+    {
+        told.corrections.iter_mut().for_each(|one| one.set = false);
+    }
+    add(page, at, told);
+    1
+}
+
+/// Lines that a query prints before its result, one for each address of the server.
+const QUERY: usize = 8;
 
 fn chrony(page: &mut Page<'_>, at: usize) -> usize {
     let line = page.line(at);
@@ -128,6 +163,15 @@ fn timedatectl(page: &mut Page<'_>, at: usize) -> usize {
         return 0;
     }
     state(page, at, line);
+    let services = ["NTP service: ", "Network time on: ", "systemd-timesyncd.service active: "];
+    let service = match services.iter().find_map(|name| line.strip_prefix(name)).map(str::trim) {
+        Some("active" | "yes") => Some(true),
+        Some("inactive" | "no") => Some(false),
+        _ => None,
+    };
+    if let Some(active) = service {
+        page.told.ntp_service = Fact::known(active, page.source(at));
+    }
     // The RTC's line follows the universal time's.
     if let (Some(universal), Some(rtc)) =
         (line.strip_prefix("Universal time:"), page.line(at + 1).trim().strip_prefix("RTC time:"))

@@ -57,7 +57,9 @@ pub(super) fn answer(line: &str) -> Option<(&str, Option<Arch>)> {
     }
     let arch = words.rev().filter(|word| *word != "GNU/Linux").find_map(|word| match word {
         "x86_64" | "i386" | "i486" | "i586" | "i686" | "aarch64" | "armv7l" | "armv6l"
-        | "riscv64" | "ppc64le" | "s390x" | "loongarch64" => Arch::parse(word),
+        | "riscv64" | "riscv32" | "ppc64le" | "s390x" | "loongarch64" | "loongarch32" => {
+            Arch::parse(word)
+        }
         _ => None,
     });
     Some((release, arch))

@@ -46,7 +46,7 @@ pub(crate) struct Reader {
 }
 
 /// The readers of transcripts: one line a kind.
-const READERS: [Reader; 17] = [
+const READERS: [Reader; 18] = [
     sysfs::READER,
     sysfs::CHOICE,
     identity::UNAME,
@@ -64,6 +64,7 @@ const READERS: [Reader; 17] = [
     discipline::SOURCES,
     discipline::PEERS,
     discipline::TIMESYNC,
+    discipline::DAEMON_LOG,
 ];
 
 /// The lines of a text, and what was read of them so far.
@@ -148,6 +149,8 @@ pub(crate) struct Told {
     pub(crate) source: Fact<TimeSource>,
     /// What `timedatectl` shows of the real-time clock: how far it is ahead of the universal time, in seconds.
     pub(crate) rtc_ahead_s: Fact<i64>,
+    /// Whether it shows a service of NTP as active.
+    pub(crate) ntp_service: Fact<bool>,
     /// Bit 8 of EDX of CPUID leaf 0x80000007.
     pub(crate) invariant_tsc: Fact<bool>,
 }

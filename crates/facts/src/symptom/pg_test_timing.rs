@@ -29,8 +29,8 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     let mut end = at + 1;
     while end < page.len().min(at + 80) {
         let line = page.line(end).trim();
-        let figures =
-            !line.is_empty() && line.bytes().all(|b| b.is_ascii_digit() || b" .%<=\t".contains(&b));
+        let figures = !line.is_empty()
+            && line.bytes().all(|b| b.is_ascii_digit() || b" .,%<=\t".contains(&b));
         if !(figures
             || line.starts_with("Histogram")
             || line.contains("% of total")
@@ -45,11 +45,22 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     end - at
 }
 
+/// `35.96`, `35,96` in the languages that write it so, `4,620.82`. `4,620` alone may be either, and is none.
+fn decimal(text: &str) -> Option<f64> {
+    let text = text.strip_suffix(',').unwrap_or(text);
+    match text.split_once(',') {
+        None => text.parse().ok(),
+        Some(_) if text.contains('.') => text.replace(',', "").parse().ok(),
+        Some((_, part)) if part.len() == 3 || part.contains(',') => None,
+        Some(_) => text.replace(',', ".").parse().ok(),
+    }
+}
+
 /// `35.96 ns`, `35.96 nsec`, `1.2 us`.
 pub(super) fn nanoseconds(text: &str) -> Option<f64> {
     let text = text.trim();
-    let digits = text.bytes().take_while(|b| b.is_ascii_digit() || *b == b'.').count();
-    let number: f64 = text[..digits].parse().ok()?;
+    let digits = text.bytes().take_while(|b| b.is_ascii_digit() || b".,".contains(b)).count();
+    let number = decimal(&text[..digits])?;
     let unit = text[digits..].trim_start();
     let scale = if unit.starts_with("us") || unit.starts_with("micro") {
         1000.0

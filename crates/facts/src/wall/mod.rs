@@ -6,11 +6,13 @@
 
 mod chrony;
 mod clocks;
+mod correction;
 mod keepers;
 mod source;
 
 pub use chrony::ChronyConfig;
 pub use clocks::{Clocks, HostClock, Rtc};
+pub use correction::Correction;
 pub use keepers::{HV_UTILS, Keeper, Keepers, Role, by_name};
 pub use source::TimeSource;
 
@@ -35,6 +37,8 @@ pub struct WallClock {
     pub source: Fact<TimeSource>,
     /// How far the real-time clock is ahead of the universal time in the output of timedatectl, in seconds.
     pub shown_rtc_ahead_s: Fact<i64>,
+    /// Whether a service of NTP is active, by timedatectl.
+    pub ntp_service: Fact<bool>,
 }
 
 /// A PTP clock of sysfs.

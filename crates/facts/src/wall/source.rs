@@ -1,5 +1,6 @@
 //! What a time daemon says of its source: `chronyc tracking` and `sources`, `ntpq -p`, `timedatectl timesync-status`.
 
+use super::Correction;
 use serde::Serialize;
 
 /// What a time daemon says of its source.
@@ -15,6 +16,17 @@ pub struct TimeSource {
     pub ahead_s: Option<f64>,
     /// The source is a clock of this machine (`PHC0`, `PPS`).
     pub is_local: bool,
+    /// The correction of the rate in parts per million, positive where the clock would be slow without it, as the kernel
+    /// counts it.
+    pub frequency_ppm: Option<f64>,
+    /// How uncertain the rate is, in parts per million.
+    pub skew_ppm: Option<f64>,
+    /// How far the source itself may be off by the dispersion that it has gathered, in seconds.
+    pub dispersion_s: Option<f64>,
+    /// What the last line of the daemon's log says of following a source.
+    pub logged: Option<bool>,
+    /// The corrections that daemons wrote to their logs, in the order of the text.
+    pub corrections: Vec<Correction>,
 }
 
 impl TimeSource {
@@ -27,6 +39,14 @@ impl TimeSource {
         self.sources = self.sources.or(other.sources);
         self.ahead_s = self.ahead_s.or(other.ahead_s);
         self.is_local |= other.is_local;
+        self.frequency_ppm = self.frequency_ppm.or(other.frequency_ppm);
+        self.skew_ppm = self.skew_ppm.or(other.skew_ppm);
+        self.dispersion_s = self.dispersion_s.or(other.dispersion_s);
+        // The later line of a log counts.
+        self.logged = other.logged.or(self.logged);
+        for correction in other.corrections {
+            correction.join(&mut self.corrections);
+        }
     }
 
     /// A line of `chronyc tracking`.
@@ -45,6 +65,25 @@ impl TimeSource {
                 };
                 let ahead_s = Some(if slow { -seconds } else { seconds });
                 Some(Self { daemon, ahead_s, ..Self::default() })
+            }
+            // `12.863 ppm slow`: of the clock without the correction.
+            "Frequency" => {
+                let (figure, rest) = value.trim().split_once(" ppm ")?;
+                let ppm: f64 = figure.parse().ok().filter(|ppm: &f64| ppm.is_finite())?;
+                let sign = match rest.trim() {
+                    "slow" => 1.0,
+                    "fast" => -1.0,
+                    _ => return None,
+                };
+                Some(Self { daemon, frequency_ppm: Some(sign * ppm), ..Self::default() })
+            }
+            "Skew" => {
+                let skew_ppm = Some(figure(value, "ppm")?);
+                Some(Self { daemon, skew_ppm, ..Self::default() })
+            }
+            "Root dispersion" => {
+                let dispersion_s = Some(figure(value, "seconds")?);
+                Some(Self { daemon, dispersion_s, ..Self::default() })
             }
             "Leap status" => {
                 let follows = match value.trim() {
@@ -135,6 +174,12 @@ impl TimeSource {
     }
 }
 
+/// A figure with its unit: `0.057 ppm`.
+fn figure(value: &str, unit: &str) -> Option<f64> {
+    let figure = value.trim().strip_suffix(unit)?.trim();
+    figure.parse().ok().filter(|figure: &f64| figure.is_finite())
+}
+
 /// A span of time as systemd writes it: `+1.234ms`, `-1min 2.5s`.
 fn span(text: &str) -> Option<f64> {
     const UNITS: [(&str, f64); 7] = [
@@ -190,6 +235,7 @@ impl Table {
             sources: Some((self.sources, self.reached)),
             ahead_s: self.ahead_s,
             is_local: self.is_local,
+            ..TimeSource::default()
         };
         (self.lines > 0).then_some((source, self.lines))
     }

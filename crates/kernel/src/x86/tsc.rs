@@ -80,6 +80,11 @@ impl Trust {
             "not watched: the kernel knows it as reliable (TSC_RELIABLE)"
         } else if machine.cmdline.value.has_value("tsc", "nowatchdog") {
             "not watched: tsc=nowatchdog"
+        } else if machine.kernel.is_assumed()
+            || machine.nonstop_tsc.is_assumed()
+            || machine.tsc_adjust.is_assumed()
+        {
+            "taken as not watched: constant, nonstop and TSC_ADJUST on a small machine (since 5.16), which is assumed"
         } else {
             "not watched: it is constant, nonstop and has TSC_ADJUST, on a small machine (since 5.16)"
         };

@@ -1,13 +1,35 @@
 //! The rates of the TSC and its reference differ: which of the two frequencies is off, as far as the evidence tells.
 
-use super::{Judge, SETTLE, amount, confidence};
+use super::{Judge, amount, confidence};
 use crate::cause::{CauseId, Confidence};
 use crate::causes::reference::{is_paravirt, third_clock};
 use crate::causes::refinement::{confirmed_before, refinement_wrong};
 use clocksmith_facts::log::incident::reading::{Fit, RATE_ERROR_MAX};
 use clocksmith_facts::log::rates::Rates;
 
+/// What tells a wrong TSC from a wrong reference.
+const BY_DAEMON: &str = "the frequency that chronyc tracking or ntpq shows";
+const BY_OTHERS: &str = "the frequency that another boot finds (\"Refined TSC\"), or by a check against another reference";
+
 impl Judge<'_, '_> {
+    /// What would settle it, or what a time daemon's figure in the same text says already.
+    pub(super) fn settle(&self) -> String {
+        match self.steered() {
+            Some((name, ppm)) => format!(
+                "a time daemon shows a correction of {ppm:+.1} ppm, which is the rate of {name} if {name} was in use then; the \
+                 rest is settled by {BY_OTHERS}"
+            ),
+            None => format!("settled by {BY_DAEMON}, by {BY_OTHERS}"),
+        }
+    }
+
+    /// The clocksource in use, and the correction of its rate that a time daemon shows in this text.
+    fn steered(&self) -> Option<(&str, f64)> {
+        let told = self.case.facts.wall.source.value()?.frequency_ppm;
+        let kernel = self.case.facts.ntp.value().and_then(|state| state.frequency_ppm);
+        Some((self.case.current_name()?, told.or(kernel)?))
+    }
+
     /// The rates differ. The clock in use paces the check, so the figures are the same whichever of
     /// the two is wrong.
     pub(super) fn rate(&mut self, ppm: Option<f64>, fit: Fit, best: Fit, rates: &Rates) {
@@ -62,7 +84,7 @@ impl Judge<'_, '_> {
                 CauseId::WatchdogAtFault
             };
             self.add(id, sure, summary);
-            self.add(CauseId::TscSkew, Confidence::Low, format!("{differ}; {SETTLE}"));
+            self.add(CauseId::TscSkew, Confidence::Low, format!("{differ}; {}", self.settle()));
             return;
         }
         if !is_paravirt(reference)
@@ -84,7 +106,7 @@ impl Judge<'_, '_> {
                 _ => ": a wrong TSC frequency and a wrong reference both make that",
             }
         };
-        self.add(CauseId::TscSkew, sure, format!("{differ}{moved}; {SETTLE}"));
+        self.add(CauseId::TscSkew, sure, format!("{differ}{moved}; {}", self.settle()));
         self.moved_once(&differ);
         self.other_suspect(&differ, Confidence::Low);
     }
@@ -108,11 +130,12 @@ impl Judge<'_, '_> {
 
     fn other_suspect(&mut self, differ: &str, sure: Confidence) {
         let reference = self.reference;
+        let settle = self.settle();
         if is_paravirt(reference) {
-            let summary = format!("{differ}: or the hypervisor's scale is wrong; {SETTLE}");
+            let summary = format!("{differ}: or the hypervisor's scale is wrong; {settle}");
             self.add(CauseId::ParavirtClockBroken, sure, summary);
         } else {
-            let summary = format!("{differ}: or {reference} runs at a wrong rate; {SETTLE}");
+            let summary = format!("{differ}: or {reference} runs at a wrong rate; {settle}");
             self.add(CauseId::WatchdogAtFault, sure, summary);
         }
     }

@@ -23,10 +23,21 @@ pub(super) fn parse(m: &str) -> Option<Event> {
         b'C' if m.starts_with("CPU0 revision is: ") && m.contains("(MIPS") => Arch::Mips,
         b'C' if m.starts_with("CPU revision is: ") && m.contains("(MIPS") => Arch::Mips,
         b'C' if m.starts_with("Checking that ptrace can change system call numbers") => Arch::Um,
+        // cpu_probe() in arch/loongarch/kernel/cpu-probe.c.
+        b'C' if m.starts_with("CPU0 revision is: ") => loongson(m)?,
+        b'S' | b'3' | b'6' if m.contains("-bit Loongson Processor probed") => loongson(m)?,
         b'M' if m.starts_with("MIPS: machine is ") => Arch::Mips,
         _ => return s390(m),
     };
     Some(Event::Arch(arch))
+}
+
+/// `CPU0 revision is: 0014c011 (Loongson-64bit)`, `Standard 32-bit Loongson Processor probed`.
+fn loongson(m: &str) -> Option<Arch> {
+    if m.contains("(Loongson-32bit") || m.contains("32-bit Loongson") {
+        return Some(Arch::Loongarch32);
+    }
+    (m.contains("(Loongson-64bit") || m.contains("64-bit Loongson")).then_some(Arch::Loongarch)
 }
 
 /// `CPU: Feroceon 88FR131 [56251311] revision 1 (ARMv5TE), cr=00053977`: `setup_processor()` in

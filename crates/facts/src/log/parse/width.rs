@@ -13,6 +13,7 @@ pub(super) fn parse(m: &str, b: &str) -> Option<Event> {
     let bits = match *m.as_bytes().first()? {
         b'0'..=b'9' if memory(m) => 32,
         b'U' if m.starts_with("Using x86 segment limits to approximate NX") => 32,
+        _ if high_memory(m) => return Some(Event::HighMemory),
         b'N' if m.starts_with("Notice: NX (Execute Disable) protection") => 32,
         b'E' if registers(m, "EIP: ", ':') || m.starts_with("EIP is at ") => 32,
         b'E' if m.starts_with("EAX: ") && m.contains(" EBX: ") => 32,
@@ -31,6 +32,16 @@ pub(super) fn parse(m: &str, b: &str) -> Option<Event> {
 fn memory(m: &str) -> bool {
     let rest = m.trim_start_matches(|c: char| c.is_ascii_digit());
     rest.starts_with("MB HIGHMEM available") || rest.starts_with("MB LOWMEM available")
+}
+
+/// `Initializing HighMem for node 0 (00037bfe:00102000)` (`arch/x86/mm/highmem_32.c`), `  HighMem  [mem 0x...` and `HighMem
+/// zone: 1280 pages` (`mm/page_alloc.c`), `Memory: 3106080K/3177972K available (..., 2264968K highmem)`: CONFIG_HIGHMEM is of
+/// 32 bits on every architecture. A kernel that has it and no such memory prints `0K highmem`.
+fn high_memory(m: &str) -> bool {
+    m.starts_with("Initializing HighMem ")
+        || m.starts_with("HighMem ")
+            && (m.contains("[mem ") || m.contains("zone: ") || m.contains("->"))
+        || m.starts_with("Memory: ") && m.contains("K highmem")
 }
 
 /// `EIP: 0060:[<c0123456>]`, `EIP: name+0x11/0x30`, `RIP: 0010:name+0x11/0x30`.

@@ -1,0 +1,138 @@
+//! Why nothing synchronises the wall clock, as far as the evidence tells.
+
+use super::difference::Difference;
+use super::judge::{FIRST_S, View};
+use super::report::{WallClockReport, WallState};
+use super::words::{cause, sentence, settle};
+use crate::cause::{Cause, CauseId, Confidence, Evidence, Severity};
+use clocksmith_facts::wall::Role;
+
+impl View<'_> {
+    /// Nothing synchronises it, by the kernel's word or by a daemon's.
+    pub(super) fn unsynchronised(
+        &self,
+        agrees: bool,
+        words: &mut Vec<String>,
+        causes: &mut Vec<Cause>,
+        report: &mut WallClockReport,
+    ) {
+        let steering = self.names(|role| role == Role::Steers);
+        let others = self.names(|role| matches!(role, Role::Sets | Role::Open));
+        let young = self.facts.wall.clocks.value().is_some_and(|clocks| clocks.up_s() < FIRST_S);
+        let wsl = self.facts.environment.wsl.value() == Some(&true);
+        // The daemon whose word it is, not one whose log says the contrary.
+        let daemon = self
+            .told
+            .filter(|(told, _)| told.follows.or(told.logged) == Some(false))
+            .map(|(told, _)| told.daemon)
+            .filter(|name| !name.is_empty());
+        let by_call = self.kernel.is_some_and(|(kernel, _)| kernel.status.is_some());
+        let says = daemon.filter(|_| !by_call).unwrap_or("the kernel");
+        let service = self.facts.wall.ntp_service.value().copied();
+        let logged = self.told.and_then(|(told, _)| Some((told.logged?, told.daemon)));
+        let who_says = format!("{says} says that the wall clock is not synchronised");
+        let (why, severity, sure, how) = if !steering.is_empty() {
+            let names = steering.join(", ");
+            let silent =
+                self.told.and_then(|(told, _)| told.sources).is_some_and(|(_, ok)| ok == 0);
+            let why = match (young, silent) {
+                (true, _) => {
+                    format!("{names} runs, and the machine was started less than ten minutes ago")
+                }
+                (_, true) => format!("{names} runs, and none of its sources answers"),
+                _ => format!("{names} runs and does not keep it"),
+            };
+            let severity = if young { Severity::Info } else { Severity::Warning };
+            (
+                why,
+                severity,
+                Confidence::High,
+                "chronyc sources; ntpq -pn; timedatectl timesync-status",
+            )
+        } else if let Some((told, _)) =
+            self.told.filter(|(told, _)| told.follows.or(told.logged) == Some(false))
+        {
+            let why = match told.sources {
+                Some((all, 0)) => format!("none of the {all} sources of {} answers", told.daemon),
+                _ => format!("{} follows no source", told.daemon),
+            };
+            (why, Severity::Warning, Confidence::High, "chronyc sources; ntpq -pn")
+        } else if let Some((true, from)) = logged {
+            report.state = WallState::Unknown;
+            let why = format!(
+                "{from} follows a source by its log: without rtcsync in its configuration chronyd does not tell the \
+                 kernel"
+            );
+            (why, Severity::Info, Confidence::Medium, "chronyc tracking")
+        } else if let Some(active) = service.filter(|_| !self.all_seen()) {
+            let why = match active {
+                true => {
+                    "its service of NTP is active, and has not synchronised it yet, or none of its servers answers"
+                }
+                false => {
+                    "its service of NTP is not active: it drifts unless something else keeps it"
+                }
+            };
+            let how = match active {
+                true => "timedatectl timesync-status; chronyc sources; ntpq -pn",
+                false => "date -u here and on another machine",
+            };
+            (why.to_owned(), Severity::Warning, Confidence::Medium, how)
+        } else if !self.all_seen() {
+            let why = "what keeps it was not seen: processes of the host, or of another namespace, are not in this \
+                       evidence";
+            (
+                why.to_owned(),
+                Severity::Info,
+                Confidence::Medium,
+                "timedatectl; chronyc tracking, on the host",
+            )
+        } else if !others.is_empty() || wsl {
+            let names = if others.is_empty() { "Windows".to_owned() } else { others.join(", ") };
+            let why = format!(
+                "no time daemon runs; {names} may set it without telling the kernel, on occasions or all the time"
+            );
+            (why, Severity::Info, Confidence::Medium, "date -u here and on another machine")
+        } else if self.in_guest {
+            let why = "no time daemon runs; whether an agent of the hypervisor sets it is not in this evidence";
+            (
+                why.to_owned(),
+                Severity::Info,
+                Confidence::Medium,
+                "date -u here and on another machine",
+            )
+        } else if matches!(self.facts.hypervisor.value(), Some(None)) {
+            (
+                "no time daemon runs: it drifts".to_owned(),
+                Severity::Warning,
+                Confidence::High,
+                "timedatectl",
+            )
+        } else {
+            ("no time daemon runs".to_owned(), Severity::Info, Confidence::Medium, "timedatectl")
+        };
+        let severity = if agrees { Severity::Info } else { severity };
+        let also = match &self.difference {
+            Difference::Agrees(other) => format!("; it agrees with {}", other.words),
+            _ => String::new(),
+        };
+        let summary = format!("{who_says}: {why}{also}");
+        words.push(sentence(&summary));
+        report.settles.push(settle("what keeps the wall clock", how));
+        let mut evidence: Vec<Evidence> = self.kernel_evidence().into_iter().collect();
+        if let Some((keepers, source)) =
+            self.keepers.filter(|(keepers, _)| !keepers.seen.is_empty())
+        {
+            let seen: Vec<String> = keepers
+                .seen
+                .iter()
+                .map(|keeper| format!("{} {}", keeper.name, keeper.role.name()))
+                .collect();
+            evidence.push(Evidence::new(source.0.clone(), seen.join(", ")));
+        }
+        if let Some((_, source)) = self.told {
+            evidence.push(Evidence::new(source.0.clone(), why));
+        }
+        causes.push(cause(CauseId::WallClockUnsynchronised, severity, sure, summary, evidence));
+    }
+}

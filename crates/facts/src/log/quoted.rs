@@ -1,0 +1,48 @@
+//! The levels of quotation in a mail: a part that is quoted deeper is older.
+
+use super::{Entry, Event};
+
+/// How often a line is quoted: the signs in front of it (`> > text`, `>>text`).
+fn depth(text: &str) -> usize {
+    let mut rest = text.trim_start();
+    let mut depth = 0;
+    while let Some(inner) = rest.strip_prefix('>') {
+        depth += 1;
+        rest = inner.trim_start();
+    }
+    depth
+}
+
+/// What an event says to be in use.
+fn state(event: &Event) -> Option<&str> {
+    match event {
+        Event::Switched(name) | Event::ReadCurrent(name) | Event::TimeSource { name, .. } => {
+            Some(name)
+        }
+        Event::HpetFallback => Some("hpet"),
+        _ => None,
+    }
+}
+
+/// The last state of the level that is quoted least, and the last one of the levels below if that is another one.
+pub(super) fn states(entries: &[Entry]) -> Option<[String; 2]> {
+    let told =
+        || entries.iter().filter_map(|entry| Some((depth(&entry.text), state(&entry.event)?)));
+    let least = told().map(|(depth, _)| depth).min()?;
+    let newest = told().rfind(|(depth, _)| *depth == least)?.1;
+    let next = told().filter(|(depth, _)| *depth > least).map(|(depth, _)| depth).min()?;
+    let older = told().rfind(|(depth, _)| *depth == next)?.1;
+    (newest != older).then(|| [newest.to_owned(), older.to_owned()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn depth_counts_signs_of_mail() {
+        for (text, levels) in [("x > y", 0), ("> x", 1), (">>x", 2), ("> > > x", 3), ("  > x", 1)] {
+            assert_eq!(depth(text), levels, "{text}");
+        }
+    }
+}

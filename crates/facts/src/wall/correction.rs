@@ -1,0 +1,154 @@
+//! What time daemons write to their logs: that the clock is wrong, that it was set, whether a source is followed.
+
+use super::TimeSource;
+use crate::Source;
+use serde::Serialize;
+
+/// A correction of the wall clock.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Correction {
+    /// The program that found it: `chronyd`, `ntpdate`, `ntpd`.
+    pub program: &'static str,
+    /// How far the clock was behind, in seconds; negative: ahead.
+    pub by_s: f64,
+    /// A line says that the clock was set by as much.
+    pub set: bool,
+    /// Where it says so.
+    pub source: Source,
+}
+
+/// Corrections of one text that are kept.
+const MOST: usize = 64;
+
+impl Correction {
+    /// Adds it to those of the same text: that a clock was set follows that it was found wrong.
+    pub(super) fn join(self, all: &mut Vec<Self>) {
+        if let Some(last) = all.last_mut()
+            && self.set
+            && !last.set
+            && (last.by_s - self.by_s).abs() < 0.01
+        {
+            last.set = true;
+        } else if all.len() < MOST {
+            all.push(self);
+        }
+    }
+}
+
+impl TimeSource {
+    /// A line of a daemon's log.
+    ///
+    /// Sources: `REF_SetReference()` and `REF_SetUnsynchronised()` in chrony's reference.c, `SRC_SelectSource()` in its
+    /// sources.c; ntpdate.c and ntp_loopfilter.c, ntp_proto.c of the reference implementation.
+    #[must_use]
+    pub fn of_log(line: &str, source: &Source) -> Option<Self> {
+        let correction = |program, by_s: Option<f64>, set| {
+            let by_s = by_s.filter(|by| by.is_finite())?;
+            let one = Correction { program, by_s, set, source: source.clone() };
+            Some(Self { daemon: daemon(program), corrections: vec![one], ..Self::default() })
+        };
+        let logged = |program, follows| {
+            Some(Self { daemon: daemon(program), logged: Some(follows), ..Self::default() })
+        };
+        if let Some(rest) = behind(line, "System clock wrong by ") {
+            return correction("chronyd", seconds(rest, "seconds"), false);
+        }
+        if let Some(rest) = behind(line, "System clock was stepped by ") {
+            return correction("chronyd", seconds(rest, "seconds"), true);
+        }
+        if let Some(rest) = behind(line, "step time server ") {
+            return correction("ntpdate", seconds(behind(rest, " offset ")?, "sec"), true);
+        }
+        if behind(line, "adjust time server ").is_some_and(|rest| rest.contains(" offset ")) {
+            return Some(Self { daemon: daemon("ntpdate"), ..Self::default() });
+        }
+        if line.contains("Can't synchronise: ") {
+            return logged("chronyd", false);
+        }
+        let of = |program: &str| line.contains(program);
+        if let Some(rest) = behind(line, "Selected source ") {
+            let first = rest.split_ascii_whitespace().next()?;
+            let whole = line.trim_start().starts_with("Selected source ");
+            return (of("chronyd") || whole && first.contains(['.', ':']))
+                .then(|| logged("chronyd", true))?;
+        }
+        if of("ntpd[") || of("ntpd:") {
+            if let Some(rest) = behind(line, "time reset ") {
+                return correction("ntpd", seconds(rest, "s"), true);
+            }
+            if of("synchronisation lost") || of("synchronization lost") {
+                return logged("ntpd", false);
+            }
+            if behind(line, "synchronized to ").is_some_and(|rest| rest.contains("stratum")) {
+                return logged("ntpd", true);
+            }
+        }
+        None
+    }
+}
+
+/// ntpdate runs once: what follows a source is another program.
+fn daemon(program: &'static str) -> &'static str {
+    if program == "ntpdate" { "" } else { program }
+}
+
+fn behind<'a>(line: &'a str, words: &str) -> Option<&'a str> {
+    Some(&line[line.find(words)? + words.len()..])
+}
+
+/// A figure before its unit: `-0.261271 s`.
+fn seconds(text: &str, unit: &str) -> Option<f64> {
+    let mut words = text.split_ascii_whitespace();
+    let figure = words.next()?.parse().ok()?;
+    let word = words.next()?.trim_end_matches([',', '.']);
+    (word == unit).then_some(figure)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn read(lines: &[&str]) -> TimeSource {
+        let mut all = TimeSource::default();
+        for line in lines {
+            all.add(TimeSource::of_log(line, &Source("log".into())).unwrap());
+        }
+        all
+    }
+
+    #[test]
+    fn corrections_of_logs_have_their_signs() {
+        let found = read(&[
+            "Sep 19 08:09:19 pc chronyd[329]: System clock wrong by 63297.185604 seconds, adjustment started",
+            "chronyd[329]: System clock was stepped by 63297.185604 seconds",
+            "20 Sep 10:46:30 ntpdate[4830]: step time server 192.0.2.1 offset +92854.955337 sec",
+            "Nov 19 09:54:11 pc ntpd[1058]: time reset -0.261271 s",
+        ]);
+        let all: Vec<(&str, f64, bool)> =
+            found.corrections.iter().map(|c| (c.program, c.by_s, c.set)).collect();
+        assert_eq!(
+            all,
+            [
+                ("chronyd", 63_297.185_604, true),
+                ("ntpdate", 92_854.955_337, true),
+                ("ntpd", -0.261_271, true)
+            ]
+        );
+    }
+
+    #[test]
+    fn the_last_line_says_whether_a_source_is_followed() {
+        let lines = [
+            "chronyd[741]: Selected source 192.0.2.1",
+            "chronyd[741]: Can't synchronise: no selectable sources",
+        ];
+        assert_eq!(read(&lines).logged, Some(false));
+        assert_eq!(read(&lines[..1]).logged, Some(true));
+        for line in ["He selected source code", "Selected source file", "the time reset 3 s later"]
+        {
+            assert_eq!(TimeSource::of_log(line, &Source("log".into())), None, "{line}");
+        }
+    }
+}
