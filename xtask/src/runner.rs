@@ -56,7 +56,7 @@ pub(crate) fn run(plan: &Plan) -> ExitCode {
     }
     for step in &plan.turn {
         // A step is not started if it would probably be ended in the middle.
-        let latest = CI_LAST_BEGIN.min(CI_BUDGET.saturating_sub(step.seconds));
+        let latest = CI_LAST_BEGIN.min(CI_BUDGET.saturating_sub(runner.seconds_of(step)));
         let elapsed = begun.elapsed().as_secs();
         if elapsed > latest {
             say!("\n== {}: not run", step.name);
@@ -93,6 +93,12 @@ impl Runner {
         } else {
             say!("dependencies: cargo could not fetch all of them; trying with what is here");
         }
+    }
+
+    /// The seconds of a step with what it shares and is not made yet.
+    fn seconds_of(&self, step: &Step) -> u64 {
+        let unmade = step.uses.iter().filter(|used| !self.made.contains_key(used.name));
+        step.seconds + unmade.map(|used| self.seconds_of(used)).sum::<u64>()
     }
 
     fn step(&mut self, step: &'static Step, short: bool) {
