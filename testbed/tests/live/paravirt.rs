@@ -55,7 +55,7 @@ part why-bundle clocksmith why --json --bundle /tmp/bundle
 part predict-bundle clocksmith predict --json --bundle /tmp/bundle
 reader --threads 2 --seconds SECONDS
 echo "== reads $?"
-echo "== end"#;
+echo '== end'"#;
 
 /// The guests of one clock.
 fn place(clock: &str, seconds: &str) -> (Place, String) {
@@ -92,6 +92,11 @@ fn text<'a>(value: &'a Value, path: &str) -> &'a str {
     value.pointer(path).and_then(Value::as_str).unwrap_or_default()
 }
 
+fn ids(value: &Value, path: &str) -> Vec<String> {
+    let list = value.pointer(path).and_then(Value::as_array).cloned().unwrap_or_default();
+    list.iter().map(|item| text(item, "/id").to_owned()).collect()
+}
+
 /// Collects what is wrong, so that one guest tells all of it.
 struct Judge {
     clock: String,
@@ -124,11 +129,6 @@ fn verdicts(clock: &str, seconds: &str) {
     let stage = place.stage("verdicts", &script).unwrap();
     let (guest, _qmp) = stage.start("guest", None).unwrap();
     let lines = guest.frames(PATIENCE).unwrap().get("run").unwrap().to_owned();
-    for line in lines.lines().filter(|line| line.starts_with("==") || line.contains(": ")) {
-        if !line.starts_with(' ') {
-            println!("{clock}: {line}");
-        }
-    }
     let lines = lines.as_str();
     let kind = place.paravirt().unwrap().kind;
     let mut judge = Judge { clock: clock.into(), wrong: String::new() };
@@ -151,6 +151,11 @@ fn verdicts(clock: &str, seconds: &str) {
     let why = json(lines, "why");
     println!("{clock}: why: {}", text(&why, "/headline"));
     judge.is("why", text(&why, "/verdict"), verdict);
+    let causes = ids(&why, "/causes");
+    println!("{clock}: causes {causes:?}, remedies {:?}", ids(&why, "/remedies"));
+    // Without its page Hyper-V has a clocksource that has no mode for user space; the others have one that is not used.
+    let bypassed = causes.contains(&"vdso-bypassed".to_owned());
+    judge.is("whether why says vdso-bypassed", &bypassed.to_string(), &(!served).to_string());
     judge.is("the path that why measures", text(&why, "/reads/0/path"), path);
     judge.is("why's clocksource", text(&why, "/clocksource/current"), kind.clocksource());
     for name in ["check", "watch"] {
@@ -170,7 +175,14 @@ fn verdicts(clock: &str, seconds: &str) {
     for name in ["predict", "predict-bundle"] {
         let predict = json(lines, name);
         judge.is(name, text(&predict, "/current"), kind.clocksource());
-        judge.is(&format!("{name}'s vdso"), &predict["vdso"].to_string(), &served.to_string());
+        // A prediction has no measurement, and nothing else shows the sequence of Hyper-V's page.
+        let open = predict["undecided"].to_string().contains("sequence number");
+        if kind.clocksource() == "hyperv_clocksource_tsc_page" {
+            judge.holds(&format!("{name} does not say that the page may be invalid"), open);
+        }
+        if !open {
+            judge.is(&format!("{name}'s vdso"), &predict["vdso"].to_string(), &served.to_string());
+        }
     }
     let run = json_of_run(lines);
     println!("{clock}: run ({}): {}", part(lines, "run").1, text(&run, "/reason"));
@@ -186,13 +198,17 @@ fn verdicts(clock: &str, seconds: &str) {
     judge.is("bench's exit code", part(lines, "bench-text").1, "0");
     let who = json(lines, "who");
     println!("{clock}: who: {}", text(&who, "/headline"));
-    let paths: Vec<&str> =
-        who["rows"].as_array().unwrap().iter().map(|row| text(row, "/path")).collect();
-    judge.is(
-        "the path that who sees",
-        paths.first().unwrap_or(&""),
-        if served { "vdso" } else { "vdso_fallback" },
-    );
+    // The probe reads through the vDSO, and makes system calls of its own around these reads.
+    let paths: Vec<&str> = who["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|row| text(row, "/clock") == "CLOCK_MONOTONIC")
+        .map(|row| text(row, "/path"))
+        .collect();
+    let (seen, unseen) = if served { ("vdso", "vdso_fallback") } else { ("vdso_fallback", "vdso") };
+    judge.holds(&format!("who does not see {seen}: {paths:?}"), paths.contains(&seen));
+    judge.holds(&format!("who sees {unseen}: {paths:?}"), !paths.contains(&unseen));
 
     // The library.
     let source = match kind {
@@ -222,6 +238,9 @@ fn verdicts(clock: &str, seconds: &str) {
     let bench = json(lines, "bench");
     judge.is("bench's library source", text(&bench, "/method/library_source"), source);
     costs(clock, &bench);
+    if !judge.wrong.is_empty() {
+        println!("{lines}");
+    }
     judge.end();
 }
 
@@ -329,7 +348,7 @@ fn tsc_beside_a_paravirtual_clock() {
 #[test]
 #[ignore = "boots a guest"]
 fn events_kvm_clock_stays_exact() {
-    for name in ["pause", "snapshot"] {
+    for name in scenario::PARAVIRT {
         play(name, "kvm,refresh=50", "pvclock");
     }
 }
@@ -337,7 +356,7 @@ fn events_kvm_clock_stays_exact() {
 #[test]
 #[ignore = "boots a guest"]
 fn events_hyperv_page_stays_exact() {
-    for name in ["pause", "snapshot"] {
+    for name in scenario::PARAVIRT {
         play(name, "hyperv,refresh=50", "hyperv-page");
     }
 }
