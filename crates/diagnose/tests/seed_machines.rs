@@ -198,7 +198,7 @@ fn u_a_pvclock_that_is_read_by_system_call_is_cured_at_the_host_first() {
     let ids: Vec<&str> = own.report.remedies.iter().map(|r| r.id.as_str()).collect();
     assert_eq!(&ids[..2], ["host-on-tsc", "expose-invariant-tsc"], "{ids:?}");
     assert!(!ids.contains(&"newer-kernel"));
-    // Linux 6.12 counts the CPUs of this guest as synchronised, and kvm-clock outranks the TSC all the same.
+    // Linux 6.12 counts the CPUs of this guest as synchronised, and kvm-clock outranks the TSC nevertheless.
     let amd = |current: &str, available: &[&str]| {
         let log = "[    0.270000] tsc: Marking TSC unstable due to TSCs unsynchronized\n";
         let story = Story::new("Linux version 6.1.0-13-amd64 (Debian 6.1.55-1)")
