@@ -15,6 +15,7 @@
 //! | [`inside`] | the program in the guest: its answer there, and outside about its bundle |
 //! | [`lines`] | kernel messages about clocks that no parser knows |
 //! | [`report`] | many boots in one table |
+//! | [`paravirt`] | clocks that a hypervisor gives its guests, and the emulator that offers them |
 //! | [`disk`] | whole installed systems with a boot loader, to be changed and rebooted |
 //! | [`scenario`] | events for the clocks of a running guest |
 //! | [`verb`] | the program's verbs, which string the above together |
@@ -30,6 +31,7 @@ pub mod inside;
 pub mod kernel;
 pub mod lines;
 pub mod oracle;
+pub mod paravirt;
 pub mod qemu;
 pub mod record;
 pub mod report;

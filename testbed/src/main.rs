@@ -7,6 +7,7 @@ use clocksmith_testbed::case::select::Subset;
 use clocksmith_testbed::disk::power::Hardware;
 use clocksmith_testbed::disk::{Setup, System};
 use clocksmith_testbed::initramfs::fault::Fault;
+use clocksmith_testbed::paravirt::{Paravirt, emulator};
 use clocksmith_testbed::qemu::arguments::Accel;
 use clocksmith_testbed::scenario::place::Programs;
 use clocksmith_testbed::verb::run::{Outcome, Run};
@@ -94,6 +95,18 @@ enum Verb {
     Scenario {
         #[command(flatten)]
         scenario: ScenarioArguments,
+    },
+    /// Print the path of the emulator with paravirtual clocks; build it, unless the cache has it
+    Emulator {
+        /// Build it from the archive's current source
+        #[arg(long)]
+        refresh: bool,
+        /// Compilers that run at the same time
+        #[arg(long, default_value_t = 2)]
+        jobs: usize,
+        /// Seconds that the build may take; the next one continues where it ended
+        #[arg(long, default_value_t = 3600)]
+        limit: u64,
     },
     /// Installed systems with a boot loader and systemd, on disk images
     Disk {
@@ -207,6 +220,9 @@ struct ScenarioArguments {
     /// Run the reader under `clocksmith run`, with this clocksource in use: tsc, hpet or acpi_pm
     #[arg(long, value_name = "CLOCKSOURCE", requires = "guest_clocksmith", value_parser = ["tsc", "hpet", "acpi_pm"])]
     under_run: Option<String>,
+    /// A hypervisor's clock, as for `exec`; the scenarios are pause, snapshot and ntp
+    #[arg(long, value_name = "CLOCK", conflicts_with = "under_run")]
+    paravirt: Option<Paravirt>,
     /// tcg or kvm
     #[arg(long, default_value = "tcg")]
     accel: Accel,
@@ -226,6 +242,11 @@ struct GuestArguments {
     /// QEMU processor model with flags
     #[arg(long)]
     cpu: Option<String>,
+    /// A hypervisor's clock: kvm, kvm-unstable, kvm-unannounced, kvm-invtsc, hyperv,
+    /// hyperv-page-invalid, hyperv-msr or hyperv-invtsc; and ,refresh=MILLISECONDS to have its
+    /// pages written again so often
+    #[arg(long, value_name = "CLOCK", conflicts_with = "cpu")]
+    paravirt: Option<Paravirt>,
     /// QEMU -smp value
     #[arg(long, default_value = "1")]
     smp: String,
@@ -258,6 +279,11 @@ fn run(cli: Cli) -> Result<u8> {
     let cases = case_directory(cli.cases)?;
     match cli.verb {
         Verb::Disk { verb } => disk(verb, &cache),
+        Verb::Emulator { refresh, jobs, limit } => {
+            let how = emulator::Build { refresh, jobs, limit: Duration::from_secs(limit) };
+            println!("{}", emulator::build(&cache, &how)?.display());
+            Ok(0)
+        }
         Verb::Run { subset, clocksmith, guest_clocksmith, out, jobs, accel, refresh } => {
             let run =
                 Run { cases, subset, clocksmith, guest_clocksmith, out, jobs, accel, refresh };
@@ -282,6 +308,7 @@ fn run(cli: Cli) -> Result<u8> {
                 reader_threads: scenario.reader_threads,
                 reader_error_ns: scenario.reader_error_ns,
                 under_run: scenario.under_run,
+                paravirt: scenario.paravirt,
             };
             let wanted = verb::scenario::Wanted {
                 names: &scenario.name,
@@ -335,8 +362,8 @@ fn wanted(
     fault: Option<Fault>,
     deadline: Option<u64>,
 ) -> Wanted {
-    let GuestArguments { kernel, machine, cpu, smp, cmdline, qemu, accel } = guest;
-    Wanted { cases, kernel, machine, cpu, smp, cmdline, qemu, accel, fault, deadline }
+    let GuestArguments { kernel, machine, cpu, paravirt, smp, cmdline, qemu, accel } = guest;
+    Wanted { cases, kernel, machine, cpu, paravirt, smp, cmdline, qemu, accel, fault, deadline }
 }
 
 /// The case directory as seen from the workspace, from the crate, or as it was built.

@@ -122,6 +122,12 @@ impl Context {
         std::path::absolute(&path).unwrap_or(path)
     }
 
+    /// The library's reader that runs in any guest.
+    pub(crate) fn clock_reader(&self) -> PathBuf {
+        let path = self.target.join("x86_64-unknown-linux-musl/release/examples/clock_reader");
+        std::path::absolute(&path).unwrap_or(path)
+    }
+
     pub(crate) fn testbed(&self, arguments: &str) -> Call {
         let program = self.target.join("debug/testbed").display().to_string();
         call(&program).args("--cases testbed/cases").args(arguments)

@@ -477,7 +477,7 @@ pub(crate) fn outranks_tsc(machine: &Machine, name: &str) -> bool {
 }
 
 /// Whether a clocksource is one that a hypervisor offers.
-fn is_paravirtual(name: &str) -> bool {
+pub(crate) fn is_paravirtual(name: &str) -> bool {
     matches!(name, "kvm-clock" | "xen") || name.starts_with("hyperv_clocksource")
 }
 

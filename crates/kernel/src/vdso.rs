@@ -5,7 +5,12 @@ use crate::feature::Feature;
 use crate::{Expectation, Machine, arch_vdso};
 use clocksmith_facts::Arch;
 
-/// Fills `vdso` and `clocks`.
+/// `hv_read_tsc_page_tsc()` in `include/clocksource/hyperv_timer.h`. The host writes the sequence into memory that no
+/// file and no log shows; 0 is rare (a migration in progress, a host without a TSC that serves).
+const HYPERV_SEQUENCE: &str = "whether the host keeps Hyper-V's reference page valid: while its sequence number is 0, every read \
+                               is a system call; a measurement on the machine shows it (clocksmith why)";
+
+/// Fills `vdso`, `clocks`, and in `undecided` what the answer leaves open.
 pub(crate) fn decide(machine: &Machine, out: &mut Expectation) {
     let Some(current) = out.current.clone() else { return };
     let kernel = &machine.kernel.value;
@@ -44,6 +49,9 @@ pub(crate) fn decide(machine: &Machine, out: &mut Expectation) {
     push("CLOCK_PROCESS_CPUTIME_ID", Some(false), never);
     push("CLOCK_THREAD_CPUTIME_ID", Some(false), never);
     out.vdso = precise;
+    if precise == Some(true) && current == "hyperv_clocksource_tsc_page" {
+        out.undecided.push(HYPERV_SEQUENCE.to_owned());
+    }
     out.reasons.push(Reason {
         rule: "vdso".to_owned(),
         because: why,

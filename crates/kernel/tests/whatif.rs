@@ -72,3 +72,19 @@ fn predict_of_unwatched_tsc_or_of_real_reference_is_not_at_risk() {
         assert!(predict(&watched_guest(changes)).at_risk.is_empty(), "{changes:?}");
     }
 }
+
+/// The host may invalidate Hyper-V's page at any time, and no file says whether it has.
+#[test]
+fn predict_on_hyperv_page_leaves_its_sequence_open() {
+    let sequence = |changes: &[(&str, &str)]| {
+        let seen = predict(&watched_guest(changes));
+        (seen.current.unwrap(), seen.undecided.iter().any(|item| item.contains("sequence number")))
+    };
+    let page = "hyperv_clocksource_tsc_page".to_owned();
+    assert_eq!(sequence(&[("hypervisor", "hyperv"), ("invtsc", "no")]), (page, true));
+    assert_eq!(
+        sequence(&[("hypervisor", "kvm"), ("invtsc", "no")]),
+        ("kvm-clock".to_owned(), false)
+    );
+    assert_eq!(sequence(&[]), ("tsc".to_owned(), false));
+}

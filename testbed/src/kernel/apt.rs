@@ -25,10 +25,37 @@ pub struct Package {
     pub sha256: String,
 }
 
+/// A source package as the archive lists it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Source {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+/// The entries of an archive.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Entries {
+    Packages,
+    Sources,
+}
+
+impl Entries {
+    /// The first word of a line of `sources.list`.
+    fn word(self) -> &'static str {
+        match self {
+            Entries::Packages => "deb",
+            Entries::Sources => "deb-src",
+        }
+    }
+}
+
 /// apt's view of some suites for one architecture.
 pub struct Apt {
     directory: PathBuf,
     configuration: PathBuf,
+    entries: Entries,
 }
 
 impl Apt {
@@ -42,17 +69,40 @@ impl Apt {
         refresh: bool,
     ) -> Result<Apt> {
         let name = format!("apt/{}-{arch}", suites.join("+"));
-        let directory = cache.directory(&name)?;
+        Apt::open_as(cache, &name, Entries::Packages, suites, arch, mirror, refresh)
+    }
+
+    /// The same for source packages.
+    pub fn open_sources(
+        cache: &Cache,
+        suites: &[String],
+        mirror: &Mirror,
+        refresh: bool,
+    ) -> Result<Apt> {
+        let name = format!("apt/{}-source", suites.join("+"));
+        Apt::open_as(cache, &name, Entries::Sources, suites, Arch::Amd64, mirror, refresh)
+    }
+
+    fn open_as(
+        cache: &Cache,
+        name: &str,
+        entries: Entries,
+        suites: &[String],
+        arch: Arch,
+        mirror: &Mirror,
+        refresh: bool,
+    ) -> Result<Apt> {
+        let directory = cache.directory(name)?;
         for sub in ["state/lists/partial", "cache/archives/partial", "etc"] {
-            cache.directory(Path::new(&name).join(sub))?;
+            cache.directory(Path::new(name).join(sub))?;
         }
-        let at = |file: &str| Path::new(&name).join(file);
-        let sources = source_lines(suites, mirror)?;
+        let at = |file: &str| Path::new(name).join(file);
+        let sources = lines(entries, suites, mirror)?;
         cache.write(at("etc/sources.list"), sources.as_bytes())?;
         cache.write(at("state/status"), b"")?;
         let settings = settings(&directory, arch, &system_acquire_settings());
         let configuration = cache.write(at("etc/apt.conf"), settings.as_bytes())?;
-        let apt = Apt { directory, configuration };
+        let apt = Apt { directory, configuration, entries };
         let marker = apt.directory.join("lists-of");
         let have = std::fs::read_to_string(&marker).is_ok_and(|text| text == sources);
         if refresh || !have {
@@ -107,6 +157,37 @@ impl Apt {
             })
     }
 
+    /// The newest source package of a name.
+    pub fn newest_source(&self, name: &str) -> Result<Source> {
+        let stanzas = self.output("apt-cache", &["--only-source", "showsrc", name])?;
+        let mut best: Option<Source> = None;
+        for source in stanzas.split("\n\n").filter_map(parse_source) {
+            if best.as_ref().is_none_or(|best| is_newer(&source.version, &best.version)) {
+                best = Some(source);
+            }
+        }
+        best.with_context(|| format!("the archive has no source package `{name}`"))
+    }
+
+    /// Downloads the files of a source package into `place`, and returns the one that describes the others.
+    pub fn download_source(&self, source: &Source, place: &Path) -> Result<PathBuf> {
+        std::fs::create_dir_all(place).with_context(|| format!("making {}", place.display()))?;
+        let what = format!("{}={}", source.name, source.version);
+        let output = self
+            .command("apt-get")
+            .args(["-q", "--only-source", "--download-only", "source", &what])
+            .current_dir(place)
+            .output()
+            .context("starting apt-get; the testbed needs apt")?;
+        succeed(&output, &format!("downloading the source {what}"))?;
+        let mut files = std::fs::read_dir(place)?.filter_map(|e| e.ok().map(|e| e.path()));
+        files
+            .find(|path| path.extension().is_some_and(|extension| extension == "dsc"))
+            .with_context(|| {
+                format!("apt-get downloaded {what}, but left no .dsc in {}", place.display())
+            })
+    }
+
     /// Fetches the package lists. A part that fails (a mirror in the middle of an update) is
     /// reported and left out as long as something was fetched.
     fn update(&self) -> Result<()> {
@@ -121,11 +202,22 @@ impl Apt {
                 eprintln!("  apt-get update: {line}");
             }
         }
-        if self.output("apt-cache", &["pkgnames", "linux-"])?.is_empty() {
+        if !self.has_lists()? {
             succeed(&output, "fetching package lists")?;
             bail!("fetching package lists left none in {}", self.directory.display());
         }
         Ok(())
+    }
+
+    fn has_lists(&self) -> Result<bool> {
+        match self.entries {
+            Entries::Packages => Ok(!self.output("apt-cache", &["pkgnames", "linux-"])?.is_empty()),
+            Entries::Sources => {
+                let lists = std::fs::read_dir(self.directory.join("state/lists"))?;
+                let mut names = lists.filter_map(|entry| entry.ok().map(|entry| entry.file_name()));
+                Ok(names.any(|name| name.to_string_lossy().contains("_Sources")))
+            }
+        }
     }
 
     fn output(&self, program: &str, arguments: &[&str]) -> Result<String> {
@@ -154,10 +246,15 @@ fn succeed(output: &Output, what: &str) -> Result<()> {
 
 /// One line of `sources.list` for each suite that this system knows an archive of.
 pub(crate) fn source_lines(suites: &[String], mirror: &Mirror) -> Result<String> {
+    lines(Entries::Packages, suites, mirror)
+}
+
+fn lines(entries: Entries, suites: &[String], mirror: &Mirror) -> Result<String> {
+    let word = entries.word();
     let lines: Vec<String> = suites
         .iter()
         .filter_map(|suite| mirror.root_of(suite).map(|root| (suite, root)))
-        .map(|(suite, root)| format!("deb [signed-by={KEYRING}] {root} {suite} main\n"))
+        .map(|(suite, root)| format!("{word} [signed-by={KEYRING}] {root} {suite} main\n"))
         .collect();
     if lines.is_empty() {
         bail!("this system's apt configuration has no archive for the suites {suites:?}");
@@ -215,6 +312,15 @@ fn parse_stanza(stanza: &str) -> Option<Package> {
     Some(Package { name: field("Package")?, version: field("Version")?, sha256: field("SHA256")? })
 }
 
+/// In the output of `showsrc` the name of a source is in the field `Package`.
+fn parse_source(stanza: &str) -> Option<Source> {
+    let field = |key: &str| {
+        let value = stanza.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(": "))?;
+        Some(value.trim().to_string())
+    };
+    Some(Source { name: field("Package")?, version: field("Version")? })
+}
+
 fn is_newer(version: &str, than: &str) -> bool {
     Command::new("dpkg")
         .args(["--compare-versions", version, "gt", than])
@@ -235,6 +341,15 @@ mod tests {
     }
 
     #[test]
+    fn reads_the_source_that_apt_cache_shows() {
+        let stanza =
+            "\nPackage: qemu\nFormat: 3.0 (quilt)\nBinary: qemu, qemu-user\nVersion: 1:7.2-7";
+        let source = parse_source(stanza).unwrap();
+        assert_eq!((source.name.as_str(), source.version.as_str()), ("qemu", "1:7.2-7"));
+        assert_eq!(parse_source("Package: qemu"), None);
+    }
+
+    #[test]
     fn a_suite_without_an_archive_is_left_out() {
         let mirror = Mirror { archive: "http://archive.example/d".into(), security: None };
         let suites = ["a".to_string(), "a-security".to_string()];
@@ -242,5 +357,6 @@ mod tests {
         assert_eq!(lines.lines().count(), 1);
         assert!(lines.ends_with("http://archive.example/d a main\n"));
         assert!(source_lines(&suites[1..], &mirror).is_err());
+        assert!(super::lines(Entries::Sources, &suites, &mirror).unwrap().starts_with("deb-src ["));
     }
 }

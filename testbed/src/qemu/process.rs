@@ -64,12 +64,14 @@ impl Guest {
     /// Starts an emulator whose serial line comes to the testbed. The serial log and the
     /// emulator's own messages go to files in `directory`.
     pub fn start(arch: Arch, arguments: &[OsString], directory: &Path) -> Result<Guest> {
-        Guest::start_tapped(arch, arguments, directory, Box::new(|_| false))
+        Guest::start_tapped(arch, None, arguments, directory, Box::new(|_| false))
     }
 
-    /// As [`Guest::start`], but `tap` gets each line first.
+    /// As [`Guest::start`], but `tap` gets each line first, and the emulator may be another program than the
+    /// architecture's.
     pub fn start_tapped(
         arch: Arch,
+        emulator: Option<&Path>,
         arguments: &[OsString],
         directory: &Path,
         tap: Tap,
@@ -79,7 +81,7 @@ impl Guest {
             File::create(&log).with_context(|| format!("making {}", log.display()))?;
         let stderr_file =
             File::create(&stderr).with_context(|| format!("making {}", stderr.display()))?;
-        let mut command = Command::new(arch.qemu());
+        let mut command = Command::new(emulator.unwrap_or_else(|| arch.qemu().as_ref()));
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr_file);
         let mut child = launch::start(command).with_context(|| start_help(arch))?;
         let started = Instant::now();

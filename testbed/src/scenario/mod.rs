@@ -33,6 +33,9 @@ use serde_json::Value;
 pub const NAMES: &[&str] =
     &["switch", "pause", "snapshot", "migrate", "migrate-file", "ntp", "fault"];
 
+/// Those that a guest with a hypervisor's clock can play: the others need the TSC, or another emulator.
+pub const PARAVIRT: &[&str] = &["pause", "snapshot", "ntp"];
+
 /// The kernels that `all` stands for, by their names in the catalogue.
 pub const KERNELS: &[&str] = &["5.10", "6.1", "6.12", "7.x"];
 
@@ -120,7 +123,9 @@ pub fn play(name: &str, place: &Place) -> Option<Result<Story>> {
     };
     Some(story.map(|mut story| {
         story.kernel_version = place.kernel_version().into();
-        if place.reader().under_run.as_ref().is_some_and(|source| source != "tsc") {
+        let not_tsc = place.reader().clocksource != "tsc"
+            || place.reader().under_run.as_ref().is_some_and(|source| source != "tsc");
+        if not_tsc {
             // An emulator that loads a state may let the counter jump away from the other clocks. With tsc the
             // kernel's clock would jump as well; here the reader must handle the jump.
             story.problems.retain(|problem| !problem.contains(" parted by "));

@@ -8,6 +8,7 @@ use crate::case::Machine;
 use crate::initramfs::{self, Purpose, elf};
 use crate::kernel::catalogue::Catalogue;
 use crate::kernel::store::Store;
+use crate::paravirt::{Paravirt, emulator};
 use crate::qemu::arguments::{Accel, Console, Plan};
 use crate::qemu::process::Guest;
 use crate::qemu::qmp::Qmp;
@@ -20,6 +21,8 @@ use std::process::Command;
 /// condemned in the middle of something else.
 const CMDLINE: &str = "tsc=reliable";
 
+const INVARIANT_TSC: &str = "max,x-force-features=on,+invtsc";
+
 /// Everything that the guests of a scenario need.
 pub struct Place {
     directory: tempfile::TempDir,
@@ -28,6 +31,7 @@ pub struct Place {
     accel: Accel,
     clocksmith: Option<Vec<u8>>,
     reader: Reader,
+    paravirt: Option<(Paravirt, PathBuf)>,
 }
 
 /// The inputs of scenarios' guests besides a kernel.
@@ -42,6 +46,8 @@ pub struct Programs<'a> {
     pub reader_error_ns: u64,
     /// Whether the reader runs under `clocksmith run`, and with which clocksource of the kernel.
     pub under_run: Option<String>,
+    /// A hypervisor's clock instead of the TSC.
+    pub paravirt: Option<Paravirt>,
 }
 
 impl Default for Programs<'_> {
@@ -52,6 +58,7 @@ impl Default for Programs<'_> {
             reader_threads: 3,
             reader_error_ns: 0,
             under_run: None,
+            paravirt: None,
         }
     }
 }
@@ -85,15 +92,21 @@ impl Place {
         if prepared.probe.is_none() {
             bail!("scenarios need the guests' static probe; install a C compiler");
         }
+        let paravirt = match programs.paravirt {
+            Some(clock) => Some((clock, emulator::get(cache)?)),
+            None => None,
+        };
         let clocksmith = programs.clocksmith.map(read_static).transpose()?;
         let reader = Reader {
             program: programs.reader.map(read_static).transpose()?,
             threads: programs.reader_threads,
             error_ns: programs.reader_error_ns,
             under_run: programs.under_run.clone(),
+            clocksource: programs.paravirt.map_or("tsc", |clock| clock.kind.clocksource()),
         };
         let directory = tempfile::tempdir().context("making a directory for the guests' files")?;
-        Ok(Place { directory, prepared, name: kernel.into(), accel, clocksmith, reader })
+        let name = kernel.into();
+        Ok(Place { directory, prepared, name, accel, clocksmith, reader, paravirt })
     }
 
     /// The kernel's name in the catalogue.
@@ -111,13 +124,18 @@ impl Place {
         &self.reader
     }
 
+    /// The hypervisor's clock of the guests.
+    pub fn paravirt(&self) -> Option<Paravirt> {
+        self.paravirt.as_ref().map(|(clock, _)| *clock)
+    }
+
     /// Whether there is a clocksmith program for the guests.
     pub fn has_program(&self) -> bool {
         self.clocksmith.is_some()
     }
 
     /// Makes the files for guests that run a script; [`Reader::script`] says what it can use. Two
-    /// processors with an invariant TSC, so that the threads of a reader really run side by side.
+    /// processors with an invariant TSC or the hypervisor's clock, so that the threads of a reader really run side by side.
     pub fn stage(&self, name: &str, script: &str) -> Result<Stage<'_>> {
         let directory = self.directory.path().join(name);
         std::fs::create_dir_all(&directory).context("making a directory for the guest's files")?;
@@ -134,12 +152,12 @@ impl Place {
         let machine = Machine {
             arch: Arch::Amd64,
             machine: "pc".into(),
-            cpu: Some("max,x-force-features=on,+invtsc".into()),
+            cpu: Some(self.paravirt().map_or_else(|| INVARIANT_TSC.into(), Paravirt::cpu)),
             smp: "2".into(),
             memory: 256,
             hpet: None,
             acpi: None,
-            qemu: Vec::new(),
+            qemu: self.paravirt().map(Paravirt::qemu).unwrap_or_default(),
             packed: false,
             steady: false,
         };
@@ -174,7 +192,7 @@ impl Stage<'_> {
             bail!("qemu-img ended with {status}");
         }
         let drive = format!("if=none,id=state,format=qcow2,file={}", disk.display());
-        self.machine.qemu = vec!["-drive".into(), drive];
+        self.machine.qemu.extend(["-drive".into(), drive]);
         Ok(())
     }
 
@@ -188,7 +206,7 @@ impl Stage<'_> {
             accel: self.place.accel,
             kernel: &self.place.prepared.kernel.image,
             initramfs: &self.initramfs,
-            cmdline: CMDLINE,
+            cmdline: if self.place.paravirt.is_some() { "" } else { CMDLINE },
             console: Console::Piped,
             qmp: Some(socket.clone()),
             incoming,
@@ -196,7 +214,8 @@ impl Stage<'_> {
         .arguments();
         let journal = self.journal.clone();
         let tap = Box::new(move |line: &str| journal.take(line));
-        let guest = Guest::start_tapped(Arch::Amd64, &arguments, &files, tap)?;
+        let emulator = self.place.paravirt.as_ref().map(|(_, program)| program.as_path());
+        let guest = Guest::start_tapped(Arch::Amd64, emulator, &arguments, &files, tap)?;
         let qmp = Qmp::connect(&socket)?;
         Ok((guest, qmp))
     }

@@ -17,6 +17,8 @@ pub struct Reader {
     pub error_ns: u64,
     /// Whether it runs under `clocksmith run`, and with which clocksource of the kernel.
     pub under_run: Option<String>,
+    /// The clocksource that the guest has when nothing has been changed.
+    pub clocksource: &'static str,
 }
 
 /// The longest continuous time for which the wall clock of a program under `clocksmith run` may be off: 10 ms
@@ -24,7 +26,7 @@ pub struct Reader {
 /// emulator on a busy host.
 const WALL_OFF_NS: u64 = 40_000_000;
 
-/// Functions for the guest's scripts: `settle` waits for the TSC to be the clocksource, `mark`
+/// Functions for the guest's scripts: `settle` waits for the clocksource that the guest will have, `mark`
 /// notes an event, `reader_start` and `reader_end` are for a reader in the background.
 ///
 /// Reports go to the console past the frame that the script's output is in.
@@ -32,7 +34,7 @@ const FUNCTIONS: &str = r#"S=/sys/devices/system/clocksource/clocksource0
 settle() {
     for i in $(seq 100); do
         read -r current <$S/current_clocksource
-        [ "$current" = tsc ] && break
+        [ "$current" = "$chosen" ] && break
         usleep 100000
     done
     sleep 1
@@ -100,7 +102,7 @@ impl Reader {
             format!("{VERIFY}echo {source} >$S/current_clocksource\nsleep 1\n")
         });
         let start = format!("{choose}reader_start probe nice {}", self.command());
-        format!("{FUNCTIONS}{}", script.replace("READER", &start))
+        format!("chosen={}\n{FUNCTIONS}{}", self.clocksource, script.replace("READER", &start))
     }
 
     /// Judges a reader's reports over a whole scenario. `said` is the output of the guest's script.
@@ -203,7 +205,8 @@ mod tests {
             journal.take(line);
         }
         let mut story = Story::new("pause", "6.1");
-        let reader = Reader { program: None, threads: 3, error_ns, under_run: None };
+        let reader =
+            Reader { program: None, threads: 3, error_ns, under_run: None, clocksource: "tsc" };
         reader.judge(&mut story, &journal, said);
         story
     }
@@ -225,13 +228,20 @@ mod tests {
 
     #[test]
     fn under_run_the_wall_clock_may_be_late_for_a_moment() {
-        let reader =
-            Reader { program: None, threads: 3, error_ns: 9, under_run: Some("hpet".into()) };
+        let reader = Reader {
+            program: None,
+            threads: 3,
+            error_ns: 9,
+            under_run: Some("hpet".into()),
+            clocksource: "tsc",
+        };
         assert_eq!(
             reader.command(),
             "clocksmith run --source disciplined -- probe reader --threads 3"
         );
-        assert!(reader.script("READER").contains("echo hpet >$S/current_clocksource"));
+        let script = reader.script("READER");
+        assert!(script.contains("echo hpet >$S/current_clocksource"));
+        assert!(script.starts_with("chosen=tsc\n"));
         let report = |off: u64| {
             let text =
                 line(1, 0, 0, 0).replace("true", &format!("1,\"wall_longest_off_ns\":{off}"));

@@ -7,6 +7,7 @@ use crate::case::Machine;
 use crate::initramfs::{self, Purpose, elf, fault::Fault};
 use crate::kernel::catalogue::Catalogue;
 use crate::kernel::store::Store;
+use crate::paravirt::{Paravirt, emulator};
 use crate::qemu::arguments::{Accel, Console, Plan};
 use crate::qemu::launch;
 use crate::qemu::process::{Guest, start_help};
@@ -25,6 +26,8 @@ pub struct Wanted {
     pub machine: Option<String>,
     /// Processor model.
     pub cpu: Option<String>,
+    /// A hypervisor's clock, in the emulator that offers it.
+    pub paravirt: Option<Paravirt>,
     /// Processors.
     pub smp: String,
     /// Kernel parameters.
@@ -45,7 +48,8 @@ pub fn shell(wanted: &Wanted, cache: &Cache) -> Result<()> {
     let (machine, kernel, initramfs) = prepare(wanted, cache, &Purpose::Shell, place.path())?;
     let plan = plan(wanted, &machine, &kernel, &initramfs, Console::Terminal);
     eprintln!("Ctrl-A X ends the emulator");
-    let mut command = Command::new(machine.arch.qemu());
+    let emulator = emulator_of(wanted, cache)?;
+    let mut command = Command::new(emulator.as_deref().unwrap_or(machine.arch.qemu().as_ref()));
     command.args(plan.arguments());
     let mut emulator = launch::start(command).with_context(|| start_help(machine.arch))?;
     let status = emulator.wait().context("waiting for the emulator's end")?;
@@ -70,8 +74,15 @@ pub fn exec(wanted: &Wanted, cache: &Cache, program: &Path, arguments: &[String]
     let (machine, kernel, initramfs) = prepare(wanted, cache, &purpose, place.path())?;
     let plan = plan(wanted, &machine, &kernel, &initramfs, Console::Piped);
     let deadline = wanted.deadline.unwrap_or_else(|| machine.arch.deadline_seconds());
-    let frames = Guest::start(machine.arch, &plan.arguments(), place.path())?
-        .frames(Duration::from_secs(deadline))?;
+    let emulator = emulator_of(wanted, cache)?;
+    let guest = Guest::start_tapped(
+        machine.arch,
+        emulator.as_deref(),
+        &plan.arguments(),
+        place.path(),
+        Box::new(|_| false),
+    )?;
+    let frames = guest.frames(Duration::from_secs(deadline))?;
     let said = frames.get("run").map(String::as_str).unwrap_or_default();
     let (output, status) = split_status(said);
     print!("{output}");
@@ -87,6 +98,11 @@ pub(super) fn static_program(program: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// The emulator besides the architecture's own, if the guest needs one.
+fn emulator_of(wanted: &Wanted, cache: &Cache) -> Result<Option<PathBuf>> {
+    wanted.paravirt.map(|_| emulator::get(cache)).transpose()
+}
+
 fn prepare(
     wanted: &Wanted,
     cache: &Cache,
@@ -98,6 +114,9 @@ fn prepare(
         bail!("no kernel is called `{}`; there are {:?}", wanted.kernel, catalogue.names());
     };
     let arch = kernel.arch;
+    if wanted.paravirt.is_some() && arch != Arch::Amd64 {
+        bail!("a hypervisor's clock needs an x86-64 guest, and {} is for {arch}", wanted.kernel);
+    }
     let prepared = prepare_one(Store::new(cache, false).get(kernel)?, arch, cache)?;
     if wanted.fault.is_some() && (arch != Arch::Amd64 || prepared.probe.is_none()) {
         bail!("a fault needs an x86-64 guest, and a C compiler for the program that makes it");
@@ -106,15 +125,18 @@ fn prepare(
     let initramfs = place.join("initramfs");
     std::fs::write(&initramfs, archive)
         .with_context(|| format!("writing {}", initramfs.display()))?;
+    let mut qemu = wanted.paravirt.map(Paravirt::qemu).unwrap_or_default();
+    qemu.extend(wanted.qemu.clone());
+    let cpu = wanted.paravirt.map(Paravirt::cpu).or_else(|| wanted.cpu.clone());
     let machine = Machine {
         arch,
         machine: wanted.machine.clone().unwrap_or_else(|| arch.machine().into()),
-        cpu: wanted.cpu.clone().or_else(|| arch.cpu().map(String::from)),
+        cpu: cpu.or_else(|| arch.cpu().map(String::from)),
         smp: wanted.smp.clone(),
         memory: kernel.memory,
         hpet: None,
         acpi: None,
-        qemu: wanted.qemu.clone(),
+        qemu,
         packed: false,
         steady: false,
     };

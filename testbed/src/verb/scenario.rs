@@ -3,7 +3,7 @@
 use crate::cache::Cache;
 use crate::qemu::arguments::Accel;
 use crate::scenario::place::{Place, Programs};
-use crate::scenario::{self, KERNELS, NAMES, Story, page};
+use crate::scenario::{self, KERNELS, NAMES, PARAVIRT, Story, page};
 use anyhow::{Context, Result, bail};
 use std::path::Path;
 
@@ -29,10 +29,16 @@ pub struct Wanted<'a> {
 /// scenarios, one that cannot be played to its end is reported as a problem and does not stop the
 /// others.
 pub fn scenario(wanted: &Wanted<'_>, cases: &Path, cache: &Cache) -> Result<bool> {
-    let names = choose(wanted.names, NAMES);
+    let names =
+        choose(wanted.names, if wanted.programs.paravirt.is_some() { PARAVIRT } else { NAMES });
     let kernels = choose(wanted.kernels, KERNELS);
     if let Some(name) = names.iter().find(|name| !NAMES.contains(name)) {
         bail!("no scenario is called `{name}`; there are {NAMES:?} and `all`");
+    }
+    if wanted.programs.paravirt.is_some()
+        && let Some(name) = names.iter().find(|name| !PARAVIRT.contains(name))
+    {
+        bail!("the scenario `{name}` is not for a hypervisor's clock; there are {PARAVIRT:?}");
     }
     if names.contains(&"switch") && wanted.programs.clocksmith.is_none() {
         bail!("the scenario `switch` asks a static program in the guest: --guest-clocksmith PATH");

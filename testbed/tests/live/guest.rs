@@ -23,6 +23,16 @@ pub(crate) fn program() -> PathBuf {
     target.join("x86_64-unknown-linux-musl/dist/clocksmith")
 }
 
+/// The library's reader, static: `CLOCKSMITH_READER`, or the one that was built last.
+pub(crate) fn reader() -> PathBuf {
+    if let Some(path) = std::env::var_os("CLOCKSMITH_READER") {
+        return path.into();
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"), PathBuf::from);
+    target.join("x86_64-unknown-linux-musl/release/examples/clock_reader")
+}
+
 /// Runs a script in a guest on Linux 6.1 with tsc, hpet and acpi_pm, and returns its output.
 pub(crate) fn run(name: &str, script: &str, reader: Option<&Path>, patience: Duration) -> String {
     run_on("6.1", name, script, reader, patience)

@@ -8,6 +8,7 @@ mod emulator;
 mod fix;
 mod forgery;
 mod guest;
+mod paravirt;
 mod soak;
 mod sweep;
 mod trial;

@@ -8,6 +8,7 @@ use crate::needs::{CC, LIBC, MUSL, Need, QEMU, is_root};
 use crate::step::{Done, Step, Stop, Tier};
 use crate::steps::rust::PROGRAM;
 
+const MUSL_TRIPLE: &str = "x86_64-unknown-linux-musl";
 const DPKG: Need = Need::Tool("dpkg", "dpkg");
 const QEMU_IMG: Need = Need::Tool("qemu-img", "qemu-utils");
 const MMDEBSTRAP: Need = Need::Tool("mmdebstrap", "mmdebstrap");
@@ -35,7 +36,7 @@ pub(crate) static STATIC_PROGRAM: Step = Step {
         if answer.good() {
             return Ok(());
         }
-        if crate::needs::targets().iter().any(|target| target == "x86_64-unknown-linux-musl")
+        if crate::needs::targets().iter().any(|target| target == MUSL_TRIPLE)
             && answer.code != Some(75)
         {
             return Err(Stop::fail("packaging/build.sh"));
@@ -98,13 +99,91 @@ fn disk_image(context: &Context) -> Done {
     if answer.text.contains("needs root: it installs") {
         return Err(Stop::skip("no disk image, and only root can build one: testbed disk build"));
     }
-    let offline =
-        ["no Debian archive found", "Failed to fetch", "Could not resolve", "apt-get update"];
-    if offline.iter().any(|words| answer.text.contains(words)) {
+    if is_offline(&answer.text) {
         return Err(Stop::no_network("the packages of the disk image could not be fetched"));
     }
     Err(Stop::fail("testbed disk build"))
 }
+
+/// QEMU with paravirtual clocks under software emulation. It is compiled once; a build that was ended continues.
+pub(crate) static PARAVIRT_EMULATOR: Step = Step {
+    name: "paravirt-emulator",
+    what: "an emulator that offers kvm-clock and Hyper-V's clocks, compiled once and kept in the cache",
+    tier: Tier::Shared,
+    emulated: false,
+    seconds: 540,
+    budget: 1200,
+    short: None,
+    needs: &[
+        // For its firmware.
+        QEMU,
+        Need::Tool("dpkg-source", "dpkg-dev"),
+        Need::Tool("patch", "patch"),
+        Need::Tool("make", "make"),
+        Need::Tool("meson", "meson"),
+        Need::Tool("ninja", "ninja-build"),
+        Need::Tool("pkg-config", "pkg-config"),
+        Need::Package("libglib2.0-dev"),
+        Need::Package("libpixman-1-dev"),
+        Need::Package("libfdt-dev"),
+        CC,
+        LIBC,
+        DPKG,
+        Need::Network,
+    ],
+    uses: &[&TESTBED],
+    run: paravirt_emulator,
+};
+
+fn paravirt_emulator(context: &Context) -> Done {
+    let answer = context.testbed("emulator --limit 2400").limit(2700).answer(context)?;
+    if answer.good() {
+        return Ok(());
+    }
+    if answer.text.contains("the emulator cannot be built here: ") {
+        return Err(Stop::skip(answer.last_line()));
+    }
+    if is_offline(&answer.text) {
+        return Err(Stop::no_network("the emulator's source could not be fetched"));
+    }
+    Err(Stop::fail(answer.last_line()))
+}
+
+/// Whether a failure of the testbed is one of the network.
+fn is_offline(text: &str) -> bool {
+    [
+        "no Debian archive found",
+        "Failed to fetch",
+        "Could not resolve",
+        "apt-get update",
+        "fetching package lists",
+    ]
+    .iter()
+    .any(|words| text.contains(words))
+}
+
+/// The library's reader for guests.
+pub(crate) static CLOCK_READER: Step = Step {
+    name: "clock-reader",
+    what: "a program that reads the library's clocks, for guests",
+    tier: Tier::Shared,
+    emulated: false,
+    seconds: 40,
+    budget: 160,
+    short: None,
+    needs: &[CC, MUSL],
+    uses: &[],
+    run: |context| {
+        if !crate::needs::targets().iter().any(|target| target == MUSL_TRIPLE) {
+            return Err(Stop::skip(
+                "no reader for guests: rustup target add x86_64-unknown-linux-musl",
+            ));
+        }
+        call("cargo build --locked --release -p clocksmith --example clock_reader --target")
+            .arg(MUSL_TRIPLE)
+            .run(context)
+    },
+};
 
 /// Tests of the testbed that boot something: those whose names begin with `tests`.
 fn live(context: &Context, tests: &str, seconds: u64) -> Done {
@@ -114,6 +193,7 @@ fn live(context: &Context, tests: &str, seconds: u64) -> Done {
             .args("--test live -- --include-ignored --nocapture --test-threads 1")
             .arg(tests)
             .env("CLOCKSMITH_STATIC", context.static_program())
+            .env("CLOCKSMITH_READER", context.clock_reader())
             .limit(seconds)
             .run(context)
     })
@@ -312,6 +392,26 @@ pub(crate) static WHO: Step = Step {
     run: |context| {
         live(context, "who::who_reads", 300)?;
         if context.short.get() { Ok(()) } else { live(context, "who::system_calls", 300) }
+    },
+};
+
+/// In a turn of its own: every run would compile an emulator.
+pub(crate) static PARAVIRT: Step = Step {
+    name: "paravirt",
+    what: "the library and each verb in guests on kvm-clock and Hyper-V's clocks, served in user space and not: exact, \
+           never back, and the right verdict",
+    tier: Tier::All,
+    emulated: true,
+    seconds: 360,
+    budget: 1000,
+    short: None,
+    needs: &[QEMU, QEMU_IMG, CC, LIBC, DPKG, Need::Network],
+    uses: &[&TESTBED, &STATIC_PROGRAM, &CLOCK_READER, &PARAVIRT_EMULATOR],
+    run: |context| {
+        for tests in ["kvm_clock_is", "hyperv_page_is", "slow_", "tsc_beside", "events_"] {
+            live(context, &format!("paravirt::{tests}"), 900)?;
+        }
+        Ok(())
     },
 };
 

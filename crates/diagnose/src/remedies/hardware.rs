@@ -6,6 +6,7 @@ use super::{Plan, boot, table};
 use crate::causes::reference::is_paravirt;
 use crate::causes::refinement::is_systematic;
 use crate::causes::vdso_bypassed::{is_before_vdso32, lacks_path, vdso_path};
+use crate::current::is_paravirtual;
 use crate::{Cause, CauseId as C, Confidence};
 use clocksmith_facts::cpu::CpuVendor;
 use clocksmith_facts::log::Event;
@@ -171,8 +172,10 @@ pub(super) fn newer_kernel(plan: &Plan<'_>) -> Option<Offer> {
         )));
     }
     let one_package = machine.packages.value == 1 && !machine.packages.is_assumed();
+    // A hypervisor's clock outranks a synchronised TSC that is not invariant.
     if plan.has(C::TscUnsynchronized)
         && one_package
+        && !is_paravirtual(current)
         && !Feature::UnsynchronizedByPackages.of(kernel)
     {
         let since = Feature::UnsynchronizedByPackages.versions();

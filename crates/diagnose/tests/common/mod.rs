@@ -68,6 +68,11 @@ impl Story {
         self
     }
 
+    pub fn packages(mut self, n: u32) -> Self {
+        self.facts.cpu.packages = Fact::known(n, "/proc/cpuinfo");
+        self
+    }
+
     pub fn hypervisor(mut self, kind: HypervisorKind) -> Self {
         self.facts.hypervisor = Fact::known(Some(Hypervisor::named(kind)), "cpuid 0x40000000");
         self
