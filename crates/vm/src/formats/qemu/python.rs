@@ -15,6 +15,8 @@ const MOST_VARIANTS: usize = 8;
 const MOST_WORDS: usize = 4096;
 /// The most that names are followed to others.
 const MOST_DEPTH: usize = 8;
+/// The most names of one line whose values are not followed.
+const MOST_SPECIAL: usize = 32;
 /// The most that is evaluated in one file, in tokens.
 const MOST_WORK: usize = 2_000_000;
 
@@ -48,6 +50,7 @@ enum Value {
 /// A file.
 struct Reader {
     tokens: Vec<Token>,
+    closes: Vec<usize>,
     /// The values of names, by function; 0 is the file itself.
     names: BTreeMap<(usize, String), Vec<Binding>>,
     /// The function around each function.
@@ -63,15 +66,15 @@ struct Reader {
 pub(super) fn commands(text: &str) -> Vec<Command> {
     let reader = Reader::new(text);
     let mut found = Vec::new();
-    let mut taken: Vec<Range<usize>> = Vec::new();
+    // Behind the last list that was one.
+    let mut taken = 0;
     let mut assigned: BTreeSet<usize> = BTreeSet::new();
     for binding in reader.names.values().flatten().filter(|binding| binding.how != How::Other) {
         assigned.insert(binding.value.start);
     }
     // Lists and calls first: what they put in is no command line of its own.
     for (at, token) in reader.tokens.iter().enumerate() {
-        let inside = taken.iter().any(|it| it.contains(&at));
-        if inside || assigned.contains(&at) || !(token.is("[") || token.is("(")) {
+        if at < taken || assigned.contains(&at) || !(token.is("[") || token.is("(")) {
             continue;
         }
         let end = reader.close(at);
@@ -85,7 +88,7 @@ pub(super) fn commands(text: &str) -> Vec<Command> {
         let before = found.len();
         found.extend(lists.iter().filter(|it| !call || starts(it)).filter_map(|it| command(it)));
         if found.len() > before {
-            taken.push(at..end);
+            taken = end;
         }
     }
     for (key, bindings) in &reader.names {
@@ -167,10 +170,30 @@ pub(super) fn strings(text: &str) -> Vec<Placed> {
     texts.filter(|it| !it.as_str().contains(' ') || it.as_str().starts_with('-')).collect()
 }
 
+/// Where each bracket is closed; the end for all other tokens.
+fn closes(tokens: &[Token]) -> Vec<usize> {
+    let mut closes = vec![tokens.len(); tokens.len()];
+    let mut open = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        let Token::Mark { text, .. } = token else { continue };
+        match *text {
+            "(" | "[" | "{" => open.push(at),
+            ")" | "]" | "}" => {
+                if let Some(begin) = open.pop().and_then(|begin: usize| closes.get_mut(begin)) {
+                    *begin = at;
+                }
+            }
+            _ => {}
+        }
+    }
+    closes
+}
+
 impl Reader {
     fn new(text: &str) -> Self {
         let tokens = python(text);
         let mut reader = Self {
+            closes: closes(&tokens),
             scopes: vec![0; tokens.len()],
             tokens,
             names: BTreeMap::new(),
@@ -196,22 +219,7 @@ impl Reader {
 
     /// Where a bracket is closed.
     fn close(&self, open: usize) -> usize {
-        let mut depth = 0usize;
-        for (n, token) in self.tokens.iter().enumerate().skip(open) {
-            if let Token::Mark { text, .. } = token {
-                match *text {
-                    "(" | "[" | "{" => depth += 1,
-                    ")" | "]" | "}" => {
-                        depth = depth.saturating_sub(1);
-                        if depth == 0 {
-                            return n;
-                        }
-                    }
-                    _ => {}
-                }
-            }
-        }
-        self.tokens.len()
+        self.closes.get(open).copied().unwrap_or(self.tokens.len())
     }
 
     /// Where an expression that begins with a list ends: `[...] + NAME + [...]`.
@@ -272,7 +280,12 @@ impl Reader {
     }
 
     fn line(&mut self, first: usize, end: usize, scope: usize, indent: usize) {
-        for at in first..end {
+        let special = |at: &usize| {
+            matches!(self.name(*at), Some("for" | "as" | "global" | "nonlocal"))
+                || self.is(at + 1, ":=")
+        };
+        let special: Vec<usize> = (first..end).filter(special).take(MOST_SPECIAL).collect();
+        for at in special {
             match self.name(at) {
                 Some("for") => {
                     let until = (at..end).find(|n| self.name(*n) == Some("in")).unwrap_or(end);
@@ -297,7 +310,7 @@ impl Reader {
         };
         if self.is(sign, "=") {
             // `a = b = value` and `a, b = ...` are not followed.
-            let again = (sign + 1..end).any(|at| self.is(at, "=") && self.depth(sign + 1, at) == 0);
+            let again = self.split(sign + 1..end, "=").len() > 1;
             let how = if again { How::Other } else { How::Set };
             self.bind(&name, scope, bind(how, sign + 1..end));
         } else if self.is(first + 1, "+=") {
@@ -319,19 +332,6 @@ impl Reader {
                 _ => {}
             }
         }
-    }
-
-    /// How many brackets are open at a token.
-    fn depth(&self, from: usize, at: usize) -> usize {
-        let mut depth = 0usize;
-        for token in self.tokens.get(from..at).unwrap_or_default() {
-            if token.is("(") || token.is("[") || token.is("{") {
-                depth += 1;
-            } else if token.is(")") || token.is("]") || token.is("}") {
-                depth = depth.saturating_sub(1);
-            }
-        }
-        depth
     }
 
     /// The parts of a range between marks that are in no bracket.
