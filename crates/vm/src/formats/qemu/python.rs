@@ -12,13 +12,15 @@ use std::ops::Range;
 /// The most command lines that one list may be, by its conditions.
 const MOST_VARIANTS: usize = 8;
 /// The most words of one list.
-const MOST_WORDS: usize = 4096;
+const MOST_WORDS: usize = 512;
 /// The most that names are followed to others.
 const MOST_DEPTH: usize = 8;
+/// The most values of one name.
+const MOST_BINDINGS: usize = 128;
 /// The most names of one line whose values are not followed.
 const MOST_SPECIAL: usize = 32;
 /// The most that is evaluated in one file, in tokens.
-const MOST_WORK: usize = 2_000_000;
+const MOST_WORK: usize = 400_000;
 
 /// The ways to give a name a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +76,9 @@ pub(super) fn commands(text: &str) -> Vec<Command> {
     }
     // Lists and calls first: what they put in is no command line of its own.
     for (at, token) in reader.tokens.iter().enumerate() {
+        if reader.spent() {
+            break;
+        }
         if at < taken || assigned.contains(&at) || !(token.is("[") || token.is("(")) {
             continue;
         }
@@ -336,6 +341,7 @@ impl Reader {
 
     /// The parts of a range between marks that are in no bracket.
     fn split(&self, range: Range<usize>, mark: &str) -> Vec<Range<usize>> {
+        self.work.set(self.work.get() + range.len());
         let (mut out, mut from, mut depth) = (Vec::new(), range.start, 0usize);
         for at in range.clone() {
             let Some(token) = self.tokens.get(at) else { break };
@@ -379,6 +385,7 @@ impl Reader {
         let sets = bindings.iter().filter(|it| it.how == How::Set).count();
         let other = bindings.iter().any(|it| it.how == How::Other);
         if depth > MOST_DEPTH
+            || bindings.len() > MOST_BINDINGS
             || sets == 0
             || other
             || bindings.first().is_some_and(|it| it.how != How::Set)
