@@ -129,11 +129,44 @@ impl<'a> Guard<'a> {
         if self.document.kind == Kind::Virtualbox && edit.with.is_empty() {
             return self.removed(edit);
         }
+        self.looked_for(edit)?;
         match self.spot(&edit.span) {
             Spot::Word(command, index) => self.in_word(command, index, edit),
             Spot::Assigned(command, assign) => self.in_variable(command, assign, edit),
             Spot::Nowhere => Err(self.elsewhere(&edit.span)),
         }
+    }
+
+    /// Whether the option that would go is in another command, too, which may look for it: `pgrep -f 'kvmclock=off'`.
+    fn looked_for(&self, edit: &Edit) -> Result<(), String> {
+        let text = self.document.text.as_str();
+        let from = text.get(..edit.span.start).unwrap_or_default();
+        // The name of a property whose value changes.
+        let name = ["hpet="].into_iter().find(|name| from.ends_with(name)).unwrap_or_default();
+        let start = edit.span.start - name.len();
+        let old = text.get(start..edit.span.end).unwrap_or_default().trim_matches(',');
+        if self.document.kind != Kind::Qemu || old.len() < 4 {
+            return Ok(());
+        }
+        let within = |ranges: &[Range<usize>], at: usize| ranges.iter().any(|it| it.contains(&at));
+        for (at, _) in text.match_indices(old).take(256) {
+            let own = start <= at && at < edit.span.end;
+            if own || within(&self.script.comments, at) {
+                continue;
+            }
+            let after = self.script.commands.partition_point(|command| command.span.start <= at);
+            let before = self.script.commands.get(..after).unwrap_or_default();
+            let command = before.iter().rev().take(64).find(|it| at < it.span.end);
+            let qemu = |command: &Command| {
+                command.words.iter().any(|word| word.literal().is_some_and(is_qemu))
+            };
+            let starts = command.is_some_and(|it| it.words.is_empty() || qemu(it));
+            if !starts {
+                let line = self.line(at);
+                return Err(format!("line {line} has {old}, too, and may look for it"));
+            }
+        }
+        Ok(())
     }
 
     /// Whether nothing of a word is behind a place but the ends of quotes: what is appended there is appended to the

@@ -180,3 +180,71 @@ fn qemu_branch_for_windows_makes_no_windows_of_the_guest() {
     assert!(all.contains(&("q-kvmclock-off-no-invtsc", Severity::Error)), "{all:?}");
     assert!(!all.iter().any(|(id, _)| *id == "q-hv-time-missing"), "{all:?}");
 }
+
+#[test]
+fn qemu_options_that_another_command_looks_for_are_left() {
+    let run = "qemu-system-x86_64 -enable-kvm -machine q35,hpet=on -cpu host,kvmclock=off -m 1G\n";
+    let after = run.replace("hpet=on", "hpet=off").replace(",kvmclock=off", "");
+    mended(Kind::Qemu, run, &after);
+    let comment = "# kvmclock=off, hpet=on\n";
+    mended(Kind::Qemu, &format!("{comment}{run}"), &format!("{comment}{after}"));
+    for looks in [
+        "pgrep -f 'qemu.*kvmclock=off'\n",
+        "ps ax | grep kvmclock=off\n",
+        "[[ $A == *kvmclock=off* ]] && echo y\n",
+        "case $A in *kvmclock=off*) echo y;; esac\n",
+    ] {
+        let text = format!("{run}{looks}");
+        // Without kvm-clock the HPET stays, too.
+        mended(Kind::Qemu, &text, &text);
+    }
+    let hpet = format!("{run}pkill -f hpet=on\n");
+    mended(Kind::Qemu, &hpet, &hpet.replace(",kvmclock=off", ""));
+}
+
+#[test]
+fn qemu_words_about_the_tsc_are_of_x86() {
+    let run = |arch: &str| format!("qemu-system-{arch} -M virt -append 'tsc=reliable notsc'\n");
+    assert!(ids(Kind::Qemu, &run("aarch64")).is_empty(), "{:?}", ids(Kind::Qemu, &run("aarch64")));
+    assert!(ids(Kind::Qemu, &run("x86_64")).len() > 1);
+    let domain =
+        domain("a", "", "", "", "").replace("</os>", "<cmdline>tsc=reliable</cmdline></os>");
+    let bad =
+        |text: &str| ids(Kind::Libvirt, text).iter().any(|(id, _)| *id == "q-guest-tsc-reliable");
+    assert!(bad(&domain));
+    assert!(!bad(&domain.replace("x86_64", "aarch64").replace("q35", "virt")));
+}
+
+#[test]
+fn qemu_macos_needs_no_kvmclock() {
+    let run = |cpu: &str| {
+        format!(
+            "qemu-system-x86_64 -enable-kvm -machine q35 -device isa-applesmc,osk=x -cpu {cpu} -m 4G\n"
+        )
+    };
+    for cpu in ["Penryn,kvm=off", "Penryn,-hypervisor"] {
+        let found = ids(Kind::Qemu, &run(cpu));
+        assert!(found.iter().all(|(_, severity)| *severity == Severity::Info), "{found:?}");
+    }
+}
+
+#[test]
+fn qemu_name_of_a_linux_is_believed_beside_flags_of_hyperv() {
+    let text = "qemu-system-x86_64 -enable-kvm -name debian -cpu host,hv_relaxed -m 1G\n";
+    let report = lint(&document(Kind::Qemu, text)).unwrap();
+    assert_eq!((report.guest, report.guessed), (clocksmith_vm::Guest::Linux, true));
+}
+
+#[test]
+fn qemu_choices_leave_the_emulator() {
+    let choices = Choices { invtsc: true, tsc_frequency: Some(2_100_000_000) };
+    let text = "qemu-system-x86_64 -M q35 -cpu qemu64 -m 1G\nqemu-system-x86_64 -accel tcg -cpu max -m 1G\n";
+    let fixed = fix(&document(Kind::Qemu, text), &choices).unwrap();
+    assert_eq!(fixed.document.text.as_str(), text);
+    assert_eq!(fixed.undecided.len(), 2, "{:?}", fixed.undecided);
+    let kvm = text
+        .replace("qemu-system-x86_64", "qemu-system-x86_64 -enable-kvm")
+        .replace("-accel tcg ", "");
+    let fixed = fix(&document(Kind::Qemu, &kvm), &choices).unwrap();
+    assert_eq!(fixed.document.text.as_str().matches("+invtsc,tsc-frequency=2100000000").count(), 2);
+}

@@ -13,7 +13,7 @@ use crate::formats::Format;
 use crate::guest::Guest;
 use crate::inner::nothing;
 use crate::lint::{LintError, Report};
-use crate::shell::statements;
+use crate::shell::{Piece, Statement, Word, statements};
 use crate::words;
 
 /// What is known of this kind.
@@ -76,6 +76,44 @@ fn find<'a>(document: &'a Document, name: &str) -> Option<(&'a str, std::ops::Ra
     document.text.lines().filter_map(of).last()
 }
 
+/// Whether a word has the flag `-u`; flags may be together: `-AHPu`.
+fn is_utc(word: &str) -> bool {
+    word.strip_prefix('-').is_some_and(|flags| {
+        flags.contains('u') && flags.len() < 8 && flags.bytes().all(|b| b.is_ascii_alphabetic())
+    })
+}
+
+/// Whether a word is `-u`, or may be: a variable holds what the script gives it, and else more.
+fn may_be_utc(word: &Word, statements: &[Statement]) -> bool {
+    if let Some(text) = word.literal() {
+        return is_utc(text);
+    }
+    match word.pieces.as_slice() {
+        [Piece::Literal(text), ..] if !text.as_str().starts_with('-') => false,
+        [Piece::Variable { name, .. }] => {
+            let begin = format!("{name}=");
+            let more = format!("{name}+=");
+            let all = statements.iter().flat_map(|it| it.words.iter().map(move |word| (it, word)));
+            let assigns = all.filter_map(|(statement, word)| {
+                let Some(Piece::Literal(first)) = word.pieces.first() else { return None };
+                let text = first.as_str();
+                text.strip_prefix(&begin)
+                    .or_else(|| text.strip_prefix(&more))
+                    .map(|rest| (statement, word, rest))
+            });
+            let mut none = true;
+            let utc = assigns.into_iter().any(|(statement, word, rest)| {
+                none = false;
+                // What another variable puts in front, and an array, is not followed.
+                let open = rest.is_empty() && (word.pieces.len() > 1 || statement.array.is_some());
+                open || rest.split_whitespace().any(is_utc)
+            });
+            none || utc
+        }
+        _ => true,
+    }
+}
+
 fn lint(document: &Document) -> Result<Report, LintError> {
     let name = crate::guest::base(&document.name);
     if let Some((loader, _)) = find(document, "loader") {
@@ -117,22 +155,16 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         };
         let options = words.get(first + 1..).unwrap_or_default();
         let Some((_, at)) = words.get(first).filter(|_| !options.is_empty()) else { continue };
-        let known = document.system(freebsd.then_some(Guest::Bsd), [name]);
+        // The last word names the machine.
+        let machine = options.last().and_then(|(word, _)| *word).unwrap_or_default();
+        let known = document.system(freebsd.then_some(Guest::Bsd), [name, machine]);
         let report = report.get_or_insert_with(|| Report {
             guest: known.guest,
             guessed: known.guessed,
             ..nothing(known.guest)
         });
-        // Flags may stand together: `-AHPu`. A variable may hold more.
-        let utc = options.iter().any(|(word, _)| {
-            word.is_none_or(|word| {
-                word.strip_prefix('-').is_some_and(|flags| {
-                    flags.contains('u')
-                        && flags.len() < 8
-                        && flags.bytes().all(|b| b.is_ascii_alphabetic())
-                })
-            })
-        });
+        let behind = statement.words.get(first + 1..).unwrap_or_default();
+        let utc = behind.iter().any(|word| may_be_utc(word, &statements));
         let loaded = grub && known.guest == Guest::Unknown;
         if !utc && (unix(known.guest) || loaded) {
             report.findings.push(Finding::new(rule!("bhyve-rtc-local"), at.clone()).fix("-u"));

@@ -48,3 +48,15 @@ fn rtc_of_every_unix_guest_shows_utc() {
     assert_eq!(ids("freebsd14.sh", &run("-A -H")), ["bhyve-rtc-local"]);
     assert_eq!(ids("a.sh", &run("-A -H")), [""; 0]);
 }
+
+#[test]
+fn rtc_of_a_machine_with_variables_is_judged() {
+    let run = |rest: &str| format!("bhyve -c 2 -m 1G -s 3,ahci-cd,$ISO {rest} freebsd-vm\n");
+    assert_eq!(ids("a.sh", &run("-H")), ["bhyve-rtc-local"]);
+    assert_eq!(ids("a.sh", &run("-H -u")), [""; 0]);
+    let cd = "if [ \"$1\" ]; then\n  CD=\"-s 4,ahci-cd,a.iso\"\nelse\n  CD=\nfi\n";
+    assert_eq!(ids("a.sh", &format!("{cd}{}", run("$CD"))), ["bhyve-rtc-local"]);
+    for more in [cd.replace("CD=\n", "CD=-u\n"), cd.replace("CD=\n", "CD=(-u)\n"), String::new()] {
+        assert_eq!(ids("a.sh", &format!("{more}{}", run("$CD"))), [""; 0], "{more}");
+    }
+}

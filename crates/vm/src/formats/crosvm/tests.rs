@@ -24,6 +24,8 @@ fn parameters_of_the_kernel_are_judged() {
             [""; 0]
         );
     }
+    let nix = "{ pkgs, ... }: {\n  run = ''\n    crosvm run --params \"root=/dev/vda notsc\" vmlinux\n  '';\n}\n";
+    assert_eq!(testing::bad(Kind::Crosvm, "flake.nix", nix).len(), 1);
     assert_eq!(Kind::detect("a.md", "crosvm is a monitor"), None);
     testing::broken(Kind::Crosvm, "{");
 }

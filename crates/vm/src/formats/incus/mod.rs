@@ -30,7 +30,17 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     if clues.has(raw) {
         return Some(Sign::Keys);
     }
-    let keys = ["architecture", "config", "devices", "ephemeral", "profiles", "stateful"];
+    // An instance, and a profile.
+    let keys = [
+        "architecture",
+        "config",
+        "devices",
+        "ephemeral",
+        "profiles",
+        "stateful",
+        "used_by",
+        "project",
+    ];
     let top = |key: &&str| {
         clues.lines.iter().any(|line| line.strip_prefix(*key).is_some_and(|it| it.starts_with(':')))
     };

@@ -23,3 +23,9 @@ fn raw_options_are_judged_as_the_end_of_a_command_line() {
     assert_eq!(testing::mended(Kind::Incus, "a.yaml", text), text.replace("=on", "=off"));
     testing::broken(Kind::Incus, "config: [");
 }
+
+#[test]
+fn profile_is_recognised() {
+    let text = "config:\n  limits.cpu: \"2\"\n  raw.qemu.x: a\ndescription: a\ndevices: {}\nname: a\nused_by: []\nproject: default\n";
+    assert_eq!(Kind::detect("a.profile", text), Some(Kind::Incus));
+}

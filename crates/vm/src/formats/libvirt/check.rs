@@ -57,10 +57,10 @@ pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
     {
         let span = cmdline.open.end..cmdline.inner_end;
         let text = Placed::new(domain.text.slice(span.clone()), span.start);
-        out.extend(machine::guest_command_line(&text));
+        out.extend(machine::guest_command_line(&text, domain.x86()));
     }
     if let Some(append) = &domain.line.append {
-        out.extend(machine::guest_command_line(append));
+        out.extend(machine::guest_command_line(append, domain.x86()));
     }
     if domain.confidential().is_some() {
         leave(&mut out);

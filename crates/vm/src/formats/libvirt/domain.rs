@@ -214,19 +214,23 @@ impl<'a> Domain<'a> {
         Some((element, element.value("state") == Some("on")))
     }
 
+    /// `<type>` of `<os>`: architecture and machine.
+    fn machine_type(&self) -> Option<&'a Element> {
+        self.tree.children(self.child("os")?, "type").next()
+    }
+
+    /// Whether the processor is one of x86.
+    pub(crate) fn x86(&self) -> bool {
+        let arch = self.machine_type().and_then(|it| it.value("arch")).unwrap_or("x86_64");
+        matches!(arch, "x86_64" | "i686" | "i386" | "amd64")
+            || arch.contains(crate::placed::UNKNOWN)
+    }
+
     /// Whether the machine is a PC.
     pub(crate) fn pc(&self) -> bool {
-        let Some(os) = self.child("os") else {
-            return true;
-        };
-        let Some(kind) = self.tree.children(os, "type").next() else {
-            return true;
-        };
-        let arch = kind.value("arch").unwrap_or("x86_64");
-        let machine = kind.value("machine").unwrap_or("pc");
-        let x86 = matches!(arch, "x86_64" | "i686" | "i386" | "amd64")
-            || arch.contains(crate::placed::UNKNOWN);
-        x86 && !["microvm", "virt", "isapc", "xenpv"].iter().any(|name| machine.starts_with(name))
+        let machine = self.machine_type().and_then(|it| it.value("machine")).unwrap_or("pc");
+        let other = ["microvm", "virt", "isapc", "xenpv"];
+        self.x86() && !other.iter().any(|name| machine.starts_with(name))
     }
 
     fn find_guest(&self, document: &Document) -> Known {

@@ -37,6 +37,12 @@ const KEYS: [&str; 6] = [
     "cpu_model_extra_flags",
     "hw_machine_type",
 ];
+/// Keys of before Icehouse (2014.1), in the section `[DEFAULT]`: nova.virt.libvirt.driver, `deprecated_name`.
+const OLD: [(&str, &str); 3] = [
+    ("libvirt_type", "virt_type"),
+    ("libvirt_cpu_mode", "cpu_mode"),
+    ("libvirt_cpu_model", "cpu_model"),
+];
 /// Sections that nova.conf has besides `[libvirt]`, which may be empty.
 const SECTIONS: [&str; 6] =
     ["[api_database]", "[placement]", "[glance]", "[neutron]", "[compute]", "[vnc]"];
@@ -60,6 +66,10 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     if section && (clues.keys(&KEYS, '=') >= 1 || clues.base().ends_with("nova.conf") || other()) {
         return Some(Sign::Keys);
     }
+    let old = OLD.map(|(name, _)| name);
+    if clues.keys(&old, '=') >= 1 && clues.has(|line| line.trim_end() == "[DEFAULT]") {
+        return Some(Sign::Keys);
+    }
     if clues.base().ends_with("nova.conf") && clues.has(|line| line.trim_end() == "[DEFAULT]") {
         return Some(Sign::Name);
     }
@@ -81,14 +91,16 @@ fn lint(document: &Document) -> Result<Report, LintError> {
 /// The entries of `[libvirt]`; the last of a name counts, and a list goes on in indented lines.
 fn entries(text: &Text) -> Vec<(&str, &str, Range<usize>)> {
     let mut found: Vec<(&str, &str, Range<usize>)> = Vec::new();
-    let mut inside = false;
+    let mut old: Vec<(&str, &str, Range<usize>)> = Vec::new();
+    let mut section = "";
     for (start, line) in text.lines() {
         let trimmed = line.trim();
         if trimmed.starts_with('[') {
-            inside = trimmed == "[libvirt]";
+            section = trimmed;
             continue;
         }
-        if !inside || trimmed.starts_with(['#', ';']) {
+        let inside = section == "[libvirt]";
+        if !(inside || section == "[DEFAULT]") || trimmed.starts_with(['#', ';']) {
             continue;
         }
         if let Some((key, value)) =
@@ -96,12 +108,18 @@ fn entries(text: &Text) -> Vec<(&str, &str, Range<usize>)> {
         {
             let value = value.trim();
             let at = start + crate::text::offset(line, value);
-            if !value.is_empty() {
-                found.push((key.trim(), value, at..at + value.len()));
+            let key = key.trim();
+            let now = OLD.iter().find(|(name, _)| *name == key).map(|(_, now)| *now);
+            if let (false, Some(now), false) = (inside, now, value.is_empty()) {
+                old.push((now, value, at..at + value.len()));
+            } else if inside && !value.is_empty() {
+                found.push((key, value, at..at + value.len()));
             }
         }
     }
-    found
+    // The new names count before the old ones; the last one of a name does.
+    old.extend(found);
+    old
 }
 
 fn configuration(document: &Document) -> Result<Report, LintError> {

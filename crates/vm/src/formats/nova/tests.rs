@@ -53,3 +53,17 @@ fn configuration_without_a_word_of_libvirt_is_known_by_its_sections() {
     assert_eq!(testing::bad(Kind::Nova, "compute.conf", text), [""; 0]);
     assert_eq!(Kind::detect("a.conf", "[libvirt]\n[vnc]\n"), None);
 }
+
+#[test]
+fn configuration_of_old_releases_has_its_keys_in_the_default_section() {
+    let text = "[DEFAULT]\ncompute_driver=libvirt.LibvirtDriver\nlibvirt_type=qemu\n";
+    assert_eq!(Kind::detect("nova-compute.conf", text), Some(Kind::Nova));
+    let ids = testing::ids(Kind::Nova, "nova-compute.conf", text);
+    assert!(ids.iter().any(|(id, _)| *id == "lv-emulated"), "{ids:?}");
+    let kvm = text.replace("=qemu", "=kvm");
+    assert_eq!(testing::bad(Kind::Nova, "nova-compute.conf", &kvm), [""; 0]);
+    // The new key counts.
+    let both = format!("{text}[libvirt]\nvirt_type=kvm\n");
+    let ids = testing::ids(Kind::Nova, "nova.conf", &both);
+    assert!(ids.iter().all(|(id, _)| *id != "lv-emulated"), "{ids:?}");
+}

@@ -142,6 +142,7 @@ impl Section {
     /// The clocks that the guest has for certain. A -cpu in `args:` replaces the one that Proxmox VE makes.
     fn clocks(&self, line: &Line, models: Option<&str>) -> Clocks {
         let mut clocks = Clocks::of_line(line);
+        clocks.x86 = self.value("arch") != "aarch64";
         clocks.emulated |= self.value("kvm") == "0";
         clocks.kvm = !clocks.emulated && line.kvm() != Some(false);
         if line.cpu().is_some() {
@@ -296,7 +297,7 @@ fn args(line: &Line, guest: Guest, clocks: &Clocks) -> Vec<Finding> {
     out.extend(machine::no_acpi(line, &|_| false));
     out.extend(machine::stray_cpu(line));
     if let Some(append) = &line.append {
-        out.extend(machine::guest_command_line(append));
+        out.extend(machine::guest_command_line(append, clocks.x86));
     }
     out
 }

@@ -34,7 +34,9 @@ pub(crate) fn left(document: &Document) -> Vec<usize> {
 }
 
 fn emulated(script: &Script, command: &Command, line: &Line) -> bool {
-    line.tcg() || super::emulator(script, command, line).is_some()
+    // The model `host` starts only with a hypervisor.
+    let host = line.cpu().is_some_and(|cpu| cpu.head_name() == "host");
+    line.tcg() || (!host && super::emulator(script, command, line).is_some())
 }
 
 /// The changes of one `-cpu`.

@@ -37,6 +37,8 @@ pub(crate) struct Clocks {
     pub(crate) stimer: bool,
     /// The guest is told to use the HPET.
     pub(crate) chosen: bool,
+    /// The processor is one of x86, as far as it is known.
+    pub(crate) x86: bool,
 }
 
 impl Clocks {
@@ -47,6 +49,7 @@ impl Clocks {
             emulated: line.tcg(),
             // A word that is not known may be another -cpu.
             kvmclock: !line.unknown,
+            x86: true,
             ..Self::default()
         };
         clocks.flags(line);

@@ -62,7 +62,7 @@ const MARKS: [&str; 27] = [
 ];
 
 /// The most tokens of one file.
-const MOST_TOKENS: usize = 200_000;
+const MOST_TOKENS: usize = 100_000;
 
 /// The tokens of Python.
 pub(super) fn python(text: &str) -> Vec<Token> {

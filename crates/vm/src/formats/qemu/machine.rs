@@ -94,7 +94,7 @@ pub(crate) fn check(
         }
     }
     if let Some(append) = &line.append {
-        out.extend(guest_command_line(append));
+        out.extend(guest_command_line(append, x86(command)));
     }
     out
 }
@@ -214,10 +214,15 @@ pub(crate) fn asked_for(span: Range<usize>, clocks: &Clocks, guest: Guest) -> Fi
     finding
 }
 
-/// The guest kernel's command line.
-pub(crate) fn guest_command_line(append: &Placed) -> Vec<Finding> {
+/// The guest kernel's command line. The TSC, the HPET and the PM timer are those of x86; on another processor a word about
+/// them does nothing.
+pub(crate) fn guest_command_line(append: &Placed, x86: bool) -> Vec<Finding> {
     let mut out = Vec::new();
     for word in append.words() {
+        let text = word.as_str();
+        if !x86 && (text.contains("tsc") || text.ends_with("=hpet") || text.ends_with("=acpi_pm")) {
+            continue;
+        }
         let (rule, words) = match word.as_str() {
             word @ ("notsc" | "tsc=unstable") => {
                 let words =

@@ -12,11 +12,15 @@ use std::ops::Range;
 /// The most command lines that one list may be, by its conditions.
 const MOST_VARIANTS: usize = 8;
 /// The most words of one list.
-const MOST_WORDS: usize = 4096;
+const MOST_WORDS: usize = 512;
 /// The most that names are followed to others.
 const MOST_DEPTH: usize = 8;
+/// The most values of one name.
+const MOST_BINDINGS: usize = 128;
+/// The most names of one line whose values are not followed.
+const MOST_SPECIAL: usize = 32;
 /// The most that is evaluated in one file, in tokens.
-const MOST_WORK: usize = 2_000_000;
+const MOST_WORK: usize = 400_000;
 
 /// The ways to give a name a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +52,7 @@ enum Value {
 /// A file.
 struct Reader {
     tokens: Vec<Token>,
+    closes: Vec<usize>,
     /// The values of names, by function; 0 is the file itself.
     names: BTreeMap<(usize, String), Vec<Binding>>,
     /// The function around each function.
@@ -63,15 +68,18 @@ struct Reader {
 pub(super) fn commands(text: &str) -> Vec<Command> {
     let reader = Reader::new(text);
     let mut found = Vec::new();
-    let mut taken: Vec<Range<usize>> = Vec::new();
+    // Behind the last list that was one.
+    let mut taken = 0;
     let mut assigned: BTreeSet<usize> = BTreeSet::new();
     for binding in reader.names.values().flatten().filter(|binding| binding.how != How::Other) {
         assigned.insert(binding.value.start);
     }
     // Lists and calls first: what they put in is no command line of its own.
     for (at, token) in reader.tokens.iter().enumerate() {
-        let inside = taken.iter().any(|it| it.contains(&at));
-        if inside || assigned.contains(&at) || !(token.is("[") || token.is("(")) {
+        if reader.spent() {
+            break;
+        }
+        if at < taken || assigned.contains(&at) || !(token.is("[") || token.is("(")) {
             continue;
         }
         let end = reader.close(at);
@@ -85,7 +93,7 @@ pub(super) fn commands(text: &str) -> Vec<Command> {
         let before = found.len();
         found.extend(lists.iter().filter(|it| !call || starts(it)).filter_map(|it| command(it)));
         if found.len() > before {
-            taken.push(at..end);
+            taken = end;
         }
     }
     for (key, bindings) in &reader.names {
@@ -167,10 +175,30 @@ pub(super) fn strings(text: &str) -> Vec<Placed> {
     texts.filter(|it| !it.as_str().contains(' ') || it.as_str().starts_with('-')).collect()
 }
 
+/// Where each bracket is closed; the end for all other tokens.
+fn closes(tokens: &[Token]) -> Vec<usize> {
+    let mut closes = vec![tokens.len(); tokens.len()];
+    let mut open = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        let Token::Mark { text, .. } = token else { continue };
+        match *text {
+            "(" | "[" | "{" => open.push(at),
+            ")" | "]" | "}" => {
+                if let Some(begin) = open.pop().and_then(|begin: usize| closes.get_mut(begin)) {
+                    *begin = at;
+                }
+            }
+            _ => {}
+        }
+    }
+    closes
+}
+
 impl Reader {
     fn new(text: &str) -> Self {
         let tokens = python(text);
         let mut reader = Self {
+            closes: closes(&tokens),
             scopes: vec![0; tokens.len()],
             tokens,
             names: BTreeMap::new(),
@@ -196,22 +224,7 @@ impl Reader {
 
     /// Where a bracket is closed.
     fn close(&self, open: usize) -> usize {
-        let mut depth = 0usize;
-        for (n, token) in self.tokens.iter().enumerate().skip(open) {
-            if let Token::Mark { text, .. } = token {
-                match *text {
-                    "(" | "[" | "{" => depth += 1,
-                    ")" | "]" | "}" => {
-                        depth = depth.saturating_sub(1);
-                        if depth == 0 {
-                            return n;
-                        }
-                    }
-                    _ => {}
-                }
-            }
-        }
-        self.tokens.len()
+        self.closes.get(open).copied().unwrap_or(self.tokens.len())
     }
 
     /// Where an expression that begins with a list ends: `[...] + NAME + [...]`.
@@ -272,7 +285,12 @@ impl Reader {
     }
 
     fn line(&mut self, first: usize, end: usize, scope: usize, indent: usize) {
-        for at in first..end {
+        let special = |at: &usize| {
+            matches!(self.name(*at), Some("for" | "as" | "global" | "nonlocal"))
+                || self.is(at + 1, ":=")
+        };
+        let special: Vec<usize> = (first..end).filter(special).take(MOST_SPECIAL).collect();
+        for at in special {
             match self.name(at) {
                 Some("for") => {
                     let until = (at..end).find(|n| self.name(*n) == Some("in")).unwrap_or(end);
@@ -297,7 +315,7 @@ impl Reader {
         };
         if self.is(sign, "=") {
             // `a = b = value` and `a, b = ...` are not followed.
-            let again = (sign + 1..end).any(|at| self.is(at, "=") && self.depth(sign + 1, at) == 0);
+            let again = self.split(sign + 1..end, "=").len() > 1;
             let how = if again { How::Other } else { How::Set };
             self.bind(&name, scope, bind(how, sign + 1..end));
         } else if self.is(first + 1, "+=") {
@@ -321,21 +339,9 @@ impl Reader {
         }
     }
 
-    /// How many brackets are open at a token.
-    fn depth(&self, from: usize, at: usize) -> usize {
-        let mut depth = 0usize;
-        for token in self.tokens.get(from..at).unwrap_or_default() {
-            if token.is("(") || token.is("[") || token.is("{") {
-                depth += 1;
-            } else if token.is(")") || token.is("]") || token.is("}") {
-                depth = depth.saturating_sub(1);
-            }
-        }
-        depth
-    }
-
     /// The parts of a range between marks that are in no bracket.
     fn split(&self, range: Range<usize>, mark: &str) -> Vec<Range<usize>> {
+        self.work.set(self.work.get() + range.len());
         let (mut out, mut from, mut depth) = (Vec::new(), range.start, 0usize);
         for at in range.clone() {
             let Some(token) = self.tokens.get(at) else { break };
@@ -379,6 +385,7 @@ impl Reader {
         let sets = bindings.iter().filter(|it| it.how == How::Set).count();
         let other = bindings.iter().any(|it| it.how == How::Other);
         if depth > MOST_DEPTH
+            || bindings.len() > MOST_BINDINGS
             || sets == 0
             || other
             || bindings.first().is_some_and(|it| it.how != How::Set)

@@ -68,6 +68,11 @@ impl Script {
         let mut script = Self { commands: python::commands(text), ..Self::default() };
         script.commands.truncate(MOST_COMMANDS);
         if script.commands.is_empty() {
+            // A command line of a shell in a text of several lines.
+            let plain = Self::read(text);
+            if plain.commands.iter().any(|command| command.program.is_some()) {
+                return plain;
+            }
             let words = python::pool(text);
             if words.iter().any(|word| strong(word.as_str())) {
                 script.commands.push(Command { program: None, words, apart: false });

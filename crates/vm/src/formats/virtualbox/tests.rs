@@ -294,3 +294,18 @@ fn snapshot_is_never_edited() {
     assert!(mended.contains(snapshot), "{mended}");
     assert_eq!(mended.matches("provider=\"None\"").count(), 1, "{mended}");
 }
+
+#[test]
+fn script_of_one_machine_is_one() {
+    let ids = |text: &str| testing::ids(Kind::Virtualbox, "a.sh", text).len();
+    let plain = "VBoxManage createvm --name vm --ostype Ubuntu_64 --register\nVBoxManage modifyvm vm --cpus 2\n";
+    for text in [
+        plain.replace("--name vm", "--name=vm"),
+        plain.replace("--name vm", "--name \"$VM\"").replace("modifyvm vm", "modifyvm \"${VM}\""),
+        plain.replace("--name vm", "--name=\"$VM\"").replace("modifyvm vm", "modifyvm $VM"),
+        format!("createVM() {{\n{plain}}}\ncreateVM\n"),
+        format!("function createvm {{\n{plain}}}\ncreatevm new\n"),
+    ] {
+        assert_eq!(ids(&text), ids(plain), "{text}");
+    }
+}
