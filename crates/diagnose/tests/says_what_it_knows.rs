@@ -233,3 +233,40 @@ fn idle_limit_is_the_one_that_the_driver_obeys() {
         "{commands:?}"
     );
 }
+
+#[test]
+fn hyperv_withholds_nothing_from_a_kernel_that_does_not_ask() {
+    let says = |release: &str| {
+        let text = format!(
+            "[    0.000000] Linux version {release} (b@h) (x86_64-linux-gnu-gcc 8) #1 SMP\n\
+             [    0.000000] Hypervisor detected: Microsoft Hyper-V\n\
+             [    0.000000] tsc: Marking TSC unstable due to running on Hyper-V\n\
+             [    0.290043] clocksource: Switched to clocksource hyperv_clocksource_tsc_page\n\
+             [   15.200000] EXT4-fs (sda1): mounted filesystem with ordered data mode\n"
+        );
+        let log = KernelLog::scan(text.as_bytes(), "log").unwrap();
+        let report = assess(Facts::from_log(log), Measured::default()).report;
+        report.causes.iter().any(|cause| {
+            cause.summary.contains("does not grant this guest")
+                || cause.summary.contains("exposes no invariant TSC")
+        })
+    };
+    assert!(says("5.15.0-generic") && says("6.1.0"));
+    assert!(says("4.18.0-553.16.1.el8_10.x86_64"));
+    for release in ["4.15.0-generic", "4.18.0-80.11.2.el8_0.x86_64", "4.19.0"] {
+        assert!(!says(release), "{release}");
+    }
+}
+
+#[test]
+fn tsc_reliable_that_did_not_protect_tsc_early_is_said() {
+    let text = "[    0.000000] Command line: root=/dev/sda1 tsc=reliable\n\
+        [    0.001000] clocksource: tsc-early: mask: 0xffffffffffffffff max_cycles: 0x1e45649026e, max_idle_ns: 440795259094 ns\n\
+        [    4.019019] clocksource: timekeeping watchdog on CPU3: Marking clocksource 'tsc-early' as unstable because the skew is too large:\n\
+        [    4.019025] tsc: Marking TSC unstable due to clocksource watchdog\n";
+    let log = KernelLog::scan(text.as_bytes(), "log").unwrap();
+    let report = assess(Facts::from_log(log), Measured::default()).report;
+    assert!(report.causes.iter().any(|cause| cause.summary.contains("did not keep the watchdog")));
+    assert!(report.causes.iter().all(|cause| !cause.summary.contains("switches off the watchdog")));
+    assert!(report.remedies.iter().any(|remedy| remedy.id == "newer-kernel-reliable"));
+}

@@ -45,16 +45,14 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
     let by_hyperv = |reason: &UnstableReason| matches!(reason, UnstableReason::HyperV);
     let healthy = case.current_name().is_none_or(|name| name == "hyperv_clocksource_tsc_page");
     let severity = if healthy { Severity::Info } else { case.loss() };
-    let (id_marked, sure, summary) = match consults_grant(case) {
+    let (sure, summary) = match consults_grant(case) {
         Some(true) => (
-            id,
             Confidence::High,
             "Hyper-V does not grant this guest the invariant TSC, so the kernel uses Hyper-V's own clock by design"
                 .to_owned(),
         ),
-        Some(false) => (CauseId::ParavirtClockPreferred, Confidence::High, never_asks()),
+        Some(false) => (Confidence::Low, never_asks()),
         None => (
-            id,
             Confidence::Medium,
             format!(
                 "under Hyper-V the kernel marks the TSC unstable and uses Hyper-V's own clock by design: because the \
@@ -66,7 +64,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
     if let Some(log) = case.log() {
         let own = |event: &Event| matches!(event, Event::TscUnstable(reason) if by_hyperv(reason));
         for entry in log.all(own) {
-            causes.add(id_marked, severity, sure, &summary, vec![Evidence::line(log, entry)]);
+            causes.add(id, severity, sure, &summary, vec![Evidence::line(log, entry)]);
         }
     }
     let slow = if case.slow == Some(true) { case.loss() } else { Severity::Info };
@@ -85,6 +83,7 @@ fn consults_grant(case: &Case<'_>) -> Option<bool> {
     open::ask_over(case.machine, &[OpenInput::KernelVersion], asks).same
 }
 
+/// The grant is open then, so that the cause is possible at most.
 fn never_asks() -> String {
     format!(
         "this kernel marks the TSC unstable in every guest of Hyper-V and uses Hyper-V's own clock by design: it does not \
@@ -117,6 +116,15 @@ fn serves_instead(case: &Case<'_>, causes: &mut Causes) {
                 && matches!(case.expectation.tsc, TscState::Unstable { .. })
         }
     };
+    let unasked = current.starts_with("hyperv_clocksource_")
+        && case.current_is_settled()
+        && consults_grant(case) == Some(false)
+        && matches!(case.expectation.tsc, TscState::Unstable { .. });
+    if unasked {
+        let evidence = vec![clock.evidence(case)];
+        let id = CauseId::InvariantTscWithheld;
+        causes.add(id, clock.severity, Confidence::Low, never_asks(), evidence);
+    }
     if !withheld {
         return;
     }
