@@ -158,7 +158,9 @@ impl<'a> Guard<'a> {
             let before = self.script.commands.get(..after).unwrap_or_default();
             let command = before.iter().rev().take(64).find(|it| at < it.span.end);
             let qemu = |command: &Command| {
-                command.words.iter().any(|word| word.literal().is_some_and(is_qemu))
+                // A pattern that begins with the name of the program is no program.
+                let program = |text: &str| is_qemu(text) && !text.contains([' ', '*', '=']);
+                command.words.iter().any(|word| word.literal().is_some_and(program))
             };
             let starts = command.is_some_and(|it| it.words.is_empty() || qemu(it));
             if !starts {

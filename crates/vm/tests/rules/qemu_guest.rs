@@ -190,6 +190,7 @@ fn qemu_options_that_another_command_looks_for_are_left() {
     mended(Kind::Qemu, &format!("{comment}{run}"), &format!("{comment}{after}"));
     for looks in [
         "pgrep -f 'qemu.*kvmclock=off'\n",
+        "pgrep -f 'qemu-system-x86_64 .*kvmclock=off'\n",
         "ps ax | grep kvmclock=off\n",
         "[[ $A == *kvmclock=off* ]] && echo y\n",
         "case $A in *kvmclock=off*) echo y;; esac\n",
