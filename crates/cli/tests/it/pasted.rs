@@ -41,12 +41,12 @@ const CASES: &[Case] = &[
     ),
     case(
         "virtualbox-guest-after-tsc-reliable",
-        "ok",
+        "slow",
         Some("tsc"),
         &["32-bit kernel", "45 % of the time is read_tsc", "cmdline-tsc-reliable"],
     ),
     case("ec2-xen-list", "unknown", Some("xen"), &["xen", "the first one in the list"]),
-    case("coarse-clocks-under-virtualbox", "unknown", Some("tsc"), &["1490 ns", "trapped TSC"]),
+    case("coarse-clocks-under-virtualbox", "slow", Some("tsc"), &["1490 ns", "trapped TSC"]),
     case(
         "kvm-guest-without-invariant-tsc",
         "unknown",
