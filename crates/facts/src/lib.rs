@@ -30,6 +30,7 @@ pub mod panicked;
 pub mod paste;
 pub mod path;
 pub mod probe;
+pub mod shell;
 pub mod symptom;
 pub mod tick;
 pub mod tree;

@@ -62,6 +62,11 @@ pub(super) fn look(
             Some(spot) => capture(&spot)?,
             None => (State::Absent, None),
         };
+        let former = entry.records.iter().find(|record| record.path == path);
+        if let Some(why) = opened_up(former.map(|record| &record.old), &state) {
+            let path = journal.place.shown(&path);
+            return Err(JournalError::NotMade { path, why, command: command.join(" ") });
+        }
         states.insert(path.clone(), state);
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         files.push(Made { path, before: before.map(text), after: after.map(text) });
@@ -101,6 +106,21 @@ pub(super) fn look(
         command,
     })?;
     Ok(states)
+}
+
+/// Whether another user can write what was made, and could not before: that user would choose what boots.
+fn opened_up(was: Option<&State>, is: &State) -> Option<String> {
+    let State::File { meta, .. } = is else { return None };
+    let (mode, uid) = match was {
+        Some(State::File { meta, .. }) => (meta.mode, meta.uid),
+        _ => (0o644, 0),
+    };
+    let ours = rustix::process::geteuid().as_raw();
+    if meta.uid != uid && meta.uid != 0 && meta.uid != ours {
+        return Some(format!("belongs to user {}", meta.uid));
+    }
+    let new = meta.mode & 0o022 & !mode;
+    (new != 0).then(|| format!("can be written by other users (mode {:04o})", meta.mode))
 }
 
 /// Names of GRUB's own check of a script's syntax.

@@ -1,12 +1,13 @@
 //! What changes on the kernel command line: by `clocksmith fix`, which knows this system's boot loader,
 //! and by the distribution's own way.
 
-use super::offer::{Offer, quote};
+use super::offer::Offer;
 use super::{Parameters, Plan};
 use crate::CauseId as C;
 use crate::causes::Case;
 use clocksmith_facts::Arch;
 use clocksmith_facts::log::Event;
+use clocksmith_facts::shell::quote;
 use clocksmith_facts::version::Vendor;
 use clocksmith_kernel::Machine;
 use clocksmith_kernel::expectation::TscState;

@@ -1,11 +1,12 @@
 //! What changes the running kernel.
 
 use super::Plan;
-use super::offer::{Offer, quote};
+use super::offer::Offer;
 use crate::CauseId as C;
 use crate::causes::reference::is_paravirt;
 use crate::causes::vdso_bypassed::is_before_vdso32;
 use clocksmith_facts::hypervisor::HypervisorKind;
+use clocksmith_facts::shell::quote;
 
 const CURRENT: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 const AVAILABLE: &str = "/sys/devices/system/clocksource/clocksource0/available_clocksource";

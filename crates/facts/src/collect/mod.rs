@@ -9,6 +9,7 @@ mod clock;
 mod log;
 mod machine;
 mod privacy;
+mod serials;
 mod virt;
 mod wall;
 

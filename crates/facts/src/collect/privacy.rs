@@ -4,6 +4,7 @@
 //! filters here keep what concerns clocks, and mask hardware addresses and the host's name.
 
 use super::log::is_log;
+use super::serials;
 use crate::dmi::{AZURE_TAG, Dmi, ORACLE_TAG};
 use crate::tick;
 use crate::tree::decode::open_log;
@@ -182,9 +183,9 @@ fn dmidecode(content: &str) -> String {
     )
 }
 
-/// Masks hardware addresses, and the host's name wherever it stands as a word of its own.
+/// Masks hardware addresses and serial numbers, and the host's name wherever it stands as a word of its own.
 pub(super) fn without_names(line: &str, hostname: &str) -> String {
-    let mut line = without_addresses(line);
+    let mut line = serials::masked(&without_addresses(line));
     // `... NAME kernel: [...`, in a journal or a log file, where the name is another host's perhaps.
     if let Some(at) = line.find(" kernel: ") {
         let start = line[..at].rfind(' ').map_or(0, |blank| blank + 1);

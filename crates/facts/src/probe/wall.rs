@@ -138,6 +138,8 @@ fn processes(proc: &Path) -> Result<Keepers, Missing> {
     let initial = std::fs::read_link(proc.join("self/ns/pid"))
         .is_ok_and(|target| target.as_os_str() == INITIAL_PID);
     let first = small(&proc.join("1/comm")).is_ok();
+    let space = |of: &str| std::fs::read_link(proc.join(of).join("ns/user")).ok();
+    let own = space("self");
     let mut found = Keepers { all: initial && first, ..Keepers::default() };
     for pid in pids {
         let dir = proc.join(pid);
@@ -149,7 +151,10 @@ fn processes(proc: &Path) -> Result<Keepers, Missing> {
         // shown as what is seen, never obeyed.
         if let Some(keeper) = by_name(comm.trim_end_matches('\n'), &arguments) {
             let status = small(&dir.join("status")).unwrap_or_default();
-            found.add(Keeper { role: allowed(keeper.role, &status), ..keeper });
+            // Capabilities in another user namespace are none over the clock (`do_adjtimex()`: `capable(CAP_SYS_TIME)`).
+            let foreign = space(pid).zip(own.as_ref()).is_some_and(|(its, own)| its != *own);
+            let role = if foreign { Role::Watches } else { allowed(keeper.role, &status) };
+            found.add(Keeper { role, ..keeper });
         }
     }
     Ok(found)

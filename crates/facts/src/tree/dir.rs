@@ -104,11 +104,12 @@ impl DirTree {
 
     fn not_mirrored(&self, path: &str) -> Missing {
         let missing = Missing::new(Why::NotAsked, self.describe(path));
-        let root = self.path.display();
+        // The sender of a directory chooses its name, and this is pasted into a shell.
+        let file = crate::shell::quote(&format!("{}/{path}", self.path.display()));
         match command_for(path) {
-            Some(command) => missing.how(format!("{command} > {root}/{path}")),
+            Some(command) => missing.how(format!("{command} > {file}")),
             None if is_virtual(path) => missing.how("run `clocksmith collect` on that machine"),
-            None => missing.how(format!("copy /{path} of that machine to {root}/{path}")),
+            None => missing.how(format!("copy /{path} of that machine to {file}")),
         }
     }
 

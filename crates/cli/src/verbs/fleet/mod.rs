@@ -10,6 +10,7 @@ use crate::exit::Code;
 use crate::ui::err;
 use crate::ui::out::JsonLines;
 use anyhow::{Context, Result, bail};
+use clocksmith_facts::trusted::{self, Untrusted};
 use inputs::Inputs;
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -116,6 +117,16 @@ fn engine(args: &Fleet) -> Result<PathBuf> {
     let in_path =
         std::env::split_paths(&path).filter(|dir| dir.is_absolute()).map(|dir| dir.join(ENGINE));
     let found = beside.into_iter().chain(in_path).find(|file| is_program(file));
+    if let Some(file) = &found {
+        match trusted::open(file) {
+            // Without permission to read it, and with every directory on the way looked at.
+            Ok(_) | Err(Untrusted::Io { error: rustix::io::Errno::ACCESS, .. }) => {}
+            Err(error) => bail!(
+                "{error}: it is not run, since another user could have written it. Remove it, give it and its directories \
+                 to root or to you alone, or name another with --engine"
+            ),
+        }
+    }
     found.context(
         "`fleet` needs the program clocksmith-fleet, which is neither beside this one nor in PATH. From \
          the source: cargo install --locked --path fleet. (`fleet --lines` prints documents without it)",
