@@ -59,6 +59,16 @@ fn program_with_no_or_half_effect_is_restored() {
 }
 
 #[test]
+fn program_that_lets_other_users_write_its_file_is_restored() {
+    let work = "sed -i 's/quiet/quiet quirk=1/' grub.cfg";
+    refused(&format!("{work}; chmod 666 grub.cfg"), "can be written by other users (mode 0666)");
+    refused(&format!("{work}; chmod 620 grub.cfg"), "can be written by other users");
+    if rustix::process::geteuid().is_root() {
+        refused(&format!("{work}; chown 1001 grub.cfg"), "belongs to user 1001");
+    }
+}
+
+#[test]
 fn program_that_does_its_work_is_in_force() {
     let dir = system("sed -i 's/quiet/quiet quirk=1/' grub.cfg");
     let mut journal = open(dir.path()).unwrap();

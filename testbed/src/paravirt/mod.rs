@@ -3,7 +3,7 @@
 //!
 //! - this file: the kinds of such clocks, as arguments of the emulator
 //! - [`emulator`]: the emulator, from the cache or built
-//! - [`steps`]: the commands that build it, under one time limit
+//! - `steps`: the commands that build it, under one time limit
 
 pub mod emulator;
 mod steps;
