@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn github_lines_are_escaped() {
         let made = github(&report("a:b,c.sh"));
-        assert!(made.starts_with("::warning file=a%3Ab%2Cc.sh,line=1,col="), "{made}");
+        assert!(made.starts_with("::notice file=a%3Ab%2Cc.sh,line=1,col="), "{made}");
         assert!(
             made.contains("::error file=b%2C<x>%25.xml::cannot \"use\" it%0Aat all\n"),
             "{made}"

@@ -407,6 +407,11 @@ mod tests {
         let program = dir.path().join(OsStr::from_bytes(b"a\xffb"));
         std::fs::copy("/bin/sleep", &program).unwrap();
         let mut child = std::process::Command::new(&program).arg("100").spawn().unwrap();
+        // Until it is that program.
+        let exe = format!("/proc/{}/exe", child.id());
+        while std::fs::read_link(&exe).is_ok_and(|exe| exe != program) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         let process = Process::new(child.id(), &mut Files::default());
         child.kill().unwrap();
         child.wait().unwrap();
