@@ -161,6 +161,9 @@ features! {
     ArmVdsoArmv8Timer => row(v(5, 6));
     /// MIPS's vDSO reads the time (`arch/mips/vdso/gettimeofday.c`).
     MipsVdso => row(v(4, 4));
+    /// With several clusters of MIPS processors, the GIC's counter is read without the vDSO (commit dfe101bcad84,
+    /// "clocksource/drivers/mips-gic-timer: Always use cluster 0 counter as clocksource", for 6.13).
+    MipsGicClusters => row(v(6, 13));
     /// The vDSOs of IBM Z (5.9) and POWER (5.11) have the generic code, which serves the coarse clocks.
     GenericVdsoEverywhere => row(v(5, 11));
     /// SPARC's vDSO may exist: commit 9a08862a5d2e ("vDSO for sparc") is of 2017, and the kernels of that year begin here.
