@@ -88,6 +88,8 @@ pub struct Unwinder {
     cache: CacheX86_64,
     /// The same files, for what the library does not tell: where they are, and their tables.
     files: Vec<(Range<u64>, u64, Sections)>,
+    /// The return address of the last stack at which no code was known.
+    lost: Option<u64>,
 }
 
 impl std::fmt::Debug for Unwinder {
@@ -98,7 +100,12 @@ impl std::fmt::Debug for Unwinder {
 
 impl Default for Unwinder {
     fn default() -> Self {
-        Self { inner: UnwinderX86_64::new(), cache: CacheX86_64::new(), files: Vec::new() }
+        Self {
+            inner: UnwinderX86_64::new(),
+            cache: CacheX86_64::new(),
+            files: Vec::new(),
+            lost: None,
+        }
     }
 }
 
@@ -173,7 +180,15 @@ impl Unwinder {
         best
     }
 
+    /// The return address by the tables at which the last stack ended, because no code was known there: code that was made or
+    /// mapped since the map was read, or a value that is not a return address.
+    #[must_use]
+    pub fn lost(&self) -> Option<u64> {
+        self.lost
+    }
+
     fn by_tables(&mut self, sample: &Sample, code: &dyn Code) -> Vec<u64> {
+        self.lost = None;
         let Some(registers) = sample.registers else { return Vec::new() };
         let mut read = |address: u64| {
             let offset = address.checked_sub(registers.sp).ok_or(())?;
@@ -187,7 +202,11 @@ impl Unwinder {
                 FrameAddress::InstructionPointer(address) => address,
                 FrameAddress::ReturnAddress(address) => u64::from(address) - 1,
             };
-            if !code.is_code(address) || stack.len() == FRAMES {
+            if !code.is_code(address) {
+                self.lost = Some(address);
+                break;
+            }
+            if stack.len() == FRAMES {
                 break;
             }
             stack.push(address);

@@ -148,10 +148,18 @@ impl Session {
         // The process is queried while its unwinder works.
         let Some(mut unwinder) = process.unwinder.take() else { return Vec::new() };
         let mut stack = unwinder.stack(sample, process);
+        let lost = unwinder.lost();
+        process.unwinder = Some(unwinder);
+        // A virtual machine makes pages executable as it compiles; the map still has them as they were.
+        if lost.is_some_and(|address| process.refresh_for_caller(address, &mut self.files))
+            && let Some(mut unwinder) = process.unwinder.take()
+        {
+            stack = unwinder.stack(sample, process);
+            process.unwinder = Some(unwinder);
+        }
         if process.ours.as_ref().is_some_and(|ours| ours.clock().is_none()) {
             stack.retain(|address| !process.in_counting(*address));
         }
-        process.unwinder = Some(unwinder);
         stack
     }
 

@@ -184,6 +184,16 @@ impl Process {
         }
     }
 
+    /// Reads the map again for a return address at which it has no code, and says whether it has it now. The address may be
+    /// no return address at all, so this is done more seldom as the process is watched longer.
+    pub fn refresh_for_caller(&mut self, address: u64, files: &mut Files) -> bool {
+        if self.read.elapsed() > (self.seen.elapsed() / 8).min(5 * PATIENCE) {
+            self.refresh(files);
+            return self.mapping(address).is_some_and(|mapping| mapping.executable);
+        }
+        false
+    }
+
     /// Reads the map again, if that was not done just now.
     pub fn refresh_soon(&mut self, files: &mut Files) {
         // A program that has just begun loads its libraries now.
@@ -416,5 +426,28 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(process.unwrap().name, "a\u{fffd}b");
+    }
+
+    /// V8 reserves the memory of its code, and makes pages of it executable while the program runs.
+    #[test]
+    fn page_that_was_made_executable_is_code_when_a_stack_goes_through_it() {
+        use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
+        let none = std::ptr::null_mut();
+        // SAFETY: new memory where the kernel chooses, which only its address is taken of.
+        let page = unsafe { mmap_anonymous(none, 4096, ProtFlags::empty(), MapFlags::PRIVATE) };
+        let page = page.unwrap();
+        let mut files = Files::default();
+        let mut process = Process::new(std::process::id(), &mut files).unwrap();
+        assert!(!process.is_code(page as u64));
+        let execute = MprotectFlags::READ | MprotectFlags::EXEC;
+        // SAFETY: the page is of this test alone, and nothing refers to it.
+        unsafe { mprotect(page, 4096, execute).unwrap() };
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(process.refresh_for_caller(page as u64, &mut files));
+        assert!(process.is_code(page as u64));
+        // Another address is not asked for at once.
+        assert!(!process.refresh_for_caller(8, &mut files));
+        // SAFETY: as above; it is not used after this.
+        unsafe { munmap(page, 4096).unwrap() };
     }
 }
