@@ -11,6 +11,7 @@
 pub mod bench;
 pub mod interrupt;
 pub mod light;
+pub mod loops;
 pub mod noise;
 pub mod pin;
 pub mod program;

@@ -10,6 +10,8 @@ use std::process::{Command, Stdio};
 const MOST: i64 = 150;
 /// Larger than any file of a bundle may be.
 const LARGE: usize = 60 << 20;
+/// Enough lines to exceed the memory if each took a pointer and a length.
+const LINES: usize = 14 << 20;
 
 /// The exit code of a verb, and the most memory that it took, in MiB.
 // It is waited for by `wait4`, which tells the memory.
@@ -31,7 +33,7 @@ fn peak(words: &[&str]) -> (i32, i64) {
 }
 
 /// A copy of a machine that is a fixture, with large files in place of some.
-fn machine(dir: &Path, large: &[&str], content: &[u8]) {
+fn machine(dir: &Path, large: &[&str], content: &[u8], length: usize) {
     let fixture = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../kernel/tests/fixtures/boots/linux-7.3-tsc-unstable/root"
@@ -42,7 +44,7 @@ fn machine(dir: &Path, large: &[&str], content: &[u8]) {
         let path = dir.join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         let mut file = std::fs::File::create(path).unwrap();
-        for _ in 0..LARGE / content.len() {
+        for _ in 0..length / content.len() {
             file.write_all(content).unwrap();
         }
     }
@@ -54,9 +56,9 @@ const FILES: [&str; 6] =
 #[test]
 fn large_files_of_a_machine_take_a_bounded_amount_of_memory() {
     let dir = tempfile::tempdir().unwrap();
-    for (number, fill) in [b'\n', b'A'].into_iter().enumerate() {
+    for (number, (fill, length)) in [(b'\n', LINES), (b'A', LARGE)].into_iter().enumerate() {
         let root = dir.path().join(format!("root{number}"));
-        machine(&root, &FILES[..6 - 4 * number], &vec![fill; 1 << 20]);
+        machine(&root, &FILES[..6 - 4 * number], &vec![fill; 1 << 20], length);
         let (root, bundle) = (root.to_str().unwrap(), dir.path().join(format!("{number}.tgz")));
         let bundle = bundle.to_str().unwrap();
         for words in [
@@ -75,7 +77,7 @@ fn large_files_of_a_machine_take_a_bounded_amount_of_memory() {
 fn a_large_bundle_takes_a_bounded_amount_of_memory() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("root");
-    machine(&root, &FILES, &vec![b'\n'; 1 << 20]);
+    machine(&root, &FILES, &vec![b'\n'; 1 << 20], LARGE);
     let bundle = dir.path().join("b.tgz");
     let packed =
         Command::new("tar").arg("-czf").arg(&bundle).arg("-C").arg(&root).arg(".").status();

@@ -7,7 +7,8 @@ pub use own::OwnCosts;
 pub use span::Span;
 
 use crate::clock::{Api, ClockId};
-use clocksmith_measure::sampler::{Sampler, Subject};
+use clocksmith_measure::loops::{self, Function};
+use clocksmith_measure::sampler::Sampler;
 use clocksmith_raw::vdso_elf;
 use serde::Serialize;
 use std::time::Duration;
@@ -136,62 +137,27 @@ pub fn costs(budget: Duration) -> Costs {
 const ALIKE: f64 = 0.2;
 
 fn measure(budget: Duration) -> Costs {
-    let mut subjects: Vec<Subject<'_>> = Vec::new();
-    for clock in ClockId::COMMON {
-        let id = clock.0;
-        if clock_gettime(id) {
-            subjects.push(Subject::new(format!("library {id}"), move || clock_gettime(id)));
-        }
-        subjects.push(Subject::new(format!("call {id}"), move || {
-            let mut time = [0 as libc::c_long; 2];
-            syscall2(libc::SYS_clock_gettime, libc::c_long::from(id), &mut time)
-        }));
+    let mut subjects = loops::both_ways(&ClockId::COMMON.map(|clock| clock.0));
+    for (name, clock, function) in direct() {
+        // SAFETY: a function of the vDSO of this process, with the arguments that it has.
+        subjects.extend(unsafe { loops::of_function(name, function, clock.map(|clock| clock.0)) });
     }
-    subjects.push(Subject::new("library gettimeofday", || {
-        let mut time = libc::timeval { tv_sec: 0, tv_usec: 0 };
-        // SAFETY: the pointer is to a live, exclusively borrowed value of the right type.
-        unsafe { libc::gettimeofday(&raw mut time, std::ptr::null_mut()) }
-    }));
-    // SAFETY: a null pointer is allowed.
-    subjects.push(Subject::new("library time", || unsafe { libc::time(std::ptr::null_mut()) }));
-    #[cfg(target_arch = "x86_64")]
-    {
-        subjects.push(Subject::new("call gettimeofday", || {
-            let mut time = [0 as libc::c_long; 2];
-            // SAFETY: the pointer is to two live, exclusively borrowed longs; the zone may be null.
-            unsafe { libc::syscall(libc::SYS_gettimeofday, time.as_mut_ptr(), 0usize) }
-        }));
-        // SAFETY: a null pointer is allowed.
-        subjects
-            .push(Subject::new("call time", || unsafe { libc::syscall(libc::SYS_time, 0usize) }));
-    }
-    if clocksmith_measure::reads::counter_allowed().is_ok() {
-        subjects.push(Subject::new("counter", clocksmith_raw::counter::read));
-    }
-    for (name, id, function) in direct() {
-        subjects.extend(span::loops(name, move |at| direct_call(function, id, at)));
-    }
-    subjects.push(Subject::new("empty", || {
-        let mut time = [0 as libc::c_long; 2];
-        // SAFETY: does nothing.
-        unsafe { std::hint::black_box(empty as Function)(1, time.as_mut_ptr()) }
-    }));
-    subjects.push(Subject::new("ordered", clocksmith::monotonic_ordered_ns));
-    subjects.push(Subject::new("coarse", clocksmith::monotonic_coarse_ns));
+    subjects.push(loops::empty());
+    subjects.extend(loops::own());
     let sampled = Sampler { budget, ..Sampler::default() }.run(&mut subjects).samples;
     let cost = |name: &str| {
         let samples = sampled.iter().find(|samples| samples.name == name)?;
         samples.median().filter(|_| samples.is_measured())
     };
     let both = |name: &str| Cost {
-        library_ns: cost(&format!("library {name}")),
-        syscall_ns: cost(&format!("call {name}")),
+        library_ns: cost(&loops::library(name)),
+        syscall_ns: cost(&loops::system_call(name)),
     };
     let mut clocks: Vec<(ClockId, Cost)> =
         ClockId::COMMON.iter().map(|clock| (*clock, both(&clock.0.to_string()))).collect();
     level(&mut clocks);
     let inside = |name: &str| {
-        let (apart, chained) = (cost(&span::apart(name))?, cost(&span::chained(name))?);
+        let (apart, chained) = (cost(&loops::apart(name))?, cost(&loops::chained(name))?);
         Some(Span::of_loops(apart, cost("empty")?, chained))
     };
     let served = Served {
@@ -239,14 +205,6 @@ fn level(clocks: &mut [(ClockId, Cost)]) {
     }
 }
 
-/// A function of the vDSO.
-type Function = unsafe extern "C" fn(usize, *mut libc::c_long) -> libc::c_int;
-
-/// The calls of a loop without a function.
-unsafe extern "C" fn empty(_: usize, _: *mut libc::c_long) -> libc::c_int {
-    0
-}
-
 const FINE: &str = "clock_gettime fine";
 const COARSE: &str = "clock_gettime coarse";
 const DAY: &str = "gettimeofday";
@@ -272,33 +230,6 @@ fn direct() -> Vec<(&'static str, Option<ClockId>, Function)> {
         (TIME, None, "time"),
     ];
     all.into_iter().filter_map(|(name, clock, of)| Some((name, clock, function(of)?))).collect()
-}
-
-/// One call; its result is written `at` bytes, which is 0, behind its place, and returned.
-fn direct_call(function: Function, clock: Option<ClockId>, at: usize) -> usize {
-    let mut time = [0 as libc::c_long; 2];
-    let place = time.as_mut_ptr().wrapping_byte_add(at);
-    // SAFETY: a function of the vDSO; its first argument is the id of a clock or a place for the result, and the second
-    // is a place for the result, or the zone, which may be null. The place has two words.
-    unsafe {
-        match clock {
-            Some(clock) => function(clock.0 as usize, place),
-            None => function(place as usize, std::ptr::null_mut()),
-        };
-    }
-    let [first, second] = *std::hint::black_box(&mut time);
-    (first | second) as usize
-}
-
-fn clock_gettime(id: i32) -> bool {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer is to a live, exclusively borrowed value of the right type.
-    unsafe { libc::clock_gettime(id, &raw mut time) == 0 }
-}
-
-fn syscall2(number: libc::c_long, argument: libc::c_long, time: &mut [libc::c_long; 2]) -> bool {
-    // SAFETY: the call writes two longs to the pointer, which is to two live ones.
-    unsafe { libc::syscall(number, argument, time.as_mut_ptr()) == 0 }
 }
 
 /// The length of a tick: the resolution of the clocks that move with it.

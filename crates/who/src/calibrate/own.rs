@@ -1,11 +1,12 @@
 //! The cost of a read through the vDSO that `clocksmith run` gives a program: measured with the same image and the
 //! settings of that program, in this process.
 
-use super::span::{self, Span};
+use super::span::Span;
 use crate::recording::Own;
 use crate::watched::Ours;
 use crate::watched::ours::Settings;
-use clocksmith_measure::sampler::{Sampler, Subject};
+use clocksmith_measure::loops::{self, Function};
+use clocksmith_measure::sampler::Sampler;
 use clocksmith_raw::IMAGE;
 use clocksmith_raw::layout::{
     BY_CALL, Config, FRONT, FSGSBASE, MAGIC, Mode, ORDERED, Original, PAGE,
@@ -47,34 +48,16 @@ impl OwnCosts {
     }
 }
 
-type ClockGettime = unsafe extern "C" fn(i32, *mut libc::timespec) -> i32;
-type Gettimeofday = unsafe extern "C" fn(*mut libc::timeval, *mut u64) -> i32;
-
 fn measure(settings: Settings) -> [Option<Span>; 2] {
     let Some(loaded) = Loaded::new(settings) else { return [None; 2] };
-    let loaded = &loaded;
-    let by_id = |at: usize| {
-        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        let place = (&raw mut time).wrapping_byte_add(at);
-        // SAFETY: a function of the image, as its name says; `at` is 0, so the pointer is to a live value.
-        unsafe { (loaded.clock_gettime)(libc::CLOCK_MONOTONIC, place) };
-        std::hint::black_box(&mut time).tv_nsec as usize
-    };
-    let of_day = |at: usize| {
-        let mut time = libc::timeval { tv_sec: 0, tv_usec: 0 };
-        let place = (&raw mut time).wrapping_byte_add(at);
-        // SAFETY: as above; the zone may be null.
-        unsafe { (loaded.gettimeofday)(place, std::ptr::null_mut()) };
-        std::hint::black_box(&mut time).tv_usec as usize
-    };
-    let mut subjects: Vec<Subject<'_>> = Vec::new();
-    subjects.extend(span::loops("clock_gettime", by_id));
-    subjects.extend(span::loops("gettimeofday", of_day));
-    subjects.push(Subject::new("empty", || {
-        let mut time = [0 as libc::c_long; 2];
-        // SAFETY: does nothing.
-        unsafe { std::hint::black_box(super::empty as super::Function)(1, time.as_mut_ptr()) }
-    }));
+    let clock = Some(libc::CLOCK_MONOTONIC);
+    let mut subjects = Vec::new();
+    // SAFETY: functions of the image, as their names say; it is loaded until the loops have run.
+    unsafe {
+        subjects.extend(loops::of_function("clock_gettime", loaded.clock_gettime, clock));
+        subjects.extend(loops::of_function("gettimeofday", loaded.gettimeofday, None));
+    }
+    subjects.push(loops::empty());
     let sampled = Sampler { budget: BUDGET, ..Sampler::default() }.run(&mut subjects).samples;
     let cost = |name: &str| {
         let samples = sampled.iter().find(|samples| samples.name == name)?;
@@ -82,7 +65,7 @@ fn measure(settings: Settings) -> [Option<Span>; 2] {
     };
     let empty = cost("empty").unwrap_or(0.0);
     ["clock_gettime", "gettimeofday"].map(|name| {
-        Some(Span::of_loops(cost(&span::apart(name))?, empty, cost(&span::chained(name))?))
+        Some(Span::of_loops(cost(&loops::apart(name))?, empty, cost(&loops::chained(name))?))
     })
 }
 
@@ -90,8 +73,8 @@ fn measure(settings: Settings) -> [Option<Span>; 2] {
 struct Loaded {
     base: NonNull<u8>,
     length: usize,
-    clock_gettime: ClockGettime,
-    gettimeofday: Gettimeofday,
+    clock_gettime: Function,
+    gettimeofday: Function,
 }
 
 impl Loaded {
@@ -118,8 +101,8 @@ impl Loaded {
         }
         let base = NonNull::new(base.cast::<u8>())?;
         // SAFETY: the settings fit into the first page, and the image into the pages behind the front, by the length
-        // above; the memory is new, so nothing else refers to it. Both offsets are of functions of the image with
-        // these types, which it exports as the kernel's vDSO does.
+        // above; the memory is new, so nothing else refers to it. Both offsets are of functions of the image, which
+        // it exports as the kernel's vDSO does, with at most two words as arguments.
         let loaded = unsafe {
             base.cast::<Config>().write(config);
             let code = base.add(FRONT);
@@ -127,10 +110,10 @@ impl Loaded {
             Self {
                 base,
                 length,
-                clock_gettime: std::mem::transmute::<*const u8, ClockGettime>(
+                clock_gettime: std::mem::transmute::<*const u8, Function>(
                     code.add(offsets.0).as_ptr(),
                 ),
-                gettimeofday: std::mem::transmute::<*const u8, Gettimeofday>(
+                gettimeofday: std::mem::transmute::<*const u8, Function>(
                     code.add(offsets.1).as_ptr(),
                 ),
             }

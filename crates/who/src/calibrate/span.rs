@@ -1,9 +1,6 @@
 //! What a read takes where samples find it: a span, since it depends on the instructions around the call. A read of a few
 //! nanoseconds overlaps with them as far as the processor allows; one of hundreds does not notice them.
 
-use clocksmith_measure::sampler::Subject;
-use std::hint::black_box;
-
 /// The least and the most that one read takes, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Span {
@@ -58,28 +55,6 @@ impl Span {
     pub fn wait(self, others: f64) -> f64 {
         (self.ns * others).clamp(0.0, WAIT)
     }
-}
-
-/// Names of the loops of [`loops`].
-pub(super) fn apart(name: &str) -> String {
-    format!("apart {name}")
-}
-
-pub(super) fn chained(name: &str) -> String {
-    format!("chained {name}")
-}
-
-/// Two loops of one call: apart, and each waiting for the one before. `call` gets a number that is 0, on which the
-/// address of the result depends, and returns part of the result.
-pub(super) fn loops<'a>(name: &str, call: impl Fn(usize) -> usize + Copy + 'a) -> [Subject<'a>; 2] {
-    let waiting = move |calls: u32| {
-        let (zero, mut at) = (black_box(0), 0);
-        for _ in 0..calls {
-            at = call(at) & zero;
-        }
-        black_box(at);
-    };
-    [Subject::new(apart(name), move || call(0)), Subject::looping(chained(name), waiting)]
 }
 
 #[cfg(test)]
