@@ -21,7 +21,6 @@ mod verify;
 #[cfg(feature = "who")]
 mod who;
 
-use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -31,7 +30,7 @@ fn main() -> ExitCode {
 }
 
 fn program() -> ExitCode {
-    let args = match args::Args::try_parse() {
+    let args = match args::parse() {
         Ok(args) => args,
         Err(error) => return verbs::check::wrong_usage(error),
     };

@@ -8,44 +8,44 @@ use std::time::Duration;
 #[derive(ClapArgs, Debug, Clone, Default)]
 #[command(after_help = BENCH)]
 pub(crate) struct Bench {
-    /// Run on this CPU; without it, on the one where it starts
+    /// Run on this CPU [default: the one where it starts]
     #[arg(long, value_name = "N")]
     pub(crate) cpu: Option<u32>,
-    /// Numbers of threads to compare, such as 1,2,8 [default: 1 up to all CPUs]
+    /// Compare these numbers of threads, such as 1,2,8 [default: 1 up to all CPUs]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) threads: Vec<usize>,
-    /// Measure with each available clocksource in turn, and put the present one back (root)
+    /// Measure with each available clocksource in turn, then restore the present one (root)
     #[arg(long)]
     pub(crate) every_clocksource: bool,
-    /// Run a loop of old besides: P1 clock-ids, P2 gettimeofday, P3 clock-timing, P4 threads
+    /// Also run a known loop: P1 clock-ids, P2 gettimeofday, P3 clock-timing, P4 threads
     #[arg(long, value_name = "LOOP")]
     pub(crate) like: Option<String>,
-    /// Reads in each loop of --like [default: what takes under a second]
+    /// With --like: set the reads in each loop [default: as many as take under a second]
     #[arg(long, value_name = "READS", requires = "like")]
     pub(crate) count: Option<u64>,
-    /// As many reads in each loop of --like as the original has
+    /// With --like: make as many reads as the original loop
     #[arg(long, requires = "like", conflicts_with = "count")]
     pub(crate) full: bool,
-    /// What other ways would save a program that reads the time so often
+    /// Show what faster paths would save in a program with this many reads a second
     #[arg(long, value_name = "READS_PER_SECOND", allow_negative_numbers = true)]
     pub(crate) gain: Option<f64>,
-    /// Only these: CLOCK_MONOTONIC, gettimeofday, rdtsc, or one path such as CLOCK_TAI/vdso
+    /// Measure only these: CLOCK_MONOTONIC, gettimeofday, rdtsc, or one path such as CLOCK_TAI/vdso
     #[arg(long, value_name = "CLOCK,...", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
-    /// Measure for at most 1.5 seconds: no user and system time, no threads
+    /// Measure for at most 1.5 seconds, without user and system time and without threads
     #[arg(long, conflicts_with_all = ["duration", "every_clocksource", "like"])]
     pub(crate) quick: bool,
-    /// How long to measure: 500ms, 5s, 2m [default: about 10s]
+    /// Measure for this long: 500ms, 5s, 2m [default: about 10s]
     #[arg(long, value_name = "TIME", value_parser = crate::verify::duration::parse)]
     pub(crate) duration: Option<Duration>,
-    /// Measure in so many processes, one after the other, for later comparisons [default: 1;
+    /// Measure in this many processes, one after the other, for later comparisons [default: 1;
     /// with --baseline 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) starts: Option<u16>,
-    /// Compare with a former run: a file that `bench --json --starts 10` wrote
+    /// Compare with an earlier run: a file that `bench --json --starts 10` wrote
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
-    /// Exit with 1 if a row is slower than in the former run by more than so many percent
+    /// Exit with 1 if a row is slower than in the earlier run by more than this percentage
     #[arg(long, value_name = "PERCENT", requires = "baseline")]
     pub(crate) fail_over: Option<f64>,
     /// Also measure how late waits end: nanosleep, timerfd, futex, epoll
@@ -63,7 +63,7 @@ pub(crate) struct Bench {
     /// Write a page in Markdown
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
-    /// Write a page with plots: one file, which needs no network
+    /// Write a self-contained HTML page with plots
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     /// Where the kernel's clocksource files are (for tests)
@@ -73,8 +73,9 @@ pub(crate) struct Bench {
 
 const BENCH: &str = "Costs: `throughput` is reads back to back; `latency` waits before and after each read; \
 `in a loop` is what a read adds to a loop of additions, which is what a busy program pays. All are medians \
-of interleaved batches, without the cost of the loop. Ctrl-C ends it and shows what there is (exit code \
-3).\n\n--baseline compares processes, since two starts of an unchanged program differ: save the former run \
-with --starts 10. What changed in the whole machine, by the reads of the counter, is said apart.\n\n--every-clocksource changes the clock of the whole machine for seconds. A second process puts it \
-back even if this one is killed. It is chosen by name then, as whoever writes its name into \
-current_clocksource does.";
+of interleaved batches, without the cost of the loop. Ctrl-C ends it and prints what was measured so far \
+(exit code 3).\n\n--baseline compares several processes on each side, since two starts of an unchanged \
+program differ: save the earlier run with --starts 10. A change of the whole machine, which the counter's \
+row shows, is reported apart.\n\n--every-clocksource switches the clocksource of the whole machine for \
+some seconds, as a write to current_clocksource does. If bench is killed, a second process restores the \
+former one.";

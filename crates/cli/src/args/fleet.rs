@@ -4,13 +4,13 @@ use clap::Args;
 use std::path::PathBuf;
 
 pub(super) const HELP: &str = "\
-Reports of many machines: hosts by verdict, cause, clocksource, hardware, kernel and hypervisor; hosts \
-that differ from those that are like them; what one change would answer on how many hosts; groups of \
-hosts among which guests can move with their TSC; and SQL on all of it.\n\nINPUT is a bundle that \
-`clocksmith collect` wrote, documents of `clocksmith why --json` (one a line, or a file each; `-` is \
+Compares the reports of many machines: hosts by verdict, cause, clocksource, hardware, kernel and \
+hypervisor; hosts that differ from others like them; how many hosts one change would fix; groups of hosts \
+among which guests can move with their TSC; and SQL on all of these.\n\nINPUT is a bundle that \
+`clocksmith collect` wrote, documents of `clocksmith why --json` (one a line, or one a file; `-` is \
 standard input), a directory of such files, or a directory of tables that --out wrote. Of several \
-reports of one host the first one counts; bundles come first.\n\nIt needs the program clocksmith-fleet \
-beside this one or in PATH. --lines does not.\n\nExit codes: 0 done, 2 wrong usage or no usable input, 3 \
+reports of one host the first one counts; bundles come first.\n\nNeeds the program clocksmith-fleet \
+beside this one or in PATH; --lines works without it.\n\nExit codes: 0 done, 2 wrong usage or no usable input, 3 \
 nothing is known of any host.";
 
 /// Options of `fleet`.
@@ -22,25 +22,25 @@ pub(crate) struct Fleet {
     /// Write the tables into this directory: hosts, causes and remedies (.parquet)
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Ask this instead of the report: any SELECT on hosts, causes, remedies
+    /// Run this query instead of the report: any SELECT on hosts, causes, remedies
     #[arg(long, value_name = "QUERY", allow_hyphen_values = true)]
     pub(crate) sql: Option<String>,
     /// With --sql: print comma-separated values
     #[arg(long, requires = "sql", conflicts_with = "json")]
     pub(crate) csv: bool,
-    /// Rows of each list [default: 12; with --json 1000]
+    /// Limit each list to this many rows [default: 12; with --json 1000]
     #[arg(long, value_name = "N")]
     pub(crate) rows: Option<usize>,
-    /// Memory for queries, such as 256M or 4G [default: 512M]; what needs more goes to disk
+    /// Limit the memory for queries, such as 256M or 4G [default: 512M]; larger ones use the disk
     #[arg(long, value_name = "BYTES")]
     pub(crate) memory: Option<String>,
-    /// Print the definitions of the tables, with what the columns mean
+    /// Print the definitions of the tables and the meaning of their columns
     #[arg(long)]
     pub(crate) tables: bool,
     /// Print the queries of the report
     #[arg(long)]
     pub(crate) show_sql: bool,
-    /// Only print the documents of bundles, one a line
+    /// Print only the documents of bundles, one a line
     #[arg(long, conflicts_with_all = ["out", "sql", "rows", "memory", "tables", "show_sql"])]
     pub(crate) lines: bool,
     /// The program with the engine, if it is not beside this one or in PATH

@@ -15,37 +15,36 @@ pub(crate) struct Vm {
 /// What to do with the files.
 #[derive(Subcommand, Debug, Clone)]
 pub(crate) enum VmVerb {
-    /// What these files do to the guest's clock
+    /// Check what these files do to the guest's clock
     #[command(long_about = lint())]
     Lint(Lint),
-    /// Mend what can be mended: shows the changes, and makes them with --apply
+    /// Show the edits that fix the guest's clock; make them with --apply
     #[command(long_about = FIX)]
     Fix(Fix),
-    /// Whether a guest can move to other hosts, and what its clock does there
+    /// Check whether a guest can move to other hosts, and its clock there
     #[command(after_help = MIGRATE)]
     Migrate(Migrate),
 }
 
 fn lint() -> String {
     format!(
-        "What these files do to the guest's clock: {}.\n\nExit codes: 0 nothing to warn of, 1 warnings or errors, \
-         2 a file cannot be used (the others are reported all the same). `clocksmith explain ID` shows a rule.",
+        "Checks what these files do to the guest's clock: {}.\n\nExit codes: 0 no warnings, 1 warnings or errors, \
+         2 a file cannot be used (the others are still reported). `clocksmith explain ID` shows a rule.",
         Kind::files()
     )
 }
 
-const FIX: &str = "Mends what can be mended without knowing more than the file. Shows the changes; with \
---apply it makes them, in the file's own style, with everything else byte for byte as it was.\n\nWhat needs a \
-decision is an option: --invtsc, --tsc-frequency. A domain that libvirt keeps itself (/etc/libvirt) is never \
-written: `virsh define` does that.\n\nExit codes: 0 nothing is left to warn of, 1 something is left, 2 a file \
-cannot be used.";
+const FIX: &str = "Shows the edits that follow from the file alone. With --apply it makes them, in the \
+file's own style, and leaves every other byte as it was.\n\nAn edit that needs a decision has an option: \
+--invtsc, --tsc-frequency. It never writes a domain that libvirt manages itself (/etc/libvirt); use `virsh \
+define` there.\n\nExit codes: 0 no warnings are left, 1 some are left, 2 a file cannot be used.";
 
 const MIGRATE: &str = "\
 GUEST is a libvirt domain (virsh dumpxml), a QEMU command line, a machine of Proxmox VE or of KubeVirt, or a bundle that `clocksmith \
 collect` wrote in the guest. HOST is the output of `virsh capabilities`, nodes of Kubernetes with \
 KubeVirt's labels (kubectl get nodes -o json), `clocksmith why --json`, a bundle of a host, a mirror \
-of its /proc and /sys, or a directory of such files.\n\nExit codes: 0 it can go to all of them, 1 not \
-to all, 2 wrong usage, 3 not known.";
+of its /proc and /sys, or a directory of such files.\n\nExit codes: 0 it can move to all hosts, 1 not \
+to all, 2 wrong usage, 3 unknown.";
 
 fn kinds() -> PossibleValuesParser {
     PossibleValuesParser::new(Kind::all().map(Kind::name))
@@ -100,28 +99,28 @@ fn guests() -> PossibleValuesParser {
 /// Options of `vm lint`.
 #[derive(ClapArgs, Debug, Clone)]
 pub(crate) struct Lint {
-    /// The files; `-` is standard input, and of a directory every file whose kind is recognised
+    /// Files to check; `-` is standard input; of a directory, every file whose kind is recognised
     #[arg(required_unless_present_any = ["list_rules", "connect"], value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Every domain of a libvirt, as virsh shows them: qemu:///system
+    /// Check every domain of a libvirt connection, by virsh, such as qemu:///system
     #[arg(long, value_name = "URI")]
     pub(crate) connect: Option<String>,
-    /// How to print what is found
+    /// Choose the output format
     #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "json")]
     pub(crate) format: Format,
-    /// Leave out what matters less; the exit code counts the rest
+    /// Leave out findings below this severity, in the exit code too
     #[arg(long, value_name = "SEVERITY", value_enum, default_value_t = Least::Info)]
     pub(crate) min_severity: Least,
-    /// Leave out a rule; also a comment of the file's format does: `# clocksmith: ignore ID why` (-v names what is left out)
-    #[arg(long, value_name = "ID", value_parser = ids())]
+    /// Leave out a rule, as the comment `# clocksmith: ignore ID why` in the file does; -v lists these
+    #[arg(long, value_name = "ID", value_parser = ids(), hide_possible_values = true)]
     pub(crate) ignore: Vec<String>,
     /// List the rules
     #[arg(long)]
     pub(crate) list_rules: bool,
-    /// What kind of files they are, where that is not recognised
+    /// Set the kind of the files, where it is not recognised
     #[arg(long, value_name = "KIND", value_parser = kinds())]
     pub(crate) kind: Option<String>,
-    /// The guest's system, where the files do not declare it; a name of a machine or of a file is only a guess
+    /// Set the guest's operating system, where the files do not declare it
     #[arg(long, value_name = "SYSTEM", value_parser = guests())]
     pub(crate) guest: Option<String>,
 }
@@ -129,19 +128,19 @@ pub(crate) struct Lint {
 /// Options of `vm fix`.
 #[derive(ClapArgs, Debug, Clone)]
 pub(crate) struct Fix {
-    /// The files; `-` is standard input
+    /// Files to fix; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// What kind of files they are, where that is not recognised
+    /// Set the kind of the files, where it is not recognised
     #[arg(long, value_name = "KIND", value_parser = kinds())]
     pub(crate) kind: Option<String>,
-    /// The guest's system, where the files do not declare it; a name of a machine or of a file is only a guess
+    /// Set the guest's operating system, where the files do not declare it
     #[arg(long, value_name = "SYSTEM", value_parser = guests())]
     pub(crate) guest: Option<String>,
-    /// Write the files; what they were before is kept as FILE.clocksmith-before
+    /// Write the files; the former content is kept as FILE.clocksmith-before
     #[arg(long)]
     pub(crate) apply: bool,
-    /// Keep no copy of what they were
+    /// Do not keep the former content
     #[arg(long, requires = "apply")]
     pub(crate) no_backup: bool,
     /// Give the guest an invariant TSC; without a frequency it can neither migrate nor be saved
@@ -155,19 +154,19 @@ pub(crate) struct Fix {
 /// Options of `vm migrate`.
 #[derive(ClapArgs, Debug, Clone)]
 pub(crate) struct Migrate {
-    /// The guest's configuration
+    /// Configuration of the guest
     #[arg(value_name = "GUEST", required_unless_present_any = ["frequency", "fleet"])]
     pub(crate) guest: Option<PathBuf>,
-    /// The hosts that it may go to
+    /// Hosts to which it may move
     #[arg(long, value_name = "HOST", num_args = 1.., required = true)]
     pub(crate) to: Vec<PathBuf>,
-    /// A guest with this TSC frequency in Hz, instead of a file
+    /// Assume a guest with this TSC frequency, in Hz, instead of a file
     #[arg(long, value_name = "HZ", conflicts_with = "guest")]
     pub(crate) frequency: Option<String>,
-    /// The guest of --frequency has invtsc
+    /// With --frequency: assume that the guest has invtsc
     #[arg(long, requires = "frequency")]
     pub(crate) invtsc: bool,
-    /// Find the one frequency that serves these hosts best, and the groups that share one
+    /// Find the frequency that suits most of these hosts, and the groups that share one
     #[arg(long)]
     pub(crate) fleet: bool,
 }

@@ -9,12 +9,12 @@ use std::time::Duration;
 /// Options of `check`.
 #[derive(ClapArgs, Debug, Clone, Default)]
 pub(crate) struct Check {
-    /// How to say it [default: nagios]
+    /// Choose the output format [default: nagios]
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<CheckFormat>,
     #[command(flatten)]
     pub(crate) thresholds: Thresholds,
-    /// Do not measure what a read costs
+    /// Do not measure the read cost
     #[arg(long)]
     pub(crate) no_measure: bool,
 }
@@ -37,28 +37,28 @@ pub(crate) enum CheckFormat {
 /// What counts as how bad, for `check` and `watch`.
 #[derive(ClapArgs, Debug, Clone, Default)]
 pub(crate) struct Thresholds {
-    /// The clocksource that should be in use; several with commas between
+    /// Expect one of these clocksources, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) expect: Vec<String>,
-    /// A warning from this cost of a read of CLOCK_MONOTONIC on, in nanoseconds
+    /// Warn if a read of CLOCK_MONOTONIC costs this many nanoseconds or more
     #[arg(long, value_name = "NS", value_parser = nanoseconds)]
     pub(crate) warn_cost: Option<f64>,
-    /// Critical from this cost on, in nanoseconds
+    /// Report CRITICAL if it costs this many nanoseconds or more
     #[arg(long, value_name = "NS", value_parser = nanoseconds)]
     pub(crate) critical_cost: Option<f64>,
-    /// What slow reads are [default: warning]
+    /// Set the state for slow reads [default: warning]
     #[arg(long, value_enum, value_name = "STATE")]
     pub(crate) slow: Option<Grade>,
-    /// What a clocksource is that the kernel gave up in this boot [default: warning]
+    /// Set the state for a clocksource that the kernel demoted in this boot [default: warning]
     #[arg(long, value_enum, value_name = "STATE")]
     pub(crate) demoted: Option<Grade>,
-    /// What time is that may be wrong [default: critical]
+    /// Set the state for time that may be wrong [default: critical]
     #[arg(long, value_enum, value_name = "STATE")]
     pub(crate) untrustworthy: Option<Grade>,
-    /// What a wall clock is that is stale, that nothing keeps, or that has two masters [default: warning]
+    /// Set the state for a wall clock that is stale, unsynchronised or has two masters [default: warning]
     #[arg(long, value_enum, value_name = "STATE")]
     pub(crate) wall_clock: Option<Grade>,
-    /// What another clocksource than an expected one is [default: critical]
+    /// Set the state for a clocksource that --expect does not list [default: critical]
     #[arg(long, value_enum, value_name = "STATE")]
     pub(crate) unexpected: Option<Grade>,
 }
@@ -112,52 +112,51 @@ fn nanoseconds(text: &str) -> Result<f64, String> {
 }
 
 pub(super) const CHECK: &str = "Exit codes are those of monitoring plugins: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN \
-(also wrong usage); with --format npd 0 OK, 1 a problem, 3 unknown. It takes some milliseconds, needs no \
-root (without it the kernel log may be out of reach, and then demotions are not seen), starts no program \
-and changes nothing.";
+(also wrong usage); with --format npd: 0 OK, 1 a problem, 3 unknown. Takes some milliseconds, starts no \
+program and changes nothing. Needs no root; without it the kernel log may be unreadable, and demotions are \
+then not seen.";
 
 /// Options of `watch`.
 #[derive(ClapArgs, Debug, Clone, Default)]
 pub(crate) struct Watch {
-    /// Look once, print the metrics (with --json the document of check), and end
+    /// Print the metrics once (with --json the document of check), and exit
     #[arg(long)]
     pub(crate) once: bool,
-    /// Where to serve the page and the metrics; several times for several addresses
-    /// [default: 127.0.0.1:9988]
+    /// Serve the page and the metrics at this address; may be repeated [default: 127.0.0.1:9988]
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["no_listen", "once"])]
     pub(crate) listen: Vec<SocketAddr>,
-    /// Serve nothing
+    /// Do not serve a page or metrics
     #[arg(long)]
     pub(crate) no_listen: bool,
-    /// TLS and passwords, in the format of Prometheus' exporters; SIGHUP reads it anew
+    /// Read TLS and password settings, in the format of Prometheus' exporters; SIGHUP reloads them
     #[arg(long, value_name = "FILE", conflicts_with_all = ["no_listen", "once"])]
     pub(crate) web_config: Option<PathBuf>,
-    /// Another name by which a browser or a proxy asks at a loopback address; may be repeated
+    /// Also accept this name in requests to a loopback address; may be repeated
     #[arg(long, value_name = "NAME", conflicts_with_all = ["no_listen", "once"])]
     pub(crate) allow_host: Vec<String>,
-    /// Write the metrics to this file as well, for node_exporter's textfile collector
+    /// Also write the metrics to this file, for node_exporter's textfile collector
     #[arg(long, value_name = "FILE.prom", value_parser = textfile, conflicts_with = "once")]
     pub(crate) textfile: Option<PathBuf>,
-    /// Where the history is kept [default: $STATE_DIRECTORY, /var/lib/clocksmith, or the user's
-    /// state directory]
+    /// Keep the history in this directory [default: $STATE_DIRECTORY, /var/lib/clocksmith, or the
+    /// user's state directory]
     #[arg(long, value_name = "DIR", conflicts_with_all = ["no_history", "once"])]
     pub(crate) state_dir: Option<PathBuf>,
-    /// Keep no history
+    /// Do not keep a history
     #[arg(long)]
     pub(crate) no_history: bool,
-    /// How often the clocksource in use is read; the kernel's log is heard at once
+    /// Read the clocksource in use this often; kernel messages are seen at once
     #[arg(long, value_name = "TIME", value_parser = crate::verify::duration::parse, default_value = "1s")]
     pub(crate) poll: Option<Duration>,
-    /// How often the whole machine is looked at, and a read is measured
+    /// Examine the whole machine and measure the read cost this often
     #[arg(long, value_name = "TIME", value_parser = crate::verify::duration::parse, default_value = "1m")]
     pub(crate) look: Option<Duration>,
-    /// How often counters and clocks of two processors are compared, which takes 40 ms
+    /// Compare the counters and clocks of two CPUs this often (40 ms each time)
     #[arg(long, value_name = "TIME", value_parser = crate::verify::duration::parse, default_value = "5m")]
     pub(crate) test: Option<Duration>,
-    /// Compare no counters
+    /// Do not compare counters
     #[arg(long)]
     pub(crate) no_test: bool,
-    /// How late the watch itself must be to tell of a stall
+    /// Report a stall when the watch itself is late by this much
     #[arg(long, value_name = "TIME", value_parser = crate::verify::duration::parse, default_value = "2s")]
     pub(crate) stall: Option<Duration>,
     #[command(flatten)]
@@ -174,7 +173,7 @@ fn textfile(text: &str) -> Result<PathBuf, String> {
 }
 
 pub(super) const WATCH: &str = "Events go to standard output, one line each, with their reason; with --json as \
-JSON Lines. / is a page for people, /metrics for Prometheus, /history the events as JSON Lines. SIGTERM \
-ends it. It needs no root; without the right to read the kernel log (CAP_SYSLOG) a demotion is seen by its \
-effect only. With --root it watches a mirror, and measures nothing. A unit for systemd, alert rules and a \
-dashboard are in packaging/.";
+JSON Lines. The server has a page (/), metrics for Prometheus (/metrics), and the events as JSON Lines \
+(/history). SIGTERM ends it. Needs no root; without the right to read the kernel log (CAP_SYSLOG) only the \
+effect of a demotion is seen. With --root it watches a mirror and measures nothing. packaging/ has a systemd \
+unit, alert rules and a dashboard.";

@@ -86,6 +86,8 @@ impl Page {
                 roff.text([roman(paragraph.replace('\n', " "))]);
             }
         }
+        let examples = crate::args::help::examples(&self.verb);
+        list(&mut roff, "EXAMPLES", examples);
         let words = words::of(&self.verb);
         list(&mut roff, "EXIT STATUS", words.exit);
         list(&mut roff, "FILES", words.files);
