@@ -1,6 +1,7 @@
 //! The judgement that monitoring asks for: one state, one line, and the points that it rests on.
 //! Pure: from a report and thresholds.
 
+use crate::range::Range;
 use clocksmith_diagnose::wall::WallState;
 use clocksmith_diagnose::{Cause, CauseId, Report, Severity, Verdict};
 use clocksmith_facts::ntp::NtpState;
@@ -100,6 +101,21 @@ pub struct Thresholds {
     pub warn_ns: Option<f64>,
     /// The same, critical.
     pub critical_ns: Option<f64>,
+    /// Nanoseconds a read that are a warning, as a range of monitoring plugins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warn_range: Option<Range>,
+    /// The same, critical.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub critical_range: Option<Range>,
+}
+
+impl Thresholds {
+    /// Whether there are any for the cost of a read.
+    #[must_use]
+    pub fn of_cost(&self) -> bool {
+        let figures = self.warn_ns.is_some() || self.critical_ns.is_some();
+        figures || self.warn_range.is_some() || self.critical_range.is_some()
+    }
 }
 
 impl Default for Thresholds {
@@ -113,6 +129,8 @@ impl Default for Thresholds {
             expect: Vec::new(),
             warn_ns: None,
             critical_ns: None,
+            warn_range: None,
+            critical_range: None,
         }
     }
 }
@@ -208,7 +226,7 @@ pub fn judge(report: &Report, thresholds: &Thresholds) -> Judgement {
     points.push(reads(report, name, ns, thresholds));
     points.push(demotion(report, thresholds));
     points.extend(wall_clock(report, thresholds));
-    if thresholds.warn_ns.is_some() || thresholds.critical_ns.is_some() {
+    if thresholds.of_cost() {
         points.push(cost(ns, thresholds));
     }
     let looked_at = || points.iter().filter(|point| point.looked_at);
@@ -324,18 +342,26 @@ fn seconds_text(seconds: f64) -> String {
 }
 
 fn cost(ns: Option<f64>, thresholds: &Thresholds) -> Point {
-    let over = |bound: Option<f64>| bound.filter(|bound| ns.is_some_and(|ns| ns >= *bound));
-    let (state, text) = match (ns, over(thresholds.critical_ns), over(thresholds.warn_ns)) {
-        (None, ..) => (State::Unknown, "what a read costs could not be measured".to_owned()),
-        (Some(ns), Some(bound), _) => (State::Critical, too_dear(ns, bound)),
-        (Some(ns), None, Some(bound)) => (State::Warning, too_dear(ns, bound)),
-        (Some(ns), None, None) => (State::Ok, format!("a read costs {}", ns_text(ns))),
+    let Some(ns) = ns else {
+        let text = "what a read costs could not be measured".to_owned();
+        return Point::new("cost", State::Unknown, text);
     };
-    Point::new("cost", state, text)
-}
-
-fn too_dear(ns: f64, bound: f64) -> String {
-    format!("a read costs {}, the bound is {}", ns_text(ns), ns_text(bound))
+    let over = |bound: Option<f64>, range: Option<Range>| {
+        let bound = bound
+            .filter(|bound| ns >= *bound)
+            .map(|bound| format!("the bound is {}", ns_text(bound)));
+        bound.or_else(|| {
+            let range = range.filter(|range| range.alerts(ns))?;
+            Some(format!("the range is {} ns", range.text(|figure| figure.to_string())))
+        })
+    };
+    let critical = over(thresholds.critical_ns, thresholds.critical_range);
+    let bad = critical
+        .map(|bound| (State::Critical, bound))
+        .or_else(|| Some((State::Warning, over(thresholds.warn_ns, thresholds.warn_range)?)));
+    let (state, bound) =
+        bad.map_or((State::Ok, String::new()), |(state, bound)| (state, format!(", {bound}")));
+    Point::new("cost", state, format!("a read costs {}{bound}", ns_text(ns)))
 }
 
 fn cost_text(ns: Option<f64>, before: &str, after: &str) -> String {

@@ -20,6 +20,7 @@ pub mod http;
 pub mod judge;
 pub mod metrics;
 pub mod page;
+pub mod range;
 pub mod reason;
 pub mod state;
 

@@ -2,6 +2,7 @@
 
 use clap::{Args as ClapArgs, ValueEnum};
 use clocksmith_watch::State;
+use clocksmith_watch::range::Range;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,9 +15,37 @@ pub(crate) struct Check {
     pub(crate) format: Option<CheckFormat>,
     #[command(flatten)]
     pub(crate) thresholds: Thresholds,
+    /// Warn if a read costs nanoseconds outside of this range of monitoring plugins: 100, 10:100, @10:100
+    #[arg(short, long, value_name = "RANGE", conflicts_with = "warn_cost")]
+    pub(crate) warning: Option<Range>,
+    /// Report CRITICAL outside of this range
+    #[arg(short, long, value_name = "RANGE", conflicts_with = "critical_cost")]
+    pub(crate) critical: Option<Range>,
+    /// Report UNKNOWN after this time, in seconds or as 500ms [default: no limit]
+    #[arg(short, long, value_name = "TIME", value_parser = timeout)]
+    pub(crate) timeout: Option<Duration>,
     /// Do not measure the read cost
     #[arg(long)]
     pub(crate) no_measure: bool,
+}
+
+impl Check {
+    /// The thresholds, with the ranges.
+    pub(crate) fn resolved(&self) -> clocksmith_watch::Thresholds {
+        clocksmith_watch::Thresholds {
+            warn_range: self.warning,
+            critical_range: self.critical,
+            ..self.thresholds.resolved()
+        }
+    }
+}
+
+/// Monitoring plugins take a number of seconds.
+fn timeout(text: &str) -> Result<Duration, String> {
+    match text.parse::<u32>() {
+        Ok(seconds) => Ok(Duration::from_secs(seconds.into())),
+        Err(_) => crate::verify::duration::parse(text),
+    }
 }
 
 /// A form in which monitoring systems want to hear it.
@@ -98,6 +127,8 @@ impl Thresholds {
             expect: self.expect.iter().map(|name| name.trim().to_owned()).collect(),
             warn_ns: self.warn_cost,
             critical_ns: self.critical_cost,
+            warn_range: None,
+            critical_range: None,
         }
     }
 }

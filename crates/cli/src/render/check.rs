@@ -3,6 +3,7 @@
 use crate::args::Common;
 use clocksmith_diagnose::Assessment;
 use clocksmith_facts::visible;
+use clocksmith_watch::range::Range;
 use clocksmith_watch::{Judgement, State, Thresholds, metrics};
 
 /// Monitoring plugins: the line; then, behind it, details and performance data in base units
@@ -34,14 +35,19 @@ pub(crate) fn nagios(
             }
         }
     }
-    let seconds = |ns: Option<f64>| ns.map_or_else(String::new, |ns| number(ns / 1e9));
+    let seconds = |ns: Option<f64>, range: Option<Range>| match (ns, range) {
+        (None, Some(range)) => range.text(|ns| number(ns / 1e9)),
+        (ns, _) => ns.map_or_else(String::new, |ns| number(ns / 1e9)),
+    };
     let figures: Vec<String> = seen
         .report
         .reads
         .iter()
         .filter_map(|read| {
             let bounds = if read.clock == "CLOCK_MONOTONIC" {
-                format!("{};{}", seconds(thresholds.warn_ns), seconds(thresholds.critical_ns))
+                let warn = seconds(thresholds.warn_ns, thresholds.warn_range);
+                let critical = seconds(thresholds.critical_ns, thresholds.critical_range);
+                format!("{warn};{critical}")
             } else {
                 ";".to_owned()
             };

@@ -7,12 +7,13 @@ use crate::gather::{self, From};
 use crate::render::{self, Style};
 use crate::report::check::CheckReport;
 use crate::ui::{err, out};
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::error::ErrorKind;
 use clocksmith_diagnose::Assessment;
 use clocksmith_watch::assess::{self, Live};
 use clocksmith_watch::{Judgement, State};
 use std::process::ExitCode;
+use std::sync::mpsc;
 use std::time::Instant;
 
 pub(crate) fn run(common: &Common, check: &Check) -> Result<Code> {
@@ -22,8 +23,8 @@ pub(crate) fn run(common: &Common, check: &Check) -> Result<Code> {
         None if common.json => CheckFormat::Json,
         None => CheckFormat::Nagios,
     };
-    let thresholds = check.thresholds.resolved();
-    let seen = assess(common, check);
+    let thresholds = check.resolved();
+    let seen = in_time(common, check);
     let judgement = match &seen {
         Ok(seen) => clocksmith_watch::assess::judgement(seen, &thresholds),
         Err(error) => Judgement::unknown(&format!("{error:#}")),
@@ -66,14 +67,28 @@ fn code(state: State, format: CheckFormat) -> u8 {
     }
 }
 
+/// The assessment, or an error after the time that was allowed. What is late then ends with the process.
+fn in_time(common: &Common, check: &Check) -> Result<Assessment> {
+    let Some(timeout) = check.timeout else { return assess(common, check) };
+    let (send, received) = mpsc::channel();
+    let (common, check) = (common.clone(), check.clone());
+    std::thread::Builder::new()
+        .name("check".to_owned())
+        .spawn(move || send.send(assess(&common, &check)))
+        .context("cannot start a thread")?;
+    received.recv_timeout(timeout).unwrap_or_else(|_| {
+        bail!("not done after {timeout:?} (--timeout): a file or a mount may not answer")
+    })
+}
+
 fn assess(common: &Common, check: &Check) -> Result<Assessment> {
     let Some(root) = common.root.as_deref() else {
         return Ok(Live::new().assess(!check.no_measure));
     };
-    if check.thresholds.warn_cost.is_some() || check.thresholds.critical_cost.is_some() {
+    if check.resolved().of_cost() {
         bail!(
-            "--warn-cost and --critical-cost measure the machine that this runs on, and --root shows \
-             another one: leave one of them out"
+            "thresholds of the read cost (-w, -c, --warn-cost, --critical-cost) measure the machine that this \
+             runs on, and --root shows another one: leave them out"
         );
     }
     let from = From { root: Some(root), ..From::default() };

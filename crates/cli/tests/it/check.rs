@@ -64,6 +64,9 @@ fn each_state_has_its_code_and_its_word() {
         (on(healthy.path(), &["--expect", "kvm-clock,hyperv_clocksource_tsc_page"]), 2, "CRITICAL"),
         (on(healthy.path(), &["--expect", "kvm-clock,tsc"]), 0, "OK"),
         (on(healthy.path(), &["--warn-cost", "50"]), 3, "UNKNOWN"),
+        (on(healthy.path(), &["-c", "50"]), 3, "UNKNOWN"),
+        (on(healthy.path(), &["--timeout", "0"]), 3, "UNKNOWN"),
+        (on(healthy.path(), &["--timeout", "100"]), 0, "OK"),
         (on(Path::new("/nonexistent"), &[]), 3, "UNKNOWN"),
     ] {
         assert_eq!(ran.code, code, "{}", ran.out);
@@ -74,11 +77,25 @@ fn each_state_has_its_code_and_its_word() {
     assert_eq!(line, "CLOCKSMITH WARNING - hpet is slow (insufficient-evidence)\n");
 }
 
+/// Whatever this machine is, a read takes more than nothing, and less than a second.
+#[test]
+fn ranges_of_monitoring_plugins_are_those_of_the_read_cost() {
+    let ok = check(&["-w", "1000000000", "-c", "~:1000000000"]);
+    let warning = check(&["-w", "@0:1000000000"]);
+    let critical = check(&["-w", "1", "--critical", "1000000000:"]);
+    if ok.code == 3 || !ok.out.contains("clock_monotonic=") {
+        eprintln!("skipped: reads cannot be measured here");
+        return;
+    }
+    assert!(warning.out.contains("[WARNING] cost: "), "{}", warning.out);
+    assert!(ok.out.contains("[OK] cost: ") && ok.out.contains("s;1;~:1;0"), "{}", ok.out);
+    assert_eq!(critical.code, 2, "{}", critical.out);
+    assert!(critical.out.contains("the range is 1000000000: ns"), "{}", critical.out);
+}
+
 #[test]
 fn wrong_usage_is_unknown_and_not_critical() {
-    for args in
-        [&["--no-such-option"][..], &["--format", "xml"], &["--warn-cost", "cheap"], &["extra"]]
-    {
+    for args in [&["--no-such-option"][..], &["--format", "xml"], &["-w", "cheap"], &["extra"]] {
         let ran = check(args);
         assert_eq!(ran.code, 3, "{args:?}");
         assert!(ran.out.starts_with("CLOCKSMITH UNKNOWN - usage: "), "{}", ran.out);

@@ -126,6 +126,17 @@ fn a_cost_is_held_against_its_bounds() {
     assert_eq!(with(Some(80.0), None).state, State::Warning);
     assert_eq!(with(Some(50.0), Some(60.0)).state, State::Critical);
     assert!(with(Some(50.0), None).line.contains("a read costs 80 ns, the bound is 50 ns"));
+    let ranges = |warn: &str, critical: &str| {
+        let parse = |text: &str| text.parse().ok();
+        let (warn_range, critical_range) = (parse(warn), parse(critical));
+        judge(&healthy, &Thresholds { warn_range, critical_range, ..Thresholds::default() })
+    };
+    assert_eq!(ranges("100", "1000").state, State::Ok);
+    assert_eq!(ranges("@10:80", "1000").state, State::Warning);
+    assert_eq!(
+        ranges("50", "~:70").line,
+        "CLOCKSMITH CRITICAL - a read costs 80 ns, the range is ~:70 ns"
+    );
     let blind = report("tsc", "tsc hpet", None, Vec::new());
     let thresholds = Thresholds { warn_ns: Some(50.0), ..Thresholds::default() };
     assert_eq!(judge(&blind, &thresholds).state, State::Unknown);
