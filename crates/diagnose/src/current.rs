@@ -3,7 +3,7 @@
 mod alone;
 
 use crate::{Confidence, demotion, symptom};
-use alone::{never_left_jiffies, only_counter, read_then_written, two_states};
+use alone::{never_left_jiffies, only_counter, read_of_xen, read_then_written, two_states};
 use clocksmith_facts::log::event::UnstableReason;
 use clocksmith_facts::log::{Entry, Event, KernelLog};
 use clocksmith_facts::{Arch, Facts};
@@ -227,7 +227,7 @@ fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
             },
         );
     }
-    if let Some(current) = named_by_watchdog(log) {
+    if let Some(current) = named_by_watchdog(log).or_else(|| read_of_xen(facts, log)) {
         return current;
     }
     if let Some((entry, Some(watchdog))) = demoted {

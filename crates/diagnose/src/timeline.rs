@@ -110,7 +110,8 @@ fn step(event: &Event) -> Option<Step> {
         | Event::ArchTimerErratum(_)
         | Event::KvmTscUnreliable(_)
         | Event::DriftReport(_)
-        | Event::TimeWentBackwards => Step::Unstable,
+        | Event::TimeWentBackwards
+        | Event::XenReadBackwards => Step::Unstable,
         Event::Suspend | Event::Resume | Event::VmFork => Step::Suspend,
         _ => return None,
     })

@@ -122,6 +122,9 @@ features! {
     Nopv => row(v(5, 3));
     /// `no-kvmclock-vsyscall` exists.
     NoKvmclockVsyscall => row(v(4, 19));
+    /// Kernels with Xen's own patches (`arch/x86/kernel/time-xen.c`), beside the guest support of Linux itself: SUSE
+    /// carried them longest, to 4.4 at the most.
+    XenPatches => span(OLDEST, v(4, 5));
     /// Xen: dom0 rates the clock 275.
     XenDom0Rating => row(v(4, 0));
     /// Xen: a never-emulated invariant TSC lowers the clock to 299.

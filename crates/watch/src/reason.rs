@@ -132,7 +132,8 @@ pub fn meaning(said: &Said) -> Meaning {
         | Said::WarpRandom
         | Said::CrossCheckSkew { .. }
         | Said::WatchdogCpuOrder
-        | Said::TimeWentBackwards => Meaning::Warp,
+        | Said::TimeWentBackwards
+        | Said::XenReadBackwards => Meaning::Warp,
         Said::LongReadout { .. }
         | Said::LongReadoutCut
         | Said::ReadbackDelay { marks: false, .. } => Meaning::Stall,

@@ -2,8 +2,9 @@
 
 use super::{Current, known};
 use crate::Confidence;
+use clocksmith_facts::hypervisor::HypervisorKind;
 use clocksmith_facts::log::{Event, KernelLog};
-use clocksmith_facts::{Arch, Facts};
+use clocksmith_facts::{Arch, Facts, Origin};
 use clocksmith_kernel::feature::Feature;
 
 /// `clocksource=jiffies` on the command line prints no switch: jiffies is what a boot begins with.
@@ -48,19 +49,39 @@ pub(super) fn only_counter(facts: &Facts, log: &KernelLog) -> Option<Current> {
     Some(known(name.to_owned(), Confidence::Medium, source))
 }
 
+/// The complaint that the read of xen prints (`xen_clocksource_read()` in arch/x86/kernel/time-xen.c): only the clocksource
+/// in use is read there. Where sysfs could say it, the line of a log is not believed.
+pub(super) fn read_of_xen(facts: &Facts, log: &KernelLog) -> Option<Current> {
+    let (entry, ()) = log.last(|event| matches!(event, Event::XenReadBackwards).then_some(()))?;
+    let later = log
+        .all(|event| matches!(event, Event::WroteCurrent(name) if name != "xen"))
+        .any(|write| write.line > entry.line);
+    let guest = facts.hypervisor.value().and_then(Option::as_ref);
+    let of_xen = guest
+        .is_some_and(|found| matches!(found.kind, HypervisorKind::Xen | HypervisorKind::XenPv));
+    if later || !of_xen || !matches!(facts.origin, Origin::Log(_)) {
+        return None;
+    }
+    let source = format!("{}: the read of xen printed it", log.source(entry));
+    Some(known("xen".to_owned(), Confidence::Medium, source))
+}
+
 /// A reading of the file, and behind it a write that no reading follows.
 pub(super) fn read_then_written(log: &KernelLog) -> Option<String> {
     let (wrote, wanted) = log.last(|event| match event {
         Event::WroteCurrent(name) => Some(name.clone()),
         _ => None,
     })?;
-    let reading = |event: &Event| matches!(event, Event::ReadCurrent(_));
+    let reading = |event: &Event| matches!(event, Event::ReadCurrent(_) | Event::XenReadBackwards);
     if log.all(reading).any(|entry| entry.line > wrote.line) {
         return None;
     }
     let read = log.all(reading).take_while(|entry| entry.line < wrote.line).last()?;
-    let Event::ReadCurrent(was) = &read.event else { return None };
-    (*was != wanted).then(|| {
+    let was = match &read.event {
+        Event::ReadCurrent(was) => was.as_str(),
+        _ => "xen",
+    };
+    (was != wanted).then(|| {
         format!(
             "it was {was} ({}); then {wanted} was written to current_clocksource ({}) and not read back: a write that the \
              kernel refuses succeeds, too",

@@ -102,7 +102,7 @@ pub(super) fn id(event: &Event) -> &'static str {
         Event::ReadFlags(_) => "flags",
         Event::ReadSynchronized(_) => "read-synchronized",
         Event::DelayLoop { .. } => "delay-loop",
-        Event::TimeWentBackwards => "backwards",
+        Event::TimeWentBackwards | Event::XenReadBackwards => "backwards",
         Event::Gvisor => "gvisor",
         Event::Suspend => "suspend",
         Event::Resume => "resume",

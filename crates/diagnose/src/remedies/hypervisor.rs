@@ -157,7 +157,8 @@ pub(super) fn clock_interface(plan: &Plan<'_>) -> Option<Offer> {
     // A guest that is told the frequency measures none.
     let told = plan.case.machine.cmdline.value.has("tsc_early_khz") || bad_refinement(plan);
     let frequency = plan.may_be_guest() && plan.likely(C::TscMiscalibrated) && !told;
-    (plan.has(C::ParavirtClockBroken) || frequency).then(Offer::default)
+    let broken = plan.warns(C::ParavirtClockBroken) && plan.may_be_guest();
+    (broken || frequency).then(Offer::default)
 }
 
 /// Where only the operator of a cloud's hosts can act.

@@ -33,6 +33,8 @@ pub(super) fn of(event: &Event, kernel: Option<&Kernel>) -> Option<Arch> {
         | Event::TimeSource { .. }
         | Event::LostTicks(_)
         | Event::HpetFallback
+        | Event::TimeWentBackwards
+        | Event::XenReadBackwards
         | Event::P0Mismatch => Arch::X86_64,
         Event::Registered { name, mask, .. } if name == "timer" => {
             // Boards have a counter of 32 bits under this name; User-mode Linux one of 64.

@@ -10,7 +10,7 @@ use crate::cpu::{CpuModel, CpuVendor, Flags};
 use crate::hypervisor::{Hypervisor, HypervisorKind, names_guest};
 use crate::ntp::NtpState;
 use crate::version::Kernel;
-use crate::{Arch, Fact, Facts, Missing, Source, Why};
+use crate::{Arch, Fact, Facts, Missing, Origin, Source, Why};
 
 /// Fills every fact that is still missing and that the log tells. Facts read elsewhere are kept:
 /// they are nearer to the machine.
@@ -265,7 +265,7 @@ fn hypervisor(facts: &mut Facts, log: &KernelLog) {
         _ => None,
     });
     if !facts.hypervisor.is_known() {
-        if let Some((entry, kind)) = kind_of_log(log) {
+        if let Some((entry, kind)) = kind_of_log(log).or_else(|| xen_by_complaint(facts, log)) {
             let mut found = Hypervisor::named(kind);
             // A PV guest without privileges has no ACPI tables.
             let tables = |e: &Event| {
@@ -349,6 +349,22 @@ fn kind_of_log(log: &KernelLog) -> Option<(&Entry, HypervisorKind)> {
     }
     let xen = log.first(booted).filter(|(_, kind)| verdict.is_none() || is_xen(*kind));
     xen.or(verdict).or_else(|| log.first(hinted))
+}
+
+/// What Xen's guests alone print, where a log is all there is and has nothing against it: a program can write such a line,
+/// too.
+fn xen_by_complaint<'a>(facts: &Facts, log: &'a KernelLog) -> Option<(&'a Entry, HypervisorKind)> {
+    let complains = |event: &Event| match event {
+        Event::TimeWentBackwards | Event::XenReadBackwards => Some(HypervisorKind::XenPv),
+        _ => None,
+    };
+    let other = |event: &Event| match event {
+        Event::Paravirt(_) => true,
+        Event::Switched(name) => name != "xen" && !name.contains("jiffies"),
+        _ => false,
+    };
+    let alone = matches!(facts.origin, Origin::Log(_)) && !log.any(other);
+    log.first(complains).filter(|_| alone)
 }
 
 /// Hypervisors that DMI names and the kernel has no code for.

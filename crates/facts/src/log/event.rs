@@ -392,8 +392,11 @@ pub enum Event {
         /// Measured against the tick, not computed.
         measured: bool,
     },
-    /// `Time went backwards`: a paravirtual clock that is not the same on all CPUs.
+    /// `Timer ISR/0: Time went backwards: delta=...`: the timer interrupt of a Xen guest finds the hypervisor's time behind
+    /// what it has accounted for. It reads it whichever clocksource is in use.
     TimeWentBackwards,
+    /// `clocksource/0: Time went backwards: delta=...`: the read of the clocksource xen, which is in use then.
+    XenReadBackwards,
     /// A message of dom0, the initial domain of Xen, alone.
     XenDom0,
     /// A message that only kernels of one architecture print (x86: of either width).

@@ -65,7 +65,9 @@ impl Watch {
                 }
                 return;
             }
-            Said::TimeWentBackwards | Said::CrossCheckSkew { .. } => What::Apart,
+            Said::TimeWentBackwards | Said::XenReadBackwards | Said::CrossCheckSkew { .. } => {
+                What::Apart
+            }
             Said::Switched(name) => What::Switch(name.clone()),
             said => match (reason::meaning(said), reason::about(said)) {
                 (Meaning::Stall, _) => {

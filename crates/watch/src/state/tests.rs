@@ -184,10 +184,12 @@ fn time_that_went_backwards_is_told_without_a_verdict() {
     let mut watch = watching();
     watch.observe(
         200.0,
-        Observation::KernelSaid("[ 9.0] xen: Time went backwards: ret=1 delta=-2\n"),
+        Observation::KernelSaid("[ 9.0] clocksource/1: Time went backwards: ret=1 delta=-2\n"),
     );
-    watch
-        .observe(200.0, Observation::KernelSaid("[ 9.0] Time went backwards: delta=-2 shadow=1\n"));
+    watch.observe(
+        200.0,
+        Observation::KernelSaid("[ 9.0] Timer ISR/0: Time went backwards: delta=-2 shadow=1\n"),
+    );
     watch.observe(200.1, devices("tsc", ALL));
     watch.observe(210.0, devices("tsc", ALL));
     let told = watch.take_events();

@@ -48,10 +48,9 @@ fn without_prefix(text: &str) -> Option<&str> {
     if let Some(rest) = PREFIXES.iter().find_map(|prefix| text.strip_prefix(prefix)) {
         return Some(rest);
     }
-    // `timekeeping watchdog on CPU3: ` (4.5 and later), `Timer ISR/0: ` (Xen's 2.6.18),
-    // `TSC synchronization [CPU#0 -> CPU#1]:` with the verdict on the same line (until 2.6.3x).
+    // `timekeeping watchdog on CPU3: ` (4.5 and later), `TSC synchronization [CPU#0 -> CPU#1]:` with the verdict on the
+    // same line (until 2.6.3x).
     numbered(text, "timekeeping watchdog on CPU", ":")
-        .or_else(|| numbered(text, "Timer ISR/", ":"))
         .or_else(|| numbered(text, "kvm [", "]:"))
         .or_else(|| {
             let rest = text.strip_prefix("checking ").unwrap_or(text);
@@ -154,6 +153,8 @@ pub(crate) fn begins_like_kernel(text: &str) -> bool {
         b'T' => installs_clocksource(text),
         b'w' | b'Y' | b'F' | b't' => super::ticks::parse(text).is_some(),
         b'C' => text.starts_with("Clocksource ") && text.contains(" unstable (delta = "),
+        // The read of Xen's clocksource; a path of sysfs begins alike.
+        b'c' => text.starts_with("clocksource/") && text.contains(": Time went backwards"),
         _ => false,
     }
 }

@@ -37,14 +37,36 @@ fn identity(m: &str, b: &str) -> Option<Event> {
     if let Some(rest) = b.strip_prefix("Calibrating delay ") {
         return Some(Event::DelayLoop { measured: rest.starts_with("loop...") });
     }
-    if b.starts_with("Time went backwards") {
-        return Some(Event::TimeWentBackwards);
+    if let Some(event) = backwards(m) {
+        return Some(event);
     }
     // tracing_set_default_clock() in kernel/trace/trace.c; further lines of the record give advice.
     if b.starts_with("Unstable clock detected, switching default tracing clock to") {
         return Some(Event::TraceClockGlobal);
     }
     m.starts_with("Starting gVisor").then_some(Event::Gvisor)
+}
+
+/// `Timer ISR/0: Time went backwards: delta=-118088543 delta_cpu=25911457 ...` and `clocksource/0: Time went backwards:
+/// ret=2c0f1a delta=-15037998212724 shadow=...`, the latter without `ret=` at first: `timer_interrupt()` and
+/// `xen_clocksource_read()` in arch/i386/kernel/time-xen.c and arch/x86/kernel/time-xen.c, which only the kernels have that
+/// Xen's patches made its guests (2.6.18 and before to 3.12 and later). They print no other words in front.
+fn backwards(m: &str) -> Option<Event> {
+    let (head, rest) = m.split_at(find(m, "Time went backwards")?);
+    let rest = rest["Time went backwards".len()..].trim();
+    let figures = rest.trim_start_matches(':').trim_start();
+    let shows = ["delta=", "ret=", "..."].iter().any(|name| figures.starts_with(name));
+    // A line that is cut behind the words, or before the first figure.
+    if !shows && !figures.is_empty() {
+        return None;
+    }
+    let head = head.trim_end().strip_suffix(':')?;
+    let is_cpu = |cpu: &str| !cpu.is_empty() && cpu.bytes().all(|byte| byte.is_ascii_digit());
+    match head.split_once('/')? {
+        ("Timer ISR", cpu) if is_cpu(cpu) => Some(Event::TimeWentBackwards),
+        ("clocksource", cpu) if is_cpu(cpu) => Some(Event::XenReadBackwards),
+        _ => None,
+    }
 }
 
 /// What the kernel says of a machine whose hypervisor it does not know.
