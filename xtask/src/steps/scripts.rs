@@ -106,7 +106,7 @@ pub(crate) static FLEET: Step = Step {
 
 pub(crate) static WATCH: Step = Step {
     name: "watch",
-    what: "monitoring with the real programs: Prometheus, node_exporter, Chromium; the page of `why`",
+    what: "monitoring with the real programs: Prometheus, node_exporter, Chromium, sos; the page of `why`",
     tier: Tier::All,
     emulated: false,
     seconds: 60,
@@ -116,9 +116,13 @@ pub(crate) static WATCH: Step = Step {
         Need::Tool("promtool", "prometheus"),
         Need::Tool("prometheus-node-exporter", "prometheus-node-exporter"),
         Need::Tool("chromium", "chromium"),
+        Need::Package("sosreport"),
     ],
     uses: &[&PROGRAM],
-    run: |context| call("packaging/test.py").arg(context.program()).script(context),
+    run: |context| {
+        call("packaging/test.py").arg(context.program()).script(context)?;
+        call("packaging/sos/test.py").arg(context.program()).script(context)
+    },
 };
 
 pub(crate) static PACKAGES: Step = Step {
