@@ -5,6 +5,7 @@
 //! of the very command, or in a variable that is assigned once, is used once, and there. What must not live here: what
 //! is wrong with a file, and what would mend it (`formats`).
 
+mod looked_for;
 mod machine;
 mod options;
 mod own;
@@ -19,8 +20,10 @@ use crate::finding::Finding;
 use crate::formats::{Kind, kubevirt, xen};
 use crate::json;
 use crate::lint::LintError;
+use crate::sh::Script;
 use crate::shell::is_unit;
 use crate::xml::well_formed;
+use looked_for::looked_for;
 use script::Guard;
 use std::ops::Range;
 
@@ -125,15 +128,19 @@ pub(crate) fn keep_certain(document: &Document, findings: &mut [Finding]) {
         return;
     }
     // bash reads such a file.
-    if document.kind == Kind::Quickemu
-        && let Err(obstacle) = crate::sh::read(document.text.as_str())
-    {
-        let line = document.text.place(obstacle.at).line;
-        for finding in findings.iter_mut().filter(|finding| !finding.edits.is_empty()) {
-            finding.edits.clear();
-            finding.left = Some(format!("line {line} of it is not understood: {}", obstacle.what));
+    if document.kind == Kind::Quickemu {
+        match crate::sh::read(document.text.as_str()) {
+            Ok(script) => leave_what_is_looked_for(document, &script, findings),
+            Err(obstacle) => {
+                let line = document.text.place(obstacle.at).line;
+                for finding in findings.iter_mut().filter(|finding| !finding.edits.is_empty()) {
+                    finding.edits.clear();
+                    finding.left =
+                        Some(format!("line {line} of it is not understood: {}", obstacle.what));
+                }
+                return;
+            }
         }
-        return;
     }
     let judge = Judge::new(document);
     for finding in findings.iter_mut().filter(|finding| !finding.edits.is_empty()) {
@@ -143,6 +150,25 @@ pub(crate) fn keep_certain(document: &Document, findings: &mut [Finding]) {
                 finding.edits.clear();
                 finding.left = Some(why);
             }
+        }
+    }
+}
+
+/// Takes out the changes of settings for which another part of the file looks.
+fn leave_what_is_looked_for(document: &Document, script: &Script, findings: &mut [Finding]) {
+    let alone = script.commands.iter().filter(|command| command.words.is_empty());
+    let mut left_out: Vec<Range<usize>> = alone.map(|command| command.span.clone()).collect();
+    left_out.extend(script.comments.iter().cloned());
+    for finding in findings.iter_mut() {
+        let text = document.text.as_str();
+        let found = finding.edits.iter().find_map(|edit| {
+            let (start, line) = statement(text, edit);
+            looked_for(text, edit, &(start..start + line.len()), &left_out)
+        });
+        if let Some((at, piece)) = found {
+            let line = document.text.place(at).line;
+            finding.left = Some(format!("line {line} has {piece}, too, and may look for it"));
+            finding.edits.clear();
         }
     }
 }
@@ -194,7 +220,9 @@ pub(crate) fn holds(before: &Document, after: &Document) -> bool {
 /// Files that are no scripts, though they have no structure that tells: settings line by line, and units.
 fn lines_of_their_own(document: &Document) -> bool {
     let text = document.text.as_str();
-    is_unit(text) || document.kind == Kind::Persistence && !is_script(document)
+    // A script that writes a unit has commands that may look for what is in it.
+    let written = text.starts_with("#!") || text.contains("<<");
+    is_unit(text) && !written || document.kind == Kind::Persistence && !is_script(document)
 }
 
 /// Whether a file that keeps a choice over boots is a script of a shell.
@@ -301,6 +329,24 @@ fn statement<'a>(text: &'a str, edit: &Edit) -> (usize, &'a str) {
     }
 }
 
+/// Lines of a unit that run nothing: comments, and settings but for those of commands.
+fn remarks(document: &Document) -> Vec<Range<usize>> {
+    let mut at = 0;
+    let mut found = Vec::new();
+    let mut joined = false;
+    for line in document.text.as_str().split_inclusive('\n') {
+        let runs = joined
+            || line.trim_start().starts_with("Exec")
+            || line.trim_start().starts_with("Environment");
+        if !runs {
+            found.push(at..at + line.len());
+        }
+        joined = runs && line.trim_end_matches(['\n', '\r']).ends_with('\\');
+        at += line.len();
+    }
+    found
+}
+
 /// A line of a unit of systemd: `ExecStart=` with plain words, which systemd and a shell split alike.
 fn unit(document: &Document, edit: &Edit) -> Result<Edit, String> {
     let (start, line) = statement(document.text.as_str(), edit);
@@ -315,6 +361,11 @@ fn unit(document: &Document, edit: &Edit) -> Result<Edit, String> {
     let Some(moved) = edit.span.start.checked_sub(base) else { return cannot() };
     let within = Edit { span: moved..edit.span.end - base, with: edit.with.clone() };
     // systemd makes a blank of a continued line: systemd.syntax(7). Places stay.
+    let own = start..start + line.len();
+    if let Some((at, piece)) = looked_for(document.text.as_str(), edit, &own, &remarks(document)) {
+        let line = document.text.place(at).line;
+        return Err(format!("line {line} has {piece}, too, and may look for it"));
+    }
     let alone = document.with_text(command.replace("\\\n", "  "));
     let made = Guard::new(&alone)?.one(&within)?;
     Ok(Edit { span: made.span.start + base..made.span.end + base, with: made.with })

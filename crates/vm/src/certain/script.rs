@@ -1,5 +1,6 @@
 //! Changes of scripts of a shell.
 
+use super::looked_for::looked_for;
 use super::options::{is_option, is_qemu, is_value, is_vboxmanage, prints, program};
 use super::own::{
     appends, divides_a_name, is_ordinary, names, only_reads, only_variables, own_text,
@@ -126,10 +127,10 @@ impl<'a> Guard<'a> {
         if !plain && !quoted {
             return Err("what would be written has quotes".to_owned());
         }
+        self.looked_for(edit)?;
         if self.document.kind == Kind::Virtualbox && edit.with.is_empty() {
             return self.removed(edit);
         }
-        self.looked_for(edit)?;
         match self.spot(&edit.span) {
             Spot::Word(command, index) => self.in_word(command, index, edit),
             Spot::Assigned(command, assign) => self.in_variable(command, assign, edit),
@@ -137,38 +138,41 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// Whether the option that would go is in another command, too, which may look for it: `pgrep -f 'kvmclock=off'`.
+    /// Whether another part of the script looks for what would change: `pgrep -f 'kvmclock=off'`.
     fn looked_for(&self, edit: &Edit) -> Result<(), String> {
+        let is: fn(&str) -> bool = match self.document.kind {
+            Kind::Qemu => is_qemu,
+            Kind::Virtualbox => is_vboxmanage,
+            _ => return Ok(()),
+        };
         let text = self.document.text.as_str();
-        let from = text.get(..edit.span.start).unwrap_or_default();
-        // The name of a property whose value changes.
-        let name = ["hpet="].into_iter().find(|name| from.ends_with(name)).unwrap_or_default();
-        let start = edit.span.start - name.len();
-        let old = text.get(start..edit.span.end).unwrap_or_default().trim_matches(',');
-        if self.document.kind != Kind::Qemu || old.len() < 4 {
-            return Ok(());
-        }
-        let within = |ranges: &[Range<usize>], at: usize| ranges.iter().any(|it| it.contains(&at));
-        for (at, _) in text.match_indices(old).take(256) {
-            let own = start <= at && at < edit.span.end;
-            if own || within(&self.script.comments, at) {
-                continue;
+        let own = match self.spot(&edit.span) {
+            Spot::Word(command, _) | Spot::Assigned(command, _) => command.span.clone(),
+            Spot::Nowhere => return Ok(()),
+        };
+        // A pattern that begins with the name of the program is no program.
+        let program = |text: &str| is(text) && !text.contains([' ', '*', '=']);
+        let starts = |it: &Command| it.words.iter().any(|word| word.literal().is_some_and(program));
+        let (started, others): (Vec<&Command>, Vec<&Command>) =
+            self.script.commands.iter().partition(|command| starts(command));
+        let mut left_out = self.script.comments.clone();
+        left_out.extend(started.iter().map(|command| command.span.clone()));
+        // An assignment counts where a command that looks for something has the variable.
+        let used = |name: &str| {
+            let uses = |word: &Word| word.uses.iter().any(|it| it.name == name);
+            let commands = others.iter().filter(|it| !it.words.is_empty());
+            let mut words = commands.flat_map(|it| &it.words).chain(&self.script.others);
+            words.any(uses)
+        };
+        let alone = others.iter().filter(|it| it.words.is_empty());
+        let unused = alone.filter(|it| !it.assigns.iter().any(|assign| used(&assign.name)));
+        left_out.extend(unused.map(|command| command.span.clone()));
+        match looked_for(text, edit, &own, &left_out) {
+            Some((at, piece)) => {
+                Err(format!("line {} has {piece}, too, and may look for it", self.line(at)))
             }
-            let after = self.script.commands.partition_point(|command| command.span.start <= at);
-            let before = self.script.commands.get(..after).unwrap_or_default();
-            let command = before.iter().rev().take(64).find(|it| at < it.span.end);
-            let qemu = |command: &Command| {
-                // A pattern that begins with the name of the program is no program.
-                let program = |text: &str| is_qemu(text) && !text.contains([' ', '*', '=']);
-                command.words.iter().any(|word| word.literal().is_some_and(program))
-            };
-            let starts = command.is_some_and(|it| it.words.is_empty() || qemu(it));
-            if !starts {
-                let line = self.line(at);
-                return Err(format!("line {line} has {old}, too, and may look for it"));
-            }
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Whether nothing of a word is behind a place but the ends of quotes: what is appended there is appended to the

@@ -271,3 +271,52 @@ fn documents_that_are_no_xml_are_refused() {
     let script = format!("#!/bin/sh\ncat <<E\n{domain}\nE\n");
     assert_eq!(fixed(Kind::Libvirt, "a.sh", &script), script);
 }
+
+#[test]
+fn text_that_another_part_looks_for_is_left() {
+    let start = "qemu-system-x86_64 -enable-kvm -m 1G -cpu host,kvmclock=off -daemonize\n";
+    let unit = "[Service]\nExecStart=/usr/bin/qemu-system-x86_64 -enable-kvm -m 1G -cpu host,kvmclock=off\n";
+    let made = |kind: Kind, name: &str, text: &str| fixed(kind, name, text) != text;
+    // The texts alone are edited.
+    assert!(made(Kind::Qemu, "vm.sh", start));
+    assert!(made(Kind::Qemu, "vm.service", unit));
+    for rest in [
+        "pgrep -f 'cpu host,kvm' >/dev/null || exit 1",
+        "pkill -f 'qemu-system-x86_64 -enable-kvm -m 1G -cpu host,'",
+        "systemctl status vm | grep -E 'kvmclock=(on|off)' | grep off || exit 1",
+        "P='kvmclock=off'; pgrep -f \"$P\"",
+        "case $(ps ax) in *kvmclock*) exit 1 ;; esac",
+    ] {
+        let text = format!("#!/bin/bash\n{start}{rest}\n");
+        assert!(!made(Kind::Qemu, "vm.sh", &text), "{text}");
+    }
+    for line in [
+        "ExecStartPost=/bin/sh -c 'until pgrep -f kvmclock=off; do sleep 1; done'",
+        "ExecStop=/usr/bin/pkill -f \"cpu host,kvmclock=off\"",
+    ] {
+        assert!(!made(Kind::Qemu, "vm.service", &format!("{unit}{line}\n")), "{line}");
+    }
+    // Settings that run nothing do not look for anything.
+    assert!(made(
+        Kind::Qemu,
+        "vm.service",
+        &format!("[Unit]\nDescription=a guest with kvmclock=off\n\n{unit}")
+    ));
+    // A script that writes a unit.
+    let writes = format!(
+        "#!/bin/bash\ncat >vm.service <<EOF\n{unit}EOF\ngrep -q kvmclock=off vm.service || exit 1\n"
+    );
+    assert!(!made(Kind::Qemu, "vm.sh", &writes));
+    let created = "#!/bin/sh\nVBoxManage createvm --name d --ostype Debian_64 --register\nVBoxManage modifyvm d --cpus 2 --paravirtprovider none\n";
+    assert!(made(Kind::Virtualbox, "vm.sh", created));
+    for rest in [
+        "VBoxManage showvminfo d | grep -qi 'paravirt.*none' || exit 1",
+        "[ \"$(VBoxManage showvminfo d | grep paravirt)\" = 'paravirtprovider=\"none\"' ] && echo ok",
+    ] {
+        assert!(!made(Kind::Virtualbox, "vm.sh", &format!("{created}{rest}\n")), "{rest}");
+    }
+    let conf = "guest_os=\"linux\"\ndisk_img=\"a.qcow2\"\nextra_args=\"-cpu host,kvmclock=off\"\n";
+    assert!(made(Kind::Quickemu, "a.conf", conf));
+    let text = format!("{conf}[[ $extra_args == *kvmclock=off* ]] && ram=\"1G\"\n");
+    assert!(!made(Kind::Quickemu, "a.conf", &text));
+}
