@@ -174,9 +174,13 @@ fn from_log(path: &Path) -> Result<Facts> {
 /// The machines that a text shows, in its order; one for most texts.
 pub(crate) fn text(path: &Path) -> Result<Vec<Part>> {
     let text = read_text(path)?;
-    // A whole log with prompts of its console is one: of several boots the last one is judged.
+    // A whole log with prompts of its console is one: of several boots the last one is judged, and each machine by itself.
     let stamped = text.lines.iter().filter(|line| line.trim_start().starts_with('[')).count();
     let sections = if stamped > WHOLE_LOG { Vec::new() } else { paste::sections(&text.lines) };
+    // The order of their lines is that of the boots.
+    let ordered = !text.log.is_diff && !text.log.newest_first && text.log.turned.is_empty();
+    let sections =
+        if sections.len() > 1 || !ordered { sections } else { paste::machines(&text.lines) };
     if sections.len() > 1 {
         let parts = sections.into_iter().map(|section| part(section, &text));
         let parts: Vec<Part> = parts.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();

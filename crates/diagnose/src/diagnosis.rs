@@ -124,7 +124,7 @@ pub(crate) fn judge(
     let judged = symptom::judged(facts);
     let symptom::Weighed { verdict, confidence, headline, contradictions: among_symptoms } =
         symptom::weigh(&case, &causes, &judged, (verdict, confidence), headline);
-    let settles = settles(&case, verdict);
+    let settles = settles(&case, verdict, measured.is_some());
     // The wall clock has its own answer, which changes none of the above.
     let wall = wall::judge(facts);
     let set_right = remedies::for_wall_clock(&case, &wall.causes);
@@ -190,8 +190,17 @@ pub(crate) fn judge(
     }
 }
 
-/// What would turn an unknown answer into a known one.
-fn settles(case: &Case<'_>, verdict: Verdict) -> Vec<Settle> {
+/// What would turn an unknown answer into a known one, or one that supposes something into a sure one.
+fn settles(case: &Case<'_>, verdict: Verdict, measured: bool) -> Vec<Settle> {
+    let settle = |input: &OpenInput| Settle {
+        fact: input.name().to_owned(),
+        how: input.settled_by().to_owned(),
+    };
+    let perhaps_no_vdso = headline::served_on_32_bits(case) == Some(None) && case.tsc_is_current();
+    if verdict == Verdict::Ok && perhaps_no_vdso && !measured {
+        const WIDTH: [OpenInput; 2] = [OpenInput::Architecture, OpenInput::KernelVersion];
+        return WIDTH.iter().filter(|input| !case.machine.knows(**input)).map(settle).collect();
+    }
     if verdict != Verdict::Unknown {
         return Vec::new();
     }
@@ -206,10 +215,7 @@ fn settles(case: &Case<'_>, verdict: Verdict) -> Vec<Settle> {
             how: "cat /sys/devices/system/clocksource/clocksource0/current_clocksource".to_owned(),
         }];
     }
-    case.open
-        .iter()
-        .map(|input| Settle { fact: input.name().to_owned(), how: input.settled_by().to_owned() })
-        .collect()
+    case.open.iter().map(settle).collect()
 }
 
 /// Whether a measurement that shows no way contradicts a fast one: it gave no figure, or one near that
@@ -223,12 +229,13 @@ fn contradicts(read: &Read) -> bool {
 
 /// Whether the vDSO serves a clocksource, in every machine that the evidence allows.
 fn served_by_vdso(machine: &Machine, name: &str) -> Answer<Option<bool>> {
-    const INPUTS: [OpenInput; 5] = [
+    const INPUTS: [OpenInput; 6] = [
         OpenInput::KernelVersion,
         OpenInput::Architecture,
         OpenInput::StableBit,
         OpenInput::CounterTrapped,
         OpenInput::DeviceTreeTimer,
+        OpenInput::TimeCsr,
     ];
     open::ask_over(machine, &INPUTS, |machine| vdso_by_nature(machine, name))
 }

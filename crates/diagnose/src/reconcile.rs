@@ -35,7 +35,14 @@ pub fn reconcile(facts: &mut Facts) -> Vec<Contradiction> {
         return found;
     };
     let is_listed = |name: &str| healthy.iter().any(|listed| listed == name);
-    let disproved = |event: &Event| demoted_by(event).is_some_and(is_listed);
+    // The figures of a demotion come with it: without one that sysfs does not disprove they are part of a disproved one.
+    let marked = |event: &Event| {
+        matches!(event, Event::WatchdogKept { .. })
+            || demoted_by(event).is_some_and(|name| !is_listed(name))
+    };
+    let figures = !log.any(marked);
+    let disproved =
+        |event: &Event| demoted_by(event).is_some_and(is_listed) || figures && is_figure(event);
     if let Some(entry) = log.entries.iter().find(|entry| disproved(&entry.event)) {
         found.push(Contradiction {
             fact: "demotion of a clocksource".to_owned(),
@@ -46,6 +53,19 @@ pub fn reconcile(facts: &mut Facts) -> Vec<Contradiction> {
     }
     facts.log = Fact::known(log, source);
     found
+}
+
+/// Whether a line is one of those that the watchdog prints behind the one by which it demotes a clocksource.
+fn is_figure(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::WatchdogDetail { .. }
+            | Event::WatchdogSecond { .. }
+            | Event::WatchdogSkewed { .. }
+            | Event::WatchdogInterval { .. }
+            | Event::WatchdogCurrent(_)
+            | Event::WatchdogCpuOrder
+    )
 }
 
 /// The clocksources that sysfs proves not to be demoted, and where that was read.

@@ -92,7 +92,8 @@ fn every_known_name_alone_says_what_it_depends_on() {
             let text = format!("{} {:?}: {}", known.name, alone.verdict, alone.headline);
             assert!(
                 alone.verdict != Verdict::Ok
-                    || alone.settles.is_empty()
+                    // A 32-bit kernel from before 2014 is named as what is left open.
+                    || (alone.settles.is_empty() || known.name.starts_with("tsc"))
                         && matches!(known.name, "tsc" | "tsc-early" | "tod" | "timebase"),
                 "{text}"
             );

@@ -121,3 +121,177 @@ fn complaint_in_a_log_that_shows_another_machine_is_only_named() {
         }
     }
 }
+
+/// Each of these is a line that sysfs neither confirms nor disproves, or the details of a demotion that it disproves.
+#[test]
+fn no_line_alone_is_an_alarm_while_sysfs_shows_the_tsc_in_its_place() {
+    for line in [
+        "[ 9000.1] timekeeping: Adjusting tsc more than 11% (1234567 vs 2345678)\n",
+        "[ 9000.1] timekeeping: Adjusting kvm-clock more than 11% (1234567 vs 2345678)\n",
+        "[ 9000.1] clocksource: Long readout interval, skipping watchdog check: cs_nsec: 12379876540000 wd_nsec: 1337654321\n",
+        "[ 9000.1] clocksource:                       Clocksource 'tsc' skewed -5868123 ns (-5 ms) over watchdog 'hpet' interval of 503845123 ns (503 ms)\n",
+        "[ 9000.1] tsc: Warning: TSC freq calibrated by CPUID/MSR differs from what is calibrated by HW timer, please check with vendor!!\n",
+        "[ 9000.1] Measured 7122 cycles TSC warp between CPUs, turning off TSC clock.\n",
+    ] {
+        let seen = live("tsc", None, line);
+        assert_eq!(seen.verdict, Verdict::Ok, "{line}");
+        assert!(
+            seen.causes.iter().all(|cause| cause.severity == Severity::Info),
+            "{line} {:?}",
+            seen.causes
+        );
+        let calm = ["but:", "slow", "trusted"].iter().all(|word| !seen.headline.contains(word));
+        assert!(calm, "{line} {}", seen.headline);
+        // Without sysfs the log is all there is.
+        let log = why(&format!("[    1.2] clocksource: Switched to clocksource tsc\n{line}"));
+        assert!(
+            line.contains("kvm-clock")
+                || log.causes.iter().any(|c| c.severity >= Severity::Warning),
+            "{line} {:?}",
+            log.causes
+        );
+    }
+    // The list of sysfs confirms it.
+    let seen = live(
+        "hpet",
+        None,
+        "[ 9000.1] Measured 7122 cycles TSC warp between CPUs, turning off TSC clock.\n",
+    );
+    assert_ne!(severity(&seen, CauseId::TscWarp), Some(Severity::Info));
+}
+
+fn riscv(firmware: &str, more: &str) -> Report {
+    why(&format!(
+        "{firmware}[    0.000000] Linux version 6.6.31 (a@b) (riscv64-linux-gnu-gcc 13.2.0) #1 SMP\n{more}\
+         [    0.000000] clocksource: riscv_clocksource: mask: 0xffffffffffffffff max_cycles: 0x1d854df40, max_idle_ns: 3526361616960 ns\n\
+         [    0.310000] clocksource: Switched to clocksource riscv_clocksource\n"
+    ))
+}
+
+#[test]
+fn time_csr_of_riscv_is_open_unless_firmware_or_an_extension_shows_it() {
+    let seen = riscv("", "");
+    assert_eq!(seen.verdict, Verdict::Unknown);
+    assert!(seen.headline.contains("time CSR, which firmware may emulate"), "{}", seen.headline);
+    assert!(
+        seen.settles.iter().any(|one| one.how.contains("clocksmith bench")),
+        "{:?}",
+        seen.settles
+    );
+    let sstc =
+        "[    0.000000] riscv-timer: Timer interrupt in S-mode is available via sstc extension\n";
+    for seen in [
+        riscv("", sstc),
+        riscv("OpenSBI v1.2\nBoot HART ISA Extensions  : time,sstc\n", ""),
+        riscv("OpenSBI v1.6\nBoot HART ISA Extensions    : zicntr,zihpm\n", ""),
+        riscv("OpenSBI v0.9\nBoot HART Features        : scounteren,mcounteren,time\n", ""),
+    ] {
+        assert_eq!(seen.verdict, Verdict::Ok, "{}", seen.headline);
+        assert!(!seen.headline.contains("CSR"), "{}", seen.headline);
+    }
+    for firmware in [
+        "OpenSBI v1.2\nBoot HART ISA Extensions  : none\n",
+        "OpenSBI v0.9\nBoot HART Features        : scounteren,mcounteren\n",
+        "BOOT HART Features     : none\n",
+    ] {
+        let seen = riscv(firmware, "");
+        assert_eq!(seen.verdict, Verdict::Slow, "{firmware}");
+        assert!(seen.headline.contains("firmware emulates the counter"), "{}", seen.headline);
+        let ids: Vec<&str> = seen.causes.iter().map(|cause| cause.id.name()).collect();
+        assert_eq!(ids, ["counter-emulated"], "{firmware}");
+    }
+    // Since 1.7 the word needs more than that register; a version that is not told may be one of these.
+    for firmware in [
+        "OpenSBI v1.7\nBoot HART ISA Extensions    : zihpm\n",
+        "Boot HART ISA Extensions  : none\n",
+    ] {
+        assert_eq!(riscv(firmware, "").verdict, Verdict::Unknown, "{firmware}");
+    }
+}
+
+fn gic(release: &str, topology: &str, up: &str) -> Report {
+    why(&format!(
+        "[    0.000000] Linux version {release} (a@b) (mips-img-linux-gnu-gcc 12.2.0) #1 SMP\n\
+         [    0.000000] CPU0 revision is: 0001a920 (MIPS I6500)\n{topology}\
+         [    0.000000] clocksource: GIC: mask: 0xffffffffffffffff max_cycles: 0x2e2049cda, max_idle_ns: 440795202628 ns\n{up}\
+         [    0.200000] clocksource: Switched to clocksource GIC\n"
+    ))
+}
+
+#[test]
+fn gic_of_several_clusters_is_never_fast() {
+    let one = "[    0.000000] VP topology {2,2} total 4\n";
+    let two = "[    0.000000] VP topology {4,4},{4,4} total 16\n";
+    let older = "[    0.000000] VPE topology {2,2} total 4\n";
+    let all = "[    0.190000] smp: Brought up 1 node, 16 CPUs\n";
+    let first = "[    0.190000] smp: Brought up 1 node, 8 CPUs\n";
+    for (release, topology, up, verdict) in [
+        ("6.18.0-rc7", two, all, Verdict::Slow),
+        ("6.11.0", two, all, Verdict::Slow),
+        ("6.18.0", two, first, Verdict::Slow),
+        ("6.18.0", two, "", Verdict::Slow),
+        ("6.11.0", two, "", Verdict::Unknown),
+        ("6.1.0", two, first, Verdict::Ok),
+        ("6.18.0", one, "", Verdict::Ok),
+        ("6.18.0", older, "", Verdict::Ok),
+        ("6.18.0", "", all, Verdict::Unknown),
+        ("4.3.0", one, "", Verdict::Slow),
+    ] {
+        let seen = gic(release, topology, up);
+        assert_eq!(seen.verdict, verdict, "{release} {topology} {up} {}", seen.headline);
+        let clusters = seen.causes.iter().any(|c| c.summary.contains("clusters of processors"));
+        assert_eq!(clusters, verdict == Verdict::Slow && topology == two, "{release} {topology}");
+    }
+    // Where the version is not in the text, what came up tells.
+    let cut = |up: &str| {
+        why(&format!(
+            "{two}[    0.000000] clocksource: GIC: mask: 0xffffffffffffffff max_cycles: 0x2e2049cda, max_idle_ns: 440795202628 ns\n{up}[    0.200000] clocksource: Switched to clocksource GIC\n"
+        ))
+    };
+    assert_eq!(cut(all).verdict, Verdict::Slow);
+    assert_eq!(cut("").verdict, Verdict::Unknown);
+}
+
+#[test]
+fn nodes_that_came_up_are_read() {
+    let watched = |nodes: &str| {
+        let text = format!(
+            "[    0.000000] Linux version 6.1.0-13-amd64 (x@y) (gcc 12) #1 SMP\n[    0.300000] smp: Brought up {nodes}\n"
+        );
+        let log = KernelLog::scan(text.as_bytes(), "log").unwrap();
+        Facts::from_log(log).cpu.nodes.value().copied()
+    };
+    assert_eq!(watched("8 nodes, 384 CPUs"), Some(8));
+    assert_eq!(watched("1 node, 4 CPUs"), Some(1));
+    assert_eq!(watched("4 CPUs"), None);
+    assert_eq!(watched("two nodes, 4 CPUs"), None);
+}
+
+#[test]
+fn tsc_that_may_be_of_a_32_bit_kernel_says_what_would_settle_it() {
+    let seen = why("# cat /sys/devices/system/clocksource/clocksource0/current_clocksource\ntsc\n");
+    assert_eq!((seen.verdict, seen.confidence), (Verdict::Ok, Confidence::Medium));
+    let facts: Vec<&str> = seen.settles.iter().map(|one| one.fact.as_str()).collect();
+    assert_eq!(facts, ["architecture", "kernel version"]);
+    let seen = why(
+        "[    0.0] Linux version 6.1.0-13-amd64 (x@y) (gcc 12) #1 SMP\n# cat /sys/devices/system/clocksource/clocksource0/current_clocksource\ntsc\n",
+    );
+    assert!(seen.settles.is_empty(), "{:?}", seen.settles);
+}
+
+#[test]
+fn remedies_of_hypervisors_come_behind_those_of_hardware_where_nothing_shows_a_guest() {
+    let warp = "[    0.311764] TSC synchronization [CPU#0 -> CPU#1]:\n\
+                [    0.317235] Measured 17445924 cycles TSC warp between CPUs, turning off TSC clock.\n\
+                [    0.326013] tsc: Marking TSC unstable due to check_tsc_sync_source failed\n\
+                [    0.900000] clocksource: Switched to clocksource hpet\n";
+    let ids = |text: &str| {
+        let advised = why(text).remedies.into_iter().filter(|one| one.refused_because.is_none());
+        advised.map(|one| one.id).collect::<Vec<_>>()
+    };
+    let of = |ids: &[String], id: &str| ids.iter().position(|one| one == id);
+    let open = ids(warp);
+    assert!(of(&open, "update-firmware") < of(&open, "equal-tsc-offsets"), "{open:?}");
+    let guest = ids(&format!("[    0.000000] Hypervisor detected: KVM\n{warp}"));
+    assert_eq!(of(&guest, "equal-tsc-offsets"), Some(0), "{guest:?}");
+}

@@ -152,3 +152,44 @@ fn files_of_sysfs_by_a_pattern_show_clocksources_of_boards() {
         assert_eq!(of(&text), (None, Vec::new()), "{text}");
     }
 }
+
+/// A line that looks like a field of a tool's output is none by itself: a kernel, a form or a sentence may have it.
+#[test]
+fn single_fields_are_no_output_of_a_tool() {
+    for text in [
+        "PM: RTC time: 12:02:42, date: 2024-03-01\n",
+        "RTC time: 12:02:42, date: 03/01/24\n",
+        "Model: Board X3, revision B\n",
+        "Architecture: arm64\n",
+        "Manufacturer: Acme\n",
+        "flags: 0x17ffffc0000200(slab|head)\n",
+        "Time zone: we are in Europe\n",
+        "bogomips : the figure of the delay loop\n",
+        "Poll interval: 30\n",
+        "A table of Virtualization: kvm\n",
+    ] {
+        let (_, pasted) = read(text);
+        assert!(pasted.recognised().kinds.is_empty(), "{text} {:?}", pasted.recognised().kinds);
+    }
+    for (text, kind) in [
+        ("$ lscpu | grep Model\nModel:  85\n", "lscpu"),
+        ("Architecture:  x86_64\nCPU(s):  8\nModel:  85\n", "lscpu"),
+        ("model name\t: Acme CPU 3000\n", "/proc/cpuinfo"),
+        ("bogomips : 4800.00\nstepping : 4\n", "/proc/cpuinfo"),
+        ("System clock synchronized: no\n", "timedatectl"),
+        (
+            "      Local time: Mon 2024-03-04 10:00:00 CET\n        RTC time: Mon 2024-03-04 09:00:00\n",
+            "timedatectl",
+        ),
+        ("System Information\n\tManufacturer: QEMU\n", "dmidecode"),
+        (
+            "Server: 192.0.2.1 (pool)\nPoll interval: 34min 8s\nPacket count: 5\n",
+            "timedatectl timesync-status",
+        ),
+        ("^* 192.0.2.1   2   6   377    34    -12us[  -16us] +/-   14ms\n", "chronyc sources"),
+        ("*192.0.2.1  .GPS.  1 u   34   64  377   12.300   -0.123   0.045\n", "ntpq -p"),
+    ] {
+        let (_, pasted) = read(text);
+        assert_eq!(pasted.recognised().kinds, [kind], "{text}");
+    }
+}

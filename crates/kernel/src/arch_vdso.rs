@@ -4,6 +4,7 @@
 //! is named. What depends on the processor beside the version is `None`: the evidence rarely tells.
 
 use crate::feature::Feature;
+use crate::machine::Clusters;
 use crate::{Input, Machine};
 use clocksmith_facts::Arch;
 use clocksmith_facts::version::Kernel;
@@ -24,9 +25,7 @@ pub(crate) fn has_mode(machine: &Machine, name: &str) -> Option<bool> {
         (Arch::Riscv, "riscv_clocksource") => Feature::RiscvVdso.of(kernel),
         // gic_clocksource_init(), init_r4k_clocksource(): the R4K counter only where user space may read it, which is
         // release 2 of the architecture and later.
-        // With one cluster of processors the vDSO reads the GIC, with several it does not: the evidence rarely tells.
-        (Arch::Mips, "GIC") if Feature::MipsGicClusters.of(kernel) => return None,
-        (Arch::Mips, "GIC") => Feature::MipsVdso.of(kernel),
+        (Arch::Mips, "GIC") => return gic(machine),
         (Arch::Mips, "MIPS") if Feature::MipsVdso.of(kernel) => return None,
         (Arch::S390, "tod") => Feature::S390Vdso.of(kernel),
         // The vDSO of 32 and of 64 bits is older (2.6.15) than the clocksource of this name (2.6.24).
@@ -45,6 +44,24 @@ pub(crate) fn has_mode(machine: &Machine, name: &str) -> Option<bool> {
         // 32BIT/64BIT", of November 2025, for 6.19): a 32-bit one says its width, so that no version decides.
         _ => false,
     })
+}
+
+/// With one cluster of processors the vDSO reads the GIC. With several it does not (`gic_clocksource_init()`); kernels without
+/// that code start the processors of the first one alone, whose GIC it reads. Makers of such machines carried the code before
+/// it was merged, so that what came up tells more than the version.
+fn gic(machine: &Machine) -> Option<bool> {
+    let kernel = &machine.kernel.value;
+    let (has_vdso, merged) = (Feature::MipsVdso.of(kernel), Feature::MipsGicClusters.of(kernel));
+    match machine.clusters {
+        _ if !has_vdso => Some(false),
+        Clusters::One => Some(true),
+        Clusters::SeveralUp => Some(false),
+        Clusters::FirstUp => Some(!merged),
+        Clusters::Several if merged => Some(false),
+        Clusters::Several => None,
+        // Before, machines of several clusters were not supported beyond their first one.
+        Clusters::Unknown => (!merged).then_some(true),
+    }
 }
 
 /// Whether the vDSO of SPARC is there; `None` for the kernels of which no source says it.

@@ -114,6 +114,7 @@ fn value(input: OpenInput, world: &Machine) -> String {
         OpenInput::InvariantGrant => flag(world.invariant_tsc_granted()),
         OpenInput::CounterTrapped => flag(world.counter_trapped.is_some()),
         OpenInput::DeviceTreeTimer => flag(world.vdso_nulled),
+        OpenInput::TimeCsr => flag(world.time_csr_emulated.is_none()),
         OpenInput::LogEnd | OpenInput::Choice | OpenInput::LostLine => String::new(),
     }
 }

@@ -23,6 +23,22 @@ pub struct Observed {
     pub source: String,
 }
 
+/// The clusters of a MIPS machine, each with a GIC of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clusters {
+    /// The evidence does not tell.
+    Unknown,
+    /// One.
+    One,
+    /// Several; which of them are in use is not told.
+    Several,
+    /// Several, of which the first one alone came up: kernels start no other one before
+    /// [`Feature::MipsGicClusters`].
+    FirstUp,
+    /// Processors of several came up.
+    SeveralUp,
+}
+
 /// One machine, as the model sees it.
 #[derive(Clone, Debug)]
 pub struct Machine {
@@ -79,6 +95,12 @@ pub struct Machine {
     pub vdso_nulled: bool,
     /// 32-bit Arm: the evidence does not show whether it does.
     pub vdso_nulled_open: bool,
+    /// RISC-V: firmware emulates the time CSR, so that each read of it traps; where the evidence says so.
+    pub time_csr_emulated: Option<String>,
+    /// RISC-V: the evidence does not show whether it does.
+    pub time_csr_open: bool,
+    /// MIPS: the clusters of processors.
+    pub clusters: Clusters,
     /// A message that Xen's clock has no vDSO mode; where.
     pub xen_no_vdso: Option<String>,
     /// The host sets the stable bit in the page of its paravirtual clock (`PVCLOCK_TSC_STABLE_BIT`), so that the
@@ -187,6 +209,9 @@ impl Machine {
             counter_trapped_open: true,
             vdso_nulled: false,
             vdso_nulled_open: true,
+            time_csr_emulated: None,
+            time_csr_open: true,
+            clusters: Clusters::Unknown,
             xen_no_vdso: None,
             pvclock_stable: Input::assumed(true, "hosts that run on their own TSC set it"),
             kernel_bounds: (None, None),

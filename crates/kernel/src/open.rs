@@ -48,6 +48,8 @@ pub enum OpenInput {
     CounterTrapped,
     /// 32-bit Arm: whether the device tree makes the kernel take the clock out of its vDSO.
     DeviceTreeTimer,
+    /// RISC-V: whether firmware emulates the time CSR.
+    TimeCsr,
     /// Whether the kernel demoted the clocksource after the last line of the log.
     LogEnd,
     /// Which clocksource of the list is in use.
@@ -58,7 +60,7 @@ pub enum OpenInput {
 
 impl OpenInput {
     /// Every input.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::KernelVersion,
         Self::Architecture,
         Self::StableBit,
@@ -75,6 +77,7 @@ impl OpenInput {
         Self::InvariantGrant,
         Self::CounterTrapped,
         Self::DeviceTreeTimer,
+        Self::TimeCsr,
         Self::LogEnd,
         Self::Choice,
         Self::LostLine,
@@ -100,6 +103,7 @@ impl OpenInput {
             Self::InvariantGrant => "Hyper-V's grant of the invariant TSC",
             Self::CounterTrapped => "errata of the counter",
             Self::DeviceTreeTimer => "device tree's timer",
+            Self::TimeCsr => "time CSR, which firmware may emulate",
             Self::LogEnd => "time after the last line of this log",
             Self::Choice => "choice among the clocksources of the list",
             Self::LostLine => "lines that this log may have lost",
@@ -124,6 +128,10 @@ impl OpenInput {
             Self::CounterTrapped => "dmesg | grep -i -e erratum -e CNTVCT",
             Self::DeviceTreeTimer => {
                 "ls /proc/device-tree/timer: with arm,cpu-registers-not-fw-configured reads are system calls"
+            }
+            Self::TimeCsr => {
+                "clocksmith bench, which measures what a read costs; the line Boot HART ISA Extensions of OpenSBI: time, zicntr \
+                 or sstc in it"
             }
             Self::LogEnd | Self::Choice | Self::LostLine => {
                 "cat /sys/devices/system/clocksource/clocksource0/current_clocksource"
@@ -163,6 +171,10 @@ impl OpenInput {
             Self::DeviceTreeTimer => {
                 (machine.arch.value == Arch::Arm || machine.arch.is_assumed())
                     && machine.vdso_nulled_open
+            }
+            Self::TimeCsr => {
+                (machine.arch.value == Arch::Riscv || machine.arch.is_assumed())
+                    && machine.time_csr_open
             }
             // The model has no time: who reads a log knows how far it goes.
             Self::LogEnd | Self::Choice | Self::LostLine => false,
@@ -256,6 +268,10 @@ impl OpenInput {
             Self::DeviceTreeTimer => {
                 [false, true].iter().map(|nulled| with(&|m| m.vdso_nulled = *nulled)).collect()
             }
+            Self::TimeCsr => [None, Some("firmware")]
+                .iter()
+                .map(|by| with(&|m| m.time_csr_emulated = by.map(str::to_owned)))
+                .collect(),
             Self::LogEnd | Self::Choice | Self::LostLine => Vec::new(),
             Self::PossibleCpus => number(|m, value| m.possible_cpus = value, &[1, 2]),
             Self::Packages => number(|m, value| m.packages = value, &[1, 2, 8]),

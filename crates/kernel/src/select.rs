@@ -133,7 +133,10 @@ pub(crate) fn select(
         .collect();
     if !overridden {
         let because = if others.is_empty() {
-            format!("{} (rating {}) is the only eligible clocksource", chosen.name, chosen.rating)
+            format!(
+                "{} (rating {}) is the only eligible clocksource of those that register by these rules",
+                chosen.name, chosen.rating
+            )
         } else {
             format!(
                 "{} has the highest rating of the eligible clocksources: {} against {}",

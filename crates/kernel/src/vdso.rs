@@ -90,6 +90,15 @@ fn precise(
             format!("an erratum workaround traps the counter, so the vDSO is off [{source}]"),
         );
     }
+    if machine.arch.value == Arch::Riscv
+        && current == "riscv_clocksource"
+        && Feature::RiscvVdso.of(kernel)
+        && let Some(source) = &machine.time_csr_emulated
+    {
+        let why =
+            format!("firmware emulates the time CSR, so that each read of it traps [{source}]");
+        return (Some(false), why);
+    }
     if machine.arch.value == Arch::Arm && machine.vdso_nulled && current == "arch_sys_counter" {
         let why = "the device tree's timer makes this kernel take the clock out of its vDSO: every read is a system call";
         return (Some(false), why.to_owned());

@@ -211,7 +211,9 @@ fn because(
     // The chain of rules is the answer to "why" when nothing went wrong, and detail otherwise.
     let explains = expectation.current == report.clocksource.current;
     if common.verbose || (healthy && causes.is_empty() && explains) {
-        let title = if explains {
+        let title = if explains && !expectation.assumed.is_empty() {
+            "How Linux decided, if what is assumed below holds"
+        } else if explains {
             "How Linux decided"
         } else {
             "How Linux decides by its rules, which does not explain what is in use"

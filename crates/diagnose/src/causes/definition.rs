@@ -101,6 +101,7 @@ impl CauseId {
             self,
             Self::CounterTrapped
                 | Self::CounterTrappedCompat
+                | Self::CounterEmulated
                 | Self::CmdlineClocksourceOverride
                 | Self::CmdlineClocksourceUnknown
                 | Self::CmdlineParameterIgnored

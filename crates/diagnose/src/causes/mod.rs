@@ -15,6 +15,7 @@ mod skew;
 mod skipped;
 mod steering;
 mod tsc;
+mod unconfirmed;
 mod watchdog;
 
 mod acpi_disabled;
@@ -25,6 +26,7 @@ mod cmdline_parameter_ignored;
 pub(crate) mod cmdline_tsc_reliable;
 mod cmdline_tsc_unstable;
 mod contradicted_evidence;
+mod counter_emulated;
 mod counter_trapped;
 mod counter_trapped_compat;
 mod cpus_differ;
@@ -292,6 +294,7 @@ pub(crate) fn find(case: &Case<'_>) -> Vec<Cause> {
     if !case.may_be_x86() {
         causes.0.retain(|cause| !cause.id.is_of_x86());
     }
+    unconfirmed::lower(case, &mut causes.0);
     // What leads says why the clocksource in use is in use: what happened to the TSC later does not.
     let later = paravirt_clock_preferred::demoted_behind_it(case);
     causes.0.sort_by_key(|cause| {

@@ -2,7 +2,7 @@
 
 use super::definition::{Definition, PLAIN};
 use super::paravirt::Paravirt;
-use super::{Case, Causes};
+use super::{Case, Causes, counter_emulated};
 use crate::cause::{CauseId, Confidence, Evidence, Severity};
 use crate::remedies::table;
 use clocksmith_facts::Arch;
@@ -10,6 +10,7 @@ use clocksmith_facts::hypervisor::HypervisorKind;
 use clocksmith_facts::log::Event;
 use clocksmith_facts::log::rates::recovered_hz;
 use clocksmith_kernel::feature::Feature;
+use clocksmith_kernel::machine::Clusters;
 
 pub(super) const CAUSE: Definition = Definition {
     clause: Some("nothing better is registered"),
@@ -41,14 +42,20 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         } else if !arch.is_assumed()
             && !case.vdso_bypassed
             && case.machine.counter_trapped.is_none()
+            && !counter_emulated::is_why(case)
         {
-            causes.add(
-                CauseId::OnlyChoice,
-                Severity::Warning,
-                Confidence::High,
-                other_architecture(arch.value, current),
-                vec![Evidence::new(case.current.source.clone(), format!("current: {current}"))],
-            );
+            let mut evidence =
+                vec![Evidence::new(case.current.source.clone(), format!("current: {current}"))];
+            evidence.extend(clusters(case, current));
+            let summary = match evidence.len() {
+                1 => other_architecture(arch.value, current),
+                _ => format!(
+                    "this machine has several clusters of processors, each with a GIC of its own: the kernel reads that of \
+                     the first one, and the vDSO cannot (merged for {}), so every read is a system call",
+                    Feature::MipsGicClusters.versions().trim_start_matches("since ")
+                ),
+            };
+            causes.add(CauseId::OnlyChoice, Severity::Warning, Confidence::High, summary, evidence);
         }
         return;
     }
@@ -83,6 +90,20 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
             Vec::new(),
         );
     }
+}
+
+/// The lines that show several clusters of a MIPS machine, where they are why the vDSO does not read the GIC.
+fn clusters(case: &Case<'_>, current: &str) -> Vec<Evidence> {
+    let machine = case.machine;
+    let several =
+        matches!(machine.clusters, Clusters::Several | Clusters::SeveralUp | Clusters::FirstUp);
+    if current != "GIC" || !several || !Feature::MipsVdso.of(&machine.kernel.value) {
+        return Vec::new();
+    }
+    let Some(log) = case.log() else { return Vec::new() };
+    let shows =
+        |event: &Event| matches!(event, Event::MipsTopology { .. } | Event::BroughtUp { .. });
+    log.all(shows).take(3).map(|entry| Evidence::line(log, entry)).collect()
 }
 
 /// The kernel chose a slower clocksource for its rating.

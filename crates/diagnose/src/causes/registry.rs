@@ -92,6 +92,8 @@ registry! {
     CounterTrapped = "counter-trapped" in counter_trapped,
     /// arm64: the same for 32-bit programs only.
     CounterTrappedCompat = "counter-trapped-compat" in counter_trapped_compat,
+    /// RISC-V: firmware emulates the time CSR, so that each read of it traps.
+    CounterEmulated = "counter-emulated" in counter_emulated,
     /// CPUID differs between CPUs in a bit that concerns clocks.
     CpusDiffer = "cpus-differ" in cpus_differ,
     /// `clocksmith verify` measured a fault of the counter or of the clocks in this boot.

@@ -21,6 +21,11 @@ pub(super) fn too_far(
         _ => None,
     });
     let Some((entry, name)) = found else { return };
+    // Of another clocksource than the one that sysfs shows it tells nothing of this machine now.
+    let in_use = case.facts.current_clocksource();
+    if in_use.value().is_some_and(|current| *current != name) {
+        return;
+    }
     let summary = format!(
         "the kernel had to speed {name} up by more than 11 % to follow its steering: {name} runs slower than \
          the kernel takes it to, what steers the time (NTP, PTP, adjtimex) asked for too much, or the machine \

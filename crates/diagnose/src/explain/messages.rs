@@ -75,7 +75,12 @@ pub(super) fn id(event: &Event) -> &'static str {
         Event::TraceClockGlobal => "trace-global",
         Event::TimeSource { .. } => "time-source",
         Event::XenDom0 => "xen-dom0",
-        Event::Arch(_) | Event::ArmProcessor { .. } => "arch",
+        Event::Arch(_)
+        | Event::ArmProcessor { .. }
+        | Event::MipsTopology { .. }
+        | Event::BroughtUp { .. }
+        | Event::OpenSbi(_)
+        | Event::HartExtensions { .. } => "arch",
         Event::X86Bits(_) | Event::HighMemory => "x86-bits",
         Event::Release(_) => "release",
         Event::UserSpace => "user-space",

@@ -243,10 +243,17 @@ pub(crate) fn choose(case: &Case<'_>, causes: &[Cause], verdict: Verdict) -> Vec
             }
         }
     }
-    // A kernel that says it runs on hardware probably does: what only a hypervisor could do comes after that.
-    let on_hardware = |event: &Event| matches!(event, Event::Paravirt(name) if name == BARE);
-    if !case.in_guest() && case.log().is_some_and(|log| log.any(on_hardware)) {
-        plan.remedies.sort_by_key(|remedy| remedy.layer == Layer::Hypervisor);
+    // What only a hypervisor could do comes behind what helps on hardware, where nothing shows a guest; and last, where the
+    // kernel says that it runs on hardware.
+    if !case.in_guest() {
+        let on_hardware = |event: &Event| matches!(event, Event::Paravirt(name) if name == BARE);
+        let bare = case.log().is_some_and(|log| log.any(on_hardware));
+        plan.remedies.sort_by_key(|remedy| match remedy.layer {
+            Layer::Hypervisor if bare => 3,
+            Layer::Program => 2,
+            Layer::Hypervisor => 1,
+            Layer::Runtime | Layer::Boot | Layer::Firmware => 0,
+        });
     }
     refuse::refuse(&mut plan);
     plan.remedies

@@ -83,7 +83,7 @@ impl ReadReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SectionReport {
-    /// The host that its prompts name.
+    /// The host that its prompts name, or what its kernel calls the machine.
     #[serde(default)]
     pub machine: Option<String>,
     /// Its lines: `12-40, 51-60`.

@@ -14,6 +14,8 @@ pub(super) fn of(event: &Event, kernel: Option<&Kernel>) -> Option<Arch> {
     let found = match event {
         Event::Arch(arch) => *arch,
         Event::ArmProcessor { .. } => Arch::Arm,
+        Event::MipsTopology { .. } => Arch::Mips,
+        Event::OpenSbi(_) | Event::HartExtensions { .. } => Arch::Riscv,
         Event::X86Bits(32) => Arch::X86,
         Event::Release(release) if release_bits(release) == Some(32) => Arch::X86,
         Event::ArchTimerErratum(_) | Event::CounterTrapped => Arch::Arm64,

@@ -146,6 +146,11 @@ fn processors(facts: &mut Facts, log: &KernelLog) {
     if let Some((entry, n)) = log.last(packages) {
         facts.cpu.packages = Fact::known(n, log.source(entry));
     }
+    let nodes = |event: &Event| match event {
+        Event::BroughtUp { nodes, .. } => *nodes,
+        _ => None,
+    };
+    set(&mut facts.cpu.nodes, log, log.last(nodes));
     let model = |event: &Event| match event {
         Event::CpuModel { name, family, model } => Some(CpuModel {
             vendor: vendor_of_name(name),

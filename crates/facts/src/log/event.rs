@@ -6,6 +6,7 @@ pub use reason::UnstableReason;
 
 use crate::Arch;
 use crate::hypervisor::HypervisorKind;
+use crate::version::Version;
 use serde::Serialize;
 
 /// Why an override was not taken at once.
@@ -364,6 +365,29 @@ pub enum Event {
     ArchTimerErratum(String),
     /// `arch_timer: CPUn: Trapping CNTVCT access`.
     CounterTrapped,
+    /// `VP topology {4,4},{4,4} total 16`: the processors of MIPS by clusters and cores.
+    MipsTopology {
+        /// Clusters that the hardware has.
+        clusters: u32,
+        /// Processors of the first one.
+        first: u32,
+    },
+    /// `smp: Brought up 2 nodes, 96 CPUs`: what is online when the boot is done with it.
+    BroughtUp {
+        /// NUMA nodes, where the line has them.
+        nodes: Option<u32>,
+        /// Processors.
+        cpus: u32,
+    },
+    /// `OpenSBI v1.2`: the firmware of RISC-V, with its version.
+    OpenSbi(Version),
+    /// What OpenSBI, or the kernel, found the harts of RISC-V to have.
+    HartExtensions {
+        /// A time CSR of their own, by a word of the list or by an extension that needs it.
+        time: bool,
+        /// The list is one that always has that word where they do (`Boot HART Features`, OpenSBI 0.8 to 1.0).
+        complete: bool,
+    },
     /// The system was suspended.
     Suspend,
     /// The system came back from suspend.

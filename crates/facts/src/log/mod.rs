@@ -44,6 +44,12 @@ pub(crate) use parse::is_name;
 use serde::Serialize;
 use std::io::Read;
 
+/// The message of a line, and whether a stamp of the kernel or its name in a header stands in front of it.
+pub(crate) fn strip_prefix(line: &str) -> (&str, bool) {
+    let line = prefix::strip(line);
+    (line.message, line.kernel == Some(true))
+}
+
 /// One event, with the line it stands on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Entry {

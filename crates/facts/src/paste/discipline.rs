@@ -49,10 +49,10 @@ pub(super) const ADJTIMEX: Reader = Reader {
 };
 
 pub(super) const SOURCES: Reader =
-    Reader { name: "chronyc sources", words: &["MS Name/IP address"], read: sources };
+    Reader { name: "chronyc sources", words: &["MS Name/IP address", "+/-"], read: sources };
 
 pub(super) const PEERS: Reader =
-    Reader { name: "ntpq -p", words: &["st t when poll reach"], read: peers };
+    Reader { name: "ntpq -p", words: &["st t when poll reach", " u ", " l "], read: peers };
 
 pub(super) const TIMESYNC: Reader = Reader {
     name: "timedatectl timesync-status",
@@ -115,18 +115,25 @@ fn add(page: &mut Page<'_>, at: usize, told: TimeSource) {
     }
 }
 
-/// A table below its heading and perhaps a rule.
+/// A table below its heading and perhaps a rule, or the rows alone.
 fn table(
     page: &mut Page<'_>,
     at: usize,
+    is_row: fn(&str) -> bool,
     read: fn(&mut dyn Iterator<Item = &str>) -> Option<(TimeSource, usize)>,
 ) -> usize {
-    let rule = page.line(at + 1).starts_with("====");
-    let from = at + 1 + usize::from(rule);
+    let alone = is_row(page.line(at));
+    let from = if alone {
+        at
+    } else if page.line(at).contains("poll") || page.line(at).contains("Poll") {
+        at + 1 + usize::from(page.line(at + 1).starts_with("===="))
+    } else {
+        return 0;
+    };
     let mut rows = (from..page.len().min(from + ROWS)).map(|number| page.line(number));
     match read(&mut rows) {
         Some((told, rows)) => {
-            add(page, at, told);
+            add(page, at, if alone { told.of_a_part() } else { told });
             from - at + rows
         }
         None => from - at,
@@ -137,15 +144,36 @@ fn table(
 const ROWS: usize = 256;
 
 fn sources(page: &mut Page<'_>, at: usize) -> usize {
-    table(page, at, |rows| TimeSource::of_sources(rows))
+    table(page, at, TimeSource::is_row_of_sources, |rows| TimeSource::of_sources(rows))
 }
 
 fn peers(page: &mut Page<'_>, at: usize) -> usize {
-    table(page, at, |rows| TimeSource::of_peers(rows))
+    table(page, at, TimeSource::is_row_of_peers, |rows| TimeSource::of_peers(rows))
+}
+
+/// The field of a line of `timedatectl timesync-status`.
+fn timesync_field(line: &str) -> Option<&str> {
+    const FIELDS: [&str; 10] = [
+        "Server",
+        "Poll interval",
+        "Leap",
+        "Stratum",
+        "Reference",
+        "Precision",
+        "Root distance",
+        "Offset",
+        "Jitter",
+        "Packet count",
+    ];
+    let (name, _) = line.trim().split_once(": ")?;
+    FIELDS.contains(&name).then_some(name)
 }
 
 /// The lines around the one that was found: `Server:` to `Jitter:`.
 fn timesync(page: &mut Page<'_>, at: usize) -> usize {
+    if !page.is_output(at, "timesync-status", timesync_field) {
+        return 0;
+    }
     let mut end = at;
     for number in at..page.len().min(at + 16) {
         let Some((name, value)) = page.line(number).split_once(": ") else { break };
@@ -157,9 +185,41 @@ fn timesync(page: &mut Page<'_>, at: usize) -> usize {
     end - at
 }
 
+/// The field of a line of `timedatectl`.
+fn timedatectl_field(line: &str) -> Option<&str> {
+    const FIELDS: [&str; 11] = [
+        "Local time",
+        "Universal time",
+        "RTC time",
+        "Time zone",
+        "Timezone",
+        "System clock synchronized",
+        "NTP synchronized",
+        "NTP service",
+        "NTP enabled",
+        "Network time on",
+        "RTC in local TZ",
+    ];
+    let (name, value) = line.trim().split_once(':')?;
+    let known = FIELDS.contains(&name) || name == "systemd-timesyncd.service active";
+    (known && value.starts_with(' ')).then_some(name)
+}
+
 fn timedatectl(page: &mut Page<'_>, at: usize) -> usize {
     let line = page.line(at).trim();
-    if !line.contains(": ") {
+    // The state is often quoted alone.
+    let value = line.split_once(": ").map_or("", |(_, value)| value.trim());
+    let alone = match timedatectl_field(line) {
+        Some("System clock synchronized" | "NTP synchronized" | "NTP enabled") => {
+            matches!(value, "yes" | "no")
+        }
+        Some("NTP service") => matches!(value, "active" | "inactive" | "n/a"),
+        Some("systemd-timesyncd.service active" | "Network time on") => {
+            matches!(value, "yes" | "no")
+        }
+        _ => false,
+    };
+    if !alone && !page.is_output(at, "timedatectl", timedatectl_field) {
         return 0;
     }
     state(page, at, line);

@@ -9,6 +9,7 @@ mod complete;
 mod cpuid;
 mod discipline;
 mod identity;
+mod machines;
 mod processor;
 mod prompt;
 mod sections;
@@ -24,6 +25,7 @@ use crate::symptom::{self, Seen, Symptom};
 use crate::version::Kernel;
 use crate::wall::TimeSource;
 use crate::{Arch, Fact, Source};
+pub use machines::machines;
 pub use sections::{Section, sections};
 use serde::Serialize;
 
@@ -34,6 +36,10 @@ pub const LIMIT: usize = 4 << 20;
 const NEAR: usize = 60;
 /// Symptoms that are kept.
 const SYMPTOMS: usize = 64;
+/// Lines around one among which another field of the same output is looked for.
+const FIELDS_WITHIN: usize = 12;
+/// Lines above one among which the command is looked for that printed it.
+const COMMAND_WITHIN: usize = 40;
 
 /// Reads one kind of text.
 pub(crate) struct Reader {
@@ -95,6 +101,24 @@ impl<'a> Page<'a> {
     /// Whether a line is a prompt of a shell.
     pub(crate) fn is_prompt(&self, number: usize) -> bool {
         prompt::read(self.line(number)).is_some()
+    }
+
+    /// Whether a line is part of the output of a tool: another field of it is near, or a prompt above asks the tool. A line
+    /// of the form `Model: x` alone is anything: a message of the kernel, a form, a sentence.
+    ///
+    /// `field` is the name of the field that a line has, if it is one of that output.
+    fn is_output(&self, at: usize, tool: &str, field: fn(&str) -> Option<&str>) -> bool {
+        let Some(own) = field(self.line(at)) else { return false };
+        let near = at.saturating_sub(FIELDS_WITHIN)..self.len().min(at + FIELDS_WITHIN + 1);
+        let others = near.filter(|number| *number != at);
+        if others.filter_map(|number| field(self.line(number))).any(|other| other != own) {
+            return true;
+        }
+        let above = (at.saturating_sub(COMMAND_WITHIN)..at).rev();
+        above
+            .filter_map(|number| prompt::read(self.line(number)))
+            .find(|found| !found.command.is_empty())
+            .is_some_and(|found| found.command.contains(tool))
     }
 
     pub(crate) fn source(&self, number: usize) -> Source {

@@ -38,38 +38,123 @@ pub(super) const LSCPU: Reader = Reader {
 /// A list with fewer flags was filtered by somebody: absence proves nothing.
 const WHOLE_LIST: usize = 20;
 
-fn flags(page: &mut Page<'_>, at: usize, value: &str) {
+/// Takes the flags; `false` where a list is not one of a processor.
+fn flags(page: &mut Page<'_>, at: usize, value: &str) -> bool {
     let flags = Flags::parse(value.get(..value.len().min(6000)).unwrap_or_default());
-    if flags.0.len() > WHOLE_LIST {
+    let whole = flags.0.len() > WHOLE_LIST;
+    if whole {
         page.told.flags = Fact::known(flags, page.source(at));
     }
+    whole
+}
+
+/// The fields of `/proc/cpuinfo` on x86.
+const FIELDS: [&str; 26] = [
+    "flags",
+    "Features",
+    "model name",
+    "vendor_id",
+    "cpu family",
+    "model",
+    "processor",
+    "stepping",
+    "microcode",
+    "cpu MHz",
+    "cache size",
+    "physical id",
+    "siblings",
+    "core id",
+    "cpu cores",
+    "apicid",
+    "initial apicid",
+    "fpu",
+    "fpu_exception",
+    "cpuid level",
+    "wp",
+    "bugs",
+    "bogomips",
+    "clflush size",
+    "cache_alignment",
+    "address sizes",
+];
+
+/// The field of a line of `/proc/cpuinfo`, which has a tab or blanks in front of its colon.
+fn cpuinfo_field(line: &str) -> Option<&str> {
+    let (name, _) = line.split_once(':')?;
+    let field = name.trim();
+    (FIELDS.contains(&field) || field == "power management" || field == "vmx flags")
+        .then_some(field)
 }
 
 fn cpuinfo(page: &mut Page<'_>, at: usize) -> usize {
     let Some((name, value)) = page.line(at).split_once(':') else { return 0 };
     let value = value.trim();
-    match name.trim() {
-        "flags" | "Features" if value.contains(' ') => flags(page, at, value),
+    let field = name.trim();
+    // `model name\t: Intel(R) ...` and the flags are often quoted alone.
+    let alone = match field {
+        "model name" | "vendor_id" | "cpu family" | "cpu MHz" => name.ends_with([' ', '\t']),
+        "flags" | "Features" => Flags::parse(value).0.len() > WHOLE_LIST,
+        _ => false,
+    };
+    if !alone && !page.is_output(at, "/proc/cpuinfo", cpuinfo_field) {
+        return 0;
+    }
+    match field {
+        "flags" | "Features" => {
+            flags(page, at, value);
+        }
         "model name" => {
             page.told.cpu = Fact::known(value.chars().take(100).collect(), page.source(at))
         }
         "vendor_id" => page.told.vendor = Some(value.chars().take(20).collect()),
         "cpu family" => page.told.family = value.parse().ok(),
         "model" if value.parse::<u32>().is_ok() => page.told.model = value.parse().ok(),
-        "processor" | "stepping" | "microcode" | "cpu MHz" | "cache size" | "physical id"
-        | "siblings" | "core id" | "cpu cores" | "apicid" | "initial apicid" | "fpu"
-        | "fpu_exception" | "cpuid level" | "wp" | "bugs" | "bogomips" | "clflush size"
-        | "cache_alignment" | "address sizes" | "power management" | "vmx flags" => {}
+        _ if cpuinfo_field(page.line(at)).is_some() => {}
         _ => return 0,
     }
     1
 }
 
+/// The field of a line of `lscpu`.
+fn lscpu_field(line: &str) -> Option<&str> {
+    const FIELDS: [&str; 16] = [
+        "Architecture",
+        "CPU op-mode(s)",
+        "Address sizes",
+        "Byte Order",
+        "CPU(s)",
+        "On-line CPU(s) list",
+        "Vendor ID",
+        "Model name",
+        "CPU family",
+        "Model",
+        "Thread(s) per core",
+        "Core(s) per socket",
+        "Socket(s)",
+        "NUMA node(s)",
+        "Hypervisor vendor",
+        "Flags",
+    ];
+    let (name, _) = line.trim().split_once(':')?;
+    let more = ["Virtualization", "Virtualization type", "Stepping", "BogoMIPS", "CPU MHz"];
+    (FIELDS.contains(&name) || more.contains(&name)).then_some(name)
+}
+
 fn lscpu(page: &mut Page<'_>, at: usize) -> usize {
     let Some((name, value)) = page.line(at).trim().split_once(':') else { return 0 };
     let value = value.trim();
+    let alone = match name {
+        "Hypervisor vendor" | "CPU(s)" => true,
+        "Flags" => Flags::parse(value).0.len() > WHOLE_LIST,
+        _ => false,
+    };
+    if !alone && !page.is_output(at, "lscpu", lscpu_field) {
+        return 0;
+    }
     match name {
-        "Flags" if value.contains(' ') => flags(page, at, value),
+        "Flags" => {
+            flags(page, at, value);
+        }
         "Architecture" => match Arch::parse(value) {
             Some(arch) => page.told.arch = Fact::known(arch, page.source(at)),
             None => return 0,

@@ -7,7 +7,7 @@ use crate::names;
 /// The part of a text that is of one machine, in one state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Section {
-    /// The host that its prompts name.
+    /// The host that its prompts name, or what the kernel calls the machine.
     pub host: Option<String>,
     /// Its lines, numbered from 0: the first, and the one behind the last.
     pub lines: Vec<(usize, usize)>,
@@ -40,7 +40,7 @@ impl Section {
         shown.join(", ")
     }
 
-    fn add(&mut self, from: usize, to: usize) {
+    pub(super) fn add(&mut self, from: usize, to: usize) {
         match self.lines.last_mut() {
             Some((_, end)) if *end == from => *end = to,
             _ => self.lines.push((from, to)),

@@ -49,7 +49,7 @@ pub(super) fn vendor(name: &str) -> Option<HypervisorKind> {
 
 fn detect(page: &mut Page<'_>, at: usize) -> usize {
     let line = page.line(at).trim();
-    if let Some((_, name)) = line.split_once("Virtualization: ") {
+    if let Some(name) = line.strip_prefix("Virtualization: ") {
         // hostnamectl
         let Some(kind) = vendor(name.trim()) else { return 0 };
         page.told.hypervisor = Fact::known(Some(kind), page.source(at));
@@ -72,8 +72,26 @@ fn detect(page: &mut Page<'_>, at: usize) -> usize {
     number + 1 - at
 }
 
+/// The field of a line of `dmidecode`, or its heading.
+fn dmidecode_field(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let headings = ["System Information", "Base Board Information", "BIOS Information"];
+    if let Some(heading) = headings.iter().find(|heading| line == **heading) {
+        return Some(heading);
+    }
+    if line.starts_with("# SMBIOS") || line.starts_with("SMBIOS ") {
+        return Some("SMBIOS");
+    }
+    let (name, _) = line.split_once(':')?;
+    let fields = ["Product Name", "Manufacturer", "SKU Number", "Wake-up Type", "Vendor", "UUID"];
+    fields.contains(&name).then_some(name)
+}
+
 fn dmidecode(page: &mut Page<'_>, at: usize) -> usize {
     let line = page.line(at).trim();
+    if !page.is_output(at, "dmidecode", dmidecode_field) {
+        return 0;
+    }
     let Some((name, value)) = line.split_once(':') else {
         return usize::from(line == "BIOS Information");
     };

@@ -158,6 +158,55 @@ impl TimeSource {
         table.finish("ntpd")
     }
 
+    /// The same without what a table whose heading is not in the text may lack: the rows that were left out.
+    #[must_use]
+    pub fn of_a_part(mut self) -> Self {
+        self.follows = self.follows.filter(|follows| *follows);
+        self.sources = None;
+        self
+    }
+
+    /// Whether a line is a row of `chronyc sources` by all its columns, without the heading of the table.
+    #[must_use]
+    pub fn is_row_of_sources(line: &str) -> bool {
+        let mut letters = line.chars();
+        let marks = (letters.next(), letters.next());
+        let (Some('^' | '=' | '#'), Some(state)) = marks else { return false };
+        let mut words = letters.as_str().split_ascii_whitespace();
+        let (Some(_), Some(stratum), Some(poll), Some(reach), Some(heard)) =
+            (words.next(), words.next(), words.next(), words.next(), words.next())
+        else {
+            return false;
+        };
+        "*+-?x~ ".contains(state)
+            && stratum.parse::<u8>().is_ok_and(|stratum| stratum <= 16)
+            && poll.parse::<i8>().is_ok()
+            && is_reach(reach)
+            && is_span(heard)
+            && words.any(|word| word == "+/-")
+    }
+
+    /// Whether a line is a row of `ntpq -p` by all its columns, without the heading of the table.
+    #[must_use]
+    pub fn is_row_of_peers(line: &str) -> bool {
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        // A tally that is a blank, and one that stands by itself.
+        let words = match words.as_slice() {
+            [tally, rest @ ..] if rest.len() == 10 && tally.len() == 1 => rest,
+            all => all,
+        };
+        let [_, _, stratum, kind, when, poll, reach, delay, offset, jitter] = words else {
+            return false;
+        };
+        let is_figure = |word: &&str| word.parse::<f64>().is_ok_and(f64::is_finite);
+        stratum.parse::<u8>().is_ok_and(|stratum| stratum <= 16)
+            && kind.len() == 1
+            && is_span(when)
+            && is_span(poll)
+            && is_reach(reach)
+            && [delay, offset, jitter].into_iter().all(is_figure)
+    }
+
     /// A line of `timedatectl timesync-status`: `Offset: +1.234ms`, `Packet count: 3`.
     #[must_use]
     pub fn of_timesync(name: &str, value: &str) -> Option<Self> {
@@ -172,6 +221,17 @@ impl TimeSource {
             _ => None,
         }
     }
+}
+
+/// The last eight polls as bits, in octal.
+fn is_reach(word: &str) -> bool {
+    word.len() <= 3 && u16::from_str_radix(word, 8).is_ok_and(|reach| reach <= 0o377)
+}
+
+/// Seconds, or a number with the letter of a unit: `34`, `12m`, `-`.
+fn is_span(word: &str) -> bool {
+    let figure = word.strip_suffix(['s', 'm', 'h', 'd', 'y']).unwrap_or(word);
+    word == "-" || !figure.is_empty() && figure.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// A figure with its unit: `0.057 ppm`.
@@ -260,6 +320,35 @@ mod tests {
         let (source, lines) = TimeSource::of_peers(peers.lines()).unwrap();
         assert_eq!((lines, source.sources, source.follows), (2, Some((2, 1)), Some(true)));
         assert!((source.ahead_s.unwrap() - 0.000_123).abs() < 1e-12);
+    }
+
+    #[test]
+    fn rows_are_known_by_their_columns() {
+        for row in [
+            "^* 192.0.2.1   2   6   377    34    -12us[  -16us] +/-   14ms",
+            "#? PPS         0   4     0     -     +0ns[   +0ns] +/-    0ns",
+            "^- a.example   3  10   377   27m  +2129us[+2129us] +/-   12ms",
+        ] {
+            assert!(TimeSource::is_row_of_sources(row), "{row}");
+        }
+        for row in [
+            "*192.0.2.1  .GPS.  1 u   34   64  377   12.300   -0.123   0.045",
+            " 192.0.2.9  .INIT. 16 u    -  64    0    0.000    0.000   0.000",
+            "+ 192.0.2.7 192.0.2.1 2 u 5m 1024 377 1.1 0.2 0.3",
+        ] {
+            assert!(TimeSource::is_row_of_peers(row), "{row}");
+        }
+        for other in [
+            "^* a b c d e f +/- g",
+            "^^ the line above",
+            "#? what about 3 of 9 servers 377 +/- 12",
+            "*a b 99 u 34 64 377 1 2 3",
+            "*a b 1 u 34 64 399 1 2 3",
+            "",
+        ] {
+            assert!(!TimeSource::is_row_of_sources(other), "{other}");
+            assert!(!TimeSource::is_row_of_peers(other), "{other}");
+        }
     }
 
     #[test]

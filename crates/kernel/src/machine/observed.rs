@@ -1,13 +1,14 @@
 //! What the log tells of this boot that static facts do not: timers that failed, counters that trap, a TSC that was given
 //! up, the stable bit of a paravirtual clock.
 
-use super::{Machine, Observed};
+use super::{Clusters, Machine, Observed};
 use crate::feature::Feature;
 use crate::{Input, arm, x86};
 use clocksmith_facts::Facts;
 use clocksmith_facts::hypervisor::HypervisorKind;
 use clocksmith_facts::log::event::UnstableReason;
 use clocksmith_facts::log::{Event, KernelLog};
+use clocksmith_facts::version::Version;
 
 impl Machine {
     pub(super) fn observe(&mut self, facts: &Facts) {
@@ -48,6 +49,8 @@ impl Machine {
         self.counter_trapped_open = self.counter_trapped.is_none()
             && !(log.from_boot && log.extent.is_ordinary() && reaches_all_cpus(log));
         self.vdso_nulled_open = !self.vdso_reads_arm_counter(log);
+        self.clusters = clusters(log);
+        self.time_csr(log);
         self.xen_no_vdso = log
             .first(|event| match event {
                 Event::XenClockNotice(text) if text.contains("PVCLOCK") => Some(()),
@@ -87,6 +90,35 @@ impl Machine {
             && self.constant_tsc.is_assumed()
         {
             self.constant_tsc = Input::read(false, source.clone());
+        }
+    }
+
+    /// Whether the harts of RISC-V have a time CSR of their own: what OpenSBI prints in front of the kernel's log, or an
+    /// extension that needs it. The kernel itself says nothing of it: `__arch_get_hw_counter()` in
+    /// arch/riscv/include/asm/vdso/gettimeofday.h reads it either way, and where it is not there, the read traps into firmware
+    /// (`sbi_emulate_csr_read()` in lib/sbi/sbi_emulate_csr.c of OpenSBI).
+    ///
+    /// OpenSBI tries the register and lists it as `time` (0.8 to 1.3), then as `zicntr`; since 1.7 that word needs other
+    /// registers, too (hart_detect_features() in lib/sbi/sbi_hart.c).
+    fn time_csr(&mut self, log: &KernelLog) {
+        let told = |wanted: bool| {
+            log.last(move |event| match event {
+                Event::HartExtensions { time, complete } if *time == wanted => Some(*complete),
+                _ => None,
+            })
+        };
+        if told(true).is_some() {
+            self.time_csr_open = false;
+            return;
+        }
+        let Some((entry, complete)) = told(false) else { return };
+        let version = log.last(|event| match event {
+            Event::OpenSbi(version) => Some(*version),
+            _ => None,
+        });
+        if complete || version.is_some_and(|(_, version)| version < LISTS_MORE) {
+            self.time_csr_open = false;
+            self.time_csr_emulated = Some(log.source(entry).0);
         }
     }
 
@@ -161,6 +193,28 @@ impl Machine {
             }
             _ => {}
         }
+    }
+}
+
+/// The first version of OpenSBI whose list may lack `zicntr` although the harts have a time CSR.
+const LISTS_MORE: Version = Version::new(1, 7, 0);
+
+/// The clusters that a log of MIPS shows.
+fn clusters(log: &KernelLog) -> Clusters {
+    let topology = log.last(|event| match event {
+        Event::MipsTopology { clusters, first } => Some((*clusters, *first)),
+        _ => None,
+    });
+    let up = log.last(|event| match event {
+        Event::BroughtUp { cpus, .. } => Some(*cpus),
+        _ => None,
+    });
+    match (topology, up) {
+        (None, _) => Clusters::Unknown,
+        (Some((_, (0 | 1, _))), _) => Clusters::One,
+        (Some(_), None) => Clusters::Several,
+        (Some((_, (_, first))), Some((_, cpus))) if cpus > first => Clusters::SeveralUp,
+        (Some(_), Some(_)) => Clusters::FirstUp,
     }
 }
 

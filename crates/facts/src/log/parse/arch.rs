@@ -27,9 +27,31 @@ pub(super) fn parse(m: &str) -> Option<Event> {
         b'C' if m.starts_with("CPU0 revision is: ") => loongson(m)?,
         b'S' | b'3' | b'6' if m.contains("-bit Loongson Processor probed") => loongson(m)?,
         b'M' if m.starts_with("MIPS: machine is ") => Arch::Mips,
+        b'V' if m.contains(" topology {") => return mips_topology(m),
         _ => return s390(m),
     };
     Some(Event::Arch(arch))
+}
+
+/// `VP topology {4,4,4,4},{4,4,4,4} total 32`, on older processors `VPE topology {2,2} total 4`: clusters in braces, in each the
+/// processors of its cores (`cps_smp_setup()` in arch/mips/kernel/smp-cps.c, 3.15 and later; clusters since 4.14).
+fn mips_topology(m: &str) -> Option<Event> {
+    let list = m.strip_prefix("VP topology ").or_else(|| m.strip_prefix("VPE topology "))?;
+    let (list, total) = list.split_once(" total ")?;
+    total.trim().parse::<u32>().ok()?;
+    let mut clusters = 0;
+    let mut first = 0;
+    for cluster in list.split("},") {
+        let cores = cluster.strip_prefix('{')?.trim_end_matches('}');
+        let sum = cores
+            .split(',')
+            .try_fold(0_u32, |sum, core| sum.checked_add(core.trim().parse::<u32>().ok()?))?;
+        if clusters == 0 {
+            first = sum;
+        }
+        clusters += 1;
+    }
+    (first > 0).then_some(Event::MipsTopology { clusters, first })
 }
 
 /// `CPU0 revision is: 0014c011 (Loongson-64bit)`, `Standard 32-bit Loongson Processor probed`.

@@ -7,6 +7,7 @@ use super::{
     whole_number, width,
 };
 use crate::hypervisor::HypervisorKind;
+use crate::version::Version;
 
 /// `m` is the whole message, `b` what is behind the kernel's own prefixes.
 pub(super) fn parse(m: &str, b: &str) -> Option<Event> {
@@ -16,6 +17,8 @@ pub(super) fn parse(m: &str, b: &str) -> Option<Event> {
         .or_else(|| ticks::parse(b))
         .or_else(|| cpus(m, b))
         .or_else(|| arm(m, b))
+        .or_else(|| harts(m))
+        .or_else(|| brought_up(m))
         .or_else(|| tick_and_sleep(m, b))
         .or_else(|| arch::parse(m))
         .or_else(|| width::parse(m, b))
@@ -259,6 +262,51 @@ fn arm(m: &str, b: &str) -> Option<Event> {
     }
     let trapped = b.starts_with("CPU") && b.contains("Trapping CNTVCT access");
     trapped.then_some(Event::CounterTrapped)
+}
+
+/// `Boot HART ISA Extensions  : time,sstc` of OpenSBI (sbi_boot_print_hart() in lib/sbi/sbi_init.c; 0.8: `BOOT HART Features`),
+/// and what the kernel says of the extension that needs the time CSR (riscv_timer_init_common() in
+/// drivers/clocksource/timer-riscv.c, 6.1 and later).
+fn harts(m: &str) -> Option<Event> {
+    if m.starts_with("riscv-timer: Timer interrupt in S-mode is available via sstc extension") {
+        return Some(Event::HartExtensions { time: true, complete: false });
+    }
+    if let Some(rest) = m.strip_prefix("OpenSBI v") {
+        return Version::parse(rest.split_whitespace().next()?).map(Event::OpenSbi);
+    }
+    let rest = m.strip_prefix("Boot HART ").or_else(|| m.strip_prefix("BOOT HART "))?;
+    let (name, list) = rest.split_once(':')?;
+    let complete = match name.trim() {
+        "Features" => true,
+        "ISA Extensions" => false,
+        _ => return None,
+    };
+    let mut words = list.trim().split(',').map(str::trim);
+    // Of time and its like the specification calls Zicntr; Sstc depends on it.
+    let time = words.any(|word| matches!(word, "time" | "zicntr" | "sstc"));
+    Some(Event::HartExtensions { time, complete })
+}
+
+/// `smp: Brought up 1 node, 32 CPUs` (smp_init() in kernel/smp.c; `Brought up 4 CPUs` in old kernels), `x86: Booted up 1 node, 8
+/// CPUs` (announce_cpu() in arch/x86/kernel/smpboot.c, 3.9 to 4.9).
+fn brought_up(m: &str) -> Option<Event> {
+    let m = ["smp: ", "x86: ", "smpboot: "].iter().find_map(|p| m.strip_prefix(p)).unwrap_or(m);
+    let rest = m.strip_prefix("Brought up ").or_else(|| m.strip_prefix("Booted up "))?;
+    fn count(text: &str) -> Option<(u32, &str)> {
+        let (figure, unit) = text.trim().split_once(' ')?;
+        Some((figure.parse().ok().filter(|n| (1..65_536).contains(n))?, unit.trim()))
+    }
+    let (nodes, rest) = match rest.split_once(", ") {
+        Some((nodes, rest)) => match count(nodes)? {
+            (nodes, "node" | "nodes") => (Some(nodes), rest),
+            _ => return None,
+        },
+        None => (None, rest),
+    };
+    match count(rest)? {
+        (cpus, "CPU" | "CPUs") => Some(Event::BroughtUp { nodes, cpus }),
+        _ => None,
+    }
 }
 
 fn tick_and_sleep(m: &str, b: &str) -> Option<Event> {

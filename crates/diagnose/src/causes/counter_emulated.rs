@@ -1,0 +1,39 @@
+//! `counter-emulated`: RISC-V without a time CSR of its own; firmware answers each read of it.
+
+use super::definition::{Definition, PLAIN};
+use super::{Case, Causes};
+use crate::cause::{CauseId, Confidence, Evidence, Severity};
+use crate::remedies::table;
+use clocksmith_facts::log::Event;
+use clocksmith_kernel::feature::Feature;
+
+pub(super) const CAUSE: Definition = Definition {
+    clause: Some("firmware emulates the counter"),
+    returns: true,
+    remedies: &[&table::CHEAPER_READS],
+    find,
+    ..PLAIN
+};
+
+/// The vDSO reads the counter, and the read traps.
+pub(super) fn is_why(case: &Case<'_>) -> bool {
+    case.machine.time_csr_emulated.is_some()
+        && case.current_name() == Some("riscv_clocksource")
+        && Feature::RiscvVdso.of(&case.machine.kernel.value)
+}
+
+fn find(case: &Case<'_>, causes: &mut Causes) {
+    let Some(log) = case.log() else { return };
+    if case.slow != Some(true) || !is_why(case) {
+        return;
+    }
+    let lines = log.all(|event| matches!(event, Event::HartExtensions { .. } | Event::OpenSbi(_)));
+    causes.add(
+        CauseId::CounterEmulated,
+        Severity::Warning,
+        Confidence::High,
+        "this processor has no time CSR: the vDSO reads it without a system call, and firmware, into which each read traps, \
+         answers",
+        lines.take(4).map(|entry| Evidence::line(log, entry)).collect(),
+    );
+}

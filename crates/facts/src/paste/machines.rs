@@ -1,0 +1,285 @@
+//! The machines of a text with whole boots, told apart by what their kernels say of the machine, once in each boot: its
+//! maker, its board, its processor, the host in front of the lines.
+
+use super::Section;
+use crate::log::strip_prefix;
+
+/// Machines that are told apart; a text with more is read as one.
+const MACHINES: usize = 24;
+/// Lines behind a banner in which a kernel has named its machine.
+const HEAD: usize = 400;
+
+/// One kind of name for a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// `DMI: Dell Inc. PowerEdge R640/0H28RR, BIOS 2.1`.
+    Dmi,
+    /// `Machine model: StarFive VisionFive 2`, `MIPS: machine is Mikrotik RB532`, `Machine: ARM-Versatile PB`.
+    Model,
+    /// `Booting GENERIC on Jensen using machine vector Jensen from SRM`.
+    Vector,
+    /// `CPU0 revision is: 0001800a (MIPS 4Kc)`, `CPU: ARMv7 Processor [410fd034] ...`.
+    Processor,
+    /// The host in front of the lines, of syslog.
+    Host,
+    /// The family of the processor that the kernel was built for, by its release or its compiler.
+    Family,
+}
+
+/// Words of a release or of a compiler's name. Kernels of 32 and of 64 bits run on one machine.
+const FAMILIES: [(&str, &str); 13] = [
+    ("x86_64", "x86"),
+    ("amd64", "x86"),
+    ("i686", "x86"),
+    ("aarch64", "Arm"),
+    ("arm64", "Arm"),
+    ("arm-", "Arm"),
+    ("armv7", "Arm"),
+    ("riscv", "RISC-V"),
+    ("mips", "MIPS"),
+    ("ppc64", "POWER"),
+    ("powerpc", "POWER"),
+    ("s390x", "IBM Z"),
+    ("loongarch", "LoongArch"),
+];
+
+/// What a boot says of its machine.
+#[derive(Clone, Debug, Default)]
+struct Names(Vec<(Kind, String)>);
+
+impl Names {
+    fn add(&mut self, (kind, name): (Kind, String)) {
+        if !self.0.iter().any(|(known, _)| *known == kind) {
+            self.0.push((kind, name));
+        }
+    }
+
+    fn of(&self, kind: Kind) -> Option<&str> {
+        self.0.iter().find(|(known, _)| *known == kind).map(|(_, name)| name.as_str())
+    }
+
+    /// Whether both name their machines in the same way, by another name.
+    fn differ(&self, other: &Self) -> bool {
+        self.0.iter().any(|(kind, name)| other.of(*kind).is_some_and(|other| other != name))
+    }
+
+    /// The name that people use.
+    fn shown(&self) -> Option<String> {
+        let order = [Kind::Host, Kind::Model, Kind::Vector, Kind::Dmi, Kind::Processor];
+        order.iter().find_map(|kind| self.of(*kind)).map(|name| name.chars().take(60).collect())
+    }
+}
+
+/// The machines of a text with the boots of several; one section, or none, for a text of one machine.
+#[must_use]
+pub fn machines(lines: &[String]) -> Vec<Section> {
+    let banners: Vec<usize> =
+        lines.iter().enumerate().filter(|(_, line)| is_banner(line)).map(|(at, _)| at).collect();
+    if banners.len() < 2 {
+        return Vec::new();
+    }
+    let mut found: Vec<(Section, Names)> = Vec::new();
+    let mut active = None;
+    for (number, begin) in banners.iter().enumerate() {
+        let end = banners.get(number + 1).copied().unwrap_or(lines.len());
+        let names = names(&lines[*begin..end]);
+        // What stands in front of the first banner belongs to it.
+        let begin = if number == 0 { 0 } else { *begin };
+        let same = |(_, known): &(Section, Names)| !known.differ(&names);
+        // The machine before, where nothing is against it: then one that is named alike.
+        let place = active
+            .filter(|at: &usize| found.get(*at).is_some_and(same))
+            .or_else(|| found.iter().position(|one| same(one) && !names.0.is_empty()));
+        let at = place.unwrap_or_else(|| {
+            found.push((Section::default(), Names::default()));
+            found.len() - 1
+        });
+        let (section, known) = &mut found[at];
+        section.add(begin, end);
+        names.0.into_iter().for_each(|name| known.add(name));
+        active = Some(at);
+        if found.len() > MACHINES {
+            return Vec::new();
+        }
+    }
+    found.into_iter().map(|(section, names)| Section { host: names.shown(), ..section }).collect()
+}
+
+/// The banner of a kernel, as it prints it: `/proc/version` has the same words, and so has what people write of it.
+fn is_banner(line: &str) -> bool {
+    if !super::has(line, "Linux version ") {
+        return false;
+    }
+    let (message, stamped) = strip_prefix(line);
+    let Some(rest) = message.strip_prefix("Linux version ") else { return false };
+    stamped
+        && rest.starts_with(|c: char| c.is_ascii_digit())
+        && rest.contains(" (")
+        && rest.contains('#')
+}
+
+fn names(lines: &[String]) -> Names {
+    let mut names = Names::default();
+    for line in lines.iter().take(HEAD) {
+        let (message, stamped) = strip_prefix(line);
+        if let Some(name) = name(message).filter(|_| stamped) {
+            names.add(name);
+        }
+    }
+    if let Some(host) = host(lines) {
+        names.add((Kind::Host, host));
+    }
+    names
+}
+
+/// The family that a banner names: `6.1.0-rpi (a@b) (aarch64-linux-gnu-gcc 12) #1`. Who built it where is in between.
+fn family(banner: &str) -> Option<&'static str> {
+    let release = banner.split(' ').next()?;
+    let compiler = banner.split_once(") (").map_or("", |(_, rest)| rest);
+    let of = |text: &str| {
+        FAMILIES.iter().find(|(word, _)| super::has(text, word)).map(|(_, family)| *family)
+    };
+    of(release).or_else(|| of(compiler))
+}
+
+/// What a message calls the machine.
+fn name(message: &str) -> Option<(Kind, String)> {
+    let found = |kind, name: &str| {
+        let name = name.trim();
+        (!name.is_empty()).then(|| (kind, name.to_owned()))
+    };
+    if let Some(rest) = message.strip_prefix("Linux version ") {
+        return found(Kind::Family, family(rest)?);
+    }
+    if let Some(rest) = message.strip_prefix("DMI: ") {
+        // An update of the firmware leaves the machine the same.
+        return found(Kind::Dmi, rest.split(", BIOS").next()?);
+    }
+    for head in ["Machine model: ", "OF: fdt: Machine model: ", "OF: fdt:Machine model: "] {
+        if let Some(rest) = message.strip_prefix(head) {
+            return found(Kind::Model, rest);
+        }
+    }
+    if let Some(rest) = message.strip_prefix("MIPS: machine is ") {
+        return found(Kind::Model, rest);
+    }
+    if let Some(rest) = message.strip_prefix("Machine: ") {
+        return found(Kind::Model, rest.split(',').next()?);
+    }
+    if let Some(rest) = message.strip_prefix("Booting ")
+        && let Some((_, rest)) = rest.split_once(" using machine vector ")
+    {
+        return found(Kind::Vector, rest.split(' ').next()?);
+    }
+    for head in ["CPU0 revision is: ", "CPU revision is: "] {
+        if let Some(rest) = message.strip_prefix(head) {
+            return found(Kind::Processor, rest);
+        }
+    }
+    // The revision of the processor's main ID register; a kernel may boot on another core of the same machine.
+    let rest = message.strip_prefix("CPU: ").filter(|rest| rest.contains("] revision "))?;
+    found(Kind::Processor, rest.split(" revision ").next()?)
+}
+
+/// Hosts that a machine has before it knows its own name.
+const UNNAMED: [&str; 5] = ["localhost", "(none)", "localhost.localdomain", "linux", "unknown"];
+
+/// The host in front of the lines of the kernel: `Oct 19 18:39:37 web1 kernel: [...`, where one host is.
+fn host(lines: &[String]) -> Option<String> {
+    let mut found: Option<&str> = None;
+    for line in lines {
+        let Some(at) = memchr::memmem::find(line.as_bytes(), b" kernel: ") else { continue };
+        let head = line.get(..at)?.trim();
+        let (date, name) = head.rsplit_once(' ')?;
+        let is_date = date.ends_with(|c: char| c.is_ascii_digit() || c == 'Z')
+            && date.contains(':')
+            && date.len() < 40;
+        let is_name = name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
+        if !is_date || !is_name || UNNAMED.contains(&name) {
+            continue;
+        }
+        match found {
+            Some(known) if known != name => return None,
+            _ => found = Some(name),
+        }
+    }
+    found.map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str) -> Vec<(Option<String>, String)> {
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        machines(&lines).iter().map(|one| (one.host.clone(), one.shown())).collect()
+    }
+
+    const FIRST: &str = "[    0.000000] Linux version 6.1.0 (a@b) (gcc 12) #1 SMP\n";
+    const OTHER: &str = "[    0.000000] Linux version 6.6.1 (a@b) (gcc 13) #1 SMP\n";
+
+    #[test]
+    fn boots_of_two_machines_are_told_apart_by_what_each_kind_of_machine_says() {
+        for (one, two) in [
+            ("DMI: Acme R1/B1, BIOS 1.0 01/02/2020", "DMI: Acme R2/B1, BIOS 1.0 01/02/2020"),
+            ("Machine model: Board A", "OF: fdt: Machine model: Board B"),
+            ("MIPS: machine is Router A", "MIPS: machine is Router B"),
+            (
+                "Booting GENERIC on Eiger using machine vector Eiger from SRM",
+                "Booting on Noritake using machine vector Noritake from SRM",
+            ),
+            ("CPU0 revision is: 0001800a (MIPS 4Kc)", "CPU0 revision is: 00019655 (MIPS 24KEc)"),
+            (
+                "CPU: ARMv7 Processor [410fc075] revision 5 (ARMv7), cr=10c5387d",
+                "CPU: ARMv7 Processor [413fc082] revision 2 (ARMv7), cr=10c5387d",
+            ),
+        ] {
+            let text = format!("{FIRST}[    0.000000] {one}\n{OTHER}[    0.000000] {two}\n");
+            let found = shown(&text);
+            assert_eq!(found.len(), 2, "{one}");
+            assert_eq!((found[0].1.as_str(), found[1].1.as_str()), ("1-2", "3-4"), "{one}");
+            // Two boots of one, and boots that do not say.
+            let text = format!("{FIRST}[    0.000000] {one}\n{OTHER}[    0.000000] {one}\n{OTHER}");
+            assert_eq!(shown(&text).len(), 1, "{one}");
+        }
+        let bios = format!(
+            "{FIRST}[    0.000000] DMI: Acme R1/B1, BIOS 1.0\n{OTHER}[    0.000000] DMI: Acme R1/B1, BIOS 1.4\n"
+        );
+        assert_eq!(shown(&bios).len(), 1);
+    }
+
+    #[test]
+    fn families_of_processors_tell_machines_apart() {
+        assert_eq!(family("6.1.0-13-amd64 (a@arm64-builder) (gcc 12) #1 SMP"), Some("x86"));
+        assert_eq!(
+            family("6.1.0 (a@x86_64) (aarch64-linux-gnu-gcc (GCC) 12.2) #1 SMP"),
+            Some("Arm")
+        );
+        assert_eq!(family("6.1.0 (a@x86_64) (gcc 12) #1 SMP"), None);
+        let text = "[    0.000000] Linux version 6.1.0-13-amd64 (a@b) (gcc 12) #1 SMP\n\
+                    [    0.000000] Linux version 6.1.0 (a@b) (riscv64-linux-gnu-gcc 12) #1 SMP\n";
+        assert_eq!(shown(text).len(), 2);
+    }
+
+    #[test]
+    fn hosts_in_front_of_the_lines_name_machines() {
+        let boot = |host: &str| {
+            format!(
+                "Oct  3 10:00:01 {host} kernel: [    0.000000] Linux version 6.1.0 (a@b) (gcc 12) #1 SMP\n"
+            )
+        };
+        let text = format!("{}{}{}", boot("web1"), boot("web2"), boot("web1"));
+        let found = shown(&text);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert_eq!(found[0], (Some("web1".to_owned()), "1-1, 3-3".to_owned()));
+        assert_eq!(shown(&format!("{}{}", boot("localhost"), boot("web1"))).len(), 1);
+    }
+
+    #[test]
+    fn words_of_people_are_no_banners() {
+        let text = format!(
+            "{FIRST}[    0.000000] DMI: Acme R1/B1, BIOS 1\nLinux version 6.6.1 (a@b) (gcc) #1 SMP\nDMI: Acme R2/B1\n"
+        );
+        assert!(shown(&text).is_empty());
+    }
+}
