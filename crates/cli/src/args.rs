@@ -2,6 +2,7 @@
 
 mod bench;
 mod fleet;
+pub(crate) mod policy;
 pub(crate) mod vm;
 mod watch;
 
@@ -132,6 +133,11 @@ pub(crate) struct Why {
     /// Do not measure the cost of a read
     #[arg(long)]
     pub(crate) no_measure: bool,
+    /// Say what a vendor asks of this machine, by its texts with their dates, and whether it is so; without a name,
+    /// list the vendors
+    #[arg(long, value_name = "VENDOR", num_args = 0..=1, default_missing_value = policy::LIST,
+          value_parser = policy::of_why(), ignore_case = true, hide_possible_values = true)]
+    pub(crate) policy: Option<policy::Policy>,
     /// Write one self-contained page to this file as well; `-` is standard output, and then no text
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,

@@ -1,6 +1,7 @@
 //! Options of `check` and `watch`.
 
 use clap::{Args as ClapArgs, ValueEnum};
+use clocksmith_diagnose::policy::Vendor;
 use clocksmith_watch::State;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -14,6 +15,11 @@ pub(crate) struct Check {
     pub(crate) format: Option<CheckFormat>,
     #[command(flatten)]
     pub(crate) thresholds: Thresholds,
+    /// A warning where this machine is not as a vendor asks: aws, google, microsoft, oracle, red-hat, sap, scylladb or
+    /// suse
+    #[arg(long, value_name = "VENDOR", value_parser = super::policy::of_check(), ignore_case = true,
+          hide_possible_values = true)]
+    pub(crate) policy: Option<&'static Vendor>,
     /// Do not measure what a read costs
     #[arg(long)]
     pub(crate) no_measure: bool,

@@ -9,7 +9,7 @@ use crate::report::check::CheckReport;
 use crate::ui::{err, out};
 use anyhow::{Result, bail};
 use clap::error::ErrorKind;
-use clocksmith_diagnose::Assessment;
+use clocksmith_diagnose::{Assessment, policy};
 use clocksmith_watch::assess::{self, Live};
 use clocksmith_watch::{Judgement, State};
 use std::process::ExitCode;
@@ -23,7 +23,11 @@ pub(crate) fn run(common: &Common, check: &Check) -> Result<Code> {
         None => CheckFormat::Nagios,
     };
     let thresholds = check.thresholds.resolved();
-    let seen = assess(common, check);
+    let seen = assess(common, check).map(|mut seen| {
+        let asked = |vendor| policy::answer(vendor, &seen.facts, &seen.report);
+        seen.report.policy = check.policy.map(asked);
+        seen
+    });
     let judgement = match &seen {
         Ok(seen) => clocksmith_watch::assess::judgement(seen, &thresholds),
         Err(error) => Judgement::unknown(&format!("{error:#}")),
