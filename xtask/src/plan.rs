@@ -20,6 +20,7 @@ pub(crate) const TURNS: &[&[&str]] = &[
     &["fleet", "no-default-features"],
     &["boots", "vm"],
     &["fix", "emulator"],
+    &["wall-clock"],
     &["paravirt"],
     &["miri", "tsan", "book-html", "who-calibration"],
     &["fuzz", "scenarios"],

@@ -3,6 +3,7 @@
 mod bench;
 mod fleet;
 pub(crate) mod help;
+pub(crate) mod policy;
 pub(crate) mod vm;
 mod watch;
 
@@ -145,6 +146,11 @@ pub(crate) struct Why {
     /// Do not measure the read cost
     #[arg(long)]
     pub(crate) no_measure: bool,
+    /// Show what a vendor asks of this machine, with source and date, and whether it conforms; without a name,
+    /// list the vendors
+    #[arg(long, value_name = "VENDOR", num_args = 0..=1, default_missing_value = policy::LIST,
+          value_parser = policy::of_why(), ignore_case = true, hide_possible_values = true)]
+    pub(crate) policy: Option<policy::Policy>,
     /// Also write a self-contained HTML page; `-` writes it to standard output instead of the text
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,

@@ -175,6 +175,7 @@ pub(crate) fn judge(
         causes,
         remedies,
         policies: report::policies(facts),
+        policy: None,
         missing,
         differences,
         settles,

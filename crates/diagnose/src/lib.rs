@@ -15,6 +15,7 @@ pub mod demotion;
 pub mod diagnosis;
 pub mod explain;
 mod headline;
+pub mod policy;
 pub use clocksmith_kernel::names;
 pub mod reconcile;
 pub mod remedies;

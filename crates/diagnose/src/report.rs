@@ -7,13 +7,13 @@
 
 use crate::cause::{Cause, CauseId, Confidence};
 use crate::diagnosis::{Read, Verdict};
+use crate::policy::{PolicyAnswer, Vendor};
 use crate::reconcile::Contradiction;
-use crate::remedies::table::POLICIES;
 use crate::remedies::{NextStep, Remedy};
 use crate::symptom::{ReadReport, SectionReport, SymptomReport};
 use crate::timeline::Moment;
 use crate::wall::WallClockReport;
-use clocksmith_facts::hypervisor::{Cloud, Hypervisor};
+use clocksmith_facts::hypervisor::Hypervisor;
 use clocksmith_facts::verified::Trust;
 use clocksmith_facts::{Arch, Facts};
 use clocksmith_kernel::Expectation;
@@ -63,6 +63,9 @@ pub struct Report<Id = CauseId> {
     /// What the vendor of this cloud recommends, oldest first, with the date of the text.
     #[serde(default)]
     pub policies: Vec<PolicyReport>,
+    /// What the vendor that `--policy` names asks of this machine; null without that option.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<PolicyAnswer>,
     /// Facts that are missing.
     #[serde(default)]
     pub missing: Vec<MissingFact>,
@@ -337,21 +340,10 @@ impl MachineReport {
 
 /// The recommendations of the cloud that this machine is rented from.
 pub(crate) fn policies(facts: &Facts) -> Vec<PolicyReport> {
-    let who = match facts.cloud.value() {
-        Some(Cloud::Ec2Xen | Cloud::Ec2Nitro) => "AWS",
-        Some(Cloud::Azure) => "Microsoft",
-        _ => return Vec::new(),
+    let Some(vendor) = facts.cloud.value().and_then(|cloud| Vendor::of_cloud(*cloud)) else {
+        return Vec::new();
     };
-    POLICIES
-        .iter()
-        .filter(|policy| policy.who == who)
-        .map(|p| PolicyReport {
-            who: p.who.into(),
-            machines: p.machines.into(),
-            says: p.says.into(),
-            source: p.source.into(),
-        })
-        .collect()
+    vendor.recommendations()
 }
 
 fn arch_name(arch: &Arch) -> Option<String> {

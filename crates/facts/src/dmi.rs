@@ -120,6 +120,30 @@ impl Dmi {
     }
 }
 
+/// The cloud that the kernel's line `DMI: ...` names: `Amazon EC2 m5.large/, BIOS 1.0 10/16/2017`. It has no asset tag, so
+/// it names neither Azure nor Oracle's cloud, and that it names none proves nothing of those.
+#[must_use]
+pub fn cloud_of_line(text: &str, under: Option<HypervisorKind>) -> Option<Cloud> {
+    let maker = [
+        ("Amazon EC2", "Amazon EC2", ""),
+        ("Xen ", "Xen", ""),
+        ("Google Google Compute Engine", "Google", "Google Compute Engine"),
+        ("Alibaba Cloud", "Alibaba Cloud", ""),
+        ("DigitalOcean", "DigitalOcean", ""),
+        ("Hetzner", "Hetzner", ""),
+        ("OpenStack Foundation", "OpenStack Foundation", ""),
+    ];
+    let (_, vendor, product) = maker.into_iter().find(|(start, ..)| text.starts_with(start))?;
+    let (_, firmware) = text.split_once(", BIOS ").unwrap_or_default();
+    let dmi = Dmi {
+        sys_vendor: vendor.to_owned(),
+        product_name: product.to_owned(),
+        bios_version: firmware.to_owned(),
+        ..Dmi::default()
+    };
+    Some(dmi.cloud(under)).filter(|cloud| *cloud != Cloud::None)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,6 +161,25 @@ mod tests {
         let surface = dmi("Microsoft Corporation", "Surface Pro 7");
         assert_eq!(surface.hypervisor(), None);
         assert_eq!(dmi("Oracle Corporation", "ORACLE SERVER X8-2").hypervisor(), None);
+    }
+
+    #[test]
+    fn lines_of_the_kernel_name_clouds() {
+        use HypervisorKind as H;
+        for (line, under, cloud) in [
+            ("Xen HVM domU, BIOS 4.2.amazon 08/24/2006", H::XenHvm, Some(Cloud::Ec2Xen)),
+            ("Xen HVM domU, BIOS 4.11.4 01/01/2020", H::XenHvm, None),
+            ("Amazon EC2 m5.large/, BIOS 1.0 10/16/2017", H::Kvm, Some(Cloud::Ec2Nitro)),
+            (
+                "Google Google Compute Engine/Google Compute Engine, BIOS Google 01/01/2011",
+                H::Kvm,
+                Some(Cloud::Gce),
+            ),
+            ("QEMU Standard PC (i440FX + PIIX, 1996), BIOS 1.6.4 01/01/2014", H::Kvm, None),
+            ("Dell Inc. PowerEdge R640/0H28RR, BIOS 2.8.2 08/27/2020", H::Other, None),
+        ] {
+            assert_eq!(cloud_of_line(line, Some(under)), cloud, "{line}");
+        }
     }
 
     #[test]

@@ -215,6 +215,23 @@ pub enum Cloud {
     None,
 }
 
+impl Cloud {
+    /// Whether vendor and product in the firmware name each machine of this cloud: then another name rules it out. Azure and
+    /// Oracle's cloud are known by the asset tag alone, and an OpenStack by what its operator chose.
+    #[must_use]
+    pub fn names_itself(self) -> bool {
+        match self {
+            Self::Ec2Xen
+            | Self::Ec2Nitro
+            | Self::Gce
+            | Self::Alibaba
+            | Self::DigitalOcean
+            | Self::Hetzner => true,
+            Self::Azure | Self::Oci | Self::OpenStack | Self::None => false,
+        }
+    }
+}
+
 /// Whether the firmware's name of a machine is one that virtual machines have. Clouds rent hardware
 /// under their name as well: EC2 says `.metal` then.
 #[must_use]

@@ -2,6 +2,7 @@
 //! Pure: from a report and thresholds.
 
 use crate::range::Range;
+use clocksmith_diagnose::policy::{Conformity, PolicyAnswer};
 use clocksmith_diagnose::wall::WallState;
 use clocksmith_diagnose::{Cause, CauseId, Report, Severity, Verdict};
 use clocksmith_facts::ntp::NtpState;
@@ -139,7 +140,7 @@ impl Default for Thresholds {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Point {
-    /// `clocksource`, `expected`, `trust`, `reads`, `demotion`, `wall-clock`, `cost` or `ntp`.
+    /// `clocksource`, `expected`, `trust`, `reads`, `demotion`, `wall-clock`, `policy`, `cost` or `ntp`.
     pub id: &'static str,
     /// How it is; `unknown` where it could not be looked at.
     pub state: State,
@@ -226,6 +227,7 @@ pub fn judge(report: &Report, thresholds: &Thresholds) -> Judgement {
     points.push(reads(report, name, ns, thresholds));
     points.push(demotion(report, thresholds));
     points.extend(wall_clock(report, thresholds));
+    points.extend(report.policy.as_ref().map(policy));
     if thresholds.of_cost() {
         points.push(cost(ns, thresholds));
     }
@@ -335,6 +337,17 @@ fn wall_clock(report: &Report, thresholds: &Thresholds) -> Option<Point> {
         }
     };
     Some(Point::new("wall-clock", state, text))
+}
+
+/// Whether it is as the vendor asks that `--policy` names: a warning at most, because the time of a
+/// machine that is not as a contract wants it may be right.
+fn policy(answer: &PolicyAnswer) -> Point {
+    let text = answer.summary.trim_end_matches('.').to_owned();
+    match answer.conforms {
+        Conformity::Yes | Conformity::AsksNothing => Point::new("policy", State::Ok, text),
+        Conformity::Tolerated | Conformity::No => Point::new("policy", State::Warning, text),
+        Conformity::Unknown => Point::not_looked_at("policy", text),
+    }
 }
 
 fn seconds_text(seconds: f64) -> String {

@@ -11,6 +11,7 @@
 //! - [`machine`]: pause, snapshot and migration
 //! - [`ntp`]: the clock is slewed, and the wall clock is set
 //! - [`fault`]: the reader reads a wrong counter
+//! - [`wall`]: the wall clock is set, and the guest is paused, restored and cloned
 //! - [`page`]: many stories in one table
 
 pub mod fault;
@@ -23,6 +24,7 @@ pub mod place;
 pub mod reader;
 pub mod switch;
 pub mod ticks;
+pub mod wall;
 
 use anyhow::Result;
 use place::Place;
@@ -31,7 +33,7 @@ use serde_json::Value;
 
 /// The scenarios, by name.
 pub const NAMES: &[&str] =
-    &["switch", "pause", "snapshot", "migrate", "migrate-file", "ntp", "fault"];
+    &["switch", "pause", "snapshot", "migrate", "migrate-file", "ntp", "fault", "wall-clock"];
 
 /// Those that a guest with a hypervisor's clock can play: the others need the TSC, or another emulator.
 pub const PARAVIRT: &[&str] = &["pause", "snapshot", "ntp"];
@@ -119,6 +121,7 @@ pub fn play(name: &str, place: &Place) -> Option<Result<Story>> {
         "migrate-file" => machine::migrate_file(place),
         "ntp" => ntp::play(place),
         "fault" => fault::play(place),
+        "wall-clock" => wall::play(place),
         _ => return None,
     };
     Some(story.map(|mut story| {

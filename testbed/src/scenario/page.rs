@@ -16,6 +16,11 @@ const WHAT: &[(&str, &str)] = &[
     ("migrate-file", "moved to another emulator through a file, in which it lies for five seconds"),
     ("ntp", "slewed by 500 ppm both ways, then the wall clock is set by an hour both ways"),
     ("fault", "reads of the counter are intercepted and answered wrongly; the reader must see it"),
+    (
+        "wall-clock",
+        "the wall clock is set by hand, and the guest is paused for 20 s, restored from a snapshot and cloned; \
+         `clocksmith watch` must report each, `why` must name it, and `check` must alarm",
+    ),
 ];
 
 /// The page.
@@ -46,12 +51,15 @@ pub fn markdown(stories: &[Story]) -> String {
     let _ = writeln!(page, "{}.\n", list.join(","));
     events(&mut page, stories);
     faults(&mut page, stories);
+    wall_clock(&mut page, stories);
     problems(&mut page, stories);
     page
 }
 
 fn events(page: &mut String, stories: &[Story]) {
-    let stories: Vec<&Story> = stories.iter().filter(|story| story.scenario != "fault").collect();
+    let others = ["fault", "wall-clock"];
+    let stories: Vec<&Story> =
+        stories.iter().filter(|story| !others.contains(&story.scenario)).collect();
     if stories.is_empty() {
         return;
     }
@@ -83,6 +91,37 @@ fn events(page: &mut String, stories: &[Story]) {
             sources.unwrap_or_default(),
             verdicts.join(", ")
         );
+    }
+    page.push('\n');
+}
+
+fn wall_clock(page: &mut String, stories: &[Story]) {
+    let mut stories = stories.iter().filter(|story| story.scenario == "wall-clock").peekable();
+    if stories.peek().is_none() {
+        return;
+    }
+    page.push_str(
+        "## The wall clock\n\n\
+         | event | kernel | reported after | by the words | `check` then |\n\
+         |---|---|--:|---|---|\n",
+    );
+    for story in stories {
+        let text = |seen: &Value, name: &str| {
+            seen.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+        };
+        for (at, seen) in story.seen.iter().enumerate() {
+            let Some(after) = seen.get("reported_after_s").and_then(Value::as_f64) else {
+                continue;
+            };
+            let check = story.seen.get(at + 1).map(|next| text(next, "line")).unwrap_or_default();
+            let _ = writeln!(
+                page,
+                "| {} | {} | {after:.1} s | {} | {check} |",
+                text(seen, "what"),
+                story.kernel,
+                text(seen, "text"),
+            );
+        }
     }
     page.push('\n');
 }

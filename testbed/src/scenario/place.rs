@@ -21,6 +21,10 @@ use std::process::Command;
 /// condemned in the middle of something else.
 const CMDLINE: &str = "tsc=reliable";
 
+/// The disk image that snapshots are kept in, and how it is given to a guest.
+const DISK: &str = "disk.qcow2";
+const DRIVE: &str = "if=none,id=state,format=qcow2";
+
 const INVARIANT_TSC: &str = "max,x-force-features=on,+invtsc";
 
 /// Everything that the guests of a scenario need.
@@ -184,24 +188,50 @@ impl Stage<'_> {
 
     /// Gives the guests a disk image that can hold snapshots.
     pub fn with_disk(&mut self) -> Result<()> {
-        let disk = self.path("disk.qcow2");
+        let disk = self.path(DISK);
         let mut create = Command::new("qemu-img");
         create.args(["create", "-q", "-f", "qcow2"]).arg(&disk).arg("64M");
         let status = create.status().context("starting qemu-img (Debian package qemu-utils)")?;
         if !status.success() {
             bail!("qemu-img ended with {status}");
         }
-        let drive = format!("if=none,id=state,format=qcow2,file={}", disk.display());
+        let drive = format!("{DRIVE},file={}", disk.display());
         self.machine.qemu.extend(["-drive".into(), drive]);
         Ok(())
     }
 
+    /// A copy of the disk image, under another name.
+    pub fn copy_disk(&self, name: &str) -> Result<PathBuf> {
+        let copy = self.path(name);
+        std::fs::copy(self.path(DISK), &copy)
+            .with_context(|| format!("copying the guest's disk to {}", copy.display()))?;
+        Ok(copy)
+    }
+
+    /// Gives the next guests another disk image than the one of [`Stage::with_disk`].
+    pub fn use_disk(&mut self, disk: &Path) {
+        let of_disk = |word: &&mut String| word.starts_with(DRIVE);
+        if let Some(drive) = self.machine.qemu.iter_mut().find(of_disk) {
+            *drive = format!("{DRIVE},file={}", disk.display());
+        }
+    }
+
     /// Starts a guest, or one that waits for a migration from an address.
     pub fn start(&self, name: &str, incoming: Option<String>) -> Result<(Guest, Qmp)> {
+        self.start_with(name, incoming, &[])
+    }
+
+    /// The same, with more arguments of the emulator.
+    pub fn start_with(
+        &self,
+        name: &str,
+        incoming: Option<String>,
+        more: &[String],
+    ) -> Result<(Guest, Qmp)> {
         let files = self.path(name);
         std::fs::create_dir_all(&files).context("making a directory for the guest's files")?;
         let socket = files.join("qmp");
-        let arguments = Plan {
+        let mut arguments = Plan {
             machine: &self.machine,
             accel: self.place.accel,
             kernel: &self.place.prepared.kernel.image,
@@ -212,6 +242,7 @@ impl Stage<'_> {
             incoming,
         }
         .arguments();
+        arguments.extend(more.iter().map(Into::into));
         let journal = self.journal.clone();
         let tap = Box::new(move |line: &str| journal.take(line));
         let emulator = self.place.paravirt.as_ref().map(|(_, program)| program.as_path());

@@ -40,8 +40,11 @@ pub fn scenario(wanted: &Wanted<'_>, cases: &Path, cache: &Cache) -> Result<bool
     {
         bail!("the scenario `{name}` is not for a hypervisor's clock; there are {PARAVIRT:?}");
     }
-    if names.contains(&"switch") && wanted.programs.clocksmith.is_none() {
-        bail!("the scenario `switch` asks a static program in the guest: --guest-clocksmith PATH");
+    let asks = names.iter().find(|name| ["switch", "wall-clock"].contains(*name));
+    if let Some(name) = asks
+        && wanted.programs.clocksmith.is_none()
+    {
+        bail!("the scenario `{name}` asks a static program in the guest: --guest-clocksmith PATH");
     }
     let alone = names.len() * kernels.len() == 1;
     let mut stories = Vec::new();

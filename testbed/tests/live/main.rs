@@ -12,4 +12,5 @@ mod paravirt;
 mod soak;
 mod sweep;
 mod trial;
+mod wall;
 mod who;

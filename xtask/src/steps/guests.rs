@@ -337,6 +337,36 @@ pub(crate) static SCENARIOS: Step = Step {
     },
 };
 
+pub(crate) static WALL_CLOCK: Step = Step {
+    name: "wall-clock",
+    what: "the wall clock of a guest that is set by hand, paused, restored and cloned, and one with chronyd: `watch`, `why`, `check`",
+    tier: Tier::All,
+    emulated: true,
+    seconds: 240,
+    budget: 700,
+    short: Some(110),
+    needs: &[QEMU, QEMU_IMG, CC, LIBC, DPKG, MMDEBSTRAP, MKE2FS, Need::Root, Need::Network],
+    uses: &[&TESTBED, &STATIC_PROGRAM],
+    run: |context| {
+        let fetched = context.testbed("fetch --subset smp2@6.1").limit(300).answer(context)?;
+        if !fetched.good() {
+            return Err(Stop::no_network("the kernel could not be fetched"));
+        }
+        context.part("without a time daemon", || {
+            context
+                .testbed("scenario wall-clock --kernel 6.1 --guest-clocksmith")
+                .arg(context.static_program())
+                .limit(400)
+                .run(context)
+        })?;
+        if context.short.get() {
+            return Ok(());
+        }
+        context.part("disk image", || disk_image(context))?;
+        live(context, "wall::", 600)
+    },
+};
+
 pub(crate) static EMULATOR: Step = Step {
     name: "emulator",
     what: "the testbed's own tools: a guest that is paused, goes back to a snapshot, moves to another emulator",

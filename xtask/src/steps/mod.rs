@@ -39,6 +39,7 @@ pub(crate) static STEPS: &[&Step] = &[
     &scripts::VM,
     &guests::BOOTS,
     &guests::SCENARIOS,
+    &guests::WALL_CLOCK,
     &guests::EMULATOR,
     &guests::SWEEP,
     &guests::FORGERY,

@@ -1,6 +1,7 @@
 //! Options of `check` and `watch`.
 
 use clap::{Args as ClapArgs, ValueEnum};
+use clocksmith_diagnose::policy::Vendor;
 use clocksmith_watch::State;
 use clocksmith_watch::range::Range;
 use std::net::SocketAddr;
@@ -15,6 +16,11 @@ pub(crate) struct Check {
     pub(crate) format: Option<CheckFormat>,
     #[command(flatten)]
     pub(crate) thresholds: Thresholds,
+    /// Warn if this machine does not conform to what a vendor asks: aws, google, microsoft, oracle, red-hat, sap,
+    /// scylladb or suse
+    #[arg(long, value_name = "VENDOR", value_parser = super::policy::of_check(), ignore_case = true,
+          hide_possible_values = true)]
+    pub(crate) policy: Option<&'static Vendor>,
     /// Warn if a read costs nanoseconds outside of this range of monitoring plugins: 100, 10:100, @10:100
     #[arg(short, long, value_name = "RANGE", conflicts_with = "warn_cost")]
     pub(crate) warning: Option<Range>,

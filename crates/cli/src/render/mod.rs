@@ -9,6 +9,7 @@ pub(crate) mod figures;
 pub(crate) mod fix;
 pub(crate) mod html;
 pub(crate) mod migrate;
+pub(crate) mod policy;
 pub(crate) mod predict;
 pub(crate) mod verify;
 pub(crate) mod vm;

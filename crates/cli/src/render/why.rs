@@ -29,9 +29,12 @@ pub(crate) fn print(common: &Common, report: &Report, expectation: &Expectation)
         super::wall::clock(&mut out, report, common, style);
         remedies(&mut out, report, style);
         next(&mut out, report, style);
+        super::policy::paragraph(&mut out, report, common, style);
         policies(&mut out, report, common, style);
         settles(&mut out, report, style);
         missing(&mut out, report, common);
+    } else {
+        super::policy::paragraph(&mut out, report, common, style);
     }
     text(&out)
 }
@@ -343,7 +346,9 @@ fn next(out: &mut String, report: &Report, style: Style) {
 
 /// What the vendor of this cloud says; vendors change their minds, so the date stands beside it.
 fn policies(out: &mut String, report: &Report, common: &Common, style: Style) {
-    if report.policies.is_empty() || (report.verdict == Verdict::Ok && !common.verbose) {
+    // The paragraph of `--policy` says it of this machine.
+    let asked = report.policy.is_some();
+    if report.policies.is_empty() || asked || (report.verdict == Verdict::Ok && !common.verbose) {
         return;
     }
     out.push_str(&format!("\n{}\n", style.bold("What the vendor says")));

@@ -1,5 +1,6 @@
 //! `check --json` and `watch --json`.
 
+use clocksmith_diagnose::policy::PolicyAnswer;
 use clocksmith_diagnose::report::{Clocksource, MachineReport, MissingFact};
 use clocksmith_diagnose::{Assessment, Cause, Read, Verdict};
 use clocksmith_watch::event::Event;
@@ -34,6 +35,9 @@ pub(crate) struct CheckReport {
     pub(crate) causes: Vec<Cause>,
     /// Facts that are missing.
     pub(crate) missing: Vec<MissingFact>,
+    /// What the vendor that `--policy` names asks of this machine; null without that option.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) policy: Option<PolicyAnswer>,
     /// The machine in short; null if it could not be read.
     pub(crate) machine: Option<MachineReport>,
     /// How long it took, in milliseconds.
@@ -61,6 +65,7 @@ impl CheckReport {
             reads: Vec::new(),
             causes: Vec::new(),
             missing: Vec::new(),
+            policy: None,
             machine: None,
             elapsed_ms,
         };
@@ -71,6 +76,7 @@ impl CheckReport {
             report.reads = seen.reads;
             report.causes = seen.causes;
             report.missing = seen.missing;
+            report.policy = seen.policy;
             report.machine = Some(seen.machine);
         }
         report

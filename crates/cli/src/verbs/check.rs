@@ -9,7 +9,7 @@ use crate::report::check::CheckReport;
 use crate::ui::{err, out};
 use anyhow::{Context, Result, bail};
 use clap::error::ErrorKind;
-use clocksmith_diagnose::Assessment;
+use clocksmith_diagnose::{Assessment, policy};
 use clocksmith_watch::assess::{self, Live};
 use clocksmith_watch::{Judgement, State};
 use std::process::ExitCode;
@@ -24,7 +24,11 @@ pub(crate) fn run(common: &Common, check: &Check) -> Result<Code> {
         None => CheckFormat::Nagios,
     };
     let thresholds = check.resolved();
-    let seen = in_time(common, check);
+    let seen = in_time(common, check).map(|mut seen| {
+        let asked = |vendor| policy::answer(vendor, &seen.facts, &seen.report);
+        seen.report.policy = check.policy.map(asked);
+        seen
+    });
     let judgement = match &seen {
         Ok(seen) => clocksmith_watch::assess::judgement(seen, &thresholds),
         Err(error) => Judgement::unknown(&format!("{error:#}")),
@@ -74,7 +78,10 @@ fn in_time(common: &Common, check: &Check) -> Result<Assessment> {
     let (common, check) = (common.clone(), check.clone());
     std::thread::Builder::new()
         .name("check".to_owned())
-        .spawn(move || send.send(assess(&common, &check)))
+        .spawn(move || {
+            // After the timeout there is no receiver.
+            let _ = send.send(assess(&common, &check));
+        })
         .context("cannot start a thread")?;
     received.recv_timeout(timeout).unwrap_or_else(|_| {
         bail!("not done after {timeout:?} (--timeout): a file or a mount may not answer")

@@ -1,17 +1,30 @@
 //! `why`: the diagnosis.
 
+use crate::args::policy::Policy;
 use crate::args::{Common, Why};
 use crate::exit::Code;
 use crate::gather::{self, Bundled, From, Part};
 use crate::render::{self, html::Made};
 use anyhow::{Result, bail};
 use clocksmith_diagnose::symptom::SectionReport;
-use clocksmith_diagnose::{Assessment, CauseId, Report, Verdict};
+use clocksmith_diagnose::{Assessment, CauseId, Report, Verdict, policy};
 use clocksmith_measure::light;
 use std::path::Path;
 use std::time::SystemTime;
 
 pub(crate) fn run(common: &Common, why: &Why) -> Result<Code> {
+    let vendor = match why.policy {
+        Some(Policy::List) if common.json => bail!(
+            "--policy needs a vendor with --json: {}",
+            policy::VENDORS.iter().map(|vendor| vendor.id).collect::<Vec<_>>().join(", ")
+        ),
+        Some(Policy::List) => {
+            render::policy::list(common)?;
+            return Ok(Code::Done);
+        }
+        Some(Policy::Of(vendor)) => Some(vendor),
+        None => None,
+    };
     let from = From {
         root: common.root.as_deref(),
         bundle: why.bundle.as_deref(),
@@ -40,6 +53,7 @@ pub(crate) fn run(common: &Common, why: &Why) -> Result<Code> {
     if why.host_name.is_some() {
         report.host.clone_from(&why.host_name);
     }
+    report.policy = vendor.map(|vendor| policy::answer(vendor, &facts, &report));
     if common.verbose {
         report.facts = Some(serde_json::to_value(&facts)?);
     }

@@ -16,6 +16,7 @@ mod html;
 mod limits;
 mod memory;
 mod pasted;
+mod policy;
 mod run;
 mod schemas;
 mod signals;

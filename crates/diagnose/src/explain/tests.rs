@@ -449,7 +449,7 @@ fn words_of_every_kind() {
     assert_eq!(kinds("HPET"), [Kind::Clocksource]);
     assert_eq!(kinds("tsc reliable"), [Kind::Parameter, Kind::Term]);
     assert_eq!(kinds("vdso"), [Kind::Parameter, Kind::Term]);
-    assert_eq!(kinds("sap"), [Kind::Policy, Kind::Policy]);
+    assert_eq!(kinds("sap"), [Kind::Policy]);
     assert_eq!(kinds("hide-hpet"), [Kind::Remedy]);
     assert_eq!(kinds("tsc-reliable"), [Kind::Parameter, Kind::Term, Kind::Remedy]);
     assert_eq!(kinds("stable-bit"), [Kind::Term]);

@@ -1,7 +1,6 @@
 //! The advice table: what, risk, who says so as of when, and where each is offered.
 //!
-//! Clouds and vendors contradict each other and change their minds; [`POLICIES`] records what each
-//! says, with the date of the text that was read.
+//! Clouds and vendors contradict each other and change their minds: what each of them says is in [`crate::policy`].
 
 use super::offer::Offer;
 use super::{Layer, Plan, boot, hardware, hypervisor, runtime, wall, watchdog};
@@ -345,56 +344,3 @@ pub const CHEAPER_READS: Advice = Advice {
     source: "clock_gettime(2); nginx's cached time; Linux vDSO, COARSE clocks (2.6.32 and later)",
     offer: hardware::cheaper_reads,
 };
-
-/// What a cloud or vendor recommends.
-#[derive(Clone, Copy, Debug)]
-pub struct Policy {
-    /// Who.
-    pub who: &'static str,
-    /// For which machines.
-    pub machines: &'static str,
-    /// What they recommend.
-    pub says: &'static str,
-    /// Where, and as of when.
-    pub source: &'static str,
-}
-
-/// Recommendations that were read, oldest first for each vendor.
-pub const POLICIES: &[Policy] = &[
-    Policy {
-        who: "AWS",
-        machines: "EC2 Nitro",
-        says: "kvm-clock",
-        source: "awslabs/amazon-eks-ami PR 1328 (2023), bottlerocket issue 3881",
-    },
-    Policy {
-        who: "AWS",
-        machines: "EC2, all x86",
-        says: "tsc (the EKS image adds tsc=reliable, which switches every check off)",
-        source: "awslabs/amazon-eks-ami PR 2144 (2025)",
-    },
-    Policy {
-        who: "ScyllaDB",
-        machines: "KVM, EC2, GCE",
-        says: "kvm-clock, else tsc; the machine image sets clocksource=tsc tsc=reliable",
-        source: "seastar perftune.py and scylla-machine-image (2026)",
-    },
-    Policy {
-        who: "SAP",
-        machines: "bare metal and AWS",
-        says: "tsc",
-        source: "SAP/arp142-hana checks 0300 to 0310 (2026)",
-    },
-    Policy {
-        who: "SAP",
-        machines: "GCE; other KVM; Hyper-V; POWER",
-        says: "tsc or kvm-clock; kvm-clock; hyperv_clocksource_tsc_page; timebase",
-        source: "SAP/arp142-hana checks 0300 to 0310 (2026)",
-    },
-    Policy {
-        who: "Microsoft",
-        machines: "Azure",
-        says: "tsc where the invariant TSC is granted, else hyperv_clocksource_tsc_page; both are fast",
-        source: "docs.kernel.org virt/hyperv/clocks (2025)",
-    },
-];

@@ -7,6 +7,7 @@ use crate::acpi::{HpetTable, PmTimer};
 use crate::clockdev::ClocksourceDevice;
 use crate::cmdline::CommandLine;
 use crate::cpu::{CpuModel, CpuVendor, Flags};
+use crate::dmi::cloud_of_line;
 use crate::hypervisor::{Hypervisor, HypervisorKind, names_guest};
 use crate::ntp::NtpState;
 use crate::version::Kernel;
@@ -24,9 +25,21 @@ pub fn complete(facts: &mut Facts) {
     processors(facts, &log);
     timers(facts, &log);
     hypervisor(facts, &log);
+    cloud(facts);
     readings(facts, &log);
     of_virtualbox(facts, Some(&log));
     facts.log = Fact::known(log, source);
+}
+
+/// The cloud by the line of DMI, where it names one.
+fn cloud(facts: &mut Facts) {
+    let kind = facts.hypervisor.value().and_then(Option::as_ref).map(|found| found.kind);
+    if let Fact::Known { value, source } = &facts.dmi
+        && !facts.cloud.is_known()
+        && let Some(cloud) = cloud_of_line(value, kind)
+    {
+        facts.cloud = Fact::known(cloud, source.clone());
+    }
 }
 
 /// VirtualBox presents the interface of KVM to guests of Linux, unless another one is chosen; its firmware says who made it.

@@ -189,3 +189,33 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn machine_that_is_not_as_a_vendor_asks_is_a_warning() {
+    use clocksmith_diagnose::policy::{self, Vendor};
+    use clocksmith_facts::hypervisor::{Hypervisor, HypervisorKind};
+    use clocksmith_facts::{Arch, Origin};
+    let mut facts = Facts::empty(Origin::Stated);
+    let device = ClocksourceDevice::parse("clocksource0", "kvm-clock", "kvm-clock tsc acpi_pm");
+    facts.clocksources = Fact::known(vec![device.unwrap()], "/sys/devices/system/clocksource");
+    facts.arch = Fact::known(Arch::X86_64, "uname");
+    facts.hypervisor = Fact::known(Some(Hypervisor::named(HypervisorKind::Kvm)), "cpuid");
+    let point = |vendor: &str| {
+        let mut seen = assess(facts.clone(), Measured::default());
+        let vendor = Vendor::find(vendor).unwrap();
+        seen.report.policy = Some(policy::answer(vendor, &seen.facts, &seen.report));
+        let judged = judge(&seen.report, &Thresholds::default());
+        let point = judged.points.iter().find(|point| point.id == "policy").cloned().unwrap();
+        (judged.state, point)
+    };
+    let (state, oracle) = point("oracle");
+    assert_eq!((state, oracle.state), (State::Warning, State::Warning));
+    assert!(oracle.text.contains("asks for tsc for Oracle Database"), "{}", oracle.text);
+    assert_eq!(point("scylladb").1.state, State::Ok);
+    // Of an unknown processor nothing is known of SAP's rules; the judgement does not depend on it.
+    let (_, sap) = point("sap");
+    assert!(!sap.looked_at, "{}", sap.text);
+    let without = assess(facts.clone(), Measured::default());
+    let points = judge(&without.report, &Thresholds::default()).points;
+    assert!(points.iter().all(|point| point.id != "policy"));
+}

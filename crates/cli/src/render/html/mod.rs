@@ -8,6 +8,7 @@
 
 mod bars;
 mod file;
+mod policy;
 mod why;
 
 use clocksmith_watch::page::{STYLE, text, utc, verbatim};

@@ -30,6 +30,9 @@ pub(crate) fn page(report: &Report, made: &Made) -> String {
         report.remedies.iter().partition(|remedy| remedy.refused_because.is_some());
     page.section("What to do, best first", &advice(&advised));
     page.section("What not to do", &refusals(&refused));
+    if let Some(asked) = &report.policy {
+        page.section(&format!("What {} asks", asked.name), &super::policy::asked(asked));
+    }
     page.section("What the vendor says", &policies(report));
     page.section("Not seen", &missing(report));
     page.section("What the kernel did with its clocks", &timeline(&report.timeline));

@@ -1,0 +1,120 @@
+//! Where a vendor's rule contradicts what was measured here, or what this program finds. Both are said; which of them is
+//! followed is the reader's choice: a support contract may ask for what a measurement does not.
+
+use super::Vendor;
+use super::answer::Conformity;
+use super::judge::Asked;
+use crate::causes::against_tsc;
+use crate::diagnosis::Verdict;
+use crate::remedies::{Remedy, table};
+use crate::report::Report;
+use clocksmith_facts::path::Path;
+
+/// A part of the cost of a read that is worth a change.
+const WORTH_A_CHANGE: f64 = 0.25;
+
+/// The contradictions, each in one sentence.
+pub(super) fn contradictions(vendor: &Vendor, asked: &[Asked], report: &Report) -> Vec<String> {
+    let mut found = Vec::new();
+    let Some(current) = report.clocksource.current.as_deref() else { return found };
+    for one in asked.iter().filter(|one| one.applies) {
+        let super::Ask::Clocksource { preferred, .. } = one.rule.ask else { continue };
+        match one.conforms {
+            Conformity::No | Conformity::Tolerated if !preferred.contains(&current) => {
+                found.extend(cannot_have(preferred, current, report));
+                found.extend(gains_little(preferred, current, report));
+            }
+            Conformity::Yes | Conformity::Tolerated => {
+                found.extend(right_and_slow(vendor, current, report));
+            }
+            Conformity::No | Conformity::AsksNothing | Conformity::Unknown => (),
+        }
+        found.extend(sets_reliable(vendor, one.rule.sets, report));
+    }
+    found.dedup();
+    found
+}
+
+/// What is asked for is not there, or is not to be trusted.
+fn cannot_have(preferred: &[&str], current: &str, report: &Report) -> Option<String> {
+    let wanted = preferred.join(" or ");
+    let fault = preferred.contains(&"tsc").then(|| against_tsc(&report.causes)).flatten();
+    if let Some(fault) = fault {
+        return Some(format!(
+            "{wanted} is asked for, and was found faulty here ({}): the cause comes before the rule",
+            fault.id.name()
+        ));
+    }
+    let (available, by) = match (&report.clocksource.available, &report.expected.available) {
+        (Some(read), _) => (read, ""),
+        (None, Some(expected)) => (expected, " by the rules of this kernel"),
+        (None, None) => return None,
+    };
+    if preferred.iter().any(|name| available.iter().any(|listed| listed == name)) {
+        return None;
+    }
+    Some(format!(
+        "{wanted} is asked for, and is not available here{by} ({}): a write to current_clocksource would leave {current} \
+         in use",
+        available.join(" ")
+    ))
+}
+
+/// The vendor's own image or profile trusts the TSC unseen, which is not advised here.
+fn sets_reliable(vendor: &Vendor, sets: &[&str], report: &Report) -> Option<String> {
+    let advised =
+        |remedy: &Remedy| remedy.id == table::TSC_RELIABLE.id && remedy.refused_because.is_none();
+    if !sets.contains(&"tsc=reliable") || report.remedies.iter().any(advised) {
+        return None;
+    }
+    Some(format!(
+        "{} also sets tsc=reliable, which switches off the kernel's checks of the TSC: it is not needed for tsc, and not \
+         advised here",
+        vendor.name
+    ))
+}
+
+/// A read is as cheap as one by the counter that is asked for could be.
+fn gains_little(preferred: &[&str], current: &str, report: &Report) -> Option<String> {
+    let read = report.read("CLOCK_MONOTONIC")?;
+    if read.path != Path::Vdso || report.verdict != Verdict::Ok {
+        return None;
+    }
+    let ns = read.ns?;
+    let wanted = preferred.join(" or ");
+    let fast = format!(
+        "{wanted} is asked for, and the measurement does not: a read by {current} takes {ns:.1} ns, without a system call"
+    );
+    match report.counter_ns.filter(|counter| *counter > 0.0 && *counter <= ns) {
+        Some(counter) if preferred.contains(&"tsc") => {
+            let gain = ns - counter;
+            let share = gain / ns;
+            let least = format!(
+                "{:.1} ns of that is the bare read of the counter, which tsc takes as well",
+                counter
+            );
+            Some(if share <= WORTH_A_CHANGE {
+                format!("{fast}; {least}, so a change gains at most {:.0} %", share * 100.0)
+            } else {
+                format!("{fast}; {least}")
+            })
+        }
+        _ => Some(fast),
+    }
+}
+
+/// What is in use is right by the rule, and is slow or wrong by the evidence.
+fn right_and_slow(vendor: &Vendor, current: &str, report: &Report) -> Option<String> {
+    let name = vendor.name;
+    match report.verdict {
+        Verdict::Slow => {
+            let cost =
+                report.monotonic_ns().map_or_else(String::new, |ns| format!(", {ns:.0} ns a read"));
+            Some(format!("{name} accepts {current}, and reads of it are slow here{cost}"))
+        }
+        Verdict::Untrustworthy => {
+            Some(format!("{name} accepts {current}, and the time cannot be trusted here"))
+        }
+        Verdict::Ok | Verdict::Unknown => None,
+    }
+}
