@@ -338,6 +338,25 @@ impl Tree {
     }
 }
 
+/// The name of the first element of a text that begins as XML, and its place.
+pub(crate) fn root(text: &str) -> Option<(usize, &str)> {
+    let mut at = 0;
+    loop {
+        let rest = text.get(at..)?;
+        let trimmed = rest.trim_start_matches('\u{feff}').trim_start();
+        at += rest.len() - trimmed.len();
+        let ends = [("<!--", "-->"), ("<?", "?>"), ("<!", ">")];
+        if let Some((_, end)) = ends.iter().find(|(begin, _)| trimmed.starts_with(begin)) {
+            at += trimmed.find(end)? + end.len();
+            continue;
+        }
+        let name = trimmed.strip_prefix('<')?;
+        let stop = |c: char| !(c.is_alphanumeric() || "_:.-".contains(c));
+        let name = name.get(..name.find(stop).unwrap_or(name.len()))?;
+        return (!name.is_empty()).then_some((at, name));
+    }
+}
+
 /// Where elements of a name begin in a text, whatever it is; the name begins with `<`.
 pub(crate) fn tags<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = usize> + 'a {
     text.match_indices(name).map(|(at, _)| at).filter(move |at| {

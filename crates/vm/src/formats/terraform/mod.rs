@@ -153,7 +153,13 @@ fn libvirt(document: &Document, key: &Key, node: &Node) -> Result<Report, LintEr
         }
     }
     made.hidden = each(node, &["features", "kvm", "hidden"]).into_iter().find_map(state);
-    made.hostdev = each(node, &["devices", "hostdevs"]).first().map(|_| key.span.clone());
+    // Those on USB and of SCSI do not keep it on its host.
+    let moves = |device: &&Node| {
+        let of = |name| !each(device, &[name]).is_empty();
+        of("subsys_usb") || of("subsys_scsi")
+    };
+    let devices = each(node, &["devices", "hostdevs"]);
+    made.hostdev = devices.iter().find(|device| !moves(device)).map(|_| key.span.clone());
     let transformed = xslt(&mut made, node);
     let mut report = made.judge(document, say)?;
     if transformed == Transformed::Unseen {
@@ -219,7 +225,7 @@ fn xslt(made: &mut Made, node: &Node) -> Transformed {
     if let Some(value) = tree.all("hidden").find_map(|hidden| hidden.value("state")) {
         made.hidden = Some((value.to_owned(), at.clone()));
     }
-    if tree.all("hostdev").next().is_some() {
+    if tree.all("hostdev").any(|it| !matches!(it.value("type"), Some("usb" | "scsi"))) {
         made.hostdev = Some(at.clone());
     }
     // A -cpu of QEMU's own, or what is made of other words, is not followed.
