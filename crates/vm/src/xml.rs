@@ -246,7 +246,16 @@ impl Tree {
             }
         }
         if let Some(index) = stack.last().copied() {
-            if !tree.template {
+            let first = stack.first().copied().unwrap_or_default();
+            let embedded =
+                !text.as_str().trim_start_matches('\u{feff}').trim_start().starts_with('<');
+            let only_opened = stack.len() == tree.elements.len() - first;
+            if embedded && !strict && first > 0 && only_opened {
+                // A word in angle brackets, behind the XML in another text.
+                tree.elements.truncate(first);
+                tree.roots.retain(|root| *root < first);
+                stack.clear();
+            } else if !tree.template {
                 let (name, at) = tree
                     .get(index)
                     .map_or(("", 0), |element| (element.name.as_str(), element.open.start));

@@ -114,6 +114,11 @@ fn each_here_document_is_read_by_itself() {
     ] {
         assert_eq!(ids(Kind::Libvirt, &text), found, "{text}");
     }
+    // Words in angle brackets behind it, in any language.
+    let python = format!("a = \"\"\"\n{domain}\n\"\"\"\nname = args[\"<image>\"]\n");
+    assert!(ids(Kind::Libvirt, &python).contains(&found[0]));
+    let torn = format!("a = \"\"\"\n{domain}\n<domain><name>a</name>\n\"\"\"\n");
+    assert!(lint(&document(Kind::Libvirt, &torn)).is_err());
     let two = format!("{alone}cat <<EOF >b.xml\n{domain}\nEOF\n");
     assert_eq!(ids(Kind::Libvirt, &two).len(), 2 * found.len());
 }
