@@ -68,9 +68,18 @@ impl<'a> Clues<'a> {
         (self.starts("{") || self.starts("[")) && self.text.contains(&format!("\"{text}\""))
     }
 
-    /// Whether it may be XML and has an element; `name` begins with `<`.
+    /// Whether it may be XML and has an element; `name` begins with `<`. In another text, lines that `#` makes comments do
+    /// not count.
     pub(crate) fn element(&self, name: &str) -> bool {
-        !self.starts("#!") && xml::tags(self.text, name).next().is_some()
+        if self.begins_as_xml() {
+            return xml::tags(self.text, name).next().is_some();
+        }
+        !self.starts("#!") && self.has(|line| xml::tags(line, name).next().is_some())
+    }
+
+    /// Whether the first characters are of XML, or of a template that may make XML.
+    pub(crate) fn begins_as_xml(&self) -> bool {
+        self.starts("<") || self.starts("{%") || self.starts("{{") || self.starts("{#")
     }
 
     /// Whether a line is so, without the blanks in front.

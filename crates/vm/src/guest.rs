@@ -42,10 +42,10 @@ impl Known {
     ) -> Self {
         match declared.filter(|guest| *guest != Guest::Unknown) {
             Some(guest) => Self::declared(guest),
-            None => {
-                let guest = names.into_iter().find_map(Guest::of_words);
-                Self { guest: guest.unwrap_or_default(), guessed: guest.is_some() }
-            }
+            None => match Told::of(names) {
+                Told::One(guest) => Self { guest, guessed: true },
+                Told::Nothing | Told::Several => Self::default(),
+            },
         }
     }
 
@@ -53,6 +53,57 @@ impl Known {
     pub(crate) fn or(self, other: Self) -> Self {
         if self.guest == Guest::Unknown { other } else { self }
     }
+}
+
+/// What names tell together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    Nothing,
+    One(Guest),
+    /// They contradict each other: nothing is guessed.
+    Several,
+}
+
+impl Told {
+    /// A disk of Windows counts for more than a name of macOS: scripts for one are copied for the other, names and all.
+    pub(crate) fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut all: Vec<Guest> = Vec::new();
+        let mut disks: Vec<Guest> = Vec::new();
+        for name in names {
+            let of_name = systems(name);
+            if is_disk(name) {
+                disks.extend(&of_name);
+            }
+            all.extend(of_name);
+        }
+        let only = |of: &[Guest], guest: Guest| of.iter().all(|it| *it == guest);
+        match all.first() {
+            None => Self::Nothing,
+            Some(first) if only(&all, *first) => Self::One(*first),
+            Some(_) => {
+                let of_both = |it: &Guest| matches!(it, Guest::Windows | Guest::Macos);
+                let disk = !disks.is_empty() && only(&disks, Guest::Windows);
+                if disk && all.iter().all(of_both) {
+                    Self::One(Guest::Windows)
+                } else {
+                    Self::Several
+                }
+            }
+        }
+    }
+}
+
+/// Whether a name is of a disk: of its file, or of a drive with one.
+pub(crate) fn is_disk(name: &str) -> bool {
+    const ENDINGS: [&str; 7] = ["iso", "img", "qcow2", "raw", "vmdk", "vdi", "vhdx"];
+    let name = name.split(',').next().unwrap_or_default();
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+    ending.is_some_and(|ending| ENDINGS.contains(&ending.as_str()))
+}
+
+/// The systems that the words of a name tell.
+fn systems(name: &str) -> Vec<Guest> {
+    name.split(|c: char| !c.is_ascii_alphanumeric()).filter_map(Guest::of_words).collect()
 }
 
 /// A name of a file without its directories.
@@ -63,42 +114,32 @@ pub(crate) fn base(name: &str) -> &str {
 /// Whether a name tells a Windows before Vista, which knows no reference page of Hyper-V.
 pub(crate) fn old_windows(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    let mut words = name.split(|c: char| !c.is_ascii_alphanumeric()).peekable();
-    while let Some(word) = words.next() {
-        let old = |word: &str| {
-            matches!(
-                word,
-                "95" | "98"
-                    | "98se"
-                    | "me"
-                    | "nt"
-                    | "nt4"
-                    | "2000"
-                    | "2k"
-                    | "2k3"
-                    | "2003"
-                    | "xp"
-                    | "3"
-                    | "31"
-            )
-        };
-        let rest = ["windows", "win", "w"].iter().find_map(|head| word.strip_prefix(head));
-        if let Some(rest) = rest
-            && (old(rest)
-                || rest.is_empty() && word != "w" && words.peek().is_some_and(|next| old(next)))
+    let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).collect();
+    let old = |word: &str| {
+        let list = "95 98 98se me nt nt4 2000 2k 2k3 2003 xp 31 311";
+        !word.is_empty() && list.split(' ').any(|one| one == word)
+    };
+    // A 3 alone is a number of any kind: Windows 3 has one behind it.
+    let three = |word: &str, next: &str| word == "3" && matches!(next, "0" | "1" | "11" | "x");
+    let mut from = 0..words.len();
+    from.any(|at| {
+        let word = |n: usize| words.get(at + n).copied().unwrap_or_default();
+        if let Some(rest) = word(0).strip_prefix("windows").or_else(|| word(0).strip_prefix("win"))
         {
-            return true;
+            let beside = old(rest) || three(rest, word(1));
+            beside || rest.is_empty() && (old(word(1)) || three(word(1), word(2)))
+        } else {
+            // `w3` and `w31` are numbers of anything.
+            let rest = word(0).strip_prefix('w').unwrap_or_default();
+            old(rest) && !matches!(rest, "31" | "311" | "me" | "nt")
         }
-    }
-    false
+    })
 }
 
 /// Whether a name tells more than one system: `windows-and-linux.sh`.
 pub(crate) fn several(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    let words = name.split(|c: char| !c.is_ascii_alphanumeric());
-    let mut told = words.filter_map(Guest::of_words);
-    told.next().is_some_and(|first| told.any(|other| other != first))
+    let told = systems(name);
+    told.iter().any(|other| Some(other) != told.first())
 }
 
 /// Words that tell a system; a word may go on with a number.
@@ -122,8 +163,10 @@ impl Guest {
         let tells = |token: &str| {
             let is = |word: &&str| {
                 let rest = token.strip_prefix(word);
+                // `w10` is one, `w1024` is a width.
+                let numbered = word.ends_with(|c: char| c.is_ascii_digit());
                 rest.is_some_and(|rest| {
-                    rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_digit())
+                    rest.is_empty() || !numbered && rest.starts_with(|c: char| c.is_ascii_digit())
                 })
             };
             let found =
@@ -174,6 +217,40 @@ mod tests {
         {
             assert!(!old_windows(name), "{name}");
         }
+    }
+
+    #[test]
+    fn old_windows_is_not_a_three_of_something() {
+        for name in ["win3.1", "windows-3.11", "win31", "Windows 3.1.img", "win 3.x"] {
+            assert!(old_windows(name), "{name}");
+        }
+        for name in ["w3.sh", "boot-windows3.sh", "windows-3.sh", "win3.qcow2", "w31", "3", "w"] {
+            assert!(!old_windows(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_that_contradict_each_other_tell_nothing() {
+        for (names, told) in [
+            (&["vm1", "disk.img"][..], Told::Nothing),
+            (
+                &["win10", "windows.iso", "virtio-win-0.1.iso,media=cdrom"],
+                Told::One(Guest::Windows),
+            ),
+            (&["ubuntu", "debian.iso"], Told::One(Guest::Linux)),
+            (&["macos", "windows.iso"], Told::One(Guest::Windows)),
+            (&["osx-boot.sh", "windows_hdd.img,format=qcow2"], Told::One(Guest::Windows)),
+            (&["macos", "win10"], Told::Several),
+            (&["win10", "OpenCore.qcow2"], Told::Several),
+            (&["windows.iso", "OpenCore.qcow2"], Told::Several),
+            (&["win10", "ubuntu.iso"], Told::Several),
+            (&["windows-and-linux"], Told::Several),
+        ] {
+            assert_eq!(Told::of(names.iter().copied()), told, "{names:?}");
+        }
+        assert_eq!(Known::of(None, ["macos", "win10"]), Known::default());
+        assert_eq!(Known::of(Some(Guest::Bsd), ["macos", "win10"]), Known::declared(Guest::Bsd));
+        assert_eq!(Guest::of_words("w1024"), None);
     }
 
     #[test]

@@ -52,6 +52,17 @@ pub(crate) fn is_unit(text: &str) -> bool {
     text.lines().any(|line| matches!(line.trim_end(), "[Service]" | "[Unit]"))
 }
 
+/// Whether a line of a unit is a comment. Within a continued line it is left out, and the line goes on behind it:
+/// systemd.syntax(7).
+pub(crate) fn is_remark_of_unit(line: &str) -> bool {
+    line.trim_start().starts_with(['#', ';'])
+}
+
+/// The length of the comment lines at the beginning of a text.
+fn remarks_of_unit(text: &str) -> usize {
+    text.split_inclusive('\n').take_while(|line| is_remark_of_unit(line)).map(str::len).sum()
+}
+
 /// Splits a script.
 pub(crate) fn statements(text: &str) -> Vec<Statement> {
     let mut lexer = Lexer {
@@ -150,11 +161,20 @@ impl<'a> Lexer<'a> {
     fn continuation(&self) -> usize {
         let rest = self.rest();
         for end in ["\\\n", "\\\r\n", "^\n", "^\r\n", "`\n", "`\r\n"] {
-            if rest.starts_with(end) {
-                return end.len();
+            if let Some(rest) = rest.strip_prefix(end) {
+                let remarks = if self.of_unit() { remarks_of_unit(rest) } else { 0 };
+                return end.len() + remarks;
             }
         }
         0
+    }
+
+    /// Whether the statement is a line of a unit that runs something, in a script that writes one, too.
+    fn of_unit(&self) -> bool {
+        let first = self.now.words.first().and_then(|word| word.pieces.first());
+        let runs = |text: &str| text.starts_with("Exec") || text.starts_with("Environment");
+        self.unit
+            && matches!(first, Some(Piece::Literal(text)) if text.as_str().contains('=') && runs(text.as_str()))
     }
 
     /// Ends a statement.

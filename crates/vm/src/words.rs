@@ -1,6 +1,7 @@
 //! Words of a line of a script, whatever its language: the pieces between blanks, quotes and the
 //! marks of lists, with their places. `shell` reads the one language whose variables are put in.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
 /// Whether a word stands in a list of words with blanks between them.
@@ -97,6 +98,39 @@ pub(crate) fn here_document(text: &str) -> Option<(&str, usize)> {
     rest.get(..end)
         .filter(|word| !word.is_empty())
         .map(|word| (word, text.len() - rest.len() + end + quote))
+}
+
+/// The texts of the here-documents of a script, without the lines that end them, in order.
+pub(crate) fn here_documents(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    // The words that end the documents of the line, and where the first one of them begins.
+    let mut open: VecDeque<&str> = VecDeque::new();
+    let (mut at, mut start) = (0, 0);
+    for line in text.split_inclusive('\n') {
+        if let Some(name) = open.front() {
+            if line.trim_start_matches('\t').trim_end() == *name {
+                found.push(start..at);
+                start = at + line.len();
+                open.pop_front();
+            }
+        } else {
+            let mut rest = line;
+            while let Some(mark) = rest.find("<<") {
+                rest = rest.get(mark..).unwrap_or_default();
+                let named = here_document(rest);
+                open.extend(named.map(|(name, _)| name));
+                // `<<<` has none.
+                let length = named.map_or_else(
+                    || rest.bytes().take_while(|b| *b == b'<').count(),
+                    |(_, end)| end,
+                );
+                rest = rest.get(length..).unwrap_or_default();
+            }
+            start = at + line.len();
+        }
+        at += line.len();
+    }
+    found
 }
 
 #[cfg(test)]

@@ -246,7 +246,16 @@ impl Tree {
             }
         }
         if let Some(index) = stack.last().copied() {
-            if !tree.template {
+            let first = stack.first().copied().unwrap_or_default();
+            let embedded =
+                !text.as_str().trim_start_matches('\u{feff}').trim_start().starts_with('<');
+            let only_opened = stack.len() == tree.elements.len() - first;
+            if embedded && !strict && first > 0 && only_opened {
+                // A word in angle brackets, behind the XML in another text.
+                tree.elements.truncate(first);
+                tree.roots.retain(|root| *root < first);
+                stack.clear();
+            } else if !tree.template {
                 let (name, at) = tree
                     .get(index)
                     .map_or(("", 0), |element| (element.name.as_str(), element.open.start));
@@ -335,6 +344,25 @@ impl Tree {
             None => self.roots.push(index),
         }
         index
+    }
+}
+
+/// The name of the first element of a text that begins as XML, and its place.
+pub(crate) fn root(text: &str) -> Option<(usize, &str)> {
+    let mut at = 0;
+    loop {
+        let rest = text.get(at..)?;
+        let trimmed = rest.trim_start_matches('\u{feff}').trim_start();
+        at += rest.len() - trimmed.len();
+        let ends = [("<!--", "-->"), ("<?", "?>"), ("<!", ">")];
+        if let Some((_, end)) = ends.iter().find(|(begin, _)| trimmed.starts_with(begin)) {
+            at += trimmed.find(end)? + end.len();
+            continue;
+        }
+        let name = trimmed.strip_prefix('<')?;
+        let stop = |c: char| !(c.is_alphanumeric() || "_:.-".contains(c));
+        let name = name.get(..name.find(stop).unwrap_or(name.len()))?;
+        return (!name.is_empty()).then_some((at, name));
     }
 }
 

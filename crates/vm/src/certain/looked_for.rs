@@ -45,9 +45,15 @@ pub(super) fn looked_for<'t>(
         let Some(rest) = text.get(at..range.start.max(at)) else { continue };
         let mut line = at;
         for of_line in rest.split_inclusive('\n') {
-            let least = if searches(of_line) { SEARCHING } else { OTHERWISE };
-            if let Some(piece) = pieces(of_line).find(|piece| piece.len() >= least && tells(piece))
-            {
+            let searches = searches(of_line);
+            let least = if searches { SEARCHING } else { OTHERWISE };
+            let told = |piece: &&str| piece.len() >= least && tells(piece);
+            // `host,.* -M` is a pattern with a dot, `2.5` a number: both are tried.
+            let found = pieces(of_line).find(told).or_else(|| {
+                let parts = pieces(of_line).filter(|_| searches);
+                parts.flat_map(|piece| piece.split(['.', '+'])).find(told)
+            });
+            if let Some(piece) = found {
                 return Some((line + (piece.as_ptr() as usize - of_line.as_ptr() as usize), piece));
             }
             line += of_line.len();
@@ -116,6 +122,9 @@ mod tests {
             "ps ax | awk '/host,kvm/ {print $1}'",
             "sed -i 's/kvmclock=off/&,hv_time/' unit",
             "echo host,kvmclock=off",
+            "pgrep -f -- '-cpu host,.* -m 1G' >/dev/null || exit 1",
+            "grep -q 'kvmclock.off' /proc/1/cmdline",
+            "expr \"$line\" : '.*host,.+ -m'",
         ] {
             assert!(found(rest).is_some(), "{rest}");
         }

@@ -21,7 +21,7 @@ use crate::formats::{Kind, kubevirt, xen};
 use crate::json;
 use crate::lint::LintError;
 use crate::sh::Script;
-use crate::shell::is_unit;
+use crate::shell::{is_remark_of_unit, is_unit};
 use crate::xml::well_formed;
 use looked_for::looked_for;
 use script::Guard;
@@ -335,6 +335,11 @@ fn remarks(document: &Document) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut joined = false;
     for line in document.text.as_str().split_inclusive('\n') {
+        if joined && is_remark_of_unit(line) {
+            found.push(at..at + line.len());
+            at += line.len();
+            continue;
+        }
         let runs = joined
             || line.trim_start().starts_with("Exec")
             || line.trim_start().starts_with("Environment");
@@ -347,10 +352,32 @@ fn remarks(document: &Document) -> Vec<Range<usize>> {
     found
 }
 
+/// The first line that a unit of systemd cannot have: the unit is then a part of another text, such as a Makefile, which may
+/// do anything with it.
+fn foreign_to_units(text: &str) -> Option<usize> {
+    let mut joined = false;
+    let mut lines = text.lines().enumerate();
+    let found = lines.find(|(_, line)| {
+        let within = joined;
+        let line = line.trim();
+        let remark = line.is_empty() || is_remark_of_unit(line);
+        joined = if remark { within && !line.is_empty() } else { line.ends_with('\\') };
+        let key = line.split_once('=').is_some_and(|(key, _)| {
+            let key = key.trim_end();
+            !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+        });
+        !(within || remark || key || line.starts_with(['[', '{']))
+    });
+    found.map(|(number, _)| number + 1)
+}
+
 /// A line of a unit of systemd: `ExecStart=` with plain words, which systemd and a shell split alike.
 fn unit(document: &Document, edit: &Edit) -> Result<Edit, String> {
     let (start, line) = statement(document.text.as_str(), edit);
     let cannot = || Err("only a plain ExecStart= of a unit is edited".to_owned());
+    if let Some(line) = foreign_to_units(document.text.as_str()) {
+        return Err(format!("line {line}: the unit is a part of another text"));
+    }
     let Some(command) = line.strip_prefix("ExecStart=") else { return cannot() };
     let plain = |c: char| c.is_ascii_alphanumeric() || "_./:,@+=- \t\\\n".contains(c);
     if !command.chars().all(plain) || command.replace("\\\n", "").contains('\\') {

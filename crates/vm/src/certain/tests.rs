@@ -302,6 +302,14 @@ fn text_that_another_part_looks_for_is_left() {
         "vm.service",
         &format!("[Unit]\nDescription=a guest with kvmclock=off\n\n{unit}")
     ));
+    // A pattern over two options.
+    let pattern = format!("#!/bin/sh\n{start}pgrep -f -- '-cpu host,.* -d' || exit 1\n");
+    assert!(!made(Kind::Qemu, "vm.sh", &pattern));
+    // A Makefile with a unit.
+    let make = format!("define UNIT\n{unit}endef\nvm.service: ; @echo \"$$UNIT\" > $@\n");
+    assert!(!made(Kind::Qemu, "Makefile", &make));
+    let whole = "# a\n[Unit]\nAfter=a \\\n; b\n c\n\n[Install]\nWantedBy = a\n";
+    assert!(made(Kind::Qemu, "vm.service", &format!("{whole}{unit}")));
     // A script that writes a unit.
     let writes = format!(
         "#!/bin/bash\ncat >vm.service <<EOF\n{unit}EOF\ngrep -q kvmclock=off vm.service || exit 1\n"

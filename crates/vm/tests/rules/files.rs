@@ -54,6 +54,76 @@ fn broken_files_are_refused_with_a_place() {
 }
 
 #[test]
+fn only_documents_of_libvirt_are_its_own() {
+    for (name, text) in [
+        ("win7.xml", "<?xml version='1.0'?>\n<!-- a -->\n<urlset><url>a</url></urlset>"),
+        ("win11.xml", "<background><starttime><year>2020</year></starttime></background>\n"),
+        ("pom.xml", "<project><activation><os><name>a</name></os></activation></project>\n"),
+    ] {
+        let document = Document::new(name, text.as_bytes()).unwrap();
+        let error = lint(&document).unwrap_err().to_string();
+        assert!(error.contains("is not an element of libvirt"), "{error}");
+    }
+    for text in [
+        "<network><name>a</name></network>",
+        "<hostdev mode='subsystem' type='usb'/>",
+        "<domains><domain type='kvm'><name>a</name></domain></domains>",
+        "<!-- a --><clock offset='utc'/>\n<cpu mode='host-passthrough'/>",
+        "<other><domain type='kvm'><name>a</name></domain></other>",
+    ] {
+        let document = Document::new("a.xml", text.as_bytes()).unwrap();
+        assert_eq!(document.kind, Kind::Libvirt);
+        assert!(lint(&document).is_ok(), "{text}");
+    }
+}
+
+#[test]
+fn elements_in_comments_of_other_files_do_not_count() {
+    let text = "[DEFAULT]\n# an alias: <domain>:<bus>\n#host=<name>\n[libvirt]\nvirt_type=qemu\n";
+    for name in ["nova.conf", "a"] {
+        assert_eq!(Kind::detect(name, text), Some(Kind::Nova), "{name}");
+    }
+}
+
+#[test]
+fn units_go_on_behind_comment_lines() {
+    let begin = "[Service]\nExecStart=/usr/bin/qemu-system-x86_64 -enable-kvm \\\n";
+    let end = " -cpu host,kvmclock=off \\\n -m 1G\n";
+    let found = ids(Kind::Qemu, &format!("{begin}{end}"));
+    assert!(found.iter().any(|(_, severity)| *severity == Severity::Error), "{found:?}");
+    for remark in ["# a\n", "; a \\\n  # b\n", "#\n;\n"] {
+        assert_eq!(ids(Kind::Qemu, &format!("{begin}{remark}{end}")), found, "{remark}");
+        // A script that writes the unit.
+        let script = format!("#!/bin/sh\ncat > /a.service <<EOF\n{begin}{remark}{end}EOF\n");
+        assert!(ids(Kind::Qemu, &script).contains(&found[0]), "{script}");
+    }
+}
+
+#[test]
+fn each_here_document_is_read_by_itself() {
+    let domain = "<domain type='kvm'><name>debian</name><clock offset='utc'><timer name='kvmclock' present='no'/></clock></domain>";
+    let alone = format!("#!/bin/sh\ncat <<EOF >a.xml\n{domain}\nEOF\nvirsh define a.xml\n");
+    let found = ids(Kind::Libvirt, &alone);
+    assert!(!found.is_empty());
+    for text in [
+        format!("{alone}cat <<'EOF' >b.xml\n<hostdev mode='subsystem' type='pci'/>\nEOF\n"),
+        format!("{alone}cat <<-EOT\n\ta <b> c\n\tEOT\nif [ 1 \\< 2 ]; then wait; fi\n"),
+        format!(
+            "#!/bin/sh\ncat <<'A'\n<x> y\nA\ncat <<\"B\" >a.xml\n{domain}\nB\ncat <<C\n<z>\nC\n"
+        ),
+    ] {
+        assert_eq!(ids(Kind::Libvirt, &text), found, "{text}");
+    }
+    // Words in angle brackets behind it, in any language.
+    let python = format!("a = \"\"\"\n{domain}\n\"\"\"\nname = args[\"<image>\"]\n");
+    assert!(ids(Kind::Libvirt, &python).contains(&found[0]));
+    let torn = format!("a = \"\"\"\n{domain}\n<domain><name>a</name>\n\"\"\"\n");
+    assert!(lint(&document(Kind::Libvirt, &torn)).is_err());
+    let two = format!("{alone}cat <<EOF >b.xml\n{domain}\nEOF\n");
+    assert_eq!(ids(Kind::Libvirt, &two).len(), 2 * found.len());
+}
+
+#[test]
 fn guests_are_found() {
     let guest = |text: &str| lint(&document(Kind::Libvirt, text)).unwrap().guest;
     assert_eq!(

@@ -469,3 +469,28 @@ fn libvirt_mended_domains_have_each_element_once() {
     }
     assert!(validated == 12 || valid("<domain/>").is_none(), "{validated}");
 }
+
+#[test]
+fn devices_of_the_host_that_keep_a_domain_there() {
+    let invtsc = feature("<feature policy='require' name='invtsc'/>");
+    let with = |device: &str| {
+        let devices = format!("  <devices>{device}</devices>\n");
+        ids(Kind::Libvirt, &domain("debian", "", &invtsc, QUIET_CLOCK, &devices))
+    };
+    let teaming = "<teaming type='transient' persistent='a'/>";
+    for (device, stays) in [
+        ("<hostdev mode='subsystem' type='usb'/>".to_owned(), false),
+        ("<hostdev type='usb'/><hostdev mode='subsystem' type='scsi'/>".to_owned(), false),
+        (format!("<hostdev mode='subsystem' type='pci'>{teaming}</hostdev>"), false),
+        (format!("<interface type='hostdev'>{teaming}</interface>"), false),
+        ("<interface type='network'/>".to_owned(), false),
+        ("<hostdev type='usb'/><hostdev mode='subsystem' type='pci'/>".to_owned(), true),
+        ("<hostdev mode='subsystem' type='mdev'/>".to_owned(), true),
+        ("<hostdev mode='subsystem' type='scsi_host'/>".to_owned(), true),
+        ("<hostdev mode='capabilities' type='misc'/>".to_owned(), true),
+        ("<interface type='hostdev'/>".to_owned(), true),
+    ] {
+        let severity = if stays { Severity::Info } else { Severity::Warn };
+        assert!(with(&device).contains(&("lv-invtsc-no-freq", severity)), "{device}");
+    }
+}

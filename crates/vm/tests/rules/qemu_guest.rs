@@ -249,3 +249,19 @@ fn qemu_choices_leave_the_emulator() {
     let fixed = fix(&document(Kind::Qemu, &kvm), &choices).unwrap();
     assert_eq!(fixed.document.text.as_str().matches("+invtsc,tsc-frequency=2100000000").count(), 2);
 }
+
+#[test]
+fn qemu_devices_of_the_host_that_can_move() {
+    let with = |device: &str| {
+        let line = format!("qemu-system-x86_64 -enable-kvm -cpu host,+invtsc -device {device}\n");
+        ids(Kind::Qemu, &line)
+    };
+    for (device, severity) in [
+        ("vfio-pci,host=01:00.0", Severity::Info),
+        ("vfio-pci,host=01:00.0,failover_pair_id=net0", Severity::Warn),
+        ("vfio-pci,host=01:00.0,enable-migration=on", Severity::Warn),
+        ("usb-host,vendorid=0x1234", Severity::Warn),
+    ] {
+        assert!(with(device).contains(&("q-invtsc-migblock", severity)), "{device}");
+    }
+}

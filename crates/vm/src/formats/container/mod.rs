@@ -9,7 +9,7 @@ mod tests;
 
 use crate::detect::{Clues, Sign};
 use crate::document::Document;
-use crate::finding::Finding;
+use crate::finding::{Finding, Severity};
 use crate::formats::{Format, Kind, kubevirt};
 use crate::guest::Guest;
 use crate::inner::{Inner, MOST_MACHINES, nothing, said, together};
@@ -258,6 +258,14 @@ fn container(
     inner.own("\n");
     let mut report = inner.judge(document, say)?;
     report.findings.retain(|finding| finding.rule.id != "q-no-invtsc");
+    if is_off("KVM") {
+        // It is asked for, and not only left out.
+        let emulated = report.findings.iter_mut().filter(|it| it.rule.id == "q-emulated");
+        for finding in emulated {
+            finding.severity = Severity::Warn;
+            finding.summary = Some("KVM is switched off: the processor is emulated".to_owned());
+        }
+    }
     if let Some(at) = stray {
         let mut finding =
             Finding::new(rule!("ct-arguments-cpu"), at).fix("CPU_MODEL and CPU_FLAGS");

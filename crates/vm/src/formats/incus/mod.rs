@@ -62,7 +62,8 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     Ok(together(reports).unwrap_or_else(|| nothing(Guest::Unknown)))
 }
 
-fn judge(
+/// Judges the options of an instance or of a profile.
+pub(super) fn judge(
     document: &Document,
     config: &Node,
     name: Option<String>,

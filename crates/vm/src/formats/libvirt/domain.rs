@@ -132,7 +132,23 @@ impl<'a> Domain<'a> {
     pub(crate) fn stays(&self) -> bool {
         let Some(domain) = self.element else { return false };
         let mut inside = self.tree.within(domain).iter();
-        inside.any(|element| matches!(element.local(), "hostdev" | "vcpupin"))
+        inside.any(|element| match element.local() {
+            "vcpupin" => true,
+            "hostdev" => self.holds(element),
+            "interface" => element.value("type") == Some("hostdev") && self.holds(element),
+            _ => false,
+        })
+    }
+
+    /// Whether a device of the host keeps the domain there. libvirt lets those on USB move, and those that QEMU unplugs for a
+    /// migration: qemuMigrationSrcIsAllowedHostdev(). With QEMU 6.0 and later it asks QEMU, which refuses most of VFIO
+    /// (`hw/vfio/migration.c`, vfio_migration_realize()), and takes those of SCSI.
+    fn holds(&self, device: &'a Element) -> bool {
+        let teaming = self.tree.children(device, "teaming").next();
+        let unplugged = teaming.is_some_and(|it| it.value("type") == Some("transient"));
+        let subsystem = device.value("mode").is_none_or(|mode| mode == "subsystem");
+        let moves = subsystem && matches!(device.value("type"), Some("usb" | "scsi"));
+        !(unplugged || moves)
     }
 
     /// The timer of a name; the last one counts.
@@ -252,12 +268,21 @@ impl<'a> Domain<'a> {
         } else {
             direct.then_some(Guest::Linux)
         };
-        let texts = ["name", "title", "description"];
-        let texts = texts.iter().filter_map(|name| self.child(name)).map(Element::text);
+        let texts = |names: [&'a str; 2]| names.into_iter().flat_map(all).map(Element::text);
+        let named = ["name", "title"].into_iter().filter_map(|name| self.child(name));
         let files = all("source").filter_map(|s| s.value("file").or(s.value("dev")));
-        let loader = ["nvram", "loader"].into_iter().flat_map(all).map(Element::text);
-        let names = texts.chain(files.chain(loader).map(guest::base));
-        document.system(declared, names.chain([guest::base(&document.name)]))
+        let names: Vec<&str> = named
+            .map(Element::text)
+            .chain(files.map(guest::base))
+            .chain([guest::base(&document.name)])
+            .collect();
+        // A description speaks of much, and firmware has the name of the host's distribution.
+        let rest = self.child("description").map(Element::text).into_iter();
+        let rest = rest.chain(texts(["nvram", "loader"]).map(guest::base));
+        match guest::Told::of(names.iter().copied()) {
+            guest::Told::Nothing => document.system(declared, rest),
+            _ => document.system(declared, names),
+        }
     }
 }
 

@@ -18,7 +18,8 @@ use crate::formats::{Format, Qemu};
 use crate::guest::Guest;
 use crate::lint::{LintError, Report};
 use crate::text::Text;
-use crate::xml::{Tree, tags, well_formed};
+use crate::words::here_documents;
+use crate::xml::{Tree, root, tags, well_formed};
 use domain::Domain;
 
 /// What is known of this kind.
@@ -36,9 +37,23 @@ pub(super) const FORMAT: Format = Format {
 const ROOTS: &str = "<domain <domainsnapshot <domaincheckpoint <domstatus <domainbackup <clock <timer <cpu \
     <features <hyperv <os <qemu:commandline <commandline";
 
+/// Those that make a text libvirt's wherever they are in it: other texts have a `<cpu>` and an `<os>`, too.
+const WHOLE: &str = "<domain <domainsnapshot <domaincheckpoint <domstatus <domainbackup";
+/// Other roots of libvirt's documents and parts of a domain, which say nothing of a clock: `virsh` prints and takes them.
+const SILENT: &str = "capabilities domainCapabilities sysinfo network networkport pool volume interface secret nwfilter \
+    nwfilterbinding device nodedevice node disk hostdev controller filesystem input graphics video memory memballoon rng \
+    channel serial console parallel sound watchdog tpm redirdev redirfilter hub panic shmem vsock lease smartcard iommu \
+    crypto emulator devices metadata cputune numatune memtune blkiotune resource iothreads iothreadids numa vcpu vcpus \
+    memoryBacking pm seclabel keywrap launchSecurity name uuid title description domains";
+
 fn detect(clues: &Clues<'_>) -> Option<Sign> {
-    if ROOTS.split(' ').any(|root| clues.element(root)) {
+    let any = |roots: &str| roots.split_whitespace().any(|root| clues.element(root));
+    let own = foreign(clues.text).is_none();
+    if any(WHOLE) || own && clues.begins_as_xml() && any(ROOTS) {
         return Some(Sign::Element);
+    }
+    if own && any(ROOTS) {
+        return Some(Sign::Part);
     }
     // A domain that a script makes; scripts mention much.
     if clues.starts("#!") && clues.text.contains("<domain") {
@@ -82,6 +97,41 @@ pub(crate) fn begin(text: &str) -> Option<usize> {
     ROOTS.split(' ').filter_map(|root| tags(text, root).next()).min()
 }
 
+/// The root element of another program's document, and its place. A domain may be within one.
+fn foreign(text: &str) -> Option<(usize, &str)> {
+    let (at, name) = root(text)?;
+    let local = name.rsplit(':').next().unwrap_or(name);
+    let own = |list: &str| list.split_whitespace().any(|one| one.trim_start_matches('<') == local);
+    let within = || WHOLE.split(' ').any(|name| tags(text, name).next().is_some());
+    // A stylesheet makes a part of a domain.
+    let known = own(ROOTS) || own(SILENT) || matches!(local, "stylesheet" | "transform");
+    (!known && !within()).then_some((at, name))
+}
+
+/// The text with blanks in place of all that is not in a here-document with a domain or a part of one, where the first one
+/// is in such a document. Every place stays.
+fn documents_alone(text: &str, from: usize) -> Option<Text> {
+    let documents = here_documents(text);
+    documents.iter().find(|span| span.contains(&from))?;
+    let wanted = documents
+        .into_iter()
+        .filter(|span| text.get(span.clone()).is_some_and(|inner| begin(inner).is_some()));
+    let mut alone = String::with_capacity(text.len());
+    let mut at = 0;
+    let blank = |alone: &mut String, rest: &str| {
+        alone.extend(
+            rest.bytes().map(|b| if matches!(b, b'\n' | b'\r') { char::from(b) } else { ' ' }),
+        );
+    };
+    for span in wanted {
+        blank(&mut alone, text.get(at..span.start).unwrap_or_default());
+        at = span.end;
+        alone.push_str(text.get(span).unwrap_or_default());
+    }
+    blank(&mut alone, text.get(at..).unwrap_or_default());
+    Some(Text::new(alone))
+}
+
 /// The tree of a file; what stands in front of the first element that matters is skipped.
 pub(crate) fn read(text: &Text) -> Result<Tree, LintError> {
     // A comment in front may quote an element; then the comment goes first.
@@ -91,7 +141,13 @@ pub(crate) fn read(text: &Text) -> Result<Tree, LintError> {
         (Some(element), Some(comment)) => element.min(comment),
         (element, comment) => element.or(comment).unwrap_or(0),
     };
-    let mut tree = Tree::parse(text, from)?;
+    if let Some((at, name)) = foreign(text.as_str()) {
+        let name: String = name.chars().take(40).collect();
+        let words = format!("<{name}> is not an element of libvirt; a machine is a <domain>");
+        return Err(LintError::within(text, at, words));
+    }
+    let alone = documents_alone(text.as_str(), from);
+    let mut tree = Tree::parse(alone.as_ref().unwrap_or(text), from)?;
     if tree.roots.is_empty() {
         return Err(LintError::whole("no element of a libvirt domain is in it"));
     }

@@ -3,7 +3,7 @@
 use super::confidential::Confidential;
 use super::property::Properties;
 use crate::document::Document;
-use crate::guest::{Guest, Known, several};
+use crate::guest::{Guest, Known, Told, is_disk, several};
 use crate::placed::Placed;
 use crate::words::listed;
 
@@ -64,6 +64,15 @@ pub(crate) struct Line {
     pub(crate) names: Vec<String>,
 }
 
+/// Whether a device keeps the guest on its host. QEMU unplugs one that has a partner before a migration
+/// (`failover_pair_id`), and takes one whose driver can migrate (`hw/vfio/migration.c`, vfio_migration_realize()).
+fn holds(device: &str) -> bool {
+    let migrates = ["enable-migration=on", "enable-migration=true", "enable-migration=yes"];
+    device.starts_with("vfio-")
+        && !device.contains("failover_pair_id=")
+        && !migrates.iter().any(|it| device.contains(it))
+}
+
 impl Line {
     /// Reads options.
     pub(crate) fn of_words(words: &[Placed]) -> Self {
@@ -107,7 +116,7 @@ impl Line {
                     line.names.extend(value.map(|v| v.as_str().to_owned()));
                 }
                 "device" | "smbios" | "bios" => {
-                    line.hostdev |= value.is_some_and(|v| v.as_str().starts_with("vfio-pci"));
+                    line.hostdev |= value.is_some_and(|v| holds(v.as_str()));
                     line.apple |= value.is_some_and(|v| v.as_str().contains("applesmc"));
                 }
                 _ => line.unknown |= word.unknown(),
@@ -192,17 +201,25 @@ impl Line {
         let file = if several(file) { "" } else { file };
         let known = document.system(self.guest(), self.names().chain([file]));
         // Flags of Hyper-V are written for other systems, too, whose name is then to be believed.
-        let mut names = self.names.iter().map(String::as_str).chain([file]);
-        let other = names
-            .find_map(Guest::of_words)
-            .filter(|guest| matches!(guest, Guest::Bsd | Guest::Macos | Guest::Linux));
+        let told = Told::of(self.names().chain([file]));
+        let other = match told {
+            Told::One(guest @ (Guest::Bsd | Guest::Macos | Guest::Linux)) => Some(guest),
+            _ => None,
+        };
         let by_flags = !self.apple && known.guest == Guest::Windows && !known.guessed;
-        match other.filter(|_| by_flags && document.guest.is_none()) {
-            Some(guest) => Known { guest, guessed: true },
-            None if self.looks_like_macos() && (known.guessed || known.guest == Guest::Unknown) => {
-                Known { guest: Guest::Macos, guessed: true }
-            }
-            None => known,
+        if let Some(guest) = other.filter(|_| by_flags && document.guest.is_none()) {
+            return Known { guest, guessed: true };
+        }
+        let open = document.guest.is_none() && (known.guessed || known.guest == Guest::Unknown);
+        if !(open && self.looks_like_macos()) {
+            return known;
+        }
+        let disk = |name: &str| is_disk(name) && Guest::of_words(name) == Some(Guest::Windows);
+        match told {
+            Told::Nothing | Told::One(Guest::Macos) => Known { guest: Guest::Macos, guessed: true },
+            // The processor is left from a script for macOS.
+            Told::One(Guest::Windows) if self.names().any(disk) => known,
+            _ => Known::default(),
         }
     }
 

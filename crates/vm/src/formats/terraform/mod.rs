@@ -1,7 +1,8 @@
-//! Terraform and OpenTofu, in HCL and JSON: machines of the providers dmacvicar/libvirt, bpg/proxmox and Telmate/proxmox.
+//! Terraform and OpenTofu, in HCL and JSON: machines of the providers dmacvicar/libvirt, bpg/proxmox, Telmate/proxmox,
+//! lxc/incus and terraform-lxd/lxd.
 //!
-//! They become a domain of libvirt or a machine of Proxmox VE, and are judged as that. Source: the providers' pages of
-//! `libvirt_domain` (0.8, 0.9), `proxmox_virtual_environment_vm` and `proxmox_vm_qemu`.
+//! They become a domain of libvirt, a machine of Proxmox VE or one of Incus, and are judged as that. Source: the providers'
+//! pages of `libvirt_domain` (0.8, 0.9), `proxmox_virtual_environment_vm`, `proxmox_vm_qemu` and `incus_instance`.
 
 #[cfg(test)]
 mod tests;
@@ -37,9 +38,11 @@ pub(super) const FORMAT: Format = Format {
 const LIBVIRT: &str = "libvirt_domain";
 const BPG: &str = "proxmox_virtual_environment_vm";
 const TELMATE: &str = "proxmox_vm_qemu";
+/// Instances and profiles of the providers lxc/incus and terraform-lxd/lxd.
+const INCUS: [&str; 4] = ["incus_instance", "incus_profile", "lxd_instance", "lxd_profile"];
 
 fn detect(clues: &Clues<'_>) -> Option<Sign> {
-    let kinds = [LIBVIRT, BPG, TELMATE];
+    let kinds = [LIBVIRT, BPG, TELMATE].into_iter().chain(INCUS).collect::<Vec<_>>();
     let json = clues.quotes("resource") && kinds.iter().any(|kind| clues.quotes(kind));
     let resource = |line: &str| {
         let rest = line.strip_prefix("resource").map(str::trim_start).unwrap_or_default();
@@ -56,7 +59,8 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         hcl::parse(document.text.as_str())?
     };
     let mut reports = Vec::new();
-    for (kind, judge) in [(LIBVIRT, libvirt as Judge), (BPG, bpg), (TELMATE, telmate)] {
+    let machines = [(LIBVIRT, libvirt as Judge), (BPG, bpg), (TELMATE, telmate)];
+    for (kind, judge) in machines.into_iter().chain(INCUS.map(|kind| (kind, incus as Judge))) {
         for resources in each(&tree, &["resource", kind]) {
             let Node::Map { entries, .. } = resources else { continue };
             for (key, node) in entries {
@@ -86,6 +90,15 @@ fn state(node: &Node) -> Option<(String, Range<usize>)> {
         other => known(other),
     };
     Some((value, at.clone()))
+}
+
+/// The options of an instance: `config = { "raw.qemu" = "..." }`.
+fn incus(document: &Document, key: &Key, node: &Node) -> Result<Report, LintError> {
+    let mut reports = Vec::new();
+    for config in each(node, &["config"]) {
+        reports.extend(super::incus::judge(document, config, Some(key.name.clone()))?);
+    }
+    Ok(together(reports).unwrap_or_else(|| nothing(Guest::Unknown)))
 }
 
 fn libvirt(document: &Document, key: &Key, node: &Node) -> Result<Report, LintError> {
@@ -153,7 +166,13 @@ fn libvirt(document: &Document, key: &Key, node: &Node) -> Result<Report, LintEr
         }
     }
     made.hidden = each(node, &["features", "kvm", "hidden"]).into_iter().find_map(state);
-    made.hostdev = each(node, &["devices", "hostdevs"]).first().map(|_| key.span.clone());
+    // Those on USB and of SCSI do not keep it on its host.
+    let moves = |device: &&Node| {
+        let of = |name| !each(device, &[name]).is_empty();
+        of("subsys_usb") || of("subsys_scsi")
+    };
+    let devices = each(node, &["devices", "hostdevs"]);
+    made.hostdev = devices.iter().find(|device| !moves(device)).map(|_| key.span.clone());
     let transformed = xslt(&mut made, node);
     let mut report = made.judge(document, say)?;
     if transformed == Transformed::Unseen {
@@ -219,7 +238,7 @@ fn xslt(made: &mut Made, node: &Node) -> Transformed {
     if let Some(value) = tree.all("hidden").find_map(|hidden| hidden.value("state")) {
         made.hidden = Some((value.to_owned(), at.clone()));
     }
-    if tree.all("hostdev").next().is_some() {
+    if tree.all("hostdev").any(|it| !matches!(it.value("type"), Some("usb" | "scsi"))) {
         made.hostdev = Some(at.clone());
     }
     // A -cpu of QEMU's own, or what is made of other words, is not followed.

@@ -88,3 +88,32 @@ fn json_is_read_as_hcl_is() {
     assert_eq!(testing::bad(Kind::Terraform, "a.tf.json", text), ["lv-emulated"]);
     testing::broken(Kind::Terraform, "resource \"libvirt_domain\" {");
 }
+
+#[test]
+fn terraform_options_of_incus_are_judged() {
+    let with = |kind: &str, options: &str| {
+        let text = format!(
+            "resource \"{kind}\" \"db\" {{\n  name = \"db\"\n  type = \"virtual-machine\"\n  config = {{\n    \"limits.cpu\" = 2\n{options}  }}\n}}\n"
+        );
+        all(&text)
+    };
+    for kind in ["incus_instance", "incus_profile", "lxd_instance", "lxd_profile"] {
+        assert_eq!(with(kind, ""), Vec::<String>::new());
+        let found = with(kind, "    \"raw.qemu\" = \"-cpu host,kvmclock=off\"\n");
+        assert!(
+            found.iter().any(|it| it.starts_with("q-kvmclock-off-no-invtsc Error db")),
+            "{found:?}"
+        );
+    }
+}
+
+#[test]
+fn terraform_devices_on_usb_do_not_keep_a_domain_on_its_host() {
+    let with = |device: &str| {
+        domain(&format!(
+            "  type = \"kvm\"\n  cpu = {{ mode = \"host-passthrough\", migratable = \"off\" }}\n  devices = {{ hostdevs = [{device}] }}"
+        ))
+    };
+    assert!(!with("{ subsys_pci = { source = {} } }").contains(&"lv-invtsc-no-freq"));
+    assert!(with("{ subsys_usb = { source = {} } }").contains(&"lv-invtsc-no-freq"));
+}

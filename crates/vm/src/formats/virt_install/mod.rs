@@ -96,6 +96,17 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     })
 }
 
+/// Whether a device of the host is one on USB: `usb_...`, `type=usb`, `001.003`, `0x1234:0x5678`. It does not keep the guest
+/// on its host.
+fn on_usb(value: &str) -> bool {
+    let name = value.split(',').next().unwrap_or_default();
+    let digits = |it: &str| !it.is_empty() && it.bytes().all(|b| b.is_ascii_digit());
+    let numbered = name.split_once('.').is_some_and(|(bus, device)| digits(bus) && digits(device));
+    let vendor =
+        name.split_once(':').is_some_and(|(a, b)| a.starts_with("0x") && b.starts_with("0x"));
+    name.starts_with("usb") || numbered || vendor || value.split(',').any(|it| it == "type=usb")
+}
+
 /// The domain of a command line.
 fn made(options: &[(String, Range<usize>)], whole: Range<usize>, part: bool) -> Made {
     let mut made = Made { whole: whole.clone(), part, ..Made::default() };
@@ -125,7 +136,7 @@ fn made(options: &[(String, Range<usize>)], whole: Range<usize>, part: bool) -> 
             "--virt-type" => made.kind = Some((value, at)),
             "--arch" => made.arch = Some(value),
             "--machine" => made.machine = Some(value),
-            "--hostdev" | "--host-device" => made.hostdev = Some(at),
+            "--hostdev" | "--host-device" if !on_usb(&value) => made.hostdev = Some(at),
             "--cpu" => cpu(&mut made, &value, &at),
             "--clock" => clock(&mut made, &value, &at),
             "--features" => features(&mut made, &value, &at),

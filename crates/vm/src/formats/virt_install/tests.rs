@@ -55,6 +55,11 @@ fn virt_install_options_are_judged_as_the_domain_they_make() {
     let text = line("--cpu host-passthrough,require=invtsc --hostdev 01:00.0");
     let found = testing::ids(Kind::VirtInstall, "vm.sh", &text);
     assert!(found.contains(&("lv-invtsc-no-freq", Severity::Info)), "{found:?}");
+    for usb in ["001.003", "0x1234:0x5678", "usb_1_1", "1-1,type=usb"] {
+        let text = line(&format!("--cpu host-passthrough,require=invtsc --hostdev {usb}"));
+        let found = testing::ids(Kind::VirtInstall, "vm.sh", &text);
+        assert!(found.contains(&("lv-invtsc-no-freq", Severity::Warn)), "{usb}: {found:?}");
+    }
 }
 
 #[test]

@@ -53,8 +53,6 @@ pub(crate) struct Machine {
     pub(crate) hpet: Option<Setting>,
     pub(crate) engine: Option<Setting>,
     pub(crate) extra: Rc<Vec<Extra>>,
-    /// Where another key can be put, and the text before and after it.
-    pub(crate) insert: Option<(usize, String, String)>,
     /// What is not said has its default. It is not so in a script, which may change a machine that
     /// exists.
     pub(crate) complete: bool,

@@ -302,10 +302,10 @@ fn mode(judge: &mut Judge<'_>, refuses: bool) {
         }
         (Ok(Mode::Dynamic), Some(count)) if count > 1 => {
             if let Some(extra) = machine.key(Key::Mode) {
-                let finding =
+                let mut finding =
                     Finding::new(rule!("vb-tscmode-dynamic-smp"), extra.value.span.clone())
-                        .fix("use RealTSCOffset on a host whose TSC is reliable")
-                        .edit(extra.value.span.clone(), "RealTSCOffset");
+                        .fix("use RealTSCOffset on a host whose TSC is reliable");
+                finding.left = Some(OF_THE_HOST.to_owned());
                 judge.findings.push(finding);
             }
         }
@@ -318,6 +318,9 @@ fn mode(judge: &mut Judge<'_>, refuses: bool) {
         _ => {}
     }
 }
+
+/// Why RealTSCOffset is left to be set by hand: it needs such a host, and a state that is saved with it is of that host.
+const OF_THE_HOST: &str = "whether the TSCs of the host's CPUs agree, and whether a saved state moves, the file does not tell";
 
 fn emulated(judge: &mut Judge<'_>, keys: &tsc::Keys, vcpus: Option<u32>, why: &str) {
     let machine = judge.machine;
@@ -362,9 +365,8 @@ fn emulated(judge: &mut Judge<'_>, keys: &tsc::Keys, vcpus: Option<u32>, why: &s
             finding = finding.summary(said);
             finding.fix = None;
         }
-    } else if let Some((at, before, after)) = &machine.insert {
-        let item = r#"<ExtraDataItem name="VBoxInternal/TM/TSCMode" value="RealTSCOffset"/>"#;
-        finding = finding.edit(*at..*at, format!("{before}{item}{after}"));
+    } else {
+        finding.left = Some(OF_THE_HOST.to_owned());
     }
     judge.add(finding);
 }

@@ -48,9 +48,6 @@ struct Walk<'a> {
     text: &'a Text,
     machines: Vec<Machine>,
     extra: Vec<Extra>,
-    insert: Option<(usize, String, String)>,
-    /// Whether the machine has extra data.
-    extra_data: bool,
 }
 
 impl Walk<'_> {
@@ -84,20 +81,6 @@ impl Walk<'_> {
                     self.extra.push(Extra { name: key.value, value, whole, remove });
                 }
             }
-            "ExtraData" if parent == "Machine" => {
-                let indent = text.indentation(element.open.start);
-                let before = format!("{}{indent}  ", text.line_end());
-                // An empty element has no inside.
-                self.insert = (!element.empty).then(|| (element.open.end, before, String::new()));
-                self.extra_data = true;
-            }
-            "Hardware" if parent == "Machine" && !element.empty && !self.extra_data => {
-                // No extra data yet: it stands before the hardware.
-                let (end, indent) = (text.line_end(), text.indentation(element.open.start));
-                let before = format!("<ExtraData>{end}{indent}  ");
-                let after = format!("{end}{indent}</ExtraData>{end}{indent}");
-                self.insert = Some((element.open.start, before, after));
-            }
             name if holds_settings(parent) => {
                 let machine = owner.and_then(|owner| self.machines.get_mut(owner))?;
                 match name {
@@ -127,13 +110,7 @@ pub(super) fn read(document: &Document) -> Result<File, LintError> {
         LintError::within(&document.text, root.map_or(0, |root| root.open.start), what)
     })?;
     let era = setting(root, "version").and_then(|version| era(&version.value));
-    let mut walk = Walk {
-        text: &document.text,
-        machines: Vec::new(),
-        extra: Vec::new(),
-        insert: None,
-        extra_data: false,
-    };
+    let mut walk = Walk { text: &document.text, machines: Vec::new(), extra: Vec::new() };
     // The machine of each element; an element stands behind what it is in.
     let mut owners: Vec<Option<usize>> = Vec::with_capacity(tree.elements.len());
     for element in &tree.elements {
@@ -145,7 +122,7 @@ pub(super) fn read(document: &Document) -> Result<File, LintError> {
 }
 
 fn finish(walk: Walk<'_>, era: Option<Era>) -> File {
-    let Walk { mut machines, extra, insert, .. } = walk;
+    let Walk { mut machines, extra, .. } = walk;
     let partial = machines.is_empty() || machines.len() > MOST_SNAPSHOTS;
     machines.truncate(MOST_SNAPSHOTS + 1);
     if machines.is_empty() {
@@ -157,9 +134,6 @@ fn finish(walk: Walk<'_>, era: Option<Era>) -> File {
     for machine in &mut machines {
         machine.era = era;
         machine.extra = Rc::clone(&extra);
-    }
-    if let Some(machine) = machines.first_mut() {
-        machine.insert = insert;
     }
     File { machines, partial }
 }
