@@ -333,6 +333,14 @@ fn standing(
         });
     }
     // A tick is what is left until a counter registers, whether the TSC is lost or not.
+    if name.contains("jiffies")
+        && let Some((later, better)) = counter_follows(log, entry)
+    {
+        return Standing::Passing(format!(
+            "behind it the kernel registered {better} ({}), which usually replaces it, and no line says so",
+            log.source(later)
+        ));
+    }
     let tick = name.contains("jiffies") && !(reaches_late && shows);
     if !tick && after_tsc {
         return high;
@@ -489,6 +497,16 @@ fn tsc_follows<'a>(log: &'a KernelLog, entry: &Entry) -> Option<&'a Entry> {
         _ => false,
     };
     log.all(registers).find(|line| line.line > entry.line)
+}
+
+/// A counter that the kernel registered behind a line, and its name.
+fn counter_follows<'a>(log: &'a KernelLog, entry: &Entry) -> Option<(&'a Entry, &'a str)> {
+    log.entries.iter().filter(|line| line.line > entry.line).find_map(|line| match &line.event {
+        Event::Registered { name, .. } if !name.contains("jiffies") && name != "tsc-early" => {
+            Some((line, name.as_str()))
+        }
+        _ => None,
+    })
 }
 
 /// The last line that takes the TSC away, with the reference that did it, if one is named.

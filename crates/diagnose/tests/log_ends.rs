@@ -222,3 +222,16 @@ fn single_lines_quoted_in_prose_do_not_show_that_the_tsc_stayed() {
     assert_eq!(mail.clocksource.current.as_deref(), Some("tsc"));
     assert!(mail.settles.iter().any(|settle| settle.how.contains("current_clocksource")));
 }
+
+#[test]
+fn tick_is_not_the_last_word_behind_which_a_counter_registers() {
+    let registered = "[    2.391354] clocksource: acpi_pm: mask: 0xffffff max_cycles: 0xffffff, max_idle_ns: 2085701024 ns\n";
+    let later: String =
+        (3..60).map(|at| format!("[   {at:2}.100000] usb 1-{at}: new device\n")).collect();
+    let report = boot(&switched("refined-jiffies"), &format!("{registered}{later}"));
+    assert_eq!(report.verdict, Verdict::Unknown, "{}", report.headline);
+    assert!(!report.headline.contains("refined-jiffies is in use"), "{}", report.headline);
+    // Where no counter registers, it stays.
+    let report = boot(&switched("refined-jiffies"), &later);
+    assert_eq!(report.verdict, Verdict::Slow, "{}", report.headline);
+}

@@ -104,6 +104,11 @@ fn of_entry(entry: &Entry) -> Bound {
     by_name.and(of_event(&entry.event, line.message, whole))
 }
 
+/// Whether kernels of this version have no clocksource of this name any more.
+pub(super) fn is_gone(version: &Version, name: &str) -> bool {
+    of_name(name).below.is_some_and(|below| *version >= below)
+}
+
 /// Names of clocksources that kernels have had since, or until.
 fn of_name(name: &str) -> Bound {
     match name {

@@ -3,8 +3,9 @@
 
 use super::event::Event;
 use super::parse::PREFIXES;
-use super::{Entry, KernelLog};
+use super::{Entry, KernelLog, bounds};
 use crate::names::{self, NAMES};
+use crate::version::Kernel;
 
 /// The first line of an excerpt may begin inside a stamp or inside the kernel's own prefix: the message
 /// behind what is left of it (`rce: Clocksource 'tsc' skewed ...`, `3456] clocksource: ...`).
@@ -62,8 +63,9 @@ pub(super) fn may_lack_digits(whole: i64, part: i64) -> bool {
 }
 
 /// Takes switches out whose name was cut: the line is visibly cut, and what is left of the name is a part of one that
-/// a kernel has, or that this log registers. A name that a kernel has is always that clocksource: `tsc` is no cut
-/// `tsc-early`, also where the line that registers it is not in the text.
+/// a kernel has, or that this log registers. A name that a kernel has is that clocksource: `tsc` is no cut `tsc-early`, also
+/// where the line that registers it is not in the text. Only a name that the log's kernel no longer has is the begin of a
+/// longer one: `hyperv_clocksource` since 4.11.
 pub(super) fn take_out_cut_names(log: &mut KernelLog) {
     let registered: Vec<String> = log
         .entries
@@ -81,13 +83,25 @@ pub(super) fn take_out_cut_names(log: &mut KernelLog) {
                 || NAMES.iter().any(|known| is_part(name, known.name)))
     };
     let limit = column_limit(&log.entries);
+    // A name that this kernel no longer has is the begin of a longer one.
+    let kernel = log.entries.iter().rev().find_map(|entry| match &entry.event {
+        Event::Banner(text) => Kernel::parse(text),
+        _ => None,
+    });
+    let gone = |name: &str| {
+        kernel.as_ref().is_some_and(|kernel| bounds::is_gone(&kernel.version, name))
+            && NAMES.iter().any(|known| is_part(name, known.name))
+    };
     let is_cut = |entry: &Entry| {
         entry.line >= log.lines
             || entry.text.ends_with(['\u{2026}', '>', '$'])
             || entry.text.ends_with("..")
             || limit == Some(entry.text.chars().count())
     };
-    let cut = |entry: &Entry| matches!(&entry.event, Event::Switched(name) if may_be_part(name) && is_cut(entry));
+    let cut = |entry: &Entry| {
+        matches!(&entry.event, Event::Switched(name)
+            if may_be_part(name) && is_cut(entry) || gone(name))
+    };
     let (cut, kept) = std::mem::take(&mut log.entries).into_iter().partition(cut);
     let _: Vec<Entry> = cut;
     log.entries = kept;
@@ -154,5 +168,17 @@ mod tests {
         ] {
             assert_eq!(switches(&format!("{first}{last}")), ["hpet"], "{last}");
         }
+    }
+
+    #[test]
+    fn known_name_that_this_kernel_no_longer_has_is_cut() {
+        let log = |version: &str| {
+            format!(
+                "[    0.000000] Linux version {version} (a@b) (gcc 10.2.0) #1 SMP\n\
+                 [    0.300000] clocksource: Switched to clocksource hyperv_clocksource\n[    9.000000] x\n"
+            )
+        };
+        assert_eq!(switches(&log("4.4.0-21-generic")), ["hyperv_clocksource"]);
+        assert_eq!(switches(&log("5.12.0-rc2+")), [""; 0]);
     }
 }
