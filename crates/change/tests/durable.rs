@@ -23,12 +23,21 @@ use std::process::Command;
 fn recorded() {
     let Some(root) = std::env::var_os("CLOCKSMITH_RECORDED") else { return };
     let root = Path::new(&root);
-    if root.join("undo").exists() {
+    if root.join("many").exists() {
+        let entry = |number: u32| write(&format!("/boot/loader/entries/{number}.conf"), "options a\n");
+        let plan = clocksmith_change::Plan { steps: (0..MANY).map(entry).collect(), ..plan() };
+        let mut journal = open(root).unwrap();
+        journal.apply(&plan, &mut Silent).unwrap();
+        journal.undo(Which::Last, Force::No).unwrap();
+    } else if root.join("undo").exists() {
         open(root).unwrap().undo(Which::Last, Force::No).unwrap();
     } else {
         open(root).unwrap().apply(&plan(), &mut Silent).unwrap();
     }
 }
+
+/// Files of a large change.
+const MANY: u32 = 200;
 
 fn record(root: &Path) -> Option<String> {
     let log = root.with_extension("log");
@@ -195,4 +204,22 @@ fn everything_is_on_the_disk_before_anything_relies_on_it() {
     let (seen, found) = breaches(&log, &root);
     assert!(found.is_empty(), "{found:#?}");
     assert!(seen > 50, "{seen}");
+}
+
+/// A sync of a directory takes as long as the disk, so its number must not grow with the files.
+#[test]
+fn names_of_many_files_are_synced_together() {
+    let dir = temporary();
+    let root = dir.path().join("root");
+    build(&root);
+    fs::write(root.join("many"), "").unwrap();
+    let Some(log) = record(&root) else {
+        eprintln!("skipped: no strace here");
+        return;
+    };
+    let of_directory = |line: &&str| line.contains("fsync(") && line.contains("/loader/entries>");
+    let synced = log.lines().filter(of_directory).count();
+    assert!((1..20).contains(&synced), "{synced}");
+    let (_, found) = breaches(&log, &root);
+    assert!(found.is_empty(), "{found:#?}");
 }

@@ -35,11 +35,6 @@ fn guarded(root: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// Whether it is read outside of a run: a content is read only when it is restored.
-fn is_looked_at(path: &Path) -> bool {
-    path.extension() != Some("content".as_ref())
-}
-
 /// Refused by every operation, with its path, owner and mode, and with nothing changed.
 fn refused(root: &Path, path: &Path) {
     let before = common::picture(root);
@@ -59,12 +54,11 @@ fn refused(root: &Path, path: &Path) {
             // One that is kept to be shown only.
             Ok(_) => panic!("{} was believed", path.display()),
         }
+        check(Journal::look(&place(root)).map(drop).unwrap_err());
         return;
     }
     check(open(root).map(drop).unwrap_err());
-    if is_looked_at(path) {
-        check(Journal::look(&place(root)).map(drop).unwrap_err());
-    }
+    check(Journal::look(&place(root)).map(drop).unwrap_err());
     assert_eq!(common::picture(root), before);
 }
 

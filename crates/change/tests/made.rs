@@ -95,6 +95,144 @@ fn program_without_boot_entries_is_not_looked_at() {
     assert!(Path::new(&dir.path().join("etc/default/grub.d/90-clocksmith.cfg")).exists());
 }
 
+const WORK: &str = "sed -i 's/quiet/quiet quirk=1/' grub.cfg";
+
+/// As [`refused`], of a program that does its work and this, for a reason that names this file.
+fn refused_beside(more: &str, file: &str, why: &str) {
+    let dir = system(&format!("{WORK}; {more}"));
+    let root = dir.path();
+    fs::write(root.join("boot/vmlinuz-6"), "kernel").unwrap();
+    fs::write(root.join("boot/loader/entries/a.conf"), ENTRY).unwrap();
+    let before = picture(root);
+    let error = open(root).unwrap().apply(&plan(), &mut Silent).unwrap_err();
+    assert!(matches!(error.end, End::RolledBack(_)), "{more}: {error}");
+    assert!(matches!(error.cause, JournalError::NotMade { .. }), "{more}: {error}");
+    let text = error.to_string();
+    assert!(text.contains(file) && text.contains(why), "{more}: {text}");
+    let after = picture(root);
+    assert_eq!(before, after, "{more}: {}", differences(&before, &after));
+}
+
+const ENTRY: &str = "title A\nlinux /vmlinuz-6\ninitrd /initrd-6\noptions root=/dev/vda quiet\n";
+
+#[test]
+fn program_that_changes_settings_beside_its_file_is_restored() {
+    let append = "echo 'GRUB_CMDLINE_LINUX=init=/bin/sh' >>";
+    for (more, file) in [
+        (format!("{append} $ROOT/etc/default/grub"), "etc/default/grub"),
+        (format!("mkdir -p $ROOT/etc/default/grub.d; {append} $ROOT/etc/default/grub.d/99.cfg"), "grub.d/99.cfg"),
+        ("echo init=/bin/sh >> $ROOT/etc/kernel/cmdline".to_owned(), "share/real/cmdline"),
+        ("echo y > $ROOT/boot/grub/custom.cfg".to_owned(), "grub/custom.cfg"),
+        ("rm $ROOT/etc/default/grub".to_owned(), "etc/default/grub"),
+        ("chmod 666 $ROOT/etc/default/grub".to_owned(), "etc/default/grub"),
+    ] {
+        refused_beside(&more, file, "no part of this change");
+    }
+    refused_beside(&format!("{append} $ROOT/etc/default/grub"), "etc/default/grub", "`GRUB_CMDLINE_LINUX=init=/bin/sh`");
+}
+
+#[test]
+fn program_that_adds_an_entry_of_another_loader_is_restored() {
+    let entry = |text: &str| format!("printf '{text}' > ../loader/entries/evil.conf");
+    for (text, why) in [
+        ("title x\\nlinux /vmlinuz-6\\noptions init=/bin/sh\\n", "has an entry already"),
+        ("title x\\nlinux /vmlinuz-9\\noptions root=/dev/vda quiet\\n", "is not there"),
+        ("title x\\nefi /shell.efi\\n", "starts no Linux kernel"),
+    ] {
+        refused_beside(&entry(text), "loader/entries/evil.conf", why);
+    }
+    for (text, why) in [
+        ("title x\\nlinux /vmlinuz-7\\ninitrd /i-7\\noptions root=/dev/vda quiet init=/bin/sh\\n", "unlike"),
+        ("title x\\nlinux /vmlinuz-7\\noptions root=/dev/vda quiet\\n", "unlike"),
+        ("title x\\nlinux /vmlinuz-7\\ninitrd /i-7\\ndevicetree /x\\noptions root=/dev/vda quiet\\n", "unlike"),
+    ] {
+        let dir = system(&format!("{WORK}; {}", entry(text)));
+        let root = dir.path();
+        for name in ["6", "7"] {
+            fs::write(root.join(format!("boot/vmlinuz-{name}")), "kernel").unwrap();
+        }
+        fs::write(root.join("boot/loader/entries/a.conf"), ENTRY).unwrap();
+        let before = picture(root);
+        let error = open(root).unwrap().apply(&plan(), &mut Silent).unwrap_err().to_string();
+        assert!(error.contains("evil.conf") && error.contains(why), "{text}: {error}");
+        assert_eq!(before, picture(root), "{text}");
+    }
+    // Where no entries were.
+    let dir = system(&format!("{WORK}; mkdir -p ../efi/loader/entries; {}", entry("linux /vmlinuz-6\\n")));
+    fs::write(dir.path().join("boot/vmlinuz-6"), "kernel").unwrap();
+    fs::remove_file(dir.path().join("boot/loader/entries/old.conf")).unwrap();
+    let error = open(dir.path()).unwrap().apply(&plan(), &mut Silent).unwrap_err().to_string();
+    assert!(error.contains("evil.conf") && error.contains("unlike the former ones"), "{error}");
+    assert!(!dir.path().join("boot/loader/entries/evil.conf").exists());
+}
+
+#[test]
+fn entry_of_a_new_kernel_may_be_added_and_is_named_by_the_revert() {
+    let new = ENTRY.replace("-6", "-7").replace("title A", "title B");
+    let dir = system(&format!("{WORK}; printf '{}' > ../loader/entries/b.conf", new.replace('\n', "\\n")));
+    let root = dir.path();
+    for name in ["6", "7"] {
+        fs::write(root.join(format!("boot/vmlinuz-{name}")), "kernel").unwrap();
+    }
+    fs::write(root.join("boot/loader/entries/a.conf"), ENTRY).unwrap();
+    let mut journal = open(root).unwrap();
+    journal.apply(&plan(), &mut Silent).unwrap();
+    // What was observed is no part of the change that is in force.
+    assert!(journal.entries()[0].records.iter().all(|record| !record.path.starts_with("/etc/kernel")));
+    fs::write(root.join("etc/kernel/cmdline"), "root=/dev/vda loud\n").unwrap();
+    let reports = journal.undo(Which::All, Force::No).unwrap();
+    let named = |it: &&String| it.contains("/boot/loader/entries/b.conf");
+    assert_eq!(reports[0].kept.iter().filter(named).count(), 1, "{:?}", reports[0].kept);
+    assert!(root.join("boot/loader/entries/b.conf").exists());
+    assert_eq!(fs::read_to_string(root.join("etc/kernel/cmdline")).unwrap(), "root=/dev/vda loud\n");
+    assert_eq!(fs::read_to_string(root.join("boot/grub/grub.cfg")).unwrap(), CONFIG);
+}
+
+#[test]
+fn what_a_program_does_in_the_background_is_waited_for() {
+    let later = "(sleep 1; sed -i 's/quirk=1/quirk=1 init=.bin.sh/' grub.cfg) > /dev/null 2>&1 &";
+    refused(&format!("{WORK}\n{later}"), "init=.bin.sh");
+    // One that stays is named, and not ended.
+    let dir = system(&format!("{WORK}\nsleep 30 > /dev/null 2>&1 &"));
+    let mut journal = open(dir.path()).unwrap();
+    let running = journal.apply(&plan(), &mut Silent).unwrap().running;
+    let [pid] = running[..] else { panic!("{running:?}") };
+    assert_eq!(fs::read_to_string(format!("/proc/{pid}/comm")).unwrap(), "sleep\n");
+    let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+}
+
+#[test]
+fn revert_of_a_file_behind_a_new_link_is_refused_and_goes_on_later() {
+    let dir = system(WORK);
+    let root = dir.path();
+    let before = picture(root);
+    open(root).unwrap().apply(&plan(), &mut Silent).unwrap();
+    // As a tool that manages files by links does: the same file, at another place.
+    let (home, moved) = (root.join("etc/default/grub.d"), root.join("srv"));
+    fs::rename(&home, &moved).unwrap();
+    std::os::unix::fs::symlink("../../srv", &home).unwrap();
+    let held = open(root).unwrap().entries()[0].holds(&common::place(root));
+    assert!(!held.all(), "{held:?}");
+    let error = open(root).unwrap().undo(Which::Last, Force::No).unwrap_err();
+    let JournalError::Conflicts { conflicts } = &error else { panic!("{error}") };
+    assert_eq!(conflicts.len(), 1, "{error}");
+    let text = error.to_string();
+    assert!(text.contains("90-clocksmith.cfg") && text.contains("grub.d is a link"), "{text}");
+    let error = open(root).unwrap().undo(Which::Last, Force::Yes).unwrap_err();
+    let JournalError::Partly { open: left, .. } = &error else { panic!("{error}") };
+    assert_eq!(left.len(), 1, "{error}");
+    assert!(left[0].contains("90-clocksmith.cfg") && left[0].contains("link"), "{error}");
+    assert!(moved.join("90-clocksmith.cfg").exists());
+    assert_eq!(open(root).unwrap().entries().len(), 1);
+    // With the directory back, the rest is reverted.
+    fs::remove_file(&home).unwrap();
+    fs::rename(&moved, &home).unwrap();
+    assert!(matches!(open(root).unwrap().recovered(), [Recovered::Mended(_)]));
+    let after = picture(root);
+    assert_eq!(before, after, "{}", differences(&before, &after));
+}
+
 #[test]
 fn rollback_continues_after_unrestorable_file() {
     // A directory where the file was cannot be replaced by it.

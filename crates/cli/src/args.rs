@@ -445,6 +445,10 @@ pub(crate) struct Who {
     /// Do not ask Java virtual machines for the names of compiled functions
     #[arg(long)]
     pub(crate) no_attach: bool,
+    /// Ask also those with other code than their JDK's (JNI, agents), which may use SIGQUIT, and
+    /// end by it
+    #[arg(long, conflicts_with = "no_attach")]
+    pub(crate) attach: bool,
     /// Count every call of COMMAND through the vDSO, by clock (x86-64; no debugger can attach)
     #[arg(long, requires = "command", conflicts_with_all = ["pid", "all", "duration"])]
     pub(crate) exact: bool,

@@ -35,8 +35,8 @@ pub(crate) fn breaks() -> bool {
 
 /// The signals that came, a bit for each number.
 static SEEN: AtomicU64 = AtomicU64::new(0);
-/// The last action of a forced end.
-static LAST: OnceLock<fn()> = OnceLock::new();
+/// The last actions of a forced end.
+static LAST: [OnceLock<fn()>; 4] = [const { OnceLock::new() }; 4];
 
 extern "C" fn note(signal: libc::c_int) {
     let _ = WISHED.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed);
@@ -44,7 +44,7 @@ extern "C" fn note(signal: libc::c_int) {
     if SEEN.fetch_or(bit, Ordering::Relaxed) & bit == 0 {
         return;
     }
-    if let Some(last) = LAST.get() {
+    for last in LAST.iter().filter_map(OnceLock::get) {
         last();
     }
     // SAFETY: all calls are allowed in a signal handler; the signal is blocked while this runs, and ends the program
@@ -58,18 +58,24 @@ extern "C" fn note(signal: libc::c_int) {
     }
 }
 
-/// Sets the action of the second signal of a kind before it ends the program, such as restoring a terminal. It runs in
-/// a signal handler, so it may only call functions that signal-safety(7) allows. The first call counts.
+/// Adds an action of the second signal of a kind before it ends the program, such as restoring a terminal. It runs in a
+/// signal handler, so it may only call functions that signal-safety(7) allows. There are at most four, each done once.
 pub fn before_forced_end(last: fn()) {
-    let _ = LAST.set(last);
+    let known = |it: &OnceLock<fn()>| it.get().is_some_and(|it| std::ptr::fn_addr_eq(*it, last));
+    if !LAST.iter().any(known) {
+        let _ = LAST.iter().find(|it| it.set(last).is_ok());
+    }
 }
 
-/// Ends the program so long after the first signal, also where a thread is in a system call that does not return (a
+/// Ends the program so long after the first signal, by its number, also where a thread is in a system call that does not return (a
 /// file system that does not answer): then `last` is done, and the exit code is the shell's for the signal.
 ///
 /// # Errors
 /// No thread can be started.
-pub fn end_within(patience: Duration, last: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+pub fn end_within(
+    patience: impl Fn(i32) -> Duration + Send + 'static,
+    last: impl FnOnce() + Send + 'static,
+) -> std::io::Result<()> {
     /// How often the wish is looked at.
     const BEAT: Duration = Duration::from_millis(200);
     let wait = move || {
@@ -79,7 +85,7 @@ pub fn end_within(patience: Duration, last: impl FnOnce() + Send + 'static) -> s
                 break signal;
             }
         };
-        std::thread::sleep(patience);
+        std::thread::sleep(patience(signal));
         last();
         // SAFETY: ends the process and all its threads; no code of this program runs after it.
         unsafe { libc::_exit(128 + signal) }
@@ -87,10 +93,24 @@ pub fn end_within(patience: Duration, last: impl FnOnce() + Send + 'static) -> s
     std::thread::Builder::new().name("deadline".to_owned()).spawn(wait).map(|_| ())
 }
 
+/// Whether the parent has had a signal ignored: SIGINT of a command in the background of a script, SIGHUP by `nohup`.
+fn is_ignored(signal: libc::c_int) -> bool {
+    // SAFETY: `sigaction` is a C struct of integers and a pointer, for which all zeros is valid; the call only writes it.
+    unsafe {
+        let mut now: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &raw mut now) == 0
+            && now.sa_sigaction == libc::SIG_IGN
+    }
+}
+
 /// From now on SIGINT, SIGTERM and SIGHUP are wishes, the first time each; the second one ends the
-/// program at once.
+/// program at once. Of these, SIGINT and SIGHUP stay ignored if they are: what comes before this call is lost then, and
+/// one that comes later would not be.
 pub fn listen() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        if signal != libc::SIGTERM && is_ignored(signal) {
+            continue;
+        }
         // SAFETY: `sigaction` is a C struct of integers and a pointer, for which all zeros is valid.
         let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
         action.sa_sigaction = note as extern "C" fn(libc::c_int) as libc::sighandler_t;
@@ -109,12 +129,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signal_is_a_wish() {
+    fn a_signal_is_a_wish_unless_it_was_ignored() {
+        // SAFETY: no other test of this process is about it.
+        unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
         listen();
-        assert!(!wished());
-        // SAFETY: sends a signal to this process, for which there is a handler now.
+        // SAFETY: sends signals to this process, which ignores the first one, and has a handler for the other one.
         unsafe { libc::raise(libc::SIGHUP) };
+        assert!(!wished());
+        // SAFETY: as above.
+        unsafe { libc::raise(libc::SIGTERM) };
         assert!(wished());
-        assert_eq!(signal(), Some(libc::SIGHUP));
+        assert_eq!(signal(), Some(libc::SIGTERM));
     }
 }

@@ -70,7 +70,10 @@ fn fill(
 ) -> Result<Injected, Refusal> {
     let vector = vector(remote, borrowed.stack())?;
     if stack::value(&vector, AT_SECURE).is_some_and(|(secure, _)| secure != 0) {
-        return Err(Refusal::Secure);
+        // Only root's tracer leaves a program the rights of its file (`ptracer_capable()`, kernel/ptrace.c).
+        // SAFETY: only returns a number.
+        let given = unsafe { libc::geteuid() } == 0;
+        return Err(if given { Refusal::Secure } else { Refusal::LosesRights });
     }
     let (base, at) = stack::value(&vector, AT_SYSINFO_EHDR)
         .filter(|(base, _)| *base != 0)

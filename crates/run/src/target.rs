@@ -1,9 +1,10 @@
 //! Which programs are left alone, and why.
 
 use std::ffi::{CString, OsStr};
+use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Why a program does not get another clock.
@@ -19,6 +20,12 @@ pub enum Refusal {
     /// The kernel says that it gained rights (`AT_SECURE`).
     #[error("it gained rights when it was run, and such a program's memory is not touched")]
     Secure,
+    /// The same, of a program that the kernel gives none, because a process without the right to do so traces it.
+    #[error(
+        "it has rights of its own (setuid, setgid or file capabilities), which the kernel does not give a traced program: it \
+         runs without them; --no-follow traces the first program only"
+    )]
+    LosesRights,
     /// It runs as another user.
     #[error(
         "it runs as another user (id {0}), and its memory is not touched; write clocksmith run behind the program \
@@ -51,6 +58,8 @@ pub enum Refusal {
 /// reports it.
 pub fn check(program: &OsStr) -> Result<(), Refusal> {
     let Some(path) = find(program) else { return Ok(()) };
+    // Of a script the kernel runs the interpreter, by whose bits it goes and not by those of the script.
+    let path = interpreter(path);
     let Ok(metadata) = std::fs::metadata(&path) else { return Ok(()) };
     // SAFETY: these only return numbers.
     let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
@@ -61,12 +70,47 @@ pub fn check(program: &OsStr) -> Result<(), Refusal> {
     if by_user || by_group || user != 0 && has_capabilities(&path) {
         return Err(Refusal::GainsRights);
     }
-    let mut head = [0; 20];
-    let read = std::fs::File::open(&path).and_then(|mut file| file.read_exact(&mut head));
-    if read.is_ok() && head.starts_with(b"\x7fELF") && !is_sixty_four(&head) {
+    let head = head(&path);
+    let elf = head.get(..20).and_then(|head| head.try_into().ok());
+    if elf.is_some_and(|head: &[u8; 20]| head.starts_with(b"\x7fELF") && !is_sixty_four(head)) {
         return Err(Refusal::NotSixtyFour);
     }
     Ok(())
+}
+
+/// Interpreters of interpreters at most (`exec_binprm()`, fs/exec.c).
+const INTERPRETERS: usize = 5;
+/// Bytes of the first line that the kernel reads (`BINPRM_BUF_SIZE`).
+const LINE: u64 = 256;
+
+/// The file that the kernel runs for a file in the end.
+fn interpreter(mut path: PathBuf) -> PathBuf {
+    for _ in 0..INTERPRETERS {
+        let head = head(&path);
+        let Some(rest) = head.strip_prefix(b"#!") else { break };
+        let line = rest.split(|byte| matches!(byte, b'\n' | 0)).next().unwrap_or_default();
+        let word = line.split(|byte| matches!(byte, b' ' | b'\t')).find(|word| !word.is_empty());
+        let Some(word) = word else { break };
+        path = PathBuf::from(OsStr::from_bytes(word));
+    }
+    path
+}
+
+/// The beginning of a regular file; nothing of others, which opening might wait for.
+fn head(path: &Path) -> Vec<u8> {
+    let mut head = Vec::new();
+    let open = || {
+        let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
+        let file = File::options().read(true).custom_flags(flags).open(path).ok()?;
+        file.metadata().ok()?.is_file().then_some(file)
+    };
+    if std::fs::metadata(path).is_ok_and(|found| found.is_file())
+        && let Some(file) = open()
+    {
+        // One that cannot be read is not judged.
+        let _ = file.take(LINE).read_to_end(&mut head);
+    }
+    head
 }
 
 /// Whether a program's file has LeakSanitizer, alone or as a part of AddressSanitizer: it stops its own threads with
@@ -141,5 +185,55 @@ mod tests {
         assert_eq!(with(b"#!/bin/sh\n", 0o755), Ok(()));
         assert_eq!(with(b"", 0o755), Ok(()));
         assert_eq!(check(OsStr::new("no-such-program-at-all")), Ok(()));
+        // A script is what runs it.
+        head[18] = 183;
+        let program = dir.path().join("foreign");
+        std::fs::write(&program, head).unwrap();
+        let shown = program.display();
+        for line in [format!("#!{shown}\n"), format!("#! \t{shown} -x y\n"), format!("#!{shown}")] {
+            assert_eq!(with(line.as_bytes(), 0o755), Err(Refusal::NotSixtyFour), "{line}");
+        }
+        let own = format!("#!{}\n", path.display());
+        assert_eq!(with(own.as_bytes(), 0o755), Ok(()), "it has no end");
+    }
+
+    /// A script of a program that is set-user-ID gets the rights of that program.
+    #[test]
+    fn interpreters_with_rights_of_their_own_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let (script, outer) = (dir.path().join("script"), dir.path().join("outer"));
+        let interpreter = dir.path().join("interpreter");
+        std::fs::copy("/bin/true", &interpreter).unwrap();
+        std::fs::write(&script, format!("#!{} x\n", interpreter.display())).unwrap();
+        std::fs::write(&outer, format!("#!{}\n", script.display())).unwrap();
+        for path in [&script, &outer] {
+            assert_eq!(check(path.as_os_str()), Ok(()));
+        }
+        // SAFETY: only returns a number.
+        if unsafe { libc::geteuid() } != 0 {
+            eprintln!("skipped: only root can make such a program");
+            return;
+        }
+        std::os::unix::fs::chown(&interpreter, Some(65_534), None).unwrap();
+        std::fs::set_permissions(&interpreter, std::fs::Permissions::from_mode(0o4755)).unwrap();
+        for path in [&script, &outer] {
+            assert_eq!(check(path.as_os_str()), Err(Refusal::GainsRights));
+        }
+        // The bits of a script have no effect.
+        std::os::unix::fs::chown(&script, Some(65_534), None).unwrap();
+        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o4755)).unwrap();
+        std::fs::set_permissions(&interpreter, std::fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(check(script.as_os_str()), Ok(()));
+    }
+
+    #[test]
+    fn check_of_a_pipe_does_not_wait() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").args(["-m", "755"]).arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let (told, done) = std::sync::mpsc::channel();
+        std::thread::spawn(move || told.send(check(pipe.as_os_str())));
+        assert_eq!(done.recv_timeout(std::time::Duration::from_secs(60)), Ok(Ok(())));
     }
 }

@@ -10,6 +10,7 @@ use crate::aggregate::{Aggregate, Key, Tally};
 use crate::perf::{Breakpoints, NoTracepoints, Refusal, Sampler, Scope, Tracepoints};
 use crate::recording::Recording;
 use crate::symbols::Symbols;
+use crate::watched::jvm::Requests;
 use crate::watched::{self, Files, Process};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -56,17 +57,17 @@ pub struct Options {
     pub breakpoints: bool,
     /// Whether the processor's cycle counter beats, where there is one.
     pub cycles: bool,
-    /// Whether Java virtual machines are requested to give the names of their code.
-    pub attach: bool,
+    /// Which Java virtual machines are requested to give the names of their code.
+    pub attach: Requests,
 }
 
 impl Options {
     /// The options for one program, which cost less than 2 % of its speed.
     pub const PROGRAM: Self =
-        Self { frequency: 397, stack: 2048, breakpoints: true, cycles: false, attach: true };
+        Self { frequency: 397, stack: 2048, breakpoints: true, cycles: false, attach: Requests::Sure };
     /// The options for the whole machine.
     pub const MACHINE: Self =
-        Self { frequency: 199, stack: 1024, breakpoints: false, cycles: false, attach: true };
+        Self { frequency: 199, stack: 1024, breakpoints: false, cycles: false, attach: Requests::Sure };
 }
 
 /// Time between two moments with breakpoints, and how long they are armed.
@@ -121,7 +122,7 @@ pub struct Session {
     maps: HashMap<usize, watched::jvm::Written>,
     /// Java virtual machines that must not get a request.
     silent: HashSet<u32>,
-    attach: bool,
+    attach: Requests,
     gaps: Vec<String>,
     strangers: HashMap<u32, Tally>,
     lost: u64,

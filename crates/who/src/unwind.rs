@@ -75,6 +75,17 @@ impl Tables {
         }
     }
 
+    /// How many bytes they have.
+    #[must_use]
+    pub fn kept(&self) -> u64 {
+        let of = |bytes: Option<&Bytes>| bytes.map_or(0, |bytes| bytes.len() as u64);
+        let part = |part: &Option<(Range<u64>, Option<Bytes>)>| {
+            of(part.as_ref().and_then(|(_, bytes)| bytes.as_ref()))
+        };
+        let info = &self.info;
+        part(&info.eh_frame) + part(&info.eh_frame_hdr) + of(info.debug_frame.as_ref())
+    }
+
     /// The function around an address of the file by the tables.
     #[must_use]
     pub fn function(&self, address: u64) -> Option<Range<u64>> {

@@ -3,7 +3,8 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
 
-use clocksmith_who::watched::{Files, Process, jvm};
+use clocksmith_who::watched::jvm::{self, Requests};
+use clocksmith_who::watched::{Files, Process};
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -65,8 +66,12 @@ fn start_by(
 
 impl Machine {
     fn ask(&self) -> Result<usize, String> {
+        self.ask_as(Requests::Sure)
+    }
+
+    fn ask_as(&self, requests: Requests) -> Result<usize, String> {
         let process = Process::new(self.child.id(), &mut Files::default()).unwrap();
-        jvm::ask(&process).map(|map| usize::from(!map.is_empty()))
+        jvm::ask(&process, requests).map(|map| usize::from(!map.is_empty()))
     }
 
     /// Ends it; returns its output: a dump of its threads, if a signal came.
@@ -200,6 +205,58 @@ fn program_that_loads_the_library_alone_gets_no_signal() {
     let why = machine.ask().unwrap_err();
     assert!(why.contains("not java"), "{why}");
     machine.printed();
+}
+
+/// A library that replaces the action of SIGQUIT a moment after the machine has begun, by one that ends the program.
+const FOREIGN: &str = "#include <pthread.h>\n#include <signal.h>\n#include <string.h>\n#include <unistd.h>\n\
+    static void quit(int signal) { _exit(signal); }\n\
+    static void *later(void *x) { sleep(1); signal(SIGQUIT, quit); return x; }\n\
+    __attribute__((constructor)) static void begin(void) { pthread_t t; pthread_create(&t, 0, later, 0); }\n";
+
+#[test]
+fn machine_with_code_that_is_not_its_jdks_gets_no_signal_unless_it_is_wished() {
+    let dir = tempfile::tempdir().unwrap();
+    let (source, library) = (dir.path().join("other.c"), dir.path().join("libother.so"));
+    std::fs::write(&source, FOREIGN).unwrap();
+    let mut cc = Command::new("cc");
+    let built = cc.args(["-shared", "-fPIC", "-o"]).args([&library, &source]).arg("-lpthread");
+    if !built.status().is_ok_and(|status| status.success()) {
+        eprintln!("skipped: no cc");
+        return;
+    }
+    let preload = [("LD_PRELOAD", library.to_str().unwrap())];
+    let Some(machine) = start(&[], &preload) else { return };
+    std::thread::sleep(Duration::from_millis(1500));
+    let why = machine.ask().unwrap_err();
+    assert!(why.contains("libother.so") && why.contains("--attach"), "{why}");
+    assert!(!at(".attach_pid", machine.child.id()).exists());
+    machine.printed();
+    // The same library, and the user's word that its action does no harm: it does.
+    let Some(mut machine) = start(&[], &preload) else { return };
+    std::thread::sleep(Duration::from_millis(1500));
+    assert!(machine.ask_as(Requests::Wished).is_err());
+    assert_eq!(machine.child.wait().unwrap().code(), Some(libc::SIGQUIT));
+    // One that listens already needs no signal.
+    let options = ["-XX:+StartAttachListener"];
+    let Some(machine) = start(&options, &preload) else { return };
+    assert_eq!(machine.ask(), Ok(1));
+    machine.printed();
+}
+
+#[test]
+fn what_a_killed_run_left_is_removed_by_the_next_one() {
+    let Some(machine) = start(&[], &[]) else { return };
+    let pid = machine.child.id();
+    let map = at("perf-", pid).with_extension("map");
+    // A request for the process that had this id before, and a map that was not read.
+    std::fs::write(at(".attach_pid", pid), format!("clocksmith another-boot {pid} 1\n")).unwrap();
+    std::fs::write(&map, "1 1 x\n").unwrap();
+    std::fs::set_permissions(&map, std::os::unix::fs::PermissionsExt::from_mode(0o1600)).unwrap();
+    let file = std::fs::File::options().append(true).open(&map).unwrap();
+    file.set_modified(std::time::SystemTime::now() - Duration::from_secs(60)).unwrap();
+    assert_eq!(machine.ask(), Ok(1));
+    assert!(!at(".attach_pid", pid).exists() && !map.exists());
+    assert!(!machine.printed().contains("thread dump"));
 }
 
 #[test]

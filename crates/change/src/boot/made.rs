@@ -10,7 +10,7 @@
 //!   other systems (os-prober), of memory tests, and those that are written by hand (40_custom) are not made of the
 //!   settings.
 //! - Everything else is as before: entries, sections and lines ([`alike`]). A former entry is missing only where its
-//!   kernel is no longer in `/boot`.
+//!   kernel is no longer in `/boot`. A new entry, also one in a file of its own, is like a former one, for a new kernel.
 //! - It has no zero bytes, and as a script no quote and no block that is open at its end (`made/lexer.rs`).
 //!
 //! Sources: `util/grub-mkconfig.in` (the sections), `util/grub.d/10_linux.in` and `20_linux_xen.in` (the entries, and
@@ -85,8 +85,31 @@ pub(crate) fn check(
         if let Some(why) = alike::difference(made, all, has_kernel) {
             return Err(Fault { path: made.path.clone(), why, words: false });
         }
+        if is_bls(&made.path)
+            && made.before.is_none()
+            && made.after.is_some()
+            && let Some(why) = added(made, files, all, has_kernel)
+        {
+            let why = format!("is a new entry: {why}");
+            return Err(Fault { path: made.path.clone(), why, words: false });
+        }
     }
     Ok(())
+}
+
+/// Why an entry file that a program added is not one of a new kernel, like a former one; nothing of other files in such a
+/// directory. `former` are the files that were there before.
+pub(crate) fn added(
+    made: &Made,
+    former: &[Made],
+    change: &Change,
+    has_kernel: &dyn Fn(&str) -> bool,
+) -> Option<String> {
+    let text = made.after.as_deref();
+    if !is_bls(&made.path) {
+        return Some("a new file".to_owned());
+    }
+    alike::added_entry(&made.path, text, former, change, has_kernel)
 }
 
 /// Whether each file is whole, and has the words.

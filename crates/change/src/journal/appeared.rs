@@ -2,7 +2,10 @@
 
 use super::capture::capture;
 use super::entry::{Entry, Record, State, TEMPORARY};
+use super::observed::counts;
 use super::{Journal, JournalError};
+use std::collections::HashSet;
+use std::path::PathBuf;
 
 /// Records new files that programs made. `chosen` decides, from the step and the state of the file,
 /// whether a program of the change made it.
@@ -12,21 +15,26 @@ pub(super) fn appeared(
     chosen: impl Fn(usize, &State) -> bool,
 ) -> Result<(), JournalError> {
     let tree = journal.place.tree();
+    let mut recorded: HashSet<PathBuf> =
+        entry.records.iter().map(|record| record.path.clone()).collect();
     for watch in entry.watches.clone() {
+        let there: HashSet<&str> = watch.names.iter().map(String::as_str).collect();
         for name in tree.names(&watch.directory)?.unwrap_or_default() {
             let path = watch.directory.join(&name);
             // A boot loader does not read a file whose name is not text.
             let Some(name) = name.to_str() else { continue };
-            let known = watch.names.iter().any(|other| other == name)
+            let known = there.contains(name)
                 || name.starts_with(TEMPORARY)
                 || watch.prefix.as_ref().is_some_and(|prefix| !name.starts_with(prefix))
-                || entry.records.iter().any(|record| record.path == path);
+                || watch.end.as_ref().is_some_and(|end| !counts(name, end))
+                || recorded.contains(&path);
             if known {
                 continue;
             }
             let Some(spot) = tree.spot(&path)? else { continue };
             let state = capture(&spot)?.0;
             if state != State::Other && chosen(watch.step, &state) {
+                recorded.insert(path.clone());
                 entry.records.push(Record {
                     path,
                     step: watch.step,
@@ -34,6 +42,7 @@ pub(super) fn appeared(
                     rewritten_by: vec![watch.step],
                     old: State::Absent,
                     new: None,
+                    observed: watch.observed,
                     decision: None,
                     seen: None,
                 });

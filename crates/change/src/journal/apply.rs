@@ -6,7 +6,7 @@ use super::capture::{capture, sync_file};
 use super::entry::{Entry, Phase, Planned, State};
 use super::made::Against;
 use super::prepare::{now, prepare};
-use super::put_back::{Found, Mode, decide, put_back};
+use super::put_back::{Former, Mode, decide, put_back};
 use super::stage::{clear, hold, stage, sweep};
 use super::{Applied, ApplyError, End, Journal, JournalError, Observer, Ran};
 use crate::plan::{Action, Plan};
@@ -21,6 +21,28 @@ const MAX_SHOWN: u64 = 1 << 20;
 /// What this change gave its paths, and what it made sure of: the state of each record, by its number. It comes from
 /// the file that was made under a temporary name, so that nothing that another process writes is taken for it.
 type Written = BTreeMap<usize, State>;
+
+/// What a run has done so far.
+#[derive(Default)]
+struct Work {
+    /// The step that was begun last.
+    at: Option<usize>,
+    written: Written,
+    /// Directories with temporary names.
+    held: Vec<OwnedFd>,
+    /// Processes that programs have left behind.
+    running: Vec<u32>,
+    /// Paths whose names were changed, and may not be on the disk yet.
+    named: BTreeSet<PathBuf>,
+}
+
+impl Work {
+    /// Makes the changes of names durable.
+    fn sync_names(&mut self, journal: &Journal) -> Result<(), JournalError> {
+        let named = std::mem::take(&mut self.named);
+        journal.place.tree().sync_names(named.iter().map(PathBuf::as_path))
+    }
+}
 
 pub(super) fn apply(
     journal: &mut Journal,
@@ -46,18 +68,18 @@ pub(super) fn apply(
             return Err(untouched(step, cause));
         }
     };
-    let mut at = None;
-    let mut written = Written::new();
-    let mut held = Vec::new();
-    let result = make(journal, &mut entry, observer, end, &mut at, &mut written, &mut held);
-    sweep(&held, &entry);
+    let mut work = Work::default();
+    let result = make(journal, &mut entry, observer, end, &mut work);
+    sweep(&work.held, &entry);
     match result {
         Ok(changed) => {
             let left = entry.left.iter().filter_map(|step| command_of(&entry, *step)).collect();
-            Ok(Applied { id: entry.id, changed, left })
+            Ok(Applied { id: entry.id, changed, left, running: work.running })
         }
         Err(cause) => {
-            let result = back(journal, &mut entry, &written);
+            // What cannot be synced now is restored all the same.
+            let _ = work.sync_names(journal);
+            let result = back(journal, &mut entry, &work.written);
             if result.is_err() {
                 entry.stuck = true;
                 // Without it the next run still restores the rest, but says that this one was killed.
@@ -70,7 +92,7 @@ pub(super) fn apply(
                 Ok(report) => End::RolledBack(Box::new(report)),
                 Err(error) => End::Stuck(Box::new(error)),
             };
-            Err(ApplyError { step: at, cause, end })
+            Err(ApplyError { step: work.at, cause, end })
         }
     }
 }
@@ -95,14 +117,14 @@ fn back(
     written: &Written,
 ) -> Result<super::Report, JournalError> {
     let mut kept = leave_others(journal, entry, written);
-    let mut decided = decide(journal, entry, Mode::JustFailed, &Found::new());
+    let mut decided = decide(journal, entry, Mode::JustFailed, &Former::new());
     // Written by others in between.
     for _ in 0..AGAIN {
         if !matches!(decided, Err(JournalError::Conflicts { .. })) {
             break;
         }
         kept.extend(leave_others(journal, entry, written));
-        decided = decide(journal, entry, Mode::JustFailed, &Found::new());
+        decided = decide(journal, entry, Mode::JustFailed, &Former::new());
     }
     decided?;
     let mut report = put_back(journal, entry)?;
@@ -152,19 +174,21 @@ fn make(
     entry: &mut Entry,
     observer: &mut dyn Observer,
     end: Phase,
-    at: &mut Option<usize>,
-    written: &mut Written,
-    held: &mut Vec<OwnedFd>,
+    work: &mut Work,
 ) -> Result<Vec<PathBuf>, JournalError> {
     let staged = stage(journal.place.tree(), entry);
-    *held = hold(journal.place.tree(), entry);
+    work.held = hold(journal.place.tree(), entry);
     staged?;
     let steps = entry.plan.steps.clone();
     for (index, step) in steps.iter().enumerate() {
         if observer.stop() {
             return Err(JournalError::Stopped);
         }
-        *at = Some(index);
+        work.at = Some(index);
+        // A program finds what was written before it, also after a power cut.
+        if !replaces(&step.action) {
+            work.sync_names(journal)?;
+        }
         if entry.begun(index).is_none() {
             // Steps that only replace files are begun together: the restore does not depend on which of them was
             // begun, and writing the whole entry before each of several hundred steps takes longer than the steps.
@@ -173,15 +197,17 @@ fn make(
             journal.store.save(entry)?;
         }
         observer.step(index, step);
-        self::step(journal, entry, index, &step.action, observer, written)?;
+        self::step(journal, entry, index, &step.action, observer, work)?;
     }
-    *at = None;
+    work.at = None;
+    work.sync_names(journal)?;
     if observer.stop() {
         return Err(JournalError::Stopped);
     }
     clear(journal.place.tree(), entry)?;
     appeared(journal, entry, |_, _| true)?;
-    look_again(journal, entry, written)?;
+    look_again(journal, entry, &work.written)?;
+    super::observed::forget(entry);
     entry.phase = end;
     let mut changed = entry.directories.clone();
     changed.extend(
@@ -197,6 +223,8 @@ fn make(
         entry.phase = Phase::Applying;
         return Err(error);
     }
+    // Contents of files that were only observed.
+    let _ = journal.store.clean();
     Ok(changed)
 }
 
@@ -206,7 +234,7 @@ fn replaces(action: &Action) -> bool {
 
 /// All names in the directories in which the program of a step is expected to write.
 fn names(journal: &Journal, entry: &Entry, step: usize) -> BTreeSet<PathBuf> {
-    let watches = entry.watches.iter().filter(|watch| watch.step == step);
+    let watches = entry.watches.iter().filter(|watch| watch.step == step && !watch.observed);
     let inside = |directory: &PathBuf| {
         // A directory that cannot be listed has no known names.
         let names = journal.place.tree().names(directory).ok().flatten().unwrap_or_default();
@@ -222,7 +250,7 @@ fn step(
     index: usize,
     action: &Action,
     observer: &mut dyn Observer,
-    written: &mut Written,
+    work: &mut Work,
 ) -> Result<(), JournalError> {
     let target = entry.targets.get(index).copied().flatten();
     let spot = match target.and_then(|index| entry.records.get(index)) {
@@ -245,13 +273,15 @@ fn step(
                         .to_owned(),
                 });
             }
-            written.extend(target.map(|target| (target, made)));
+            work.written.extend(target.map(|target| (target, made)));
+            work.named.extend(path_of(entry, target));
             if same { staged.unlink().map(drop) } else { staged.rename(&spot) }
         }
         (Action::Remove { .. }, Some(spot)) => {
             unchanged(journal, entry, target, &spot)?;
-            written.extend(target.map(|target| (target, State::Absent)));
-            if spot.unlink()? { spot.sync() } else { Ok(()) }
+            work.written.extend(target.map(|target| (target, State::Absent)));
+            work.named.extend(path_of(entry, target));
+            spot.unlink().map(drop)
         }
         (Action::Run { command, .. }, _) => {
             let before = names(journal, entry, index);
@@ -263,7 +293,12 @@ fn step(
                 entry.left.push(index);
                 return Ok(());
             }
+            // What it makes is looked at when nothing of it writes any more.
+            if matches!(action, Action::Run { rewrites, .. } if !rewrites.is_empty()) {
+                work.running.extend(super::run::settle(&journal.place, observer));
+            }
             super::made::look(journal, entry, index, command, Against::Before)?;
+            super::observed::look(journal, entry, index, command)?;
             super::made::script_check(journal, entry, index, observer)
         }
         (Action::Clocksource { name }, _) => {
@@ -278,6 +313,11 @@ fn step(
         }
         (Action::Remove { .. }, None) => Ok(()),
     }
+}
+
+/// The path that a step writes.
+fn path_of(entry: &Entry, target: Option<usize>) -> Option<PathBuf> {
+    Some(entry.records.get(target?)?.path.clone())
 }
 
 /// The state that an action gives its path.

@@ -143,6 +143,31 @@ pub(super) enum Wanted<'a> {
 
 /// Makes a file under a temporary name, whole and durable; only its name is not durable yet.
 pub(super) fn make(spot: &Spot, content: &[u8], wanted: Wanted<'_>) -> Result<(), JournalError> {
+    make_later(spot, content, wanted)?;
+    durable(spot)
+}
+
+/// Waits until a file that was made is on the disk.
+pub(super) fn durable(spot: &Spot) -> Result<(), JournalError> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let fd = rustix::fs::openat(&spot.directory, &spot.name, flags, Mode::empty())
+        .map_err(io("open", &spot.shown))?;
+    rustix::fs::fsync(&fd).map_err(io("sync", &spot.shown))
+}
+
+/// Begins to write a file to the disk. Where many were begun before the first one is waited for, a filesystem with a journal
+/// writes that once, and not for each of them.
+pub(super) fn begin_sync(fd: &OwnedFd) {
+    // SAFETY: takes numbers. A filesystem that does not know it has nothing begun.
+    unsafe { libc::sync_file_range(fd.as_raw_fd(), 0, 0, libc::SYNC_FILE_RANGE_WRITE) };
+}
+
+/// As [`make`], but durable only after [`durable`].
+pub(super) fn make_later(
+    spot: &Spot,
+    content: &[u8],
+    wanted: Wanted<'_>,
+) -> Result<(), JournalError> {
     // One of an earlier attempt may be left.
     spot.unlink()?;
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -170,7 +195,8 @@ pub(super) fn make(spot: &Spot, content: &[u8], wanted: Wanted<'_>) -> Result<()
             }
         }
     }
-    rustix::fs::fsync(&fd).map_err(io("sync", &spot.shown))
+    begin_sync(&fd);
+    Ok(())
 }
 
 fn chmod(fd: &OwnedFd, stat: &Stat, mode: u32, spot: &Spot) -> Result<(), JournalError> {

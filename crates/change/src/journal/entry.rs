@@ -87,6 +87,9 @@ pub struct Record {
     pub old: State,
     /// Its state when everything was done.
     pub new: Option<State>,
+    /// Whether the program of the step is expected to leave it as it is; only while the change is made.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub observed: bool,
     /// During a revert: the action for this path.
     pub decision: Option<Decision>,
     /// During a revert, in this process alone: the state for which the action was decided. Another state is one that
@@ -167,6 +170,12 @@ pub struct Watch {
     pub step: usize,
     /// Names that were there.
     pub names: Vec<String>,
+    /// Whether the program of the step is expected to leave its files as they are; only while the change is made.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub observed: bool,
+    /// The end of the names that count, of an observed one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<String>,
 }
 
 /// The state of a path.

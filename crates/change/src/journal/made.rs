@@ -2,13 +2,14 @@
 //! its work.
 
 use super::capture::capture;
-use super::entry::{Entry, Record, State};
-use super::tree::End;
+use super::entry::{Entry, Record, State, Watch};
+use super::observed::all_words;
+use super::tree::{End, Tree};
 use super::{Journal, JournalError, Observer};
 use crate::boot::made::{Made, check};
 use crate::plan::Action;
 use crate::words::Change;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 /// What the files are compared with.
@@ -43,18 +44,21 @@ pub(super) fn look(
     let mut paths: BTreeSet<PathBuf> = entry
         .records
         .iter()
-        .filter(|record| record.rewritten_by.contains(&step))
+        .filter(|record| record.rewritten_by.contains(&step) && !record.observed)
         .map(|record| record.path.clone())
         .collect();
     // Those that were not there before.
-    for watch in entry.watches.iter().filter(|it| it.step == step && it.prefix.is_none()) {
+    let makes = |watch: &&Watch| watch.step == step && watch.prefix.is_none() && !watch.observed;
+    for watch in entry.watches.iter().filter(makes) {
         let names = tree.names(&watch.directory)?.unwrap_or_default();
         paths.extend(names.into_iter().map(|name| watch.directory.join(name)));
     }
+    let records: HashMap<&Path, &Record> =
+        entry.records.iter().map(|record| (record.path.as_path(), record)).collect();
     let mut files = Vec::new();
     for path in paths {
-        let before = entry.records.iter().find(|record| record.path == path);
-        let before = match before.map(|record| &record.old) {
+        let former = records.get(path.as_path()).map(|record| &record.old);
+        let before = match former {
             Some(State::File { content, .. }) => Some(journal.store.content(content)?),
             _ => None,
         };
@@ -62,8 +66,7 @@ pub(super) fn look(
             Some(spot) => capture(&spot)?,
             None => (State::Absent, None),
         };
-        let former = entry.records.iter().find(|record| record.path == path);
-        if let Some(why) = opened_up(former.map(|record| &record.old), &state) {
+        if let Some(why) = opened_up(former, &state) {
             let path = journal.place.shown(&path);
             return Err(JournalError::NotMade { path, why, command: command.join(" ") });
         }
@@ -71,18 +74,9 @@ pub(super) fn look(
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         files.push(Made { path, before: before.map(text), after: after.map(text) });
     }
-    let has_kernel = |name: &str| {
-        let there = || {
-            let located = tree.locate(&Path::new("/boot").join(name), End::Follow).ok()?;
-            tree.spot(&located.path).ok()??.stat().ok()?
-        };
-        !name.is_empty() && there().is_some()
-    };
+    let has_kernel = has_kernel(tree);
     let plan = &entry.plan;
-    let all = Change {
-        add: plan.expected.add.iter().chain(&plan.cmdline.add).cloned().collect(),
-        remove: plan.expected.remove.iter().chain(&plan.cmdline.remove).cloned().collect(),
-    };
+    let all = all_words(entry);
     let none = Change::default();
     let checked = match against {
         Against::Before => check(&files, &plan.expected, Some(&all), &has_kernel),
@@ -106,6 +100,17 @@ pub(super) fn look(
         command,
     })?;
     Ok(states)
+}
+
+/// Whether `/boot` has a file of a name, or the system one of a path.
+pub(super) fn has_kernel(tree: &Tree) -> impl Fn(&str) -> bool {
+    move |name: &str| {
+        let there = || {
+            let located = tree.locate(&Path::new("/boot").join(name), End::Follow).ok()?;
+            tree.spot(&located.path).ok()??.stat().ok()?
+        };
+        !name.is_empty() && there().is_some()
+    }
 }
 
 /// Whether another user can write what was made, and could not before: that user would choose what boots.

@@ -34,6 +34,8 @@
 
 pub mod entry;
 mod error;
+mod found;
+mod observed;
 
 pub use entry::{Entry, Phase};
 pub use error::{ApplyError, Conflict, End, JournalError};
@@ -157,6 +159,8 @@ pub struct Applied {
     pub changed: Vec<PathBuf>,
     /// Commands that are left to be run inside that system.
     pub left: Vec<Vec<String>>,
+    /// Processes that programs of the change have left behind and that still run: what they write was not looked at.
+    pub running: Vec<u32>,
 }
 
 /// Observes a change while it is made. All methods have an empty default.

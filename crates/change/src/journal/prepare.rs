@@ -5,10 +5,11 @@ use super::bytes::digest;
 use super::capture::capture;
 use super::entry::{Entry, Phase, Planned, Record, State, TEMPORARY, VERSION, Watch};
 use super::tree::{End, Located, Spot, Tree};
-use super::{Journal, JournalError};
+use super::{Journal, JournalError, observed};
 use crate::plan::{Action, Plan};
 use crate::system::passing;
 use rustix::fs::{IFlags, Mode, OFlags};
+use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -47,10 +48,18 @@ pub(super) fn prepare(
         stuck: false,
         neighbours: Vec::new(),
     };
-    let mut draft = Draft { journal, tree: journal.place.tree(), entry };
+    let mut draft = Draft { journal, tree: journal.place.tree(), entry, places: HashMap::new() };
     for (index, step) in plan.steps.iter().enumerate() {
         let target = draft.step(index, &step.action).map_err(|error| (Some(index), error))?;
         draft.entry.targets.push(target);
+    }
+    // Behind all steps: what one of them changes is not only observed. Only programs that make boot entries.
+    for (index, step) in plan.steps.iter().enumerate().filter(|_| !plan.expected.is_empty()) {
+        if let Action::Run { rewrites, .. } = &step.action
+            && !rewrites.is_empty()
+        {
+            draft.observe(index);
+        }
     }
     Ok(draft.entry)
 }
@@ -59,6 +68,8 @@ struct Draft<'a> {
     journal: &'a Journal,
     tree: &'a Tree,
     entry: Entry,
+    /// Where the record of a path is.
+    places: HashMap<PathBuf, usize>,
 }
 
 impl Draft<'_> {
@@ -107,7 +118,7 @@ impl Draft<'_> {
         self.lasting(path, &located)?;
         for directory in located.missing {
             // A file of an earlier step is at the path of a directory, or the reverse.
-            if self.entry.records.iter().any(|record| record.path == directory) {
+            if self.places.contains_key(&directory) {
                 return Err(self.unfit(&directory, "would be a file and a directory"));
             }
             if planned != Planned::Absent && !self.entry.directories.contains(&directory) {
@@ -167,10 +178,8 @@ impl Draft<'_> {
     /// another file by then.
     fn steady(&self, located: &Located) -> Result<(), JournalError> {
         let changed = |path: &&PathBuf| {
-            self.entry
-                .records
-                .iter()
-                .any(|record| record.path == **path && !record.planned.is_empty())
+            let record = self.places.get(*path).and_then(|index| self.entry.records.get(*index));
+            record.is_some_and(|record| !record.planned.is_empty())
         };
         match located.links.iter().chain(&located.missing).find(changed) {
             Some(path) => {
@@ -262,14 +271,76 @@ impl Draft<'_> {
         }
         let directory = directory.to_owned();
         let existed = there.is_some();
-        self.entry.watches.push(Watch { directory, prefix, existed, step, names });
+        let (observed, end) = (false, None);
+        self.entry.watches.push(Watch { directory, prefix, existed, step, names, observed, end });
         Ok(())
+    }
+
+    /// Records what the program of a step must leave as it is. What cannot be read was no base of the plan, and is left out.
+    fn observe(&mut self, step: usize) {
+        for path in observed::files() {
+            if let Ok(located) = self.tree.locate(Path::new(path), End::Follow) {
+                self.observe_one(step, &located.path);
+            }
+        }
+        for (directory, end) in observed::directories() {
+            let Ok(located) = self.tree.locate(Path::new(directory), End::Follow) else { continue };
+            let directory = located.path;
+            // One that a program is expected to write in.
+            let known = |watch: &Watch| {
+                watch.directory == directory
+                    && watch.prefix.is_none()
+                    && (!watch.observed || watch.step == step)
+            };
+            if self.entry.watches.iter().any(known) {
+                continue;
+            }
+            let there = self.tree.names(&directory).ok().flatten();
+            let existed = there.is_some();
+            let names: Vec<String> = there
+                .into_iter()
+                .flatten()
+                .filter_map(|name| name.into_string().ok())
+                .filter(|name| observed::counts(name, end))
+                .take(MAX_FILES)
+                .collect();
+            for name in &names {
+                self.observe_one(step, &directory.join(name));
+            }
+            let (prefix, observed, end) = (None, true, Some(end.to_owned()));
+            self.entry.watches.push(Watch {
+                directory,
+                prefix,
+                existed,
+                step,
+                names,
+                observed,
+                end,
+            });
+        }
+    }
+
+    fn observe_one(&mut self, step: usize, path: &Path) {
+        let many = self.entry.records.len();
+        let Ok(index) = self.record(step, path, false) else { return };
+        let Some(record) = self.entry.records.get_mut(index) else { return };
+        if index == many {
+            if record.old == State::Other {
+                self.entry.records.pop();
+                self.places.remove(path);
+                return;
+            }
+            record.observed = true;
+        }
+        if record.observed && !record.rewritten_by.contains(&step) {
+            record.rewritten_by.push(step);
+        }
     }
 
     /// The record of a path; a new one is made with the present state.
     fn record(&mut self, step: usize, path: &Path, strict: bool) -> Result<usize, JournalError> {
-        if let Some(index) = self.entry.records.iter().position(|record| record.path == path) {
-            return Ok(index);
+        if let Some(index) = self.places.get(path) {
+            return Ok(*index);
         }
         let (old, content) = match self.tree.spot(path)? {
             None => (State::Absent, None),
@@ -293,10 +364,13 @@ impl Draft<'_> {
             rewritten_by: Vec::new(),
             old,
             new: None,
+            observed: false,
             decision: None,
             seen: None,
         });
-        Ok(self.entry.records.len() - 1)
+        let index = self.entry.records.len() - 1;
+        self.places.insert(path.to_owned(), index);
+        Ok(index)
     }
 
     fn unfit(&self, path: &Path, why: &str) -> JournalError {

@@ -1,7 +1,12 @@
-//! The file of a program that runs with the rights of this process: no other user can have written it.
+//! The file of a program that runs with the rights of this process: no other user can have written it, or what the kernel
+//! runs for it: the interpreter of a script, and the loader of a dynamic program.
 
 use super::JournalError;
 use clocksmith_facts::trusted::{self, Missing, Part, Untrusted};
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// Where programs are searched that are given without a directory.
@@ -14,6 +19,11 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 /// # Errors
 /// The program does not exist, or another user could have written it.
 pub fn find(program: &str) -> Result<PathBuf, JournalError> {
+    find_for(program, INTERPRETERS)
+}
+
+/// The same, with so many interpreters left.
+fn find_for(program: &str, left: usize) -> Result<PathBuf, JournalError> {
     let failed =
         |why: &str| JournalError::Program { program: program.to_owned(), why: why.to_owned() };
     if program.is_empty() {
@@ -32,8 +42,19 @@ pub fn find(program: &str) -> Result<PathBuf, JournalError> {
         let executable = rustix::fs::access(&path, rustix::fs::Access::EXEC_OK).is_ok();
         if meta.is_file() && executable {
             return match trusted::open(&path) {
+                Ok(file) => {
+                    for interpreter in interpreters(file) {
+                        let why = |error| {
+                            let why = format!("what runs it is not fit: {error}");
+                            JournalError::Program { program: program.to_owned(), why }
+                        };
+                        let left = left.checked_sub(1).ok_or_else(|| failed("has too many interpreters"))?;
+                        find_for(&interpreter, left).map_err(why)?;
+                    }
+                    Ok(path)
+                }
                 // Without permission to read it, and with every directory on the way looked at.
-                Ok(_) | Err(Untrusted::Io { error: rustix::io::Errno::ACCESS, .. }) => Ok(path),
+                Err(Untrusted::Io { error: rustix::io::Errno::ACCESS, .. }) => Ok(path),
                 Err(error) => Err(failed(&format!(
                     "{error}: it is not run, since another user could have written it. Nothing was changed; \
                      remove it, or give it and its directories to root alone (chown root, chmod go-w)"
@@ -46,6 +67,58 @@ pub fn find(program: &str) -> Result<PathBuf, JournalError> {
     } else {
         "is not installed here. Nothing was changed; install it, or change what it would change by hand"
     }))
+}
+
+/// Interpreters of interpreters at most (`BINPRM_BUF_SIZE` and the limit of `exec_binprm()`, fs/exec.c).
+const INTERPRETERS: usize = 6;
+/// Bytes of the first line that the kernel reads (`BINPRM_BUF_SIZE`, include/uapi/linux/binfmts.h).
+const LINE: usize = 256;
+
+/// The files that the kernel runs for a file, or loads with it: the interpreter of `#!`, also what `env` finds for it; the
+/// loader that a dynamic program names (`PT_INTERP`).
+fn interpreters(file: OwnedFd) -> Vec<String> {
+    let file = File::from(file);
+    let mut head = [0; LINE];
+    let length = file.read_at(&mut head, 0).unwrap_or(0);
+    let head = head.get(..length).unwrap_or_default();
+    let text = |bytes: &[u8]| Path::new(std::ffi::OsStr::from_bytes(bytes)).to_string_lossy().into_owned();
+    if let Some(rest) = head.strip_prefix(b"#!") {
+        let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let mut words =
+            line.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty());
+        let Some(first) = words.next().map(text) else { return Vec::new() };
+        // It is started in `/`.
+        let first = if first.starts_with('/') { first } else { format!("/{first}") };
+        let env = first.ends_with("/env");
+        let of_env = |word: &&[u8]| !word.starts_with(b"-") && !word.contains(&b'=');
+        let named = words.find(of_env).filter(|_| env).map(text);
+        return [Some(first), named].into_iter().flatten().collect();
+    }
+    loader(&file, head).into_iter().collect()
+}
+
+/// The loader of a program of this kind of machine (64 bits, little-endian).
+fn loader(file: &File, head: &[u8]) -> Option<String> {
+    /// `PT_INTERP`.
+    const LOADER: u32 = 3;
+    /// Parts that are looked at.
+    const MOST: u64 = 128;
+    if !head.starts_with(b"\x7fELF\x02\x01") {
+        return None;
+    }
+    let half = |at: usize| Some(u64::from(u16::from_le_bytes(*head.get(at..)?.first_chunk()?)));
+    let word = |bytes: &[u8], at: usize| Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
+    let (parts, size, many) = (word(head, 32)?, half(54)?, half(56)?);
+    (0..many.min(MOST)).find_map(|index| {
+        let mut part = [0; 56];
+        file.read_exact_at(&mut part, parts.checked_add(index * size)?).ok()?;
+        let kind = u32::from_le_bytes(*part.first_chunk()?);
+        let mut name = vec![0; usize::try_from(word(&part, 32)?).ok()?.min(4096)];
+        (kind == LOADER).then_some(())?;
+        file.read_exact_at(&mut name, word(&part, 8)?).ok()?;
+        let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+        Some(String::from_utf8_lossy(name.get(..end)?).into_owned())
+    })
 }
 
 /// [`PATH`] without the directories that another user can write: a program starts others by it.
@@ -67,6 +140,42 @@ mod tests {
         assert!(find("").is_err() && find("/etc/hostname-not-there").is_err());
         assert!(find("/etc/passwd").unwrap_err().to_string().contains("cannot be executed"));
         assert!(find("/etc").is_err());
+    }
+
+    #[test]
+    fn find_program_whose_interpreter_others_can_write_refuses_it() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let make = |name: &str, text: &str, mode| {
+            std::fs::write(at(name), text).unwrap();
+            std::fs::set_permissions(at(name), std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        std::fs::copy("/bin/true", at("interpreter")).unwrap();
+        let interpreter = at("interpreter");
+        let mode = |mode| {
+            std::fs::set_permissions(&interpreter, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        let shown = interpreter.display();
+        make("script", &format!("#! {shown} -x\nrest"), 0o755);
+        // A script whose interpreter is a script.
+        make("outer", &format!("#!{}\n", at("script").display()), 0o755);
+        make("by_env", &format!("#!/usr/bin/env -S A=b {shown}\n"), 0o755);
+        make("endless", &format!("#!{}\n", at("endless").display()), 0o755);
+        let found = |name: &str| find(at(name).to_str().unwrap());
+        for name in ["script", "outer", "by_env"] {
+            mode(0o755);
+            assert!(found(name).is_ok(), "{name}: {:?}", found(name));
+            mode(0o757);
+            let error = found(name).unwrap_err().to_string();
+            assert!(error.contains("interpreter") && error.contains("mode 0757"), "{name}: {error}");
+        }
+        assert!(found("endless").unwrap_err().to_string().contains("too many"));
+        // The loader of this test.
+        let own = File::open("/proc/self/exe").unwrap();
+        for loader in interpreters(own.into()) {
+            assert!(loader.contains("/ld-"), "{loader}");
+        }
     }
 
     #[test]

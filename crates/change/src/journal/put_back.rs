@@ -4,16 +4,17 @@
 use super::appeared::appeared;
 use super::capture::{capture, make_link, set_time};
 use super::entry::{Decision, Entry, Phase, Record, State};
+use super::found::{Found, behind, found};
 use super::run::TIMEOUT;
 use super::stage::{clear, hold, stage_saved, sweep};
 use super::tree::Spot;
 use super::{Conflict, Journal, JournalError, Ran, Report, Silent};
 use crate::plan::Action;
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
 
 /// The state of each file if later changes are reverted first.
-pub(super) type Found = BTreeMap<PathBuf, State>;
+pub(super) type Former = BTreeMap<PathBuf, State>;
 
 /// Clocks are set, and files get the time of the last tick: in seconds.
 const SLACK: i64 = 30;
@@ -35,8 +36,11 @@ pub(super) fn decide(
     journal: &Journal,
     entry: &mut Entry,
     mode: Mode,
-    found: &Found,
+    former: &Former,
 ) -> Result<(), JournalError> {
+    if mode != Mode::JustFailed {
+        super::observed::leave(journal, entry);
+    }
     if entry.phase == Phase::Applying {
         let begun = entry.steps_begun.clone();
         appeared(journal, entry, |step, state| {
@@ -46,22 +50,34 @@ pub(super) fn decide(
     let mut conflicts = Vec::new();
     let mut decisions = Vec::new();
     for record in &entry.records {
-        let current = match found.get(&record.path) {
+        // Why nothing can be changed there.
+        let mut hidden = None;
+        let current = match former.get(&record.path) {
             Some(state) => state.clone(),
-            None => match current(journal, record) {
-                Ok(state) => state,
+            None => match found(journal.place.tree(), &record.path) {
+                Ok(Found { state, link: Some(link) }) if !state.same(&record.old) => {
+                    // Whatever it is, it is not at the place that this change wrote.
+                    hidden = Some(behind(&journal.place, &link));
+                    State::Other
+                }
+                Ok(Found { state, .. }) => state,
                 // For example too large: a file that a program made a moment ago need not be read
                 // to be replaced.
                 Err(_) if mode == Mode::JustFailed => State::Other,
                 Err(error) => return Err(error),
             },
         };
-        let decision = if mode == Mode::Forced || ours(entry, record, &current, mode) {
+        let decision = if mode == Mode::Forced
+            || hidden.is_some() && mode == Mode::JustFailed
+            || ours(entry, record, &current, mode)
+        {
             Decision::PutBack
         } else if can_regenerate(entry, record) {
             Decision::Regenerate
         } else {
-            conflicts.push(conflict(journal, record, &current));
+            let conflict = conflict(journal, record, &current);
+            let difference = hidden.unwrap_or_else(|| conflict.difference.clone());
+            conflicts.push(Conflict { difference, ..conflict });
             Decision::PutBack
         };
         decisions.push((decision, current));
@@ -92,13 +108,6 @@ pub(super) fn decide(
         record.seen = Some(current);
     }
     Ok(())
-}
-
-fn current(journal: &Journal, record: &Record) -> Result<State, JournalError> {
-    match journal.place.tree().spot(&record.path)? {
-        Some(spot) => capture(&spot).map(|(state, _)| state),
-        None => Ok(State::Absent),
-    }
 }
 
 /// Whether the present state is the former one, or one that this change made.
@@ -166,10 +175,12 @@ fn grown(journal: &Journal, entry: &Entry) -> Result<Vec<usize>, JournalError> {
     let mut steps = Vec::new();
     for watch in entry.watches.iter().filter(|watch| watch.prefix.is_none()) {
         let names = journal.place.tree().names(&watch.directory)?.unwrap_or_default();
+        let there: HashSet<&str> = watch.names.iter().map(String::as_str).collect();
+        let known: HashSet<&Path> =
+            entry.records.iter().map(|record| record.path.as_path()).collect();
         let grown = names.iter().any(|name| {
-            let path = watch.directory.join(name);
-            !watch.names.iter().any(|other| name == other.as_str())
-                && !entry.records.iter().any(|record| record.path == path)
+            name.to_str().is_none_or(|name| !there.contains(name))
+                && !known.contains(watch.directory.join(name).as_path())
         });
         if grown {
             steps.push(watch.step);
@@ -199,6 +210,7 @@ fn restore_all(journal: &mut Journal, entry: &Entry) -> Result<Report, JournalEr
         room?;
     }
     let mut open: Vec<String> = Vec::new();
+    let mut named: Vec<&Path> = Vec::new();
     let mut report = Report {
         id: entry.id,
         summary: entry.plan.summary.clone(),
@@ -217,7 +229,10 @@ fn restore_all(journal: &mut Journal, entry: &Entry) -> Result<Report, JournalEr
                 continue;
             }
             match restore(journal, entry, index, record) {
-                Ok(Restored::Yes) => report.restored.push(record.path.clone()),
+                Ok(Restored::Yes) => {
+                    named.push(&record.path);
+                    report.restored.push(record.path.clone());
+                }
                 Ok(Restored::WasAlready) => {}
                 Ok(Restored::Kept(path, difference)) => {
                     report.kept.push(format!(
@@ -231,6 +246,9 @@ fn restore_all(journal: &mut Journal, entry: &Entry) -> Result<Report, JournalEr
                 Err(error) => open.push(error.to_string()),
             }
         }
+    }
+    if let Err(error) = tree.sync_names(named) {
+        open.push(error.to_string());
     }
     let made = entry.watches.iter().filter(|watch| !watch.existed).map(|watch| &watch.directory);
     let mut directories: Vec<&PathBuf> = entry.directories.iter().chain(made).collect();
@@ -255,18 +273,56 @@ fn restore_all(journal: &mut Journal, entry: &Entry) -> Result<Report, JournalEr
         let there = || tree.spot(path).ok()??.stat().ok()?;
         if !known && there().is_some() {
             report.kept.push(format!(
-                "{}: it appeared while a program of this change ran, and whether that program made it is not known",
+                "{}: it appeared, or was changed, while a program of this change ran, and whether that program made it is not \
+                 known",
                 path.display()
             ));
         }
     }
+    // No step counts as reverted that cannot be seen to be.
+    if open.is_empty() {
+        open = remaining(journal, entry, &report);
+    }
+    if open.is_empty() {
+        commands(journal, entry, &mut report)?;
+        open = remaining(journal, entry, &report);
+    }
     if !open.is_empty() {
         return Err(JournalError::Partly { restored: report.restored, open });
     }
-    commands(journal, entry, &mut report)?;
     journal.store.remove(entry.id)?;
     journal.lock.home.extend(entry.home.iter().cloned());
     Ok(report)
+}
+
+/// The paths that should be in their former state and are not, as programs find them.
+fn remaining(journal: &Journal, entry: &Entry, report: &Report) -> Vec<String> {
+    let tree = journal.place.tree();
+    let records = entry.records.iter().filter(|record| put_backs(record));
+    let mut open = Vec::new();
+    for record in records.filter(|record| record.old != State::Other) {
+        let shown = journal.place.shown(&record.path);
+        // A directory of this change that has other files by now, or a file that another process changed: both are said.
+        let said = entry.directories.contains(&record.path)
+            || report.written_by_others.contains(&shown);
+        if said {
+            continue;
+        }
+        let shown = shown.display();
+        match found(tree, &record.path) {
+            Ok(Found { state, .. }) if state.same(&record.old) => {}
+            Ok(Found { state, link }) => {
+                let why = match link {
+                    Some(link) => behind(&journal.place, &link),
+                    None if record.old == State::Absent => "it is there again".to_owned(),
+                    None => record.old.difference(&state),
+                };
+                open.push(format!("{shown} is not what it was: {why}"));
+            }
+            Err(error) => open.push(format!("{shown} may not be what it was: {error}")),
+        }
+    }
+    open
 }
 
 fn put_backs(record: &Record) -> bool {
@@ -296,6 +352,18 @@ fn restore(
 ) -> Result<Restored, JournalError> {
     let tree = journal.place.tree();
     let Some(spot) = tree.spot(&record.path)? else {
+        let there = found(tree, &record.path)?;
+        if let Some(link) = &there.link {
+            if there.state.same(&record.old) {
+                return Ok(Restored::WasAlready);
+            }
+            let path = journal.place.shown(&record.path);
+            let why = format!(
+                "cannot be restored: {}. Remove that link, or put the directory back in its place",
+                behind(&journal.place, link)
+            );
+            return Err(JournalError::Unfit { path, why });
+        }
         if record.old == State::Absent {
             return Ok(Restored::WasAlready);
         }
@@ -364,7 +432,6 @@ fn restore_at(
                 return kept(difference);
             }
             spot.unlink()?;
-            spot.sync()?;
         }
         State::File { meta, content, .. } => {
             if current.same(&record.old)

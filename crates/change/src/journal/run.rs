@@ -281,6 +281,21 @@ pub(super) fn end_orphans(place: &Place) -> Result<(), JournalError> {
     }
 }
 
+/// Waits for processes that a program of this system has left behind: they may still write. Those that have not ended in time
+/// are returned; they are not ended, since a service may have been started so.
+pub(super) fn settle(place: &Place, observer: &dyn Observer) -> Vec<u32> {
+    let mut mark = format!("{MARK}=").into_bytes();
+    mark.extend_from_slice(place.real().as_os_str().as_encoded_bytes());
+    let begun = Instant::now();
+    loop {
+        let pids = marked(&mark);
+        if pids.is_empty() || begun.elapsed() > GRACE || observer.stop() {
+            return pids;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 fn marked(mark: &[u8]) -> Vec<u32> {
     let us = std::process::id();
     // Without /proc no process can be found.

@@ -2,7 +2,7 @@
 //! mount or a forbidden directory fails here, where nothing is half done.
 
 use super::JournalError;
-use super::capture::{Wanted, capture, make, make_link};
+use super::capture::{Wanted, capture, durable, make_later, make_link};
 use super::entry::{Entry, State, TEMPORARY};
 use super::store::Store;
 use super::tree::{Spot, Tree, errno, io};
@@ -19,6 +19,7 @@ pub(super) fn stage(tree: &Tree, entry: &Entry) -> Result<(), JournalError> {
     for directory in &entry.directories {
         tree.make_directory(directory, 0o755)?;
     }
+    let mut made = Vec::new();
     for (step, record) in targets(entry) {
         let new = || tree.sure_spot(&record.path)?.beside(entry.staged(step).as_ref());
         match entry.plan.steps.get(step).map(|step| &step.action) {
@@ -27,15 +28,18 @@ pub(super) fn stage(tree: &Tree, entry: &Entry) -> Result<(), JournalError> {
                     State::File { meta, .. } => Wanted::Like(meta),
                     _ => Wanted::New(*mode),
                 };
-                make(&new()?, content.as_bytes(), wanted)?;
+                make_later(&new()?, content.as_bytes(), wanted)?;
+                made.push(record.path.with_file_name(entry.staged(step)));
             }
             Some(Action::Link { target, .. }) => make_link(&new()?, target, None)?,
             // A file that a step removes may have no directory, and needs no staging.
             _ => {}
         }
     }
+    sync_all(tree, &made)?;
     let mut reserves: BTreeMap<&Path, u64> = BTreeMap::new();
-    for record in &entry.records {
+    // What is only observed may be on a file system that cannot be written.
+    for record in entry.records.iter().filter(|record| !record.observed) {
         // In whole blocks.
         let size = match record.old {
             State::File { size, .. } => size.saturating_add(1).next_multiple_of(4096),
@@ -52,6 +56,11 @@ pub(super) fn stage(tree: &Tree, entry: &Entry) -> Result<(), JournalError> {
         }
     }
     Ok(())
+}
+
+/// Waits until files that were made are on the disk.
+fn sync_all(tree: &Tree, made: &[PathBuf]) -> Result<(), JournalError> {
+    made.iter().try_for_each(|path| durable(&tree.sure_spot(path)?))
 }
 
 fn targets(entry: &Entry) -> impl Iterator<Item = (usize, &super::entry::Record)> {
@@ -146,6 +155,7 @@ pub(super) fn stage_saved(
     entry: &Entry,
     chosen: impl Fn(usize) -> bool,
 ) -> Result<(), JournalError> {
+    let mut made = Vec::new();
     for (index, record) in entry.records.iter().enumerate() {
         let State::File { content, meta, .. } = &record.old else { continue };
         if !chosen(index) {
@@ -154,8 +164,9 @@ pub(super) fn stage_saved(
         let Some(spot) = tree.spot(&record.path)? else { continue };
         if !capture(&spot)?.0.same(&record.old) {
             let new = spot.beside(entry.saved(index).as_ref())?;
-            make(&new, &store.content(content)?, Wanted::Exactly(meta))?;
+            make_later(&new, &store.content(content)?, Wanted::Exactly(meta))?;
+            made.push(record.path.with_file_name(entry.saved(index)));
         }
     }
-    Ok(())
+    sync_all(tree, &made)
 }

@@ -1,7 +1,7 @@
 //! Whether a change still holds.
 
-use super::capture::capture;
-use super::entry::{Entry, Record, State};
+use super::entry::{Entry, Record};
+use super::found::{Found, behind, found};
 use super::{JournalError, Place};
 use crate::plan::Action;
 use std::path::PathBuf;
@@ -85,13 +85,12 @@ fn files<'a>(
         let Some(new) = &record.new else {
             return Ok(StepStatus::Unknown("the change is half done".to_owned()));
         };
-        let current = match place.tree().spot(&record.path)? {
-            Some(spot) => capture(&spot)?.0,
-            None => State::Absent,
-        };
-        if !current.same(new) {
+        let Found { state: current, link } = found(place.tree(), &record.path)?;
+        let hidden = link.map(|link| behind(place, &link));
+        if hidden.is_some() || !current.same(new) {
             gone &= current.same(&record.old);
-            changed.push((place.shown(&record.path), new.difference(&current)));
+            let difference = hidden.unwrap_or_else(|| new.difference(&current));
+            changed.push((place.shown(&record.path), difference));
         }
     }
     Ok(match changed.is_empty() {

@@ -5,12 +5,14 @@
 //! data a filesystem lost in a power cut leaves the one before. A content is a file named by its SHA-256.
 
 use super::bytes::digest;
+use super::capture::{MAX_SIZE, begin_sync};
 use super::entry::{Entry, VERSION};
 use super::tree::{errno, io, names};
 use super::{DIRECTORY, JournalError, Place};
-use clocksmith_facts::trusted::{self, Part};
+use clocksmith_facts::trusted::{self, Part, Untrusted};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -32,6 +34,8 @@ pub(super) struct Store {
     directory: OwnedFd,
     shown: PathBuf,
     entries: Vec<Entry>,
+    /// Contents that may not be on the disk yet.
+    unsynced: RefCell<Vec<String>>,
 }
 
 /// A generation of an entry, as it was found.
@@ -44,7 +48,8 @@ impl Store {
     pub(super) fn load(directory: &OwnedFd, shown: &Path) -> Result<Self, JournalError> {
         let directory = directory.try_clone().map_err(|error| io("open", shown)(errno(&error)))?;
         let (entries, torn) = read_all(&directory, shown)?;
-        let store = Self { directory, shown: shown.to_owned(), entries };
+        let unsynced = RefCell::default();
+        let store = Self { directory, shown: shown.to_owned(), entries, unsynced };
         for name in torn {
             store.unlink(&name)?;
         }
@@ -67,7 +72,9 @@ impl Store {
         match tree.trusted_directory(&located.path, &located.links, Part::Home) {
             Ok(directory) => {
                 super::lock::look(&directory, &shown)?;
-                Ok(read_all(&directory, &shown)?.0)
+                let entries = read_all(&directory, &shown)?.0;
+                contents(&directory, &shown, &entries)?;
+                Ok(entries)
             }
             Err(JournalError::Io { error: Errno::NOENT, .. }) => Ok(Vec::new()),
             Err(error) => Err(error),
@@ -95,6 +102,7 @@ impl Store {
             why: format!("cannot take the entry, perhaps because a link is not UTF-8: {error}"),
         })?;
         let text = format!("{json}\n{}\n", digest(json.as_bytes()));
+        self.sync_contents()?;
         self.write(&name_of(entry), text.as_bytes())?;
         self.sync()?;
         match self.entries.iter_mut().find(|other| other.id == entry.id) {
@@ -117,21 +125,54 @@ impl Store {
         self.clean()
     }
 
-    /// Keeps a content; [`Store::save`] makes its name durable.
+    /// Keeps a content; [`Store::save`] makes it durable. Until then no entry names it.
     pub(super) fn keep(&self, content: &[u8]) -> Result<(), JournalError> {
         let name = digest(content);
         // One that is there may be damaged.
         if self.content(&name).is_ok() {
             return Ok(());
         }
-        self.write(&format!("{name}{CONTENT}"), content)
+        let file = format!("{name}{CONTENT}");
+        let path = self.shown.join(&file);
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+        let write = || -> Result<(), Errno> {
+            self.unlink_quietly(&file)?;
+            let mode = Mode::from_raw_mode(0o600);
+            let fd = rustix::fs::openat(&self.directory, &file, flags | OFlags::CLOEXEC, mode)?;
+            let mut open = File::from(fd);
+            open.write_all(content).map_err(|error| errno(&error))?;
+            begin_sync(&open.into());
+            Ok(())
+        };
+        write().map_err(|error| {
+            // A full disk stays full otherwise.
+            let _ = self.unlink(&file);
+            io("write", &path)(error)
+        })?;
+        self.unsynced.borrow_mut().push(file);
+        Ok(())
+    }
+
+    /// Waits until all contents are on the disk.
+    fn sync_contents(&self) -> Result<(), JournalError> {
+        for file in self.unsynced.take() {
+            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            let synced = rustix::fs::openat(&self.directory, &file, flags, Mode::empty())
+                .and_then(rustix::fs::fsync);
+            match synced {
+                // Not needed any more.
+                Ok(()) | Err(Errno::NOENT) => {}
+                Err(error) => return Err(io("sync", &self.shown.join(&file))(error)),
+            }
+        }
+        Ok(())
     }
 
     /// A content that was kept.
     pub(super) fn content(&self, name: &str) -> Result<Vec<u8>, JournalError> {
         let file = format!("{name}{CONTENT}");
         let path = self.shown.join(&file);
-        let content = read(&self.directory, OsStr::new(&file), &path, u64::MAX)?;
+        let content = read(&self.directory, OsStr::new(&file), &path, MAX_SIZE + 1)?;
         if digest(&content) == name {
             return Ok(content);
         }
@@ -149,21 +190,11 @@ impl Store {
 
     /// Removes files that no entry needs: partly written files of a killed run, and contents.
     pub(super) fn clean(&self) -> Result<(), JournalError> {
-        let needed: Vec<&str> = self
-            .entries
-            .iter()
-            .flat_map(|entry| &entry.records)
-            .flat_map(|record| [Some(&record.old), record.new.as_ref()])
-            .flatten()
-            .filter_map(|state| match state {
-                super::entry::State::File { content, .. } => Some(content.as_str()),
-                _ => None,
-            })
-            .collect();
+        let needed: std::collections::HashSet<&str> = self.entries.iter().flat_map(needed).collect();
         for name in names(&self.directory).map_err(io("list", &self.shown))? {
             let Some(name) = name.to_str() else { continue };
             let content = name.strip_suffix(CONTENT).filter(|name| name.len() == 64);
-            if name == NEW || content.is_some_and(|name| !needed.contains(&name)) {
+            if name == NEW || content.is_some_and(|name| !needed.contains(name)) {
                 self.unlink(name)?;
             }
         }
@@ -177,10 +208,7 @@ impl Store {
         let write = || -> Result<(), Errno> {
             let mode = Mode::from_raw_mode(0o600);
             // The remains of a killed run.
-            match rustix::fs::unlinkat(&self.directory, NEW, AtFlags::empty()) {
-                Ok(()) | Err(Errno::NOENT) => {}
-                Err(error) => return Err(error),
-            }
+            self.unlink_quietly(NEW)?;
             let fd = rustix::fs::openat(&self.directory, NEW, flags | OFlags::CLOEXEC, mode)?;
             let mut file = File::from(fd);
             file.write_all(content).map_err(|error| errno(&error))?;
@@ -199,15 +227,42 @@ impl Store {
     }
 
     fn unlink(&self, name: &str) -> Result<(), JournalError> {
+        self.unlink_quietly(name).map_err(io("remove", &self.shown.join(name)))
+    }
+
+    fn unlink_quietly(&self, name: &str) -> Result<(), Errno> {
         match rustix::fs::unlinkat(&self.directory, name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
-            Err(error) => Err(io("remove", &self.shown.join(name))(error)),
+            Err(error) => Err(error),
         }
     }
 
     fn sync(&self) -> Result<(), JournalError> {
         rustix::fs::fsync(&self.directory).map_err(io("sync", &self.shown))
     }
+}
+
+/// Refuses saved contents that another user could have written: a revert would not use them.
+fn contents(directory: &OwnedFd, shown: &Path, entries: &[Entry]) -> Result<(), JournalError> {
+    for name in entries.iter().flat_map(needed) {
+        let name = format!("{name}{CONTENT}");
+        let path = shown.join(&name);
+        match trusted::open_file(directory, OsStr::new(&name), OFlags::RDONLY, 0, &path) {
+            // One that is not there is an error where it is needed.
+            Ok(_) | Err(Untrusted::Io { error: Errno::NOENT, .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// The names of the contents that an entry needs.
+fn needed(entry: &Entry) -> impl Iterator<Item = &str> {
+    let states = entry.records.iter().flat_map(|record| [Some(&record.old), record.new.as_ref()]);
+    states.flatten().filter_map(|state| match state {
+        super::entry::State::File { content, .. } => Some(content.as_str()),
+        _ => None,
+    })
 }
 
 fn name_of(entry: &Entry) -> String {

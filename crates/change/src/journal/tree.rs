@@ -10,6 +10,7 @@ use super::JournalError;
 use clocksmith_facts::trusted::{self, Missing, Part};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
@@ -214,6 +215,16 @@ impl Tree {
         }
     }
 
+    /// A link that is on the way to a located path by now, where none was: a program finds another file there.
+    pub(super) fn link_on_way(&self, path: &Path) -> Result<Option<Located>, JournalError> {
+        match self.locate(path, End::Keep) {
+            Ok(located) => Ok(Some(located).filter(|located| !located.links.is_empty())),
+            // A file is in place of a directory: nothing is below it.
+            Err(JournalError::Io { error: Errno::NOTDIR | Errno::NOENT, .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The same, where the directory must be there.
     pub(super) fn sure_spot(&self, path: &Path) -> Result<Spot, JournalError> {
         self.spot(path)?.ok_or_else(|| io("open the directory of", &self.shown(path))(Errno::NOENT))
@@ -245,6 +256,21 @@ impl Tree {
             Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => Ok(false),
             Err(error) => Err(io("remove the directory", &spot.shown)(error)),
         }
+    }
+
+    /// Makes changes of names durable, in the directories of these paths; in those that are there.
+    pub(super) fn sync_names<'a>(
+        &self,
+        paths: impl IntoIterator<Item = &'a Path>,
+    ) -> Result<(), JournalError> {
+        let parents: BTreeSet<&Path> = paths.into_iter().filter_map(Path::parent).collect();
+        for parent in parents {
+            // Any name in it.
+            if let Some(spot) = self.spot(&parent.join("x"))? {
+                spot.sync()?;
+            }
+        }
+        Ok(())
     }
 
     /// The names in a directory of a located path, sorted; `None` if it is not a directory.
@@ -308,11 +334,10 @@ impl Spot {
         }
     }
 
-    /// Gives it another name in the same directory, durably.
+    /// Gives it another name in the same directory. Not yet durable.
     pub(super) fn rename(&self, to: &Self) -> Result<(), JournalError> {
         rustix::fs::renameat(&self.directory, &self.name, &to.directory, &to.name)
-            .map_err(io("replace", &to.shown))?;
-        to.sync()
+            .map_err(io("replace", &to.shown))
     }
 
     /// Makes changes of names in its directory durable.

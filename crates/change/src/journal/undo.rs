@@ -1,7 +1,7 @@
 //! Taking changes back that are in force.
 
 use super::entry::{Decision, Entry, Phase, Record};
-use super::put_back::{Found, Mode, decide, put_back};
+use super::put_back::{Former, Mode, decide, put_back};
 use super::stage::clear;
 use super::{Force, Journal, JournalError, Report, Which};
 use std::collections::BTreeSet;
@@ -26,16 +26,16 @@ pub(super) fn undo(
     chosen.reverse();
     let mode = if force == Force::Yes { Mode::Forced } else { Mode::Later };
     // All are examined before the first one is reverted.
-    let mut found = Found::new();
+    let mut former = Former::new();
     for entry in &mut chosen {
         if entry.phase == Phase::Undoing && force == Force::No {
             unhindered(journal, entry)?;
         } else {
-            decide(journal, entry, mode, &found)?;
+            decide(journal, entry, mode, &former)?;
         }
         for record in &entry.records {
             if record.decision == Some(Decision::PutBack) {
-                found.insert(record.path.clone(), record.old.clone());
+                former.insert(record.path.clone(), record.old.clone());
             }
         }
     }
@@ -106,7 +106,7 @@ pub(super) fn unhindered(journal: &Journal, entry: &mut Entry) -> Result<(), Jou
     let mut open = entry.clone();
     // Files that the programs of the undo make again belong to these programs.
     open.records.retain(|record| record.decision != Some(Decision::Regenerate));
-    decide(journal, &mut open, mode, &Found::new())?;
+    decide(journal, &mut open, mode, &Former::new())?;
     for record in &mut entry.records {
         if let Some(decided) = open.records.iter().find(|other| other.path == record.path) {
             record.decision = decided.decision;

@@ -14,6 +14,7 @@ pub(crate) use root::passing;
 pub use efi::Efi;
 pub use os::Os;
 pub use read::read;
+pub(crate) use read::{settings_directories, settings_files};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

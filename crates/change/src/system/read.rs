@@ -77,6 +77,16 @@ const PROGRAMS: &[&str] = &[
 const PATHS: [&str; 6] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
+/// The files from which a system is read.
+pub(crate) fn settings_files() -> impl Iterator<Item = &'static str> {
+    FILES.iter().copied().chain(tools::files())
+}
+
+/// The directories from whose files it is read, with the ends of the names.
+pub(crate) fn settings_directories() -> impl Iterator<Item = (&'static str, &'static str)> {
+    DIRECTORIES.iter().copied().chain(tools::directories())
+}
+
 /// Reads the system below a root directory. A missing file is not an error: an empty directory is a
 /// system without known properties.
 #[must_use]

@@ -5,7 +5,7 @@ use crate::exit::Code;
 use crate::render;
 use crate::report::CollectReport;
 use crate::ui::{file, out};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clocksmith_facts::collect::{self as bundle, HostName};
 use clocksmith_facts::tree::{DirTree, LiveTree, Tree};
 use clocksmith_measure::light;
@@ -69,11 +69,12 @@ fn default_name() -> PathBuf {
 /// Writes a new file that only its owner can read: a kernel log may hold secrets. An existing file
 /// is never overwritten.
 fn write(path: &Path, content: &[u8]) -> Result<()> {
-    file::new_private(path, content).with_context(|| {
-        format!(
-            "cannot create {} (an existing file is not overwritten; use --output)",
+    file::new_private(path, content).map_err(|error| match std::fs::symlink_metadata(path) {
+        Ok(_) => anyhow!(
+            "{0} is there already, and is not overwritten: name a file that is not there (--output FILE), or remove {0}",
             path.display()
-        )
+        ),
+        Err(_) => error.context(format!("cannot create {}", path.display())),
     })
 }
 
@@ -96,7 +97,7 @@ mod tests {
         let path = dir.path().join("b.tar.gz");
         write(&path, b"one").unwrap();
         let error = format!("{:#}", write(&path, b"two").unwrap_err());
-        assert!(error.contains("not overwritten"), "{error}");
+        assert!(error.contains("there already, and is not overwritten"), "{error}");
         assert_eq!(std::fs::read(&path).unwrap(), b"one");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
         assert!(write(&dir.path().join("none/b.tar.gz"), b"x").is_err());

@@ -19,6 +19,8 @@ use clocksmith_who::perf::{NoTracepoints, Refusal, Tracepoints};
 use clocksmith_who::recording::Recording;
 use clocksmith_who::session::{self, Options, Session, Target};
 use clocksmith_who::spawn::{Running, Waiting};
+use clocksmith_who::watched::jvm::Requests;
+use clocksmith_who::watched::remains;
 use clocksmith_who::watched::select::{self, Wanted};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -26,8 +28,10 @@ use std::time::{Duration, Instant};
 
 /// How long a process or the machine is watched.
 const DURATION: Duration = Duration::from_secs(5);
-/// How long after a signal there may still be a report; then the program ends without one.
+/// How long after Ctrl-C there may still be a report; then the program ends without one.
 const DEADLINE: Duration = Duration::from_secs(10);
+/// The same after another signal: a service manager waits.
+const SOON: Duration = Duration::from_secs(2);
 /// How long a command may take to end after a signal.
 const GRACE: Duration = Duration::from_secs(2);
 /// The change of this thread's nice value.
@@ -44,12 +48,17 @@ pub(crate) fn run(common: &Common, args: &Who) -> Result<Code> {
     }
     let facts = collect::collect(&LiveTree::new(), Origin::Live);
     let costs = calibrate::costs(CALIBRATION);
+    interrupt::before_forced_end(remains::remove);
     interrupt::listen();
     let stuck = || {
         screen::put_back();
+        remains::remove();
         err::line("clocksmith: ended by a signal while something did not answer");
     };
-    interrupt::end_within(DEADLINE, stuck).context("cannot start a thread")?;
+    // A command has its own time to end.
+    let soon = if args.command.is_empty() { SOON } else { SOON + GRACE };
+    let patience = move |signal| if signal == libc::SIGINT { DEADLINE } else { soon };
+    interrupt::end_within(patience, stuck).context("cannot start a thread")?;
     let about = About { common, args, facts: &facts, costs: &costs };
     if args.command.is_empty() { about.watch() } else { about.run() }
 }
@@ -78,7 +87,11 @@ impl About<'_> {
         options.frequency = self.args.frequency.unwrap_or(options.frequency);
         options.cycles = self.args.cycles;
         options.breakpoints &= !self.args.no_breakpoints;
-        options.attach &= !self.args.no_attach;
+        options.attach = match (self.args.no_attach, self.args.attach) {
+            (true, _) => Requests::No,
+            (false, false) => Requests::Sure,
+            (false, true) => Requests::Wished,
+        };
         options
     }
 

@@ -135,6 +135,21 @@ fn first_process_of_a_container_ends_by_signals() {
     }
 }
 
+/// As for a command in the background of a script: Ctrl-C is not meant for it, at any moment.
+#[test]
+fn ignored_interrupt_stays_ignored() {
+    let mut command = inheriting(None, Some(libc::SIGINT));
+    let mut child = command.args(["verify", "--duration", "60s", "--no-save"]).spawn().unwrap();
+    let pid = i32::try_from(child.id()).unwrap();
+    for _ in 0..6 {
+        std::thread::sleep(Duration::from_millis(300));
+        // SAFETY: sends a signal to a process of this test that was not waited for.
+        unsafe { libc::kill(pid, libc::SIGINT) };
+        assert!(child.try_wait().unwrap().is_none(), "it was ended");
+    }
+    ended_by(&mut child, pid, libc::SIGTERM);
+}
+
 #[test]
 fn ignored_end_of_children_changes_no_exit_code() {
     let code = |arguments: &[&str]| {

@@ -45,11 +45,16 @@ impl Signals {
         let wakes = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
         let mut set = MaybeUninit::<libc::sigset_t>::uninit();
         // SAFETY: the pointer is to a live set, which sigemptyset initialises before anything else uses
-        // it; sigaddset changes it, and pthread_sigmask and signalfd only read it.
+        // it; sigaddset changes it, and pthread_sigmask and signalfd only read it. All bits zero are a `sigaction`.
         let fd = unsafe {
             libc::sigemptyset(set.as_mut_ptr());
             for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP] {
-                libc::sigaddset(set.as_mut_ptr(), signal);
+                // Ctrl-C is not meant for a command in the background of a script.
+                let mut now: libc::sigaction = std::mem::zeroed();
+                libc::sigaction(signal, std::ptr::null(), &raw mut now);
+                if signal != libc::SIGINT || now.sa_sigaction != libc::SIG_IGN {
+                    libc::sigaddset(set.as_mut_ptr(), signal);
+                }
             }
             if libc::pthread_sigmask(libc::SIG_BLOCK, set.as_ptr(), std::ptr::null_mut()) != 0 {
                 return Err(io::Error::last_os_error());

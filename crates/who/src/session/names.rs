@@ -6,7 +6,8 @@ use crate::calibrate::OwnCosts;
 use crate::recording::{Hit, Module, Moment, Recording, Seen, Stack};
 use crate::symbols::{Frame, FrameKind, Place, Symbols};
 use crate::watched::python::{LOOPS, Script};
-use crate::watched::{Process, Runtime, jvm};
+use crate::watched::jvm::{self, Requests};
+use crate::watched::{Process, Runtime};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,8 +30,8 @@ impl Session {
             }
             *pause *= 2;
             *next = Instant::now() + *pause;
-            // Python writes a map with -X perf.
-            if !process.runtime.makes_code() && process.runtime != Runtime::Python {
+            // Any program may write a map of the code that it makes: .NET, LuaJIT, PyPy, Julia, Python with -X perf.
+            if !process.runtime.makes_code() && !process.has_code_without_file() {
                 continue;
             }
             let known = self.maps.entry(at).or_default();
@@ -44,11 +45,11 @@ impl Session {
             if process.runtime != Runtime::Jvm || self.silent.contains(&process.pid) {
                 continue;
             }
-            if !self.attach {
+            if self.attach == Requests::No {
                 self.silent.insert(process.pid);
                 continue;
             }
-            match jvm::ask(process) {
+            match jvm::ask(process, self.attach) {
                 Ok(map) => process.perf_map.update(map),
                 Err(why) => {
                     self.silent.insert(process.pid);
@@ -241,6 +242,7 @@ pub(super) fn recording(session: &mut Session) -> Recording {
     let modules = modules(&session.processes, &stacks);
     gaps.extend(unseen::unseen(&session.processes, &stacks));
     gaps.extend(unseen::nameless(&modules, &stacks));
+    gaps.extend(session.symbols.gaps().iter().cloned());
     let breakpoints = session.breakpoints.as_ref();
     let seconds = session
         .ended_at

@@ -32,6 +32,10 @@ pub(super) fn unseen(processes: &[Process], stacks: &[Stack]) -> Vec<String> {
             });
             no_function.map(|stack| stack.tally.samples).sum()
         };
+        let unnamed = || -> u64 {
+            let nameless = |stack: &&Stack| site(&stack.frames).function == crate::symbols::UNNAMED;
+            own().filter(nameless).map(|stack| stack.tally.samples).sum()
+        };
         match process.runtime {
             Runtime::Python => {
                 let samples = nameless(&|module| runtime::is_python_name(module));
@@ -46,11 +50,7 @@ pub(super) fn unseen(processes: &[Process], stacks: &[Stack]) -> Vec<String> {
                 }
             }
             Runtime::Node => {
-                let unnamed = own().filter(|stack| {
-                    let site = site(&stack.frames);
-                    site.function == crate::symbols::UNNAMED
-                });
-                let samples: u64 = unnamed.map(|stack| stack.tally.samples).sum();
+                let samples = unnamed();
                 if share(samples) > WORTH {
                     gaps.push(format!(
                         "process {pid}: names of JavaScript functions, in {:.0} % of its reads: node writes a map of \
@@ -70,6 +70,15 @@ pub(super) fn unseen(processes: &[Process], stacks: &[Stack]) -> Vec<String> {
                 }
             }
             Runtime::Native | Runtime::Go | Runtime::Jvm => {}
+        }
+        // Those two have a way of their own, or a reason.
+        let told = matches!(process.runtime, Runtime::Jvm | Runtime::Node);
+        if !told && share(unnamed()) > WORTH && process.perf_map.is_empty() {
+            gaps.push(format!(
+                "process {pid}: names of code that it made at run time, in {:.0} % of its reads: it has no /tmp/perf-PID.map \
+                 that can be used, as .NET (DOTNET_PerfMapEnabled=1), Julia, PyPy and others write one for perf",
+                share(unnamed()) * 100.0
+            ));
         }
     }
     gaps.sort();

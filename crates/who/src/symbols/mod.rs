@@ -1,12 +1,13 @@
 //! Names of functions: of files by blazesym, of code made at run time by the runtime's own map, of the
 //! kernel by its list. An edge, except for the two parsers.
 
+mod apart;
 pub mod kallsyms;
 pub mod pclntab;
 pub mod perf_map;
 
-use crate::watched::bounded::{Copies, Mappable};
-use crate::watched::{Mapped, Process, ours};
+use crate::watched::{Mapped, NameSource, Process, ours};
+use apart::{Apart, At};
 use blazesym::symbolize::source::{Elf, Source};
 use blazesym::symbolize::{CodeInfo, Input, Symbolized, Symbolizer};
 use kallsyms::KernelSymbols;
@@ -87,9 +88,10 @@ pub struct Symbols {
     kernel: KernelSymbols,
     /// By file and offset.
     known: HashMap<((u64, u64), u64), Names>,
-    /// Files as they are mapped, by device and inode; `None` for those that are not looked into.
-    mappable: HashMap<(u64, u64), Option<Arc<Mappable>>>,
-    copies: Copies,
+    /// Where names come from, by device and inode of the file; `None` for those that are not looked into.
+    sources: HashMap<(u64, u64), Option<Arc<NameSource>>>,
+    /// Files of other users.
+    apart: Apart,
 }
 
 /// Where the source is, by debugging information.
@@ -104,21 +106,60 @@ fn path(file: &File) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
+fn symbolizer() -> Symbolizer {
+    Symbolizer::builder()
+        .enable_code_info(true)
+        .enable_auto_reload(false)
+        .enable_inlined_fns(true)
+        .enable_demangling(true)
+        .build()
+}
+
+/// The functions at a place of a file by its own names: where its debugging information, which `debug` allows, cannot be read,
+/// by its symbols.
+fn own_names(symbolizer: &Symbolizer, file: &File, debug: bool, offset: u64) -> Option<Names> {
+    let of = |debug| {
+        let mut elf = Elf::new(path(file));
+        elf.debug_syms = debug;
+        try_names(symbolizer, elf, Input::FileOffset(offset))
+    };
+    match of(debug) {
+        Err(_) if debug => of(false).ok()?,
+        found => found.ok()?,
+    }
+}
+
+/// The functions at a place of a file.
+fn names_of(symbolizer: &Symbolizer, file: Elf, input: Input<u64>) -> Option<Names> {
+    try_names(symbolizer, file, input).ok()?
+}
+
+fn try_names(
+    symbolizer: &Symbolizer,
+    file: Elf,
+    input: Input<u64>,
+) -> Result<Option<Names>, blazesym::Error> {
+    let Symbolized::Sym(symbol) = symbolizer.symbolize_single(&Source::Elf(file), input)? else {
+        return Ok(None);
+    };
+    let outer =
+        Named { name: Arc::from(&*symbol.name), place: place(symbol.code_info.as_deref()) };
+    let inlined = symbol.inlined.iter().rev().map(|inlined| Named {
+        name: Arc::from(&*inlined.name),
+        place: place(inlined.code_info.as_ref()),
+    });
+    Ok(Some(inlined.chain([outer]).collect()))
+}
+
 impl Default for Symbols {
     fn default() -> Self {
         let text = std::fs::read_to_string("/proc/kallsyms").unwrap_or_default();
-        let symbolizer = Symbolizer::builder()
-            .enable_code_info(true)
-            .enable_auto_reload(false)
-            .enable_inlined_fns(true)
-            .enable_demangling(true)
-            .build();
         Self {
-            symbolizer,
+            symbolizer: symbolizer(),
             kernel: KernelSymbols::parse(&text),
             known: HashMap::new(),
-            mappable: HashMap::new(),
-            copies: Copies::default(),
+            sources: HashMap::new(),
+            apart: Apart::default(),
         }
     }
 }
@@ -195,19 +236,25 @@ impl Symbols {
         if let Some(frames) = go.filter(|frames| !frames.is_empty()) {
             return frames.into();
         }
-        let copies = &mut self.copies;
-        let mappable = self
-            .mappable
-            .entry(file.id)
-            .or_insert_with(|| copies.mappable(&file.file).map(Arc::new));
-        let found = mappable.clone().and_then(|mappable| {
-            let other = mappable.names.other.as_ref().zip(address);
-            // A file that names another one is read without that other file.
-            let other = other.and_then(|(other, address)| {
-                self.names(Elf::new(path(other)), Input::VirtOffset(address))
-            });
-            other.or_else(|| self.name_in(&mappable, offset))
-        });
+        let found = if file.own {
+            let source = self
+                .sources
+                .entry(file.id)
+                .or_insert_with(|| NameSource::of_file(&file.file).map(Arc::new));
+            source.clone().and_then(|source| {
+                let other = source.other.as_ref().zip(address);
+                // A file that names another one is read without that other file.
+                let other = other.and_then(|(other, address)| {
+                    let input = Input::VirtOffset(address);
+                    names_of(&self.symbolizer, Elf::new(path(other)), input)
+                });
+                other.or_else(|| {
+                    own_names(&self.symbolizer, &file.file, source.debug, offset)
+                })
+            })
+        } else {
+            self.apart.names(&file.file, file.id, module, At { offset, address })
+        };
         found.unwrap_or_else(|| {
             // Without a symbol, a function is where the tables say that it begins.
             let begin = address.and_then(|address| file.function(address));
@@ -216,26 +263,10 @@ impl Symbols {
         })
     }
 
-    /// The functions at an offset of a file by its own names.
-    pub(crate) fn name_in(&self, file: &Mappable, offset: u64) -> Option<Names> {
-        let mut own = Elf::new(path(&file.file));
-        own.debug_syms = file.names.debug;
-        self.names(own, Input::FileOffset(offset))
-    }
-
-    fn names(&self, file: Elf, input: Input<u64>) -> Option<Names> {
-        let Ok(Symbolized::Sym(symbol)) =
-            self.symbolizer.symbolize_single(&Source::Elf(file), input)
-        else {
-            return None;
-        };
-        let outer =
-            Named { name: Arc::from(&*symbol.name), place: place(symbol.code_info.as_deref()) };
-        let inlined = symbol.inlined.iter().rev().map(|inlined| Named {
-            name: Arc::from(&*inlined.name),
-            place: place(inlined.code_info.as_ref()),
-        });
-        Some(inlined.chain([outer]).collect())
+    /// What was left out of files of other users.
+    #[must_use]
+    pub fn gaps(&self) -> &[String] {
+        &self.apart.gaps
     }
 
     /// A kernel frame.

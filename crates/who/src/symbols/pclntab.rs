@@ -102,6 +102,12 @@ impl Table {
         })
     }
 
+    /// How many bytes it has.
+    #[must_use]
+    pub fn kept(&self) -> u64 {
+        (self.bytes.len() + self.data.as_ref().map_or(0, |data| data.len())) as u64
+    }
+
     fn row(&self, index: usize) -> Option<(u64, usize)> {
         let at = self.entries + index * 8;
         let begin = self.text.checked_add(u32_at(&self.bytes, at)?.into())?;

@@ -7,7 +7,7 @@
 //! is opened.
 
 use super::served;
-use rustix::fd::{AsFd, AsRawFd, OwnedFd};
+use rustix::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Stat, Uid};
 use std::ffi::CStr;
 use std::fs::File;
@@ -212,7 +212,7 @@ impl Temporary {
 
     /// The file of a name, links not followed.
     #[must_use]
-    pub fn look(&self, name: &str) -> Option<Stat> {
+    pub fn look(&self, name: impl rustix::path::Arg) -> Option<Stat> {
         rustix::fs::statat(&self.dir, name, AtFlags::SYMLINK_NOFOLLOW).ok()
     }
 
@@ -232,26 +232,26 @@ impl Temporary {
         Ok(place)
     }
 
-    /// Makes an empty file that was not there.
+    /// Makes an empty file of this mode that was not there.
     ///
     /// # Errors
     /// It is there, or cannot be made.
-    pub fn make(&self, name: &CStr) -> Result<(), NotOpened> {
+    pub fn make(&self, name: &CStr, mode: u32) -> Result<File, NotOpened> {
         let flags = OFlags::WRONLY
             .union(OFlags::CREATE)
             .union(OFlags::EXCL)
             .union(OFlags::NOFOLLOW)
             .union(OFlags::CLOEXEC);
-        rustix::fs::openat(&self.dir, name, flags, Mode::from_raw_mode(0o600))?;
-        Ok(())
+        let file = rustix::fs::openat(&self.dir, name, flags, Mode::from_raw_mode(mode))?;
+        Ok(File::from(file))
     }
 
     /// The same, and gives it to the process's user.
     ///
     /// # Errors
     /// It is there, or cannot be made or given.
-    pub fn make_theirs(&self, name: &CStr) -> Result<(), NotOpened> {
-        self.make(name)?;
+    pub fn make_theirs(&self, name: &CStr, mode: u32) -> Result<(), NotOpened> {
+        self.make(name, mode)?;
         let (user, group) = (Uid::from_raw(self.owners.user), Gid::from_raw(self.owners.group));
         let given = rustix::fs::chownat(
             &self.dir,
@@ -275,7 +275,7 @@ impl Temporary {
     }
 
     /// Removes a file; does nothing to a directory or a missing file.
-    pub fn remove(&self, name: &str) {
+    pub fn remove(&self, name: impl rustix::path::Arg) {
         let _ = rustix::fs::unlinkat(&self.dir, name, AtFlags::empty());
     }
 
@@ -283,6 +283,12 @@ impl Temporary {
     #[must_use]
     pub fn owners(&self) -> Owners {
         self.owners
+    }
+}
+
+impl AsRawFd for Temporary {
+    fn as_raw_fd(&self) -> RawFd {
+        self.dir.as_raw_fd()
     }
 }
 

@@ -1,5 +1,5 @@
-//! Properties of a Java virtual machine from its own memory: whether it is HotSpot, its version, and whether it
-//! takes requests.
+//! Properties of a Java virtual machine from its own memory: whether it is HotSpot, its version, whether it takes
+//! requests, and where its compiled code is.
 //!
 //! A command line does not show this: options also come from `JAVA_TOOL_OPTIONS`, `JDK_JAVA_OPTIONS`, files of
 //! arguments and `.hotspotrc`, and OpenJ9 has a `libjvm.so` too. HotSpot exports tables for debuggers
@@ -11,6 +11,7 @@ use super::process::Process;
 use super::runtime;
 use object::{Object, ObjectSymbol};
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// Entries of a table at most; JDK 17 has 1400.
 const ENTRIES: u64 = 20_000;
@@ -20,18 +21,20 @@ const FLAGS: u64 = 10_000;
 const FIRST: u64 = 17;
 
 /// The properties that are needed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Machine {
     version: u64,
     no_attach: bool,
     no_signals: bool,
+    /// Where it keeps the code that it compiles; empty if it does not say.
+    code: Range<u64>,
 }
 
-/// Whether the machine is proven to be one that takes requests.
+/// Whether the machine was configured to take requests; then where it keeps the code that it compiles.
 ///
 /// # Errors
-/// Why it is not proven.
-pub(super) fn takes_requests(process: &Process) -> Result<(), String> {
+/// Why it is not known to.
+pub(super) fn takes_requests(process: &Process) -> Result<Range<u64>, String> {
     if process.maps.iter().any(|mapping| mapping.base_name().starts_with("libj9")) {
         return Err("it is OpenJ9, which writes a dump when it is signalled".to_owned());
     }
@@ -43,7 +46,7 @@ pub(super) fn takes_requests(process: &Process) -> Result<(), String> {
 }
 
 impl Machine {
-    fn judge(self) -> Result<(), String> {
+    fn judge(self) -> Result<Range<u64>, String> {
         if self.version < FIRST {
             Err(format!("it is JDK {}", self.version))
         } else if self.no_attach {
@@ -51,7 +54,7 @@ impl Machine {
         } else if self.no_signals {
             Err("it was started with -Xrs".to_owned())
         } else {
-            Ok(())
+            Ok(self.code)
         }
     }
 }
@@ -74,7 +77,7 @@ fn read(process: &Process) -> Option<Machine> {
             break;
         }
         let kind = string(process, at)?;
-        if kind == "JVMFlag" || kind == "Abstract_VM_Version" {
+        if ["JVMFlag", "Abstract_VM_Version", "CodeCache"].contains(&kind.as_str()) {
             let field = string(process, process.word(entry.checked_add(field_name)?)?)?;
             let offset = process.word(entry.checked_add(offset)?)?;
             let address = process.word(entry.checked_add(address)?)?;
@@ -105,7 +108,9 @@ fn read(process: &Process) -> Option<Machine> {
         let place = process.word(flag.checked_add(value_at)?)?;
         *found = Some(process.read(place, 1)?.first().copied()? != 0);
     }
-    Some(Machine { version, no_attach: no_attach?, no_signals: no_signals? })
+    let bound = |name: &str| field("CodeCache", name).and_then(|(_, address)| process.word(address));
+    let code = bound("_low_bound").unwrap_or(0)..bound("_high_bound").unwrap_or(0);
+    Some(Machine { version, no_attach: no_attach?, no_signals: no_signals?, code })
 }
 
 /// The size of a type by HotSpot's table of types.
@@ -158,11 +163,11 @@ mod tests {
 
     #[test]
     fn judge_jvm_without_requests_gives_reason() {
-        let good = Machine { version: 17, no_attach: false, no_signals: false };
-        assert_eq!(good.judge(), Ok(()));
+        let good = Machine { version: 17, no_attach: false, no_signals: false, code: 1..2 };
+        assert_eq!(good.clone().judge(), Ok(1..2));
         for (machine, what) in [
-            (Machine { version: 11, ..good }, "JDK 11"),
-            (Machine { no_attach: true, ..good }, "DisableAttachMechanism"),
+            (Machine { version: 11, ..good.clone() }, "JDK 11"),
+            (Machine { no_attach: true, ..good.clone() }, "DisableAttachMechanism"),
             (Machine { no_signals: true, ..good }, "-Xrs"),
         ] {
             assert!(machine.judge().unwrap_err().contains(what));

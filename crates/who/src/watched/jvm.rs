@@ -4,19 +4,19 @@
 //! The JVM writes `/tmp/perf-PID.map` on a request by its attach protocol, which `jcmd` uses: a file
 //! `.attach_pidPID` and SIGQUIT make it listen at a socket (HotSpot attachListener_linux.cpp, JDK 9 and
 //! later; `Compiler.perfmap` since 17). Another JVM would be ended by the signal, or would dump its
-//! threads or its memory. So the signal is sent only to a JVM that is proven to take requests
-//! (`hotspot`), and only once: the file stays where no answer came, and a JVM with such a file is not
-//! signalled.
+//! threads or its memory. So the signal is sent only to a JVM that was configured to take requests (`hotspot`), would
+//! know this one (`attach`), and has mapped no code that may have set another action (`jdk`), unless the user wishes it;
+//! and only once: the file stays where no answer came, and a JVM with such a file is not signalled.
 
 use super::attach;
 use super::guard::{NotOpened, Temporary, text};
 use super::hotspot;
 use super::process::Process;
+use super::remains::{self, Map, Request};
 use crate::symbols::perf_map::PerfMap;
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-use std::ffi::CString;
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::os::unix::fs::MetadataExt;
@@ -89,7 +89,11 @@ pub struct Written {
 /// There is one, and it is not used; why.
 pub fn written_map(pid: u32, known: &mut Written) -> Result<Option<PerfMap>, String> {
     let name = format!("perf-{}.map", inner_pid(pid));
-    let opened = Temporary::of(pid).and_then(|tmp| tmp.open(&name));
+    let opened = Temporary::of(pid).and_then(|tmp| match tmp.look(&name) {
+        // A run of this program has requested it, and reads it itself.
+        Some(stat) if remains::is_our_map(&stat) => Err(NotOpened::Absent),
+        _ => tmp.open(&name),
+    });
     let file = match (opened, &known.file) {
         (Err(NotOpened::Absent), Some(file)) => {
             file.try_clone().map_err(|error| NotOpened::Refused(error.to_string()))
@@ -120,12 +124,23 @@ pub fn written_map(pid: u32, known: &mut Written) -> Result<Option<PerfMap>, Str
     }
 }
 
+/// Which Java virtual machines are asked for the names of their code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Requests {
+    /// None.
+    No,
+    /// Those in which no code can have an action of its own for the signal: see `jdk`.
+    Sure,
+    /// Others as well, at the user's wish.
+    Wished,
+}
+
 /// Requests the JVM's map, and removes the file again if it was not there before. After an error there must not
 /// be another request.
 ///
 /// # Errors
 /// Why it gave none, and how to get it.
-pub fn ask(process: &Process) -> Result<PerfMap, String> {
+pub fn ask(process: &Process, requests: Requests) -> Result<PerfMap, String> {
     let pid = process.pid;
     let gap = |why: &str| {
         format!(
@@ -140,6 +155,8 @@ pub fn ask(process: &Process) -> Result<PerfMap, String> {
     };
     let inner = inner_pid(pid);
     let tmp = Temporary::of(pid).map_err(reason)?;
+    let name = format!(".java_pid{inner}");
+    remains::remove_former(&tmp, pid, inner, tmp.socket(&name).is_ok());
     let map = format!("perf-{inner}.map");
     // The JVM writes to that name, even if it exists.
     let there = tmp.look(&map).is_some();
@@ -148,77 +165,91 @@ pub fn ask(process: &Process) -> Result<PerfMap, String> {
     }
     let held = tmp.stat().map_err(reason)?;
     attach::may_hold_files(&held, tmp.owners()).map_err(|why| gap(&why))?;
-    let socket = match tmp.socket(&format!(".java_pid{inner}")) {
+    let socket = match tmp.socket(&name) {
         Ok(socket) => socket,
-        Err(NotOpened::Absent) => wake(process, inner, &tmp).map_err(|why| gap(&why))?,
+        Err(NotOpened::Absent) => {
+            wake(process, inner, &tmp, requests).map_err(|why| gap(&why))?
+        }
         Err(refused) => return Err(reason(refused)),
     };
     // Made before it is written: another user's link of this name would lead the JVM to one of its own files.
-    if !there {
-        let name = CString::new(map.clone()).map_err(|_| gap("no name"))?;
-        tmp.make_theirs(&name).map_err(reason)?;
+    let made = if there { None } else { Some(Map::make(&tmp, inner).map_err(reason)?) };
+    if let Some(made) = &made {
+        made.is_told();
     }
-    let answer = command(pid, &socket).map_err(|error| {
-        if !there {
-            tmp.remove(&map);
-        }
-        gap(&format!("no answer: {error}"))
-    })?;
+    let answer = command(pid, &socket).map_err(|error| gap(&format!("no answer: {error}")))?;
     let (status, text) = answer.split_once('\n').unwrap_or((&answer, ""));
     if status.trim() != "0" {
         let line = text.lines().next().unwrap_or("it knows no Compiler.perfmap");
-        if !there {
-            tmp.remove(&map);
-        }
         return Err(gap(&format!("the machine says: {line}")));
     }
     let names = tmp
         .open(&map)
         .map_err(reason)
         .and_then(|file: File| PerfMap::of(file).map_err(|error| gap(&error.to_string())));
-    if !there {
-        tmp.remove(&map);
-    }
+    drop(made);
     names.and_then(|names| if names.is_empty() { Err(gap("it wrote no map")) } else { Ok(names) })
 }
 
+/// Names that are listed at most.
+const NAMED: usize = 3;
+
+/// Why a machine with other code than its JDK's gets no signal.
+fn stranger(names: &[String]) -> Option<String> {
+    let listed = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    let more = names.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!names.is_empty()).then(|| {
+        format!(
+            "beside its JDK it has {listed}{more}, which may use SIGQUIT for something else; --attach asks it all the \
+             same, and `jcmd PID Compiler.perfmap` (by the same signal) writes the names"
+        )
+    })
+}
+
 /// Makes the machine listen.
-fn wake(process: &Process, inner: u32, tmp: &Temporary) -> Result<OwnedFd, String> {
+fn wake(
+    process: &Process,
+    inner: u32,
+    tmp: &Temporary,
+    requests: Requests,
+) -> Result<OwnedFd, String> {
     let pid = process.pid;
     // Held from before the proof: the id could be another process's by the time of the signal.
     let id = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or("no process id")?;
     let same = pidfd_open(id, PidfdFlags::empty())
         .map_err(|error| format!("it cannot be held (pidfd_open, Linux 5.3): {error}"))?;
     Status::of(pid).can_be_signalled()?;
-    hotspot::takes_requests(process)?;
+    let code = hotspot::takes_requests(process)?;
     attach::would_be_seen(pid, inner, tmp.owners())?;
     let name = format!(".attach_pid{inner}");
-    let made = CString::new(name.clone()).map_err(|_| "no name".to_owned())?;
     if tmp.look(&name).is_some() {
         return Err(format!(
             "it did not answer an earlier request: /tmp/{name} is still there; remove that to ask again"
         ));
     }
-    tmp.make(&made).map_err(|error| match error {
-        NotOpened::Absent => format!("cannot create /tmp/{name}"),
-        NotOpened::Refused(why) => format!("cannot create /tmp/{name}: {why}"),
-    })?;
-    if let Err(error) = signal(&same) {
-        tmp.remove(&name);
-        return Err(format!("it may not be signalled: {error}"));
+    if requests != Requests::Wished
+        && let Some(why) = stranger(&process.strangers(code))
+    {
+        return Err(why);
     }
+    let request = Request::make(tmp, pid, inner)?;
+    request.is_told();
+    signal(&same).map_err(|error| {
+        request.is_not_told();
+        format!("it may not be signalled: {error}")
+    })?;
     let begun = Instant::now();
-    let mut stopped = false;
-    while begun.elapsed() < PATIENCE && !stopped {
+    // Also after a signal to this program: what was made is removed when the machine has seen it.
+    while begun.elapsed() < PATIENCE {
         if let Ok(socket) = tmp.socket(&format!(".java_pid{inner}")) {
-            tmp.remove(&name);
             return Ok(socket);
         }
         std::thread::sleep(Duration::from_millis(10));
-        stopped = clocksmith_measure::interrupt::wished();
     }
     // The file stays: it shows the next run that the JVM does not answer, and, if the JVM was only busy, shows the
     // JVM that the signal did not request a dump.
+    request.keep();
     Err(format!("it does not listen; /tmp/{name} stays, so that it is not asked again"))
 }
 

@@ -1,6 +1,6 @@
 //! Files that processes have mapped: their parts, their tables, where their functions are.
 
-use super::bounded::Bounded;
+use super::bounded::{self, Bounded, Room};
 use super::guard::{self, NotOpened, Owners};
 use super::maps::Mapping;
 use super::served::{self, Served};
@@ -21,6 +21,10 @@ pub struct Mapped {
     pub file: File,
     /// Device and inode.
     pub id: (u64, u64),
+    /// Whether no other user could have written it.
+    pub own: bool,
+    /// Room for what is kept of it, unless it is own.
+    room: Room,
     /// Its parts: offset in the file, size in the file, address.
     segments: Vec<(u64, u64, u64)>,
     pub(super) tables: Option<Tables>,
@@ -50,12 +54,12 @@ impl Mapped {
         address.checked_add(at - offset)
     }
 
-    fn open(file: File) -> Option<Self> {
+    fn open(file: File, own: bool, room: &Room) -> Option<Self> {
         let meta = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
         let id = (meta.dev(), meta.ino());
         let (mut segments, mut tables, mut is_go) = (Vec::new(), None, false);
         let mut build_id = String::new();
-        let bounded = Bounded::new(file.try_clone().ok()?)?;
+        let bounded = parts(&file, own)?;
         if meta.len() <= ELF
             && let Ok(elf) = object::File::parse(&bounded)
         {
@@ -66,7 +70,7 @@ impl Mapped {
                     (offset, size, segment.address())
                 })
                 .collect();
-            tables = Some(Tables::of(&elf));
+            tables = Some(Tables::of(&elf)).filter(|it| own || room.take(it.kept()));
             let id = elf.build_id().ok().flatten().unwrap_or_default();
             build_id = id.iter().take(BUILD_ID).map(|byte| format!("{byte:02x}")).collect();
             is_go = pclntab::SECTIONS.iter().any(|name| elf.section_by_name(name).is_some());
@@ -74,6 +78,8 @@ impl Mapped {
         Some(Self {
             file,
             id,
+            own,
+            room: room.clone(),
             segments,
             tables,
             symbols: OnceLock::new(),
@@ -87,8 +93,9 @@ impl Mapped {
     #[must_use]
     pub fn go(&self) -> Option<&pclntab::Table> {
         let read = || {
-            let bounded = Bounded::new(self.file.try_clone().ok()?)?;
-            pclntab::Table::of(&object::File::parse(&bounded).ok()?)
+            let bounded = parts(&self.file, self.own)?;
+            let table = pclntab::Table::of(&object::File::parse(&bounded).ok()?)?;
+            (self.own || self.room.take(table.kept())).then_some(table)
         };
         self.go.get_or_init(|| self.is_go.then(read).flatten()).as_ref()
     }
@@ -99,7 +106,11 @@ impl Mapped {
         if let Some(range) = self.tables.as_ref().and_then(|tables| tables.function(address)) {
             return Some(Function { begin: range.start, end: range.end, table: true });
         }
-        let symbols = self.symbols.get_or_init(|| symbols(&self.file).unwrap_or_default());
+        let symbols = self.symbols.get_or_init(|| {
+            let all = symbols(&self.file, self.own).unwrap_or_default();
+            let kept = size_of_val(&all[..]) as u64;
+            if self.own || self.room.take(kept) { all } else { Vec::new() }
+        });
         let after = symbols.partition_point(|(begin, _)| *begin <= address);
         let (begin, end) = *symbols.get(after.checked_sub(1)?)?;
         (address < end).then_some(Function { begin, end, table: false })
@@ -122,12 +133,18 @@ impl Mapped {
     }
 }
 
+/// A file to parse.
+fn parts(file: &File, own: bool) -> Option<Bounded> {
+    let file = file.try_clone().ok()?;
+    if own { Bounded::new(file) } else { Bounded::others(file) }
+}
+
 /// Functions of a file at most.
 const FUNCTIONS: usize = 1 << 20;
 
 /// Begins and ends of functions by the file's symbols, in order.
-fn symbols(file: &File) -> Option<Vec<(u64, u64)>> {
-    let bounded = Bounded::new(file.try_clone().ok()?)?;
+fn symbols(file: &File, own: bool) -> Option<Vec<(u64, u64)>> {
+    let bounded = parts(file, own)?;
     let elf = object::File::parse(&bounded).ok()?;
     let all = elf.symbols().chain(elf.dynamic_symbols());
     let mut functions: Vec<(u64, u64)> = all
@@ -138,6 +155,7 @@ fn symbols(file: &File) -> Option<Vec<(u64, u64)>> {
         .collect();
     functions.sort_unstable();
     functions.dedup();
+    functions.shrink_to_fit();
     Some(functions)
 }
 
@@ -149,6 +167,7 @@ pub struct Files {
     /// `None` for files that could not be copied.
     copied: HashMap<(served::Device, u64), Option<Arc<Mapped>>>,
     served: Served,
+    room: Room,
 }
 
 impl Files {
@@ -183,7 +202,9 @@ impl Files {
             if let Err(NotOpened::Refused(why)) = &copy {
                 gaps.push(format!("{UNNAMED} {} have no names: {why}", mapping.base_name()));
             }
-            let copied = copy.ok().and_then(Mapped::open).map(Arc::new);
+            // The copy is this program's, and its content another's.
+            let copied = copy.ok().and_then(|copy| Mapped::open(copy, false, &self.room));
+            let copied = copied.map(Arc::new);
             self.copied.insert(id, copied.clone());
             return copied;
         }
@@ -200,7 +221,8 @@ impl Files {
         if let Some(known) = self.known.get(&id) {
             return Some(Arc::clone(known));
         }
-        let mapped = Arc::new(Mapped::open(file)?);
+        let own = bounded::is_own(&file);
+        let mapped = Arc::new(Mapped::open(file, own, &self.room)?);
         self.known.insert(id, Arc::clone(&mapped));
         Some(mapped)
     }

@@ -2,9 +2,10 @@
 //! `/proc`; nothing is written to the process and it is never stopped.
 
 mod attach;
-pub mod bounded;
+mod bounded;
 pub mod guard;
 mod hotspot;
+mod jdk;
 pub mod jvm;
 mod mapped;
 pub mod maps;
@@ -12,6 +13,7 @@ mod names;
 pub mod ours;
 mod process;
 pub mod python;
+pub mod remains;
 pub mod runtime;
 pub mod select;
 mod served;

@@ -4,6 +4,7 @@
 //! any path. The file may belong to any user, so such a name is never opened: the other file is found by the build id,
 //! in the directory of the distribution, which belongs to root.
 
+use super::bounded::Bounded;
 use object::{CompressionFormat, Object, ObjectSection};
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
@@ -11,7 +12,7 @@ use std::os::unix::fs::MetadataExt;
 
 /// Bytes of all sections with names and debugging information at most, as they are uncompressed.
 const SECTIONS: u64 = 4 << 30;
-/// Bytes that compressed sections may grow to.
+/// Bytes that compressed sections may grow to, by what they state.
 const COMPRESSED: u64 = 1 << 30;
 /// Sections that name other files.
 const LINKS: [&str; 3] = [".gnu_debuglink", ".gnu_debugaltlink", ".debug_sup"];
@@ -26,6 +27,13 @@ pub struct NameSource {
 }
 
 impl NameSource {
+    /// Of an open file; `None` if it is not an ELF file.
+    #[must_use]
+    pub fn of_file(file: &File) -> Option<Self> {
+        let bounded = Bounded::new(file.try_clone().ok()?)?;
+        object::File::parse(&bounded).map(|elf| Self::of(&elf)).ok()
+    }
+
     /// Of an ELF file.
     #[must_use]
     pub fn of<'a, R: object::ReadRef<'a>>(file: &object::File<'a, R>) -> Self {

@@ -1,5 +1,6 @@
 //! One process: its map, its memory, its files.
 
+mod code;
 mod reads;
 
 use super::guard;

@@ -51,6 +51,57 @@ pub(super) fn difference(
     }
 }
 
+/// Keys of an entry file that tell its kernel from another one's (Boot Loader Specification, type #1).
+const OF_KERNEL: [&str; 8] =
+    ["title", "version", "linux", "initrd", "sort-key", "machine-id", "id", "grub_class"];
+
+/// Why an entry file that was added is not one of a kernel that was installed since, like a former one of its directory.
+pub(super) fn added_entry(
+    path: &Path,
+    text: Option<&str>,
+    former: &[Made],
+    change: &Change,
+    has_kernel: &dyn Fn(&str) -> bool,
+) -> Option<String> {
+    let Some(text) = text else { return Some("it is no regular file".to_owned()) };
+    let kernel_of = |text: &str| {
+        let line = text.lines().find_map(|line| keyword(line.trim(), &["linux"]))?;
+        Some(line.trim().to_owned())
+    };
+    let Some(kernel) = kernel_of(text) else { return Some("it starts no Linux kernel".to_owned()) };
+    // By the file system of the entries, or by the whole one.
+    let there = has_kernel(&kernel) || bls_kernel(path, text).is_some_and(|path| has_kernel(&path));
+    if !there {
+        return Some(format!("its kernel {} is not there", short(&kernel)));
+    }
+    let siblings = || {
+        let beside = former.iter().filter(|made| made.path.parent() == path.parent());
+        beside.filter(|made| is_bls(&made.path)).filter_map(|made| made.before.as_deref())
+    };
+    if siblings().any(|text| kernel_of(text).as_ref() == Some(&kernel)) {
+        return Some(format!("its kernel {} has an entry already", short(&kernel)));
+    }
+    let alike = Alike { change, has_kernel };
+    let rest = |text: &str| -> Vec<(usize, String)> {
+        let kept = |line: &Line<'_>| {
+            let key = line.text.split_ascii_whitespace().next().unwrap_or_default();
+            !key.starts_with('#') && key != "options" && !OF_KERNEL.contains(&key)
+        };
+        let lines = counted(text).filter(kept);
+        lines.map(|line| (line.number, line.text.to_owned())).collect()
+    };
+    let words = |text: &str| own(words::all(&bls::all_options(text)));
+    let disks = |text: &str| text.lines().any(|line| keyword(line.trim(), &["initrd"]).is_some());
+    let like = |was: &str| {
+        bls::boots_linux(was)
+            && alike.same_words(&words(was), &words(text))
+            && (disks(text) || !disks(was))
+            && alike.lines(&rest(was), &rest(text)).is_none()
+    };
+    let found = siblings().any(like);
+    (!found).then(|| "it is unlike the former ones".to_owned())
+}
+
 /// Words that entries share.
 const SHARED: &str = "kernelopts=";
 

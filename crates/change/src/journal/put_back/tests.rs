@@ -35,7 +35,7 @@ fn changed() -> (tempfile::TempDir, Journal) {
 fn reverted(mode: Mode, meanwhile: impl Fn(&Path)) -> (tempfile::TempDir, Report) {
     let (dir, mut journal) = changed();
     let mut entry = journal.entries()[0].clone();
-    decide(&journal, &mut entry, mode, &Found::new()).unwrap();
+    decide(&journal, &mut entry, mode, &Former::new()).unwrap();
     entry.phase = Phase::Undoing;
     meanwhile(dir.path());
     let report = put_back(&mut journal, &mut entry).unwrap();

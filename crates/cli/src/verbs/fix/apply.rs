@@ -81,6 +81,14 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
     report.by_hand.extend(
         applied.left.iter().map(|command| format!("run inside that system: {}", command.join(" "))),
     );
+    if !applied.running.is_empty() {
+        let pids: Vec<String> = applied.running.iter().map(ToString::to_string).collect();
+        report.by_hand.push(format!(
+            "a program of this change left processes that still run ({}), and what they write was not looked at: when they \
+             have ended, `clocksmith fix --status` compares it",
+            pids.join(", ")
+        ));
+    }
     let objection = target.and_then(|target| {
         let objection = trial::objection(common, args, &seen, target, begun, &mut report);
         let unwritten = |error| format!("that it holds could not be written down: {error}");

@@ -3,7 +3,7 @@
 use super::apply::{Stuck, others, recovered, written_by_others};
 use super::{is_root, place};
 use crate::args::{Common, Fix};
-use crate::exit::Code;
+use crate::exit::{Code, NotTakenBack};
 use crate::render;
 use crate::report::fix::{Came, FixReport, Mode, TakenBack, sentence};
 use anyhow::{Result, bail};
@@ -25,6 +25,7 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
     let mut changes: Vec<Change> = changes(journal.recovered());
     let taken = !report.taken_back.is_empty();
     let mut kept = vec![written_by_others(journal.recovered())];
+    let mut troubles = Vec::new();
     let which = if args.all { Which::All } else { Which::Last };
     // What was never finished was the last change: the one before it is not meant.
     let result = if taken && !args.all { Ok(Vec::new()) } else { journal.undo(which, force) };
@@ -32,10 +33,11 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
         Ok(reports) => {
             report.taken_back.extend(reports.iter().map(|done| TakenBack::new(done, "")));
             kept.push(others(&reports));
+            troubles.extend(reports.iter().flat_map(|done| done.troubles.iter().cloned()));
             changes.extend(reports.into_iter().map(|done| done.cmdline));
-            undone(&mut report, &kept);
+            undone(&mut report, &kept, &troubles);
         }
-        Err(JournalError::NothingToUndo(_)) if taken => undone(&mut report, &kept),
+        Err(JournalError::NothingToUndo(_)) if taken => undone(&mut report, &kept, &troubles),
         Err(JournalError::NothingToUndo(why)) => {
             report.result = Came::NothingToDo;
             report.headline = sentence(&format!("nothing to take back: {why}"));
@@ -44,6 +46,10 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
             report.result = Came::Refused;
             report.headline = sentence(&format!("{error}. To overwrite that: --force"));
         }
+        Err(error @ JournalError::Partly { .. }) => bail!(NotTakenBack(format!(
+            "not everything could be taken back: {error}. The journal has the rest: when that is mended, `clocksmith fix --undo` \
+             takes it back"
+        ))),
         Err(error) => return Err(error.into()),
     }
     if matches!(report.result, Came::Undone | Came::PartlyUndone)
@@ -64,7 +70,7 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
     Ok(super::code(report.result))
 }
 
-fn undone(report: &mut FixReport, kept: &[String]) {
+fn undone(report: &mut FixReport, kept: &[String], troubles: &[String]) {
     report.result = Came::Undone;
     let what: Vec<&str> = report.taken_back.iter().map(|taken| taken.summary.as_str()).collect();
     report.headline = sentence(&format!("taken back: {}", what.join("; ")));
@@ -76,6 +82,10 @@ fn undone(report: &mut FixReport, kept: &[String]) {
              this change.",
             kept.join(", ")
         ));
+    }
+    if !troubles.is_empty() {
+        report.result = Came::PartlyUndone;
+        report.headline.push_str(&format!(" But not all of it: {}.", troubles.join("; ")));
     }
 }
 

@@ -1,7 +1,7 @@
 //! `vm fix`: mends files, after showing how.
 
-use super::read::{is_stdin, read, shown};
-use super::write;
+use super::read::{is_stdin, read, read_opened, shown};
+use super::write::Target;
 use crate::args::Common;
 use crate::args::vm::Fix;
 use crate::exit::Code;
@@ -42,7 +42,16 @@ pub(crate) fn run(common: &Common, args: &Fix) -> Result<Code> {
 }
 
 fn one(path: &Path, args: &Fix, file: &mut FixFile) -> Result<()> {
-    let (document, bytes) = read(path, args.kind.as_deref(), args.guest.as_deref())?;
+    let (kind, guest) = (args.kind.as_deref(), args.guest.as_deref());
+    if args.apply && path.is_dir() {
+        bail!("{0} is a directory; name the files in it, such as {0}/*.xml", shown(path));
+    }
+    // Opened once: what is shown is what is replaced.
+    let target = args.apply.then(|| Target::open(path)).transpose()?;
+    let (document, bytes) = match &target {
+        Some(target) => read_opened(path, target.file(), kind, guest)?,
+        None => read(path, kind, guest)?,
+    };
     let choices = Choices { invtsc: args.invtsc, tsc_frequency: args.tsc_frequency };
     if !choices.is_empty() && !document.kind.takes_choices() {
         bail!(
@@ -78,15 +87,18 @@ fn one(path: &Path, args: &Fix, file: &mut FixFile) -> Result<()> {
     if old == new {
         return Ok(());
     }
+    if let Some(target) = &target {
+        target.has_one_name()?;
+    }
     let name = shown(path);
     let name = if is_stdin(path) { "stdin" } else { name.trim_start_matches('/') };
     file.diff = TextDiff::from_lines(old, new)
         .unified_diff()
         .header(&format!("a/{name}"), &format!("b/{name}"))
         .to_string();
-    if args.apply {
+    if let Some(target) = &target {
         let after = document.text.encode(new);
-        file.backup = write::replace(path, &bytes, &after, !args.no_backup)?;
+        file.backup = target.replace(&bytes, &after, !args.no_backup)?;
         file.written = true;
     }
     Ok(())

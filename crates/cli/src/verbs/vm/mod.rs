@@ -1,5 +1,6 @@
 //! `vm`: virtual machines' files. One file a verb; what they share is how files are read.
 
+mod attributes;
 mod fix;
 mod lint;
 mod living;

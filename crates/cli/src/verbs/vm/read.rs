@@ -5,6 +5,7 @@ use clocksmith_facts::given::{self, Kinds};
 use clocksmith_facts::visible;
 use clocksmith_vm::document::{DocumentError, MAX_BYTES, is_archive};
 use clocksmith_vm::{Document, Guest, Kind};
+use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -49,12 +50,46 @@ pub(super) fn read(
             },
         }
     };
+    Ok((document(&name, &bytes, kind, guest)?, bytes))
+}
+
+/// Reads a file that was opened to be replaced.
+pub(super) fn read_opened(
+    path: &Path,
+    file: &File,
+    kind: Option<&str>,
+    guest: Option<&str>,
+) -> Result<(Document, Vec<u8>)> {
+    let name = shown(path);
+    let most = MAX_BYTES as u64;
+    let cannot = || format!("cannot read {name}");
+    let length = file.metadata().with_context(cannot)?.len();
+    let begin = |length: u64| -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        file.take(length).read_to_end(&mut bytes).with_context(cannot)?;
+        Ok(bytes)
+    };
+    let archive = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("ova"));
+    if length > most && !archive {
+        bail!("cannot use {name}: {}", DocumentError::TooLarge { most: MAX_BYTES });
+    }
+    // Behind the first member of an archive are disks of any size.
+    let bytes = begin(if archive { most } else { most + 1 })?;
+    Ok((document(&name, &bytes, kind, guest)?, bytes))
+}
+
+fn document(
+    name: &str,
+    bytes: &[u8],
+    kind: Option<&str>,
+    guest: Option<&str>,
+) -> Result<Document> {
     let document = match kind.and_then(Kind::of_name) {
-        Some(kind) => Document::of_kind(&name, &bytes, kind),
-        None => Document::new(&name, &bytes),
+        Some(kind) => Document::of_kind(name, bytes, kind),
+        None => Document::new(name, bytes),
     };
     let document = document.map_err(|error| anyhow!("cannot use {name}: {error}"))?;
-    Ok((document.with_guest(guest.and_then(Guest::of_name)), bytes))
+    Ok(document.with_guest(guest.and_then(Guest::of_name)))
 }
 
 /// The beginning of an OVA, whose first member is the OVF; the disks behind it may be of any size.

@@ -4,12 +4,13 @@
 //! done in it by name without following a link, and a link on the way is followed only if it is ours or root's
 //! ([`clocksmith_facts::trusted`]): the link of another user chooses which file is changed.
 
+use super::attributes::{self, Attributes};
 use anyhow::{Context, Result, anyhow, bail};
 use clocksmith_facts::trusted::{self, Parent, Untrusted};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, Metadata, Permissions};
-use std::io::{ErrorKind, Read, Write};
+use std::fs::{File, Metadata};
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::Path;
@@ -20,32 +21,77 @@ const LIBVIRT: [&str; 3] = ["/etc/libvirt/", "/run/libvirt/", "/.config/libvirt/
 const FLAGS: OFlags = OFlags::NOFOLLOW.union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 const NEW: OFlags = OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(FLAGS);
 
-/// Replaces `before` by `after`. Returns where `before` is kept.
-pub(super) fn replace(
-    path: &Path,
-    before: &[u8],
-    after: &[u8],
-    keep: bool,
-) -> Result<Option<String>> {
-    replace_with(path, before, after, keep, || ())
+/// A file that is read, and may be replaced: the same one, whatever its name leads to meanwhile.
+#[derive(Debug)]
+pub(super) struct Target {
+    directory: OwnedFd,
+    name: OsString,
+    shown: String,
+    file: File,
+    metadata: Metadata,
+}
+
+impl Target {
+    /// Opens it. A link of another user is not followed.
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        let Parent { directory, name, shown } = trusted::resolve(path).map_err(|error| match error {
+            Untrusted::Foreign(link) => anyhow!(
+                "not written: the link {link}, and chooses which file is changed. Name the file itself, or replace the link \
+                 by one of yours"
+            ),
+            error => anyhow!("cannot find {}: {error}", path.display()),
+        })?;
+        let shown = shown.display().to_string();
+        let cannot = || format!("cannot open {shown}");
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | FLAGS;
+        let opened = rustix::fs::openat(&directory, &name, flags, Mode::empty());
+        let file = File::from(opened.with_context(cannot)?);
+        let metadata = file.metadata().with_context(cannot)?;
+        if !metadata.is_file() {
+            bail!("not written: {shown} is no regular file");
+        }
+        Ok(Self { directory, name, shown, file, metadata })
+    }
+
+    /// It, to be read.
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Refuses a file with several names: another user may have made the one that was given, to learn what is in it.
+    pub(super) fn has_one_name(&self) -> Result<()> {
+        let (metadata, shown) = (&self.metadata, &self.shown);
+        if metadata.nlink() > 1 {
+            bail!(
+                "not written: {shown} (owner {}) has {} names (hard links), and the others would keep the old text; another \
+                 user may have made them. Copy it to a file of its own (cp {shown} NEW), and change that",
+                metadata.uid(),
+                metadata.nlink()
+            );
+        }
+        Ok(())
+    }
+
+    /// Replaces `before` by `after`. Returns where `before` is kept.
+    pub(super) fn replace(
+        &self,
+        before: &[u8],
+        after: &[u8],
+        keep: bool,
+    ) -> Result<Option<String>> {
+        replace_with(self, before, after, keep, || ())
+    }
 }
 
 /// The same; `meanwhile` runs when the new file is there, before the last look at the old one.
 fn replace_with(
-    path: &Path,
+    target: &Target,
     before: &[u8],
     after: &[u8],
     keep: bool,
     meanwhile: impl FnOnce(),
 ) -> Result<Option<String>> {
-    let Parent { directory, name, shown } = trusted::resolve(path).map_err(|error| match error {
-        Untrusted::Foreign(link) => anyhow!(
-            "not written: the link {link}, and chooses which file is changed. Name the file itself, or replace the link \
-             by one of yours"
-        ),
-        error => anyhow!("cannot find {}: {error}", path.display()),
-    })?;
-    let shown = shown.display().to_string();
+    let Target { directory, name, shown, file, metadata } = target;
     if LIBVIRT.iter().any(|place| shown.contains(place)) {
         bail!(
             "not written: {shown} belongs to libvirtd, which would overwrite it. Save the changed file elsewhere \
@@ -53,59 +99,48 @@ fn replace_with(
         );
     }
     let cannot = || format!("cannot write {shown}");
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | FLAGS;
-    let opened = rustix::fs::openat(&directory, &name, flags, Mode::empty());
-    let file = File::from(opened.with_context(cannot)?);
-    let metadata = file.metadata().with_context(cannot)?;
-    if !metadata.is_file() {
-        bail!("not written: {shown} is no regular file");
-    }
-    if metadata.nlink() > 1 {
-        bail!(
-            "not written: {shown} (owner {}) has {} names (hard links), and the others would keep the old text; another \
-             user may have made them. Copy it to a file of its own (cp {shown} NEW), and change that",
-            metadata.uid(),
-            metadata.nlink()
-        );
-    }
-    same(file, before, &shown)?;
+    target.has_one_name()?;
+    same(file, before, shown)?;
+    let like = Like { metadata, attributes: attributes::of(file, shown)? };
     let kept =
-        if keep { Some(backup(&directory, &name, &shown, before, &metadata)?) } else { None };
+        if keep { Some(backup(directory, name, shown, before, &like)?) } else { None };
     let mut beside = OsString::from(".clocksmith-");
     beside.push(format!("{}-", std::process::id()));
-    beside.push(&name);
+    beside.push(name);
     // One that a killed program of the same number left behind.
-    let _ = rustix::fs::unlinkat(&directory, &beside, AtFlags::empty());
-    let new = rustix::fs::openat(&directory, &beside, NEW, Mode::from_raw_mode(0o600))
+    let _ = rustix::fs::unlinkat(directory, &beside, AtFlags::empty());
+    let new = rustix::fs::openat(directory, &beside, NEW, Mode::from_raw_mode(0o600))
         .with_context(|| format!("cannot write a new file beside {shown}"))?;
-    let written = fill(File::from(new), after, &metadata, &shown).and_then(|()| {
+    let written = fill(File::from(new), after, &like, shown).and_then(|()| {
         meanwhile();
         // An editor may have saved it while the new file was written.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | FLAGS;
         let again = File::from(
-            rustix::fs::openat(&directory, &name, flags, Mode::empty()).with_context(cannot)?,
+            rustix::fs::openat(directory, name, flags, Mode::empty()).with_context(cannot)?,
         );
         let now = again.metadata().with_context(cannot)?;
         if (now.dev(), now.ino()) != (metadata.dev(), metadata.ino()) {
             bail!("not written: {shown} was replaced by somebody else meanwhile; try again");
         }
-        same(again, before, &shown)?;
-        rustix::fs::renameat(&directory, &beside, &directory, &name).with_context(cannot)
+        same(&again, before, shown)?;
+        rustix::fs::renameat(directory, &beside, directory, name).with_context(cannot)
     });
     if written.is_err() {
-        let _ = rustix::fs::unlinkat(&directory, &beside, AtFlags::empty());
+        let _ = rustix::fs::unlinkat(directory, &beside, AtFlags::empty());
     }
     written?;
     // The name, too, is to be there after a power cut. Some file systems cannot do that.
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let _ = rustix::fs::openat(&directory, ".", flags, Mode::empty()).and_then(rustix::fs::fsync);
+    let _ = rustix::fs::openat(directory, ".", flags, Mode::empty()).and_then(rustix::fs::fsync);
     Ok(kept)
 }
 
 /// Whether a file still has this content.
-fn same(file: File, before: &[u8], shown: &str) -> Result<()> {
+fn same(mut file: &File, before: &[u8], shown: &str) -> Result<()> {
     let mut now = Vec::new();
-    file.take(before.len() as u64 + 1)
-        .read_to_end(&mut now)
+    let most = before.len() as u64 + 1;
+    file.rewind()
+        .and_then(|()| file.take(most).read_to_end(&mut now))
         .with_context(|| format!("cannot read {shown}"))?;
     if now != before {
         bail!("not written: {shown} was changed by somebody else meanwhile; try again");
@@ -113,17 +148,29 @@ fn same(file: File, before: &[u8], shown: &str) -> Result<()> {
     Ok(())
 }
 
-/// Writes a new file like another one.
-fn fill(mut file: File, content: &[u8], like: &Metadata, shown: &str) -> Result<()> {
+/// What a new file has of another one.
+struct Like<'a> {
+    metadata: &'a Metadata,
+    attributes: Attributes,
+}
+
+/// Writes a new file like another one: its owner, its access control list and other attributes, its mode.
+fn fill(mut file: File, content: &[u8], like: &Like<'_>, shown: &str) -> Result<()> {
     let cannot = || format!("cannot write {shown}");
     file.write_all(content).with_context(cannot)?;
     let made = file.metadata().with_context(cannot)?;
-    if (made.uid(), made.gid()) != (like.uid(), like.gid()) {
-        fchown(&file, Some(like.uid()), Some(like.gid()))
+    let (uid, gid) = (like.metadata.uid(), like.metadata.gid());
+    if (made.uid(), made.gid()) != (uid, gid) {
+        fchown(&file, Some(uid), Some(gid))
             .with_context(|| format!("cannot give the new {shown} to its owner"))?;
     }
-    // Behind the owner: a change of owner takes bits of the mode away.
-    file.set_permissions(like.permissions()).with_context(cannot)?;
+    // Behind the owner: a change of owner takes bits of the mode away. Before the mode: without the access control list, the
+    // bits of its mask would be those of the group.
+    attributes::give(&file, &like.attributes, shown)?;
+    let mode = |metadata: &Metadata| metadata.mode() & 0o7777;
+    if mode(&file.metadata().with_context(cannot)?) != mode(like.metadata) {
+        file.set_permissions(like.metadata.permissions()).with_context(cannot)?;
+    }
     file.sync_all().with_context(cannot)
 }
 
@@ -136,7 +183,7 @@ fn backup(
     name: &OsStr,
     shown: &str,
     before: &[u8],
-    like: &Metadata,
+    like: &Like<'_>,
 ) -> Result<String> {
     for number in 1..=COPIES {
         let mut end = String::from(".clocksmith-before");
@@ -150,19 +197,14 @@ fn backup(
         // It may hold a password, which nobody but its owner may see meanwhile.
         match rustix::fs::openat(directory, &copy, NEW, Mode::from_raw_mode(0o600)) {
             Ok(file) => {
-                let mut file = File::from(file);
-                let permissions: Permissions = like.permissions();
-                let written = file
-                    .write_all(before)
-                    .and_then(|()| file.set_permissions(permissions))
-                    .and_then(|()| file.sync_all());
+                let written = fill(File::from(file), before, like, &shown);
                 if written.is_err() {
                     let _ = rustix::fs::unlinkat(directory, &copy, AtFlags::empty());
                 }
-                return written.with_context(cannot).map(|()| shown);
+                return written.map(|()| shown);
             }
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                if is_copy(directory, &copy, before, like) {
+                if is_copy(directory, &copy, before, like.metadata) {
                     return Ok(shown);
                 }
             }
@@ -190,7 +232,88 @@ fn is_copy(directory: &OwnedFd, name: &OsStr, before: &[u8], like: &Metadata) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::fs::XattrFlags;
     use std::fs;
+
+    fn replace(path: &Path, before: &[u8], after: &[u8], keep: bool) -> Result<Option<String>> {
+        Target::open(path)?.replace(before, after, keep)
+    }
+
+    #[test]
+    fn replace_keeps_owner_access_control_list_and_attributes_of_file_and_copy() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("guest.xml");
+        let copy = dir.path().join("guest.xml.clocksmith-before");
+        fs::write(&path, "old").unwrap();
+        let file = File::open(&path).unwrap();
+        let set = |name: &str, value: &[u8]| {
+            rustix::fs::fsetxattr(&file, name, value, XattrFlags::empty()).is_ok()
+        };
+        // user::rw-, user:1001:r--, group::---, mask::r--, other::---, as linux/posix_acl_xattr.h has it.
+        let mut list = 2u32.to_le_bytes().to_vec();
+        for (tag, rights, id) in [
+            (1u16, 6u16, u32::MAX),
+            (2, 4, 1001),
+            (4, 0, u32::MAX),
+            (0x10, 4, u32::MAX),
+            (0x20, 0, u32::MAX),
+        ] {
+            list.extend([tag.to_le_bytes(), rights.to_le_bytes()].concat());
+            list.extend(id.to_le_bytes());
+        }
+        if !set("system.posix_acl_access", &list) || !set("user.note", b"mine") {
+            eprintln!("skipped: this filesystem has no access control lists or attributes");
+            return;
+        }
+        let root = rustix::process::geteuid().is_root();
+        if root {
+            fchown(&file, Some(1000), Some(1001)).unwrap();
+        }
+        let of = |path: &Path| {
+            let file = File::open(path).unwrap();
+            let meta = file.metadata().unwrap();
+            (meta.mode(), meta.uid(), meta.gid(), attributes::of(&file, "x").unwrap())
+        };
+        let before = of(&path);
+        assert_eq!(before.0 & 0o777, 0o640);
+        assert!(before.3.len() >= 2);
+        replace(&path, b"old", b"new", true).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(of(&path), before);
+        assert_eq!((of(&copy), fs::read(&copy).unwrap()), (before.clone(), b"old".to_vec()));
+        // What the directory gives by default is not added.
+        let default = File::open(dir.path()).unwrap();
+        let given = rustix::fs::fsetxattr(
+            &default,
+            "system.posix_acl_default",
+            &list,
+            XattrFlags::empty(),
+        );
+        let plain = dir.path().join("plain.xml");
+        fs::write(&plain, "old").unwrap();
+        if given.is_ok() {
+            rustix::fs::removexattr(&plain, "system.posix_acl_access").unwrap();
+            replace(&plain, b"old", b"new", false).unwrap();
+            assert_eq!(attributes::of(&File::open(&plain).unwrap(), "x").unwrap(), []);
+        }
+    }
+
+    #[test]
+    fn what_was_opened_is_what_is_read_and_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, secret) = (dir.path().join("guest.xml"), dir.path().join("secret"));
+        fs::write(&path, "old").unwrap();
+        fs::write(&secret, "secret").unwrap();
+        let target = Target::open(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink(&secret, &path).unwrap();
+        let mut read = String::new();
+        target.file().read_to_string(&mut read).unwrap();
+        assert_eq!(read, "old");
+        assert!(target.replace(b"old", b"new", false).is_err());
+        assert_eq!(fs::read_to_string(&secret).unwrap(), "secret");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+    }
 
     #[test]
     fn replace_keeps_the_former_content_beside_other_copies() {
@@ -226,7 +349,7 @@ mod tests {
                     fs::write(&path, "theirs").unwrap();
                 }
             };
-            let error = replace_with(&path, b"old", b"ours", false, edit).unwrap_err();
+            let error = replace_with(&Target::open(&path).unwrap(), b"old", b"ours", false, edit).unwrap_err();
             assert!(error.to_string().contains("meanwhile"), "{error}");
             assert_eq!(
                 fs::read_to_string(&path).unwrap(),

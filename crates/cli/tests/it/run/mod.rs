@@ -211,6 +211,15 @@ fn programs_with_rights_of_their_own_are_refused() {
     };
     assert_eq!(code, 125, "{err}");
     assert!(err.contains("setuid"), "{err}");
+    // A script of it has its rights.
+    let script = dir.path().join("script");
+    std::fs::write(&script, format!("#!{} agree\n", other.display())).unwrap();
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let Started::Ended { code, err, .. } = run(&["run", "--as", "syscall"], &script, &[]) else {
+        panic!()
+    };
+    assert_eq!(code, 125, "{err}");
+    assert!(err.contains("setuid"), "{err}");
 }
 
 /// A program of 32 bits that ends with status 7: an ELF header, a program header, three instructions.

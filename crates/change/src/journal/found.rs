@@ -1,0 +1,35 @@
+//! What a program finds at a path of the journal, which may be reached by a link since.
+
+use super::capture::capture;
+use super::entry::State;
+use super::tree::Tree;
+use super::{JournalError, Place};
+use std::path::{Path, PathBuf};
+
+/// A path as it is found now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) state: State,
+    /// The first link on the way, where none was when the path was located: nothing is changed through it.
+    pub(super) link: Option<PathBuf>,
+}
+
+/// What a program finds at a located path. Follows links.
+pub(super) fn found(tree: &Tree, path: &Path) -> Result<Found, JournalError> {
+    if let Some(spot) = tree.spot(path)? {
+        return Ok(Found { state: capture(&spot)?.0, link: None });
+    }
+    let Some(located) = tree.link_on_way(path)? else {
+        return Ok(Found { state: State::Absent, link: None });
+    };
+    let state = match tree.spot(&located.path)? {
+        Some(spot) => capture(&spot)?.0,
+        None => State::Absent,
+    };
+    Ok(Found { state, link: located.links.into_iter().next() })
+}
+
+/// Why nothing is changed behind a link.
+pub(super) fn behind(place: &Place, link: &Path) -> String {
+    format!("{} is a link by now, and nothing is changed through a link", place.shown(link).display())
+}

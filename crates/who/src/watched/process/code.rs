@@ -1,0 +1,50 @@
+//! The code that a process has mapped now, by the files that it comes from.
+
+use super::super::guard::{self, Owners};
+use super::super::jdk::{self, About, Written};
+use super::super::maps::{self, Mapping};
+use super::super::served::Mounts;
+use super::{MAPS, Process};
+use std::ops::Range;
+
+impl Process {
+    /// Whether it has mapped code that is in no file, but for the kernel's and this project's clocks: code that it makes.
+    #[must_use]
+    pub fn has_code_without_file(&self) -> bool {
+        self.maps.iter().any(|mapping| {
+            let made = mapping.executable && !mapping.is_file() && !mapping.name.starts_with("[v");
+            made && !self.in_ours(mapping.range.start)
+        })
+    }
+
+    /// The code in a Java virtual machine that is neither its JDK's nor the system's, by names for people. The map is read
+    /// now: a library may have been loaded since it was read before. `code` is where the machine keeps what it compiles.
+    pub(in crate::watched) fn strangers(&self, code: Range<u64>) -> Vec<String> {
+        let text = guard::text(&format!("/proc/{}/maps", self.pid), MAPS).unwrap_or_default();
+        let mounts = Mounts::of(self.pid);
+        // A filesystem that a program serves is not asked: that may take for ever.
+        let written = |mapping: &Mapping| {
+            let local = !mounts.is_served(mapping.device);
+            local.then(|| self.written(mapping)).flatten()
+        };
+        let Some(owners) = Owners::of(self.pid) else { return vec!["a machine that has ended".to_owned()] };
+        let ours = |address| self.in_ours(address);
+        jdk::strangers(
+            &maps::parse(&text),
+            &About { code, user: owners.user, written: &written, ours: &ours },
+        )
+    }
+
+    /// Who may have written the file of a mapping: through the mapping itself, which needs a capability, otherwise by its
+    /// name, if that is the same file.
+    fn written(&self, mapping: &Mapping) -> Option<Written> {
+        let Range { start, end } = mapping.range;
+        let through = format!("/proc/{}/map_files/{start:x}-{end:x}", self.pid);
+        let below = || {
+            let stat = rustix::fs::lstat(format!("/proc/{}/root{}", self.pid, mapping.name)).ok();
+            stat.filter(|stat| stat.st_ino == mapping.inode)
+        };
+        let stat = rustix::fs::stat(through).ok().or_else(below)?;
+        Some(Written { user: stat.st_uid, loose: stat.st_mode & 0o022 != 0 })
+    }
+}
