@@ -236,7 +236,7 @@ impl Cloud {
 /// under their name as well: EC2 says `.metal` then.
 #[must_use]
 pub fn names_guest(dmi: &str) -> bool {
-    const NAMES: [&str; 22] = [
+    const NAMES: [&str; 23] = [
         "QEMU",
         "KVM",
         "Bochs",
@@ -258,6 +258,7 @@ pub fn names_guest(dmi: &str) -> bool {
         "vServer",
         "Nutanix AHV",
         "Apple Virtualization",
+        "OxVM",
         "CloudStack",
     ];
     NAMES.iter().any(|name| dmi.contains(name)) && !dmi.contains(".metal")

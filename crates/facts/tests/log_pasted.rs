@@ -244,3 +244,23 @@ fn lines_about_the_wall_clock_are_events() {
         [Event::SetByRtc(1_780_308_000), Event::SetByRtc(1_780_308_000), Event::VmFork]
     );
 }
+
+/// A guest's console in the journal of its host, and what anybody writes by `logger`.
+#[test]
+fn lines_that_a_program_passes_on_are_not_those_of_the_kernel_beside_it() {
+    let host = "Mar 01 10:00:00 host kernel: Linux version 6.1.0-13-amd64 (a@b) (gcc 12) #1 SMP\n\
+                Mar 01 10:00:01 host kernel: clocksource: Switched to clocksource tsc\n";
+    let guest = "Mar 01 10:01:00 host qemu[123]: [    0.000000] Linux version 6.6.9 (c@d) (gcc 13) #2 SMP\n\
+                 Mar 01 10:01:01 host qemu[123]: [    0.900000] clocksource: Switched to clocksource kvm-clock\n";
+    let switches = |text: &str| {
+        let log = KernelLog::scan(text.as_bytes(), "log").unwrap();
+        let name = |event: &Event| match event {
+            Event::Switched(name) => Some(name.clone()),
+            _ => None,
+        };
+        (log.boots, log.last(name).map(|(_, name)| name))
+    };
+    assert_eq!(switches(&format!("{host}{guest}")), (1, Some("tsc".to_owned())));
+    // Alone they are all there is.
+    assert_eq!(switches(guest), (1, Some("kvm-clock".to_owned())));
+}

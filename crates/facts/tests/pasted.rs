@@ -162,6 +162,8 @@ fn single_fields_are_no_output_of_a_tool() {
         "Model: Board X3, revision B\n",
         "Architecture: arm64\n",
         "Manufacturer: Acme\n",
+        "Model: Acme R12 v2\nArchitecture: Atheros QCA\n",
+        "Package: clock\nArchitecture: amd64\nModel: none\n",
         "flags: 0x17ffffc0000200(slab|head)\n",
         "Time zone: we are in Europe\n",
         "bogomips : the figure of the delay loop\n",

@@ -130,6 +130,8 @@ struct Scanner {
     prefixed: bool,
     /// Headers in this log name the kernel.
     named: bool,
+    /// The kernel has lines of its own in this log, which a header names.
+    own: bool,
     last_at: Option<f64>,
     banner: Option<String>,
     /// Part of an overlong line: skip to the next newline.
@@ -169,6 +171,7 @@ impl Scanner {
             context: 0,
             prefixed: false,
             named: false,
+            own: false,
             last_at: None,
             banner: None,
             skipping: false,
@@ -337,6 +340,11 @@ impl Scanner {
         // Where headers name the kernel, a line with a date and without such a header is a program's.
         self.named |= line.named && line.kernel == Some(true);
         if line.kernel == Some(false) || line.dated && line.kernel.is_none() && self.named {
+            return end;
+        }
+        // Beside the kernel's own lines, those that a program passes on are of another kernel, or its own invention.
+        self.own |= line.named && !line.program && line.kernel == Some(true);
+        if line.program && self.own {
             return end;
         }
         // A line of this boot that is quoted behind the log begins no other boot.

@@ -16,6 +16,8 @@ enum Kind {
     Dmi,
     /// `Machine model: StarFive VisionFive 2`, `MIPS: machine is Mikrotik RB532`, `Machine: ARM-Versatile PB`.
     Model,
+    /// `Hardware name: Acme R1/B1, BIOS 2.1`, in reports of faults.
+    Hardware,
     /// `Booting GENERIC on Jensen using machine vector Jensen from SRM`.
     Vector,
     /// `CPU0 revision is: 0001800a (MIPS 4Kc)`, `CPU: ARMv7 Processor [410fd034] ...`.
@@ -65,7 +67,8 @@ impl Names {
 
     /// The name that people use.
     fn shown(&self) -> Option<String> {
-        let order = [Kind::Host, Kind::Model, Kind::Vector, Kind::Dmi, Kind::Processor];
+        let order =
+            [Kind::Host, Kind::Model, Kind::Vector, Kind::Dmi, Kind::Hardware, Kind::Processor];
         order.iter().find_map(|kind| self.of(*kind)).map(|name| name.chars().take(60).collect())
     }
 }
@@ -155,6 +158,9 @@ fn name(message: &str) -> Option<(Kind, String)> {
         // An update of the firmware leaves the machine the same.
         return found(Kind::Dmi, rest.split(", BIOS").next()?);
     }
+    if let Some(rest) = message.strip_prefix("Hardware name: ") {
+        return found(Kind::Hardware, rest.split(", BIOS").next()?);
+    }
     for head in ["Machine model: ", "OF: fdt: Machine model: ", "OF: fdt:Machine model: "] {
         if let Some(rest) = message.strip_prefix(head) {
             return found(Kind::Model, rest);
@@ -223,6 +229,7 @@ mod tests {
         for (one, two) in [
             ("DMI: Acme R1/B1, BIOS 1.0 01/02/2020", "DMI: Acme R2/B1, BIOS 1.0 01/02/2020"),
             ("Machine model: Board A", "OF: fdt: Machine model: Board B"),
+            ("Hardware name: Acme R1/B1, BIOS 1.0", "Hardware name: Acme R2/B1, BIOS 1.0"),
             ("MIPS: machine is Router A", "MIPS: machine is Router B"),
             (
                 "Booting GENERIC on Eiger using machine vector Eiger from SRM",

@@ -135,9 +135,17 @@ fn lscpu_field(line: &str) -> Option<&str> {
         "Hypervisor vendor",
         "Flags",
     ];
-    let (name, _) = line.trim().split_once(':')?;
+    let (name, value) = line.trim().split_once(':')?;
+    let value = value.trim();
     let more = ["Virtualization", "Virtualization type", "Stepping", "BogoMIPS", "CPU MHz"];
-    (FIELDS.contains(&name) || more.contains(&name)).then_some(name)
+    let is_number = || value.parse::<f64>().is_ok();
+    // Words that other texts have, too: boards have a model, and packages an architecture.
+    let plausible = match name {
+        "Architecture" => Arch::parse(value).is_some(),
+        "CPU family" | "Model" | "Stepping" | "CPU(s)" | "BogoMIPS" => is_number(),
+        _ => !value.is_empty(),
+    };
+    (plausible && (FIELDS.contains(&name) || more.contains(&name))).then_some(name)
 }
 
 fn lscpu(page: &mut Page<'_>, at: usize) -> usize {

@@ -28,6 +28,8 @@ pub(crate) struct Stripped<'a> {
     pub(crate) dated: bool,
     /// A header names the program that wrote the line.
     pub(crate) named: bool,
+    /// That program is not the kernel: a stamp behind its name shows that it passed a line of some kernel on.
+    pub(crate) program: bool,
 }
 
 impl<'a> Stripped<'a> {

@@ -56,6 +56,7 @@ fn header<'a>(after: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
     let is_kernel = *ident == "kernel" || ident.starts_with("kernel[") || *ident == "vmunix";
     out.kernel = Some(is_kernel);
     out.named = true;
+    out.program = !is_kernel;
     Some(&after[(colon + 1).min(after.len())..])
 }
 
@@ -97,6 +98,7 @@ pub(super) fn rfc5424<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a s
     }
     out.kernel = Some(program == "kernel");
     out.named = true;
+    out.program = program != "kernel";
     Some(rest.trim_start().trim_start_matches('\u{feff}'))
 }
 
