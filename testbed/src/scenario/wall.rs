@@ -14,21 +14,21 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-/// Prints each event of the watch in a line, and obeys: `why`, `check`, `set SECONDS`, `now`. What is printed is one
-/// write, so that lines of the two do not mix.
+/// Prints each event of the watch in a line, and obeys: `why`, `check`, `set SECONDS`, `now`. Each line has the uptime, which
+/// neither a pause nor a step changes, and is one write, so that lines of the two do not mix.
 const SCRIPT: &str = r#"settle
-clocksmith watch --no-listen --no-history --no-test --json 2>/dev/null | while read -r line; do
-    echo "|event $line" >/dev/console
-done &
 say() { read -r up rest </proc/uptime; echo "|$1 $up $2" >/dev/console; }
+clocksmith watch --no-listen --no-history --no-test --json 2>/dev/null | while read -r line; do
+    say event "$line"
+done &
 exec 3</dev/console
 stty -echo <&3
 say ready
 while read -r order argument <&3; do
     case $order in
     why | check) say $order "$(clocksmith $order --json --no-measure | tr -d '\n')" ;;
-    set) say set "$(probe step $argument && date +%s.%N)" ;;
-    now) say now "$(date +%s.%N)" ;;
+    set) probe step $argument; say set $? ;;
+    now) say now ;;
     *) break ;;
     esac
 done"#;
@@ -133,14 +133,13 @@ impl Seat {
         parse(&line, name).with_context(|| format!("the guest answers to `{order}`: {line}"))
     }
 
-    /// The wall clock of the guest.
+    /// The guest's uptime.
     fn now(&mut self) -> Result<f64> {
-        let (_, text) = self.order("now")?;
-        text.trim().parse().with_context(|| format!("the guest's time is `{text}`"))
+        Ok(self.order("now")?.0)
     }
 
-    /// The next event of a kind, without those before it.
-    fn event(&self, kind: &str) -> Result<Value> {
+    /// The next event of a kind, without those before it, and the uptime at which it was reported.
+    fn event(&self, kind: &str) -> Result<(f64, Value)> {
         let end = Instant::now() + PATIENCE;
         loop {
             let left = end.saturating_duration_since(Instant::now());
@@ -148,18 +147,18 @@ impl Seat {
                 .guest
                 .wait_for("|event ", left)
                 .with_context(|| format!("the watch does not report `{kind}`"))?;
-            if let Some(event) = event(&line).filter(|event| event["kind"] == kind) {
-                return Ok(event);
+            if let Some(found) = event(&line).filter(|(_, event)| event["kind"] == kind) {
+                return Ok(found);
             }
         }
     }
 
     /// Sets the wall clock, which the watch reports.
     fn set(&mut self, story: &mut Story, seconds: i64) -> Result<()> {
-        let (_, at) = self.order(&format!("set {seconds}"))?;
-        let at: f64 = at.trim().parse().with_context(|| format!("the guest's time is `{at}`"))?;
-        let event = self.event("wall-clock-step")?;
-        let after = reported_after(&event, at);
+        let (at, status) = self.order(&format!("set {seconds}"))?;
+        story.check(status == "0", || format!("set by {seconds} s: status {status}"));
+        let (reported, event) = self.event("wall-clock-step")?;
+        let after = seconds_between(at, reported);
         let text = event["text"].as_str().unwrap_or_default();
         story.seen.push(json!({
             "what": format!("set by {seconds:+} s"), "reported_after_s": after, "text": text,
@@ -172,7 +171,7 @@ impl Seat {
         Ok(())
     }
 
-    /// The watch reports that the guest was away since this time of its wall clock, by the kernel's words if it has some.
+    /// The watch reports that the guest was away since this uptime, by the kernel's words if it has some.
     fn restored(
         &mut self,
         story: &mut Story,
@@ -180,8 +179,8 @@ impl Seat {
         since: f64,
         evidence: Option<&str>,
     ) -> Result<()> {
-        let event = self.event("restored")?;
-        let after = reported_after(&event, since);
+        let (reported, event) = self.event("restored")?;
+        let after = seconds_between(since, reported);
         story.seen.push(json!({
             "what": what, "reported_after_s": after, "text": event["text"],
             "reason": event["reason"]["text"], "evidence": event["reason"]["evidence"],
@@ -246,9 +245,9 @@ impl Seat {
     }
 }
 
-/// How long after a time of the guest's wall clock an event was reported.
-fn reported_after(event: &Value, since: f64) -> f64 {
-    event["time"].as_f64().map_or(f64::INFINITY, |time| ((time - since) * 10.0).round() / 10.0)
+/// The time between two uptimes, in tenths of a second.
+fn seconds_between(since: f64, until: f64) -> f64 {
+    ((until - since) * 10.0).round() / 10.0
 }
 
 /// An order's answer: `|name UPTIME TEXT`.
@@ -258,11 +257,11 @@ fn parse(line: &str, name: &str) -> Option<(f64, String)> {
     Some((uptime.parse().ok()?, text.to_owned()))
 }
 
-/// The event in a line of the watch; `None` for what it says of itself.
-fn event(line: &str) -> Option<Value> {
-    let (_, text) = line.split_once("|event ")?;
-    let line: Value = serde_json::from_str(text.trim()).ok()?;
-    Some(line["event"].clone()).filter(|event| !event.is_null())
+/// The uptime and the event in a line of the watch; `None` for what it says of itself.
+fn event(line: &str) -> Option<(f64, Value)> {
+    let (uptime, text) = parse(line, "event")?;
+    let line: Value = serde_json::from_str(&text).ok()?;
+    Some(line["event"].clone()).filter(|event| !event.is_null()).map(|event| (uptime, event))
 }
 
 #[cfg(test)]
@@ -271,17 +270,13 @@ mod tests {
 
     #[test]
     fn answers_and_events_are_read() {
-        assert_eq!(
-            parse("|now 12.34 1780000000.5\r\n", "now"),
-            Some((12.34, "1780000000.5".into()))
-        );
-        assert_eq!(parse("|ready 3.1\n", "ready"), Some((3.1, String::new())));
+        assert_eq!(parse("|now 12.34 \r\n", "now"), Some((12.34, String::new())));
+        assert_eq!(parse("|set 3.1 0\n", "set"), Some((3.1, "0".into())));
         assert_eq!(parse("|why", "why"), None);
-        let line = r#"|event {"schema":"x","state":"warning","text":"t","event":{"kind":"restored","time":1780000003.25}}"#;
-        let read = event(line).unwrap();
-        assert_eq!(read["kind"], "restored");
-        assert_eq!(reported_after(&read, 1_780_000_001.0), 2.3);
-        assert!(event(r#"|event {"schema":"x","event":null}"#).is_none());
-        assert!(reported_after(&json!({}), 0.0).is_infinite());
+        let line = r#"|event 31.27 {"schema":"x","state":"warning","text":"t","event":{"kind":"restored"}}"#;
+        let (uptime, read) = event(line).unwrap();
+        assert_eq!((uptime, &read["kind"]), (31.27, &json!("restored")));
+        assert_eq!(seconds_between(30.0, uptime), 1.3);
+        assert!(event(r#"|event 3.1 {"schema":"x","event":null}"#).is_none());
     }
 }

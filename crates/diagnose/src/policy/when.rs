@@ -14,7 +14,7 @@ pub enum Is {
     Cloud(&'static [Cloud]),
     /// The hypervisor presents itself as one of these.
     Hypervisor(&'static [HypervisorKind]),
-    /// It is a virtual machine.
+    /// It is a virtual machine; Xen's initial domain is none.
     Virtual,
     /// The processor is made by one of these.
     Processor(&'static [CpuVendor]),
@@ -122,7 +122,10 @@ impl Is {
                     |h: &Option<Hypervisor>| h.as_ref().is_some_and(|h| listed.contains(&h.kind));
                 of(facts.hypervisor.value().map(under), HYPERVISOR)
             }
-            Self::Virtual => of(facts.hypervisor.value().map(Option::is_some), HYPERVISOR),
+            Self::Virtual => {
+                let guest = |h: &Option<Hypervisor>| h.as_ref().is_some_and(|h| !h.xen_dom0);
+                of(facts.hypervisor.value().map(guest), HYPERVISOR)
+            }
             Self::Processor(listed) => {
                 let made_by = facts.cpu.model.value().map(|model| listed.contains(&model.vendor));
                 of(made_by.or_else(|| elsewhere(facts)), PROCESSOR)
