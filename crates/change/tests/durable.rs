@@ -24,7 +24,8 @@ fn recorded() {
     let Some(root) = std::env::var_os("CLOCKSMITH_RECORDED") else { return };
     let root = Path::new(&root);
     if root.join("many").exists() {
-        let entry = |number: u32| write(&format!("/boot/loader/entries/{number}.conf"), "options a\n");
+        let entry =
+            |number: u32| write(&format!("/boot/loader/entries/{number}.conf"), "options a\n");
         let plan = clocksmith_change::Plan { steps: (0..MANY).map(entry).collect(), ..plan() };
         let mut journal = open(root).unwrap();
         journal.apply(&plan, &mut Silent).unwrap();

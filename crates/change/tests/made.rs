@@ -120,7 +120,10 @@ fn program_that_changes_settings_beside_its_file_is_restored() {
     let append = "echo 'GRUB_CMDLINE_LINUX=init=/bin/sh' >>";
     for (more, file) in [
         (format!("{append} $ROOT/etc/default/grub"), "etc/default/grub"),
-        (format!("mkdir -p $ROOT/etc/default/grub.d; {append} $ROOT/etc/default/grub.d/99.cfg"), "grub.d/99.cfg"),
+        (
+            format!("mkdir -p $ROOT/etc/default/grub.d; {append} $ROOT/etc/default/grub.d/99.cfg"),
+            "grub.d/99.cfg",
+        ),
         ("echo init=/bin/sh >> $ROOT/etc/kernel/cmdline".to_owned(), "share/real/cmdline"),
         ("echo y > $ROOT/boot/grub/custom.cfg".to_owned(), "grub/custom.cfg"),
         ("rm $ROOT/etc/default/grub".to_owned(), "etc/default/grub"),
@@ -128,7 +131,11 @@ fn program_that_changes_settings_beside_its_file_is_restored() {
     ] {
         refused_beside(&more, file, "no part of this change");
     }
-    refused_beside(&format!("{append} $ROOT/etc/default/grub"), "etc/default/grub", "`GRUB_CMDLINE_LINUX=init=/bin/sh`");
+    refused_beside(
+        &format!("{append} $ROOT/etc/default/grub"),
+        "etc/default/grub",
+        "`GRUB_CMDLINE_LINUX=init=/bin/sh`",
+    );
 }
 
 #[test]
@@ -142,9 +149,15 @@ fn program_that_adds_an_entry_of_another_loader_is_restored() {
         refused_beside(&entry(text), "loader/entries/evil.conf", why);
     }
     for (text, why) in [
-        ("title x\\nlinux /vmlinuz-7\\ninitrd /i-7\\noptions root=/dev/vda quiet init=/bin/sh\\n", "unlike"),
+        (
+            "title x\\nlinux /vmlinuz-7\\ninitrd /i-7\\noptions root=/dev/vda quiet init=/bin/sh\\n",
+            "unlike",
+        ),
         ("title x\\nlinux /vmlinuz-7\\noptions root=/dev/vda quiet\\n", "unlike"),
-        ("title x\\nlinux /vmlinuz-7\\ninitrd /i-7\\ndevicetree /x\\noptions root=/dev/vda quiet\\n", "unlike"),
+        (
+            "title x\\nlinux /vmlinuz-7\\ninitrd /i-7\\ndevicetree /x\\noptions root=/dev/vda quiet\\n",
+            "unlike",
+        ),
     ] {
         let dir = system(&format!("{WORK}; {}", entry(text)));
         let root = dir.path();
@@ -158,7 +171,10 @@ fn program_that_adds_an_entry_of_another_loader_is_restored() {
         assert_eq!(before, picture(root), "{text}");
     }
     // Where no entries were.
-    let dir = system(&format!("{WORK}; mkdir -p ../efi/loader/entries; {}", entry("linux /vmlinuz-6\\n")));
+    let dir = system(&format!(
+        "{WORK}; mkdir -p ../efi/loader/entries; {}",
+        entry("linux /vmlinuz-6\\n")
+    ));
     fs::write(dir.path().join("boot/vmlinuz-6"), "kernel").unwrap();
     fs::remove_file(dir.path().join("boot/loader/entries/old.conf")).unwrap();
     let error = open(dir.path()).unwrap().apply(&plan(), &mut Silent).unwrap_err().to_string();
@@ -169,7 +185,10 @@ fn program_that_adds_an_entry_of_another_loader_is_restored() {
 #[test]
 fn entry_of_a_new_kernel_may_be_added_and_is_named_by_the_revert() {
     let new = ENTRY.replace("-6", "-7").replace("title A", "title B");
-    let dir = system(&format!("{WORK}; printf '{}' > ../loader/entries/b.conf", new.replace('\n', "\\n")));
+    let dir = system(&format!(
+        "{WORK}; printf '{}' > ../loader/entries/b.conf",
+        new.replace('\n', "\\n")
+    ));
     let root = dir.path();
     for name in ["6", "7"] {
         fs::write(root.join(format!("boot/vmlinuz-{name}")), "kernel").unwrap();
@@ -178,13 +197,18 @@ fn entry_of_a_new_kernel_may_be_added_and_is_named_by_the_revert() {
     let mut journal = open(root).unwrap();
     journal.apply(&plan(), &mut Silent).unwrap();
     // What was observed is no part of the change that is in force.
-    assert!(journal.entries()[0].records.iter().all(|record| !record.path.starts_with("/etc/kernel")));
+    assert!(
+        journal.entries()[0].records.iter().all(|record| !record.path.starts_with("/etc/kernel"))
+    );
     fs::write(root.join("etc/kernel/cmdline"), "root=/dev/vda loud\n").unwrap();
     let reports = journal.undo(Which::All, Force::No).unwrap();
     let named = |it: &&String| it.contains("/boot/loader/entries/b.conf");
     assert_eq!(reports[0].kept.iter().filter(named).count(), 1, "{:?}", reports[0].kept);
     assert!(root.join("boot/loader/entries/b.conf").exists());
-    assert_eq!(fs::read_to_string(root.join("etc/kernel/cmdline")).unwrap(), "root=/dev/vda loud\n");
+    assert_eq!(
+        fs::read_to_string(root.join("etc/kernel/cmdline")).unwrap(),
+        "root=/dev/vda loud\n"
+    );
     assert_eq!(fs::read_to_string(root.join("boot/grub/grub.cfg")).unwrap(), CONFIG);
 }
 

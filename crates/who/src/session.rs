@@ -63,11 +63,21 @@ pub struct Options {
 
 impl Options {
     /// The options for one program, which cost less than 2 % of its speed.
-    pub const PROGRAM: Self =
-        Self { frequency: 397, stack: 2048, breakpoints: true, cycles: false, attach: Requests::Sure };
+    pub const PROGRAM: Self = Self {
+        frequency: 397,
+        stack: 2048,
+        breakpoints: true,
+        cycles: false,
+        attach: Requests::Sure,
+    };
     /// The options for the whole machine.
-    pub const MACHINE: Self =
-        Self { frequency: 199, stack: 1024, breakpoints: false, cycles: false, attach: Requests::Sure };
+    pub const MACHINE: Self = Self {
+        frequency: 199,
+        stack: 1024,
+        breakpoints: false,
+        cycles: false,
+        attach: Requests::Sure,
+    };
 }
 
 /// Time between two moments with breakpoints, and how long they are armed.

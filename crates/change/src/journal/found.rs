@@ -31,5 +31,8 @@ pub(super) fn found(tree: &Tree, path: &Path) -> Result<Found, JournalError> {
 
 /// Why nothing is changed behind a link.
 pub(super) fn behind(place: &Place, link: &Path) -> String {
-    format!("{} is a link by now, and nothing is changed through a link", place.shown(link).display())
+    format!(
+        "{} is a link by now, and nothing is changed through a link",
+        place.shown(link).display()
+    )
 }

@@ -48,7 +48,9 @@ fn find_for(program: &str, left: usize) -> Result<PathBuf, JournalError> {
                             let why = format!("what runs it is not fit: {error}");
                             JournalError::Program { program: program.to_owned(), why }
                         };
-                        let left = left.checked_sub(1).ok_or_else(|| failed("has too many interpreters"))?;
+                        let left = left
+                            .checked_sub(1)
+                            .ok_or_else(|| failed("has too many interpreters"))?;
                         find_for(&interpreter, left).map_err(why)?;
                     }
                     Ok(path)
@@ -81,7 +83,8 @@ fn interpreters(file: OwnedFd) -> Vec<String> {
     let mut head = [0; LINE];
     let length = file.read_at(&mut head, 0).unwrap_or(0);
     let head = head.get(..length).unwrap_or_default();
-    let text = |bytes: &[u8]| Path::new(std::ffi::OsStr::from_bytes(bytes)).to_string_lossy().into_owned();
+    let text =
+        |bytes: &[u8]| Path::new(std::ffi::OsStr::from_bytes(bytes)).to_string_lossy().into_owned();
     if let Some(rest) = head.strip_prefix(b"#!") {
         let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
         let mut words =
@@ -168,7 +171,10 @@ mod tests {
             assert!(found(name).is_ok(), "{name}: {:?}", found(name));
             mode(0o757);
             let error = found(name).unwrap_err().to_string();
-            assert!(error.contains("interpreter") && error.contains("mode 0757"), "{name}: {error}");
+            assert!(
+                error.contains("interpreter") && error.contains("mode 0757"),
+                "{name}: {error}"
+            );
         }
         assert!(found("endless").unwrap_err().to_string().contains("too many"));
         // The loader of this test.

@@ -303,8 +303,8 @@ fn remaining(journal: &Journal, entry: &Entry, report: &Report) -> Vec<String> {
     for record in records.filter(|record| record.old != State::Other) {
         let shown = journal.place.shown(&record.path);
         // A directory of this change that has other files by now, or a file that another process changed: both are said.
-        let said = entry.directories.contains(&record.path)
-            || report.written_by_others.contains(&shown);
+        let said =
+            entry.directories.contains(&record.path) || report.written_by_others.contains(&shown);
         if said {
             continue;
         }

@@ -190,7 +190,8 @@ impl Store {
 
     /// Removes files that no entry needs: partly written files of a killed run, and contents.
     pub(super) fn clean(&self) -> Result<(), JournalError> {
-        let needed: std::collections::HashSet<&str> = self.entries.iter().flat_map(needed).collect();
+        let needed: std::collections::HashSet<&str> =
+            self.entries.iter().flat_map(needed).collect();
         for name in names(&self.directory).map_err(io("list", &self.shown))? {
             let Some(name) = name.to_str() else { continue };
             let content = name.strip_suffix(CONTENT).filter(|name| name.len() == 64);

@@ -97,11 +97,8 @@ impl Apart {
         loop {
             self.asked += 1;
             let now = self.asked;
-            let state = self.files.entry(id).or_insert(State {
-                depth: Depth::All,
-                child: None,
-                last: now,
-            });
+            let state =
+                self.files.entry(id).or_insert(State { depth: Depth::All, child: None, last: now });
             state.last = now;
             let depth = state.depth;
             if depth == Depth::Nothing {
@@ -203,7 +200,8 @@ impl Child {
                 Ok(read) => filled += read,
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
                     // After a signal there is less time than was thought.
-                    let end = if interrupt::wished() { end.min(Instant::now() + HASTE) } else { end };
+                    let end =
+                        if interrupt::wished() { end.min(Instant::now() + HASTE) } else { end };
                     if Instant::now() >= end {
                         return None;
                     }
@@ -228,7 +226,9 @@ fn data() -> Option<u64> {
 /// In the child: answers questions until its parent ends.
 fn serve(file: &File, depth: Depth, socket: &UnixStream, data: u64) {
     alone(&[file.as_raw_fd(), socket.as_raw_fd()]);
-    let limit = |what, most| rustix::process::setrlimit(what, Rlimit { current: Some(most), maximum: Some(most) });
+    let limit = |what, most| {
+        rustix::process::setrlimit(what, Rlimit { current: Some(most), maximum: Some(most) })
+    };
     let limits = [
         limit(Resource::Core, 0),
         limit(Resource::Data, data.saturating_add(MEMORY)),
@@ -372,7 +372,8 @@ mod tests {
     fn names_are_those_that_are_found_here() {
         let (_dir, file, length) = own();
         let mut apart = Apart::default();
-        let (symbolizer, source) = (super::super::symbolizer(), NameSource::of_file(&file).unwrap());
+        let (symbolizer, source) =
+            (super::super::symbolizer(), NameSource::of_file(&file).unwrap());
         let mut known = 0;
         for part in 1..64 {
             let at = At { offset: length / 64 * part, address: None };
@@ -433,7 +434,8 @@ mod tests {
         };
         let symtab = [sym(0, 0, 0, 0, 0), sym(1, 0x12, 1, 0x100, 0x100)].concat();
         let names = format!("\0.text\0.symtab\0.strtab\0.shstrtab\0{name}\0");
-        let at = |name: &str| u32::try_from(names.find(&format!("\0{name}\0")).unwrap() + 1).unwrap();
+        let at =
+            |name: &str| u32::try_from(names.find(&format!("\0{name}\0")).unwrap() + 1).unwrap();
         // Name, type, flags, address, content, link, size of an entry.
         let sections: [(u32, u32, u64, u64, &[u8], u32, u64); 5] = [
             (at(".text"), 1, 6, 0x100, &[0x90; 0x100], 0, 0),
@@ -517,10 +519,8 @@ mod tests {
         if pid == 0 {
             alone(&[file.as_raw_fd(), there.as_raw_fd()]);
             let most = Some(data + MEMORY);
-            let _ = rustix::process::setrlimit(
-                Resource::Data,
-                Rlimit { current: most, maximum: most },
-            );
+            let _ =
+                rustix::process::setrlimit(Resource::Data, Rlimit { current: most, maximum: most });
             let length = usize::try_from(2 * MEMORY).unwrap();
             let taken = Vec::<u8>::new().try_reserve_exact(length).is_ok();
             // SAFETY: ends the child.

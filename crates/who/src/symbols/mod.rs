@@ -142,8 +142,7 @@ fn try_names(
     let Symbolized::Sym(symbol) = symbolizer.symbolize_single(&Source::Elf(file), input)? else {
         return Ok(None);
     };
-    let outer =
-        Named { name: Arc::from(&*symbol.name), place: place(symbol.code_info.as_deref()) };
+    let outer = Named { name: Arc::from(&*symbol.name), place: place(symbol.code_info.as_deref()) };
     let inlined = symbol.inlined.iter().rev().map(|inlined| Named {
         name: Arc::from(&*inlined.name),
         place: place(inlined.code_info.as_ref()),
@@ -248,9 +247,7 @@ impl Symbols {
                     let input = Input::VirtOffset(address);
                     names_of(&self.symbolizer, Elf::new(path(other)), input)
                 });
-                other.or_else(|| {
-                    own_names(&self.symbolizer, &file.file, source.debug, offset)
-                })
+                other.or_else(|| own_names(&self.symbolizer, &file.file, source.debug, offset))
             })
         } else {
             self.apart.names(&file.file, file.id, module, At { offset, address })

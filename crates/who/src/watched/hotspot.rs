@@ -108,7 +108,8 @@ fn read(process: &Process) -> Option<Machine> {
         let place = process.word(flag.checked_add(value_at)?)?;
         *found = Some(process.read(place, 1)?.first().copied()? != 0);
     }
-    let bound = |name: &str| field("CodeCache", name).and_then(|(_, address)| process.word(address));
+    let bound =
+        |name: &str| field("CodeCache", name).and_then(|(_, address)| process.word(address));
     let code = bound("_low_bound").unwrap_or(0)..bound("_high_bound").unwrap_or(0);
     Some(Machine { version, no_attach: no_attach?, no_signals: no_signals?, code })
 }

@@ -280,11 +280,12 @@ mod tests {
         assert_eq!(with("", &by(1001, false)).len(), 5);
         assert_eq!(with("", &by(0, true)).len(), 5);
         assert_eq!(with("", &|_| None).len(), 5);
-        assert_eq!(strangers(&parse("1000-2000 r-xp 0 0:1 1 /usr/bin/x"), &About {
-            code: 0..0,
-            user: 0,
-            written: &|_| ROOT,
-            ours: &|_| false
-        }), ["a machine whose JDK is not known"]);
+        assert_eq!(
+            strangers(
+                &parse("1000-2000 r-xp 0 0:1 1 /usr/bin/x"),
+                &About { code: 0..0, user: 0, written: &|_| ROOT, ours: &|_| false }
+            ),
+            ["a machine whose JDK is not known"]
+        );
     }
 }

@@ -167,9 +167,7 @@ pub fn ask(process: &Process, requests: Requests) -> Result<PerfMap, String> {
     attach::may_hold_files(&held, tmp.owners()).map_err(|why| gap(&why))?;
     let socket = match tmp.socket(&name) {
         Ok(socket) => socket,
-        Err(NotOpened::Absent) => {
-            wake(process, inner, &tmp, requests).map_err(|why| gap(&why))?
-        }
+        Err(NotOpened::Absent) => wake(process, inner, &tmp, requests).map_err(|why| gap(&why))?,
         Err(refused) => return Err(reason(refused)),
     };
     // Made before it is written: another user's link of this name would lead the JVM to one of its own files.

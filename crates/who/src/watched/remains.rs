@@ -194,12 +194,7 @@ pub fn remove() {
 }
 
 /// Writes a name; the array is longer than any, and the rest of it is zero.
-fn spelled(
-    to: &mut [u8; 40],
-    before: &[u8],
-    mut number: u32,
-    after: &[u8],
-) -> *const libc::c_char {
+fn spelled(to: &mut [u8; 40], before: &[u8], mut number: u32, after: &[u8]) -> *const libc::c_char {
     let mut digits = [0; 10];
     let mut many = 0;
     for digit in digits.iter_mut() {
@@ -221,8 +216,7 @@ fn length(directory: i32, name: *const libc::c_char) -> Option<i64> {
     // SAFETY: all bits zero are a value of this structure of integers.
     let mut stat: libc::stat = unsafe { std::mem::zeroed() };
     // SAFETY: a name that ends with a zero, and a live structure.
-    let found =
-        unsafe { libc::fstatat(directory, name, &raw mut stat, libc::AT_SYMLINK_NOFOLLOW) };
+    let found = unsafe { libc::fstatat(directory, name, &raw mut stat, libc::AT_SYMLINK_NOFOLLOW) };
     (found == 0).then_some(stat.st_size)
 }
 
@@ -251,7 +245,9 @@ pub(super) fn remove_former(tmp: &Temporary, pid: u32, inner: u32, listens: bool
         }
     }
     let map = map_name(inner);
-    if tmp.look(&map).is_some_and(|stat| is_our_map(&stat) && plain(&stat, tmp.owners().user) && is_old(&stat))
+    if tmp
+        .look(&map)
+        .is_some_and(|stat| is_our_map(&stat) && plain(&stat, tmp.owners().user) && is_old(&stat))
     {
         tmp.remove(&map);
     }

@@ -65,7 +65,9 @@ pub(super) fn give(file: &File, wanted: &Attributes, shown: &str) -> Result<()> 
         all.iter().filter(|(name, _)| !label(name)).cloned().collect()
     };
     if ours(&now) != ours(wanted) {
-        bail!("not written: the new {shown} would have other extended attributes than the former one");
+        bail!(
+            "not written: the new {shown} would have other extended attributes than the former one"
+        );
     }
     Ok(())
 }

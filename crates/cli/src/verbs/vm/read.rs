@@ -78,12 +78,7 @@ pub(super) fn read_opened(
     Ok((document(&name, &bytes, kind, guest)?, bytes))
 }
 
-fn document(
-    name: &str,
-    bytes: &[u8],
-    kind: Option<&str>,
-    guest: Option<&str>,
-) -> Result<Document> {
+fn document(name: &str, bytes: &[u8], kind: Option<&str>, guest: Option<&str>) -> Result<Document> {
     let document = match kind.and_then(Kind::of_name) {
         Some(kind) => Document::of_kind(name, bytes, kind),
         None => Document::new(name, bytes),

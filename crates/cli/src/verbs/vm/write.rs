@@ -102,8 +102,7 @@ fn replace_with(
     target.has_one_name()?;
     same(file, before, shown)?;
     let like = Like { metadata, attributes: attributes::of(file, shown)? };
-    let kept =
-        if keep { Some(backup(directory, name, shown, before, &like)?) } else { None };
+    let kept = if keep { Some(backup(directory, name, shown, before, &like)?) } else { None };
     let mut beside = OsString::from(".clocksmith-");
     beside.push(format!("{}-", std::process::id()));
     beside.push(name);
@@ -283,12 +282,8 @@ mod tests {
         assert_eq!((of(&copy), fs::read(&copy).unwrap()), (before.clone(), b"old".to_vec()));
         // What the directory gives by default is not added.
         let default = File::open(dir.path()).unwrap();
-        let given = rustix::fs::fsetxattr(
-            &default,
-            "system.posix_acl_default",
-            &list,
-            XattrFlags::empty(),
-        );
+        let given =
+            rustix::fs::fsetxattr(&default, "system.posix_acl_default", &list, XattrFlags::empty());
         let plain = dir.path().join("plain.xml");
         fs::write(&plain, "old").unwrap();
         if given.is_ok() {
@@ -349,7 +344,8 @@ mod tests {
                     fs::write(&path, "theirs").unwrap();
                 }
             };
-            let error = replace_with(&Target::open(&path).unwrap(), b"old", b"ours", false, edit).unwrap_err();
+            let error = replace_with(&Target::open(&path).unwrap(), b"old", b"ours", false, edit)
+                .unwrap_err();
             assert!(error.to_string().contains("meanwhile"), "{error}");
             assert_eq!(
                 fs::read_to_string(&path).unwrap(),

@@ -27,7 +27,9 @@ impl Process {
             let local = !mounts.is_served(mapping.device);
             local.then(|| self.written(mapping)).flatten()
         };
-        let Some(owners) = Owners::of(self.pid) else { return vec!["a machine that has ended".to_owned()] };
+        let Some(owners) = Owners::of(self.pid) else {
+            return vec!["a machine that has ended".to_owned()];
+        };
         let ours = |address| self.in_ours(address);
         jdk::strangers(
             &maps::parse(&text),
