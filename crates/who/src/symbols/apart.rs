@@ -413,6 +413,8 @@ mod tests {
         packed.extend(u32::try_from(sum).unwrap().to_be_bytes());
         packed
     }
+    /// Name, kind, flags, address, content, link and size of an entry.
+    type Section<'a> = (u32, u32, u64, u64, &'a [u8], u32, u64);
 
     /// An ELF file with the function `victim` from 0x100 to 0x200, and a compressed section of this name that states a length.
     fn bomb(name: &str, states: u64, zeros: &[u8]) -> Vec<u8> {
@@ -437,7 +439,7 @@ mod tests {
         let at =
             |name: &str| u32::try_from(names.find(&format!("\0{name}\0")).unwrap() + 1).unwrap();
         // Name, type, flags, address, content, link, size of an entry.
-        let sections: [(u32, u32, u64, u64, &[u8], u32, u64); 5] = [
+        let sections: [Section<'_>; 5] = [
             (at(".text"), 1, 6, 0x100, &[0x90; 0x100], 0, 0),
             (at(".symtab"), 2, 0, 0, &symtab, 3, 24),
             (at(".strtab"), 3, 0, 0, b"\0victim\0", 0, 0),
