@@ -131,7 +131,7 @@ pub(crate) fn judge(
     let refused = remedies.iter().position(|remedy| remedy.refused_because.is_some());
     let at = refused.unwrap_or(remedies.len());
     remedies.splice(at..at, set_right);
-    let headline = headline::with_wall_clock(headline, &wall.causes);
+    let headline = headline::with_wall_clock(headline, &wall.causes, wall.report.as_ref());
     let next = remedies::next_steps(facts, verdict, &causes);
     let mut causes = causes;
     causes.extend(wall.causes);

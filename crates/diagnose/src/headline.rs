@@ -1,6 +1,7 @@
 //! The first sentence: what a tired person understands.
 
 use crate::causes::Case;
+use crate::wall::WallClockReport;
 use crate::{Cause, CauseId, Read, Severity, Verdict};
 use clocksmith_facts::Arch;
 use clocksmith_facts::log::incident::tsc_demoted;
@@ -197,9 +198,18 @@ pub(crate) fn headline(
 }
 
 /// The sentence, with what is wrong with the wall clock: where reads are fine, something is to be fixed all the same.
-pub(crate) fn with_wall_clock(headline: String, causes: &[Cause]) -> String {
+pub(crate) fn with_wall_clock(
+    headline: String,
+    causes: &[Cause],
+    wall: Option<&WallClockReport>,
+) -> String {
     let grave = causes.iter().find(|cause| cause.severity >= Severity::Warning);
+    // A clock that was set wrong is not synchronised either; that it is ahead says more.
+    let is_ahead = wall.and_then(|wall| wall.behind_s).is_some_and(|behind| behind < -AHEAD_S);
     match (grave, headline.strip_suffix(" Nothing to fix.")) {
+        (Some(cause), Some(fine)) if cause.id == CauseId::WallClockUnsynchronised && is_ahead => {
+            format!("{fine} But {}.", hedged("the wall clock is ahead", cause))
+        }
         (Some(cause), Some(fine)) => format!("{fine} But {}.", lead(cause)),
         (None, Some(fine)) if causes.iter().any(may_be_behind) => {
             format!("{fine} Nothing to fix in that; whether the wall clock is right is open.")
@@ -207,6 +217,9 @@ pub(crate) fn with_wall_clock(headline: String, causes: &[Cause]) -> String {
         _ => headline,
     }
 }
+
+/// From so far ahead on, in seconds.
+const AHEAD_S: f64 = 0.5;
 
 fn may_be_behind(cause: &Cause) -> bool {
     cause.id == CauseId::WallClockStaleAfterRestore
@@ -260,8 +273,14 @@ fn demoted(case: &Case<'_>) -> bool {
 
 /// The cause as a clause of a few words; the details follow below it.
 fn lead(cause: &Cause) -> String {
+    match cause.id.clause() {
+        Some(clause) => hedged(clause, cause),
+        None => lower(&cause.summary),
+    }
+}
+
+fn hedged(clause: &str, cause: &Cause) -> String {
     use crate::Confidence;
-    let Some(clause) = cause.id.clause() else { return lower(&cause.summary) };
     match cause.confidence {
         Confidence::High => clause.to_owned(),
         Confidence::Medium => format!("(likely) {clause}"),

@@ -123,6 +123,15 @@ fn guest_behind_its_host_is_stale_and_reads_stay_fast() {
 }
 
 #[test]
+fn guest_ahead_of_its_host_is_said_to_be_ahead() {
+    let report = Made::on(KVM).kernel(UNSYNC, 16_000_000).rtc_ahead(-61).report();
+    let cause = (C::WallClockUnsynchronised, Severity::Warning, Confidence::Medium);
+    assert_eq!(seen(&report), (WallState::Unsynchronised, vec![cause]));
+    let ends = "But (likely) the wall clock is ahead.";
+    assert!(report.headline.ends_with(ends), "{}", report.headline);
+}
+
+#[test]
 fn differences_that_prove_nothing_raise_nothing() {
     // Hardware's real-time clock drifts.
     let metal = Made::on(None).kernel(0, 9_000).rtc_ahead(40).report();

@@ -18,6 +18,8 @@ const PAUSE_HOST_NS: i64 = 500_000_000;
 const PAUSE_RTC_NS: i64 = 3_000_000_000;
 /// For so long after a restore a step is its consequence, in seconds.
 const AFTER: f64 = 900.0;
+/// For so long after the kernel said that the guest is a copy, another clock that ran ahead says the same again, in seconds.
+const SAME: f64 = 10.0;
 /// A leap second, and how near to one a step is one, in nanoseconds.
 const SECOND_NS: i64 = 1_000_000_000;
 const NEAR_NS: i64 = 10_000_000;
@@ -55,6 +57,8 @@ pub(super) struct Wall {
     unsynchronised_at: Option<f64>,
     /// The last restore or pause, in seconds since boot as far as that is known, else by the wall clock.
     restored_at: Option<f64>,
+    /// When the kernel said so.
+    forked_at: Option<f64>,
     /// A clock outside ran ahead: by how much, told at the next reading if it still is.
     ran_ahead: Option<i64>,
     /// A whole look at the machine is wanted.
@@ -86,6 +90,7 @@ impl Watch {
             evidence: Some(line),
         });
         self.wall.restored_at = Some(time);
+        self.wall.forked_at = Some(time);
         self.wall.look = true;
         self.tell(event);
     }
@@ -211,6 +216,11 @@ impl Watch {
             _ => None,
         };
         let Some(ahead) = told else { return };
+        let forked = self.wall.forked_at.take();
+        if forked.is_some_and(|at| (time - step_s(step) - at).abs() < SAME) {
+            self.wall.look = true;
+            return;
+        }
         #[allow(clippy::cast_precision_loss)]
         let seconds = ahead as f64 / 1e9;
         let text = format!("this guest did not run for {seconds:.1} s");
@@ -229,6 +239,11 @@ impl Watch {
         self.wall.look = true;
         self.tell(event);
     }
+}
+
+#[allow(clippy::cast_precision_loss)]
+fn step_s(ns: i64) -> f64 {
+    ns as f64 / 1e9
 }
 
 #[cfg(test)]
@@ -377,6 +392,24 @@ mod tests {
         let events = sim.watch.take_events();
         assert_eq!(kinds(&events), [Kind::Restored]);
         assert!(events[0].reason.as_ref().unwrap().evidence.as_ref().unwrap().contains("fork"));
+    }
+
+    #[test]
+    fn clone_is_one_event() {
+        let mut sim = Sim::new();
+        let line = "[ 1802.402211] random: crng reseeded due to virtual machine fork\n";
+        sim.watch.observe(sim.time, Observation::KernelSaid(line));
+        assert_eq!(kinds(&sim.watch.take_events()), [Kind::Restored]);
+        // The real-time clock shows how long it was away: no second event, and a new judgement.
+        sim.reading.other.as_mut().unwrap().ahead_ns += 27_000_000_000;
+        assert!(sim.second().is_empty());
+        let want = sim.watch.observe(sim.time + 1.0, Observation::WallClock(sim.reading.clone()));
+        assert!(want.assess && sim.watch.take_events().is_empty());
+        // A pause later is another event.
+        sim.time += 60.0;
+        sim.reading.other.as_mut().unwrap().ahead_ns += 30_000_000_000;
+        assert!(sim.second().is_empty());
+        assert_eq!(kinds(&sim.second()), [Kind::Restored]);
     }
 
     #[test]
