@@ -99,7 +99,7 @@ struct Lexer<'a> {
 struct Index<'a> {
     /// Where the lines of a text, without blanks around it, begin.
     lines: HashMap<&'a str, Vec<usize>>,
-    /// Where QEMU is named.
+    /// Where QEMU or Cloud Hypervisor is named.
     programs: Vec<usize>,
 }
 
@@ -111,7 +111,10 @@ impl<'a> Index<'a> {
             lines.entry(line.trim()).or_default().push(at);
             at += line.len();
         }
-        Self { lines, programs: text.match_indices("qemu-").map(|(at, _)| at).collect() }
+        let named = |name| text.match_indices(name).map(|(at, _)| at);
+        let mut programs: Vec<usize> = named("qemu-").chain(named("cloud-hypervisor")).collect();
+        programs.sort_unstable();
+        Self { lines, programs }
     }
 
     /// Where the line that ends a document begins, and whether QEMU is named before.

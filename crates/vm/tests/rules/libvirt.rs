@@ -234,6 +234,11 @@ fn libvirt_overrides() {
         &with("Penryn,+invtsc"),
         &with("Penryn,+invtsc,tsc-frequency=5000000000"),
     );
+    // How vCPUs are arranged is not lost.
+    let arranged = "  <cpu>\n    <topology sockets='1' cores='4' threads='1'/>\n  </cpu>\n";
+    let debian = |cpu: &str| ids(kind, &domain("debian", "", cpu, QUIET_CLOCK, &arguments("host")));
+    assert!(debian(arranged).contains(&("lv-cpu-override", Severity::Info)));
+    assert!(debian(PLAIN_CPU).contains(&("lv-cpu-override", Warn)));
     // The same is not said twice.
     assert!(!ids(kind, &with("host")).iter().any(|found| found.0 == "lv-hypervclock-ok"));
     let fixed = fix(&document(kind, &with("host,kvm=off")), &Choices::default()).unwrap();

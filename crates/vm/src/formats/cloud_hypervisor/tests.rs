@@ -60,3 +60,13 @@ fn cloud_hypervisor_scripts_are_known_by_the_program() {
         assert_eq!(Kind::detect("a.sh", text), None, "{text}");
     }
 }
+
+#[test]
+fn cloud_hypervisor_in_a_here_document_is_read() {
+    let start = "cloud-hypervisor --kernel k --cmdline console=hvc0 --cpus boot=1,kvm_hyperv=on\n";
+    let text =
+        format!("#!/bin/sh\ncat >start.sh <<'EOF'\n#!/bin/sh\n{start}EOF\nchmod +x start.sh\n");
+    assert_eq!(Kind::detect("make.sh", &text), Some(Kind::CloudHypervisor));
+    assert_eq!(bad(&text), bad(start));
+    assert!(!bad(start).is_empty());
+}

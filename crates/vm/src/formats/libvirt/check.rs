@@ -114,7 +114,7 @@ fn overridden(domain: &Domain<'_>, cpu: &Properties) -> Vec<Finding> {
     let told = |flag: &&String| !flag.starts_with("hv-") || *flag == "hv-time=on";
     if !lost.iter().any(|flag| told(&flag)) {
         // Nothing that is lost is a clock.
-        let nothing = lost.is_empty() && domain.cpu.is_none();
+        let nothing = lost.is_empty() && !domain.chooses_cpu();
         finding.severity = if nothing { Severity::Info } else { Severity::Warn };
     }
     if !lost.is_empty() {

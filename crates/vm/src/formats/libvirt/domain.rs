@@ -187,6 +187,14 @@ impl<'a> Domain<'a> {
         features.filter(|feature| feature.value("name") == Some(name)).last()
     }
 
+    /// Whether `<cpu>` says more than how the vCPUs are arranged, which is not a part of `-cpu`.
+    pub(crate) fn chooses_cpu(&self) -> bool {
+        let Some(cpu) = self.cpu else { return false };
+        let mut inside = self.tree.within(cpu).iter();
+        cpu.attribute("mode").is_some()
+            || inside.any(|it| matches!(it.local(), "model" | "vendor" | "feature" | "maxphysaddr"))
+    }
+
     /// `mode=` of the CPU; without it and with a model, `custom`.
     pub(crate) fn cpu_mode(&self) -> &'a str {
         let Some(cpu) = self.cpu else {
