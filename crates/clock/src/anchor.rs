@@ -207,7 +207,8 @@ mod tests {
         let after = Instant::now_ordered();
         assert!(before <= anchor.instant() && anchor.instant() <= after);
         let off = Duration::from_nanos(anchor.uncertainty_ns());
-        assert!(off < Duration::from_millis(1), "{off:?}");
+        // It is found within the readings around it, however long they took.
+        assert!(off <= after - before, "{off:?} in {:?}", after - before);
         // Before the anchor, and after it.
         assert!(anchor.std_instant(before).unwrap() <= std_before + off);
         assert!(anchor.std_instant(after).unwrap() + off >= std_after);
@@ -216,7 +217,9 @@ mod tests {
         // The wall clock may be slewed meanwhile, but not by much.
         let wall = anchor.system_time(Instant::now());
         let apart = |a: SystemTime, b| a.duration_since(b).unwrap_or_else(|e| e.duration());
-        assert!(apart(SystemTime::now(), wall) < Duration::from_millis(100));
+        let now = SystemTime::now();
+        let late = std_after.elapsed();
+        assert!(apart(now, wall) < Duration::from_millis(100) + 2 * late);
         assert!(anchor.of_system_time(SystemTime::now()) > before);
         assert_eq!(anchor.of_system_time(SystemTime::UNIX_EPOCH), anchor.of_unix_ns(0));
     }

@@ -134,7 +134,11 @@ impl Watch {
             time,
             Kind::WallClockStep,
             state,
-            format!("the wall clock was set by {ms:+.3} ms"),
+            // Digits that the step has: of a minute, microseconds are those of the reading.
+            match ms.abs() < 1e4 {
+                true => format!("the wall clock was set by {ms:+.3} ms"),
+                false => format!("the wall clock was set by {:+.3} s", ms / 1e3),
+            },
         );
         event.to = Some(format!("{ms:+.3} ms"));
         event.reason = Some(Reason { cause: None, text: why.to_owned(), evidence: None });
@@ -312,7 +316,7 @@ mod tests {
         sim.set(61_000_000_000);
         let events = sim.second();
         assert_eq!(kinds(&events), [Kind::WallClockStep]);
-        assert!(events[0].text.contains("+61000.000 ms"), "{}", events[0].text);
+        assert!(events[0].text.contains("+61.000 s"), "{}", events[0].text);
         assert_eq!(events[0].state, State::Warning);
         sim.set(-5_000_000);
         assert!(sim.second()[0].text.contains("-5.000 ms"));
