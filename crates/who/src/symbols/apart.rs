@@ -21,7 +21,9 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 /// Bytes that one of them may take for itself, more than this process has.
-const MEMORY: u64 = 96 << 20;
+const MEMORY: u64 = 72 << 20;
+/// Bytes that all that wait may have together.
+const WAITING: u64 = 72 << 20;
 /// Seconds of processor time of one of them.
 const SECONDS: u64 = 5;
 /// How long all together may take, by the clock.
@@ -72,6 +74,10 @@ struct State {
 struct Child {
     pid: libc::pid_t,
     socket: UnixStream,
+    /// What it had at its beginning, in bytes.
+    begun: u64,
+    /// What it has taken since.
+    taken: u64,
 }
 
 impl Drop for Child {
@@ -108,6 +114,12 @@ impl Apart {
             if state.child.is_none() {
                 state.child = Child::start(file, depth);
             }
+            if state.child.is_none() {
+                state.depth = Depth::Nothing;
+                let why = "which other users can write, are not looked up: no process can be started for that";
+                self.gaps.push(format!("{}, {why}", begin(shown)));
+                return None;
+            }
             let end = begun + self.left();
             let answer = self.files.get_mut(&id)?.child.as_mut().map(|child| child.ask(at, end));
             self.spent += begun.elapsed();
@@ -143,10 +155,18 @@ impl Apart {
         PATIENCE.saturating_sub(self.spent)
     }
 
+    /// Ends children that have waited longest, until those that are left are few and have little memory.
     fn forget_oldest(&mut self) {
-        let with = || self.files.iter().filter(|(_, state)| state.child.is_some());
-        if with().count() > CHILDREN {
-            let oldest = with().min_by_key(|(_, state)| state.last).map(|(id, _)| *id);
+        loop {
+            let with = || {
+                self.files.iter().filter_map(|(id, state)| Some((id, state, state.child.as_ref()?)))
+            };
+            let taken: u64 = with().map(|(_, _, child)| child.taken).sum();
+            let many = with().count();
+            if many <= 1 || many <= CHILDREN && taken <= WAITING {
+                return;
+            }
+            let oldest = with().min_by_key(|(_, state, _)| state.last).map(|(id, ..)| *id);
             if let Some(state) = oldest.and_then(|id| self.files.get_mut(&id)) {
                 state.child = None;
             }
@@ -162,7 +182,7 @@ impl Child {
     fn start(file: &File, depth: Depth) -> Option<Self> {
         let (here, there) = UnixStream::pair().ok()?;
         here.set_nonblocking(true).ok()?;
-        let data = data()?;
+        let data = data("self")?;
         // SAFETY: the child uses nothing of this process that another thread may hold, but for memory, which the C library
         // makes usable; it ends by _exit or by a signal.
         match unsafe { libc::fork() } {
@@ -173,7 +193,7 @@ impl Child {
                 // SAFETY: ends the child, without running anything of its parent's.
                 unsafe { libc::_exit(0) }
             }
-            pid => Some(Self { pid, socket: here }),
+            pid => Some(Self { pid, socket: here, begun: data, taken: 0 }),
         }
     }
 
@@ -189,6 +209,7 @@ impl Child {
         let length = usize::try_from(u32::from_le_bytes(length)).ok()?;
         let mut answer = vec![0; Some(length).filter(|length| *length <= LONGEST)?];
         self.read(&mut answer, end)?;
+        self.taken = data(&self.pid.to_string())?.saturating_sub(self.begun);
         Some(parse(&answer))
     }
 
@@ -216,9 +237,9 @@ impl Child {
     }
 }
 
-/// What this process has of memory that counts for its limit, in bytes.
-fn data() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
+/// What a process has of memory that counts for its limit, in bytes.
+fn data(process: &str) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
     let pages: u64 = text.split_ascii_whitespace().nth(5)?.parse().ok()?;
     pages.checked_mul(rustix::param::page_size() as u64)
 }
@@ -500,11 +521,11 @@ mod tests {
             std::fs::write(&path, bomb(name, states, &packed)).unwrap();
             let file = File::open(&path).unwrap();
             let mut apart = Apart::default();
-            let before = data().unwrap();
+            let before = data("self").unwrap();
             let at = At { offset: 0x120, address: Some(0x120) };
             let names = apart.names(&file, (1, 2), "bomb", at).unwrap_or_else(|| panic!("{name}"));
             assert_eq!(&*names[0].name, "victim", "{name}");
-            assert!(data().unwrap() < before + MEMORY, "{name}");
+            assert!(data("self").unwrap() < before + MEMORY, "{name}");
             // Where the debugging information was read at all, it was left, and that is said.
             println!("{name} {states}: {:?}", apart.gaps);
         }
@@ -514,7 +535,7 @@ mod tests {
     fn memory_that_a_file_takes_has_a_limit() {
         // Takes twice the limit while it answers.
         let (here, there) = UnixStream::pair().unwrap();
-        let data = data().unwrap();
+        let data = data("self").unwrap();
         let (_dir, file, _) = own();
         // SAFETY: as in `Child::start`.
         let pid = unsafe { libc::fork() };
@@ -560,8 +581,13 @@ mod tests {
             let at = At { offset: length / 2, address: None };
             apart.names(&file, (1, id), "program", at);
         }
-        let kept = apart.files.values().filter(|state| state.child.is_some()).count();
-        assert_eq!(kept, CHILDREN);
+        let kept = |apart: &Apart| apart.files.values().filter(|it| it.child.is_some()).count();
+        assert_eq!(kept(&apart), CHILDREN);
+        // One that takes much leaves no room for others.
+        let last = apart.files.get_mut(&(1, 2 * CHILDREN as u64 - 1)).unwrap();
+        last.child.as_mut().unwrap().taken = WAITING + 1;
+        ask(&mut apart, &file, length / 2);
+        assert_eq!(kept(&apart), 1);
     }
 
     proptest! {

@@ -25,9 +25,9 @@ const BLOCK: u64 = 512;
 /// Any file may have a piece of this length: small ones may have no block of their own.
 const SMALL: u64 = 1 << 20;
 /// Bytes of all pieces of a file that another user could write, while it is read.
-const OTHERS: u64 = 48 << 20;
+const OTHERS: u64 = 32 << 20;
 /// Bytes that are kept of all such files together.
-const KEPT: u64 = 64 << 20;
+const KEPT: u64 = 48 << 20;
 
 /// Whether no other user could have written a file.
 pub(super) fn is_own(file: &File) -> bool {
