@@ -6,14 +6,14 @@
 #   fleet/test.sh [HOSTS]     how many synthetic hosts [default: 20000]
 #
 # Settings: CLOCKSMITH=FILE, the program if it is compiled already; PYTHON=python3; PYTHON_TOOLS=DIR, a virtual
-# environment with ansible-core and kubernetes-validate.
+# environment with ansible-core and kubernetes-validate [default: ~/.cache/clocksmith-python-tools, which .ci/run makes].
 # Exits with 1 when something is wrong, with 77 when a tool is missing, with 75 when packages cannot be
 # fetched; the rest has been tested then, and the last line says what is missing.
 set -euo pipefail
 cd "$(dirname "$0")"
 hosts=${1:-20000}
 python=${PYTHON:-python3}
-if [ -n "${PYTHON_TOOLS-}" ]; then PATH="$PYTHON_TOOLS/bin:$PATH"; fi
+PATH="${PYTHON_TOOLS:-${XDG_CACHE_HOME:-${HOME-}/.cache}/clocksmith-python-tools}/bin:$PATH"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 missing=()

@@ -4,12 +4,13 @@
 # which in the last line; the others have been asked all the same.
 #
 #   PYTHON_TOOLS=DIR  a virtual environment with ansible-core, ansible-lint and kubernetes-validate
+#                     [default: ~/.cache/clocksmith-python-tools, which .ci/run makes]
 set -euo pipefail
 cd "$(dirname "$0")"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-if [ -n "${PYTHON_TOOLS-}" ]; then PATH="$PYTHON_TOOLS/bin:$PATH"; fi
+PATH="${PYTHON_TOOLS:-${XDG_CACHE_HOME:-${HOME-}/.cache}/clocksmith-python-tools}/bin:$PATH"
 export PATH="$PATH:${GOBIN:-${GOPATH:-$HOME/go}/bin}"
 missing=()
 
