@@ -31,10 +31,11 @@ const SET_UP: &str = "set -e
 printf '[Match]\\nName=en* eth*\\n[Network]\\nAddress=10.0.2.15/24\\n' >/etc/systemd/network/10-test.network
 systemctl start systemd-networkd
 chmod 755 /usr/bin/clocksmith /usr/sbin/chronyd
-mkdir -p /run/chrony
+mkdir -p /run/chrony /opt/lib
+tar -C /opt/lib -xf /opt/lib.tar
 nohup clocksmith watch --no-listen --no-history --no-test --json </dev/null >/tmp/watch.jsonl 2>/tmp/watch.err &
 sleep 3
-chronyd -f /etc/chrony.conf";
+LD_LIBRARY_PATH=/opt/lib chronyd -f /etc/chrony.conf";
 
 /// A program that ends with the test.
 struct Server(Child);
@@ -46,9 +47,19 @@ impl Drop for Server {
     }
 }
 
-/// Debian's chronyd, unpacked.
+/// Debian's chronyd with its libraries, unpacked. The C library is that of the system that it runs in.
 fn chronyd(work: &Path) -> PathBuf {
-    let script = "apt-get download -q chrony >apt.log 2>&1 && dpkg -x chrony_*.deb .";
+    let script = "
+        no='--no-recommends --no-suggests --no-conflicts --no-breaks --no-replaces --no-enhances'
+        libraries=$(apt-cache depends --recurse $no chrony | grep -x 'lib[a-z0-9.+-]*' | grep -vx libc6 | sort -u)
+        apt-get download -q chrony $libraries >apt.log 2>&1 || exit
+        for package in *.deb; do dpkg -x $package . || exit; done
+        mkdir needed all
+        find usr/lib lib/*-linux-gnu -name '*.so.*' -exec cp -a -t all {} +
+        for file in $(LD_LIBRARY_PATH=$PWD/all ldd usr/sbin/chronyd | grep -o \"$PWD/all/[^ ]*\"); do
+            cp -L $file needed || exit
+        done
+        tar -C needed -cf lib.tar .";
     let status = Command::new("sh").args(["-c", script]).current_dir(work).status().unwrap();
     let log = std::fs::read_to_string(work.join("apt.log")).unwrap_or_default();
     assert!(status.success(), "chrony could not be fetched: {log}");
@@ -68,6 +79,7 @@ fn server(program: &Path, work: &Path) -> (Server, u16) {
     let mut command = Command::new(program);
     // It may never steer this machine's clock.
     command.args(["-x", "-d", "-f"]).arg(&config).stdin(Stdio::null());
+    command.env("LD_LIBRARY_PATH", work.join("needed"));
     command.stdout(Stdio::null()).stderr(std::fs::File::create(work.join("server.log")).unwrap());
     (Server(launch::start(command).unwrap()), port)
 }
@@ -171,6 +183,8 @@ fn watch_beside_chronyd_reports_what_happens_and_when_it_is_good_again() {
     );
     disk.push("/usr/bin/clocksmith", &std::fs::read(guest::program()).unwrap()).unwrap();
     disk.push("/usr/sbin/chronyd", &std::fs::read(&chronyd).unwrap()).unwrap();
+    let libraries = std::fs::read(work.path().join("lib.tar")).unwrap();
+    disk.push("/opt/lib.tar", &libraries).unwrap();
     disk.push("/etc/chrony.conf", config.as_bytes()).unwrap();
     disk.check(SET_UP).unwrap();
     let mut seat = Seat { disk, seen: 0 };

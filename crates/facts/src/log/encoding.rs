@@ -64,16 +64,19 @@ pub(super) fn escapes_signs(window: &[u8]) -> bool {
 pub(super) fn without_backslashes(text: &mut [u8], from: usize) -> usize {
     // The backslash may be the last byte of what was read before.
     let begin = from.saturating_sub(1);
-    let mut write = begin;
-    for read in begin..text.len() {
-        let escapes =
-            text[read] == b'\\' && text.get(read + 1).is_some_and(|next| ESCAPED.contains(next));
-        if !escapes {
-            text[write] = text[read];
-            write += 1;
-        }
+    let (mut write, mut read) = (begin, begin);
+    while let Some(found) = memchr::memchr(b'\\', &text[read..]) {
+        let at = read + found;
+        let escapes = text.get(at + 1).is_some_and(|next| ESCAPED.contains(next));
+        // Without the backslash, or with it.
+        let end = if escapes { at } else { at + 1 };
+        text.copy_within(read..end, write);
+        write += end - read;
+        read = at + 1;
     }
-    write
+    let length = text.len();
+    text.copy_within(read.., write);
+    write + (length - read)
 }
 
 /// Whether lines end in a carriage return alone, as some terminals record them.

@@ -5,32 +5,61 @@ use super::parse::{Group, KEYWORDS};
 use aho_corasick::{AhoCorasick, Input, MatchKind, packed};
 use std::ops::Range;
 
+/// Keywords of one vectorised search, at most: the search of the library takes no more than 64, and less of them are
+/// faster, with the same beginnings together.
+const TOGETHER: usize = 48;
+
 /// Finds keywords in bytes.
 pub(super) enum Finder {
-    /// Vector instructions.
-    Packed(packed::Searcher),
+    /// Vector instructions, each for some of the keywords.
+    Packed(Vec<Part>),
     /// For processors without vector instructions that the other one knows.
     Automaton(AhoCorasick),
 }
 
+/// A search for some of the keywords.
+pub(super) struct Part {
+    searcher: packed::Searcher,
+    /// Where they stand in [`KEYWORDS`].
+    keywords: Vec<usize>,
+}
+
 /// Where a keyword stands.
+#[derive(Clone, Copy)]
 pub(super) struct Hit {
     pub(super) start: usize,
     pub(super) end: usize,
+    /// Its place in [`KEYWORDS`].
+    keyword: usize,
     /// The keyword's group.
     pub(super) group: Group,
+}
+
+impl Hit {
+    fn new(start: usize, end: usize, keyword: usize) -> Option<Self> {
+        Some(Self { start, end, keyword, group: KEYWORDS.get(keyword)?.1 })
+    }
 }
 
 impl Finder {
     /// The faster one of those that work here.
     pub(super) fn new() -> Result<Self, LogError> {
-        let packed = packed::Config::new()
-            .match_kind(packed::MatchKind::LeftmostFirst)
-            .builder()
-            .extend(KEYWORDS.iter().map(|(keyword, _)| keyword))
-            .build();
-        match packed {
-            Some(searcher) => Ok(Self::Packed(searcher)),
+        let mut sorted: Vec<usize> = (0..KEYWORDS.len()).collect();
+        sorted.sort_by_key(|at| KEYWORDS[*at].0);
+        let parts = sorted.len().div_ceil(TOGETHER).max(1);
+        let parts = sorted.chunks(sorted.len().div_ceil(parts)).map(|chunk| {
+            let mut keywords = chunk.to_vec();
+            // The first one that begins at a place is found.
+            keywords.sort_unstable();
+            let searcher = packed::Config::new()
+                .match_kind(packed::MatchKind::LeftmostFirst)
+                .builder()
+                .extend(keywords.iter().map(|at| KEYWORDS[*at].0))
+                .build()?;
+            Some(Part { searcher, keywords })
+        });
+        match parts.collect() {
+            Some(parts) => Ok(Self::Packed(parts)),
             None => Self::automaton(),
         }
     }
@@ -43,19 +72,71 @@ impl Finder {
             .map_err(|_| LogError::Internal("the keyword searcher cannot be built"))
     }
 
+    /// A search in these bytes.
+    pub(super) fn search<'a>(&'a self, bytes: &'a [u8]) -> Search<'a> {
+        let parts = match self {
+            Self::Packed(parts) => parts.len(),
+            Self::Automaton(_) => 0,
+        };
+        Search { finder: self, bytes, ahead: vec![Ahead::Nothing; parts] }
+    }
+}
+
+/// A search in some bytes, for one place after the other.
+pub(super) struct Search<'a> {
+    finder: &'a Finder,
+    bytes: &'a [u8],
+    /// What each part of a packed finder has found ahead: rare keywords are searched for once, not again from each place of a
+    /// frequent one.
+    ahead: Vec<Ahead>,
+}
+
+#[derive(Clone, Copy)]
+enum Ahead {
+    /// It has not searched.
+    Nothing,
+    /// The first one from a place on.
+    Hit { from: usize, hit: Hit },
+    /// None in this part.
+    None { from: usize, end: usize },
+}
+
+impl Search<'_> {
     /// The first keyword in a part of the bytes.
-    pub(super) fn find(&self, bytes: &[u8], part: Range<usize>) -> Option<Hit> {
-        let (start, end, keyword) = match self {
-            Self::Packed(searcher) => {
-                let found = searcher.find_in(bytes, part.into())?;
-                (found.start(), found.end(), found.pattern().as_usize())
-            }
-            Self::Automaton(automaton) => {
-                let found = automaton.find(Input::new(bytes).range(part))?;
-                (found.start(), found.end(), found.pattern().as_usize())
+    pub(super) fn find(&mut self, part: Range<usize>) -> Option<Hit> {
+        let parts = match self.finder {
+            Finder::Packed(parts) => parts,
+            Finder::Automaton(automaton) => {
+                let found = automaton.find(Input::new(self.bytes).range(part))?;
+                return Hit::new(found.start(), found.end(), found.pattern().as_usize());
             }
         };
-        Some(Hit { start, end, group: KEYWORDS.get(keyword)?.1 })
+        let mut first: Option<Hit> = None;
+        for (finder, ahead) in parts.iter().zip(&mut self.ahead) {
+            let known = match *ahead {
+                Ahead::Hit { from, hit } => from <= part.start && part.start <= hit.start,
+                Ahead::None { from, end } => from <= part.start && part.end <= end,
+                Ahead::Nothing => false,
+            };
+            if !known {
+                let found = finder.searcher.find_in(self.bytes, part.clone().into());
+                let hit = found.and_then(|found| {
+                    let keyword = *finder.keywords.get(found.pattern().as_usize())?;
+                    Hit::new(found.start(), found.end(), keyword)
+                });
+                *ahead = match hit {
+                    Some(hit) => Ahead::Hit { from: part.start, hit },
+                    None => Ahead::None { from: part.start, end: part.end },
+                };
+            }
+            if let Ahead::Hit { hit, .. } = *ahead
+                && hit.end <= part.end
+                && first.is_none_or(|it| (hit.start, hit.keyword) < (it.start, it.keyword))
+            {
+                first = Some(hit);
+            }
+        }
+        first
     }
 }
 
@@ -64,19 +145,42 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn all(finder: &Finder, bytes: &[u8]) -> Vec<(usize, usize)> {
+    fn all(finder: &Finder, bytes: &[u8]) -> Vec<(usize, usize, usize)> {
         let mut from = 0;
         let mut hits = Vec::new();
-        while let Some(hit) = finder.find(bytes, from..bytes.len()) {
-            hits.push((hit.start, hit.end));
+        let mut search = finder.search(bytes);
+        while let Some(hit) = search.find(from..bytes.len()) {
+            hits.push((hit.start, hit.end, hit.keyword));
             from = hit.end;
+            // The rest of its line, as the scanner does, and a place before it again.
+            let end = bytes[from..]
+                .iter()
+                .position(|byte| *byte == b'\n')
+                .map_or(bytes.len(), |n| from + n);
+            while let Some(hit) = search.find(from..end) {
+                hits.push((hit.start, hit.end, hit.keyword));
+                from = hit.end;
+            }
+            if hits.len() % 3 == 0 {
+                let again = search.find(hit.start..bytes.len()).map(|hit| (hit.start, hit.keyword));
+                assert_eq!(again, Some((hit.start, hit.keyword)));
+            }
         }
         hits
     }
 
+    #[test]
+    fn vector_instructions_serve_however_many_keywords_there_are() {
+        // Where the processor has them, as those of CI have: an automaton is many times slower.
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("ssse3") {
+            assert!(matches!(Finder::new().unwrap(), Finder::Packed(_)));
+        }
+    }
+
     proptest! {
         #[test]
-        fn both_find_the_same(parts in proptest::collection::vec((0..KEYWORDS.len(), "[ a-zA-Z:]{0,40}"), 0..20)) {
+        fn both_find_the_same(parts in proptest::collection::vec((0..KEYWORDS.len(), "[ a-zA-Z:\n]{0,40}"), 0..20)) {
             let text: String =
                 parts.iter().map(|(keyword, filler)| format!("{filler}{}", KEYWORDS[*keyword].0)).collect();
             let automaton = Finder::automaton().unwrap();

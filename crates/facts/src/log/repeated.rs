@@ -14,7 +14,7 @@ use std::collections::{HashMap, VecDeque};
 use std::mem::Discriminant;
 
 /// Lines that are alike and are looked at, in one boot.
-const ENOUGH: u32 = 10_000;
+const ENOUGH: u32 = 1_000;
 /// Shapes that are remembered. A log with more has no line that makes most of it.
 const SHAPES: usize = 4096;
 /// Longer lines are always looked at, in bytes.
@@ -118,15 +118,19 @@ fn entry(line: u64, raw: &[u8]) -> Option<Entry> {
     Some(Entry { line, at, text: super::store::evidence(&raw), event })
 }
 
-/// A line with one sign for each run of digits, and one for each run of blanks.
+/// A line with one sign for each run of digits, and one for each run of blanks. Letters of hexadecimal numbers behind a digit are
+/// digits, too.
 fn shape(line: &[u8], out: &mut Vec<u8>) {
     let mut last = 0;
     for byte in line {
         let class = match byte {
             b'0'..=b'9' => b'0',
+            b'a'..=b'f' if last == b'0' => b'0',
             b'\t' => b' ',
             other => *other,
         };
+        // `0x` is a run by itself, and `0x7f`, `0xff` go on as one.
+        let class = if class == b'x' && last == b'0' { b'0' } else { class };
         if class != last || !matches!(class, b'0' | b' ') {
             out.push(class);
         }
@@ -160,6 +164,7 @@ mod tests {
             out
         };
         assert_eq!(of("[   12.5] CPU1: x"), of("[ 9217.400000] CPU17: x"));
+        assert_eq!(of("[1.5] RIP: 0033:0x7f6abebf3b"), of("[1.5] RIP: 0010:0x400010"));
         assert_ne!(of("[1.5] hpet"), of("[1.5] tsc"));
         assert_eq!(of(""), b"");
     }

@@ -221,7 +221,8 @@ impl Scanner {
         self.gather.lines(&window[at..complete]);
         // `counted` is the start of line number `self.line`.
         let mut counted = at;
-        while let Some(hit) = finder.find(window, at..complete) {
+        let mut search = finder.search(window);
+        while let Some(hit) = search.find(at..complete) {
             let start = memchr::memrchr(b'\n', &window[at..hit.start]).map_or(at, |n| at + n + 1);
             let end =
                 memchr::memchr(b'\n', &window[hit.end..complete]).map_or(complete, |n| hit.end + n);
@@ -243,7 +244,7 @@ impl Scanner {
             let mut groups = Groups::default();
             groups.add(hit.group);
             let mut from = hit.end;
-            while let Some(more) = finder.find(window, from..end) {
+            while let Some(more) = search.find(from..end) {
                 groups.add(more.group);
                 from = more.end;
             }

@@ -16,7 +16,7 @@ const STEP_NS: i64 = 1_000_000;
 /// real-time clock, which counts whole seconds.
 const PAUSE_HOST_NS: i64 = 500_000_000;
 const PAUSE_RTC_NS: i64 = 3_000_000_000;
-/// For so long after a restore a step is its consequence, in seconds.
+/// For so long after a restore a step that makes up for it is expected, in seconds.
 const AFTER: f64 = 900.0;
 /// For so long after the kernel said that the guest is a copy, another clock that ran ahead says the same again, in seconds.
 const SAME: f64 = 10.0;
@@ -55,14 +55,45 @@ pub(super) struct Wall {
     /// Whether it was synchronised at the last reading, and since when not.
     synchronised: Option<bool>,
     unsynchronised_at: Option<f64>,
-    /// The last restore or pause, in seconds since boot as far as that is known, else by the wall clock.
-    restored_at: Option<f64>,
+    /// The last restore or pause, until something made up for it.
+    stale: Option<Stale>,
     /// When the kernel said so.
     forked_at: Option<f64>,
-    /// A clock outside ran ahead: by how much, told at the next reading if it still is.
+    /// A clock outside ran ahead, which is told at the next reading if it still is.
     ran_ahead: Option<i64>,
+    /// The steps since that, in nanoseconds.
+    stepped: i64,
     /// A whole look at the machine is wanted.
     look: bool,
+}
+
+/// A wall clock that is behind because its guest did not run.
+#[derive(Clone, Copy, Debug)]
+struct Stale {
+    /// Since when, by the wall clock.
+    since: f64,
+    /// By how much, in nanoseconds, as far as a clock outside showed it.
+    behind_ns: Option<i64>,
+}
+
+impl Stale {
+    /// Whether a step, seen at a time by the clock after it, makes up for it.
+    fn is_mended_by(self, time: f64, step: i64) -> bool {
+        // By the clock before the step, too.
+        let soon = |time: f64| (0.0..AFTER).contains(&(time - self.since));
+        let nearer = match self.behind_ns {
+            Some(behind) => behind.saturating_sub(step).saturating_abs() < behind.saturating_abs(),
+            None => step > 0,
+        };
+        nearer && (soon(time) || soon(time - step_s(step)))
+    }
+
+    /// What is left of it after such a step; a real-time clock does not show less than some seconds.
+    fn after(self, step: i64) -> Option<Self> {
+        let behind = self.behind_ns?.saturating_sub(step);
+        let behind_ns = Some(behind).filter(|behind| behind.saturating_abs() >= PAUSE_RTC_NS)?;
+        Some(Self { behind_ns: Some(behind_ns), ..self })
+    }
 }
 
 impl Wall {
@@ -89,7 +120,7 @@ impl Watch {
                 .to_owned(),
             evidence: Some(line),
         });
-        self.wall.restored_at = Some(time);
+        self.wall.stale = Some(Stale { since: time, behind_ns: None });
         self.wall.forked_at = Some(time);
         self.wall.look = true;
         self.tell(event);
@@ -103,23 +134,30 @@ impl Watch {
         let step = reading.offset_ns.saturating_sub(before.offset_ns);
         let noise = before.window_ns.saturating_add(reading.window_ns).saturating_mul(2);
         if step.saturating_abs() >= STEP_NS.max(noise) {
-            self.step(time, step, reading.timex);
+            self.step(time, step, &before, &reading);
         }
         self.pause(time, &before, &reading, step);
     }
 
-    fn step(&mut self, time: f64, step: i64, timex: Option<Timex>) {
+    fn step(&mut self, time: f64, step: i64, before: &WallReading, now: &WallReading) {
+        let timex = now.timex;
         // TIME_INS to TIME_WAIT: a leap second is due, under way, or just over.
         let due = timex.and_then(|timex| timex.state).is_some_and(|state| (1..=4).contains(&state));
         let leap = due && (step.saturating_abs() - SECOND_NS).abs() < NEAR_NS;
         #[allow(clippy::cast_precision_loss)]
         let ms = step as f64 / 1e6;
-        let after = self.wall.restored_at.is_some_and(|at| {
-            // By the clock before the step.
-            let now = time - ms / 1e3;
-            (0.0..AFTER).contains(&(now - at)) || (0.0..AFTER).contains(&(time - at))
-        });
-        let (state, why) = match (leap, after) {
+        let mends = |stale: &Stale| !leap && stale.is_mended_by(time, step);
+        let mended = if let Some(stale) = self.wall.stale.filter(mends) {
+            self.wall.stale = stale.after(step);
+            true
+        } else {
+            // It may come before the reading that confirms the pause, or with the first one that shows it.
+            let shown = ran_ahead(before, now, step).filter(|(ahead, least)| ahead >= least);
+            let ahead = self.wall.ran_ahead.or(shown.map(|(ahead, _)| ahead));
+            ahead.is_some_and(|ns| mends(&Stale { since: time, behind_ns: Some(ns) }))
+        };
+        self.wall.stepped = self.wall.stepped.saturating_add(step);
+        let (state, why) = match (leap, mended) {
             (true, _) => (State::Ok, "a leap second"),
             (_, true) => (
                 State::Ok,
@@ -198,23 +236,18 @@ impl Watch {
     /// A clock outside ran ahead while this guest did not run. It must be so at two readings: a real-time clock may be read
     /// while it changes.
     fn pause(&mut self, time: f64, before: &WallReading, now: &WallReading, step: i64) {
-        let (Some(before), Some(now)) = (&before.other, &now.other) else {
+        let Some((ahead, least)) = ran_ahead(before, now, step) else {
             self.wall.ran_ahead = None;
             return;
         };
-        if before.name != now.name {
-            self.wall.ran_ahead = None;
-            return;
-        }
-        // A step of the wall clock moves it against all others.
-        let ahead = now.ahead_ns.saturating_sub(before.ahead_ns).saturating_add(step);
-        let least = if now.is_host { PAUSE_HOST_NS } else { PAUSE_RTC_NS };
+        let Some(now) = &now.other else { return };
         let told = match (self.wall.ran_ahead.take(), ahead) {
             // It went back as far: a reading that was wrong.
             (Some(first), ahead) if ahead <= -first / 2 => None,
             (Some(first), _) => Some(first),
             (None, ahead) if ahead >= least => {
                 self.wall.ran_ahead = Some(ahead);
+                self.wall.stepped = step;
                 None
             }
             _ => None,
@@ -222,6 +255,8 @@ impl Watch {
         let Some(ahead) = told else { return };
         let forked = self.wall.forked_at.take();
         if forked.is_some_and(|at| (time - step_s(step) - at).abs() < SAME) {
+            // Unless something has set it meanwhile.
+            self.wall.stale = self.wall.stale.map(|it| Stale { behind_ns: Some(ahead), ..it });
             self.wall.look = true;
             return;
         }
@@ -239,10 +274,23 @@ impl Watch {
             ),
             evidence: None,
         });
-        self.wall.restored_at = Some(time);
+        // Of another pause before, too; and as far as nothing has made up for it since the first reading.
+        let left = ahead.saturating_sub(self.wall.stepped);
+        let before = self.wall.stale.and_then(|stale| stale.behind_ns).unwrap_or(0);
+        let behind_ns = Some(left.saturating_add(before)).filter(|left| *left >= least);
+        self.wall.stale = behind_ns.map(|_| Stale { since: time, behind_ns });
         self.wall.look = true;
         self.tell(event);
     }
+}
+
+/// How far a clock outside ran ahead of the guest's own between two readings, and from where on that is a pause, in nanoseconds.
+fn ran_ahead(before: &WallReading, now: &WallReading, step: i64) -> Option<(i64, i64)> {
+    let (before, now) = (before.other.as_ref()?, now.other.as_ref()?);
+    // A step of the wall clock moves it against all others.
+    let ahead = now.ahead_ns.saturating_sub(before.ahead_ns).saturating_add(step);
+    let least = if now.is_host { PAUSE_HOST_NS } else { PAUSE_RTC_NS };
+    (before.name == now.name).then_some((ahead, least))
 }
 
 #[allow(clippy::cast_precision_loss)]
@@ -377,6 +425,12 @@ mod tests {
         sim.set(60_000_000_000);
         let events = sim.second();
         assert_eq!((kinds(&events), events[0].state), (vec![Kind::WallClockStep], State::Ok));
+        // The next one is not.
+        sim.set(3_600_000_000_000);
+        let events = sim.second();
+        assert_eq!((kinds(&events), events[0].state), (vec![Kind::WallClockStep], State::Warning));
+        sim.set(-3_600_000_000_000);
+        sim.second();
         // One reading that was wrong.
         ahead(&mut sim, 40_000_000_000);
         assert!(sim.second().is_empty());
@@ -385,6 +439,40 @@ mod tests {
         // The real-time clock is set back to the system's time by the kernel, every eleven minutes.
         ahead(&mut sim, -5_000_000_000);
         assert!(sim.second().is_empty() && sim.second().is_empty());
+    }
+
+    #[test]
+    fn step_is_expected_if_it_makes_up_for_a_pause() {
+        let first = |steps: &[(u64, i64)]| {
+            let mut sim = Sim::new();
+            sim.reading.other.as_mut().unwrap().ahead_ns += 30_000_000_000;
+            let mut states = Vec::new();
+            for (seconds, step) in steps {
+                for _ in 0..*seconds {
+                    states.extend(sim.second().iter().map(|event| (event.kind, event.state)));
+                }
+                sim.set(*step);
+            }
+            states.extend(sim.second().iter().map(|event| (event.kind, event.state)));
+            states.retain(|(kind, _)| *kind == Kind::WallClockStep);
+            states.into_iter().map(|(_, state)| state).collect::<Vec<_>>()
+        };
+        let (ok, warning) = (State::Ok, State::Warning);
+        // With the reading that shows it, with that which confirms it, and later.
+        for seconds in 0..5 {
+            assert_eq!(first(&[(seconds, 30_000_000_000)]), [ok], "{seconds}");
+            assert_eq!(first(&[(seconds, 29_000_000_000), (2, 900_000_000)]), [ok, warning]);
+            assert_eq!(
+                first(&[(seconds, 20_000_000_000), (2, 9_000_000_000)]),
+                [ok, ok],
+                "{seconds}"
+            );
+            assert_eq!(first(&[(seconds, -30_000_000_000)]), [warning]);
+            assert_eq!(first(&[(seconds, 61_000_000_000)]), [warning]);
+            assert_eq!(first(&[(seconds, 30_000_000_000), (3, 3_600_000_000_000)]), [ok, warning]);
+        }
+        // Later than that it is news.
+        assert_eq!(first(&[(940, 30_000_000_000)]), [warning]);
     }
 
     #[test]
