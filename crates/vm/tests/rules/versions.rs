@@ -76,6 +76,8 @@ fn a_script_that_is_written_line_by_line_is_read() {
     };
     assert_eq!(bad(&dockerfile("+invtsc,check")), ["q-invtsc-migblock"]);
     assert_eq!(bad(&dockerfile("check")), [""; 0]);
+    // A line by itself is no command: KVM is asked for in another one.
+    assert!(!ids(Kind::Qemu, &dockerfile("check")).iter().any(|(id, _)| *id == "q-emulated"));
     // Lines of another file are not its own, and nothing is changed.
     let text = dockerfile("check").replace("FLAGS:-check", "FLAGS:-check},-kvmclock,${A:-check");
     assert_eq!(

@@ -56,12 +56,13 @@ fn round(text: &str, statements: &[Statement], names: &mut HashSet<String>) -> V
             "then" | "else" | "do" => head = false,
             _ => {}
         }
-        if head && asks {
-            if let Some(open) = open.last_mut() {
-                asking += usize::from(!open.asks);
-                open.asks = true;
-                open.below |= ["-lt", "-le", "<"].iter().any(|less| source.contains(less));
-            }
+        if head
+            && asks
+            && let Some(open) = open.last_mut()
+        {
+            asking += usize::from(!open.asks);
+            open.asks = true;
+            open.below |= ["-lt", "-le", "<"].iter().any(|less| source.contains(less));
         }
         // Of a `case` only the first statement asks.
         head &= !matches!(first, "case" | "ifeq" | "ifneq" | "ifdef" | "ifndef");

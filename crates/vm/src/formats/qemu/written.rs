@@ -39,7 +39,7 @@ pub(super) fn add(document: &Document, report: &mut Report) -> bool {
             inner.same(document, span);
             inner.own("\n");
         }
-        for line in lines {
+        for line in &lines {
             match literal(line) {
                 Some(value) => inner.value(document, value, &line.span),
                 None => inner.add("${unknown}", &line.span),
@@ -48,6 +48,13 @@ pub(super) fn add(document: &Document, report: &mut Report) -> bool {
         }
         let Ok(made) = inner.judge(document, |_| None) else { continue };
         any = true;
+        // A line by itself is only a part of a command.
+        let within = |at: usize| {
+            let after = lines.partition_point(|line| line.span.start <= at);
+            let line = after.checked_sub(1).and_then(|n| lines.get(n));
+            line.is_some_and(|line| at < line.span.end)
+        };
+        report.findings.retain(|finding| !within(finding.span.start));
         if report.guest == Guest::Unknown {
             (report.guest, report.guessed) = (made.guest, made.guessed);
         }
