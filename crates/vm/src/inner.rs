@@ -189,6 +189,9 @@ impl Inner {
         let piece = self.pieces.iter().find(|piece| piece.inner.contains(&span.start));
         let piece =
             piece.or_else(|| self.pieces.iter().find(|piece| piece.inner.end == span.start));
+        // A command begins with words of the tool's own: it is where its first words in the file are.
+        let within = |piece: &&Piece| piece.inner.start > span.start && piece.inner.end <= span.end;
+        let piece = piece.or_else(|| self.pieces.iter().find(within));
         finding.span = match piece {
             Some(piece) if piece.exact && span.end <= piece.inner.end => {
                 let at = |n: usize| piece.outer.start + (n - piece.inner.start);

@@ -223,7 +223,9 @@ impl<'a> Lexer<'a> {
                     }
                     self.end(false);
                 }
-                '<' if self.rest().starts_with("<<") && !self.rest().starts_with("<<<") => {
+                // A here-string: the next word is its text.
+                '<' if self.rest().starts_with("<<<") => self.at += 3,
+                '<' if self.rest().starts_with("<<") => {
                     self.here_document();
                 }
                 '<' | '>' => self.skip(c),

@@ -115,7 +115,7 @@ pub(crate) struct Lint {
     #[arg(long, value_name = "ID", value_parser = ids(), hide_possible_values = true)]
     pub(crate) ignore: Vec<String>,
     /// List the rules
-    #[arg(long)]
+    #[arg(long, visible_alias = "rules")]
     pub(crate) list_rules: bool,
     /// Set the kind of the files, where it is not recognised
     #[arg(long, value_name = "KIND", value_parser = kinds())]

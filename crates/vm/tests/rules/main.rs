@@ -11,6 +11,7 @@ mod python;
 mod qemu;
 mod qemu_guest;
 mod saved;
+mod versions;
 
 use clocksmith_vm::{Choices, Document, Kind, Severity, fix, lint};
 

@@ -89,6 +89,7 @@ fn one(path: &Path, args: &Fix, file: &mut FixFile) -> Result<()> {
     }
     if let Some(target) = &target {
         target.has_one_name()?;
+        target.is_writable()?;
     }
     let name = shown(path);
     let name = if is_stdin(path) { "stdin" } else { name.trim_start_matches('/') };

@@ -72,6 +72,17 @@ impl Target {
         Ok(())
     }
 
+    /// Refuses a file without write permission: a rename would replace it all the same, and its owner did not want that.
+    pub(super) fn is_writable(&self) -> Result<()> {
+        let (mode, shown) = (self.metadata.mode() & 0o7777, &self.shown);
+        if mode & 0o222 == 0 {
+            bail!(
+                "not written: {shown} is read-only (mode {mode:03o}); run `chmod u+w {shown}`, and try again"
+            );
+        }
+        Ok(())
+    }
+
     /// Replaces `before` by `after`. Returns where `before` is kept.
     pub(super) fn replace(
         &self,
@@ -100,6 +111,7 @@ fn replace_with(
     }
     let cannot = || format!("cannot write {shown}");
     target.has_one_name()?;
+    target.is_writable()?;
     same(file, before, shown)?;
     let like = Like { metadata, attributes: attributes::of(file, shown)? };
     let kept = if keep { Some(backup(directory, name, shown, before, &like)?) } else { None };
@@ -308,6 +320,22 @@ mod tests {
         assert!(target.replace(b"old", b"new", false).is_err());
         assert_eq!(fs::read_to_string(&secret).unwrap(), "secret");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn replace_refuses_a_file_without_write_permission() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("guest.xml");
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+        let error = replace(&path, b"old", b"new", true).unwrap_err().to_string();
+        assert!(error.contains("read-only (mode 444)") && error.contains("chmod u+w"), "{error}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        replace(&path, b"old", b"new", false).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
     }
 
     #[test]

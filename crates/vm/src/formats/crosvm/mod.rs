@@ -38,14 +38,23 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         while let Some(word) = words.next() {
             let program =
                 word.trim_start_matches(['"', '\'', '@', '-']).trim_end_matches(['"', '\'']);
-            if program.rsplit('/').next() == Some("crosvm") && words.peek() == Some(&"run") {
+            if program.rsplit('/').next() != Some("crosvm") {
+                continue;
+            }
+            // `cargo run -p crosvm -- run`
+            if line.contains("cargo run") {
+                words.next_if_eq(&"--");
+            }
+            if words.peek() == Some(&"run") {
                 return true;
             }
         }
         false
     };
     let qemu = clues.text.contains("qemu-system-");
-    (clues.has(command) && !qemu).then_some(Sign::Words)
+    let joined = || clues.lines.join("\n").replace("\\\n", " ").lines().any(command);
+    let named = clues.text.contains("crosvm");
+    (named && !qemu && (clues.has(command) || joined())).then_some(Sign::Words)
 }
 
 fn lint(document: &Document) -> Result<Report, LintError> {

@@ -29,3 +29,18 @@ fn parameters_of_the_kernel_are_judged() {
     assert_eq!(Kind::detect("a.md", "crosvm is a monitor"), None);
     testing::broken(Kind::Crosvm, "{");
 }
+
+#[test]
+fn a_crosvm_that_cargo_runs_is_one() {
+    let text =
+        "#!/bin/sh\ncargo run -p crosvm -- \\\n    run \\\n    -p \"init=/bin/sh notsc\" bzImage\n";
+    assert_eq!(Kind::detect("run.sh", text), Some(Kind::Crosvm));
+    assert_eq!(testing::bad(Kind::Crosvm, "run.sh", text).len(), 1);
+    for text in [
+        "cargo build -p crosvm --\nrun it\n",
+        "cargo test -p crosvm -- run\n",
+        "# cargo run -p crosvm -- run\n",
+    ] {
+        assert_eq!(Kind::detect("a.sh", text), None, "{text}");
+    }
+}

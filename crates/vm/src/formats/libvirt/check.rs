@@ -37,7 +37,7 @@ pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
         let words = "remove it, and say <timer name='hpet' present='no'/>";
         out.push(Finding::new(rule!("q-no-hpet-removed"), word.span()).fix(words));
     }
-    out.extend(machine::no_acpi(&domain.line, &|_| false).map(|finding| Finding {
+    out.extend(machine::no_acpi(&domain.line, &|_| false, &|_| false).map(|finding| Finding {
         edits: Vec::new(),
         fix: Some("remove it, and take <acpi/> out of <features>".to_owned()),
         ..finding

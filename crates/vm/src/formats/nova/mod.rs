@@ -46,6 +46,15 @@ const OLD: [(&str, &str); 3] = [
 /// Sections that nova.conf has besides `[libvirt]`, which may be empty.
 const SECTIONS: [&str; 6] =
     ["[api_database]", "[placement]", "[glance]", "[neutron]", "[compute]", "[vnc]"];
+/// Flags of a nova.conf of before Folsom, which has no sections.
+const FLAGS: [&str; 6] = [
+    "--libvirt_type=",
+    "--connection_type=libvirt",
+    "--sql_connection=",
+    "--network_manager=nova.",
+    "--image_service=nova.",
+    "--scheduler_driver=nova.",
+];
 /// Properties that matter.
 const PROPERTIES: [&str; 7] = [
     "hw_time_hpet",
@@ -73,6 +82,11 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     if clues.base().ends_with("nova.conf") && clues.has(|line| line.trim_end() == "[DEFAULT]") {
         return Some(Sign::Name);
     }
+    // Before Folsom (2012.2): a file of flags.
+    let flags = FLAGS.iter().filter(|flag| clues.has(|line| line.starts_with(**flag))).count();
+    if flags >= 3 {
+        return Some(Sign::Lines);
+    }
     // A table of `openstack ... show`.
     let table = clues.has(|line| {
         let line = line.trim_start_matches(['|', ' ']);
@@ -99,8 +113,10 @@ fn entries(text: &Text) -> Vec<(&str, &str, Range<usize>)> {
             section = trimmed;
             continue;
         }
+        // A flag of a file without sections.
+        let flag = section.is_empty() && trimmed.starts_with("--");
         let inside = section == "[libvirt]";
-        if !(inside || section == "[DEFAULT]") || trimmed.starts_with(['#', ';']) {
+        if !(inside || flag || section == "[DEFAULT]") || trimmed.starts_with(['#', ';']) {
             continue;
         }
         if let Some((key, value)) =
@@ -109,6 +125,7 @@ fn entries(text: &Text) -> Vec<(&str, &str, Range<usize>)> {
             let value = value.trim();
             let at = start + crate::text::offset(line, value);
             let key = key.trim();
+            let key = key.strip_prefix("--").filter(|_| flag).unwrap_or(key);
             let now = OLD.iter().find(|(name, _)| *name == key).map(|(_, now)| *now);
             if let (false, Some(now), false) = (inside, now, value.is_empty()) {
                 old.push((now, value, at..at + value.len()));

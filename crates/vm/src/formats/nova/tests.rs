@@ -67,3 +67,16 @@ fn configuration_of_old_releases_has_its_keys_in_the_default_section() {
     let ids = testing::ids(Kind::Nova, "nova.conf", &both);
     assert!(ids.iter().all(|(id, _)| *id != "lv-emulated"), "{ids:?}");
 }
+
+#[test]
+fn a_file_of_flags_is_of_nova() {
+    let text = |kind: &str| {
+        format!(
+            "--logdir=/var/log/nova\n--network_manager=nova.network.manager.FlatDHCPManager\n--sql_connection=mysql://nova@db/nova\n--libvirt_type={kind}\n--verbose\n"
+        )
+    };
+    assert_eq!(Kind::detect("nova.conf", &text("kvm")), Some(Kind::Nova));
+    assert_eq!(testing::bad(Kind::Nova, "nova.conf", &text("kvm")), [""; 0]);
+    assert_eq!(testing::bad(Kind::Nova, "nova.conf", &text("qemu")), ["lv-emulated"]);
+    assert_eq!(Kind::detect("a.sh", "run --sql_connection=x --libvirt_type=qemu\n"), None);
+}

@@ -4,6 +4,7 @@
 //! packer-plugin-qemu, builder/qemu/step_run.go (getDefaultArgs(), and qemuargs that replace a default of the same
 //! option); the pages of the other builders.
 
+mod signs;
 #[cfg(test)]
 mod tests;
 
@@ -95,7 +96,10 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             whole: whole.clone(),
             variables,
         };
-        reports.push(judge(&source)?);
+        let mut report = judge(&source)?;
+        // What is not said outright changes nothing.
+        report.guessed |= document.guest.is_none() && source.guesses();
+        reports.push(report);
         Ok(())
     };
     if begins.starts_with('{') {
@@ -156,10 +160,30 @@ impl<'a> Source<'a> {
         out
     }
 
-    /// Windows is installed over WinRM, which nothing else has.
+    /// Windows is installed over WinRM, which nothing else has. What else tells Windows counts where the builder's own type
+    /// of the system does not.
     fn declared(&self) -> Option<Guest> {
-        let communicator = self.value(&["communicator"]).map(|(value, _)| value);
-        (communicator.as_deref() == Some("winrm")).then_some(Guest::Windows)
+        (self.winrm() || self.guesses()).then_some(Guest::Windows)
+    }
+
+    fn winrm(&self) -> bool {
+        self.value(&["communicator"]).is_some_and(|(value, _)| value == "winrm")
+    }
+
+    /// Whether only commands and files of the installation tell that it is Windows.
+    fn guesses(&self) -> bool {
+        !self.winrm() && !self.typed() && signs::of_windows(self)
+    }
+
+    /// Whether the builder is given a type of the system that is known; without one VirtualBox and VMware take "other".
+    fn typed(&self) -> bool {
+        let plain = |value: &str| {
+            value.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))
+        };
+        match self.value(&["guest_os_type"]) {
+            Some((value, _)) => plain(&value),
+            None => !self.object.starts_with("qemu."),
+        }
     }
 
     fn inner(&self, kind: Kind) -> Inner {

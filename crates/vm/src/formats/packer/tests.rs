@@ -89,3 +89,49 @@ fn json_is_read_with_its_variables() {
     testing::broken(Kind::Packer, "source \"qemu\" {");
     testing::broken(Kind::Packer, "{\"builders\": [");
 }
+
+#[test]
+fn windows_is_told_by_what_only_it_has() {
+    let virtualbox = |inside: &str| {
+        let rows = "vboxmanage = [[\"modifyvm\", \"{{.Name}}\", \"--cpus\", \"2\"]]";
+        bad(&source("virtualbox-iso", &format!("guest_os_type = var.system\n {inside}\n {rows}")))
+    };
+    assert_eq!(virtualbox(""), ["vb-smp-tsc-emulated"]);
+    for inside in [
+        "shutdown_command = \"C:/Windows/System32/sysprep/sysprep.exe /generalize\"",
+        "shutdown_command = \"shutdown /s /t 10\"",
+        "floppy_files = [\"answers/${var.name}/Autounattend.xml\"]",
+        "cd_content = { \"autounattend.xml\" = file(\"a.xml\") }",
+        "winrm_username = \"vagrant\"",
+        "communicator = \"winrm\"",
+    ] {
+        assert_eq!(virtualbox(inside), [""; 0], "{inside}");
+    }
+    for inside in [
+        "shutdown_command = \"sudo shutdown -P now\"",
+        "shutdown_command = \"virt-sysprep -a a.img\"",
+        "floppy_files = [\"ks.cfg\"]",
+    ] {
+        assert_eq!(virtualbox(inside), ["vb-smp-tsc-emulated"], "{inside}");
+    }
+    // A type that is known counts, and nothing is changed for a Windows that is not said outright.
+    let typed = "guest_os_type = \"Other_64\"\n cpus = 2\n shutdown_command = \"shutdown /s\"";
+    assert!(bad(&source("virtualbox-iso", typed)).contains(&"vb-smp-tsc-emulated"));
+    let text = source(
+        "qemu",
+        "shutdown_command = \"shutdown /s\"\n qemuargs = [[\"-machine\", \"q35,accel=kvm,hpet=off\"], [\"-cpu\", \"host\"]]",
+    );
+    assert_eq!(bad(&text), ["q-hv-time-missing"]);
+    assert_eq!(testing::mended(Kind::Packer, "a.pkr.hcl", &text), text);
+}
+
+#[test]
+fn a_key_of_virtualbox_is_shown_at_its_row() {
+    let text = source(
+        "virtualbox-iso",
+        "guest_os_type = \"Ubuntu_64\"\n vboxmanage = [\n  [\"setextradata\", \"{{.Name}}\", \"VBoxInternal/TM/TSCTiedToExecution\", \"1\"]\n ]",
+    );
+    let report = testing::report(Kind::Packer, "a.pkr.hcl", &text);
+    let tied = report.findings.iter().find(|finding| finding.rule.id == "vb-tied").unwrap();
+    assert_eq!(text.get(tied.span.clone()), Some("\"setextradata\""));
+}

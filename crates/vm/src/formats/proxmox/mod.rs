@@ -294,7 +294,7 @@ fn args(line: &Line, guest: Guest, clocks: &Clocks) -> Vec<Finding> {
         let may = guest != Guest::Macos && finding.left.is_none();
         out.push(finding.edit_at(value.filter(|_| may), "off"));
     }
-    out.extend(machine::no_acpi(line, &|_| false));
+    out.extend(machine::no_acpi(line, &|_| false, &|_| false));
     out.extend(machine::stray_cpu(line));
     if let Some(append) = &line.append {
         out.extend(machine::guest_command_line(append, clocks.x86));

@@ -17,6 +17,18 @@ pub(crate) struct Place<'a> {
     pub(crate) emulated: bool,
     /// Whether the file says something of the HPET that no command was seen to use.
     pub(crate) unseen: bool,
+    /// Whether a place runs only where a version of QEMU or a feature of the host was asked for.
+    pub(crate) asked: &'a dyn Fn(usize) -> bool,
+}
+
+/// How much an option matters that newer versions do not have: what runs under a condition may be for an older one, if
+/// that condition asks for the version; another one only chooses which machines do not start.
+fn gone(guarded: bool, asked: bool) -> Severity {
+    match (guarded, asked) {
+        (false, _) => Severity::Error,
+        (true, false) => Severity::Warn,
+        (true, true) => Severity::Info,
+    }
 }
 
 /// Whether a file says something of the HPET outside of comments that is in no command that was found: an array that a
@@ -49,10 +61,14 @@ const COMMENTED: &str = "a comment on the line mentions the HPET";
 pub(crate) const FIRST: &str = "give the guest a better clock (kvm-clock, an invariant TSC; for Windows hv-time and hv-stimer), and then";
 
 /// `-no-acpi`, which is gone.
-pub(crate) fn no_acpi(line: &Line, conditional: &dyn Fn(usize) -> bool) -> Option<Finding> {
+pub(crate) fn no_acpi(
+    line: &Line,
+    conditional: &dyn Fn(usize) -> bool,
+    asked: &dyn Fn(usize) -> bool,
+) -> Option<Finding> {
     let word = line.no_acpi.as_ref()?;
     let guarded = conditional(word.span().start);
-    let severity = if guarded { Severity::Info } else { Severity::Error };
+    let severity = gone(guarded, asked(word.span().start));
     let finding = Finding::new(rule!("q-no-acpi-removed"), word.span())
         .severity(severity)
         .fix("replace it by -machine acpi=off");
@@ -77,7 +93,7 @@ pub(crate) fn check(
     let mut out = Vec::new();
     if x86(command) {
         out.extend(hpet(command, line, guest, place, conditional));
-        out.extend(no_acpi(line, conditional));
+        out.extend(no_acpi(line, conditional, place.asked));
         if line.confidential().is_some() {
             leave(&mut out);
         }
@@ -145,7 +161,7 @@ fn hpet(
     let asked = line.machines.iter().rev().find_map(|machine| machine.get("hpet"));
     if let Some(word) = &line.no_hpet {
         let guarded = conditional(word.span().start);
-        let severity = if guarded { Severity::Info } else { Severity::Error };
+        let severity = gone(guarded, (place.asked)(word.span().start));
         let finding = Finding::new(rule!("q-no-hpet-removed"), word.span())
             .severity(severity)
             .fix("replace it by -machine hpet=off (QEMU 5.2 or later)");

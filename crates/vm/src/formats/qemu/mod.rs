@@ -10,12 +10,14 @@ pub(crate) mod clocks;
 mod code;
 pub(crate) mod confidential;
 pub(crate) mod cpu;
+mod guards;
 pub(crate) mod line;
 pub(crate) mod machine;
 pub(crate) mod property;
 mod python;
 pub(crate) mod script;
 mod unseen;
+mod written;
 
 use crate::certain::is_shell;
 use crate::detect::{Clues, Sign};
@@ -23,6 +25,7 @@ use crate::document::Document;
 use crate::finding::Finding;
 use crate::formats::{Format, Qemu};
 use crate::guest::Guest;
+use crate::inner::nothing;
 use crate::lint::{LintError, Report};
 use crate::placed::Placed;
 use line::Line;
@@ -81,6 +84,10 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
 fn lint(document: &Document) -> Result<Report, LintError> {
     let script = Script::of(document);
     let Some(first) = script.commands.first() else {
+        let mut report = nothing(Guest::Unknown);
+        if written::add(document, &mut report) {
+            return Ok(report);
+        }
         return Err(LintError::whole(
             "no command line of QEMU is in it; if it is of another kind, say so with --kind",
         ));
@@ -125,6 +132,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         }
     }
     report.findings.extend(unseen::check(document, &script));
+    written::add(document, &mut report);
     Ok(report)
 }
 
@@ -211,7 +219,8 @@ fn command_findings(
                 .fix("-cpu host,hv-time"),
         );
     }
-    let place = machine::Place { document, emulated, unseen: around.unseen };
+    let asked = |at: usize| script.asked(at);
+    let place = machine::Place { document, emulated, unseen: around.unseen, asked: &asked };
     let mut rest = machine::check(command, line, guest, &place, &conditional);
     // A branch that gives another -cpu means it to replace the one before.
     let last = line.cpu().map_or(0, |cpu| cpu.whole.span().start);

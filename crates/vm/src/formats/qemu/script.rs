@@ -1,6 +1,7 @@
 //! From statements to command lines: variables that a script sets itself are put in.
 
 use super::branches::{Branches, conditions, united};
+use super::guards::asking;
 use super::python;
 use crate::certain::is_python;
 use crate::document::Document;
@@ -47,6 +48,8 @@ pub(crate) struct Script {
     conditional: Vec<Range<usize>>,
     /// Pieces of conditions that ask for a version of QEMU or for a feature of the host are somewhere.
     pub(crate) asks: bool,
+    /// What runs only where such a condition asked.
+    asking: Vec<Range<usize>>,
     /// Whether there is more in it than is looked at: what is absent may be there all the same.
     pub(crate) cut: bool,
 }
@@ -57,6 +60,11 @@ impl Script {
         let home = command.program.as_ref().map_or(usize::MAX, |program| program.span().start);
         self.cut
             || self.conditional.iter().any(|range| range.contains(&at) && !range.contains(&home))
+    }
+
+    /// Whether what stands at an offset runs only where a version or a feature was asked for.
+    pub(crate) fn asked(&self, at: usize) -> bool {
+        self.cut || self.asking.iter().any(|range| range.contains(&at))
     }
 
     /// Reads a document by its language.
@@ -91,6 +99,11 @@ impl Script {
             Self { cut: conditional.len() > MOST_CONDITIONS, branches, ..Self::default() };
         script.conditional = conditional.into_iter().take(MOST_CONDITIONS).collect();
         script.asks = text.contains("/proc/cpuinfo") || text.contains("--version");
+        if script.asks {
+            script.asking = asking(text, &statements);
+            script.cut |= script.asking.len() > MOST_CONDITIONS;
+            script.asking.truncate(MOST_CONDITIONS);
+        }
         let mut variables = Variables::default();
         // The environment of a unit is there before its commands, wherever it is said.
         if is_unit(text) {

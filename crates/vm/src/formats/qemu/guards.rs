@@ -1,0 +1,145 @@
+//! Conditions of a script that ask for the version of QEMU or for a feature of the host: an option that a version has no
+//! more may be behind one.
+
+use super::script::{begin, end};
+use crate::shell::{Piece, Statement, Word, name_length};
+use std::collections::HashSet;
+use std::ops::Range;
+
+/// How often names are followed from one to the next.
+const ROUNDS: usize = 3;
+/// What asks, wherever it is.
+const MARKS: [&str; 6] = ["/proc/cpuinfo", "--version", "-version", "--help", "-help", " help"];
+
+/// A condition that is open.
+struct Open {
+    from: usize,
+    asks: bool,
+    /// Whether something in it ends the script.
+    exits: bool,
+    /// Whether it asks for a version below one.
+    below: bool,
+}
+
+/// The ranges that run only where a version or a feature was asked for.
+pub(super) fn asking(text: &str, statements: &[Statement]) -> Vec<Range<usize>> {
+    let mut names = functions(text);
+    let mut ranges = Vec::new();
+    for _ in 0..ROUNDS {
+        let before = names.len();
+        ranges = round(text, statements, &mut names);
+        if names.len() == before {
+            break;
+        }
+    }
+    ranges
+}
+
+fn round(text: &str, statements: &[Statement], names: &mut HashSet<String>) -> Vec<Range<usize>> {
+    let mut ranges = Vec::new();
+    let mut open: Vec<Open> = Vec::new();
+    // How many of those that are open ask.
+    let mut asking = 0;
+    let mut head = false;
+    let mut chain = false;
+    for statement in statements {
+        let at = begin(statement);
+        let source = text.get(at..end(statement)).unwrap_or_default();
+        let first = statement.words.first().and_then(Word::literal).unwrap_or_default();
+        let asks = mentions(source, names);
+        match first {
+            "if" | "case" | "ifeq" | "ifneq" | "ifdef" | "ifndef" => {
+                open.push(Open { from: at, asks: false, exits: false, below: false });
+                head = true;
+            }
+            "elif" => head = true,
+            "then" | "else" | "do" => head = false,
+            _ => {}
+        }
+        if head
+            && asks
+            && let Some(open) = open.last_mut()
+        {
+            asking += usize::from(!open.asks);
+            open.asks = true;
+            open.below |= ["-lt", "-le", "<"].iter().any(|less| source.contains(less));
+        }
+        // Of a `case` only the first statement asks.
+        head &= !matches!(first, "case" | "ifeq" | "ifneq" | "ifdef" | "ifndef");
+        chain = asks || statement.conditional && chain;
+        if statement.conditional && chain {
+            ranges.push(at..end(statement));
+        }
+        if asks || asking > 0 || statement.conditional && chain {
+            assigned(statement, names);
+        }
+        let word = |word: &Word| {
+            word.literal().is_some_and(|word| matches!(word, "exit" | "die" | "fatal" | "return"))
+        };
+        if statement.words.iter().take(2).any(word) {
+            open.last_mut().into_iter().for_each(|open| open.exits = true);
+        }
+        if matches!(first, "fi" | "esac" | "endif") {
+            head = false;
+            if let Some(closed) = open.pop()
+                && closed.asks
+            {
+                asking -= 1;
+                // A script that ends with a newer QEMU goes on with an older one.
+                let ends = closed.exits && !closed.below && open.is_empty();
+                let end = if ends { text.len() } else { at };
+                ranges.push(closed.from..end);
+            }
+        }
+    }
+    ranges
+}
+
+/// Whether a piece of a script asks for a version or a feature, or has a name that holds one.
+fn mentions(source: &str, names: &HashSet<String>) -> bool {
+    let version = |word: &str| {
+        let lower = word.to_ascii_lowercase();
+        lower.contains("version") || lower.split('_').any(|part| matches!(part, "ver" | "vers"))
+    };
+    MARKS.iter().any(|mark| source.contains(mark))
+        || source
+            .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+            .any(|word| names.contains(word) || version(word))
+}
+
+/// Takes the names that a statement sets.
+fn assigned(statement: &Statement, names: &mut HashSet<String>) {
+    let reads = statement.words.iter().any(|word| word.literal() == Some("read"));
+    for word in &statement.words {
+        let Some(Piece::Literal(text)) = word.pieces.first() else { continue };
+        let text = text.as_str();
+        let length = name_length(text);
+        let rest = text.get(length..).unwrap_or_default();
+        let set = rest.starts_with('=') || rest.starts_with("+=") || reads && rest.is_empty();
+        if let Some(name) = text.get(..length).filter(|name| set && !name.is_empty()) {
+            names.insert(name.to_owned());
+        }
+    }
+}
+
+/// The functions that ask themselves.
+fn functions(text: &str) -> HashSet<String> {
+    let mut names = HashSet::new();
+    let mut now: Option<&str> = None;
+    let none = HashSet::new();
+    for line in text.lines() {
+        let start = line.strip_prefix("function ").unwrap_or(line);
+        let name = start.get(..name_length(start)).unwrap_or_default();
+        let rest = start.get(name.len()..).unwrap_or_default().trim_start();
+        if !name.is_empty() && (rest.starts_with("()") || start.len() < line.len()) {
+            now = Some(name);
+        }
+        if let Some(name) = now.filter(|_| mentions(line, &none)) {
+            names.insert(name.to_owned());
+        }
+        if line.starts_with('}') {
+            now = None;
+        }
+    }
+    names
+}
