@@ -263,6 +263,21 @@ fn gic_of_several_clusters_is_never_fast() {
 }
 
 #[test]
+fn name_with_a_blank_is_a_clocksource_where_a_kernel_has_it() {
+    let switched = |name: &str| {
+        why(&format!(
+            "[    0.000000] Linux version 4.19.0-17-loongson-3 (a@b) (gcc 8.3.0) #1 SMP\n\
+             [    0.881832] clocksource: Switched to clocksource {name}\n\
+             [   20.000000] EXT4-fs (sda1): mounted filesystem with ordered data mode\n"
+        ))
+    };
+    let seen = switched("stable counter");
+    assert!(seen.headline.contains("stable counter"), "{}", seen.headline);
+    assert_eq!(seen.verdict, Verdict::Unknown);
+    assert!(!switched("whole counter").headline.contains("whole counter"));
+}
+
+#[test]
 fn nodes_that_came_up_are_read() {
     let watched = |nodes: &str| {
         let text = format!(

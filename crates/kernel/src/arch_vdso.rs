@@ -33,6 +33,8 @@ pub(crate) fn has_mode(machine: &Machine, name: &str) -> Option<bool> {
         (Arch::Loongarch, "Constant") => {
             return Feature::LoongarchUpstream.of(kernel).then_some(true);
         }
+        // Of the maker's kernels for Loongson processors: what their vDSO reads is not in the evidence.
+        (Arch::Loongarch | Arch::Loongarch32 | Arch::Mips, "stable counter") => return None,
         // time_init_early() in arch/sparc/kernel/time_64.c gives both a mode, and the one of Hummingbird (hbtick) none.
         (Arch::Sparc, "tick" | "stick") => return sparc(kernel),
         // Itanium has no vDSO clock, but reads its counter in a system call that does not change the stack
