@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use clocksmith_diagnose::wall::WallState;
-use clocksmith_diagnose::{Measured, Report, Severity, assess};
+use clocksmith_diagnose::{CauseId, Measured, Report, Severity, assess};
 use clocksmith_facts::Facts;
 use clocksmith_facts::log::KernelLog;
 use clocksmith_facts::paste::{self, Pasted};
@@ -50,6 +50,36 @@ fn offsets_and_rates_of_tracking_count() {
         assert!(summary.contains(word) && !summary.contains("is synchronised"), "{summary}");
         assert!(report.causes.iter().any(|cause| cause.severity >= Severity::Warning));
     }
+}
+
+#[test]
+fn constants_without_a_reference_are_no_figures() {
+    let text = "$ chronyc tracking\n\
+         Reference ID    : 00000000 ()\n\
+         Stratum         : 0\n\
+         System time     : 0.000000000 seconds fast of NTP time\n\
+         Root delay      : 1.000000000 seconds\n\
+         Root dispersion : 1.000000000 seconds\n\
+         Leap status     : Not synchronised\n\
+         $ chronyc sources\n\
+         MS Name/IP address         Stratum Poll Reach LastRx Last sample\n\
+         ===============================================================================\n\
+         ^? 192.0.2.1                     0   6     0     -     +0ns[   +0ns] +/-    0ns\n";
+    let lines: Vec<&str> = text.lines().collect();
+    let without = |word: &str| -> String {
+        lines.iter().filter(|line| !line.contains(word)).map(|line| format!("{line}\n")).collect()
+    };
+    for text in [text.to_owned(), without("Reference ID"), without("Leap status")] {
+        let report = why(&text);
+        let (state, summary) = wall(&report);
+        assert_eq!(state, WallState::Unsynchronised, "{summary}");
+        assert!(!summary.contains("1.0 s off"), "{summary}");
+        assert!(summary.contains("the only source of chronyd does not answer"), "{summary}");
+        assert_eq!(report.wall_clock.unwrap().offset_ns, None);
+    }
+    let real =
+        text.replace("00000000 ()", "C0000201 (ntp.example)").replace("Not synchronised", "Normal");
+    assert!(wall(&why(&real)).1.contains("1.0 s off"));
 }
 
 #[test]
@@ -118,6 +148,29 @@ fn corrections_in_logs_are_read() {
     assert!(wall(&report).1.contains(", and set it"), "{}", wall(&report).1);
     let step = report.wall_clock.unwrap().last_step.unwrap();
     assert!((step.by_ms - 31_939_769.192).abs() < 1.0);
+    // A step belongs to its finding, and a source that is followed since is no question to the daemon.
+    let report =
+        why("h chronyd[7]: System clock wrong by -3600.250000 seconds, adjustment started\n\
+         h chronyd[7]: System clock was stepped by -3600.250000 seconds\n\
+         h chronyd[7]: Can't synchronise: no selectable sources\n\
+         h chronyd[7]: Selected source 192.0.2.1\n\
+         h chronyd[7]: System clock wrong by 1.500000 seconds, adjustment started\n\
+         h chronyd[7]: Selected source 192.0.2.2\n");
+    let summary = wall(&report).1;
+    assert!(
+        summary.contains("worst of 2 such findings, and set it; of the last one, 1.5 s behind"),
+        "{summary}"
+    );
+    assert!(summary.contains("follows a source"), "{summary}");
+    let warns = |report: &Report| {
+        report.causes.iter().any(|cause| {
+            cause.id == CauseId::WallClockUnsynchronised && cause.severity >= Severity::Warning
+        })
+    };
+    assert!(!warns(&report) && report.remedies.is_empty(), "{:#?}", report.remedies);
+    let open = why("h chronyd[7]: Selected source 192.0.2.1\n\
+         h chronyd[7]: System clock wrong by 1.500000 seconds, adjustment started\n");
+    assert!(warns(&open), "{:#?}", open.causes);
     // A query sets nothing.
     let report = why("# ntpdate -q 192.0.2.1\n\
          server 192.0.2.1, stratum 2, offset 7.578599, delay 0.04713\n\

@@ -43,6 +43,63 @@ fn short_reference_acquits_no_fast_tsc() {
 }
 
 #[test]
+fn line_without_the_detected_frequency_makes_no_cause_surer() {
+    let log = "[    0.000000] Linux version 6.12.41 (x)\n\
+         [    0.000010] tsc: Detected 2600.010 MHz processor\n\
+         [    2.300000] tsc: Refined TSC clocksource calibration: 2600.000 MHz\n\
+         [    2.400000] clocksource: Switched to clocksource tsc\n\
+         [    4.900000] clocksource: timekeeping watchdog on CPU0: Marking clocksource 'tsc' as unstable because the skew is too large:\n\
+         [    4.900001] clocksource:                       'hpet' wd_nsec: 500000000 wd_now: 1835d1b wd_last: 116216c mask: ffffffff\n\
+         [    4.900002] clocksource:                       'tsc' cs_nsec: 500900000 cs_now: 4da22fa0 cs_last: 0 mask: ffffffffffffffff\n\
+         [    4.900003] tsc: Marking TSC unstable due to clocksource watchdog\n\
+         [    5.000000] clocksource: Switched to clocksource hpet\n";
+    let surest = |text: &str| {
+        read(text)
+            .causes
+            .iter()
+            .filter(|cause| cause.severity >= Severity::Warning)
+            .map(|cause| (cause.confidence, cause.id))
+            .max_by_key(|found| found.0)
+    };
+    for dropped in
+        [log.to_owned(), log.replace("[    0.000010] tsc: Detected 2600.010 MHz processor\n", "")]
+    {
+        let found: Vec<_> = [CauseId::TscMiscalibrated, CauseId::TscSkew, CauseId::WatchdogAtFault]
+            .into_iter()
+            .filter_map(|id| cause(&read(&dropped), id).map(|cause| (id, cause.confidence)))
+            .collect();
+        assert!(!found.is_empty(), "{:?}", surest(&dropped));
+        assert!(found.iter().all(|(_, sure)| *sure == Confidence::Low), "{found:?} {dropped}");
+    }
+}
+
+#[test]
+fn cut_copy_of_the_figures_does_not_count() {
+    let whole = "[  572.495181] clocksource: timekeeping watchdog on CPU2: Marking clocksource 'tsc' as unstable because the skew is too large:\n\
+         [  572.495181] clocksource:                       'kvm-clock' wd_now: 8600000000 wd_last: 4300000000 mask: ffffffffffffffff\n\
+         [  572.495181] clocksource:                       'tsc' cs_now: ca80000000 cs_last: c9d0000000 mask: ffffffffffffffff\n\
+         [  572.495181] tsc: Marking TSC unstable due to clocksource watchdog\n\
+         [  572.495181] clocksource: Switched to clocksource kvm-clock\n";
+    let figures = |text: &str| -> Vec<String> {
+        let of_skew =
+            |cause: &Cause| cause.summary.contains("counted").then(|| cause.summary.clone());
+        read(text).causes.iter().filter_map(of_skew).collect()
+    };
+    let right = figures(whole);
+    assert!(right.iter().any(|summary| summary.contains("287.76 s")), "{right:?}");
+    for columns in [95_usize, 96, 99] {
+        let cut: String = whole
+            .lines()
+            .map(|line| {
+                let line = line.replacen("[  572.495181] ", "", 1);
+                format!("Feb 27 18:47:28 localhost kernel: {}\n", &line[..line.len().min(columns)])
+            })
+            .collect();
+        assert_eq!(figures(&format!("{whole}{cut}")), right, "{columns}");
+    }
+}
+
+#[test]
 fn interval_of_microseconds_blames_neither_clock() {
     let seen = read(
         "[    0.000000] Linux version 7.1.8 (x)\n\
@@ -222,12 +279,18 @@ fn refinement_that_fits_a_difference_under_a_millisecond_is_not_proven() {
 
 #[test]
 fn disturbed_refinement_is_answered_by_a_reboot_first() {
-    let seen = refined(
-        "Console: colour dummy device 80x25",
-        "2112.070",
-        "'hpet' wd_nsec: 499779371 wd_now: 1b89f6a wd_last: 14b6e8f mask: ffffffff",
-        "'tsc' cs_nsec: 495991580 cs_now: 69bd43440 cs_last: 65d6391ef mask: ffffffffffffffff",
-    );
+    let of = |first: &str| {
+        refined(
+            first,
+            "2112.070",
+            "'hpet' wd_nsec: 499779371 wd_now: 1b89f6a wd_last: 14b6e8f mask: ffffffff",
+            "'tsc' cs_nsec: 495991580 cs_now: 69bd43440 cs_last: 65d6391ef mask: ffffffffffffffff",
+        )
+    };
+    let open = of("Console: colour dummy device 80x25");
+    let sure = cause(&open, CauseId::TscMiscalibrated).map(|cause| cause.confidence);
+    assert_eq!(sure, Some(Confidence::Low), "the frequency detected first is not there");
+    let seen = of("tsc: Detected 2096.064 MHz processor");
     let offered: Vec<&str> = seen
         .remedies
         .iter()

@@ -96,6 +96,7 @@ pub const NAMES: &[Name] = &[
     other("timebase", 400, "the time base register of POWER"),
     other("rtc", 400, "the real-time clock register of PowerPC 601"),
     other("Constant", 400, "LoongArch's stable counter"),
+    other("stable counter", 380, "Loongson's stable counter in the maker's kernels"),
     other("MIPS", 300, "the MIPS R4K counter"),
     other("GIC", 300, "the counter of the MIPS global interrupt controller"),
     other("timer", 300, "User-mode Linux's clock"),

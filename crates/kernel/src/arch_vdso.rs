@@ -33,6 +33,8 @@ pub(crate) fn has_mode(machine: &Machine, name: &str) -> Option<bool> {
         (Arch::Loongarch, "Constant") => {
             return Feature::LoongarchUpstream.of(kernel).then_some(true);
         }
+        // Of the maker's kernels for Loongson processors: what their vDSO reads is not in the evidence.
+        (Arch::Loongarch | Arch::Loongarch32 | Arch::Mips, "stable counter") => return None,
         // time_init_early() in arch/sparc/kernel/time_64.c gives both a mode, and the one of Hummingbird (hbtick) none.
         (Arch::Sparc, "tick" | "stick") => return sparc(kernel),
         // Itanium has no vDSO clock, but reads its counter in a system call that does not change the stack
@@ -46,21 +48,20 @@ pub(crate) fn has_mode(machine: &Machine, name: &str) -> Option<bool> {
     })
 }
 
-/// With one cluster of processors the vDSO reads the GIC. With several it does not (`gic_clocksource_init()`); kernels without
-/// that code start the processors of the first one alone, whose GIC it reads. Makers of such machines carried the code before
-/// it was merged, so that what came up tells more than the version.
+/// With one cluster of processors the vDSO reads the GIC. With several it does not (`gic_clocksource_init()` in
+/// drivers/clocksource/mips-gic-timer.c). Makers of such machines carried that code before it was merged, so that the
+/// processors that the kernel may use tell more than its version.
 fn gic(machine: &Machine) -> Option<bool> {
     let kernel = &machine.kernel.value;
-    let (has_vdso, merged) = (Feature::MipsVdso.of(kernel), Feature::MipsGicClusters.of(kernel));
+    if !Feature::MipsVdso.of(kernel) {
+        return Some(false);
+    }
     match machine.clusters {
-        _ if !has_vdso => Some(false),
         Clusters::One => Some(true),
-        Clusters::SeveralUp => Some(false),
-        Clusters::FirstUp => Some(!merged),
-        Clusters::Several if merged => Some(false),
+        Clusters::Used => Some(false),
         Clusters::Several => None,
-        // Before, machines of several clusters were not supported beyond their first one.
-        Clusters::Unknown => (!merged).then_some(true),
+        // Before, Linux itself used the first one alone.
+        Clusters::Unknown => (!Feature::MipsGicClusters.of(kernel)).then_some(true),
     }
 }
 

@@ -28,15 +28,12 @@ pub struct Observed {
 pub enum Clusters {
     /// The evidence does not tell.
     Unknown,
-    /// One.
+    /// The processors that the kernel may use are of one.
     One,
-    /// Several; which of them are in use is not told.
+    /// There are several; whether the kernel uses more than the first one is not told.
     Several,
-    /// Several, of which the first one alone came up: kernels start no other one before
-    /// [`Feature::MipsGicClusters`].
-    FirstUp,
-    /// Processors of several came up.
-    SeveralUp,
+    /// The processors that the kernel may use are of several: it has the code for that.
+    Used,
 }
 
 /// One machine, as the model sees it.

@@ -95,14 +95,16 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
 /// The lines that show several clusters of a MIPS machine, where they are why the vDSO does not read the GIC.
 fn clusters(case: &Case<'_>, current: &str) -> Vec<Evidence> {
     let machine = case.machine;
-    let several =
-        matches!(machine.clusters, Clusters::Several | Clusters::SeveralUp | Clusters::FirstUp);
-    if current != "GIC" || !several || !Feature::MipsVdso.of(&machine.kernel.value) {
+    if current != "GIC"
+        || machine.clusters != Clusters::Used
+        || !Feature::MipsVdso.of(&machine.kernel.value)
+    {
         return Vec::new();
     }
     let Some(log) = case.log() else { return Vec::new() };
-    let shows =
-        |event: &Event| matches!(event, Event::MipsTopology { .. } | Event::BroughtUp { .. });
+    let shows = |event: &Event| {
+        matches!(event, Event::MipsTopology { .. } | Event::CpuIds(_) | Event::BroughtUp { .. })
+    };
     log.all(shows).take(3).map(|entry| Evidence::line(log, entry)).collect()
 }
 

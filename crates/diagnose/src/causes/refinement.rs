@@ -28,6 +28,11 @@ pub(super) fn confirmed_ppm(log: &KernelLog) -> Option<u64> {
     (off < AGREE_PPM).then_some(off)
 }
 
+/// The refined frequency of the TSC is in the log, and the one detected first is not: whether that confirms it is open.
+pub(super) fn is_unconfirmed(log: &KernelLog) -> bool {
+    detected(log).is_none() && log.any(|event| matches!(event, Event::Refined { .. }))
+}
+
 /// Another boot in the input refined to the same figure, which is another one than was detected first: what repeats is
 /// no disturbance, and a reboot repeats it.
 pub(crate) fn is_systematic(log: &KernelLog) -> bool {
@@ -136,9 +141,11 @@ pub(super) fn refinement_wrong(
             });
         }
     }
+    // The frequency detected first might confirm the refined one, and is not in the evidence.
+    let sure = if detected.is_some() { Confidence::Medium } else { Confidence::Low };
     soon.then(|| {
         (
-            Confidence::Medium,
+            sure,
             format!(
                 "the TSC was found {ppm:.0} ppm off within seconds of the refinement of its frequency: the \
                  refinement was probably disturbed; another boot that refines to another figure proves it"

@@ -79,6 +79,7 @@ pub(super) fn id(event: &Event) -> &'static str {
         | Event::ArmProcessor { .. }
         | Event::MipsTopology { .. }
         | Event::BroughtUp { .. }
+        | Event::CpuIds(_)
         | Event::OpenSbi(_)
         | Event::HartExtensions { .. } => "arch",
         Event::X86Bits(_) | Event::HighMemory => "x86-bits",

@@ -58,7 +58,7 @@ fn large(told: &TimeSource) -> Vec<&Correction> {
     told.corrections.iter().filter(|one| one.by_s.abs() >= OFFSET_S).collect()
 }
 
-/// What the log of a daemon says it found, and whether the clock was set since.
+/// What the log of a daemon says it found, and whether the clock was set since, or the daemon followed a source.
 fn of_corrections(told: &TimeSource) -> Option<(String, Vec<Evidence>, bool)> {
     let large = large(told);
     let last = *large.last()?;
@@ -69,10 +69,22 @@ fn of_corrections(told: &TimeSource) -> Option<(String, Vec<Evidence>, bool)> {
     if large.len() > 1 {
         words.push_str(&format!(", the worst of {} such findings", large.len()));
     }
-    words.push_str(match last.set {
-        true => ", and set it",
-        false => "; no line says that it was set since",
-    });
+    // Each finding has its own line that says that the clock was set.
+    if worst.set {
+        words.push_str(", and set it");
+    }
+    if !last.set {
+        let which = match worst.set {
+            true => format!("; of the last one, {} {}, no line says", text(last.by_s), way(last)),
+            false => "; no line says".to_owned(),
+        };
+        words.push_str(&format!("{which} that it was set since"));
+        if last.followed {
+            words.push_str(", and it follows a source");
+        }
+    } else if !worst.set {
+        words.push_str(", and set it since");
+    }
     words.push_str(if worst.by_s > 0.0 {
         ": the machine or its host had slept, a guest had been paused, or the clock runs too slow"
     } else {
@@ -88,7 +100,7 @@ fn of_corrections(told: &TimeSource) -> Option<(String, Vec<Evidence>, bool)> {
             Evidence::new(one.source.0.clone(), format!("{}: {:+.3} s{set}", one.program, one.by_s))
         })
         .collect();
-    Some((words, evidence, last.set))
+    Some((words, evidence, last.set || last.followed))
 }
 
 /// A real-time clock that no time zone explains, on a machine of which it is not known what keeps that clock.
@@ -169,8 +181,9 @@ impl View<'_> {
             return false;
         };
         words.push(sentence(&summary));
+        // What was found wrong and is followed again is the past; of the state now the log tells no more.
         let (severity, sure) = match set {
-            true => (Severity::Info, Confidence::Medium),
+            true => (Severity::Info, Confidence::Low),
             false => (Severity::Warning, Confidence::Medium),
         };
         causes.push(cause(CauseId::WallClockUnsynchronised, severity, sure, summary, evidence));

@@ -269,7 +269,8 @@ fn daemon_whose_sources_are_silent_is_named() {
     facts.wall.source = Fact::known(told, "post:3");
     let report = assess(facts, Measured::default()).report;
     let cause = report.causes.iter().find(|cause| cause.id == C::WallClockUnsynchronised).unwrap();
-    assert!(cause.summary.contains("none of the 1 sources"), "{}", cause.summary);
+    let words = "the only source of chronyd does not answer";
+    assert!(cause.summary.contains(words), "{}", cause.summary);
     assert_eq!(report.verdict, Verdict::Unknown);
 }
 

@@ -53,6 +53,7 @@ impl View<'_> {
             self.told.filter(|(told, _)| told.follows.or(told.logged) == Some(false))
         {
             let why = match told.sources {
+                Some((1, 0)) => format!("the only source of {} does not answer", told.daemon),
                 Some((all, 0)) => format!("none of the {all} sources of {} answers", told.daemon),
                 _ => format!("{} follows no source", told.daemon),
             };

@@ -372,6 +372,8 @@ pub enum Event {
         /// Processors of the first one.
         first: u32,
     },
+    /// `SLUB: HWalign=128, ..., CPUs=32, Nodes=1`: the number of the last possible processor, and one (`nr_cpu_ids`).
+    CpuIds(u32),
     /// `smp: Brought up 2 nodes, 96 CPUs`: what is online when the boot is done with it.
     BroughtUp {
         /// NUMA nodes, where the line has them.

@@ -13,6 +13,8 @@ pub struct Correction {
     pub by_s: f64,
     /// A line says that the clock was set by as much.
     pub set: bool,
+    /// Behind it the daemon followed a source again, by the last line that tells.
+    pub followed: bool,
     /// Where it says so.
     pub source: Source,
 }
@@ -23,12 +25,11 @@ const MOST: usize = 64;
 impl Correction {
     /// Adds it to those of the same text: that a clock was set follows that it was found wrong.
     pub(super) fn join(self, all: &mut Vec<Self>) {
-        if let Some(last) = all.last_mut()
-            && self.set
-            && !last.set
-            && (last.by_s - self.by_s).abs() < 0.01
-        {
-            last.set = true;
+        let found = |one: &&mut Self| {
+            !one.set && one.program == self.program && (one.by_s - self.by_s).abs() < 0.01
+        };
+        if let Some(one) = all.iter_mut().rev().find(found).filter(|_| self.set) {
+            one.set = true;
         } else if all.len() < MOST {
             all.push(self);
         }
@@ -44,7 +45,7 @@ impl TimeSource {
     pub fn of_log(line: &str, source: &Source) -> Option<Self> {
         let correction = |program, by_s: Option<f64>, set| {
             let by_s = by_s.filter(|by| by.is_finite())?;
-            let one = Correction { program, by_s, set, source: source.clone() };
+            let one = Correction { program, by_s, set, followed: false, source: source.clone() };
             Some(Self { daemon: daemon(program), corrections: vec![one], ..Self::default() })
         };
         let logged = |program, follows| {
@@ -136,6 +137,20 @@ mod tests {
                 ("ntpd", -0.261_271, true)
             ]
         );
+    }
+
+    #[test]
+    fn a_source_that_is_followed_counts_for_what_was_found_before_it() {
+        let found = read(&[
+            "chronyd[7]: System clock wrong by -3600.250000 seconds, adjustment started",
+            "chronyd[7]: System clock wrong by 1.500000 seconds, adjustment started",
+            "chronyd[7]: System clock was stepped by -3600.250000 seconds",
+            "chronyd[7]: Selected source 192.0.2.1",
+            "chronyd[7]: System clock wrong by 0.900000 seconds, adjustment started",
+        ]);
+        let all: Vec<(bool, bool)> =
+            found.corrections.iter().map(|one| (one.set, one.followed)).collect();
+        assert_eq!(all, [(true, true), (false, true), (false, false)]);
     }
 
     #[test]

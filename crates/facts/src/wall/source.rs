@@ -23,6 +23,9 @@ pub struct TimeSource {
     pub skew_ppm: Option<f64>,
     /// How far the source itself may be off by the dispersion that it has gathered, in seconds.
     pub dispersion_s: Option<f64>,
+    /// chronyd has no reference, so that it prints constants in the place of its figures (`REF_GetReferenceParams()` in
+    /// chrony's reference.c).
+    pub no_reference: bool,
     /// What the last line of the daemon's log says of following a source.
     pub logged: Option<bool>,
     /// The corrections that daemons wrote to their logs, in the order of the text.
@@ -44,8 +47,17 @@ impl TimeSource {
         self.dispersion_s = self.dispersion_s.or(other.dispersion_s);
         // The later line of a log counts.
         self.logged = other.logged.or(self.logged);
+        if let Some(follows) = other.logged {
+            self.corrections.iter_mut().for_each(|one| one.followed = follows);
+        }
         for correction in other.corrections {
             correction.join(&mut self.corrections);
+        }
+        self.no_reference |= other.no_reference;
+        if self.no_reference {
+            let is_not = |constant: f64| move |s: &f64| (s - constant).abs() > 1e-9;
+            self.ahead_s = self.ahead_s.filter(is_not(0.0));
+            self.dispersion_s = self.dispersion_s.filter(is_not(1.0));
         }
     }
 
@@ -91,11 +103,13 @@ impl TimeSource {
                     "Normal" | "Insert second" | "Delete second" => Some(true),
                     _ => None,
                 };
-                Some(Self { daemon, follows, ..Self::default() })
+                let no_reference = follows == Some(false);
+                Some(Self { daemon, follows, no_reference, ..Self::default() })
             }
             "Reference ID" => {
                 let is_local = ["(PHC", "(PPS", "(SHM"].iter().any(|kind| value.contains(kind));
-                Some(Self { daemon, is_local, ..Self::default() })
+                let no_reference = value.split_ascii_whitespace().next() == Some("00000000");
+                Some(Self { daemon, is_local, no_reference, ..Self::default() })
             }
             _ => None,
         }

@@ -200,21 +200,31 @@ impl Machine {
 const LISTS_MORE: Version = Version::new(1, 7, 0);
 
 /// The clusters that a log of MIPS shows.
+///
+/// `mips_cps_multicluster_cpus()` in arch/mips/include/asm/mips-cps.h asks whether the last possible processor is of another
+/// cluster than the first one. A kernel without that code makes those of the first one possible alone (`cps_smp_setup()` in
+/// arch/mips/kernel/smp-cps.c), as does one that is built for no more.
 fn clusters(log: &KernelLog) -> Clusters {
     let topology = log.last(|event| match event {
         Event::MipsTopology { clusters, first } => Some((*clusters, *first)),
+        _ => None,
+    });
+    let ids = log.last(|event| match event {
+        Event::CpuIds(ids) => Some(*ids),
         _ => None,
     });
     let up = log.last(|event| match event {
         Event::BroughtUp { cpus, .. } => Some(*cpus),
         _ => None,
     });
-    match (topology, up) {
-        (None, _) => Clusters::Unknown,
-        (Some((_, (0 | 1, _))), _) => Clusters::One,
-        (Some(_), None) => Clusters::Several,
-        (Some((_, (_, first))), Some((_, cpus))) if cpus > first => Clusters::SeveralUp,
-        (Some(_), Some(_)) => Clusters::FirstUp,
+    let Some((_, (clusters, first))) = topology else { return Clusters::Unknown };
+    match (ids, up) {
+        _ if clusters < 2 => Clusters::One,
+        (Some((_, ids)), _) if ids <= first => Clusters::One,
+        (Some(_), _) => Clusters::Used,
+        (None, Some((_, cpus))) if cpus > first => Clusters::Used,
+        // Those of others may have failed to start.
+        (None, _) => Clusters::Several,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{Judge, amount, confidence};
 use crate::cause::{CauseId, Confidence};
 use crate::causes::reference::{is_paravirt, third_clock};
-use crate::causes::refinement::{confirmed_before, refinement_wrong};
+use crate::causes::refinement::{confirmed_before, is_unconfirmed, refinement_wrong};
 use clocksmith_facts::log::incident::reading::{Fit, RATE_ERROR_MAX};
 use clocksmith_facts::log::rates::Rates;
 
@@ -95,6 +95,9 @@ impl Judge<'_, '_> {
             self.add(CauseId::WatchdogAtFault, Confidence::Low, summary);
             return;
         }
+        // With the frequency detected first the same figures may exclude a wrong rate: without it they prove no more.
+        let unconfirmed = !is_paravirt(reference) && is_unconfirmed(self.log);
+        let sure = if unconfirmed { sure.min(Confidence::Low) } else { sure };
         let moved = if is_paravirt(reference) {
             ": a move to a host with another TSC frequency makes that"
         } else {

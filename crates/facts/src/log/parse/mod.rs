@@ -105,6 +105,7 @@ pub(crate) const KEYWORDS: &[(&str, Group)] = &[
     ("ptrace can change", Group::Platform),
     (" topology {", Group::Platform),
     ("rought up ", Group::Platform),
+    ("SLUB: ", Group::Platform),
     ("Booted up ", Group::Platform),
     ("OpenSBI v", Group::Platform),
     (" HART ", Group::Platform),

@@ -290,6 +290,11 @@ fn harts(m: &str) -> Option<Event> {
 /// `smp: Brought up 1 node, 32 CPUs` (smp_init() in kernel/smp.c; `Brought up 4 CPUs` in old kernels), `x86: Booted up 1 node, 8
 /// CPUs` (announce_cpu() in arch/x86/kernel/smpboot.c, 3.9 to 4.9).
 fn brought_up(m: &str) -> Option<Event> {
+    // kmem_cache_init() in mm/slub.c.
+    if m.starts_with("SLUB: ") {
+        let cpus = after(m, ", CPUs=").and_then(whole_number)?;
+        return u32::try_from(cpus).ok().filter(|cpus| *cpus > 0).map(Event::CpuIds);
+    }
     let m = ["smp: ", "x86: ", "smpboot: "].iter().find_map(|p| m.strip_prefix(p)).unwrap_or(m);
     let rest = m.strip_prefix("Brought up ").or_else(|| m.strip_prefix("Booted up "))?;
     fn count(text: &str) -> Option<(u32, &str)> {

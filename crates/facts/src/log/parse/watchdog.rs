@@ -183,7 +183,10 @@ fn detail(b: &str) -> Option<Event> {
     let cycles = || {
         let now = whole_hex(after(rest, now_key)?)?;
         let last = whole_hex(after(rest, last_key)?)?;
-        let stated = after(rest, "mask: ").and_then(hex).filter(|mask| is_whole_mask(name, *mask));
+        // A counter above its mask shows that a terminal or a pager cut the mask.
+        let stated = after(rest, "mask: ")
+            .and_then(hex)
+            .filter(|mask| is_whole_mask(name, *mask) && now <= *mask && last <= *mask);
         Some((
             now,
             last,
@@ -207,7 +210,7 @@ fn is_whole_mask(name: &str, mask: u64) -> bool {
     match name {
         "acpi_pm" => matches!(mask, BITS_24 | BITS_32),
         "hpet" | "jiffies" | "refined-jiffies" => matches!(mask, BITS_32 | u64::MAX),
-        _ if name.starts_with("tsc") => mask == u64::MAX,
+        _ if is_of_64_bits(name) => mask == u64::MAX,
         _ => mask >= BITS_24 && mask.count_ones() + mask.leading_zeros() == 64,
     }
 }
@@ -217,8 +220,14 @@ fn own_mask(name: &str) -> Option<u64> {
     match name {
         "acpi_pm" => Some(0xff_ffff),
         "hpet" => Some(0xffff_ffff),
-        _ => name.starts_with("tsc").then_some(u64::MAX),
+        _ => is_of_64_bits(name).then_some(u64::MAX),
     }
+}
+
+/// Counters that the kernel registers with 64 bits: the TSC, and the clocks of KVM, Xen and Hyper-V (`kvm_clock` in
+/// arch/x86/kernel/kvmclock.c, `xen_clocksource` in arch/x86/xen/time.c, drivers/clocksource/hyperv_timer.c).
+fn is_of_64_bits(name: &str) -> bool {
+    name.starts_with("tsc") || name.starts_with("hyperv_") || matches!(name, "kvm-clock" | "xen")
 }
 
 /// `timekeeping watchdog on CPU6: hpet read-back delay of 52680ns, attempt 4, marking unstable`,
