@@ -7,6 +7,7 @@ use crate::context::{Context, WORKSPACE};
 use crate::needs::{CC, LIBC, MUSL, Need, QEMU, is_root};
 use crate::step::{Done, Step, Stop, Tier};
 use crate::steps::rust::PROGRAM;
+use std::path::Path;
 
 const MUSL_TRIPLE: &str = "x86_64-unknown-linux-musl";
 const DPKG: Need = Need::Tool("dpkg", "dpkg");
@@ -187,6 +188,9 @@ pub(crate) static CLOCK_READER: Step = Step {
 
 /// Tests of the testbed that boot something: those whose names begin with `tests`.
 fn live(context: &Context, tests: &str, seconds: u64) -> Done {
+    if !is_there(tests) {
+        return Err(Stop::fail(format!("testbed/tests/live has no test `{tests}`")));
+    }
     context.part(tests, || {
         call("cargo test")
             .args(WORKSPACE)
@@ -197,6 +201,17 @@ fn live(context: &Context, tests: &str, seconds: u64) -> Done {
             .limit(seconds)
             .run(context)
     })
+}
+
+/// Whether the live tests have one of these. A filter that fits none runs none, and that is no failure for `cargo test`.
+fn is_there(tests: &str) -> bool {
+    let (module, name) = tests.split_once("::").unwrap_or((tests, ""));
+    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testbed/tests/live").join(module);
+    let mut files = vec![place.with_extension("rs")];
+    files.extend(std::fs::read_dir(place).into_iter().flatten().flatten().map(|file| file.path()));
+    let texts = files.iter().filter_map(|file| std::fs::read_to_string(file).ok());
+    let name = format!("fn {name}");
+    texts.into_iter().any(|text| text.contains("#[test]") && text.contains(&name))
 }
 
 pub(crate) static BOOTS: Step = Step {
@@ -471,16 +486,15 @@ pub(crate) static FIX: Step = Step {
     emulated: true,
     seconds: 400,
     budget: 1200,
-    short: Some(90),
+    short: Some(220),
     needs: &[QEMU, QEMU_IMG, CC, LIBC, DPKG, MMDEBSTRAP, MKE2FS, Need::Root, Need::Network],
     uses: &[&TESTBED, &STATIC_PROGRAM],
     run: |context| {
         live(context, "trial::", 400)?;
-        if context.short.get() {
-            return Ok(());
-        }
         context.part("disk image", || disk_image(context))?;
-        for test in ["fix::a_slow", "fix::the_command", "fix::a_power_cut"] {
+        let all = ["fix::the_command", "fix::slow_clocksource", "fix::a_power_cut"];
+        // A real boot loader's generator refuses, or is refused, for reasons that nothing else shows.
+        for test in &all[..if context.short.get() { 1 } else { all.len() }] {
             live(context, test, 900)?;
         }
         Ok(())
@@ -589,5 +603,11 @@ pit@6.1     [tsc]  agrees
         assert_eq!(names, ["smp2@6.1", "no-hpet@6.1", "q35@6.1", "i386@6.1-pae"]);
         let unfetched: Vec<bool> = found.iter().map(|complaint| complaint.unfetched).collect();
         assert_eq!(unfetched, [false, false, false, true]);
+    }
+
+    #[test]
+    fn filter_that_fits_no_test_is_known() {
+        assert!(is_there("fix::the_command") && is_there("forgery::") && is_there("wall::"));
+        assert!(!is_there("fix::a_slow") && !is_there("walls::") && !is_there("guest::"));
     }
 }

@@ -141,10 +141,7 @@ pub(super) fn script_check(
     step: usize,
     observer: &mut dyn Observer,
 ) -> Result<(), JournalError> {
-    let made =
-        |record: &&Record| record.rewritten_by.contains(&step) && record.path.ends_with("grub.cfg");
-    let paths: Vec<PathBuf> =
-        entry.records.iter().filter(made).map(|record| record.path.clone()).collect();
+    let paths = scripts(&entry.records, step);
     if paths.is_empty() || entry.plan.expected.is_empty() || !journal.place.is_live() {
         return Ok(());
     }
@@ -166,4 +163,42 @@ pub(super) fn script_check(
         }
     }
     Ok(())
+}
+
+/// The `grub.cfg` that the program of a step made: not those that it must leave as they are, of which most do not exist.
+fn scripts(records: &[Record], step: usize) -> Vec<PathBuf> {
+    records
+        .iter()
+        .filter(|record| record.rewritten_by.contains(&step) && !record.observed)
+        .filter(|record| record.path.ends_with("grub.cfg"))
+        .map(|record| record.path.clone())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_are_those_that_the_program_makes() {
+        let record = |path: &str, step, observed| Record {
+            path: path.into(),
+            step,
+            planned: Vec::new(),
+            rewritten_by: vec![step],
+            old: State::Absent,
+            new: None,
+            observed,
+            decision: None,
+            seen: None,
+        };
+        let records = [
+            record("/boot/grub/grub.cfg", 2, false),
+            // Observed, and not there on this system.
+            record("/boot/grub2/grub.cfg", 2, true),
+            record("/boot/efi/EFI/debian/grub.cfg", 1, false),
+            record("/boot/grub/grubenv", 2, false),
+        ];
+        assert_eq!(scripts(&records, 2), [PathBuf::from("/boot/grub/grub.cfg")]);
+    }
 }
