@@ -251,7 +251,11 @@ def test(clocksmith, work):
     if value("node_time_clocksource_current_info"):
         need(value(joined), "the labels are not those of node_exporter")
     time.sleep(3)
-    need(not api("alerts")["alerts"], f"an alert without a reason: {api('alerts')}")
+    # This machine may itself have no time daemon, which is one after ten minutes.
+    unsynchronised = value("node_timex_sync_status == 0 and node_timex_maxerror_seconds >= 16")
+    named = lambda alert: unsynchronised and alert["labels"]["alertname"] == "WallClockUnsynchronisedByKernel"
+    wrong = [alert for alert in api("alerts")["alerts"] if alert["state"] != "pending" or not named(alert)]
+    need(not wrong, f"an alert without a reason: {wrong}")
 
     with open(root / "dmesg", "a") as log:
         log.write(DEMOTION)
