@@ -150,6 +150,12 @@ impl Seat {
     }
 }
 
+/// The size of a step, in seconds.
+fn step_s(event: &Value) -> f64 {
+    let ms = event["to"].as_str().and_then(|to| to.strip_suffix(" ms")).unwrap();
+    ms.parse::<f64>().unwrap() / 1e3
+}
+
 fn point(check: &Value) -> &str {
     let points = check["points"].as_array().map(Vec::as_slice).unwrap_or_default();
     let wall = points.iter().find(|point| point["id"] == "wall-clock");
@@ -206,14 +212,11 @@ fn watch_beside_chronyd_reports_what_happens_and_when_it_is_good_again() {
     println!("set by hand");
     seat.disk.check(&format!("date -s \"+{SET} seconds\" >/dev/null")).unwrap();
     let set = seat.event("wall-clock-step", "warning");
-    assert!(set["to"].as_str().unwrap().starts_with("+36"), "{set}");
+    assert!((step_s(&set) - SET).abs() < 30.0, "{set}");
     seat.event("wall-clock-sync", "ok");
     seat.good();
     let steps: Vec<Value> =
         seat.events().into_iter().filter(|event| event["kind"] == "wall-clock-step").collect();
     println!("{} steps in all", steps.len());
-    assert!(
-        steps.iter().any(|event| event["to"].as_str().unwrap().starts_with("-36")),
-        "{steps:#?}"
-    );
+    assert!(steps.iter().any(|event| (step_s(event) + SET).abs() < 30.0), "{steps:#?}");
 }
