@@ -8,6 +8,8 @@ use std::ops::Range;
 /// Keywords of one vectorised search, at most: the search of the library takes no more than 64, and less of them are
 /// faster, with the same beginnings together.
 const TOGETHER: usize = 48;
+/// Keywords of up to so many letters have a search of their own: one of them in a search makes it look at less letters of all.
+const SHORT: usize = 3;
 
 /// Finds keywords in bytes.
 pub(super) enum Finder {
@@ -46,8 +48,11 @@ impl Finder {
     pub(super) fn new() -> Result<Self, LogError> {
         let mut sorted: Vec<usize> = (0..KEYWORDS.len()).collect();
         sorted.sort_by_key(|at| KEYWORDS[*at].0);
-        let parts = sorted.len().div_ceil(TOGETHER).max(1);
-        let parts = sorted.chunks(sorted.len().div_ceil(parts)).map(|chunk| {
+        let (short, long): (Vec<usize>, Vec<usize>) =
+            sorted.iter().partition(|at| KEYWORDS[**at].0.len() <= SHORT);
+        let parts = long.len().div_ceil(TOGETHER).max(1);
+        let chunks = short.chunks(TOGETHER).chain(long.chunks(long.len().div_ceil(parts).max(1)));
+        let parts = chunks.map(|chunk| {
             let mut keywords = chunk.to_vec();
             // The first one that begins at a place is found.
             keywords.sort_unstable();
