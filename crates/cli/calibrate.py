@@ -34,8 +34,8 @@ REFUTED = 0.001
 NARROW = CHANGE / (1 + 1.645 / 2.576)
 # So many comparisons with a change are judged by all their rows.
 LONG = 8
-# Runnable threads a processor, over five minutes, above which only rows with narrow intervals are judged.
-CROWDED = 4
+# Runnable threads a processor, over five minutes, above which only rows with narrow intervals are judged: others share it then.
+CROWDED = 1
 
 
 def refuted(wrong, rows, most):

@@ -135,11 +135,16 @@ mod tests {
     }
 
     fn twice(signal: libc::c_int) {
+        // SAFETY: the default action. Tests that run in the background inherit that it is ignored, which `listen` respects.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
         clocksmith_measure::interrupt::listen();
         let _screen = draw();
         // SAFETY: sends signals to this process, for which there is a handler.
         unsafe { libc::kill(libc::getpid(), signal) };
-        while !clocksmith_measure::interrupt::wished() {
+        for _ in 0..60_000 {
+            if clocksmith_measure::interrupt::wished() {
+                break;
+            }
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
         // SAFETY: as above.
