@@ -21,4 +21,7 @@ if [ -z "${CARGO_INCREMENTAL-}" ] && ! [ -d "${CARGO_TARGET_DIR:-target}/debug/i
     export CARGO_INCREMENTAL=0
 fi
 cargo build --quiet -p xtask
-exec "${CARGO_TARGET_DIR:-target}/debug/xtask" test "$@"
+# In the background of a script SIGINT is ignored, and programs that are interrupted in tests would inherit that.
+interruptible=()
+if env --default-signal=INT true 2>/dev/null; then interruptible=(env --default-signal=INT,QUIT); fi
+exec "${interruptible[@]}" "${CARGO_TARGET_DIR:-target}/debug/xtask" test "$@"
