@@ -277,6 +277,10 @@ fn standing(
     entry: &Entry,
     name: &str,
 ) -> Standing {
+    // What the next message would have said may be another clocksource.
+    if log.extent.ends_inside {
+        return Standing::Held;
+    }
     let high = Standing::Settled(Confidence::High);
     let end = log.extent.last_at.or(log.last_at);
     let shows = log.extent.would_show_switch_after(name);
@@ -297,6 +301,19 @@ fn standing(
             && end.is_none_or(|end| end < IDLE_DRIVER_BY);
         // Between single lines that somebody quoted, the one that demotes the TSC may be left out.
         let quoted = log.extent.quotes_lines && !log.from_boot;
+        // Figures that the kernel prints where it demotes a clocksource, without the line that says which.
+        let doubted = log.entries.iter().any(|later| {
+            later.line > entry.line
+                && matches!(
+                    later.event,
+                    Event::WatchdogInterval { .. }
+                        | Event::WatchdogDetail { .. }
+                        | Event::WatchdogCurrent(_)
+                )
+        });
+        if doubted {
+            return Standing::Held;
+        }
         return if reaches_late && shows && !halts && !quoted || !may_be_watched(machine) {
             high
         } else {

@@ -235,3 +235,45 @@ fn tick_is_not_the_last_word_behind_which_a_counter_registers() {
     let report = boot(&switched("refined-jiffies"), &later);
     assert_eq!(report.verdict, Verdict::Slow, "{}", report.headline);
 }
+
+#[test]
+fn log_that_ends_inside_a_message_of_a_change_shows_no_end() {
+    let later: String =
+        (3..60).map(|at| format!("[   {at:2}.100000] usb 1-{at}: new device\n")).collect();
+    let tsc = |more: &str| boot(&switched("tsc"), &format!("{later}{more}"));
+    assert_eq!(tsc("").verdict, Verdict::Ok, "{}", tsc("").headline);
+    let line = "[  371.400000] clocksource: timekeeping watchdog on CPU3: Marking clocksource 'tsc' as unstable";
+    for end in 17..line.len() {
+        let report = tsc(&line[..end]);
+        assert_ne!(report.verdict, Verdict::Ok, "{}: {}", &line[..end], report.headline);
+    }
+    assert_ne!(tsc("[  371.400000] clocksource: Switched to clock\n").verdict, Verdict::Ok);
+    // Another message, whole or cut.
+    assert_eq!(tsc("[  371.400000] usb 1-2: new dev").verdict, Verdict::Ok);
+    // Lines of a demotion without the first one.
+    for line in [
+        "clocksource:                       'hpet' wd_nsec: 503339500 wd_now: 5ca548fd wd_last: 5932c25f mask: ffffffff",
+        "clocksource:                       'tsc' is current clocksource.",
+    ] {
+        let report = tsc(&format!("[  371.400000] {line}\n"));
+        assert_eq!(report.verdict, Verdict::Unknown, "{line}: {}", report.headline);
+    }
+}
+
+#[test]
+fn choice_at_run_time_is_less_sure_without_the_command_line() {
+    let sysfs = "$ cat /sys/devices/system/clocksource/clocksource0/current_clocksource\nhpet\n\
+                 $ cat /sys/devices/system/clocksource/clocksource0/available_clocksource\ntsc hpet acpi_pm\n";
+    let sure = |text: &str| {
+        let mut facts = Facts::from_log(KernelLog::scan(text.as_bytes(), "text").unwrap());
+        let lines = clocksmith_facts::paste::lines(text.as_bytes(), "text").unwrap();
+        clocksmith_facts::paste::Pasted::read(&lines, "text").complete(&mut facts);
+        let report = assess(facts, Measured::default()).report;
+        let found = cause(&report, CauseId::RuntimeOverride).unwrap();
+        (found.confidence, found.summary.contains("not in this evidence"))
+    };
+    use clocksmith_diagnose::Confidence;
+    assert_eq!(sure(sysfs), (Confidence::Medium, true));
+    let with = format!("$ cat /proc/cmdline\nBOOT_IMAGE=/vmlinuz root=/dev/sda1 ro\n{sysfs}");
+    assert_eq!(sure(&with), (Confidence::High, false));
+}

@@ -120,14 +120,18 @@ fn head_of_list(case: &Case<'_>, causes: &mut Causes) {
         return;
     }
     let harmless = case.slow == Some(false);
+    let seen = case.facts.cmdline.is_known();
+    let why = if seen {
+        "and the command line does not ask for it: a service, a tool or a person wrote it to current_clocksource"
+    } else {
+        "and the command line is not in this evidence: it asks for it (clocksource=), or a service, a tool or a person \
+         wrote it to current_clocksource"
+    };
     causes.add(
         CauseId::RuntimeOverride,
         if harmless { Severity::Info } else { Severity::Warning },
-        Confidence::High,
-        format!(
-            "{current} is in use although {best} heads the list, and the command line does not ask for \
-             it: a service, a tool or a person wrote it to current_clocksource"
-        ),
+        if seen { Confidence::High } else { Confidence::Medium },
+        format!("{current} is in use although {best} heads the list, {why}"),
         list(case, available, current),
     );
 }

@@ -92,19 +92,56 @@ pub(super) fn take_out_cut_names(log: &mut KernelLog) {
         kernel.as_ref().is_some_and(|kernel| bounds::is_gone(&kernel.version, name))
             && NAMES.iter().any(|known| is_part(name, known.name))
     };
+    let last = log.lines;
+    let unfinished = log.extent.is_unfinished;
+    let is_new =
+        |name: &str| !names::is_known(name) && !registered.iter().any(|known| known == name);
+    // No kernel has two whose names begin so and registers the longer one alone.
+    let is_begun = |name: &str| is_new(name) && registered.iter().any(|known| is_part(name, known));
     let is_cut = |entry: &Entry| {
-        entry.line >= log.lines
+        entry.line >= last
             || entry.text.ends_with(['\u{2026}', '>', '$'])
             || entry.text.ends_with("..")
             || limit == Some(entry.text.chars().count())
     };
     let cut = |entry: &Entry| {
         matches!(&entry.event, Event::Switched(name)
-            if may_be_part(name) && is_cut(entry) || gone(name))
+            if may_be_part(name) && is_cut(entry)
+                || is_begun(name)
+                || unfinished && entry.line >= last && is_new(name)
+                || gone(name))
     };
     let (cut, kept) = std::mem::take(&mut log.entries).into_iter().partition(cut);
     let _: Vec<Entry> = cut;
     log.entries = kept;
+}
+
+/// Messages that tell of another clocksource than before, as far as they go without their figures and names.
+const OF_A_CHANGE: [&str; 10] = [
+    "clocksource: Switched to clocksource ",
+    "clocksource: timekeeping watchdog on CPU",
+    "clocksource: timekeeping watchdog: ",
+    "clocksource: Override clocksource ",
+    "Switched to clocksource ",
+    "Switching to clocksource ",
+    "timekeeping watchdog on CPU",
+    "Clocksource tsc unstable",
+    "tsc: Marking TSC unstable due to ",
+    "TSC found unstable after boot",
+];
+
+/// Whether the last message of a text is the begin of one that tells of another clocksource, and ends before it does.
+pub(super) fn ends_inside(message: &str) -> bool {
+    let message = message.trim();
+    let is_begin = |whole: &&str| {
+        whole.trim_end().starts_with(message)
+            || whole.contains("watchdog on CPU")
+                && message.starts_with(*whole)
+                && !["unstable", "retried", "read-back", "skewed"]
+                    .iter()
+                    .any(|word| message.contains(word))
+    };
+    !message.is_empty() && OF_A_CHANGE.iter().any(|whole| is_begin(&whole))
 }
 
 /// The length at which lines end that are cut: several lines have it, and none is longer.
@@ -168,6 +205,17 @@ mod tests {
         ] {
             assert_eq!(switches(&format!("{first}{last}")), ["hpet"], "{last}");
         }
+    }
+
+    #[test]
+    fn switch_to_the_begin_of_a_registered_name_is_cut() {
+        let log = "[    0.000000] clocksource: arch_sys_counter: mask: 0xffffffffffffff max_cycles: 0x46d987e47, max_idle_ns: 440795202767 ns\n\
+                   [    1.134653] clocksource: Switched to clocksource arch_sys\n";
+        assert!(switches(log).is_empty());
+        // At the end of a text, any name that is not known may be.
+        let log = "[    1.000000] x\n[    1.060653] Switching to clocksource Timer-E";
+        assert!(switches(log).is_empty());
+        assert_eq!(switches(&format!("{log}\n")), ["Timer-E"]);
     }
 
     #[test]

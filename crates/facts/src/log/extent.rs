@@ -3,6 +3,7 @@
 //!
 //! The head and the tail of the text are looked at, line by line; the rest only as bytes.
 
+use super::cut;
 use super::lines::text;
 use super::prefix::strip;
 use serde::Serialize;
@@ -82,6 +83,12 @@ pub struct Extent {
     pub quotes_lines: bool,
     /// Whether the text has a login prompt.
     pub reaches_login: bool,
+    /// Whether the text ends inside a message that tells of another clocksource: which, and whether, is cut off.
+    #[serde(skip)]
+    pub ends_inside: bool,
+    /// Whether the last line has no end.
+    #[serde(skip)]
+    pub(super) is_unfinished: bool,
 }
 
 impl Extent {
@@ -218,6 +225,14 @@ impl Gather {
             left.retain(|word| message.contains(word));
         }
         out.last_date = last_date(&self.tail);
+        out.is_unfinished = self.tail.last().is_some_and(|byte| *byte != b'\n');
+        let mut lines =
+            self.tail.rsplit(|byte| *byte == b'\n').map(|line| text(line, 0, line.len()));
+        out.ends_inside = lines.find(|line| !line.trim().is_empty()).is_some_and(|line| {
+            let stripped = strip(&line);
+            let is_kernels = stripped.kernel == Some(true) || stripped.at.is_some();
+            is_kernels && cut::ends_inside(stripped.message)
+        });
         out.examples = chosen.iter().any(|(block, name)| {
             block % 2 == 1
                 && chosen
