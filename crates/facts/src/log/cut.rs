@@ -133,15 +133,15 @@ const OF_A_CHANGE: [&str; 10] = [
 /// Whether the last message of a text is the begin of one that tells of another clocksource, and ends before it does.
 pub(super) fn ends_inside(message: &str) -> bool {
     let message = message.trim();
-    let is_begin = |whole: &&str| {
+    let is_begin = |whole: &str| {
         whole.trim_end().starts_with(message)
             || whole.contains("watchdog on CPU")
-                && message.starts_with(*whole)
+                && message.starts_with(whole)
                 && !["unstable", "retried", "read-back", "skewed"]
                     .iter()
                     .any(|word| message.contains(word))
     };
-    !message.is_empty() && OF_A_CHANGE.iter().any(|whole| is_begin(&whole))
+    !message.is_empty() && OF_A_CHANGE.iter().any(|whole| is_begin(whole))
 }
 
 /// The length at which lines end that are cut: several lines have it, and none is longer.
