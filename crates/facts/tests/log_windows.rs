@@ -1,4 +1,4 @@
-//! The scanner works through a log in windows of a mebibyte. What it finds must not depend on where
+//! The scanner works through a log in windows of four mebibytes. What it finds must not depend on where
 //! their borders fall.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -6,7 +6,7 @@
 use clocksmith_facts::log::{Event, KernelLog};
 use std::io::{Read, repeat};
 
-const WINDOW: usize = 1 << 20;
+const WINDOW: usize = 4 << 20;
 
 /// Lines that follow each other closely, some of them wrapped by a mailer, one in two parts of a
 /// transcript.
@@ -35,7 +35,7 @@ fn events(reader: impl Read) -> (u64, Vec<(u64, Event)>) {
 fn events_are_found_once_wherever_the_border_falls() {
     let (lines, alone) = events(LINES.as_bytes());
     assert_eq!(alone.len(), 9, "{alone:#?}");
-    for inside in (0..LINES.len()).step_by(29) {
+    for inside in (0..LINES.len()).step_by(61) {
         let padding = ".".repeat(WINDOW - inside - 1) + "\n";
         // Overlong lines are passed over whole, so the padding is cut into shorter ones.
         let padding = padding

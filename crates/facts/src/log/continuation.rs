@@ -5,6 +5,7 @@ use super::event::Event;
 use super::lines::{is_comment, next_line, next_message, text};
 use super::parse::{self, Groups, begins_like_kernel};
 use super::prefix::{Stripped, strip};
+use super::scan::stamp_in_front;
 use super::transcript;
 
 /// Lines behind a message that may be its wrapped continuation.
@@ -147,8 +148,15 @@ fn previous(window: &[u8], start: usize) -> Option<(std::borrow::Cow<'_, str>, u
 /// With stamps this can only be told where the line in front, of the same microsecond, quotes such
 /// text; the kernel's own messages about clocks do so, too, and are told by their beginning.
 pub(super) fn of_a_record(place: Place<'_>, raw: &str, line: &Stripped<'_>) -> bool {
+    // Nobody else is there before the first second.
+    if line.kernel.is_some() && line.at.is_none_or(|at| at < 1.0) {
+        return false;
+    }
     let mut start = place.start;
     for back in 0..LOOKBACK {
+        if line.kernel.is_some() && has_other_stamp(place.window, start, line.at) {
+            return false;
+        }
         let Some((text, begin)) = previous(place.window, start) else { return false };
         let before = strip(&text);
         if line.kernel.is_none() {
@@ -157,8 +165,7 @@ pub(super) fn of_a_record(place: Place<'_>, raw: &str, line: &Stripped<'_>) -> b
                 return blanks >= INDENT && back == 0 || open_end(before.message);
             }
         } else {
-            // Nobody else is there before the first second.
-            if before.at != line.at || line.at.is_none_or(|at| at < 1.0) {
+            if before.at != line.at {
                 return false;
             }
             if !begins_like_kernel(before.message) && quotes(before.message) {
@@ -168,6 +175,18 @@ pub(super) fn of_a_record(place: Place<'_>, raw: &str, line: &Stripped<'_>) -> b
         start = begin;
     }
     false
+}
+
+/// Whether the line that ends in front of `start` plainly begins with another stamp: most do, and to take their prefixes
+/// off costs as much as all else that is done with a line.
+fn has_other_stamp(window: &[u8], start: usize, at: Option<f64>) -> bool {
+    let Some(end) = start.checked_sub(1) else { return false };
+    let begin = memchr::memrchr(b'\n', &window[..end]).map_or(0, |newline| newline + 1);
+    let line = &window[begin..end];
+    let Some(stamp) = stamp_in_front(line) else { return false };
+    let behind = memchr::memchr(b']', line).map_or(line, |close| &line[close + 1..]);
+    // A second stamp counts in place of the first.
+    Some(stamp) != at && !behind.trim_ascii_start().starts_with(b"[")
 }
 
 /// Whether a message quotes text from outside.

@@ -21,6 +21,9 @@ pub(super) fn text(window: &[u8], start: usize, end: usize) -> Cow<'_, str> {
     let plain = line.is_ascii() && !line.contains(&b'&');
     let text = if plain { text } else { Cow::Owned(plain_signs(&text)) };
     let text = if has_escapes(&text) { Cow::Owned(without_escapes(&text)) } else { text };
+    if memchr::memchr(b'=', text.as_bytes()).is_none() {
+        return text;
+    }
     let text = if text.contains("=2E") { Cow::Owned(with_points(&text)) } else { text };
     if text.contains("=3D") || text.ends_with("=0A=") || text.ends_with("=0D") {
         // Line ends of quoted-printable mail.

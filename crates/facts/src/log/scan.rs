@@ -6,6 +6,7 @@
 
 mod boots;
 mod inside;
+mod older;
 
 use super::continuation::{self, LOOKAHEAD, Place};
 use super::event::Event;
@@ -24,12 +25,13 @@ use super::{
     KernelLog, LogError, cut, diff, encoding, journal, markup, newest_first, records, transcript,
 };
 use crate::hypervisor::HypervisorKind;
-use boots::{Boot, stamp_in_front};
+use boots::Boot;
+pub(super) use boots::stamp_in_front;
 use std::collections::VecDeque;
 use std::io::{self, Read};
 
 /// Bytes looked at together. Longer lines are passed over.
-const WINDOW: usize = 1 << 20;
+const WINDOW: usize = 4 << 20;
 /// Lines among which a line with a stamp counts once: two consoles write it twice.
 const DOUBLED_WITHIN: u64 = 64;
 /// Lines with a stamp from which on lines without one are no lines of the kernel.
@@ -158,6 +160,8 @@ struct Scanner {
     former: Option<Boot>,
     /// Lines that are alike.
     repeated: Repeated,
+    /// Parts of the text with boots that cannot be passed over.
+    mixed: u8,
     /// What the last line told that was looked at.
     told: Option<std::mem::Discriminant<Event>>,
 }
@@ -186,6 +190,7 @@ impl Scanner {
             gather: Gather::default(),
             former: None,
             repeated: Repeated::default(),
+            mixed: 0,
             told: None,
         }
     }
@@ -219,6 +224,7 @@ impl Scanner {
         };
         self.sample(&window[at..complete]);
         self.gather.lines(&window[at..complete]);
+        at = self.pass_older(finder, window, at..complete);
         // `counted` is the start of line number `self.line`.
         let mut counted = at;
         let mut search = finder.search(window);
@@ -452,6 +458,8 @@ impl Scanner {
                 self.log.last_at = at;
             }
             self.banner = Some(banner.clone());
+            // This one is a boot: none before it can be the last one.
+            self.former = None;
             self.log.from_boot = true;
         }
         // It registers before the kernel has a choice (`register_refined_jiffies()` in `setup_arch()`, 3.9 and later):

@@ -21,6 +21,9 @@ struct Kind {
 /// A line as it is kept.
 pub(super) fn evidence(raw: &str) -> String {
     let raw = raw.trim();
+    if raw.len() <= TEXT_LIMIT {
+        return raw.to_owned();
+    }
     match raw.char_indices().nth(TEXT_LIMIT) {
         Some((end, _)) => raw[..end].to_owned(),
         None => raw.to_owned(),
@@ -108,6 +111,12 @@ impl Store {
         self.switched = false;
         self.decided = false;
         self.beside.clear();
+    }
+
+    /// Takes it that this boot has switched to a clocksource.
+    pub(super) fn assume_switched(&mut self) {
+        self.switched = true;
+        self.decided = true;
     }
 
     pub(super) fn is_empty(&self) -> bool {

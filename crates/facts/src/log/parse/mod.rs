@@ -229,7 +229,12 @@ pub(crate) fn may_continue(event: &Event) -> bool {
 /// Where `needle` begins. A log may have millions of lines with a keyword, and `str::find` prepares
 /// each of its searches at a cost that is greater than the search of one line.
 pub(crate) fn find(text: &str, needle: &str) -> Option<usize> {
-    memchr::memmem::find(text.as_bytes(), needle.as_bytes())
+    // To look whether it occurs is cheaper than to prepare a search, and it seldom does.
+    if text.contains(needle) {
+        memchr::memmem::find(text.as_bytes(), needle.as_bytes())
+    } else {
+        None
+    }
 }
 
 /// The text behind the first occurrence of `needle`.

@@ -15,9 +15,9 @@ pub(super) fn seconds(text: &str) -> Option<f64> {
     let digits = |s: &str, max: usize| {
         !s.is_empty() && s.len() <= max && s.bytes().all(|b| b.is_ascii_digit())
     };
-    if digits(whole, 12) && digits(fraction, 9) && fraction.len() >= 3 {
-        format!("{whole}.{fraction}").parse().ok()
-    } else {
-        None
+    if !(digits(whole, 12) && digits(fraction, 9) && fraction.len() >= 3) {
+        return None;
     }
+    // A text is only made where it must be: most stamps have a point.
+    text.parse().ok().or_else(|| format!("{whole}.{fraction}").parse().ok())
 }

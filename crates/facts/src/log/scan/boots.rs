@@ -26,7 +26,7 @@ fn guest_of(name: &str) -> Option<HypervisorKind> {
 }
 
 /// Boots of which the refined frequency is kept.
-const BOOTS_NOTED: usize = 32;
+pub(super) const BOOTS_NOTED: usize = 32;
 
 /// Lines with a stamp that were looked at from which on lines without a banner are a boot, and no quotation.
 const BOOT_LINES: u32 = 8;
@@ -112,7 +112,7 @@ impl Scanner {
     }
 
     /// Keeps the refined frequency of a boot that is over.
-    fn note_refined(&mut self, khz: Option<u64>) {
+    pub(super) fn note_refined(&mut self, khz: Option<u64>) {
         if self.log.refined_before.len() < BOOTS_NOTED {
             self.log.refined_before.extend(khz);
         }
@@ -156,7 +156,7 @@ impl Scanner {
 }
 
 /// The time stamp with which a line begins, as `[ 9217.400000] `.
-pub(super) fn stamp_in_front(raw: &[u8]) -> Option<f64> {
+pub(in crate::log) fn stamp_in_front(raw: &[u8]) -> Option<f64> {
     let rest = raw.strip_prefix(b"[")?;
     let end = memchr::memchr(b']', rest.get(..24.min(rest.len()))?)?;
     std::str::from_utf8(&rest[..end]).ok()?.trim().parse().ok().filter(|at: &f64| *at >= 0.0)

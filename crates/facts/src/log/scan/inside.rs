@@ -5,7 +5,7 @@ use crate::log::continuation::{self, Place};
 use crate::log::inline;
 use crate::log::parse::{self, Groups};
 use crate::log::prefix::strip;
-use crate::version::{Kernel, Version};
+use crate::version::Version;
 
 /// The first kernel whose levels are no text (`KERN_SOH`).
 const LEVELS_UNTIL: Version = Version::new(3, 6, 0);
@@ -34,13 +34,19 @@ impl Scanner {
         if inline::is_of_records(&self.log.name) {
             return Vec::new();
         }
-        let kernel = self.banner.as_deref().and_then(Kernel::parse);
-        let levels = kernel.is_none_or(|kernel| kernel.version < LEVELS_UNTIL);
-        let Some((head, others)) = inline::split(line.message, line.at, levels) else {
+        let Some((head, others)) = inline::split(line.message, line.at, self.levels()) else {
             return Vec::new();
         };
         line.message = head;
         others
+    }
+
+    /// Whether this kernel may write levels inside of lines: one of which nothing is known may.
+    fn levels(&self) -> bool {
+        let Some(banner) = self.banner.as_deref() else { return true };
+        // All that counts is at its beginning; the whole is read for the vendor, too.
+        let version = banner.split_whitespace().next().and_then(Version::parse);
+        version.is_none_or(|version| version < LEVELS_UNTIL)
     }
 
     /// Keeps what the other messages of a line say.

@@ -1,0 +1,324 @@
+//! Boots that two others follow in the same window: of them only their number counts, so that their lines need not be
+//! understood. A log of many boots takes a fraction of the time.
+//!
+//! What is passed over has plain lines alone: each line with a keyword begins with a stamp, each boot with its banner at
+//! the stamp 0, and it switches to a clocksource. In all else the lines are read one by one.
+
+use super::boots::BOOTS_NOTED;
+use super::{Scanner, stamp_in_front};
+use crate::hypervisor::HypervisorKind;
+use crate::log::continuation::LOOKAHEAD;
+use crate::log::keywords;
+use crate::log::lines::{count_lines, newlines_within};
+use crate::log::parse::Group;
+use memchr::memmem::{self, Finder};
+use std::ops::Range;
+
+/// The banner of a boot, behind the end of the line in front.
+const BANNER: &[u8] = b"\n[    0.000000] Linux version ";
+/// Less is not worth a look at the lines.
+const WORTH: usize = if cfg!(test) { 256 } else { 64 << 10 };
+/// More lines than are looked at again with the next window.
+const AGAIN: usize = LOOKAHEAD + 2;
+/// Parts with other lines after which no more are looked at.
+const OTHERS: u8 = 16;
+/// Seconds by which a stamp may be before the one of the line in front.
+const BACK_S: f64 = 5.0;
+/// How a message begins that names the clocksource switched to.
+const SWITCHES: [&[u8]; 3] = [
+    b"clocksource: Switched to clocksource ",
+    b"Switched to clocksource ",
+    b"Switching to clocksource ",
+];
+/// Words that name the clocksource of a guest, and whose it is.
+const OF_GUESTS: [(&[u8], HypervisorKind); 4] = [
+    (b"kvm-clock", HypervisorKind::Kvm),
+    (b"clocksource xen", HypervisorKind::Xen),
+    (b"clocksource: xen:", HypervisorKind::Xen),
+    (b"hyperv_clocksource", HypervisorKind::Hyperv),
+];
+
+/// Searches that are prepared once: it costs more than to search one line.
+struct Words {
+    refined: Finder<'static>,
+    banner: Finder<'static>,
+    first: Finder<'static>,
+    of_guests: Vec<(Finder<'static>, HypervisorKind)>,
+}
+
+impl Words {
+    fn new() -> Self {
+        Self {
+            refined: Finder::new(b"Refined"),
+            banner: Finder::new(b"Linux version"),
+            first: Finder::new(b"refined-jiffies: "),
+            of_guests: OF_GUESTS.iter().map(|(word, of)| (Finder::new(word), *of)).collect(),
+        }
+    }
+}
+
+/// What a part of a window is.
+enum Plain {
+    /// Whole boots, so many of which begin in it, with the stamp of its last line.
+    Boots { boots: u32, last_at: Option<f64> },
+    /// Boots of which something is kept.
+    Later,
+    /// Other lines are between.
+    Mixed,
+}
+
+/// What is known of the boots in a part of a window.
+struct Passed<'a> {
+    /// Boots that begin in it.
+    boots: u32,
+    /// The stamp of the last line.
+    last_at: Option<f64>,
+    /// The last boot has switched to a clocksource.
+    switched: bool,
+    /// What the last boot runs on.
+    runs_on: Option<&'a [u8]>,
+    /// Whose clocksource the last boot has.
+    clock: Option<HypervisorKind>,
+}
+
+impl Scanner {
+    /// Passes over the boots of a part of the window that two others follow in it, and returns where those two begin.
+    pub(super) fn pass_older(
+        &mut self,
+        finder: &keywords::Finder,
+        window: &[u8],
+        part: Range<usize>,
+    ) -> usize {
+        let at = part.start;
+        let plain =
+            self.banner.is_some() && self.prefixed && self.log.looks_like_kernel && !self.prompted;
+        if !plain || self.mixed >= OTHERS || part.len() < WORTH {
+            return at;
+        }
+        let before =
+            |end: usize| memmem::rfind(&window[at..end], BANNER).map(|found| at + found + 1);
+        let Some(boot) = before(part.end).and_then(|last| before(last - 1)) else { return at };
+        // The last lines of a window are looked at again, with those behind them.
+        if boot - at < WORTH || newlines_within(&window[boot..part.end], AGAIN) < AGAIN {
+            return at;
+        }
+        let (boots, last_at) = match self.plain_boots(finder, window, at..boot) {
+            Plain::Boots { boots, last_at } => (boots, last_at),
+            Plain::Later => return at,
+            Plain::Mixed => {
+                self.mixed += 1;
+                return at;
+            }
+        };
+        let refined = self.store.refined();
+        self.note_refined(refined);
+        self.store.clear();
+        self.store.assume_switched();
+        self.repeated.clear();
+        self.recent.clear();
+        self.log.boots = self.log.boots.saturating_add(boots);
+        self.last_at = last_at;
+        self.log.last_at = last_at;
+        self.line += count_lines(&window[at..boot]);
+        boot
+    }
+
+    /// The boots of a part of the window, if all of it is plain.
+    fn plain_boots(&self, finder: &keywords::Finder, window: &[u8], part: Range<usize>) -> Plain {
+        let mut passed = Passed {
+            boots: 0,
+            last_at: self.last_at,
+            switched: self.store.has_switched(),
+            runs_on: self.runs_on.as_deref().map(str::as_bytes),
+            clock: self.clock_of,
+        };
+        let full = self.log.refined_before.len() >= BOOTS_NOTED;
+        let words = Words::new();
+        let mut search = finder.search(window);
+        let mut at = part.start;
+        while let Some(hit) = search.find(at..part.end) {
+            let start = memchr::memrchr(b'\n', &window[at..hit.start]).map_or(at, |n| at + n + 1);
+            let end =
+                memchr::memchr(b'\n', &window[hit.end..part.end]).map_or(part.end, |n| hit.end + n);
+            let line = &window[start..end];
+            if !full && words.refined.find(line).is_some() {
+                return Plain::Later;
+            }
+            if hit.group == Group::Separator || !passed.line(line, &words) {
+                return Plain::Mixed;
+            }
+            at = end;
+        }
+        if passed.switched {
+            Plain::Boots { boots: passed.boots, last_at: passed.last_at }
+        } else {
+            Plain::Mixed
+        }
+    }
+}
+
+impl<'a> Passed<'a> {
+    /// Takes note of a line; `false` if it is none of those that may be passed over.
+    fn line(&mut self, line: &'a [u8], words: &Words) -> bool {
+        let Some(at) = stamp_in_front(line) else { return false };
+        let message =
+            memchr::memchr(b']', line).map_or(line, |close| &line[close + 1..]).trim_ascii_start();
+        if message.starts_with(b"Linux version ") && at == 0.0 {
+            // The same banner again, before anything settled, is the same boot.
+            if !self.switched {
+                return false;
+            }
+            *self = Self {
+                boots: self.boots + 1,
+                last_at: Some(at),
+                switched: false,
+                runs_on: None,
+                clock: None,
+            };
+            return true;
+        }
+        let back = self.last_at.is_some_and(|last| last > at + BACK_S || at < 0.5 && last > BACK_S);
+        // Another kernel's banner, or the first registration of a boot whose banner is missing.
+        if back
+            || has_stamp(message)
+            || words.banner.find(message).is_some()
+            || at > BACK_S && words.first.find(message).is_some()
+        {
+            return false;
+        }
+        self.last_at = Some(at);
+        self.switched |= SWITCHES.iter().any(|words| message.starts_with(words));
+        // Another word for what a boot runs on, or the clocksource of another hypervisor, is another machine's.
+        if let Some(name) = message.strip_prefix(b"Booting paravirtualized kernel on ")
+            && self.runs_on.get_or_insert(name.trim_ascii()) != &name.trim_ascii()
+        {
+            return false;
+        }
+        let mut of = words.of_guests.iter().filter(|(word, _)| word.find(message).is_some());
+        of.all(|(_, of)| *self.clock.get_or_insert(*of) == *of)
+    }
+}
+
+/// Whether a message begins with a further stamp, which would count in place of the first.
+fn has_stamp(message: &[u8]) -> bool {
+    let inside = message.strip_prefix(b"[").map(<[u8]>::trim_ascii_start);
+    inside.and_then(<[u8]>::first).is_some_and(u8::is_ascii_digit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::KernelLog;
+    use proptest::prelude::*;
+
+    /// A log, read with and without passing over boots.
+    fn both(text: &str) -> (KernelLog, KernelLog) {
+        let finder = keywords::Finder::new().unwrap();
+        let read = |mixed| {
+            let mut scanner = Scanner::new("log");
+            scanner.mixed = mixed;
+            let mut at = 0;
+            // Windows of a few boots each.
+            loop {
+                let end = (at + 6000).min(text.len());
+                let used = scanner.window(&finder, &text.as_bytes()[at..end], end == text.len());
+                at += used;
+                if end == text.len() || used == 0 {
+                    break;
+                }
+            }
+            scanner.finish().unwrap()
+        };
+        (read(0), read(OTHERS))
+    }
+
+    fn boot(number: usize, last: &str) -> String {
+        format!(
+            "[    0.000000] Linux version 6.1.{} (a@b) #1 SMP\n\
+             [    0.000000] Command line: quiet run={number}\n\
+             [    0.100000] Booting paravirtualized kernel on bare hardware\n\
+             [    0.200000] tsc: Detected 3600.000 MHz processor\n\
+             [    0.300000] clocksource: refined-jiffies: mask: 0xffffffff max_cycles: 0xffffffff, max_idle_ns: 7645519600211568 ns\n\
+             [    0.400000] clocksource: Switched to clocksource tsc-early\n\
+             [    1.400000] usb 1-1: new high-speed USB device\n\
+             [    1.900000] clocksource: Switched to clocksource tsc\n{last}",
+            number % 3
+        )
+    }
+
+    #[test]
+    fn boots_that_others_follow_are_counted_alone() {
+        let text: String = (0..100).map(|number| boot(number, "")).collect();
+        let (quick, plain) = both(&text);
+        assert_eq!(quick, plain);
+        assert_eq!((quick.boots, quick.lines), (100, 800));
+        let mut scanner = Scanner::new("log");
+        let finder = keywords::Finder::new().unwrap();
+        // Not before the first boot is read.
+        assert_eq!(scanner.pass_older(&finder, text.as_bytes(), 0..text.len()), 0);
+        let first = boot(0, "").len();
+        scanner.window(&finder, &text.as_bytes()[..first], true);
+        let at = scanner.pass_older(&finder, text.as_bytes(), first..text.len());
+        assert_eq!(at, text.len() - boot(98, "").len() - boot(99, "").len());
+        assert_eq!(scanner.log.boots, 98);
+    }
+
+    #[test]
+    fn lines_that_count_by_themselves_are_read() {
+        for last in [
+            "root@host:~# dmesg\n",
+            "[    0.100000] tsc: Fast TSC calibration using PIT\n",
+            "[    2.100000] Booting paravirtualized kernel on KVM\n",
+            "[    9.100000] clocksource: refined-jiffies: mask: 0xffffffff max_cycles: 0xffffffff, max_idle_ns: 7645519600211568 ns\n",
+            "[    2.100000] tsc: Refined TSC clocksource calibration: 3599.998 MHz\n",
+            "[    9.100000] hpet: x\n[    0.100000] tsc: Detected 3600.000 MHz processor\n",
+        ] {
+            let text: String =
+                (0..100).map(|n| boot(n, if n % 7 == 3 { last } else { "" })).collect();
+            let (quick, plain) = both(&text);
+            assert_eq!(quick, plain, "{last}");
+        }
+    }
+
+    /// Lines of boots, and what may come between.
+    const LINES: [&str; 16] = [
+        "[    0.000000] Linux version 6.1.0 (a@b) #1 SMP",
+        "[    0.000000] Linux version 5.4.0 (a@b) #2 SMP",
+        "[    0.000000] Linux version 6.1.0 (a@b) #1 SMP",
+        "[    0.000000] Command line: quiet",
+        "[    0.700000] Booting paravirtualized kernel on KVM",
+        "[    0.700000] Booting paravirtualized kernel on bare hardware",
+        "[    0.800000] clocksource: Switched to clocksource kvm-clock",
+        "[    0.900000] clocksource: Switched to clocksource tsc",
+        "[    6.900000] clocksource: Switched to clocksource hpet",
+        "[   16.900000] tsc: Refined TSC clocksource calibration: 3599.998 MHz",
+        "[   19.000000] tsc: Marking TSC unstable due to clocksource watchdog",
+        "[    0.400000] tsc: Detected 3600.000 MHz processor",
+        "[    7.500000] hpet: no comparator",
+        "usb 1-1: new device with hpet",
+        "[    8.500000] clocksource: hyperv_clocksource_tsc_page: mask: 0xffffffffffffffff",
+        "$ dmesg | grep tsc",
+    ];
+
+    proptest! {
+        // Hundreds of lines each.
+        #![proptest_config(ProptestConfig::with_cases(96))]
+        #[test]
+        fn result_is_that_of_all_lines(
+            picks in proptest::collection::vec((0..40usize, 0..LINES.len(), any::<bool>()), 1..90)
+        ) {
+            let mut text = boot(0, "");
+            for (number, (rest, line, alone)) in picks.iter().enumerate() {
+                text += &boot(number, "");
+                if *rest < 3 {
+                    text += &format!("{}\n", LINES[*line]);
+                    if *alone {
+                        text += &format!("{}\n", LINES[(*line * 7 + rest) % LINES.len()]);
+                    }
+                }
+            }
+            let (quick, plain) = both(&text);
+            prop_assert_eq!(quick, plain);
+        }
+    }
+}
