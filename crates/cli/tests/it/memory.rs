@@ -11,7 +11,7 @@ const MOST: i64 = 150;
 /// Larger than any file of a bundle may be.
 const LARGE: usize = 60 << 20;
 /// Enough lines to exceed the memory if each took a pointer and a length.
-const LINES: usize = 14 << 20;
+const LINES: usize = 10 << 20;
 
 /// The exit code of a verb, and the most memory that it took, in MiB.
 // It is waited for by `wait4`, which tells the memory.
