@@ -135,6 +135,16 @@ pub(crate) fn headline(
                 "Which clocksource is in use is not in this evidence: it is {name}, and the others cost something else.{more}"
             )
         }
+        // `current::silent` says why.
+        Verdict::Unknown if case.current_name() == Some("jiffies") && !case.open.is_empty() => {
+            let names: Vec<&str> = case.open.iter().map(|input| input.name()).collect();
+            let verb = if names.len() == 1 { "is" } else { "are" };
+            format!(
+                "sysfs says jiffies, which is slow; but 64-bit x86 kernels before 2.6.21 say so whatever counter they read, \
+                 and the {} {verb} not in this evidence.",
+                join(&names)
+            )
+        }
         Verdict::Unknown if case.current_name().is_some() && !case.open.is_empty() => {
             let names: Vec<&str> = case.open.iter().map(|input| input.name()).collect();
             let verb = if names.len() == 1 { "is" } else { "are" };
