@@ -1,6 +1,7 @@
 //! The first sentence: what a tired person understands.
 
 use crate::causes::Case;
+use crate::demotion::shows_marked_tsc;
 use crate::wall::WallClockReport;
 use crate::{Cause, CauseId, Read, Severity, Verdict};
 use clocksmith_facts::Arch;
@@ -85,6 +86,9 @@ pub(crate) fn headline(
                 Some(cause) if cause.id == CauseId::InsufficientEvidence && demoted(case) => {
                     ", because the watchdog demoted the TSC. Which clock was wrong is not in this evidence"
                         .to_owned()
+                }
+                Some(cause) if cause.id == CauseId::InsufficientEvidence && marked(case) => {
+                    ", because the kernel marked the TSC unstable. Why it did is not in this evidence".to_owned()
                 }
                 Some(cause) if cause.id == CauseId::InsufficientEvidence => {
                     ". Why is not in this evidence".to_owned()
@@ -279,6 +283,11 @@ fn before_vdso(case: &Case<'_>) -> bool {
 /// The watchdog demoted the TSC, by the log.
 fn demoted(case: &Case<'_>) -> bool {
     case.log().is_some_and(tsc_demoted)
+}
+
+/// The TSC is marked unstable, by what KVM says.
+fn marked(case: &Case<'_>) -> bool {
+    !case.tsc_is_current() && case.log().is_some_and(|log| log.any(shows_marked_tsc))
 }
 
 /// The cause as a clause of a few words; the details follow below it.
