@@ -93,15 +93,16 @@ pub(crate) fn current(facts: &Facts, machine: &Machine) -> Current {
     }
     // The kernel lists them by rating, and uses the first one that is not overruled. Behind a complaint of the watchdog
     // the rating may have fallen, and the list of another moment says nothing of it; nor does it of what somebody chose.
-    let doubted = log.any(|event| {
-        matches!(
-            event,
-            Event::WatchdogKept { .. }
-                | Event::WatchdogOld { .. }
-                | Event::TscUnstable(_)
-                | Event::WroteCurrent(_)
-        )
-    });
+    let doubted = log.reading_cut
+        || log.any(|event| {
+            matches!(
+                event,
+                Event::WatchdogKept { .. }
+                    | Event::WatchdogOld { .. }
+                    | Event::TscUnstable(_)
+                    | Event::WroteCurrent(_)
+            )
+        });
     if doubted {
         return concluded;
     }

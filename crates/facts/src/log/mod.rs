@@ -94,6 +94,9 @@ pub struct KernelLog {
     /// How far the text reaches, and whether it was filtered.
     #[serde(skip)]
     pub extent: extent::Extent,
+    /// A reading of `current_clocksource` was left out, because the name in it was cut.
+    #[serde(skip)]
+    pub reading_cut: bool,
     /// Whether anything in it looks like a kernel message.
     pub looks_like_kernel: bool,
     /// The events, in the order of their lines.
