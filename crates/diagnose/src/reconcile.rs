@@ -56,7 +56,7 @@ pub fn reconcile(facts: &mut Facts) -> Vec<Contradiction> {
 }
 
 /// Whether a line is one of those that the watchdog prints behind the one by which it demotes a clocksource.
-fn is_figure(event: &Event) -> bool {
+pub(crate) fn is_figure(event: &Event) -> bool {
     matches!(
         event,
         Event::WatchdogDetail { .. }

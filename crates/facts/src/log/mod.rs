@@ -145,6 +145,12 @@ impl LogError {
 }
 
 impl KernelLog {
+    /// Whether the text ends without the end of its last line, so that a part of it may be missing.
+    #[must_use]
+    pub fn last_line_may_be_cut(&self) -> bool {
+        self.extent.is_unfinished
+    }
+
     /// Scans a log of any size in bounded memory. `name` is how evidence cites it.
     pub fn scan(reader: impl Read, name: &str) -> Result<Self, LogError> {
         scan::scan(reader, name)
