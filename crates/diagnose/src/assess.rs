@@ -1,6 +1,7 @@
 //! From evidence to a judgement, in one way for every verb.
 
 use crate::diagnosis::judge;
+use crate::elsewhere;
 use crate::reconcile::reconcile;
 use crate::{Read, Report};
 use clocksmith_facts::{Facts, log};
@@ -71,7 +72,8 @@ pub struct Assessment {
 #[must_use]
 pub fn assess(mut facts: Facts, measured: Measured) -> Assessment {
     log::complete(&mut facts);
-    let contradictions = reconcile(&mut facts);
+    let mut contradictions = reconcile(&mut facts);
+    contradictions.extend(elsewhere::set_aside(&mut facts));
     let machine = Machine::of(&facts);
     let mut expectation = predict(&machine);
     let report = judge(&facts, &machine, &expectation, measured, contradictions);

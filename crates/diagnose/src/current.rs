@@ -1,17 +1,20 @@
 //! Which clocksource is in use: read, or concluded from the log; and whether the log says the last word.
 
 mod alone;
+mod silent;
 
 use crate::{Confidence, demotion, symptom};
 use alone::{never_left_jiffies, only_counter, read_of_xen, read_then_written, two_states};
+use clocksmith_facts::Facts;
 use clocksmith_facts::log::event::UnstableReason;
 use clocksmith_facts::log::{Entry, Event, KernelLog};
-use clocksmith_facts::{Arch, Facts};
 use clocksmith_kernel::expectation::TscState;
 use clocksmith_kernel::feature::Feature;
 use clocksmith_kernel::open::{self, OpenInput};
 use clocksmith_kernel::processor::may_halt_in_idle;
 use clocksmith_kernel::{Machine, predict};
+pub(crate) use silent::perhaps_silent;
+use silent::{is_silent, says_nothing, unread};
 
 /// The clocksource in use, how sure that is, and where it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,15 +72,14 @@ pub(crate) const VERIFIED_WITHIN: f64 = 3.0;
 #[must_use]
 pub(crate) fn current(facts: &Facts, machine: &Machine) -> Current {
     if let clocksmith_facts::Fact::Known { value, source } = facts.current_clocksource() {
-        return Current {
-            name: Some(value.to_owned()),
-            confidence: Confidence::High,
-            source: source.0,
-            passing: None,
-            may_have_changed: false,
-            or_tsc: false,
-            or_listed: false,
-        };
+        if !is_silent(facts, machine, value) {
+            return known(value.to_owned(), Confidence::High, source.0);
+        }
+        return facts
+            .kernel_log()
+            .map(|log| from_log(facts, machine, log))
+            .filter(|concluded| concluded.name.is_some())
+            .unwrap_or_else(|| unread(&source.0));
     }
     let Some(log) = facts.kernel_log() else { return unknown("neither sysfs nor a kernel log") };
     let concluded = from_log(facts, machine, log);
@@ -91,15 +93,16 @@ pub(crate) fn current(facts: &Facts, machine: &Machine) -> Current {
     }
     // The kernel lists them by rating, and uses the first one that is not overruled. Behind a complaint of the watchdog
     // the rating may have fallen, and the list of another moment says nothing of it; nor does it of what somebody chose.
-    let doubted = log.any(|event| {
-        matches!(
-            event,
-            Event::WatchdogKept { .. }
-                | Event::WatchdogOld { .. }
-                | Event::TscUnstable(_)
-                | Event::WroteCurrent(_)
-        )
-    });
+    let doubted = log.reading_cut
+        || log.any(|event| {
+            matches!(
+                event,
+                Event::WatchdogKept { .. }
+                    | Event::WatchdogOld { .. }
+                    | Event::TscUnstable(_)
+                    | Event::WroteCurrent(_)
+            )
+        });
     if doubted {
         return concluded;
     }
@@ -118,18 +121,6 @@ pub(crate) fn current(facts: &Facts, machine: &Machine) -> Current {
         }
         _ => concluded,
     }
-}
-
-/// 64-bit x86 kernels from 2.6.18 to 2.6.20 have the directory in sysfs with jiffies alone in the list, and read the time
-/// from a counter of their own all the same (`arch/x86_64/kernel/time.c`): such a list tells nothing where the kernel
-/// may be one of those.
-fn says_nothing(machine: &Machine, list: &[String]) -> bool {
-    const INPUTS: [OpenInput; 2] = [OpenInput::KernelVersion, OpenInput::Architecture];
-    let by_clocksource = |m: &Machine| {
-        m.arch.value != Arch::X86_64 || Feature::SysfsClocksource64.of(&m.kernel.value)
-    };
-    matches!(list, [only] if only == "jiffies")
-        && open::ask_over(machine, &INPUTS, by_clocksource).same != Some(true)
 }
 
 fn unknown(why: &str) -> Current {
@@ -214,18 +205,7 @@ fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
         })
     {
         let place = log.source(entry).0;
-        let jiffies_alone = facts.available_clocksources().is_some_and(|list| list == ["jiffies"]);
-        return known(
-            name,
-            Confidence::High,
-            if jiffies_alone {
-                format!(
-                    "{place}; the list of sysfs, jiffies alone, is not what such a kernel chooses from"
-                )
-            } else {
-                place
-            },
-        );
+        return known(name, Confidence::High, format!("{place}{}", silent::beside(facts)));
     }
     if let Some(current) = named_by_watchdog(log).or_else(|| read_of_xen(facts, log)) {
         return current;

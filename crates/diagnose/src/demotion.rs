@@ -23,10 +23,17 @@ pub fn demoted_by(event: &Event) -> Option<&str> {
     }
 }
 
-/// Whether a message takes the TSC away until the next boot.
+/// Whether a message takes the TSC away until the next boot, or says that this was done before.
 #[must_use]
 pub fn takes_tsc(event: &Event) -> bool {
-    demoted_by(event).is_some_and(|name| name.starts_with("tsc"))
+    demoted_by(event).is_some_and(|name| name.starts_with("tsc")) || shows_marked_tsc(event)
+}
+
+/// Whether a message shows that the kernel has marked the TSC unstable, without saying when or why: KVM looks at the mark
+/// where it starts a guest (`kvm_check_tsc_unstable()` in `arch/x86/kvm/x86.c`).
+#[must_use]
+pub fn shows_marked_tsc(event: &Event) -> bool {
+    matches!(event, Event::KvmTscUnreliable(text) if text.contains("host with unstable TSC"))
 }
 
 /// Whether a log takes the TSC away.
@@ -48,10 +55,18 @@ pub fn last_of_tsc(log: &KernelLog) -> Option<&Entry> {
     log.last(|event| takes_tsc(event).then_some(())).map(|(entry, ())| entry)
 }
 
-/// Whether sysfs proves that a clocksource was not demoted.
+/// Whether sysfs proves that a clocksource was not demoted. A list in a pasted text may be older than the message, or of
+/// another boot.
 #[must_use]
 pub fn disproved_by_sysfs(facts: &Facts, name: &str) -> bool {
-    listed_as_healthy(facts).is_some_and(|list| list.iter().any(|n| n == name))
+    reads_directory(facts)
+        && listed_as_healthy(facts).is_some_and(|list| list.iter().any(|n| n == name))
+}
+
+/// Whether the list of clocksources is that of a directory in sysfs, and no part of a text.
+#[must_use]
+pub fn reads_directory(facts: &Facts) -> bool {
+    facts.clocksources.source().is_some_and(|source| source.0.ends_with("/clocksource"))
 }
 
 /// The clocksources that sysfs proves not to be demoted; `None` if its list does not tell.

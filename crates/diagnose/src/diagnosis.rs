@@ -83,6 +83,11 @@ pub(crate) fn judge(
         nature = None;
         open.push(OpenInput::LogEnd);
     }
+    let silent = current::perhaps_silent(facts, machine, &current);
+    if !silent.is_empty() {
+        nature = None;
+        open.extend(silent);
+    }
     // What comes out the same with the other clocksource is said.
     if current.or_tsc && nature != served_by_vdso(machine, "tsc").same.flatten() {
         nature = None;

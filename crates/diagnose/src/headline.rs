@@ -1,6 +1,7 @@
 //! The first sentence: what a tired person understands.
 
 use crate::causes::Case;
+use crate::demotion::shows_marked_tsc;
 use crate::wall::WallClockReport;
 use crate::{Cause, CauseId, Read, Severity, Verdict};
 use clocksmith_facts::Arch;
@@ -86,6 +87,9 @@ pub(crate) fn headline(
                     ", because the watchdog demoted the TSC. Which clock was wrong is not in this evidence"
                         .to_owned()
                 }
+                Some(cause) if cause.id == CauseId::InsufficientEvidence && marked(case) => {
+                    ", because the kernel marked the TSC unstable. Why it did is not in this evidence".to_owned()
+                }
                 Some(cause) if cause.id == CauseId::InsufficientEvidence => {
                     ". Why is not in this evidence".to_owned()
                 }
@@ -133,6 +137,16 @@ pub(crate) fn headline(
             };
             format!(
                 "Which clocksource is in use is not in this evidence: it is {name}, and the others cost something else.{more}"
+            )
+        }
+        // `current::silent` says why.
+        Verdict::Unknown if case.current_name() == Some("jiffies") && !case.open.is_empty() => {
+            let names: Vec<&str> = case.open.iter().map(|input| input.name()).collect();
+            let verb = if names.len() == 1 { "is" } else { "are" };
+            format!(
+                "sysfs says jiffies, which is slow; but 64-bit x86 kernels before 2.6.21 say so whatever counter they read, \
+                 and the {} {verb} not in this evidence.",
+                join(&names)
             )
         }
         Verdict::Unknown if case.current_name().is_some() && !case.open.is_empty() => {
@@ -269,6 +283,11 @@ fn before_vdso(case: &Case<'_>) -> bool {
 /// The watchdog demoted the TSC, by the log.
 fn demoted(case: &Case<'_>) -> bool {
     case.log().is_some_and(tsc_demoted)
+}
+
+/// The TSC is marked unstable, by what KVM says.
+fn marked(case: &Case<'_>) -> bool {
+    !case.tsc_is_current() && case.log().is_some_and(|log| log.any(shows_marked_tsc))
 }
 
 /// The cause as a clause of a few words; the details follow below it.

@@ -13,6 +13,7 @@ pub mod causes;
 mod current;
 pub mod demotion;
 pub mod diagnosis;
+mod elsewhere;
 pub mod explain;
 mod headline;
 pub mod policy;

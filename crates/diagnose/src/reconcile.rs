@@ -56,7 +56,7 @@ pub fn reconcile(facts: &mut Facts) -> Vec<Contradiction> {
 }
 
 /// Whether a line is one of those that the watchdog prints behind the one by which it demotes a clocksource.
-fn is_figure(event: &Event) -> bool {
+pub(crate) fn is_figure(event: &Event) -> bool {
     matches!(
         event,
         Event::WatchdogDetail { .. }
@@ -72,7 +72,7 @@ fn is_figure(event: &Event) -> bool {
 fn listed_as_healthy(facts: &Facts) -> Option<(Vec<String>, String)> {
     let Fact::Known { source, .. } = &facts.clocksources else { return None };
     // A reading in a pasted session may be older than the rest of it.
-    if !source.0.ends_with("/clocksource") {
+    if !demotion::reads_directory(facts) {
         return None;
     }
     let healthy = demotion::listed_as_healthy(facts)?.to_vec();

@@ -5,7 +5,7 @@
 mod common;
 
 use clocksmith_diagnose::{CauseId, Verdict};
-use common::why;
+use common::{pasted, why};
 
 #[test]
 fn time_source_of_old_kernels_settles_what_is_in_use() {
@@ -34,6 +34,61 @@ fn time_source_of_old_kernels_settles_what_is_in_use() {
                 "{line}: {word}: {text}"
             );
         }
+    }
+}
+
+/// `current_clocksource` of a 64-bit kernel before 2.6.21 is jiffies whatever it reads.
+#[test]
+fn sysfs_of_64_bits_before_its_clocksources_says_nothing() {
+    let read = |before: &str, behind: &str| {
+        pasted(&format!(
+            "{before}$ cat /sys/devices/system/clocksource/clocksource0/current_clocksource\njiffies\n{behind}"
+        ))
+    };
+    let uname = |release: &str| {
+        format!("Linux a {release} #1 SMP Tue Mar 16 2010 x86_64 x86_64 x86_64 GNU/Linux\n")
+    };
+    let banner =
+        |release: &str| format!("Linux version {release} (b@example) (gcc version 4.1.2) #1 SMP\n");
+    for release in ["2.6.19-rc3", "2.6.18-194.el5"] {
+        for (line, current, verdict) in [
+            (
+                "time.c: Using 25.000000 MHz WALL HPET GTOD HPET/TSC timer.\n",
+                Some("tsc"),
+                Verdict::Ok,
+            ),
+            ("time.c: Using 3.579545 MHz WALL PM GTOD PM timer.\n", Some("acpi_pm"), Verdict::Slow),
+            ("", None, Verdict::Unknown),
+        ] {
+            let boot = format!(
+                "{}Command line: ro root=/dev/sda1\n{line}",
+                banner(&format!("{release}.x86_64"))
+            );
+            let report = read("", &boot);
+            assert_eq!(report.clocksource.current.as_deref(), current, "{release}: {line}");
+            assert_eq!(report.verdict, verdict, "{release}: {line}: {}", report.headline);
+            assert!(
+                report.causes.iter().all(|cause| cause.id != CauseId::OnlyChoice),
+                "{:?}",
+                report.causes
+            );
+        }
+        let report = read(&uname(release), "");
+        assert_eq!(report.verdict, Verdict::Unknown, "{}", report.headline);
+        assert!(report.headline.contains("time.c: Using"), "{}", report.headline);
+        assert!(
+            report.settles.iter().any(|one| one.how.contains("time.c")),
+            "{:?}",
+            report.settles
+        );
+    }
+    // Where the kernel may be such a one, that is what is open.
+    let report = read("", "");
+    assert_eq!(report.verdict, Verdict::Unknown, "{}", report.headline);
+    assert!(report.settles.iter().any(|one| one.how == "uname -r"), "{:?}", report.settles);
+    // Later ones read what sysfs says.
+    for release in ["2.6.32-5-amd64", "6.1.0-9-amd64"] {
+        assert_eq!(read(&uname(release), "").verdict, Verdict::Slow, "{release}");
     }
 }
 

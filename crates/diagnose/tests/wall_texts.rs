@@ -198,3 +198,37 @@ fn figures_that_are_there_are_not_asked_for() {
     assert!(!asks(&given));
     assert!(given.causes.iter().any(|cause| cause.summary.contains("+12.9 ppm")));
 }
+
+/// Each finding cites the line that says it, however far apart they are.
+#[test]
+fn evidence_is_the_line_that_says_it() {
+    let cited = |text: &str, words: &str| -> Vec<String> {
+        let report = why(text);
+        let all = report.causes.iter().flat_map(|cause| &cause.evidence);
+        all.filter(|one| one.text.contains(words)).map(|one| one.source.clone()).collect()
+    };
+    let log = "May 12 23:31:45 a chronyd[648]: Selected source 192.0.2.1 (pool.example)\n\
+               May 12 23:33:38 a chronyd[648]: Can't synchronise: no selectable sources\n";
+    assert_eq!(cited(log, "chronyd follows no source"), ["text:2"]);
+    let ntpd = "May 12 23:31:45 a ntpd[648]: synchronized to 192.0.2.1, stratum 2\n\
+                May 12 23:33:38 a ntpd[648]: synchronisation lost\n";
+    assert_eq!(cited(ntpd, "ntpd follows no source"), ["text:2"]);
+    let tables = "$ chronyc tracking\n\
+                  Reference ID    : 00000000 ()\n\
+                  Stratum         : 0\n\
+                  Leap status     : Not synchronised\n\n\
+                  $ chronyc sources\n\
+                  MS Name/IP address         Stratum Poll Reach LastRx Last sample\n\
+                  ===============================================================================\n\
+                  ^? 192.0.2.5                     0   7     0     -     +0ns[   +0ns] +/-    0ns\n";
+    assert_eq!(cited(tables, "the only source of chronyd does not answer"), ["text:9"]);
+    let far = tracking("2.000000000 seconds slow", "12.863 ppm slow");
+    let lines: Vec<&str> = far
+        .causes
+        .iter()
+        .flat_map(|cause| &cause.evidence)
+        .filter(|one| one.text.contains("offset"))
+        .map(|one| one.source.as_str())
+        .collect();
+    assert_eq!(lines, ["text:4"]);
+}

@@ -157,6 +157,26 @@ pub fn is_known(name: &str) -> bool {
     find(name).is_some() || RARE.contains(&name)
 }
 
+/// Whether a word has the form of a name that a board's device tree or driver gives a clocksource: `timer@f0001000`,
+/// `timer0`, `c3tsc`. A word without a digit may be anything.
+#[must_use]
+pub fn may_be_of_a_board(word: &str) -> bool {
+    is_bare_word(word) && word.bytes().any(|b| b.is_ascii_digit())
+}
+
+/// Whether a word, printed where a kernel prints the name of a clocksource, is one: no word of a shell, no sentence.
+#[must_use]
+pub fn is_bare_word(word: &str) -> bool {
+    const SHELL: [&str; 8] = ["fi", "done", "then", "else", "esac", "exit", "do", "return"];
+    (3..=40).contains(&word.len())
+        && word.starts_with(|c: char| c.is_ascii_lowercase())
+        && word.ends_with(|c: char| c.is_ascii_alphanumeric())
+        && word.bytes().all(|b| {
+            b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'_' | b'-' | b'.' | b'@')
+        })
+        && !SHELL.contains(&word)
+}
+
 /// Looks a name up.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Name> {

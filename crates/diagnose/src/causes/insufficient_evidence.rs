@@ -5,7 +5,7 @@ use super::reference::is_paravirt;
 use super::tsc::marked;
 use super::{Case, Causes, steering};
 use crate::cause::{CauseId, Confidence, Evidence, Severity};
-use crate::demotion;
+use crate::demotion::{self, shows_marked_tsc};
 use crate::remedies::table;
 use clocksmith_facts::log::event::{LostTicks, UnstableReason};
 use clocksmith_facts::log::{Event, KernelLog};
@@ -45,7 +45,29 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         !name.starts_with("tsc") && !is_paravirt(name)
     });
     lost_ticks(case, causes);
+    marked_before(case, causes);
     nothing_explains(case, causes);
+}
+
+/// KVM says that the TSC is marked, and no line says why.
+fn marked_before(case: &Case<'_>, causes: &mut Causes) {
+    let Some(log) = case.log() else { return };
+    if case.tsc_is_current()
+        || log.any(|event| demotion::takes_tsc(event) && !shows_marked_tsc(event))
+    {
+        return;
+    }
+    let Some((entry, ())) = log.first(|event| shows_marked_tsc(event).then_some(())) else {
+        return;
+    };
+    causes.add(
+        CauseId::InsufficientEvidence,
+        Severity::Warning,
+        Confidence::High,
+        "the kernel has marked the TSC unstable, as KVM says where it starts a guest; when and why is in earlier lines of \
+         its log: sudo dmesg, or journalctl -k -b",
+        vec![Evidence::line(log, entry)],
+    );
 }
 
 /// Ticks that were lost, by the count of an old kernel: what that can mean.

@@ -119,6 +119,10 @@ fn head_of_list(case: &Case<'_>, causes: &mut Causes) {
     if best == current || !in_list || override_here.as_deref() == Some(current) {
         return;
     }
+    // The kernel took it away, before or behind this list.
+    if best.starts_with("tsc") && case.tsc_is_given_up() {
+        return;
+    }
     let harmless = case.slow == Some(false);
     let seen = case.facts.cmdline.is_known();
     let why = if seen {

@@ -94,7 +94,11 @@ pub(super) fn read_then_written(log: &KernelLog) -> Option<String> {
 impl Current {
     /// What is in use is not known, and what stands for it tells more than that.
     pub(crate) fn tells_why(&self) -> bool {
-        let words = ["was written to current_clocksource", "this text has two states"];
+        let words = [
+            "was written to current_clocksource",
+            "this text has two states",
+            "whatever counter the time is read from",
+        ];
         self.name.is_none() && words.iter().any(|words| self.source.contains(words))
     }
 }

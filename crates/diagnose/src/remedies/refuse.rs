@@ -2,6 +2,7 @@
 
 use super::{Plan, table};
 use crate::CauseId;
+use crate::demotion::shows_marked_tsc;
 use clocksmith_kernel::Machine;
 use clocksmith_kernel::expectation::TscState;
 use clocksmith_kernel::feature::Feature;
@@ -24,8 +25,12 @@ pub(super) fn refuse(plan: &mut Plan<'_>) {
         }
     }
     if case.tsc_is_given_up() && !case.tsc_is_current() && case.slow != Some(false) {
-        let causes: Vec<CauseId> =
+        let mut causes: Vec<CauseId> =
             plan.causes.iter().map(|c| c.id).filter(|id| id.kernel_gave_up_tsc()).collect();
+        // That it is marked is shown, and not why.
+        if causes.is_empty() && case.log().is_some_and(|log| log.any(shows_marked_tsc)) {
+            causes.push(CauseId::InsufficientEvidence);
+        }
         if !causes.is_empty() {
             plan.refuse(&table::SWITCH_TO_TSC_NOW, causes, unavailable(plan));
         }

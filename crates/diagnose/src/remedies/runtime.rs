@@ -112,6 +112,7 @@ pub(super) fn clear_override(plan: &Plan<'_>) -> Option<Offer> {
     if !plan.warns(C::RuntimeOverride)
         || plan.case.slow != Some(true)
         || plan.against_tsc().is_some()
+        || plan.case.tsc_is_given_up() && plan.case.tsc_listed() == Some(true)
         || plan.case.tsc_differed_and_kept()
         || plan.case.lacks_sysfs()
     {

@@ -29,7 +29,7 @@ pub(super) fn of_figures(told: &TimeSource, source: &Source) -> Option<Contrary>
     if let Some(ahead) = told.ahead_s.filter(|ahead| ahead.abs() >= OFFSET_S) {
         let way = if ahead < 0.0 { "slow" } else { "fast" };
         clauses.push(format!("by {daemon} it is {} {way} of its source", text(ahead)));
-        shown.push(format!("offset {ahead:+.3} s"));
+        shown.push((&told.places.ahead, format!("offset {ahead:+.3} s")));
     }
     if let Some(ppm) = told.frequency_ppm.filter(|ppm| ppm.abs() >= RATE_PPM) {
         let way = if ppm > 0.0 { "slow" } else { "fast" };
@@ -38,18 +38,21 @@ pub(super) fn of_figures(told: &TimeSource, source: &Source) -> Option<Contrary>
              reaches: the counter runs at a wrong rate, or the machine is disturbed",
             ppm.abs()
         ));
-        shown.push(format!("frequency {:.0} ppm {way}", ppm.abs()));
+        shown.push((&told.places.frequency, format!("frequency {:.0} ppm {way}", ppm.abs())));
     } else if let Some(ppm) = told.skew_ppm.filter(|ppm| *ppm >= RATE_PPM) {
         clauses.push(format!("{daemon} knows the rate to {ppm:.0} ppm alone"));
-        shown.push(format!("skew {ppm:.0} ppm"));
+        shown.push((&told.places.skew, format!("skew {ppm:.0} ppm")));
     }
     if let Some(seconds) = told.dispersion_s.filter(|seconds| *seconds >= OFFSET_S) {
         clauses.push(format!("its source may itself be {} off", text(seconds)));
-        shown.push(format!("root dispersion {seconds:.3} s"));
+        shown.push((&told.places.dispersion, format!("root dispersion {seconds:.3} s")));
     }
     (!clauses.is_empty()).then(|| Contrary {
         clauses,
-        evidence: vec![Evidence::new(source.0.clone(), shown.join(", "))],
+        evidence: shown
+            .into_iter()
+            .map(|(place, words)| Evidence::new(place.as_ref().unwrap_or(source).0.clone(), words))
+            .collect(),
     })
 }
 

@@ -5,7 +5,20 @@ use super::judge::{FIRST_S, View};
 use super::report::{WallClockReport, WallState};
 use super::words::{cause, sentence, settle};
 use crate::cause::{Cause, CauseId, Confidence, Evidence, Severity};
-use clocksmith_facts::wall::Role;
+use clocksmith_facts::Source;
+use clocksmith_facts::wall::{Role, TimeSource};
+
+/// The line that says that no source is followed: that none answers is more than that.
+fn place(told: &TimeSource) -> Option<&Source> {
+    let places = &told.places;
+    let silent = told.sources.is_some_and(|(_, answering)| answering == 0);
+    let of_sources = places.sources.as_ref().filter(|_| silent);
+    let said = match told.follows {
+        Some(_) => &places.follows,
+        None => &places.logged,
+    };
+    of_sources.or(said.as_ref())
+}
 
 impl View<'_> {
     /// Nothing synchronises it, by the kernel's word or by a daemon's.
@@ -131,8 +144,8 @@ impl View<'_> {
                 .collect();
             evidence.push(Evidence::new(source.0.clone(), seen.join(", ")));
         }
-        if let Some((_, source)) = self.told {
-            evidence.push(Evidence::new(source.0.clone(), why));
+        if let Some((told, source)) = self.told {
+            evidence.push(Evidence::new(place(told).unwrap_or(source).0.clone(), why));
         }
         causes.push(cause(CauseId::WallClockUnsynchronised, severity, sure, summary, evidence));
     }

@@ -10,6 +10,7 @@ use clocksmith_facts::cpu::{CpuModel, CpuVendor, Flags};
 use clocksmith_facts::cpuid::CpuidDump;
 use clocksmith_facts::hypervisor::{Hypervisor, HypervisorKind};
 use clocksmith_facts::log::KernelLog;
+use clocksmith_facts::paste::{self, Pasted};
 use clocksmith_facts::version::Kernel;
 use clocksmith_facts::{Arch, Fact, Facts, Origin};
 use clocksmith_kernel::{Expectation, Machine};
@@ -28,6 +29,14 @@ pub struct Seen {
 pub fn why(text: &str) -> Report {
     let log = KernelLog::scan(text.as_bytes(), "log").unwrap();
     assess(Facts::from_log(log), Measured::default()).report
+}
+
+/// What a pasted text shows: the kernel's lines, and what commands printed.
+pub fn pasted(text: &str) -> Report {
+    let mut facts = Facts::from_log(KernelLog::scan(text.as_bytes(), "text").unwrap());
+    let lines = paste::lines(text.as_bytes(), "text").unwrap();
+    Pasted::read(&lines, "text").complete(&mut facts);
+    assess(facts, Measured::default()).report
 }
 
 pub fn strings(names: &[&str]) -> Vec<String> {

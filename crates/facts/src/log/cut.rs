@@ -114,6 +114,30 @@ pub(super) fn take_out_cut_names(log: &mut KernelLog) {
     let (cut, kept) = std::mem::take(&mut log.entries).into_iter().partition(cut);
     let _: Vec<Entry> = cut;
     log.entries = kept;
+    take_out_cut_readings(log, &registered);
+}
+
+/// The same of a reading of `current_clocksource`. That it was there is kept: it says that the list says too little.
+fn take_out_cut_readings(log: &mut KernelLog, registered: &[String]) {
+    let mut whole = registered.to_vec();
+    for entry in &log.entries {
+        if let Event::ReadAvailable(list) = &entry.event {
+            whole.extend_from_slice(list);
+        }
+    }
+    let (last, unfinished) = (log.lines, log.extent.is_unfinished);
+    let is_part = |name: &str, of: &str| of.len() > name.len() && of.starts_with(name);
+    let cut = |entry: &Entry| {
+        let Event::ReadCurrent(name) = &entry.event else { return false };
+        !names::is_known(name)
+            && !whole.contains(name)
+            && (unfinished && entry.line + 1 >= last
+                || whole.iter().any(|known| is_part(name, known))
+                || !names::may_be_of_a_board(name)
+                    && NAMES.iter().any(|known| is_part(name, known.name)))
+    };
+    log.reading_cut = log.entries.iter().any(cut);
+    log.entries.retain(|entry| !cut(entry));
 }
 
 /// Messages that tell of another clocksource than before, as far as they go without their figures and names.

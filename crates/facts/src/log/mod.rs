@@ -94,6 +94,9 @@ pub struct KernelLog {
     /// How far the text reaches, and whether it was filtered.
     #[serde(skip)]
     pub extent: extent::Extent,
+    /// A reading of `current_clocksource` was left out, because the name in it was cut.
+    #[serde(skip)]
+    pub reading_cut: bool,
     /// Whether anything in it looks like a kernel message.
     pub looks_like_kernel: bool,
     /// The events, in the order of their lines.
@@ -142,6 +145,12 @@ impl LogError {
 }
 
 impl KernelLog {
+    /// Whether the text ends without the end of its last line, so that a part of it may be missing.
+    #[must_use]
+    pub fn last_line_may_be_cut(&self) -> bool {
+        self.extent.is_unfinished
+    }
+
     /// Scans a log of any size in bounded memory. `name` is how evidence cites it.
     pub fn scan(reader: impl Read, name: &str) -> Result<Self, LogError> {
         scan::scan(reader, name)

@@ -72,21 +72,24 @@ pub(super) fn reading<'a>(
         return None;
     }
     let (line, end) = next()?;
-    Some((reads(current, &line)?, end))
+    Some((reads(current, &line, is_prompt(raw))?, end))
 }
 
-/// What a file of sysfs says.
-fn reads(current: bool, value: &str) -> Option<Event> {
+/// What a file of sysfs says. `printed`: nothing but what the file has comes here, as behind a prompt that reads it.
+fn reads(current: bool, value: &str, printed: bool) -> Option<Event> {
     let value = value.trim().trim_matches(['\'', '"', '`']);
     if current {
-        return names::is_known(value).then(|| Event::ReadCurrent(value.to_owned()));
+        let named = names::is_known(value)
+            || names::may_be_of_a_board(value)
+            || printed && names::is_bare_word(value);
+        return named.then(|| Event::ReadCurrent(value.to_owned()));
     }
     let list: Vec<String> = value.split_whitespace().map(str::to_owned).collect();
     // Boards add names from their device trees to the list.
     let device =
         |name: &String| name.contains(|c: char| c.is_ascii_digit()) && super::parse::is_name(name);
     let plausible = list.len() <= 16
-        && list.iter().any(|name| names::is_known(name))
+        && (list.iter().any(|name| names::is_known(name)) || printed && !list.is_empty())
         && list.iter().all(|name| names::is_known(name) || device(name));
     plausible.then_some(Event::ReadAvailable(list))
 }
@@ -126,7 +129,8 @@ pub(super) fn told(line: &str) -> Option<Event> {
         let name = word(echo.trim_start_matches("-n "))?;
         return names::is_known(name).then(|| Event::WroteCurrent(name.to_owned()));
     }
-    reads(current, tail.trim_start().strip_prefix(['=', ':', '|'])?)
+    let printed = line.trim_start().starts_with('/');
+    reads(current, tail.trim_start().strip_prefix(['=', ':', '|'])?, printed)
 }
 
 #[cfg(test)]
@@ -162,6 +166,18 @@ mod tests {
         let cat = "cat /sys/devices/system/clocksource/clocksource0/current_clocksource";
         assert_eq!(reading(cat, after("fi")), None);
         assert_eq!(reading(cat, after("tsc")), Some((Event::ReadCurrent("tsc".into()), 1)));
+        assert_eq!(reading(&format!("$ {cat}"), after("fi")), None);
+        assert_eq!(reading(&format!("$ {cat}"), after("cat: no such file")), None);
+        for name in ["timer0", "timer@fcfec000", "c3tsc", "dmtimer0"] {
+            let read = Some(Event::ReadCurrent(name.into()));
+            assert_eq!(reading(cat, after(name)).map(|(event, _)| event), read);
+            assert_eq!(told(&format!("/sys/x/current_clocksource:{name}")), read);
+        }
+        assert_eq!(reading(cat, after("ostimer")), None);
+        assert_eq!(
+            reading(&format!("$ {cat}"), after("ostimer")),
+            Some((Event::ReadCurrent("ostimer".into()), 1))
+        );
         assert_eq!(told("echo fi > /sys/x/current_clocksource"), None);
         assert_eq!(told("current_clocksource=fi"), None);
         assert_eq!(

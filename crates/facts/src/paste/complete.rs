@@ -1,9 +1,10 @@
 //! What transcripts tell completes the facts: where neither a file nor the kernel's own lines told it.
 
-use super::Pasted;
+use super::{Pasted, prompt};
 use crate::clockdev::ClocksourceDevice;
 use crate::cpu::{CpuModel, CpuVendor};
 use crate::hypervisor::{Hypervisor, HypervisorKind};
+use crate::log::Event;
 use crate::{Fact, Facts, Source};
 
 /// Fills `slot` where it is missing.
@@ -62,6 +63,21 @@ fn hypervisor(facts: &mut Facts) {
     }
 }
 
+/// Another choice was written behind the reading; whether the kernel took it is not shown. In a sentence it is advice.
+fn chosen_later(facts: &Facts, read: &str, at: &Source) -> bool {
+    let line = at.0.rsplit_once(':').and_then(|(_, line)| line.parse::<u64>().ok());
+    let (Some(log), Some(line)) = (facts.kernel_log(), line) else { return false };
+    let by_command = |text: &str| {
+        let text = text.trim_start();
+        prompt::read(text).is_some() || text.starts_with("echo ") || text.starts_with("sudo ")
+    };
+    log.entries.iter().any(|entry| {
+        matches!(&entry.event, Event::WroteCurrent(name) if name != read)
+            && entry.line > line
+            && by_command(&entry.text)
+    })
+}
+
 /// The readings of sysfs: those that the scan of the log found serve; others complete them.
 fn clocksource(facts: &mut Facts, current: Fact<String>, available: Fact<Vec<String>>) {
     if let Fact::Known { value: devices, .. } = &mut facts.clocksources {
@@ -75,11 +91,14 @@ fn clocksource(facts: &mut Facts, current: Fact<String>, available: Fact<Vec<Str
     }
     let source: Option<Source> = current.source().or(available.source()).cloned();
     // A log that goes on behind the reading has its own word.
-    let switched = facts
-        .kernel_log()
-        .is_some_and(|log| log.any(|event| matches!(event, crate::log::Event::Switched(_))));
+    let switched =
+        facts.kernel_log().is_some_and(|log| log.any(|event| matches!(event, Event::Switched(_))));
     let Some(source) = source else { return };
-    let current = current.value().cloned().filter(|_| !switched).unwrap_or_default();
+    let current = current
+        .value()
+        .cloned()
+        .filter(|name| !switched && !chosen_later(facts, name, &source))
+        .unwrap_or_default();
     let available = available.value().cloned().unwrap_or_default();
     if current.is_empty() && available.is_empty() {
         return;

@@ -109,6 +109,7 @@ fn chrony(page: &mut Page<'_>, at: usize) -> usize {
 /// What a daemon says of its source, added to what the lines before said.
 fn add(page: &mut Page<'_>, at: usize, told: TimeSource) {
     let source = page.source(at);
+    let told = told.at(&source);
     match &mut page.told.source {
         Fact::Known { value, .. } => value.add(told),
         missing @ Fact::Missing(_) => *missing = Fact::known(told, source),
@@ -133,7 +134,8 @@ fn table(
     let mut rows = (from..page.len().min(from + ROWS)).map(|number| page.line(number));
     match read(&mut rows) {
         Some((told, rows)) => {
-            add(page, at, if alone { told.of_a_part() } else { told });
+            // The rows are the evidence, not their heading.
+            add(page, from, if alone { told.of_a_part() } else { told });
             from - at + rows
         }
         None => from - at,

@@ -59,7 +59,7 @@ const COMMANDS: [&str; 47] = [
 ];
 
 /// The prompt that a line is: `$ cat x`, `# cat x`, `root@web:~# cat x`, `[root@web ~]# cat x`, `web:~ # cat x`,
-/// `user@web ~ % cat x`.
+/// `user@web ~ % cat x`, `~]# cat x`.
 pub(super) fn read(line: &str) -> Option<Prompt<'_>> {
     let line = line.trim();
     if line.len() > 2000 {
@@ -72,6 +72,10 @@ pub(super) fn read(line: &str) -> Option<Prompt<'_>> {
     let (head, rest) = (line[..at].trim_end(), &line[at + 1..]);
     if !(rest.is_empty() || rest.starts_with(' ') || is_command(rest)) {
         return None;
+    }
+    // `~]# cat x`: manuals leave the user and the host out.
+    if matches!(head, "~]" | "/]" | "~" | "/" | "]") {
+        return is_command(rest).then(|| Prompt { host: None, command: rest.trim() });
     }
     let inside = head.strip_prefix('[').and_then(|head| head.strip_suffix(']'));
     let head = inside.unwrap_or(head).trim_start_matches('(').trim();
@@ -118,6 +122,9 @@ mod tests {
             ("[root@db-2 ~]# cat /x", Some("db-2"), "cat /x"),
             ("user@mac ~ % cat /x", Some("mac"), "cat /x"),
             ("suse:~ # cat /x", Some("suse"), "cat /x"),
+            ("~]# cat /x", None, "cat /x"),
+            ("~]$ dmesg", None, "dmesg"),
+            ("/ # cat /x", None, "cat /x"),
         ] {
             assert_eq!(read(line), Some(Prompt { host, command }), "{line}");
         }
@@ -126,6 +133,7 @@ mod tests {
             "[    0.000000] Linux version 6.1.0 (a@b) #1 SMP",
             "Linux version 6.1.0 (builder@example) (gcc 12) #1 SMP",
             "Linux web 6.1.0 #1 SMP x86_64 GNU/Linux",
+            "~]# a heading",
             "38.17%  [kernel]  [k] acpi_pm_read",
             "mail to me@example.org costs 5 $ a year",
             "",

@@ -86,7 +86,7 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
         if page.is_prompt(end) || !files(value).is_empty() {
             break;
         }
-        let Some(kind) = kind(value) else { break };
+        let Some(kind) = kind(value).or_else(|| board(page, end)) else { break };
         // One name is what is in use, several are what there is; one name may also be the only one there is.
         let slot = left.iter().position(|file| *file == kind).or_else(|| {
             left.iter().position(|file| *file == File::Available && kind == File::Current)
@@ -198,10 +198,24 @@ fn kind(value: &str) -> Option<File> {
     Some(if words.next().is_some() { File::Available } else { File::Current })
 }
 
+/// A line that is one name of a board. In the last line of a text it may be cut.
+fn board(page: &Page<'_>, at: usize) -> Option<File> {
+    let whole = at + 1 < page.len();
+    (whole && names::may_be_of_a_board(page.line(at).trim())).then_some(File::Current)
+}
+
 /// Takes a value; `false` where it is none.
 fn told(page: &mut Page<'_>, at: usize, file: File, value: &str) -> bool {
     let value = value.trim().trim_matches(['\'', '"', '`']);
-    if kind(value).is_none() {
+    let of_a_board = file == File::Current
+        && names::may_be_of_a_board(value)
+        && (at + 1 < page.len()
+            || page
+                .told
+                .available
+                .value()
+                .is_some_and(|list| list.iter().any(|name| name == value)));
+    if kind(value).is_none() && !of_a_board {
         return false;
     }
     let source = page.source(at);

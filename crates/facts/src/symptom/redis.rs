@@ -6,23 +6,20 @@ use crate::paste::{Page, Reader};
 
 pub(super) const READER: Reader = Reader {
     name: "Redis warning",
-    words: &["low system clocksource detected", "-clocksource]", "'xen' clocksource which might"],
+    words: &["low system clocksource detected", "-clocksource]", XEN],
     read,
 };
+
+/// The beginning of the warning, in the server's log and in the answer of the check.
+const XEN: &str = "configured to use the 'xen' clocksource";
 
 fn read(page: &mut Page<'_>, at: usize) -> usize {
     let line = page.line(at);
     let product = if line.to_ascii_lowercase().contains("valkey") { "Valkey" } else { "Redis" };
-    if line.contains("-clocksource]") {
-        if line.trim_end().ends_with("OK") && line.contains("[slow-clocksource]") {
-            // The line is the same in both.
-            let product = "Redis or Valkey";
-            let warning = Warning { product, rule: Rule::Passed, ..Warning::default() };
-            page.symptom(at, READER.name, Seen::Warning(warning));
-        }
-        return 1;
-    }
-    if line.contains("'xen' clocksource which might") {
+    // The whole message of the server's log names the other check behind it.
+    if line.contains(XEN) {
+        // The server reads current_clocksource for it (checkXenClocksource()).
+        page.quotes_sysfs(at, "xen", &[]);
         let warning = Warning {
             product,
             rule: Rule::Xen,
@@ -30,6 +27,15 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
             ..Warning::default()
         };
         page.symptom(at, READER.name, Seen::Warning(warning));
+        return 1;
+    }
+    if line.contains("-clocksource]") {
+        if line.trim_end().ends_with("OK") && line.contains("[slow-clocksource]") {
+            // The line is the same in both.
+            let product = "Redis or Valkey";
+            let warning = Warning { product, rule: Rule::Passed, ..Warning::default() };
+            page.symptom(at, READER.name, Seen::Warning(warning));
+        }
         return 1;
     }
     // A mailer may have wrapped the sentence.

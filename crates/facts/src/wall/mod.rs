@@ -8,12 +8,14 @@ mod chrony;
 mod clocks;
 mod correction;
 mod keepers;
+mod places;
 mod source;
 
 pub use chrony::ChronyConfig;
 pub use clocks::{Clocks, HostClock, Rtc};
 pub use correction::Correction;
 pub use keepers::{HV_UTILS, Keeper, Keepers, Role, by_name};
+pub use places::Places;
 pub use source::TimeSource;
 
 use crate::Fact;

@@ -1,6 +1,6 @@
 //! What a time daemon says of its source: `chronyc tracking` and `sources`, `ntpq -p`, `timedatectl timesync-status`.
 
-use super::Correction;
+use super::{Correction, Places};
 use serde::Serialize;
 
 /// What a time daemon says of its source.
@@ -30,6 +30,9 @@ pub struct TimeSource {
     pub logged: Option<bool>,
     /// The corrections that daemons wrote to their logs, in the order of the text.
     pub corrections: Vec<Correction>,
+    /// The lines that say these things.
+    #[serde(skip)]
+    pub places: Places,
 }
 
 impl TimeSource {
@@ -38,6 +41,7 @@ impl TimeSource {
         if self.daemon.is_empty() {
             self.daemon = other.daemon;
         }
+        self.places.add(other.places);
         self.follows = self.follows.or(other.follows);
         self.sources = self.sources.or(other.sources);
         self.ahead_s = self.ahead_s.or(other.ahead_s);

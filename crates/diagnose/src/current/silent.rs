@@ -1,0 +1,68 @@
+//! A sysfs that says jiffies whatever the kernel reads.
+//!
+//! 64-bit x86 kernels from 2.6.18 to 2.6.20 (and RHEL 5, whose kernel is a 2.6.18) have the directory in sysfs with
+//! jiffies alone in the list and in use, and read the time from a counter of their own all the same
+//! (`arch/x86_64/kernel/time.c`; `CONFIG_GENERIC_TIME` came to x86_64 in 2.6.21).
+
+use super::{Current, unknown};
+use clocksmith_facts::{Arch, Facts};
+use clocksmith_kernel::Machine;
+use clocksmith_kernel::feature::Feature;
+use clocksmith_kernel::open::{self, Answer, OpenInput};
+
+const INPUTS: [OpenInput; 2] = [OpenInput::KernelVersion, OpenInput::Architecture];
+
+/// Whether the kernel reads the time from its clocksources, in every machine that the evidence allows.
+fn reads_clocksources(machine: &Machine) -> Answer<bool> {
+    open::ask_over(machine, &INPUTS, |m| {
+        m.arch.value != Arch::X86_64 || Feature::SysfsClocksource64.of(&m.kernel.value)
+    })
+}
+
+/// Whether nothing but jiffies is listed, as on such a kernel.
+fn lists_no_other(facts: &Facts) -> bool {
+    facts.available_clocksources().is_none_or(|list| list == ["jiffies"])
+}
+
+/// A list that tells nothing where the kernel may be one of those.
+pub(super) fn says_nothing(machine: &Machine, list: &[String]) -> bool {
+    matches!(list, [only] if only == "jiffies") && reads_clocksources(machine).same != Some(true)
+}
+
+/// A reading of such a kernel.
+pub(super) fn is_silent(facts: &Facts, machine: &Machine, current: &str) -> bool {
+    current == "jiffies" && lists_no_other(facts) && reads_clocksources(machine).same == Some(false)
+}
+
+/// A reading that may be of such a kernel: what that depends on.
+pub(crate) fn perhaps_silent(
+    facts: &Facts,
+    machine: &Machine,
+    current: &Current,
+) -> Vec<OpenInput> {
+    let read = current.name.as_deref() == Some("jiffies") && facts.current_clocksource().is_known();
+    if !read || !lists_no_other(facts) {
+        return Vec::new();
+    }
+    reads_clocksources(machine).depends_on
+}
+
+/// Nothing but that reading is known.
+pub(super) fn unread(place: &str) -> Current {
+    unknown(&format!(
+        "sysfs says jiffies ({place}), as it does on each 64-bit x86 kernel before 2.6.21 whatever counter the time is read \
+         from; that counter is named by a line of the boot, time.c: Using ... timer"
+    ))
+}
+
+/// What sysfs says beside the line that names the counter.
+pub(super) fn beside(facts: &Facts) -> &'static str {
+    let read = facts.current_clocksource();
+    if read.value().is_some_and(|name| *name == "jiffies") {
+        "; jiffies, which sysfs says, is not what such a kernel reads"
+    } else if facts.available_clocksources().is_some_and(|list| list == ["jiffies"]) {
+        "; the list of sysfs, jiffies alone, is not what such a kernel chooses from"
+    } else {
+        ""
+    }
+}

@@ -1,0 +1,102 @@
+//! Lines of another machine in one text are no cause of this one's clocksource.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use clocksmith_diagnose::{CauseId, Report, Verdict};
+use common::pasted;
+
+const DIR: &str = "/sys/devices/system/clocksource/clocksource0";
+
+fn read(current: &str, available: &str) -> String {
+    format!(
+        "$ cat {DIR}/current_clocksource\n{current}\n$ cat {DIR}/available_clocksource\n{available}\n\n"
+    )
+}
+
+/// The forms of 7.1 and later, of 6.3 to 7.0, and of 4.1 to 6.2.
+fn demotions(watchdog: &str) -> [String; 3] {
+    [
+        format!(
+            "[  360.661925] clocksource: Marking clocksource tsc unstable due to frequency skew\n\
+             [  360.662225] clocksource: Watchdog               {watchdog} interval:        495949066ns\n\
+             [  360.662458] clocksource: Clocksource                  tsc interval:       1343945643ns\n\
+             [  360.662674] tsc: Marking TSC unstable due to clocksource watchdog\n"
+        ),
+        format!(
+            "[  300.1] clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as unstable because the skew is too large:\n\
+             [  300.1] clocksource:                       '{watchdog}' wd_nsec: 511999144 wd_now: 1d1a94dc wd_last: 1c2cd4e6 mask: ffffffff\n\
+             [  300.1] clocksource:                       'tsc' cs_nsec: 611999144 cs_now: 2a7ed1e0a4 cs_last: 29e7d5b0d0 mask: ffffffffffffffff\n\
+             [  300.1] clocksource:                       Clocksource 'tsc' skewed 100000000 ns (100 ms) over watchdog '{watchdog}' interval of 511999144 ns (511 ms)\n\
+             [  300.1] clocksource:                       '{watchdog}' (not 'tsc') is current clocksource.\n\
+             [  300.1] tsc: Marking TSC unstable due to clocksource watchdog\n"
+        ),
+        format!(
+            "[  300.1] clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as unstable because the skew is too large:\n\
+             [  300.1] clocksource:                       '{watchdog}' wd_now: 1d1a94dc wd_last: 1c2cd4e6 mask: ffffffff\n\
+             [  300.1] clocksource:                       'tsc' cs_now: 2a7ed1e0a4 cs_last: 29e7d5b0d0 mask: ffffffffffffffff\n\
+             [  300.1] tsc: Marking TSC unstable due to clocksource watchdog\n"
+        ),
+    ]
+}
+
+fn blames_a_demotion(report: &Report) -> bool {
+    report.headline.contains("demoted")
+        || report.causes.iter().any(|cause| {
+            matches!(
+                cause.id,
+                CauseId::TscSkew
+                    | CauseId::TscJump
+                    | CauseId::WatchdogAtFault
+                    | CauseId::ParavirtClockBroken
+                    | CauseId::TscMiscalibrated
+            )
+        })
+}
+
+#[test]
+fn demotion_by_a_reference_that_is_not_listed_is_of_another_machine() {
+    for lines in demotions("kvm-clock") {
+        let (host, guest) =
+            (read("hpet", "hpet acpi_pm"), read("kvm-clock", "kvm-clock hpet acpi_pm"));
+        for text in [format!("{host}{lines}"), format!("{lines}\n{host}")] {
+            let report = pasted(&text);
+            assert_eq!(report.verdict, Verdict::Slow, "{text}: {}", report.headline);
+            assert_eq!(report.clocksource.current.as_deref(), Some("hpet"), "{text}");
+            assert!(!blames_a_demotion(&report), "{text}: {} {:?}", report.headline, report.causes);
+            assert!(
+                report.causes.iter().any(|cause| cause.id == CauseId::ContradictedEvidence),
+                "{text}"
+            );
+        }
+        // Of the guest they are the cause, and so of a host whose own timer did it.
+        for (own, lines) in [
+            (&guest, lines.clone()),
+            (&host, lines.replace("kvm-clock", "hpet")),
+            (&read("acpi_pm", "acpi_pm"), lines.replace("kvm-clock", "refined-jiffies")),
+        ] {
+            let report = pasted(&format!("{own}{lines}"));
+            assert!(blames_a_demotion(&report), "{own}{lines}: {:?}", report.causes);
+        }
+    }
+}
+
+/// A guest's clock shows that its log is not of the host that lists none.
+#[test]
+fn boot_of_a_guest_is_not_that_of_its_host() {
+    let boot = "[    0.000000] clocksource: kvm-clock: mask: 0xffffffffffffffff max_cycles: 0x1cd42e4dffb, max_idle_ns: 881590591483 ns\n\
+                [    2.100000] tsc: Marking TSC unstable due to clocksource watchdog\n";
+    let report = pasted(&format!("{}{boot}", read("hpet", "hpet acpi_pm")));
+    assert!(!blames_a_demotion(&report), "{} {:?}", report.headline, report.causes);
+    let report = pasted(&format!("{}{boot}", read("kvm-clock", "kvm-clock acpi_pm")));
+    assert!(blames_a_demotion(&report), "{} {:?}", report.headline, report.causes);
+}
+
+/// A reference that the kernel demoted itself later is in no list any more.
+#[test]
+fn reference_that_was_demoted_later_need_not_be_listed() {
+    let [lines, ..] = demotions("hpet");
+    let later = "[  900.1] clocksource: Marking clocksource hpet unstable due to frequency skew\n";
+    let report = pasted(&format!("{}{lines}{later}", read("acpi_pm", "acpi_pm")));
+    assert!(blames_a_demotion(&report), "{} {:?}", report.headline, report.causes);
+}
