@@ -5,11 +5,13 @@
 //! of the very command, or in a variable that is assigned once, is used once, and there. What must not live here: what
 //! is wrong with a file, and what would mend it (`formats`).
 
+mod itself;
 mod looked_for;
 mod machine;
 mod options;
 mod own;
 mod script;
+mod understood;
 
 #[cfg(test)]
 mod tests;
@@ -21,7 +23,7 @@ use crate::formats::{Kind, kubevirt, xen};
 use crate::json;
 use crate::lint::LintError;
 use crate::sh::Script;
-use crate::shell::{is_remark_of_unit, is_unit};
+use crate::shell::{is_remark_of_unit, is_unit, name_length};
 use crate::xml::well_formed;
 use looked_for::looked_for;
 use script::Guard;
@@ -163,7 +165,9 @@ fn leave_what_is_looked_for(document: &Document, script: &Script, findings: &mut
         let text = document.text.as_str();
         let found = finding.edits.iter().find_map(|edit| {
             let (start, line) = statement(text, edit);
-            looked_for(text, edit, &(start..start + line.len()), &left_out)
+            let own = start..start + line.len();
+            let left_out: Vec<_> = left_out.iter().cloned().chain([own.clone()]).collect();
+            looked_for(text, edit, &own, &left_out)
         });
         if let Some((at, piece)) = found {
             let line = document.text.place(at).line;
@@ -247,6 +251,8 @@ struct Judge<'a> {
     guard: Option<Result<Guard<'a>, String>>,
     /// Parts of a document in which nothing is edited, and why.
     shared: Vec<(Range<usize>, &'static str)>,
+    /// Why nothing of the file is edited, if a part of it states what it is.
+    stated: Result<(), String>,
 }
 
 impl<'a> Judge<'a> {
@@ -268,7 +274,7 @@ impl<'a> Judge<'a> {
             0..=MOST_SHARED => shared,
             _ => vec![(0..text.len(), "many parts of the file are shared or doubled")],
         };
-        Self { document, dialect, guard, shared }
+        Self { document, dialect, guard, shared, stated: itself::stated(document) }
     }
 
     /// Documents and settings: a value that counts once, and in one place.
@@ -293,6 +299,7 @@ impl<'a> Judge<'a> {
     }
 
     fn one(&self, edit: &Edit) -> Result<Edit, String> {
+        self.stated.clone()?;
         if self.document.kind == Kind::Persistence && !is_script(self.document) {
             return setting(self.document, self.guard.as_ref(), edit);
         }
@@ -352,6 +359,30 @@ fn remarks(document: &Document) -> Vec<Range<usize>> {
     found
 }
 
+/// Where a command of a unit looks for a pattern that the unit does not have: `ExecStop=pkill -f ${PATTERN}`.
+fn pattern_of_another_file(text: &str, left_out: &[Range<usize>]) -> Option<usize> {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let start = at;
+        at += line.len();
+        let other = left_out.iter().any(|it| it.start <= start && start < it.end);
+        if other || !(line.contains("pgrep") || line.contains("pkill")) {
+            continue;
+        }
+        let mut uses = line.match_indices('$').map(|(n, _)| {
+            let name = line.get(n + 1..).unwrap_or_default().trim_start_matches('{');
+            name.get(..name_length(name)).unwrap_or_default()
+        });
+        let unknown = |name: &str| {
+            !name.is_empty() && name != "MAINPID" && !text.contains(&format!("{name}="))
+        };
+        if uses.any(unknown) {
+            return Some(start);
+        }
+    }
+    None
+}
+
 /// The first line that a unit of systemd cannot have: the unit is then a part of another text, such as a Makefile, which may
 /// do anything with it.
 fn foreign_to_units(text: &str) -> Option<usize> {
@@ -389,9 +420,15 @@ fn unit(document: &Document, edit: &Edit) -> Result<Edit, String> {
     let within = Edit { span: moved..edit.span.end - base, with: edit.with.clone() };
     // systemd makes a blank of a continued line: systemd.syntax(7). Places stay.
     let own = start..start + line.len();
-    if let Some((at, piece)) = looked_for(document.text.as_str(), edit, &own, &remarks(document)) {
+    let mut left_out = remarks(document);
+    left_out.push(own.clone());
+    if let Some((at, piece)) = looked_for(document.text.as_str(), edit, &own, &left_out) {
         let line = document.text.place(at).line;
         return Err(format!("line {line} has {piece}, too, and may look for it"));
+    }
+    if let Some(at) = pattern_of_another_file(document.text.as_str(), &left_out) {
+        let line = document.text.place(at).line;
+        return Err(format!("line {line}: what is looked for is in another file"));
     }
     let alone = document.with_text(command.replace("\\\n", "  "));
     let made = Guard::new(&alone)?.one(&within)?;
