@@ -80,6 +80,7 @@ pub(crate) fn part(document: &Document) -> Result<Report, LintError> {
     if report.guessed {
         without_guess(document, &mut report)?;
     }
+    report.partial |= certain::of_template(document);
     leave_meant(&mut report.findings);
     certain::keep_certain(document, &mut report.findings);
     report.findings.sort_by_key(|finding| (finding.span.start, finding.span.end));

@@ -10,11 +10,14 @@ mod looked_for;
 mod machine;
 mod options;
 mod own;
+mod programs;
 mod script;
 mod understood;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_programs;
 
 use crate::document::Document;
 use crate::edit::Edit;
@@ -24,8 +27,10 @@ use crate::json;
 use crate::lint::LintError;
 use crate::sh::Script;
 use crate::shell::{is_remark_of_unit, is_unit, name_length};
+use crate::template::is_template;
 use crate::xml::well_formed;
 use looked_for::looked_for;
+use programs::Programs;
 use script::Guard;
 use std::ops::Range;
 
@@ -144,7 +149,9 @@ pub(crate) fn keep_certain(document: &Document, findings: &mut [Finding]) {
             }
         }
     }
-    let judge = Judge::new(document);
+    let edits = findings.iter().flat_map(|finding| &finding.edits);
+    let places: Vec<_> = edits.map(|edit| edit.span.clone()).collect();
+    let judge = Judge::new(document, &places);
     for finding in findings.iter_mut().filter(|finding| !finding.edits.is_empty()) {
         match judge.all(&finding.edits) {
             Ok(edits) => finding.edits = edits,
@@ -182,7 +189,8 @@ pub(crate) fn certain(document: &Document, edits: Vec<Edit>) -> (Vec<Edit>, Vec<
     if edits.is_empty() {
         return (edits, Vec::new());
     }
-    let judge = Judge::new(document);
+    let places: Vec<_> = edits.iter().map(|edit| edit.span.clone()).collect();
+    let judge = Judge::new(document, &places);
     let mut kept = Vec::new();
     let mut left = Vec::new();
     for edit in edits {
@@ -253,10 +261,18 @@ struct Judge<'a> {
     shared: Vec<(Range<usize>, &'static str)>,
     /// Why nothing of the file is edited, if a part of it states what it is.
     stated: Result<(), String>,
+    /// What it runs, if files of its kind may.
+    programs: Option<Programs<'a>>,
+}
+
+/// Whether a file is a template, and not one whose placeholders the program of its kind fills in.
+pub(crate) fn of_template(document: &Document) -> bool {
+    !matches!(document.kind, Kind::Packer | Kind::Lima)
+        && is_template(&document.name, document.text.as_str())
 }
 
 impl<'a> Judge<'a> {
-    fn new(document: &'a Document) -> Self {
+    fn new(document: &'a Document, places: &[Range<usize>]) -> Self {
         let dialect = dialect(document);
         let guard = matches!(dialect, Dialect::Shell).then(|| Guard::new(document));
         let text = document.text.as_str();
@@ -274,7 +290,12 @@ impl<'a> Judge<'a> {
             0..=MOST_SHARED => shared,
             _ => vec![(0..text.len(), "many parts of the file are shared or doubled")],
         };
-        Self { document, dialect, guard, shared, stated: itself::stated(document) }
+        let stated = match of_template(document) {
+            true => Err("the file is a template: what is made of it is not seen".to_owned()),
+            false => itself::stated(document),
+        };
+        let programs = Programs::of(document, places);
+        Self { document, dialect, guard, shared, stated, programs }
     }
 
     /// Documents and settings: a value that counts once, and in one place.
@@ -290,6 +311,9 @@ impl<'a> Judge<'a> {
         let begins = text.trim_start_matches('\u{feff}').trim_start();
         if self.document.kind == Kind::Libvirt && !begins.starts_with(['<', '{']) {
             return Err(format!("line {}: the XML is a part of another text", line()));
+        }
+        if let Some(programs) = &self.programs {
+            programs.looked_for(edit)?;
         }
         Ok(edit.clone())
     }
