@@ -15,7 +15,15 @@ pub(crate) enum Piece {
     /// Text; whether it stood in quotes does not matter any more.
     Literal(Placed),
     /// `$NAME`, `${NAME}`, `${NAME:-default}`, `${NAME[@]}`, `${NAME[*]}` (`joined`), `$(NAME)` of make.
-    Variable { name: String, default: Option<Placed>, quoted: bool, joined: bool, at: usize },
+    /// `or_empty`: the default is for an empty value, too (`:-`).
+    Variable {
+        name: String,
+        default: Option<Placed>,
+        or_empty: bool,
+        quoted: bool,
+        joined: bool,
+        at: usize,
+    },
     /// A command substitution, an arithmetic expression, a template.
     Opaque { at: usize },
 }
@@ -410,7 +418,14 @@ impl<'a> Lexer<'a> {
             let length = self.balanced(next, '(', ')').map_or(1, |n| n + 1);
             let inner = rest.get(2..length.saturating_sub(1)).unwrap_or_default();
             let whole = if name_length(inner) == inner.len() && !inner.is_empty() {
-                Piece::Variable { name: inner.to_owned(), default: None, quoted, joined: false, at }
+                Piece::Variable {
+                    name: inner.to_owned(),
+                    default: None,
+                    or_empty: false,
+                    quoted,
+                    joined: false,
+                    at,
+                }
             } else {
                 Piece::Opaque { at }
             };
@@ -439,6 +454,7 @@ impl<'a> Lexer<'a> {
                 Piece::Variable {
                     name: name.to_owned(),
                     default,
+                    or_empty: tail.starts_with(":-") || tail.starts_with(":="),
                     quoted,
                     joined: tail == "[*]",
                     at,
@@ -453,7 +469,7 @@ impl<'a> Lexer<'a> {
             let name = next.get(..length).unwrap_or_default().to_owned();
             return piece(
                 1 + length,
-                Piece::Variable { name, default: None, quoted, joined: false, at },
+                Piece::Variable { name, default: None, or_empty: false, quoted, joined: false, at },
                 self,
             );
         }

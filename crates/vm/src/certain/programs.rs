@@ -6,6 +6,8 @@ use crate::comments;
 use crate::document::Document;
 use crate::edit::Edit;
 use crate::formats::Kind;
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// Names that a setting has beside its value: `clock_timer :name => 'kvmclock', :present => 'no'`.
@@ -26,6 +28,8 @@ pub(super) struct Programs<'a> {
     document: &'a Document,
     /// What does not look for anything: comments, and the values that would change.
     understood: Vec<Range<usize>>,
+    /// Where else the name of an option is, and how it is written there: names that were looked for.
+    known: RefCell<HashMap<String, Option<Range<usize>>>>,
 }
 
 impl<'a> Programs<'a> {
@@ -45,7 +49,7 @@ impl<'a> Programs<'a> {
             let mut understood = comments::of(document);
             understood.extend(values.iter().map(|span| whole(text, span)));
             understood.sort_by_key(|it| (it.start, it.end));
-            Self { document, understood }
+            Self { document, understood, known: RefCell::default() }
         })
     }
 
@@ -58,20 +62,32 @@ impl<'a> Programs<'a> {
         names.extend(
             CLOCKS.iter().filter(|it| named(line, it).is_some()).map(|it| (*it).to_owned()),
         );
+        for name in names {
+            let mut known = self.known.borrow_mut();
+            let found = known.entry(name).or_insert_with_key(|name| self.elsewhere(name));
+            if let Some(found) = found.clone() {
+                let line = self.document.text.place(found.start).line;
+                let piece = text.get(found).unwrap_or_default();
+                return Err(format!("line {line} has {piece}, too, and may look for it"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Where a name is outside of what is understood, to which each value that would change belongs.
+    fn elsewhere(&self, name: &str) -> Option<Range<usize>> {
+        let text = self.document.text.as_str();
         let mut at = 0;
         let end = text.len()..text.len();
-        let mut ranges: Vec<&Range<usize>> = self.understood.iter().chain([&own, &end]).collect();
-        ranges.sort_by_key(|it| (it.start, it.end));
-        for range in ranges {
+        for range in self.understood.iter().chain([&end]) {
             let other = text.get(at..range.start.max(at)).unwrap_or_default();
-            if let Some(piece) = names.iter().find_map(|name| named(other, name)) {
-                let place = at + (piece.as_ptr() as usize - other.as_ptr() as usize);
-                let line = self.document.text.place(place).line;
-                return Err(format!("line {line} has {piece}, too, and may look for it"));
+            if let Some(piece) = named(other, name) {
+                let start = at + (piece.as_ptr() as usize - other.as_ptr() as usize);
+                return Some(start..start + piece.len());
             }
             at = at.max(range.end);
         }
-        Ok(())
+        None
     }
 }
 
