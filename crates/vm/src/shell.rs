@@ -79,6 +79,7 @@ pub(crate) fn statements(text: &str) -> Vec<Statement> {
         out: Vec::new(),
         now: Statement::default(),
         here: Vec::new(),
+        document: 0..0,
         index: None,
         next: HashMap::new(),
         unbalanced: 0,
@@ -93,7 +94,10 @@ struct Lexer<'a> {
     at: usize,
     out: Vec<Statement>,
     now: Statement,
-    here: Vec<&'a str>,
+    /// The words that end documents, and whether a shell puts variables into them.
+    here: Vec<(&'a str, bool)>,
+    /// A document that is read as a script, into which variables are put: `\\\\` is one backslash in it.
+    document: Range<usize>,
     index: Option<Index<'a>>,
     /// Where a mark stands next, as far as it was looked for: nothing is searched twice.
     next: HashMap<&'static str, usize>,
@@ -177,7 +181,10 @@ impl<'a> Lexer<'a> {
                 return end.len() + remarks;
             }
         }
-        0
+        match self.document.contains(&self.at) && rest.starts_with("\\\\\n") {
+            true => 3,
+            false => 0,
+        }
     }
 
     /// Whether the statement is a line of a unit that runs something, in a script that writes one, too.
@@ -274,7 +281,8 @@ impl<'a> Lexer<'a> {
     fn here_document(&mut self) {
         match here_document(self.rest()) {
             Some((name, end)) => {
-                self.here.push(name);
+                let begin = self.rest().get(..end).unwrap_or_default();
+                self.here.push((name, !begin.contains(['\'', '"', '\\'])));
                 self.at += end;
             }
             None => self.at += 2,
@@ -283,12 +291,14 @@ impl<'a> Lexer<'a> {
 
     /// Behind the line: the documents. One that has a command line of QEMU in it is a script too.
     fn here_documents(&mut self) {
-        for name in std::mem::take(&mut self.here) {
+        for (name, plain) in std::mem::take(&mut self.here) {
             let (text, from) = (self.text, self.at);
             let index = self.index.get_or_insert_with(|| Index::of(text));
             let (end, script) = index.document(name, from, text.len());
             if !script {
                 self.at = end;
+            } else if plain {
+                self.document = from..end;
             }
         }
     }
