@@ -73,13 +73,16 @@ pub fn lint(document: &Document) -> Result<Report, LintError> {
 
 /// Looks at a text that another file makes; whether a state is saved, that file tells.
 pub(crate) fn part(document: &Document) -> Result<Report, LintError> {
-    let mut report = (document.kind.format().lint)(document)?;
+    let program = comments::without(document);
+    let read = program.as_ref().unwrap_or(document);
+    let mut report = (document.kind.format().lint)(read)?;
     let ignored = ignored(document);
     report.ignored =
         report.findings.extract_if(.., |finding| ignored.contains(finding.rule.id)).collect();
     if report.guessed {
-        without_guess(document, &mut report)?;
+        without_guess(read, &mut report)?;
     }
+    report.partial |= certain::of_template(document);
     leave_meant(&mut report.findings);
     certain::keep_certain(document, &mut report.findings);
     report.findings.sort_by_key(|finding| (finding.span.start, finding.span.end));

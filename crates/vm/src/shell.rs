@@ -15,7 +15,15 @@ pub(crate) enum Piece {
     /// Text; whether it stood in quotes does not matter any more.
     Literal(Placed),
     /// `$NAME`, `${NAME}`, `${NAME:-default}`, `${NAME[@]}`, `${NAME[*]}` (`joined`), `$(NAME)` of make.
-    Variable { name: String, default: Option<Placed>, quoted: bool, joined: bool, at: usize },
+    /// `or_empty`: the default is for an empty value, too (`:-`).
+    Variable {
+        name: String,
+        default: Option<Placed>,
+        or_empty: bool,
+        quoted: bool,
+        joined: bool,
+        at: usize,
+    },
     /// A command substitution, an arithmetic expression, a template.
     Opaque { at: usize },
 }
@@ -71,6 +79,7 @@ pub(crate) fn statements(text: &str) -> Vec<Statement> {
         out: Vec::new(),
         now: Statement::default(),
         here: Vec::new(),
+        document: 0..0,
         index: None,
         next: HashMap::new(),
         unbalanced: 0,
@@ -85,7 +94,10 @@ struct Lexer<'a> {
     at: usize,
     out: Vec<Statement>,
     now: Statement,
-    here: Vec<&'a str>,
+    /// The words that end documents, and whether a shell puts variables into them.
+    here: Vec<(&'a str, bool)>,
+    /// A document that is read as a script, into which variables are put: `\\\\` is one backslash in it.
+    document: Range<usize>,
     index: Option<Index<'a>>,
     /// Where a mark stands next, as far as it was looked for: nothing is searched twice.
     next: HashMap<&'static str, usize>,
@@ -169,7 +181,10 @@ impl<'a> Lexer<'a> {
                 return end.len() + remarks;
             }
         }
-        0
+        match self.document.contains(&self.at) && rest.starts_with("\\\\\n") {
+            true => 3,
+            false => 0,
+        }
     }
 
     /// Whether the statement is a line of a unit that runs something, in a script that writes one, too.
@@ -266,7 +281,8 @@ impl<'a> Lexer<'a> {
     fn here_document(&mut self) {
         match here_document(self.rest()) {
             Some((name, end)) => {
-                self.here.push(name);
+                let begin = self.rest().get(..end).unwrap_or_default();
+                self.here.push((name, !begin.contains(['\'', '"', '\\'])));
                 self.at += end;
             }
             None => self.at += 2,
@@ -275,12 +291,14 @@ impl<'a> Lexer<'a> {
 
     /// Behind the line: the documents. One that has a command line of QEMU in it is a script too.
     fn here_documents(&mut self) {
-        for name in std::mem::take(&mut self.here) {
+        for (name, plain) in std::mem::take(&mut self.here) {
             let (text, from) = (self.text, self.at);
             let index = self.index.get_or_insert_with(|| Index::of(text));
             let (end, script) = index.document(name, from, text.len());
             if !script {
                 self.at = end;
+            } else if plain {
+                self.document = from..end;
             }
         }
     }
@@ -410,7 +428,14 @@ impl<'a> Lexer<'a> {
             let length = self.balanced(next, '(', ')').map_or(1, |n| n + 1);
             let inner = rest.get(2..length.saturating_sub(1)).unwrap_or_default();
             let whole = if name_length(inner) == inner.len() && !inner.is_empty() {
-                Piece::Variable { name: inner.to_owned(), default: None, quoted, joined: false, at }
+                Piece::Variable {
+                    name: inner.to_owned(),
+                    default: None,
+                    or_empty: false,
+                    quoted,
+                    joined: false,
+                    at,
+                }
             } else {
                 Piece::Opaque { at }
             };
@@ -439,6 +464,7 @@ impl<'a> Lexer<'a> {
                 Piece::Variable {
                     name: name.to_owned(),
                     default,
+                    or_empty: tail.starts_with(":-") || tail.starts_with(":="),
                     quoted,
                     joined: tail == "[*]",
                     at,
@@ -453,7 +479,7 @@ impl<'a> Lexer<'a> {
             let name = next.get(..length).unwrap_or_default().to_owned();
             return piece(
                 1 + length,
-                Piece::Variable { name, default: None, quoted, joined: false, at },
+                Piece::Variable { name, default: None, or_empty: false, quoted, joined: false, at },
                 self,
             );
         }

@@ -3,6 +3,8 @@
 //! What must not live here: how a file is read around them (`xml` blanks them out, KubeVirt's manifests
 //! keep them as words).
 
+use crate::words::listed;
+
 /// Whether a value is a placeholder, or holds one that nothing else looks like: `{{ x }}`, `${X}`, `$X`,
 /// `%s`, `@X@`, `%(x)s`.
 pub(crate) fn is_placeholder(value: &str) -> bool {
@@ -25,9 +27,38 @@ pub(crate) fn in_plain_value(value: &str) -> bool {
         || value.starts_with('<')
 }
 
+/// Ends of the names of templates.
+const ENDINGS: &str = "j2 jinja jinja2 erb epp ejs mako liquid twig tmpl tpl tftpl gotmpl gtpl mustache hbs handlebars \
+    template in";
+
+/// Whether a whole file is a template, from which a program makes the file that is used: by the end of its name, or by marks
+/// that only templates have.
+pub(crate) fn is_template(name: &str, text: &str) -> bool {
+    let base = name.rsplit(['/', '\\']).next().unwrap_or_default().to_ascii_lowercase();
+    let ending = base.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let pair = |open: &str, close: &str| {
+        let rest = text.find(open).and_then(|at| text.get(at..));
+        rest.is_some_and(|rest| rest.contains(close))
+    };
+    listed(ENDINGS, ending) || pair("{{", "}}") || pair("{%", "%}") || pair("<%", "%>")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_template_is_known_by_its_name_or_its_marks() {
+        for name in ["a.xml.j2", "d/a.tpl", "vm.sh.erb", "a.xml.tmpl", "A.XML.IN", "a.gotmpl"] {
+            assert!(is_template(name, "<domain/>"), "{name}");
+        }
+        for text in ["<name>{{ n }}</name>", "x={{.Name}}", "{% if a %}b{% endif %}", "<%= n %>"] {
+            assert!(is_template("a.xml", text), "{text}");
+        }
+        for text in ["<name>a</name>", "${x%%,*} {a,{b,c}}", "echo 50% {"] {
+            assert!(!is_template("a.xml", text), "{text}");
+        }
+    }
 
     #[test]
     fn a_path_is_no_placeholder() {

@@ -6,6 +6,8 @@
 //! apart. Pure.
 
 use crate::edit::Edit;
+use crate::shell::name_length;
+use crate::words::listed;
 use std::ops::Range;
 
 /// Bytes around an edit with which pieces are compared. A longer piece is compared by its end and its begin.
@@ -20,10 +22,15 @@ const SEARCH: [&str; 22] = [
     "expr", "diff", "cmp", "find", "jq", "match", "[", "[[", "=", "==", "=~",
 ];
 
+/// The least length of the name of an option that is looked for within other words, and names that are words of many
+/// lines.
+const NAME: usize = 4;
+const COMMON: &str = "none host auto true false default time name type args accel enforce";
+
 /// Finds a piece of other text that tells an edited text from the former one: its place, and the piece.
 ///
-/// `own` is the command or the line with the edit, and `left_out` what does not look for anything: comments, and commands
-/// that have an option of the same kind themselves. Both are ranges of `text`, in any order.
+/// `own` is the command or the line with the edit, and `left_out` what does not look for anything: comments, the edited
+/// command, and commands that have an option of the same kind themselves. Both are ranges of `text`, in any order.
 pub(super) fn looked_for<'t>(
     text: &'t str,
     edit: &Edit,
@@ -31,13 +38,21 @@ pub(super) fn looked_for<'t>(
     left_out: &[Range<usize>],
 ) -> Option<(usize, &'t str)> {
     let (before, after) = around(text, edit, own);
+    let (flat_before, flat_after) = (flat(&before), flat(&after));
+    let options = options(text, edit);
     let tells = |piece: &str| {
         let part = |text: &str| text.get(..AROUND.min(text.len())).unwrap_or(text).to_owned();
         let piece = part(piece);
         before.contains(&piece) != after.contains(&piece)
     };
+    // A pattern over several words: the shell takes quotes and continued lines away.
+    let parts_words = |segment: &&str| {
+        let segment = flat(segment);
+        let long = segment.trim().chars().filter(|c| c.is_alphanumeric()).count() >= SEARCHING;
+        long && segment.contains(' ')
+            && flat_before.contains(&segment) != flat_after.contains(&segment)
+    };
     let mut ranges: Vec<Range<usize>> = left_out.to_vec();
-    ranges.push(own.clone());
     ranges.sort_by_key(|range| (range.start, range.end));
     let mut at = 0;
     ranges.push(text.len()..text.len());
@@ -48,19 +63,80 @@ pub(super) fn looked_for<'t>(
             let searches = searches(of_line);
             let least = if searches { SEARCHING } else { OTHERWISE };
             let told = |piece: &&str| piece.len() >= least && tells(piece);
-            // `host,.* -M` is a pattern with a dot, `2.5` a number: both are tried.
-            let found = pieces(of_line).find(told).or_else(|| {
-                let parts = pieces(of_line).filter(|_| searches);
-                parts.flat_map(|piece| piece.split(['.', '+'])).find(told)
-            });
+            // `host,.* -M` is a pattern with a dot, `2.5` a number: both are tried. So are `NAME=VALUE` and `VALUE`.
+            let found = pieces(of_line)
+                .flat_map(|piece| std::iter::once(piece).chain(behind_equals(piece)))
+                .find(told)
+                .or_else(|| {
+                    let parts = pieces(of_line).filter(|_| searches);
+                    parts.flat_map(|piece| piece.split(['.', '+'])).find(told)
+                })
+                .or_else(|| segments(of_line).filter(|_| searches).find(parts_words))
+                .or_else(|| options.iter().find_map(|option| named(of_line, option)));
             if let Some(piece) = found {
-                return Some((line + (piece.as_ptr() as usize - of_line.as_ptr() as usize), piece));
+                let start = line + (piece.as_ptr() as usize - of_line.as_ptr() as usize);
+                let shown = piece.trim();
+                return Some((start + piece.len() - piece.trim_start().len(), shown));
             }
             line += of_line.len();
         }
         at = at.max(range.end);
     }
     None
+}
+
+/// The names of the options that an edit changes, in lower case with `-` for `_`.
+pub(super) fn options(text: &str, edit: &Edit) -> Vec<String> {
+    let ends = |c: char| c.is_whitespace() || ",\"'`()[]{}<>;|&\\".contains(c);
+    let front = text.get(..edit.span.start).unwrap_or_default();
+    let back = text.get(edit.span.end..).unwrap_or_default();
+    let head = front.rfind(ends).map_or(front, |at| front.get(at..).unwrap_or_default());
+    let head = head.trim_start_matches(ends);
+    let tail = back.get(..back.find(ends).unwrap_or(back.len())).unwrap_or_default();
+    let own = text.get(edit.span.clone()).unwrap_or_default();
+    let (before, after) = (format!("{head}{own}{tail}"), format!("{head}{}{tail}", edit.with));
+    let parts = |text: &str| {
+        text.split(ends).map(ToOwned::to_owned).filter(|it| !it.is_empty()).collect::<Vec<_>>()
+    };
+    let (before, after) = (parts(&before), parts(&after));
+    let changed = before.iter().filter(|part| !after.contains(part));
+    let changed = changed.chain(after.iter().filter(|part| !before.contains(part)));
+    let mut found: Vec<String> = changed
+        .map(|part| {
+            let name = part.split(['=', ':']).next().unwrap_or_default();
+            let name = name.trim_start_matches(['-', '+']).to_ascii_lowercase().replace('_', "-");
+            name.strip_prefix("no-").map(ToOwned::to_owned).unwrap_or(name)
+        })
+        .filter(|name| name.len() >= NAME && !listed(COMMON, name))
+        .collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// Where a text has the name of an option, however it is written.
+pub(super) fn named<'t>(text: &'t str, option: &str) -> Option<&'t str> {
+    let plain = text.to_ascii_lowercase().replace('_', "-");
+    let at = plain.find(option)?;
+    text.get(at..at + option.len())
+}
+
+/// The rests of a piece behind each `=`.
+fn behind_equals(piece: &str) -> impl Iterator<Item = &str> {
+    piece.match_indices('=').filter_map(|(at, _)| piece.get(at + 1..))
+}
+
+/// A text with one blank for each sequence of them and for a continued line, and without quotes.
+fn flat(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.replace("\\\n", " ").chars().filter(|c| !matches!(c, '"' | '\'')) {
+        match c.is_whitespace() {
+            true if out.ends_with(' ') => {}
+            true => out.push(' '),
+            false => out.push(c),
+        }
+    }
+    out
 }
 
 /// The text around an edit, within its own command, before and after.
@@ -88,6 +164,22 @@ fn searches(line: &str) -> bool {
             .unwrap_or(name);
         SEARCH.contains(&name)
     }) || line.trim_end().ends_with(')')
+        || assigns(line)
+}
+
+/// Whether a line gives a name a value: another command may look for it.
+fn assigns(line: &str) -> bool {
+    line.match_indices('=').any(|(at, _)| {
+        let front = line.get(..at).unwrap_or_default().trim_end_matches([':', '+']);
+        let start = front.rfind(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let name = front.get(start.map_or(0, |at| at + 1)..).unwrap_or_default();
+        name_length(name) == name.len() && !name.is_empty()
+    })
+}
+
+/// The plain pieces of a line with their blanks.
+fn segments(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|c: char| "'\"`\\*?[](){}|^$;&<>!./+".contains(c))
 }
 
 /// The plain pieces of a line: between blanks, quotes and the marks of patterns.
@@ -107,7 +199,8 @@ mod tests {
         let text = format!("{OWN}{rest}");
         let at = text.find(",kvmclock").unwrap();
         let edit = Edit { span: at..at + ",kvmclock=off".len(), with: String::new() };
-        looked_for(&text, &edit, &(0..OWN.len()), &[]).map(|(_, piece)| piece.to_owned())
+        looked_for(&text, &edit, &(0..OWN.len()), std::slice::from_ref(&(0..OWN.len())))
+            .map(|(_, piece)| piece.to_owned())
     }
 
     #[test]
@@ -125,6 +218,16 @@ mod tests {
             "pgrep -f -- '-cpu host,.* -m 1G' >/dev/null || exit 1",
             "grep -q 'kvmclock.off' /proc/1/cmdline",
             "expr \"$line\" : '.*host,.+ -m'",
+            // Words that are not in quotes, and parts of them.
+            "PAT=kvmclock=off",
+            "export MATCH=host,kvmclock=off",
+            "declare -A P=([vm]=kvmclock=off)",
+            ": ${MATCH:=kvmclock=off}",
+            "K=kvmclock; V=off",
+            "RE='kvmclock=o..'",
+            "read PAT <<< KVMCLOCK",
+            "pkill -f 'cpu host -m'",
+            "pgrep -f 'host,kvmclock=off -m'",
         ] {
             assert!(found(rest).is_some(), "{rest}");
         }
@@ -151,8 +254,10 @@ mod tests {
         let edit = Edit { span: at..at + ",kvmclock=off".len(), with: String::new() };
         let comment = OWN.len()..OWN.len() + "# kvmclock=off is slow\n".len();
         let other = comment.end..text.len();
-        assert_eq!(looked_for(&text, &edit, &(0..OWN.len()), &[other, comment.clone()]), None);
-        let (place, piece) = looked_for(&text, &edit, &(0..OWN.len()), &[comment]).unwrap();
+        let own = 0..OWN.len();
+        let left_out = [own.clone(), other, comment.clone()];
+        assert_eq!(looked_for(&text, &edit, &own, &left_out), None);
+        let (place, piece) = looked_for(&text, &edit, &own, &[own.clone(), comment]).unwrap();
         assert_eq!(&text[place..place + piece.len()], piece);
     }
 

@@ -5,14 +5,19 @@
 //! of the very command, or in a variable that is assigned once, is used once, and there. What must not live here: what
 //! is wrong with a file, and what would mend it (`formats`).
 
+mod itself;
 mod looked_for;
 mod machine;
 mod options;
 mod own;
+mod programs;
 mod script;
+mod understood;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_programs;
 
 use crate::document::Document;
 use crate::edit::Edit;
@@ -21,9 +26,11 @@ use crate::formats::{Kind, kubevirt, xen};
 use crate::json;
 use crate::lint::LintError;
 use crate::sh::Script;
-use crate::shell::{is_remark_of_unit, is_unit};
+use crate::shell::{is_remark_of_unit, is_unit, name_length};
+use crate::template::is_template;
 use crate::xml::well_formed;
 use looked_for::looked_for;
+use programs::Programs;
 use script::Guard;
 use std::ops::Range;
 
@@ -142,7 +149,9 @@ pub(crate) fn keep_certain(document: &Document, findings: &mut [Finding]) {
             }
         }
     }
-    let judge = Judge::new(document);
+    let edits = findings.iter().flat_map(|finding| &finding.edits);
+    let places: Vec<_> = edits.map(|edit| edit.span.clone()).collect();
+    let judge = Judge::new(document, &places);
     for finding in findings.iter_mut().filter(|finding| !finding.edits.is_empty()) {
         match judge.all(&finding.edits) {
             Ok(edits) => finding.edits = edits,
@@ -163,7 +172,9 @@ fn leave_what_is_looked_for(document: &Document, script: &Script, findings: &mut
         let text = document.text.as_str();
         let found = finding.edits.iter().find_map(|edit| {
             let (start, line) = statement(text, edit);
-            looked_for(text, edit, &(start..start + line.len()), &left_out)
+            let own = start..start + line.len();
+            let left_out: Vec<_> = left_out.iter().cloned().chain([own.clone()]).collect();
+            looked_for(text, edit, &own, &left_out)
         });
         if let Some((at, piece)) = found {
             let line = document.text.place(at).line;
@@ -178,7 +189,8 @@ pub(crate) fn certain(document: &Document, edits: Vec<Edit>) -> (Vec<Edit>, Vec<
     if edits.is_empty() {
         return (edits, Vec::new());
     }
-    let judge = Judge::new(document);
+    let places: Vec<_> = edits.iter().map(|edit| edit.span.clone()).collect();
+    let judge = Judge::new(document, &places);
     let mut kept = Vec::new();
     let mut left = Vec::new();
     for edit in edits {
@@ -247,10 +259,20 @@ struct Judge<'a> {
     guard: Option<Result<Guard<'a>, String>>,
     /// Parts of a document in which nothing is edited, and why.
     shared: Vec<(Range<usize>, &'static str)>,
+    /// Why nothing of the file is edited, if a part of it states what it is.
+    stated: Result<(), String>,
+    /// What it runs, if files of its kind may.
+    programs: Option<Programs<'a>>,
+}
+
+/// Whether a file is a template, and not one whose placeholders the program of its kind fills in.
+pub(crate) fn of_template(document: &Document) -> bool {
+    !matches!(document.kind, Kind::Packer | Kind::Lima)
+        && is_template(&document.name, document.text.as_str())
 }
 
 impl<'a> Judge<'a> {
-    fn new(document: &'a Document) -> Self {
+    fn new(document: &'a Document, places: &[Range<usize>]) -> Self {
         let dialect = dialect(document);
         let guard = matches!(dialect, Dialect::Shell).then(|| Guard::new(document));
         let text = document.text.as_str();
@@ -268,7 +290,12 @@ impl<'a> Judge<'a> {
             0..=MOST_SHARED => shared,
             _ => vec![(0..text.len(), "many parts of the file are shared or doubled")],
         };
-        Self { document, dialect, guard, shared }
+        let stated = match of_template(document) {
+            true => Err("the file is a template: what is made of it is not seen".to_owned()),
+            false => itself::stated(document),
+        };
+        let programs = Programs::of(document, places);
+        Self { document, dialect, guard, shared, stated, programs }
     }
 
     /// Documents and settings: a value that counts once, and in one place.
@@ -285,6 +312,9 @@ impl<'a> Judge<'a> {
         if self.document.kind == Kind::Libvirt && !begins.starts_with(['<', '{']) {
             return Err(format!("line {}: the XML is a part of another text", line()));
         }
+        if let Some(programs) = &self.programs {
+            programs.looked_for(edit)?;
+        }
         Ok(edit.clone())
     }
 
@@ -293,6 +323,7 @@ impl<'a> Judge<'a> {
     }
 
     fn one(&self, edit: &Edit) -> Result<Edit, String> {
+        self.stated.clone()?;
         if self.document.kind == Kind::Persistence && !is_script(self.document) {
             return setting(self.document, self.guard.as_ref(), edit);
         }
@@ -352,6 +383,30 @@ fn remarks(document: &Document) -> Vec<Range<usize>> {
     found
 }
 
+/// Where a command of a unit looks for a pattern that the unit does not have: `ExecStop=pkill -f ${PATTERN}`.
+fn pattern_of_another_file(text: &str, left_out: &[Range<usize>]) -> Option<usize> {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let start = at;
+        at += line.len();
+        let other = left_out.iter().any(|it| it.start <= start && start < it.end);
+        if other || !(line.contains("pgrep") || line.contains("pkill")) {
+            continue;
+        }
+        let mut uses = line.match_indices('$').map(|(n, _)| {
+            let name = line.get(n + 1..).unwrap_or_default().trim_start_matches('{');
+            name.get(..name_length(name)).unwrap_or_default()
+        });
+        let unknown = |name: &str| {
+            !name.is_empty() && name != "MAINPID" && !text.contains(&format!("{name}="))
+        };
+        if uses.any(unknown) {
+            return Some(start);
+        }
+    }
+    None
+}
+
 /// The first line that a unit of systemd cannot have: the unit is then a part of another text, such as a Makefile, which may
 /// do anything with it.
 fn foreign_to_units(text: &str) -> Option<usize> {
@@ -389,9 +444,15 @@ fn unit(document: &Document, edit: &Edit) -> Result<Edit, String> {
     let within = Edit { span: moved..edit.span.end - base, with: edit.with.clone() };
     // systemd makes a blank of a continued line: systemd.syntax(7). Places stay.
     let own = start..start + line.len();
-    if let Some((at, piece)) = looked_for(document.text.as_str(), edit, &own, &remarks(document)) {
+    let mut left_out = remarks(document);
+    left_out.push(own.clone());
+    if let Some((at, piece)) = looked_for(document.text.as_str(), edit, &own, &left_out) {
         let line = document.text.place(at).line;
         return Err(format!("line {line} has {piece}, too, and may look for it"));
+    }
+    if let Some(at) = pattern_of_another_file(document.text.as_str(), &left_out) {
+        let line = document.text.place(at).line;
+        return Err(format!("line {line}: what is looked for is in another file"));
     }
     let alone = document.with_text(command.replace("\\\n", "  "));
     let made = Guard::new(&alone)?.one(&within)?;

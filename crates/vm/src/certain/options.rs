@@ -89,7 +89,7 @@ pub(super) fn program(words: &[Word], is: impl Fn(&str) -> bool) -> Option<usize
 }
 
 /// The name of a program without its directories.
-fn base(program: &str) -> &str {
+pub(super) fn base(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 

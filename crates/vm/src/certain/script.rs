@@ -1,15 +1,14 @@
 //! Changes of scripts of a shell.
 
-use super::looked_for::looked_for;
+use super::itself::own_text;
 use super::options::{is_option, is_qemu, is_value, is_vboxmanage, prints, program};
-use super::own::{
-    appends, divides_a_name, is_ordinary, names, only_reads, only_variables, own_text,
-};
+use super::own::{appends, divides_a_name, is_ordinary, names, only_reads, only_variables};
 use crate::document::Document;
 use crate::edit::Edit;
 use crate::formats::Kind;
 use crate::sh::{self, Assign, Command, Form, Script, Value, Word};
 use crate::words::listed;
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -27,10 +26,12 @@ pub(super) struct Guard<'a> {
     pub(super) open: Option<String>,
     /// Why no line of it goes.
     lines: Option<String>,
+    /// What does not look for anything, once it is asked for.
+    pub(super) understood: OnceCell<Vec<Range<usize>>>,
 }
 
 /// What is edited.
-enum Spot<'s> {
+pub(super) enum Spot<'s> {
     Word(&'s Command, usize),
     Assigned(&'s Command, &'s Assign),
     Nowhere,
@@ -112,7 +113,7 @@ impl<'a> Guard<'a> {
             .find(|mark| text.contains(mark));
         let lines = status
             .map(|mark| format!("the script looks at {mark}, which a removed command may change"));
-        Ok(Self { document, script, names, open, lines })
+        Ok(Self { document, script, names, open, lines, understood: OnceCell::new() })
     }
 
     pub(super) fn line(&self, at: usize) -> u32 {
@@ -135,43 +136,6 @@ impl<'a> Guard<'a> {
             Spot::Word(command, index) => self.in_word(command, index, edit),
             Spot::Assigned(command, assign) => self.in_variable(command, assign, edit),
             Spot::Nowhere => Err(self.elsewhere(&edit.span)),
-        }
-    }
-
-    /// Whether another part of the script looks for what would change: `pgrep -f 'kvmclock=off'`.
-    fn looked_for(&self, edit: &Edit) -> Result<(), String> {
-        let is: fn(&str) -> bool = match self.document.kind {
-            Kind::Qemu => is_qemu,
-            Kind::Virtualbox => is_vboxmanage,
-            _ => return Ok(()),
-        };
-        let text = self.document.text.as_str();
-        let own = match self.spot(&edit.span) {
-            Spot::Word(command, _) | Spot::Assigned(command, _) => command.span.clone(),
-            Spot::Nowhere => return Ok(()),
-        };
-        // A pattern that begins with the name of the program is no program.
-        let program = |text: &str| is(text) && !text.contains([' ', '*', '=']);
-        let starts = |it: &Command| it.words.iter().any(|word| word.literal().is_some_and(program));
-        let (started, others): (Vec<&Command>, Vec<&Command>) =
-            self.script.commands.iter().partition(|command| starts(command));
-        let mut left_out = self.script.comments.clone();
-        left_out.extend(started.iter().map(|command| command.span.clone()));
-        // An assignment counts where a command that looks for something has the variable.
-        let used = |name: &str| {
-            let uses = |word: &Word| word.uses.iter().any(|it| it.name == name);
-            let commands = others.iter().filter(|it| !it.words.is_empty());
-            let mut words = commands.flat_map(|it| &it.words).chain(&self.script.others);
-            words.any(uses)
-        };
-        let alone = others.iter().filter(|it| it.words.is_empty());
-        let unused = alone.filter(|it| !it.assigns.iter().any(|assign| used(&assign.name)));
-        left_out.extend(unused.map(|command| command.span.clone()));
-        match looked_for(text, edit, &own, &left_out) {
-            Some((at, piece)) => {
-                Err(format!("line {} has {piece}, too, and may look for it", self.line(at)))
-            }
-            None => Ok(()),
         }
     }
 
@@ -206,7 +170,7 @@ impl<'a> Guard<'a> {
     }
 
     /// The word or the assignment that holds a place.
-    fn spot(&self, span: &Range<usize>) -> Spot<'_> {
+    pub(super) fn spot(&self, span: &Range<usize>) -> Spot<'_> {
         let commands = &self.script.commands;
         let after = commands.partition_point(|command| command.span.start <= span.start);
         let before = commands.get(..after).unwrap_or_default();

@@ -328,3 +328,127 @@ fn text_that_another_part_looks_for_is_left() {
     let text = format!("{conf}[[ $extra_args == *kvmclock=off* ]] && ram=\"1G\"\n");
     assert!(!made(Kind::Quickemu, "a.conf", &text));
 }
+
+#[test]
+fn text_in_a_variable_that_another_command_has_is_left() {
+    let start = "qemu-system-x86_64 -enable-kvm -m 1G -cpu host,kvmclock=off &\n";
+    let made = |text: &str| {
+        let text = format!("#!/bin/bash\n{text}");
+        fixed(Kind::Qemu, "vm.sh", &text) != text
+    };
+    for rest in [
+        "P=kvmclock=off; pgrep -f $P && exit 0",
+        "P=host,kvmclock=off\npkill -f \"$P\"",
+        "P=kvmclock\nps ax | grep $P",
+        "export P=kvmclock=off\n./stop.sh",
+        "P=kvmclock=off\nexport P\n./stop.sh",
+        "P=kvmclock=off ./stop.sh",
+        "declare P=kvmclock=off\npkill -f $P",
+        "typeset -r P=kvmclock=off\npkill -f $P",
+        "readonly P=kvmclock=off\npkill -f $P",
+        "f() { local P=kvmclock=off; pkill -f $P; }\nf",
+        "P=(host kvmclock=off)\npkill -f \"${P[1]}\"",
+        ": ${P:=kvmclock=off}\npkill -f \"$P\"",
+        "pkill -f ${P:-kvmclock=off}",
+        "read -r P <<< kvmclock=off\npkill -f \"$P\"",
+        "mapfile -t P <<< kvmclock=off\npkill -f \"${P[0]}\"",
+        "case $1 in stop) P=host,kvmclock=off;; esac\npkill -f \"$P\"",
+        "if [ \"$1\" ]; then P=kvmclock=off; fi; pkill -f $P",
+        "eval P=kvmclock=off\npkill -f $P",
+        "K=kvmclock; V=off\npgrep -f \"$K=$V\" || exit 1",
+        "A=kvmclock=off; B=\"host,$A\"; pgrep -f \"$B\"",
+        "[[ $1 = *kvmclock* ]] && exit 1",
+        "P='kvmclock=off'\ntrap 'pkill -f \"$P\"' EXIT\nwait",
+        "P=kvmclock=off\ntrap \"pkill -f $P\" EXIT\nwait",
+        "P=kvmclock=off\nstop() { pkill -f \"$P\"; }\ntrap stop EXIT\nwait",
+        "trap 'ps ax | grep KVMCLOCK' EXIT",
+        "pkill -f \"$PATTERN\"",
+        "qemu-system-x86_64 -m 1 -name \"$(pgrep -f kvmclock=off)\"",
+    ] {
+        assert!(!made(&format!("{rest}\n{start}")), "{rest}");
+        assert!(!made(&format!("{start}{rest}\n")), "{rest}");
+        says_why(Kind::Qemu, "vm.sh", &format!("#!/bin/bash\n{start}{rest}\n"));
+    }
+    // A command in the command itself.
+    let within = start.replace("&", "-name \"$(pgrep -cf kvmclock=off)\"");
+    assert!(!made(&within), "{within}");
+    for rest in [
+        "# kvmclock=off is slow",
+        "P=win10\npkill -f \"$P\"",
+        // A variable that only commands of machines have.
+        "P=\"-m 1G\"; O=\"-cpu max,kvmclock=on $P\"\nqemu-system-x86_64 -S $O",
+        "trap 'rm -f a.pid' EXIT",
+    ] {
+        assert!(made(&format!("{rest}\n{start}")), "{rest}");
+    }
+    let created = "#!/bin/sh\nVBoxManage createvm --name d --ostype Debian_64 --register\nVBoxManage modifyvm d --cpus 2 --paravirtprovider none\n";
+    let text = format!(
+        "{created}WANT=none\nVBoxManage showvminfo d | grep \"provider=.$WANT\" || exit 1\n"
+    );
+    assert_eq!(fixed(Kind::Virtualbox, "vm.sh", &text), text);
+}
+
+#[test]
+fn unit_whose_other_commands_have_the_text_in_a_variable_is_left() {
+    let unit = "[Service]\nExecStart=/usr/bin/qemu-system-x86_64 -enable-kvm -m 1G -cpu host,kvmclock=off\n";
+    for lines in [
+        "Environment=P=kvmclock=off\nExecStop=/usr/bin/pkill -f ${P}\n",
+        "Environment=\"P=host,kvmclock\"\nExecStop=/bin/sh -c 'pkill -f \"$P\"'\n",
+        "Environment=A=b P=kvmclock=off\nExecStopPost=/usr/local/bin/stop\n",
+        "EnvironmentFile=/etc/vm.env\nExecStop=/usr/bin/pkill -f ${P}\n",
+    ] {
+        let text = format!("{unit}{lines}");
+        assert_eq!(fixed(Kind::Qemu, "vm.service", &text), text);
+        says_why(Kind::Qemu, "vm.service", &text);
+    }
+    let text = format!("{unit}Environment=RAM=1G\nExecStop=/bin/kill $MAINPID\n");
+    assert_ne!(fixed(Kind::Qemu, "vm.service", &text), text);
+}
+
+#[test]
+fn file_that_reads_or_checks_itself_is_left() {
+    let start = "qemu-system-x86_64 -enable-kvm -m 1G -cpu host,kvmclock=off &\n";
+    let made = |rest: &str| {
+        let text = format!("#!/bin/bash\n{rest}\n{start}");
+        fixed(Kind::Qemu, "vm.sh", &text) != text
+    };
+    let sum = "d41d8cd98f00b204e9800998ecf8427e";
+    for rest in [
+        "[ \"$(md5sum < \"$0\")\" = 'abc  -' ] || exit 1",
+        "[ \"$(sha256sum \"${BASH_SOURCE[0]}\")\" = abc ] || exit 1",
+        "cat \"$(readlink -f \"$0\")\" | cksum",
+        "S=$(readlink -f \"$0\")\nmd5sum \"$S\"",
+        "S=$0\nT=\"$S\"\ncmp \"$T\" golden || exit 1",
+        "S=$(realpath \"$0\"); wc -c < \"$S\"",
+        "S=$0; bash -c \"tail -n 1 $S\"",
+        "N=$(basename \"$0\"); grep -c qemu \"$N\"",
+        "md5sum vm.sh | cut -c1-32",
+        "sha256sum -c self.sum || exit 1",
+        "cd \"$(dirname \"$0\")\"; sha256sum --quiet --check SUMS || exit 1",
+        "sh -c 'md5sum -c SUMS'",
+        &format!("# md5 of this file: {sum}"),
+    ] {
+        assert!(!made(rest), "{rest}");
+        says_why(Kind::Qemu, "vm.sh", &format!("#!/bin/bash\n{rest}\n{start}"));
+    }
+    for rest in [
+        "cd \"$(dirname \"$0\")\"",
+        "D=$(dirname \"$(readlink -f \"$0\")\"); cat \"$D/notes\"",
+        "N=$(basename \"$0\"); echo \"$N: starting\"",
+        "[ $# -gt 1 ] && echo \"Usage: $0 NAME\"",
+        "md5sum disk.img",
+        "# md5 is not checked",
+    ] {
+        assert!(made(rest), "{rest}");
+    }
+    let conf = "cores: 2\ncpu: host\nargs: -cpu host,kvmclock=off\nmemory: 1024\nostype: l26\n";
+    assert_ne!(fixed(Kind::Proxmox, "100.conf", conf), conf);
+    let domain = "<domain type='kvm'><name>a</name><memory>1</memory><os><type arch='x86_64'>hvm</type></os><clock offset='utc'><timer name='kvmclock' present='no'/></clock></domain>\n";
+    let guest = |text: &str| {
+        let document = Document::of_kind("a.xml", text.as_bytes(), Kind::Libvirt).unwrap();
+        let document = document.with_guest(Some(crate::Guest::Linux));
+        fix(&document, &Choices::default()).unwrap().document.text.as_str() != text
+    };
+    assert!(guest(domain));
+    assert!(!guest(&format!("<!-- sha256: {sum}{sum} -->\n{domain}")));
+}

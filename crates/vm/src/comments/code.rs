@@ -63,7 +63,8 @@ impl<'a> Reader<'a> {
             let rest = self.rest();
             let language = self.language;
             // A word may have `#` in it.
-            let begins = self.before().chars().next_back().is_none_or(char::is_whitespace);
+            let front = self.text.get(..self.at).unwrap_or_default();
+            let begins = front.chars().next_back().is_none_or(char::is_whitespace);
             match c {
                 '\n' => {
                     self.at += 1;
@@ -78,14 +79,19 @@ impl<'a> Reader<'a> {
                     self.comment(end);
                 }
                 '<' if rest.starts_with("<#") && language == PowerShell => {
-                    let end = self.at + rest.find("#>")?;
+                    let end = self.at + rest.find("#>")? + 2;
                     self.comment(end);
                 }
                 '<' if rest.starts_with("<<") && matches!(language, Shell | Ruby | Hcl) => {
                     self.document();
                 }
-                '=' if rest.starts_with("=begin") && self.before().is_empty() => {
-                    self.at += rest.find("\n=end")?;
+                '=' if rest.starts_with("=begin")
+                    && self.before().is_empty()
+                    && language == Ruby =>
+                {
+                    let last = self.at + rest.find("\n=end")? + 1;
+                    let length = self.text.get(last..)?.find('\n');
+                    self.comment(length.map_or(self.text.len(), |length| last + length));
                 }
                 '_' if rest.starts_with("__END__") && self.before().is_empty() => return None,
                 // Literals of Ruby with a delimiter of their own.
@@ -130,10 +136,10 @@ impl<'a> Reader<'a> {
 
     /// Whether a slash may begin a pattern and not divide.
     fn pattern(&self) -> bool {
-        let before = self.before().trim_end();
-        !before.ends_with(|c: char| {
-            c.is_alphanumeric() || matches!(c, ')' | ']' | '_' | '/' | '.' | '~')
-        })
+        let front = self.text.get(..self.at).unwrap_or_default();
+        let before = front.trim_end_matches([' ', '\t', '\r']).chars().next_back();
+        !before
+            .is_some_and(|c| c.is_alphanumeric() || matches!(c, ')' | ']' | '_' | '/' | '.' | '~'))
     }
 
     /// A string; `None` where it does not end, or where it holds code that may hold strings.

@@ -5,9 +5,13 @@ mod code;
 
 use crate::document::Document;
 use crate::formats::{Kind, kubevirt, libvirt};
+use crate::words::listed;
 use crate::{sh, xml, yaml};
 use code::Language;
 use std::ops::Range;
+
+/// What begins a comment of a batch file.
+const BATCH: &[&str] = &["::", "rem ", "@rem ", "rem\t", "@rem\t"];
 
 /// What begins a comment in a file.
 enum Syntax {
@@ -46,6 +50,33 @@ pub(crate) fn of(document: &Document) -> Vec<Range<usize>> {
     all
 }
 
+/// Ends of the names of programs whose comments are no commands, though they may look like ones.
+const PROGRAMS: &str = "bat cmd ps1 psm1 rb nix js mjs ts go rs java c groovy";
+
+/// A program of another language than a shell with blanks for its comments: a command that is a comment is not run. Places
+/// stay. `None` for other files.
+pub(crate) fn without(document: &Document) -> Option<Document> {
+    let name = document.name.to_ascii_lowercase();
+    let (_, ending) = name.rsplit_once('.')?;
+    let commands = matches!(document.kind, Kind::Qemu | Kind::Virtualbox | Kind::VirtInstall);
+    let text = document.text.as_str();
+    if !commands
+        || !listed(PROGRAMS, ending)
+        || begins(text).starts_with('<') && !begins(text).starts_with("<#")
+    {
+        return None;
+    }
+    let mut bytes = text.as_bytes().to_vec();
+    for span in of(document) {
+        for byte in bytes.get_mut(span)? {
+            if !matches!(*byte, b'\n' | b'\r') {
+                *byte = b' ';
+            }
+        }
+    }
+    String::from_utf8(bytes).ok().map(|text| document.with_text(text))
+}
+
 fn begins(text: &str) -> &str {
     text.trim_start_matches('\u{feff}').trim_start()
 }
@@ -58,7 +89,7 @@ fn syntax(document: &Document) -> Syntax {
     let begin = begins(text);
     let json = || serde_json::from_str::<serde::de::IgnoredAny>(begin).is_ok();
     match document.kind {
-        _ if begin.starts_with('<') => return Syntax::Xml,
+        _ if begin.starts_with('<') && !begin.starts_with("<#") => return Syntax::Xml,
         _ if begin.starts_with(['{', '[', '"']) && json() => return Syntax::Without,
         Kind::Kubevirt => return Syntax::Yaml,
         // Lines with `#` in front are the description of the machine.
@@ -92,9 +123,11 @@ fn syntax(document: &Document) -> Syntax {
         "py" | "toml" => Syntax::Code(Language::Python),
         "rb" => Syntax::Code(Language::Ruby),
         "nix" => Syntax::Code(Language::Nix),
-        "js" | "ts" | "go" | "rs" | "java" | "c" | "groovy" => Syntax::Code(Language::Slashes),
-        "bat" | "cmd" => Syntax::Lines(&["::", "rem ", "@rem "]),
-        "ps1" => Syntax::Code(Language::PowerShell),
+        "js" | "mjs" | "ts" | "go" | "rs" | "java" | "c" | "groovy" => {
+            Syntax::Code(Language::Slashes)
+        }
+        "bat" | "cmd" => Syntax::Lines(BATCH),
+        "ps1" | "psm1" => Syntax::Code(Language::PowerShell),
         "md" | "html" | "txt" | "rst" => Syntax::Without,
         "json" => Syntax::Without,
         "ini" | "service" | "socket" | "rules" | "preset" => Syntax::Lines(&["#", ";"]),
@@ -140,7 +173,9 @@ fn whole_lines(text: &str, marks: &[&str]) -> Vec<Range<usize>> {
         if comment {
             all.push(begin..begin + bare.trim_end().len());
         }
-        continued = !comment && bare.trim_end().ends_with(['\\', '^']);
+        // A path may end in a backslash on Windows.
+        let ends = |c: char| c == '^' || c == '\\' && !marks.contains(&"::");
+        continued = !comment && bare.trim_end().ends_with(ends);
     }
     all
 }
@@ -208,7 +243,7 @@ mod tests {
                 "Vagrantfile",
                 Kind::VagrantLibvirt,
                 "# a\nx = <<~X\n# b\nX\ny = 'c\n# d\n' # e\n=begin\n# f\n=end\n# g\nz = %q(\n# h\n)\n# i\n",
-                &["# a", "# e", "# g"],
+                &["# a", "# e", "=begin\n# f\n=end", "# g"],
             ),
             ("a.py", Kind::Qemu, "# a\nx = '''\n# b\n'''\ny = \"# c\" # d\n", &["# a", "# d"]),
             (
@@ -218,7 +253,13 @@ mod tests {
                 &["# a", "# d", "/* e"],
             ),
             ("a.ps1", Kind::Virtualbox, "# a\n'b\n# c' # d\n$x = @\"\n# e\n\"@\n", &["# a", "# d"]),
-            ("a.bat", Kind::Virtualbox, ":: a\nREM b\necho :: c ^\n:: d\n", &[":: a", "REM b"]),
+            (
+                "a.bat",
+                Kind::Virtualbox,
+                ":: a\nREM b\ncd a\\\n@rem\td\necho :: c ^\n:: d\n",
+                &[":: a", "REM b", "@rem\td"],
+            ),
+            ("b.ps1", Kind::Qemu, "<#\n a\n#>\nb # c\n", &["<#\n a\n#>", "# c"]),
             (
                 "a.yml",
                 Kind::Qemu,

@@ -430,3 +430,22 @@ fn qemu_hidden_beside_another_clock_matters_less() {
         assert_eq!(error, Severity::Error, "{name}");
     }
 }
+
+#[test]
+fn qemu_default_is_for_an_empty_variable_too() {
+    let run = "qemu-system-x86_64 -enable-kvm -m 1G -cpu";
+    let id = "q-kvmclock-off-no-invtsc";
+    for (with, without) in [
+        ("C=\"\"\nRUN ${C:-host,-kvmclock}\n", "C=\"\"\nRUN ${C-host,-kvmclock}\n"),
+        ("C=\nRUN \"${C:-host,-kvmclock}\"\n", "C=host\nRUN \"${C:-host,-kvmclock}\"\n"),
+        ("C=\nRUN \"${C:=host,-kvmclock}\"\n", "C=max\nRUN \"${C:=host,-kvmclock}\"\n"),
+    ] {
+        both(
+            Kind::Qemu,
+            id,
+            Severity::Error,
+            &with.replace("RUN", run),
+            &without.replace("RUN", run),
+        );
+    }
+}

@@ -92,3 +92,20 @@ fn a_script_that_is_written_line_by_line_is_read() {
         [""; 0]
     );
 }
+
+#[test]
+fn scripts_in_two_documents_are_two_commands() {
+    let document = |cpu: &str| {
+        format!(
+            "cat > a.sh <<EOF\nqemu-system-x86_64 \\\\\n  -enable-kvm \\\\\n  -cpu {cpu} \\\\\n  -m 1G\nEOF\n"
+        )
+    };
+    let twice = format!("#!/bin/bash\n{}{}", document("host"), document("host"));
+    assert!(!ids(Kind::Qemu, &twice).iter().any(|it| it.0 == "q-cpu-repeated"));
+    let off = format!("#!/bin/bash\n{}{}", document("host,-kvmclock"), document("host"));
+    let found = ids(Kind::Qemu, &off);
+    assert!(found.contains(&("q-kvmclock-off-no-invtsc", Severity::Error)), "{found:?}");
+    // In a document that is taken as it is, two backslashes are two.
+    let plain = twice.replace("<<EOF", "<<'EOF'").replace("\\\\\n", "\\\n");
+    assert!(!ids(Kind::Qemu, &plain).iter().any(|it| it.0 == "q-cpu-repeated"));
+}

@@ -429,10 +429,11 @@ impl Variables {
             let mut text = Placed::default();
             let mut any = word.pieces.is_empty();
             for piece in &word.pieces {
-                if let Piece::Variable { name, quoted, joined, .. } = piece
+                if let Piece::Variable { name, quoted, joined, or_empty, .. } = piece
                     && !(*quoted && *joined)
                 {
                     let parts = match self.value(name, with) {
+                        Some(Value::Scalar(scalar)) if *or_empty && scalar.is_empty() => None,
                         Some(Value::Array(parts)) => Some(parts.clone()),
                         Some(Value::Scalar(scalar)) if !quoted => {
                             // Each word is a string of its own.
@@ -477,23 +478,25 @@ impl Variables {
         match piece {
             Piece::Literal(literal) => text.append(literal),
             Piece::Opaque { at } => text.push(UNKNOWN, *at),
-            Piece::Variable { name, default, at, joined, .. } => match self.value(name, with) {
-                Some(Value::Scalar(value)) => text.append(value),
-                Some(Value::Array(values)) => {
-                    for (n, value) in values.iter().enumerate() {
-                        if let (Some(separator), true) =
-                            (if *joined { self.separator() } else { Some(' ') }, n > 0)
-                        {
-                            text.push(separator, *at);
+            Piece::Variable { name, default, or_empty, at, joined, .. } => {
+                match self.value(name, with).filter(|value| !(*or_empty && value.cost() == 0)) {
+                    Some(Value::Scalar(value)) => text.append(value),
+                    Some(Value::Array(values)) => {
+                        for (n, value) in values.iter().enumerate() {
+                            if let (Some(separator), true) =
+                                (if *joined { self.separator() } else { Some(' ') }, n > 0)
+                            {
+                                text.push(separator, *at);
+                            }
+                            text.append(value);
                         }
-                        text.append(value);
                     }
+                    None => match default {
+                        Some(default) if !self.exhausted() => text.append(default),
+                        _ => text.push(UNKNOWN, *at),
+                    },
                 }
-                None => match default {
-                    Some(default) if !self.exhausted() => text.append(default),
-                    _ => text.push(UNKNOWN, *at),
-                },
-            },
+            }
         }
     }
 }

@@ -2,11 +2,14 @@
 //!
 //! Source: virt-install(1), 4.1; virtinst/domain/clock.py (the timers that it adds by itself), virtinst/domain/cpu.py.
 
+mod paths;
+
 #[cfg(test)]
 mod tests;
 
 use crate::detect::{Clues, Sign};
 use crate::document::Document;
+use crate::finding::Severity;
 use crate::formats::Format;
 use crate::formats::libvirt::made::Made;
 use crate::guest::Guest;
@@ -82,7 +85,20 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         }
         let edits = words.get(first).is_some_and(|(word, _)| word.ends_with("virt-xml"));
         let at = words.get(first).map_or(0..0, |(_, at)| at.clone());
-        let report = made(options, at, edits).judge(document, say)?;
+        let (made, understood) = made(options, at, edits);
+        let mut report = made.judge(document, say)?;
+        if !understood {
+            report.partial = true;
+            report.findings.retain(|finding| finding.severity == Severity::Info);
+        }
+        // virt-install adds it for Windows, which it knows from the installer or from a variable.
+        let said = |timer: &[(String, String)]| timer.iter().any(|(_, it)| it == "hypervclock");
+        if made.declared.is_none()
+            && !names_system(options)
+            && !made.timers.iter().any(|(it, _)| said(it))
+        {
+            report.findings.retain(|finding| finding.rule.id != "lv-hypervclock-missing");
+        }
         match &mut all {
             None => all = Some(report),
             Some(all) => {
@@ -107,9 +123,23 @@ fn on_usb(value: &str) -> bool {
     name.starts_with("usb") || numbered || vendor || value.split(',').any(|it| it == "type=usb")
 }
 
-/// The domain of a command line.
-fn made(options: &[(String, Range<usize>)], whole: Range<usize>, part: bool) -> Made {
+/// Whether the guest's system is said in so many words.
+fn names_system(options: &[(String, Range<usize>)]) -> bool {
+    const NAMES: [&str; 3] = ["--os-variant", "--osinfo", "--os-type"];
+    options.iter().enumerate().any(|(n, (word, _))| {
+        let (option, value) = match word.split_once('=') {
+            Some((option, value)) => (option, value),
+            None => (word.as_str(), options.get(n + 1).map_or("", |(next, _)| next.as_str())),
+        };
+        let told = !value.is_empty() && !value.contains(['$', '`']) && !value.contains("detect");
+        NAMES.contains(&option) && told
+    })
+}
+
+/// The domain of a command line, and whether each `--xml` of it is understood.
+fn made(options: &[(String, Range<usize>)], whole: Range<usize>, part: bool) -> (Made, bool) {
     let mut made = Made { whole: whole.clone(), part, ..Made::default() };
+    let mut xml: Vec<(String, Range<usize>)> = Vec::new();
     let mut rest = options.iter().peekable();
     while let Some((word, at)) = rest.next() {
         let (option, value) = match word.split_once('=') {
@@ -140,6 +170,7 @@ fn made(options: &[(String, Range<usize>)], whole: Range<usize>, part: bool) -> 
             "--cpu" => cpu(&mut made, &value, &at),
             "--clock" => clock(&mut made, &value, &at),
             "--features" => features(&mut made, &value, &at),
+            "--xml" => xml.push((value, at)),
             _ => {}
         }
     }
@@ -162,7 +193,12 @@ fn made(options: &[(String, Range<usize>)], whole: Range<usize>, part: bool) -> 
             }
         }
     }
-    made
+    // Behind all that virt-install makes.
+    let mut understood = true;
+    for (value, at) in &xml {
+        understood &= paths::take(&mut made, value, at);
+    }
+    (made, understood)
 }
 
 fn cpu(made: &mut Made, value: &str, at: &Range<usize>) {

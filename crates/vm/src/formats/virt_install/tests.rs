@@ -1,6 +1,6 @@
 use crate::finding::Severity;
 use crate::formats::Kind;
-use crate::{Guest, testing};
+use crate::{Document, Guest, testing};
 
 fn bad(text: &str) -> Vec<&'static str> {
     testing::bad(Kind::VirtInstall, "vm.sh", text)
@@ -93,4 +93,61 @@ fn virt_install_name_of_a_package_is_no_machine() {
     let both = "apt install -y virt-install\nsudo virt-install --name a --clock hpet_present=yes --import\n";
     assert_eq!(Kind::detect("setup.sh", both), Some(Kind::VirtInstall));
     assert_eq!(bad(both), ["lv-hpet-on"]);
+}
+
+#[test]
+fn timer_that_the_program_adds_for_windows_is_not_missing() {
+    let missing = |options: &str, guest: Option<Guest>| {
+        let text =
+            format!("#!/bin/sh\nvirt-install --name w {options} --memory 4096 --cdrom a.iso\n");
+        let document = Document::new("win-vm.sh", text.as_bytes()).unwrap().with_guest(guest);
+        let report = crate::lint::lint(&document).unwrap();
+        report.findings.iter().any(|it| it.rule.id == "lv-hypervclock-missing")
+    };
+    for options in
+        ["--os-variant $V", "--osinfo \"$V\"", "--os-variant=${V}", "--osinfo detect=on", ""]
+    {
+        assert!(!missing(options, None), "{options}");
+        assert!(!missing(options, Some(Guest::Windows)), "{options}");
+    }
+    assert!(missing("--os-variant generic", Some(Guest::Windows)));
+    assert!(missing("--os-variant $V --clock hypervclock_present=no", Some(Guest::Windows)));
+}
+
+#[test]
+fn xml_paths_are_put_in() {
+    let found = |os: &str, options: &str| {
+        let text = format!(
+            "#!/bin/sh\nvirt-install --name a --os-variant {os} --memory 1 --import --cpu host-passthrough {options}\n"
+        );
+        let document = Document::new("a.sh", text.as_bytes()).unwrap();
+        let report = crate::lint::lint(&document).unwrap();
+        let severe = report.findings.iter().filter(|it| it.severity != Severity::Info);
+        severe.map(|it| it.rule.id).collect::<Vec<_>>()
+    };
+    let off = vec!["lv-kvmclock-off-no-invtsc"];
+    for options in [
+        "--xml \"./clock/timer[@name='kvmclock']/@present=no\"",
+        "--xml=\"xpath.set=./clock/timer[@name='kvmclock']/@present,xpath.value=no\"",
+        "--clock kvmclock_present=yes --xml \"./clock/timer[@name='kvmclock']/@present=no\"",
+        "--xml ./devices/audio/@id=1 --clock kvmclock_present=no",
+    ] {
+        assert_eq!(found("debian12", options), off, "{options}");
+    }
+    for options in [
+        "",
+        "--clock kvmclock_present=no --xml \"./clock/timer[@name='kvmclock']/@present=yes\"",
+        "--clock kvmclock_present=no --xml \"xpath.delete=./clock/timer[@name='kvmclock']\"",
+        // What is not understood may be anything.
+        "--clock kvmclock_present=no --xml \"./clock/timer[1]/@present=$P\"",
+        "--clock kvmclock_present=no --xml xpath.delete=./clock",
+    ] {
+        assert_eq!(found("debian12", options), Vec::<&str>::new(), "{options}");
+    }
+    let invtsc =
+        "--clock kvmclock_present=no --xml \"./cpu/feature[@name='invtsc']/@policy=require\"";
+    assert_eq!(found("debian12", invtsc), vec!["lv-invtsc-no-freq"]);
+    let nested = "--xml ./features/hyperv/reenlightenment/@state=on";
+    assert_eq!(found("win10", nested), vec!["lv-reenlightenment-no-freq"]);
+    assert!(found("win10", &nested.replace("=on", "=off")).is_empty());
 }

@@ -1,0 +1,178 @@
+//! Whether a file reads, compares or checks its own text: each change of it, whatever it says, has then another effect.
+
+use super::options::base;
+use super::understood::words;
+use crate::comments;
+use crate::document::Document;
+use crate::sh::{Command, Script, Word};
+use crate::words::listed;
+use std::collections::HashSet;
+use std::ops::Range;
+
+/// Commands whose words may have the name of the script itself, because they do not read it.
+const NAMES_ONLY: &str =
+    "echo printf dirname basename readlink realpath cd exec sudo [ test pwd usage";
+
+/// Commands that read or compare files.
+const READERS: &str = "cat tac head tail sed awk gawk mawk grep egrep fgrep zgrep perl python python3 md5sum sha1sum \
+    sha224sum sha256sum sha384sum sha512sum shasum b2sum b3sum xxhsum cksum sum md5 sha256 openssl gpg gpgv signify \
+    minisign cmp diff comm wc stat od xxd hexdump base64 git tar cpio rsync dd tee patch ed ex source . mapfile \
+    readarray read";
+
+/// Commands that check files by a list.
+const CHECKS: &str =
+    "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum shasum b2sum b3sum xxhsum cksum sum";
+
+/// Marks of the script's own name.
+const OWN_NAMES: [&str; 3] = ["$0", "${0", "BASH_SOURCE"];
+
+/// The most places of a script's own name that are looked at.
+const MOST_MARKS: usize = 256;
+
+/// Decides whether a script reads, compares or checks its own text.
+///
+/// # Errors
+/// It does, or may; with the line.
+pub(super) fn own_text(document: &Document, script: &Script) -> Result<(), String> {
+    let text = document.text.as_str();
+    let said =
+        |at: usize, what: &str| Err(format!("line {}: {what}", document.text.place(at).line));
+    let mut names: HashSet<&str> = HashSet::new();
+    // Each costs as much as the script is long.
+    if OWN_NAMES.iter().map(|mark| text.matches(mark).count()).sum::<usize>() > MOST_MARKS {
+        return Err("the script names its own file very often, and may read it".to_owned());
+    }
+    let marks = OWN_NAMES.iter().flat_map(|mark| text.match_indices(mark)).map(|(at, _)| at);
+    for at in marks {
+        let within = |ranges: &[Range<usize>]| ranges.iter().any(|it| it.contains(&at));
+        let other = script.others.iter().any(|word| word.span.contains(&at));
+        if within(&script.comments) || within(&script.documents) || other {
+            continue;
+        }
+        match use_of(script, at) {
+            Own::Name => {}
+            Own::Assigned(name) => _ = names.insert(name),
+            Own::Read => return said(at, "the script names its own file, and may read it"),
+        }
+    }
+    for command in &script.commands {
+        let at = command.span.start;
+        if reads(command, &mut names) {
+            return said(at, "the command may read the script itself");
+        }
+        if checks(text.get(command.span.clone()).unwrap_or_default()) {
+            return said(at, "files are checked by a list, which may have this one");
+        }
+        let own = base(&document.name.replace('\\', "/")).to_owned();
+        let named = |word: &Word| word.literal().is_some_and(|text| base(text) == own);
+        let files = command.words.iter().chain(command.redirects.iter().map(|(_, to)| to));
+        if is_reader(command) && files.into_iter().any(named) {
+            return said(at, "the command may read the script itself");
+        }
+    }
+    Ok(())
+}
+
+/// How a script has its own name.
+enum Own<'s> {
+    /// As a name alone.
+    Name,
+    /// In a variable.
+    Assigned(&'s str),
+    Read,
+}
+
+/// What becomes of the script's own name at a place: the commands around it, from the innermost one.
+fn use_of(script: &Script, at: usize) -> Own<'_> {
+    let mut around: Vec<&Command> =
+        script.commands.iter().filter(|it| it.span.contains(&at)).collect();
+    around.sort_by_key(|it| it.span.len());
+    let mut short = false;
+    for command in &around {
+        if command.words.is_empty() {
+            let assign = command
+                .assigns
+                .iter()
+                .find(|assign| words(assign).iter().any(|word| word.span.contains(&at)));
+            return assign.map_or(Own::Read, |assign| Own::Assigned(assign.name.as_str()));
+        }
+        let name = command.words.first().and_then(Word::literal).unwrap_or_default();
+        let inside = command.words.iter().any(|word| word.span.contains(&at));
+        match name {
+            "dirname" if inside => return Own::Name,
+            "basename" if inside => short = true,
+            _ if inside && listed(NAMES_ONLY, name) => {}
+            _ if inside && short && !is_reader(command) => {}
+            _ => return Own::Read,
+        }
+    }
+    if around.is_empty() { Own::Read } else { Own::Name }
+}
+
+/// Whether a command reads a file whose name is in one of the variables; those that get it are added.
+fn reads<'s>(command: &'s Command, names: &mut HashSet<&'s str>) -> bool {
+    let has = |word: &Word, names: &HashSet<&str>| {
+        word.uses.iter().any(|it| names.contains(it.name.as_str()))
+    };
+    for assign in &command.assigns {
+        if words(assign).iter().any(|word| has(word, names)) {
+            names.insert(assign.name.as_str());
+        }
+    }
+    let used = command.words.iter().any(|word| has(word, names));
+    let input = command.redirects.iter().any(|(sign, to)| sign.ends_with('<') && has(to, names));
+    input || used && is_reader(command)
+}
+
+fn is_reader(command: &Command) -> bool {
+    let names = command.words.iter().filter_map(Word::literal);
+    let script = command.words.iter().any(|word| word.text == "-c" || word.text == "-exec");
+    script || names.into_iter().any(|name| listed(READERS, base(name)))
+}
+
+/// Whether the text of a command checks files by a list: `sha256sum -c SUMS`.
+fn checks(command: &str) -> bool {
+    let ends = |c: char| c.is_whitespace() || "\"'`()|;&<>{}".contains(c);
+    let mut program = false;
+    for word in command.split(ends).filter(|word| !word.is_empty()) {
+        if listed(CHECKS, base(word)) {
+            program = true;
+        } else if program {
+            let short = word.starts_with('-') && !word.starts_with("--") && word.contains('c');
+            if short || word.starts_with("--c") {
+                return true;
+            }
+            program = word.starts_with('-') || word.chars().all(|c| c.is_ascii_digit());
+        }
+    }
+    false
+}
+
+/// A comment that may have a checksum of the file itself, or a signature around its text.
+///
+/// # Errors
+/// There is one; with the line.
+pub(super) fn stated(document: &Document) -> Result<(), String> {
+    let text = document.text.as_str();
+    let at = |at: usize| document.text.place(at).line;
+    if let Some(place) = text.find("-----BEGIN PGP SIGN") {
+        return Err(format!("line {}: the file is signed", at(place)));
+    }
+    const WORDS: [&str; 6] = ["checksum", "md5", "sha1", "sha256", "sha512", "digest"];
+    if !WORDS.iter().any(|word| text.to_ascii_lowercase().contains(word)) {
+        return Ok(());
+    }
+    for span in comments::of(document) {
+        for line in text.get(span.clone()).unwrap_or_default().lines() {
+            let lower = line.to_ascii_lowercase();
+            let digits =
+                |word: &str| word.len() >= 32 && word.bytes().all(|b| b.is_ascii_hexdigit());
+            let sum = lower.split(|c: char| !c.is_ascii_alphanumeric()).any(digits);
+            if sum && WORDS.iter().any(|word| lower.contains(word)) {
+                let line = at(span.start);
+                return Err(format!("line {line}: a comment has a checksum, maybe of this file"));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! Documents and settings that run programs, too: provisioners of Packer and Terraform, probes of Lima, health checks of
+//! Compose, what cloud-init runs. Such a program may look for the text of an option.
+
+use super::looked_for::{named, options};
+use crate::comments;
+use crate::document::Document;
+use crate::edit::Edit;
+use crate::formats::Kind;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Names that a setting has beside its value: `clock_timer :name => 'kvmclock', :present => 'no'`.
+const CLOCKS: [&str; 9] = [
+    "kvmclock",
+    "kvm-clock",
+    "hypervclock",
+    "hpet",
+    "invtsc",
+    "rdtscp",
+    "hv-time",
+    "pvclock",
+    "clocksource",
+];
+
+/// A file of a kind whose files may run programs.
+pub(super) struct Programs<'a> {
+    document: &'a Document,
+    /// What does not look for anything: comments, and the values that would change.
+    understood: Vec<Range<usize>>,
+    /// Where else the name of an option is, and how it is written there: names that were looked for.
+    known: RefCell<HashMap<String, Option<Range<usize>>>>,
+}
+
+impl<'a> Programs<'a> {
+    /// The file, if it is of such a kind. `values` are places in values that would change.
+    pub(super) fn of(document: &'a Document, values: &[Range<usize>]) -> Option<Self> {
+        let runs = matches!(
+            document.kind,
+            Kind::Packer
+                | Kind::Terraform
+                | Kind::Lima
+                | Kind::Container
+                | Kind::Incus
+                | Kind::VagrantLibvirt
+        );
+        runs.then(|| {
+            let text = document.text.as_str();
+            let mut understood = comments::of(document);
+            understood.extend(values.iter().map(|span| whole(text, span)));
+            understood.sort_by_key(|it| (it.start, it.end));
+            Self { document, understood, known: RefCell::default() }
+        })
+    }
+
+    /// Whether another part of the file has the name of the option that an edit changes.
+    pub(super) fn looked_for(&self, edit: &Edit) -> Result<(), String> {
+        let text = self.document.text.as_str();
+        let own = whole(text, &edit.span);
+        let mut names = options(text, edit);
+        let line = text.get(own.clone()).unwrap_or_default();
+        names.extend(
+            CLOCKS.iter().filter(|it| named(line, it).is_some()).map(|it| (*it).to_owned()),
+        );
+        for name in names {
+            let mut known = self.known.borrow_mut();
+            let found = known.entry(name).or_insert_with_key(|name| self.elsewhere(name));
+            if let Some(found) = found.clone() {
+                let line = self.document.text.place(found.start).line;
+                let piece = text.get(found).unwrap_or_default();
+                return Err(format!("line {line} has {piece}, too, and may look for it"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Where a name is outside of what is understood, to which each value that would change belongs.
+    fn elsewhere(&self, name: &str) -> Option<Range<usize>> {
+        let text = self.document.text.as_str();
+        let mut at = 0;
+        let end = text.len()..text.len();
+        for range in self.understood.iter().chain([&end]) {
+            let other = text.get(at..range.start.max(at)).unwrap_or_default();
+            if let Some(piece) = named(other, name) {
+                let start = at + (piece.as_ptr() as usize - other.as_ptr() as usize);
+                return Some(start..start + piece.len());
+            }
+            at = at.max(range.end);
+        }
+        None
+    }
+}
+
+/// The string around a place, or its line if it is in none.
+fn whole(text: &str, span: &Range<usize>) -> Range<usize> {
+    let front = text.get(..span.start).unwrap_or_default();
+    let back = text.get(span.end..).unwrap_or_default();
+    let line = front.rfind('\n').map_or(0, |at| at + 1);
+    let end = back.find('\n').map_or(text.len(), |at| span.end + at);
+    let begin = text.get(line..span.start).unwrap_or_default();
+    let quote = begin.rfind(['"', '\'']);
+    // A string that is open in front of the place.
+    let open = quote.filter(|at| {
+        let c = begin.get(*at..).and_then(|rest| rest.chars().next());
+        c.is_some_and(|c| begin.matches(c).count() % 2 == 1)
+    });
+    // A line of JSON may be the whole file.
+    let json = text.trim_start().starts_with(['{', '[']);
+    let Some(open) = open else { return if json { span.clone() } else { line..end } };
+    let c = begin.get(open..).and_then(|rest| rest.chars().next()).unwrap_or('"');
+    let close = text.get(span.end..end).unwrap_or_default().find(c);
+    line + open..close.map_or(end, |at| span.end + at + 1)
+}

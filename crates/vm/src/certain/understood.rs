@@ -1,0 +1,166 @@
+//! Which parts of a script are understood, so that they do not look for the text of an option: comments, commands that
+//! start a machine, and variables that only those commands have. Everything else may look for it.
+
+use super::looked_for::looked_for;
+use super::options::{base, is_qemu, is_vboxmanage, program};
+use super::own::is_ordinary;
+use super::script::{Guard, Spot};
+use crate::edit::Edit;
+use crate::formats::Kind;
+use crate::sh::{Assign, Command, Value, Word};
+use crate::words::listed;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+/// The most variables of searches that are looked for in a script.
+const MOST_NAMES: usize = 256;
+
+impl Guard<'_> {
+    /// Whether another part of the script looks for what would change: `pgrep -f 'kvmclock=off'`.
+    pub(super) fn looked_for(&self, edit: &Edit) -> Result<(), String> {
+        let is: fn(&str) -> bool = match self.document.kind {
+            Kind::Qemu => is_qemu,
+            Kind::Virtualbox => is_vboxmanage,
+            _ => return Ok(()),
+        };
+        let text = self.document.text.as_str();
+        let own = match self.spot(&edit.span) {
+            Spot::Word(command, _) | Spot::Assigned(command, _) => command.span.clone(),
+            Spot::Nowhere => return Ok(()),
+        };
+        let mut left_out = self.understood.get_or_init(|| self.left_out(is)).clone();
+        if let Spot::Word(command, _) | Spot::Assigned(command, _) = self.spot(&edit.span) {
+            left_out.extend(self.without_inner(command, is));
+        }
+        if let Some((at, piece)) = looked_for(text, edit, &own, &left_out) {
+            return Err(format!("line {} has {piece}, too, and may look for it", self.line(at)));
+        }
+        self.unknown_patterns()
+    }
+
+    /// What does not look for anything.
+    fn left_out(&self, is: fn(&str) -> bool) -> Vec<Range<usize>> {
+        let known = self.only_of_machines(is);
+        let understood = |command: &Command| match command.words.is_empty() {
+            true => command.assigns.iter().all(|assign| known.contains(assign.name.as_str())),
+            false => starts(command, is),
+        };
+        let mut left_out = self.script.comments.clone();
+        for command in self.script.commands.iter().filter(|it| understood(it)) {
+            left_out.extend(self.without_inner(command, is));
+        }
+        left_out
+    }
+
+    /// The text of a command without the commands of substitutions in it.
+    fn without_inner(&self, command: &Command, is: fn(&str) -> bool) -> Vec<Range<usize>> {
+        let commands = &self.script.commands;
+        let first = commands.partition_point(|it| it.span.start < command.span.start);
+        let within = commands.iter().skip(first).take_while(|it| it.span.start < command.span.end);
+        let mut found = Vec::new();
+        let mut at = command.span.start;
+        for inner in within.filter(|it| it.span != command.span && !starts(it, is)) {
+            found.push(at..inner.span.start.max(at));
+            at = at.max(inner.span.end);
+        }
+        found.push(at..command.span.end.max(at));
+        found
+    }
+
+    /// The variables that only commands that start a machine have.
+    fn only_of_machines(&self, is: fn(&str) -> bool) -> HashSet<&str> {
+        if self.open.is_some() {
+            return HashSet::new();
+        }
+        // How often each variable is understood, and where the values of each one have which.
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        let mut values: HashMap<&str, Vec<&str>> = HashMap::new();
+        let mut known: HashSet<&str> = HashSet::new();
+        for command in &self.script.commands {
+            if command.words.is_empty() {
+                for assign in &command.assigns {
+                    let name = assign.name.as_str();
+                    known.insert(name);
+                    *counts.entry(name).or_default() += 1;
+                    for used in words(assign).iter().flat_map(|word| &word.uses) {
+                        values.entry(name).or_default().push(used.name.as_str());
+                        *counts.entry(used.name.as_str()).or_default() += 1;
+                    }
+                }
+            } else if starts(command, is) {
+                for used in command.words.iter().flat_map(|word| &word.uses) {
+                    *counts.entry(used.name.as_str()).or_default() += 1;
+                }
+            }
+        }
+        let all = |name: &str, counts: &HashMap<&str, usize>| {
+            is_ordinary(name) && self.names.get(name) == counts.get(name)
+        };
+        let mut doubtful: Vec<&str> =
+            known.iter().copied().filter(|name| !all(name, &counts)).collect();
+        while let Some(name) = doubtful.pop() {
+            if !known.remove(name) {
+                continue;
+            }
+            // What it has may go anywhere.
+            for used in values.remove(name).unwrap_or_default() {
+                if let Some(count) = counts.get_mut(used) {
+                    *count = count.saturating_sub(1);
+                }
+                doubtful.push(used);
+            }
+        }
+        known
+    }
+
+    /// Whether a command looks for a pattern in command lines that the script does not have: `pkill -f "$PATTERN"`.
+    fn unknown_patterns(&self) -> Result<(), String> {
+        let text = self.document.text.as_str();
+        let mut asked: HashSet<&str> = HashSet::new();
+        for command in &self.script.commands {
+            let looks = |word: &Word| {
+                let name = word.literal().unwrap_or_default();
+                matches!(name.rsplit('/').next(), Some("pgrep" | "pkill"))
+            };
+            if !command.words.iter().any(looks) {
+                continue;
+            }
+            let unknown = |name: &str| {
+                !name.is_empty()
+                    && is_ordinary(name)
+                    && !text.contains(&format!("{name}="))
+                    && !text.contains(&format!("for {name} "))
+            };
+            let names = command.words.iter().flat_map(|word| &word.uses).map(|it| it.name.as_str());
+            let mut names = names.filter(|name| asked.len() < MOST_NAMES && asked.insert(*name));
+            if let Some(name) = names.find(|name| unknown(name)) {
+                return Err(format!(
+                    "line {}: what is looked for is in {name}, which another file gives",
+                    self.line(command.span.start)
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Commands that run what is behind words of their own.
+const RUNNERS: &str = "exec sudo doas nohup command time setsid nice ionice taskset chrt numactl env timeout unshare ssh \
+    screen tmux systemd-run docker podman chroot ip runuser su stdbuf strace gdb valgrind";
+
+/// Whether a command starts a machine. A pattern that begins with the name of the program is no program.
+fn starts(command: &Command, is: fn(&str) -> bool) -> bool {
+    let is = |text: &str| is(text) && !text.contains([' ', '*', '=']);
+    let first = command.words.first().and_then(Word::literal);
+    let runs = first.is_some_and(|name| listed(RUNNERS, base(name)));
+    program(&command.words, is).is_some()
+        || runs && command.words.iter().filter_map(Word::literal).any(is)
+}
+
+/// The words of a value.
+pub(super) fn words(assign: &Assign) -> &[Word] {
+    match &assign.value {
+        Value::One(word) => std::slice::from_ref(word),
+        Value::Array(words) => words,
+    }
+}
