@@ -499,3 +499,12 @@ fn devices_of_the_host_that_keep_a_domain_there() {
         assert!(with(&device).contains(&("lv-invtsc-no-freq", severity)), "{device}");
     }
 }
+
+#[test]
+fn libvirt_features_alone_hide_no_clock_of_another_part() {
+    let features = "<features>\n <hyperv><relaxed state='on'/></hyperv>\n <kvm><hidden state='on'/></kvm>\n</features>\n";
+    let found = ids(Kind::Libvirt, features);
+    assert!(found.contains(&("lv-kvm-hidden", Severity::Info)), "{found:?}");
+    let found = ids(Kind::Libvirt, &format!("{features}<clock offset='utc'/>\n"));
+    assert!(found.contains(&("lv-kvm-hidden", Severity::Warn)), "{found:?}");
+}
