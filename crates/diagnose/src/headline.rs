@@ -287,7 +287,9 @@ fn demoted(case: &Case<'_>) -> bool {
 
 /// The TSC is marked unstable, by what KVM says.
 fn marked(case: &Case<'_>) -> bool {
-    !case.tsc_is_current() && case.log().is_some_and(|log| log.any(shows_marked_tsc))
+    !case.tsc_is_current()
+        && case.tsc_is_given_up()
+        && case.log().is_some_and(|log| log.any(shows_marked_tsc))
 }
 
 /// The cause as a clause of a few words; the details follow below it.

@@ -4,7 +4,7 @@
 mod common;
 
 use clocksmith_diagnose::{CauseId, Verdict};
-use common::why;
+use common::{Story, why};
 
 const READ: &str = "$ cat /sys/devices/system/clocksource/clocksource0/current_clocksource\nhpet\n\
                     $ cat /sys/devices/system/clocksource/clocksource0/available_clocksource\n";
@@ -61,4 +61,16 @@ fn message_of_kvm_tells_of_the_mark_alone() {
         "{READ}tsc hpet acpi_pm\n[  712.202195] kvm: host TSC scaling unavailable; guests run at the host's rate\n"
     ));
     assert!(scaling.causes.iter().any(|cause| cause.id == CauseId::RuntimeOverride));
+}
+
+/// Any user can write such a line, and only the kernel writes sysfs.
+#[test]
+fn directory_that_lists_the_tsc_counts_more_than_the_message() {
+    let report = Story::new("6.1.0-9-amd64")
+        .sysfs("hpet", &["tsc", "hpet", "acpi_pm"])
+        .log("[  712.2] kvm: SMP vm created on host with unstable TSC; guest TSC will not be reliable\n")
+        .diagnose()
+        .report;
+    assert!(!report.headline.contains("marked"), "{}", report.headline);
+    assert!(report.causes.iter().any(|cause| cause.id == CauseId::RuntimeOverride));
 }

@@ -53,6 +53,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
 fn marked_before(case: &Case<'_>, causes: &mut Causes) {
     let Some(log) = case.log() else { return };
     if case.tsc_is_current()
+        || !case.tsc_is_given_up()
         || log.any(|event| demotion::takes_tsc(event) && !shows_marked_tsc(event))
     {
         return;

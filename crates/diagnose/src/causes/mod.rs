@@ -192,8 +192,13 @@ impl Case<'_> {
         );
         let by_log = self.log().is_some_and(demotion::demotes_tsc);
         match self.tsc_listed() {
-            // With a periodic tick a demoted clocksource stays on the list.
-            Some(true) => by_log && !demotion::disproved_by_sysfs(self.facts, "tsc"),
+            // With a periodic tick a demoted clocksource stays on the list; one in a pasted text may be older than the
+            // message, or of another boot.
+            Some(true) => {
+                by_log
+                    && !(demotion::reads_directory(self.facts)
+                        && demotion::disproved_by_sysfs(self.facts, "tsc"))
+            }
             _ => by_log || by_model,
         }
     }
