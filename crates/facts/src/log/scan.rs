@@ -31,7 +31,7 @@ use std::collections::VecDeque;
 use std::io::{self, Read};
 
 /// Bytes looked at together. Longer lines are passed over.
-const WINDOW: usize = 4 << 20;
+const WINDOW: usize = 1 << 20;
 /// Lines among which a line with a stamp counts once: two consoles write it twice.
 const DOUBLED_WITHIN: u64 = 64;
 /// Lines with a stamp from which on lines without one are no lines of the kernel.

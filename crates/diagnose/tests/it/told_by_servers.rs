@@ -1,10 +1,8 @@
 //! What a server says that it read in sysfs.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
+use crate::common::pasted;
 use clocksmith_diagnose::Verdict;
-use common::pasted;
 
 #[test]
 fn warning_of_redis_about_xen_is_a_reading() {

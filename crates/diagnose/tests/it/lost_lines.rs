@@ -2,10 +2,8 @@
 //! whether the line is there or not is said, the rest is open.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
+use crate::common::why;
 use clocksmith_diagnose::Verdict;
-use common::why;
 
 /// A boot that ends in user space, with its first switch and the lines in between, and without the switch to tsc.
 fn boot(release: &str, before: &str, first: &str, between: &str) -> String {

@@ -2,10 +2,8 @@
 //! they lack.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
+use crate::common::{pasted, why};
 use clocksmith_diagnose::{CauseId, Verdict};
-use common::{pasted, why};
 
 #[test]
 fn time_source_of_old_kernels_settles_what_is_in_use() {

@@ -1,10 +1,8 @@
 //! A reading of `current_clocksource` counts also where the name in it is in no list of this program.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
+use crate::common::pasted;
 use clocksmith_diagnose::Verdict;
-use common::pasted;
 
 const DIR: &str = "/sys/devices/system/clocksource/clocksource0";
 

@@ -1,12 +1,10 @@
 //! What a log shows of the clocksource in use, and not more: where it ends too soon, and what came later.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
+use crate::common::why;
 use clocksmith_diagnose::{Cause, CauseId, Measured, Report, Severity, Verdict, assess};
 use clocksmith_facts::Facts;
 use clocksmith_facts::log::KernelLog;
-use common::why;
 
 fn cause(report: &Report, id: CauseId) -> Option<&Cause> {
     report.causes.iter().find(|cause| cause.id == id)

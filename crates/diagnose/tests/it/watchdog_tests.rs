@@ -2,10 +2,8 @@
 //! clock; guests that were moved.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
+use crate::common::why;
 use clocksmith_diagnose::{CauseId, Confidence, Report, Verdict};
-use common::why;
 
 fn summary(report: &Report, id: CauseId) -> &str {
     report.causes.iter().find(|cause| cause.id == id).map_or("", |cause| cause.summary.as_str())

@@ -3,14 +3,12 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
+use crate::common::why;
 use clocksmith_diagnose::{CauseId, Confidence, Measured, Report, Severity, Verdict, assess};
 use clocksmith_facts::clockdev::ClocksourceDevice;
 use clocksmith_facts::hypervisor::{Hypervisor, HypervisorKind};
 use clocksmith_facts::log::KernelLog;
 use clocksmith_facts::{Fact, Facts, Origin};
-use common::why;
 
 const READ: &str = "[81344.120033] clocksource/1: Time went backwards: ret=4a2c8f1bd702 delta=-17038114227 shadow=4a28d3c0117f offset=2db51a\n";
 const INTERRUPT: &str = "[   77.310004] Timer ISR/0: Time went backwards: delta=-21450817 delta_cpu=8549183 shadow=77288120045 off=430122 processed=77310000000 cpu_processed=77280000000\n";

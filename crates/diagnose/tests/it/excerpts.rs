@@ -1,10 +1,8 @@
 //! Excerpts as people paste them: what they do not show is not concluded.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
+use crate::common::why;
 use clocksmith_diagnose::{CauseId, Report, Verdict};
-use common::why;
 
 fn has(report: &Report, id: CauseId) -> bool {
     report.causes.iter().any(|cause| cause.id == id)
@@ -184,16 +182,17 @@ fn an_older_mail_that_is_quoted_is_not_the_present_state() {
     let reply =
         "After the update it says:\n\n   time.c: Using HPET/TSC based timekeeping.\n\nA. wrote:\n";
     let older = ">> > warning: many lost ticks.\n>> > Falling back to HPET\n";
-    let report = common::why(&format!("{reply}{older}"));
+    let report = crate::common::why(&format!("{reply}{older}"));
     assert_eq!(report.verdict, clocksmith_diagnose::Verdict::Unknown, "{}", report.headline);
     assert!(report.headline.contains("newest part names tsc"), "{}", report.headline);
     assert!(report.headline.contains("an older one, which is quoted in it, hpet"));
     // One level alone, and the same state twice.
     let quoted = "> [    1.790171] clocksource: Switched to clocksource hpet\n\
                   > [   19.000000] EXT4-fs (sda1): mounted filesystem\n";
-    let report = common::why(quoted);
+    let report = crate::common::why(quoted);
     assert!(!report.headline.contains("two states"), "{}", report.headline);
-    let report =
-        common::why(&format!("[    1.790171] clocksource: Switched to clocksource hpet\n{quoted}"));
+    let report = crate::common::why(&format!(
+        "[    1.790171] clocksource: Switched to clocksource hpet\n{quoted}"
+    ));
     assert!(!report.headline.contains("two states"), "{}", report.headline);
 }

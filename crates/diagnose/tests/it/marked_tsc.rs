@@ -1,10 +1,8 @@
 //! A TSC that the kernel has marked unstable is not chosen by hand, whatever a list in the same text has.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
+use crate::common::{Story, why};
 use clocksmith_diagnose::{CauseId, Verdict};
-use common::{Story, why};
 
 const READ: &str = "$ cat /sys/devices/system/clocksource/clocksource0/current_clocksource\nhpet\n\
                     $ cat /sys/devices/system/clocksource/clocksource0/available_clocksource\n";

@@ -4,13 +4,11 @@
 //! The stories: a VirtualBox guest and a VMware guest of 2013 on Debian 7, an EC2 instance on Xen, a
 //! KVM guest with and without an invariant TSC, and a server on Linux 2.6.32.
 
-mod common;
-
+use crate::common::{Story, strings};
 use clocksmith_diagnose::{CauseId, Verdict};
 use clocksmith_facts::cmdline::CommandLine;
 use clocksmith_facts::cpu::CpuVendor;
 use clocksmith_facts::hypervisor::HypervisorKind;
-use common::{Story, strings};
 
 /// V1: VirtualBox 4.3.4, PIIX3 board, 8 virtual CPUs, Debian 7 (3.2, 32-bit).
 fn virtualbox() -> Story {

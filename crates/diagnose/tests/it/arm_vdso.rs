@@ -1,10 +1,8 @@
 //! Whether the vDSO of a 32-bit Arm kernel reads the architected counter: `cntvct_functional()` in `arch/arm/kernel/vdso.c`.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
+use crate::common::why;
 use clocksmith_diagnose::Verdict;
-use common::why;
 
 /// A whole boot of a 32-bit board: version, main ID register, mode of the timer, mode of the CPUs.
 fn boot(version: &str, midr: &str, timer: &str, cpus: &str) -> String {

@@ -1,14 +1,12 @@
 //! Kernels of the years around the first clocksources: what their words prove, and what is not said of them.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
+use crate::common::why;
 use clocksmith_diagnose::explain::explain;
 use clocksmith_diagnose::{CauseId, Measured, Report, Verdict, assess};
 use clocksmith_facts::Facts;
 use clocksmith_facts::log::KernelLog;
 use clocksmith_facts::paste::{self, Pasted};
-use common::why;
 
 /// What a text shows with the readings of files in it.
 fn of_text(text: &str) -> Report {

@@ -1,10 +1,8 @@
 //! What was measured weighs more than what the clocksource is called.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
+use crate::common::{Seen, Story};
 use clocksmith_diagnose::{Path, Read, Verdict};
-use common::{Seen, Story};
 
 fn on_tsc(path: Path, ns: Option<f64>, syscall_ns: Option<f64>) -> Seen {
     let read = Read { clock: "CLOCK_MONOTONIC".to_owned(), path, ns, syscall_ns };

@@ -1,10 +1,8 @@
 //! A write to `current_clocksource` behind the reading leaves open what is in use.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
+use crate::common::pasted;
 use clocksmith_diagnose::Verdict;
-use common::pasted;
 
 const DIR: &str = "/sys/devices/system/clocksource/clocksource0";
 

@@ -3,12 +3,10 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
+use crate::common::why;
 use clocksmith_diagnose::{CauseId, Measured, Report, assess};
 use clocksmith_facts::Facts;
 use clocksmith_facts::log::KernelLog;
-use common::why;
 
 fn words(report: &Report) -> String {
     let causes = report.causes.iter().map(|cause| cause.summary.clone());

@@ -1,10 +1,8 @@
 //! Lines of another machine in one text are no cause of this one's clocksource.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
+use crate::common::pasted;
 use clocksmith_diagnose::{CauseId, Report, Verdict};
-use common::pasted;
 
 const DIR: &str = "/sys/devices/system/clocksource/clocksource0";
 

@@ -1,12 +1,10 @@
 //! Boots with parameters and processors that are seldom seen. What the kernel chose was found out in emulated
 //! machines (`testbed/cases/x86-unusual.toml`, `i386.toml`); the facts are written out here.
 
-mod common;
-
+use crate::common::{Seen, Story, strings};
 use clocksmith_diagnose::Verdict;
 use clocksmith_facts::cpu::CpuVendor;
 use clocksmith_facts::hypervisor::{Hypervisor, HypervisorKind, Signature};
-use common::{Seen, Story, strings};
 
 /// A PC without an HPET whose PM timer the command line disables, on a 32-bit kernel.
 fn small(cmdline: &str) -> Vec<String> {

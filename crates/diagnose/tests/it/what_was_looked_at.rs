@@ -1,12 +1,10 @@
 //! What is not there is said to be missing only where a part of the evidence would show it.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
+use crate::common::why;
 use clocksmith_diagnose::{CauseId, Measured, assess};
 use clocksmith_facts::Facts;
 use clocksmith_facts::log::KernelLog;
-use common::why;
 
 /// How Linux decided, in the words of `why`.
 fn said(text: &str) -> String {

@@ -2,10 +2,8 @@
 //! processor, another machine.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
+use crate::common::why;
 use clocksmith_diagnose::{Cause, CauseId, Confidence, Report};
-use common::why;
 
 fn cause(report: &Report, id: CauseId) -> Option<&Cause> {
     report.causes.iter().find(|cause| cause.id == id)

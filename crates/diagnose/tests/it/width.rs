@@ -2,10 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
+use crate::common::why;
 use clocksmith_diagnose::{Report, Verdict};
-use common::why;
 
 /// A guest with kvm-clock, up to user space; `width` is a line that tells the width of its kernel.
 fn guest(width: &str) -> Report {
@@ -78,9 +76,9 @@ fn high_memory_is_of_32_bits() {
         "  HighMem  [mem 0x0000000037bfe000-0x0000000101ffffff]",
         "Memory: 3106080K/3177972K available (6686K kernel code, 71892K reserved, 2264968K highmem)",
     ] {
-        let seen = common::why(&text(line));
+        let seen = crate::common::why(&text(line));
         assert_eq!(seen.machine.arch.as_deref(), Some("x86"), "{line}");
         assert_eq!(seen.verdict, clocksmith_diagnose::Verdict::Slow, "{line}: {}", seen.headline);
     }
-    assert_eq!(common::why(&text("x")).verdict, clocksmith_diagnose::Verdict::Unknown);
+    assert_eq!(crate::common::why(&text("x")).verdict, clocksmith_diagnose::Verdict::Unknown);
 }

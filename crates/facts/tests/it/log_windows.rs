@@ -1,4 +1,4 @@
-//! The scanner works through a log in windows of four mebibytes. What it finds must not depend on where
+//! The scanner works through a log in windows of a mebibyte. What it finds must not depend on where
 //! their borders fall.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -6,7 +6,7 @@
 use clocksmith_facts::log::{Event, KernelLog};
 use std::io::{Read, repeat};
 
-const WINDOW: usize = 4 << 20;
+const WINDOW: usize = 1 << 20;
 
 /// Lines that follow each other closely, some of them wrapped by a mailer, one in two parts of a
 /// transcript.
