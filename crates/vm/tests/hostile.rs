@@ -7,10 +7,10 @@ mod texts;
 use clocksmith_vm::{Choices, Document, Kind, Text, fix, lint};
 use std::time::Duration;
 
-const SMALL: usize = 2 << 10;
+const SMALL: usize = 1 << 10;
 const LARGE: usize = 8 * SMALL;
 /// Less than this is no measurement.
-const LEAST: Duration = Duration::from_millis(4);
+const LEAST: Duration = Duration::from_millis(1);
 /// Between eight, which is linear, and sixty-four, which is quadratic.
 const WORST: u32 = 30;
 
