@@ -51,7 +51,12 @@ pub fn vm(kind: clocksmith_vm::Kind, name: &str, data: &[u8]) {
     for choices in
         [Choices::default(), Choices { invtsc: true, tsc_frequency: Some(2_000_000_000) }]
     {
-        let once = fix(&document, &choices).expect("what was read once");
+        let once = match fix(&document, &choices) {
+            Ok(once) => once,
+            // A document with bytes that are no text can be read, but is not edited.
+            Err(_) if std::str::from_utf8(data).is_err() => continue,
+            Err(error) => panic!("what was read once: {error}"),
+        };
         let twice = fix(&once.document, &choices).expect("a fixed file");
         assert_eq!(once.document.text, twice.document.text, "the second fix changed it");
     }
