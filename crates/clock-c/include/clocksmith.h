@@ -123,8 +123,7 @@ const char *clocksmith_source_name(enum clocksmith_source_id source) CLOCKSMITH_
 
 /* Sets the best source that may be used, for the whole process: CLOCKSMITH_SOURCE_VDSO uses the
  * kernel's functions at every read, CLOCKSMITH_SOURCE_VVAR reverts that. A switch for operators and for
- * tests; a thread that reads meanwhile may see the time go back once, by some tens of
- * nanoseconds. Returns 0, or EINVAL if `best` is not a source; then nothing has
+ * tests; times stay monotonic across it. Returns 0, or EINVAL if `best` is not a source; then nothing has
  * changed. */
 int clocksmith_restrict(enum clocksmith_source_id best) CLOCKSMITH_NOEXCEPT;
 

@@ -224,8 +224,7 @@ pub fn source() -> Source {
 
 /// Sets the best [`Source`] that may be used, for the whole process: `restrict(Source::Vdso)` uses
 /// the kernel's functions at every read, `restrict(Source::Vvar)` reverts that. A switch for
-/// operators, and for tests. A thread that reads while it is called may see the time go back once, by some tens of
-/// nanoseconds.
+/// operators, and for tests; times stay monotonic across it.
 pub fn restrict(best: Source) {
     served::restrict(best);
 }

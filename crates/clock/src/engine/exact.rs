@@ -11,10 +11,11 @@ use clocksmith_raw::counter::Counter;
 impl Engine {
     /// Serves by the kernel's page from now on.
     pub(super) fn serve<C: Counter>(&self, page: Raw) {
-        let Ok((line, now)) = line::read(&page, ClockId::Monotonic as usize, C::read) else {
+        let read = || line::read(&page, ClockId::Monotonic as usize, C::read_ordered).ok();
+        let Some((line, now)) = read() else { return };
+        if !self.hand_over::<C>(|| read().map(|(line, now)| line.at(now))) {
             return;
-        };
-        self.leave_line::<C>();
+        }
         let span = page::span(PROOF_NS, &line);
         for view in [&self.exact, &self.mono] {
             view.show(page);

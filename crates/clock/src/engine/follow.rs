@@ -31,7 +31,7 @@ impl Engine {
             // The next piece begins on this one, so its continuation is as good; but not for long.
             Renewed::Busy if self.mono.is_just_over(reading) => Looked::InOrder,
             Renewed::Busy => Looked::Again,
-            Renewed::Waiting | Renewed::Wrong { .. } => Looked::Gone,
+            Renewed::Waiting | Renewed::Wrong => Looked::Gone,
         }
     }
 
@@ -51,15 +51,14 @@ impl Engine {
             sample.map(|sample| Sample { only_width_tells, ..sample })
         };
         page.take_form(self.form());
-        let renewed = page.renew::<C>(sample, self.floor_ns.load(Ordering::Relaxed));
+        let renewed = page.renew::<C>(sample, &self.floor_ns);
         match renewed {
             Renewed::Until { armed, window } => {
                 self.mono.show(memory::as_raw(page));
                 self.mono.arm(armed, window);
             }
-            Renewed::Wrong { floor_ns } => {
+            Renewed::Wrong => {
                 self.mono.show(nothing());
-                self.floor_ns.fetch_max(floor_ns, Ordering::Relaxed);
                 if only_width_tells {
                     // Whether the kernel uses the counter is no longer known, and is not determined
                     // again.

@@ -378,9 +378,11 @@ impl Engine {
             self.idle_ns.store(0, Ordering::Relaxed);
         }
         let now = self.not_before_floor(now);
-        // And a line that is in use must not fall behind this.
-        self.floor_ns.fetch_max(now, Ordering::Relaxed);
-        now
+        // And a line that is in use, or begins, must not fall behind this.
+        match memory::there(&self.own) {
+            Some(page) => page.raise::<C>(&self.floor_ns, now, PATIENCE).unwrap_or(now),
+            None => self.floor_ns.fetch_max(now, Ordering::Relaxed).max(now),
+        }
     }
 
     /// The kernel's answer; and if it refuses even that, the last tick.
@@ -491,19 +493,27 @@ impl Engine {
         }
     }
 
-    fn leave_line<C: Counter>(&self) {
-        let Some(page) = memory::there(&self.own) else {
-            return;
+    /// Ends the line for a source that gives this time. The line may have been a little ahead: the
+    /// source serves when it has reached that, so `false` asks for another try.
+    fn hand_over<C: Counter>(&self, time: impl Fn() -> Option<u64>) -> bool {
+        let has_reached = || time().is_some_and(|time| self.not_before_floor(time) == time);
+        self.leave_line::<C>() && (0..PATIENCE).any(|_| has_reached())
+    }
+
+    /// `false` if another thread renews the line now, and has not ended that in a while.
+    fn leave_line<C: Counter>(&self) -> bool {
+        let Some(page) = memory::there(&self.own).filter(|page| page.is_begun()) else {
+            return true;
         };
-        if !page.is_begun() {
-            return;
-        }
+        let away = (0..PATIENCE).any(|_| {
+            let away = page.put_away::<C>(&self.floor_ns);
+            core::hint::spin_loop();
+            away
+        });
         if self.mono.shows(memory::as_raw(page)) {
             self.mono.show(nothing());
         }
-        if let Some(floor) = page.put_away::<C>() {
-            self.floor_ns.fetch_max(floor, Ordering::Relaxed);
-        }
+        away
     }
 
     fn leave_pages<C: Counter>(&self) {

@@ -201,7 +201,11 @@ impl Engine {
         for host in known.into_iter().chain(others) {
             match prove_clocks_beside::<C, K>(host, kind, page) {
                 Proof::Right => {
-                    self.leave_line::<C>();
+                    let id = ClockId::Monotonic as usize;
+                    let read = || paravirt::read(&host, kind, &page, id, C::read_ordered).ok();
+                    if !self.hand_over::<C>(|| read().map(|(line, now)| line.at(now.cycles))) {
+                        return false;
+                    }
                     let (span, now) = (paravirt::span(&host, kind, PROOF_NS), C::read());
                     self.paravirt.show(host, kind, page, now, span);
                     let raw = discover::raw_beside(page).filter(|raw| {

@@ -9,7 +9,7 @@ mod model;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-use crate::line::{Cells, Line, Word};
+use crate::line::{self, Cells, Line, Unread, Word};
 use crate::view::Form;
 use clocksmith_raw::counter::Counter;
 use clocksmith_raw::discipline::{
@@ -17,6 +17,8 @@ use clocksmith_raw::discipline::{
 };
 use clocksmith_raw::sync::{AtomicU32, AtomicU64, Ordering, fence};
 use core::cell::UnsafeCell;
+// Of the engine, which loom does not model.
+use core::sync::atomic::AtomicU64 as Floor;
 
 const NS_PER_SECOND: u64 = 1_000_000_000;
 
@@ -80,11 +82,8 @@ pub(crate) enum Renewed {
     /// Another thread is renewing the line.
     Busy,
     /// The counter and the kernel's clock contradict each other. The line is not read any more; no
-    /// reader got more than `floor_ns` from it.
-    Wrong {
-        /// The latest time that the line may have given, or 0.
-        floor_ns: u64,
-    },
+    /// reader got more than the floor from it.
+    Wrong,
 }
 
 impl Page {
@@ -129,18 +128,19 @@ impl Page {
     }
 
     /// Takes readings and renews the line. `sample` reads the kernel's clock; it may be called with
-    /// the lock held, so it must not read this clock. A new line does not begin before `floor_ns`.
+    /// the lock held, so it must not read this clock. A new line does not begin before `floor`
+    /// nanoseconds; a line that ends raises it to the latest time that it gave.
     pub(crate) fn renew<C: Counter>(
         &self,
         sample: impl FnOnce() -> Option<Sample>,
-        floor_ns: u64,
+        floor: &Floor,
     ) -> Renewed {
         if self.lock.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return Renewed::Busy;
         }
         // SAFETY: the lock is held, so this is the only reference.
         let writer = unsafe { &mut *self.writer.get() };
-        let renewed = self.renew_locked::<C>(writer, sample, floor_ns);
+        let renewed = self.renew_locked::<C>(writer, sample, floor);
         self.lock.store(0, Ordering::Release);
         renewed
     }
@@ -149,7 +149,7 @@ impl Page {
         &self,
         writer: &mut Writer,
         sample: impl FnOnce() -> Option<Sample>,
-        floor_ns: u64,
+        floor: &Floor,
     ) -> Renewed {
         let state = self.state.load(Ordering::Relaxed);
         let (armed, window) =
@@ -158,7 +158,7 @@ impl Page {
         if state == RUNNING && C::read().wrapping_sub(armed) <= window / 2 {
             return Renewed::Until { armed, window };
         }
-        let Some(sample) = sample() else { return self.retire::<C>(&mut writer.sequence) };
+        let Some(sample) = sample() else { return self.retire::<C>(&mut writer.sequence, floor) };
         let Writer { sequence, discipline } = writer;
         if state != WAITING && state != RUNNING {
             *discipline = Discipline::new(sample);
@@ -173,18 +173,19 @@ impl Page {
                 self.due_ns.store(sample.ns.saturating_add(SHORTEST_NS), Ordering::Relaxed);
                 Renewed::Waiting
             }
-            Next::Disagree => self.retire::<C>(sequence),
+            Next::Disagree => self.retire::<C>(sequence, floor),
             Next::Continue(piece) => self.publish::<C>(sequence, piece, |line, now| match old {
                 Some(old) => continued(line, &old, now),
                 None => at(line, sample.ns, now),
             }),
             Next::Anew(piece) => {
                 let rate = discipline.rate();
-                let floor = old.map_or(0, |old| self.latest::<C>(&old)).max(floor_ns);
-                // Farther ahead than a line can be: of another time (a time namespace).
-                let ahead = floor.saturating_sub(sample.ns);
-                let floor = if ahead > 4 * LONGEST_NS { 0 } else { floor };
+                let latest = old.map_or(0, |old| self.latest::<C>(&old));
                 self.publish::<C>(sequence, piece, |line, now| {
+                    let floor = floor.load(Ordering::Relaxed).max(latest);
+                    // Farther ahead than a line can be: of another time (a time namespace).
+                    let ahead = floor.saturating_sub(sample.ns);
+                    let floor = if ahead > 4 * LONGEST_NS { 0 } else { floor };
                     let since = times(now.wrapping_sub(sample.cycles), rate);
                     at(line, sample.ns.wrapping_add(since).max(floor), now)
                 })
@@ -230,30 +231,69 @@ impl Page {
         line.at(C::read_ordered()).min(end)
     }
 
-    /// Takes the line out of use.
-    fn retire<C: Counter>(&self, sequence: &mut u32) -> Renewed {
+    /// Takes the line out of use, and raises `floor` to the latest time that a reader got from it.
+    ///
+    /// As in [`publish`](Self::publish), a thread that still gets a time from the line read the
+    /// counter before the sequence number became odd. A thread that finds no line sees the floor.
+    fn retire<C: Counter>(&self, sequence: &mut u32, floor: &Floor) -> Renewed {
         let was = self.state.swap(RETIRED, Ordering::AcqRel);
-        let floor_ns = if was == RUNNING { self.latest::<C>(&self.line(1)) } else { 0 };
+        self.word.store(Word::new(*sequence | 1, MODE).0, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        if was == RUNNING {
+            floor.fetch_max(self.latest::<C>(&self.line(1)), Ordering::Relaxed);
+        }
         // Even, with a mode that is no counter: a reader in the middle sees a change.
         *sequence = sequence.wrapping_add(2);
         self.word.store(Word::new(*sequence, 0).0, Ordering::Release);
-        Renewed::Wrong { floor_ns }
+        Renewed::Wrong
+    }
+
+    /// Raises the floor to a time that the kernel gave, and returns that. If a line begins meanwhile,
+    /// which may not see it, returns the line's time: the thread's later times will be the line's.
+    /// `None` if the line is still being written after so many tries.
+    ///
+    /// The fences here and in [`publish`](Self::publish) let at least one of the two see the other.
+    pub(crate) fn raise<C: Counter>(
+        &self,
+        floor: &Floor,
+        kernel_ns: u64,
+        tries: u32,
+    ) -> Option<u64> {
+        floor.fetch_max(kernel_ns, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        for _ in 0..tries {
+            match line::read(self, 1, C::read_ordered) {
+                Ok((line, cycles)) => {
+                    let age = cycles.wrapping_sub(self.armed.load(Ordering::Relaxed));
+                    let window = self.window.load(Ordering::Relaxed);
+                    if age <= window.saturating_mul(2) {
+                        return Some(line.at(cycles));
+                    }
+                    // Readers do not use it for longer, unless it has been renewed meanwhile.
+                    if age <= u64::MAX / 2 {
+                        return Some(kernel_ns);
+                    }
+                }
+                Err(Unread::Mode(_)) => return Some(kernel_ns),
+                Err(Unread::Changing) => {}
+            }
+            core::hint::spin_loop();
+        }
+        None
     }
 
     /// Takes the line out of use because something better has been found, or the kernel has left
-    /// the counter. `None` if another thread is renewing it now.
-    pub(crate) fn put_away<C: Counter>(&self) -> Option<u64> {
+    /// the counter. `false` if another thread is renewing it now.
+    pub(crate) fn put_away<C: Counter>(&self, floor: &Floor) -> bool {
         if self.lock.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
-            return None;
+            return false;
         }
         // SAFETY: the lock is held, so this is the only reference.
         let writer = unsafe { &mut *self.writer.get() };
-        let Renewed::Wrong { floor_ns } = self.retire::<C>(&mut writer.sequence) else {
-            return None;
-        };
+        self.retire::<C>(&mut writer.sequence, floor);
         self.state.store(BLANK, Ordering::Release);
         self.lock.store(0, Ordering::Release);
-        Some(floor_ns)
+        true
     }
 }
 

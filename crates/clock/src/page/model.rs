@@ -36,11 +36,20 @@ fn sample_now(later: u64) -> Option<Sample> {
     })
 }
 
-fn running() -> Arc<Page> {
+/// The next renewal begins the line.
+fn waiting() -> Arc<Page> {
     NOW.set(1 << 30);
     let page = Arc::new(Page::new());
-    assert_eq!(page.renew::<Looks>(|| sample_now(0), 0), Renewed::Waiting);
-    while page.renew::<Looks>(|| sample_now(2_000_000), 0) == Renewed::Waiting {}
+    for _ in 0..3 {
+        let renewed = page.renew::<Looks>(|| sample_now(2_000_000), &Floor::new(0));
+        assert_eq!(renewed, Renewed::Waiting);
+    }
+    page
+}
+
+fn running() -> Arc<Page> {
+    let page = waiting();
+    while page.renew::<Looks>(|| sample_now(2_000_000), &Floor::new(0)) == Renewed::Waiting {}
     assert!(page.is_running());
     // The window is over.
     NOW.set(NOW.get() + 3_000_000);
@@ -50,7 +59,13 @@ fn running() -> Arc<Page> {
 /// A time that was got is the kernel's, to a few nanoseconds: a line whose numbers come from two
 /// states of the page would be off by a window.
 fn check(page: &Page) -> Option<u64> {
-    match read(page, 1, Looks::read) {
+    // The second look at the sequence number comes after the counter.
+    let counter = || {
+        let cycles = Looks::read();
+        fence(Ordering::SeqCst);
+        cycles
+    };
+    match read(page, 1, counter) {
         Ok((line, cycles)) => {
             let (ours, kernel) = (line.at(cycles), 5_000_000_000 + cycles);
             assert!(ours.abs_diff(kernel) < 100, "{ours} {kernel}");
@@ -67,7 +82,7 @@ fn readers_see_one_state_or_none() {
         let page = running();
         let writer = {
             let page = Arc::clone(&page);
-            loom::thread::spawn(move || page.renew::<Looks>(|| sample_now(0), 0))
+            loom::thread::spawn(move || page.renew::<Looks>(|| sample_now(0), &Floor::new(0)))
         };
         let first = check(&page);
         let second = check(&page);
@@ -85,9 +100,9 @@ fn two_writers_do_not_mix() {
         let page = running();
         let other = {
             let page = Arc::clone(&page);
-            loom::thread::spawn(move || page.renew::<Looks>(|| sample_now(0), 0))
+            loom::thread::spawn(move || page.renew::<Looks>(|| sample_now(0), &Floor::new(0)))
         };
-        let mine = page.renew::<Looks>(|| sample_now(0), 0);
+        let mine = page.renew::<Looks>(|| sample_now(0), &Floor::new(0));
         let others = other.join().unwrap();
         let renewed = |how| matches!(how, Renewed::Until { .. });
         assert!(renewed(mine) || renewed(others));
@@ -100,12 +115,43 @@ fn two_writers_do_not_mix() {
 fn a_line_that_is_put_away_is_not_read() {
     loom::model(|| {
         let page = running();
+        // Readers do not use the line longer than two windows.
+        NOW.set(page.armed.load(Ordering::Relaxed));
+        let floor = Arc::new(Floor::new(0));
         let writer = {
-            let page = Arc::clone(&page);
-            loom::thread::spawn(move || page.put_away::<Looks>())
+            let (page, floor) = (Arc::clone(&page), Arc::clone(&floor));
+            loom::thread::spawn(move || page.put_away::<Looks>(&floor))
         };
-        check(&page);
-        assert!(writer.join().unwrap().is_some());
+        let seen = check(&page);
+        // A reader that finds no line sees the floor.
+        if check(&page).is_none() && !page.word(Ordering::Acquire).is_odd() {
+            assert!(floor.load(Ordering::Relaxed) >= seen.unwrap_or(1));
+        }
+        assert!(writer.join().unwrap());
         assert_eq!(check(&page), None);
+        // No reader got a later time.
+        assert!(floor.load(Ordering::Relaxed) >= seen.unwrap_or(1));
+    });
+}
+
+/// A thread that the kernel served raises the floor, and looks for a new line after that: the line
+/// begins at the floor, or the thread finds it.
+#[test]
+fn a_line_begins_after_a_time_of_the_kernel_or_is_found() {
+    loom::model(|| {
+        let page = waiting();
+        // Later than the line would begin by its sample.
+        let kernels = 5_000_000_000 + NOW.get() + 5_000_000;
+        let floor = Arc::new(Floor::new(0));
+        let writer = {
+            let (page, floor) = (Arc::clone(&page), Arc::clone(&floor));
+            loom::thread::spawn(move || page.renew::<Looks>(|| sample_now(2_000_000), &floor))
+        };
+        // The kernel is asked because there is no line, or not any more.
+        check(&page);
+        let got = page.raise::<Looks>(&floor, kernels, 2);
+        assert!(matches!(writer.join().unwrap(), Renewed::Until { .. }));
+        let (line, cycles) = read(&*page, 1, Looks::read).unwrap();
+        assert!(got.is_none_or(|got| line.at(cycles) >= got));
     });
 }

@@ -26,7 +26,7 @@ fn kernel_ns(cycles: u64) -> u64 {
 }
 
 fn renew(page: &Page) -> Renewed {
-    page.renew::<Made>(|| sample::<Made>(4, || Some(kernel_ns(Made::read()))), 0)
+    page.renew::<Made>(|| sample::<Made>(4, || Some(kernel_ns(Made::read()))), &Floor::new(0))
 }
 
 #[test]
@@ -55,8 +55,10 @@ fn a_line_is_begun_renewed_and_put_away() {
     }
     // Renewed a moment ago: nothing to do, and nothing is read.
     let page_is_fresh = renew(&page);
-    assert_eq!(page.renew::<Made>(|| panic!("read"), 0), page_is_fresh);
-    let floor = page.put_away::<Made>().unwrap();
+    assert_eq!(page.renew::<Made>(|| panic!("read"), &Floor::new(0)), page_is_fresh);
+    let floor = Floor::new(0);
+    assert!(page.put_away::<Made>(&floor));
+    let floor = floor.into_inner();
     assert!(floor >= before && floor < before + 40_000_000);
     assert!(crate::line::read(&page, 1, Made::read).is_err());
     assert!(!page.is_begun());
